@@ -1,0 +1,130 @@
+"""The meaning of the array operations of the core, on numpy arrays; nothing here overwrites an argument.
+
+Arrays have the dtype of their scalar type (`ir/scalar.py`), scalars are Python values. Bounds are checked here, with
+the one text of R0101: `index 4 out of bounds for shape [3]`, `index [1, 4] out of bounds for shape [2][3]`,
+`slice [1:+5*1] out of bounds for shape [3]` (start, count, stride).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .scalar import DTYPES, Value, int_range
+from .types import Prim
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A `Fix` or `Slice` with its values; `count` and `stride` are None for `Fix`."""
+
+    start: int
+    count: int | None
+    stride: int | None
+
+    def within(self, size: int) -> bool:
+        """An empty slice is in bounds wherever it starts."""
+        if self.count is None or self.stride is None:
+            return 0 <= self.start < size
+        last = self.start + (self.count - 1) * self.stride
+        return self.count == 0 or (self.count > 0 and 0 <= self.start < size and 0 <= last < size)
+
+    def selector(self) -> int | slice | Array:
+        """What numpy is to be given; an index that is in bounds."""
+        if self.count is None or self.stride is None:
+            return self.start
+        if self.stride == 0 or self.count == 0:
+            return np.full(self.count, self.start if self.count else 0, np.int64)
+        stop = self.start + self.count * self.stride
+        return slice(self.start, stop if stop >= 0 else None, self.stride)
+
+
+def inside(index: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether `index` is in bounds in the leading dimensions that it fixes."""
+    for i, size in zip(index, shape):  # noqa: SIM110  (the interpreter spends much of its time here)
+        if not 0 <= i < size:
+            return False
+    return True
+
+
+def in_bounds(ats: Sequence[At], shape: tuple[int, ...]) -> bool:
+    return all(at.within(size) for at, size in zip(ats, shape, strict=True))
+
+
+def out_of_bounds_text(ats: Sequence[At], shape: tuple[int, ...]) -> str:
+    """What the user reads with R0101: all indices of an element, or the first dimension that is wrong."""
+    if all(at.count is None for at in ats):
+        listed = ", ".join(str(at.start) for at in ats)
+        place = f"index [{listed}]" if len(ats) > 1 else f"index {listed}"
+    else:
+        wrong = next(at for at, size in zip(ats, shape, strict=True) if not at.within(size))
+        place = _slice_text(wrong) if wrong.count is not None else f"index {wrong.start}"
+    return f"{place} out of bounds for shape {shape_text(shape)}"
+
+
+def _slice_text(at: At) -> str:
+    return f"slice [{at.start}:+{at.count}*{at.stride}]"
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """`[2][3]`; a scalar's shape is empty."""
+    return "".join(f"[{size}]" for size in shape)
+
+
+def select(xs: Array, ats: Sequence[At]) -> Array | Value:
+    """`xs[ats]`, in bounds; a Python value where every dimension is fixed."""
+    if all(at.count is None for at in ats):
+        return xs.item(tuple(at.start for at in ats))
+    return _through(xs, ats)
+
+
+def _through(xs: Array, ats: Sequence[At]) -> Array:
+    """Dimension by dimension from the last, since numpy moves dimensions when arrays of indices are mixed."""
+    for axis in reversed(range(len(ats))):
+        xs = xs[(slice(None),) * axis + (ats[axis].selector(),)]
+    return xs
+
+
+def updated(xs: Array, ats: Sequence[At], value: Array | Value) -> Array:
+    """A copy of `xs` with the place `ats`, in bounds, holding `value`."""
+    new = xs.copy()
+    if any(at.count == 0 for at in ats):
+        return new
+    new[tuple(at.selector() for at in ats)] = value
+    return new
+
+
+def iota(count: int, start: int, step: int, prim: Prim) -> Array:
+    """start, start + step, ...; wraps at the width of `prim`."""
+    bits = np.uint64
+    mask = (1 << 64) - 1
+    with np.errstate(over="ignore"):
+        values = np.arange(count, dtype=bits) * bits(step & mask) + bits(start & mask)
+    return values.astype(DTYPES[prim])
+
+
+def replicate(shape: tuple[int, ...], value: Array | Value, prim: Prim) -> Array:
+    """`value` at every place of `shape`."""
+    row = np.asarray(value, DTYPES[prim])
+    return np.ascontiguousarray(np.broadcast_to(row, shape + row.shape))
+
+
+def scratch(shape: tuple[int, ...], prim: Prim) -> Array:
+    """Elements that nobody may read: unlikely values, so that a read shows."""
+    poison = math.nan if prim.is_float else prim is Prim.BOOL or int_range(prim)[1] - 90
+    return np.full(shape, poison, DTYPES[prim])
+
+
+def stack(rows: Sequence[Array | Value], outer: tuple[int, ...], row: tuple[int, ...], prim: Prim) -> Array:
+    """`rows`, in row-major order of the dimensions `outer`, each of shape `row`, as one array."""
+    dtype = DTYPES[prim]
+    if not row:
+        return np.array(rows, dtype).reshape(outer)
+    if not rows:
+        return np.empty(outer + row, dtype)
+    return np.stack(rows).reshape(outer + row)

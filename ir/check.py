@@ -1,0 +1,498 @@
+"""What must hold of a program between passes, at each stage: `check(prog, stage)`.
+
+* every name is bound once, is used in its scope, and has a tag below `next_name`; calls do not form a cycle;
+* operands, lambdas, bodies and patterns agree in number and in type: scalar types and ranks exactly, sizes where both
+  are constants (equal sizes may have several names; the interpreter compares them as numbers);
+* core has no segops and no guards; in the flat stage every SOAC is inside a segop, where it is sequential, and guards
+  stand outside;
+* a segop contains only segops of lower levels;
+* what is consumed is not used again (`ir/aliases.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+
+from . import scalar
+from .aliases import check_consumption
+from .core import (
+    Apply,
+    ArrayLit,
+    Assert,
+    Basic,
+    Body,
+    Concat,
+    Convert,
+    Copied,
+    Copy,
+    DimIndex,
+    Exp,
+    ForLoop,
+    FunDef,
+    GuardCmp,
+    Hist,
+    If,
+    Index,
+    Iota,
+    Lambda,
+    Level,
+    Loop,
+    Param,
+    PrimOp,
+    Prog,
+    Rearrange,
+    Reduction,
+    Replicate,
+    Reshape,
+    Scatter,
+    Scratch,
+    Screma,
+    SegHist,
+    SegMap,
+    SegOp,
+    SegRed,
+    SegScan,
+    SegScatter,
+    Soac,
+    Stm,
+    Update,
+    WhileLoop,
+)
+from .depth import allow_depth
+from .errors import IRError
+from .ops import operand_types
+from .show import show_stm, show_type
+from .traverse import called_functions, index_atoms, operands, space_params
+from .types import BOOL, I64, Atom, Const, Name, Prim, Type, Var
+from .types import scalar as scalar_type
+from .types_of import type_of_basic, types_of
+
+
+class Stage(Enum):
+    """CORE: SOACs, before flattening; FLAT: segops and guards."""
+
+    CORE = "core"
+    FLAT = "flat"
+
+
+def check(prog: Prog, stage: Stage) -> None:
+    """Raises `IRError`, with the statement in question, unless `prog` is well formed at `stage`."""
+    allow_depth()
+    context = Context(prog, stage)
+    _bind_functions(context, prog)
+    for stm in prog.consts:
+        _stm(context, stm, None)
+    for fun in prog.functions:
+        _fun(context, fun)
+    _check_calls(prog)
+    check_consumption(prog)
+
+
+def _bind_functions(context: Context, prog: Prog) -> None:
+    try:
+        for fun in prog.functions:
+            context.bind(fun.name)
+    except IllFormed as fault:
+        raise IRError(str(fault)) from None
+
+
+class IllFormed(Exception):
+    """What is wrong; the statement is added where it is known."""
+
+
+class Context:
+    """All types met so far, and which names are visible at this point."""
+
+    def __init__(self, prog: Prog, stage: Stage) -> None:
+        self.stage = stage
+        self.next_name = prog.next_name
+        self.functions = {fun.name: fun for fun in prog.functions}
+        self.types: dict[Name, Type] = {}
+        self.visible: set[Name] = set()
+        self.bound: set[Name] = set()
+
+    def bind(self, name: Name) -> None:
+        if name in self.bound:
+            raise IllFormed(f"{name} is bound twice")
+        if name.tag >= self.next_name:
+            raise IllFormed(f"{name} has a tag that is not below next_name {self.next_name}")
+        self.bound.add(name)
+
+    def enter(self, params: Sequence[Param]) -> None:
+        """Brings `params` into scope; the type of one may use another."""
+        for p in params:
+            self.bind(p.name)
+            self.types[p.name] = p.type
+            self.visible.add(p.name)
+        for p in params:
+            self.check_type(p.type)
+
+    def leave(self, names: Iterable[Name]) -> None:
+        self.visible.difference_update(names)
+
+    def check_type(self, t: Type) -> None:
+        for size in t.shape:
+            self.require(size, I64, "a size")
+
+    def use(self, name: Name) -> Type:
+        if name not in self.visible:
+            raise IllFormed(f"{name} is not in scope")
+        return self.types[name]
+
+    def type(self, atom: Atom) -> Type:
+        return self.use(atom.name) if isinstance(atom, Var) else _const_type(atom)
+
+    def require(self, atom: Atom, t: Type, what: str) -> None:
+        """`atom` must have type `t`."""
+        found = self.type(atom)
+        if not agrees(found, t):
+            raise IllFormed(f"{what} should be {show_type(t)}, is {show_type(found)}")
+
+    def require_all(self, atoms: Sequence[Atom], ts: Sequence[Type], what: str) -> None:
+        if len(atoms) != len(ts):
+            raise IllFormed(f"{what}: {len(atoms)} where {len(ts)} are needed")
+        for k, (atom, t) in enumerate(zip(atoms, ts)):
+            self.require(atom, t, f"{what} {k}")
+
+
+def _const_type(const: Const) -> Type:
+    right = bool if const.prim is Prim.BOOL else float if const.prim.is_float else int
+    if type(const.value) is not right or scalar.constant(const.prim, const.value) != const:
+        raise IllFormed(f"the constant {const.value!r} is no {const.prim.value}")
+    return scalar_type(const.prim)
+
+
+def agrees(a: Type, b: Type) -> bool:
+    """Whether the types can be equal: scalar type and rank, and sizes where both are constants."""
+    if a.prim is not b.prim or a.rank != b.rank:
+        return False
+    pairs = zip(a.shape, b.shape)
+    return all(x == y or isinstance(x, Var) or isinstance(y, Var) for x, y in pairs)
+
+
+def _require_types(found: Sequence[Type], wanted: Sequence[Type], what: str) -> None:
+    if len(found) != len(wanted):
+        raise IllFormed(f"{what}: {len(found)} where {len(wanted)} are needed")
+    for k, (a, b) in enumerate(zip(found, wanted)):
+        if not agrees(a, b):
+            raise IllFormed(f"{what} {k} should be {show_type(b)}, is {show_type(a)}")
+
+
+# ---- functions and bodies ----------------------------------------------------------------------------------------
+
+
+def _fun(context: Context, fun: FunDef) -> None:
+    try:
+        context.enter(fun.params)
+        for name in fun.consumes:
+            if name not in (p.name for p in fun.params):
+                raise IllFormed(f"{name} is consumed and no parameter")
+        _check_entry(fun)
+        names = _stms(context, fun.body, None)
+        context.require_all(fun.body.result, [r.type for r in fun.results], "result")
+        context.leave(names)
+        context.enter(fun.results)
+    except IllFormed as fault:
+        raise IRError(f"{fault} (function {fun.name})") from None
+    context.leave(p.name for p in (*fun.params, *fun.results))
+
+
+def _check_entry(fun: FunDef) -> None:
+    entry = fun.entry
+    if entry is None:
+        return
+    if entry.sizes + sum(p.components for p in entry.params) != len(fun.params):
+        raise IllFormed(f"the entry {entry.name} does not account for all parameters")
+    if any(p.type != I64 for p in fun.params[: entry.sizes]):
+        raise IllFormed(f"a size of the entry {entry.name} is no i64")
+    if any(not 0 <= c < len(fun.results) for r in entry.results for c in r.components):
+        raise IllFormed(f"the entry {entry.name} has a result that the function has not")
+
+
+def _check_calls(prog: Prog) -> None:
+    """Functions may be called only without a cycle; iterative, with three colours."""
+    calls = {fun.name: list(called_functions(fun.body)) for fun in prog.functions}
+    done: set[Name] = set()
+    for start in calls:
+        path = {start: iter(calls[start])} if start not in done else {}
+        while path:
+            name, rest = next(reversed(path.items()))
+            callee = next(rest, None)
+            if callee is None:
+                done.add(name)
+                del path[name]
+            elif callee in path:
+                raise IRError(f"{callee} calls itself through {name}")
+            elif callee not in done:
+                path[callee] = iter(calls[callee])
+
+
+def _stms(context: Context, body: Body, inside: Level | None) -> list[Name]:
+    """Checks the statements; `inside` is the level of the innermost segop around them. The names that they bind stay
+    visible, for the result, until they are left."""
+    names: list[Name] = []
+    for stm in body.stms:
+        _stm(context, stm, inside)
+        names.extend(p.name for p in stm.pat)
+    return names
+
+
+def _body(context: Context, body: Body, ts: Sequence[Type], inside: Level | None) -> None:
+    """Checks a body that should give values of types `ts`."""
+    names = _stms(context, body, inside)
+    context.require_all(body.result, ts, "result")
+    context.leave(names)
+
+
+def _lambda(context: Context, f: Lambda, params: Sequence[Type], inside: Level | None) -> None:
+    """Checks a lambda that is applied to values of types `params`."""
+    _require_types([p.type for p in f.params], params, "parameter")
+    context.enter(f.params)
+    for t in f.ret:
+        context.check_type(t)
+    _body(context, f.body, f.ret, inside)
+    context.leave(p.name for p in f.params)
+
+
+def _stm(context: Context, stm: Stm, inside: Level | None) -> None:
+    try:
+        for cert in stm.certs:
+            context.require(Var(cert), BOOL, "a certificate")
+        for atom in operands(stm.exp):
+            context.type(atom)
+        _check_stage(context.stage, stm.exp, inside)
+        _exp(context, stm, inside)
+        found = types_of(stm.exp, context.types, context.functions)
+        context.enter(stm.pat)
+        _require_types(found, [p.type for p in stm.pat], "value")
+    except IllFormed as fault:
+        raise IRError(f"{fault}, in\n{_excerpt(stm)}") from None
+
+
+def _excerpt(stm: Stm) -> str:
+    lines = show_stm(stm).splitlines()
+    return "\n".join(lines[:12] + ["..."] * (len(lines) > 12))
+
+
+def _check_stage(stage: Stage, exp: Exp, inside: Level | None) -> None:
+    what = type(exp).__name__
+    match exp:
+        case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
+            if stage is Stage.CORE:
+                raise IllFormed(f"{what} before flattening")
+            if inside and _HEIGHT[exp.level] >= _HEIGHT[inside]:
+                raise IllFormed(f"{what} of level {exp.level.value} inside level {inside.value}")
+        case GuardCmp():
+            if stage is Stage.CORE:
+                raise IllFormed("a guard before flattening")
+            if inside:
+                raise IllFormed("a guard inside a segop")
+        case Screma() | Hist() | Scatter():
+            if stage is Stage.FLAT and inside is None:
+                raise IllFormed(f"{what} outside of segops after flattening")
+        case _:
+            pass
+
+
+_HEIGHT = {Level.THREAD: 0, Level.WARP: 1, Level.BLOCK: 2}
+
+
+# ---- expressions -------------------------------------------------------------------------------------------------
+
+
+def _exp(context: Context, stm: Stm, inside: Level | None) -> None:
+    """Checks operands and bodies of the statement's expression."""
+    exp = stm.exp
+    match exp:
+        case If(cond, then, orelse):
+            context.require(cond, BOOL, "the condition")
+            for branch in (then, orelse):
+                _branch(context, branch, stm.pat, inside)
+        case Loop():
+            _loop(context, exp, inside)
+        case Apply(function, args):
+            if function not in context.functions:
+                raise IllFormed(f"there is no function {function}")
+            context.require_all(args, [p.type for p in context.functions[function].params], "argument")
+        case Screma() | Hist() | Scatter():
+            _soac(context, exp, inside)
+        case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
+            _segop(context, exp, inside)
+        case _:
+            _basic(context, exp)
+
+
+def _branch(context: Context, body: Body, pat: Sequence[Param], inside: Level | None) -> None:
+    """A branch gives what the pattern has, sizes included; sizes of the pattern are not in scope here."""
+    _body(context, body, [p.type for p in pat], inside)
+
+
+def _loop(context: Context, loop: Loop, inside: Level | None) -> None:
+    ts = [p.type for p in loop.params]
+    context.require_all(loop.inits, ts, "initial value")
+    if isinstance(loop.form, ForLoop):
+        context.require(loop.form.bound, scalar_type(loop.form.prim), "the bound")
+        if not loop.form.prim.is_int:
+            raise IllFormed("a loop counts in an integer type")
+        index = [Param(loop.form.index, scalar_type(loop.form.prim))]
+    else:
+        index = []
+    context.enter([*loop.params, *index])
+    if isinstance(loop.form, WhileLoop):
+        _check_while(loop, loop.form)
+    _body(context, loop.body, ts, inside)
+    context.leave(p.name for p in [*loop.params, *index])
+
+
+def _check_while(loop: Loop, form: WhileLoop) -> None:
+    if not any(p.name == form.cond and p.type == BOOL for p in loop.params):
+        raise IllFormed(f"{form.cond} is no parameter of the loop of type bool")
+
+
+def _basic(context: Context, exp: Basic) -> None:
+    match exp:
+        case PrimOp(op, prim, args):
+            if not scalar.defined(op, prim):
+                raise IllFormed(f"there is no {op.value}_{prim.value}")
+            context.require_all(args, [scalar_type(p) for p in operand_types(op, prim)], "operand")
+        case Convert(source, _, arg):
+            context.require(arg, scalar_type(source), "the operand")
+        case Index(array, dims, _):
+            _check_dims(context, array, dims)
+        case Update(array, dims, value, _):
+            _check_dims(context, array, dims)
+            place = type_of_basic(Index(array, dims, True), context.types)
+            context.require(value, place, "the value")
+        case Iota(count, start, step, prim):
+            if not prim.is_int:
+                raise IllFormed(f"iota of {prim.value}")
+            context.require(count, I64, "the count")
+            context.require_all((start, step), [scalar_type(prim)] * 2, "operand")
+        case Replicate(shape, _):
+            _check_shape(context, shape)
+        case Reshape(shape, array):
+            _check_shape(context, shape)
+            _require_array(context, array)
+        case Scratch(type_):
+            _check_shape(context, type_.shape)
+        case ArrayLit(elems, row):
+            context.check_type(row)
+            context.require_all(elems, [row] * len(elems), "element")
+        case Rearrange(perm, array):
+            if sorted(perm) != list(range(context.use(array).rank)):
+                raise IllFormed(f"{perm} is no permutation of the dimensions of {array}")
+        case Concat(arrays, width):
+            _check_concat(context, arrays, width)
+        case Copy(array):
+            _require_array(context, array)
+        case Assert(cond, _, _):
+            context.require(cond, BOOL, "the condition")
+        case GuardCmp(_, par, _):
+            context.require(par, I64, "the parallelism")
+        case Copied():
+            pass
+
+
+def _check_dims(context: Context, array: Name, dims: Sequence[DimIndex]) -> None:
+    if len(dims) != context.use(array).rank or not dims:
+        raise IllFormed(f"{len(dims)} indices for {array} of rank {context.use(array).rank}")
+    for atom in index_atoms(tuple(dims)):
+        context.require(atom, I64, "an index")
+
+
+def _check_shape(context: Context, shape: Sequence[Atom]) -> None:
+    if not shape:
+        raise IllFormed("a shape without dimensions")
+    for size in shape:
+        context.require(size, I64, "a size")
+
+
+def _require_array(context: Context, array: Name) -> Type:
+    t = context.use(array)
+    if not t.shape:
+        raise IllFormed(f"{array} is no array")
+    return t
+
+
+def _check_concat(context: Context, arrays: Sequence[Name], width: Atom) -> None:
+    context.require(width, I64, "the width")
+    rows = [_require_array(context, xs).row() for xs in arrays]
+    if not rows:
+        raise IllFormed("concat of nothing")
+    _require_types(rows, [rows[0]] * len(rows), "row type")
+
+
+# ---- SOACs and segops --------------------------------------------------------------------------------------------
+
+
+def _soac(context: Context, exp: Soac, inside: Level | None) -> None:
+    context.require(exp.width, I64, "the width")
+    rows = [_require_array(context, xs).row() for xs in exp.arrays]
+    for xs in exp.arrays:
+        _require_types([Type(I64.prim, context.use(xs).shape[:1])], [Type(I64.prim, (exp.width,))], f"width of {xs}:")
+    _lambda(context, exp.map, rows, inside)
+    match exp:
+        case Screma(_, _, f, scans, reds):
+            _check_reductions(context, (*scans, *reds), f.ret, inside)
+        case Hist(_, _, f, op, dests, rank):
+            _check_reductions(context, (op,), f.ret[rank:], inside)
+            _check_writes(context, dests, rank, f.ret)
+        case Scatter(_, _, f, dests, rank):
+            _check_writes(context, dests, rank, f.ret)
+
+
+def _check_reductions(context: Context, reds: Sequence[Reduction], given: Sequence[Type], inside: Level | None) -> None:
+    """The operators take the first of the `given` values, in order; the others are only mapped."""
+    at = 0
+    for red in reds:
+        count = len(red.neutral)
+        ts = given[at : at + count]
+        if len(ts) < count:
+            raise IllFormed("fewer values than the operators take")
+        at += count
+        _require_types(red.op.ret, ts, "result of the operator")
+        context.require_all(red.neutral, ts, "neutral element")
+        _lambda(context, red.op, [*ts, *ts], inside)
+
+
+def _check_writes(context: Context, dests: Sequence[Name], rank: int, given: Sequence[Type]) -> None:
+    """`rank` indices, then a value for each destination."""
+    if rank < 1:
+        raise IllFormed("no index")
+    _require_types(given[:rank], [I64] * rank, "index")
+    places = [context.use(xs) for xs in dests]
+    if any(t.rank < rank for t in places):
+        raise IllFormed(f"a destination of rank below {rank}")
+    _require_types(given[rank:], [Type(t.prim, t.shape[rank:]) for t in places], "value written")
+
+
+def _segop(context: Context, exp: SegOp, inside: Level | None) -> None:
+    if not exp.space.dims:
+        raise IllFormed("a space without dimensions")
+    context.require_all(exp.space.widths, [I64] * len(exp.space.dims), "width")
+    here = exp.level
+    match exp:
+        case SegMap(_, _, _, ret):
+            given = ret
+        case SegRed(_, _, reds, _, ret) | SegScan(_, _, reds, _, ret):
+            given = ret
+            _check_reductions(context, reds, ret, here)
+        case SegScatter(_, _, dests, rank, _) | SegHist(_, _, _, dests, rank, _):
+            given = _written_types(context, dests, rank)
+            if isinstance(exp, SegHist):
+                _check_reductions(context, (exp.op,), given[rank:], here)
+    for t in given:
+        context.check_type(t)
+    params = space_params(exp.space)
+    context.enter(params)
+    _body(context, exp.body, given, here)
+    context.leave(p.name for p in params)
+
+
+def _written_types(context: Context, dests: Sequence[Name], rank: int) -> tuple[Type, ...]:
+    """What the body of a segscatter or seghist gives."""
+    places = [context.use(xs) for xs in dests]
+    if rank < 1 or any(t.rank < rank for t in places):
+        raise IllFormed(f"destinations cannot be indexed by {rank} indices")
+    return (*[I64] * rank, *(Type(t.prim, t.shape[rank:]) for t in places))

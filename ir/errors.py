@@ -1,0 +1,94 @@
+"""Source locations, diagnostics as data, and the exceptions of the project.
+
+A user's fault is a `Diagnostic` (compile time: `CompileError`, run time: `RunError`); ours is `IRError`.
+Rendering with source line and caret is in `frontend/diagnostics.py`, the only place that does it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Loc:
+    """A half-open source range; lines and columns count from 1, columns in characters."""
+
+    file: str
+    line: int
+    col: int
+    end_line: int
+    end_col: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.col}"
+
+
+NOWHERE = Loc("", 0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place and what is to be said of it."""
+
+    loc: Loc
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One message: `error[E0201]: ...` at `primary`, further places, notes and a hint.
+
+    `code` starts with E (compile), R (run time), D (data), T (tuning), C (command line), S (system) or W (warning).
+    """
+
+    code: str
+    message: str
+    primary: Label
+    others: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    hint: str | None = None
+
+    @property
+    def is_warning(self) -> bool:
+        return self.code[0] == "W"
+
+
+class SoacError(Exception):
+    """Anything that is the user's to mend; `exit_code` is what the CLI ends with."""
+
+    exit_code = 1
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__("\n".join(map(_summary, diagnostics)))
+        self.diagnostics = diagnostics
+
+
+def _summary(diag: Diagnostic) -> str:
+    place = "" if diag.primary.loc == NOWHERE else f"{diag.primary.loc}: "
+    return f"{place}error[{diag.code}]: {diag.message}"
+
+
+class CompileError(SoacError):
+    """The program is wrong (codes E)."""
+
+
+class RunError(SoacError):
+    """The program failed while running (codes R)."""
+
+
+class DataError(SoacError):
+    """A data file or value is wrong (codes D)."""
+
+
+class TuningError(SoacError):
+    """A tuning file is wrong (codes T)."""
+
+
+class SystemFault(SoacError):
+    """Something is missing on this machine (codes S)."""
+
+    exit_code = 3
+
+
+class IRError(Exception):
+    """A bug of the compiler: what, in which pass or rule, with the IR in question."""

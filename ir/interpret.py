@@ -1,0 +1,159 @@
+"""The oracle: what a core or flattened program means, by direct evaluation.
+
+Arrays are numpy arrays that nobody overwrites (an update copies), scalars are Python values under `ir/scalar.py`, a
+space is walked in row-major order, reductions and scans fold from the left starting with the neutral element.
+Everything is evaluated as written: unused failures fail too. A failure of the program is a `RunError`; a value that
+does not fit the type it is bound to is a bug of the compiler (`IRError`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import scalar
+from .closures import Call, Layout, Step, body_values, getter, statement_steps, type_checks
+from .core import FunDef, Param, Prog
+from .depth import allow_depth
+from .entry import Argument, bind_sizes
+from .errors import IRError
+from .parallel import Frame, Value, Values
+from .types import Name, Prim
+
+Trace = tuple[tuple[str, int, bool], ...]
+
+DEFAULT_THRESHOLD = 32768
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """How guards decide: `forced` answers by name, else `values` (or `default`) compared with the parallelism."""
+
+    values: Mapping[str, int] = field(default_factory=dict)
+    forced: Mapping[str, bool] = field(default_factory=dict)
+    default: int = DEFAULT_THRESHOLD
+
+    def taken(self, threshold: str, par: int) -> bool:
+        """Whether the guard holds."""
+        return self.forced.get(threshold, self.values.get(threshold, self.default) <= par)
+
+
+@dataclass(slots=True)
+class Run:
+    """What one run has beside its frames: how guards decide, the guards met, the program's constants."""
+
+    thresholds: Thresholds
+    trace: list[tuple[str, int, bool]]
+    consts: Sequence[Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A program ready to be run any number of times."""
+
+    prog: Prog
+    functions: Mapping[Name, Call]
+    consts: Values
+    const_frame: Frame
+
+    def run(self, entry: str, args: Sequence[Argument], thresholds: Thresholds) -> tuple[list[Argument], Trace]:
+        """As `interpret`."""
+        fun = find_entry(self.prog, entry)
+        sizes = bind_sizes(fun, args)
+        state = Run(thresholds, [], ())
+        state.consts = self.consts([state, *self.const_frame[1:]])
+        results = self.functions[fun.name](state, (*sizes, *map(_to_value, args)))
+        return [_from_value(results[k], fun.results[k].type.prim) for k in outside_results(fun)], tuple(state.trace)
+
+
+def interpret(
+    prog: Prog, entry: str, args: Sequence[Argument], thresholds: Thresholds | None = None
+) -> tuple[list[Argument], Trace]:
+    """The results of an entry as the outside sees them, and the guards met: (threshold, parallelism, taken).
+
+    `args`: numpy arrays and scalars for all parameters but the sizes, which follow from the shapes."""
+    return prepare(prog).run(entry, args, thresholds or Thresholds())
+
+
+def find_entry(prog: Prog, entry: str) -> FunDef:
+    """The function of an entry; for programs written by hand, also a function of that name."""
+    for fun in prog.functions:
+        if fun.entry and fun.entry.name == entry:
+            return fun
+    for fun in prog.functions:
+        if entry in (str(fun.name), fun.name.base):
+            return fun
+    raise IRError(f"the program has no entry {entry}")
+
+
+def outside_results(fun: FunDef) -> Sequence[int]:
+    """The positions of the results that the outside sees, in its order."""
+    if fun.entry is None:
+        return range(len(fun.results))
+    return [component for result in fun.entry.results for component in result.components]
+
+
+def prepare(prog: Prog) -> Prepared:
+    """Makes every function a closure; constants are computed once in a run."""
+    allow_depth()
+    functions: dict[Name, Call] = {}
+    layout = Layout(functions, _decide)
+    steps = [step for stm in prog.consts for step in statement_steps(layout, stm)]
+    names = tuple(p for stm in prog.consts for p in stm.pat)
+    for fun in prog.functions:
+        functions[fun.name] = _function(fun, functions, names)
+    return Prepared(prog, functions, _consts(steps, layout.names(p.name for p in names)), layout.template)
+
+
+def _consts(steps: Sequence[Step], values: Values) -> Values:
+    def run(frame: Frame) -> Sequence[Value]:
+        for step in steps:
+            step(frame)
+        return values(frame)
+
+    return run
+
+
+def _decide(state: Run, threshold: str, par: int) -> bool:
+    taken = state.thresholds.taken(threshold, par)
+    state.trace.append((threshold, par, taken))
+    return taken
+
+
+def _function(fun: FunDef, functions: Mapping[Name, Call], consts: tuple[Param, ...]) -> Call:
+    layout = Layout(functions, _decide)
+    const_places = layout.bind_all(consts)
+    params = layout.bind_all(fun.params)
+    checks = type_checks(layout, fun.params)
+    run = body_values(layout, fun.body)
+    results = layout.bind_all(fun.results)
+    result_checks = type_checks(layout, fun.results)
+
+    def call(state: Run, args: Sequence[Value]) -> Sequence[Value]:
+        frame: Frame = layout.template.copy()
+        frame[0] = state
+        _store(frame, const_places, state.consts)
+        _store(frame, params, args)
+        for check in checks:
+            check(frame)
+        _store(frame, results, run(frame))
+        for check in result_checks:
+            check(frame)
+        return getter(results)(frame)
+
+    return call
+
+
+def _store(frame: Frame, places: Sequence[int], values: Sequence[Value]) -> None:
+    for place, value in zip(places, values, strict=True):
+        frame[place] = value
+
+
+def _to_value(arg: Argument) -> Value:
+    return arg if isinstance(arg, np.ndarray) and arg.ndim else arg.item()
+
+
+def _from_value(value: Value, prim: Prim) -> Argument:
+    return value if isinstance(value, np.ndarray) else scalar.DTYPES[prim].type(value)

@@ -1,0 +1,440 @@
+r"""The textual form of the IR, which `ir/parse.py` reads back, and equality of trees.
+
+    let (ys_4: [n_1]i32) = map n_1 (xs_2) \(x_3: i32) : (i32) -> { in (x_3) }
+
+A `Screma` is called `map`, `reduce`, `scan`, `redomap` or `scanomap` when it is just that. `xs[i]` is a checked index,
+`xs![i]` one that is known to be in bounds. Sizes in types are i64 and bare: `[n_1][3]f32`.
+`show` leaves locations out, `show_located` writes them; print `renumbered` programs (`ir/rename.py`) into goldens.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import struct
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass, replace
+
+from . import scalar
+from .core import (
+    Apply,
+    ArrayLit,
+    Assert,
+    Attr,
+    Basic,
+    Body,
+    Concat,
+    Convert,
+    Copied,
+    Copy,
+    DimIndex,
+    Entry,
+    Exp,
+    Fix,
+    ForLoop,
+    FunDef,
+    GuardCmp,
+    Hist,
+    If,
+    Index,
+    Iota,
+    Lambda,
+    Loop,
+    Param,
+    PrimOp,
+    Prog,
+    Rearrange,
+    Reduction,
+    Replicate,
+    Reshape,
+    Scatter,
+    Scratch,
+    Screma,
+    SegHist,
+    SegMap,
+    SegRed,
+    SegScan,
+    SegScatter,
+    SegSpace,
+    Slice,
+    Stm,
+    Update,
+    WhileLoop,
+)
+from .depth import allow_depth
+from .errors import NOWHERE, Loc
+from .traverse import map_bodies
+from .types import Atom, Const, Name, Prim, Type, Var
+
+Lines = list[str]
+
+WIDTH = 110
+"""A statement or a body that fits in this many characters stands on one line."""
+
+
+def show(prog: Prog) -> str:
+    """The program without locations."""
+    return show_located(without_locations(prog))
+
+
+def show_located(prog: Prog) -> str:
+    """The program with the locations of statements and functions."""
+    allow_depth()
+    parts: list[Lines] = [[f"next_name {prog.next_name}"]]
+    if prog.consts:
+        parts.append(["consts {", *_indent(line for stm in prog.consts for line in _stm(stm)), "}"])
+    parts.extend(_fun(fun) for fun in prog.functions)
+    return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
+
+
+def show_body(body: Body) -> str:
+    return "\n".join(_body(body))
+
+
+def show_stm(stm: Stm) -> str:
+    return "\n".join(_stm(stm))
+
+
+def show_lambda(f: Lambda) -> str:
+    return "\n".join(_lambda(f))
+
+
+def show_exp(exp: Exp) -> str:
+    return "\n".join(_exp(exp))
+
+
+# ---- names, atoms, types -----------------------------------------------------------------------------------------
+
+_PLAIN = re.compile(r"[^\W\d][\w']*\Z")
+
+
+def show_name(name: Name) -> str:
+    """`base_tag`; a base that is no word stands in backquotes."""
+    if not name.base or _PLAIN.match(name.base):
+        return str(name)
+    return "`" + json.dumps(name.base)[1:-1].replace("`", "\\u0060") + f"`_{name.tag}"
+
+
+def show_atom(atom: Atom) -> str:
+    return show_name(atom.name) if isinstance(atom, Var) else show_const(atom)
+
+
+def show_const(const: Const) -> str:
+    """`1i32`, `0.1f32`, `true`, `-f64.inf`; a nan that is not the usual one with its f64 bits."""
+    prim, value = const.prim, const.value
+    if prim is Prim.BOOL:
+        return "true" if value else "false"
+    if not prim.is_float:
+        return f"{value}{prim.value}"
+    if math.isnan(value):
+        bits = struct.pack(">d", value).hex()
+        return f"{prim.value}.nan" + ("" if bits == "7ff8000000000000" else f"<{bits}>")
+    if math.isinf(value):
+        return f"{'-' if value < 0 else ''}{prim.value}.inf"
+    text = scalar.text_of(prim, value)
+    exact = scalar.rounding(prim)(float(text)) == value
+    return (text if exact else repr(value)) + prim.value
+
+
+def show_size(size: Atom) -> str:
+    """A constant i64 is bare."""
+    if isinstance(size, Const) and size.prim is Prim.I64:
+        return str(size.value)
+    return show_atom(size)
+
+
+def show_shape(shape: Iterable[Atom]) -> str:
+    return "".join(f"[{show_size(size)}]" for size in shape)
+
+
+def show_type(t: Type) -> str:
+    return show_shape(t.shape) + t.prim.value
+
+
+def _listed(parts: Iterable[str]) -> str:
+    return "(" + ", ".join(parts) + ")"
+
+
+def _names(names: Iterable[Name]) -> str:
+    return _listed(map(show_name, names))
+
+
+def _atoms(atoms: Iterable[Atom]) -> str:
+    return _listed(map(show_atom, atoms))
+
+
+def _types(types: Iterable[Type]) -> str:
+    return _listed(map(show_type, types))
+
+
+def _param(param: Param) -> str:
+    return f"{show_name(param.name)}: {show_type(param.type)}"
+
+
+def _params(params: Iterable[Param]) -> str:
+    return _listed(map(_param, params))
+
+
+# ---- layout ------------------------------------------------------------------------------------------------------
+
+
+def _indent(lines: Iterable[str]) -> Lines:
+    return ["  " + line for line in lines]
+
+
+def _joined(*blocks: Lines) -> Lines:
+    """Blocks one after the other; each begins on the line on which the one before ends."""
+    out = list(blocks[0])
+    for block in blocks[1:]:
+        out[-1] += " " + block[0]
+        out.extend(block[1:])
+    return out
+
+
+def _below(head: str, *blocks: Lines) -> Lines:
+    """On one line where everything is short, else the blocks indented below the head."""
+    if all(len(block) == 1 for block in blocks):
+        line = " ".join([head, *(block[0] for block in blocks)])
+        if len(line) <= WIDTH:
+            return [line]
+    return [head, *(line for block in blocks for line in _indent(block))]
+
+
+# ---- bodies ------------------------------------------------------------------------------------------------------
+
+
+def _body(body: Body) -> Lines:
+    stms = [_stm(stm) for stm in body.stms]
+    last = "in " + _atoms(body.result)
+    if len(stms) <= 1 and all(len(lines) == 1 for lines in stms):
+        line = " ".join(["{", *(lines[0] for lines in stms), last, "}"])
+        if len(line) <= WIDTH:
+            return [line]
+    return ["{", *_indent(line for lines in stms for line in lines), "  " + last, "}"]
+
+
+def _stm(stm: Stm) -> Lines:
+    head = f"let {_params(stm.pat)} ="
+    if stm.certs:
+        head = "#{" + ", ".join(map(show_name, stm.certs)) + "} " + head
+    if stm.attrs:
+        head = _attrs(stm.attrs) + " " + head
+    lines = _below(head, _exp(stm.exp))
+    lines[-1] += _loc(stm.loc)
+    return lines
+
+
+def _attrs(attrs: Iterable[Attr]) -> str:
+    return " ".join(f"#[{_attr(a)}]" for a in attrs)
+
+
+def _attr(attr: Attr) -> str:
+    name = attr.name if re.fullmatch(r"[\w']+", attr.name) else json.dumps(attr.name)
+    return name + (_listed(map(_attr, attr.args)) if attr.args else "")
+
+
+def _loc(loc: Loc) -> str:
+    return "" if loc == NOWHERE else f" @{json.dumps(loc.file)}:{loc.line}:{loc.col}-{loc.end_line}:{loc.end_col}"
+
+
+def _lambda(f: Lambda) -> Lines:
+    return _joined([f"\\{_params(f.params)} : {_types(f.ret)} ->"], _body(f.body))
+
+
+# ---- expressions -------------------------------------------------------------------------------------------------
+
+
+def _exp(exp: Exp) -> Lines:
+    match exp:
+        case If(cond, then, orelse):
+            return _joined([f"if {show_atom(cond)} then"], _body(then), ["else"], _body(orelse))
+        case Loop():
+            return _loop(exp)
+        case Apply(function, args):
+            return [show_name(function) + _atoms(args)]
+        case Screma():
+            return _screma(exp)
+        case Hist(width, arrays, f, op, dests, rank):
+            head = f"hist {show_atom(width)} {_names(arrays)} rank {rank} dests {_names(dests)}"
+            return _below(head, _lambda(f), _reduction("reduce", op))
+        case Scatter(width, arrays, f, dests, rank):
+            return _joined(
+                [f"scatter {show_atom(width)} {_names(arrays)} rank {rank} dests {_names(dests)}"], _lambda(f)
+            )
+        case SegMap(level, space, body, ret):
+            return _joined([f"segmap^{level.value} {_space(space)} : {_types(ret)}"], _body(body))
+        case SegRed(level, space, reds, body, ret):
+            ops = [_reduction("reduce", r) for r in reds]
+            return _below(f"segred^{level.value} {_space(space)}", *ops, _joined([f": {_types(ret)}"], _body(body)))
+        case SegScan(level, space, scans, body, ret):
+            ops = [_reduction("scan", s) for s in scans]
+            return _below(f"segscan^{level.value} {_space(space)}", *ops, _joined([f": {_types(ret)}"], _body(body)))
+        case SegScatter(level, space, dests, rank, body):
+            return _joined([f"segscatter^{level.value} {_space(space)} rank {rank} dests {_names(dests)}"], _body(body))
+        case SegHist(level, space, op, dests, rank, body):
+            head = f"seghist^{level.value} {_space(space)} rank {rank} dests {_names(dests)}"
+            return _below(head, _reduction("reduce", op), _body(body))
+        case _:
+            return [_basic(exp)]
+
+
+def _basic(exp: Basic) -> str:
+    match exp:
+        case Copied(atom):
+            return show_atom(atom)
+        case PrimOp(op, prim, args):
+            return " ".join([f"{op.value}_{prim.value}", *map(show_atom, args)])
+        case Convert(source, target, arg):
+            return f"{source.value}_to_{target.value} {show_atom(arg)}"
+        case Index(array, dims, safe):
+            return f"{show_name(array)}{'!' if safe else ''}{_dims(dims)}"
+        case Update(array, dims, value, safe):
+            return f"{show_name(array)} with{'!' if safe else ''} {_dims(dims)} <- {show_atom(value)}"
+        case Iota(count, start, step, prim):
+            return f"iota_{prim.value} {show_atom(count)} from {show_atom(start)} by {show_atom(step)}"
+        case Replicate(shape, value):
+            return f"replicate {show_shape(shape)} {show_atom(value)}"
+        case Scratch(type_):
+            return f"scratch {show_type(type_)}"
+        case ArrayLit(elems, row):
+            return "[" + ", ".join(map(show_atom, elems)) + f"] : {show_type(row)}"
+        case Rearrange(perm, array):
+            return f"rearrange {_listed(map(str, perm))} {show_name(array)}"
+        case Reshape(shape, array):
+            return f"reshape {show_shape(shape)} {show_name(array)}"
+        case Concat(arrays, width):
+            return f"concat {show_atom(width)} {_names(arrays)}"
+        case Copy(array):
+            return f"copy {show_name(array)}"
+        case Assert(cond, code, parts):
+            said = (json.dumps(part) if isinstance(part, str) else show_atom(part) for part in parts)
+            return f"assert {show_atom(cond)} {json.dumps(code)} {_listed(said)}"
+        case GuardCmp(threshold, par, path):
+            sides = [f"{json.dumps(name)} {'true' if taken else 'false'}" for name, taken in path]
+            return f"guard {json.dumps(threshold)} <= {show_atom(par)}" + (f" {_listed(sides)}" if sides else "")
+
+
+def _dims(dims: Iterable[DimIndex]) -> str:
+    return "[" + ", ".join(map(_dim, dims)) + "]"
+
+
+def _dim(dim: DimIndex) -> str:
+    match dim:
+        case Fix(index):
+            return show_atom(index)
+        case Slice(start, count, stride):
+            return f"{show_atom(start)} :+ {show_atom(count)} * {show_atom(stride)}"
+
+
+def _loop(loop: Loop) -> Lines:
+    pairs = zip(loop.params, loop.inits, strict=True)
+    carried = _listed(f"{_param(p)} = {show_atom(init)}" for p, init in pairs)
+    match loop.form:
+        case ForLoop(index, bound, prim):
+            form = f"for {show_name(index)}: {prim.value} < {show_atom(bound)}"
+        case WhileLoop(cond):
+            form = f"while {show_name(cond)}"
+    return _joined([f"loop {carried} {form} do"], _body(loop.body))
+
+
+def _screma(exp: Screma) -> Lines:
+    width = show_atom(exp.width)
+    if len(exp.scans) + len(exp.reds) == 1 and is_identity(exp.map):
+        word, op = ("scan", exp.scans[0]) if exp.scans else ("reduce", exp.reds[0])
+        pairs = zip(exp.map.params, exp.arrays, strict=True)
+        elements = _listed(f"{_param(p)} <- {show_name(xs)}" for p, xs in pairs)
+        return _joined([f"{_commuting(word, op)} {width} {elements} {_atoms(op.neutral)}"], _lambda(op.op))
+    match exp.scans, exp.reds:
+        case (), ():
+            word = "map"
+        case (), _:
+            word = "redomap"
+        case _, ():
+            word = "scanomap"
+        case _:
+            word = "screma"
+    ops = [*(_reduction("scan", s) for s in exp.scans), *(_reduction("reduce", r) for r in exp.reds)]
+    if not ops:
+        return _joined([f"{word} {width} {_names(exp.arrays)}"], _lambda(exp.map))
+    return _below(f"{word} {width} {_names(exp.arrays)}", _lambda(exp.map), *ops)
+
+
+def is_identity(f: Lambda) -> bool:
+    r"""`\(x: t, y: u) : (t, u) -> { in (x, y) }`"""
+    same_values = f.body.result == tuple(Var(p.name) for p in f.params)
+    return not f.body.stms and same_values and f.ret == tuple(p.type for p in f.params)
+
+
+def _commuting(word: str, op: Reduction) -> str:
+    return f"{word}_comm" if op.comm else word
+
+
+def _reduction(word: str, op: Reduction) -> Lines:
+    return _joined([f"{_commuting(word, op)} {_atoms(op.neutral)}"], _lambda(op.op))
+
+
+def _space(space: SegSpace) -> str:
+    return _listed(f"{show_name(index)} < {show_atom(width)}" for index, width in space.dims)
+
+
+# ---- functions ---------------------------------------------------------------------------------------------------
+
+
+def _fun(fun: FunDef) -> Lines:
+    head = [_attrs(fun.attrs)] if fun.attrs else []
+    head.append(f"fun {show_name(fun.name)} {_params(fun.params)}")
+    if fun.consumes:
+        head.append(f"  consumes {_names(fun.consumes)}")
+    head.append(f"  : {_params(fun.results)}{_loc(fun.loc)}")
+    if fun.entry:
+        head.append("  " + _entry(fun.entry))
+    body = _body(fun.body)
+    return [*head[:-1], *_joined([head[-1] + " ="], body)]
+
+
+def _entry(entry: Entry) -> str:
+    params = _listed(
+        f"{json.dumps(p.name)}: {'*' if p.unique else ''}{json.dumps(p.text)} {p.components}" for p in entry.params
+    )
+    results = _listed(f"{json.dumps(r.text)} {_listed(map(str, r.components))}" for r in entry.results)
+    return f"entry {json.dumps(entry.name)} sizes {entry.sizes} {params} : {results}"
+
+
+# ---- equality ----------------------------------------------------------------------------------------------------
+
+
+def same(a: object, b: object) -> bool:
+    """Whether two trees are equal: names, types and locations exactly, constants by bits. Depth does not matter."""
+    pending = [(a, b)]
+    while pending:
+        x, y = pending.pop()
+        if x is y:
+            continue
+        if type(x) is not type(y):
+            return False
+        if isinstance(x, tuple) and isinstance(y, tuple):
+            if len(x) != len(y):
+                return False
+            pending.extend(zip(x, y))
+        elif is_dataclass(x) and not isinstance(x, Const | Name):
+            pending.extend((getattr(x, f.name), getattr(y, f.name)) for f in fields(x))
+        elif x != y:
+            return False
+    return True
+
+
+def without_locations(prog: Prog) -> Prog:
+    """`prog` with every location `NOWHERE`: equality up to locations compares these."""
+    allow_depth()
+    consts = tuple(map(_unlocated_stm, prog.consts))
+    functions = tuple(replace(fun, body=_unlocated_body(fun.body), loc=NOWHERE) for fun in prog.functions)
+    return Prog(consts, functions, prog.next_name)
+
+
+def _unlocated_body(body: Body) -> Body:
+    return Body(tuple(map(_unlocated_stm, body.stms)), body.result)
+
+
+def _unlocated_stm(stm: Stm) -> Stm:
+    return replace(stm, exp=map_bodies(_unlocated_body, stm.exp), loc=NOWHERE)

@@ -1,0 +1,400 @@
+"""Walking the IR: sub-bodies, uses, free names, substitution, fresh renaming, types in scope.
+
+An expression is seen in two parts. Its *bodies* (of branches, loops, lambdas, segops), each with the parameters that
+are in scope there: `scoped_bodies`, put back by `with_bodies`. And its *uses*: operands, arrays, sizes and neutral
+elements, all of the surrounding scope. Free names follow from the two; so do most passes.
+
+Names are unique in a program, so substitution cannot capture and one mapping `types_in` gives the types of all names.
+Sets of names are dicts in order of first occurrence, for the same output in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from .core import (
+    Apply,
+    ArrayLit,
+    Assert,
+    Body,
+    Concat,
+    Convert,
+    Copied,
+    Copy,
+    DimIndex,
+    Exp,
+    Fix,
+    ForLoop,
+    GuardCmp,
+    Hist,
+    If,
+    Index,
+    Iota,
+    Lambda,
+    Loop,
+    Param,
+    PrimOp,
+    Prog,
+    Rearrange,
+    Reduction,
+    Replicate,
+    Reshape,
+    Scatter,
+    Scratch,
+    Screma,
+    SegHist,
+    SegMap,
+    SegOp,
+    SegRed,
+    SegScan,
+    SegScatter,
+    SegSpace,
+    Slice,
+    Soac,
+    Stm,
+    Update,
+    WhileLoop,
+)
+from .rename import (  # noqa: F401  (the kit is imported from here)
+    Renaming,
+    refreshing,
+    rename_body,
+    rename_exp,
+    rename_fun,
+    rename_lambda,
+    rewrite_atom,
+    rewrite_body,
+    rewrite_exp,
+    rewrite_fun,
+    rewrite_lambda,
+    rewrite_name,
+    rewrite_params,
+    rewrite_stm,
+    rewrite_type,
+    substitute_body,
+    substitute_exp,
+    substitute_lambda,
+    substitute_type,
+    substituting,
+)
+from .types import I64, Atom, Name, Type, Var, scalar
+
+NameSet = dict[Name, None]
+"""Names in order of first occurrence; `name in names` as with a set."""
+
+
+# ---- bodies and lambdas ------------------------------------------------------------------------------------------
+
+
+def scoped_bodies(exp: Exp) -> tuple[tuple[tuple[Param, ...], Body], ...]:
+    """The bodies directly inside `exp`, each with the parameters that are in scope there besides the outer names."""
+    match exp:
+        case If():
+            return (((), exp.then), ((), exp.orelse))
+        case Loop(params, _, ForLoop() as form, body):
+            return (((*params, Param(form.index, scalar(form.prim))), body),)
+        case Loop(params, _, WhileLoop(), body):
+            return ((params, body),)
+        case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
+            return (*((f.params, f.body) for f in lambdas(exp)), (space_params(exp.space), exp.body))
+        case _:
+            return tuple((f.params, f.body) for f in lambdas(exp))
+
+
+def with_bodies(exp: Exp, bodies: Iterable[Body]) -> Exp:
+    """`exp` with its bodies replaced, in the order of `scoped_bodies`."""
+    given = tuple(bodies)
+    match exp:
+        case If():
+            then, orelse = given
+            return If(exp.cond, then, orelse)
+        case Loop():
+            (body,) = given
+            return Loop(exp.params, exp.inits, exp.form, body)
+        case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
+            return replace(_with_lambda_bodies(exp, given[:-1]), body=given[-1])
+        case _:
+            return _with_lambda_bodies(exp, given)
+
+
+def _with_lambda_bodies(exp: Exp, bodies: tuple[Body, ...]) -> Exp:
+    old = lambdas(exp)
+    return with_lambdas(exp, [Lambda(f.params, body, f.ret) for f, body in zip(old, bodies, strict=True)])
+
+
+def bodies(exp: Exp) -> tuple[Body, ...]:
+    """The bodies directly inside `exp`."""
+    return tuple(body for _, body in scoped_bodies(exp))
+
+
+def map_bodies(on_body: Callable[[Body], Body], exp: Exp) -> Exp:
+    """`exp` with `on_body` applied to each body directly inside, lambdas included; the same object if none changes."""
+    old = bodies(exp)
+    new = [on_body(body) for body in old]
+    return exp if all(x is y for x, y in zip(new, old, strict=True)) else with_bodies(exp, new)
+
+
+def reductions(exp: Exp) -> tuple[Reduction, ...]:
+    """The operators of a SOAC or segop, in order."""
+    match exp:
+        case Screma():
+            return exp.scans + exp.reds
+        case SegRed():
+            return exp.reds
+        case SegScan():
+            return exp.scans
+        case Hist() | SegHist():
+            return (exp.op,)
+        case _:
+            return ()
+
+
+def lambdas(exp: Exp) -> tuple[Lambda, ...]:
+    """The lambdas of `exp`: that of a map first, then the operators."""
+    ops = tuple(r.op for r in reductions(exp))
+    return (exp.map, *ops) if isinstance(exp, Soac) else ops
+
+
+def with_lambdas(exp: Exp, fs: Iterable[Lambda]) -> Exp:
+    """`exp` with its lambdas replaced, in the order of `lambdas`."""
+    given = tuple(fs)
+    ops = given[1:] if isinstance(exp, Soac) else given
+    reds = tuple(Reduction(op, r.neutral, r.comm) for op, r in zip(ops, reductions(exp), strict=True))
+    match exp:
+        case Screma():
+            cut = len(exp.scans)
+            return Screma(exp.width, exp.arrays, given[0], reds[:cut], reds[cut:])
+        case Hist():
+            return Hist(exp.width, exp.arrays, given[0], reds[0], exp.dests, exp.rank)
+        case Scatter():
+            return Scatter(exp.width, exp.arrays, given[0], exp.dests, exp.rank)
+        case SegRed():
+            return SegRed(exp.level, exp.space, reds, exp.body, exp.ret)
+        case SegScan():
+            return SegScan(exp.level, exp.space, reds, exp.body, exp.ret)
+        case SegHist():
+            return SegHist(exp.level, exp.space, reds[0], exp.dests, exp.rank, exp.body)
+        case _:
+            return exp
+
+
+def space_params(space: SegSpace) -> tuple[Param, ...]:
+    """The indices of a space as parameters (all i64)."""
+    return tuple(Param(name, I64) for name in space.indices)
+
+
+def all_exps(body: Body) -> Iterator[Exp]:
+    """Every expression in `body` at any depth, an expression before those inside it."""
+    pending = [iter(body.stms)]
+    while pending:
+        stm = next(pending[-1], None)
+        if stm is None:
+            pending.pop()
+            continue
+        yield stm.exp
+        pending.extend(iter(inner.stms) for inner in reversed(bodies(stm.exp)))
+
+
+# ---- uses and free names -----------------------------------------------------------------------------------------
+
+
+def operands(exp: Exp) -> Iterator[Atom]:
+    """What `exp` itself uses: atoms, arrays, widths, neutral elements and the sizes of `scratch` and literals;
+    not what its bodies use, not the types of its parameters, not the function it calls."""
+    match exp:
+        case PrimOp(_, _, args):
+            yield from args
+        case Convert(_, _, arg):
+            yield arg
+        case Copied(atom):
+            yield atom
+        case Index(array, dims, _):
+            yield Var(array)
+            yield from index_atoms(dims)
+        case Update(array, dims, value, _):
+            yield Var(array)
+            yield from index_atoms(dims)
+            yield value
+        case Iota(count, start, step, _):
+            yield from (count, start, step)
+        case Replicate(shape, value):
+            yield from (*shape, value)
+        case Scratch(type_):
+            yield from type_.shape
+        case ArrayLit(elems, row):
+            yield from (*elems, *row.shape)
+        case Rearrange(_, array) | Copy(array):
+            yield Var(array)
+        case Reshape(shape, array):
+            yield from (*shape, Var(array))
+        case Concat(arrays, width):
+            yield from map(Var, arrays)
+            yield width
+        case Assert(cond, _, parts):
+            yield cond
+            yield from (part for part in parts if not isinstance(part, str))
+        case GuardCmp(_, par, _):
+            yield par
+        case If(cond, _, _):
+            yield cond
+        case Loop(_, inits, form, _):
+            yield from inits
+            if isinstance(form, ForLoop):
+                yield form.bound
+        case Apply(_, args):
+            yield from args
+        case Screma() | Hist() | Scatter():
+            yield exp.width
+            yield from map(Var, exp.arrays)
+            yield from _neutral_and_dests(exp)
+        case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
+            yield from exp.space.widths
+            yield from _neutral_and_dests(exp)
+
+
+def _neutral_and_dests(exp: Soac | SegOp) -> Iterator[Atom]:
+    for reduction in reductions(exp):
+        yield from reduction.neutral
+    if isinstance(exp, Hist | Scatter | SegHist | SegScatter):
+        yield from map(Var, exp.dests)
+
+
+def index_atoms(dims: tuple[DimIndex, ...]) -> Iterator[Atom]:
+    """The atoms of an index, in order."""
+    for dim in dims:
+        match dim:
+            case Fix(index):
+                yield index
+            case Slice(start, count, stride):
+                yield from (start, count, stride)
+
+
+def result_types(exp: Exp) -> tuple[Type, ...]:
+    """The types written in `exp` for results: of its lambdas and of a segop's body."""
+    ret = tuple(t for f in lambdas(exp) for t in f.ret)
+    return ret + exp.ret if isinstance(exp, SegMap | SegRed | SegScan) else ret
+
+
+def names_in_types(types: Iterable[Type]) -> Iterator[Name]:
+    """The variables among the sizes of `types`."""
+    for t in types:
+        for size in t.shape:
+            if isinstance(size, Var):
+                yield size.name
+
+
+def free_names(exp: Exp) -> NameSet:
+    """The names that `exp` needs from outside (without function names)."""
+    found: NameSet = {}
+    _free_in_exp(exp, set(), found)
+    return found
+
+
+def free_in_stm(stm: Stm) -> NameSet:
+    """The names that a statement needs: of its expression, certificates, and sizes in its pattern."""
+    found: NameSet = {}
+    _free_in_stms((stm,), set(), found)
+    return found
+
+
+def free_in_body(body: Body) -> NameSet:
+    found: NameSet = {}
+    _free_in_body(body, set(), found)
+    return found
+
+
+def free_in_lambda(f: Lambda) -> NameSet:
+    found: NameSet = {}
+    bound = {p.name for p in f.params}
+    _note(names_in_types(p.type for p in f.params), bound, found)
+    _free_in_body(f.body, bound, found)
+    _note(names_in_types(f.ret), bound, found)
+    return found
+
+
+def _note(names: Iterable[Name], bound: set[Name], found: NameSet) -> None:
+    for name in names:
+        if name not in bound:
+            found[name] = None
+
+
+def _free_in_body(body: Body, bound: set[Name], found: NameSet) -> None:
+    _free_in_stms(body.stms, bound, found)
+    _note((a.name for a in body.result if isinstance(a, Var)), bound, found)
+
+
+def _free_in_stms(stms: tuple[Stm, ...], bound: set[Name], found: NameSet) -> None:
+    """Adds to `bound` what is bound on the way: names are unique, so it may stay there."""
+    for stm in stms:
+        _free_in_exp(stm.exp, bound, found)
+        _note(stm.certs, bound, found)
+        bound.update(p.name for p in stm.pat)
+        _note(names_in_types(p.type for p in stm.pat), bound, found)
+
+
+def _free_in_exp(exp: Exp, bound: set[Name], found: NameSet) -> None:
+    _note((a.name for a in operands(exp) if isinstance(a, Var)), bound, found)
+    for params, body in scoped_bodies(exp):
+        bound.update(p.name for p in params)
+        _note(names_in_types(p.type for p in params), bound, found)
+        _free_in_body(body, bound, found)
+    _note(names_in_types(result_types(exp)), bound, found)
+
+
+def bound_in_body(body: Body) -> NameSet:
+    """All names bound in `body`, at any depth."""
+    found: NameSet = {}
+    pending = [body]
+    while pending:
+        for stm in pending.pop().stms:
+            found.update(dict.fromkeys(p.name for p in stm.pat))
+            for params, inner in scoped_bodies(stm.exp):
+                found.update(dict.fromkeys(p.name for p in params))
+                pending.append(inner)
+    return found
+
+
+def called_functions(body: Body) -> NameSet:
+    """The functions that `body` calls, at any depth."""
+    return dict.fromkeys(exp.function for exp in all_exps(body) if isinstance(exp, Apply))
+
+
+def consumed_by(exp: Exp) -> tuple[Name, ...]:
+    """Arrays that `exp` itself overwrites (a call and a loop consume more: see `ir/check.py`)."""
+    match exp:
+        case Update():
+            return (exp.array,)
+        case Hist() | Scatter() | SegHist() | SegScatter():
+            return exp.dests
+        case _:
+            return ()
+
+
+# ---- types in scope ----------------------------------------------------------------------------------------------
+
+
+def type_of(atom: Atom, types: Mapping[Name, Type]) -> Type:
+    """The type of an atom where names have `types`."""
+    return types[atom.name] if isinstance(atom, Var) else scalar(atom.prim)
+
+
+def types_in(prog: Prog) -> dict[Name, Type]:
+    """The types of all names bound in a program, at any depth."""
+    types: dict[Name, Type] = {}
+    add_types(types, Body(prog.consts, ()))
+    for fun in prog.functions:
+        types.update((p.name, p.type) for p in (*fun.params, *fun.results))
+        add_types(types, fun.body)
+    return types
+
+
+def add_types(types: dict[Name, Type], body: Body) -> None:
+    """Adds the types of all names bound in `body`, at any depth."""
+    pending = [body]
+    while pending:
+        for stm in pending.pop().stms:
+            types.update((p.name, p.type) for p in stm.pat)
+            for params, inner in scoped_bodies(stm.exp):
+                types.update((p.name, p.type) for p in params)
+                pending.append(inner)
