@@ -1,0 +1,61 @@
+"""Values that cross the border of a program: NumPy arrays and scalars, and their types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ..ir.errors import DataError, Diagnostic, Label, Loc
+from ..ir.types import Prim
+
+Value = np.ndarray | np.generic
+
+DTYPES: dict[Prim, np.dtype] = {p: np.dtype("?" if p is Prim.BOOL else f"{p.value[0]}{p.bytes}") for p in Prim}
+PRIMS: dict[np.dtype, Prim] = {dtype: prim for prim, dtype in DTYPES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ValueType:
+    """What a file must hold: `[][]f32` is f32 of rank 2."""
+
+    prim: Prim
+    rank: int
+
+    def __str__(self) -> str:
+        return "[]" * self.rank + self.prim.value
+
+
+def type_of(value: Value) -> ValueType:
+    """The type of an array or NumPy scalar."""
+    return ValueType(PRIMS[value.dtype.newbyteorder("=")], value.ndim)
+
+
+def shape_text(value: Value) -> str:
+    """The type with its sizes, as `[3][2]i32`."""
+    dims = "".join(f"[{n}]" for n in value.shape)
+    return f"{dims}{type_of(value).prim.value}"
+
+
+def text_loc(data: bytes, name: str, start: int, end: int, first_line: int = 1) -> Loc:
+    """The place of `data[start:end]`, counted in characters."""
+    line, col = _line_col(data, start)
+    end_line, end_col = _line_col(data, max(end, start + 1))
+    return Loc(name, line + first_line - 1, col, end_line + first_line - 1, end_col)
+
+
+def _line_col(data: bytes, offset: int) -> tuple[int, int]:
+    line_start = data.rfind(b"\n", 0, offset) + 1
+    col = len(data[line_start:offset].decode("utf-8", "replace")) + 1
+    return data.count(b"\n", 0, offset) + 1, col
+
+
+def data_error(code: str, message: str, loc: Loc | None = None, text: str = "", hint: str | None = None) -> DataError:
+    """A fault in a data file; without a place (`loc` None) the message says where it is."""
+    return DataError(Diagnostic(code, message, Label(loc or Loc("", 0, 0, 0, 0), text), hint=hint))
+
+
+def bytes_of(prim: Prim, dims: tuple[int, ...]) -> int:
+    """The size of an array, without overflow."""
+    return prod(dims) * prim.bytes

@@ -1,0 +1,100 @@
+"""Loops: the type of the loop parameter, and which of its sizes stay the same from turn to turn."""
+
+from __future__ import annotations
+
+from ..ir.errors import Label, Loc
+from . import syntax as s
+from .infer_bind import bind_sizes, check_covers
+from .infer_fault import bound_twice
+from .infer_make import BOOL
+from .infer_need import INTS, needs_prim
+from .infer_pattern import Bound, bind_pattern
+from .infer_size import is_unknown
+from .infer_texp import Anonymous
+from .infer_unify import Solver
+from .infer_work import Work
+from .types import Size, SizeVar, TArray, Ty
+
+
+def infer_loop(work: Work, exp: s.Loop) -> Ty:
+    """`loop p = init for .. do body`. The sizes of the loop parameter are unknown while the body is looked at: one that
+    the body gives back as it got it is that of the initial value, any other may change from turn to turn."""
+    init = work.exp(exp.init)
+    work.pending.data_only.append((init, exp.init.loc, "loop parameter"))
+    ty, sizes = work.solver.refresh_sizes(init)
+    mark, bound = work.scope.mark(), Bound()
+    ids = set[int]()
+    bind_sizes(work, exp.sizes, exp.loc, ids)
+    bind_pattern(work, exp.pat, ty, bound, Anonymous.FREE)
+    check_covers(work, ty, (exp.pat,), exp.pat)
+    _loop_form(work, exp.form, exp.loc, bound)
+    body = work.exp(exp.body)
+    work.scope.leave(mark)
+    changing = _close_loop(work, exp, ty, body, {var.id: start for var, start in sizes})
+    for var, _ in sizes:
+        if var.id in changing:
+            work.solver.bound_sizes[var.id] = work.solver.existential()
+    _start_sizes(work, exp, init, ty, sizes, changing)
+    return work.record(exp.id, work.hide(ty, ids | bound.ids))
+
+
+def _loop_form(work: Work, form: s.ForLess | s.ForIn | s.While, loc: Loc, bound: Bound) -> None:
+    match form:
+        case s.ForLess(name=name, bound=limit):
+            ty = work.exp(limit)
+            work.ask(ty, needs_prim(INTS, limit.loc, "the bound of a loop"))
+            tag = work.solver.fresh_id()
+            bound.ids.add(tag)
+            if name in bound.names:
+                raise bound_twice("name in a loop", name, limit.loc, bound.names[name])
+            work.bind(name, tag, ty, loc)
+        case s.ForIn(pat=pat, array=array):
+            elem = work.solver.unknown()
+            whole = TArray(work.solver.unknown_size(), elem)
+            work.expect(whole, work.exp(array), array.loc, "what a loop runs over")
+            bind_pattern(work, pat, elem, bound, Anonymous.FREE)
+            check_covers(work, elem, (pat,), pat)
+        case s.While(cond=cond):
+            work.expect(BOOL, work.exp(cond), cond.loc, "condition of a loop")
+
+
+def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size]) -> set[int]:
+    """Unify the loop parameter with the body; gives those of its sizes (`own`, with their first values) that change."""
+    solver, passed = work.solver, list[tuple[int, Size]]()
+
+    def close(before: Size, after: Size) -> None:
+        before, after = solver.size(before), solver.size(after)
+        is_open = isinstance(after, SizeVar) and is_unknown(after) and after.id not in own
+        if solver.same_size(before, after) or is_open or not (isinstance(before, SizeVar) and before.id in own):
+            solver.unify_size(before, after)
+        else:
+            passed.append((before.id, after))
+
+    label = Label(exp.init.loc, f"the initial value is `{work.show(ty)}`")
+    work.expect_with(ty, body, close, exp.body.loc, "body of a loop", [label])
+    return _changing(solver, passed, own)
+
+
+def _changing(solver: Solver, passed: list[tuple[int, Size]], own: dict[int, Size]) -> set[int]:
+    """The sizes that get something else than their first value, at once or from another that changes."""
+    changing, before = set[int](), -1
+    while before != len(changing):
+        before = len(changing)
+        for size, after in passed:
+            after = solver.size(after)
+            origin = after.id if isinstance(after, SizeVar) and after.id in own else None
+            first = own[origin] if origin is not None else after
+            if origin in changing or not solver.same_size(own[size], first):
+                changing.add(size)
+    return changing
+
+
+def _start_sizes(
+    work: Work, exp: s.Loop, init: Ty, ty: Ty, sizes: list[tuple[SizeVar, Size]], changing: set[int]
+) -> None:
+    def start() -> None:
+        for var, size in sizes:
+            if var.id not in changing:
+                work.solver.unify_size(var, size)
+
+    work.guarded(start, ty, init, exp.init.loc, "initial value of a loop")

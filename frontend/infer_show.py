@@ -1,0 +1,138 @@
+"""Types and size expressions as a reader writes them, for messages; the text of a size expression is its identity."""
+
+from __future__ import annotations
+
+from ..ir.types import Prim
+from . import syntax as s
+from .infer_need import FLOATS, INTS, NUMBERS, SIGNED
+from .infer_size import SUMS
+from .infer_unify import Solver
+from .types import WHOLE, Size, SizeConst, SizeExp, SizeVar, TArray, TFun, TPrim, TRecord, TSum, TVar, Ty
+
+MAX_DEPTH = 24  # a deeper type is cut short in messages
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+CLASSES = {NUMBERS: "number", INTS: "integer", SIGNED: "signed integer", FLOATS: "float"}
+
+
+class Shower:
+    """Prints the types of one message: unknown types get letters, the same unknown the same letter."""
+
+    __slots__ = ("letters", "solver")
+
+    def __init__(self, solver: Solver) -> None:
+        self.solver = solver
+        self.letters: dict[int, str] = {}
+
+    def type(self, ty: Ty) -> str:
+        return self._type(ty, 0)
+
+    def _type(self, ty: Ty, depth: int) -> str:
+        ty = self.solver.resolve(ty)
+        if depth > MAX_DEPTH:
+            return "…"
+        match ty:
+            case TPrim(prim):
+                return prim.value
+            case TVar("", _):
+                return self._unknown(ty)
+            case TVar(name, i):
+                return self._letter(i) if name == f"t{i}" else name
+            case TArray(size, elem):
+                return f"[{self.size(size)}]{self._atom(elem, depth + 1)}"
+            case TRecord(fields):
+                return self._record(fields, depth + 1)
+            case TFun():
+                dom = self._type(ty.dom, depth + 1)
+                if isinstance(self.solver.resolve(ty.dom), TFun | TSum):
+                    dom = f"({dom})"
+                if ty.name is not None:
+                    dom = f"({ty.name}: {dom})"
+                cod = self._type(ty.cod, depth + 1)
+                takes, gives = ty.consumes and ty.consumes_at == WHOLE, ty.fresh and ty.fresh_at == WHOLE
+                return f"{'*' * takes}{dom} -> {'*' * gives}{cod}"
+            case TSum(constructors):
+                parts = ["".join([f"#{c}", *(f" {self._atom(t, depth + 1)}" for t in ts)]) for c, ts in constructors]
+                return " | ".join(parts)
+
+    def _atom(self, ty: Ty, depth: int) -> str:
+        text = self._type(ty, depth)
+        return f"({text})" if isinstance(self.solver.resolve(ty), TFun | TSum) else text
+
+    def _record(self, fields: tuple[tuple[str, Ty], ...], depth: int) -> str:
+        if is_tuple(fields):
+            return f"({', '.join(self._type(t, depth) for _, t in fields)})"
+        return f"{{{', '.join(f'{name}: {self._type(t, depth)}' for name, t in fields)}}}"
+
+    def _unknown(self, var: TVar) -> str:
+        need = self.solver.needs.get(var.id)
+        if need is not None and need.prims is not None:
+            return CLASSES.get(need.prims) or " or ".join(p.value for p in Prim if p in need.prims)
+        if need is not None and need.fields:
+            return f"{{{', '.join(name for name, _ in need.fields)}, ..}}"
+        if need is not None and need.constructors:
+            return " | ".join([f"#{name}" for name, _ in need.constructors] + [".."])
+        return self._letter(var.id)
+
+    def _letter(self, var: int) -> str:
+        if var not in self.letters:
+            self.letters[var] = LETTERS[len(self.letters) % 26]
+        return self.letters[var]
+
+    def size(self, size: Size) -> str:
+        match self.solver.size(size):
+            case SizeVar(name, i):
+                # An invented name carries its id, which no reader wants to see.
+                return self._sum(i) if not name or name == "_" or name[1:] == str(i) else name
+            case SizeConst(value):
+                return str(value)
+            case SizeExp(text, _):
+                return text
+
+    def _sum(self, size: int) -> str:
+        """A size without a name by what it is made of, as `n + 1`; empty where that has no name either."""
+        shape = self.solver.shapes.get(size)
+        if shape is None or not SUMS.keys() >= set(shape.ops):
+            return ""
+        parts = [f"({part})" if " " in part else part for part in map(self.size, shape.parts)]
+        if not all(parts):
+            return ""
+        return " ".join([parts[0], *(f"{op} {part}" for op, part in zip(shape.ops, parts[1:]))])
+
+
+def is_tuple(fields: tuple[tuple[str, object], ...]) -> bool:
+    """Whether these fields are written `(a, b)`."""
+    return len(fields) != 1 and all(name == str(i) for i, (name, _) in enumerate(fields))
+
+
+def show_exp(exp: s.Exp) -> str:
+    """The text of a size expression: names, literals, operators and applications as written, the rest by its kind."""
+    match exp:
+        case s.Lit(value=value):
+            return str(value).lower() if isinstance(value, bool) else str(value)
+        case s.Ident(name=name):
+            return ".".join(name)
+        case s.Chain(first=first, rest=rest):
+            return " ".join([_operand(first), *(f"{'.'.join(op.name)} {_operand(arg)}" for op, arg in rest)])
+        case s.Call(function=function, args=args):
+            return " ".join([_operand(function), *(_operand(arg) for arg in args)])
+        case s.Negate(arg=arg):
+            return f"-{_operand(arg)}"
+        case s.Not(arg=arg):
+            return f"!{_operand(arg)}"
+        case s.Project(record=record, field=field):
+            return f"{_operand(record)}.{field}"
+        case s.Ascript(exp=inner) | s.Coerce(exp=inner) | s.Attributed(body=inner):
+            return show_exp(inner)
+        case s.Tuple(elems=elems):
+            return f"({', '.join(show_exp(e) for e in elems)})"
+        case s.Index(array=array, indices=indices) if all(isinstance(i, s.Point) for i in indices):
+            points = ", ".join(show_exp(i.index) for i in indices if isinstance(i, s.Point))
+            return f"{_operand(array)}[{points}]"
+        case _:
+            # Two such expressions are the same only when they are one.
+            return f"<expression {exp.loc.line}:{exp.loc.col}>"
+
+
+def _operand(exp: s.Exp) -> str:
+    text = show_exp(exp)
+    return f"({text})" if isinstance(exp, s.Chain | s.Call | s.Negate | s.Not) else text

@@ -1,0 +1,129 @@
+"""Types of the source language, as inference finds them and the elaborator reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir.types import Prim
+from . import syntax
+
+
+@dataclass(frozen=True, slots=True)
+class TPrim:
+    prim: Prim
+
+
+@dataclass(frozen=True, slots=True)
+class TVar:
+    """A type variable: a parameter of a polymorphic definition (`name` as written) or, while inferring, an unknown."""
+
+    name: str
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TRecord:
+    """A record; a tuple is a record with fields "0", "1", ..; unit has none. Fields are sorted (numbers by value)."""
+
+    fields: tuple[tuple[str, Ty], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TArray:
+    """`[size]elem`: one dimension."""
+
+    size: Size
+    elem: Ty
+
+
+Paths = tuple[tuple[str, ...], ...]
+"""Parts of a value, each by the fields that lead to it."""
+WHOLE: Paths = ((),)
+
+
+@dataclass(frozen=True, slots=True)
+class TFun:
+    """`(name: dom) -> cod`; `consumes`: the argument is consumed (`*dom`), or the parts of it in `consumes_at`;
+    `fresh`: the result is unique (`*cod`), or the parts of it in `fresh_at`; `apart`: no two parts of the result share
+    data. `exists`: sizes in `cod` that the function chooses when called. The parameter as a size in `cod` is
+    `SizeVar(name, param_id)`."""
+
+    name: str | None
+    dom: Ty
+    cod: Ty
+    consumes: bool
+    fresh: bool
+    exists: tuple[SizeVar, ...]
+    param_id: int = -1
+    consumes_at: Paths = WHOLE
+    fresh_at: Paths = WHOLE
+    apart: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TSum:
+    """`#a t1 | #b`; constructors sorted by name."""
+
+    constructors: tuple[tuple[str, tuple[Ty, ...]], ...]
+
+
+Ty = TPrim | TVar | TRecord | TArray | TFun | TSum
+
+
+@dataclass(frozen=True, slots=True)
+class SizeVar:
+    """A size by name: a size parameter, a value in scope, an existential, or (while inferring) an unknown (`id`)."""
+
+    name: str
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SizeConst:
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class SizeExp:
+    """A size given by an expression of the source, compared by its text."""
+
+    text: str
+    exp: syntax.Exp
+
+
+Size = SizeVar | SizeConst | SizeExp
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A polymorphic type: type and size parameters in the order written, then the type."""
+
+    types: tuple[TVar, ...]
+    sizes: tuple[SizeVar, ...]
+    type: Ty
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """What the parameters of a polymorphic definition stand for at one use: by the name of the parameter."""
+
+    types: dict[str, Ty]
+    sizes: dict[str, Size]
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What inference hands to the elaborator, besides the modules themselves.
+
+    `types`: by node id, the type of every expression and of every PVar/PWild/LetFun/ForLess/Operator; inside a
+    polymorphic definition it may mention the definition's parameters. Literals have their final scalar type.
+    `instances`: by node id of an Ident or Operator that uses a polymorphic definition.
+    `schemes`: by node id of a ValDec or LetFun.
+    `resolved`: by node id of an Ident, how many leading components of the dotted name are the definition's name (the
+    rest are fields).
+    """
+
+    types: dict[int, Ty]
+    instances: dict[int, Instance]
+    schemes: dict[int, Scheme]
+    resolved: dict[int, int]
