@@ -1,0 +1,206 @@
+"""Flattening: core with nested SOACs to segops in several versions (DESIGN 2.5).
+
+The driver of the rules. `flatten` walks the statements of each function in a nest Σ, empty at first; a statement is
+rewritten by the first rule that applies. At the top level what no rule rewrites stays (G0); in a nest it is deferred:
+it travels into the kernels that need it. Rules that descend (G2, interchange) walk their bodies in turn.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ..ir.core import Body, Copied, FunDef, Hist, If, Loop, Prog, Scatter, Screma, Stm
+from ..ir.errors import NOWHERE, Diagnostic, Label
+from ..ir.traverse import free_in_stm, types_in
+from ..ir.types import Atom, Name, Names, Type, Var
+from .consumed import consumed_names
+from .levels import Machine, Mode
+from .nest import TOP, Flow, Guards, Nest
+from .rules_bulk import alias_rule, concat_rule, invariant_rule, rearrange_rule, reshape_rule, slice_rule
+from .rules_control import map_if, map_loop, top_rule
+from .rules_map import defer, map_rule, sequential_rule
+from .rules_red import reduction_rule
+from .rules_write import hist_rule, scatter_rule, update_rule
+from .sequentialise import sequentialise
+from .trace import Fired, Rule
+
+RuleFunction = Callable[[Flow, Nest, Stm], Rule | None]
+
+RULES: tuple[RuleFunction, ...] = (
+    sequential_rule,
+    map_rule,
+    reduction_rule,
+    scatter_rule,
+    hist_rule,
+    top_rule,
+    map_loop,
+    map_if,
+    invariant_rule,
+    alias_rule,
+    rearrange_rule,
+    reshape_rule,
+    slice_rule,
+    concat_rule,
+    update_rule,
+)
+"""In the order in which they are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flattened:
+    """The flat program, the rules that fired, and what the user should hear."""
+
+    prog: Prog
+    trail: tuple[Fired, ...]
+    warnings: tuple[Diagnostic, ...]
+
+
+def flatten(prog: Prog, mode: Mode, machine: Machine) -> Prog:
+    """`prog` with every SOAC a segop, or inside one."""
+    return flatten_traced(prog, mode, machine).prog
+
+
+def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
+    """As `flatten`, with the rules that fired and warnings."""
+    names = Names(prog.next_name)
+    types, consumed = types_in(prog), consumed_names(prog)
+    trail: list[Fired] = []
+    warnings: list[Diagnostic] = []
+    counts: dict[str, int] = {}
+
+    def flow_for(entry: str) -> Flow:
+        return _flow(names, mode, machine, types, consumed, trail, Guards(entry, "", counts, (), 0, 0))
+
+    globals_ = flow_for("consts")
+    walk_top(globals_, Body(prog.consts, ()))
+    functions: list[FunDef] = []
+    for fun in prog.functions:
+        flow = flow_for(fun.entry.name if fun.entry is not None else fun.name.base)
+        flow.replicates.update(globals_.replicates)
+        walk_top(flow, fun.body)
+        functions.append(replace(fun, body=Body(tuple(flow.out), fun.body.result)))
+        warnings += _over_budget(flow, fun)
+    flat = sequentialise(Prog(tuple(globals_.out), tuple(functions), names.next), globals_.note)
+    return Flattened(flat, tuple(trail), tuple(warnings))
+
+
+def _flow(
+    names: Names,
+    mode: Mode,
+    machine: Machine,
+    types: dict[Name, Type],
+    consumed: set[Name],
+    trail: list[Fired],
+    guards: Guards,
+) -> Flow:
+    return Flow(
+        names=names,
+        mode=mode,
+        machine=machine,
+        walk=walk,
+        walk_top=walk_top,
+        types=types,
+        consumed=consumed,
+        elems=ChainMap(),
+        deferred={},
+        next_order=0,
+        uses={},
+        fresh=set(),
+        replicates={},
+        out=[],
+        certs=(),
+        loc=NOWHERE,
+        trail=trail,
+        guards=guards,
+    )
+
+
+def _over_budget(flow: Flow, fun: FunDef) -> list[Diagnostic]:
+    guards = flow.guards
+    if not guards.dropped:
+        return []
+    message = f"pruned to {guards.made + 1} versions of `{guards.entry}`, {guards.dropped} dropped"
+    hint = "choose versions with #[flattening(no_outer)] or #[sequential_inner] where you know which is best"
+    return [Diagnostic("W0302", message, Label(fun.loc, "its nests of parallelism have more"), hint=hint)]
+
+
+# ---- statements ----------------------------------------------------------------------------------------------------
+
+
+def walk_top(flow: Flow, body: Body) -> None:
+    """Flatten the statements of a body at the top level; guards are named after the statement they are made for."""
+    _count_uses(flow, body.stms, body.result)
+    for stm in body.stms:
+        if stm.pat:
+            flow.guards.binding = stm.pat[-1].name.base
+        _step(flow, TOP, stm)
+
+
+def walk(flow: Flow, nest: Nest, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> None:
+    """Flatten statements in the nest; `result` is what their body gives."""
+    _count_uses(flow, stms, result)
+    for stm in stms:
+        _step(flow, nest, stm)
+
+
+def _count_uses(flow: Flow, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> None:
+    """How many statements of its body use a name (the result counts as one)."""
+    for stm in stms:
+        for name in free_in_stm(stm):
+            flow.uses[name] = flow.uses.get(name, 0) + 1
+    for name in {atom.name for atom in result if isinstance(atom, Var)}:
+        flow.uses[name] = flow.uses.get(name, 0) + 1
+
+
+def _step(flow: Flow, nest: Nest, stm: Stm) -> None:
+    loc, certs = flow.loc, flow.certs
+    flow.loc = stm.loc
+    inner = _with_certs_inside(flow, stm)
+    flow.certs = (*certs, *inner.certs)
+    if not any(rule(flow, nest, inner) is not None for rule in RULES):
+        _leave(flow, nest, stm)
+    flow.loc, flow.certs = loc, certs
+
+
+def _leave(flow: Flow, nest: Nest, stm: Stm) -> None:
+    """What no rule rewrites: at the top level it stays, in a nest it waits for the kernels that need it.
+
+    G(•, e)  ⟶  e        [G0]
+    """
+    if nest.dims:
+        if isinstance(stm.exp, Screma | Scatter | Hist):
+            flow.note(Rule.IRREGULAR, ", ".join(str(p.name) for p in stm.pat))
+        defer(flow, nest, (stm,))
+    else:
+        flow.keep(stm)
+
+
+def _with_certs_inside(flow: Flow, stm: Stm) -> Stm:
+    """A compound statement that relies on checks of the nest: its values rely on them instead, inside its bodies."""
+    variant = tuple(c for c in stm.certs if flow.is_variant(c))
+    if not variant:
+        return stm
+    match stm.exp:
+        case Screma() | Scatter() | Hist():
+            f = stm.exp.map
+            exp = replace(stm.exp, map=replace(f, body=_relying(flow, f.body, f.ret, variant)))
+        case If(cond, then, orelse):
+            types = tuple(p.type for p in stm.pat)
+            exp = If(cond, _relying(flow, then, types, variant), _relying(flow, orelse, types, variant))
+        case Loop():
+            body = _relying(flow, stm.exp.body, tuple(p.type for p in stm.exp.params), variant)
+            exp = replace(stm.exp, body=body)
+        case _:
+            return stm
+    return replace(stm, exp=exp, certs=tuple(c for c in stm.certs if c not in variant))
+
+
+def _relying(flow: Flow, body: Body, types: tuple[Type, ...], certs: tuple[Name, ...]) -> Body:
+    """`body` whose results rely on `certs`."""
+    params = tuple(flow.fresh_param("x", t) for t in types)
+    stms = tuple(
+        Stm((param,), Copied(atom), certs, (), flow.loc) for param, atom in zip(params, body.result, strict=True)
+    )
+    return Body(body.stms + stms, tuple(Var(p.name) for p in params))

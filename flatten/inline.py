@@ -1,0 +1,153 @@
+"""Inlining: every call becomes the statements of the function called, under fresh names.
+
+    let ys = f x xs   ⟶   stms of f [x, xs / params];  let ys = result of f
+
+Entry functions stay, other functions go once nobody calls them. Callees are inlined before their callers, so that a
+body is copied ready made. Growth is bounded: what would exceed the budget stays a call, unless it is the only one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ..ir.core import Apply, Attr, Body, Copied, FunDef, Prog, Stm
+from ..ir.errors import IRError
+from ..ir.traverse import (
+    Renaming,
+    all_exps,
+    bodies,
+    called_functions,
+    map_bodies,
+    rewrite_atom,
+    rewrite_stm,
+)
+from ..ir.types import Atom, Name, Names, Var
+
+GROWTH = 200
+"""How many times larger than it was a program may become."""
+
+SMALL = 40
+"""A body of no more expressions than this is copied whatever it costs."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many more expressions may be copied."""
+
+    left: int
+
+    def allows(self, size: int) -> bool:
+        return size <= SMALL or size <= self.left
+
+
+def inline(prog: Prog) -> Prog:
+    """`prog` with its calls replaced by the bodies of the functions called."""
+    names = Names(prog.next_name)
+    sizes = {fun.name: _size(fun.body) for fun in prog.functions}
+    calls = Counter(_calls(prog))
+    budget = Budget(GROWTH * (sum(sizes.values()) + len(prog.consts)))
+    ready: dict[Name, FunDef] = {}
+    for fun in _callees_first(prog.functions):
+        ready[fun.name] = replace(fun, body=_inline_body(fun.body, ready, calls, budget, names))
+    consts = _inline_body(Body(prog.consts, ()), ready, calls, budget, names).stms
+    functions = tuple(ready[fun.name] for fun in prog.functions)
+    return Prog(consts, _still_needed(consts, functions), names.next)
+
+
+def _size(body: Body) -> int:
+    return sum(1 for _ in all_exps(body))
+
+
+def _calls(prog: Prog) -> Iterator[Name]:
+    for body in (Body(prog.consts, ()), *(fun.body for fun in prog.functions)):
+        yield from (exp.function for exp in all_exps(body) if isinstance(exp, Apply))
+
+
+def _callees_first(functions: tuple[FunDef, ...]) -> list[FunDef]:
+    """The functions in an order in which each comes after all that it calls."""
+    by_name = {fun.name: fun for fun in functions}
+    done: dict[Name, FunDef] = {}
+    for root in functions:
+        path: list[tuple[FunDef, Iterator[Name]]] = []
+        pending = [root.name] if root.name not in done else []
+        while pending or path:
+            if pending:
+                fun = by_name[pending.pop()]
+                if any(fun.name == on_path.name for on_path, _ in path):
+                    raise IRError(f"inline: {fun.name} calls itself")
+                path.append((fun, iter(called_functions(fun.body))))
+            fun, callees = path[-1]
+            following = next((c for c in callees if c not in done), None)
+            if following is not None:
+                pending.append(following)
+            else:
+                done[fun.name] = fun
+                path.pop()
+    return list(done.values())
+
+
+def _inline_body(body: Body, ready: dict[Name, FunDef], calls: Counter[Name], budget: Budget, names: Names) -> Body:
+    stms: list[Stm] = []
+    for stm in body.stms:
+        if isinstance(stm.exp, Apply):
+            stms.extend(_inline_call(stm, stm.exp, ready, calls, budget, names))
+        elif bodies(stm.exp):
+            exp = map_bodies(lambda inner: _inline_body(inner, ready, calls, budget, names), stm.exp)
+            stms.append(stm if exp is stm.exp else replace(stm, exp=exp))
+        else:
+            stms.append(stm)
+    return Body(tuple(stms), body.result)
+
+
+def _inline_call(
+    stm: Stm, call: Apply, ready: dict[Name, FunDef], calls: Counter[Name], budget: Budget, names: Names
+) -> list[Stm]:
+    """The statements of the function called, then its results as copies that keep the call's certificates."""
+    fun = ready[call.function]
+    size = _size(fun.body)
+    if calls[fun.name] > 1:
+        if not budget.allows(size):
+            return [stm]
+        budget.left -= size
+    renaming = _called_with(fun, stm, call.args, names)
+    stms = [_with_attrs(rewrite_stm(inner, renaming), stm.attrs) for inner in fun.body.stms]
+    for param, atom in zip(stm.pat, fun.body.result, strict=True):
+        stms.append(Stm((param,), Copied(rewrite_atom(atom, renaming)), stm.certs, (), stm.loc))
+    return stms
+
+
+def _called_with(fun: FunDef, stm: Stm, args: tuple[Atom, ...], names: Names) -> Renaming:
+    """Parameters become the arguments, every name bound inside a fresh one; what is a result is called as the caller
+    calls it."""
+    place: dict[Name, Atom] = dict(zip((p.name for p in fun.params), args, strict=True))
+    called = {atom.name: param.name for atom, param in zip(fun.body.result, stm.pat) if isinstance(atom, Var)}
+
+    def bind(name: Name) -> Name:
+        fresh = names.again(called.get(name, name))
+        place[name] = Var(fresh)
+        return fresh
+
+    return Renaming(lambda name: place.get(name) or Var(name), bind, lambda function: function)
+
+
+def _with_attrs(stm: Stm, attrs: tuple[Attr, ...]) -> Stm:
+    """Attributes of a call are meant for the parallelism inside."""
+    if not attrs or not bodies(stm.exp):
+        return stm
+    return replace(stm, attrs=tuple(dict.fromkeys((*attrs, *stm.attrs))))
+
+
+def _still_needed(consts: tuple[Stm, ...], functions: tuple[FunDef, ...]) -> tuple[FunDef, ...]:
+    """Entries, and what they still call."""
+    by_name = {fun.name: fun for fun in functions}
+    pending = [fun.name for fun in functions if fun.entry is not None]
+    pending.extend(called_functions(Body(consts, ())))
+    needed: set[Name] = set()
+    while pending:
+        name = pending.pop()
+        if name not in needed:
+            needed.add(name)
+            pending.extend(called_functions(by_name[name].body))
+    return tuple(fun for fun in functions if fun.name in needed)

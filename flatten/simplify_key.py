@@ -1,0 +1,79 @@
+"""What makes two statements compute the same: the keys of common-subexpression elimination.
+
+A basic expression is its own key (constants compare by type and bits; operands of commutative operations are put in
+order). A compound one has a cheap key first, and its text with bound names numbered only where that has been seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+from ..ir.core import (
+    ArrayLit,
+    Assert,
+    Concat,
+    Convert,
+    Exp,
+    If,
+    Index,
+    Iota,
+    Loop,
+    PrimOp,
+    Rearrange,
+    Replicate,
+    Reshape,
+    Screma,
+    Stm,
+)
+from ..ir.ops import COMMUTATIVE
+from ..ir.show import show_exp
+from ..ir.traverse import bodies, operands, refreshing, rewrite_exp
+from ..ir.types import Atom, Const, Name, Names, Var
+
+
+def key_of(exp: Exp) -> Hashable | None:
+    """Equal for expressions that give the same; of compound ones only a first hint. None: never shared."""
+    match exp:
+        case PrimOp(op, prim, args) if op in COMMUTATIVE:
+            return PrimOp(op, prim, tuple(sorted(args, key=_order)))
+        case Index():
+            return replace(exp, safe=True)
+        case Assert(cond, code, _):
+            return Assert(cond, code, ())
+        case PrimOp() | Convert() | Iota() | Replicate() | ArrayLit() | Rearrange() | Reshape() | Concat():
+            return exp
+        case If() | Loop() | Screma():
+            return (type(exp), tuple(operands(exp)), tuple(len(body.stms) for body in bodies(exp)))
+        case _:
+            return None
+
+
+def _order(atom: Atom) -> tuple[int, int, str]:
+    match atom:
+        case Const(prim, value):
+            return 0, 0, f"{prim.value} {value!r}"
+        case Var(name):
+            return 1, name.tag, name.base
+
+
+def same_value(x: Stm, y: Stm) -> bool:
+    """Whether two statements with equal keys give the same."""
+    if not bodies(x.exp):
+        return True
+    return x.attrs == y.attrs and _numbered(x.exp) == _numbered(y.exp)
+
+
+def _numbered(exp: Exp) -> str:
+    """The text of `exp` with bound names numbered in order of occurrence, apart from all names of programs."""
+    return show_exp(rewrite_exp(exp, refreshing(_Numbers(0))))
+
+
+class _Numbers(Names):
+    """Names without a base, with negative numbers."""
+
+    __slots__ = ()
+
+    def again(self, name: Name) -> Name:
+        self.next -= 1
+        return Name("", self.next)
