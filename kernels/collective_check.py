@@ -1,0 +1,298 @@
+"""The collective check: every statement of a kernel stands where enough of the right threads execute it.
+
+The walk carries the collective tiling ω of the statement (`kernels/collective.py`): the whole block at the top, one
+thread inside a `Threads` loop or a collective's body. What is demanded:
+
+    fence, thread loop, block reduce, block scan, shared memory     the block
+    private memory, and the use of what a thread computed           the thread
+    an operator                                                     scalars alone, no memory and no collective
+
+Control flow above a thread loop is uniform by construction, since nothing of a thread can be named there: so barriers
+cannot diverge. A variable of the block is not assigned by threads: each would have its own idea of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ..ir.types import Const
+from . import kir
+from .collective import BLOCK, THREAD, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
+from .kir import KArray, Kernel, KStm, KVar, Operand, Space
+from .trace_code import statement_text
+
+Stms = tuple[KStm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """A statement, the collective that executes it, the collective that it wants, and the loop or collective whose
+    body it stands in (None: the kernel's own)."""
+
+    kernel: str
+    statement: str
+    why: str
+    found: str
+    expected: str
+    loop: str | None
+
+    def __str__(self) -> str:
+        where = f", in the body of `{self.loop}`" if self.loop else ""
+        return f"{self.kernel}: `{self.statement}`: {self.why}; found {self.found}, expected {self.expected}{where}"
+
+
+def check_collectives(kernel: Kernel, threads: int = 64, warp: int = 32) -> tuple[Misplaced, ...]:
+    """All that is misplaced in a kernel whose blocks have `threads` threads."""
+    walk = Walk(kernel.name, Cluster(1, threads))
+    scope = Scope(whole(walk.cluster), None)
+    if threads % warp:
+        part = f"box ({warp}): a warp, {warp} threads"
+        walk.report(scope, f"block of {threads} threads", "the last warp is not full", part)
+    for var in (kernel.block, *kernel.scalars):
+        walk.bind(scope, var, False)
+    for array in kernel.arrays:
+        scope.arrays.add(array)
+    walk.stms(scope, kernel.body)
+    return tuple(walk.found)
+
+
+# ---- scopes ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a variable lives: the loop whose threads each have their own (None: the block), and may it change."""
+
+    loop: str | None
+    mutable: bool
+
+
+@dataclass(slots=True)
+class Scope:
+    """A statement list: ω of its statements, the loop that made it, what is visible. In an operator (`is_operator`)
+    only scalars are."""
+
+    tiling: Tiling
+    loop: str | None
+    variables: dict[str, Home] = field(default_factory=dict)
+    arrays: set[KArray] = field(default_factory=set)
+    is_operator: bool = False
+
+    def inner(self) -> Scope:
+        return replace(self, variables=dict(self.variables), arrays=set(self.arrays))
+
+
+def collective_text(tiling: Tiling) -> str:
+    return f"{tiling.type}: {threads_text(tiling.count)}"
+
+
+def unit_text(unit: Unit, cluster: Cluster) -> str:
+    type_ = unit_type(unit, cluster, agnostic=False)
+    return f"{type_}: a {unit.name}, {threads_text(type_.threads)}"
+
+
+def threads_text(count: int | None) -> str:
+    return "one thread" if count == 1 else f"{count} threads"
+
+
+# ---- the walk ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Walk:
+    """`homes`: every variable met, also those that are no longer visible."""
+
+    kernel: str
+    cluster: Cluster
+    found: list[Misplaced] = field(default_factory=list)
+    homes: dict[str, Home] = field(default_factory=dict)
+    private: dict[KArray, str | None] = field(default_factory=dict)
+
+    def report(self, scope: Scope, statement: str, why: str, expected: str) -> None:
+        self.found.append(Misplaced(self.kernel, statement, why, collective_text(scope.tiling), expected, scope.loop))
+
+    def want(self, scope: Scope, stm: KStm, unit: Unit, why: str) -> bool:
+        """Report a statement that does not stand at the scope of `unit`."""
+        good = matches(scope.tiling, unit, self.cluster) and not scope.is_operator
+        if not good:
+            self.report(scope, statement_text(stm), why, unit_text(unit, self.cluster))
+        return good
+
+    def bind(self, scope: Scope, var: KVar, mutable: bool) -> None:
+        home = Home(scope.loop, mutable)
+        scope.variables[var.name] = home
+        self.homes[var.name] = home
+
+    def stms(self, scope: Scope, stms: Stms) -> None:
+        for stm in stms:
+            self.stm(scope, stm)
+
+    def stm(self, scope: Scope, stm: KStm) -> None:
+        for used in operands(stm):
+            self.use(scope, stm, used)
+        match stm:
+            case kir.KLet(var, rhs):
+                if isinstance(rhs, kir.KLoad):
+                    self.access(scope, stm, rhs.array)
+                self.bind(scope, var, False)
+            case kir.Declare(var, _):
+                self.bind(scope, var, True)
+            case kir.Assign(var, _):
+                self.assign(scope, stm, var)
+            case kir.Store(array) | kir.Atomic(_, _, array):
+                self.access(scope, stm, array)
+            case kir.Alloc(array, _):
+                self.alloc(scope, stm, array)
+            case kir.KIf(_, then, orelse):
+                self.stms(scope.inner(), then)
+                self.stms(scope.inner(), orelse)
+            case kir.For(index, _, body):
+                self.repeated(scope, stm)
+                inner = scope.inner()
+                self.bind(inner, index, False)
+                self.stms(inner, body)
+            case kir.KWhile(before, cond, body):
+                self.repeated(scope, stm)
+                inner = scope.inner()
+                self.stms(inner, before)
+                self.use(inner, stm, cond)
+                self.stms(inner, body)
+            case kir.Threads(index, _, _, body):
+                self.want(scope, stm, BLOCK, "a thread loop subdivides the whole block")
+                self.stms(self.threads(scope, stm, index), body)
+            case kir.BlockReduce():
+                self.want(scope, stm, BLOCK, "a reduction of the block needs all its threads")
+                self.reduce(scope, stm)
+            case kir.BlockScan():
+                self.want(scope, stm, BLOCK, "a scan of the block needs all its threads")
+                self.scan(scope, stm)
+            case kir.Fence():
+                self.want(scope, stm, BLOCK, "a barrier that not all threads of the block reach")
+            case kir.Check() | kir.BoundsCheck():
+                if scope.is_operator:
+                    self.report(scope, statement_text(stm), "an operator cannot fail", "straight code on scalars")
+
+    # ---- variables and memory -------------------------------------------------------------------------------------
+
+    def use(self, scope: Scope, stm: KStm, operand: Operand) -> None:
+        """A value is used where all threads that execute the statement have it."""
+        if isinstance(operand, Const) or operand.name in scope.variables:
+            return
+        home = self.homes.get(operand.name)
+        if home is not None and home.loop is not None and home.loop != scope.loop:
+            why = f"{operand.name} differs between the threads of `{home.loop}`"
+        else:
+            why = f"{operand.name} is not defined here"
+        self.report(scope, statement_text(stm), why, unit_text(THREAD, self.cluster))
+
+    def assign(self, scope: Scope, stm: KStm, var: KVar) -> None:
+        home = scope.variables.get(var.name)
+        if home is None:
+            self.use(scope, stm, var)
+        elif not home.mutable:
+            self.report(scope, statement_text(stm), f"{var.name} cannot change", "a declared variable")
+        elif home.loop != scope.loop:
+            why = f"{var.name} belongs to the block, and each thread would change it"
+            self.report(scope, statement_text(stm), why, unit_text(BLOCK, self.cluster))
+
+    def access(self, scope: Scope, stm: KStm, array: KArray) -> None:
+        if scope.is_operator:
+            self.report(scope, statement_text(stm), "an operator touches no memory", "straight code on scalars")
+        elif array in scope.arrays:
+            return
+        elif array in self.private and self.private[array] != scope.loop:
+            why = f"{array.name} is private to the threads of `{self.private[array]}`"
+            self.report(scope, statement_text(stm), why, unit_text(THREAD, self.cluster))
+        else:
+            self.report(scope, statement_text(stm), f"{array.name} is not allocated here", "an array in scope")
+
+    def alloc(self, scope: Scope, stm: KStm, array: KArray) -> None:
+        match array.space:
+            case Space.SHARED:
+                self.want(scope, stm, BLOCK, "shared memory belongs to the whole block")
+            case Space.PRIVATE:
+                self.want(scope, stm, THREAD, "private memory belongs to one thread")
+                self.private[array] = scope.loop
+            case Space.GLOBAL:
+                self.report(scope, statement_text(stm), "global memory is the host's", "the host")
+        scope.arrays.add(array)
+
+    def repeated(self, scope: Scope, stm: KStm) -> None:
+        if scope.is_operator:
+            self.report(scope, statement_text(stm), "an operator does not loop", "straight code on scalars")
+
+    # ---- threads and collectives ----------------------------------------------------------------------------------
+
+    def threads(self, scope: Scope, stm: KStm, index: KVar) -> Scope:
+        """The scope of a body that is executed by each thread of the block."""
+        inner = scope.inner()
+        if matches(scope.tiling, BLOCK, self.cluster):
+            inner.tiling = over_threads(scope.tiling, index.name, THREAD, self.cluster.block, self.cluster)
+        inner.loop = statement_text(stm).rstrip(" {")
+        self.bind(inner, index, False)
+        return inner
+
+    def reduce(self, scope: Scope, stm: kir.BlockReduce) -> None:
+        inner = self.threads(scope, stm, stm.index)
+        self.stms(inner, stm.body)
+        for value in stm.values:
+            self.use(inner, stm, value)
+        self.operator(scope, stm, stm.op)
+        for var in stm.outs:
+            self.bind(scope, var, False)
+
+    def scan(self, scope: Scope, stm: kir.BlockScan) -> None:
+        inner = self.threads(scope, stm, stm.index)
+        self.stms(inner, stm.body)
+        for value in stm.values:
+            self.use(inner, stm, value)
+        self.operator(scope, stm, stm.op)
+        for var in stm.scanned:
+            self.bind(inner, var, False)
+        self.stms(inner, stm.after)
+        for var in stm.carry_out:
+            self.bind(scope, var, False)
+
+    def operator(self, scope: Scope, stm: KStm, op: kir.KLambda) -> None:
+        inner = self.threads(scope, stm, KVar("", kir.Prim.I64))
+        inner.loop = f"{inner.loop} (operator)"
+        inner.is_operator = True
+        for var in (*op.left, *op.right):
+            self.bind(inner, var, False)
+        self.stms(inner, op.body)
+        for result in op.results:
+            self.use(inner, stm, result)
+
+
+def operands(stm: KStm) -> Iterator[Operand]:
+    """The operands that a statement uses when it begins; not those of its inner lists."""
+    match stm:
+        case kir.KLet(_, kir.KOp(_, _, args)):
+            yield from args
+        case kir.KLet(_, kir.KConvert(_, _, arg)):
+            yield arg
+        case kir.KLet(_, kir.KLoad(_, index)):
+            yield index
+        case kir.Declare(_, value) | kir.Assign(_, value):
+            yield value
+        case kir.Store(_, index, value) | kir.Atomic(_, _, _, index, value):
+            yield from (index, value)
+        case kir.Alloc(_, count):
+            yield count
+        case kir.Check(ok, _, values):
+            yield from (ok, *values)
+        case kir.BoundsCheck(index, size, _, values):
+            yield from (index, size, *values)
+        case kir.KIf(cond):
+            yield cond
+        case kir.For(_, bound):
+            yield bound
+        case kir.Threads(_, lo, hi):
+            yield from (lo, hi)
+        case kir.BlockReduce(lo=lo, hi=hi, neutral=neutral):
+            yield from (lo, hi, *neutral)
+        case kir.BlockScan(lo=lo, hi=hi, carry=carry, neutral=neutral):
+            yield from (lo, hi, *carry, *neutral)
+        case _:
+            pass

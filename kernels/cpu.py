@@ -1,0 +1,266 @@
+"""The CPU device: NumPy memory, kernels as LLVM lanes, a fork–join pool; and `Executable`, a program ready to run.
+
+A caller's arrays are never written: what an entry may consume is copied first, and a result never shares memory
+with an argument or with another result.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..ir.core import FunDef
+from ..ir.entry import bind_sizes
+from ..ir.errors import NOWHERE, Diagnostic, Label, RunError
+from ..ir.scalar import DTYPES
+from ..ir.types import Prim
+from .arena import Arenas, make_arenas
+from .device import KernelFailure, Scalar
+from .host import HostProgram
+from .jit import CompiledKernels, compile_kernels
+from .kir import FailureSite, Kernel
+from .lanes import LaneSettings
+from .memory import Pool, address
+from .pool import run_blocks
+from .run import Code, Run, as_type, compile_host, failure_error
+
+RECORD = 16  # words of a failure record: site + 1, then values
+WORKERS = os.cpu_count() or 1
+INLINE_WORK = 200_000.0  # cost units below which a launch stays on the calling thread
+
+
+@dataclass(slots=True)
+class CpuDevice:
+    """Runs the kernels of one program. `threads`: how many cores a launch may use.
+
+    A few rows fill the cores, and what is sequential in a row still runs on the lanes: hence the threshold. It is
+    a constant and not the number of cores, so that results are the same on every machine."""
+
+    default_threshold: ClassVar[int] = 8
+
+    compiled: CompiledKernels
+    kernels: dict[str, Loaded]
+    threads: int
+    pool: Pool = field(default_factory=Pool)
+    arenas: list[Arenas] = field(default_factory=list)
+
+    # ---- memory and bulk operations -------------------------------------------------------------------------------
+
+    def scratch(self, prim: Prim, shape: tuple[int, ...]) -> np.ndarray:
+        return self.pool.array(shape, DTYPES[prim])
+
+    def from_host(self, array: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(array)
+
+    def to_host(self, array: np.ndarray) -> np.ndarray:
+        return array
+
+    def iota(self, count: int, start: int, step: int, prim: Prim) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            counted = np.arange(count, dtype=np.int64) * step + start
+        return counted.astype(DTYPES[prim])
+
+    def replicate(self, shape: tuple[int, ...], value: Any, prim: Prim) -> np.ndarray:
+        inner = np.shape(value)
+        array = self.scratch(prim, shape + inner)
+        array[...] = value
+        return array
+
+    def literal(self, elems: list[Any], prim: Prim, shape: tuple[int, ...]) -> np.ndarray:
+        array = self.scratch(prim, shape)
+        for k, elem in enumerate(elems):
+            array[k] = elem
+        return array
+
+    def concat(self, arrays: list[np.ndarray], prim: Prim, shape: tuple[int, ...]) -> np.ndarray:
+        array = self.scratch(prim, shape)
+        np.concatenate(arrays, out=array)
+        return array
+
+    def copy(self, array: np.ndarray) -> np.ndarray:
+        fresh = self.pool.array(array.shape, array.dtype)
+        fresh[...] = array
+        return fresh
+
+    def dense(self, array: np.ndarray) -> np.ndarray:
+        return array if array.flags.c_contiguous else self.copy(array)
+
+    def reshape(self, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        return self.dense(array).reshape(shape)
+
+    def rearrange(self, array: np.ndarray, perm: tuple[int, ...]) -> np.ndarray:
+        return array.transpose(perm)
+
+    def view(self, array: np.ndarray, index: tuple[int | slice, ...]) -> np.ndarray:
+        return array[index]
+
+    def read(self, array: np.ndarray, index: tuple[int, ...]) -> Scalar:
+        return array[index].item()
+
+    def write(self, array: np.ndarray, index: tuple[int | slice, ...], value: Any) -> None:
+        array[index] = value
+
+    def synchronise(self) -> None:
+        return None
+
+    # ---- launches -------------------------------------------------------------------------------------------------
+
+    def launch(self, kernel: str, blocks: int, arrays: list[np.ndarray], scalars: list[Scalar], work: float) -> None:
+        """Run all blocks of a kernel; `work` is the estimated cost of the whole. Raises KernelFailure."""
+        what = self.kernels[kernel]
+        slots = what.table()
+        arenas = self.arenas.pop() if self.arenas else make_arenas(max(WORKERS, self.threads))
+        base = ctypes.addressof(slots)
+        slots[0], slots[1] = base + what.record, arenas.address
+        held = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in arrays]
+        words = [address(a) for a in held]
+        words += [word(value) for word, value in zip(what.words, scalars)]
+        slots[2 : 2 + len(words)] = words
+        try:
+            run_blocks(what.address, base, blocks, 1 if work < INLINE_WORK else self.threads)
+        finally:
+            self.arenas.append(arenas)
+        if slots[what.record // 8]:
+            raise failure(what.kernel, slots[what.record // 8 :])
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A kernel as machine code: its argument table ends with the failure record, at byte `record`; `words` turn its
+    scalars into 64-bit words."""
+
+    kernel: Kernel
+    address: int
+    table: type[ctypes.Array[ctypes.c_int64]]
+    record: int
+    words: tuple[Callable[[Any], int], ...]
+
+
+def loaded(kernel: Kernel, compiled: CompiledKernels) -> Loaded:
+    size = 2 + len(kernel.arrays) + len(kernel.scalars)
+    words = tuple(word_of(v.prim) for v in kernel.scalars)
+    return Loaded(kernel, compiled.address(kernel.name), ctypes.c_int64 * (size + RECORD), 8 * size, words)
+
+
+def word_of(prim: Prim) -> Callable[[Any], int]:
+    """How a scalar becomes the 64-bit word that holds it in its low bytes."""
+    match prim:
+        case Prim.F64:
+            return lambda value: struct.unpack("<q", struct.pack("<d", value))[0]
+        case Prim.F32:
+            return lambda value: struct.unpack("<i", struct.pack("<f", value))[0]
+        case Prim.F16:
+            return lambda value: struct.unpack("<h", struct.pack("<e", value))[0]
+        case Prim.U64:
+            return lambda value: value - (1 << 64) if value >= 1 << 63 else value
+        case _:
+            return int
+
+
+def failure(kernel: Kernel, record: Any) -> Exception:
+    """The exception for a failure record."""
+    number = record[0] - 1
+    if number >= len(kernel.sites) or number < 0:
+        return KernelFailure(FailureSite("R0301", NOWHERE, ("out of memory for arrays inside a kernel",)), ())
+    site = kernel.sites[number]
+    prims = [p for p in site.parts if isinstance(p, Prim)]
+    return KernelFailure(site, tuple(value_of(record[1 + k], p) for k, p in enumerate(prims)))
+
+
+def value_of(word: int, prim: Prim) -> Scalar:
+    """A value of a failure record (integers extended to 64 bits, floats as the bits of an f64)."""
+    if prim is Prim.BOOL:
+        return bool(word)
+    if prim.is_float:
+        return float(DTYPES[prim].type(struct.unpack("<d", struct.pack("<q", word))[0]))
+    return word & ((1 << 64) - 1) if prim is Prim.U64 else word
+
+
+# ---- programs ready to run ---------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Executable:
+    """The entry points of a program on the CPU. `run` may be called from several threads."""
+
+    codes: dict[str, Code]
+    functions: dict[str, FunDef]
+    device: CpuDevice
+
+    @staticmethod
+    def build(program: HostProgram, functions: tuple[FunDef, ...], threads: int | None = None) -> Executable:
+        """Compile all kernels (or find them in the cache) and all host functions.
+
+        `functions`: the entry points as core functions, for their signatures."""
+        compiled = compile_kernels(program.kernels, LaneSettings())
+        device = CpuDevice(compiled, {k.name: loaded(k, compiled) for k in program.kernels}, threads or WORKERS)
+        codes = {f.entry.name: compile_host(f) for f in program.functions}
+        return Executable(codes, {f.entry.name: f for f in functions if f.entry}, device)
+
+    def run(
+        self,
+        entry: str,
+        args: Sequence[np.ndarray | np.generic],
+        thresholds: Mapping[str, int] | None = None,
+        forced: Mapping[str, bool] | None = None,
+        threads: int | None = None,
+    ) -> tuple[list[np.ndarray | np.generic], tuple[tuple[str, int, bool], ...]]:
+        """Results of an entry (components in order), and the guards met: (threshold, parallelism, taken).
+
+        Raises RunError, DataError (arguments of the wrong type), MemoryError as RunError R0301."""
+        code, fun = self.codes[entry], self.functions[entry]
+        sizes = bind_sizes(fun, args)
+        device = self.device if threads is None else self.with_threads(threads)
+        run = Run(device, dict(thresholds or {}), dict(forced or {}))
+        env = code.frame.copy()
+        values = [*sizes, *self.arguments(code, args)]
+        for slot, value in zip(code.params, values, strict=True):
+            env[slot] = value
+        try:
+            code.steps.run(env, run)
+            results = [env[slot] for slot in code.results]
+        except KernelFailure as found:
+            raise failure_error(found) from None
+        except MemoryError as error:
+            raise RunError(Diagnostic("R0301", f"out of memory: {error}", Label(fun.loc, ""))) from None
+        return self.results(code, results, args), tuple(run.trace)
+
+    def with_threads(self, threads: int) -> CpuDevice:
+        return CpuDevice(self.device.compiled, self.device.kernels, threads, self.device.pool, self.device.arenas)
+
+    def arguments(self, code: Code, args: Sequence[np.ndarray | np.generic]) -> list[Any]:
+        """Arrays dense and, where the entry consumes them, copied; scalars as Python values."""
+        consumed = set(code.fun.consumes)
+        values: list[Any] = []
+        for param, arg in zip(code.fun.params[code.fun.entry.sizes :], args, strict=True):
+            if not param.type.shape:
+                values.append(as_type(arg, param.type))
+            elif param.name in consumed:
+                values.append(self.device.copy(np.asarray(arg)))
+            else:
+                values.append(np.ascontiguousarray(arg))
+        return values
+
+    def results(
+        self, code: Code, results: list[Any], args: Sequence[np.ndarray | np.generic]
+    ) -> list[np.ndarray | np.generic]:
+        """What the user sees: arrays of their own, scalars of NumPy's types, without sizes that are only sizes."""
+        wanted = [k for result in code.fun.entry.results for k in result.components]
+        seen: list[Any] = [a for a in args if isinstance(a, np.ndarray) and a.ndim]
+        shown: list[np.ndarray | np.generic] = []
+        for k in wanted:
+            value, type_ = results[k], code.fun.results[k].type
+            if not type_.shape:
+                shown.append(DTYPES[type_.prim].type(value))
+                continue
+            if not value.flags.c_contiguous or any(np.may_share_memory(value, other) for other in seen):
+                value = value.copy()
+            seen.append(value)
+            shown.append(value)
+        return shown

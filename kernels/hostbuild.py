@@ -1,0 +1,169 @@
+"""The builder of a host program: host statements, what kernels may see of the host, and launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..ir import core
+from ..ir.core import Body, Param, Stm
+from ..ir.errors import NOWHERE, Loc
+from ..ir.ops import Op
+from ..ir.traverse import free_in_stm
+from ..ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64
+from . import kir
+from .body import view_of
+from .build import Builder, HostScope, NotLowerable, clean
+from .cost import cost
+from .host import HostExp, HostStm, Interpret, Launch
+from .soacs import gen_soac
+
+MANIFEST_GAIN = 1.5  # how much cheaper a kernel must be for a copy of its input to pay
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A kernel with what it wants from the host. `layouts`: the order of dimensions in which it reads an array, if
+    not the array's own. `contiguous_cost`: its cost if no access were a gather."""
+
+    kernel: kir.Kernel
+    arrays: tuple[Name, ...]
+    scalars: tuple[Name, ...]
+    writes: tuple[bool, ...]
+    layouts: tuple[tuple[int, ...] | None, ...]
+    cost: float
+    contiguous_cost: float
+
+
+@dataclass(slots=True)
+class HostBuilder:
+    """One entry point under construction; `types` and `views` describe every host name seen so far."""
+
+    entry: str
+    names: Names
+    kernels: list[kir.Kernel]
+    functions: tuple[core.FunDef, ...]
+    types: dict[Name, Type] = field(default_factory=dict)
+    views: dict[Name, core.Rearrange | core.Reshape | core.Index] = field(default_factory=dict)
+    out: list[HostStm] = field(default_factory=list)
+    layouts: dict[Name, tuple[int, ...]] = field(default_factory=dict)
+
+    def bind(self, params: tuple[Param, ...]) -> None:
+        for param in params:
+            self.types[param.name] = param.type
+
+    def emit(self, pat: tuple[Param, ...], exp: HostExp, loc: Loc) -> None:
+        self.bind(pat)
+        self.out.append(HostStm(pat, exp, loc))
+
+    def interpreted(self, stm: Stm, why: str) -> None:
+        args = tuple(n for n in free_in_stm(stm) if n in self.types)
+        params = tuple(Param(n, self.types[n]) for n in args)
+        body = Body((stm,), tuple(Var(p.name) for p in stm.pat))
+        fun = core.FunDef(self.names.fresh("interpreted"), params, (), stm.pat, body, None, (), stm.loc)
+        callees = tuple(f for f in self.functions if f.entry is None)
+        self.emit(stm.pat, Interpret(fun, callees, args, why), stm.loc)
+
+    def note_view(self, stm: Stm) -> None:
+        """Views that kernels make again for themselves."""
+        match stm.exp:
+            case core.Rearrange() | core.Index() if stm.pat[0].type.shape:
+                self.views[stm.pat[0].name] = stm.exp
+            case core.Reshape(_, array) if array not in self.views:
+                self.views[stm.pat[0].name] = stm.exp
+            case _:
+                pass
+
+    # ---- scalars and memory ---------------------------------------------------------------------------------------
+
+    def op(self, op: Op, *args: Atom, base: str = "n") -> Atom:
+        if all(isinstance(a, Const) for a in args) and op in (Op.MUL, Op.ADD, Op.QUOT):
+            x, y = (int(a.value) for a in args if isinstance(a, Const))
+            return i64(x * y if op is Op.MUL else x + y if op is Op.ADD else x // y)
+        if op is Op.MUL and args[0] == i64(1):
+            return args[1]
+        name = self.names.fresh(base)
+        type_ = BOOL if op in (Op.LE, Op.LT, Op.GE, Op.EQ) else I64
+        self.emit((Param(name, type_),), core.PrimOp(op, Prim.I64, args), NOWHERE)
+        return Var(name)
+
+    def product(self, atoms: tuple[Atom, ...]) -> Atom:
+        total: Atom = i64(1)
+        for atom in atoms:
+            total = self.op(Op.MUL, total, atom)
+        return total
+
+    def ceil_div(self, x: Atom, size: int) -> Atom:
+        return self.op(Op.QUOT, self.op(Op.ADD, x, i64(size - 1)), i64(size))
+
+    def scratch(self, base: str, type_: Type) -> Name:
+        name = self.names.fresh(base)
+        self.emit((Param(name, type_),), core.Scratch(type_), NOWHERE)
+        return name
+
+    # ---- kernels --------------------------------------------------------------------------------------------------
+
+    def builder(self) -> Builder:
+        """A kernel to be built, which reads its inputs in the layouts that are being tried."""
+        return Builder(HostScope(self.types, self.views, dict(self.layouts)), view_of, gen_soac)  # type: ignore[arg-type]
+
+    def best_layout(self, depth: int, build: Callable[[], Made]) -> Made:
+        """The kernel with each input read where it lies, or from a copy with another dimension innermost where
+        that makes
+        the kernel clearly cheaper. A copy only pays where elements are read again: `depth` (loops around an access)
+        must exceed the rank."""
+        best = build()
+        if best.cost <= MANIFEST_GAIN * best.contiguous_cost:
+            return best
+        for name, writes in zip(best.arrays, best.writes, strict=True):
+            rank = self.types[name].rank
+            if writes or not 2 <= rank < depth:
+                continue
+            for inner in range(rank - 1):
+                perm = (*(d for d in range(rank) if d != inner), inner)
+                made = self.built_with(name, perm, build)
+                if made is not None and made.cost * MANIFEST_GAIN < best.cost:
+                    best = made
+                    self.layouts[name] = perm
+        self.layouts.clear()
+        return best
+
+    def built_with(self, name: Name, perm: tuple[int, ...], build: Callable[[], Made]) -> Made | None:
+        before = self.layouts.get(name)
+        self.layouts[name] = perm
+        try:
+            return build()
+        except NotLowerable:
+            return None
+        finally:
+            if before is None:
+                del self.layouts[name]
+            else:
+                self.layouts[name] = before
+
+    def stored(self, name: Name, perm: tuple[int, ...] | None, loc: Loc) -> Name:
+        """An array as the kernel wants it: as it is, or a copy with its dimensions rearranged."""
+        if perm is None:
+            return name
+        type_ = self.types[name]
+        moved = Type(type_.prim, tuple(type_.shape[d] for d in perm))
+        view, copy = self.names.again(name), self.names.again(name)
+        self.emit((Param(view, moved),), core.Rearrange(perm, name), loc)
+        self.emit((Param(copy, moved),), core.Copy(view), loc)
+        return copy
+
+    def finish(self, b: Builder, base: str) -> Made:
+        """The kernel that `b` has built."""
+        body = (*b.prologue, *b.stms)
+        name = f"{clean(self.entry)}_{clean(base)}_{len(self.kernels)}"
+        kernel = kir.Kernel(name, b.block, tuple(b.arrays.values()), tuple(b.scalars.values()), body, tuple(b.sites))
+        layouts = tuple(b.scope.layouts.get(n) for n in b.arrays)
+        writes = tuple(a in b.outputs for a in b.arrays.values())
+        return Made(kernel, tuple(b.arrays), tuple(b.scalars), writes, layouts, cost(body), cost(body, 1.0))
+
+    def launch(self, made: Made, blocks: Atom, units: Atom, work: float, loc: Loc) -> None:
+        self.kernels.append(made.kernel)
+        scalars = tuple(Var(s) for s in made.scalars)
+        stored = zip(made.arrays, made.layouts, strict=True)
+        arrays = tuple(self.stored(name, perm, loc) for name, perm in stored)
+        self.emit((), Launch(made.kernel.name, blocks, arrays, scalars, made.writes, units, work), loc)

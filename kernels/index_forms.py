@@ -1,0 +1,165 @@
+"""Indices as polynomials, and when two equal indices must belong to the same thread.
+
+An index is `fixed + c1*x1 + c2*x2 + ..`: `fixed` and the coefficients are polynomials over values that do not change
+between the two accesses compared; the digits x range over 0 <= x < bound: the number k of a thread's index in its loop
+(index lo + k is executed by thread k mod t), and the indices of loops. If each coefficient is the next one times the
+next one's bound, as in the address of a dense array, the digits are those of a mixed-radix number: equal indices have
+equal digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..ir.ops import Op
+from ..ir.types import Prim
+from . import kir
+
+Monomial = tuple[str, ...]
+Poly = tuple[tuple[Monomial, int], ...]
+"""A polynomial over i64 values: monomials in order, with coefficients that are not 0."""
+
+ZERO: Poly = ()
+
+
+def poly(terms: Mapping[Monomial, int]) -> Poly:
+    return tuple(sorted((m, c) for m, c in terms.items() if c))
+
+
+def atom(name: str) -> Poly:
+    return (((name,), 1),)
+
+
+def constant(value: int) -> Poly:
+    return poly({(): value})
+
+
+def add(x: Poly, y: Poly) -> Poly:
+    terms = dict(x)
+    for monomial, c in y:
+        terms[monomial] = terms.get(monomial, 0) + c
+    return poly(terms)
+
+
+def mul(x: Poly, y: Poly) -> Poly:
+    terms: dict[Monomial, int] = {}
+    for m, c in x:
+        for n, d in y:
+            both = tuple(sorted(m + n))
+            terms[both] = terms.get(both, 0) + c * d
+    return poly(terms)
+
+
+def sub(x: Poly, y: Poly) -> Poly:
+    return add(x, mul(constant(-1), y))
+
+
+def value_poly(rhs: kir.Rhs, args: list[Poly]) -> Poly | None:
+    """The polynomial of a right-hand side whose operands are `args`; None where it is none."""
+    match rhs:
+        case kir.KOp(Op.ADD, Prim.I64, _):
+            return add(*args)
+        case kir.KOp(Op.SUB, Prim.I64, _):
+            return sub(*args)
+        case kir.KOp(Op.MUL, Prim.I64, _):
+            return mul(*args)
+        case kir.KOp(Op.NEG, Prim.I64, _):
+            return sub(ZERO, args[0])
+        case kir.KConvert(source, Prim.I64) if source.is_signed:
+            return args[0]
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """A factor x of a term of an index, 0 <= x < bound (None: no bound that is a polynomial). `is_thread`: x is the
+    number of the thread's index in its loop."""
+
+    bound: Poly | None
+    is_thread: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """`fixed + sum of coefficient * digit`, the digits by falling weight where that is known."""
+
+    fixed: Poly
+    digits: tuple[tuple[Poly, Digit], ...]
+
+
+def form_of(index: Poly, digits: Mapping[str, Digit], varying: frozenset[str] | set[str]) -> Form | None:
+    """The form of an index; None if it is not linear in its digits, or has values that vary over the threads in an
+    unknown way."""
+    fixed: dict[Monomial, int] = {}
+    factors: dict[str, dict[Monomial, int]] = {}
+    for monomial, c in index:
+        found = [name for name in monomial if name in digits]
+        if len(found) > 1 or any(name in varying for name in monomial):
+            return None
+        if not found:
+            fixed[monomial] = c
+            continue
+        rest = list(monomial)
+        rest.remove(found[0])
+        factors.setdefault(found[0], {})[tuple(rest)] = c
+    terms = [(poly(terms), digits[name]) for name, terms in factors.items()]
+    return Form(poly(fixed), in_order(terms))
+
+
+def in_order(terms: list[tuple[Poly, Digit]]) -> tuple[tuple[Poly, Digit], ...]:
+    """The terms from the heaviest to the lightest: each weight is the next one times the next bound. Terms that make no
+    such chain stay as they are."""
+    if len(terms) < 2:
+        return tuple(terms)
+    for lightest in terms:
+        chain, rest = [lightest], [t for t in terms if t is not lightest]
+        while rest:
+            weight, digit = chain[0]
+            heavier = [t for t in rest if digit.bound is not None and t[0] == mul(weight, digit.bound)]
+            if not heavier:
+                break
+            chain.insert(0, heavier[0])
+            rest.remove(heavier[0])
+        if not rest:
+            return tuple(chain)
+    return tuple(terms)
+
+
+def is_radix(form: Form) -> bool:
+    """Do the digits make a mixed-radix number? Weights are taken not to be 0: an array with a stride of 0 has no
+    elements that are accessed."""
+    pairs = zip(form.digits, form.digits[1:])
+    return all(light[1].bound is not None and heavy[0] == mul(light[0], light[1].bound) for heavy, light in pairs)
+
+
+def same_thread(x: Form | None, y: Form | None) -> bool:
+    """Do equal indices of two thread loops mean the same thread?"""
+    return x is not None and x == y and is_radix(x) and any(digit.is_thread for _, digit in x.digits)
+
+
+def disjoint(x: Form | None, y: Form | None) -> bool:
+    """Are two indices never equal? Known where they differ by a constant."""
+    if x is None or y is None or x.digits or y.digits:
+        return False
+    return is_constant(sub(x.fixed, y.fixed))
+
+
+def first_thread(uniform: Form | None, each: Form | None) -> bool:
+    """Where a thread loop meets the index that the first thread uses, is it the first thread too? The thread's digit
+    must be the heaviest, and the rest of the index below its weight."""
+    if uniform is None or each is None or uniform.digits or not each.digits:
+        return False
+    weight, heaviest = each.digits[0]
+    if not (heaviest.is_thread and is_radix(each)):
+        return False
+    rest = sub(uniform.fixed, each.fixed)
+    if rest == ZERO:
+        return True
+    return is_constant(rest) and is_constant(weight) and 0 < rest[0][1] < weight[0][1]
+
+
+def is_constant(x: Poly) -> bool:
+    """A number other than 0."""
+    return len(x) == 1 and x[0][0] == ()

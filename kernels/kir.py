@@ -1,0 +1,279 @@
+"""Kernel IR: the structured, imperative program of ONE block (its collective).
+
+What stands outside a `Threads` loop or a collective is executed once by the block and is uniform; a `Threads` loop
+subdivides the block, its body is executed once per thread. `Threads` loops and collectives do not nest in each other.
+A launch runs the body for every block 0 <= b < blocks; blocks are independent and may run in any order.
+Statements are in A-normal form: operands are variables and constants. Variables have unique names within a kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ..ir.errors import Loc
+from ..ir.ops import Op
+from ..ir.types import Const, Prim
+
+
+@dataclass(frozen=True, slots=True)
+class KVar:
+    """A scalar variable of the kernel; one value per block where it is uniform, else one per thread."""
+
+    name: str
+    prim: Prim
+
+
+Operand = KVar | Const
+
+
+class Space(Enum):
+    """Where an array lives: GLOBAL outlives the launch; SHARED is the block's; PRIVATE is one array for each thread."""
+
+    GLOBAL = "global"
+    SHARED = "shared"
+    PRIVATE = "private"
+
+
+@dataclass(frozen=True, slots=True)
+class KArray:
+    """An array of scalars, addressed by a flat element index (i64). Bools are stored as bytes 0 and 1."""
+
+    name: str
+    prim: Prim
+    space: Space
+
+
+# ---- right-hand sides --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class KOp:
+    """An operation of the table. Integer division and power need no check here: a `Check` precedes them, so their
+    operands are good in every thread that runs the statement (threads that are masked off must not trap)."""
+
+    op: Op
+    prim: Prim
+    args: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KConvert:
+    source: Prim
+    target: Prim
+    arg: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class KLoad:
+    """`array[index]`; in bounds in every thread that runs it."""
+
+    array: KArray
+    index: Operand
+
+
+Rhs = KOp | KConvert | KLoad
+
+
+# ---- statements --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class KLet:
+    """`let x = rhs`: immutable."""
+
+    var: KVar
+    rhs: Rhs
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """`var x = init`: mutable from here to the end of the enclosing statement list."""
+
+    var: KVar
+    init: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`x := value`, x declared by `Declare`."""
+
+    var: KVar
+    value: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """`array[index] := value`; in bounds in every thread that runs it."""
+
+    array: KArray
+    index: Operand
+    value: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Alloc:
+    """`array = new prim[count]` in SHARED or PRIVATE space, uninitialised; freed at the end of the enclosing
+    statement list (an iteration of a loop frees what it allocated). PRIVATE only inside `Threads` or a collective's
+    body; its `count` may vary over the threads."""
+
+    array: KArray
+    count: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Fails the launch unless `ok` (bool); `values` fill the holes of the site's message, in order."""
+
+    ok: Operand
+    site: int
+    values: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsCheck:
+    """Fails unless 0 <= index < size (i64 both); `values` as in `Check`. Kept apart from `Check` so that an affine
+    index can be tested once for all threads."""
+
+    index: Operand
+    size: Operand
+    site: int
+    values: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KIf:
+    """May be uniform or vary; may hold `Threads` or collectives only where `cond` is uniform."""
+
+    cond: Operand
+    then: tuple[KStm, ...]
+    orelse: tuple[KStm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`for i < bound` (i and bound of one integer type; i from 0). The bound may vary over the threads."""
+
+    index: KVar
+    bound: Operand
+    body: tuple[KStm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KWhile:
+    """`while (before; cond) body`: `before` is executed ahead of every test."""
+
+    before: tuple[KStm, ...]
+    cond: Operand
+    body: tuple[KStm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """`threads i in lo..hi`: the body for each i, in parallel and unordered."""
+
+    index: KVar
+    lo: Operand
+    hi: Operand
+    body: tuple[KStm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KLambda:
+    """An operator on k scalars: `left` and `right` operands, straight code with `KIf`, k results.
+    May use uniform variables of the kernel."""
+
+    left: tuple[KVar, ...]
+    right: tuple[KVar, ...]
+    body: tuple[KStm, ...]
+    results: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockReduce:
+    """`outs = reduce op neutral (threads i in lo..hi { body; values })`: collective of the block; outs are uniform.
+
+    If `commutative`, threads may be combined in any order, in one that depends on nothing but (lo, hi) and the
+    kernel's lane settings; else in ascending order of i. An empty range gives `neutral`."""
+
+    outs: tuple[KVar, ...]
+    index: KVar
+    lo: Operand
+    hi: Operand
+    body: tuple[KStm, ...]
+    values: tuple[Operand, ...]
+    op: KLambda
+    neutral: tuple[Operand, ...]
+    commutative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BlockScan:
+    """`threads i in lo..hi { body; scanned = inclusive scan of values, started from carry; after }`: collective.
+
+    `scanned` is per thread and visible in `after`; `carry_out` is uniform and visible after the statement: the
+    combination of `carry` with all values in order (`carry` itself if the range is empty)."""
+
+    scanned: tuple[KVar, ...]
+    carry_out: tuple[KVar, ...]
+    index: KVar
+    lo: Operand
+    hi: Operand
+    body: tuple[KStm, ...]
+    values: tuple[Operand, ...]
+    op: KLambda
+    carry: tuple[Operand, ...]
+    neutral: tuple[Operand, ...]
+    after: tuple[KStm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """`array[index] op= value`, atomically (op commutative: add, min, max, and, or, xor)."""
+
+    op: Op
+    prim: Prim
+    array: KArray
+    index: Operand
+    value: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Barrier of the block: what its threads wrote before is visible to all of them after. No code on a CPU lane
+    target beyond keeping the order."""
+
+
+KStm = (
+    KLet | Declare | Assign | Store | Alloc | Check | BoundsCheck | KIf | For | KWhile | Threads | BlockReduce |
+    BlockScan | Atomic | Fence
+)  # fmt: skip
+
+
+# ---- kernels -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FailureSite:
+    """A place that can fail: code, source location, message with holes; hole k is the k-th value, shown at its type."""
+
+    code: str
+    loc: Loc
+    parts: tuple[str | Prim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """`kernel name(block; arrays; scalars) { body }`.
+
+    `block` is the number of the executing block (i64). `arrays` are GLOBAL and do not overlap, except that an array
+    may stand twice only if it is never written. Call convention on the CPU (DESIGN 2.6): `k(args, b0, b1, worker)`
+    where `args` is a table of 8-byte slots: failure record, arena table, arrays in order, scalars in order.
+    """
+
+    name: str
+    block: KVar
+    arrays: tuple[KArray, ...]
+    scalars: tuple[KVar, ...]
+    body: tuple[KStm, ...]
+    sites: tuple[FailureSite, ...]

@@ -1,0 +1,195 @@
+"""SegMap, SegScatter and SegHist as kernels, and statements without segops as kernels of one block.
+
+segmap (i < n, j < m)     block = (i, chunk of j): threads j; or block = (i, j): the body spreads its SOACs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..ir import core
+from ..ir.core import Body, Fix, Param, SegSpace, Stm
+from ..ir.errors import Loc
+from ..ir.ops import Op
+from ..ir.types import Name, Prim, Type, Var, i64
+from . import kir
+from .body import Mode, gen_body
+from .build import ArrayRef, Builder, NotLowerable, Operand
+from .contents import has_soac, loop_depth, nest_depth
+from .cost import EXTENT
+from .host import HostBody, HostIf
+from .hostbuild import HostBuilder, Made
+from .jam import ROWS, can_jam, jam_over_chunk
+from .segspace import bind_space, lanes_over_chunk, output, segment_results
+from .soacs import combine_at, split_indices, write_in_range
+
+BLOCK_WORK = 20_000.0  # cost units worth one block
+JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
+
+
+def segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
+    """Lanes over the innermost dimension, or over the SOACs of the body, whichever is cheaper."""
+    outs = [(p.name, p.type) for p in stm.pat]
+    for name, type_ in outs:
+        h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
+    base = stm.pat[0].name.base if stm.pat else "map"
+    lanes = lanes_kernel(h, exp, outs, base) if exp.space.dims else None
+    spread = None
+    if has_soac(exp.body) or lanes is None:
+        depth = nest_depth(exp.space, exp.body)
+        spread = h.best_layout(depth, lambda: block_kernel(h, exp.space, exp.body, outs, base))
+    if lanes is not None and (spread is None or lanes.each <= spread.cost):
+        launch_lanes_or_jammed(h, exp, outs, base, lanes, stm.loc)
+    elif spread is not None:
+        points = h.product(exp.space.widths)
+        h.launch(spread, points, points, spread.cost, stm.loc)
+
+
+@dataclass(frozen=True, slots=True)
+class LanesKernel:
+    """A kernel with lanes over the innermost dimension: its chunk of that dimension, cost of an element, and how
+    many indices of the next outer dimension a block handles at once."""
+
+    made: Made
+    chunk: int
+    each: float
+    rows: int
+
+
+def lanes_kernel(h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str) -> LanesKernel:
+    """`threads j` over a chunk of the innermost dimension."""
+
+    def build(chunk: int) -> Made:
+        b = h.builder()
+        lanes_over_chunk(b, exp.space, chunk, lambda at: segment_results(b, exp.body, outs, at, Mode.THREAD))
+        return h.finish(b, base)
+
+    return sized(h, nest_depth(exp.space, exp.body), build, 1)
+
+
+def jammed_kernel(h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str) -> LanesKernel:
+    """The same with `ROWS` indices of the next outer dimension in one loop (`kernels/jam.py`)."""
+
+    def build(chunk: int) -> Made:
+        b = h.builder()
+        jam_over_chunk(b, exp.space, chunk, exp.body, outs)
+        return h.finish(b, base)
+
+    return sized(h, nest_depth(exp.space, exp.body), build, ROWS)
+
+
+def sized(h: HostBuilder, depth: int, build: Callable[[int], Made], rows: int) -> LanesKernel:
+    """Choose layout and chunk length by the cost of an element."""
+    each = h.best_layout(depth, lambda: build(1 << 12)).cost / EXTENT / rows
+    chunk = chunk_length(each * rows)
+    return LanesKernel(h.best_layout(depth, lambda: build(chunk)), chunk, each, rows)
+
+
+def chunk_length(each: float) -> int:
+    """Elements of one block of lanes, by the cost of one element: a multiple of 64."""
+    return 64 * max(1, min(1 << 10, round(BLOCK_WORK / max(each, 1e-3) / 64)))
+
+
+def launch_lanes_or_jammed(
+    h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str, lanes: LanesKernel, loc: Loc
+) -> None:
+    """Where jamming saves enough and there are rows enough, at run time, jammed; else as it is."""
+    jammed = jammed_kernel(h, exp, outs, base) if can_jam(exp.space, exp.body) else None
+    if jammed is None or jammed.each > JAM_GAIN * lanes.each:
+        launch_lanes(h, lanes, exp.space, loc)
+        return
+    enough = h.op(Op.GE, exp.space.widths[-2], i64(ROWS), base="enough")
+    saved, h.out = h.out, []
+    launch_lanes(h, jammed, exp.space, loc)
+    then, h.out = HostBody(tuple(h.out), ()), []
+    again = lanes_kernel(h, exp, outs, base)
+    launch_lanes(h, again, exp.space, loc)
+    orelse, h.out = HostBody(tuple(h.out), ()), saved
+    h.emit((), HostIf(enough, then, orelse), loc)
+
+
+def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) -> None:
+    widths = space.widths
+    if lanes.rows > 1:
+        widths = (*widths[:-2], h.ceil_div(widths[-2], lanes.rows), widths[-1])
+    blocks = h.op(Op.MUL, h.product(widths[:-1]), h.ceil_div(widths[-1], lanes.chunk))
+    h.launch(lanes.made, blocks, h.product(space.widths), lanes.each, loc)
+
+
+def block_kernel(h: HostBuilder, space: SegSpace, body: Body, outs: list[tuple[Name, Type]], base: str) -> Made:
+    """One block for every point of the space."""
+    b = h.builder()
+    indices = bind_space(b, space, b.block)
+    segment_results(b, body, outs, indices, Mode.BLOCK)
+    return h.finish(b, base)
+
+
+def sequential(h: HostBuilder, stm: Stm) -> None:
+    """A statement without segops as a kernel of one block; scalar results are read back."""
+    inner = tuple(Param(h.names.again(p.name), p.type) for p in stm.pat)
+    own = {p.name for p in stm.pat}
+    outs: list[tuple[Name, Type]] = []
+    for param in stm.pat:
+        if any(isinstance(d, Var) and d.name in own for d in param.type.shape):
+            raise NotLowerable("a result whose size is found inside the kernel")
+        type_ = param.type if param.type.shape else Type(param.type.prim, (i64(1),))
+        name = param.name if param.type.shape else h.names.fresh(param.name.base)
+        h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
+        outs.append((name, type_))
+    renamed = Stm(inner, stm.exp, stm.certs, stm.attrs, stm.loc)
+    body = Body((renamed,), tuple(Var(p.name) for p in inner))
+    made = h.best_layout(
+        loop_depth(body), lambda: block_kernel(h, SegSpace(()), body, outs, stm.pat[0].name.base if stm.pat else "seq")
+    )
+    h.launch(made, i64(1), i64(1), made.cost, stm.loc)
+    for param, (name, _) in zip(stm.pat, outs, strict=True):
+        if not param.type.shape:
+            h.emit((param,), core.Index(name, (Fix(i64(0)),), True), stm.loc)
+
+
+def segscatter(h: HostBuilder, stm: Stm, exp: core.SegScatter) -> None:
+    """In place: the destinations are consumed."""
+
+    def build(chunk: int) -> Made:
+        b = h.builder()
+        dests = destinations(h, b, exp.dests)
+
+        def write(_indices: tuple[Operand, ...]) -> None:
+            at, values = split_indices(gen_body(b, exp.body, Mode.THREAD), exp.rank)
+            write_in_range(b, dests, at, values, Mode.THREAD)
+
+        lanes_over_chunk(b, exp.space, chunk, write)
+        return h.finish(b, stm.pat[0].name.base)
+
+    launch_lanes(h, sized(h, nest_depth(exp.space, exp.body), build, 1), exp.space, stm.loc)
+    alias(h, stm, exp.dests)
+
+
+def seghist(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
+    """One block, one element after the other, in place."""
+    b = h.builder()
+    dests = destinations(h, b, exp.dests)
+    variables = [(b.fresh(n.base[:12] or "i", Prim.I64), b.operand(w)) for n, w in exp.space.dims]
+    for (name, _), (var, _) in zip(exp.space.dims, variables, strict=True):
+        b.env[name] = var
+    with b.nested() as stms:
+        combine_at(b, dests, exp.op, exp.rank, gen_body(b, exp.body, Mode.BLOCK), Mode.BLOCK)
+    inner = tuple(stms)
+    for var, width in reversed(variables):
+        inner = (kir.For(var, width, inner),)
+    b.stms.extend(inner)
+    made = h.finish(b, stm.pat[0].name.base)
+    h.launch(made, i64(1), i64(1), made.cost, stm.loc)
+    alias(h, stm, exp.dests)
+
+
+def destinations(h: HostBuilder, b: Builder, dests: tuple[Name, ...]) -> list[ArrayRef]:
+    return [output(b, name) for name in dests]
+
+
+def alias(h: HostBuilder, stm: Stm, dests: tuple[Name, ...]) -> None:
+    for param, dest in zip(stm.pat, dests, strict=True):
+        if dest in h.views:
+            h.views[param.name] = h.views[dest]
+        h.emit((param,), core.Copied(Var(dest)), stm.loc)

@@ -1,0 +1,101 @@
+"""Kernel IR as text, for people (`soac dev --emit=kernels`)."""
+
+from __future__ import annotations
+
+from ..ir.types import Const, Prim
+from . import kir
+from .kir import Kernel, KStm, KVar, Operand, Rhs
+
+
+def show_kernel(kernel: Kernel) -> str:
+    """A kernel: its arrays and scalars, then its body."""
+    arrays = ", ".join(f"{a.name}: [{a.prim.value}]" for a in kernel.arrays)
+    scalars = ", ".join(f"{s.name}: {s.prim.value}" for s in kernel.scalars)
+    head = f"kernel {kernel.name}({kernel.block.name}; {arrays}; {scalars})"
+    return "\n".join([head + " {", *_stms(kernel.body, 1), "}"])
+
+
+def operand(o: Operand) -> str:
+    match o:
+        case KVar(name, _):
+            return name
+        case Const(Prim.I64, value):
+            return str(value)
+        case Const(Prim.BOOL, value):
+            return str(value).lower()
+        case Const(prim, value):
+            return f"{value}{prim.value}"
+
+
+def _operands(os: tuple[Operand, ...]) -> str:
+    return ", ".join(operand(o) for o in os)
+
+
+def _vars(vs: tuple[KVar, ...]) -> str:
+    return ", ".join(f"{v.name}: {v.prim.value}" for v in vs)
+
+
+def _rhs(rhs: Rhs) -> str:
+    match rhs:
+        case kir.KOp(op, prim, args):
+            return f"{op.value}_{prim.value} {' '.join(operand(a) for a in args)}"
+        case kir.KConvert(source, target, arg):
+            return operand(arg) if source is target else f"{source.value}_to_{target.value} {operand(arg)}"
+        case kir.KLoad(array, index):
+            return f"{array.name}[{operand(index)}]"
+
+
+def _stms(stms: tuple[KStm, ...], depth: int) -> list[str]:
+    return [line for stm in stms for line in _stm(stm, depth)]
+
+
+def _stm(stm: KStm, depth: int) -> list[str]:
+    pad = "  " * depth
+    match stm:
+        case kir.KLet(var, rhs):
+            return [f"{pad}let {var.name}: {var.prim.value} = {_rhs(rhs)}"]
+        case kir.Declare(var, init):
+            return [f"{pad}var {var.name}: {var.prim.value} = {operand(init)}"]
+        case kir.Assign(var, value):
+            return [f"{pad}{var.name} := {operand(value)}"]
+        case kir.Store(array, index, value):
+            return [f"{pad}{array.name}[{operand(index)}] := {operand(value)}"]
+        case kir.Alloc(array, count):
+            return [f"{pad}{array.name} = new {array.space.value} {array.prim.value}[{operand(count)}]"]
+        case kir.Check(ok, site, values):
+            return [f"{pad}check {operand(ok)} else #{site}({_operands(values)})"]
+        case kir.BoundsCheck(index, size, site, values):
+            return [f"{pad}check 0 <= {operand(index)} < {operand(size)} else #{site}({_operands(values)})"]
+        case kir.KIf(cond, then, orelse):
+            lines = [f"{pad}if {operand(cond)} {{", *_stms(then, depth + 1)]
+            return [*lines, *([f"{pad}}} else {{", *_stms(orelse, depth + 1)] if orelse else []), pad + "}"]
+        case kir.For(index, bound, body):
+            return [f"{pad}for {index.name} < {operand(bound)} {{", *_stms(body, depth + 1), pad + "}"]
+        case kir.KWhile(before, cond, body):
+            test = _stms(before, depth + 1)
+            return [f"{pad}while {operand(cond)} {{", *test, *_stms(body, depth + 1), pad + "}"]
+        case kir.Threads(index, lo, hi, body):
+            head = f"{pad}threads {index.name} in {operand(lo)}..{operand(hi)} {{"
+            return [head, *_stms(body, depth + 1), pad + "}"]
+        case kir.BlockReduce(outs, index, lo, hi, body, values, op, neutral, commutative):
+            how = "commutative" if commutative else "ordered"
+            over = f"over {index.name} in {operand(lo)}..{operand(hi)} {{"
+            head = f"{pad}reduce {how} ({_vars(outs)}) from ({_operands(neutral)}) {over}"
+            return [head, *_stms(body, depth + 1), f"{pad}  values {_operands(values)}", *_lambda(op, depth), pad + "}"]
+        case kir.BlockScan(scanned, outs, index, lo, hi, body, values, op, carry, neutral, after):
+            over = f"over {index.name} in {operand(lo)}..{operand(hi)} {{"
+            start = f"from ({_operands(carry)}) neutral ({_operands(neutral)})"
+            head = f"{pad}scan ({_vars(scanned)}) carry ({_vars(outs)}) {start} {over}"
+            values_line = f"{pad}  values {_operands(values)}"
+            lines = [head, *_stms(body, depth + 1), values_line, *_lambda(op, depth), f"{pad}  after"]
+            return [*lines, *_stms(after, depth + 1), pad + "}"]
+        case kir.Atomic(op, prim, array, index, value):
+            return [f"{pad}atomic {op.value}_{prim.value} {array.name}[{operand(index)}] {operand(value)}"]
+        case kir.Fence():
+            return [f"{pad}fence"]
+
+
+def _lambda(op: kir.KLambda, depth: int) -> list[str]:
+    pad = "  " * (depth + 1)
+    head = f"{pad}op ({_vars(op.left)}) ({_vars(op.right)}) {{"
+    return [head, *_stms(op.body, depth + 2), f"{pad}  {_operands(op.results)}", pad + "}"]

@@ -1,0 +1,208 @@
+"""What a kernel's phases touch: the memory accesses of a thread loop, a collective or a uniform statement.
+
+Values that a loop of the block computes anew in each iteration carry the number of the pass in their names, so that
+two accesses of different iterations are not taken to use the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ..ir.types import Const
+from . import kir
+from .index_forms import (
+    ZERO,
+    Digit,
+    Form,
+    Poly,
+    add,
+    atom,
+    constant,
+    disjoint,
+    first_thread,
+    form_of,
+    same_thread,
+    sub,
+    value_poly,
+)
+from .kir import KArray, KStm, Operand, Space
+from .scope import Who, solo, statements
+
+Path = tuple[tuple[int, int], ...]
+"""Where a statement stands: for each list on the way, (number of the list in its statement, position)."""
+
+
+class Effect(Enum):
+    READ = "read"
+    WRITE = "write"
+    ATOMIC = "atomic"
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One access site, as executed in one pass. `carried`: the loop whose earlier iteration it belongs to."""
+
+    array: KArray
+    effect: Effect
+    who: Who
+    form: Form | None
+    path: Path
+    carried: Path | None
+
+
+def conflict(x: Touch, y: Touch) -> bool:
+    """May two threads touch the same element, in an order that matters?"""
+    if x.array != y.array or x.effect is Effect.READ is y.effect or x.effect is Effect.ATOMIC is y.effect:
+        return False
+    if x.who is Who.LEADER is y.who or disjoint(x.form, y.form):
+        return False
+    match x.who, y.who:
+        case Who.EACH, Who.EACH:
+            return not same_thread(x.form, y.form)
+        case Who.LEADER, Who.EACH:
+            return not first_thread(x.form, y.form)
+        case Who.EACH, Who.LEADER:
+            return not first_thread(y.form, x.form)
+        case _:
+            return True
+
+
+@dataclass(slots=True)
+class Values:
+    """What is known of the values at a point: the polynomial of each variable, the digits, what varies over
+    threads."""
+
+    polys: dict[str, Poly] = field(default_factory=dict)
+    digits: dict[str, Digit] = field(default_factory=dict)
+    varying: set[str] = field(default_factory=set)
+    number: int = 0
+
+    def named(self, name: str) -> str:
+        """A name of its own for this pass."""
+        self.number += 1
+        return f"{name}.{self.number}"
+
+    def of(self, x: Operand) -> Poly:
+        if isinstance(x, Const):
+            return constant(x.value) if isinstance(x.value, int) else atom(self.named("const"))
+        return self.polys[x.name] if x.name in self.polys else atom(x.name)
+
+    def define(self, name: str, rhs: kir.Rhs | None, varies: bool) -> None:
+        """A variable gets a value: a polynomial of others, or something of its own."""
+        known = None if rhs is None else value_poly(rhs, [self.of(a) for a in operands(rhs)])
+        if known is None:
+            fresh = self.named(name)
+            known = atom(fresh)
+            if varies:
+                self.varying.add(fresh)
+        self.polys[name] = known
+
+    def define_index(self, name: str, start: Poly, bound: Poly | None, is_thread: bool) -> None:
+        """An index start + x with the digit 0 <= x < bound."""
+        fresh = self.named(name)
+        fixed = bound is not None and not any(n in self.varying or n in self.digits for m, _ in bound for n in m)
+        self.digits[fresh] = Digit(bound if fixed else None, is_thread)
+        self.polys[name] = add(start, atom(fresh))
+
+    def form(self, index: Operand) -> Form | None:
+        return form_of(self.of(index), self.digits, self.varying)
+
+
+def operands(rhs: kir.Rhs) -> tuple[Operand, ...]:
+    match rhs:
+        case kir.KOp(_, _, args):
+            return args
+        case kir.KConvert(_, _, arg):
+            return (arg,)
+        case kir.KLoad(_, index):
+            return (index,)
+
+
+# ---- phases ------------------------------------------------------------------------------------------------------
+
+
+def phase(values: Values, stm: KStm, path: Path) -> tuple[list[Touch], list[Touch]]:
+    """The touches of a statement of the block, and those that are still unordered behind it: a collective orders all
+    but what a scan does after the scanning."""
+    match stm:
+        case kir.BlockReduce(index=index, lo=lo, hi=hi, body=body):
+            thread_index(values, index, lo, hi)
+            return list(each(values, body, path, Who.EACH)), []
+        case kir.BlockScan(index=index, lo=lo, hi=hi, body=body, after=after, scanned=scanned):
+            thread_index(values, index, lo, hi)
+            before = list(each(values, body, path, Who.EACH))
+            for var in scanned:
+                values.define(var.name, None, True)
+            behind = list(each(values, after, path, Who.EACH))
+            return before + behind, behind
+        case _:
+            found = list(touches(values, stm, path, Who.EVERY))
+            return found, found
+
+
+def is_collective(stm: KStm) -> bool:
+    return isinstance(stm, (kir.BlockReduce, kir.BlockScan))
+
+
+# ---- the touches of a statement ----------------------------------------------------------------------------------
+
+
+def touches(values: Values, stm: KStm, path: Path, who: Who) -> Iterator[Touch]:
+    """The touches of a phase: of a statement in which the block's threads do not meet."""
+    varies = who is Who.EACH
+    who = Who.LEADER if who is Who.EVERY and solo(stm) else who
+    match stm:
+        case kir.KLet(var, rhs):
+            if isinstance(rhs, kir.KLoad):
+                yield from touch(values, rhs.array, Effect.READ, rhs.index, path, who)
+            values.define(var.name, rhs, varies)
+        case kir.Declare(var, _) | kir.Assign(var, _):
+            values.define(var.name, None, varies)
+        case kir.Store(array, index, _):
+            writer = Who.LEADER if who is Who.EVERY else who
+            yield from touch(values, array, Effect.WRITE, index, path, writer)
+        case kir.Atomic(_, _, array, index, _):
+            writer = Who.LEADER if who is Who.EVERY else who
+            yield from touch(values, array, Effect.ATOMIC, index, path, writer)
+        case kir.KIf(_, then, orelse):
+            yield from each(values, (*then, *orelse), path, who)
+        case kir.For(index, bound, body):
+            forget(values, body, varies)
+            values.define_index(index.name, ZERO, values.of(bound), False)
+            yield from each(values, body, path, who)
+            forget(values, body, varies)
+        case kir.KWhile(before, _, body):
+            forget(values, (*before, *body), varies)
+            yield from each(values, (*before, *body), path, who)
+            forget(values, (*before, *body), varies)
+        case kir.Threads(index, lo, hi, body):
+            thread_index(values, index, lo, hi)
+            yield from each(values, body, path, Who.EACH)
+        case kir.BlockReduce() | kir.BlockScan():
+            raise AssertionError("a collective is a phase of its own")
+        case kir.Alloc() | kir.Check() | kir.BoundsCheck() | kir.Fence():
+            pass
+
+
+def each(values: Values, stms: tuple[KStm, ...], path: Path, who: Who) -> Iterator[Touch]:
+    for stm in stms:
+        yield from touches(values, stm, path, who)
+
+
+def touch(values: Values, array: KArray, effect: Effect, index: Operand, path: Path, who: Who) -> Iterator[Touch]:
+    if array.space is not Space.PRIVATE:
+        yield Touch(array, effect, who, values.form(index), path, None)
+
+
+def thread_index(values: Values, index: kir.KVar, lo: Operand, hi: Operand) -> None:
+    start = values.of(lo)
+    values.define_index(index.name, start, sub(values.of(hi), start), True)
+
+
+def forget(values: Values, body: tuple[KStm, ...], varies: bool) -> None:
+    """What a loop assigns has no known value at the start of an iteration."""
+    for stm in statements(body):
+        if isinstance(stm, kir.Assign):
+            values.define(stm.var.name, None, varies)
