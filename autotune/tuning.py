@@ -1,0 +1,210 @@
+"""Tuning files: `prog.soac.tuning` holds lines `name=value`; a JSON sidecar beside it says where they come from.
+
+A file is read whole or not at all: the first bad line is an error (T0101), and so are names the program does not have
+(T0102). Writing is atomic: a reader sees the old file or the new one. Infinity is 2^63-1.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from ..ir.errors import NOWHERE, Diagnostic, Label, Loc, TuningError
+
+
+class SettingError(TuningError):
+    """A setting on the command line that is wrong: a matter of usage."""
+
+    exit_code = 2
+
+
+INFINITY = 2**63 - 1
+MAX_BYTES = 1 << 20
+
+
+def tuning_path(program: Path) -> Path:
+    """Where the tuning file of a program lies: `prog.soac` → `prog.soac.tuning`."""
+    return program.with_name(program.name + ".tuning")
+
+
+def sidecar_path(tuning: Path) -> Path:
+    return tuning.with_name(tuning.name + ".json")
+
+
+def program_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# ---- reading ----------------------------------------------------------------------------------------------------
+
+
+def read_tuning(path: Path, known: Collection[str], program: str) -> tuple[dict[str, int], tuple[Diagnostic, ...]]:
+    """The values of the file at `path` for the program of this text, whose parameters are `known`, and warnings.
+
+    Raises `TuningError` (T0101, T0102, T0105). A name that is unknown because the file was made for an older program is
+    left out with a warning."""
+    settings = _parse_settings(path)
+    unknown = [name for name in settings if name not in known]
+    if not _is_stale(path, program):
+        if unknown:
+            raise TuningError(_unknown_name(unknown[0], known, settings[unknown[0]][1]))
+        return {name: value for name, (value, _) in settings.items()}, ()
+    kept = {name: value for name, (value, _) in settings.items() if name in known}
+    return kept, (_stale_warning(path, unknown),)
+
+
+def _parse_settings(path: Path) -> dict[str, tuple[int, Loc]]:
+    file = str(path)
+    settings: dict[str, tuple[int, Loc]] = {}
+    for number, line in enumerate(_read_text(path).splitlines(), start=1):
+        if not line.strip():
+            continue
+        name, value = _parse_line(line, file, number)
+        if name in settings:
+            raise _bad_line(file, number, line, f"`{name}` is set twice")
+        settings[name] = (value, _line_loc(file, number, line))
+    return settings
+
+
+def _is_stale(path: Path, program: str) -> bool:
+    """Whether the sidecar says that the file was made for another text."""
+    try:
+        made_for = json.loads(sidecar_path(path).read_text(encoding="utf-8"))["program"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return made_for != program_digest(program)
+
+
+def _stale_warning(path: Path, unknown: Sequence[str]) -> Diagnostic:
+    ignored = f"; not known any more and ignored: {', '.join(unknown)}" if unknown else ""
+    return Diagnostic(
+        "W0401",
+        f"the tuning file was made for an older program{ignored}",
+        Label(Loc(str(path), 1, 1, 1, 1), ""),
+        hint="run `soac autotune` again",
+    )
+
+
+def parse_setting(text: str, known: Collection[str]) -> tuple[str, int]:
+    """A setting `NAME=INT` of the command line; raises `SettingError` C0101."""
+    try:
+        name, value = _parse_line(text, "", 1)
+    except TuningError as error:
+        raise _as_setting(error.diagnostics[0]) from None
+    if name not in known:
+        raise _as_setting(_unknown_name(name, known, NOWHERE))
+    return name, value
+
+
+def _as_setting(found: Diagnostic) -> SettingError:
+    return SettingError(Diagnostic("C0101", found.message, found.primary, hint=found.hint))
+
+
+def _parse_line(line: str, file: str, number: int) -> tuple[str, int]:
+    name, equals, digits = line.partition("=")
+    if not equals:
+        raise _bad_line(file, number, line, "no `=`")
+    if not name or name != name.strip():
+        raise _bad_line(file, number, line, "no name before `=`" if not name.strip() else "spaces around the name")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 19 or int(digits) > INFINITY:
+        raise _bad_line(file, number, line, f"`{_shorten(digits)}` is not an integer from 0 to 2^63-1")
+    return name, int(digits)
+
+
+def _bad_line(file: str, number: int, line: str, what: str) -> TuningError:
+    where = f"line {number}: " if file else ""
+    return TuningError(
+        Diagnostic(
+            "T0101",
+            f"{where}{what}",
+            Label(_line_loc(file, number, line), ""),
+            hint="a setting is NAME=INTEGER, without spaces",
+        )
+    )
+
+
+def _line_loc(file: str, number: int, line: str) -> Loc:
+    return Loc(file, number, 1, number, len(line) + 1) if file else NOWHERE
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 30 else text[:27] + "..."
+
+
+def _unknown_name(name: str, known: Collection[str], loc: Loc) -> Diagnostic:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    listed = "the program has: " + ", ".join(sorted(known)) if known else "the program has no tuning parameters"
+    hint = f"did you mean `{near[0]}`? {listed}" if near else listed
+    return Diagnostic("T0102", f"unknown tuning parameter `{_shorten(name)}`", Label(loc, ""), hint=hint)
+
+
+def _read_text(path: Path) -> str:
+    """The contents of a plain UTF-8 file of at most a megabyte; anything else is T0105."""
+    try:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a plain file"
+            raise _unusable(path, f"it is {kind}")
+        if status.st_size > MAX_BYTES:
+            raise _unusable(path, f"it has {status.st_size} bytes, the limit is {MAX_BYTES}")
+        return path.read_text(encoding="utf-8")
+    except OSError as fault:
+        raise _unusable(path, fault.strerror or str(fault)) from None
+    except UnicodeDecodeError:
+        raise _unusable(path, "it is not UTF-8 text") from None
+
+
+def _unusable(path: Path, why: str) -> TuningError:
+    """T0105, which quotes nothing: the file may be endless, or a link to what is not the user's to show."""
+    message = f"cannot use the tuning file `{path}`: {why}"
+    return TuningError(Diagnostic("T0105", message, Label(NOWHERE, ""), hint="or pass --no-tuning"))
+
+
+# ---- writing ----------------------------------------------------------------------------------------------------
+
+
+def write_tuning(path: Path, values: Mapping[str, int], report: Mapping[str, object]) -> None:
+    """Writes the tuning file and its sidecar, each atomically, the sidecar first."""
+    if path.is_symlink():
+        raise _unusable(path, "it is a symbolic link")
+    try:
+        _replace(sidecar_path(path), json.dumps(report, indent=2, sort_keys=True) + "\n")
+        _replace(path, "".join(f"{name}={value}\n" for name, value in sorted(values.items())))
+    except OSError as fault:
+        raise _unusable(path, fault.strerror or str(fault)) from None
+
+
+def _replace(path: Path, text: str) -> None:
+    """Temporary file in the same directory, fsync, rename, fsync of the directory."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

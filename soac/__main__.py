@@ -1,0 +1,5 @@
+"""`python -m soac`."""
+
+from .cli import main
+
+main()

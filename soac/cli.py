@@ -1,0 +1,135 @@
+"""The command line: `soac COMMAND ..`. A table of commands, each loaded when called, and what a failure ends with.
+
+Exit codes: 0 done, 1 the program, its data or its tuning file is wrong, 2 wrong usage, 3 something is missing on this
+machine, 70 a bug of the compiler, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import TextIO
+
+import click
+
+from . import __version__
+
+INTERRUPTED = 130
+STACK = 256 << 20  # bytes of the thread that runs a command
+GRACE = 1.0  # seconds that an interrupted command has to end by itself
+
+# name → module in soac/commands, the line that `soac --help` shows
+COMMANDS = {
+    "run": ("run", "Run an entry point on values."),
+    "test": ("test", "Run the `-- ==` test blocks of programs."),
+    "bench": ("bench", "Time programs on the data sets of their test blocks."),
+    "benchcmp": ("benchcmp", "Compare two files of times that `soac bench --json` wrote."),
+    "dataset": ("dataset", "Make, convert and compare data files."),
+    "check": ("check", "Check a program; never runs it."),
+    "compile": ("compile", "Write kernels, host program and manifest to a directory."),
+    "autotune": ("autotune", "Time every version and choose the thresholds."),
+    "explain": ("explain", "Show the versions of a program, and which run on given data."),
+    "dev": ("dev", "Show a program after a stage or a pass."),
+    "devices": ("devices", "List the devices of this machine."),
+    "doctor": ("doctor", "Print versions and settings for a bug report."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command only when it is called; the help page needs no import."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f".commands.{COMMANDS[cmd_name][0]}", __package__)
+        return module.command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="soac")
+def cli() -> None:
+    """A functional array compiler with incremental flattening."""
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """The entry point of the command `soac`; ends the process.
+
+    The command runs in a thread of its own. This one waits for Ctrl-C, which Python would not deliver while a kernel
+    runs, and then asks the kernels to stop."""
+    code: Future[int] = Future()
+    words = sys.argv[1:] if args is None else list(args)
+    warnings.showwarning = _show_warning
+    threading.stack_size(STACK)
+    threading.Thread(target=_settle, args=(code, words), daemon=True).start()
+    try:
+        code.result()
+    except KeyboardInterrupt:
+        _interrupt(code)
+    sys.exit(code.result())
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """One line for the user (a cache that cannot be used), without the place in the compiler."""
+    click.echo(f"soac: warning: {message}", err=True)
+
+
+def _settle(code: Future[int], words: list[str]) -> None:
+    """Runs a command line; `code` is settled whatever happens, for the process waits for it."""
+    try:
+        code.set_result(run_cli(words))
+    except BaseException as error:
+        code.set_exception(error)
+
+
+def _interrupt(code: Future[int]) -> None:
+    """Stops running kernels, so that the command can end by itself; ends the process if it does not."""
+    pool = sys.modules.get(f"{__package__}.kernels.pool")
+    if pool is not None:
+        pool.request_stop()
+    try:
+        code.result(GRACE)
+    except (TimeoutError, KeyboardInterrupt):
+        _say_interrupted()
+        os._exit(INTERRUPTED)
+
+
+def _say_interrupted() -> None:
+    click.echo("soac: interrupted", err=True)
+
+
+def run_cli(args: list[str]) -> int:
+    """Runs a command line; the exit code. Every failure is reported on stderr, none as a traceback."""
+    try:
+        code = cli.main(args, prog_name="soac", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        _say_interrupted()
+        return INTERRUPTED
+    except (BrokenPipeError, SystemExit):  # click itself leaves with `SystemExit` when a command finds its pipe closed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to be flushed at exit
+        return 0
+    except Exception as error:
+        return importlib.import_module(".failures", __package__).report(error, args)

@@ -1,0 +1,259 @@
+"""`soac explain FILE [DATA..]`: the versions of a program, and which of them run on given data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..arguments import gather
+from ..autotune.tuning import INFINITY, parse_setting
+from ..explain import (
+    Decision,
+    Guard,
+    Interpreted,
+    Launched,
+    Step,
+    Trace,
+    decisions_of,
+    explain,
+    kernels_of,
+    versions_taken,
+)
+from ..flatten.tree import Leaf, Site
+from ..ir.errors import NOWHERE, Loc
+from ..session import Session, open_program
+from ..versions import leaf_name
+from .options import FILE, DataCommand, Settings, run_options
+from .run import default_entry
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The value of a threshold and who set it; `forced`: the side that `--force` takes whatever the value is."""
+
+    value: int
+    origin: str
+    forced: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An entry to be shown. `trace` is None where nothing was run."""
+
+    entry: str
+    signature: str
+    steps: tuple[Step, ...]
+    sites: tuple[Site, ...]
+    settings: Mapping[str, Setting]
+    trace: Trace | None
+
+
+@click.command("explain", cls=DataCommand)
+@click.argument("file", type=FILE)
+@click.argument("data", nargs=-1)
+@click.option("-e", "--entry", metavar="NAME", help="Entry point; default: all, with DATA main or the only one.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@run_options
+def command(file: Path, data: tuple[str, ...], entry: str | None, as_json: bool, settings: Settings) -> None:
+    """Show the versions of each nest in FILE: guards, their thresholds, and the kernels that each side launches.
+
+    With DATA (as for `soac run`) an entry point is run, and what it decided at the guards is shown. Without
+    DATA nothing is run."""
+    session = open_program(file, settings)
+    known = {name: _setting(session, settings, name) for site in session.sites for name in site.thresholds}
+    if data:
+        name = entry or default_entry(session)
+        args = gather(session.program.function(name), data)
+        _, trace = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
+        views = [_view(session, name, known, trace)]
+    else:
+        names = session.program.entries if entry is None else (_known_entry(session, entry),)
+        views = [_view(session, name, known, None) for name in names]
+    if as_json:
+        click.echo(json.dumps(_as_json(str(file), views), indent=2))
+        return
+    click.echo("\n".join(_lines(views)))
+
+
+def _known_entry(session: Session, entry: str) -> str:
+    """`entry`, if the program has it; raises `CompileError` E0001."""
+    session.program.function(entry)
+    return entry
+
+
+def _setting(session: Session, settings: Settings, name: str) -> Setting:
+    by_hand = {parse_setting(param, [param.partition("=")[0]])[0] for param in settings.params}
+    value = session.program.thresholds.get(name, session.program.executable.device.default_threshold)
+    tuned = name in session.program.thresholds
+    origin = "--param" if name in by_hand else "tuning file" if tuned else "default"
+    return Setting(value, origin, session.forced.get(name))
+
+
+def _view(session: Session, entry: str, settings: Mapping[str, Setting], trace: Trace | None) -> View:
+    (fun,) = (f for f in session.program.compiled.host.functions if f.entry.name == entry)
+    steps = explain(fun)
+    outermost = {step.threshold for step in steps if isinstance(step, Guard)}
+    here = tuple(site for site in session.sites if site.name in outermost)
+    signature = " ".join([entry, *(f"({p.name}: {p.text})" for p in fun.entry.params)])
+    return View(entry, signature, steps, here, settings, trace)
+
+
+def _leaves(view: View, site: Site) -> Iterator[tuple[str, Leaf, tuple[str, ...], int | None]]:
+    """Each version of a site: name, sides, kernels, and how often the run took it."""
+    root = tuple(step for step in view.steps if isinstance(step, Guard) and step.threshold == site.name)
+    ran = None
+    if view.trace is not None:
+        ran = versions_taken(view.trace, {s.name: s.thresholds for s in view.sites})[site.name]
+    for leaf in site.leaves:
+        times = None if ran is None else ran[frozenset(leaf.items())]
+        yield leaf_name(site, leaf), leaf, kernels_of(root, leaf), times
+
+
+# ---- text --------------------------------------------------------------------------------------------------------
+
+
+def _lines(views: Sequence[View]) -> Iterator[str]:
+    for number, view in enumerate(views):
+        if number:
+            yield ""
+        yield f"entry {view.signature}"
+        if view.trace is not None:
+            yield "ran on the data given; `>` marks what it took"
+        if not view.sites:
+            yield "one version, no guards"
+        made = decisions_of(view.trace) if view.trace is not None else None
+        yield from _step_lines(view.steps, view.settings, made, 1)
+        for site in view.sites:
+            yield from _leaf_lines(view, site)
+
+
+Decided = Mapping[str, tuple[Decision, ...]] | None
+
+
+def _step_lines(steps: Sequence[Step], settings: Mapping[str, Setting], decided: Decided, depth: int) -> Iterator[str]:
+    pad = "  " * depth
+    for step in steps:
+        match step:
+            case Launched(kernel, blocks, under):
+                yield f"{pad}{kernel} [{blocks} blocks]{_context(under)}"
+            case Interpreted(why, under, loc):
+                yield f"{pad}interpreted{_at(loc)}: {why}{_context(under)}"
+            case Guard():
+                yield from _guard_lines(step, settings, decided, depth)
+
+
+def _guard_lines(guard: Guard, settings: Mapping[str, Setting], decided: Decided, depth: int) -> Iterator[str]:
+    pad = "  " * depth
+    setting = settings[guard.threshold]
+    yield f"{pad}guard {guard.threshold} <= {guard.par}{_at(guard.loc)}{_context(guard.under)}"
+    forced = "" if setting.forced is None else f"; `--force` takes {_side(setting.forced)}"
+    yield f"{pad}  threshold {_count(setting.value)} ({setting.origin}){forced}"
+    made = {d.side: d for d in (decided or {}).get(guard.threshold, ())}
+    if decided is not None and not made:
+        yield f"{pad}  not met in this run"
+    for side, steps in ((True, guard.then), (False, guard.orelse)):
+        mark, why = (">", f"  {_why(made[side], setting)}") if side in made else (" ", "")
+        yield f"{pad}{mark} {_side(side)}:{why}"
+        yield from _step_lines(steps, settings, decided, depth + 2) if steps else (f"{pad}    no kernels",)
+
+
+def _why(decision: Decision, setting: Setting) -> str:
+    least, most = decision.least, decision.most
+    par = str(least) if least == most else f"{least} to {most}"
+    times = _times(decision.times)
+    if setting.forced is not None:
+        return f"taken {times}, by `--force`; Par {par}"
+    return f"taken {times}: Par {par} {'>=' if decision.side else '<'} threshold {_count(setting.value)}"
+
+
+def _leaf_lines(view: View, site: Site) -> Iterator[str]:
+    yield f"  versions (--force {site.name}=NAME):"
+    for name, leaf, kernels, times in _leaves(view, site):
+        sides = ", ".join(f"{threshold} {_side(side)}" for threshold, side in leaf.items())
+        taken = f"; taken {_times(times)}" if times else ""
+        count = f"{len(kernels)} kernel" + ("s" if len(kernels) != 1 else "")
+        yield f"  {'>' if times else ' '} {name}: {sides}; {count}{taken}"
+
+
+def _side(side: bool) -> str:
+    return "yes" if side else "no"
+
+
+def _times(times: int) -> str:
+    return "once" if times == 1 else f"{times} times"
+
+
+def _count(value: int) -> str:
+    return "infinity" if value == INFINITY else str(value)
+
+
+def _context(under: Sequence[str]) -> str:
+    return f"  {', '.join(under)}" if under else ""
+
+
+def _at(loc: Loc) -> str:
+    return "" if loc == NOWHERE else f"  at {loc}"
+
+
+# ---- JSON --------------------------------------------------------------------------------------------------------
+
+
+def _as_json(file: str, views: Sequence[View]) -> dict[str, Any]:
+    return {
+        "program": file,
+        "ran": any(view.trace is not None for view in views),
+        "entries": [_entry_json(view) for view in views],
+    }
+
+
+def _entry_json(view: View) -> dict[str, Any]:
+    decided = decisions_of(view.trace) if view.trace is not None else None
+    return {
+        "name": view.entry,
+        "signature": view.signature,
+        "steps": [_step_json(step, view.settings, decided) for step in view.steps],
+        "sites": [{"name": site.name, "versions": _versions_json(view, site)} for site in view.sites],
+    }
+
+
+def _versions_json(view: View, site: Site) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "sides": leaf, "kernels": list(kernels)} | ({} if times is None else {"times": times})
+        for name, leaf, kernels, times in _leaves(view, site)
+    ]
+
+
+def _step_json(step: Step, settings: Mapping[str, Setting], decided: Decided) -> dict[str, Any]:
+    where = {"under": list(step.under), "at": None if step.loc == NOWHERE else str(step.loc)}
+    match step:
+        case Launched(kernel, blocks):
+            return {"kind": "launch", "kernel": kernel, "blocks": blocks, **where}
+        case Interpreted(why):
+            return {"kind": "interpret", "why": why, **where}
+        case Guard():
+            return {"kind": "guard", **_guard_json(step, settings, decided), **where}
+
+
+def _guard_json(guard: Guard, settings: Mapping[str, Setting], decided: Decided) -> dict[str, Any]:
+    setting = settings[guard.threshold]
+    taken = {} if decided is None else {"taken": [_taken_json(d) for d in decided.get(guard.threshold, ())]}
+    return {
+        "threshold": guard.threshold,
+        "value": setting.value,
+        "set_by": setting.origin,
+        "forced": setting.forced,
+        "parallelism": guard.par,
+        **taken,
+        "then": [_step_json(step, settings, decided) for step in guard.then],
+        "else": [_step_json(step, settings, decided) for step in guard.orelse],
+    }
+
+
+def _taken_json(decision: Decision) -> dict[str, Any]:
+    side = "then" if decision.side else "else"
+    return {"side": side, "times": decision.times, "least": decision.least, "most": decision.most}

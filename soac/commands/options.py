@@ -1,0 +1,83 @@
+"""Options that commands share, and what they say together: `Settings`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..frontend.compile import Reach
+
+FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+FILES = click.Path(exists=True, path_type=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How programs are to be run. `tuning` is None for the file beside the program; `reach`: what they may import."""
+
+    device: str
+    threads: int | None
+    tuning: Path | None
+    use_tuning: bool
+    params: tuple[str, ...]
+    forces: tuple[str, ...]
+    reach: Reach
+
+
+def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options of everything that runs programs; the command gets them as one `settings`."""
+
+    def command(
+        *args: Any, device: str, threads: int | None, tuning: Path | None, no_tuning: bool,
+        param: tuple[str, ...], force: tuple[str, ...], allow_outside: bool, **rest: Any,
+    ) -> Any:  # fmt: skip
+        settings = Settings(device, threads, tuning, not no_tuning, param, force, reach_of(allow_outside))
+        return function(*args, settings=settings, **rest)
+
+    command.__doc__ = function.__doc__
+    for option in reversed((*_RUN_OPTIONS, allow_outside_option)):
+        command = option(command)
+    return command
+
+
+allow_outside_option = click.option(
+    "--allow-outside", is_flag=True, help="Let imports name files outside the directory of the program."
+)
+
+
+def reach_of(allow_outside: bool) -> Reach:
+    """What `--allow-outside` says."""
+    return Reach.ANYWHERE if allow_outside else Reach.PROJECT
+
+
+_RUN_OPTIONS = (
+    click.option(
+        "--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True, help="Where to run."
+    ),
+    click.option("--threads", type=click.IntRange(1, 1024), help="CPU threads; default: all cores."),
+    click.option("--tuning", type=click.Path(path_type=Path), help="Tuning file; default: FILE.tuning if there."),
+    click.option("--no-tuning", is_flag=True, help="Do not read a tuning file."),
+    click.option("--param", multiple=True, metavar="NAME=INT", help="Set a threshold, over the tuning file."),
+    click.option("--force", multiple=True, metavar="SITE=LEAF", help="Take this version at a guard site."),
+)
+
+
+class DataCommand(click.Command):
+    """A command whose operands may be negative numbers, or files named like options (`-x.soac`)."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [_operand(arg) for arg in args])
+
+
+def _operand(arg: str) -> str:
+    if re.match(r"-(\d|f(16|32|64)\.)", arg):
+        return " " + arg
+    if arg.startswith("-") and arg.endswith(".soac") and os.path.isfile(arg):
+        return "./" + arg
+    return arg

@@ -1,0 +1,167 @@
+"""`soac test FILES`: the `-- ==` blocks of programs, on the default version or on every version."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ..checks import EXCLUDED, Testing
+from ..devices import require
+from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
+from ..outcomes import Begin, Outcome, Said, Status
+from ..workers import Ended, run_tests
+from .options import FILES, DataCommand, Settings, run_options
+
+SUFFIXES = (".soac", ".fut")
+BLOCK = re.compile(rb"^-- ==[ \t\r]*$", re.MULTILINE)
+
+
+@click.command("test", cls=DataCommand)
+@click.argument("files", nargs=-1, required=True, type=FILES)
+@click.option("--all-versions", is_flag=True, help="Take each leaf of each guard site at least once.")
+@click.option("-s", "--structure", "structures", is_flag=True, help="Count nodes as `structure` asks for, too.")
+@click.option("-j", "--jobs", type=click.IntRange(1, 1024), help="Programs tested at once; default: one per core.")
+@click.option(
+    "--timeout", type=float, default=60.0, show_default=True, metavar="SECONDS",
+    help="Time that compiling, or a case on a version, may take; 0 or less: for ever.",
+)  # fmt: skip
+@click.option("--exclude", multiple=True, metavar="TAG", help="Leave out what has this tag, as with `disable`.")
+@click.option("--seed", type=click.IntRange(0), help="Seed of random inputs; default: one of its own for each case.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all outcomes to this file.")
+@run_options
+def command(
+    files: tuple[Path, ...], all_versions: bool, structures: bool, jobs: int | None, timeout: float,
+    exclude: tuple[str, ...], seed: int | None, json_file: Path | None, settings: Settings,
+) -> int:  # fmt: skip
+    """Run the test blocks of the programs in FILES.
+
+    A directory stands for all .soac and .fut files below it that have a test block. Programs run in processes of their
+    own: one that crashes or hangs is reported, and the others go on. Script inputs and `auto output` run the program
+    too. The exit code is 0 if nothing failed, else 1."""
+    require(settings.device)
+    paths = list(dict.fromkeys(programs_in(files)))
+    if not paths:
+        raise click.UsageError("there is no program with a test block in " + ", ".join(f"`{file}`" for file in files))
+    processes = min(len(paths), jobs or (1 if settings.device == "cuda" else _cores()))
+    threads = settings.threads or max(1, _cores() // processes)
+    testing = Testing(
+        replace(settings, threads=threads), all_versions, structures, EXCLUDED | set(exclude), seed,
+        timeout if timeout > 0 else None,
+    )  # fmt: skip
+    outcomes = _run(paths, testing, processes)
+    click.echo(_summary(_counted([one for found in outcomes.values() for one in found])))
+    if json_file is not None:
+        _write(json_file, outcomes)
+    return int(any(one.status is Status.FAILED for found in outcomes.values() for one in found))
+
+
+def programs_in(files: Sequence[Path]) -> Iterator[Path]:
+    """The files, and of directories the programs below them that have a test block."""
+    for path in files:
+        if path.is_dir():
+            yield from (found for found in sorted(path.glob("**/*")) if found.suffix in SUFFIXES and _has_block(found))
+        else:
+            yield path
+
+
+def _has_block(path: Path) -> bool:
+    try:
+        return path.is_file() and BLOCK.search(path.read_bytes()) is not None
+    except OSError:
+        return False
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
+
+
+# ---- while it runs ------------------------------------------------------------------------------------------------
+
+
+def _run(paths: Sequence[Path], testing: Testing, processes: int) -> Mapping[Path, list[Outcome]]:
+    """Tests all programs, and reports on each when it is through."""
+    outcomes: dict[Path, list[Outcome]] = {path: [] for path in paths}
+    with _progress() as progress:
+        task = progress.add_task("", total=len(paths))
+        for path, event in run_tests(paths, testing, processes):
+            match event:
+                case Outcome():
+                    outcomes[path].append(event)
+                    progress.update(task, description=escape(f"{path.name}: {event.name}"[:40]))
+                case Said(text):
+                    click.echo(text.rstrip("\n"), err=True)
+                case Ended():
+                    _report(path, outcomes[path])
+                    progress.advance(task)
+                case Begin():
+                    pass
+    return outcomes
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar on stderr while programs run, if that is a terminal; it is gone afterwards."""
+    console = Console(stderr=True)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    bar = Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal,
+        redirect_stdout=sys.stdout.isatty(),
+    )  # fmt: skip
+    with bar:
+        console.show_cursor(True)  # an interrupted command may not live to bring it back
+        yield bar
+
+
+def _report(path: Path, outcomes: Sequence[Outcome]) -> None:
+    counts = _counted(outcomes)
+    shown = [status for status in Status if counts[status] or (status is Status.PASSED and not counts.total())]
+    click.echo(f"{path}: " + ", ".join(f"{counts[status]} {status.value}" for status in shown))
+    for outcome in outcomes:
+        if outcome.fault is not None:
+            version = f" [{outcome.version}]" if outcome.version else ""
+            first, *more = outcome.fault.splitlines() or [""]
+            click.echo("\n".join([f"  {outcome.name}{version}: {first}", *(f"    {line}" for line in more)]), err=True)
+
+
+def _counted(outcomes: Sequence[Outcome]) -> Counter[Status]:
+    return Counter(outcome.status for outcome in outcomes)
+
+
+def _summary(counts: Mapping[Status, int]) -> str:
+    return ", ".join(f"{counts[status]} {status.value}" for status in Status)
+
+
+def _write(file: Path, outcomes: Mapping[Path, Sequence[Outcome]]) -> None:
+    everything = [one for found in outcomes.values() for one in found]
+    report = {
+        "format": 1,
+        "summary": {status.value: _counted(everything)[status] for status in Status},
+        "programs": {str(path): [_record(one) for one in found] for path, found in outcomes.items()},
+    }
+    try:
+        file.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    except OSError as fault:
+        text = f"cannot write to `{file}`: {fault.strerror}"
+        raise SoacError(Diagnostic("S0201", text, Label(NOWHERE, ""))) from None
+
+
+def _record(one: Outcome) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "version": one.version,
+        "status": one.status.value,
+        "why": one.why,
+        "seconds": round(one.seconds, 6),
+    }

@@ -1,0 +1,64 @@
+"""What the user sees when something goes wrong: diagnostics for mistakes, a bundle for bugs of the compiler."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from .frontend.diagnostics import render
+from .ir.errors import Diagnostic, SoacError
+
+INTERNAL = 70
+MAX_QUOTED = 64 << 20  # bytes of a file that a message quotes a line of
+
+
+def report(error: Exception, args: Sequence[str]) -> int:
+    """Shows `error` on stderr; the exit code."""
+    if isinstance(error, SoacError):
+        show_diagnostics(error.diagnostics)
+        return error.exit_code
+    return _report_bug(error, args)
+
+
+def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
+    """Each diagnostic with its source line, on stderr; in colour where that is a terminal."""
+    color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    for diagnostic in diagnostics:
+        click.echo(render(diagnostic, source_line_of, color).rstrip("\n"), err=True, color=color)
+
+
+def source_line_of(file: str) -> str | None:
+    """The text of a file that a diagnostic names, or None where there is nothing to show: a pipe or a device is never
+    read again, a huge file not for one line of it."""
+    path = Path(file)
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_QUOTED:
+            return None
+        return path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError:
+        return None
+
+
+# ---- bugs of the compiler ----------------------------------------------------------------------------------------
+
+
+def _report_bug(error: Exception, args: Sequence[str]) -> int:
+    """One line and a bundle to send; the traceback only with SOAC_DEBUG=1."""
+    trace = "".join(traceback.format_exception(error))
+    if os.environ.get("SOAC_DEBUG") == "1":
+        click.echo(trace, err=True, nl=False)
+    try:
+        bundle, failing = importlib.import_module(".bundle", __package__).write_bundle(trace, args)
+        kept = f"bundle in ./{bundle}/ (source, program before the pass, versions, log)"
+    except Exception:  # nothing may hide the bug itself
+        kept, failing = "no bundle could be written; set SOAC_DEBUG=1 for the log", None
+    where = f" in pass `{failing}`" if failing else ""
+    summary = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    click.echo(f"soac: internal compiler error{where}: {summary}\n  {kept}", err=True)
+    return INTERNAL

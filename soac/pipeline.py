@@ -1,0 +1,119 @@
+"""All passes in order: the one page that shows how a program becomes code.
+
+    text --front end--> core --inline, simplify, fuse--> fused --flatten, simplify--> flat
+         --lower--> kernels and host program
+
+A pass is a plain function `Prog -> Prog`; `Stage` names where a program can be shown (`soac dev --emit`, `--after`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from .flatten.flatten import Flattened, flatten_traced
+from .flatten.fuse import fuse
+from .flatten.inline import inline
+from .flatten.levels import CPU, Machine, Mode
+from .flatten.simplify import simplify
+from .frontend.compile import Reach, compile_source, paused_collector
+from .ir.check import Stage, check
+from .ir.core import Prog
+from .ir.errors import Diagnostic
+from .kernels.host import HostProgram
+from .kernels.lower import lower
+
+Pass = Callable[[Prog], Prog]
+
+
+class Emit(Enum):
+    """What `soac dev --emit` can show."""
+
+    CORE = "core"
+    FUSED = "fused"
+    FLAT = "flat"
+    KERNELS = "kernels"
+    HOST = "host"
+    LLVM = "llvm"
+
+
+CORE_PASSES: tuple[tuple[str, Pass], ...] = (
+    ("inline", inline),
+    ("simplify", simplify),
+    ("fuse", fuse),
+    ("simplify-fused", simplify),
+)
+
+FLAT_PASSES: tuple[tuple[str, Pass], ...] = (("simplify-flat", simplify),)
+
+PASSES: tuple[str, ...] = (
+    "elaborate",
+    *(name for name, _ in CORE_PASSES),
+    "flatten",
+    *(name for name, _ in FLAT_PASSES),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A program at its three stages, the host program with its kernels, and what flattening has to say."""
+
+    core: Prog
+    fused: Prog
+    flat: Prog
+    host: HostProgram
+    flattened: Flattened
+    warnings: tuple[Diagnostic, ...]
+
+
+def stages(
+    prog: Prog,
+    mode: Mode,
+    machine: Machine,
+    checked: bool,
+    report: Callable[[Flattened], None] = lambda flattened: None,
+) -> Iterator[tuple[str, Prog]]:
+    """The program after each pass, by the pass's name; with `checked`, the checker runs in between. `report` gets what
+    flattening says."""
+
+    def seen(name: str, prog: Prog, stage: Stage) -> tuple[str, Prog]:
+        if checked:
+            check(prog, stage)
+        return name, prog
+
+    yield seen("elaborate", prog, Stage.CORE)
+    for name, run in CORE_PASSES:
+        prog = run(prog)
+        yield seen(name, prog, Stage.CORE)
+    flattened = flatten_traced(prog, mode, machine)
+    report(flattened)
+    prog = flattened.prog
+    yield seen("flatten", prog, Stage.FLAT)
+    for name, run in FLAT_PASSES:
+        prog = run(prog)
+        yield seen(name, prog, Stage.FLAT)
+
+
+def compile_prog(
+    text: str,
+    file: str,
+    mode: Mode = Mode.INCREMENTAL,
+    machine: Machine = CPU,
+    checked: bool = False,
+    reach: Reach = Reach.PROJECT,
+) -> Compiled:
+    """Compile source text to a host program with kernels; `reach` says what it may import. Raises CompileError."""
+    with paused_collector():
+        source = compile_source(text, file, reach)
+        compiled = compile_core(source.prog, mode, machine, checked)
+    return replace(compiled, warnings=source.warnings + compiled.warnings)
+
+
+def compile_core(prog: Prog, mode: Mode, machine: Machine, checked: bool = False) -> Compiled:
+    """From core to a host program with kernels."""
+    said: list[Flattened] = []
+    after = dict(stages(prog, mode, machine, checked, said.append))
+    (flattened,) = said
+    flat = after[PASSES[-1]]
+    return Compiled(prog, after[CORE_PASSES[-1][0]], flat, lower(flat), flattened, flattened.warnings)

@@ -1,0 +1,27 @@
+"""A compiled program as text, at each stage (`soac dev --emit`, `soac compile`)."""
+
+from __future__ import annotations
+
+from .ir.show import show
+from .kernels.host import show_host
+from .kernels.lanes import LaneSettings, emit
+from .kernels.show import show_kernel
+from .pipeline import Compiled, Emit
+
+
+def show_stage(compiled: Compiled, stage: Emit) -> str:
+    """The text of `compiled` at `stage`, with a newline at its end. Core and flat texts parse back."""
+    match stage:
+        case Emit.CORE:
+            text = show(compiled.core)
+        case Emit.FUSED:
+            text = show(compiled.fused)
+        case Emit.FLAT:
+            text = show(compiled.flat)
+        case Emit.KERNELS:
+            text = "\n\n".join(map(show_kernel, compiled.host.kernels))
+        case Emit.HOST:
+            text = show_host(compiled.host)
+        case Emit.LLVM:
+            text = emit(compiled.host.kernels, LaneSettings())
+    return text.rstrip("\n") + "\n"
