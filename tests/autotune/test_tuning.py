@@ -1,0 +1,99 @@
+"""Tuning files: every bad line is named, and writing never leaves half a file."""
+
+from pathlib import Path
+
+import pytest
+
+from soac.autotune.tuning import INFINITY, program_digest, read_tuning, sidecar_path, write_tuning
+from soac.ir.errors import TuningError
+
+PROGRAM = "def main = 1"
+KNOWN: tuple[str, ...] = ("main.ys.suff_outer_0", "main.zs.suff_outer_0")
+
+
+def read(tmp_path: Path, text: str) -> dict[str, int]:
+    path = tmp_path / "a.soac.tuning"
+    path.write_text(text)
+    values, warnings = read_tuning(path, KNOWN, PROGRAM)
+    assert not warnings
+    return values
+
+
+def code_and_line(error: TuningError) -> tuple[str, int]:
+    (diagnostic,) = error.diagnostics
+    return diagnostic.code, diagnostic.primary.loc.line
+
+
+def test_reads_values(tmp_path: Path) -> None:
+    text = f"main.ys.suff_outer_0=17\n\nmain.zs.suff_outer_0={INFINITY}"
+    assert read(tmp_path, text) == {"main.ys.suff_outer_0": 17, "main.zs.suff_outer_0": INFINITY}
+
+
+@pytest.mark.parametrize("bad", ["=", "=abc", "=-1", "=1e9", "= 3", "", "=9223372036854775808", "=٣", "=" + "9" * 5000])
+def test_names_a_bad_line(tmp_path: Path, bad: str) -> None:
+    with pytest.raises(TuningError) as caught:
+        read(tmp_path, f"main.zs.suff_outer_0=1\n\nmain.ys.suff_outer_0{bad}\n")
+    assert code_and_line(caught.value) == ("T0101", 3)
+
+
+def test_refuses_a_name_set_twice(tmp_path: Path) -> None:
+    with pytest.raises(TuningError, match="twice") as caught:
+        read(tmp_path, "main.ys.suff_outer_0=1\nmain.ys.suff_outer_0=1\n")
+    assert code_and_line(caught.value) == ("T0101", 2)
+
+
+def test_suggests_a_known_name(tmp_path: Path) -> None:
+    with pytest.raises(TuningError) as caught:
+        read(tmp_path, "main.ys.suff_outer=1\n")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "T0102"
+    assert diagnostic.hint is not None
+    assert "did you mean `main.ys.suff_outer_0`?" in diagnostic.hint
+    assert "main.zs.suff_outer_0" in diagnostic.hint
+
+
+def make_large(path: Path) -> None:
+    path.write_text("\n" * 10_000_000)
+
+
+def make_link(path: Path) -> None:
+    path.with_name("real").write_text("")
+    path.symlink_to(path.with_name("real"))
+
+
+def make_binary(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe\x00")
+
+
+@pytest.mark.parametrize("make", [make_large, make_link, Path.mkdir, make_binary])
+def test_refuses_what_is_no_small_text_file(tmp_path: Path, make) -> None:
+    path = tmp_path / "a.soac.tuning"
+    make(path)
+    with pytest.raises(TuningError) as caught:
+        read_tuning(path, KNOWN, PROGRAM)
+    assert caught.value.diagnostics[0].code == "T0105"
+
+
+def test_writes_what_it_reads(tmp_path: Path) -> None:
+    path = tmp_path / "a.soac.tuning"
+    values = dict.fromkeys(KNOWN, 5)
+    write_tuning(path, values, {"program": program_digest(PROGRAM)})
+    assert read_tuning(path, KNOWN, PROGRAM) == (values, ())
+    assert sorted(p.name for p in tmp_path.iterdir()) == [path.name, sidecar_path(path).name]
+    assert path.read_text() == "main.ys.suff_outer_0=5\nmain.zs.suff_outer_0=5\n"
+
+
+def test_an_older_program_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "a.soac.tuning"
+    write_tuning(path, {KNOWN[0]: 3, "main.gone.suff_outer_0": 4}, {"program": "of another text"})
+    values, (warning,) = read_tuning(path, KNOWN, PROGRAM)
+    assert values == {KNOWN[0]: 3}
+    assert warning.is_warning
+    assert "main.gone.suff_outer_0" in warning.message
+
+
+def test_does_not_write_through_a_link(tmp_path: Path) -> None:
+    path = tmp_path / "a.soac.tuning"
+    make_link(path)
+    with pytest.raises(TuningError):
+        write_tuning(path, {}, {})

@@ -1,0 +1,76 @@
+-- zip and unzip, up to five.
+-- ==
+-- input { empty([0]i32) empty([0]bool) empty([0]f32) }
+-- output { empty([0]i32) empty([0]i32) empty([0]f32) empty([0]bool) }
+-- input { [46] [true] [11.5f32] }
+-- output { [46] [46] [11.5f32] [true] }
+-- input { [46, 0, -45] [true, true, false] [11.5f32, 0.0f32, -11.25f32] }
+-- output { [46, 0, -45] [-45, 0, 46] [11.5f32, 0.0f32, -11.25f32] [false, true, true] }
+-- input {
+--   [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23] [true, true, false, true, true,
+--   true, true, true, true, false, true, false, true, true, false, true, false] [11.5f32, 0.0f32, -11.25f32,
+--   2.5f32, -9.0f32, 5.0f32, -6.5f32, 7.5f32, -4.0f32, 9.75f32, -1.5f32, 12.25f32, 1.0f32, -10.5f32,
+--   3.25f32, -8.0f32, 5.75f32]
+-- }
+-- output {
+--   [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23] [23, -32, 13, -42, 4, 49, -6,
+--   39, -16, 30, -26, 20, -36, 10, -45, 0, 46] [11.5f32, 0.0f32, -11.25f32, 2.5f32, -9.0f32, 5.0f32,
+--   -6.5f32, 7.5f32, -4.0f32, 9.75f32, -1.5f32, 12.25f32, 1.0f32, -10.5f32, 3.25f32, -8.0f32, 5.75f32]
+--   [false, true, false, true, true, false, true, false, true, true, true, true, true, true, false, true,
+--   true]
+-- }
+-- input {
+--   [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23, -23, 33, -13, 43, -3, -49, 7,
+--   -39, 17, -29, 26, -19, 36, -10, 46, 0, -45, 10, -36, 20, -26, 29, -16, 39, -6, 49, 3, -42, 13, -32, 23,
+--   -23, 33, -13, 42, -3, -49, 7, -39, 16, -29, 26, -19, 36, -10, 46, 0, -46, 10, -36, 20, -26, 29, -16, 39,
+--   -6, 49, 3, -42, 13, -33, 23, -23, 33, -13, 42, -3, -49, 6, -39, 16, -29, 26, -20, 36, -10, 46, 0, -46,
+--   10, -36, 19, -26] [true, true, false, true, true, true, true, true, true, false, true, false, true,
+--   true, false, true, false, false, false, false, false, false, false, false, false, false, false, true,
+--   false, true, true, true, true, false, true, true, true, true, false, true, false, true, false, false,
+--   true, false, true, false, false, false, false, true, false, false, false, false, true, false, true,
+--   false, true, true, true, true, true, true, true, true, true, false, true, false, true, false, false,
+--   true, false, false, false, false, false, false, true, false, false, true, false, true, false, true,
+--   true, true, true, true, true, true, true, true, false, true] [11.5f32, 0.0f32, -11.25f32, 2.5f32,
+--   -9.0f32, 5.0f32, -6.5f32, 7.5f32, -4.0f32, 9.75f32, -1.5f32, 12.25f32, 1.0f32, -10.5f32, 3.25f32,
+--   -8.0f32, 5.75f32, -5.75f32, 8.25f32, -3.25f32, 10.75f32, -0.75f32, -12.25f32, 1.75f32, -9.75f32,
+--   4.25f32, -7.25f32, 6.5f32, -4.75f32, 9.0f32, -2.5f32, 11.5f32, 0.0f32, -11.25f32, 2.5f32, -9.0f32,
+--   5.0f32, -6.5f32, 7.25f32, -4.0f32, 9.75f32, -1.5f32, 12.25f32, 0.75f32, -10.5f32, 3.25f32, -8.0f32,
+--   5.75f32, -5.75f32, 8.25f32, -3.25f32, 10.5f32, -0.75f32, -12.25f32, 1.75f32, -9.75f32, 4.0f32, -7.25f32,
+--   6.5f32, -4.75f32, 9.0f32, -2.5f32, 11.5f32, 0.0f32, -11.5f32, 2.5f32, -9.0f32, 5.0f32, -6.5f32, 7.25f32,
+--   -4.0f32, 9.75f32, -1.5f32, 12.25f32, 0.75f32, -10.5f32, 3.25f32, -8.25f32, 5.75f32, -5.75f32, 8.25f32,
+--   -3.25f32, 10.5f32, -0.75f32, -12.25f32, 1.5f32, -9.75f32, 4.0f32, -7.25f32, 6.5f32, -5.0f32, 9.0f32,
+--   -2.5f32, 11.5f32, 0.0f32, -11.5f32, 2.5f32, -9.0f32, 4.75f32, -6.5f32]
+-- }
+-- output {
+--   [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23, -23, 33, -13, 43, -3, -49, 7,
+--   -39, 17, -29, 26, -19, 36, -10, 46, 0, -45, 10, -36, 20, -26, 29, -16, 39, -6, 49, 3, -42, 13, -32, 23,
+--   -23, 33, -13, 42, -3, -49, 7, -39, 16, -29, 26, -19, 36, -10, 46, 0, -46, 10, -36, 20, -26, 29, -16, 39,
+--   -6, 49, 3, -42, 13, -33, 23, -23, 33, -13, 42, -3, -49, 6, -39, 16, -29, 26, -20, 36, -10, 46, 0, -46,
+--   10, -36, 19, -26] [-26, 19, -36, 10, -46, 0, 46, -10, 36, -20, 26, -29, 16, -39, 6, -49, -3, 42, -13,
+--   33, -23, 23, -33, 13, -42, 3, 49, -6, 39, -16, 29, -26, 20, -36, 10, -46, 0, 46, -10, 36, -19, 26, -29,
+--   16, -39, 7, -49, -3, 42, -13, 33, -23, 23, -32, 13, -42, 3, 49, -6, 39, -16, 29, -26, 20, -36, 10, -45,
+--   0, 46, -10, 36, -19, 26, -29, 17, -39, 7, -49, -3, 43, -13, 33, -23, 23, -32, 13, -42, 4, 49, -6, 39,
+--   -16, 30, -26, 20, -36, 10, -45, 0, 46] [11.5f32, 0.0f32, -11.25f32, 2.5f32, -9.0f32, 5.0f32, -6.5f32,
+--   7.5f32, -4.0f32, 9.75f32, -1.5f32, 12.25f32, 1.0f32, -10.5f32, 3.25f32, -8.0f32, 5.75f32, -5.75f32,
+--   8.25f32, -3.25f32, 10.75f32, -0.75f32, -12.25f32, 1.75f32, -9.75f32, 4.25f32, -7.25f32, 6.5f32,
+--   -4.75f32, 9.0f32, -2.5f32, 11.5f32, 0.0f32, -11.25f32, 2.5f32, -9.0f32, 5.0f32, -6.5f32, 7.25f32,
+--   -4.0f32, 9.75f32, -1.5f32, 12.25f32, 0.75f32, -10.5f32, 3.25f32, -8.0f32, 5.75f32, -5.75f32, 8.25f32,
+--   -3.25f32, 10.5f32, -0.75f32, -12.25f32, 1.75f32, -9.75f32, 4.0f32, -7.25f32, 6.5f32, -4.75f32, 9.0f32,
+--   -2.5f32, 11.5f32, 0.0f32, -11.5f32, 2.5f32, -9.0f32, 5.0f32, -6.5f32, 7.25f32, -4.0f32, 9.75f32,
+--   -1.5f32, 12.25f32, 0.75f32, -10.5f32, 3.25f32, -8.25f32, 5.75f32, -5.75f32, 8.25f32, -3.25f32, 10.5f32,
+--   -0.75f32, -12.25f32, 1.5f32, -9.75f32, 4.0f32, -7.25f32, 6.5f32, -5.0f32, 9.0f32, -2.5f32, 11.5f32,
+--   0.0f32, -11.5f32, 2.5f32, -9.0f32, 4.75f32, -6.5f32] [true, false, true, true, true, true, true, true,
+--   true, true, true, false, true, false, true, false, false, true, false, false, false, false, false,
+--   false, true, false, false, true, false, true, false, true, true, true, true, true, true, true, true,
+--   true, false, true, false, true, false, false, false, false, true, false, false, false, false, true,
+--   false, true, false, false, true, false, true, false, true, true, true, true, false, true, true, true,
+--   true, false, true, false, false, false, false, false, false, false, false, false, false, false, true,
+--   false, true, true, false, true, false, true, true, true, true, true, true, false, true, true]
+-- }
+
+def main [n] (a: [n]i32) (b: [n]bool) (c: [n]f32): ([n]i32, [n]i32, [n]f32, [n]bool) =
+  let z = zip5 a b c (reverse a) (reverse b)
+  let (p, q, r, s, t) = unzip5 z
+  let (u, _, v) = unzip3 (zip3 p q r)
+  let (w, _, _, x) = unzip4 (zip4 s u v t)
+  in (u, w, v, x)

@@ -1,0 +1,22 @@
+-- Branches with arrays of different lengths.
+-- ==
+-- input { false 0i64 }
+-- output { [7i64] }
+-- input { false 1i64 }
+-- output { [7i64, 7i64] }
+-- input { false 17i64 }
+-- output {
+--   [7i64, 7i64, 7i64, 7i64, 7i64, 7i64, 7i64, 7i64, 7i64, 7i64, 7i64, 7i64, 7i64, 7i64, 7i64, 7i64, 7i64,
+--   7i64]
+-- }
+-- input { true 0i64 }
+-- output { empty([0]i64) }
+-- input { true 1i64 }
+-- output { [0i64] }
+-- input { true 17i64 }
+-- output {
+--   [0i64, 1i64, 2i64, 3i64, 4i64, 5i64, 6i64, 7i64, 8i64, 9i64, 10i64, 11i64, 12i64, 13i64, 14i64, 15i64,
+--   16i64]
+-- }
+
+def main (b: bool) (n: i64): []i64 = if b then iota n else replicate (n + 1) 7

@@ -1,0 +1,33 @@
+-- Filter an array of pairs.
+-- ==
+-- input { empty([0]i32) empty([0]bool) }
+-- output { empty([0]i32) }
+-- input { [46] [true] }
+-- output { [46] }
+-- input { [46, 0, -45] [true, true, true] }
+-- output { [46, 0, -45] }
+-- input {
+--   [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23] [true, true, true, true, true,
+--   true, false, true, true, true, true, false, true, false, false, false, false]
+-- }
+-- output { [46, 0, -45, 10, -36, 20, 30, -16, 39, -6, 4] }
+-- input {
+--   [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23, -23, 33, -13, 43, -3, -49, 7,
+--   -39, 17, -29, 26, -19, 36, -10, 46, 0, -45, 10, -36, 20, -26, 29, -16, 39, -6, 49, 3, -42, 13, -32, 23,
+--   -23, 33, -13, 42, -3, -49, 7, -39, 16, -29, 26, -19, 36, -10, 46, 0, -46, 10, -36, 20, -26, 29, -16, 39,
+--   -6, 49, 3, -42, 13, -33, 23, -23, 33, -13, 42, -3, -49, 6, -39, 16, -29, 26, -20, 36, -10, 46, 0, -46,
+--   10, -36, 19, -26] [true, true, true, true, true, true, false, true, true, true, true, false, true,
+--   false, false, false, false, false, false, false, false, false, false, false, true, false, true, true,
+--   true, true, false, true, true, true, true, false, true, false, true, true, false, true, false, true,
+--   false, false, false, false, true, false, false, false, false, true, false, true, false, true, true,
+--   true, true, true, true, true, true, true, false, true, false, true, true, false, true, false, false,
+--   false, false, false, false, true, false, false, true, false, true, false, true, true, true, true, true,
+--   true, true, true, true, false, true, false, true, false]
+-- }
+-- output {
+--   [46, 0, -45, 10, -36, 20, 30, -16, 39, -6, 4, -39, -29, 26, -19, 36, 46, 0, -45, 10, 20, 29, -16, -6, 3,
+--   -23, -49, -39, -29, 26, -19, 36, -10, 46, 0, -46, 10, 20, 29, -16, -6, -23, 42, -49, -39, 16, -29, 26,
+--   -20, 36, -10, 46, 0, 10, 19]
+-- }
+
+def main [n] (xs: [n]i32) (bs: [n]bool) = let (ys, _) = unzip (filter (.1) (zip xs bs)) in ys

@@ -1,0 +1,30 @@
+-- Repeated prefix sums: a diagonal of Pascal's triangle.
+-- ==
+-- input { 0i64 0 }
+-- output { empty([0]i64) }
+-- input { 0i64 1 }
+-- output { empty([0]i64) }
+-- input { 0i64 4 }
+-- output { empty([0]i64) }
+-- input { 1i64 0 }
+-- output { [1i64] }
+-- input { 1i64 1 }
+-- output { [1i64] }
+-- input { 1i64 4 }
+-- output { [1i64] }
+-- input { 17i64 0 }
+-- output {
+--   [1i64, 1i64, 1i64, 1i64, 1i64, 1i64, 1i64, 1i64, 1i64, 1i64, 1i64, 1i64, 1i64, 1i64, 1i64, 1i64, 1i64]
+-- }
+-- input { 17i64 1 }
+-- output {
+--   [1i64, 2i64, 3i64, 4i64, 5i64, 6i64, 7i64, 8i64, 9i64, 10i64, 11i64, 12i64, 13i64, 14i64, 15i64, 16i64,
+--   17i64]
+-- }
+-- input { 17i64 4 }
+-- output {
+--   [1i64, 5i64, 15i64, 35i64, 70i64, 126i64, 210i64, 330i64, 495i64, 715i64, 1001i64, 1365i64, 1820i64,
+--   2380i64, 3060i64, 3876i64, 4845i64]
+-- }
+
+def main (n: i64) (k: i32): [n]i64 = loop xs = replicate n 1 for _i < k do scan (+) 0 xs

@@ -1,0 +1,59 @@
+-- Arrays of truth values in and out.
+-- ==
+-- input { empty([0]bool) empty([0]bool) }
+-- output { empty([0]bool) empty([0]bool) empty([0]bool) }
+-- input { [true] [false] }
+-- output { [false] [true] [false] }
+-- input { [true, true, false] [false, false, false] }
+-- output { [false, false, false] [true, true, false] [false, false, true] }
+-- input {
+--   [true, true, false, true, true, true, true, true, true, false, true, false, true, true, false, true,
+--   false] [false, false, false, false, false, false, false, false, false, true, false, true, false, false,
+--   true, false, true]
+-- }
+-- output {
+--   [false, false, false, false, false, false, false, false, false, false, false, false, false, false,
+--   false, false, false] [true, true, false, true, true, true, true, true, true, true, true, true, true,
+--   true, true, true, true] [false, false, true, false, false, false, false, false, false, true, false,
+--   true, false, false, true, false, true]
+-- }
+-- input {
+--   [true, true, false, true, true, true, true, true, true, false, true, false, true, true, false, true,
+--   false, false, false, false, false, false, false, false, false, false, false, true, false, true, true,
+--   true, true, false, true, true, true, true, false, true, false, true, false, false, true, false, true,
+--   false, false, false, false, true, false, false, false, false, true, false, true, false, true, true,
+--   true, true, true, true, true, true, true, false, true, false, true, false, false, true, false, false,
+--   false, false, false, false, true, false, false, true, false, true, false, true, true, true, true, true,
+--   true, true, true, true, false, true] [false, false, false, false, false, false, false, false, false,
+--   true, false, true, false, false, true, false, true, true, true, true, true, true, false, true, true,
+--   true, true, false, true, false, false, false, false, false, false, false, false, false, false, false,
+--   true, false, true, true, false, true, false, true, true, true, true, false, true, false, true, true,
+--   false, true, false, true, false, false, false, false, true, false, false, false, false, true, false,
+--   true, false, true, true, false, true, true, true, true, true, true, false, true, false, false, true,
+--   false, true, false, false, false, false, false, false, true, false, false, true, false]
+-- }
+-- output {
+--   [false, false, false, false, false, false, false, false, false, false, false, false, false, false,
+--   false, false, false, false, false, false, false, false, false, false, false, false, false, false, false,
+--   false, false, false, false, false, false, false, false, false, false, false, false, false, false, false,
+--   false, false, false, false, false, false, false, false, false, false, false, false, false, false, false,
+--   false, false, false, false, false, true, false, false, false, false, false, false, false, false, false,
+--   false, false, false, false, false, false, false, false, false, false, false, false, false, false, false,
+--   false, false, false, false, false, false, true, false, false, false, false] [true, true, false, true,
+--   true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true,
+--   true, false, true, true, true, true, true, true, true, true, true, true, false, true, true, true, true,
+--   false, true, true, true, true, true, true, true, true, true, true, true, true, true, true, false, true,
+--   true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true,
+--   true, true, true, true, true, true, true, true, true, true, true, true, false, true, true, true, true,
+--   true, true, true, true, true, true, true, true, true, true, true] [false, false, true, false, false,
+--   false, false, false, false, true, false, true, false, false, true, false, true, true, true, true, true,
+--   true, true, true, true, true, true, false, true, false, false, false, false, true, false, false, false,
+--   false, true, false, true, false, true, true, false, true, false, true, true, true, true, false, true,
+--   true, true, true, false, true, false, true, false, false, false, false, false, false, false, false,
+--   false, true, false, true, false, true, true, false, true, true, true, true, true, true, false, true,
+--   true, false, true, false, true, false, false, false, false, false, false, false, false, false, true,
+--   false]
+-- }
+
+def main [n] (a: [n]bool) (b: [n]bool): ([n]bool, [n]bool, [n]bool) =
+  (map2 (&&) a b, map2 (||) a b, map (\x -> !x) a)

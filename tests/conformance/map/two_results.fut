@@ -1,0 +1,35 @@
+-- A map whose function gives a pair; the arrays come out separately.
+-- ==
+-- input { empty([0]i32) }
+-- output { empty([0]i32) empty([0]bool) }
+-- input { [46] }
+-- output { [15] [false] }
+-- input { [46, 0, -45] }
+-- output { [15, 0, -15] [false, true, true] }
+-- input { [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23] }
+-- output {
+--   [15, 0, -15, 3, -12, 6, -9, 10, -6, 13, -2, 16, 1, -14, 4, -11, 7] [false, true, true, false, true,
+--   false, false, true, false, true, true, false, false, true, false, false, false]
+-- }
+-- input {
+--   [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23, -23, 33, -13, 43, -3, -49, 7,
+--   -39, 17, -29, 26, -19, 36, -10, 46, 0, -45, 10, -36, 20, -26, 29, -16, 39, -6, 49, 3, -42, 13, -32, 23,
+--   -23, 33, -13, 42, -3, -49, 7, -39, 16, -29, 26, -19, 36, -10, 46, 0, -46, 10, -36, 20, -26, 29, -16, 39,
+--   -6, 49, 3, -42, 13, -33, 23, -23, 33, -13, 42, -3, -49, 6, -39, 16, -29, 26, -20, 36, -10, 46, 0, -46,
+--   10, -36, 19, -26]
+-- }
+-- output {
+--   [15, 0, -15, 3, -12, 6, -9, 10, -6, 13, -2, 16, 1, -14, 4, -11, 7, -8, 11, -5, 14, -1, -17, 2, -13, 5,
+--   -10, 8, -7, 12, -4, 15, 0, -15, 3, -12, 6, -9, 9, -6, 13, -2, 16, 1, -14, 4, -11, 7, -8, 11, -5, 14, -1,
+--   -17, 2, -13, 5, -10, 8, -7, 12, -4, 15, 0, -16, 3, -12, 6, -9, 9, -6, 13, -2, 16, 1, -14, 4, -11, 7, -8,
+--   11, -5, 14, -1, -17, 2, -13, 5, -10, 8, -7, 12, -4, 15, 0, -16, 3, -12, 6, -9] [false, true, true,
+--   false, true, false, false, true, false, true, true, false, false, true, false, false, false, false,
+--   true, false, false, true, false, false, true, false, false, false, false, true, false, false, true,
+--   true, false, true, false, false, false, false, true, true, false, true, true, false, false, false,
+--   false, true, false, true, true, false, false, true, false, false, false, false, true, false, false,
+--   true, false, false, true, false, false, false, false, true, true, false, true, true, false, true, false,
+--   false, true, false, true, true, false, true, true, false, false, false, false, true, false, false, true,
+--   false, false, true, false, false]
+-- }
+
+def main [n] (xs: [n]i32): ([n]i32, [n]bool) = unzip (map (\x -> (x / 3, x % 3 == 0)) xs)

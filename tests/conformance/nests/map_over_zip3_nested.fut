@@ -1,0 +1,28 @@
+-- Rows of three arrays of tuples, combined.
+-- ==
+-- input { empty([0][3]i32) empty([0][3]bool) }
+-- output { empty([0]i32) }
+-- input { empty([3][0]i32) empty([3][0]bool) }
+-- output { [0, 0, 0] }
+-- input { [[46]] [[true]] }
+-- output { [46] }
+-- input {
+--   [[46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23], [-23, 33, -13, 43, -3, -49,
+--   7, -39, 17, -29, 26, -19, 36, -10, 46, 0, -45], [10, -36, 20, -26, 29, -16, 39, -6, 49, 3, -42, 13, -32,
+--   23, -23, 33, -13]] [[true, true, true, true, true, true, false, true, true, true, true, false, true,
+--   false, false, false, false], [false, false, false, false, false, false, false, true, false, true, true,
+--   true, true, false, true, true, true], [true, false, true, false, true, true, false, true, false, true,
+--   false, false, false, false, true, false, false]]
+-- }
+-- output { [25, 22, -16] }
+-- input {
+--   [[46, 0, -45], [10, -36, 20], [-26, 30, -16], [39, -6, 49], [4, -42, 13], [-32, 23, -23], [33, -13, 43],
+--   [-3, -49, 7], [-39, 17, -29], [26, -19, 36], [-10, 46, 0], [-45, 10, -36], [20, -26, 29], [-16, 39, -6],
+--   [49, 3, -42], [13, -32, 23], [-23, 33, -13]] [[true, true, true], [true, true, true], [false, true,
+--   true], [true, true, false], [true, false, false], [false, false, false], [false, false, false], [false,
+--   false, false], [true, false, true], [true, true, true], [false, true, true], [true, true, false], [true,
+--   false, true], [true, false, true], [false, true, false], [false, false, false], [true, false, false]]
+-- }
+-- output { [-3, -62, -18, -33, 7, 3, 3, 3, 59, -45, 46, -37, 8, 11, 1, 3, -22] }
+
+def main [n][m] (a: [n][m]i32) (b: [n][m]bool): [n](i32) = map (\ps -> reduce (\x y -> x ^ y) 0 (map (\(x, t, i) -> if t then x else i32.i64 i) ps)) (map2 (\p q -> zip3 p q (iota m)) a b)

@@ -1,0 +1,22 @@
+-- Between float types.
+-- ==
+-- input { 0.0 }
+-- output { 0.0f32 0.0f16 0.0 0.0 }
+-- input { 1.5 }
+-- output { 1.5f32 1.5f16 1.5 1.5 }
+-- input { -0.1 }
+-- output { -0.1f32 -0.1f16 -0.10000000149011612 -0.0999755859375 }
+-- input { 65504.0 }
+-- output { 65504.0f32 65500.0f16 65504.0 65504.0 }
+-- input { 65520.0 }
+-- output { 65520.0f32 f16.inf 65520.0 f64.inf }
+-- input { 1e+300 }
+-- output { f32.inf f16.inf f64.inf f64.inf }
+-- input { 5.960464477539063e-08 }
+-- output { 5.9604645e-08f32 6e-08f16 5.960464477539063e-08 5.960464477539063e-08 }
+-- input { f64.inf }
+-- output { f32.inf f16.inf f64.inf f64.inf }
+-- input { f64.nan }
+-- output { f32.nan f16.nan f64.nan f64.nan }
+
+def main (x: f64): (f32, f16, f64, f64) = (f32.f64 x, f16.f64 x, f64.f32 (f32.f64 x), f64.f16 (f16.f64 x))

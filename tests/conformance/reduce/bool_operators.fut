@@ -1,0 +1,25 @@
+-- Reduction with the logical operators, and with exclusive or.
+-- ==
+-- input { empty([0]bool) }
+-- output { true false false }
+-- input { [true] }
+-- output { true true true }
+-- input { [true, true, false] }
+-- output { false true false }
+-- input {
+--   [true, true, false, true, true, true, true, true, true, false, true, false, true, true, false, true,
+--   false]
+-- }
+-- output { false true false }
+-- input {
+--   [true, true, false, true, true, true, true, true, true, false, true, false, true, true, false, true,
+--   false, false, false, false, false, false, false, false, false, false, false, true, false, true, true,
+--   true, true, false, true, true, true, true, false, true, false, true, false, false, true, false, true,
+--   false, false, false, false, true, false, false, false, false, true, false, true, false, true, true,
+--   true, true, true, true, true, true, true, false, true, false, true, false, false, true, false, false,
+--   false, false, false, false, true, false, false, true, false, true, false, true, true, true, true, true,
+--   true, true, true, true, false, true]
+-- }
+-- output { false true true }
+
+def main (bs: []bool): (bool, bool, bool) = (reduce (&&) true bs, reduce (||) false bs, reduce (!=) false bs)

@@ -1,0 +1,6 @@
+-- `type~` is not enough for a function type.
+-- ==
+-- error: E0
+
+type~ t = i32 -> i32
+def main (x: i32) = x

@@ -1,0 +1,6 @@
+-- A type variable that nobody declared.
+-- ==
+-- error: E0214
+
+def f (x: a) = x
+def main (x: i32) = f x

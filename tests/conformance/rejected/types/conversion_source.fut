@@ -1,0 +1,5 @@
+-- A conversion applied to another type.
+-- ==
+-- error: E0202
+
+def main (x: i64) = f32.i32 x

@@ -1,0 +1,5 @@
+-- A polymorphic entry point.
+-- ==
+-- error: E0219
+
+entry main 'a (x: a) = x

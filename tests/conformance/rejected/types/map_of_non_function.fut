@@ -1,0 +1,5 @@
+-- map of a number.
+-- ==
+-- error: E0202
+
+def main (xs: []i32) = map 3 xs

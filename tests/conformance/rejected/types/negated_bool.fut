@@ -1,0 +1,5 @@
+-- Minus a truth value.
+-- ==
+-- error: E0202
+
+def main (b: bool) = -b

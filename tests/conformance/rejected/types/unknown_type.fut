@@ -1,0 +1,5 @@
+-- A type that does not exist.
+-- ==
+-- error: E0214
+
+def main (x: int) = x

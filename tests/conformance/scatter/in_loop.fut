@@ -1,0 +1,40 @@
+-- Repeated scatters into one array (pointer jumping).
+-- ==
+-- input { empty([0]i64) 0 }
+-- output { empty([0]i64) }
+-- input { empty([0]i64) 1 }
+-- output { empty([0]i64) }
+-- input { empty([0]i64) 5 }
+-- output { empty([0]i64) }
+-- input { [0i64] 0 }
+-- output { [0i64] }
+-- input { [0i64] 1 }
+-- output { [0i64] }
+-- input { [0i64] 5 }
+-- output { [0i64] }
+-- input {
+--   [3i64, 10i64, 0i64, 7i64, 14i64, 4i64, 11i64, 1i64, 8i64, 15i64, 5i64, 12i64, 2i64, 9i64, 16i64, 6i64,
+--   13i64] 0
+-- }
+-- output {
+--   [3i64, 10i64, 0i64, 7i64, 14i64, 4i64, 11i64, 1i64, 8i64, 15i64, 5i64, 12i64, 2i64, 9i64, 16i64, 6i64,
+--   13i64]
+-- }
+-- input {
+--   [3i64, 10i64, 0i64, 7i64, 14i64, 4i64, 11i64, 1i64, 8i64, 15i64, 5i64, 12i64, 2i64, 9i64, 16i64, 6i64,
+--   13i64] 1
+-- }
+-- output {
+--   [7i64, 5i64, 3i64, 1i64, 16i64, 14i64, 12i64, 10i64, 8i64, 6i64, 4i64, 2i64, 0i64, 15i64, 13i64, 11i64,
+--   9i64]
+-- }
+-- input {
+--   [3i64, 10i64, 0i64, 7i64, 14i64, 4i64, 11i64, 1i64, 8i64, 15i64, 5i64, 12i64, 2i64, 9i64, 16i64, 6i64,
+--   13i64] 5
+-- }
+-- output {
+--   [0i64, 1i64, 2i64, 3i64, 4i64, 5i64, 6i64, 7i64, 8i64, 9i64, 10i64, 11i64, 12i64, 13i64, 14i64, 15i64,
+--   16i64]
+-- }
+
+def main [n] (next: [n]i64) (k: i32): [n]i64 = loop a = copy next for _i < k do scatter (copy a) (iota n) (map (\x -> a[x]) a)

@@ -1,0 +1,23 @@
+-- Scatter of pairs writes both arrays.
+-- ==
+-- input { empty([0]i64) empty([0]i32) }
+-- output {
+--   [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] [false, false, false, false, false, false,
+--   false, false, false, false, false, false, false, false, false, false, false, false, false, false]
+-- }
+-- input { [0i64] [46] }
+-- output {
+--   [46, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] [true, false, false, false, false, false,
+--   false, false, false, false, false, false, false, false, false, false, false, false, false, false]
+-- }
+-- input {
+--   [3i64, 10i64, 0i64, 7i64, 14i64, 4i64, 11i64, 1i64, 8i64, 15i64, 5i64, 12i64, 2i64, 9i64, 16i64, 6i64,
+--   13i64] [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23]
+-- }
+-- output {
+--   [-45, 30, 4, 46, 20, -6, -32, 10, -16, -42, 0, -26, 49, 23, -36, 39, 13, 0, 0, 0] [false, true, true,
+--   true, true, false, false, true, false, false, false, false, true, true, false, true, true, false, false,
+--   false]
+-- }
+
+def main [n] (is: [n]i64) (xs: [n]i32) = unzip (scatter (replicate 20 (0i32, false)) is (map (\x -> (x, x > 0)) xs))

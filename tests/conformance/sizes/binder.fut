@@ -1,0 +1,26 @@
+-- `let [k]` names an unknown size.
+-- ==
+-- input { empty([0]i32) }
+-- output { 0i64 empty([0]i32) empty([0]bool) }
+-- input { [46] }
+-- output { 1i64 [46] [true] }
+-- input { [46, 0, -45] }
+-- output { 1i64 [46] [true] }
+-- input { [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23] }
+-- output { 9i64 [46, 10, 20, 30, 39, 49, 4, 13, 23] [true, true, true, true, true, true, true, true, true] }
+-- input {
+--   [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23, -23, 33, -13, 43, -3, -49, 7,
+--   -39, 17, -29, 26, -19, 36, -10, 46, 0, -45, 10, -36, 20, -26, 29, -16, 39, -6, 49, 3, -42, 13, -32, 23,
+--   -23, 33, -13, 42, -3, -49, 7, -39, 16, -29, 26, -19, 36, -10, 46, 0, -46, 10, -36, 20, -26, 29, -16, 39,
+--   -6, 49, 3, -42, 13, -33, 23, -23, 33, -13, 42, -3, -49, 6, -39, 16, -29, 26, -20, 36, -10, 46, 0, -46,
+--   10, -36, 19, -26]
+-- }
+-- output {
+--   48i64 [46, 10, 20, 30, 39, 49, 4, 13, 23, 33, 43, 7, 17, 26, 36, 46, 10, 20, 29, 39, 49, 3, 13, 23, 33,
+--   42, 7, 16, 26, 36, 46, 10, 20, 29, 39, 49, 3, 13, 23, 33, 42, 6, 16, 26, 36, 46, 10, 19] [true, true,
+--   true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true,
+--   true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true,
+--   true, true, true, true, true, true, true, true, true, true, true, true]
+-- }
+
+def main (xs: []i32) = let [k] (ys: [k]i32) = filter (> 0) xs in (k, ys, replicate k true)

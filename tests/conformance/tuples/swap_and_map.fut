@@ -1,0 +1,36 @@
+-- Functions on pairs in a map.
+-- ==
+-- input { empty([0]i32) }
+-- output { empty([0]bool) empty([0]i32) }
+-- input { [46] }
+-- output { [true] [46] }
+-- input { [46, 0, -45] }
+-- output { [true, false, false] [46, 0, -45] }
+-- input { [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23] }
+-- output {
+--   [true, false, false, true, false, true, false, true, false, true, false, true, true, false, true, false,
+--   true] [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23]
+-- }
+-- input {
+--   [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23, -23, 33, -13, 43, -3, -49, 7,
+--   -39, 17, -29, 26, -19, 36, -10, 46, 0, -45, 10, -36, 20, -26, 29, -16, 39, -6, 49, 3, -42, 13, -32, 23,
+--   -23, 33, -13, 42, -3, -49, 7, -39, 16, -29, 26, -19, 36, -10, 46, 0, -46, 10, -36, 20, -26, 29, -16, 39,
+--   -6, 49, 3, -42, 13, -33, 23, -23, 33, -13, 42, -3, -49, 6, -39, 16, -29, 26, -20, 36, -10, 46, 0, -46,
+--   10, -36, 19, -26]
+-- }
+-- output {
+--   [true, false, false, true, false, true, false, true, false, true, false, true, true, false, true, false,
+--   true, false, true, false, true, false, false, true, false, true, false, true, false, true, false, true,
+--   false, false, true, false, true, false, true, false, true, false, true, true, false, true, false, true,
+--   false, true, false, true, false, false, true, false, true, false, true, false, true, false, true, false,
+--   false, true, false, true, false, true, false, true, false, true, true, false, true, false, true, false,
+--   true, false, true, false, false, true, false, true, false, true, false, true, false, true, false, false,
+--   true, false, true, false] [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23, -23,
+--   33, -13, 43, -3, -49, 7, -39, 17, -29, 26, -19, 36, -10, 46, 0, -45, 10, -36, 20, -26, 29, -16, 39, -6,
+--   49, 3, -42, 13, -32, 23, -23, 33, -13, 42, -3, -49, 7, -39, 16, -29, 26, -19, 36, -10, 46, 0, -46, 10,
+--   -36, 20, -26, 29, -16, 39, -6, 49, 3, -42, 13, -33, 23, -23, 33, -13, 42, -3, -49, 6, -39, 16, -29, 26,
+--   -20, 36, -10, 46, 0, -46, 10, -36, 19, -26]
+-- }
+
+def swap (a: i32, b: bool): (bool, i32) = (b, a)
+def main (xs: []i32) = unzip (map swap (map (\x -> (x, x > 0)) xs))

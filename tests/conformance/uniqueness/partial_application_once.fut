@@ -1,0 +1,17 @@
+-- A partial application that consumed its argument may be called once.
+-- ==
+-- entry: once
+-- input { [46] }
+-- output { [1] }
+-- input { [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23] }
+-- output { [1, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23] }
+-- ==
+-- entry: pipe
+-- input { [46] }
+-- output { [5] }
+-- input { [46, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23] }
+-- output { [5, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23] }
+
+def g (xs: *[]i32) (i: i32): []i32 = xs with [0] = i
+entry once (xs: *[]i32) = let h = g xs in h 1
+entry pipe (xs: *[]i32) = 5 |> g xs

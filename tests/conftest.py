@@ -1,0 +1,35 @@
+"""What tests of all floors share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="write what comes out into the golden files; read the diff")
+
+
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    """Whether golden files are to be rewritten (`pytest --update`)."""
+    return bool(request.config.getoption("--update"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Compiled kernels of a test run go to a directory of its own, unless one is named."""
+    os.environ.setdefault("SOAC_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(scope="session")
+def published() -> Path:
+    """Data sets of published benchmarks, which are not part of the project: $SOAC_DATA, or `shared/data` beside it."""
+    place = Path(os.environ.get("SOAC_DATA", ROOT.parent / "shared" / "data"))
+    if not place.is_dir():
+        pytest.skip("the published data sets are not on this machine (set SOAC_DATA)")
+    return place

@@ -1,0 +1,122 @@
+"""The Python face."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import soac
+from soac.ir.errors import CompileError, DataError, RunError
+
+DIVIDE = "def main [n] (xs: [n]i32) (k: i32): ([n]i32, i32) = (map (/ k) xs, k)"
+
+
+def test_compile_and_call() -> None:
+    prog = soac.compile(DIVIDE)
+    quotients, k = prog.main(np.array([4, 6], np.int32), np.int32(2))
+    assert quotients.dtype == np.int32
+    assert quotients.tolist() == [2, 3]
+    assert k == 2
+
+
+def test_python_values_take_the_type_of_the_entry() -> None:
+    prog = soac.compile(DIVIDE + "\nentry half (x: f32): f32 = x / 2\nentry size [n][m] (xss: [n][m]f64) = (n, m)")
+    assert prog.main([4, 6], 2)[0].tolist() == [2, 3]
+    assert prog.half(3) == np.float32(1.5)
+    assert prog.size(np.empty((0, 4))) == (0, 4)
+    assert prog.entries == ("main", "half", "size")
+
+
+@pytest.mark.parametrize("args", [
+    ([1], 2**31), ([1.5], 1), ([1], True), (np.array([1]), 1), ([[1]], 1), ([[1], [1, 2]], 1), ([1],), ([1], 1, 1),
+    ("a", 1),
+])  # fmt: skip
+def test_refuses_what_would_change_a_value(args: tuple[object, ...]) -> None:
+    with pytest.raises(DataError):
+        soac.compile(DIVIDE).main(*args)
+
+
+def test_errors_are_exceptions_with_a_place() -> None:
+    with pytest.raises(RunError, match=r"f\.soac:1:.*R0102"):
+        soac.compile(DIVIDE, "f.soac").main([1], 0)
+    with pytest.raises(CompileError, match="E0201"):
+        soac.compile("def main = lenght")
+    with pytest.raises(soac.SoacError, match="E0001"):
+        soac.compile("def f = 1")
+    with pytest.raises(AttributeError, match="main"):
+        _ = soac.compile(DIVIDE).mian
+
+
+def test_load(tmp_path: Path) -> None:
+    (tmp_path / "a.soac").write_text(DIVIDE)
+    assert soac.load(tmp_path / "a.soac").main([9], 3)[0].tolist() == [3]
+
+
+def test_arguments_are_not_written_and_not_shared() -> None:
+    prog = soac.compile("def main [n] (xs: *[n]i32): *[n]i32 = xs with [0] = 7\nentry same [n] (xs: [n]i32) = xs")
+    xs = np.arange(3, dtype=np.int32)
+    assert prog.main(xs).tolist() == [7, 1, 2]
+    assert xs.tolist() == [0, 1, 2]
+    result = prog.same(xs)
+    result[0] = 9
+    assert xs.tolist() == [0, 1, 2]
+
+
+def test_any_layout_of_arguments() -> None:
+    prog = soac.compile("def main [n][m] (xss: [n][m]i32): [n]i32 = map (reduce (+) 0) xss")
+    matrix = np.arange(12, dtype=np.int32).reshape(3, 4)
+    for view in (matrix.T, matrix[::2, ::-1], matrix.astype(">i4"), np.asfortranarray(matrix)):
+        assert prog.main(view).tolist() == view.sum(axis=1).tolist()
+
+
+def test_thresholds_choose_the_version() -> None:
+    prog = soac.compile("def main [n][m] (xss: [n][m]i32): [n]i32 = map (reduce (+) 0) xss")
+    matrix = np.ones((3, 4), np.int32)
+    _, ((threshold, par, taken),) = prog.trace("main", [matrix])
+    assert (par, taken) == (3, False)
+    for value, expected in ((3, True), (4, False)):
+        results, met = prog.trace("main", [matrix], thresholds={threshold: value})
+        assert met == ((threshold, 3, expected),)
+        assert results[0].tolist() == [4, 4, 4]
+
+
+def test_concurrent_calls() -> None:
+    prog = soac.compile("def main [n] (k: i64) (xs: [n]i64): i64 = reduce (+) 0 (map (* k) xs)")
+    xs = np.arange(100_000)
+    wrong: list[int] = []
+
+    def work(k: int) -> None:
+        wrong.extend(k for _ in range(20) if prog.main(k, xs) != k * xs.sum())
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("args", "message"), [
+    ((["x"], 1), "argument 1: expected []i32, got ['x']"),
+    (([1], 2**40), f"argument 2: expected i32, got {2**40}"),
+    ((np.zeros((2, 3)), 1), "argument 1: expected []i32, got [2][3]f64"),
+])  # fmt: skip
+def test_wrong_values_are_shown_in_the_words_of_the_language(args: tuple, message: str) -> None:
+    with pytest.raises(soac.SoacError) as caught:
+        soac.compile(DIVIDE).main(*args)
+    assert str(caught.value) == f"error[D0104]: {message}"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_process_that_ran_kernels_can_fork() -> None:
+    """The memory set aside for kernels is address space only."""
+    prog = soac.compile("def main [n] (xs: [n]i32): [n]i32 = map (+ 1) xs")
+    prog.main(np.arange(100_000, dtype=np.int32))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if prog.main(np.arange(100_000, dtype=np.int32))[-1] == 100_000 else 1)
+    assert os.waitpid(child, 0)[1] == 0

@@ -1,0 +1,288 @@
+"""The commands, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import soac
+from soac import pipeline
+from soac.ir.core import Prog
+from soac.ir.parse import parse_prog
+from soac.ir.show import same, without_locations
+
+from .conftest import Command
+
+ROOT = Path(__file__).parent.parent.parent
+MATMUL = ROOT / "programs" / "matmul.soac"
+ROWS = """
+-- ==
+-- entry: main
+-- input { [[1, 2], [3, 4]] } output { [3, 7] }
+-- "wide" random input { [4][5000]i32 }
+-- "tall" random input { [5000][4]i32 }
+def main [n][m] (xss: [n][m]i32): [n]i32 = map (reduce (+) 0) xss
+"""
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.soac"
+    path.write_text(ROWS)
+    return path
+
+
+@pytest.fixture
+def site(rows: Path) -> str:
+    """The guard site of the program `rows`."""
+    prog = soac.load(rows)
+    _, ((threshold, _, _),) = prog.trace("main", [np.ones((2, 2), np.int32)])
+    return threshold
+
+
+def shell(*args: str, cwd: Path = ROOT) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "soac", *args], env=environment,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
+    )  # fmt: skip
+
+
+# ---- run ----------------------------------------------------------------------------------------------------------
+
+
+def test_run_with_arguments(command: Command) -> None:
+    outcome = command("run", MATMUL, "[[1f32, 2f32, 3f32], [3f32, 4f32, 5f32]]", "[[1, 2], [3, 4], [5, 6]]").clean()
+    assert outcome.out == "[[22.0f32, 28.0f32], [40.0f32, 52.0f32]]\n"
+
+
+def test_run_reads_stdin(command: Command) -> None:
+    data = b"-- comments are fine\n[[1, 2]] [[3], [4]]"
+    assert command("run", MATMUL, "-e", "ints", stdin=data).clean().out == "[[11i32]]\n"
+
+
+def test_run_reads_files_and_writes_binary(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.in").write_text("[[1, 2]]")
+    np.save(tmp_path / "b.npy", np.array([[3], [4]], np.int32))
+    outcome = command("run", MATMUL, "-e", "ints", "a.in", "b.npy", "-b").clean()
+    assert outcome.out.encode() == b"b\x02\x02 i32" + b"\x01" + bytes(7) + b"\x01" + bytes(7) + b"\x0b\0\0\0"
+
+
+def test_run_takes_negative_numbers(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.soac").write_text("def main (x: f32) (y: i32) (z: f32): f32 = x + f32.i32 y + z")
+    assert command("run", "a.soac", "-5e1", "-3", "-f32.inf").clean().out == "-f32.inf\n"
+
+
+def test_force_and_param_choose_the_version(command: Command, rows: Path, site: str) -> None:
+    for option in (f"--force={site}=outer", f"--force={site}=full", f"--param={site}=0", "--no-tuning"):
+        assert command("run", rows, "[[1, 2], [3, 4]]", option).clean().out == "[3i32, 7i32]\n"
+    outcome = command("run", rows, "[[1]]", f"--force={site}=inner")
+    assert outcome.code == 2
+    assert "there are: outer, full" in outcome.err
+
+
+# ---- check, dev, compile ------------------------------------------------------------------------------------------
+
+
+def test_check_runs_nothing(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.soac").write_text("def main (x: i32): i32 = x / 0")
+    assert command("check", "a.soac").clean().out == ""
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.soac"]
+
+
+@pytest.mark.parametrize("stage", ["core", "fused", "flat"])
+def test_dev_shows_what_parses_back(command: Command, stage: str) -> None:
+    text = command("dev", MATMUL, f"--emit={stage}").clean().out
+    compiled = soac.load(MATMUL).compiled
+    assert same(parse_prog(text), without_locations(getattr(compiled, stage)))
+
+
+@pytest.mark.parametrize(("stage", "words"), [
+    ("core", ["map", "rearrange (1, 0)"]),
+    ("fused", ["redomap"]),
+    ("flat", ["segred^thread", "segmap^thread", "suff_outer_0", "guard"]),
+    ("kernels", ["kernel ", "threads"]),
+    ("host", ["launch ", "if "]),
+    ("llvm", ["define ", "<16 x float>"]),
+])  # fmt: skip
+def test_dev_shows_what_a_reader_of_the_paper_knows(command: Command, stage: str, words: list[str]) -> None:
+    text = command("dev", MATMUL, f"--emit={stage}").clean().out
+    assert [word for word in words if word not in text] == []
+
+
+def test_dev_after_every_pass(command: Command) -> None:
+    for name in pipeline.PASSES:
+        assert command("dev", MATMUL, f"--after={name}", "--check").clean().out
+
+
+def test_dev_modes(command: Command) -> None:
+    full = command("dev", MATMUL, "--flatten=full").clean().out
+    outer = command("dev", MATMUL, "--flatten=outer").clean().out
+    assert "guard" not in full + outer
+    assert "segred" in full
+    assert "segred" not in outer
+    assert "GR" in command("dev", MATMUL, "--trace-rules").clean().out.upper()
+
+
+def test_compile_writes_artefacts_and_manifest(command: Command, tmp_path: Path) -> None:
+    command("compile", MATMUL, "-o", "out").clean()
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert set(manifest["entries"]) == {"main", "ints"}
+    assert manifest["entries"]["main"]["sites"]
+    assert {p["name"] for p in manifest["entries"]["main"]["parameters"]} == {"xss", "yss"}
+    for name in manifest["files"].values():
+        assert (tmp_path / "out" / name).stat().st_size > 0
+
+
+def test_compile_into_a_file(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("")
+    assert command("compile", MATMUL, "-o", "out").code == 2
+    outcome = command("compile", MATMUL, "-o", "out/below")
+    assert outcome.code == 1
+    assert "S0201" in outcome.err
+
+
+@pytest.mark.parametrize("stage", ["kernels", "host"])
+def test_dev_shows_constants_as_the_language_does(command: Command, stage: str) -> None:
+    """A whole reduction combines its partial sums in one block: a launch over a constant."""
+    text = command("dev", MATMUL.parent / "dotprod.soac", f"--emit={stage}").clean().out
+    assert "Const(" not in text
+    assert "Name(" not in text
+
+
+# ---- test, bench, autotune ----------------------------------------------------------------------------------------
+
+
+def test_test_reports(command: Command, rows: Path) -> None:
+    assert "3 passed" in command("test", rows).clean().out
+    assert "6 passed" in command("test", "--all-versions", rows).clean().out
+    rows.write_text(ROWS.replace("[3, 7]", "[3, 8]"))
+    outcome = command("test", rows)
+    assert outcome.code == 1
+    assert "expected 8i32, got 7i32" in outcome.err
+
+
+def test_test_of_an_expected_compile_error(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.soac").write_text("-- ==\n-- error: unknown name\ndef main = lenght")
+    command("test", "a.soac").clean()
+    (tmp_path / "a.soac").write_text("-- ==\n-- error: unknown name\ndef main = 1")
+    assert command("test", "a.soac").code == 1
+
+
+def test_autotune_writes_what_bench_uses(command: Command, rows: Path, site: str, tmp_path: Path) -> None:
+    outcome = command("autotune", rows, "--runs", "2").clean()
+    assert "wrote" in outcome.out
+    (line,) = (tmp_path / "rows.soac.tuning").read_text().splitlines()
+    assert line.startswith(f"{site}=")
+    report = json.loads((tmp_path / "rows.soac.tuning.json").read_text())
+    assert set(report["main"]["seconds"]) == {"full", site}
+    command("bench", rows, "--runs", "2", "--json", "times.json").clean()
+    times = json.loads((tmp_path / "times.json").read_text())
+    assert {len(seen) >= 2 for seen in times[str(rows)].values()} == {True}
+    (tmp_path / "rows.soac.tuning").write_text("nonsense=1\n")
+    assert "T0102" in command("bench", rows).err
+
+
+def test_autotune_without_data(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.soac").write_text(ROWS[ROWS.index("def main") :])
+    outcome = command("autotune", "a.soac")
+    assert outcome.code == 1
+    assert "T0201" in outcome.err
+
+
+# ---- the process ----------------------------------------------------------------------------------------------------
+
+
+def test_help_is_fast() -> None:
+    best = 9.0
+    for _ in range(8):
+        start = time.perf_counter()
+        assert b"autotune" in shell("--help").communicate()[0]
+        best = min(best, time.perf_counter() - start)
+    assert best < 0.3
+
+
+def test_devices_and_doctor(command: Command) -> None:
+    assert "cpu" in command("devices").clean().out
+    assert "llvmlite" in command("doctor").clean().out
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    (tmp_path / "a.soac").write_text("def main (x: i32): i32 = loop x while x != 1 do x + 2")
+    process = shell("run", "a.soac", "2", cwd=tmp_path)
+    time.sleep(2.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err.strip()) == (130, b"soac: interrupted")
+
+
+def test_closed_pipe(tmp_path: Path) -> None:
+    (tmp_path / "a.soac").write_text("def main (n: i64): []i64 = iota n")
+    process = shell("run", "a.soac", "300000", cwd=tmp_path)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=20) == 0
+
+
+def test_pipe_closed_within_a_command(tmp_path: Path) -> None:
+    """A command that goes on printing after its reader has left, as in `soac bench f.soac | head -1`."""
+    cases = "".join(f"-- input {{ {n} }}\n" for n in range(20))
+    (tmp_path / "a.soac").write_text(f"-- ==\n{cases}def main (x: i32): i32 = x")
+    process = shell("bench", "a.soac", "--runs", "2", cwd=tmp_path)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.wait(timeout=60) == 0
+    assert process.stderr.read() == b""
+
+
+def test_cache_that_cannot_be_used_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.soac").write_text("def main (x: i32): []i32 = map (+ x) [1, 2]")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SOAC_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    out, err = shell("run", "a.soac", "1", cwd=tmp_path).communicate(timeout=60)
+    assert out == b"[2i32, 3i32]\n"
+    assert err.startswith(b"soac: warning: soac cache: ")
+    assert err.count(b"\n") == 1
+
+
+def test_bug_of_the_compiler(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass that fails is named, and the program before it kept."""
+
+    def broken(prog: Prog) -> Prog:
+        raise AssertionError("impossible")
+
+    passes = tuple((name, broken if name == "fuse" else run) for name, run in pipeline.CORE_PASSES)
+    monkeypatch.setattr(pipeline, "CORE_PASSES", passes)
+    (tmp_path / "a.soac").write_text("def main [n] (xs: [n]i32): i32 = reduce (+) 0 xs")
+    outcome = command("run", "a.soac", "[1]")
+    assert outcome.code == 70
+    assert "internal compiler error in pass `fuse`: impossible" in outcome.err
+    assert "Traceback" not in outcome.err
+    (bundle,) = tmp_path.glob("soac-ice-*")
+    assert {p.name for p in bundle.iterdir()} >= {"a.soac", "before-fuse.soir", "log.txt", "versions.json"}
+    assert "reduce" in (bundle / "before-fuse.soir").read_text()
+
+
+def test_interrupted_in_a_kernel(tmp_path: Path) -> None:
+    """A launch with many blocks, long enough to be hit: the workers stop between ranges of blocks."""
+    body = "loop x = i32.i64 i for _j < k do x * x + 1"
+    text = f"def main (n: i64) (k: i32): i32 = reduce (+) 0 (map (\\i -> {body}) (iota n))"
+    (tmp_path / "a.soac").write_text(text)
+    process = shell("run", "a.soac", "100000000", "100000", cwd=tmp_path)
+    time.sleep(4)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err.strip()) == (130, b"soac: interrupted")

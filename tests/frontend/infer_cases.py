@@ -1,0 +1,78 @@
+"""Help for tests of inference: type a text beneath the real prelude, and show what was found."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib import resources
+
+import pytest
+
+from soac.frontend import syntax as s
+from soac.frontend.infer import infer
+from soac.frontend.infer_show import Shower
+from soac.frontend.infer_unify import Solver
+from soac.frontend.parse import parse_module
+from soac.frontend.types import Typed
+from soac.ir.errors import CompileError, Diagnostic
+
+
+@cache
+def prelude() -> s.Module:
+    text = resources.files("soac.frontend").joinpath("prelude.soac").read_text(encoding="utf-8")
+    return parse_module(text, "prelude.soac", 0)
+
+
+def infer_text(text: str) -> tuple[s.Module, Typed, tuple[Diagnostic, ...]]:
+    """The module of `text`, what inference says of it, and the warnings."""
+    module = parse_module(text, "t.soac", prelude().next_id)
+    typed, warnings = infer((prelude(), module))
+    return module, typed, warnings
+
+
+def show(ty: object) -> str:
+    return Shower(Solver(1 << 40)).type(ty)  # type: ignore[arg-type]
+
+
+def definitions(text: str) -> dict[str, str]:
+    """The types of the definitions of `text`, by name."""
+    module, typed, _ = infer_text(text)
+    return {d.name: show(typed.schemes[d.id].type) for d in module.decs if isinstance(d, s.ValDec)}
+
+
+def type_of(text: str, name: str = "f") -> str:
+    return definitions(text)[name]
+
+
+def errors(text: str) -> list[Diagnostic]:
+    """The errors of a wrong program."""
+    with pytest.raises(CompileError) as caught:
+        infer_text(text)
+    return list(caught.value.diagnostics)
+
+
+def only_error(text: str) -> Diagnostic:
+    found = errors(text)
+    assert len(found) == 1, found
+    return found[0]
+
+
+def marked(text: str, diagnostic: Diagnostic) -> str:
+    """The source that an error points at."""
+    loc = diagnostic.primary.loc
+    assert loc.line == loc.end_line, loc
+    return text.splitlines()[loc.line - 1][loc.col - 1 : loc.end_col - 1]
+
+
+def nodes(root: object, kind: type) -> list:
+    """All nodes of one kind, in the order of the text."""
+    found, todo = [], [root]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, kind):
+            found.append(node)
+        if isinstance(node, tuple):
+            todo.extend(reversed(node))
+        elif is_dataclass(node):
+            todo.extend(getattr(node, part.name) for part in reversed(fields(node)))
+    return found

@@ -1,0 +1,159 @@
+"""What each entry point of `programs/` computes, in NumPy: floats in f64, integers wrapping at 32 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks import peers
+
+Array = np.ndarray
+REFERENCES: dict[tuple[str, str], Callable[..., Any]] = {}
+
+
+def entry(program: str, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Registers a function as the reference of entry points of a program."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        REFERENCES.update({(program, name): function for name in names or ("main",)})
+        return function
+
+    return register
+
+
+for _program, _function in peers.PEERS.items():
+    if _program not in ("mandelbrot", "locvolcalib"):
+        REFERENCES[_program, "main"] = _function
+
+
+@entry("mandelbrot")
+def mandelbrot(*args: Any) -> Array:
+    """In f32, as the program: a count of steps is no continuous function of the point."""
+    return peers.mandelbrot(*args, dtype=np.float32)
+
+
+@entry("locvolcalib")
+def locvolcalib(outer: int, nx: int, ny: int, nt: int, *market: float) -> Array:
+    with np.errstate(all="ignore"):
+        return peers.locvolcalib(int(outer), int(nx), int(ny), int(nt), *map(float, market))
+
+
+@entry("locvolcalib", "solve")
+def solve(below: Array, on: Array, above: Array, ys: Array) -> Array:
+    matrix = np.diag(on) + np.diag(below[1:], -1) + np.diag(above[:-1], 1)
+    return np.linalg.solve(matrix, ys)
+
+
+@entry("locvolcalib", "dominant")
+def dominant_system(below: Array, on: Array, above: Array, ys: Array) -> Array:
+    return solve(below, on + 3, above, ys)
+
+
+@entry("lud", "dominant")
+def dominant_lud(a: Array) -> Array:
+    return peers.lud(a + len(a) * np.eye(len(a)))
+
+
+@entry("icfp", "bytes")
+def icfp_bytes(n: int, pss: Array) -> tuple[Array, Array]:
+    return peers.icfp(n, pss.astype(np.int32))
+
+
+REFERENCES["dotprod", "ints"] = lambda xs, ys: np.sum(xs * ys, dtype=np.int32)
+REFERENCES["matmul", "ints"] = peers.matmul
+REFERENCES["rowscan", "ints"] = peers.rowscan
+REFERENCES["sumrows", "rows"] = lambda xss: xss.sum(axis=1)
+
+
+# ---- the programs of the slides ---------------------------------------------------------------------------------
+
+
+@entry("p01_zip_unzip", "main", "unzipped")
+def zip_unzip(xs: Array, ys: Array) -> tuple[Array, Array]:
+    return xs - np.int32(1), ys + np.int32(1)
+
+
+REFERENCES["p02_sumrows", "main"] = lambda xss: (xss + np.int32(2)).sum(axis=1, dtype=np.int32)
+REFERENCES["p02_sumrows", "increment"] = lambda xss: xss + np.int32(2)
+REFERENCES["p02_sumrows", "sum"] = lambda xs: xs.sum(dtype=np.int32)
+REFERENCES["p02_sumrows", "sumrows"] = lambda xss: xss.sum(axis=1, dtype=np.int32)
+REFERENCES["p03_increment", "main"] = lambda xs: xs + np.int32(1)
+REFERENCES["p04_mapabs", "main"] = np.abs
+REFERENCES["p04_mapabs", "guarded_division"] = lambda k, xs: np.where(xs == 0, 0, k // np.where(xs == 0, 1, xs))
+REFERENCES["p05_nested_map", "main"] = lambda xss, ys: xss + ys[:, None]
+REFERENCES["p06_reduce_then_map", "main"] = lambda xss: xss + xss.sum(axis=1, keepdims=True, dtype=np.int32)
+REFERENCES["p07_distribution", "main"] = peers.icfp
+REFERENCES["p07_distribution", "first"] = lambda pss: peers.icfp(0, pss)[0]
+
+
+@entry("p07_distribution", "second")
+def rounds_of_sums(n: int, asss: Array, pss: Array) -> Array:
+    for _ in range(n):
+        pss = np.int32(2) * (asss.sum(axis=2, dtype=np.int32) + pss)
+    return pss
+
+
+@entry("p08_map_loop")
+def map_loop(n: int, xss: Array) -> tuple[Array, Array]:
+    j = 0
+    for i in range(n):
+        xss, j = xss + np.int32(j), j + i
+    return xss, np.full(len(xss), j, np.int32)
+
+
+@entry("p08_map_loop", "varying")
+def varying_loop(xss: Array, rounds: Array) -> Array:
+    rows = []
+    for row, n in zip(xss, rounds):
+        for i in range(n):
+            row = row * np.int32(i + 1) - np.int32(i) + np.int32(1)
+        rows.append(row)
+    return np.array(rows)
+
+
+@entry("p09_matmul", "main", "loops", "nested")
+def matmul(xss: Array, yss: Array) -> Array:
+    return xss @ yss
+
+
+REFERENCES["p10_incremental", "main"] = lambda xss: xss.sum(axis=1, dtype=np.int32)
+REFERENCES["p10_incremental", "maximal"] = lambda xss: (xss.max(axis=1), xss.argmax(axis=1))
+REFERENCES["p11_map_transpose", "main"] = lambda xsss: xsss.transpose(0, 2, 1)
+REFERENCES["p11_map_transpose", "rearranged"] = lambda xsss: xsss.transpose(2, 1, 0)
+REFERENCES["p12_segmented_sum", "main"] = lambda xsss: xsss.sum(axis=2, dtype=np.int32)
+
+
+@entry("p13_three_scans")
+def three_scans(xsss: Array) -> Array:
+    sums = np.cumsum(xsss, axis=2, dtype=np.int32)
+    return np.cumprod(np.maximum.accumulate(sums, axis=2), axis=2, dtype=np.int32)
+
+
+@entry("p14_tiling")
+def tiling(xs: Array) -> Array:
+    return xs.sum(dtype=np.int32) + np.int32(len(xs)) * xs
+
+
+@entry("p15_segscatter")
+def segscatter(xss: Array, iss: Array, vss: Array) -> Array:
+    out = xss.copy()
+    for row, indices, values in zip(out, iss, vss):
+        inside = (indices >= 0) & (indices < len(row))
+        row[indices[inside]] = values[inside]
+    return out
+
+
+REFERENCES["p15_segscatter", "reversed"] = lambda xss: xss[:, ::-1]
+
+
+@entry("optionpricing", "deviates")
+def deviates(ps: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return peers.normal_quantile(ps)
+
+
+@entry("optionpricing", "prices_of")
+def prices_of(*args: Array) -> Array:
+    return peers.asset_prices(*args)
