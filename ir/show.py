@@ -230,7 +230,7 @@ def _attrs(attrs: Iterable[Attr]) -> str:
 
 
 def _attr(attr: Attr) -> str:
-    name = attr.name if re.fullmatch(r"[\w']+", attr.name) else json.dumps(attr.name)
+    name = attr.name if re.fullmatch(r"[^\W\d][\w']*|\d\w*", attr.name) else json.dumps(attr.name)
     return name + (_listed(map(_attr, attr.args)) if attr.args else "")
 
 

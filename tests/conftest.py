@@ -5,7 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# The pull-request run draws the same examples each time; `pytest --hypothesis-profile=random` draws new ones.
+hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("fixed")
 
 ROOT = Path(__file__).parent.parent
 
