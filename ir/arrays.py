@@ -1,8 +1,8 @@
 """The meaning of the array operations of the core, on numpy arrays; nothing here overwrites an argument.
 
 Arrays have the dtype of their scalar type (`ir/scalar.py`), scalars are Python values. Bounds are checked here, with
-the one text of R0101: `index 4 out of bounds for shape [3]`, `index [1, 4] out of bounds for shape [2][3]`,
-`slice [1:+5*1] out of bounds for shape [3]` (start, count, stride).
+the one text of R0101: `index [4] out of bounds for array of shape [3]`, `index [1, 4] out of bounds for array of shape
+[2][3]`, `slice [1:+5*1] out of bounds for array of shape [3]` (start, count, stride).
 """
 
 from __future__ import annotations
@@ -59,12 +59,11 @@ def in_bounds(ats: Sequence[At], shape: tuple[int, ...]) -> bool:
 def out_of_bounds_text(ats: Sequence[At], shape: tuple[int, ...]) -> str:
     """What the user reads with R0101: all indices of an element, or the first dimension that is wrong."""
     if all(at.count is None for at in ats):
-        listed = ", ".join(str(at.start) for at in ats)
-        place = f"index [{listed}]" if len(ats) > 1 else f"index {listed}"
+        place = f"index [{', '.join(str(at.start) for at in ats)}]"
     else:
         wrong = next(at for at, size in zip(ats, shape, strict=True) if not at.within(size))
-        place = _slice_text(wrong) if wrong.count is not None else f"index {wrong.start}"
-    return f"{place} out of bounds for shape {shape_text(shape)}"
+        place = _slice_text(wrong) if wrong.count is not None else f"index [{wrong.start}]"
+    return f"{place} out of bounds for array of shape {shape_text(shape)}"
 
 
 def _slice_text(at: At) -> str:

@@ -54,6 +54,7 @@ from .core import (
     SegRed,
     SegScan,
     SegScatter,
+    SizeParam,
     Soac,
     Stm,
     Update,
@@ -283,11 +284,12 @@ def _check_stage(stage: Stage, exp: Exp, inside: Level | None) -> None:
                 raise IllFormed(f"{what} before flattening")
             if inside and _HEIGHT[exp.level] >= _HEIGHT[inside]:
                 raise IllFormed(f"{what} of level {exp.level.value} inside level {inside.value}")
-        case GuardCmp():
+        case GuardCmp() | SizeParam():
+            what = "a guard" if isinstance(exp, GuardCmp) else "a size parameter"
             if stage is Stage.CORE:
-                raise IllFormed("a guard before flattening")
+                raise IllFormed(f"{what} before flattening")
             if inside:
-                raise IllFormed("a guard inside a segop")
+                raise IllFormed(f"{what} inside a segop")
         case Screma() | Hist() | Scatter():
             if stage is Stage.FLAT and inside is None:
                 raise IllFormed(f"{what} outside of segops after flattening")
@@ -390,7 +392,7 @@ def _basic(context: Context, exp: Basic) -> None:
             context.require(cond, BOOL, "the condition")
         case GuardCmp(_, par, _):
             context.require(par, I64, "the parallelism")
-        case Copied():
+        case Copied() | SizeParam():
             pass
 
 

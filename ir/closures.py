@@ -49,6 +49,7 @@ from .core import (
     SegScan,
     SegScatter,
     SegSpace,
+    SizeParam,
     Slice,
     Stm,
     Update,
@@ -64,15 +65,17 @@ Step = Callable[[Frame], None]
 Single = Callable[[Frame], Value]
 Call = Callable[[Any, Sequence[Value]], Sequence[Value]]
 Decide = Callable[[Any, str, int], bool]
+SizeOf = Callable[[Any, str, int], int]
 Fault = Callable[[Sequence[arrays.At], np.ndarray], Exception]
 
 
 class Layout:
     """The frame of a function under construction: places by name and by constant, and what the constants are."""
 
-    def __init__(self, functions: Mapping[Name, Call], decide: Decide) -> None:
+    def __init__(self, functions: Mapping[Name, Call], decide: Decide, size_of: SizeOf) -> None:
         self.functions = functions
         self.decide = decide
+        self.size_of = size_of
         self.template: list[Any] = [None]
         self.types: dict[Name, Type] = {}
         self._names: dict[Name, int] = {}
@@ -301,6 +304,9 @@ def _single(layout: Layout, exp: Exp, loc: Loc) -> Single | None:
         case GuardCmp(threshold, par, _):
             x, decide = layout.atom(par), layout.decide
             return lambda frame: decide(frame[0], threshold, frame[x])
+        case SizeParam(name, default):
+            size_of = layout.size_of
+            return lambda frame: size_of(frame[0], name, default)
         case _:
             return _new_array(layout, exp)
 

@@ -170,11 +170,25 @@ class Assert:
 @dataclass(frozen=True, slots=True)
 class GuardCmp:
     """`guard main.ys.suff_outer_0 <= par`: compares exploitable parallelism with a threshold (`threshold <= par`).
+    A negative `par` says that the version does not fit the machine at this size: it is not taken, whatever the
+    threshold or a forced version says.
     `path`: the enclosing guards of the same site with the side taken, outermost first."""
 
     threshold: str
     par: Atom
     path: tuple[tuple[str, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SizeParam:
+    """`param main.ys.tile_0 default 32`: a size, i64 and at least 1, that a tuning file may set."""
+
+    name: str
+    default: int
+
+    def __post_init__(self) -> None:
+        if self.default < 1:
+            raise IRError("a size parameter is at least 1")
 
 
 # ---- bodies and compound expressions -----------------------------------------------------------------------------
@@ -435,6 +449,7 @@ Basic = (
     | Copy
     | Assert
     | GuardCmp
+    | SizeParam
 )
 Soac = Screma | Hist | Scatter
 SegOp = SegMap | SegRed | SegScan | SegScatter | SegHist

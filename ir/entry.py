@@ -72,7 +72,7 @@ def _size_mismatch(
     known: dict[Name, tuple[int, int | None]],
     clash: Atom,
 ) -> RunError:
-    """argument 2 `b` has shape [3][4], `a` needs [5][_] because both use size m"""
+    """invalid size: argument 2 `b` has shape [3][4], `a` needs [5][_] because both use size m"""
     needed = "".join(f"[{_expected(s, known)}]" if s == clash else "[_]" for s in t.shape)
     has = f"{_argument(fun, position)} has shape {shape_text(shape)}"
     match clash:
@@ -81,7 +81,7 @@ def _size_mismatch(
         case Var(name):
             _, giver = known[name]
             why = _why(fun, position, giver, needed, name)
-    return RunError(_diagnostic(fun, "R0105", f"{has}, {why}"))
+    return RunError(_diagnostic(fun, "R0105", f"invalid size: {has}, {why}"))
 
 
 def _why(fun: FunDef, position: int, giver: int | None, needed: str, size: Name) -> str:

@@ -8,7 +8,7 @@ does not fit the type it is bound to is a bug of the compiler (`IRError`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,24 +29,25 @@ DEFAULT_THRESHOLD = 32768
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """How guards decide: `forced` answers by name, else `values` (or `default`) compared with the parallelism."""
+    """How guards decide: `forced` answers by name, else `values` (or `default`) compared with the parallelism.
+    `values` also holds size parameters; 0 stands for their default."""
 
     values: Mapping[str, int] = field(default_factory=dict)
     forced: Mapping[str, bool] = field(default_factory=dict)
     default: int = DEFAULT_THRESHOLD
 
     def taken(self, threshold: str, par: int) -> bool:
-        """Whether the guard holds."""
-        return self.forced.get(threshold, self.values.get(threshold, self.default) <= par)
+        """Whether the guard holds; never for a version that does not fit."""
+        return par >= 0 and self.forced.get(threshold, self.values.get(threshold, self.default) <= par)
 
 
 @dataclass(slots=True)
 class Run:
-    """What one run has beside its frames: how guards decide, the guards met, the program's constants."""
+    """What one run has beside its frames: how guards decide, the guards met, the program's constants so far."""
 
     thresholds: Thresholds
     trace: list[tuple[str, int, bool]]
-    consts: Sequence[Value]
+    consts: list[Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +56,15 @@ class Prepared:
 
     prog: Prog
     functions: Mapping[Name, Call]
-    consts: Values
+    consts: Callable[[Run, Frame], None]
     const_frame: Frame
 
     def run(self, entry: str, args: Sequence[Argument], thresholds: Thresholds) -> tuple[list[Argument], Trace]:
         """As `interpret`."""
         fun = find_entry(self.prog, entry)
         sizes = bind_sizes(fun, args)
-        state = Run(thresholds, [], ())
-        state.consts = self.consts([state, *self.const_frame[1:]])
+        state = Run(thresholds, [], [])
+        self.consts(state, [state, *self.const_frame[1:]])
         results = self.functions[fun.name](state, (*sizes, *map(_to_value, args)))
         return [_from_value(results[k], fun.results[k].type.prim) for k in outside_results(fun)], tuple(state.trace)
 
@@ -99,19 +100,22 @@ def prepare(prog: Prog) -> Prepared:
     """Makes every function a closure; constants are computed once in a run."""
     allow_depth()
     functions: dict[Name, Call] = {}
-    layout = Layout(functions, _decide)
-    steps = [step for stm in prog.consts for step in statement_steps(layout, stm)]
+    layout = Layout(functions, _decide, _size_of)
+    steps = [(tuple(statement_steps(layout, stm)), layout.names(p.name for p in stm.pat)) for stm in prog.consts]
     names = tuple(p for stm in prog.consts for p in stm.pat)
     for fun in prog.functions:
         functions[fun.name] = _function(fun, functions, names)
-    return Prepared(prog, functions, _consts(steps, layout.names(p.name for p in names)), layout.template)
+    return Prepared(prog, functions, _consts(steps), layout.template)
 
 
-def _consts(steps: Sequence[Step], values: Values) -> Values:
-    def run(frame: Frame) -> Sequence[Value]:
-        for step in steps:
-            step(frame)
-        return values(frame)
+def _consts(statements: Sequence[tuple[Sequence[Step], Values]]) -> Callable[[Run, Frame], None]:
+    """Computes the constants in order: a function that one of them calls sees those before it."""
+
+    def run(state: Run, frame: Frame) -> None:
+        for steps, values in statements:
+            for step in steps:
+                step(frame)
+            state.consts.extend(values(frame))
 
     return run
 
@@ -122,8 +126,12 @@ def _decide(state: Run, threshold: str, par: int) -> bool:
     return taken
 
 
+def _size_of(state: Run, name: str, default: int) -> int:
+    return state.thresholds.values.get(name, 0) or default
+
+
 def _function(fun: FunDef, functions: Mapping[Name, Call], consts: tuple[Param, ...]) -> Call:
-    layout = Layout(functions, _decide)
+    layout = Layout(functions, _decide, _size_of)
     const_places = layout.bind_all(consts)
     params = layout.bind_all(fun.params)
     checks = type_checks(layout, fun.params)
@@ -134,7 +142,8 @@ def _function(fun: FunDef, functions: Mapping[Name, Call], consts: tuple[Param, 
     def call(state: Run, args: Sequence[Value]) -> Sequence[Value]:
         frame: Frame = layout.template.copy()
         frame[0] = state
-        _store(frame, const_places, state.consts)
+        for place, value in zip(const_places, state.consts):
+            frame[place] = value
         _store(frame, params, args)
         for check in checks:
             check(frame)

@@ -56,6 +56,7 @@ from .core import (
     SegScan,
     SegScatter,
     SegSpace,
+    SizeParam,
     Slice,
     Stm,
     Update,
@@ -412,6 +413,12 @@ def _guard(source: Source) -> Exp:
     return GuardCmp(threshold, par, _list(source, _side) if source.peek() == "(" else ())
 
 
+def _size_param(source: Source) -> Exp:
+    name = source.string()
+    source.take("default")
+    return SizeParam(name, source.integer())
+
+
 def _side(source: Source) -> tuple[str, bool]:
     name = source.string()
     if source.peek() not in ("true", "false"):
@@ -581,8 +588,8 @@ _SEGOPS = {
 }  # fmt: skip
 _FORMS: dict[str, Callable[[Source], Exp]] = {
     "replicate": _replicate, "scratch": _scratch, "[": _array_lit, "rearrange": _rearrange, "reshape": _reshape,
-    "concat": _concat, "copy": _copy, "assert": _assert, "guard": _guard, "if": _if, "loop": _loop,
-    "hist": _hist, "scatter": _scatter,
+    "concat": _concat, "copy": _copy, "assert": _assert, "guard": _guard, "param": _size_param,
+    "if": _if, "loop": _loop, "hist": _hist, "scatter": _scatter,
     **{f"{word}^{level.value}": read(level) for word, read in _SEGOPS.items() for level in Level},
 }  # fmt: skip
 

@@ -47,6 +47,7 @@ from .core import (
     SegScan,
     SegScatter,
     SegSpace,
+    SizeParam,
     Slice,
     Soac,
     Stm,
@@ -253,6 +254,8 @@ def rewrite_exp(exp: Exp, r: Renaming) -> Exp:
             return Assert(rewrite_atom(cond, r), code, said)
         case GuardCmp(threshold, par, path):
             return GuardCmp(threshold, rewrite_atom(par, r), path)
+        case SizeParam():
+            return exp
         case If(cond, then, orelse):
             return If(rewrite_atom(cond, r), rewrite_body(then, r), rewrite_body(orelse, r))
         case Loop():

@@ -12,7 +12,8 @@ stand here once:
   is the f64 function rounded to the width;
 * `min` and `max` give the other operand where one is nan, and hold +0 to be greater than -0; `sgn` of nan is nan, of
   a zero +0; float `%` has the sign of the divisor;
-* a conversion from float to int truncates and saturates; nan and both infinities give 0.
+* a conversion from float to int truncates and saturates; nan and both infinities give 0, and a negative number to an
+  unsigned type gives the bits that the signed type of its width gives.
 """
 
 from __future__ import annotations
@@ -231,8 +232,9 @@ def _int_to_int(target: Prim) -> Callable[[Value], int]:
 
 
 def _float_to_int(target: Prim) -> Callable[[float], int]:
-    lowest, highest = int_range(target)
-    return lambda x: max(lowest, min(highest, int(x))) if math.isfinite(x) else 0
+    wrap = wrapping(target)
+    lowest, highest = -(1 << (target.bits - 1)), int_range(target)[1]
+    return lambda x: wrap(max(lowest, min(highest, int(x)))) if math.isfinite(x) else 0
 
 
 def _int_to_float(target: Prim) -> Callable[[int], float]:

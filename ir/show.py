@@ -57,6 +57,7 @@ from .core import (
     SegScan,
     SegScatter,
     SegSpace,
+    SizeParam,
     Slice,
     Stm,
     Update,
@@ -310,6 +311,8 @@ def _basic(exp: Basic) -> str:
         case Assert(cond, code, parts):
             said = (json.dumps(part) if isinstance(part, str) else show_atom(part) for part in parts)
             return f"assert {show_atom(cond)} {json.dumps(code)} {_listed(said)}"
+        case SizeParam(name, default):
+            return f"param {json.dumps(name)} default {default}"
         case GuardCmp(threshold, par, path):
             sides = [f"{json.dumps(name)} {'true' if taken else 'false'}" for name, taken in path]
             return f"guard {json.dumps(threshold)} <= {show_atom(par)}" + (f" {_listed(sides)}" if sides else "")

@@ -50,6 +50,7 @@ from .core import (
     SegScan,
     SegScatter,
     SegSpace,
+    SizeParam,
     Slice,
     Soac,
     Stm,
@@ -236,6 +237,8 @@ def operands(exp: Exp) -> Iterator[Atom]:
             yield from (part for part in parts if not isinstance(part, str))
         case GuardCmp(_, par, _):
             yield par
+        case SizeParam():
+            pass
         case If(cond, _, _):
             yield cond
         case Loop(_, inits, form, _):

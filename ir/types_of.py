@@ -38,13 +38,14 @@ from .core import (
     SegRed,
     SegScan,
     SegScatter,
+    SizeParam,
     Update,
 )
 from .errors import IRError
 from .ops import result_type
 from .rename import substitute_type
 from .traverse import type_of
-from .types import BOOL, Name, Type, i64, scalar
+from .types import BOOL, I64, Name, Type, i64, scalar
 
 Types = Mapping[Name, Type]
 
@@ -108,3 +109,5 @@ def type_of_basic(exp: Basic, types: Types) -> Type:
             return types[arrays[0]].row().array_of(width)
         case Assert() | GuardCmp():
             return BOOL
+        case SizeParam():
+            return I64
