@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -22,8 +22,7 @@ from ..ir.core import Prog
 from ..ir.errors import CompileError, Diagnostic, Label, Loc
 from . import syntax as s
 from .elaborate import elaborate
-from .infer import infer
-from .modules import plain_modules
+from .infer import Known, infer, infer_prelude
 from .parse import decode_source, parse_module
 from .unzipped import plain_calls
 
@@ -62,16 +61,20 @@ def compile_source(text: str, file: str, reach: Reach) -> Compiled:
     """As `compile_text`, with the warnings and the texts of the files that took part."""
     with paused_collector():
         modules = load_modules(text, file, reach)
-        typed, warnings = infer(modules)
+        typed, warnings = infer(modules, known_prelude())
         with _deep_recursion(file):
             prog = elaborate(modules, typed)
     return Compiled(prog, warnings, {module.file: module.text for module in modules})
 
 
-@cache
 def prelude() -> s.Module:
-    """The library, parsed once per process."""
-    return parse_module(PRELUDE.read_text(encoding="utf-8"), "prelude.soac", 0)
+    return known_prelude().module
+
+
+@cache
+def known_prelude() -> Known:
+    """The library, parsed and inferred once per process."""
+    return infer_prelude(parse_module(PRELUDE.read_text(encoding="utf-8"), "prelude.soac", 0))
 
 
 @contextmanager
@@ -115,7 +118,7 @@ class _Loading:
     reach: Reach
     next_id: int
     done: list[s.Module] = field(default_factory=list)
-    seen: set[Path] = field(default_factory=set)
+    seen: dict[Path, str] = field(default_factory=dict)  # the files that are done, with their names
     open: list[tuple[Path, str]] = field(default_factory=list)  # importers of the file in hand, outermost first
 
 
@@ -125,7 +128,7 @@ def load_modules(text: str, file: str, reach: Reach) -> tuple[s.Module, ...]:
     place = Path(file).absolute()
     loading = _Loading(place.parent, reach, first.next_id)
     _load(loading, text, file, place)
-    return plain_calls((first, *plain_modules(tuple(loading.done), loading.next_id)))
+    return plain_calls((first, *loading.done))
 
 
 def _load(loading: _Loading, text: str, file: str, place: Path) -> None:
@@ -133,11 +136,10 @@ def _load(loading: _Loading, text: str, file: str, place: Path) -> None:
     module = parse_module(text, file, loading.next_id)
     loading.next_id = module.next_id
     loading.open.append((place, file))
-    for dec in imports_of(module.decs):
-        _import(loading, dec, file, place)
+    imports = {dec.path: _import(loading, dec, file, place) for dec in imports_of(module.decs)}
     loading.open.pop()
-    loading.seen.add(place)
-    loading.done.append(module)
+    loading.seen[place] = file
+    loading.done.append(replace(module, imports=tuple(imports.items())))
 
 
 def imports_of(decs: tuple[s.Dec, ...]) -> list[s.ImportDec]:
@@ -148,11 +150,9 @@ def imports_of(decs: tuple[s.Dec, ...]) -> list[s.ImportDec]:
                 found.append(dec)
             case s.LocalDec(inner):
                 found += imports_of((inner,))
-            case s.ModuleDec(_, inner):
-                found += imports_of(inner)
-            case s.ModuleBind(_, body) | s.OpenModule(body):
+            case s.ModuleDec(_, body) | s.OpenDec(body):
                 found += imports_in(body)
-            case _:
+            case s.ValDec() | s.TypeDec() | s.ModuleTypeDec():
                 pass
     return found
 
@@ -164,18 +164,19 @@ def imports_in(body: s.ModuleExp) -> list[s.ImportDec]:
             return [s.ImportDec(path, loc)]
         case s.Structure(decs):
             return imports_of(decs)
-        case s.Functor(_, inner):
+        case s.Ascribed(_, inner) | s.Functor(_, _, inner):
             return imports_in(inner)
-        case s.ModuleCall(functor, arg):
+        case s.ModuleCall(_, functor, arg):
             return imports_in(functor) + imports_in(arg)
         case s.ModuleName():
             return []
 
 
-def _import(loading: _Loading, dec: s.ImportDec, importer: str, importer_place: Path) -> None:
+def _import(loading: _Loading, dec: s.ImportDec, importer: str, importer_place: Path) -> str:
+    """Load what is imported, unless it has been; gives the name of the file."""
     place = _find(loading, dec, importer_place)
     if place in loading.seen:
-        return
+        return loading.seen[place]
     places = [path for path, _ in loading.open]
     if place in places:
         cycle = [name for _, name in loading.open[places.index(place) :]]
@@ -185,6 +186,7 @@ def _import(loading: _Loading, dec: s.ImportDec, importer: str, importer_place: 
         raise _fault("E0207", f"more than {MAX_IMPORTS} imports", dec.loc, "")
     name = os.path.join(os.path.dirname(importer), os.path.relpath(place, importer_place.parent))
     _load(loading, decode_source(place.read_bytes(), name), name, place)
+    return name
 
 
 def _find(loading: _Loading, dec: s.ImportDec, importer: Path) -> Path:

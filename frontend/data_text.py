@@ -19,7 +19,7 @@ import numpy as np
 from ..ir.errors import DataError
 from ..ir.types import Prim
 from .data_value import DTYPES, Value, data_error, text_loc
-from .parse_literal import MAX_DIGITS, BadLiteral, fits, out_of_range, unescape
+from .parse_literal import MAX_DIGITS, BadLiteral, fits, of_bits, out_of_range, unescape
 
 MAX_RANK = 64  # as NumPy
 
@@ -100,7 +100,8 @@ def _scalar(text: Text, pos: int) -> _Scalar:
     if found["special"]:
         return _Scalar(sign * float(found["which"]), Prim(found["special"].decode()), True, start, end)
     if found["base"]:
-        return _Scalar(sign * _int(text, found["base"], start, end), _suffix(found["base_suffix"]), False, start, end)
+        prim = _suffix(found["base_suffix"])
+        return _Scalar(sign * of_bits(_int(text, found["base"], start, end), prim), prim, False, start, end)
     if found["number"]:
         prim = _suffix(found["suffix"])
         is_decimal = any(c in found["number"] for c in b".eE")

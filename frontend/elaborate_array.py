@@ -131,7 +131,7 @@ def _unflatten(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     n, m, xs = _i64(args[0]), _i64(args[1]), _array(args[2])
     certs = require_size(st, n, "unflatten", loc) + require_size(st, m, "unflatten", loc)
     total = prim_op(st, Op.MUL, Prim.I64, (n, m), loc, "nm")
-    certs += require_equal(st, xs.size, total, "the array to unflatten", loc)
+    certs += require_equal(st, xs.size, total, ("the array to unflatten has size ", xs.size, ", needs ", total), loc)
     return _reshaped(st, xs, (n, m), 1, xs.row, certs, loc, hint)
 
 

@@ -192,7 +192,7 @@ def _relying(st: Stage, atom: Atom, type: Type, fresh: set[Name], certs: Certs, 
 
 def _assert_parts(st: Stage, cond: s.Exp, env: Env) -> tuple[str | Atom, ...]:
     """The condition as written, and the values of the scalars in it."""
-    parts: list[str | Atom] = [f"assertion failed: {source_text(st, cond.loc)}"]
+    parts: list[str | Atom] = [f"assertion is false: {source_text(st, cond.loc)}"]
     for name, leaf in _scalars_in(cond, env):
         parts += [f"{', where' if len(parts) == 1 else ','} {name} = ", leaf.atom]
     return tuple(parts)

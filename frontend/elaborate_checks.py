@@ -76,18 +76,18 @@ def require_size(st: Stage, atom: Atom, what: str, loc: Loc) -> Certs:
 
     def emit_check() -> Certs:
         cond = prim_op(st, Op.LE, Prim.I64, (i64(0), atom), loc)
-        return emit_assert(st, cond, "R0104", (f"negative size in {what}: ", atom), loc)
+        return emit_assert(st, cond, "R0104", ("range 0..1..<", atom, f" is invalid: negative size in {what}"), loc)
 
     return check_once(st, ("size", atom), emit_check)
 
 
-def require_equal(st: Stage, found: Atom, wanted: Atom, what: str, loc: Loc) -> Certs:
-    """Check that two sizes are equal: R0105."""
+def require_equal(st: Stage, found: Atom, wanted: Atom, parts: tuple[str | Atom, ...], loc: Loc) -> Certs:
+    """Check that two sizes are equal: R0105, said in `parts`."""
     if found == wanted or form_of(st, found) == form_of(st, wanted):
         return ()
 
     def emit_check() -> Certs:
         cond = prim_op(st, Op.EQ, Prim.I64, (found, wanted), loc)
-        return emit_assert(st, cond, "R0105", (f"{what} has size ", found, ", needs ", wanted), loc)
+        return emit_assert(st, cond, "R0105", parts, loc)
 
     return check_once(st, ("equal", found, wanted), emit_check)

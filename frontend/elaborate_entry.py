@@ -15,7 +15,7 @@ from .elaborate_loop import leaf_bases
 from .elaborate_shape import name_of_pattern
 from .elaborate_special import array_names, consumed_names, finish_function, own_sizes, parameters
 from .infer_size import ANY_SIZE
-from .types import Instance, Size, SizeConst, SizeExp, SizeVar, TArray, TFun, TPrim, TRecord, TSum, TVar, Ty
+from .types import Instance, Size, SizeConst, SizeExp, SizeVar, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty
 from .values import Arr, Closure, Env, Leaf, Rec, Sum, Use, Value, atoms_of, components, sizes_of, with_atoms
 
 
@@ -130,7 +130,7 @@ class _Shapes:
             case TSum(constructors):
                 cases = [(name, tuple([self.value(arg) for arg in args])) for name, args in constructors]
                 return Sum(Leaf(i64(0), Prim.I8), tuple(cases))
-            case TVar() | TFun():
+            case TVar() | TFun() | TOpaque():
                 raise AssertionError("an entry point takes data")
 
     def size(self, size: Size) -> Atom:
@@ -165,7 +165,7 @@ def show_type(type: Ty, known: set[str]) -> str:
             return f"{{{', '.join(f'{name}: {show_type(field, known)}' for name, field in fields)}}}"
         case TSum(constructors):
             return " | ".join(" ".join([f"#{name}", *_shown(args, known)]) for name, args in constructors)
-        case TVar(name):
+        case TVar(name) | TOpaque(name):
             return name
         case TFun(_, dom, cod):
             return f"{show_type(dom, known)} -> {show_type(cod, known)}"

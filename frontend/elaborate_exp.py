@@ -22,8 +22,10 @@ from .elaborate_shape import (
     blank,
     check_type,
     coerce_like,
+    keep_needed,
     name_of_pattern,
     names_of_pattern,
+    note_result,
     resolve_type,
     settle,
 )
@@ -58,7 +60,9 @@ def evaluate(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
             return _ident(st, exp, env)
         case s.Call(_, function, args, loc):
             callee = evaluate(st, function, env, "")
-            return apply(st, callee, tuple([evaluate(st, arg, env, "") for arg in args]), loc, hint)
+            value = apply(st, callee, tuple([evaluate(st, arg, env, "") for arg in args]), loc, hint)
+            note_result(st, st.typed.types.get(exp.id), value, env)
+            return value
         case s.Chain():
             return _chain(st, exp, env, hint)
         case s.Let():
@@ -227,6 +231,7 @@ def _chain(st: Stage, exp: s.Chain, env: Env, hint: str) -> Value:
             value = short_circuit(st, function.name, value, lambda e=right: evaluate(st, e, env, ""), op.loc, name)
         else:
             value = apply(st, function, (value, evaluate(st, operand, env, "")), _infix_loc(exp, op, i), name)
+            note_result(st, st.typed.results.get(op.id), value, env)
     return value
 
 
@@ -268,7 +273,10 @@ def _let(st: Stage, exp: s.Let, env: Env, hint: str) -> Value:
                 closure = Closure(binding, frame, None)
                 frame = frame.child() if frame.lookup(name) is not None else frame
                 frame.values[name] = closure
-    return evaluate(st, exp.body, frame, hint)
+    value = evaluate(st, exp.body, frame, hint)
+    keep_needed(st, frame, env)
+    note_result(st, st.typed.types.get(exp.id), value, env)
+    return value
 
 
 def _frame_for(frame: Env, names: list[str]) -> Env:
@@ -331,7 +339,7 @@ def _hole(st: Stage, exp: s.Hole, env: Env, loc: Loc) -> Value:
 
 
 def _attributed(st: Stage, exp: s.Attributed, env: Env, hint: str) -> Value:
-    """`#[attr] e`: the attribute goes to the statements that bind the value of `e`."""
+    """`#[attr] e`: the attribute goes to the statements that bind the value of `e`, `warn` to all that `e` needs."""
     if exp.attr.name == "unsafe":
         outer, st.unsafe = st.unsafe, True
         value = evaluate(st, exp.body, env, hint)
@@ -339,6 +347,8 @@ def _attributed(st: Stage, exp: s.Attributed, env: Env, hint: str) -> Value:
         return value
     start = len(st.builder.stms)
     value = evaluate(st, exp.body, env, hint)
-    if is_data(value):
+    if exp.attr.name == "warn":
+        attach_attr(st, exp.attr, start, {param.name for stm in st.builder.stms[start:] for param in stm.pat})
+    elif is_data(value):
         attach_attr(st, exp.attr, start, {atom.name for atom in atoms_of(value) if not isinstance(atom, Const)})
     return value

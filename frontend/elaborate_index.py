@@ -13,8 +13,20 @@ from . import syntax as s
 from .elaborate_build import Certs, Stage, base_of, emit, prim_op, to_i64
 from .elaborate_checks import check_once, emit_assert, is_size
 from .elaborate_scalar import conjunction
-from .elaborate_shape import coerce_like
-from .values import Arr, Env, Leaf, Rec, Value, components, field_of, with_atoms
+from .elaborate_shape import coerce_like, shape_parts
+from .values import Arr, Env, Leaf, Rec, Value, components, field_of, sizes_of, with_atoms
+
+Parts = tuple[str | Atom, ...]  # of a message
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """`start:end:stride` of a slice; which ends are left out matters for the checks that are needed."""
+
+    start: Atom | None
+    end: Atom | None
+    stride: Atom
+
 
 # ---- reading ------------------------------------------------------------------------------------------------------
 
@@ -73,19 +85,42 @@ def slice_outer(st: Stage, xs: Arr, start: Atom, count: Atom, loc: Loc, certs: C
 
 
 def _dims(st: Stage, value: Value, indices: tuple[s.DimIndex, ...], env: Env, loc: Loc) -> tuple[list[DimIndex], Certs]:
+    bounds = [_bounds(st, index, env) for index in indices]
+    sizes = list(sizes_of(value))[: len(indices)]
+    shown = [_shown(bound, size) for bound, size in zip(bounds, sizes, strict=True)]
+    place = tuple([part for k, parts in enumerate(shown) for part in ("index [" if k == 0 else ", ", *parts)])
+    outside = (*place, "] out of bounds for array of shape ", *shape_parts(sizes))
     dims: list[DimIndex] = []
     certs: Certs = ()
-    for index in indices:
-        assert isinstance(value, Arr)
-        match index:
-            case s.Point(exp):
-                dims.append(Fix(_index_atom(st, exp, env)))
-            case s.SliceIndex():
-                dim, needed = _slice(st, value.size, index, env, loc)
+    for bound, size in zip(bounds, sizes, strict=True):
+        match bound:
+            case Bounds():
+                dim, needed = _slice(st, size, bound, outside, loc)
                 dims.append(dim)
                 certs += needed
-        value = value.row
+            case _:
+                dims.append(Fix(bound))
     return dims, certs
+
+
+def _bounds(st: Stage, index: s.DimIndex, env: Env) -> Atom | Bounds:
+    match index:
+        case s.Point(exp):
+            return _index_atom(st, exp, env)
+        case s.SliceIndex(start, end, stride):
+            first, last = (None if exp is None else _index_atom(st, exp, env) for exp in (start, end))
+            return Bounds(first, last, i64(1) if stride is None else _index_atom(st, stride, env))
+
+
+def _shown(bound: Atom | Bounds, size: Atom) -> tuple[str | Atom, ...]:
+    """An index as a message shows it; what is left out of a slice is filled in, unless its stride decides."""
+    match bound:
+        case Bounds(start, end, stride):
+            if stride == i64(1):
+                return start or i64(0), ":", end or size
+            return start or "", ":", end or "", ":", stride
+        case _:
+            return (bound,)
 
 
 def _index_atom(st: Stage, exp: s.Exp, env: Env) -> Atom:
@@ -94,19 +129,19 @@ def _index_atom(st: Stage, exp: s.Exp, env: Env) -> Atom:
     return to_i64(st, leaf.atom, leaf.prim, exp.loc)
 
 
-def _slice(st: Stage, size: Atom, index: s.SliceIndex, env: Env, loc: Loc) -> tuple[Slice, Certs]:
-    """`start:end:stride` of a dimension of `size`; which ends are left out matters for the checks that are needed."""
-    start = None if index.start is None else _index_atom(st, index.start, env)
-    end = None if index.end is None else _index_atom(st, index.end, env)
-    stride = i64(1) if index.stride is None else _index_atom(st, index.stride, env)
+def _slice(st: Stage, size: Atom, bounds: Bounds, outside: Parts, loc: Loc) -> tuple[Slice, Certs]:
+    """`start:end:stride` of a dimension of `size`; `outside` is what to say if it is not in bounds."""
+    start, end, stride = bounds.start, bounds.end, bounds.stride
     if stride == i64(1):
-        return _slice_forward(st, size, start, end, loc)
+        return _slice_forward(st, size, start, end, outside, loc)
     if stride == i64(-1) and start is None and end is None:
         return Slice(_sub(st, size, i64(1), loc), size, stride), ()
-    return _slice_strided(st, size, start, end, stride, loc)
+    return _slice_strided(st, size, bounds, outside, loc)
 
 
-def _slice_forward(st: Stage, size: Atom, start: Atom | None, end: Atom | None, loc: Loc) -> tuple[Slice, Certs]:
+def _slice_forward(
+    st: Stage, size: Atom, start: Atom | None, end: Atom | None, outside: Parts, loc: Loc
+) -> tuple[Slice, Certs]:
     first, last = start or i64(0), end or size
     dim = Slice(first, _sub(st, last, first, loc), i64(1))
     if st.unsafe:
@@ -119,28 +154,26 @@ def _slice_forward(st: Stage, size: Atom, start: Atom | None, end: Atom | None, 
             conds.append(_compare(st, Op.LE, i64(0), low, loc))
         if end is not None:
             conds.append(_compare(st, Op.LE, last, size, loc))
-        return _check_slice(st, conds, dim, (first, ":", last), size, loc)
+        return _check_slice(st, conds, dim, outside, loc)
 
     return dim, check_once(st, ("slice", first, last, size), emit_check)
 
 
-def _check_slice(st: Stage, conds: list[Atom], dim: Slice, text: tuple[str | Atom, ...], size: Atom, loc: Loc) -> Certs:
+def _check_slice(st: Stage, conds: list[Atom], dim: Slice, outside: Parts, loc: Loc) -> Certs:
     """R0101 unless all `conds` hold or nothing is taken."""
     ok = conjunction(st, conds, loc)
     if ok != Const(Prim.BOOL, True):
         empty = _compare(st, Op.EQ, dim.count, i64(0), loc)
         ok = prim_op(st, Op.OR, Prim.BOOL, (empty, ok), loc)
-    parts = ("slice [", *text, "] out of bounds for shape [", size, "]")
-    certs = emit_assert(st, ok, "R0101", parts, loc)
+    certs = emit_assert(st, ok, "R0101", outside, loc)
     if isinstance(dim.count, Var) and certs:
         st.builder.checked["size", dim.count] = certs
     return certs
 
 
-def _slice_strided(
-    st: Stage, size: Atom, start: Atom | None, end: Atom | None, stride: Atom, loc: Loc
-) -> tuple[Slice, Certs]:
+def _slice_strided(st: Stage, size: Atom, bounds: Bounds, outside: Parts, loc: Loc) -> tuple[Slice, Certs]:
     """Any stride: `ceil((end - start) / stride)` elements, first and last of them in bounds."""
+    start, end, stride = bounds.start, bounds.end, bounds.stride
     backwards = _compare(st, Op.LT, stride, i64(0), loc)
     first = start or _choose(st, backwards, _sub(st, size, i64(1), loc), i64(0), loc)
     last = end or _choose(st, backwards, i64(-1), size, loc)
@@ -163,9 +196,8 @@ def _slice_strided(
     )
     inside = [_compare(st, Op.LE, i64(0), reached, loc), _compare(st, Op.LT, reached, size, loc)]
     inside += [_compare(st, Op.LE, i64(0), first, loc), _compare(st, Op.LT, first, size, loc)]
-    parts = (first, ":", last, ":", stride)
-    certs = emit_assert(st, nonzero, "R0101", ("slice with stride ", stride), loc)
-    return dim, certs + _check_slice(st, [along, *inside], dim, parts, size, loc)
+    certs = emit_assert(st, nonzero, "R0101", (*outside, ": a stride is not 0"), loc)
+    return dim, certs + _check_slice(st, [along, *inside], dim, outside, loc)
 
 
 def _choose(st: Stage, cond: Atom, yes: Atom, no: Atom, loc: Loc, prim: Prim = Prim.I64) -> Atom:

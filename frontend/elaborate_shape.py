@@ -6,6 +6,8 @@ any other size must agree, which is checked at run time unless the two are known
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..ir.core import Replicate
 from ..ir.errors import CompileError, Diagnostic, IRError, Label, Loc
 from ..ir.ops import Op
@@ -13,14 +15,28 @@ from ..ir.types import Atom, Prim, Type, i64
 from . import syntax as s
 from .elaborate_build import Certs, Stage, emit, prim_op, reshape, zero
 from .elaborate_checks import require_equal, require_size
-from .types import Size, SizeConst, SizeExp, SizeVar, TArray, TFun, TPrim, TRecord, TSum, TVar, Ty
+from .types import (
+    Known,
+    Size,
+    SizeConst,
+    SizeExp,
+    SizeMade,
+    SizeVar,
+    TArray,
+    TFun,
+    TOpaque,
+    TPrim,
+    TRecord,
+    TSum,
+    TVar,
+    Ty,
+)
 from .values import (
     Abbreviation,
     Arr,
     Definition,
     Env,
     Leaf,
-    ModuleValue,
     Native,
     Open,
     Rec,
@@ -65,8 +81,8 @@ def settle(st: Stage, size: Open, loc: Loc) -> Value:
     current = size.env.values.get(size.name)
     if current is not None and not isinstance(current, Open):
         return current
-    known = None if size.use is None else size.use.instance.sizes.get(size.name)
-    if size.use is None or known is None or (isinstance(known, SizeVar) and find_size(size.use.env, known) is None):
+    known = None if size.use is None else size.use.instance.known(size.name)
+    if size.use is None or known is None:
         raise UnknownSize(_unknown_size(size.name, st.at(loc)))
     value = size_value(_size_of_type(st, known, size.use.env, loc))
     size.env.values[size.name] = value
@@ -82,8 +98,14 @@ def _unknown_size(name: str, loc: Loc) -> Diagnostic:
     return Diagnostic("E0203", text, Label(loc, "used here"), hint="say it with a type annotation, e.g. `: [n]t`")
 
 
-def _size_of_type(st: Stage, size: Size, env: Env, loc: Loc) -> Atom:
+SUMS = {"+": Op.ADD, "-": Op.SUB, "*": Op.MUL}
+
+
+def _size_of_type(st: Stage, size: Known, env: Env, loc: Loc) -> Atom:
     match size:
+        case SizeMade(op, left, right):
+            operands = (_size_of_type(st, left, env, loc), _size_of_type(st, right, env, loc))
+            return prim_op(st, SUMS[op], Prim.I64, operands, loc)
         case SizeConst(value):
             return i64(value)
         case SizeExp(_, exp):
@@ -123,6 +145,29 @@ def _note_sizes_in(type: Ty, value: Value, node: int, env: Env) -> None:
             pass
 
 
+def note_result(st: Stage, type: Ty | None, value: Value, env: Env) -> None:
+    """A value without a name: its type may show sizes that nothing else does, and that are needed."""
+    match type, value:
+        case TArray(size, elem), Arr(atom, row):
+            if isinstance(size, SizeVar) and size.id in st.typed.needed:
+                env.values[size.id] = size_value(atom)
+            note_result(st, elem, row, env)
+        case TRecord(types), Rec(fields):
+            for (_, part), (_, inner) in zip(types, fields, strict=True):
+                note_result(st, part, inner, env)
+        case _:
+            pass
+
+
+def keep_needed(st: Stage, frame: Env, env: Env) -> None:
+    """A frame ends: sizes that came up in it are known outside of it."""
+    while frame is not env and frame.parent is not None:
+        env.values.update(
+            {i: frame.values[i] for i in st.typed.needed.keys() & frame.values.keys() if i not in env.values}
+        )
+        frame = frame.parent
+
+
 def coerce_sizes(st: Stage, value: Value, wanted: list[Atom | None], what: str, loc: Loc) -> Value:
     """`value` with the sizes `wanted` (None: as it is), checked at run time where they are not known to agree."""
     found = sizes_of(value)
@@ -131,12 +176,29 @@ def coerce_sizes(st: Stage, value: Value, wanted: list[Atom | None], what: str, 
         return value
     certs: Certs = ()
     for have, want in zip(found, new, strict=True):
-        certs += tuple([c for c in require_equal(st, have, want, what, loc) if c not in certs])
+        needed = require_equal(st, have, want, _mismatch(value, have, want, new, what), loc)
+        certs += tuple([c for c in needed if c not in certs])
     resized = with_sizes(value, new)
     atoms = []
     for (atom, old), (_, type) in zip(components(value), components(resized), strict=True):
         atoms.append(atom if old == type else reshape(st, atom, type, loc, certs))
     return with_atoms(resized, atoms)
+
+
+def _mismatch(value: Value, have: Atom, want: Atom, new: list[Atom], what: str) -> tuple[str | Atom, ...]:
+    """Whole shapes where `value` is an array of scalars, else the sizes that differ."""
+    row = value
+    while isinstance(row, Arr):
+        row = row.row
+    if not isinstance(row, Leaf):
+        return f"{what} has size ", have, ", needs ", want
+    shown = shape_parts(sizes_of(value))
+    return f"{what} of shape ", *shown, " cannot match shape of type ", *shape_parts(new), row.prim.value
+
+
+def shape_parts(sizes: Sequence[Atom]) -> tuple[str | Atom, ...]:
+    """`[2][3]`, as parts of a message."""
+    return tuple([part for size in sizes for part in ("[", size, "]")])
 
 
 def coerce_like(st: Stage, value: Value, pattern: Value, what: str, loc: Loc) -> Value:
@@ -246,14 +308,8 @@ def expand(st: Stage, type: s.TypeExp, env: Env) -> tuple[s.TypeExp, Env]:
 
 
 def lookup_type(env: Env, name: s.Qual) -> TypeBinding | None:
-    types = env.types
-    modules = env.modules
-    for part in name[:-1]:
-        module: ModuleValue | None = modules.get(part)
-        if module is None:
-            return None
-        types, modules = module.types, module.modules
-    return types.get(name[-1])
+    *path, last = name
+    return (env.module(tuple(path)).types if path else env.types).get(last)
 
 
 def _abbreviation_env(st: Stage, dec: s.TypeDec, home: Env, args: tuple[s.TypeExp | s.TESize, ...], env: Env) -> Env:
@@ -367,6 +423,8 @@ def blank(st: Stage, type: Ty, env: Env, loc: Loc, shape: tuple[Atom, ...] = ())
             return blank(st, binding.type, binding.env, loc, shape) if is_known else Rec(())
         case TFun():
             return Native("blank", 1, _never_applied)
+        case TOpaque():
+            raise IRError("elaborate: an abstract type is left")
 
 
 def _never_applied(_: tuple[Value, ...], loc: Loc, hint: str) -> Value:
@@ -393,9 +451,19 @@ def _size_or_zero(st: Stage, size: Size, env: Env, loc: Loc) -> Atom:
 
 def _is_settled(size: Open) -> bool:
     current = size.env.values.get(size.name)
-    given = None if size.use is None else size.use.instance.sizes.get(size.name)
-    known = given is not None and not (isinstance(given, SizeVar) and size.use and not find_size(size.use.env, given))
+    given = None if size.use is None else size.use.instance.known(size.name)
+    known = size.use is not None and given is not None and _is_known(given, size.use.env)
     return known or (current is not None and not isinstance(current, Open))
+
+
+def _is_known(size: Known, env: Env) -> bool:
+    match size:
+        case SizeVar():
+            return find_size(env, size) is not None
+        case SizeMade(_, left, right):
+            return _is_known(left, env) and _is_known(right, env)
+        case SizeConst() | SizeExp():
+            return True
 
 
 def resolve_type(type: Ty, env: Env) -> tuple[Ty, Env]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from .types import Paths, TArray, TFun, TPrim, TRecord, TSum, TVar, Ty
+from .types import Paths, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty
 
 Place = tuple[int, tuple[str, ...]]
 GLOBAL = -1  # in place of a variable: a definition of the program, whose name is the path
@@ -17,10 +17,12 @@ GLOBAL = -1  # in place of a variable: a definition of the program, whose name i
 
 @dataclass(frozen=True, slots=True)
 class Gives:
-    """A function's result: the parts that share data with nothing else, and whether no two parts share any."""
+    """A function's result: the parts that share data with nothing else, whether no two parts share any, and the
+    definitions of the program that it may be."""
 
     fresh: Paths
     apart: bool
+    lends: frozenset[Place] = frozenset()
 
 
 UNKNOWN = Gives((), apart=True)
@@ -62,18 +64,57 @@ def spread(ty: Ty, places: frozenset[Place]) -> Alias:
     match ty:
         case TPrim():
             return NOTHING
+        case TSum() if is_plain(ty):
+            return NOTHING
         case TRecord(fields):
             return Parts(tuple([(name, spread(t, places)) for name, t in fields]))
         case TFun():
             return Function(places)
-        case TArray() | TSum() | TVar():
+        case TArray() | TSum() | TVar() | TOpaque():
             return Shared(places)
+
+
+def is_plain(ty: Ty) -> bool:
+    """A value without arrays: a scalar, a record of such values, or a sum with such payloads."""
+    match ty:
+        case TPrim():
+            return True
+        case TRecord(fields):
+            return all(is_plain(t) for _, t in fields)
+        case TSum(constructors):
+            return all(is_plain(t) for _, ts in constructors for t in ts)
+        case _:
+            return False
+
+
+def has_data(ty: Ty) -> bool:
+    """Whether there is an array, or what may be one, in values of a type; an abstract type is taken to have none."""
+    match ty:
+        case TPrim() | TFun() | TOpaque():
+            return False
+        case TRecord(fields):
+            return any(has_data(t) for _, t in fields)
+        case TSum():
+            return not is_plain(ty)
+        case TArray() | TVar():
+            return True
+
+
+def lends(ty: Ty) -> bool:
+    """Whether a function, given all its arguments, may give out data of the program's own."""
+    while isinstance(ty, TFun):
+        if ty.lends:
+            return True
+        ty = ty.cod
+    return False
 
 
 def own(ty: Ty, variable: int, path: tuple[str, ...], alias: Alias) -> Alias:
     """The value of a variable: what it was bound to, and its own places besides."""
     match ty, alias:
         case TPrim(), _:
+            return NOTHING
+        case TSum(), _ if is_plain(ty):
             return NOTHING
         case TRecord(fields), Parts(parts):
             inner = dict(parts)
@@ -158,6 +199,17 @@ def moved(alias: Alias, to: dict[Place, Place]) -> Alias:
             return Function(frozenset(to.get(p, p) for p in places), arity, gives, again)
         case Shared(places):
             return Shared(frozenset(to.get(p, p) for p in places)) if places else alias
+
+
+def put_in(alias: Alias, to: dict[Place, frozenset[Place]]) -> Alias:
+    """`alias` with further places beside some that it has."""
+    match alias:
+        case Parts(fields):
+            return Parts(tuple([(name, put_in(part, to)) for name, part in fields]))
+        case Function(places, arity, gives, once):
+            return Function(places.union(*[to.get(p, frozenset()) for p in places]), arity, gives, once)
+        case Shared(places):
+            return Shared(places.union(*[to.get(p, frozenset()) for p in places])) if places else alias
 
 
 def type_at(ty: Ty, path: tuple[str, ...]) -> Ty:

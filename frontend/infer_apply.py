@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ir.errors import CompileError, Label, Loc
 from ..ir.types import Prim
@@ -13,11 +13,12 @@ from .infer_literal import literal_type
 from .infer_make import BOOL, arrow
 from .infer_names import names_in
 from .infer_need import BITS, INTS, NUMBERS, SCALARS, Need, needs_equality, needs_prim
-from .infer_scope import Binding
+from .infer_result import apply_type
+from .infer_scope import Binding, ModuleBinding, numeric_module
 from .infer_show import Shower
 from .infer_size import SizeClash
 from .infer_unify import Clash
-from .infer_work import Work, apply_type
+from .infer_work import Work
 from .types import TArray, TFun, Ty
 
 
@@ -69,6 +70,10 @@ def look_up(work: Work, name: s.Qual, loc: Loc) -> tuple[Binding, int]:
     found = work.scope.find_value(name)
     if found is None:
         raise unknown_name(work, name, loc)
+    last = name[found[1] - 1]
+    if last.startswith("_") and not last.startswith("__"):
+        message = f"`{last}` begins with an underscore, so it cannot be used"
+        raise fault("E0201", message, loc, "used here", hint="it says that a value is not needed: leave it out")
     return found
 
 
@@ -76,14 +81,14 @@ def unknown_name(work: Work, name: s.Qual, loc: Loc) -> CompileError:
     """E0201 with the nearest name in scope, or the numeric modules that have it."""
     scope = work.scope
     first, *rest = name
-    if rest and (module := scope.modules.get(first)) is not None:
+    if rest and isinstance(module := scope.modules.get(first), ModuleBinding):
         return unknown("E0201", "name", ".".join(name), loc, [f"{first}.{n}" for n in module.values])
     if first in work.defining:
         return _recursion(first, [], loc)
     if first in work.later:
         way = _way_back(work, first)
         return _recursion(work.defining[0], way, loc) if way else _defined_later(work, first, loc)
-    homes = [f"`{m}.{first}`" for m in ("f32", "f64", "i32", "i64") if first in scope.modules[m].values]
+    homes = [f"`{m}.{first}`" for m in ("f32", "f64", "i32", "i64") if first in numeric_module(Prim(m)).values]
     if homes:
         return fault("E0201", f"unknown name `{first}`", loc, "not found", hint=f"there are {' and '.join(homes[:2])}")
     return unknown("E0201", "name", first, loc, scope.values)
@@ -144,7 +149,7 @@ def infer_call(work: Work, exp: s.Call) -> Ty:
         def fail(clash: Exception, fun: TFun) -> CompileError:
             return _argument_error(work, exp, at, whole, types, clash, fun)  # noqa: B023
 
-        result = apply_type(work, ty, arg_type, arg, fail)
+        result = apply_type(work, ty, arg_type, arg, (exp.id, exp.loc), fail)
         if result is None:
             raise _too_many(work, exp, at, whole, ty)
         ty = result
@@ -217,7 +222,8 @@ def infer_chain(work: Work, exp: s.Chain) -> Ty:
         if builtin is not None:
             left = _apply_builtin(work, op, builtin, (left, left_loc), (right, right_exp.loc))
         else:
-            left = _apply_operator(work, op, (left, left_exp, left_loc), (right, right_exp, right_exp.loc))
+            here = _span(left_loc, right_exp.loc)
+            left = _apply_operator(work, op, (left, left_exp, left_loc), (right, right_exp, right_exp.loc), here)
         left_exp, left_loc = None, _span(left_loc, right_exp.loc)
     return work.record(exp.id, left)
 
@@ -244,10 +250,12 @@ def _apply_builtin(work: Work, op: s.Operator, builtin: Builtin, left: tuple[Ty,
 _Operand = tuple[Ty, s.Exp | None, Loc]
 
 
-def _apply_operator(work: Work, op: s.Operator, left: _Operand, right: _Operand) -> Ty:
+def _apply_operator(work: Work, op: s.Operator, left: _Operand, right: _Operand, loc: Loc) -> Ty:
     """An operator that is a function in scope: the prelude's, the user's, a module's, or a name in backticks."""
-    ty = operator_type(work, op)
-    return _applied(work, op, _applied(work, op, ty, left, 0), right, 1)
+    at = (op.id, loc)
+    result = _applied(work, op, _applied(work, op, operator_type(work, op), left, 0, at), right, 1, at)
+    work.pending.results[op.id] = result
+    return result
 
 
 def operator_type(work: Work, op: s.Operator) -> Ty:
@@ -262,9 +270,9 @@ def operator_type(work: Work, op: s.Operator) -> Ty:
     return work.record(op.id, work.use(op.id, ".".join(op.name), found[0], op.loc))
 
 
-def _applied(work: Work, op: s.Operator, fun: Ty, operand: _Operand, at: int) -> Ty:
+def _applied(work: Work, op: s.Operator, fun: Ty, operand: _Operand, side: int, at: tuple[int, Loc]) -> Ty:
     ty, exp, loc = operand
-    what = f"{('left', 'right')[at]} operand of `{'.'.join(op.name)}`"
+    what = f"{('left', 'right')[side]} operand of `{'.'.join(op.name)}`"
 
     def fail(clash: Exception, found: TFun) -> CompileError:
         if isinstance(clash, SizeClash):
@@ -276,7 +284,7 @@ def _applied(work: Work, op: s.Operator, fun: Ty, operand: _Operand, at: int) ->
         notes = [*diagnostic.notes, *([f"`{'.'.join(op.name)}` has type `{declared}`"] if declared else [])]
         return fault("E0202", diagnostic.message, loc, diagnostic.primary.text, (), notes)
 
-    result = apply_type(work, fun, ty, exp, fail)
+    result = apply_type(work, fun, ty, exp, at, fail)
     if result is None:
         raise fault("E0213", f"`{'.'.join(op.name)}` does not take two arguments", op.loc, f"it is `{work.show(fun)}`")
     return result
@@ -285,15 +293,22 @@ def _applied(work: Work, op: s.Operator, fun: Ty, operand: _Operand, at: int) ->
 def infer_left_section(work: Work, exp: s.LeftSection) -> Ty:
     """`(e op)`."""
     operand = (work.exp(exp.arg), exp.arg, exp.arg.loc)
-    return work.record(exp.id, _applied(work, exp.op, operator_type(work, exp.op), operand, 0))
+    return work.record(exp.id, _applied(work, exp.op, operator_type(work, exp.op), operand, 0, (exp.id, exp.loc)))
 
 
 def infer_right_section(work: Work, exp: s.RightSection) -> Ty:
-    """`(op e)`: `\\x -> x op e`."""
-    operand = (work.exp(exp.arg), exp.arg, exp.arg.loc)
+    """`(op e)`: `\\x -> x op e`. What the operator is applied to is not known yet, and the sizes that it chooses are
+    chosen by the section."""
+    operand, at = (work.exp(exp.arg), exp.arg, exp.arg.loc), (exp.id, exp.loc)
+    ty = work.solver.resolve(operator_type(work, exp.op))
+    cod = work.solver.resolve(ty.cod) if isinstance(ty, TFun) else None
+    if isinstance(ty, TFun) and isinstance(cod, TFun) and ty.name is None:
+        result = replace(arrow(ty.dom, cod.cod), exists=cod.exists)
+        ty = replace(arrow(cod.dom, result), name=cod.name, param_id=cod.param_id)
+        return work.record(exp.id, _applied(work, exp.op, ty, operand, 1, at))
     left = work.solver.unknown()
-    after = _applied(work, exp.op, operator_type(work, exp.op), (left, None, exp.op.loc), 0)
-    return work.record(exp.id, arrow(left, _applied(work, exp.op, after, operand, 1)))
+    after = _applied(work, exp.op, ty, (left, None, exp.op.loc), 0, at)
+    return work.record(exp.id, arrow(left, _applied(work, exp.op, after, operand, 1, at)))
 
 
 def infer_negate(work: Work, exp: s.Negate) -> Ty:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from ..ir.errors import CompileError, Label, Loc
 from . import syntax as s
+from .infer_extent import binds_names, size_of
 from .infer_fault import bound_twice, fault, unknown
 from .infer_make import I64, U8, arrow, record, tuple_of
 from .infer_need import INTS, SIGNED, needs_field, needs_prim
 from .infer_size import SizeClash
 from .infer_unify import Clash
 from .infer_work import Work
-from .types import Size, SizeConst, TArray, TRecord, TVar, Ty
+from .types import Size, SizeConst, SizeVar, TArray, TRecord, TVar, Ty
 
 UNKNOWN_INDEX = "an index (a signed integer)"
 
@@ -55,7 +59,7 @@ def infer_array(work: Work, exp: s.Array) -> Ty:
 
 def _element(work: Work, ty: Ty, loc: Loc) -> Ty:
     work.pending.data_only.append((ty, loc, "element of an array"))
-    work.pending.elements.append((ty, loc))
+    work.pending.one_shape.append((ty, loc, "element of an array"))
     return ty
 
 
@@ -87,10 +91,19 @@ def _outer(work: Work, ty: Ty) -> int | None:
 
 
 def infer_index(work: Work, exp: s.Index) -> Ty:
-    return work.record(exp.id, indexed(work, work.exp(exp.array), exp.indices, exp.array.loc))
+    def sliced(index: s.SliceIndex, size: Size) -> Size:
+        return _slice(work, index, size, exp.loc, exp.id)
+
+    return work.record(exp.id, indexed(work, work.exp(exp.array), exp.indices, exp.array.loc, sliced))
 
 
-def indexed(work: Work, array: Ty, indices: tuple[s.DimIndex, ...], loc: Loc) -> Ty:
+def indexed(
+    work: Work,
+    array: Ty,
+    indices: tuple[s.DimIndex, ...],
+    loc: Loc,
+    sliced: Callable[[s.SliceIndex, Size], Size],
+) -> Ty:
     """The type of `xs[i, a:b]`: a point drops a dimension, a slice keeps it with another size."""
     kept: list[Size] = []
     ty = array
@@ -100,7 +113,7 @@ def indexed(work: Work, array: Ty, indices: tuple[s.DimIndex, ...], loc: Loc) ->
             case s.Point(index=point):
                 work.ask(work.exp(point), needs_prim(SIGNED, point.loc, UNKNOWN_INDEX))
             case s.SliceIndex():
-                kept.append(_slice(work, index, size))
+                kept.append(sliced(index, size))
     for size in reversed(kept):
         ty = TArray(size, ty)
     return ty
@@ -125,27 +138,44 @@ def _row(work: Work, array: Ty, ty: Ty, at: int, loc: Loc) -> tuple[Size, Ty]:
             raise fault("E0202", text, loc, f"this is `{shown}`")
 
 
-def _slice(work: Work, index: s.SliceIndex, size: Size) -> Size:
-    """The size of a slice where it is plain: `[:]`, `[::-1]`, `[:n]`, `[2:5]`."""
+def _slice(work: Work, index: s.SliceIndex, size: Size, loc: Loc, node: int) -> Size:
+    """The size of a slice where it reads like one:
+
+    xs[:] and xs[::-1] : [n]      xs[:j] : [j]      xs[i:j] : [j - i]      xs[i:] : [n - i]      xs[i:j:-1] : [i - j]
+    """
+    _check_bounds(work, index)
+    start, end, stride = index.start, index.end, index.stride
+    by_one = stride is None or _is(stride, 1)
+    if any(part is not None and binds_names(part) for part in (start, end, stride)):
+        return work.exists(node, loc, "the size of this slice is computed here")
+    first, last = (None if part is None else size_of(work, part) for part in (start, end))
+    if by_one and (start is None or _is(start, 0)):
+        return size if last is None else last
+    if by_one and first is not None:
+        return minus(work, size if last is None else last, first)
+    if stride is not None and _is(stride, -1) and (start is None) == (end is None):
+        return size if first is None or last is None else minus(work, first, last)
+    return work.exists(node, loc, "the size of this slice is computed here")
+
+
+def _check_bounds(work: Work, index: s.SliceIndex) -> None:
     for part in (index.start, index.end, index.stride):
         if part is not None:
             work.expect(I64, work.exp(part), part.loc, "a slice bound")
-    start, end, stride = index.start, index.end, index.stride
-    if start is None and end is None and (stride is None or _is_minus_one(stride)):
-        return size
-    if stride is not None or end is None:
-        return work.solver.existential()
-    match start, end:
-        case None | s.Lit(value=0), _:
-            return work.size_of(end)
-        case s.Lit(value=int(a)), s.Lit(value=int(b)) if 0 <= a <= b:
-            return SizeConst(b - a)
+
+
+def minus(work: Work, left: Size, right: Size) -> Size:
+    return work.solver.made_of(("-",), (left, right))
+
+
+def _is(exp: s.Exp, value: int) -> bool:
+    match exp:
+        case s.Lit(value=found):
+            return found == value
+        case s.Negate(arg=s.Lit(value=found)):
+            return found == -value
         case _:
-            return work.solver.existential()
-
-
-def _is_minus_one(exp: s.Exp) -> bool:
-    return isinstance(exp, s.Lit) and exp.value == -1
+            return False
 
 
 def infer_range(work: Work, exp: s.Range) -> Ty:
@@ -160,13 +190,25 @@ def infer_range(work: Work, exp: s.Range) -> Ty:
 
 
 def _range_size(work: Work, exp: s.Range, elem: Ty) -> Size:
-    """The size of `0..<n` and `1...n`, counted up by one."""
-    first = exp.start.value if isinstance(exp.start, s.Lit) else None
-    second = exp.second.value if isinstance(exp.second, s.Lit) else None
-    by_one = exp.second is None or (first is not None and second == first + 1)
-    is_plain = (first, exp.kind) in ((0, s.RangeEnd.UP_TO), (1, s.RangeEnd.THROUGH)) and by_one
-    is_index = isinstance(exp.end, s.Lit) or work.solver.resolve(elem) is I64
-    return work.size_of(exp.end) if is_plain and is_index else work.solver.existential()
+    """The size of a range over i64 that goes up by one:
+
+    0..<n : [n]      a..<b : [b - a]      a...b : [b - a + 1]      0..1..<n : [n]      1..2...n : [n]
+    """
+    parts = (exp.start, exp.end) if exp.second is None else (exp.start, exp.second, exp.end)
+    if work.solver.resolve(elem) == I64 and not any(binds_names(part) for part in parts):
+        first, last = size_of(work, exp.start), size_of(work, exp.end)
+        match exp.kind:
+            case s.RangeEnd.UP_TO if _is(exp.start, 0) and (exp.second is None or _is(exp.second, 1)):
+                return last
+            case s.RangeEnd.UP_TO if exp.second is None:
+                return minus(work, last, first)
+            case s.RangeEnd.THROUGH if exp.second is None:
+                return work.solver.made_of(("+",), (minus(work, last, first), SizeConst(1)))
+            case s.RangeEnd.THROUGH if exp.second is not None and _is(exp.start, 1) and _is(exp.second, 2):
+                return last
+            case _:
+                pass
+    return work.exists(exp.id, exp.loc, "the size of this range is computed here")
 
 
 # ---- fields ---------------------------------------------------------------------------------------------------------
@@ -198,23 +240,53 @@ def project(work: Work, ty: Ty, field: str, loc: Loc) -> Ty:
 def infer_with(work: Work, exp: s.With) -> Ty:
     """`e with [i].x = v`."""
     target = work.exp(exp.target)
-    place = follow(work, target, exp.path, exp.target.loc)
-    work.expect(place, work.exp(exp.value), exp.value.loc, "value of an update")
-    return work.record(exp.id, target)
+    return work.record(exp.id, _updated(work, target, exp.path, exp))
 
 
-def follow(work: Work, ty: Ty, path: tuple[s.Step, ...], loc: Loc) -> Ty:
+def _updated(work: Work, ty: Ty, path: tuple[s.Step, ...], exp: s.With) -> Ty:
+    """The type of a value with a new one at the end of a path; a field may get another size."""
+    match path:
+        case (s.FieldStep(field=field), *rest):
+            inner = project(work, ty, field, exp.target.loc)
+            new = _updated(work, inner, tuple(rest), exp)
+            found = work.solver.resolve(ty)
+            if isinstance(found, TRecord) and new is not inner:
+                return TRecord(tuple([(name, new if name == field else t) for name, t in found.fields]))
+        case ():
+            place, _ = work.solver.refresh_sizes(ty)
+            work.expect(place, work.exp(exp.value), exp.value.loc, "value of an update")
+            return place
+        case _:
+            place = follow(work, ty, path, exp.target.loc, lambda index, _: _any_slice(work, index))
+            work.expect(place, work.exp(exp.value), exp.value.loc, "value of an update")
+    return ty
+
+
+def _any_slice(work: Work, index: s.SliceIndex) -> Size:
+    """A slice that is updated: its size is compared when the program runs."""
+    _check_bounds(work, index)
+    return work.solver.unknown_size()
+
+
+def follow(work: Work, ty: Ty, path: tuple[s.Step, ...], loc: Loc, sliced: Callable[[s.SliceIndex, Size], Size]) -> Ty:
     """The type at the end of a path."""
     for step in path:
         match step:
             case s.FieldStep(field=field):
                 ty = project(work, ty, field, loc)
             case s.IndexStep(indices=indices):
-                ty = indexed(work, ty, indices, loc)
+                ty = indexed(work, ty, indices, loc, sliced)
     return ty
 
 
 def infer_path_section(work: Work, exp: s.PathSection) -> Ty:
-    """`(.x.y)`, `(.[i])`."""
-    whole = work.solver.unknown()
-    return work.record(exp.id, arrow(whole, follow(work, whole, exp.path, exp.loc)))
+    """`(.x.y)`, `(.[i])`: the function chooses the sizes of slices."""
+    whole, chosen = work.solver.unknown(), list[SizeVar]()
+
+    def sliced(index: s.SliceIndex, _: Size) -> Size:
+        _check_bounds(work, index)
+        chosen.append(work.solver.existential())
+        return chosen[-1]
+
+    part = follow(work, whole, exp.path, exp.loc, sliced)
+    return work.record(exp.id, replace(arrow(whole, part), exists=tuple(chosen)))

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..ir.errors import Label, Loc
 from . import syntax as s
 from .infer_cover import MATCH, PATTERN
+from .infer_extent import binds_names, hide, size_of
 from .infer_fault import bound_twice, fault
 from .infer_make import BOOL, I64
-from .infer_pattern import Bound, bind_pattern, function_type
+from .infer_pattern import Bound, bind_pattern, check_spoken, function_type, hidden_names
 from .infer_texp import (
     LIFTED,
     SIZE_LIFTED,
     Anonymous,
     bind_type_param,
     check_type_params,
-    resolve_result,
+    resolve_type,
     unique_parts,
 )
 from .infer_work import Work
-from .types import Paths, Scheme, SizeVar, TFun, TVar, Ty
+from .types import Paths, Scheme, Size, SizeVar, TFun, TPrim, TVar, Ty
 
 # ---- definitions ----------------------------------------------------------------------------------------------------
 
@@ -34,6 +36,7 @@ class Defined:
     sizes: tuple[SizeVar, ...]
     lifted: frozenset[str]
     mark: int
+    body: s.Exp
 
 
 def infer_definition(work: Work, dec: s.ValDec | s.LetFun) -> Defined:
@@ -49,28 +52,45 @@ def infer_definition(work: Work, dec: s.ValDec | s.LetFun) -> Defined:
     work.scope.leave(scope_mark)
     consumes = [_consumes(p) for p in dec.params]
     fresh = unique_parts(dec.ret) if dec.ret is not None else ()
-    ty = function_type(work, dec.params, doms, cod, consumes, fresh, mark)
+    ty = function_type(work, dec.params, doms, cod, consumes, fresh, mark, (dec.id, dec.body.loc))
+    _check_parameters(work, dec, params, ty, mark)
     work.solver.function, work.owner = outer, owner
     work.defining.pop()
     lifted = frozenset(v.name for p, v in zip(dec.tparams, params) if p.kind is s.TypeParamKind.LIFTED)
     types, sizes = [p for p in params if isinstance(p, TVar)], [p for p in params if isinstance(p, SizeVar)]
-    return Defined(ty, tuple(types), tuple(sizes), lifted, mark)
+    return Defined(ty, tuple(types), tuple(sizes), lifted, mark, dec.body)
 
 
 def _result(work: Work, dec: s.ValDec | s.LetFun | s.Lambda) -> Ty:
-    """The type of the body, which the declared type of the result has to meet. A size that the declaration leaves out
-    and the body does not determine is one that the function chooses."""
+    """The type of the body, which the declared type of the result has to meet."""
     if dec.ret is None:
         return work.exp(dec.body)
-    ret, anonymous = resolve_result(work, dec.ret)
-    body = work.exp(dec.body)
+    ret = resolve_type(work, dec.ret, Anonymous.FREE)
+    hidden = hidden_names(dec.params)
+    names = {i for size in work.solver.sizes_in(ret) for i in work.solver.names_in(size)}
+    check_spoken(work, names, hidden, dec.ret.loc, "result")
+    body = hide(work, work.exp(dec.body), set(hidden), {}, dec.id, dec.body.loc)
     label = Label(dec.ret.loc, "the declared type")
     name = "a lambda" if isinstance(dec, s.Lambda) else f"`{dec.name}`"
     work.expect(ret, body, dec.body.loc, f"result of {name}", [label])
-    if not isinstance(dec, s.Lambda):
-        for size in anonymous:
-            work.solver.settle_size(size)
     return ret
+
+
+def _check_parameters(
+    work: Work, dec: s.ValDec | s.LetFun, params: Sequence[TVar | SizeVar], ty: Ty, mark: int
+) -> None:
+    """E0226: the size of a parameter cannot be one that comes up in the body; E0227: size parameters are used."""
+    solver = work.solver
+    used = {tag for size in solver.sizes_in(ty) for tag in solver.names_in(size)}
+    for param, var in zip(dec.tparams, params):
+        if isinstance(var, SizeVar) and var.id not in used:
+            message = f"unused size: nothing in the type of `{dec.name}` has size `{var.name}`"
+            raise fault("E0227", message, param.loc, "nothing says how large this is")
+    for tag in sorted(solver.uses(ty)[1]) if isinstance(ty, TFun) else ():
+        if tag in solver.origins and solver.age_of(tag) >= mark:
+            message = f"unknown size in parameter of `{dec.name}`: it is known inside `{dec.name}` only"
+            place, at = dec.name_loc if isinstance(dec, s.ValDec) else dec.loc, solver.origins[tag]
+            raise fault("E0226", message, place, f"its type is `{work.show(ty)}`", [at] if at is not None else [])
 
 
 def _consumes(pat: s.Pat) -> Paths:
@@ -122,16 +142,13 @@ def _generalise_sizes(work: Work, defined: Defined, ty: Ty) -> list[SizeVar]:
     solver = work.solver
     written = {p.id for p in defined.sizes}
     found: dict[int, SizeVar] = {}
-    for size in solver.sizes_in(ty):
-        size = solver.size(size)
-        match size:
-            case SizeVar("", i) if solver.age(size) >= defined.mark:
-                tag = solver.fresh_id()
-                solver.bound_sizes[i] = found[tag] = SizeVar(f"n{tag}", tag)
-            case SizeVar(_, i) if i not in written and solver.parameters.get(i, (0,))[0] == defined.mark:
-                found[i] = size
-            case _:
-                pass
+    names = {tag: name for size in solver.sizes_in(ty) for tag, name in solver.names_in(size).items()}
+    for tag, name in names.items():
+        if not name.name and solver.age(name) >= defined.mark:
+            new = solver.fresh_id()
+            solver.bound_sizes[tag] = found[new] = SizeVar(f"n{new}", new)
+        elif tag not in written and solver.parameters.get(tag, (0,))[0] == defined.mark:
+            found[tag] = name
     return list(found.values())
 
 
@@ -140,11 +157,11 @@ def _generalise_sizes(work: Work, defined: Defined, ty: Ty) -> list[SizeVar]:
 
 def infer_let(work: Work, exp: s.Let) -> Ty:
     """A chain of bindings, one after the other."""
-    mark, ids = work.scope.mark(), set[int]()
+    mark, ids, given = work.scope.mark(), set[int](), dict[int, Size]()
     for binding in exp.bindings:
         match binding:
             case s.LetPat():
-                _bind_let(work, binding, ids)
+                _bind_let(work, binding, ids, given)
             case s.LetFun(id=node, name=name, loc=loc):
                 defined = infer_definition(work, binding)
                 scheme = generalise(work, defined)
@@ -154,19 +171,28 @@ def infer_let(work: Work, exp: s.Let) -> Ty:
                 ids.add(node)
     ty = work.exp(exp.body)
     work.scope.leave(mark)
-    return work.record(exp.id, work.hide(ty, ids))
+    numbers = {i: size for i, size in given.items() if work.solver.resolve(work.pending.types[i]) == I64}
+    return work.record(exp.id, hide(work, ty, ids, numbers, exp.id, exp.loc))
 
 
-def _bind_let(work: Work, binding: s.LetPat, ids: set[int]) -> None:
+def _bind_let(work: Work, binding: s.LetPat, ids: set[int], given: dict[int, Size]) -> None:
+    """`let p = e`; a number with a name is the same size as `e`."""
     rhs = work.exp(binding.rhs)
-    bind_sizes(work, binding.sizes, binding.loc, ids)
+    size = size_of(work, binding.rhs) if _is_number(work, rhs) and not binds_names(binding.rhs) else None
     bound = Bound()
+    bind_sizes(work, binding.sizes, binding.loc, ids, bound)
     bind_pattern(work, binding.pat, rhs, bound, Anonymous.FREE)
     ids |= bound.ids
+    if size is not None:
+        given.update(dict.fromkeys(bound.ids, size))
     check_covers(work, rhs, (binding.pat,), binding.pat)
 
 
-def bind_sizes(work: Work, names: tuple[str, ...], loc: Loc, ids: set[int]) -> None:
+def _is_number(work: Work, ty: Ty) -> bool:
+    return isinstance(work.solver.resolve(ty), TPrim | TVar)
+
+
+def bind_sizes(work: Work, names: tuple[str, ...], loc: Loc, ids: set[int], bound: Bound) -> None:
     """`let [n] ..`: names for sizes, to be had from the value."""
     for at, name in enumerate(names):
         if name in names[:at]:
@@ -174,6 +200,8 @@ def bind_sizes(work: Work, names: tuple[str, ...], loc: Loc, ids: set[int]) -> N
         tag = work.solver.fresh_id()
         work.bind(name, tag, I64, loc)
         ids.add(tag)
+        bound.names[name] = loc
+        bound.sizes[tag] = work.solver.unknown_size()
 
 
 def check_covers(work: Work, ty: Ty, pats: tuple[s.Pat, ...], at: s.Pat | s.Match) -> None:
@@ -211,7 +239,7 @@ def infer_lambda(work: Work, exp: s.Lambda) -> Ty:
     work.scope.leave(scope_mark)
     fresh = unique_parts(exp.ret) if exp.ret is not None else ()
     consumes = [_consumes(p) for p in exp.params]
-    ty = function_type(work, exp.params, doms, cod, consumes, fresh, mark)
+    ty = function_type(work, exp.params, doms, cod, consumes, fresh, mark, (exp.id, exp.body.loc))
     work.solver.function = outer
     return work.record(exp.id, ty)
 
@@ -223,7 +251,7 @@ def infer_if(work: Work, exp: s.If) -> Ty:
     work.expect(BOOL, work.exp(exp.cond), exp.cond.loc, "condition of `if`")
     then, orelse = work.exp(exp.then), work.exp(exp.orelse)
     label = Label(exp.then.loc, f"the first branch is `{work.show(then)}`")
-    ty = work.join(then, orelse, exp.orelse.loc, "branches of `if` differ", [label])
+    ty = work.join(then, orelse, exp, exp.orelse.loc, "branches of `if` differ", [label])
     work.pending.data_only.append((ty, exp.loc, "result of `if`"))
     return work.record(exp.id, ty)
 
@@ -234,13 +262,13 @@ def infer_match(work: Work, exp: s.Match) -> Ty:
     for pat, body in exp.cases:
         mark, bound = work.scope.mark(), Bound()
         bind_pattern(work, pat, scrutinee, bound, Anonymous.FREE)
-        ty = work.hide(work.exp(body), bound.ids)
+        ty = hide(work, work.exp(body), bound.ids, {}, exp.id, body.loc)
         work.scope.leave(mark)
         if result is None:
             result = ty
         else:
             label = Label(exp.cases[0][1].loc, f"the first case is `{work.show(result)}`")
-            result = work.join(result, ty, body.loc, "cases of `match` differ", [label])
+            result = work.join(result, ty, exp, body.loc, "cases of `match` differ", [label])
     assert result is not None, "a match has cases"
     check_covers(work, scrutinee, tuple(pat for pat, _ in exp.cases), exp)
     work.pending.data_only.append((result, exp.loc, "result of `match`"))
@@ -258,10 +286,10 @@ def refuse_functions(work: Work) -> None:
             raise fault("E0218", f"{what} cannot be a function", loc, f"this is `{shown}`")
         if (var := work.solver.lifted_in(ty, LIFTED)) is not None:
             message = f"{what} cannot be of type `{var.name}`, which may be a function"
-            hint = f"make the parameter `'{var.name}`"
+            hint = f"make the parameter `'{var.name}`" if isinstance(var, TVar) else None
             raise fault("E0218", message, loc, f"this is `{work.show(ty)}`", hint=hint)
-    for ty, loc in work.pending.elements:
+    for ty, loc, what in work.pending.one_shape:
         if (var := work.solver.lifted_in(ty, SIZE_LIFTED)) is not None:
-            message = f"element of an array cannot be of type `{var.name}`, which may hide sizes"
-            hint = f"make the parameter `'{var.name}`"
+            message = f"{what} cannot be of type `{var.name}`, which may hide sizes"
+            hint = f"make the parameter `'{var.name}`" if isinstance(var, TVar) else None
             raise fault("E0223", message, loc, f"this is `{work.show(ty)}`", hint=hint)

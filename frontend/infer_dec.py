@@ -1,33 +1,36 @@
-"""Declarations: each top-level definition is inferred on its own, so that its errors hide no others."""
+"""Declarations and module expressions.
+
+A functor is checked once, with a parameter of which only the signature is known. Where it is applied, a copy of its
+body is inferred again, in the scope of its definition and with the types of its argument: the copy is what is
+elaborated.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ..ir.errors import CompileError, Diagnostic, Loc
+from ..ir.errors import CompileError, Loc
 from . import syntax as s
-from .infer_alias import Gives
-from .infer_attr import check_attr
-from .infer_bind import Defined, generalise, infer_definition, refuse_functions
-from .infer_cover import check_matches
 from .infer_fault import DependsOnFailed, bound_twice, fault, unknown
-from .infer_literal import check_literals
-from .infer_make import PRIMS, UNIT
-from .infer_need import DEFAULTS, Need
-from .infer_scope import Binding, ModuleBinding, TypeBinding
+from .infer_make import UNIT
+from .infer_scope import (
+    FAILED,
+    Binding,
+    FunctorBinding,
+    ModuleBinding,
+    ModuleLike,
+    Scope,
+    SignatureBinding,
+    TypeBinding,
+)
+from .infer_signature import seal, view
 from .infer_texp import declare_type
-from .infer_unique import check_unique
+from .infer_value import Progress, finish, infer_value
 from .infer_work import Pending, Work
-from .types import Instance, Scheme, SizeVar, TFun, TVar, Ty, Typed
+from .module_copy import copied
+from .types import Applied, Scheme, Shown, SizeVar
 
-
-@dataclass(slots=True)
-class Progress:
-    """What is done so far: facts about nodes, and errors."""
-
-    typed: Typed
-    errors: list[Diagnostic]
-    is_root: bool
+# ---- declarations ---------------------------------------------------------------------------------------------------
 
 
 def infer_decs(work: Work, decs: tuple[s.Dec, ...], progress: Progress) -> frozenset[tuple[int, str]]:
@@ -46,8 +49,9 @@ def infer_decs(work: Work, decs: tuple[s.Dec, ...], progress: Progress) -> froze
             continue
         mark = work.scope.mark()
         _infer_dec(work, inner, progress)
-        if inner is not dec:
-            hidden |= {(id(names), name) for names, name, _ in work.scope.trail[mark:]}
+        bound = {(id(names), name) for names, name, _ in work.scope.trail[mark:]}
+        is_local = inner is not dec or isinstance(dec, s.ImportDec)
+        hidden = hidden | bound if is_local else hidden - bound
     work.later = outer
     return frozenset(hidden)
 
@@ -66,7 +70,9 @@ def _check_name(dec: s.Dec, first: dict[tuple[str, str], Loc]) -> None:
             what = "type"
         case s.ModuleDec(name=name, loc=loc):
             what = "module"
-        case s.ImportDec() | s.LocalDec() | s.OpenDec() | s.ModuleBind() | s.OpenModule() | s.ModuleTypeDec():
+        case s.ModuleTypeDec(name=name, loc=loc):
+            what = "module type"
+        case s.ImportDec() | s.LocalDec() | s.OpenDec():
             return
     if (what, name) in first:
         raise bound_twice(what, name, loc, first[what, name])
@@ -74,31 +80,37 @@ def _check_name(dec: s.Dec, first: dict[tuple[str, str], Loc]) -> None:
 
 
 def _infer_dec(work: Work, dec: s.Dec, progress: Progress) -> None:
+    scope = work.scope
     try:
         match dec:
             case s.ValDec():
-                _infer_value(work, dec, progress)
+                infer_value(work, dec, progress)
             case s.TypeDec():
-                work.scope.bind_type(dec.name, declare_type(work, dec))
-                _finish(work, progress)
-            case s.ModuleDec():
-                _infer_module(work, dec, progress)
-            case s.OpenDec(module=name, loc=loc):
-                found = work.scope.find_module(name)
-                if found is None:
-                    raise unknown("E0220", "module", ".".join(name), loc, work.scope.modules)
-                work.scope.open(found)
-            case s.ImportDec() | s.LocalDec() | s.ModuleBind() | s.OpenModule() | s.ModuleTypeDec():
+                scope.bind_type(dec.name, declare_type(work, dec))
+                finish(work, progress)
+            case s.ModuleDec(name=name, body=body):
+                scope.bind_module(name, infer_module(work, body, name, progress))
+            case s.ModuleTypeDec(name=name, sig=sig, loc=loc):
+                binding = SignatureBinding(sig, scope.copy())
+                seal(work, binding, None, name, loc)
+                finish(work, progress)
+                scope.bind_signature(name, binding)
+            case s.OpenDec(body=body, loc=loc):
+                scope.open(_no_functor(infer_module(work, body, "", progress), loc))
+            case s.ImportDec(path=path, loc=loc):
+                scope.open(work.files[work.imports[loc.file, path]])
+            case s.LocalDec():
                 pass
     except CompileError as error:
         progress.errors.extend(error.diagnostics)
-        _fail(work, dec)
+        _fail(work, dec, scope)
     except DependsOnFailed:
-        _fail(work, dec)
+        _fail(work, dec, scope)
 
 
-def _fail(work: Work, dec: s.Dec) -> None:
+def _fail(work: Work, dec: s.Dec, scope: Scope) -> None:
     """Bind what an erroneous declaration would have bound, so that its uses are silent."""
+    work.scope = scope
     work.pending = Pending()
     work.solver.forget_needs()
     work.solver.function = work.solver.fresh_id()
@@ -108,113 +120,137 @@ def _fail(work: Work, dec: s.Dec) -> None:
         case s.ValDec(id=node, name=name, name_loc=loc):
             scheme = Scheme((), (), UNIT)
             binding = Binding(scheme, loc, SizeVar(name, node), frozenset(), is_failed=True, is_prelude=False)
-            work.scope.bind_value(name, binding)
+            scope.bind_value(name, binding)
         case s.TypeDec(name=name, loc=loc):
-            work.scope.bind_type(name, TypeBinding((), UNIT, (), loc, is_failed=True))
+            scope.bind_type(name, TypeBinding((), UNIT, (), loc, is_failed=True))
+        case s.ModuleDec(name=name):
+            scope.bind_module(name, FAILED)
+        case s.ModuleTypeDec(name=name, sig=sig):
+            scope.bind_signature(name, SignatureBinding(sig, scope, is_failed=True))
         case _:
             pass
 
 
-def _infer_module(work: Work, dec: s.ModuleDec, progress: Progress) -> None:
+# ---- module expressions ---------------------------------------------------------------------------------------------
+
+
+def infer_module(work: Work, exp: s.ModuleExp, name: str, progress: Progress) -> ModuleLike:
+    """What a module expression offers; `name` is what its abstract types are called by."""
+    match exp:
+        case s.ModuleName(name=path, loc=loc):
+            found = work.scope.find_any_module(path)
+            if found is None:
+                raise unknown("E0220", "module", ".".join(path), loc, work.scope.modules)
+            return found
+        case s.Structure(decs=decs):
+            return _structure(work, decs, progress)
+        case s.ModuleImport(path=path, loc=loc):
+            return work.files[work.imports[loc.file, path]]
+        case s.Ascribed(id=node, exp=inner, sig=sig):
+            found = infer_module(work, inner, name, progress)
+            sealed = seal(work, SignatureBinding(sig, work.scope), found, name, _place_of(inner))
+            finish(work, progress)
+            progress.typed.shown[node] = _shown(sealed)
+            return sealed
+        case s.Functor():
+            return _functor(work, exp, progress)
+        case s.ModuleCall():
+            return _call(work, exp, name, progress)
+
+
+def _place_of(exp: s.ModuleExp) -> Loc:
+    """Where a module that does not fit is underlined: at its first line, if it is long."""
+    loc = exp.loc
+    return loc if loc.line == loc.end_line else Loc(loc.file, loc.line, loc.col, loc.line, loc.col + 1)
+
+
+def _structure(work: Work, decs: tuple[s.Dec, ...], progress: Progress) -> ModuleBinding:
     mark = work.scope.mark()
     outer, progress.is_root = progress.is_root, False
-    hidden = infer_decs(work, dec.decs, progress)
+    hidden = infer_decs(work, decs, progress)
     progress.is_root = outer
-    offered: ModuleBinding = work.scope.offered(mark, hidden)
+    offered = work.scope.offered(mark, hidden)
     work.scope.leave(mark)
-    work.scope.bind_module(dec.name, offered)
+    return offered
 
 
-# ---- values ---------------------------------------------------------------------------------------------------------
+def _no_functor(module: ModuleLike, loc: Loc) -> ModuleBinding:
+    if isinstance(module, FunctorBinding):
+        raise fault("E0220", "a functor is not a module", loc, "it needs an argument")
+    if module.is_failed:
+        raise DependsOnFailed
+    return module
 
 
-def _infer_value(work: Work, dec: s.ValDec, progress: Progress) -> None:
-    for attr in dec.attrs:
-        check_attr(work, attr, dec.name_loc)
+def _shown(module: ModuleLike) -> Shown | None:
+    if isinstance(module, FunctorBinding):
+        return None
+    modules = {name: _shown(inner) for name, inner in module.modules.items()}
+    return Shown(frozenset(module.values), frozenset(module.types), modules)
+
+
+# ---- functors -------------------------------------------------------------------------------------------------------
+
+
+def _functor(work: Work, exp: s.Functor, progress: Progress) -> ModuleLike:
+    """`\\(p: mt) -> e`: the body has to make sense for any p that has the signature."""
+    takes = SignatureBinding(exp.takes, work.scope.copy())
+    functor = FunctorBinding(exp.param, takes, exp.body, None, work.scope.copy())
+    before = len(progress.errors)
     mark = work.scope.mark()
+    work.scope.bind_module(exp.param, seal(work, takes, None, exp.param, exp.takes.loc))
     try:
-        defined = infer_definition(work, dec)
+        infer_module(work, exp.body, exp.param, progress)
     finally:
         work.scope.leave(mark)
-    scheme = _settle(work, defined, progress)
-    if dec.is_entry or (progress.is_root and dec.name == "main"):
-        _check_entry(work, dec, scheme)
-    gives = check_unique(progress.typed.types, dec)
-    scheme = replace(scheme, type=_with_gives(work, scheme.type, len(dec.params), gives))
-    progress.typed.schemes[dec.id] = scheme
-    progress.typed.types[dec.id] = scheme.type
-    work.bind_scheme(dec.name, dec.id, scheme, dec.name_loc, defined.lifted)
+    return functor if len(progress.errors) == before else FAILED
 
 
-def _with_gives(work: Work, ty: Ty, arity: int, gives: Gives) -> Ty:
-    """A function type that says what is fresh in the result after `arity` arguments (scalars always are)."""
-    if not isinstance(ty, TFun) or arity == 0 or (arity == 1 and work.solver.is_scalar(ty.cod)):
-        return ty
-    if arity > 1:
-        return replace(ty, cod=_with_gives(work, ty.cod, arity - 1, gives))
-    return replace(ty, fresh=bool(gives.fresh), fresh_at=gives.fresh, apart=gives.apart)
+def _call(work: Work, exp: s.ModuleCall, name: str, progress: Progress) -> ModuleLike:
+    functor = infer_module(work, exp.functor, name, progress)
+    if isinstance(functor, ModuleBinding):
+        if functor.is_failed:
+            raise DependsOnFailed
+        text = "only a module with parameters takes arguments"
+        raise fault("E0220", "this module has no parameters", exp.loc, text)
+    arg = infer_module(work, exp.arg, functor.param, progress)
+    result = apply_functor(work, functor, arg, name, _place_of(exp.arg), exp.id, progress)
+    applied = progress.typed.applied.get(exp.id)
+    if applied is not None:
+        progress.typed.applied[exp.id] = replace(applied, result=_shown(result))
+    return result
 
 
-def _settle(work: Work, defined: Defined, progress: Progress) -> Scheme:
-    """The end of a definition: decide what is open, generalise, check what had to wait, fill in."""
-    settle_needs(work)
-    scheme = generalise(work, defined)
-    check_literals(work)
-    refuse_functions(work)
-    check_matches(work)
-    memo = _finish(work, progress)
-    return replace(scheme, type=work.solver.zonk(scheme.type, memo))
+def apply_functor(
+    work: Work, functor: FunctorBinding, arg: ModuleLike, name: str, loc: Loc, node: int, progress: Progress
+) -> ModuleLike:
+    """The result of a functor, and for the application `node` what is to be elaborated."""
+    given = view(work, functor.takes, arg, functor.param, loc)
+    finish(work, progress)
+    scope = functor.scope.copy()
+    scope.bind_module(functor.param, given)
+    match functor.body:
+        case None:
+            result = None
+        case FunctorBinding():
+            result = apply_functor(work, functor.body, given, name, loc, node, progress)
+        case body:
+            copy = copied(work.solver.fresh_id, body)
+            result = _inside(work, scope, copy, name, progress)
+            progress.typed.applied[node] = Applied(copy, _shown(given), None)
+    if functor.gives is None:
+        assert result is not None, "a functor is known by its body or by its signature"
+        return result
+    sealed = seal(work, SignatureBinding(functor.gives, scope), result, name, loc)
+    finish(work, progress)
+    return sealed
 
 
-def _finish(work: Work, progress: Progress) -> dict[int, tuple[Ty, Ty]]:
-    """Fill in what was found, and begin a new definition."""
-    solver, pending, typed = work.solver, work.pending, progress.typed
-    settle_needs(work)
-    memo: dict[int, tuple[Ty, Ty]] = {}
-    for node, ty in pending.types.items():
-        typed.types[node] = solver.zonk(ty, memo)
-    for node, instance in pending.instances.items():
-        typed.instances[node] = Instance(
-            {name: solver.zonk(ty, memo) for name, ty in instance.types.items()},
-            {name: solver.size(size) for name, size in instance.sizes.items()},
-        )
-    for node, scheme in pending.schemes.items():
-        typed.schemes[node] = replace(scheme, type=solver.zonk(scheme.type, memo))
-    typed.resolved.update(pending.resolved)
-    work.pending = Pending()
-    solver.forget_needs()
-    return memo
-
-
-def settle_needs(work: Work) -> None:
-    """Numbers that nothing decided get their default; E0217 for a record or sum that is not known."""
-    solver = work.solver
-    for node, need in list(solver.needs.items()):
-        if need.prims is not None and node not in solver.bound_types:
-            prim = next((p for p in DEFAULTS if p in need.prims), min(need.prims, key=lambda p: p.value))
-            solver.unify(TVar("", node), PRIMS[prim])
-    for node, need in list(solver.needs.items()):
-        if node not in solver.bound_types and (need.fields or need.constructors):
-            raise _undetermined(work, node, need)
-
-
-def _undetermined(work: Work, node: int, need: Need) -> CompileError:
-    shown = work.show(TVar("", node))
-    kind = "record" if need.fields else "sum type"
-    return fault("E0217", f"the {kind} `{shown}` is not known here", need.loc, need.why, hint="add a type annotation")
-
-
-def _check_entry(work: Work, dec: s.ValDec, scheme: Scheme) -> None:
-    """E0219: an entry point has data in and data out, of known types."""
-    if scheme.types:
-        shown = work.show(scheme.type)
-        message = f"entry point `{dec.name}` is polymorphic"
-        raise fault("E0219", message, dec.name_loc, f"its type is `{shown}`", hint="give its parameters types")
-    ty: Ty = scheme.type
-    while isinstance(ty, TFun):
-        if work.solver.has_function(ty.dom):
-            shown = work.show(ty.dom)
-            raise fault("E0219", f"entry point `{dec.name}` has a function among its parameters", dec.name_loc, shown)
-        ty = ty.cod
-    if work.solver.has_function(ty):
-        raise fault("E0219", f"entry point `{dec.name}` has a function in its result", dec.name_loc, work.show(ty))
+def _inside(work: Work, scope: Scope, body: s.ModuleExp, name: str, progress: Progress) -> ModuleLike:
+    """A functor's body in the scope of its definition; what there is to warn of has been said."""
+    outer, said, work.scope = work.scope, len(work.warnings), scope
+    try:
+        return infer_module(work, body, name, progress)
+    finally:
+        work.scope = outer
+        del work.warnings[said:]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..ir.errors import Label
 from . import syntax as s
 from .infer_apply import (
@@ -32,21 +34,22 @@ from .infer_literal import literal_type
 from .infer_loop import infer_loop
 from .infer_make import BOOL
 from .infer_need import needs_constructor
-from .infer_scope import Scope
+from .infer_scope import outermost
+from .infer_size import is_unknown
 from .infer_texp import Anonymous, resolve_type
 from .infer_unify import Solver
 from .infer_work import Pending, Work
-from .types import Ty
+from .types import Size, Ty
 
 
 def start_work(first_id: int) -> Work:
     """A fresh inference, whose own ids begin at `first_id`."""
-    work = Work(Solver(first_id), Scope(), _not_ready, Pending(), [], is_prelude=True, owner=0, later={}, defining=[])
+    work = Work(Solver(first_id), outermost(), _not_ready, Pending(), [], True, 0, {}, [], _not_ready)
     work.exp = lambda exp: infer_exp(work, exp)
     return work
 
 
-def _not_ready(exp: s.Exp) -> Ty:
+def _not_ready(*_: object) -> Any:
     raise AssertionError("the inference is not set up")
 
 
@@ -128,11 +131,16 @@ def _ascript(work: Work, exp: s.Ascript) -> Ty:
 
 
 def _coerce(work: Work, exp: s.Coerce) -> Ty:
-    """`e :> t`: the same type but for sizes, which are compared at run time."""
-    found, _ = work.solver.refresh_sizes(work.exp(exp.exp))
+    """`e :> t`: the same type but for sizes, which are compared at run time; those left out in `t` are those of `e`."""
+    found = work.exp(exp.exp)
     ty = resolve_type(work, exp.type, Anonymous.FREE)
-    loose, _ = work.solver.refresh_sizes(ty)
-    work.expect(loose, found, exp.exp.loc, "coerced expression", [Label(exp.type.loc, "the type it is to have")])
+
+    def keep(said: Size, size: Size) -> None:
+        if is_unknown(work.solver.size(said)):
+            work.solver.unify_size(said, size)
+
+    label = Label(exp.type.loc, "the type it is to have")
+    work.expect_with(ty, found, keep, exp.exp.loc, "coerced expression", [label])
     return work.record(exp.id, ty)
 
 

@@ -7,7 +7,8 @@ E0211 match or pattern not complete E0212 unknown field           E0213 not a fu
 E0214 unknown type                  E0215 arguments of a type     E0216 constructors
 E0217 type not determined           E0218 function where data is needed
 E0219 not allowed for an entry      E0220 unknown module          E0221 may not be consumed here
-E0222 unique result shares data     E0223 hidden sizes or functions
+E0222 unique result shares data     E0223 hidden sizes or functions   E0224 module and signature
+E0225 size needed too early         E0226 size of something inside    E0227 size not determined
 E0103 types nested too deeply
 """
 
@@ -44,4 +45,4 @@ def unknown(code: str, what: str, name: str, loc: Loc, names: Iterable[str], hin
 
 def bound_twice(what: str, name: str, loc: Loc, first: Loc) -> CompileError:
     """E0205."""
-    return fault("E0205", f"duplicate {what} `{name}`", loc, "bound again", [Label(first, "first bound here")])
+    return fault("E0205", f"duplicate {what} `{name}`", loc, "bound again", [Label(first, "also bound here")])

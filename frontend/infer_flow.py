@@ -3,6 +3,7 @@ and what a loop consumes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..ir.errors import CompileError, Label, Loc
@@ -17,6 +18,8 @@ from .infer_alias import (
     part_at,
     paths_in,
     places_of,
+    put_in,
+    shared_between_parts,
     spread,
     type_at,
     with_field,
@@ -55,6 +58,7 @@ class Flow:
     around: list[str]
     trail: list[tuple[str, Variable | None]]
     used: dict[Place, tuple[str, Loc]]
+    shown: Callable[[Ty], Ty]  # a type with nothing hidden
 
     # ---- names -----------------------------------------------------------------------------------------------------
 
@@ -84,6 +88,12 @@ class Flow:
             self.used.update(dict.fromkeys(places_of(alias), (name, loc)))
         return alias
 
+    def hold(self, alias: Alias, loc: Loc) -> None:
+        """Check that nothing of a value was consumed while it waited."""
+        for place in sorted(places_of(alias)):
+            if place in self.consumed:
+                raise _used(self, self.name_of(place), place, loc)
+
     def consume(self, alias: Alias, loc: Loc) -> None:
         """Consume everything that a value shares data with."""
         for place in sorted(places_of(alias)):
@@ -91,6 +101,11 @@ class Flow:
                 raise _used(self, self.name_of(place), place, loc)
             self._check_consumable(place, loc)
             self.consumed[place] = loc
+
+    def check_owned(self, alias: Alias, loc: Loc) -> None:
+        """Check that a value could be consumed, as its type says that is unique."""
+        for place in sorted(places_of(alias)):
+            self._check_consumable(place, loc)
 
     def _check_consumable(self, place: Place, loc: Loc) -> None:
         variable = self.variables.get(place[0])
@@ -149,11 +164,34 @@ def _below(paths: Paths, field: str) -> Paths:
     return tuple([path[1:] for path in paths if path[:1] in ((), (field,))])
 
 
+def bind_loop(flow: Flow, pat: s.Pat, owned: Paths = WHOLE) -> None:
+    """The parameters of a loop: one whose type is written may be consumed where that says `*`."""
+    match pat:
+        case s.PVar(id=node, name=name):
+            flow.bind(node, name, flow.types[node], NOTHING, owned)
+        case s.PAscript(pat=inner, type=te):
+            bind_loop(flow, inner, unique_parts(te))
+        case s.PAttr(pat=inner):
+            bind_loop(flow, inner, owned)
+        case s.PTuple(elems=elems):
+            for i, part in enumerate(elems):
+                bind_loop(flow, part, _below(owned, str(i)))
+        case s.PRecord(fields=fields):
+            for name, part in fields:
+                bind_loop(flow, part, _below(owned, name))
+        case s.PConstr() | s.PWild() | s.PLit():
+            bind_pattern(flow, pat, NOTHING)
+
+
 def bind_pattern(flow: Flow, pat: s.Pat, alias: Alias) -> None:
     match pat:
         case s.PVar(id=node, name=name):
             flow.bind(node, name, flow.types[node], alias)
-        case s.PAscript(pat=inner) | s.PAttr(pat=inner):
+        case s.PAscript(pat=inner, type=te, loc=loc):
+            for path in unique_parts(te):
+                flow.check_owned(part_at(alias, path), loc)
+            bind_pattern(flow, inner, alias)
+        case s.PAttr(pat=inner):
             bind_pattern(flow, inner, alias)
         case s.PTuple(elems=elems):
             for i, part in enumerate(elems):
@@ -171,8 +209,8 @@ def bind_pattern(flow: Flow, pat: s.Pat, alias: Alias) -> None:
 def after_loop(flow: Flow, exp: s.Loop, init: Alias, body: Alias, eaten: set[Place], known: set[int]) -> Alias:
     """The parameters that the body consumes consume their initial values, and what the next turn gets must be the
     loop's own."""
-    result = both(_outer(init, known), _outer(body, known))
-    taken = _paths(exp.pat, (), eaten | _declared(exp.pat, ()))
+    result = _turned(flow, exp, init, body, known)
+    taken = _outermost(_paths(exp.pat, (), eaten | _declared(exp.pat, ())))
     _check_next_values(exp, body, taken)
     for path in taken:
         first, next_value = part_at(init, path), part_at(body, path)
@@ -190,6 +228,52 @@ def after_loop(flow: Flow, exp: s.Loop, init: Alias, body: Alias, eaten: set[Pla
         _check_unused(flow, first)
         result = with_field(result, path, spread(type_at(flow.types[exp.id], path), frozenset()))
     return result
+
+
+def _outermost(paths: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The paths that are not inside another one."""
+    return [path for path in paths if not any(path[:k] in paths for k in range(len(path)))]
+
+
+def _turned(flow: Flow, exp: s.Loop, init: Alias, body: Alias, known: set[int]) -> Alias:
+    """What the result may share data with: the initial value or a next one, in which parameters stand for the initial
+    values that get there in any number of turns. What several next values share is the loop's own."""
+    starts = _starts(exp.pat, init)
+    nexts = _starts(exp.pat, body)
+
+    def behind(place: Place) -> frozenset[Place]:
+        found, seen, waiting = frozenset[Place](), {place}, [place]
+        while waiting:
+            node, path = waiting.pop()
+            found |= places_of(part_at(starts[node], path))
+            new = {p for p in places_of(part_at(nexts[node], path)) if p[0] in nexts} - seen
+            seen |= new
+            waiting += new
+        return found
+
+    shared = [p for p in shared_between_parts(body) if p[0] >= 0 and p[0] not in known]
+    if shared:
+        flow.own_place(exp.id, flow.types[exp.id], "a loop")
+    to = {p: frozenset({(exp.id, ())}) for p in shared}
+    to = {p: to.get(p, frozenset()) | (behind(p) if p[0] in nexts else frozenset()) for p in places_of(body)}
+    return both(_outer(init, known), _outer(put_in(body, to), known | {exp.id}))
+
+
+def _starts(pat: s.Pat, value: Alias) -> dict[int, Alias]:
+    """The parameters of a loop, with what each is bound to."""
+    match pat:
+        case s.PVar(id=node):
+            return {node: value}
+        case s.PAscript(pat=inner) | s.PAttr(pat=inner):
+            return _starts(inner, value)
+        case s.PTuple(elems=elems):
+            return {n: a for i, part in enumerate(elems) for n, a in _starts(part, field_of(value, str(i))).items()}
+        case s.PRecord(fields=fields):
+            return {n: a for name, part in fields for n, a in _starts(part, field_of(value, name)).items()}
+        case s.PConstr(args=args):
+            return {n: a for part in args for n, a in _starts(part, Shared(places_of(value))).items()}
+        case s.PWild() | s.PLit():
+            return {}
 
 
 def _check_next_values(exp: s.Loop, body: Alias, taken: list[tuple[str, ...]]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..ir.errors import Label, Loc
 from . import syntax as s
 from .infer_bind import bind_sizes, check_covers
-from .infer_fault import bound_twice
+from .infer_extent import hide
+from .infer_fault import bound_twice, fault
 from .infer_make import BOOL
 from .infer_need import INTS, needs_prim
 from .infer_pattern import Bound, bind_pattern
@@ -15,45 +16,78 @@ from .infer_unify import Solver
 from .infer_work import Work
 from .types import Size, SizeVar, TArray, Ty
 
+CHANGES = "the loop changes this size"
+
 
 def infer_loop(work: Work, exp: s.Loop) -> Ty:
     """`loop p = init for .. do body`. The sizes of the loop parameter are unknown while the body is looked at: one that
     the body gives back as it got it is that of the initial value, any other may change from turn to turn."""
     init = work.exp(exp.init)
+    over = _loop_over(work, exp.form)
     work.pending.data_only.append((init, exp.init.loc, "loop parameter"))
     ty, sizes = work.solver.refresh_sizes(init)
-    mark, bound = work.scope.mark(), Bound()
+    mark, mark_id, bound = work.scope.mark(), work.solver.fresh_id(), Bound()
     ids = set[int]()
-    bind_sizes(work, exp.sizes, exp.loc, ids)
+    bind_sizes(work, exp.sizes, exp.loc, ids, bound)
     bind_pattern(work, exp.pat, ty, bound, Anonymous.FREE)
     check_covers(work, ty, (exp.pat,), exp.pat)
-    _loop_form(work, exp.form, exp.loc, bound)
+    _loop_form(work, exp.form, over, exp.loc, bound)
     body = work.exp(exp.body)
     work.scope.leave(mark)
+    _check_parameter(work, exp, ty, sizes, mark_id)
     changing = _close_loop(work, exp, ty, body, {var.id: start for var, start in sizes})
+    fresh: dict[int, Size] = {}
     for var, _ in sizes:
         if var.id in changing:
-            work.solver.bound_sizes[var.id] = work.solver.existential()
+            inside = work.solver.existential(Label(exp.loc, CHANGES))
+            work.solver.bound_sizes[var.id] = inside
+            fresh[inside.id] = work.exists(exp.id, exp.loc, CHANGES)
     _start_sizes(work, exp, init, ty, sizes, changing)
-    return work.record(exp.id, work.hide(ty, ids | bound.ids))
+    result = hide(work, ty, ids | bound.ids, {}, exp.id, exp.loc)
+    return work.record(exp.id, work.solver.replace_sizes(result, fresh))
 
 
-def _loop_form(work: Work, form: s.ForLess | s.ForIn | s.While, loc: Loc, bound: Bound) -> None:
+def _check_parameter(work: Work, exp: s.Loop, ty: Ty, sizes: list[tuple[SizeVar, Size]], mark: int) -> None:
+    """E0226: the size of a loop parameter cannot be one that comes up in the body."""
+    solver = work.solver
+    for tag in sorted({tag for var, _ in sizes for tag in solver.names_in(var)}):
+        if tag in solver.origins and tag > mark:
+            message = "the loop parameter has a size that is known inside the loop only"
+            origin = solver.origins[tag]
+            label = f"its type is `{work.show(ty)}`"
+            raise fault("E0226", message, exp.init.loc, label, [origin] if origin is not None else [])
+
+
+def _loop_over(work: Work, form: s.ForLess | s.ForIn | s.While) -> Ty | None:
+    """The type of what is counted through, which does not see the loop parameter; of an array, that of its elements."""
     match form:
-        case s.ForLess(name=name, bound=limit):
+        case s.ForLess(bound=limit):
             ty = work.exp(limit)
             work.ask(ty, needs_prim(INTS, limit.loc, "the bound of a loop"))
+            return ty
+        case s.ForIn(array=array):
+            elem = work.solver.unknown()
+            whole = TArray(work.solver.unknown_size(), elem)
+            work.expect(whole, work.exp(array), array.loc, "what a loop runs over")
+            return elem
+        case s.While():
+            return None
+
+
+def _loop_form(work: Work, form: s.ForLess | s.ForIn | s.While, over: Ty | None, loc: Loc, bound: Bound) -> None:
+    """Bind what counts, or check the condition, which sees the loop parameter."""
+    match form:
+        case s.ForLess(name=name, bound=limit):
+            assert over is not None
             tag = work.solver.fresh_id()
             bound.ids.add(tag)
             if name in bound.names:
                 raise bound_twice("name in a loop", name, limit.loc, bound.names[name])
-            work.bind(name, tag, ty, loc)
-        case s.ForIn(pat=pat, array=array):
-            elem = work.solver.unknown()
-            whole = TArray(work.solver.unknown_size(), elem)
-            work.expect(whole, work.exp(array), array.loc, "what a loop runs over")
-            bind_pattern(work, pat, elem, bound, Anonymous.FREE)
-            check_covers(work, elem, (pat,), pat)
+            work.bind(name, tag, over, loc)
+        case s.ForIn(pat=pat):
+            assert over is not None
+            bind_pattern(work, pat, over, bound, Anonymous.FREE)
+            check_covers(work, over, (pat,), pat)
         case s.While(cond=cond):
             work.expect(BOOL, work.exp(cond), cond.loc, "condition of a loop")
 

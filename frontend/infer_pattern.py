@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from ..ir.errors import Loc
+from ..ir.errors import Label, Loc
 from . import syntax as s
+from .infer_extent import hide
 from .infer_fault import bound_twice, fault
 from .infer_literal import literal_type
 from .infer_make import field_key, record, tuple_of
@@ -14,7 +14,7 @@ from .infer_need import needs_constructor
 from .infer_texp import Anonymous, resolve_type
 from .infer_unify import Clash
 from .infer_work import Work
-from .types import Paths, SizeVar, TFun, TRecord, Ty
+from .types import Paths, Size, TFun, TRecord, Ty
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class Bound:
 
     names: dict[str, Loc] = field(default_factory=dict)
     ids: set[int] = field(default_factory=set)
+    sizes: dict[int, Size] = field(default_factory=dict)  # of `let [n] ..`: what the value's type has for `n`
 
 
 def bind_pattern(work: Work, pat: s.Pat, expected: Ty | None, bound: Bound, anonymous: Anonymous) -> Ty:
@@ -43,7 +44,9 @@ def bind_pattern(work: Work, pat: s.Pat, expected: Ty | None, bound: Bound, anon
         case s.PAscript(pat=inner, type=te, loc=loc):
             ty = resolve_type(work, te, anonymous)
             if expected is not None:
-                work.expect(ty, expected, loc, "value for this pattern")
+                work.expect(
+                    work.solver.replace_sizes(ty, bound.sizes), expected, loc, "the value does not match this pattern"
+                )
             return bind_pattern(work, inner, ty, bound, anonymous)
         case s.PLit(literal=literal, loc=loc):
             ty = literal_type(work, literal, negative=False)
@@ -74,7 +77,7 @@ def _parts(work: Work, names: list[str], expected: Ty | None, loc: Loc) -> list[
         if sorted(found, key=field_key) == sorted(names, key=field_key):
             return [found[name] for name in names]
     parts: list[Ty] = [work.solver.unknown() for _ in names]
-    work.expect(whole, record(zip(names, parts)), loc, "pattern")
+    work.expect(whole, record(zip(names, parts)), loc, "the pattern does not match")
     return [*parts]
 
 
@@ -92,26 +95,58 @@ def _constructor(work: Work, pat: s.PConstr, expected: Ty | None, bound: Bound, 
 
 
 def function_type(
-    work: Work, params: tuple[s.Pat, ...], doms: list[Ty], cod: Ty, consumes: list[Paths], fresh: Paths, mark: int
+    work: Work,
+    params: tuple[s.Pat, ...],
+    doms: list[Ty],
+    cod: Ty,
+    consumes: list[Paths],
+    fresh: Paths,
+    mark: int,
+    at: tuple[int, Loc],
 ) -> Ty:
     """`p1 -> .. -> cod`. A parameter that is a plain name may be spoken of by the sizes after it; what else the body
-    brought forth since `mark` merely exists."""
-    plain = {var.id: var for p in params if (var := _plain(p)) is not None}
-    inner = _names_of(params) - plain.keys()
-    ty = work.hide(cod, inner)
-    exists, spoken = _existentials(work, ty, plain.keys(), mark)
-    if exists:
-        sizes = {i: work.solver.existential() for i in exists}
-        ty, exists_now = work.solver.replace_sizes(ty, dict(sizes)), tuple(sizes.values())
-    else:
-        exists_now = ()
+    brought forth since `mark` merely exists, and is chosen by the function."""
+    plain = {var.id for p in params if (var := _plain(p)) is not None}
+    hidden = hidden_names(params)
+    ty = hide(work, cod, set(hidden), {}, *at)
+    spoken = _spoken(work, ty)
+    for pat, dom in zip(reversed(params), reversed(doms)):
+        names = _spoken(work, dom)
+        check_spoken(work, names, hidden, pat.loc, "parameter")
+        spoken |= names
     for param, dom, takes in zip(reversed(params), reversed(doms), reversed(consumes)):
         var = _plain(param)
         name, node = (var.name, var.id) if var is not None and var.id in spoken else (None, -1)
-        ty = TFun(name, dom, ty, bool(takes), bool(fresh), exists_now, node, takes, fresh)
-        fresh, exists_now = (), ()
-        spoken |= _spoken(work, dom)
-    return ty
+        ty = TFun(name, dom, ty, bool(takes), bool(fresh), (), node, takes, fresh)
+        fresh = ()
+    return _with_exists(work, ty, _young(work, spoken, doms, mark) - plain) if isinstance(ty, TFun) else ty
+
+
+def _young(work: Work, spoken: set[int], doms: list[Ty], mark: int) -> set[int]:
+    """Sizes that came to exist since `mark`, but for those of parameters."""
+    solver = work.solver
+    young = {i for i in spoken if i in solver.origins and solver.age_of(i) >= mark}
+    return young.difference(*[solver.uses(dom)[0] for dom in doms]) if young else young
+
+
+def _with_exists(work: Work, fun: TFun, chosen: set[int]) -> TFun:
+    """A function that chooses these sizes, where its result shows them."""
+    if not chosen:
+        return fun
+    cod = work.solver.resolve(fun.cod)
+    if isinstance(cod, TFun):
+        return replace(fun, cod=_with_exists(work, cod, chosen))
+    sizes = {i: work.solver.existential() for i in sorted(chosen & work.solver.uses(cod)[0])}
+    found = (*fun.exists, *sizes.values())
+    return replace(fun, cod=work.solver.replace_sizes(cod, dict(sizes)), exists=found)
+
+
+def check_spoken(work: Work, names: set[int], hidden: dict[int, s.PVar], loc: Loc, what: str) -> None:
+    """E0226: a name inside a tuple or record is not one that the caller sees."""
+    for tag in sorted(names & hidden.keys()):
+        message = f"the type of this {what} refers to size `{hidden[tag].name}`, which the caller does not see"
+        label = Label(hidden[tag].loc, "it is part of a tuple or record here")
+        raise fault("E0226", message, loc, "", [label], hint=f"make `{hidden[tag].name}` a parameter of its own")
 
 
 def _plain(pat: s.Pat) -> s.PVar | None:
@@ -124,13 +159,14 @@ def _plain(pat: s.Pat) -> s.PVar | None:
             return None
 
 
-def _names_of(pats: tuple[s.Pat, ...]) -> set[int]:
-    found: set[int] = set()
-    todo = list(pats)
+def hidden_names(pats: tuple[s.Pat, ...]) -> dict[int, s.PVar]:
+    """The names that are parts of a parameter: a caller does not see them."""
+    found: dict[int, s.PVar] = {}
+    todo = [p for p in pats if _plain(p) is None]
     while todo:
         match todo.pop():
-            case s.PVar(id=node):
-                found.add(node)
+            case s.PVar(id=node) as var:
+                found[node] = var
             case s.PTuple(elems=elems):
                 todo.extend(elems)
             case s.PRecord(fields=fields):
@@ -148,16 +184,5 @@ def _spoken(work: Work, ty: Ty) -> set[int]:
     """Ids of all names that the sizes of a type speak of."""
     found: set[int] = set()
     for size in work.solver.sizes_in(ty):
-        found |= work.solver.names_in(size)
+        found |= work.solver.names_in(size).keys()
     return found
-
-
-def _existentials(work: Work, cod: Ty, params: Container[int], mark: int) -> tuple[list[int], set[int]]:
-    """Sizes of a result that only its function knows, in order; and all names that the result speaks of."""
-    cod, solver = work.solver.resolve(cod), work.solver
-    spoken = _spoken(work, cod)
-    if isinstance(cod, TFun):
-        return [], spoken
-    named = [size.id for size in solver.sizes_in(cod) if isinstance(size, SizeVar) and size.name]
-    young = [i for i in dict.fromkeys(named) if i not in params and i not in solver.parameters]
-    return [i for i in young if solver.ages.get(i, i) >= mark], spoken

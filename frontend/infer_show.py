@@ -1,13 +1,13 @@
-"""Types and size expressions as a reader writes them, for messages; the text of a size expression is its identity."""
+"""Types and size expressions as a reader writes them, for messages."""
 
 from __future__ import annotations
 
 from ..ir.types import Prim
 from . import syntax as s
 from .infer_need import FLOATS, INTS, NUMBERS, SIGNED
-from .infer_size import SUMS
+from .infer_size import Shape
 from .infer_unify import Solver
-from .types import WHOLE, Size, SizeConst, SizeExp, SizeVar, TArray, TFun, TPrim, TRecord, TSum, TVar, Ty
+from .types import WHOLE, Size, SizeConst, SizeExp, SizeVar, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty
 
 MAX_DEPTH = 24  # a deeper type is cut short in messages
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -53,10 +53,15 @@ class Shower:
             case TSum(constructors):
                 parts = ["".join([f"#{c}", *(f" {self._atom(t, depth + 1)}" for t in ts)]) for c, ts in constructors]
                 return " | ".join(parts)
+            case TOpaque(name, _, types, sizes):
+                given = [*(f"[{self.size(n)}]" for n in sizes), *(self._atom(t, depth + 1) for t in types)]
+                return " ".join([name, *given])
 
     def _atom(self, ty: Ty, depth: int) -> str:
         text = self._type(ty, depth)
-        return f"({text})" if isinstance(self.solver.resolve(ty), TFun | TSum) else text
+        found = self.solver.resolve(ty)
+        applied = isinstance(found, TOpaque) and (found.types or found.sizes)
+        return f"({text})" if applied or isinstance(found, TFun | TSum) else text
 
     def _record(self, fields: tuple[tuple[str, Ty], ...], depth: int) -> str:
         if is_tuple(fields):
@@ -79,24 +84,38 @@ class Shower:
         return self.letters[var]
 
     def size(self, size: Size) -> str:
-        match self.solver.size(size):
-            case SizeVar(name, i):
-                # An invented name carries its id, which no reader wants to see.
-                return self._sum(i) if not name or name == "_" or name[1:] == str(i) else name
-            case SizeConst(value):
-                return str(value)
+        """A size as written; empty for one that has no name."""
+        size = self.solver.size(size)
+        shape = self.solver.shape_of(size)
+        match size:
             case SizeExp(text, _):
                 return text
+            case SizeConst(value):
+                return str(value)
+            case SizeVar(name, i):
+                if shape is not None:
+                    return self._made(shape)
+                # An invented name carries its id, which no reader wants to see.
+                return "" if name[1:] == str(i) else name
 
-    def _sum(self, size: int) -> str:
-        """A size without a name by what it is made of, as `n + 1`; empty where that has no name either."""
-        shape = self.solver.shapes.get(size)
-        if shape is None or not SUMS.keys() >= set(shape.ops):
-            return ""
-        parts = [f"({part})" if " " in part else part for part in map(self.size, shape.parts)]
+    def _made(self, shape: Shape) -> str:
+        """A size made up of others, as `n + 1`; empty where they have no name."""
+        parts = [self.size(part) for part in shape.parts]
         if not all(parts):
             return ""
-        return " ".join([parts[0], *(f"{op} {part}" for op, part in zip(shape.ops, parts[1:]))])
+        inner = [f"({part})" if " " in part else part for part in parts]
+        match shape.op:
+            case ("Call", *_):
+                return " ".join([parts[0], *inner[1:]])
+            case ("Negate", *_):
+                return f"-{inner[0]}"
+            case (".", *names):
+                return ".".join([inner[0], *names])
+            case (op,) if len(parts) > 1:
+                left = parts[-2] if op in ("+", "-") else inner[-2]
+                return f"{left} {op} {inner[-1]}"
+            case _:
+                return ""
 
 
 def is_tuple(fields: tuple[tuple[str, object], ...]) -> bool:
@@ -129,7 +148,6 @@ def show_exp(exp: s.Exp) -> str:
             points = ", ".join(show_exp(i.index) for i in indices if isinstance(i, s.Point))
             return f"{_operand(array)}[{points}]"
         case _:
-            # Two such expressions are the same only when they are one.
             return f"<expression {exp.loc.line}:{exp.loc.col}>"
 
 

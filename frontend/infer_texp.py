@@ -7,12 +7,13 @@ from enum import Enum
 
 from ..ir.errors import Label, Loc
 from . import syntax as s
+from .infer_extent import binds_names, size_of
 from .infer_fault import DependsOnFailed, bound_twice, fault, unknown
 from .infer_make import I64, record, tuple_of
 from .infer_scope import TypeBinding
-from .infer_size import ANY_SIZE
+from .infer_size import is_unknown
 from .infer_work import Work, substitute
-from .types import WHOLE, Paths, Size, SizeConst, SizeExp, SizeVar, TArray, TFun, TSum, TVar, Ty
+from .types import WHOLE, Paths, Size, SizeVar, TArray, TFun, TSum, TVar, Ty
 
 LIFTED, SIZE_LIFTED = s.TypeParamKind.LIFTED, s.TypeParamKind.SIZE_LIFTED
 
@@ -21,7 +22,6 @@ class Anonymous(Enum):
     """What `[]` stands for."""
 
     FREE = "a size to be found"
-    ANY = "whatever the caller has"
     EXISTS = "a size that the function chooses"
 
 
@@ -34,12 +34,6 @@ class _Mode:
 def resolve_type(work: Work, te: s.TypeExp, anonymous: Anonymous) -> Ty:
     """The type that `te` writes; `*` is not part of it (`is_unique`)."""
     return _resolve(work, te, _Mode(anonymous, []))
-
-
-def resolve_result(work: Work, te: s.TypeExp) -> tuple[Ty, list[SizeVar]]:
-    """The declared type of a result, and the sizes in it that are anonymous: the body decides them."""
-    mode = _Mode(Anonymous.FREE, [])
-    return _resolve(work, te, mode), mode.found
 
 
 def is_unique(te: s.TypeExp) -> bool:
@@ -82,7 +76,7 @@ def declare_type(work: Work, dec: s.TypeDec) -> TypeBinding:
     mode = _Mode(Anonymous.EXISTS, [])
     ty = _resolve(work, dec.type, mode)
     work.scope.leave(mark)
-    binding = TypeBinding(params, ty, tuple(mode.found), dec.loc, is_failed=False)
+    binding = TypeBinding(params, ty, tuple(mode.found), dec.loc, is_failed=False, lift=dec.lift)
     _check_lift(work, dec, binding)
     return binding
 
@@ -90,10 +84,13 @@ def declare_type(work: Work, dec: s.TypeDec) -> TypeBinding:
 def _check_lift(work: Work, dec: s.TypeDec, binding: TypeBinding) -> None:
     """E0223: an abbreviation says in its head whether it hides sizes (`type~`) or functions (`type^`)."""
     solver, ty, name = work.solver, binding.type, dec.name
-    used = {i for size in solver.sizes_in(ty) for i in _ids_in(work, size)}
+    used = {i for size in solver.sizes_in(ty) for i in solver.names_in(size)}
     unused = [p.name for p in binding.params if isinstance(p, SizeVar) and p.id not in used]
     if unused:
         raise fault("E0223", f"size `{unused[0]}` is not used in type `{name}`", dec.loc, "declared here")
+    if any(is_unknown(size) for size in solver.sizes_in(ty)):
+        message = f"type `{name}` has an anonymous size in the parameter of a function"
+        raise fault("E0223", message, dec.type.loc, "", hint="give the size a name: `?[n].([n]t -> ..)`")
     if dec.lift is LIFTED:
         return
     if solver.has_function(ty) or solver.lifted_in(ty, LIFTED) is not None:
@@ -101,16 +98,6 @@ def _check_lift(work: Work, dec: s.TypeDec, binding: TypeBinding) -> None:
     hides = binding.anonymous or solver.lifted_in(ty, SIZE_LIFTED) is not None
     if hides and dec.lift is not SIZE_LIFTED:
         raise fault("E0223", f"type `{name}` has a size without a name", dec.type.loc, "", hint=f"write `type~ {name}`")
-
-
-def _ids_in(work: Work, size: Size) -> frozenset[int]:
-    match size:
-        case SizeVar(_, i):
-            return frozenset({i})
-        case SizeExp(_, exp):
-            return work.solver.deps.get(exp.id, frozenset())
-        case SizeConst():
-            return frozenset()
 
 
 def _check_element(work: Work, te: s.TypeExp, elem: Ty) -> None:
@@ -127,7 +114,8 @@ def _hides_sizes(work: Work, te: s.TypeExp) -> str | None:
     match te:
         case s.TEName(name=name) | s.TEApply(name=name):
             found = work.scope.find_type(name)
-            return ".".join(name) if found is not None and found.anonymous else None
+            hides = found is not None and (found.anonymous or found.lift is not s.TypeParamKind.TYPE)
+            return ".".join(name) if hides else None
         case s.TEUnique(elem=elem):
             return _hides_sizes(work, elem)
         case s.TETuple(elems=elems):
@@ -191,8 +179,9 @@ def _resolve(work: Work, te: s.TypeExp, mode: _Mode) -> Ty:
 
 
 def _arrow(work: Work, te: s.TEArrow, mode: _Mode) -> Ty:
-    """`(n: dom) -> cod`: the parameter is in scope in `cod`; an anonymous size there is chosen by the function."""
-    dom = _resolve(work, te.dom, _Mode(Anonymous.ANY, []))
+    """`(n: dom) -> cod`: the parameter is in scope in `cod`; an anonymous size there is chosen by the function, one in
+    `dom` is to be found."""
+    dom = _resolve(work, te.dom, _Mode(Anonymous.FREE, []))
     mark, tag = work.scope.mark(), work.solver.fresh_id()
     if te.param is not None:
         work.bind(te.param, tag, dom, te.loc)
@@ -239,7 +228,7 @@ def _apply(work: Work, name: s.Qual, args: tuple[s.TypeExp | s.TESize, ...], loc
                 raise fault("E0215", f"`{param.name}` of `{'.'.join(name)}` is a size, not a type", arg.loc, "a type")
             case TVar(), _:
                 types[param.id] = _resolve(work, arg, mode)
-    return substitute(work.solver, found.type, types, sizes, given=True)
+    return substitute(work.solver, found.type, types, sizes)
 
 
 def _size(work: Work, exp: s.Exp | None, loc: Loc, mode: _Mode) -> Size:
@@ -247,19 +236,20 @@ def _size(work: Work, exp: s.Exp | None, loc: Loc, mode: _Mode) -> Size:
         return _anonymous(work, loc, mode)
     if isinstance(exp, s.Lit) and exp.prim is None and not exp.is_decimal:
         work.record(exp.id, I64)
-        return work.size_of(exp)
+        return size_of(work, exp)
     work.expect(I64, work.exp(exp), exp.loc, "a size")
-    return work.size_of(exp)
+    if binds_names(exp):
+        raise fault("E0203", "a size cannot bind names", exp.loc, "", hint="give it a name with `let` before")
+    return size_of(work, exp)
 
 
 def _anonymous(work: Work, loc: Loc, mode: _Mode) -> Size:
     match mode.anonymous:
         case Anonymous.FREE:
             size = work.solver.unknown_size()
+            work.pending.sizes.append((size, loc, "a size of this type"))
             mode.found.append(size)
             return size
-        case Anonymous.ANY:
-            return ANY_SIZE
         case Anonymous.EXISTS:
             size = work.solver.existential()
             mode.found.append(size)

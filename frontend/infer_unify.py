@@ -2,20 +2,23 @@
 
 An unknown is a `TVar` with an empty name; the solver maps its id to what it was found to be, and keeps what is asked of
 it until then (`Need`). Whatever is bound to an unknown has to make sense at its age (`infer_size`): younger unknowns
-inside become as old, and sizes that name something born later are forgotten. Generalisation takes the unknowns younger
-than the definition. Sizes never stand in the way of types.
+inside become as old, and sizes that name something born later are refused. Generalisation takes the unknowns younger
+than the definition.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from .infer_make import UNIT
 from .infer_need import Need, need_parts, needs_equality
-from .infer_size import Sizes, is_unknown
+from .infer_size import SizeClash, Sizes
 from .syntax import TypeParamKind
-from .types import Size, SizeVar, TArray, TFun, TPrim, TRecord, TSum, TVar, Ty
+from .types import Size, SizeVar, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty, with_parts
+
+ANONYMOUS = "a type parameter cannot stand for a type containing anonymous sizes, which only the function itself knows"
 
 
 class Clash(Exception):
@@ -29,16 +32,26 @@ class Clash(Exception):
 OnSize = Callable[[Size, Size], None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Differ:
+    """Pairs of sizes that differ between branches, each with the size that stands for both."""
+
+    make: Callable[[], SizeVar]
+    seen: list[tuple[Size, Size, SizeVar]]
+
+
 class Solver(Sizes):
     """The unknowns of one inference: what they are bound to, their ages and needs."""
 
-    __slots__ = ("bound_types", "needs", "structured")
+    __slots__ = ("bound_types", "chosen", "needs", "structured", "unlifted")
 
     def __init__(self, first_id: int) -> None:
         super().__init__(first_id)
         self.bound_types: dict[int, Ty] = {}
         self.needs: dict[int, Need] = {}
         self.structured: list[TVar] = []  # unknowns that were asked for fields or constructors
+        self.chosen: set[int] = set()  # names bound in a function's type, in what an unknown is bound to
+        self.unlifted: set[int] = set()  # unknowns whose sizes must be known: for a type parameter `'t`
 
     # -- making and looking --------------------------------------------------------------------------------------------
 
@@ -93,11 +106,10 @@ class Solver(Sizes):
                 case TVar(_, i), TVar(_, j) if i == j:
                     return
                 case TArray(n, x), TArray(m, y):
-                    self.unify_with(x, y, on_size)  # a wrong element is worth saying before a wrong size
-                    on_size(n, m)
+                    self._unify_dimension(n, m, x, y, on_size)
                     return
                 case TFun(), TFun():
-                    self.unify_with(a.dom, b.dom, on_size)
+                    self._unify_domains(a.dom, b.dom, on_size)
                     a, b = self._codomains(a, b)
                 case TRecord(xs), TRecord(ys) if _names(xs) == _names(ys):
                     for (_, x), (_, y) in zip(xs, ys):
@@ -106,8 +118,23 @@ class Solver(Sizes):
                 case TSum(xs), TSum(ys) if _names(xs) == _names(ys):
                     self._unify_payloads(a, b, on_size)
                     return
+                case TOpaque(), TOpaque() if a.id == b.id:
+                    for x, y in zip(a.types, b.types):
+                        self.unify_with(x, y, on_size)
+                    for n, m in zip(a.sizes, b.sizes):
+                        on_size(n, m)
+                    return
                 case _:
                     raise Clash(a, b, None)
+
+    def _unify_dimension(self, n: Size, m: Size, x: Ty, y: Ty, on_size: OnSize) -> None:
+        """`[n]x` and `[m]y`; a wrong element is worth saying before a wrong size."""
+        try:
+            on_size(n, m)
+        except SizeClash:
+            self.unify_with(x, y, lambda _, __: None)
+            raise
+        self.unify_with(x, y, on_size)
 
     def _unify_payloads(self, a: TSum, b: TSum, on_size: OnSize) -> None:
         for (name, xs), (_, ys) in zip(a.constructors, b.constructors):
@@ -116,17 +143,31 @@ class Solver(Sizes):
             for x, y in zip(xs, ys):
                 self.unify_with(x, y, on_size)
 
+    def _unify_domains(self, a: Ty, b: Ty, on_size: OnSize) -> None:
+        """What is expected of a function that is a parameter itself, the one found may expect of what it is given."""
+        if isinstance(self.resolve(a), TFun):
+            a, b = b, a
+        self.unify_with(a, b, on_size)
+
     def _codomains(self, a: TFun, b: TFun) -> tuple[Ty, Ty]:
-        """The results of two functions, speaking of one parameter: `(n: i64) -> [n]t` against `(m: i64) -> [m]t`."""
-        if a.name is None and b.name is None:
+        """The results of two functions, speaking of one parameter: `(n: i64) -> [n]t` against `(m: i64) -> [m]t`. The
+        sizes that the first one chooses may be any, those that the second one chooses are nobody else's."""
+        if a.name is None and b.name is None and not a.exists and not b.exists:
             return a.cod, b.cod
-        common: Size = self.unknown_size()
-        return self.replace_sizes(a.cod, {a.param_id: common}), self.replace_sizes(b.cod, {b.param_id: common})
+        left: dict[int, Size] = {k.id: self.open_size() for k in a.exists}
+        right: dict[int, Size] = {k.id: self.inner_name(f"k{k.id}") for k in b.exists}
+        if (name := a.name or b.name) is not None:
+            common = self.inner_name(name)
+            left |= {a.param_id: common} if a.name is not None else {}
+            right |= {b.param_id: common} if b.name is not None else {}
+        return self.replace_sizes(a.cod, left), self.replace_sizes(b.cod, right)
 
     def _bind(self, var: TVar, ty: Ty, on_size: OnSize) -> None:
         if type(ty) is TVar and not ty.name and self.ages.get(ty.id, ty.id) > self.ages.get(var.id, var.id):
             var, ty = ty, var
         ty = self._fit(var, ty, self.age(var))
+        if var.id in self.unlifted and isinstance(ty, TVar):
+            self.unlifted.add(ty.id)
         self.bound_types[var.id] = ty
         need = self.needs.get(var.id)
         if need is None:
@@ -147,19 +188,24 @@ class Solver(Sizes):
                 if self.ages.get(i, i) > age:
                     self.ages[i] = age
                 return ty
+            case TVar(name, i) if i > age:
+                raise Clash(var, ty, f"`'{name}` is not in scope where the other type comes up (scope violation)")
             case TVar() | TPrim():
                 return ty
             case TArray(size, elem):
-                new_size, new_elem = self._fit_size(size, age), self._fit(var, elem, age)
+                new_size, new_elem = self._fit_size(var, ty, size, age), self._fit(var, elem, age)
                 return ty if new_size is size and new_elem is elem else TArray(new_size, new_elem)
             case TRecord(fields):
                 new_fields = tuple([(name, self._fit(var, t, age)) for name, t in fields])
                 return ty if all(n is o for (_, n), (_, o) in zip(new_fields, fields)) else TRecord(new_fields)
             case TFun():
                 dom, cod = self._fit(var, ty.dom, age), self._fit_result(var, ty, age)
-                return ty if dom is ty.dom and cod is ty.cod else replace(ty, dom=dom, cod=cod)
+                return ty if dom is ty.dom and cod is ty.cod else with_parts(ty, dom, cod)
             case TSum(constructors):
                 return TSum(tuple([(c, tuple([self._fit(var, t, age) for t in ts])) for c, ts in constructors]))
+            case TOpaque():
+                types = tuple([self._fit(var, t, age) for t in ty.types])
+                return replace(ty, types=types, sizes=tuple([self._fit_size(var, ty, n, age) for n in ty.sizes]))
 
     def _fit_result(self, var: TVar, fun: TFun, age: int) -> Ty:
         """As `_fit`; the function's own parameter and existentials stay: they are bound by its type."""
@@ -178,19 +224,16 @@ class Solver(Sizes):
                 else:
                     self.ages[i] = old
 
-    def _fit_size(self, size: Size, age: int) -> Size:
-        found = self.size(size)
-        match found:
-            case SizeVar("", i):
-                if self.ages.get(i, i) > age:
-                    self.ages[i] = age
-                return found
-            case _ if self.born(found) > age:
-                fresh = self.unknown_size()
-                self.ages[fresh.id] = age
-                return fresh
-            case _:
-                return found
+    def _fit_size(self, var: TVar, ty: Ty, size: Size, age: int) -> Size:
+        size = self.size(size)
+        names = self.names_in(size)
+        if not self.inner.isdisjoint(names):
+            if var.id in self.unlifted:
+                raise Clash(var, ty, ANONYMOUS)
+            self.chosen |= self.inner & names.keys()
+            names = {i: name for i, name in names.items() if i not in self.inner}
+        self.fit_names(names, age, False, (size, size))
+        return size
 
     # -- needs -------------------------------------------------------------------------------------------------------
 
@@ -251,6 +294,8 @@ class Solver(Sizes):
                 parts = [t for _, t in fields]
             case TSum(constructors):
                 parts = [t for _, ts in constructors for t in ts]
+            case TOpaque():
+                raise Clash(ty, ty, "values of an abstract type cannot be compared")
             case TPrim() | TVar():
                 parts = ()
         for part in parts:
@@ -287,13 +332,16 @@ class Solver(Sizes):
                 return ty if all(n is o for (_, n), (_, o) in zip(new_fields, fields)) else TRecord(new_fields)
             case TFun():
                 dom, cod = self.map_sizes(ty.dom, change), self.map_sizes(ty.cod, change)
-                return ty if dom is ty.dom and cod is ty.cod else replace(ty, dom=dom, cod=cod)
+                return ty if dom is ty.dom and cod is ty.cod else with_parts(ty, dom, cod)
             case TSum(constructors):
                 return TSum(tuple([(c, tuple([self.map_sizes(t, change) for t in ts])) for c, ts in constructors]))
+            case TOpaque():
+                types = tuple([self.map_sizes(t, change) for t in ty.types])
+                return replace(ty, types=types, sizes=tuple([change(self.size(n)) for n in ty.sizes]))
 
     def replace_sizes(self, ty: Ty, sizes: dict[int, Size]) -> Ty:
         """`ty` with sizes put in for others by id."""
-        return self.map_sizes(ty, lambda size: self.put_in(size, sizes.get, self.existential))
+        return self.map_sizes(ty, lambda size: self.put_in(size, sizes.get))
 
     def refresh_sizes(self, ty: Ty) -> tuple[Ty, list[tuple[SizeVar, Size]]]:
         """`ty` with a fresh unknown for each size, and the pairs of new and old."""
@@ -306,35 +354,89 @@ class Solver(Sizes):
 
         return self.map_sizes(ty, change), pairs
 
-    def join(self, a: Ty, b: Ty) -> Ty:
-        """The type of a branch: `a` and `b` unified, with a size nobody knows where theirs differ."""
+    def join(self, a: Ty, b: Ty, make: Callable[[], SizeVar]) -> Ty:
+        """The type of a branch: `a` and `b` unified, with a size nobody knows where theirs differ, the same one
+        wherever the same two differ."""
+        return self._join(a, b, _Differ(make, []))
+
+    def _join(self, a: Ty, b: Ty, differ: _Differ) -> Ty:
         a, b = self.resolve(a), self.resolve(b)
         if a is b:
             return a
         match a, b:
             case TArray(n, x), TArray(m, y):
-                return TArray(self._join_size(n, m), self.join(x, y))
+                return TArray(self._join_size(n, m, differ), self._join(x, y, differ))
             case TRecord(xs), TRecord(ys) if _names(xs) == _names(ys):
-                return TRecord(tuple([(name, self.join(x, y)) for (name, x), (_, y) in zip(xs, ys)]))
+                return TRecord(tuple([(name, self._join(x, y, differ)) for (name, x), (_, y) in zip(xs, ys)]))
+            case TSum(xs), TSum(ys) if [(c, len(ts)) for c, ts in xs] == [(c, len(ts)) for c, ts in ys]:
+                both = zip(xs, ys)
+                return TSum(
+                    tuple([(c, tuple([self._join(x, y, differ) for x, y in zip(ts, us)])) for (c, ts), (_, us) in both])
+                )
+            case TOpaque(), TOpaque() if a.id == b.id:
+                types = tuple([self._join(x, y, differ) for x, y in zip(a.types, b.types)])
+                return replace(
+                    a, types=types, sizes=tuple([self._join_size(*n, differ) for n in zip(a.sizes, b.sizes)])
+                )
             case _:
-                self.unify(a, b)
+                self.unify_with(a, b, self.try_size)
                 return a
 
-    def _join_size(self, a: Size, b: Size) -> Size:
+    def _join_size(self, a: Size, b: Size, differ: _Differ) -> Size:
         a, b = self.size(a), self.size(b)
         if self.same_size(a, b):
             return a
-        if is_unknown(a) or is_unknown(b):
+        for x, y, size in differ.seen:
+            if self.same_size(a, x) and self.same_size(b, y):
+                return size
+        differ.seen.append((a, b, differ.make()))
+        return differ.seen[-1][2]
+
+    def try_size(self, a: Size, b: Size) -> None:
+        """Make two sizes equal if they can be."""
+        with suppress(SizeClash):
             self.unify_size(a, b)
-            if self.same_size(a, b):
-                return self.size(a)
-        return self.existential()
 
     def sizes_in(self, ty: Ty) -> list[Size]:
         """Every size of a type, in order, with repetitions."""
         found: list[Size] = []
-        self.map_sizes(ty, lambda size: (found.append(size), size)[1])
+        todo = [ty]
+        while todo:
+            part = self.resolve(todo.pop())
+            match part:
+                case TPrim() | TVar():
+                    pass
+                case TArray(size, elem):
+                    found.append(self.size(size))
+                    todo.append(elem)
+                case TOpaque(sizes=sizes):
+                    todo.extend(reversed(part.types))
+                    found.extend(map(self.size, sizes))
+                case _:
+                    todo.extend(reversed(self.parts(part)))
         return found
+
+    def uses(self, ty: Ty) -> tuple[set[int], set[int]]:
+        """The names that the sizes of a type speak of: where a value shows the size, and in parameters. What the result
+        of a function shows of `chosen` names is bound there."""
+        shown, taken = set[int](), set[int]()
+        todo = [ty]
+        while todo:
+            part = self.resolve(todo.pop())
+            match part:
+                case TFun():
+                    (given, asked), (made, later) = self.uses(part.dom), self.uses(part.cod)
+                    own = {part.param_id, *(k.id for k in part.exists), *(made & self.chosen)}
+                    taken |= given | asked | (later - own)
+                case TArray(size, elem):
+                    shown.update(self.names_in(size))
+                    todo.append(elem)
+                case TOpaque(sizes=sizes):
+                    shown.update(*map(self.names_in, sizes))
+                    todo.extend(self.parts(part))
+                case _:
+                    todo.extend(self.parts(part))
+        return shown, taken
 
     def parts(self, ty: Ty) -> list[Ty]:
         """The types right inside a type."""
@@ -347,6 +449,8 @@ class Solver(Sizes):
                 return [ty.dom, ty.cod]
             case TSum(constructors):
                 return [t for _, ts in constructors for t in ts]
+            case TOpaque():
+                return list(ty.types)
             case TPrim() | TVar():
                 return []
 
@@ -368,9 +472,9 @@ class Solver(Sizes):
     def has_function(self, ty: Ty) -> bool:
         return any(isinstance(part, TFun) for part in self.inside(ty))
 
-    def lifted_in(self, ty: Ty, *kinds: TypeParamKind) -> TVar | None:
-        """A type parameter of one of these kinds inside a type."""
-        vars_in = (part for part in self.inside(ty) if isinstance(part, TVar))
+    def lifted_in(self, ty: Ty, *kinds: TypeParamKind) -> TVar | TOpaque | None:
+        """A type parameter or an abstract type of one of these kinds inside a type."""
+        vars_in = (part for part in self.inside(ty) if isinstance(part, TVar | TOpaque))
         return next((var for var in vars_in if self.kinds.get(var.id) in kinds), None)
 
     def is_scalar(self, ty: Ty) -> bool:
@@ -405,9 +509,12 @@ class Solver(Sizes):
             case TRecord(fields):
                 done = TRecord(tuple([(name, self.zonk(t, memo)) for name, t in fields]))
             case TFun():
-                done = replace(ty, dom=self.zonk(ty.dom, memo), cod=self.zonk(ty.cod, memo))
+                done = with_parts(ty, self.zonk(ty.dom, memo), self.zonk(ty.cod, memo))
             case TSum(constructors):
                 done = TSum(tuple([(c, tuple([self.zonk(t, memo) for t in ts])) for c, ts in constructors]))
+            case TOpaque():
+                types = tuple([self.zonk(t, memo) for t in ty.types])
+                done = replace(ty, types=types, sizes=tuple([self.size(n) for n in ty.sizes]))
         memo[id(ty)] = (ty, done)
         return done
 

@@ -9,22 +9,22 @@ with the parameters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from ..ir.errors import Label, Loc
+from ..ir.errors import Label
 from . import syntax as s
 from .infer_alias import (
     GLOBAL,
     NOTHING,
-    UNKNOWN,
     Alias,
     Function,
     Gives,
     Parts,
     Place,
-    Shared,
     both,
     field_of,
+    has_data,
+    lends,
     moved,
     own,
     part_at,
@@ -32,12 +32,12 @@ from .infer_alias import (
     places_of,
     shared_between_parts,
     spread,
-    type_at,
     with_field,
 )
+from .infer_called import apply_alias
 from .infer_fault import fault
-from .infer_flow import Flow, after_loop, bind_param, bind_pattern
-from .infer_names import names_in
+from .infer_flow import Flow, after_loop, bind_loop, bind_param, bind_pattern
+from .infer_function import check_function, check_sizes, check_written, types_in
 from .infer_texp import unique_parts
 from .types import WHOLE, TArray, TFun, TPrim, TRecord, Ty
 
@@ -47,9 +47,9 @@ PIPES = {("|>",), ("<|",)}
 # ---- definitions ----------------------------------------------------------------------------------------------------
 
 
-def check_unique(types: dict[int, Ty], dec: s.ValDec) -> Gives:
-    """Check a top-level definition; says what its result shares data with."""
-    flow = Flow(types, {}, {}, {}, [], [], {})
+def check_unique(types: dict[int, Ty], dec: s.ValDec, shown: Callable[[Ty], Ty]) -> Gives:
+    """Check a top-level definition; says what its result shares data with. `shown`: what abstract types stand for."""
+    flow = Flow(types, {}, {}, {}, [], [], {}, shown)
     return _function(flow, dec.params, dec.ret, dec.body, dec.name)
 
 
@@ -58,29 +58,24 @@ def _function(flow: Flow, params: Iterable[s.Pat], ret: s.TypeExp | None, body: 
     mark, start = len(flow.trail), set(flow.variables)
     for param in params:
         bind_param(flow, param, ())
+        for te in types_in(param):
+            check_sizes(flow, te, _walk)
+    if ret is not None:
+        check_sizes(flow, ret, _walk)
     result = _walk(flow, body)
     mine = {i: v for i, v in flow.variables.items() if i not in start}
     borrowed = {p for p in places_of(result) if p[0] not in mine or not mine[p[0]].owns(p[1])}
     flow.leave(mark)
-    if not flow.around and params:
-        _check_no_global(flow, body, result, name)
     parts, shared = list(paths_in(result)), shared_between_parts(result)
+    lent = frozenset([place for place in places_of(result) if place[0] == GLOBAL])
     if ret is not None:
+        check_written(ret, flow.types[body.id], result, body.loc)
         declared = unique_parts(ret)
         for path in declared:
             _check_result(flow, ret, body, places_of(part_at(result, path)), borrowed, shared, name)
-        return Gives(declared, apart=not shared)
+        return Gives(declared, not shared, lent)
     fresh = tuple([path for path, places in parts if places.isdisjoint(borrowed | shared)])
-    return Gives(WHOLE if len(fresh) == len(parts) else fresh, apart=not shared)
-
-
-def _check_no_global(flow: Flow, body: s.Exp, result: Alias, name: str) -> None:
-    """E0222: the caller of a function could consume what it is given, so that is no array of the program's own."""
-    found = [places for _, places in paths_in(result) if any(place[0] == GLOBAL for place in places)]
-    if found and not isinstance(result, Function):
-        owner = flow.name_of(min(place for place in found[0] if place[0] == GLOBAL))
-        message = f"the result of `{name}` shares data with the global `{owner}`"
-        raise fault("E0222", message, body.loc, "the result", hint="return a `copy`")
+    return Gives(WHOLE if len(fresh) == len(parts) else fresh, not shared, lent)
 
 
 def _check_result(
@@ -122,9 +117,9 @@ def _walk(flow: Flow, exp: s.Exp) -> Alias:
         case s.Lambda(params=params, ret=ret, body=body):
             return _closure(flow, params, ret, body, "a lambda")
         case s.Tuple(elems=elems):
-            return Parts(tuple([(str(i), _walk(flow, e)) for i, e in enumerate(elems)]))
+            return Parts(tuple([(str(i), part) for i, part in enumerate(_each(flow, elems))]))
         case s.Record(fields=fields):
-            parts = {name: _walk(flow, e) for name, e in fields}
+            parts = dict(zip([name for name, _ in fields], _each(flow, [e for _, e in fields])))
             order = flow.types[exp.id]
             return Parts(tuple((n, parts[n]) for n, _ in order.fields)) if isinstance(order, TRecord) else NOTHING
         case s.Index(array=array, indices=indices):
@@ -142,7 +137,7 @@ def _walk(flow: Flow, exp: s.Exp) -> Alias:
         case s.Loop():
             return _loop(flow, exp)
         case s.Array(elems=parts) | s.Constr(args=parts):
-            found = [_walk(flow, e) for e in parts]
+            found = _each(flow, parts)
             shared = frozenset().union(*map(places_of, found)) if isinstance(exp, s.Constr) else frozenset()
             return spread(flow.types[exp.id], shared)
         case s.Negate(arg=inner) | s.Not(arg=inner):
@@ -156,7 +151,12 @@ def _walk(flow: Flow, exp: s.Exp) -> Alias:
         case s.Assert(cond=cond, body=inner):
             _walk(flow, cond)
             return _walk(flow, inner)
-        case s.Attributed(body=inner) | s.Ascript(exp=inner) | s.Coerce(exp=inner) | s.OpenIn(body=inner):
+        case s.Ascript(exp=inner, type=te) | s.Coerce(exp=inner, type=te):
+            alias = _walk(flow, inner)
+            check_sizes(flow, te, _walk)
+            check_written(te, flow.types[inner.id], alias, inner.loc)
+            return alias
+        case s.Attributed(body=inner) | s.OpenIn(body=inner):
             return _walk(flow, inner)
         case s.LeftSection(op=op, arg=arg) | s.RightSection(op=op, arg=arg):
             places = places_of(_operator(flow, op)) | places_of(_walk(flow, arg))
@@ -165,19 +165,30 @@ def _walk(flow: Flow, exp: s.Exp) -> Alias:
             return Function(frozenset())
 
 
+def _each(flow: Flow, exps: Sequence[s.Exp]) -> list[Alias]:
+    """Several values, one after the other; none of them may be consumed while it waits for the others."""
+    found = [_walk(flow, exp) for exp in exps]
+    for exp, alias in zip(exps, found):
+        flow.hold(alias, exp.loc)
+    return found
+
+
 def _ident(flow: Flow, exp: s.Ident) -> Alias:
     variable = flow.names.get(exp.name[0])
     if variable is None:
-        return _global(flow.types[exp.id], ".".join(exp.name))
+        return _global(flow, flow.types[exp.id], ".".join(exp.name))
     alias = own(variable.ty, variable.id, (), variable.alias)
     for field in exp.name[1:]:
         alias = field_of(alias, field)
     return flow.use(alias, ".".join(exp.name), exp.loc)
 
 
-def _global(ty: Ty, name: str) -> Alias:
-    """A top-level value: its place belongs to no variable, so that it cannot be consumed."""
-    return spread(ty, frozenset()) if isinstance(ty, TFun) else spread(ty, frozenset({(GLOBAL, (name,))}))
+def _global(flow: Flow, ty: Ty, name: str) -> Alias:
+    """A top-level value: its place belongs to no variable, so that it cannot be consumed, nor what a function lends.
+    One of an abstract type has a place where there are arrays in it; where that is not known yet, it will be when the
+    functor is applied."""
+    has_place = lends(ty) if isinstance(ty, TFun) else has_data(flow.shown(ty))
+    return spread(ty, frozenset({(GLOBAL, (name,))} if has_place else ()))
 
 
 def _operator(flow: Flow, op: s.Operator) -> Alias:
@@ -203,86 +214,20 @@ def _indices(flow: Flow, indices: tuple[s.DimIndex, ...]) -> None:
 
 def _call(flow: Flow, exp: s.Call) -> Alias:
     """Arguments are evaluated from the last to the first, then consumed."""
-    args = [_walk(flow, arg) for arg in reversed(exp.args)][::-1]
-    function = _walk(flow, exp.function)
+    function, *args = _each(flow, (*exp.args[::-1], exp.function))[::-1]
     _check_callbacks(flow, exp, args)
     locs = [arg.loc for arg in exp.args]
-    return _apply(flow, function, flow.types[exp.function.id], args, locs, (exp.id, flow.types[exp.id], exp.loc))
+    return apply_alias(flow, function, flow.types[exp.function.id], args, locs, (exp.id, flow.types[exp.id], exp.loc))
 
 
 def _check_callbacks(flow: Flow, exp: s.Call, args: list[Alias]) -> None:
-    """A function that consumes cannot stand where one that does not is expected."""
+    """A function that is passed on does no more than is expected of it."""
     ty = flow.types[exp.function.id]
     for arg, alias in zip(exp.args, args):
         if not isinstance(ty, TFun):
             return
-        expected, found = ty.dom, flow.types[arg.id]
-        only_once = isinstance(alias, Function) and alias.once is not None
-        while isinstance(expected, TFun) and isinstance(found, TFun):
-            eats = found.consumes and not expected.consumes
-            if only_once or (eats and places_of(spread(found.dom, frozenset({(GLOBAL, ())})))):
-                what = "a function that has consumed an array" if only_once else "a function that consumes its argument"
-                note = "what is passed to it is not known to be used only once"
-                if only_once:
-                    note = "it is not known to be called only once"
-                raise fault("E0221", f"{what} cannot be passed here", arg.loc, "", (), [note])
-            expected, found = expected.cod, found.cod
+        check_function(ty.dom, flow.types[arg.id], alias, arg.loc)
         ty = ty.cod
-
-
-def _apply(flow: Flow, function: Alias, ty: Ty, args: list[Alias], locs: list[Loc], exp: tuple[int, Ty, Loc]) -> Alias:
-    """A call, of which `exp` is the node, the type of the result, and the place."""
-    node, result, loc = exp
-    kept, gives, eaten = places_of(function), UNKNOWN, False
-    if isinstance(function, Function) and function.once is not None:
-        flow.consume(Shared(function.once), loc)
-        kept = kept - function.once
-    for at, (arg, arg_loc) in enumerate(zip(args, locs)):
-        if not isinstance(ty, TFun):
-            break
-        for path in ty.consumes_at if ty.consumes else ():
-            eaten = True
-            part = part_at(arg, path)
-            rest = with_field(arg, path, NOTHING) if path else NOTHING
-            _check_apart(flow, part, [rest, *(a for i, a in enumerate(args) if i != at)], arg_loc)
-            flow.consume(part, arg_loc)
-            arg = rest
-        kept |= places_of(arg)
-        gives, ty = Gives(ty.fresh_at if ty.fresh else (), ty.apart), ty.cod
-    if isinstance(function, Function) and function.arity == len(args):
-        gives = function.gives
-    if isinstance(result, TFun):
-        arity = max(function.arity - len(args), 0) if isinstance(function, Function) else 0
-        once = frozenset[Place]() if eaten or (isinstance(function, Function) and function.once is not None) else None
-        return Function(kept, arity, function.gives if isinstance(function, Function) and arity else UNKNOWN, once)
-    return _given(flow, gives, kept, node, result)
-
-
-def _given(flow: Flow, gives: Gives, kept: frozenset[Place], node: int, result: Ty) -> Alias:
-    """The result of a call. Parts that may share data with each other share it through a place of the call's own."""
-    if not gives.apart and gives.fresh != WHOLE:
-        flow.own_place(node, result, "a call")
-        kept = kept | {(node, ())}
-    value = spread(result, kept)
-    for path in gives.fresh:
-        value = with_field(value, path, spread(type_at(result, path), frozenset()))
-    return value
-
-
-def _check_apart(flow: Flow, arg: Alias, others: list[Alias], loc: Loc) -> None:
-    """A consumed argument shares nothing with the other arguments, and no two parts of it share data."""
-    if twice := shared_between_parts(arg):
-        name = flow.name_of(min(twice))
-        message = f"`{name}` is consumed twice: it is several parts of one argument"
-        raise fault("E0209", message, loc, "consumed here", hint="use a `copy`")
-    mine = places_of(arg)
-    for other in others:
-        common = mine & places_of(other)
-        if common:
-            name = flow.name_of(min(common))
-            raise fault(
-                "E0209", f"`{name}` is consumed and used by one call", loc, "consumed here", hint="use a `copy`"
-            )
 
 
 def _chain(flow: Flow, exp: s.Chain) -> Alias:
@@ -296,10 +241,10 @@ def _chain(flow: Flow, exp: s.Chain) -> Alias:
             forward = op.name == ("|>",)
             function, fun_type = (right, flow.types[right_exp.id]) if forward else (left, left_type)
             arg, loc = (left, left_loc) if forward else (right, right_exp.loc)
-            left = _apply(flow, function, fun_type, [arg], [loc], (op.id, result, op.loc))
+            left = apply_alias(flow, function, fun_type, [arg], [loc], (op.id, result, op.loc))
         elif not isinstance(result, TPrim) or (isinstance(ty, TFun) and ty.consumes):
             locs = [left_loc, right_exp.loc]
-            left = _apply(flow, _operator(flow, op), ty, [left, right], locs, (op.id, result, op.loc))
+            left = apply_alias(flow, _operator(flow, op), ty, [left, right], locs, (op.id, result, op.loc))
         else:
             left = NOTHING
         left_loc, left_type = right_exp.loc, result
@@ -315,22 +260,15 @@ def _result_type(ty: Ty) -> Ty:
 
 def _closure(flow: Flow, params: tuple[s.Pat, ...], ret: s.TypeExp | None, body: s.Exp, what: str) -> Function:
     """A function value holds on to the variables of its surroundings that it uses."""
-    before = dict(flow.consumed)
+    before, known = dict(flow.consumed), set(flow.variables)
+    outer, flow.used = flow.used, {}
     flow.around.append(what)
     gives = _function(flow, params, ret, body, what)
     flow.around.pop()
     flow.consumed = before
-    return Function(_captured(flow, body), len(params), gives)
-
-
-def _captured(flow: Flow, body: s.Exp) -> frozenset[Place]:
-    """The places of outer variables whose names occur in `body`."""
-    found: set[Place] = set()
-    for name in {name[0] for name in names_in(body)}:
-        variable = flow.names.get(name)
-        if variable is not None:
-            found |= places_of(own(variable.ty, variable.id, (), variable.alias))
-    return frozenset(found)
+    captured = frozenset([place for place in flow.used if place[0] in known])
+    flow.used = outer | flow.used
+    return Function(captured | gives.lends, len(params), gives)
 
 
 # ---- binding forms --------------------------------------------------------------------------------------------------
@@ -412,7 +350,7 @@ def _loop(flow: Flow, exp: s.Loop) -> Alias:
             pass
     flow.around.append("a loop")
     outer, flow.used = flow.used, {}
-    bind_pattern(flow, exp.pat, NOTHING)
+    bind_loop(flow, exp.pat)
     params = {i for i in flow.variables if i not in known}
     match exp.form:
         case s.ForIn(pat=pat, array=array):

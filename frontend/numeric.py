@@ -94,6 +94,11 @@ FLOAT_UNARY = (
 FLOAT_BINARY = (Op.ATAN2, Op.HYPOT, Op.COPYSIGN, Op.NEXTAFTER)
 
 
+def types(prim: Prim) -> dict[str, Prim]:
+    """The types that module `prim` has: its own, and for floats the integers that hold their bits."""
+    return {"t": prim, "int_t": unsigned_of(prim)} if prim.is_float else {"t": prim}
+
+
 @cache
 def members(prim: Prim) -> dict[str, Ty]:
     """The types of the members of module `prim`, by name. A `SizeVar` in one is a size parameter of that member."""
@@ -158,8 +163,14 @@ def _convert(source: Prim, target: Prim, arg: Formula) -> Formula:
 
 
 def _conversions(prim: Prim) -> dict[str, Member]:
-    """`i32.f64 x`: from every scalar type."""
-    return {source.value: Scalar((source,), prim, _convert(source, prim, X)) for source in Prim}
+    """`i32.f64 x`: from every scalar type. A wider unsigned type takes the bits of a signed number, not its sign."""
+    return {source.value: Scalar((source,), prim, _convert(*_by_bits(source, prim))) for source in Prim}
+
+
+def _by_bits(source: Prim, target: Prim) -> tuple[Prim, Prim, Formula]:
+    if source.is_signed and source.is_int and target.is_unsigned:
+        return unsigned_of(source), target, Cast(source, unsigned_of(source), X)
+    return source, target, X
 
 
 # ---- the modules ----------------------------------------------------------------------------------------------------

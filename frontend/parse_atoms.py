@@ -9,7 +9,7 @@ from ..ir.errors import Loc
 from ..ir.types import Prim
 from . import syntax as s
 from .parse_automaton import Token
-from .parse_literal import BadLiteral, fits, out_of_range, read_char, read_float, read_int, unescape
+from .parse_literal import BadLiteral, fits, of_bits, out_of_range, read_char, read_float, read_int, unescape
 from .parse_span import Qualified, SpanBuilder, syntax_error
 
 
@@ -69,7 +69,8 @@ class AtomBuilder(SpanBuilder):
     def negative(self, literal: s.Lit, loc: Loc) -> s.Lit:
         """The literal with its sign changed; what was too large by one now fits."""
         self.too_large.pop(literal.id, None)
-        return s.Lit(self.fresh(), -literal.value, literal.prim, literal.is_decimal, loc)
+        value = -literal.value if isinstance(literal.value, float) else of_bits(-literal.value, literal.prim)
+        return s.Lit(self.fresh(), value, literal.prim, literal.is_decimal, loc)
 
     # ---- operators and names
 

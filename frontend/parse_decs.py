@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..ir.errors import Loc
@@ -10,13 +10,6 @@ from . import syntax as s
 from .parse_automaton import Token
 from .parse_exps import ExpBuilder
 from .parse_span import Qualified
-
-
-@dataclass(frozen=True, slots=True)
-class _Signature:
-    """A module type, or a part of one: read so that what follows is found, then forgotten."""
-
-    loc: Loc
 
 
 class Builder(ExpBuilder):
@@ -66,15 +59,8 @@ class Builder(ExpBuilder):
     def local_dec(self, kids: list[Any]) -> s.LocalDec:
         return s.LocalDec(kids[1], self.span(kids))
 
-    def open_dec(self, kids: list[Any]) -> s.Dec:
-        """`open m`; `open import "file"` is an import."""
-        match kids[1]:
-            case Qualified(name=name):
-                return s.OpenDec(name, self.span(kids))
-            case s.ModuleImport(path):
-                return s.ImportDec(path, self.span(kids))
-            case other:
-                return s.OpenModule(other, self.span(kids))
+    def open_dec(self, kids: list[Any]) -> s.OpenDec:
+        return s.OpenDec(_module(kids[1]), self.span(kids))
 
     def moddecs(self, kids: list[Any]) -> s.Structure:
         return s.Structure(tuple(kids[1:-1]), self.span(kids))
@@ -85,40 +71,79 @@ class Builder(ExpBuilder):
     def modapply(self, kids: list[Any]) -> s.ModuleExp:
         functor, *args = [_module(kid) for kid in kids]
         for arg in args:
-            functor = s.ModuleCall(functor, arg, self.span(kids))
+            functor = s.ModuleCall(self.fresh(), functor, arg, self.span(kids))
         return functor
 
     def modlambda(self, kids: list[Any]) -> s.Functor:
-        return s.Functor(kids[1], _module(kids[-1]), self.span(kids))
+        """`\\(p: mt) : mt -> e`: the optional signature, the arrow and the body come last."""
+        _, (name, takes), sig, _, body = kids
+        return s.Functor(name, takes, self._ascribed(_module(body), sig, self.span(kids)), self.span(kids))
 
     def modascript(self, kids: list[Any]) -> s.ModuleExp:
-        return _module(kids[0])
+        return self._ascribed(_module(kids[0]), kids[2], self.span(kids))
 
-    def modparam(self, kids: list[Any]) -> str:
-        return str(kids[1])
+    def _ascribed(self, body: s.ModuleExp, sig: Any, loc: Loc) -> s.ModuleExp:
+        return body if sig is None else s.Ascribed(self.fresh(), body, _sig(sig), loc)
 
-    def module(self, kids: list[Any]) -> s.ModuleDec | s.ModuleBind:
+    def modparam(self, kids: list[Any]) -> tuple[str, s.ModuleType]:
+        return str(kids[1]), _sig(kids[3])
+
+    def module(self, kids: list[Any]) -> s.ModuleDec:
         """`module m (p: mt) : mt = e`: the optional signature, `=` and the body come last."""
         name, *params = kids[1:-3]
-        body, loc = _module(kids[-1]), self.between(kids[0], kids[-1])
-        if isinstance(body, s.Structure) and not params:
-            return s.ModuleDec(str(name), body.decs, loc)
-        for param in reversed(params):
-            body = s.Functor(param, body, loc)
-        return s.ModuleBind(str(name), body, loc)
+        loc = self.between(kids[0], kids[-1])
+        body = self._ascribed(_module(kids[-1]), kids[-3], loc)
+        for param, takes in reversed(params):
+            body = s.Functor(param, takes, body, loc)
+        return s.ModuleDec(str(name), body, loc)
+
+    # ---- module types
 
     def modtypebind(self, kids: list[Any]) -> s.ModuleTypeDec:
-        return s.ModuleTypeDec(str(kids[2]), self.span(kids))
+        return s.ModuleTypeDec(str(kids[2]), _sig(kids[-1]), self.span(kids))
 
-    def modsig(self, kids: list[Any]) -> _Signature:
-        return _Signature(_first_loc(self, kids))
+    def sigspecs(self, kids: list[Any]) -> s.Signature:
+        return s.Signature(tuple(kids[1:-1]), self.span(kids))
+
+    def sigarrow(self, kids: list[Any]) -> s.SigArrow:
+        return s.SigArrow(None, _sig(kids[0]), _sig(kids[2]), self.span(kids))
+
+    def sigarrow_named(self, kids: list[Any]) -> s.SigArrow:
+        return s.SigArrow(str(kids[1]), _sig(kids[3]), _sig(kids[6]), self.span(kids))
+
+    def sigwith(self, kids: list[Any]) -> s.SigWith:
+        """`mt with t 'a = t`: the equals sign and the type come last."""
+        sig, _, name, *params = kids[:-2]
+        return s.SigWith(_sig(sig), name.name, tuple(params), kids[-1], self.span(kids))
+
+    def valspec(self, kids: list[Any]) -> s.ValSpec:
+        _, name, *params = kids[:-2]
+        word = str(name) if isinstance(name, Token) else self.plain_name(name)
+        return s.ValSpec(word, tuple(params), kids[-1], self.span(kids))
+
+    def typespec(self, kids: list[Any]) -> s.TypeSpec | s.TypeDec:
+        name, *params = kids[2:-1]
+        lift, type = s.TypeParamKind(f"'{kids[1] or ''}"), kids[-1]
+        last = type or (params[-1] if params else name)
+        loc = self.between(kids[0], last)
+        if type is None:
+            return s.TypeSpec(str(name), tuple(params), loc, lift)
+        return s.TypeDec(str(name), tuple(params), type, loc, lift)
+
+    def modspec(self, kids: list[Any]) -> s.ModuleSpec:
+        return s.ModuleSpec(str(kids[1]), _sig(kids[3]), self.span(kids))
+
+    def include(self, kids: list[Any]) -> s.Include:
+        return s.Include(_sig(kids[1]), self.span(kids))
+
+    def attr_spec(self, kids: list[Any]) -> s.Spec:
+        """Attributes say nothing about what a module has."""
+        return kids[1]
 
 
 def _module(kid: Any) -> s.ModuleExp:
     return s.ModuleName(kid.name, kid.loc) if isinstance(kid, Qualified) else kid
 
 
-def _first_loc(build: Builder, kids: list[Any]) -> Loc:
-    """Where a phrase begins whose pieces need not all have a range."""
-    first = next(k for k in kids if isinstance(k, Token) or hasattr(k, "loc"))
-    return build.token_loc(first) if isinstance(first, Token) else first.loc
+def _sig(kid: Any) -> s.ModuleType:
+    return s.SigName(kid.name, kid.loc) if isinstance(kid, Qualified) else kid

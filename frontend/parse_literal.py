@@ -29,7 +29,9 @@ def split_suffix(text: str) -> tuple[str, Prim | None]:
 
 
 def read_int(text: str) -> tuple[int, Prim | None]:
-    """An integer in base 10, 16 (`0x`), 2 (`0b`) or in Roman numerals (`0r`), with its suffix."""
+    """An integer in base 10, 16 (`0x`), 2 (`0b`) or in Roman numerals (`0r`), with its suffix.
+
+    In base 16 and 2 the digits are the bits of the suffix's type: `0x80i8` is -128."""
     is_hex = text[:2] in ("0x", "0X")
     if is_hex and "i" not in text and "u" not in text:
         number, prim = text, None
@@ -40,13 +42,19 @@ def read_int(text: str) -> tuple[int, Prim | None]:
         raise BadLiteral(f"this literal has {len(number)} digits; the limit is {MAX_DIGITS}")
     match number[:2].lower():
         case "0x":
-            return int(number[2:], 16), prim
+            return of_bits(int(number[2:], 16), prim), prim
         case "0b":
-            return int(number[2:], 2), prim
+            return of_bits(int(number[2:], 2), prim), prim
         case "0r":
             return _roman(number[2:]), prim
         case _:
             return int(number), prim
+
+
+def of_bits(value: int, prim: Prim | None) -> int:
+    """What `value` means at `prim` if it is read as bits: negative with the highest bit of a signed type."""
+    is_negative = prim is not None and prim.is_signed and 1 << prim.bits - 1 <= value < 1 << prim.bits
+    return value - (1 << prim.bits) if prim is not None and is_negative else value
 
 
 def _roman(digits: str) -> int:

@@ -648,19 +648,34 @@ class LocalDec:
 
 @dataclass(frozen=True, slots=True)
 class ModuleDec:
-    """`module m = { decs }`."""
+    """`module m = e`; one with parameters or a signature is a functor or an `Ascribed`."""
 
     name: str
-    decs: tuple[Dec, ...]
+    body: ModuleExp
     loc: Loc
 
 
 @dataclass(frozen=True, slots=True)
 class OpenDec:
-    """`open m`."""
+    """`open e`."""
 
-    module: Qual
+    body: ModuleExp
     loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleTypeDec:
+    """`module type t = ..`."""
+
+    name: str
+    sig: ModuleType
+    loc: Loc
+
+
+Dec = ValDec | TypeDec | ImportDec | LocalDec | ModuleDec | OpenDec | ModuleTypeDec
+
+
+# ---- modules ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -688,10 +703,21 @@ class ModuleImport:
 
 
 @dataclass(frozen=True, slots=True)
+class Ascribed:
+    """`e : mt` as a module expression."""
+
+    id: int
+    exp: ModuleExp
+    sig: ModuleType
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
 class Functor:
-    r"""`\(p: mt) -> e`; a module with parameters is a functor by name. Signatures are read and forgotten."""
+    r"""`\(p: mt) -> e`; a module with parameters is a functor by name."""
 
     param: str
+    takes: ModuleType
     body: ModuleExp
     loc: Loc
 
@@ -700,47 +726,105 @@ class Functor:
 class ModuleCall:
     """`f m`: a functor applied to a module."""
 
+    id: int
     functor: ModuleExp
     arg: ModuleExp
     loc: Loc
 
 
-ModuleExp = ModuleName | Structure | ModuleImport | Functor | ModuleCall
+ModuleExp = ModuleName | Structure | ModuleImport | Ascribed | Functor | ModuleCall
+
+
+# ---- module types -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleBind:
-    """`module m = e` where e is more than `{ decs }`; gone after `frontend/modules.py`."""
+class SigName:
+    """`m.t` as a module type."""
+
+    name: Qual
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """`{ specs }`."""
+
+    specs: tuple[Spec, ...]
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class SigWith:
+    """`mt with t 'a = ..`."""
+
+    sig: ModuleType
+    name: Qual
+    params: tuple[TypeParam, ...]
+    type: TypeExp
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class SigArrow:
+    """`(p: mt) -> mt`, of functors."""
+
+    param: str | None
+    takes: ModuleType
+    gives: ModuleType
+    loc: Loc
+
+
+ModuleType = SigName | Signature | SigWith | SigArrow
+
+
+@dataclass(frozen=True, slots=True)
+class ValSpec:
+    """`val f 'a [n] : t`."""
 
     name: str
-    body: ModuleExp
+    tparams: tuple[TypeParam, ...]
+    type: TypeExp
     loc: Loc
 
 
 @dataclass(frozen=True, slots=True)
-class OpenModule:
-    """`open e` where e is more than a name; gone after `frontend/modules.py`."""
-
-    body: ModuleExp
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleTypeDec:
-    """`module type t = ..`: read and forgotten; gone after `frontend/modules.py`."""
+class TypeSpec:
+    """`type t 'a [n]`: an abstract type."""
 
     name: str
+    params: tuple[TypeParam, ...]
+    loc: Loc
+    lift: TypeParamKind
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleSpec:
+    """`module m: mt`."""
+
+    name: str
+    sig: ModuleType
     loc: Loc
 
 
-Dec = ValDec | TypeDec | ImportDec | LocalDec | ModuleDec | OpenDec | ModuleBind | OpenModule | ModuleTypeDec
+@dataclass(frozen=True, slots=True)
+class Include:
+    """`include mt`."""
+
+    sig: ModuleType
+    loc: Loc
+
+
+Spec = ValSpec | TypeSpec | TypeDec | ModuleSpec | Include
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A parsed file. `next_id` is one more than the largest node id in it."""
+    """A parsed file. `next_id` is one more than the largest node id in it; `imports`: the files that the paths of its
+    imports mean."""
 
     file: str
     text: str
     decs: tuple[Dec, ...]
     next_id: int
+    imports: tuple[tuple[str, str], ...] = ()

@@ -62,9 +62,9 @@ class RandomInput:
 
 @dataclass(frozen=True, slots=True)
 class ScriptInput:
-    """`script input { f 10 }`: an expression, kept as text."""
+    """`script input { f 10 }` or `script input @file`: an expression, kept as text."""
 
-    text: str
+    text: str | ValuesFile
     loc: Loc
 
 
@@ -144,6 +144,7 @@ class TestBlock:
 
 
 PIPELINES = ("gpu", "gpu-mem", "mc", "mc-mem", "seq-mem", "internalised")
+FORMER = ("distributed", "kernels", "cpu", "seq")  # what older programs name; nothing is counted for them
 _KEYS = (
     "tags",
     "entry:",
@@ -164,7 +165,7 @@ _WORD = re.compile(r"[^\s{}@\":]+:?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_']*")
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _LINE = re.compile(r"[^\n]*")
-_PATH = re.compile(r"\S+")
+_PATH = re.compile(r"@[ \t]*(\S+)")
 _ITEM = re.compile(r"""(?:"(?:[^"\\\n]|\\.)*"|--[^\n]*|[^{}"\-]+|-)*""")
 _COUNT = re.compile(r"(\S+)\s+([0-9]{1,9})(?=\s|$)")
 _RANDOM = re.compile(r"((?:\[\s*[0-9][0-9_]*\s*\]\s*)*)(?:([iuf](?:8|16|32|64)|bool)(?![\w.])|([^\s\[\]{}]+))")
@@ -287,26 +288,22 @@ class _Reader:
         else:
             if self._key("entry:"):
                 entries = self._names("entry:")
-            while self.pos < len(self.text) and self._peek() not in ("structure", "warning:"):
-                cases.append(self._case())
         while self.pos < len(self.text):
             start = self.pos
             if self._key("structure"):
                 structures.append(self._structure(start))
             elif self._key("warning:"):
                 warnings.append(self._pattern())
+            elif error is None and not properties:
+                cases.append(self._case())
             else:
-                raise self._unknown(error)
+                raise self._alone(error)
         loc = Loc(self.file, self.line, 1, self.line, 6)
         return TestBlock(tags, entries, tuple(cases), error, properties, tuple(structures), tuple(warnings), loc)
 
-    def _unknown(self, error: Pattern | None) -> CompileError:
+    def _alone(self, error: Pattern | None) -> CompileError:
         loc = self._loc(self.pos, self.pos + max(1, len(self._peek())))
-        if error is not None:
-            return _fault("a block with `error:` has nothing else", loc)
-        if self._peek() in ("input", "entry:", "random", "script"):
-            return _fault("inputs come before `structure` and `warning:`", loc)
-        return self._unknown_key(self.pos)
+        return _fault(f"a block with `{'property:' if error is None else 'error:'}` has no inputs", loc)
 
     def _unknown_key(self, start: int) -> CompileError:
         found = _WORD.match(self.text, start)
@@ -373,8 +370,8 @@ class _Reader:
             values = self._braces("random input")
             return RandomInput(tuple(self._random_items(start + 1, values)), values.loc)
         if kind == "script":
-            values = self._braces("script input")
-            return ScriptInput(values.text.strip(), values.loc)
+            script = self._values("script input")
+            return ScriptInput(script.text.strip() if isinstance(script, ValuesText) else script, script.loc)
         return self._values("input")
 
     def _values(self, key: str) -> ValuesText | ValuesFile:
@@ -382,12 +379,12 @@ class _Reader:
 
     def _file(self, key: str) -> ValuesFile:
         start = self.pos
-        found = _PATH.match(self.text, start + 1) if self.text[start : start + 1] == "@" else None
+        found = _PATH.match(self.text, start)
         if found is None:
             raise _fault(f"expected `{{` or `@file` after `{key}`", self._here())
         self.pos = found.end()
         self._skip()
-        return ValuesFile(found[0], self._loc(start, found.end()))
+        return ValuesFile(found[1], self._loc(start, found.end()))
 
     def _random_items(self, start: int, values: ValuesText) -> list[RandomType | ValuesText]:
         """Types to draw from, and literals with a suffix."""
@@ -427,7 +424,7 @@ class _Reader:
         pipeline = None
         if self.text[self.pos : self.pos + 1] != "{":
             pipeline = self._peek()
-            if pipeline not in PIPELINES:
+            if pipeline not in (*PIPELINES, *FORMER):
                 raise _fault(f"unknown pipeline `{pipeline}`", self._here(), hint=f"one of {', '.join(PIPELINES)}")
             self._take(_WORD)
         values = self._braces("structure")

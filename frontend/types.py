@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..ir.types import Prim
 from . import syntax
@@ -45,8 +45,8 @@ WHOLE: Paths = ((),)
 class TFun:
     """`(name: dom) -> cod`; `consumes`: the argument is consumed (`*dom`), or the parts of it in `consumes_at`;
     `fresh`: the result is unique (`*cod`), or the parts of it in `fresh_at`; `apart`: no two parts of the result share
-    data. `exists`: sizes in `cod` that the function chooses when called. The parameter as a size in `cod` is
-    `SizeVar(name, param_id)`."""
+    data; `lends`: it may be data of the program's own. `exists`: sizes in `cod` that the function chooses when called.
+    The parameter as a size in `cod` is `SizeVar(name, param_id)`."""
 
     name: str | None
     dom: Ty
@@ -58,6 +58,15 @@ class TFun:
     consumes_at: Paths = WHOLE
     fresh_at: Paths = WHOLE
     apart: bool = True
+    lends: bool = False
+
+
+def with_parts(fun: TFun, dom: Ty, cod: Ty) -> TFun:
+    """The same function with other types of parameter and result."""
+    takes, gives = fun.consumes_at, fun.fresh_at
+    return TFun(
+        fun.name, dom, cod, fun.consumes, fun.fresh, fun.exists, fun.param_id, takes, gives, fun.apart, fun.lends
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +76,17 @@ class TSum:
     constructors: tuple[tuple[str, tuple[Ty, ...]], ...]
 
 
-Ty = TPrim | TVar | TRecord | TArray | TFun | TSum
+@dataclass(frozen=True, slots=True)
+class TOpaque:
+    """`m.t a [n]`: an abstract type of a module, known by its `id`. At the end of inference its meaning is put in."""
+
+    name: str
+    id: int
+    types: tuple[Ty, ...]
+    sizes: tuple[Size, ...]
+
+
+Ty = TPrim | TVar | TRecord | TArray | TFun | TSum | TOpaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +114,18 @@ Size = SizeVar | SizeConst | SizeExp
 
 
 @dataclass(frozen=True, slots=True)
+class SizeMade:
+    """`a + b`, `a - b`, `a * b` of sizes, for the elaborator: by what the sizes are, not by what they are called."""
+
+    op: str
+    left: Known
+    right: Known
+
+
+Known = Size | SizeMade
+
+
+@dataclass(frozen=True, slots=True)
 class Scheme:
     """A polymorphic type: type and size parameters in the order written, then the type."""
 
@@ -105,10 +136,34 @@ class Scheme:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """What the parameters of a polymorphic definition stand for at one use: by the name of the parameter."""
+    """What the parameters of a polymorphic definition stand for at one use: by the name of the parameter. At the end of
+    inference, `made` has the sizes that are calculated."""
 
     types: dict[str, Ty]
     sizes: dict[str, Size]
+    made: dict[str, SizeMade] = field(default_factory=dict)
+
+    def known(self, name: str) -> Known | None:
+        """What the elaborator makes of a size parameter."""
+        return self.made.get(name) or self.sizes.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The names that a signature leaves of a module; of a functor, None."""
+
+    values: frozenset[str]
+    types: frozenset[str]
+    modules: dict[str, Shown | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A functor's application: a copy of its body with node ids of its own, and what is seen of argument and result."""
+
+    body: syntax.ModuleExp
+    arg: Shown | None
+    result: Shown | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +176,16 @@ class Typed:
     `schemes`: by node id of a ValDec or LetFun.
     `resolved`: by node id of an Ident, how many leading components of the dotted name are the definition's name (the
     rest are fields).
+    `applied`: by node id of a ModuleCall. `shown`: by node id of an Ascribed.
+    `results`: by node id of an infix Operator, the type of what it gives.
+    `needed`: by id, sizes that come up while the program runs and that instances speak of.
     """
 
     types: dict[int, Ty]
     instances: dict[int, Instance]
     schemes: dict[int, Scheme]
     resolved: dict[int, int]
+    applied: dict[int, Applied] = field(default_factory=dict)
+    shown: dict[int, Shown | None] = field(default_factory=dict)
+    results: dict[int, Ty] = field(default_factory=dict)
+    needed: dict[int, Size] = field(default_factory=dict)

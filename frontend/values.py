@@ -115,9 +115,18 @@ class ModuleValue:
 
     values: dict[str, Value]
     types: dict[str, TypeBinding]
-    modules: dict[str, ModuleValue]
+    modules: dict[str, ModuleLike]
 
 
+@dataclass(frozen=True, slots=True)
+class FunctorValue:
+    """A module with a parameter, and the scope of its definition."""
+
+    param: str
+    env: Env
+
+
+ModuleLike = ModuleValue | FunctorValue
 Data = Leaf | Rec | Arr | Sum
 Function = Closure | Native | Partial
 Value = Data | Function | Definition | Open
@@ -163,7 +172,7 @@ class Env:
     __slots__ = ("depth", "modules", "parent", "types", "values")
 
     def __init__(
-        self, parent: Env | None, types: dict[str, TypeBinding], modules: dict[str, ModuleValue], depth: int
+        self, parent: Env | None, types: dict[str, TypeBinding], modules: dict[str, ModuleLike], depth: int
     ) -> None:
         self.values: dict[str | int, Value] = {}
         self.parent = parent
@@ -180,11 +189,17 @@ class Env:
             env = env.parent
         return None
 
-    def module(self, name: s.Qual) -> ModuleValue:
-        """The module that `name` leads to."""
+    def any_module(self, name: s.Qual) -> ModuleLike:
+        """The module or functor that `name` leads to."""
         module = self.modules[name[0]]
         for part in name[1:]:
+            assert isinstance(module, ModuleValue), "a functor has no members"
             module = module.modules[part]
+        return module
+
+    def module(self, name: s.Qual) -> ModuleValue:
+        module = self.any_module(name)
+        assert isinstance(module, ModuleValue), "inference has told functors from modules"
         return module
 
     def child(self) -> Env:

@@ -139,6 +139,7 @@ def test_any_bytes_give_values_or_a_diagnostic(data: bytes) -> None:
         ("true false", [np.True_, np.False_]),
         ("f32.nan -f64.inf f16.inf", [np.float32("nan"), np.float64("-inf"), np.float16("inf")]),
         ("0xff 0b101u16 0xFFFF_FFFFu32 1_000", [np.int32(255), np.uint16(5), np.uint32(2**32 - 1), np.int32(1000)]),
+        ("0x80i8 -0x7fi8 0b1111_1111i8", [np.int8(-128), np.int8(-127), np.int8(-1)]),
         ("-128i8 -9223372036854775808i64", [np.int8(-128), np.int64(-(2**63))]),
         ("[[1, 2], [3, 4]]", [np.array([[1, 2], [3, 4]], np.int32)]),
         ("[1i64, 2]", [np.array([1, 2], np.int64)]),

@@ -74,13 +74,13 @@ TYPES = {
     # arrays and sizes
     "def f = [(1, 2.0), (3, 4)]": "[2](i32, f64)",
     'def f = "né"': "[3]u8",
-    "def f (n: i64) = (0..<n, 1...n, 0..1..<n, 1..3...9)": "(n: i64) -> *([n]i64, [n]i64, [n]i64, []i32)",
+    "def f (n: i64) = (0..<n, 1...n, 0..1..<n, 1..3...9)": "(n: i64) -> *([n]i64, []i64, [n]i64, []i32)",
     "def f [n] (xs: [n]i32) = (xs[1:], xs[:2], xs[1:3], xs[:], xs[::-1])":
-        "[n]i32 -> ([]i32, [2]i32, [2]i32, [n]i32, [n]i32)",
+        "[n]i32 -> ([]i32, [2]i32, []i32, [n]i32, [n]i32)",
     "def f [n][m] (x: [n][m]i32) = (x[0], x[0, 1], x[0][1], x[:, 0])": "[n][m]i32 -> ([m]i32, i32, i32, [n]i32)",
     "def f [n][m] (a: [n][m]f32) = map (\\r -> map (\\c -> f32.sum (map2 (*) r c)) a) a": "[n][m]f32 -> *[n][n]f32",
     "def f (n: i64) = iota n": "(n: i64) -> *[n]i64",
-    "def f (xs: []i32) = map2 (+) (iota (length xs)) (indices xs)": "[]i32 -> *[]i64",
+    "def f (xs: []i32) = map2 (+) (indices xs) (indices xs)": "[]i32 -> *[]i64",
     "def f [n][m] (xs: [n][m]i32) = unflatten (flatten xs)": "[n][m]i32 -> [n][m]i32",
     "def f [n][m] (xs: [n * m]i32) = unflatten xs": "[n * m]i32 -> [n][m]i32",
     "def f [n][m] (xs: [n]i32) (ys: [m]i32) = (split (concat xs ys)).1": "[n]i32 -> [m]i32 -> *[m]i32",
@@ -90,7 +90,7 @@ TYPES = {
     "def f b (n: i64) = if b then iota n else [1, 2, 3]": "bool -> i64 -> *[]i64",
     "def f = tabulate_2d 3 4 (\\i j -> i * j)": "[3][4]i64",
     "def f = iota 10 |> map i32.i64": "[10]i32",
-    "def f (n, m) : [n][m]i32 = rep (rep 0)": "(i64, i64) -> [][]i32",
+    "def f n m : [n][m]i32 = rep (rep 0)": "(n: i64) -> (m: i64) -> [n][m]i32",
     # loops
     "def f (n: i64) = loop xs = replicate n 0 for i < 10 do map (+ i) xs": "(n: i64) -> *[n]i32",
     "def f [n] (xs: [n]i32) = loop xs for i < 3 do filter (> i) xs :> [n]i32": "[n]i32 -> [n]i32",

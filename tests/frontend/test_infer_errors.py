@@ -40,10 +40,10 @@ WRONG = [
     ("def f = 1.5 : i32", "E0202", "1.5", "ascribed expression"),
     ("def f 'a (x: a) : i32 = x", "E0202", "x", "result of `f`: expected `i32`, found `a`"),
     ("def f = \\x -> x == (\\y -> y)", "E0202", "\\y -> y", "right operand of `==`"),
-    ("def f [n][m] (x: [n]i32) (y: [m]i32) = map2 (+) x y", "E0203", "y", "sizes `n` and `m` differ"),
-    ("def f = map2 (+) [1, 2] [1, 2, 3]", "E0203", "[1, 2, 3]", "sizes `2` and `3` differ"),
+    ("def f [n][m] (x: [n]i32) (y: [m]i32) = map2 (+) x y", "E0203", "y", "sizes `n` and `m` do not match"),
+    ("def f = map2 (+) [1, 2] [1, 2, 3]", "E0203", "[1, 2, 3]", "sizes `2` and `3` do not match"),
     ("def f [n][m] (x: [n][m]i32) : [m][n]i32 = x", "E0203", "x", "result of `f`"),
-    ("def f : [3]i32 = iota 4 |> map i32.i64", "E0203", "iota 4 |> map i32.i64", "sizes `3` and `4` differ"),
+    ("def f : [3]i32 = iota 4 |> map i32.i64", "E0203", "iota 4 |> map i32.i64", "sizes `3` and `4` do not match"),
     ("def f = [[1], [2, 3]]", "E0204", "[2, 3]", "row 2 has 2 elements, row 1 has 1"),
     ("def f = [[[1]], [[2, 3]]]", "E0204", "[[2, 3]]", "row 2 is `[1][2]"),
     ("def f (x: i32) (x: f32) = x", "E0205", "x", "duplicate"),
@@ -82,7 +82,7 @@ WRONG = [
     ("def f = loop g = (+ 1) for i < 3 do g", "E0218", "(+ 1)", "loop parameter"),
     ("entry f 'a (x: a) = x", "E0219", "f", "entry point `f` is polymorphic"),
     ("entry f (g: i32 -> i32) = g 1", "E0219", "f", "a function among its parameters"),
-    ("open nope", "E0220", "open nope", "unknown module `nope`"),
+    ("open nope", "E0220", "nope", "unknown module `nope`"),
     ("def f = nope.(1)", "E0220", "nope.(1)", "unknown module `nope`"),
     ("def f : i8 = 300", "E0104", "300", "literal 300 does not fit `i8` (-128..127)"),
     ("def f (x: u8) = x + 256", "E0104", "256", "literal 256 does not fit `u8` (0..255)"),
@@ -139,16 +139,40 @@ def test_misspelt_attributes_warn() -> None:
     ]
 
 
-def test_what_cannot_be_decided_is_left_to_run_time() -> None:
+def test_sizes_that_are_said_to_be_equal_are_left_to_run_time() -> None:
     for text in (
-        "def f (n: i64) (m: i64) = map2 (+) (iota n) (iota m)",
-        "def f [n] (x: [n]i64) = map2 (+) x (iota 3)",
-        "def f [n] (x: [n]i64) : [n]i64 = filter (> 0) x",
+        "def f (n: i64) (m: i64) = map2 (+) (iota n) (iota m :> [n]i64)",
+        "def f [n] (x: [n]i64) = map2 (+) x (iota 3 :> [n]i64)",
+        "def f [n] (x: [n]i64) : [n]i64 = filter (> 0) x :> [n]i64",
         "def f (x: []i64) = if length x > 1 then x else [1]",
         "def f [n] (x: [n]i64) = loop y = x for i < 3 do y[1:]",
-        "def f [n] (x: [n]i64) = map (\\i -> iota i) x",
+        "def f [n] (x: [n]i64) = map (\\i -> iota i :> [n]i64) x",
     ):
         infer_text(text)
+
+
+SIZES = {
+    "def f (n: i64) (m: i64) = map2 (+) (iota n) (iota m)": "E0203",
+    "def f [n] (x: [n]i64) = map2 (+) x (iota 3)": "E0203",
+    "def f [n] (x: [n]i64) : [n]i64 = filter (> 0) x": "E0203",
+    "def f [n] (x: [n]i64) : [n]i64 = iota (length x)": "E0203",
+    "def f (n: i64) (x: [n + 1]i64) : [1 + n]i64 = x": "E0203",
+    "def f [n] (x: [n]i64) = map (\\i -> iota i) x": "E0202",
+    "def f (x: []i64) = length <| filter (> 0) x": "E0225",
+    "def f (x: []i64) = (\\g -> g (filter (> 0) x)) (\\_ -> 0)": "E0225",
+    "def f xs = let ys = filter (> 0) [1] in zip xs ys": "E0226",
+    "def f (n: i64, b: bool) (xs: [n]i64) = (xs, b)": "E0226",
+    "def f (n: i64, b: bool) : [n]bool = rep b": "E0226",
+    "def f = filter (> 0) >-> length": "E0226",
+    "def f = loop x = [1] for i < 3 do let y = filter (> i) [i] in map2 (+) x y": "E0226",
+    "def f [n] (g: [n]i64 -> i64) = n def h = f (\\x -> x[0])": "E0227",
+    "def f = length (let x : [][]i32 = [] in x)": "E0227",
+}
+
+
+@pytest.mark.parametrize("text", SIZES, ids=list(SIZES))
+def test_sizes_that_are_not_the_same(text: str) -> None:
+    assert [e.code for e in errors(text)] == [SIZES[text]]
 
 
 def test_nesting_too_deep_for_types_is_refused() -> None:

@@ -297,10 +297,21 @@ def test_types(text: str, expected: str) -> None:
         ("type^ t = i32 -> i32", "(TypeDec t [] (TEArrow _ i32 i32) '^)"),
         ("local def f x = x", "(LocalDec (ValDec f [] [x] _ x False []))"),
         ('import "a/b"', "(ImportDec a/b)"),
-        ('open import "a"', "(ImportDec a)"),
-        ("open a.b", "(OpenDec [a b])"),
+        ('open import "a"', "(OpenDec (ModuleImport a))"),
+        ("open a.b", "(OpenDec (ModuleName [a b]))"),
         ("module m = { def x = 1 type t = i32 }",
-         "(ModuleDec m [(ValDec x [] [] _ 1 False []) (TypeDec t [] i32 ')])"),
+         "(ModuleDec m (Structure [(ValDec x [] [] _ 1 False []) (TypeDec t [] i32 ')]))"),
+        ("module f (p: a) : b = p",
+         "(ModuleDec f (Functor p (SigName [a]) (Ascribed (ModuleName [p]) (SigName [b]))))"),
+        ("module f = \\(p: a): b -> g p {}",
+         "(ModuleDec f (Functor p (SigName [a]) (Ascribed (ModuleCall (ModuleCall (ModuleName [g]) (ModuleName [p])) "
+         "(Structure [])) (SigName [b]))))"),
+        ("module type a = { val f 'a: a -> t  type^ t [n] 'x  type u = i32  module m: b  include c with t = i32 }",
+         "(ModuleTypeDec a (Signature [(ValSpec f [(TypeParam a ')] (TEArrow _ a t)) "
+         "(TypeSpec t [(TypeParam n size) (TypeParam x ')] '^) (TypeDec u [] i32 ') (ModuleSpec m (SigName [b])) "
+         "(Include (SigWith (SigName [c]) [t] [] i32))]))"),
+        ("module type a = (p: b) -> c -> d",
+         "(ModuleTypeDec a (SigArrow p (SigName [b]) (SigArrow _ (SigName [c]) (SigName [d]))))"),
     ],
 )  # fmt: skip
 def test_declarations(text: str, expected: str) -> None:
@@ -322,6 +333,9 @@ def test_nothing_separates_declarations() -> None:
         ("42", 42, None, False),
         ("42i8", 42, Prim.I8, False),
         ("0xffu32", 255, Prim.U32, False),
+        ("0x80i8", -128, Prim.I8, False),
+        ("0b1111_1111i8", -1, Prim.I8, False),
+        ("0xffff_ffff_ffff_ffffi64", -1, Prim.I64, False),
         ("0x1f32", 0x1F32, None, False),
         ("0b1010", 10, None, False),
         ("0rXIV", 14, None, False),
