@@ -66,7 +66,8 @@ Run = Callable[[], Sequence[Argument]]
 
 
 @pytest.mark.parametrize("path", _programs(rejected=False))
-def test_accepted(path: Path) -> None:
+def test_accepted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(path.parent)
     text = path.read_text(encoding="utf-8")
     program = compile(text, path.name)
     subject = Subject(path, program, prepare(program.compiled.core), prepare(program.compiled.flat))
@@ -177,3 +178,13 @@ def _compare_with_golden(path: Path, messages: str) -> None:
     if os.environ.get("SOAC_WRITE_GOLDENS") == "1" and messages:
         golden.write_text(messages, encoding="utf-8")
     assert messages == (golden.read_text(encoding="utf-8") if golden.exists() else "")
+
+
+# ---- what covers what ---------------------------------------------------------------------------------------------
+
+
+def test_the_table_names_programs_that_are_there() -> None:
+    named = re.findall(r"`([a-z]+(?:/[a-z0-9_]+)+)`", (HERE / "README.md").read_text(encoding="utf-8"))
+    assert len(named) > 100
+    root = HERE.parent.parent
+    assert [n for n in named if not ((HERE / f"{n}.fut").is_file() or (root / n).exists())] == []

@@ -10,5 +10,5 @@
 -- output { 100 -202 101 -101 -101 -99 }
 
 def x' (x_1: i32) = x_1+1
-def _y (a: i32) = a*2
-def main (x: i32) = let x'' = x' x in (x''-1, _y x''* -1, x- -1, !x, -x' x, x'(-x))
+def y_ (a: i32) = a*2
+def main (x: i32) = let x'' = x' x in (x''-1, y_ x''* -1, x- -1, !x, -x' x, x'(-x))

@@ -17,4 +17,4 @@
 -- }
 -- output { 79.0 2529 false 48i64 }
 
-def main (xs: []i32) = (xs |> map (+ 1) |> map f64.i32 |> f64.sum, (i32.sum <-< map i32.abs) xs, (map (* 2) >-> reduce (+) 0 >-> (\s -> s > 10)) xs, length <| filter (> 0) xs)
+def main (xs: []i32) = (xs |> map (+ 1) |> map f64.i32 |> f64.sum, (i32.sum <-< map i32.abs) xs, (map (* 2) >-> reduce (+) 0 >-> (\s -> s > 10)) xs, length (filter (> 0) xs))

@@ -12,4 +12,4 @@
 -- }
 
 def main (xs: [12]i32): ([3][4]i32, [5]i32, [7]i32, [6]bool) =
-  let (a, b) = split xs in (unflatten xs, a, b, rep true)
+  let (a, b) = split (xs :> [5 + 7]i32) in (unflatten (xs :> [3 * 4]i32), a, b, rep true)

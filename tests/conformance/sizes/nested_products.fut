@@ -9,7 +9,7 @@ def cut (xs: [2 + 1 + 1]i32) = split xs
 def twice [n] [m] (xs: [n][m]i32) = flatten_3d (replicate 2 xs) |> unflatten_3d
 
 def main (xs: []i32) =
-  let table : [6][1]i32 = rows ([[[1], [2], [3]], [[4], [5], [6]]] |> flatten_3d : [2 * 3 * 1]i32)
-  let (s, t) = cut [1, 2, 3, 4]
+  let table : [2 * 3][1]i32 = rows ([[[1], [2], [3]], [[4], [5], [6]]] |> flatten_3d)
+  let (s, t) = cut ([1, 2, 3, 4] :> [2 + 1 + 1]i32)
   let both = twice [[1, 2], [3, 4]]
   in (length table, cube xs, s, t, both[1])

@@ -8,7 +8,7 @@ def columns = rows + 1i64
 
 module shop = {
   def shelves = 2i64
-  def prices : [shelves]i32 = [7, 8]
+  def prices = [7, 8] :> [shelves]i32
 }
 
 def next (xs: *[rows * columns]i32) : *[rows * columns]i32 =
@@ -24,4 +24,4 @@ def main (xs: *[rows * columns]i32) =
     let rows = 5i64
     let grid = unflatten ys
     in assert (rows == 5) (length grid)
-  in (ys, i32.sum (above [1, 2, 3, 14]), outer, prices)
+  in (ys, i32.sum (above ([1, 2, 3, 14] :> [columns]i32)), outer, prices)

@@ -5,6 +5,6 @@
 -- input { [10, 20, 30] 7i64 }
 -- output { -1 }
 -- input { [10, 20, 30] -1i64 }
--- error: R0101.*index -1
+-- error: R0101.*index \[-1\]
 
 def main (xs: []i32) (i: i64): i32 = if i < length xs then xs[i] else -1

@@ -3,7 +3,7 @@
 -- input { [10, 20, 30] 3i64 }
 -- output { 60 }
 -- input { [10, 20, 30] 5i64 }
--- error: R0101.*index 3
+-- error: R0101.*index \[3\]
 -- input { empty([0]i32) 0i64 }
 -- output { 0 }
 

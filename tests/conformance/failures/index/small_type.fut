@@ -1,7 +1,7 @@
 -- An index of a small signed type.
 -- ==
 -- input { [10, 20, 30] -128i8 }
--- error: R0101.*index -128
+-- error: R0101.*index \[-128\]
 -- input { [10, 20, 30] 1i8 }
 -- output { 20 }
 

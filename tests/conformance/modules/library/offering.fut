@@ -1,0 +1,4 @@
+-- Offers what it imports.
+open import "tools"
+
+def shown_two = shown 2
