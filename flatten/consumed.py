@@ -29,10 +29,18 @@ from ..ir.types import Atom, Name, Var
 
 def consumed_names(prog: Prog) -> set[Name]:
     """All names of `prog` that are overwritten, or that share memory with one that is."""
+    bodies = [Body(prog.consts, ()), *(fun.body for fun in prog.functions)]
+    return _consumed_in(bodies, {fun.name: _consumed_places(fun) for fun in prog.functions})
+
+
+def consumed_in(body: Body) -> set[Name]:
+    """The same for a body without calls."""
+    return _consumed_in([body], {})
+
+
+def _consumed_in(bodies: list[Body], taken: dict[Name, tuple[int, ...]]) -> set[Name]:
     overwritten: list[Name] = []
     shares: dict[Name, list[Name]] = {}
-    bodies = [Body(prog.consts, ()), *(fun.body for fun in prog.functions)]
-    taken = {fun.name: _consumed_places(fun) for fun in prog.functions}
     while bodies:
         for stm in bodies.pop().stms:
             overwritten += consumed_by(stm.exp)

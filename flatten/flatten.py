@@ -13,16 +13,21 @@ from dataclasses import dataclass, replace
 
 from ..ir.core import Body, Copied, FunDef, Hist, If, Loop, Prog, Scatter, Screma, Stm
 from ..ir.errors import NOWHERE, Diagnostic, Label
-from ..ir.traverse import free_in_stm, types_in
+from ..ir.traverse import free_in_lambda, free_in_stm, types_in
 from ..ir.types import Atom, Name, Names, Type, Var
 from .consumed import consumed_names
+from .irregular_control import varying_if_rule, varying_loop_rule
+from .irregular_rules import varying_rule
+from .irregular_versions import versions_rule
+from .irregular_writes import varying_concat_rule, varying_update_rule, varying_write_rule
 from .levels import Machine, Mode
 from .nest import TOP, Flow, Guards, Nest
 from .rules_bulk import alias_rule, concat_rule, invariant_rule, rearrange_rule, reshape_rule, slice_rule
 from .rules_control import map_if, map_loop, top_rule
-from .rules_map import defer, map_rule, sequential_rule
+from .rules_map import map_rule, sequential_rule
 from .rules_red import reduction_rule
 from .rules_write import hist_rule, scatter_rule, update_rule
+from .segbody import defer
 from .sequentialise import sequentialise
 from .trace import Fired, Rule
 
@@ -37,13 +42,19 @@ RULES: tuple[RuleFunction, ...] = (
     top_rule,
     map_loop,
     map_if,
+    varying_rule,
+    varying_write_rule,
+    varying_if_rule,
+    varying_loop_rule,
     invariant_rule,
     alias_rule,
     rearrange_rule,
     reshape_rule,
     slice_rule,
     concat_rule,
+    varying_concat_rule,
     update_rule,
+    varying_update_rule,
 )
 """In the order in which they are tried."""
 
@@ -99,12 +110,18 @@ def _flow(
         names=names,
         mode=mode,
         machine=machine,
+        inside=False,
+        varying=mode in (Mode.INCREMENTAL, Mode.EVERY),
+        mixed=False,
         walk=walk,
         walk_top=walk_top,
         types=types,
         consumed=consumed,
         elems=ChainMap(),
         deferred={},
+        coordinates={},
+        segments=ChainMap(),
+        rows=ChainMap(),
         next_order=0,
         uses={},
         fresh=set(),
@@ -141,17 +158,31 @@ def walk_top(flow: Flow, body: Body) -> None:
 def walk(flow: Flow, nest: Nest, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> None:
     """Flatten statements in the nest; `result` is what their body gives."""
     _count_uses(flow, stms, result)
-    for stm in stms:
-        _step(flow, nest, stm)
+    place = 0
+    while place < len(stms):
+        done = versions_rule(flow, nest, stms[place:], result) if flow.mixed else 0
+        if not done:
+            _step(flow, nest, stms[place])
+        place += done or 1
 
 
 def _count_uses(flow: Flow, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> None:
     """How many statements of its body use a name (the result counts as one)."""
     for stm in stms:
-        for name in free_in_stm(stm):
+        for name in (*free_in_stm(stm), *_read_otherwise(stm)):
             flow.uses[name] = flow.uses.get(name, 0) + 1
     for name in {atom.name for atom in result if isinstance(atom, Var)}:
         flow.uses[name] = flow.uses.get(name, 0) + 1
+
+
+def _read_otherwise(stm: Stm) -> tuple[Name, ...]:
+    """Inputs of a SOAC that it reads in another way too: as a whole, or as another of its inputs."""
+    match stm.exp:
+        case Screma(_, arrays, f) | Hist(_, arrays, f) | Scatter(_, arrays, f):
+            whole = free_in_lambda(f)
+            return tuple(dict.fromkeys(xs for xs in arrays if xs in whole or arrays.count(xs) > 1))
+        case _:
+            return ()
 
 
 def _step(flow: Flow, nest: Nest, stm: Stm) -> None:

@@ -34,6 +34,7 @@ from .fuse_scope import (
 )
 from .simplify import simplify
 from .simplify_sharing import sharing_in
+from .sink import sink
 
 ROUNDS = 4
 """Simplification after fusion may make more fusible; it seldom does twice."""
@@ -45,12 +46,19 @@ NEIGHBOURS = 4
 def fuse(prog: Prog) -> Prog:
     """`prog` with its SOACs fused, and simplified where that changed anything."""
     for _ in range(ROUNDS):
-        context = Context(Names(prog.next_name), sharing_in(prog), types_in(prog))
-        functions = tuple(replace(f, body=fuse_body(f.body, context)) for f in prog.functions)
-        if not context.fused:
+        prog, fired = fused_once(prog)
+        if not fired:
             break
-        prog = simplify(Prog(prog.consts, functions, context.names.next))
+        prog = simplify(prog)
     return prog
+
+
+def fused_once(prog: Prog) -> tuple[Prog, tuple[str, ...]]:
+    """One walk over `prog`, and the names of the rules that made two SOACs one."""
+    prog = sink(prog)
+    context = Context(Names(prog.next_name), sharing_in(prog), types_in(prog))
+    functions = tuple(replace(f, body=fuse_body(f.body, context)) for f in prog.functions)
+    return Prog(prog.consts, functions, context.names.next), tuple(context.fired)
 
 
 def fuse_body(body: Body, context: Context) -> Body:
@@ -75,7 +83,6 @@ def _swallow_all(node: Node, scope: Scope) -> Node:
     """The SOAC after swallowing all it can: producers as long as there are any, then neighbours."""
     node = _seen_through(node, scope)
     while (fused := _with_producer(node, scope) or _with_neighbour(node, scope)) is not None:
-        scope.context.fused += 1
         node = fused
     return node
 
@@ -128,12 +135,14 @@ def _swallow(number: int, producer: Node, consumer: Node, rules: tuple[Rule, ...
     if not may_move(number, producer, consumer, dependents, scope):
         return None
     kept = frozenset(name for name in mapped_results(producer.stm) if scope.is_needed(name))
-    fused = next((new for rule in rules if (new := rule(producer.stm, consumer.stm, kept)) is not None), None)
+    fused = next(((rule, new) for rule in rules if (new := rule(producer.stm, consumer.stm, kept)) is not None), None)
     if fused is None:
         return None
+    rule, stm = fused
+    scope.context.fired.append(rule.__name__)
     scope.remove(number)
     scope.behind = [scope.remove(k) for k in dependents] + scope.behind
-    return fused_node(fused, producer, consumer)
+    return fused_node(stm, producer, consumer)
 
 
 def _may_mix(p: Screma, c: Soac) -> bool:

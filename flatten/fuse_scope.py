@@ -18,12 +18,13 @@ from .simplify_sharing import Sharing
 
 @dataclass(slots=True)
 class Context:
-    """What fusion needs to know of the whole program, and how often it has fused."""
+    """What fusion needs to know of the whole program."""
 
     names: Names
     sharing: Sharing
     types: dict[Name, Type]
-    fused: int = 0
+    fired: list[str] = field(default_factory=list)
+    """The rules that have fused, by name."""
 
 
 @dataclass(frozen=True, slots=True)

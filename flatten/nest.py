@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from ..ir.core import Attr, Body, Exp, Lambda, Param, Replicate, Stm
 from ..ir.errors import Loc
 from ..ir.traverse import add_types, names_in_types
-from ..ir.types import Atom, Name, Names, Type, Var, scalar
+from ..ir.types import Atom, Const, Name, Names, Type, Var, scalar
+from .consumed import consumed_in
 from .levels import Machine, Mode
 from .trace import Fired, Rule
 
@@ -48,6 +49,10 @@ class Nest:
         """The nest with further dimensions innermost."""
         return Nest(self.dims + dims)
 
+    def points(self, *inner: Atom) -> str:
+        """`n × m × k`, as a trace shows it: the widths, and those of further dimensions."""
+        return " × ".join(str(w.value) if isinstance(w, Const) else str(w) for w in (*self.widths, *inner))
+
     def outer(self, depth: int) -> Nest:
         """The `depth` outermost dimensions."""
         return Nest(self.dims[:depth])
@@ -75,10 +80,39 @@ class Deferred:
     order: int
 
 
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """What is known of a width that varies over a nest with these `indices` (`flatten/irregular.py`): the segments have
+    `total` elements together; arrays over the points of the nest (`starts_by_point`), over the flat data (`rows`), over
+    the nest; the variables of the nest that are their elements; the assertions that were checked."""
+
+    indices: tuple[Name, ...]
+    points: Atom
+    total: Atom
+    starts_by_point: Name
+    rows: Name
+    lengths: Name
+    starts: Name
+    ends: Name
+    length: Name
+    start: Name
+    end: Name
+    certs: frozenset[Name]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`ys = array[start :+ w]`: an array of variant width, a segment of flat data."""
+
+    array: Name
+    segments: Segments
+
+
 @dataclass(slots=True)
 class Guards:
     """Naming of guards: the entry, the binding at hand, guards so far per binding (of the whole program, since two
-    functions may share a name), the guards we are in, how many were made and dropped beyond the budget."""
+    functions may share a name), the guards we are in, how many were made and dropped beyond the budget; and how many
+    segment descriptors were made."""
 
     entry: str
     binding: str
@@ -86,6 +120,7 @@ class Guards:
     path: tuple[tuple[str, bool], ...]
     made: int
     dropped: int
+    segments: int = 0
 
 
 Walk = Callable[["Flow", Nest, tuple[Stm, ...], tuple[Atom, ...]], None]
@@ -94,20 +129,30 @@ WalkTop = Callable[["Flow", Body], None]
 
 @dataclass(slots=True)
 class Flow:
-    """Flattening of one function: what is known of the nests, and the flat statements so far.
+    """Flattening of one function, or (`inside`) of the body of a version whose threads are inside a warp or block: what
+    is known of the nests, and the flat statements so far.
 
     `uses`: how many statements of its body use a name. `fresh`: arrays over nests that were made in the body at hand
-    and that only elements of the nest stand for: the last of these to be used may have the array itself."""
+    and that only elements of the nest stand for: the last of these to be used may have the array itself. `varying`:
+    whether parallelism of varying width is flattened, `mixed` whether there is other parallelism beside it. For that,
+    `coordinates` are the indices of nests around a flat one, `segments` the descriptors made, `rows` the arrays of
+    varying width that are segments of flat data."""
 
     names: Names
     mode: Mode
     machine: Machine
+    inside: bool
+    varying: bool
+    mixed: bool
     walk: Walk
     walk_top: WalkTop
     types: dict[Name, Type]
     consumed: set[Name]
     elems: ChainMap[Name, Elem]
     deferred: dict[Name, Deferred]
+    coordinates: dict[Name, Deferred]
+    segments: ChainMap[tuple[Atom, tuple[Name, ...]], Segments]
+    rows: ChainMap[Name, Row]
     next_order: int
     uses: dict[Name, int]
     fresh: set[Name]
@@ -120,12 +165,17 @@ class Flow:
 
     # ---- queries
 
+    @property
+    def flattens_varying(self) -> bool:
+        """Whether there is budget left for parallelism of varying width, if it is to be flattened at all."""
+        return self.varying and self.guards.segments < self.machine.max_segments
+
     def type_of(self, atom: Atom) -> Type:
         return self.types[atom.name] if isinstance(atom, Var) else scalar(atom.prim)
 
     def is_variant(self, name: Name) -> bool:
         """Whether a name is bound in the nest."""
-        return name in self.elems or name in self.deferred
+        return name in self.elems or name in self.deferred or name in self.coordinates
 
     def is_invariant(self, atom: Atom) -> bool:
         return not (isinstance(atom, Var) and self.is_variant(atom.name))
@@ -172,9 +222,10 @@ class Flow:
         return arrays
 
     def learn(self, f: Lambda) -> Lambda:
-        """A lambda whose types are known from here on."""
+        """A lambda whose types are known from here on, and what it overwrites: its names may be fresh ones."""
         self.types.update((p.name, p.type) for p in f.params)
         add_types(self.types, f.body)
+        self.consumed |= consumed_in(f.body)
         return f
 
     def again(self, pat: tuple[Param, ...]) -> tuple[Param, ...]:
@@ -187,9 +238,18 @@ def host_body(flow: Flow, work: Callable[[], tuple[Atom, ...]]) -> Body:
     known as one only there; what was made outside is nobody's to overwrite."""
     out, certs, fresh = flow.out, flow.certs, flow.fresh
     flow.out, flow.certs, flow.fresh = [], (), set()
-    flow.elems = flow.elems.new_child()
+    enter_scope(flow)
     result = work()
     body = Body(tuple(flow.out), result)
-    flow.elems = flow.elems.parents
+    leave_scope(flow)
     flow.out, flow.certs, flow.fresh = out, certs, fresh
     return body
+
+
+def enter_scope(flow: Flow) -> None:
+    """From here on what becomes an array is known as one only until the scope is left."""
+    flow.elems, flow.segments, flow.rows = flow.elems.new_child(), flow.segments.new_child(), flow.rows.new_child()
+
+
+def leave_scope(flow: Flow) -> None:
+    flow.elems, flow.segments, flow.rows = flow.elems.parents, flow.segments.parents, flow.rows.parents

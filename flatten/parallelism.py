@@ -1,7 +1,8 @@
 """How much parallelism a body holds, and whether it is worth exploiting or worth running in one thread.
 
-Parallelism can be exploited where its width, the trip counts of the loops and the conditions of the branches around
-it do not vary over the nest; the rest stays in the thread (irregular: DESIGN 2.5).
+Parallelism can be exploited where the trip counts of the loops and the conditions of the branches around it do not
+vary over the nest. Where its width varies it is flattened on segments (`flatten/irregular_rules.py`), if its rows and
+operators allow it; the rest stays in the thread.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..ir.core import Body, Exp, ForLoop, Hist, If, Lambda, Loop, Scatter, Screma, Stm
-from ..ir.traverse import free_in_stm, names_in_types
+from ..ir.traverse import free_in_lambda, free_in_stm, names_in_types
 from ..ir.types import Atom, Const, Name, Var
 from .levels import Mode
 from .nest import Flow
@@ -41,7 +42,7 @@ def exploitable(flow: Flow, body: Body, params: Iterable[Name]) -> bool:
 def _exploitable(flow: Flow, body: Body, varies: set[Name]) -> bool:
     """`varies` grows by what is bound in the body; names are unique, so it need not shrink."""
     for stm in body.stms:
-        if exploitable_stm(flow, stm, varies):
+        if exploitable_stm(flow, stm, varies) or is_varying_stm(flow, stm, varies):
             return True
         if not is_total(stm.exp) or not _is_invariant_stm(flow, stm, varies):
             varies.update(p.name for p in stm.pat)
@@ -80,6 +81,125 @@ def exploitable_stm(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
             return _exploitable(flow, then, set(varies)) or _exploitable(flow, orelse, set(varies))
         case _:
             return False
+
+
+def flattens_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
+    """Whether a map, reduction or scan whose width varies over the nest is flattened: its rows have one shape, its
+    operators are on scalars and the same for all segments."""
+    match stm.exp:
+        case Screma(width, _, f, scans, reds) as exp if flow.flattens_varying and not is_sequential(stm):
+            ops = scans + reds
+        case _:
+            return False
+
+    def invariant(name: Name) -> bool:
+        return name not in varies and not flow.is_variant(name)
+
+    if isinstance(width, Const) or invariant(width.name):
+        return False
+    operated = f.ret[: exp.num_scans + exp.num_reds]
+    free = {name for op in ops for name in free_in_lambda(op.op)}
+    free |= {name for op in ops for name in _names(op.neutral)}
+    return not any(t.shape for t in operated) and all(map(invariant, (*free, *names_in_types(f.ret))))
+
+
+def _names(atoms: Iterable[Atom]) -> Iterable[Name]:
+    return (atom.name for atom in atoms if isinstance(atom, Var))
+
+
+def writes_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
+    """Whether a scatter or histogram of varying width is flattened: its values have one shape, and so have the rows
+    that it writes to."""
+    match stm.exp:
+        case Scatter(width, _, f, _, rank) | Hist(width, _, f, _, _, rank):
+            pass
+        case _:
+            return False
+    if not flow.flattens_varying or is_sequential(stm):
+        return False
+
+    def variant(atom: Atom) -> bool:
+        return isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name))
+
+    if not variant(width) or any(variant(Var(name)) for name in names_in_types(f.ret)):
+        return False
+    op = stm.exp.op if isinstance(stm.exp, Hist) else None
+    if op is not None and any(variant(Var(name)) for name in (*free_in_lambda(op.op), *_names(op.neutral))):
+        return False
+    shapes = [p.type.shape[1:] if rank == 1 else p.type.shape for p in stm.pat]
+    return not any(variant(size) for shape in shapes for size in shape)
+
+
+def is_varying_stm(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
+    """Whether there is parallelism in it that is flattened though width, condition or trip count vary."""
+    return any(holds(flow, stm, varies) for holds in (flattens_varying, writes_varying, branches_vary, loop_varies))
+
+
+def branches_vary(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
+    """A branch of varying condition that holds parallelism; what it gives has rows of one shape."""
+    match stm.exp:
+        case If(cond, then, orelse) if flow.flattens_varying and not is_sequential(stm):
+            pass
+        case _:
+            return False
+
+    def invariant(atom: Atom) -> bool:
+        return not (isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name)))
+
+    inside = varies | {p.name for p in stm.pat}
+    rows_fit = all(
+        not (isinstance(size, Var) and (size.name in inside or flow.is_variant(size.name)))
+        for p in stm.pat
+        for size in p.type.shape[1:]
+    )
+    if invariant(cond) or not rows_fit:
+        return False
+    return _exploitable(flow, then, set(varies)) or _exploitable(flow, orelse, set(varies))
+
+
+def loop_varies(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
+    """A loop that holds parallelism and carries arrays of varying size; these have rows of one shape, as many as are
+    known before it. Where the trip count alone varies the loop stays in the thread."""
+    match stm.exp:
+        case Loop(params, _, form, body) if flow.flattens_varying and not is_sequential(stm):
+            own = {p.name for p in params}
+        case _:
+            return False
+
+    def variant(atom: Atom) -> bool:
+        return isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name))
+
+    if own & set(names_in_types(p.type for p in params)):
+        return False
+    if any(variant(size) for p in params for size in p.type.shape[1:]):
+        return False
+    index = {form.index} if isinstance(form, ForLoop) else set()
+    has_rows = any(p.type.shape and variant(p.type.shape[0]) for p in params)
+    return has_rows and _exploitable(flow, body, varies | own | index)
+
+
+def holds_varying(flow: Flow, body: Body, params: Iterable[Name]) -> bool:
+    """Whether a statement of the body is parallelism of varying width."""
+    varies = set(params)
+    for stm in body.stms:
+        if is_varying_stm(flow, stm, varies):
+            return True
+        if not is_total(stm.exp) or not _is_invariant_stm(flow, stm, varies):
+            varies.update(p.name for p in stm.pat)
+    return False
+
+
+def is_mixed(flow: Flow, body: Body, params: Iterable[Name]) -> bool:
+    """Whether the body holds parallelism of varying width and other parallelism beside it."""
+    if not holds_varying(flow, body, params):
+        return False
+    varies = set(params)
+    for stm in body.stms:
+        if exploitable_stm(flow, stm, varies):
+            return True
+        if not is_total(stm.exp) or not _is_invariant_stm(flow, stm, varies):
+            varies.update(p.name for p in stm.pat)
+    return False
 
 
 def _exploitable_lambda(flow: Flow, f: Lambda, varies: set[Name]) -> bool:
@@ -126,3 +246,39 @@ def _score_of(exp: Exp, depth: int) -> int:
             return 2 * max(_score(then, depth), _score(orelse, depth))
         case _:
             return 0
+
+
+def score_inside(body: Body) -> int:
+    """How much the threads of a collective would share for it to be worth a version (after the published policy; it
+    must exceed 1, so that one reduction alone is left to the version that is flattened).
+
+    A reduction or scan counts 1, and its own lambda too; a map beside it 1, a map with reductions inside what these
+    count; maps alone count nothing, they are fused. A loop counts its body tenfold, a branch the better side twice.
+    Parallelism that is known to be small counts nothing.
+    """
+    stms = [stm.exp for stm in body.stms if not is_sequential(stm)]
+    operated = sum(map(_operated_inside, stms))
+    return operated + sum(map(_is_wide_map, stms)) if operated else 0
+
+
+def _operated_inside(exp: Exp) -> int:
+    """What the reductions and scans of a statement count."""
+    match exp:
+        case Screma(_, _, f, (), ()) | Scatter(_, _, f, _, _):
+            return score_inside(f.body)
+        case Screma(width, _, f, _, _) | Hist(width, _, f, _, _, _):
+            return score_inside(f.body) + (0 if is_small(width) else 1)
+        case Loop(_, _, _, body):
+            return 10 * score_inside(body)
+        case If(_, then, orelse):
+            return 2 * max(score_inside(then), score_inside(orelse))
+        case _:
+            return 0
+
+
+def _is_wide_map(exp: Exp) -> bool:
+    match exp:
+        case Screma(width, _, f, (), ()) | Scatter(width, _, f, _, _):
+            return not is_small(width) and not score_inside(f.body)
+        case _:
+            return False

@@ -138,12 +138,12 @@ def concat_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     settle(flow, nest, wanted)
     flow.note(Rule.CONCAT, str(param.name))
     inner: tuple[Dim, ...] = tuple((flow.fresh_param("k", I64).name, size) for size in param.type.shape)
-    body = _pick(flow, arrays, tuple(Var(k) for k, _ in inner), scalar(param.type.prim))
+    body = pick(flow, arrays, tuple(Var(k) for k, _ in inner), scalar(param.type.prim))
     emit_segmap(flow, nest.dims + inner, flow.bind(nest, stm.pat), body, (scalar(param.type.prim),))
     return Rule.CONCAT
 
 
-def _pick(flow: Flow, arrays: tuple[Name, ...], indices: tuple[Atom, ...], element: Type) -> Body:
+def pick(flow: Flow, arrays: tuple[Name, ...], indices: tuple[Atom, ...], element: Type) -> Body:
     """The element at `indices` of the concatenation: from the last array backwards, one branch around the other."""
     offsets: list[Atom] = [i64(0)]
     before: list[Stm] = []

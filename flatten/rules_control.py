@@ -32,6 +32,7 @@ def top_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
             exp = If(cond, _flat(flow, then), _flat(flow, orelse))
         case _:
             return None
+    flow.note(Rule.G0, ", ".join(str(p.name) for p in stm.pat))
     flow.keep(Stm(stm.pat, exp, stm.certs, stm.attrs, stm.loc))
     return Rule.G0
 

@@ -22,15 +22,16 @@ from ..ir.core import (
     Stm,
     Update,
 )
-from ..ir.traverse import free_in_stm
+from ..ir.traverse import free_in_stm, rename_lambda
 from ..ir.types import I64, Atom, Name, Prim, Var, i64
-from .nest import Deferred, Elem, Flow, Nest
-from .parallelism import exploitable, exploitable_stm
-from .segbody import element_of, emit_segmap, iota_element, seg_body, single, whole
+from .inside import inside, inside_version
+from .irregular_versions import sequential_version
+from .nest import Elem, Flow, Nest
+from .parallelism import exploitable, exploitable_stm, holds_varying, is_mixed
+from .segbody import defer, element_of, emit_segmap, iota_element, seg_body, single, whole
 from .spread import expand_into, frontier, settle
 from .trace import Rule
-from .versions import Choice, choose, guarded, has_attr
-from .weight import HEAVY, weight_of
+from .versions import OUTER, Choice, choose, flattening_attrs, guarded, has_attr
 
 
 def distributable(flow: Flow, nest: Nest, stm: Stm) -> bool:
@@ -48,7 +49,7 @@ def distributable(flow: Flow, nest: Nest, stm: Stm) -> bool:
 
 
 def map_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
-    """The versions of a map: in one thread per point (G1), flattened (G2), or both under a guard.
+    """The versions of a map: in one thread per point (G1), in one collective per point, flattened (G2), under guards.
 
     G(Σ, map (λx̄ → e) x̄s)  ⟶  if t ≤ Par(Σ') then segmap Σ' e else G(Σ', e)
     """
@@ -60,24 +61,38 @@ def map_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     if has_attr(stm.attrs, "sequential_outer") and not nest.dims:
         return sequential_outer(flow, nest, stm)
     inner = enter(flow, nest, exp)
-    pat = flow.bind(nest, stm.pat)
-    choice = Choice.OUTER
+    return body_versions(flow, inner, flow.bind(nest, stm.pat), stm, f)
+
+
+def body_versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], stm: Stm, f: Lambda) -> Rule:
+    """The versions of the body of the map `stm`, whose nest is entered."""
+    varying = flow.varying
+    flow.varying = varying and "sequentialise_nonuniform" not in flattening_attrs(stm.attrs)
+    mixed, flow.mixed = flow.mixed, is_mixed(flow, f.body, _params(f))
+    choice = OUTER
     if exploitable(flow, f.body, _params(f)):
-        choice = choose(flow, stm, f.body)
-    match choice:
-        case Choice.OUTER:
-            return g1(flow, inner, pat, f)
-        case Choice.INNER:
-            return g2(flow, inner, pat, f)
-        case Choice.BOTH:
-            guarded(
-                flow, inner, pat, lambda to: _ignore(g1(flow, inner, to, f)), lambda to: _ignore(g2(flow, inner, to, f))
-            )
-            return Rule.INCREMENTAL
+        choice = choose(flow, stm, f.body, holds_varying(flow, f.body, _params(f)))
+    rule = _versions(flow, inner, pat, f, choice)
+    flow.varying, flow.mixed = varying, mixed
+    return rule
 
 
-def _ignore(_: Rule) -> None:
-    """A version binds names; which rule it was, the trace says."""
+def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice: Choice) -> Rule:
+    """The versions that are wanted, the last of them without a guard; all parallelism where no other can be made."""
+
+    def in_threads(to: tuple[Param, ...]) -> None:
+        g1(flow, inner, to, f)
+
+    def flat(to: tuple[Param, ...]) -> None:
+        g2(flow, inner, to, f)
+
+    versions = [sequential_version(flow, inner, f.body.stms, in_threads)] if choice.outer else []
+    middle = inside(flow, f) if choice.inside else None
+    if middle is not None:
+        versions += [inside_version(flow, inner, f, middle, row) for row in choice.inside]
+    last = flat if choice.full or not versions else versions.pop().emit
+    guarded(flow, pat, versions, last)
+    return Rule.INCREMENTAL if versions else Rule.G2
 
 
 def _params(f: Lambda) -> tuple[Name, ...]:
@@ -89,7 +104,7 @@ def g1(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda) -> Rule:
 
     G(Σ, e)  ⟶  segmap Σ e
     """
-    flow.note(Rule.G1, ", ".join(str(p.name) for p in pat))
+    flow.note(Rule.G1, f"{', '.join(str(p.name) for p in pat)} over {inner.points()}")
     emit_segmap(flow, inner.dims, pat, f.body, f.ret)
     return Rule.G1
 
@@ -117,15 +132,22 @@ def enter_arrays(flow: Flow, nest: Nest, width: Atom, params: tuple[Param, ...],
     """`Σ, ⟨x̄ ∈ x̄s⟩` for any elements and arrays of one width."""
     index = flow.fresh_param("i", I64).name
     inner = nest.inside((index, width))
+    enter_at(flow, inner, index, params, arrays)
+    return inner
+
+
+def enter_at(flow: Flow, inner: Nest, index: Name, params: tuple[Param, ...], arrays: tuple[Name, ...]) -> None:
+    """The elements of the arrays at an index of the nest are from here on variables of it."""
     for param, array in zip(params, arrays, strict=True):
         flow.types[param.name] = param.type
         if (elem := flow.elems.get(array)) is not None:
+            if flow.uses.get(array, 0) > 1:
+                flow.fresh.discard(elem.array)  # others look at the rows that its elements stand for
             flow.elems[param.name] = Elem(elem.array, (*elem.indices, index))
         elif array in flow.deferred:
             defer(flow, inner, _element(flow, param, array, Var(index)))
         else:
             flow.elems[param.name] = Elem(array, (index,))
-    return inner
 
 
 def _element(flow: Flow, param: Param, array: Name, index: Atom) -> tuple[Stm, ...]:
@@ -146,19 +168,6 @@ def _element(flow: Flow, param: Param, array: Name, index: Atom) -> tuple[Stm, .
         case _:
             shape = flow.types[array].shape
             return (single(element_of(array, shape, (index,)), param, flow.loc),)
-
-
-def defer(flow: Flow, nest: Nest, stms: tuple[Stm, ...]) -> None:
-    """Leave statements to the kernels that need them."""
-    for stm in stms:
-        weight = weight_of(stm.exp)
-        for name in free_in_stm(stm):
-            if name not in flow.elems and (used := flow.deferred.get(name)) is not None:
-                weight += used.weight
-        made = Deferred(stm, nest.depth, min(weight, 2 * HEAVY), flow.next_order)
-        flow.next_order += 1
-        flow.types.update((p.name, p.type) for p in stm.pat)
-        flow.deferred.update((p.name, made) for p in stm.pat)
 
 
 # ---- attributes ----------------------------------------------------------------------------------------------------
@@ -191,20 +200,20 @@ def sequential_outer(flow: Flow, nest: Nest, stm: Stm) -> Rule:
     flow.note(Rule.SEQ_OUTER, ", ".join(str(p.name) for p in stm.pat))
     exp = stm.exp
     assert isinstance(exp, Screma)
+    f = flow.learn(rename_lambda(exp.map, flow.names))  # another version may have its parameters as elements of a nest
     index = flow.fresh_param("i", I64).name
     scratches = tuple(Var(flow.emit_as(p.name.base, p.type, Scratch(p.type))) for p in stm.pat)
     params = flow.again(stm.pat)
     loads = tuple(
         single(element_of(array, flow.types[array].shape, (Var(index),)), param, stm.loc)
-        for param, array in zip(exp.map.params, exp.arrays, strict=True)
+        for param, array in zip(f.params, exp.arrays, strict=True)
     )
-    flow.types.update((p.name, p.type) for p in exp.map.params)
     results = flow.again(stm.pat)
     stores = tuple(
         single(_store(param.name, index, param.type.shape, value), result, stm.loc)
-        for param, result, value in zip(params, results, exp.map.body.result, strict=True)
+        for param, result, value in zip(params, results, f.body.result, strict=True)
     )
-    body = Body((*loads, *exp.map.body.stms, *stores), tuple(Var(p.name) for p in results))
+    body = Body((*loads, *f.body.stms, *stores), tuple(Var(p.name) for p in results))
     loop = Loop(params, scratches, ForLoop(index, exp.width, Prim.I64), body)
     flow.walk(flow, nest, (Stm(stm.pat, loop, stm.certs, (), stm.loc),), ())
     return Rule.SEQ_OUTER

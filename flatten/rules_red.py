@@ -16,7 +16,7 @@ from .rules_map import distributable, enter
 from .segbody import fresh_reductions, is_identity, seg_body
 from .spread import expand_into
 from .trace import Rule
-from .versions import Choice, choose_reduction, guarded
+from .versions import OUTER, choose_reduction, guarded, outer_version
 from .weight import LIMIT, weight_of
 
 NO_OUTER = Attr("flattening", (Attr("no_outer", ()),))
@@ -40,17 +40,15 @@ def reduction_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     if is_identity(f):
         return _of_values(flow, nest, stm, exp, pat)
     has_rows = any(has_row_operator(flow, op) for op in scans + reds)
-    choice = Choice.OUTER
+    choice = OUTER
     if has_rows or exploitable(flow, f.body, [p.name for p in f.params]):
-        choice = choose_reduction(flow, stm)
-    match choice:
-        case Choice.OUTER:
-            return gr(flow, nest, exp, pat)
-        case Choice.INNER:
-            return in_full(flow, nest, stm, exp, pat)
-        case Choice.BOTH:
-            _versions(flow, nest, stm, exp, pat)
-            return Rule.INCREMENTAL
+        choice = choose_reduction(flow, stm, has_rows)
+    if not choice.full:
+        return gr(flow, nest, exp, pat)
+    if not choice.outer:
+        return in_full(flow, nest, stm, exp, pat)
+    _versions(flow, nest, stm, exp, pat)
+    return Rule.INCREMENTAL
 
 
 def _versions(flow: Flow, nest: Nest, stm: Stm, exp: Screma, pat: tuple[Param, ...]) -> None:
@@ -60,7 +58,7 @@ def _versions(flow: Flow, nest: Nest, stm: Stm, exp: Screma, pat: tuple[Param, .
     def flat(to: tuple[Param, ...]) -> None:
         in_full(flow, nest, stm, exp, to)
 
-    guarded(flow, enter(flow, nest, exp), pat, in_threads, flat)
+    guarded(flow, pat, [outer_version(flow, enter(flow, nest, exp), in_threads)], flat)
 
 
 def _operator_is_invariant(flow: Flow, op: Reduction) -> bool:
@@ -73,7 +71,7 @@ def _operator_is_invariant(flow: Flow, op: Reduction) -> bool:
 
 def gr(flow: Flow, nest: Nest, exp: Screma, pat: tuple[Param, ...]) -> Rule:
     """The reduction or scan of each segment, the map sequential in its body."""
-    names = ", ".join(str(p.name) for p in pat)
+    names = f"{', '.join(str(p.name) for p in pat)} over {nest.points(exp.width)}"
     match exp:
         case Screma(_, _, _, (), _):
             flow.note(Rule.GR_RED, names)

@@ -34,7 +34,7 @@ def own(flow: Flow, nest: Nest, dests: tuple[Name, ...], reads: Iterable[Name]) 
     return arrays
 
 
-def _nest_atoms(nest: Nest) -> tuple[Atom, ...]:
+def nest_atoms(nest: Nest) -> tuple[Atom, ...]:
     return tuple(Var(index) for index in nest.indices)
 
 
@@ -54,7 +54,7 @@ def scatter_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     owned = own(flow, nest, dests, (*arrays, *free_in_lambda(f)))
     inner = enter_arrays(flow, nest, width, f.params, arrays)
     pat = flow.bind(nest, stm.pat)
-    made = seg_body(flow, inner.dims, Body(f.body.stms, _nest_atoms(nest) + f.body.result))
+    made = seg_body(flow, inner.dims, Body(f.body.stms, nest_atoms(nest) + f.body.result))
     level = flow.machine.lowest.level
     flow.emit(pat, SegScatter(level, made.space, owned, nest.depth + rank, made.body))
     return Rule.GR_SCATTER
@@ -76,7 +76,7 @@ def hist_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     owned = own(flow, nest, dests, (*arrays, *free_in_lambda(f)))
     inner = enter_arrays(flow, nest, width, f.params, arrays)
     pat = flow.bind(nest, stm.pat)
-    made = seg_body(flow, inner.dims, Body(f.body.stms, _nest_atoms(nest) + f.body.result))
+    made = seg_body(flow, inner.dims, Body(f.body.stms, nest_atoms(nest) + f.body.result))
     (fresh_op,) = fresh_reductions(flow, (op,))
     level = flow.machine.lowest.level
     flow.emit(pat, SegHist(level, made.space, fresh_op, owned, nest.depth + rank, made.body))
@@ -151,7 +151,7 @@ def _emit_update(flow: Flow, nest: Nest, exp: Update, owned: Name, pat: tuple[Pa
                 places.append(_position(flow, stms, start, k, stride))
     if inner:
         value = _element(flow, stms, value, tuple(Var(k) for k, _ in inner))
-    body = Body(tuple(stms), (*_nest_atoms(nest), *places, value))
+    body = Body(tuple(stms), (*nest_atoms(nest), *places, value))
     made = seg_body(flow, nest.dims + tuple(inner), body)
     rank = nest.depth + len(exp.dims)
     flow.emit(pat, SegScatter(flow.machine.lowest.level, made.space, (owned,), rank, made.body))

@@ -20,6 +20,7 @@ from ..ir.core import (
     Index,
     Iota,
     Lambda,
+    Level,
     Param,
     PrimOp,
     Reduction,
@@ -32,31 +33,53 @@ from ..ir.errors import Loc
 from ..ir.ops import Op
 from ..ir.traverse import free_in_body, free_in_stm, refreshing, rename_lambda, rewrite_body
 from ..ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
-from .nest import Deferred, Dim, Elem, Flow
+from .nest import Deferred, Dim, Elem, Flow, Nest
 from .trace import Rule
+from .weight import HEAVY, weight_of
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Elements to load and deferred statements to compute, the latter in program order."""
+    """Indices of the nests around flat ones (those of the innermost first: the others follow from them), elements to
+    load, and deferred statements to compute in program order."""
 
+    places: tuple[Deferred, ...]
     loads: dict[Name, Elem]
     stms: tuple[Deferred, ...]
 
 
 def needs(flow: Flow, wanted: Iterable[Name]) -> Needs:
     """Everything of the nest that `wanted` stand for, directly or not."""
+    places: dict[int, Deferred] = {}
     loads: dict[Name, Elem] = {}
     stms: dict[int, Deferred] = {}
     work = list(wanted)
     while work:
         name = work.pop()
-        if (elem := flow.elems.get(name)) is not None:
+        if (place := flow.coordinates.get(name)) is not None:
+            places[place.order] = place
+            work.extend(free_in_stm(place.stm))
+        elif (elem := flow.elems.get(name)) is not None:
             loads[name] = elem
+            work.extend(elem.indices)
         elif (found := flow.deferred.get(name)) is not None and found.order not in stms:
             stms[found.order] = found
             work.extend(free_in_stm(found.stm))
-    return Needs(loads, tuple(stms[order] for order in sorted(stms)))
+    inwards = sorted(places.values(), key=lambda place: (-place.depth, place.order))
+    return Needs(tuple(inwards), loads, tuple(stms[order] for order in sorted(stms)))
+
+
+def defer(flow: Flow, nest: Nest, stms: tuple[Stm, ...]) -> None:
+    """Leave statements to the kernels that need them."""
+    for stm in stms:
+        weight = weight_of(stm.exp)
+        for name in free_in_stm(stm):
+            if name not in flow.elems and (used := flow.deferred.get(name)) is not None:
+                weight += used.weight
+        made = Deferred(stm, nest.depth, min(weight, 2 * HEAVY), flow.next_order)
+        flow.next_order += 1
+        flow.types.update((p.name, p.type) for p in stm.pat)
+        flow.deferred.update((p.name, made) for p in stm.pat)
 
 
 def element_of(array: Name, shape: tuple[Atom, ...], indices: tuple[Atom, ...]) -> Index:
@@ -96,7 +119,8 @@ def seg_body(flow: Flow, dims: tuple[Dim, ...], inner: Body) -> SegBody:
     again = [deferred.stm for deferred in needed.stms]
     if again:
         flow.note(Rule.SKIP_SCALARS, ", ".join(str(p.name) for stm in again for p in stm.pat))
-    body = Body((*loads, *again, *inner.stms), inner.result)
+    places = [place.stm for place in needed.places]
+    body = Body((*places, *loads, *again, *inner.stms), inner.result)
     renaming = refreshing(flow.names)
     space = SegSpace(tuple((renaming.bind(index), width) for index, width in dims))
     return SegBody(space, rewrite_body(body, renaming))
@@ -109,8 +133,15 @@ def fresh_reductions(flow: Flow, reds: tuple[Reduction, ...]) -> tuple[Reduction
 
 def emit_segmap(flow: Flow, dims: tuple[Dim, ...], pat: tuple[Param, ...], inner: Body, ret: tuple[Type, ...]) -> None:
     """`let pat = segmap (dims) { inner }`."""
+    emit_segmap_at(flow, flow.machine.lowest.level, dims, pat, inner, ret)
+
+
+def emit_segmap_at(
+    flow: Flow, level: Level, dims: tuple[Dim, ...], pat: tuple[Param, ...], inner: Body, ret: tuple[Type, ...]
+) -> None:
+    """`let pat = segmap^level (dims) { inner }`."""
     made = seg_body(flow, dims, inner)
-    flow.emit(pat, SegMap(flow.machine.lowest.level, made.space, made.body, ret))
+    flow.emit(pat, SegMap(level, made.space, made.body, ret))
 
 
 def is_identity(f: Lambda) -> bool:

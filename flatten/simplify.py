@@ -48,7 +48,7 @@ from .simplify_dead import remove_dead
 from .simplify_env import Env, FrameKind
 from .simplify_hoist import level_for
 from .simplify_key import key_of, same_value
-from .simplify_nests import reshape_of_nest
+from .simplify_nests import rearrange_of_nest, reshape_of_nest, slice_of_map
 from .simplify_scalars import RULES as SCALAR_RULES
 from .simplify_scalars import TRUE
 from .simplify_sharing import consumed_params, sharing_in
@@ -198,7 +198,15 @@ def _simplify_segop(segop: SegOp, env: Env) -> Exp:
 # ---- statements ---------------------------------------------------------------------------------------------------
 
 
-BASIC_RULES = (take_row, *VIEW_RULES, reshape_of_nest, mark_in_bounds, decide_comparison)
+BASIC_RULES = (
+    take_row,
+    *VIEW_RULES,
+    reshape_of_nest,
+    rearrange_of_nest,
+    slice_of_map,
+    mark_in_bounds,
+    decide_comparison,
+)
 
 
 def _simplify_stm(stm: Stm, env: Env) -> None:

@@ -26,6 +26,7 @@ from ..ir.core import (
     Reshape,
     Scratch,
     Screma,
+    SizeParam,
     Stm,
     Update,
     WhileLoop,
@@ -60,7 +61,7 @@ def level_for(stm: Stm, env: Env) -> int:
 
 def _may_move(stm: Stm, env: Env) -> bool:
     match stm.exp:
-        case Scratch() | Update() | GuardCmp() | Apply():
+        case Scratch() | Update() | GuardCmp() | SizeParam() | Apply():
             return False
         case PrimOp() | Convert() | Index() | Iota() | Replicate() | ArrayLit() | Rearrange() | Reshape() | Concat():
             pass

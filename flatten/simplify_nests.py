@@ -1,13 +1,18 @@
-"""Flattened perfect nests: a nest of maps whose innermost function sees only elements is one map over flat arrays."""
+"""Views of what maps compute become views of what they read, so that whoever reads the view can be fused with them.
+
+A perfect nest of maps, whose innermost function sees only elements, may be flattened and its dimensions reordered; of
+any map a part may be taken. Only where nothing else uses the result: nothing is computed twice.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ir.core import Index, Lambda, Param, Rearrange, Reshape, Screma, Stm
-from ..ir.traverse import free_in_lambda, rename_lambda
-from ..ir.types import Name, Type, Var
+from ..ir.core import Body, Index, Lambda, Param, Rearrange, Reshape, Screma, Slice, Stm
+from ..ir.traverse import free_in_lambda, free_in_stm, rename_lambda
+from ..ir.types import Atom, Const, Name, Type, Var
 from .simplify_env import Env, with_certs
+from .simplify_views import is_whole, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,74 @@ def reshape_of_nest(stm: Stm, env: Env) -> Stm | None:
     flat = [env.emit(xs.base, Reshape((size,), xs), Type(env.types[xs].prim, (size,))) for xs in nest.arrays]
     names = tuple(atom.name for atom in flat if isinstance(atom, Var))
     return with_certs(stm, Screma(size, names, rename_lambda(nest.function, env.names), (), ()), inner)
+
+
+def rearrange_of_nest(stm: Stm, env: Env) -> Stm | None:
+    """rearrange p (map (map f) xss)  ⟶  map (map f) (rearrange p xss)        [S-RearrangeMap]"""
+    match stm.exp:
+        case Rearrange(perm, array) if (inner := _own_map(array, env)) is not None:
+            nest = perfect_nest(inner)
+        case _:
+            return None
+    if nest is None or env.types[array].rank != len(perm):
+        return None
+    (param,) = stm.pat
+    turned: list[Name] = []
+    for xs in nest.arrays:
+        atom = env.emit(xs.base, Rearrange(perm, xs), Type(env.types[xs].prim, param.type.shape))
+        assert isinstance(atom, Var)
+        turned.append(atom.name)
+    f = rename_lambda(nest.function, env.names)
+    return with_certs(stm, _nested(f, param.type.shape, tuple(turned), env), inner)
+
+
+def _nested(f: Lambda, shape: tuple[Atom, ...], arrays: tuple[Name, ...], env: Env) -> Screma:
+    """`map (.. (map f) ..) arrays`, over all dimensions of a shape."""
+    width, *rest = shape
+    if not rest:
+        return Screma(width, arrays, f, (), ())
+    rows = tuple(
+        Param(env.names.again(xs), Type(p.type.prim, tuple(rest))) for xs, p in zip(arrays, f.params, strict=True)
+    )
+    inner = _nested(f, tuple(rest), tuple(row.name for row in rows), env)
+    result = Param(env.names.fresh("ys"), Type(f.ret[0].prim, tuple(rest)))
+    body = Body((Stm((result,), inner, (), (), env.loc),), (Var(result.name),))
+    return Screma(width, arrays, Lambda(rows, body, (result.type,)), (), ())
+
+
+def slice_of_map(stm: Stm, env: Env) -> Stm | None:
+    """(map f xs)[a:+n*s]  ⟶  map f (xs[a:+n*s])        s ≠ 0        [S-SliceMap]"""
+    match stm.exp:
+        case Index(array, (Slice(_, count, Const(_, step)) as taken, *rest), True) if step != 0:
+            inner = _own_map(array, env)
+        case _:
+            return None
+    if inner is None or not all(map(is_whole, rest, env.types[array].shape[1:])):
+        return None
+    screma = inner.exp
+    assert isinstance(screma, Screma)
+    parts: list[Name] = []
+    for xs, param in zip(screma.arrays, screma.map.params, strict=True):
+        dims = (taken, *map(whole, param.type.shape))
+        atom = env.emit(xs.base, Index(xs, dims, True), param.type.array_of(count))
+        assert isinstance(atom, Var)
+        parts.append(atom.name)
+    return with_certs(stm, Screma(count, tuple(parts), rename_lambda(screma.map, env.names), (), ()), inner)
+
+
+def _own_map(array: Name, env: Env) -> Stm | None:
+    """The map that computes `array` and nothing else, if the statement at hand is alone in using it and what it reads
+    is still the same."""
+    stm = env.producer(array)
+    if env.uses.get(array) != 1 or stm is None or env.levels[array] != env.here or stm.attrs:
+        return None
+    match stm.exp:
+        case Screma(_, (_, *_), _, (), ()) if len(stm.pat) == 1:
+            pass
+        case _:
+            return None
+    moved = (array, *free_in_stm(stm))
+    return None if any(map(env.sharing.consumed, moved)) else stm
 
 
 def _lies_flat(array: Name, env: Env) -> bool:

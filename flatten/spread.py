@@ -34,7 +34,7 @@ def expand_owned(flow: Flow, nest: Nest, atoms: tuple[Atom, ...], reads: Iterabl
     """As `expand`, for arrays that will be overwritten while the nest goes on: an array that stands for a variable
     with other uses (or one of `reads`) is copied."""
     also = set(reads)
-    for source in (_source(flow, atom) for atom in atoms):
+    for source in (source_of(flow, atom) for atom in atoms):
         elem = flow.elems.get(source.name) if isinstance(source, Var) else None
         if elem is not None and isinstance(source, Var) and (flow.uses.get(source.name, 0) > 1 or source.name in also):
             flow.fresh.discard(elem.array)
@@ -56,14 +56,14 @@ def expand_into(flow: Flow, nest: Nest, atoms: tuple[Atom, ...], params: tuple[P
             together.append((atom, param))
     if together:
         result = tuple(atom for atom, _ in together)
-        flow.note(Rule.G1, ", ".join(str(p.name) for _, p in together))
+        flow.note(Rule.G1, f"{', '.join(str(p.name) for _, p in together)} over {nest.points()}")
         ret = tuple(flow.type_of(atom) for atom in result)
         emit_segmap(flow, nest.dims, tuple(p for _, p in together), Body((), result), ret)
 
 
 def _expand_in_bulk(flow: Flow, nest: Nest, atom: Atom, param: Param) -> bool:
     """Values that need no computation in a thread; whether `atom` is one."""
-    source = _source(flow, atom)
+    source = source_of(flow, atom)
     if flow.is_invariant(source):
         flow.note(Rule.REPLICATE, str(param.name))
         flow.emit((param,), Replicate(nest.widths, source))
@@ -87,7 +87,7 @@ def _expand_in_bulk(flow: Flow, nest: Nest, atom: Atom, param: Param) -> bool:
             return False
 
 
-def _source(flow: Flow, atom: Atom) -> Atom:
+def source_of(flow: Flow, atom: Atom) -> Atom:
     """What `atom` is a copy of, if a deferred statement copies it."""
     while isinstance(atom, Var) and atom.name not in flow.elems and (found := flow.deferred.get(atom.name)):
         match found.stm:

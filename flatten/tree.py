@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from ..ir.core import Body, GuardCmp, If, Prog, Stm
-from ..ir.traverse import bodies
+from ..ir.core import Body, GuardCmp, If, Prog, SizeParam, Stm
+from ..ir.traverse import all_exps, bodies
 from ..ir.types import Name, Var
 
 Leaf = dict[str, bool]
@@ -58,6 +58,12 @@ def sites(prog: Prog) -> tuple[Site, ...]:
     bodies_of = [("consts", Body(prog.consts, ()))]
     bodies_of += [(fun.entry.name if fun.entry is not None else fun.name.base, fun.body) for fun in prog.functions]
     return tuple(Site(entry, tree) for entry, body in bodies_of for tree in guards_in(body))
+
+
+def size_params(prog: Prog) -> dict[str, int]:
+    """The size parameters of all functions, with their defaults."""
+    found = (exp for fun in prog.functions for exp in all_exps(fun.body))
+    return {exp.name: exp.default for exp in found if isinstance(exp, SizeParam)}
 
 
 def guards_in(body: Body) -> tuple[Branch, ...]:

@@ -1,7 +1,9 @@
 """Versions: which there are of a map, how they are guarded, and what the guards are called.
 
-    G(Σ, map (λx̄ → e) x̄s)  ⟶  if t ≤ Par(Σ') then segmap Σ' e else G(Σ', e)        [incremental rule]
-    Σ' = Σ, ⟨x̄ ∈ x̄s⟩
+    G(Σ, map (λx̄ → e) x̄s)  ⟶  if t ≤ Par(Σ') then segmap Σ' e                                    [incremental rule]
+                               elif t' ≤ Par(e_mid) and e fits l then segmap^l Σ' e_mid    (each level l)
+                               else G(Σ', e)
+    Σ' = Σ, ⟨x̄ ∈ x̄s⟩,  e_mid = G(•, e) with the threads of a collective of level l
 
 Versions are bounded top-down, while flattening: a policy leaves out those that cannot win, attributes of the source
 override it, and an entry holds no more than the machine's budget of them. Names of thresholds are
@@ -10,24 +12,32 @@ override it, and an entry holds no more than the machine's budget of them. Names
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import Enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from ..ir.core import Attr, Body, GuardCmp, If, Param, PrimOp, Stm
+from ..ir.core import Attr, Body, Copied, Exp, GuardCmp, If, Param, PrimOp, Screma, Stm
 from ..ir.ops import Op
-from ..ir.types import BOOL, I64, Atom, Const, Prim, Var, i64
-from .levels import Mode
+from ..ir.rename import refreshing, rewrite_body
+from ..ir.show import show_body
+from ..ir.types import BOOL, I64, Atom, Const, Names, Prim, Var, i64
+from .levels import LevelRow, Mode
 from .nest import Flow, Nest, host_body
-from .parallelism import is_perfect, score
+from .parallelism import is_perfect, is_small, score, score_inside
 from .trace import Rule
 
 
-class Choice(Enum):
-    """The versions of a map: its body in one thread, flattened, or both under a guard."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The versions of a map, least parallel first: its body in one thread, with threads inside a collective of each of
+    these levels, flattened."""
 
-    OUTER = "outer"
-    INNER = "inner"
-    BOTH = "both"
+    outer: bool
+    inside: tuple[LevelRow, ...]
+    full: bool
+
+
+OUTER = Choice(True, (), False)
+FULL = Choice(False, (), True)
 
 
 def has_attr(attrs: tuple[Attr, ...], name: str) -> bool:
@@ -39,72 +49,131 @@ def flattening_attrs(attrs: tuple[Attr, ...]) -> frozenset[str]:
     return frozenset(arg.name for attr in attrs if attr.name == "flattening" for arg in attr.args)
 
 
-def choose(flow: Flow, stm: Stm, body: Body) -> Choice:
-    """The versions of a map with this body, which holds parallelism that can be exploited."""
-    asked = _asked(stm.attrs)
+def choose(flow: Flow, stm: Stm, body: Body, varies: bool) -> Choice:
+    """The versions of a map with this body, which holds parallelism that can be exploited; `varies` if its width varies
+    over the nest: then there is always a version beside it that is sequential."""
+    asked = _asked(flow, stm.attrs)
     if asked is not None:
         return asked
+    if flow.inside:
+        return FULL if is_perfect(body) or leaves_room(stm.exp) else OUTER
     match flow.mode:
         case Mode.FULL:
-            return Choice.INNER
-        case _ if is_perfect(body):
-            return Choice.INNER
+            return FULL
         case Mode.OUTER:
-            return Choice.OUTER
+            return FULL if is_perfect(body) else OUTER
         case Mode.INCREMENTAL:
-            return _within_budget(flow) if score(body) > 1 else Choice.INNER
+            rows = flow.machine.higher if score_inside(body) > 1 else ()
+            wanted = Choice(varies or score(body) > 1, rows, True)
+            return FULL if is_perfect(body) else _within_budget(flow, _allowed(stm.attrs, wanted))
+        case Mode.EVERY:
+            return _within_budget(flow, _allowed(stm.attrs, Choice(True, flow.machine.higher, True)))
 
 
-def choose_reduction(flow: Flow, stm: Stm) -> Choice:
-    """The versions of a redomap or scanomap whose map holds parallelism that can be exploited."""
-    asked = _asked(stm.attrs)
+def choose_reduction(flow: Flow, stm: Stm, has_rows: bool) -> Choice:
+    """The versions of a redomap or scanomap whose map holds parallelism that can be exploited, or (`has_rows`) that has
+    an operator on rows."""
+    asked = _asked(flow, stm.attrs)
     if asked is not None:
         return asked
+    if flow.inside:
+        return FULL if has_rows or leaves_room(stm.exp) else OUTER
     match flow.mode:
         case Mode.FULL:
-            return Choice.INNER
+            return FULL
         case Mode.OUTER:
-            return Choice.OUTER
-        case Mode.INCREMENTAL:
-            return _within_budget(flow)
+            return OUTER
+        case Mode.INCREMENTAL | Mode.EVERY:
+            return _within_budget(flow, _allowed(stm.attrs, Choice(True, (), True)))
 
 
-def _asked(attrs: tuple[Attr, ...]) -> Choice | None:
-    """What the attributes of the source say."""
+def _asked(flow: Flow, attrs: tuple[Attr, ...]) -> Choice | None:
+    """The only version that the attributes of the source leave."""
+    arguments = flattening_attrs(attrs)
     if has_attr(attrs, "sequential_inner"):
-        return Choice.OUTER
-    if flattening_attrs(attrs) & {"no_outer", "only_inner"}:
-        return Choice.INNER
+        return OUTER
+    if "only_intra" in arguments and flow.machine.higher and not flow.inside:
+        return Choice(False, flow.machine.higher[-1:], False)
+    has_one = flow.inside or flow.mode in (Mode.FULL, Mode.OUTER)
+    if "only_inner" in arguments or ("no_outer" in arguments and has_one):
+        return FULL
     return None
 
 
-def _within_budget(flow: Flow) -> Choice:
-    """Both versions, or all parallelism when the entry has as many versions as it may."""
-    if flow.guards.made + 1 < flow.machine.max_versions:
-        return Choice.BOTH
-    flow.guards.dropped += 1
-    return Choice.INNER
+def leaves_room(exp: Exp) -> bool:
+    """Inside a level there are no guards: parallelism is distributed until the level is filled, and sequential below.
+    What is known to be small does not fill it."""
+    return isinstance(exp, Screma) and is_small(exp.width)
+
+
+def _allowed(attrs: tuple[Attr, ...], choice: Choice) -> Choice:
+    """Without the versions that the source does not want."""
+    arguments = flattening_attrs(attrs)
+    outer = choice.outer and "no_outer" not in arguments
+    return replace(choice, outer=outer, inside=() if "no_intra" in arguments else choice.inside)
+
+
+def _within_budget(flow: Flow, choice: Choice) -> Choice:
+    """Without versions beyond those that the entry may have: those inside a level go first."""
+    left = flow.machine.max_versions - 1 - flow.guards.made
+    outer = choice.outer and left > 0
+    inside = choice.inside[: max(0, left - outer)]
+    flow.guards.dropped += (choice.outer - outer) + len(choice.inside) - len(inside)
+    return replace(choice, outer=outer, inside=inside)
 
 
 # ---- guards --------------------------------------------------------------------------------------------------------
 
-Version = Callable[[tuple[Param, ...]], None]
+Emit = Callable[[tuple[Param, ...]], None]
 """Emits a version that binds the given names."""
 
 
-def guarded(flow: Flow, nest: Nest, pat: tuple[Param, ...], outer: Version, inner: Version) -> None:
-    """`if t <= Par(nest) then outer else inner`, binding `pat`."""
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version that is taken where `threshold <= par`; `par` emits the parallelism, `kind` names the threshold."""
+
+    kind: str
+    par: Callable[[], Atom]
+    emit: Emit
+
+
+def outer_version(flow: Flow, nest: Nest, emit: Emit) -> Version:
+    """Taken where the nest alone has parallelism enough."""
+    return Version(flow.machine.lowest.guard, lambda: parallelism_of(flow, nest), emit)
+
+
+def guarded(flow: Flow, pat: tuple[Param, ...], versions: Sequence[Version], last: Emit) -> None:
+    """`if t <= par then version elif .. else last`, binding `pat`."""
+    if not versions:
+        last(pat)
+        return
+    first, *rest = versions
     guards = flow.guards
-    threshold = _threshold(flow)
+    threshold, before = _threshold(flow, first.kind), len(flow.out)
     guards.made += 1
     flow.note(Rule.INCREMENTAL, threshold)
-    enough = flow.emit_as("enough", BOOL, GuardCmp(threshold, parallelism_of(flow, nest), guards.path))
-    then = _version(flow, pat, threshold, True, outer)
-    orelse = _version(flow, pat, threshold, False, inner)
-    flow.emit(pat, If(Var(enough), then, orelse))
+    enough = flow.emit_as("enough", BOOL, GuardCmp(threshold, first.par(), guards.path))
+    then = _side(flow, pat, threshold, True, first.emit)
+    orelse = _side(flow, pat, threshold, False, lambda to: guarded(flow, to, rest, last))
+    if not alike(flow, then, orelse):
+        flow.emit(pat, If(Var(enough), then, orelse))
+        return
+    guards.made -= 1
+    flow.out[before:] = orelse.stms
+    for param, result in zip(pat, orelse.result, strict=True):
+        flow.emit((param,), Copied(result))
 
 
-def _version(flow: Flow, pat: tuple[Param, ...], threshold: str, side: bool, emit: Version) -> Body:
+def alike(flow: Flow, then: Body, orelse: Body) -> bool:
+    """Whether two versions are the same but for names: what was thought to be parallel stayed in the thread."""
+    kinds = [[type(stm.exp) for stm in body.stms] for body in (then, orelse)]
+    if kinds[0] != kinds[1]:
+        return False
+    first, second = (rewrite_body(body, refreshing(Names(flow.names.next))) for body in (then, orelse))
+    return show_body(first) == show_body(second)
+
+
+def _side(flow: Flow, pat: tuple[Param, ...], threshold: str, side: bool, emit: Emit) -> Body:
     results = flow.again(pat)
     path = flow.guards.path
     flow.guards.path = (*path, (threshold, side))
@@ -118,8 +187,8 @@ def _version(flow: Flow, pat: tuple[Param, ...], threshold: str, side: bool, emi
     return body
 
 
-def _threshold(flow: Flow) -> str:
-    guards, kind = flow.guards, flow.machine.lowest.guard
+def _threshold(flow: Flow, kind: str) -> str:
+    guards = flow.guards
     stem = f"{guards.entry}.{guards.binding}.{kind}"
     number = guards.counts.get(stem, 0)
     guards.counts[stem] = number + 1
@@ -128,17 +197,21 @@ def _threshold(flow: Flow) -> str:
 
 def parallelism_of(flow: Flow, nest: Nest) -> Atom:
     """Par(Σ): the number of points of the nest."""
+    return product_of(flow, nest.widths)
+
+
+def product_of(flow: Flow, widths: tuple[Atom, ...]) -> Atom:
     known = 1
     product: Atom | None = None
-    for width in nest.widths:
+    for width in widths:
         if isinstance(width, Const):
             known *= int(width.value)
         else:
-            product = width if product is None else _times(flow, product, width)
+            product = width if product is None else times(flow, product, width)
     if product is None:
         return i64(known)
-    return product if known == 1 else _times(flow, product, i64(known))
+    return product if known == 1 else times(flow, product, i64(known))
 
 
-def _times(flow: Flow, left: Atom, right: Atom) -> Atom:
+def times(flow: Flow, left: Atom, right: Atom) -> Atom:
     return Var(flow.emit_as("par", I64, PrimOp(Op.MUL, Prim.I64, (left, right))))

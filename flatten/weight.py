@@ -27,6 +27,7 @@ from ..ir.core import (
     Replicate,
     Reshape,
     Scratch,
+    SizeParam,
     Update,
 )
 from ..ir.ops import BINARY, COUNTS, PREDICATES, TERNARY, Op, can_fail
@@ -49,7 +50,7 @@ def weight_of(exp: Exp) -> int:
             return 1
         case Index(_, dims, _):
             return 2 if all(isinstance(dim, Fix) for dim in dims) else 0
-        case Copied() | Copy() | Iota() | Replicate() | Rearrange() | Reshape() | Scratch():
+        case Copied() | Copy() | SizeParam() | Iota() | Replicate() | Rearrange() | Reshape() | Scratch():
             return 0
         case If(_, then, orelse):
             return 2 + _weight_of_branch(then) + _weight_of_branch(orelse)

@@ -111,7 +111,7 @@ def test_rule_fires_and_keeps_the_meaning(one: Told) -> None:
 
 
 def test_fusion_rules_are_there() -> None:
-    code = (ROOT / "flatten" / "fuse_rules.py").read_text(encoding="utf-8")
+    code = "".join((ROOT / "flatten" / file).read_text(encoding="utf-8") for file in ("fuse_rules.py", "sink.py"))
     rows = re.findall(r"^\| (F-\w+) \| `(.*?)` \| `(\w+)` \| (.*) \|$", TEXT, re.MULTILINE)
     assert sorted(row[0] for row in rows) == sorted(re.findall(r"\[(F-\w+)\]", code))
     for name, formula, function, goldens in rows:

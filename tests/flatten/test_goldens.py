@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,10 +11,9 @@ import pytest
 from soac.flatten.flatten import flatten_traced
 from soac.flatten.fuse import fuse
 from soac.flatten.inline import inline
-from soac.flatten.levels import CUDA, Mode
+from soac.flatten.levels import BLOCK, CUDA, THREAD, Machine, Mode
 from soac.flatten.simplify import simplify
 from soac.flatten.structure import structure
-from soac.flatten.trace import Rule
 from soac.flatten.tree import combinations, sites
 from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
@@ -26,8 +26,11 @@ def fused(text: str) -> Prog:
     return simplify(fuse(simplify(inline(compile_text(text, "golden.soac")))))
 
 
-def flat(text: str, mode: Mode = Mode.INCREMENTAL) -> Prog:
-    prog = simplify(flatten_traced(fused(text), mode, CUDA).prog)
+BLOCKS = Machine("blocks", (THREAD, BLOCK), 64, 32, None)
+
+
+def flat(text: str, mode: Mode = Mode.INCREMENTAL, machine: Machine = CUDA) -> Prog:
+    prog = simplify(flatten_traced(fused(text), mode, machine).prog)
     check(prog, Stage.FLAT)
     return prog
 
@@ -35,6 +38,16 @@ def flat(text: str, mode: Mode = Mode.INCREMENTAL) -> Prog:
 def counts(prog: Prog, *paths: str) -> tuple[int, ...]:
     found = structure(prog)
     return tuple(found.get(path, 0) for path in paths)
+
+
+def kinds_of_leaves(prog: Prog) -> list[str]:
+    """Of the only site: the guard that each leaf passes, by its kind, from the least parallel leaf on."""
+    (site,) = sites(prog)
+    return [next((_kind(name) for name, side in leaf.items() if side), "full") for leaf in site.leaves]
+
+
+def _kind(threshold: str) -> str:
+    return threshold.rpartition(".")[2].rpartition("_")[0]
 
 
 def assert_value(prog: Prog, args: Sequence, *expected: object) -> None:
@@ -63,6 +76,18 @@ def test_sumrows() -> None:
     assert_value(prog, [[[1, 2], [3, 4]]], [7, 11])
 
 
+def test_sumrows_on_every_level() -> None:
+    """4.1, the full rule: also a row to a warp and to a block, whose threads reduce it."""
+    prog = flat(SUMROWS, Mode.EVERY)
+    assert kinds_of_leaves(prog) == ["suff_outer", "suff_intra_warp", "suff_intra", "full"]
+    warp, block = "/If/False/If/True/SegMap/SegRed", "/If/False/If/False/If/True/SegMap/SegRed"
+    assert counts(prog, warp, block, "/If/False/If/False/If/False/SegRed") == (1, 1, 1)
+    assert counts(prog, "SegMap/Redomap", "If") == (1, 3)
+    text = show(prog)
+    assert all(op in text for op in ("segmap^warp", "segmap^block", "segred^thread (i_"))
+    assert_value(prog, [[[1, 2], [3, 4]]], [7, 11])
+
+
 DISTRIBUTION = """
 entry main [n][m] (xss: [n][m]i32) : [n][m]i32 =
   map (\\xs -> let y = reduce (+) 0 xs in map (+y) xs) xss
@@ -78,10 +103,26 @@ def test_distribution_in_full() -> None:
 
 
 def test_distribution_incremental() -> None:
-    """4.2: beside it a version with a row in each thread."""
+    """4.2: beside it a version with a row in each thread, and one with the row in a block, which is read once."""
     prog = flat(DISTRIBUTION)
-    assert counts(prog, "/If/True/SegMap", "/If/False/SegRed", "/If/False/SegMap", "If") == (1, 1, 1, 1)
+    assert kinds_of_leaves(prog) == ["suff_outer", "suff_intra_warp", "suff_intra", "full"]
+    block, full = "/If/False/If/False/If/True/SegMap", "/If/False/If/False/If/False"
+    assert counts(prog, "/If/True/SegMap", f"{full}/SegRed", f"{full}/SegMap") == (1, 1, 1)
+    assert counts(prog, block, f"{block}/SegRed", f"{block}/SegMap") == (1, 1, 1)
     assert_value(prog, [[[1, 2], [3, 4]]], [[4, 5], [10, 11]])
+
+
+def test_a_version_that_does_not_fit_is_not_taken() -> None:
+    """A warp takes 256 elements of a row, a block 1024; a forced leaf that does not fit gives way to the next."""
+    prog = flat(DISTRIBUTION)
+    leaf = {"main.ys.suff_outer_0": False, "main.ys.suff_intra_warp_0": True, "main.ys.suff_intra_0": True}
+    taken = {256: [True], 257: [False, True], 1024: [False, True], 1025: [False, False]}
+    for width, sides in taken.items():
+        data = np.ones((1, width), np.int32)
+        results, path = interpret(prog, "main", [data], Thresholds(forced=leaf))
+        assert [side for _, _, side in path[1:]] == sides
+        assert all(par == (width if side else -width) for _, par, side in path[1:])
+        np.testing.assert_array_equal(results[0], data + width)
 
 
 MATMUL = """
@@ -101,6 +142,17 @@ def test_matmul() -> None:
         prog, "main", [np.array(xss, np.int32), np.array(yss, np.int32)], Thresholds({"main.zss.suff_outer_0": 4})
     )
     assert path == (("main.zss.suff_outer_0", 4, True),)
+
+
+def test_matmul_in_full_rule() -> None:
+    """4.3, the full rule: five leaves on a machine with blocks, from a row to a thread to one product to a thread."""
+    prog = flat(MATMUL, Mode.EVERY, BLOCKS)
+    outer, inner = "/If/False/If/False", "/If/False/If/False/If/False"
+    assert kinds_of_leaves(prog) == ["suff_outer", "suff_intra", "suff_outer", "suff_intra", "full"]
+    assert counts(prog, "/If/True/SegMap/Map/Redomap", "/If/False/If/True/SegMap/SegMap/Redomap") == (1, 1)
+    assert counts(prog, f"{outer}/If/True/SegMap/Redomap", f"{inner}/If/True/SegMap/SegRed") == (1, 1)
+    assert counts(prog, f"{inner}/If/False/SegRed", "If") == (1, 4)
+    assert_value(prog, [[[1, 2, 3], [3, 4, 5]], [[1, 2], [3, 4], [5, 6]]], [[22, 28], [40, 52]])
 
 
 ICFP = """
@@ -143,19 +195,23 @@ def test_icfp_incremental() -> None:
 
 
 def test_icfp_trace() -> None:
-    """The steps (b) to (h) of the walk-through, by the names of the rules."""
+    """The steps of the walk-through, in the order in which they are reached; the letters are those of the guide."""
     trail = flatten_traced(fused(ICFP), Mode.FULL, CUDA).trail
-    steps = {
-        Rule.G6,
-        Rule.MAP_LOOP,
-        Rule.SKIP_SCALARS,
-        Rule.GR_RED,
-        Rule.G1,
-        Rule.G2,
-        Rule.IRREGULAR,
-        Rule.SEQUENTIALISE,
-    }
-    assert steps <= {fired.rule for fired in trail}
+    said = [re.sub(r"_\d+", "", str(fired)) for fired in trail]
+    steps = iter(said)
+    for step in (
+        "G2: ys, ys",  # (b) distribute the map
+        "stays in the thread: cs",  # (g) a width that varies
+        "G6: r",  # (f) what the inner map needs
+        "G1: r over m × m",
+        "G1: ys over m × m × m",
+        "map-loop: bs",  # (c)
+        "Gr redomap: d over m × m × m",  # (e)
+        "G1: ys over m × m",
+        "skip scalars: e, mul",  # (d)
+        "sequentialise: r",  # (h)
+    ):
+        assert step in steps, "\n".join(said)
 
 
 THREE_SCANS = """
@@ -168,9 +224,13 @@ entry main [n][m][p] (xsss: [n][m][p]i32) : [n][m][p]i32 =
 
 
 def test_three_scans() -> None:
-    """4.5 without the block version: the perfect outer map adds no version of its own."""
+    """4.5: one thread, one warp or one block to a row, or three kernels; the perfect outer map adds no version."""
     prog = flat(THREE_SCANS)
-    assert counts(prog, "/If/True/SegMap", "/If/False/SegScan", "If", "SegMap") == (1, 3, 1, 1)
+    assert kinds_of_leaves(prog) == ["suff_outer", "suff_intra_warp", "suff_intra", "full"]
+    warp, block, full = "/If/False/If/True", "/If/False/If/False/If/True", "/If/False/If/False/If/False"
+    assert counts(prog, "/If/True/SegMap", f"{full}/SegScan", "If", "SegMap") == (1, 3, 3, 3)
+    assert counts(prog, f"{warp}/SegMap/SegScan", f"{block}/SegMap/SegScan", f"{block}/SegMap") == (3, 3, 1)
+    assert [site.thresholds[0] for site in sites(prog)] == ["main.ys.suff_outer_0"]
     data = np.arange(24, dtype=np.int32).reshape(2, 3, 4) % 5
     summed = np.maximum.accumulate(np.cumsum(data, axis=2), axis=2)
     expected = np.stack([summed[..., 0], *(summed[..., 0] * 0 for _ in range(3))], axis=2)
@@ -219,7 +279,7 @@ def test_no_interchange_with_a_variant_trip_count() -> None:
 def test_triple_scalar_nest() -> None:
     """4.8: three nested maps of scalar code are one segmap, and there is no guard."""
     text = "entry main [a][b][c] (y: [a][b][c]i32) : [a][b][c]i32 = map (map (map (\\x -> x * x + 1))) y"
-    for mode in Mode:
+    for mode in (Mode.FULL, Mode.OUTER, Mode.INCREMENTAL):
         prog = flat(text, mode)
         assert counts(prog, "SegMap", "/SegMap", "If") == (1, 1, 0)
         data = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
@@ -254,6 +314,30 @@ def test_attributes(attribute: str) -> None:
     assert_value(prog, [[[1, 2], [3, 4]]], [3, 7])
 
 
+LEVEL_ATTRIBUTES = {
+    "#[sequential_inner]": None,
+    "#[flattening(only_inner)]": None,
+    "#[flattening(only_intra)]": None,
+    "#[flattening(no_intra)]": ["suff_outer", "full"],
+    "#[flattening(no_outer)]": ["suff_intra_warp", "suff_intra", "full"],
+    "#[flattening(no_outer)] #[flattening(no_intra)]": None,
+}
+
+
+@pytest.mark.parametrize("attribute", LEVEL_ATTRIBUTES)
+def test_attributes_of_levels(attribute: str) -> None:
+    """They leave some of the versions of 4.2, or one without a guard; that in a block then runs at any size."""
+    prog = flat(DISTRIBUTION.replace("map (\\xs ->", f"{attribute} map (\\xs ->"))
+    wanted = LEVEL_ATTRIBUTES[attribute]
+    if wanted is None:
+        assert counts(prog, "If") == (0,)
+        assert ("segmap^block" in show(prog)) == ("only_intra" in attribute)
+        assert_value(prog, [np.ones((1, 1025), np.int32).tolist()], [[1026] * 1025])
+    else:
+        assert kinds_of_leaves(prog) == wanted
+    assert_value(prog, [[[1, 2], [3, 4]]], [[4, 5], [10, 11]])
+
+
 def test_names_of_thresholds_are_stable() -> None:
     """An edit of another binding renames nothing."""
     other = "let zs = map (\\r -> reduce (+) 0 (map (*ys[0]) r)) a in map2 (+) ys zs"
@@ -273,3 +357,16 @@ def test_budget() -> None:
     (warning,) = done.warnings
     assert warning.code == "W0302"
     assert "pruned to 64 versions of `main`, 7 dropped" in warning.message
+
+
+def test_budget_of_levels() -> None:
+    """Versions inside a level are dropped first: three guards for each of 21 bindings are all that fit."""
+    steps = "".join(
+        f"  let y{k + 1} = map (\\r -> let s = reduce (+) 0 r in reduce i32.max s (map (* y{k}[0]) r)) a\n"
+        for k in range(25)
+    )
+    text = f"entry main [n][m] (a: [n][m]i32) (y0: [n]i32) : [n]i32 =\n{steps}  in y25"
+    done = flatten_traced(fused(text), Mode.INCREMENTAL, CUDA)
+    assert [len(site.thresholds) for site in sites(done.prog)] == [3] * 21
+    (warning,) = done.warnings
+    assert "pruned to 64 versions of `main`, 12 dropped" in warning.message

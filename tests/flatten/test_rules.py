@@ -134,6 +134,11 @@ RULES = {
         "map2 (\\xs y -> let s = reduce (+) 0 (map i32.i64 (iota (i64.i32 (i32.abs y)))) in scan (+) s xs) xss ys",
         {Rule.IRREGULAR},
     ),
+    "operator that varies": (
+        "[n][m]i32",
+        "map2 (\\xs y -> let s = reduce i32.max y (map i32.i64 (iota (i64.i32 (i32.abs y)))) in map (+ s) xs) xss ys",
+        {Rule.IRREGULAR},
+    ),
     "filter in a nest": ("[n]i32", "map (\\xs -> reduce (+) 0 (filter (> 2) xs)) xss", set()),
     "iota from a variable": (
         "[n][m]i32",
@@ -208,7 +213,8 @@ def test_every_soac_is_in_a_segop() -> None:
 
 def test_guards_compare_the_whole_nest() -> None:
     """Par(Σ') is the product of the widths, and the guard holds from the threshold on."""
-    prog = flatten_traced(compiled("[n][m]i32", "map (map (\\x -> reduce (+) x ys)) xss"), Mode.INCREMENTAL, CUDA).prog
+    body = "map (map (\\x -> reduce (+) 0 (map (* x) ys))) xss"
+    prog = flatten_traced(compiled("[n][m]i32", body), Mode.INCREMENTAL, CUDA).prog
     args = arguments(3, 4, 1, 0)
     (site,) = sites(prog)
     assert site.name == "main.result.suff_outer_0"

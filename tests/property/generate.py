@@ -1,7 +1,7 @@
 """Random well-typed core programs, for the law that every pass keeps the meaning.
 
 Sizes are symbols (two size parameters, small constants, sizes computed in a nest), so that arrays are regular by
-construction. Values are i32, bool and f64 that hold small integers, so that all versions agree exactly. Nests go
+construction. Values are i32, i64, bool and f32 that hold small integers, so that all versions agree exactly. Nests go
 `DEPTH` deep: maps, reductions, scans and mixtures (associative operators that do not commute, on tuples and on rows),
 scatters, histograms, branches and loops of invariant and variant condition and trip count, bulk operations, updates,
 captured variables. Programs may fail; what then holds is the law of failure.
@@ -17,16 +17,32 @@ import numpy as np
 from hypothesis import strategies as st
 
 from soac.ir import core
-from soac.ir.core import Body, Entry, EntryParam, EntryResult, FunDef, Lambda, Param, Prog, Reduction
+from soac.ir.core import Attr, Body, Entry, EntryParam, EntryResult, FunDef, Lambda, Param, Prog, Stm
 from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
+from soac.ir.scalar import DTYPES
 from soac.ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
+from tests.property.choices import Decide
 from tests.property.make import I32, Block, Maker, array, forget, outcome, some_type, value
-from tests.property.operators import binary, operator
-from tests.property.simple import bulk_stm, failing_stm, scalar_stm, small_size
+from tests.property.operators import commutative_operator, operator
+from tests.property.simple import bulk_stm, failing_stm, scalar_stm, sizes_with, small_size, varying_size
 
 DEPTH = 4
+FUEL = 23
+"""How many statements with bodies or of bulk a program has at most."""
 MOST_RESULTS = 10
+ATTRIBUTES = (
+    (Attr("sequential", ()),),
+    (Attr("sequential_outer", ()),),
+    (Attr("sequential_inner", ()),),
+    (Attr("flattening", (Attr("no_outer", ()),)),),
+    (Attr("flattening", (Attr("only_inner", ()),)),),
+    (Attr("flattening", (Attr("no_intra", ()),)),),
+    (Attr("flattening", (Attr("only_intra", ()),)),),
+)
+
+
+Argument = np.ndarray | np.generic
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +50,7 @@ class Case:
     """A program with arguments for its entry `main`."""
 
     prog: Prog
-    args: tuple[np.ndarray | np.generic, ...]
+    args: tuple[Argument, ...]
 
 
 # ---- SOACs, loops, branches ---------------------------------------------------------------------------------------
@@ -52,7 +68,22 @@ def inputs(b: Block, width: Atom) -> tuple[tuple[Name, Type], ...]:
     if deep and b.depth > 1 and m.chance(60):
         found = deep
     count = 1 + m.number(min(3, len(found)))
-    return tuple(found[-1 - min(m.number(5), len(found) - 1)] for _ in range(count))
+    taken = tuple(found[-1 - min(m.number(5), len(found) - 1)] for _ in range(count))
+    name, t = taken[0]
+    if t.rank == 1 and t.prim.is_int and m.chance(30):
+        return ((made_before(b, name, t), t), *taken[1:])
+    return taken
+
+
+def made_before(b: Block, source: Name, t: Type) -> Name:
+    """A map of an array, for one reader only."""
+    m = b.maker
+    x, y = m.param("x", t.row()), m.param("y", t.row())
+    exp = core.PrimOp(m.pick((Op.ADD, Op.MUL, Op.XOR)), t.prim, (Var(x.name), value(b, t.row())))
+    f = Lambda((x,), Body((Stm((y,), exp, (), (), NOWHERE),), (Var(y.name),)), (t.row(),))
+    made = b.let("mp", t, core.Screma(t.shape[0], (source,), f, (), ())).name
+    b.env.pop(made)
+    return made
 
 
 def mapping(b: Block, taken: tuple[tuple[Name, Type], ...], types: tuple[Type, ...], extra: int) -> Lambda:
@@ -70,9 +101,7 @@ def mapping(b: Block, taken: tuple[tuple[Name, Type], ...], types: tuple[Type, .
 
 def some_result(b: Block, outside: set[Atom]) -> Atom:
     """Something computed in the body whose size is known outside of it."""
-    known = [
-        name for name, t in b.env.items() if t != I64 and all(isinstance(s, Const) or s in outside for s in t.shape)
-    ]
+    known = [name for name, t in b.env.items() if all(isinstance(s, Const) or s in outside for s in t.shape)]
     found = [name for name in b.own() if name in known] or known
     if not found or b.maker.chance(25):
         return b.digest()
@@ -94,7 +123,12 @@ def soac_stm(b: Block) -> None:
     f = mapping(b, taken, operated, mapped)
     scanned = sum(len(op.neutral) for op in scans)
     pat = tuple(m.param("y", t if scanned <= k < len(operated) else t.array_of(width)) for k, t in enumerate(f.ret))
-    b.lets(pat, core.Screma(width, tuple(name for name, _ in taken), f, scans, reds))
+    b.lets(pat, core.Screma(width, tuple(name for name, _ in taken), f, scans, reds), attributes(m))
+
+
+def attributes(m: Maker) -> tuple[Attr, ...]:
+    """Now and then what the source may say on versions."""
+    return m.pick(ATTRIBUTES) if m.chance(8) else ()
 
 
 def chain_stm(b: Block) -> None:
@@ -135,19 +169,22 @@ def scatter_stm(b: Block) -> None:
 
 
 def hist_stm(b: Block) -> None:
+    """Into an array or a matrix of numbers, of pairs or of rows; some places are out of range."""
     m = b.maker
-    n, width = m.size(), m.size()
-    dest = b.let("dest", I32.array_of(n), core.Replicate((n,), value(b, I32))).name
-    combine, neutral = m.pick(((Op.ADD, 0), (Op.MIN, 2**31 - 1)))
-    op = Reduction(binary(m, combine, Prim.I32), (Const(Prim.I32, neutral),), True)
+    op, width = commutative_operator(b), m.size()
+    dims = tuple(m.size() for _ in range(m.pick((1, 1, 2))))
+    types = tuple(t.array_of(*dims) for t in op.op.ret)
+    dests = tuple(b.let("dest", t, core.Replicate(t.shape, value(b, I32))).name for t in types)
     taken = inputs(b, width)
-    f = mapping(b, taken, (I32, I32), 0)
+    f = mapping(b, taken, (*(I32 for _ in dims), *op.op.ret), 0)
     inner = Block(m, {}, 0, list(f.body.stms))
-    place = inner.let("i", I64, core.Convert(Prim.I32, Prim.I64, f.body.result[0]))
-    f = Lambda(f.params, inner.body((place, f.body.result[1])), (I64, I32))
-    result = m.param("h", I32.array_of(n))
-    b.lets((result,), core.Hist(width, tuple(name for name, _ in taken), f, op, (dest,), 1))
-    forget(b, dest)
+    places = tuple(inner.let("i", I64, core.Convert(Prim.I32, Prim.I64, atom)) for atom in f.body.result[: len(dims)])
+    ret = (*(I64 for _ in dims), *op.op.ret)
+    f = Lambda(f.params, inner.body((*places, *f.body.result[len(dims) :])), ret)
+    pat = tuple(m.param("h", t) for t in types)
+    b.lets(pat, core.Hist(width, tuple(name for name, _ in taken), f, op, dests, len(dims)))
+    for dest in dests:
+        forget(b, dest)
 
 
 def if_stm(b: Block) -> None:
@@ -181,6 +218,24 @@ def loop_stm(b: Block) -> None:
     )
 
 
+def while_stm(b: Block) -> None:
+    """A loop that counts for itself."""
+    m = b.maker
+    types = tuple(some_type(m) for _ in range(1 + m.number(2)))
+    bound = small_size(b) if m.chance(50) else m.pick((*m.sizes, i64(2)))
+    enters = b.let("go", BOOL, core.PrimOp(Op.LT, Prim.I64, (i64(0), bound)))
+    inits = (enters, i64(0), *(value(b, t) for t in types))
+    go, count = m.param("go", BOOL), m.param("it", I64)
+    params = (go, count, *(m.param("s", t) for t in types))
+    inner = b.inner(params)
+    fill(inner)
+    after = inner.let("it", I64, core.PrimOp(Op.ADD, Prim.I64, (Var(count.name), i64(1))))
+    again = inner.let("go", BOOL, core.PrimOp(Op.LT, Prim.I64, (after, bound)))
+    body = inner.body((again, after, *(outcome(inner, t) for t in types)))
+    pat = (m.param("went", BOOL), m.param("count", I64), *(m.param("z", t) for t in types))
+    b.lets(pat, core.Loop(params, inits, core.WhileLoop(go.name), body))
+
+
 def nest_stm(b: Block) -> None:
     """A map over rows whose body does several things with them, some in parallel."""
     m = b.maker
@@ -193,13 +248,17 @@ def nest_stm(b: Block) -> None:
     taken = ((name, t), *([m.pick(others)] if others and m.chance(50) else []))
     params = tuple(m.param("row", u.row()) for _, u in taken)
     inner = b.inner(params)
-    fill(inner, 2 + m.number(3))
+    varying = (varying_size(inner),) if m.chance(25) else ()
+    with sizes_with(m, varying):
+        fill(inner, 2 + m.number(3))
+        if varying and m.fuel > 0:
+            m.pick((loop_stm, if_stm))(inner)
     outside = {size for u in b.env.values() for size in u.shape} | set(m.sizes)
     result = tuple(some_result(inner, outside) for _ in range(1 + m.number(3)))
     ret = tuple(type_in(inner, atom) for atom in result)
     f = Lambda(params, inner.body(result), ret)
     pat = tuple(m.param("y", u.array_of(t.shape[0])) for u in ret)
-    b.lets(pat, core.Screma(t.shape[0], tuple(name for name, _ in taken), f, (), ()))
+    b.lets(pat, core.Screma(t.shape[0], tuple(name for name, _ in taken), f, (), ()), attributes(m))
 
 
 def fill(b: Block, count: int | None = None) -> None:
@@ -221,7 +280,7 @@ def fill(b: Block, count: int | None = None) -> None:
             case 8 | 9:
                 if_stm(b)
             case 10 | 11 | 12:
-                loop_stm(b)
+                while_stm(b) if m.chance(15) else loop_stm(b)
             case 13:
                 scatter_stm(b)
             case 14:
@@ -239,17 +298,24 @@ def fill(b: Block, count: int | None = None) -> None:
 
 @st.composite
 def cases(draw: Callable) -> Case:
-    """A program and its arguments."""
+    """A program and its arguments. The decisions are those of Hypothesis, moved on by a seed: alone they repeat parts
+    of earlier programs too often."""
+    salt = Random(draw(st.integers(0, 2**32 - 1)))
+    return case_of(lambda below: (draw(st.integers(0, below - 1)) + salt.randrange(below)) % below)
+
+
+def case_of(decide: Decide) -> Case:
+    """A program and its arguments, by the decisions given."""
     names = Names(0)
     n, k = names.fresh("n"), names.fresh("m")
-    lengths = {name: draw(st.sampled_from((0, 1, 2, 3, 3))) for name in (n, k)}
-    seed = draw(st.integers(0, 2**32 - 1))
-    numbers = np.random.default_rng(seed)
-    maker = Maker(draw, names, (Var(n), Var(k)), 26, Random(f"{seed} {lengths}"))
+    lengths = {name: (3, 2, 1, 0, 3)[decide(5)] for name in (n, k)}
+    numbers = np.random.default_rng(decide(1 << 16))
+    maker = Maker(decide, names, (Var(n), Var(k)), FUEL)
     sizes = (Param(n, I64), Param(k, I64))
     shapes = (
         ("xs", Prim.I32, (n,)), ("ys", Prim.I32, (k,)), ("xss", Prim.I32, (n, k)), ("cube", Prim.I32, (n, 2, k, 1)),
-        ("bs", Prim.BOOL, (k,)), ("fs", Prim.F64, (n,)), ("s", Prim.I32, ()), ("c", Prim.BOOL, ()),
+        ("bs", Prim.BOOL, (k,)), ("fs", Prim.F32, (n,)), ("ls", Prim.I64, (k,)), ("s", Prim.I32, ()),
+        ("c", Prim.BOOL, ()),
     )  # fmt: skip
     params = tuple(maker.param(base, Type(prim, tuple(map(_size, shape)))) for base, prim, shape in shapes)
     block = Block(maker, {p.name: p.type for p in params}, DEPTH)
@@ -258,6 +324,8 @@ def cases(draw: Callable) -> Case:
     fill(block, 3)
     found = list(block.env)[len(params) :]
     chosen = [name for name in found if _is_outside(block.env[name], maker)][-MOST_RESULTS:]
+    digest = block.digest()
+    chosen += [digest.name] if isinstance(digest, Var) else []
     results = tuple(maker.param("res", block.env[name]) for name in chosen)
     fun = FunDef(
         names.fresh("main"), sizes + params, (), results, block.body(tuple(Var(name) for name in chosen)),
@@ -278,13 +346,14 @@ def _size(size: Name | int) -> Atom:
 
 def _is_outside(t: Type, m: Maker) -> bool:
     """Whether a type can be that of a result: its sizes are the program's."""
-    return t != I64 and all(isinstance(size, Const) or size in m.sizes for size in t.shape)
+    return all(isinstance(size, Const) or size in m.sizes for size in t.shape)
 
 
-def argument(numbers: np.random.Generator, t: Type, lengths: dict[Name, int]) -> np.ndarray | np.generic:
-    """Small numbers of the type."""
+def argument(numbers: np.random.Generator, t: Type, lengths: dict[Name, int]) -> Argument:
+    """Small numbers of the type; a float is now and then no number."""
     shape = tuple(lengths[size.name] if isinstance(size, Var) else int(size.value) for size in t.shape)
-    dtype = {Prim.I32: np.int32, Prim.BOOL: np.bool_, Prim.F64: np.float64}[t.prim]
-    high = 2 if t.prim is Prim.BOOL else 10
-    data = numbers.integers(-3 if t.prim is not Prim.BOOL else 0, high, shape)
-    return data.astype(dtype) if shape else dtype(data)
+    low, high = (0, 2) if t.prim is Prim.BOOL else (-3, 10)
+    data = np.asarray(numbers.integers(low, high, shape)).astype(DTYPES[t.prim])
+    if t.prim.is_float:
+        data[numbers.integers(0, 8, shape) == 0] = np.nan
+    return data if shape else data[()]

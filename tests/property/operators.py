@@ -38,21 +38,39 @@ def first_nonzero(m: Maker) -> Lambda:
 def operator(b: Block) -> Reduction:
     """An associative operator with its neutral element."""
     m = b.maker
-    match m.number(9):
+    match m.number(11):
         case 0 | 1:
             return Reduction(binary(m, Op.ADD, Prim.I32), (Const(Prim.I32, 0),), m.chance(50))
         case 2:
             return Reduction(binary(m, Op.MAX, Prim.I32), (Const(Prim.I32, -(2**31)),), True)
         case 3:
-            return Reduction(binary(m, Op.ADD, Prim.F64), (Const(Prim.F64, 0.0),), True)
+            return Reduction(binary(m, Op.ADD, Prim.F32), (Const(Prim.F32, 0.0),), True)
         case 4:
             return Reduction(binary(m, m.pick((Op.OR, Op.XOR)), Prim.BOOL), (Const(Prim.BOOL, False),), True)
-        case 5:
+        case 5 | 7:
             return Reduction(affine(m), (Const(Prim.I32, 1), Const(Prim.I32, 0)), False)
-        case 6:
+        case 6 | 8:
             return Reduction(first_nonzero(m), (Const(Prim.I32, 0),), False)
         case _:
             return row_operator(b)
+
+
+def commutative_operator(b: Block) -> Reduction:
+    """What histograms combine with: a sum, a minimum, both of pairs, or a sum of rows."""
+    m = b.maker
+    zero, greatest = Const(Prim.I32, 0), Const(Prim.I32, 2**31 - 1)
+    match m.number(5):
+        case 0 | 1:
+            return Reduction(binary(m, Op.ADD, Prim.I32), (zero,), True)
+        case 2:
+            return Reduction(binary(m, Op.MIN, Prim.I32), (greatest,), True)
+        case 3:
+            first, second = binary(m, Op.ADD, Prim.I32), binary(m, Op.MIN, Prim.I32)
+            params = tuple(f.params[k] for k in (0, 1) for f in (first, second))
+            body = Body(first.body.stms + second.body.stms, first.body.result + second.body.result)
+            return Reduction(Lambda(params, body, (I32, I32)), (zero, greatest), True)
+        case _:
+            return by_rows(b, binary(m, Op.ADD, Prim.I32), (zero,))
 
 
 def row_operator(b: Block) -> Reduction:
@@ -60,6 +78,12 @@ def row_operator(b: Block) -> Reduction:
     m = b.maker
     base = m.pick((affine, first_nonzero, lambda m: binary(m, Op.ADD, Prim.I32)))(m)
     neutral = (Const(Prim.I32, 1), Const(Prim.I32, 0)) if len(base.ret) == 2 else (Const(Prim.I32, 0),)
+    return by_rows(b, base, neutral)
+
+
+def by_rows(b: Block, base: Lambda, neutral: tuple[Const, ...]) -> Reduction:
+    """`map2 base` on rows of some width."""
+    m = b.maker
     width = m.size()
     rows = tuple(b.let("ne", I32.array_of(width), core.Replicate((width,), ne)) for ne in neutral)
     params = tuple(m.param(p.name.base, p.type.array_of(width)) for p in base.params)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from hypothesis import strategies as st
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from soac.ir import core
 from soac.ir.core import Fix, Slice, Stm
 from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
 from soac.ir.types import BOOL, I64, Const, Prim, Type, Var, i64, scalar
-from tests.property.make import F64, I32, Block, array, forget, some_type, value
+from tests.property.make import F32, I32, Block, Maker, array, forget, small_float, some_type, value
 
 # ---- scalar code ----------------------------------------------------------------------------------------------
 
@@ -21,19 +22,28 @@ COMPARE = (Op.EQ, Op.LT, Op.LE)
 
 def scalar_stm(b: Block) -> None:
     m = b.maker
-    match m.number(7):
+    match m.number(11):
         case 0 | 1 | 2:
             b.let("a", I32, core.PrimOp(m.pick(INT_OPS), Prim.I32, (value(b, I32), value(b, I32))))
         case 3:
-            b.let("f", F64, core.PrimOp(m.pick(FLOAT_OPS), Prim.F64, (value(b, F64), value(b, F64))))
+            x, y = small_float(b, value(b, F32)), small_float(b, value(b, F32))
+            b.let("f", F32, core.PrimOp(m.pick(FLOAT_OPS), Prim.F32, (x, y)))
         case 4:
-            prim = m.pick((Prim.I32, Prim.F64))
+            prim = m.pick((Prim.I32, Prim.F32, Prim.I64))
             b.let("c", BOOL, core.PrimOp(m.pick(COMPARE), prim, (value(b, scalar(prim)), value(b, scalar(prim)))))
         case 5:
             b.let("c", BOOL, core.PrimOp(m.pick(BOOL_OPS), Prim.BOOL, (value(b, BOOL), value(b, BOOL))))
+        case 6:
+            b.let("l", I64, core.PrimOp(m.pick(INT_OPS), Prim.I64, (value(b, I64), value(b, I64))))
+        case 7:
+            b.let("l", I64, core.Convert(Prim.I32, Prim.I64, value(b, I32)))
+        case 8:
+            b.let("a", I32, core.Convert(Prim.I64, Prim.I32, value(b, I64)))
+        case 9:
+            b.let("a", I32, core.Convert(Prim.F32, Prim.I32, value(b, F32)))
         case _:
             small = b.let("a", I32, core.PrimOp(Op.AND, Prim.I32, (value(b, I32), Const(Prim.I32, 7))))
-            b.let("f", F64, core.Convert(Prim.I32, Prim.F64, small))
+            b.let("f", F32, core.Convert(Prim.I32, Prim.F32, small))
 
 
 def failing_stm(b: Block) -> None:
@@ -60,17 +70,37 @@ def small_size(b: Block) -> Var:
     return b.let("k", I64, core.Convert(Prim.I32, Prim.I64, x))
 
 
+def varying_size(b: Block) -> Var:
+    """A size computed from values of a nest, seldom a large one."""
+    m = b.maker
+    mask = m.pick((1, 3, 7))
+    x = b.let("x", I32, core.PrimOp(Op.AND, Prim.I32, (value(b, I32), Const(Prim.I32, mask))))
+    if m.chance(25):
+        x = b.let("x", I32, core.PrimOp(Op.MUL, Prim.I32, (x, x)))
+    return b.let("k", I64, core.Convert(Prim.I32, Prim.I64, x))
+
+
+@contextmanager
+def sizes_with(m: Maker, more: tuple[Var, ...]) -> Iterator[None]:
+    """Statements choose from these sizes too, more often than from the others."""
+    before = m.sizes
+    m.sizes = (*before, *more, *more, *more)
+    yield
+    m.sizes = before
+
+
 # ---- bulk operations ----------------------------------------------------------------------------------------------
 
 
 def bulk_stm(b: Block) -> None:
     m = b.maker
-    candidates = b.arrays()
-    match m.number(12):
-        case 9 if candidates:
+    own = [(name, b.env[name]) for name in b.params if name in b.env and b.env[name].shape]
+    candidates = own if own and m.chance(50) else b.arrays()
+    match m.number(14):
+        case 9 | 12 if candidates:
             name, t = m.late(candidates)
             b.let("same", t, core.Copied(Var(name)) if m.chance(50) else core.Copy(name))
-        case 10 if candidates:
+        case 10 | 13 if candidates:
             name, t = m.late(candidates)
             b.let("re", Type(t.prim, (*t.shape, i64(1))), core.Reshape((*t.shape, i64(1)), name))
         case 0:
@@ -83,8 +113,8 @@ def bulk_stm(b: Block) -> None:
             found = [(name, t) for name, t in candidates if t.rank >= 2]
             if found:
                 name, t = m.late(found)
-                perm = m.draw(st.permutations(range(t.rank)))
-                b.let("tr", Type(t.prim, tuple(t.shape[k] for k in perm)), core.Rearrange(tuple(perm), name))
+                perm = _permutation(m, t.rank)
+                b.let("tr", Type(t.prim, tuple(t.shape[k] for k in perm)), core.Rearrange(perm, name))
         case 3 if candidates:
             name, t = m.late(candidates)
             if isinstance(t.shape[0], Const) and m.chance(50):
@@ -108,6 +138,11 @@ def bulk_stm(b: Block) -> None:
             update_stm(b)
         case _:
             scalar_stm(b)
+
+
+def _permutation(m: Maker, rank: int) -> tuple[int, ...]:
+    left = list(range(rank))
+    return tuple(left.pop(m.number(len(left))) for _ in range(rank))
 
 
 def update_stm(b: Block) -> None:

@@ -1,44 +1,42 @@
-"""The law of the project, on random programs: every pass and every version gives what the core program gives.
+"""The law of the project on random programs: the share of a pull request, and each rule of flattening by itself.
 
-    interpret(core) == interpret(fused) == interpret(flat, any leaves)
-
-and the law of failure: where core fails, a version fails or succeeds. All values are exact. The number of programs is
-300, or $SOAC_PROPERTY_PROGRAMS; a table says how often each rule has fired.
+Programs are numbered, so that every run takes the same ones: at most $SOAC_PROPERTY_PROGRAMS (2000) in at most
+$SOAC_PROPERTY_SECONDS (55). Printed are how many there were, how often each rule has fired, and how common each
+feature of programs was. `python -m tests.property.soak` runs more.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 
-import numpy as np
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from soac.flatten.flatten import flatten_traced
-from soac.flatten.fuse import fuse
-from soac.flatten.inline import inline
+from soac.flatten import flatten as flatten_module
+from soac.flatten.flatten import RULES, RuleFunction, flatten_traced
 from soac.flatten.levels import CUDA, Mode
-from soac.flatten.simplify import simplify
+from soac.flatten.rules_map import map_rule
 from soac.flatten.trace import Rule
 from soac.flatten.tree import combinations, sites
-from soac.ir.check import Stage, check
-from soac.ir.core import Prog
-from soac.ir.errors import RunError
 from soac.ir.interpret import Thresholds, prepare
-from soac.ir.show import show
+from tests.property.features import Feature, features
 from tests.property.generate import Case, cases
+from tests.property.law import Tally, agree, check_law, run
+from tests.property.soak import FUSION, Found, program, run_part, table
 
-# Hypothesis repeats itself now and then: half as many again are drawn.
-PROGRAMS = int(os.environ.get("SOAC_PROPERTY_PROGRAMS", "300"))
-MOST_LEAVES = 8
-RARE = {Rule.G0, Rule.SEQ_OUTER}
-"""Rules that random programs do not reach: G0 leaves no trace, the other needs an attribute."""
-
-Results = list | None
-"""None where the program fails."""
+PROGRAMS = int(os.environ.get("SOAC_PROPERTY_PROGRAMS", "2000"))
+SECONDS = float(os.environ.get("SOAC_PROPERTY_SECONDS", "55"))
+SEED = 0
+PART = 20
+ENOUGH = 300
+"""From so many programs on every rule must have fired."""
+NONUNIFORM = {Rule.VARYING_IF, Rule.VARYING_LOOP, Rule.FLAT_SCATTER}
+"""Rare here; `test_irregular.py` makes programs for them, and asks that they fire."""
 
 ACCEPTED = settings(
-    max_examples=PROGRAMS * 3 // 2,
     deadline=None,
     derandomize=True,
     database=None,
@@ -47,56 +45,60 @@ ACCEPTED = settings(
 )
 
 
-def results_of(prog: Prog, case: Case, leaf: dict[str, bool]) -> Results:
-    try:
-        return prepare(prog).run("main", case.args, Thresholds(forced=leaf))[0]
-    except RunError:
-        return None
-
-
-def agree(expected: Results, found: Results) -> bool:
-    """Equal values; if the program fails, failure or success."""
-    if expected is None:
-        return True
-    return found is not None and all(np.array_equal(x, y) for x, y in zip(expected, found, strict=True))
-
-
-def assert_agrees(what: str, expected: Results, case: Case, prog: Prog, leaf: dict[str, bool]) -> None:
-    found = results_of(prog, case, leaf)
-    assert agree(expected, found), f"{what} {leaf}\n{expected}\n{found}\n{case.args}\n{show(case.prog)}\n{show(prog)}"
-
-
-def assert_versions_agree(what: str, expected: Results, case: Case, prog: Prog) -> None:
-    check(prog, Stage.FLAT)
-    for leaf in combinations(sites(prog))[:MOST_LEAVES]:
-        assert_agrees(what, expected, case, prog, leaf)
-
-
 def test_every_version_means_the_same() -> None:
-    fired: Counter[Rule] = Counter()
-    programs, different = 0, set()
+    tally, found = share(PROGRAMS, SECONDS)
+    print(f"\n{tally.programs} programs, {tally.leaves} versions, {tally.skipped} left out\n{table(tally)}")
+    assert not found, "\n".join(f"program {one.number}, {one.path}: {one.message}" for one in found)
+    if tally.programs >= ENOUGH:
+        assert not [rule.value for rule in Rule if tally.fired[rule] == 0 and rule not in NONUNIFORM]
+        assert not [name for name in FUSION if tally.fused[name] == 0]
 
-    @ACCEPTED
-    @given(cases())
-    def law(case: Case) -> None:
-        nonlocal programs
-        programs += 1
-        different.add(hash(show(case.prog)))
-        check(case.prog, Stage.CORE)
-        expected = results_of(case.prog, case, {})
-        fused = simplify(fuse(simplify(inline(case.prog))))
-        check(fused, Stage.CORE)
-        assert_agrees("fused", expected, case, fused, {})
-        mode = list(Mode)[programs % 3]
-        for source in (case.prog, fused):
-            done = flatten_traced(source, mode, CUDA)
-            fired.update(step.rule for step in done.trail)
-            assert_versions_agree(f"flat {mode.value}", expected, case, done.prog)
-        assert_versions_agree(f"simplified flat {mode.value}", expected, case, simplify(done.prog))
 
-    law()
-    print(f"\n{programs} programs, {len(different)} different")
-    for rule in Rule:
-        print(f"  {fired[rule]:6d}  {rule.value}")
-    if programs >= 300:
-        assert not [rule for rule in Rule if fired[rule] == 0 and rule not in RARE]
+def share(programs: int, seconds: float) -> tuple[Tally, list[Found]]:
+    """As many of the first programs as there is time for, in two processes."""
+    end = time.monotonic() + seconds
+    tally, found = Tally(), []
+    parts = iter([range(first, min(first + PART, programs)) for first in range(0, programs, PART)])
+    with ProcessPoolExecutor(2) as pool:
+        running = [pool.submit(run_part, SEED, part, False) for part in (next(parts), next(parts))]
+        while running:
+            some, broken = running.pop(0).result()
+            tally.add(some)
+            found += broken
+            if time.monotonic() < end and (part := next(parts, None)) is not None:
+                running.append(pool.submit(run_part, SEED, part, False))
+    return tally, found
+
+
+def test_programs_have_all_features() -> None:
+    count = 400
+    found: Counter[Feature] = Counter()
+    for number in range(count):
+        found.update(features(program(SEED, number)))
+    for feature in Feature:
+        print(f"{100 * found[feature] / count:6.1f} %  {feature.value}")
+    assert not [feature.value for feature in Feature if found[feature] < 0.05 * count]
+
+
+@settings(ACCEPTED, max_examples=15)
+@given(cases())
+def test_the_law_on_examples_of_hypothesis(case: Case) -> None:
+    for mode in Mode:
+        check_law(case, mode)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_rule_alone_keeps_meaning(rule: RuleFunction, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one rule beside that for maps, and with all rules but one, programs mean what they mean."""
+    for rules in (dict.fromkeys((map_rule, rule)), [other for other in RULES if other is not rule]):
+        monkeypatch.setattr(flatten_module, "RULES", tuple(rules))
+        for number in range(8):
+            assert_flattened_agrees(program(SEED, number))
+
+
+def assert_flattened_agrees(case: Case) -> None:
+    expected = run(prepare(case.prog), case, Thresholds())[0]
+    prog = flatten_traced(case.prog, Mode.FULL, CUDA).prog
+    prepared = prepare(prog)
+    for leaf in combinations(sites(prog)):
+        assert agree(expected, run(prepared, case, Thresholds(forced=leaf))[0])

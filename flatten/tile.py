@@ -1,0 +1,209 @@
+"""Tiling: the sequential redomaps of neighbouring threads read the same rows; a block reads each row once.
+
+    segmap^thread (.., j < n) { redomap p f ⊕ ys }                    ys the same for all j        [T1]
+    ⟶  segmap^block (.., b < ⌈n/t⌉) {
+          loop accs = replicate t ne for s < ⌈p/t⌉ do
+            ys' = copy ys[s·t :+ t]                                   shared by the block
+            segmap^thread (k < t) { accs[k] ⊕ redomap t f ⊕ ys' } }
+
+    segmap^thread (.., i < n, j < m) { redomap p f ⊕ xs ys }          xs of i alone, ys of j alone  [T2]
+    ⟶  the same over blocks (b, c) of i and j, with a tile of either
+
+The last tiles are cut short: threads beyond the end repeat the last row, and the results are cut to size. The order of
+a reduction stays. t is a size parameter (`main.ys.tile_0`). Golden 4.6; PPoPP'17 (locality), Futhark's TileLoops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ..ir.core import (
+    Body,
+    Convert,
+    Copied,
+    Fix,
+    Index,
+    Iota,
+    Level,
+    Param,
+    PrimOp,
+    Prog,
+    Rearrange,
+    Replicate,
+    Reshape,
+    Screma,
+    SegMap,
+    SegSpace,
+    SizeParam,
+    Slice,
+    Stm,
+)
+from ..ir.ops import Op
+from ..ir.traverse import bound_in_body, map_bodies
+from ..ir.types import I64, Atom, Const, Name, Names, Type, Var, i64
+from .levels import Machine
+from .segbody import whole
+from .sequentialise import is_segop
+from .tile_block import Let, Row, Tileable, block_body
+
+LEAST_WIDTH = 8
+"""Redomaps of fewer elements, where that is known, are not worth a tile."""
+
+
+def tile(prog: Prog, machine: Machine) -> Prog:
+    """`prog` with the segmaps tiled that gain by it, for machines whose blocks share memory."""
+    if machine.tile is None:
+        return prog
+    names, edge = Names(prog.next_name), machine.tile
+    counts: dict[str, int] = {}
+
+    def on_body(body: Body, entry: str) -> Body:
+        stms: list[Stm] = []
+        for stm in body.stms:
+            found = tileable(stm)
+            if found is not None:
+                stms += _tiled(stm, found, _parameter(stm, entry, counts), edge, names)
+            elif is_segop(stm.exp):
+                stms.append(stm)
+            else:
+                stms.append(replace(stm, exp=map_bodies(lambda inner: on_body(inner, entry), stm.exp)))
+        return Body(tuple(stms), body.result)
+
+    functions = tuple(
+        replace(fun, body=on_body(fun.body, fun.entry.name if fun.entry is not None else fun.name.base))
+        for fun in prog.functions
+    )
+    return Prog(prog.consts, functions, names.next)
+
+
+def _parameter(stm: Stm, entry: str, counts: dict[str, int]) -> str:
+    stem = f"{entry}.{stm.pat[-1].name.base}.tile"
+    counts[stem] = counts.get(stem, -1) + 1
+    return f"{stem}_{counts[stem]}"
+
+
+# ---- what can be tiled --------------------------------------------------------------------------------------------
+
+
+def tileable(stm: Stm) -> Tileable | None:
+    """A segmap over threads around one redomap with scalar results, some of whose rows neighbours share."""
+    exp = stm.exp
+    if not isinstance(exp, SegMap) or exp.level is not Level.THREAD or not exp.space.dims or stm.certs:
+        return None
+    if any(t.shape for t in exp.ret):
+        return None
+    stms = exp.body.stms
+    at = [k for k, inner in enumerate(stms) if isinstance(inner.exp, Screma)]
+    if len(at) != 1 or not all(_is_plain(inner) for k, inner in enumerate(stms) if k != at[0]):
+        return None
+    redomap = stms[at[0]]
+    screma = redomap.exp
+    assert isinstance(screma, Screma)
+    bound = {*bound_in_body(exp.body), *exp.space.indices}
+    if not _is_scalar_redomap(redomap, screma) or _uses(screma.width, bound) or _is_short(screma.width):
+        return None
+    views = {s.pat[0].name: s.exp for s in stms[: at[0]] if isinstance(s.exp, Index) and not s.certs}
+    rows = tuple(_row(a, screma.width, views, bound, exp.space) for a in screma.arrays)
+    for depth in (2, 1):
+        found = _shared(rows, exp.space, depth)
+        if found is not None:
+            split = len(exp.space.dims) - depth
+            dims = exp.space.dims
+            return Tileable(stms[: at[0]], redomap, screma, stms[at[0] + 1 :], found, dims[:split], dims[split:])
+    return None
+
+
+def _is_plain(stm: Stm) -> bool:
+    return isinstance(stm.exp, PrimOp | Convert | Copied | Index | Iota | Rearrange | Replicate)
+
+
+def _is_scalar_redomap(stm: Stm, exp: Screma) -> bool:
+    return (
+        not exp.scans
+        and len(stm.pat) == exp.num_reds > 0
+        and all(not p.type.shape for p in stm.pat)
+        and all(_is_plain(inner) for red in exp.reds for inner in red.op.body.stms)
+    )
+
+
+def _uses(atom: Atom, names: Iterable[Name]) -> bool:
+    return isinstance(atom, Var) and atom.name in names
+
+
+def _is_short(width: Atom) -> bool:
+    return isinstance(width, Const) and int(width.value) < LEAST_WIDTH
+
+
+def _row(array: Name, width: Atom, views: dict[Name, Index], bound: set[Name], space: SegSpace) -> Row | None:
+    """A row of an array outside of the kernel, at indices of the space or fixed ones; None for any other."""
+    if array not in bound:
+        return Row(array, (Slice(i64(0), width, i64(1)),), 0, {})
+    view = views.get(array)
+    if view is None or view.array in bound or not view.safe:
+        return None
+    along = [k for k, dim in enumerate(view.dims) if isinstance(dim, Slice)]
+    if len(along) != 1:
+        return None
+    of: dict[int, Name] = {}
+    for k, dim in enumerate(view.dims):
+        match dim:
+            case Fix(Var(name)) if name in space.indices:
+                of[k] = name
+            case Fix(index) if _uses(index, bound):
+                return None
+            case Slice(start, count, stride) if any(_uses(a, bound) for a in (start, count, stride)):
+                return None
+            case Fix() | Slice():
+                pass
+    return Row(array=view.array, dims=view.dims, along=along[0], of=of)
+
+
+def _shared(rows: tuple[Row | None, ...], space: SegSpace, depth: int) -> tuple[Row | None, ...] | None:
+    """The rows to be shared when the `depth` innermost dimensions are tiled; None if it does not pay."""
+    if len(space.dims) < depth:
+        return None
+    inner = set(space.indices[-depth:])
+    used = [inner & set(row.of.values()) if row is not None else inner for row in rows]
+    if depth == 1:
+        found = tuple(row if row is not None and not u else None for row, u in zip(rows, used, strict=True))
+        return found if any(row is not None for row in found) else None
+    if any(row is None or u == inner for row, u in zip(rows, used, strict=True)):
+        return None
+    return rows if set().union(*used) == inner and len([u for u in used if u]) > 1 else None
+
+
+# ---- the tiled form -----------------------------------------------------------------------------------------------
+
+
+def _tiled(stm: Stm, found: Tileable, parameter: str, default: int, names: Names) -> list[Stm]:
+    """The statements that bind `stm.pat` by way of tiles."""
+    exp = stm.exp
+    assert isinstance(exp, SegMap)
+    host = Let(names, stm.loc)
+    edge = host.let("tile", SizeParam(parameter, default), I64)
+    blocks = [host.ceil_div(width, edge) for _, width in found.tiled]
+    steps = host.ceil_div(found.screma.width, edge)
+    numbers = tuple(names.fresh("block") for _ in found.tiled)
+    body = block_body(found, edge, steps, numbers, exp, Let(names, stm.loc))
+    space = SegSpace((*found.outer, *zip(numbers, blocks, strict=True)))
+    ret = tuple(r.array_of(*(edge for _ in found.tiled)) for r in exp.ret)
+    pat = tuple(Param(names.fresh(p.name.base), r.array_of(*space.widths)) for p, r in zip(stm.pat, ret, strict=True))
+    host.stms.append(Stm(pat, SegMap(Level.BLOCK, space, body, ret), (), stm.attrs, stm.loc))
+    for param, tiles in zip(stm.pat, pat, strict=True):
+        _cut(host, param, tiles, found, blocks, edge)
+    return host.stms
+
+
+def _cut(host: Let, param: Param, tiles: Param, found: Tileable, blocks: Sequence[Atom], edge: Atom) -> None:
+    """[..][⌈n/t⌉][⌈m/t⌉][t][t] as [..][n][m]."""
+    lead = len(found.outer)
+    array, prim = tiles.name, param.type.prim
+    outer = tuple(width for _, width in found.outer)
+    if len(found.tiled) == 2:
+        perm = (*range(lead), lead, lead + 2, lead + 1, lead + 3)
+        shape = (*outer, blocks[0], edge, blocks[1], edge)
+        array = host.name("tiles", Rearrange(perm, array), Type(prim, shape))
+    padded = (*outer, *(host.op(Op.MUL, count, edge) for count in blocks))
+    array = host.name("padded", Reshape(padded, array), Type(prim, padded))
+    host.stms.append(Stm((param,), Index(array, whole(param.type.shape), True), (), (), host.loc))

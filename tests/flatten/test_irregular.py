@@ -1,0 +1,403 @@
+"""Nonuniform parallelism: each rule fires where it should, and every version means what the program means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from soac.flatten import irregular_rules
+from soac.flatten.flatten import Flattened, flatten_traced
+from soac.flatten.fuse import fuse
+from soac.flatten.inline import inline
+from soac.flatten.levels import CPU, CUDA, Mode
+from soac.flatten.simplify import simplify
+from soac.flatten.structure import structure
+from soac.flatten.trace import Rule
+from soac.flatten.tree import combinations, sites
+from soac.frontend.compile import compile_text
+from soac.ir.check import Stage, check
+from soac.ir.core import Prog
+from soac.ir.errors import RunError
+from soac.ir.interpret import Thresholds, interpret
+from soac.kernels.cpu import Executable
+from soac.pipeline import compile_core
+
+SIZE = "let k = i64.i32 (i32.abs y)"
+COUNT = "map i32.i64 (iota k)"
+
+CASES = {
+    "row sums of varying length": ("[n]i32", f"map (\\y -> {SIZE} in reduce (+) 0 ({COUNT})) ys", {Rule.FLAT_RED}),
+    "sums of two": (
+        "[n](i32, i32)",
+        f"map (\\y -> {SIZE} in reduce (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (zip ({COUNT}) ({COUNT}))) ys",
+        {Rule.FLAT_RED},
+    ),
+    "rows of a matrix, cut": (
+        "[n]i32",
+        "map2 (\\xs y -> let k = i64.min m (i64.i32 (i32.abs y)) in i32.sum (xs[0:k])) xss ys",
+        {Rule.FLAT_RED},
+    ),
+    "every second of a row": (
+        "[n]i32",
+        "map2 (\\xs y -> let k = i64.min m (i64.i32 (i32.abs y)) in i32.maximum (xs[0:k:2])) xss ys",
+        {Rule.FLAT_RED},
+    ),
+    "beside regular parallelism": (
+        "[n][m]i32",
+        f"map2 (\\xs y -> {SIZE} let s = reduce (+) 0 ({COUNT}) in map (+ s) (scan (+) 0 xs)) xss ys",
+        {Rule.FLAT_RED, Rule.GR_SCAN, Rule.BALANCE},
+    ),
+    "map of varying length": (
+        "[n]i32",
+        f"map (\\y -> {SIZE} let zs = map (\\i -> i32.sum (map (* i32.i64 i) ys)) (iota k) in i32.sum zs) ys",
+        {Rule.FLAT_MAP},
+    ),
+    "nonuniform in nonuniform": (
+        "[n]i32",
+        f"map (\\y -> {SIZE} in i32.sum (map (\\i -> i32.sum (map i32.i64 (iota i))) (iota k))) ys",
+        {Rule.FLAT_MAP, Rule.FLAT_RED},
+    ),
+    "nonuniform in a matrix": (
+        "[n][m]i32",
+        "map (map (\\x -> i32.sum (map (\\i -> i32.i64 i * x) (iota (i64.i32 (i32.abs x)))))) xss",
+        {Rule.FLAT_RED},
+    ),
+    "nonuniform in nonuniform in a matrix": (
+        "[n][m]i32",
+        """map (map (\\x -> let k = i64.i32 (i32.abs x)
+                        let inner i = i32.sum (map (* x) (scan (+) 0 (map i32.i64 (iota (k - i)))))
+                        in i32.sum (map inner (iota k)))) xss""",
+        {Rule.FLAT_MAP, Rule.FLAT_SCAN},
+    ),
+    "scan of varying length": (
+        "[n]i32",
+        f"map (\\y -> {SIZE} let zs = scan (+) 0 ({COUNT}) in if k > 2 then zs[2] else y) ys",
+        {Rule.FLAT_SCAN},
+    ),
+    "scan and reduction of varying length": (
+        "[n]i32",
+        f"map (\\y -> {SIZE} in reduce i32.max 0 (map2 (*) (scan (+) 0 ({COUNT})) (replicate k y))) ys",
+        {Rule.FLAT_SCAN},
+    ),
+    "first that is not 0": (
+        "[n]i32",
+        f"""map (\\y -> {SIZE}
+                    let first a b = if a == 0 then b else a
+                    in reduce first 0 (map (% 3) (scan first 0 (map (\\z -> z * y - 2) ({COUNT}))))) ys""",
+        {Rule.FLAT_SCAN},
+    ),
+    "operator that can fail": (
+        "[n]i32",
+        f"map (\\y -> {SIZE} in reduce (\\a b -> if b == 0 then a else a // b * b + a % b) 0 ({COUNT})) ys",
+        {Rule.FLAT_RED},
+    ),
+    "filter and sum": ("[n]i32", "map (\\xs -> reduce (+) 0 (filter (> 2) xs)) xss", {Rule.FLAT_SCATTER}),
+    "filter of a filter": (
+        "[n]i32",
+        "map (\\xs -> i32.product (filter (< 6) (map (+ 1) (filter (> 0) xs)))) xss",
+        {Rule.FLAT_SCATTER, Rule.FLAT_SCAN},
+    ),
+    "histogram of varying width": (
+        "[n][m]i32",
+        f"map (\\y -> {SIZE} in hist (+) 0 m (map (% m) (iota k)) ({COUNT})) ys",
+        {Rule.FLAT_SCATTER},
+    ),
+    "rows that are updated": (
+        "[n]i32",
+        f"map (\\y -> {SIZE} let zs = scan (+) 0 ({COUNT}) in if k > 1 then i32.sum (copy zs with [1] = y) else 0) ys",
+        {Rule.FLAT_SCAN},
+    ),
+    "rows side by side": (
+        "[n]i32",
+        f"map2 (\\xs y -> {SIZE} in i32.sum (scan (+) 0 (xs ++ {COUNT}))) xss ys",
+        {Rule.CONCAT, Rule.FLAT_SCAN},
+    ),
+    "branch of varying condition": (
+        "[n][m]i32",
+        "map2 (\\xs y -> if y > 1 then scan (+) 0 xs else map (+ 1) xs) xss ys",
+        {Rule.VARYING_IF, Rule.GR_SCAN},
+    ),
+    "branch that gives rows of varying size": (
+        "[n]i32",
+        f"map (\\y -> {SIZE} let zs = if y > 1 then scan (+) 0 ({COUNT}) else replicate k y in i32.sum zs) ys",
+        {Rule.VARYING_IF, Rule.FLAT_SCAN},
+    ),
+    "branch that gives rows of its own size": (
+        "[n]i32",
+        "map2 (\\xs y -> i32.sum (if y > 1 then filter (> 1) xs else xs)) xss ys",
+        {Rule.VARYING_IF},
+    ),
+    "loop over rows of varying size": (
+        "[n]i32",
+        f"map (\\y -> {SIZE} in i32.sum (loop zs = {COUNT} for i < 3 do map (+ i) (scan (+) 0 zs))) ys",
+        {Rule.VARYING_LOOP},
+    ),
+    "rounds that vary too": (
+        "[n]i32",
+        f"map (\\y -> {SIZE} in i32.sum (loop zs = {COUNT} for i < y do map (+ i) (scan (+) 0 zs))) ys",
+        {Rule.VARYING_LOOP, Rule.VARYING_IF},
+    ),
+    "rows that go on for as long as they like": (
+        "[n]i32",
+        f"""map (\\y -> {SIZE}
+                    let (zs, _) = loop (zs, i) = ({COUNT}, 0) while i < y && i < 3 do (map (+ i) (scan (+) 0 zs), i + 1)
+                    in i32.sum zs) ys""",
+        {Rule.VARYING_LOOP, Rule.VARYING_IF},
+    ),
+    "reduction of nonuniform sums": (
+        "i32",
+        f"reduce i32.max 0 (map (\\y -> {SIZE} in reduce (+) 0 ({COUNT})) ys)",
+        {Rule.FLAT_RED},
+    ),
+    "lengths that fail": ("[n]i32", "map (\\y -> i32.sum (map i32.i64 (iota (i64.i32 y)))) ys", {Rule.FLAT_RED}),
+    "elements that fail": (
+        "[n]i32",
+        f"map (\\y -> {SIZE} in i32.sum (map (\\i -> ys[i] + y) (iota k))) ys",
+        {Rule.FLAT_RED},
+    ),
+    "as asked, in the threads": (
+        "[n]i32",
+        f"#[flattening(sequentialise_nonuniform)] map (\\y -> {SIZE} in reduce (+) 0 ({COUNT})) ys",
+        {Rule.G1},
+    ),
+}
+
+
+def compiled(result: str, body: str) -> Prog:
+    text = f"""
+    entry main [n][m] (xss: [n][m]i32) (ys: [n]i32) : {result} =
+      let result = {body} in result
+    """
+    return simplify(fuse(simplify(inline(compile_text(text, "irregular.soac")))))
+
+
+def arguments(n: int, m: int, seed: int) -> list[np.ndarray]:
+    numbers = np.random.default_rng(seed)
+    return [numbers.integers(-3, 9, shape).astype(np.int32) for shape in ((n, m), (n,))]
+
+
+SHAPES = ((3, 4), (0, 3), (2, 0), (5, 2))
+INPUTS = [
+    *(arguments(*shape, seed) for seed, shape in enumerate(SHAPES)),
+    [np.zeros((4, 3), np.int32), np.zeros(4, np.int32)],
+    [np.full((5, 2), 3, np.int32), np.array([0, 0, 20, 0, 1], np.int32)],
+]
+
+
+def run(prog: Prog, args: Sequence[np.ndarray], leaf: dict[str, bool]) -> list | None:
+    try:
+        return list(interpret(prog, "main", args, Thresholds(forced=leaf))[0])
+    except RunError:
+        return None
+
+
+def assert_agree(expected: list | None, found: list | None) -> None:
+    """If the program fails, a version fails or does not need what fails."""
+    if expected is not None:
+        assert found is not None
+        for x, y in zip(expected, found, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_case(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(irregular_rules, "LOG_PIECE", 1)
+    result, body, fires = CASES[name]
+    prog = compiled(result, body)
+    done = flatten_traced(prog, Mode.INCREMENTAL, CUDA)
+    assert fires <= {fired.rule for fired in done.trail}
+    check(done.prog, Stage.FLAT)
+    flat = simplify(done.prog)
+    for args in INPUTS:
+        expected = run(prog, args, {})
+        for leaf in combinations(sites(flat)):
+            assert_agree(expected, run(flat, args, leaf))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_case_on_the_device(name: str) -> None:
+    result, body, _ = CASES[name]
+    made = compile_core(compiled(result, body), Mode.INCREMENTAL, CPU)
+    program = Executable.build(made.host, made.flat.functions)
+    for args in INPUTS:
+        expected = run(made.core, args, {})
+        for leaf in combinations(sites(made.flat)):
+            try:
+                found = list(program.run("main", args, forced=leaf, threads=2)[0])
+            except RunError:
+                found = None
+            assert_agree(expected, found)
+
+
+def test_failing_lengths_fail_on_every_version() -> None:
+    """An empty row is not a row whose length is wrong: its neutral element is used."""
+    result, body, _ = CASES["lengths that fail"]
+    flat = flatten_traced(compiled(result, body), Mode.INCREMENTAL, CUDA).prog
+    args = [np.zeros((3, 0), np.int32), np.array([2, -1, 0], np.int32)]
+    for leaf in combinations(sites(flat)):
+        with pytest.raises(RunError, match="negative"):
+            interpret(flat, "main", args, Thresholds(forced=leaf))
+
+
+# ---- sparse matrices (golden 4.9) ------------------------------------------------------------------------------------
+
+CSR = """
+entry main [n][nnz][m] (off: [n]i64) (col: [nnz]i64) (value: [nnz]i32) (x: [m]i32): [n - 1]i32 =
+  let row (i: i64) =
+    let a = off[i]
+    in reduce (+) 0 (map (\\k -> value[a+k] * x[col[a+k]]) (iota (off[i+1] - a)))
+  let ys = map row (iota (n - 1))
+  in ys
+"""
+ROWS = {
+    "an empty row": [3, 0, 5, 1],
+    "a row with nine tenths": [2, 90, 3, 1, 0, 4],
+    "no rows": [],
+    "no elements": [0, 0, 0],
+    "empty at the ends": [0, 0, 7, 0],
+    "one long row": [1000],
+}
+
+
+def csr() -> Flattened:
+    prog = simplify(fuse(simplify(inline(compile_text(CSR, "csr.soac")))))
+    return flatten_traced(prog, Mode.INCREMENTAL, CUDA)
+
+
+def matrix(lengths: list[int]) -> tuple[list[np.ndarray], np.ndarray]:
+    """A matrix with rows of these lengths, a vector, and their product."""
+    numbers = np.random.default_rng(len(lengths))
+    off = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+    col, value, x = (
+        numbers.integers(0, 7, off[-1]),
+        numbers.integers(-9, 9, off[-1]).astype(np.int32),
+        numbers.integers(-9, 9, 7).astype(np.int32),
+    )
+    rows = [np.sum(value[a:b] * x[col[a:b]], dtype=np.int32) for a, b in pairwise(off)]
+    return [off, col, value, x], np.array(rows, np.int32)
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("log_piece", range(5))
+def test_csr(rows: str, log_piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(irregular_rules, "LOG_PIECE", log_piece)
+    flat = simplify(csr().prog)
+    args, expected = matrix(ROWS[rows])
+    for leaf in combinations(sites(flat)):
+        (found,), _ = interpret(flat, "main", args, Thresholds(forced=leaf))
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_structure_of_csr() -> None:
+    """A row to a thread, sequential; or a piece of a row to a thread and a segmented scan of what the pieces give."""
+    flat = simplify(csr().prog)
+    (site,) = sites(flat)
+    assert site.name == "main.ys.suff_balance_0"
+    found = structure(flat)
+    assert found["If/True/SegMap/Redomap"] == 1
+    assert "If/True/SegScan" not in found
+    assert found["If/False/SegMap/Redomap"] == 1
+    assert found["If/False/SegScatter"] == 1
+    assert found["If/False/SegScan"] == 3  # ends, rows, and the sums of pieces
+    assert "SegRed/Redomap" not in found
+
+
+def test_balance_of_rows() -> None:
+    """The guard sees all work over that of the longest row: each row counts one and its elements. Little work is enough
+    for no one."""
+    flat = simplify(csr().prog)
+    long = 1 << 14
+    cases = (([long] * 20, 20), ([long, 0, 0, 0, 0], 1), ([1, long, long, 0], 2), ([], 0), ([5, 0, 7], 15))
+    for lengths, parallelism in cases:
+        args = [np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)]
+        args += [np.zeros(sum(lengths), np.int64), np.ones(sum(lengths), np.int32), np.ones(1, np.int32)]
+        _, trace = interpret(flat, "main", args, Thresholds(forced={}))
+        assert [(name, par) for name, par, _ in trace] == [("main.ys.suff_balance_0", parallelism)]
+
+
+def test_pieces() -> None:
+    """A row of 1000 elements is reduced in four pieces of at most 256."""
+    flat = simplify(csr().prog)
+    args, expected = matrix([1000, 1, 0])
+    (found,), _ = interpret(flat, "main", args, Thresholds(forced={"main.ys.suff_balance_0": False}))
+    np.testing.assert_array_equal(found, expected)
+    assert 1 << irregular_rules.LOG_PIECE == 256
+
+
+def test_too_many_elements_are_a_failure_to_allocate() -> None:
+    """The sum of the widths overflows: that is the failure of this version, and no wrong result."""
+    prog = compiled("[n]i64", "map (\\y -> reduce (+) 0 (scan (+) 0 (iota (i64.i32 y * (1 << 61))))) ys")
+    made = compile_core(prog, Mode.INCREMENTAL, CPU)
+    program = Executable.build(made.host, made.flat.functions)
+    args = [np.zeros((4, 0), np.int32), np.full(4, 2, np.int32)]
+    leaf = {site.name: False for site in sites(made.flat)}
+    with pytest.raises(RunError, match="out of memory"):
+        program.run("main", args, forced=leaf, threads=1)
+
+
+def test_segments_are_shared() -> None:
+    """A map, a scan and a reduction of one width have one descriptor beside that of the pieces."""
+    body = f"map (\\y -> {SIZE} in reduce (+) 0 (scan (+) 0 (scan i32.max 0 ({COUNT})))) ys"
+    trail = flatten_traced(compiled("[n]i32", body), Mode.INCREMENTAL, CUDA).trail
+    assert [fired.rule for fired in trail].count(Rule.SEGMENTS) == 2
+    assert [fired.rule for fired in trail].count(Rule.FLAT_SCAN) == 2
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 5])
+def test_budget_of_segments(most: int) -> None:
+    """An entry has no more descriptors than the machine allows; the rest stays in the thread, with the same meaning."""
+    body = """
+      map (\\y -> let sum k = i32.sum (map i32.i64 (iota (i64.i32 (i32.abs (y + k)))))
+                  in if y % 2 == 0 then sum 1 * sum 2 + i32.i64 (length (filter (> y) ys))
+                     else sum 3 - (if y > 0 then sum 4 else sum 5)) ys
+    """
+    prog = compiled("[n]i32", body)
+    flattened = flatten_traced(prog, Mode.INCREMENTAL, replace(CPU, max_segments=most))
+    assert [fired.rule for fired in flattened.trail].count(Rule.SEGMENTS) <= most + 1
+    check(flattened.prog, Stage.FLAT)
+    args = (np.zeros((4, 1), np.int32), np.array([3, -2, 0, 5], np.int32))
+    before = interpret(prog, "main", args)[0]
+    for leaf in combinations(sites(flattened.prog)):
+        after = interpret(flattened.prog, "main", args, Thresholds(forced=leaf))[0]
+        for x, y in zip(before, after, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+# ---- sorting -----------------------------------------------------------------------------------------------------
+
+
+def test_sort_of_rows() -> None:
+    """Odd-even sort: the trip count of a row is its length."""
+    text = """
+    def step [n] (i: i64) (xs: [n]i32): [n]i32 =
+      map (\\k -> let is_first = (k + i) % 2 == 0
+                 in if is_first && k + 1 < n then i32.min xs[k] xs[k+1]
+                    else if !is_first && k > 0 then i32.max xs[k-1] xs[k] else xs[k]) (iota n)
+    entry main [n][m] (off: [n]i64) (xs: [m]i32): [n - 1]i32 =
+      let ys = map (\\i -> let row = copy xs[off[i]:off[i+1]]
+                          let sorted = loop row for i < length row do step i row
+                          in reduce (\\h x -> h * 31 + x) 0 sorted) (iota (n - 1))
+      in ys
+    """
+    prog = simplify(fuse(simplify(inline(compile_text(text, "sort.soac")))))
+    flat = simplify(flatten_traced(prog, Mode.INCREMENTAL, CUDA).prog)
+    numbers = np.random.default_rng(3)
+    off = np.array([0, 4, 4, 5, 12, 14], np.int64)
+    xs = numbers.integers(-50, 50, 14).astype(np.int32)
+    for leaf in combinations(sites(flat)):
+        (found,), _ = interpret(flat, "main", [off, xs], Thresholds(forced=leaf))
+        for value, a, b in zip(np.asarray(found), off, off[1:], strict=False):
+            expected = 0
+            for x in np.sort(xs[a:b]).tolist():
+                expected = expected * 31 + x
+            assert value == np.array(expected).astype(np.int32)
+
+
+def test_versions_that_are_the_same_are_one() -> None:
+    """An operator that varies keeps the reduction in the thread: then there is nothing to choose."""
+    prog = compiled("[n]i32", "map2 (\\xs y -> reduce i32.max y xs) xss ys")
+    assert sites(flatten_traced(prog, Mode.INCREMENTAL, CUDA).prog) == ()

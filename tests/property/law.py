@@ -1,0 +1,171 @@
+"""The law of the project for one program: every pass and every version gives what the core program gives.
+
+    interpret(core) == interpret(pass(..)) == interpret(flat, any leaf) == interpret(flat, any thresholds)
+
+and the law of failure: where core fails, a version fails or succeeds. All values are exact. Guards are part of it: a
+version runs when the parallelism reaches its threshold, thresholds have different names, and a guard counts the points
+of the version it guards.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from soac.flatten.flatten import flatten_traced
+from soac.flatten.fuse import fuse, fused_once
+from soac.flatten.levels import CUDA, Mode
+from soac.flatten.trace import Rule
+from soac.flatten.tree import combinations, sites
+from soac.ir.check import Stage, check
+from soac.ir.core import Prog
+from soac.ir.errors import RunError
+from soac.ir.interpret import Prepared, Thresholds, Trace, prepare
+from soac.pipeline import CORE_PASSES, FLAT_PASSES, Pass
+from tests.property import guards
+from tests.property.generate import Case
+from tests.property.guards import Broken
+
+MOST_LEAVES = 64
+INFINITE = 2**63 - 1
+
+Results = list | None
+"""None where the program fails."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was tested: programs, leaves taken and left out, how often each rule of flattening and of fusion fired."""
+
+    programs: int = 0
+    leaves: int = 0
+    skipped: int = 0
+    fired: Counter[Rule] = field(default_factory=Counter)
+    fused: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Tally) -> None:
+        self.programs += other.programs
+        self.leaves += other.leaves
+        self.skipped += other.skipped
+        self.fired += other.fired
+        self.fused += other.fused
+
+
+def check_law(case: Case, mode: Mode) -> Tally:
+    """Raises `Broken` unless the law holds for the program flattened in this mode, as written and after fusion."""
+    tally = Tally()
+    check(case.prog, Stage.CORE)
+    expected = meaning_of(case)
+    prog = case.prog
+    for name, apply in CORE_PASSES:
+        if apply is fuse:
+            once, rules = fused_once(prog)
+            check(once, Stage.CORE)  # simplification would hide what was fused twice
+            tally.fused.update(rules)
+        prog = _checked(apply, prog, Stage.CORE)
+        _assert_agrees(name, expected, run(prepare(prog), case, Thresholds())[0])
+    for source, name in ((case.prog, "flatten as written"), (prog, "flatten")):
+        flat = _checked(lambda given: _flattened(given, mode, tally), source, Stage.FLAT)
+        _versions_agree(f"{name} {mode.value}", expected, case, flat, tally)
+    for name, apply in FLAT_PASSES:
+        flat = _checked(apply, flat, Stage.FLAT)
+        _versions_agree(f"{name} {mode.value}", expected, case, flat, tally)
+    _guards_decide(f"{mode.value}", expected, case, flat)
+    return tally
+
+
+class NoMeaning(Exception):
+    """A program without a meaning, which no law is about: it was cut down too far."""
+
+
+def meaning_of(case: Case) -> Results:
+    """What the program gives before any pass."""
+    try:
+        return run(prepare(case.prog), case, Thresholds())[0]
+    except Exception as error:
+        raise NoMeaning(str(error)) from error
+
+
+def broken_by(law: Callable[[Case], object], case: Case) -> str | None:
+    """What is wrong with a program, if anything; a crash of whatever kind is."""
+    try:
+        law(case)
+    except NoMeaning:
+        return None
+    except Broken as error:
+        return str(error)
+    except Exception as error:  # the compiler and the interpreter may break in any way
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def _flattened(prog: Prog, mode: Mode, tally: Tally) -> Prog:
+    done = flatten_traced(prog, mode, CUDA)
+    tally.fired.update(step.rule for step in done.trail)
+    guards.assert_sound(done.prog)
+    return done.prog
+
+
+def _checked(apply: Pass, prog: Prog, stage: Stage) -> Prog:
+    """The program after a pass that does not break it."""
+    after = apply(prog)
+    check(after, stage)
+    return after
+
+
+# ---- values ------------------------------------------------------------------------------------------------------
+
+
+def run(prepared: Prepared, case: Case, thresholds: Thresholds) -> tuple[Results, Trace]:
+    """The results, None if the program fails, and the guards it met."""
+    try:
+        return prepared.run("main", case.args, thresholds)
+    except RunError:
+        return None, ()
+
+
+def agree(expected: Results, found: Results) -> bool:
+    """Equal values; if the program fails, failure or success."""
+    if expected is None:
+        return True
+    return found is not None and all(map(_same, expected, found))
+
+
+def _same(x: object, y: object) -> bool:
+    a, b = np.asarray(x), np.asarray(y)
+    return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+
+
+def _assert_agrees(what: str, expected: Results, found: Results) -> None:
+    if not agree(expected, found):
+        raise Broken(f"{what}: {expected} became {found}")
+
+
+def _versions_agree(what: str, expected: Results, case: Case, prog: Prog, tally: Tally) -> None:
+    prepared, leaves = prepare(prog), combinations(sites(prog))
+    tally.leaves += len(leaves[:MOST_LEAVES])
+    tally.skipped += len(leaves[MOST_LEAVES:])
+    for leaf in leaves[:MOST_LEAVES]:
+        _assert_agrees(f"{what} {leaf}", expected, run(prepared, case, Thresholds(forced=leaf))[0])
+
+
+# ---- guards ------------------------------------------------------------------------------------------------------
+
+
+def _guards_decide(what: str, expected: Results, case: Case, prog: Prog) -> None:
+    """With thresholds around the parallelism that a guard has seen, it goes the way it says: `t <= par`."""
+    prepared = prepare(prog)
+    for default in (1, INFINITE):
+        values, trace = run(prepared, case, Thresholds(default=default))
+        _assert_agrees(f"{what} default {default}", expected, values)
+        guards.assert_fits(trace)
+        for name, par, _ in dict.fromkeys(trace):
+            for value in (par, par + 1):
+                chosen = Thresholds({name: value}, {}, default)
+                values, path = run(prepared, case, chosen)
+                _assert_agrees(f"{what} {name}={value}", expected, values)
+                if values is not None and any(took != (0 <= p >= value) for guard, p, took in path if guard == name):
+                    raise Broken(f"{what}: {name}={value} took {path}")

@@ -1,0 +1,259 @@
+"""Long runs of the law on random programs: `python -m tests.property.soak --programs 50000 --seed 1 --jobs 2`.
+
+Program k of a seed is always the same. Parts of `PART` programs run in processes of their own; after each the count is
+written down, and the same command goes on from there. A program for which the law does not hold is made smaller and
+written to tests/regress/, where `test_regress.py` runs it ever after. With `--device` every version also runs on the
+CPU device. At the end stands how often each rule has fired.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+
+from soac.flatten.fuse_rules import VERTICAL, fuse_horizontally
+from soac.flatten.levels import Mode
+from soac.flatten.trace import Rule
+from soac.frontend.compile import compile_text
+from soac.ir.errors import CompileError
+from soac.ir.interpret import Thresholds, prepare
+from tests.property.choices import Decide, Drawn, Replayed, shrunk
+from tests.property.device import SIZES, check_device, resized
+from tests.property.generate import Case, case_of
+from tests.property.irregular import varying_case
+from tests.property.law import Broken, Tally, broken_by, check_law, run
+from tests.property.reduce import reduced
+from tests.property.saved import save
+from tests.property.source import NotSource, source_of
+
+REGRESS = Path(__file__).parent.parent / "regress"
+PART = 100
+MODES = tuple(Mode)
+FUSION = tuple(rule.__name__ for rule in (*VERTICAL, fuse_horizontally))
+SECONDS_EACH = 120
+"""A program that takes longer counts as broken."""
+SECONDS_TO_SHRINK = 240
+
+Law = Callable[[Case], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A program that broke the law: its number, what was wrong, where it has been saved."""
+
+    number: int
+    message: str
+    path: str
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run has come; what the file beside it holds."""
+
+    done: list[int] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
+    found: list[Found] = field(default_factory=list)
+
+
+# ---- one program ---------------------------------------------------------------------------------------------------
+
+
+def law_for(number: int, device: bool) -> Callable[[Case], Tally]:
+    """What program `number` is tested for; the mode of flattening takes turns."""
+    mode = MODES[number % len(MODES)]
+
+    def law(case: Case) -> Tally:
+        tally = check_law(case, mode)
+        if device:
+            check_device(on_device(case, number))
+        return tally
+
+    return law
+
+
+def on_device(case: Case, number: int) -> Case:
+    """A program with arguments that fill vectors, by its number."""
+    sizes = Random(number)
+    return resized(case, sizes.choice(SIZES), sizes.choice(SIZES), sizes.randrange(1 << 16))
+
+
+def decisions_of(seed: int, number: int) -> tuple[int, ...]:
+    """The decisions that make program `number` of a seed."""
+    drawn = Drawn(Random(f"{seed} {number}"))
+    generator_of(number)(drawn)
+    return tuple(drawn.made)
+
+
+def generator_of(number: int) -> Callable[[Decide], Case]:
+    """Of the programs of each mode, every fourth is one of nonuniform parallelism."""
+    return varying_case if number // len(MODES) % 4 == 3 else case_of
+
+
+def program(seed: int, number: int) -> Case:
+    """Program `number` of a seed."""
+    return generator_of(number)(Replayed(decisions_of(seed, number)))
+
+
+@contextmanager
+def within(seconds: int) -> Iterator[None]:
+    """Breaks off what takes longer."""
+
+    def late(*_: object) -> None:
+        raise Broken(f"takes longer than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def broken(law: Law, case: Case) -> str | None:
+    """What is wrong, if anything, in the time a program has."""
+    with within(SECONDS_EACH):
+        return broken_by(law, case)
+
+
+def smallest(law: Law, seed: int, number: int, seconds: float) -> Case:
+    """A small program that breaks the law as program `number` does: fewer decisions, then fewer statements."""
+    make = generator_of(number)
+    numbers = decisions_of(seed, number)
+    numbers = shrunk(numbers, lambda tried: broken(law, make(Replayed(tried))) is not None, seconds / 2)
+    return reduced(make(Replayed(numbers)), lambda case: broken(law, case) is not None, seconds / 2)
+
+
+def keep(law: Law, case: Case, stem: str, message: str) -> Path:
+    """Writes a broken program: as source if it is broken then too, else as IR. Gives its path."""
+    try:
+        text = source_of(case, message, run(prepare(case.prog), case, Thresholds())[0])
+        elaborated = replace(case, prog=compile_text(text, f"{stem}.soac"))
+    except (NotSource, CompileError):
+        return save(case, REGRESS / f"{stem}.ir", message)
+    if broken(law, elaborated) is None:
+        return save(case, REGRESS / f"{stem}.ir", message)
+    path = REGRESS / f"{stem}.soac"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# ---- a part, in a process of its own -----------------------------------------------------------------------------
+
+
+def _counting(law: Callable[[Case], Tally], tally: Tally) -> Law:
+    return lambda case: tally.add(law(case))
+
+
+def run_part(seed: int, numbers: range, device: bool) -> tuple[Tally, list[Found]]:
+    """The programs of these numbers."""
+    tally, found = Tally(), []
+    for number in numbers:
+        law = law_for(number, device)
+        tally.programs += 1
+        message = broken(_counting(law, tally), program(seed, number))
+        if message is not None:
+            case = smallest(law, seed, number, SECONDS_TO_SHRINK)
+            message = broken(law, case) or message
+            found.append(Found(number, message, str(keep(law, case, f"seed{seed}_{number}", message))))
+    return tally, found
+
+
+# ---- the whole run ---------------------------------------------------------------------------------------------------
+
+
+def soak(seed: int, programs: int, jobs: int, device: bool, file: Path) -> Progress:
+    """All parts that have not been done, `jobs` at a time."""
+    progress = read_progress(file)
+    parts = [part for part in range((programs + PART - 1) // PART) if part not in set(progress.done)]
+    start, before = time.monotonic(), progress.tally.programs
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool:
+        running = {pool.submit(run_part, seed, part_of(part, programs), device): part for part in parts}
+        for future in as_completed(running):
+            tally, found = future.result()
+            progress.done.append(running[future])
+            progress.tally.add(tally)
+            progress.found += found
+            write_progress(file, progress)
+            rate = (progress.tally.programs - before) / (time.monotonic() - start)
+            print(f"{summary(progress)}, {rate:.1f} programs/s", flush=True)
+            for one in found:
+                print(f"  program {one.number}: {one.path}\n    {one.message[:300]}", flush=True)
+    return progress
+
+
+def part_of(part: int, programs: int) -> range:
+    return range(part * PART, min((part + 1) * PART, programs))
+
+
+def summary(progress: Progress) -> str:
+    tally = progress.tally
+    left_out = f", {tally.skipped} left out" if tally.skipped else ""
+    return f"{tally.programs} programs, {tally.leaves} versions{left_out}, {len(progress.found)} broken"
+
+
+def table(tally: Tally) -> str:
+    """How often each rule has fired."""
+    rules = [(rule.value, tally.fired[rule]) for rule in Rule]
+    rules += [(name, tally.fused[name]) for name in FUSION]
+    return "\n".join(f"{times:9d}  {name}" for name, times in rules)
+
+
+def read_progress(file: Path) -> Progress:
+    if not file.is_file():
+        return Progress()
+    data = json.loads(file.read_text(encoding="utf-8"))
+    tally = Tally(data["programs"], data["leaves"], data["skipped"])
+    tally.fired.update({rule: data["fired"].get(rule.name, 0) for rule in Rule})
+    tally.fused.update(data.get("fused", {}))
+    return Progress(data["done"], tally, [Found(*one) for one in data["found"]])
+
+
+def write_progress(file: Path, progress: Progress) -> None:
+    """Old or new, never torn."""
+    tally = progress.tally
+    data = {
+        "done": progress.done,
+        "programs": tally.programs,
+        "leaves": tally.leaves,
+        "skipped": tally.skipped,
+        "fired": {rule.name: tally.fired[rule] for rule in Rule},
+        "fused": tally.fused,
+        "found": [[one.number, one.message, one.path] for one in progress.found],
+    }
+    fresh = file.with_suffix(".new")
+    fresh.write_text(json.dumps(data), encoding="utf-8")
+    os.replace(fresh, file)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.property.soak", description=__doc__)
+    parser.add_argument("--programs", type=int, default=50_000, help="how many in all")
+    parser.add_argument("--seed", type=int, default=1, help="which programs")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument("--device", action="store_true", help="run every version on the CPU device too")
+    parser.add_argument("--progress", type=Path, help="where the count is kept")
+    given = parser.parse_args()
+    kind = "device" if given.device else "interpreter"
+    file = given.progress or Path(tempfile.gettempdir()) / f"soac-soak-{kind}-{given.seed}.json"
+    progress = soak(given.seed, given.programs, given.jobs, given.device, file)
+    print(table(progress.tally))
+    print(summary(progress))
+    return 1 if progress.found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+"""Every wrong rule of `faults.py` is found by the smallest program known to find it, and by nothing but the fault."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.property.device import check_device
+from tests.property.faults import FAULTS, Fault
+from tests.property.law import check_law
+from tests.property.planted import path_of, replayed
+from tests.property.saved import load
+from tests.property.soak import MODES
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_the_fault_is_found(fault: Fault) -> None:
+    assert replayed(fault)
+    case = load(path_of(fault))
+    if fault.device:
+        check_device(case)
+    else:
+        for mode in MODES:
+            check_law(case, mode)
+
+
+def test_faults_have_names_of_their_own() -> None:
+    assert len({path_of(fault) for fault in FAULTS}) == len(FAULTS)
