@@ -221,8 +221,8 @@ def gen_exp(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:
             return gen_loop(b, exp, stm, mode)
         case core.Screma() | core.Scatter() | core.Hist():
             return b.gen_soac(b, stm, mode)
-        case core.GuardCmp() | core.Apply():
-            raise NotLowerable("guards and calls stand outside kernels")
+        case core.GuardCmp() | core.SizeParam() | core.Apply():
+            raise NotLowerable("guards, parameters and calls stand outside kernels")
         case core.SegMap() | core.SegRed() | core.SegScan() | core.SegScatter() | core.SegHist():
             raise NotLowerable("a segop of an inner level")
 
@@ -275,7 +275,15 @@ def check_slice(
     if is_const(start, 0) and count == width and is_const(stride, 1):
         return
     last = b.add(start, b.mul(b.sub(count, ONE), stride))
-    parts: list[str | Prim] = ["slice [", Prim.I64, ":+", Prim.I64, "*", Prim.I64, "] out of bounds for shape "]
+    parts: list[str | Prim] = [
+        "slice [",
+        Prim.I64,
+        ":+",
+        Prim.I64,
+        "*",
+        Prim.I64,
+        "] out of bounds for array of shape ",
+    ]
     for _ in shape:
         parts += ["[", Prim.I64, "]"]
     site = b.site("R0101", stm.loc, tuple(parts))

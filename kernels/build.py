@@ -95,6 +95,7 @@ class Builder:
     destinations: dict[Name, ArrayRef] = field(default_factory=dict)
     used_destinations: set[Name] = field(default_factory=set)
     outputs: set[KArray] = field(default_factory=set)
+    collective: core.Level = core.Level.BLOCK
     counter: int = 0
 
     # ---- names and statements -------------------------------------------------------------------------------------
@@ -310,15 +311,11 @@ def _in_bounds(index: Operand, width: Operand) -> bool:
 
 
 def index_message(indices: int, rank: int) -> tuple[str | Prim, ...]:
-    """The parts of `index [1, 4] out of bounds for shape [2][3]`; a single index stands without brackets."""
-    shown: list[str | Prim] = ["index "]
-    if indices == 1:
-        shown.append(Prim.I64)
-    else:
-        for k in range(indices):
-            shown += ["[" if k == 0 else ", ", Prim.I64]
-        shown.append("]")
-    shown.append(" out of bounds for shape ")
+    """The parts of `index [1, 4] out of bounds for array of shape [2][3]`."""
+    shown: list[str | Prim] = []
+    for k in range(indices):
+        shown += ["index [" if k == 0 else ", ", Prim.I64]
+    shown.append("] out of bounds for array of shape ")
     for _ in range(rank):
         shown += ["[", Prim.I64, "]"]
     return tuple(shown)

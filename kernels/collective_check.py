@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from ..ir.core import Level
 from ..ir.types import Const
 from . import kir
 from .collective import BLOCK, THREAD, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
@@ -43,7 +44,8 @@ class Misplaced:
 
 
 def check_collectives(kernel: Kernel, threads: int = 64, warp: int = 32) -> tuple[Misplaced, ...]:
-    """All that is misplaced in a kernel whose blocks have `threads` threads."""
+    """All that is misplaced in a kernel whose blocks have `threads` threads, or which a warp executes."""
+    threads = warp if kernel.collective is Level.WARP else threads
     walk = Walk(kernel.name, Cluster(1, threads))
     scope = Scope(whole(walk.cluster), None)
     if threads % warp:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..ir import core
 from ..ir.core import Body, SegSpace
 from ..ir.traverse import all_exps, bodies
+from ..ir.types import Name
 
 
 def has_soac(body: Body) -> bool:
@@ -29,3 +30,24 @@ def loop_depth(body: Body) -> int:
 def nest_depth(space: SegSpace, body: Body) -> int:
     """How many loops are around the innermost access of a segop."""
     return len(space.dims) + loop_depth(body)
+
+
+def array_origins(body: Body) -> dict[Name, Name]:
+    """For each array a body makes, the statement's name whose memory it ends in: updates are in place."""
+    origins: dict[Name, Name] = {}
+    for stm in body.stms:
+        match stm.exp:
+            case core.Update(array):
+                if array in origins:
+                    origins[stm.pat[0].name] = origins[array]
+            case core.Scatter(dests=dests) | core.Hist(dests=dests):
+                for param, dest in zip(stm.pat, dests, strict=True):
+                    if dest in origins:
+                        origins[param.name] = origins[dest]
+            case (
+                core.Screma() | core.Loop() | core.If() | core.Scratch() | core.ArrayLit() | core.Concat() | core.Copy()
+            ):
+                origins.update({p.name: p.name for p in stm.pat if p.type.shape})
+            case _:
+                pass
+    return origins

@@ -8,31 +8,35 @@ from __future__ import annotations
 
 import ctypes
 import os
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..ir.core import FunDef
 from ..ir.entry import bind_sizes
-from ..ir.errors import NOWHERE, Diagnostic, Label, RunError
+from ..ir.errors import Diagnostic, Label, RunError
 from ..ir.scalar import DTYPES
 from ..ir.types import Prim
+from . import native, pool
 from .arena import Arenas, make_arenas
-from .device import KernelFailure, Scalar
+from .device import KernelFailure, Scalar, default_of
+from .failures import RECORD, failure
 from .host import HostProgram
+from .hostruntime import INLINE_WORK
 from .jit import CompiledKernels, compile_kernels
-from .kir import FailureSite, Kernel
+from .kir import Kernel
 from .lanes import LaneSettings
 from .memory import Pool, address
-from .pool import run_blocks
+from .native import Native, Trace, compile_native
 from .run import Code, Run, as_type, compile_host, failure_error
+from .words import Plan, checked_words, exactly, plan_of, suits, word_of
 
-RECORD = 16  # words of a failure record: site + 1, then values
+INFINITY = 2**63 - 1
 WORKERS = os.cpu_count() or 1
-INLINE_WORK = 200_000.0  # cost units below which a launch stays on the calling thread
+Convert = Callable[[FunDef, Sequence[Any]], Sequence[np.ndarray | np.generic]]
 
 
 @dataclass(slots=True)
@@ -40,9 +44,11 @@ class CpuDevice:
     """Runs the kernels of one program. `threads`: how many cores a launch may use.
 
     A few rows fill the cores, and what is sequential in a row still runs on the lanes: hence the threshold. It is
-    a constant and not the number of cores, so that results are the same on every machine."""
+    a constant and not the number of cores, so that results are the same on every machine. A core's turn pays from a
+    few vectors on: its arrays stay in the cache, and there is one launch."""
 
     default_threshold: ClassVar[int] = 8
+    default_inside: ClassVar[int] = 32
 
     compiled: CompiledKernels
     kernels: dict[str, Loaded]
@@ -115,7 +121,7 @@ class CpuDevice:
         """Run all blocks of a kernel; `work` is the estimated cost of the whole. Raises KernelFailure."""
         what = self.kernels[kernel]
         slots = what.table()
-        arenas = self.arenas.pop() if self.arenas else make_arenas(max(WORKERS, self.threads))
+        arenas = self.take_arenas(self.threads)
         base = ctypes.addressof(slots)
         slots[0], slots[1] = base + what.record, arenas.address
         held = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in arrays]
@@ -123,11 +129,19 @@ class CpuDevice:
         words += [word(value) for word, value in zip(what.words, scalars)]
         slots[2 : 2 + len(words)] = words
         try:
-            run_blocks(what.address, base, blocks, 1 if work < INLINE_WORK else self.threads)
+            pool.run_blocks(what.address, base, blocks, 1 if work < INLINE_WORK else self.threads)
         finally:
             self.arenas.append(arenas)
         if slots[what.record // 8]:
             raise failure(what.kernel, slots[what.record // 8 :])
+
+    def take_arenas(self, threads: int) -> Arenas:
+        """Arenas for so many workers, to be put back after use."""
+        try:
+            arenas = self.arenas.pop()
+        except IndexError:
+            return make_arenas(max(WORKERS, threads))
+        return arenas if len(arenas.regions) >= threads else make_arenas(threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,88 +162,97 @@ def loaded(kernel: Kernel, compiled: CompiledKernels) -> Loaded:
     return Loaded(kernel, compiled.address(kernel.name), ctypes.c_int64 * (size + RECORD), 8 * size, words)
 
 
-def word_of(prim: Prim) -> Callable[[Any], int]:
-    """How a scalar becomes the 64-bit word that holds it in its low bytes."""
-    match prim:
-        case Prim.F64:
-            return lambda value: struct.unpack("<q", struct.pack("<d", value))[0]
-        case Prim.F32:
-            return lambda value: struct.unpack("<i", struct.pack("<f", value))[0]
-        case Prim.F16:
-            return lambda value: struct.unpack("<h", struct.pack("<e", value))[0]
-        case Prim.U64:
-            return lambda value: value - (1 << 64) if value >= 1 << 63 else value
-        case _:
-            return int
-
-
-def failure(kernel: Kernel, record: Any) -> Exception:
-    """The exception for a failure record."""
-    number = record[0] - 1
-    if number >= len(kernel.sites) or number < 0:
-        return KernelFailure(FailureSite("R0301", NOWHERE, ("out of memory for arrays inside a kernel",)), ())
-    site = kernel.sites[number]
-    prims = [p for p in site.parts if isinstance(p, Prim)]
-    return KernelFailure(site, tuple(value_of(record[1 + k], p) for k, p in enumerate(prims)))
-
-
-def value_of(word: int, prim: Prim) -> Scalar:
-    """A value of a failure record (integers extended to 64 bits, floats as the bits of an f64)."""
-    if prim is Prim.BOOL:
-        return bool(word)
-    if prim.is_float:
-        return float(DTYPES[prim].type(struct.unpack("<d", struct.pack("<q", word))[0]))
-    return word & ((1 << 64) - 1) if prim is Prim.U64 else word
-
-
 # ---- programs ready to run ---------------------------------------------------------------------------------------
+
+
+class Runner(Enum):
+    """Who runs host functions: native code where it can, or Python everywhere."""
+
+    NATIVE = "native"
+    PYTHON = "python"
 
 
 @dataclass(slots=True)
 class Executable:
-    """The entry points of a program on the CPU. `run` may be called from several threads."""
+    """The entry points of a program on the CPU. `run` may be called from several threads.
+
+    An entry is native (`native.py`), or, where it holds what has no native form, run by Python (`run.py`)."""
 
     codes: dict[str, Code]
     functions: dict[str, FunDef]
     device: CpuDevice
+    native: Native = field(default_factory=lambda: Native({}, None))
+    plans: dict[str, Plan] = field(default_factory=dict)
 
     @staticmethod
-    def build(program: HostProgram, functions: tuple[FunDef, ...], threads: int | None = None) -> Executable:
+    def build(
+        program: HostProgram, functions: tuple[FunDef, ...], threads: int | None = None, runner: Runner = Runner.NATIVE
+    ) -> Executable:
         """Compile all kernels (or find them in the cache) and all host functions.
 
         `functions`: the entry points as core functions, for their signatures."""
         compiled = compile_kernels(program.kernels, LaneSettings())
         device = CpuDevice(compiled, {k.name: loaded(k, compiled) for k in program.kernels}, threads or WORKERS)
-        codes = {f.entry.name: compile_host(f) for f in program.functions}
-        return Executable(codes, {f.entry.name: f for f in functions if f.entry}, device)
+        entries = {f.entry.name: f for f in functions if f.entry}
+        plans = {name: plan for name, plan in ((name, plan_of(f)) for name, f in entries.items()) if plan is not None}
+        native = compile_native(program, compiled) if runner is Runner.NATIVE else Native({}, None)
+        codes = {f.entry.name: compile_host(f) for f in program.functions if f.entry.name not in native.entries}
+        return Executable(codes, entries, device, native, plans)
 
     def run(
         self,
         entry: str,
-        args: Sequence[np.ndarray | np.generic],
+        args: Sequence[Any],
         thresholds: Mapping[str, int] | None = None,
         forced: Mapping[str, bool] | None = None,
         threads: int | None = None,
-    ) -> tuple[list[np.ndarray | np.generic], tuple[tuple[str, int, bool], ...]]:
-        """Results of an entry (components in order), and the guards met: (threshold, parallelism, taken).
+        convert: Convert = lambda fun, args: args,
+    ) -> tuple[list[np.ndarray | np.generic], Trace]:
+        """Results of an entry (components in order), and the guards met: (threshold, parallelism, taken). `convert`
+        gives arrays and scalars for arguments that are not already what the entry takes.
 
         Raises RunError, DataError (arguments of the wrong type), MemoryError as RunError R0301."""
-        code, fun = self.codes[entry], self.functions[entry]
-        sizes = bind_sizes(fun, args)
-        device = self.device if threads is None else self.with_threads(threads)
-        run = Run(device, dict(thresholds or {}), dict(forced or {}))
+        settings = thresholds or {}, forced or {}
+        plan = self.plans.get(entry)
+        if plan is None or not suits(plan, args):
+            args = convert(self.functions[entry], args)
+            args = args if plan is None else exactly(plan, args)
+        try:
+            if plan is None or entry not in self.native.entries:
+                return self.run_python(entry, args, settings, threads or self.device.threads)
+            return self.run_native(entry, plan, args, settings, threads or self.device.threads)
+        except KernelFailure as found:
+            raise failure_error(found) from None
+        except MemoryError as error:
+            loc = self.functions[entry].loc
+            raise RunError(Diagnostic("R0301", f"out of memory: {error}", Label(loc, ""))) from None
+
+    def run_native(
+        self, entry: str, plan: Plan, args: Sequence[np.ndarray | np.generic], settings: native.Settings, threads: int
+    ) -> tuple[list[np.ndarray | np.generic], Trace]:
+        words = checked_words(plan, args)
+        pool.start(threads)
+        arenas = self.device.take_arenas(threads)
+        try:
+            return native.call(self.native.entries[entry], words, settings, self.default, threads, arenas)
+        finally:
+            self.device.arenas.append(arenas)
+
+    def run_python(
+        self, entry: str, args: Sequence[np.ndarray | np.generic], settings: native.Settings, threads: int
+    ) -> tuple[list[np.ndarray | np.generic], Trace]:
+        sizes = bind_sizes(self.functions[entry], args)
+        code = self.codes[entry]
+        run = Run(self.device if threads == self.device.threads else self.with_threads(threads), *settings)
         env = code.frame.copy()
         values = [*sizes, *self.arguments(code, args)]
         for slot, value in zip(code.params, values, strict=True):
             env[slot] = value
-        try:
-            code.steps.run(env, run)
-            results = [env[slot] for slot in code.results]
-        except KernelFailure as found:
-            raise failure_error(found) from None
-        except MemoryError as error:
-            raise RunError(Diagnostic("R0301", f"out of memory: {error}", Label(fun.loc, ""))) from None
-        return self.results(code, results, args), tuple(run.trace)
+        code.steps.run(env, run)
+        return self.results(code, [env[slot] for slot in code.results], args), tuple(run.trace)
+
+    def default(self, threshold: str) -> int:
+        return default_of(self.device, threshold)
 
     def with_threads(self, threads: int) -> CpuDevice:
         return CpuDevice(self.device.compiled, self.device.kernels, threads, self.device.pool, self.device.arenas)

@@ -5,8 +5,9 @@ Arrays of a device are opaque to the host program but for their shape; on the CP
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
+from ..flatten.levels import is_inside
 from ..ir.types import Prim
 from .kir import FailureSite
 
@@ -26,9 +27,11 @@ class KernelFailure(Exception):
 class Device(Protocol):
     """Memory is row-major unless it is a view; `launch` may return before the work is done, `synchronise` waits.
 
-    `default_threshold`: the parallelism that fills the device, for guards that no tuning file speaks of."""
+    For guards that no tuning file speaks of: `default_threshold`, the parallelism that fills the device, and
+    `default_inside`, that which fills a collective of it."""
 
-    default_threshold: int
+    default_threshold: ClassVar[int]
+    default_inside: ClassVar[int]
 
     def scratch(self, prim: Prim, shape: tuple[int, ...]) -> DeviceArray: ...
     def from_host(self, array: Any) -> DeviceArray: ...
@@ -48,3 +51,8 @@ class Device(Protocol):
         self, kernel: str, blocks: int, arrays: list[DeviceArray], scalars: list[Scalar], work: float
     ) -> None: ...
     def synchronise(self) -> None: ...
+
+
+def default_of(device: Device, threshold: str) -> int:
+    """What a threshold is on the device unless somebody sets it."""
+    return device.default_inside if is_inside(threshold) else device.default_threshold

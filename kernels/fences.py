@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from ..ir.types import Const, Prim
 from . import kir
+from .index_forms import Poly
 from .kir import Kernel, KStm
 from .scope import children, spreads, with_children
 from .touches import Path, Touch, Values, conflict, forget, is_collective, phase
@@ -79,10 +80,12 @@ def walk_stm(values: Values, stm: KStm, path: Path, pending: Pending) -> Pending
         return frozenset()
     if is_collective(stm) or isinstance(stm, kir.Threads) or not spreads(stm):
         return meet(values, stm, path, pending)
+    skipped: frozenset[Poly] = frozenset()
     match stm:
         case kir.KIf(_, then, orelse):
             return walk(values, then, path, 0, pending) | walk(values, orelse, path, 1, pending)
         case kir.For(index, bound, body):
+            skipped = frozenset((values.of(bound),))
 
             def once(pending: Pending) -> Pending:
                 forget(values, body, False)
@@ -100,7 +103,7 @@ def walk_stm(values: Values, stm: KStm, path: Path, pending: Pending) -> Pending
             raise AssertionError(f"not a statement of the block: {stm}")
     first = once(pending)
     second = once(pending | frozenset(replace(touch, carried=path) for touch in first))
-    ends = {0: pending, 1: plain(first), 2: plain(second)}
+    ends = {0: past(pending, skipped), 1: plain(first), 2: plain(second)}
     return frozenset().union(*(ends[n] for n in trips(stm)))
 
 
@@ -111,6 +114,11 @@ def trips(stm: KStm) -> tuple[int, ...]:
             return (max(0, min(int(n), 2)),)
         case _:
             return (0, 1, 2)
+
+
+def past(pending: Pending, skipped: frozenset[Poly]) -> Pending:
+    """Behind a loop that was skipped its bound is known to be 0."""
+    return frozenset(replace(touch, skipped=touch.skipped | skipped) for touch in pending)
 
 
 def plain(pending: Pending) -> Pending:

@@ -156,7 +156,15 @@ class HostBuilder:
         """The kernel that `b` has built."""
         body = (*b.prologue, *b.stms)
         name = f"{clean(self.entry)}_{clean(base)}_{len(self.kernels)}"
-        kernel = kir.Kernel(name, b.block, tuple(b.arrays.values()), tuple(b.scalars.values()), body, tuple(b.sites))
+        kernel = kir.Kernel(
+            name,
+            b.block,
+            tuple(b.arrays.values()),
+            tuple(b.scalars.values()),
+            body,
+            tuple(b.sites),
+            b.collective,
+        )
         layouts = tuple(b.scope.layouts.get(n) for n in b.arrays)
         writes = tuple(a in b.outputs for a in b.arrays.values())
         return Made(kernel, tuple(b.arrays), tuple(b.scalars), writes, layouts, cost(body), cost(body, 1.0))

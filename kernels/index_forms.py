@@ -9,6 +9,7 @@ equal digits.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -135,8 +136,50 @@ def is_radix(form: Form) -> bool:
 
 
 def same_thread(x: Form | None, y: Form | None) -> bool:
-    """Do equal indices of two thread loops mean the same thread?"""
-    return x is not None and x == y and is_radix(x) and any(digit.is_thread for _, digit in x.digits)
+    """Do equal indices of two thread loops mean the same thread?
+
+    Either both are the same mixed-radix number, or both are the same number below R plus multiples of R: rows of R
+    elements, whichever they are."""
+    if x is None or y is None:
+        return False
+    if x == y and is_radix(x) and any(digit.is_thread for _, digit in x.digits):
+        return True
+    first, second = within_row(x), within_row(y)
+    return first is not None and first == second and is_multiple(sub(x.fixed, y.fixed), first.width)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The digits of an index from the thread's down, and R: what they count is at least 0 and below R."""
+
+    digits: tuple[tuple[Poly, Digit], ...]
+    width: Poly
+
+
+def within_row(form: Form) -> Row | None:
+    """The digits of an index within its row, where the others count whole rows."""
+    threads = [term for term in form.digits if term[1].is_thread]
+    if len(threads) != 1 or threads[0][1].bound is None:
+        return None
+    ((weight, digit),) = threads
+    assert digit.bound is not None
+    width = mul(weight, digit.bound)
+    low = in_order([term for term in form.digits if not is_multiple(term[0], width)])
+    if low[:1] != (threads[0],) or not is_radix(Form(ZERO, low)) or not is_unit(low[-1][0]):
+        return None
+    return Row(low, width)
+
+
+def is_unit(x: Poly) -> bool:
+    return x == constant(1)
+
+
+def is_multiple(x: Poly, y: Poly) -> bool:
+    """Is `x` a multiple of `y`, which has one term? (0 is.)"""
+    if len(y) != 1:
+        return False
+    ((names, factor),) = y
+    return all(c % factor == 0 and not Counter(names) - Counter(monomial) for monomial, c in x)
 
 
 def disjoint(x: Form | None, y: Form | None) -> bool:

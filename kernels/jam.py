@@ -9,6 +9,9 @@ A last group of fewer rows recomputes row n-1 and stores it once.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
 from ..ir import core
 from ..ir.core import Body, SegSpace, Stm
 from ..ir.ops import Op
@@ -16,10 +19,11 @@ from ..ir.traverse import free_in_stm
 from ..ir.types import Const, Name, Prim, Type, i64
 from . import kir
 from .body import Mode, gen_stm
-from .build import Builder, Operand, Value, clean
+from .build import ZERO, Builder, Operand, Value, clean
+from .fma import contracted
 from .kir import KVar
 from .segspace import bind_space, output, split_chunk
-from .soacs import apply_lambda, is_simple
+from .soacs import apply_lambda, is_simple, only_scalars
 
 ROWS = 8
 
@@ -31,6 +35,11 @@ def can_jam(space: SegSpace, body: Body) -> bool:
         return False
     (screma,) = scremas
     return _is_reduction(screma) and all(_is_plain(s) for s in body.stms if s is not screma)
+
+
+def reduction_in(body: Body) -> Stm:
+    """The one reduction of a body that can be jammed."""
+    return next(s for s in body.stms if isinstance(s.exp, core.Screma))
 
 
 def _is_reduction(stm: Stm) -> bool:
@@ -52,8 +61,8 @@ def jam_over_chunk(b: Builder, space: SegSpace, chunk: int, body: Body, outs: li
     """`threads j` over a chunk, with ROWS values of the next outer index."""
     (inner, width), (row, rows), outer = space.dims[-1], space.dims[-2], space.dims[:-2]
     n, count = b.operand(width), b.operand(rows)
-    tiles = _ceil_div(b, count, ROWS)
-    point, number = split_chunk(b, space.dims[:-1], _ceil_div(b, n, chunk))
+    tiles = ceil_div(b, count, ROWS)
+    point, number = split_chunk(b, space.dims[:-1], ceil_div(b, n, chunk))
     tile = b.op(Op.REM, Prim.I64, point, tiles, base="tile")
     indices = bind_space(b, SegSpace(outer), b.op(Op.QUOT, Prim.I64, point, tiles))
     first = b.mul(tile, i64(ROWS))
@@ -68,7 +77,7 @@ def jam_over_chunk(b: Builder, space: SegSpace, chunk: int, body: Body, outs: li
     varying = {row}
     with b.nested() as stms:
         for stm in body.stms:
-            _jam_stm(b, stm, varying, envs)
+            jam_stm(b, stm, varying, envs)
         for number_r, env in zip(numbers, envs, strict=True):
             b.env.update(env)
             with b.nested() as stores:
@@ -79,17 +88,34 @@ def jam_over_chunk(b: Builder, space: SegSpace, chunk: int, body: Body, outs: li
     b.emit(kir.Threads(index, lo, hi, tuple(stms)))
 
 
-def _ceil_div(b: Builder, x: Operand, size: int) -> Operand:
+def ceil_div(b: Builder, x: Operand, size: int) -> Operand:
     return b.op(Op.QUOT, Prim.I64, b.add(x, i64(size - 1)), i64(size), base="groups")
 
 
-def _jam_stm(b: Builder, stm: Stm, varying: set[Name], envs: list[dict[Name, Value]]) -> None:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The elements of the reduction that a loop takes in: `length` from `start`; the accumulators' values before, for
+    each row and component; and how else than from memory the element k of an array is had."""
+
+    start: Operand
+    length: Operand
+    inits: list[list[Operand]]
+    loads: Mapping[Name, Callable[[Operand], Operand]]
+
+
+def whole(b: Builder, exp: core.Screma, rows: int) -> Part:
+    """All elements, starting from the neutral ones."""
+    neutral = [b.operand(a) for r in exp.reds for a in r.neutral]
+    return Part(ZERO, b.operand(exp.width), [neutral] * rows, {})
+
+
+def jam_stm(b: Builder, stm: Stm, varying: set[Name], envs: list[dict[Name, Value]], part: Part | None = None) -> None:
     """Emit a statement once, or once for each row if it depends on the row; `varying` collects what does."""
     if varying.isdisjoint(free_in_stm(stm)):
         gen_stm(b, stm, Mode.THREAD)
         return
     if isinstance(stm.exp, core.Screma):
-        _jam_reduction(b, stm, stm.exp, varying, envs)
+        _jam_reduction(b, stm, stm.exp, varying, envs, part or whole(b, stm.exp, len(envs)))
     else:
         for env in envs:
             b.env.update(env)
@@ -98,17 +124,21 @@ def _jam_stm(b: Builder, stm: Stm, varying: set[Name], envs: list[dict[Name, Val
     varying.update(p.name for p in stm.pat)
 
 
-def _jam_reduction(b: Builder, stm: Stm, exp: core.Screma, varying: set[Name], envs: list[dict[Name, Value]]) -> None:
+def _jam_reduction(
+    b: Builder, stm: Stm, exp: core.Screma, varying: set[Name], envs: list[dict[Name, Value]], part: Part
+) -> None:
     """One loop over the elements, an accumulator for each row and component."""
-    neutral = [b.operand(a) for r in exp.reds for a in r.neutral]
-    accs = [[b.fresh("acc", n.prim) for n in neutral] for _ in envs]
-    for row in accs:
-        for acc, n in zip(row, neutral, strict=True):
-            b.emit(kir.Declare(acc, n))
-    index = b.fresh("k", Prim.I64)
+    accs = [[b.fresh("acc", value.prim) for value in row] for row in part.inits]
+    for row, inits in zip(accs, part.inits, strict=True):
+        for acc, value in zip(row, inits, strict=True):
+            b.emit(kir.Declare(acc, value))
+    k = b.fresh("k", Prim.I64)
     with b.nested() as stms:
-        inside = set(varying)
+        inside, index = set(varying), b.add(part.start, k)
         for param, array in zip(exp.map.params, exp.arrays, strict=True):
+            if array in part.loads:
+                b.env[param.name] = part.loads[array](k)
+                continue
             if array not in varying:
                 b.env[param.name] = b.element(b.array(array), (index,))
                 continue
@@ -117,12 +147,12 @@ def _jam_reduction(b: Builder, stm: Stm, exp: core.Screma, varying: set[Name], e
                 b.env.update(env)
                 env[param.name] = b.element(b.array(array), (index,))
         for inner in exp.map.body.stms:
-            _jam_stm(b, inner, inside, envs)
+            jam_stm(b, inner, inside, envs)
         for env, row in zip(envs, accs, strict=True):
             b.env.update(env)
             values = [b.atom(a) for a in exp.map.body.result]
             _accumulate(b, exp, row, values)
-    b.emit(kir.For(index, b.operand(exp.width), tuple(stms)))
+    b.emit(kir.For(k, part.length, tuple(stms)))
     for env, row in zip(envs, accs, strict=True):
         env.update({p.name: b.copy(acc) for p, acc in zip(stm.pat, row, strict=True)})
 
@@ -135,6 +165,7 @@ def _accumulate(b: Builder, exp: core.Screma, accs: list[KVar], values: list[Val
         left: list[Value] = [b.copy(a) for a in accs[position : position + k]]
         results += apply_lambda(b, red.op, [*left, *values[position : position + k]], Mode.THREAD)
         position += k
+    b.stms[:] = contracted(b.stms, only_scalars(results), only_scalars(values))
     for acc, result in zip(accs, results, strict=True):
         assert isinstance(result, (KVar, Const))
         b.emit(kir.Assign(acc, result))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache as memoised
 
 import llvmlite
@@ -30,15 +31,28 @@ ALLOWED = frozenset(
         "roundeven", "roundevenf", "memcpy", "memset", "memmove", "sqrt", "sqrtf",
         "pthread_create", "pthread_detach", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
         "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield",
+        "aligned_alloc", "free", "realloc", "madvise", "clock_gettime",
+        "PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals",
     }
 )  # fmt: skip
-"""Symbols of the C library that generated code may call."""
+"""Symbols of the C library and the interpreter that generated code may call."""
+
+OWN_SYMBOLS = "soac_"
+"""How the names of the pool's and the runtime's functions begin, which host programs call."""
 
 LOADER_SYMBOLS = frozenset({"_GLOBAL_OFFSET_TABLE_"})
 """Symbols that the loader itself provides."""
 
 LONG_TEXT = 400_000
 """Modules of more characters get the short pipeline: compile time matters more than the last per cent."""
+
+
+class Effort(Enum):
+    """What LLVM does with a module: kernels get its whole pipeline; host programs run each statement once and are
+    to be there soon."""
+
+    FULL = "full"
+    QUICK = "quick"
 
 
 class Unlinkable(IRError):
@@ -81,16 +95,18 @@ def compile_kernels(kernels: tuple[Kernel, ...], settings: LaneSettings, cache: 
     return CompiledKernels(loaded.engine, {k.name: loaded.addresses[symbol_of(k.name)] for k in kernels})
 
 
-def load_text(text: str, names: tuple[str, ...], cache: Cache | None = None) -> CompiledKernels:
+def load_text(
+    text: str, names: tuple[str, ...], cache: Cache | None = None, effort: Effort = Effort.FULL
+) -> CompiledKernels:
     """The functions `names` of a module given as text."""
     cache = user_cache() if cache is None else cache
-    key = disk.key_of(text, *identity())
+    key = disk.key_of(text, effort.value, *identity())
     found = disk.get(cache, key)
     if found is not None:
         loaded = load_object(found, names)
         if loaded is not None:
             return loaded
-    fresh = compile_object(text, host())
+    fresh = compile_object(text, host(), effort)
     disk.put(cache, key, fresh)
     loaded = load_object(fresh, names)
     if loaded is None:
@@ -108,19 +124,20 @@ def identity() -> tuple[str, ...]:
     """Everything but the text that decides about the object."""
     here = host()
     version = ".".join(map(str, llvm.llvm_version_info))
-    return "jit-1", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
+    return "jit-2", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
 
 
 # ---- compile -----------------------------------------------------------------------------------------------------
 
 
-def target_machine(target: Host) -> llvm.TargetMachine:
+def target_machine(target: Host, effort: Effort = Effort.FULL) -> llvm.TargetMachine:
+    level = 2 if effort is Effort.FULL else 0
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=2, codemodel="jitdefault", jit=True
+        cpu=target.cpu, features=target.features, opt=level, codemodel="jitdefault", jit=True
     )
 
 
-def optimised(text: str, machine: llvm.TargetMachine, target: Host) -> llvm.ModuleRef:
+def optimised(text: str, machine: llvm.TargetMachine, target: Host, effort: Effort = Effort.FULL) -> llvm.ModuleRef:
     """The module, verified and after LLVM's passes."""
     try:
         module = llvm.parse_assembly(text)
@@ -130,9 +147,22 @@ def optimised(text: str, machine: llvm.TargetMachine, target: Host) -> llvm.Modu
     module.triple = target.triple
     module.data_layout = str(machine.target_data)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(2))
-    passes = short_pipeline() if len(text) > LONG_TEXT else builder.getModulePassManager()
-    passes.run(module, builder)
+    pipeline(text, builder, effort).run(module, builder)
     return module
+
+
+def pipeline(text: str, builder: llvm.PassBuilder, effort: Effort) -> llvm.ModulePassManager:
+    if effort is Effort.QUICK:
+        return quick_pipeline()
+    return short_pipeline() if len(text) > LONG_TEXT else builder.getModulePassManager()
+
+
+def quick_pipeline() -> llvm.ModulePassManager:
+    """Stack slots become registers."""
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    return passes
 
 
 def short_pipeline() -> llvm.ModulePassManager:
@@ -147,17 +177,18 @@ def short_pipeline() -> llvm.ModulePassManager:
     return passes
 
 
-def compile_object(text: str, target: Host) -> bytes:
+def compile_object(text: str, target: Host, effort: Effort = Effort.FULL) -> bytes:
     """Object code of a module."""
-    machine = target_machine(target)
-    data = machine.emit_object(optimised(text, machine, target))
+    machine = target_machine(target, effort)
+    data = machine.emit_object(optimised(text, machine, target, effort))
     check_symbols(data)
     return data
 
 
 def check_symbols(data: bytes) -> None:
     """Refuse an object that calls what is not on the list."""
-    strangers = (undefined_symbols(data) or frozenset()) - ALLOWED - LOADER_SYMBOLS
+    undefined = (undefined_symbols(data) or frozenset()) - ALLOWED - LOADER_SYMBOLS
+    strangers = {name for name in undefined if not name.startswith(OWN_SYMBOLS)}
     if strangers:
         raise Unlinkable(f"generated code calls {', '.join(sorted(strangers))}, not on the list")
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from ..ir.core import Level
 from ..ir.errors import Loc
 from ..ir.ops import Op
 from ..ir.types import Const, Prim
@@ -266,9 +267,11 @@ class FailureSite:
 class Kernel:
     """`kernel name(block; arrays; scalars) { body }`.
 
-    `block` is the number of the executing block (i64). `arrays` are GLOBAL and do not overlap, except that an array
-    may stand twice only if it is never written. Call convention on the CPU (DESIGN 2.6): `k(args, b0, b1, worker)`
-    where `args` is a table of 8-byte slots: failure record, arena table, arrays in order, scalars in order.
+    `collective`: what executes the body, a block or a single warp; its threads are those of `Threads` loops and
+    collectives, and its fences order no more than them. `block` is the number of the executing one (i64). `arrays` are
+    GLOBAL and do not overlap, except that an array may stand twice only if it is never written. Call convention on the
+    CPU (DESIGN 2.6): `k(args, b0, b1, worker)` where `args` is a table of 8-byte slots: failure record, arena table,
+    arrays in order, scalars in order.
     """
 
     name: str
@@ -277,3 +280,4 @@ class Kernel:
     scalars: tuple[KVar, ...]
     body: tuple[KStm, ...]
     sites: tuple[FailureSite, ...]
+    collective: Level

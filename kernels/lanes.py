@@ -23,6 +23,7 @@ from .kir import (
     Atomic,
     BlockReduce,
     BlockScan,
+    Declare,
     For,
     KArray,
     KConvert,
@@ -42,6 +43,9 @@ from .lanes_facts import find_facts
 from .lanes_stms import statements
 from .lanes_values import Lanes, Place, Uniform
 
+MOST_ACCUMULATORS = 12
+"""Accumulators of a thread of which two groups still find registers."""
+
 
 @dataclass(frozen=True, slots=True)
 class LaneSettings:
@@ -57,21 +61,23 @@ class LaneSettings:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The lanes of one kernel."""
+    """The lanes of one kernel: `unroll` vectors at once where that many are left; `peeled`: full ones without a mask;
+    `singles`: what is left, as far as it is full vectors, without one too."""
 
     width: int
     unroll: int
     peeled: bool
+    singles: bool
 
 
 def emit(kernels: tuple[Kernel, ...], settings: LaneSettings) -> str:
     """The module of all kernels, as text."""
     module = Module()
     texts = [_kernel(module, kernel, shape_of(kernel, settings)) for kernel in kernels]
-    return "\n".join([module.text(), *texts, _ATTRIBUTES])
+    return "\n".join([module.text(), *texts, MODULE_END])
 
 
-_ATTRIBUTES = """\
+MODULE_END = """\
 attributes #0 = { nounwind "no-trapping-math"="true" "prefer-vector-width"="512" }
 attributes #1 = { nounwind willreturn memory(none) }
 attributes #2 = { noinline nounwind "no-trapping-math"="true" "prefer-vector-width"="512" }
@@ -85,7 +91,7 @@ attributes #2 = { noinline nounwind "no-trapping-math"="true" "prefer-vector-wid
 def _kernel(module: Module, kernel: Kernel, shape: Shape) -> str:
     """The entry, which unpacks the slots, and the function that does the work. Two functions, since parameters can say
     that arrays do not overlap."""
-    e = Lanes(Code(module), kernel, find_facts(kernel), shape.width, shape.unroll, shape.peeled)
+    e = Lanes(Code(module), kernel, find_facts(kernel), shape.width, shape.unroll, shape.peeled, shape.singles)
     params = _bind_parameters(e)
     _block_loop(e)
     head = f"define internal void @{_working_function(kernel)}({params}) #2"
@@ -135,7 +141,7 @@ def _block_loop(e: Lanes) -> None:
 
 def _entry(module: Module, kernel: Kernel) -> str:
     code = Code(module)
-    e = Lanes(code, kernel, find_facts(kernel), 2, 1, False)
+    e = Lanes(code, kernel, find_facts(kernel), 2, 1, False, False)
     record, table = (_slot(code, "ptr", k) for k in (0, 1))
     worker = code.op(f"getelementptr {{ptr, i64, i64}}, ptr {table}, i64 %worker")
     used = code.op(f"getelementptr i64, ptr {worker}, i64 1")
@@ -195,9 +201,17 @@ def shape_of(kernel: Kernel, settings: LaneSettings) -> Shape:
     """The lanes of a kernel: a register of the widest type that it computes with; more groups for small bodies, where
     one hides the latency of the other."""
     size = body_size(kernel.body)
-    unroll = settings.unroll or (4 if size <= 50 else 2 if size <= 100 else 1)
+    unroll = settings.unroll or (4 if size <= 50 else 2 if size <= (200 if accumulates(kernel.body) else 100) else 1)
     width = settings.width or max(4, settings.vector_bits // widest_type(kernel).bits)
-    return Shape(width, unroll, size <= settings.peel_limit)
+    return Shape(width, unroll, size <= settings.peel_limit, unroll > 1 and accumulates(kernel.body))
+
+
+def accumulates(stms: tuple[KStm, ...]) -> bool:
+    """Whether threads loop with accumulators, whose operations wait for each other, but not with too many of them for
+    the registers."""
+    loops = [s for s in all_statements(stms) if isinstance(s, Threads)]
+    counts = [sum(isinstance(s, Declare) for s in all_statements(loop.body)) for loop in loops]
+    return 0 < max(counts, default=0) <= MOST_ACCUMULATORS
 
 
 def body_size(stms: tuple[KStm, ...]) -> int:

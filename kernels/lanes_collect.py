@@ -8,6 +8,7 @@ carry from one to the next. Lanes that are off count as the neutral element, for
 from __future__ import annotations
 
 from ..ir.types import Prim
+from .fma import contracted_step
 from .kir import BlockReduce, BlockScan, KLambda, Operand
 from .lanes_code import llvm_type
 from .lanes_control import Run, thread_loop
@@ -77,6 +78,7 @@ def block_reduce(e: Lanes, stm: BlockReduce, run: Run) -> None:
 def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
     neutral = operands(e, stm.neutral)
     unroll = e.unroll if e.peeled else 1
+    step = contracted_step(stm.op, stm.body, stm.values)
     slots = [[e.code.slot(e.type(ne.prim)) for _ in range(unroll)] for ne in neutral]
     for ne, column in zip(neutral, slots, strict=True):
         _put(e, column, ne.prim, (splat(e, ne.prim, scalar(e, ne)),) * unroll)
@@ -87,7 +89,7 @@ def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
     def body() -> None:
         run(e, stm.body)
         values, old = as_varying(e, operands(e, stm.values)), accumulators(e.unroll)
-        updated = as_varying(e, combine(e, stm.op, old, values, run))
+        updated = as_varying(e, combine(e, step, old, values, run))
         for x, was, column in zip(updated, old, slots, strict=True):
             texts = x.texts if e.mask is None else chosen(e, e.mask, x.prim, x.texts, was.texts)
             _put(e, column, x.prim, texts)

@@ -233,8 +233,8 @@ def _varying_while(e: Lanes, stm: KWhile, run: Run) -> None:
 def thread_loop(
     e: Lanes, index: KVar, lo: Operand, hi: Operand, body: Callable[[], None], between: Callable[[], None]
 ) -> None:
-    """`body` for each group of lanes: full groups with nothing masked, `between`, then the rest, one masked vector at
-    a time."""
+    """`body` for each group of lanes: full groups with nothing masked, `between`, where threads loop (`singles`) full
+    vectors one by one, then the rest, one masked vector at a time."""
     first, last = operand(e, lo), operand(e, hi)
     assert isinstance(first, Uniform), "the bounds of a thread loop are uniform"
     assert isinstance(last, Uniform), "the bounds of a thread loop are uniform"
@@ -245,6 +245,10 @@ def thread_loop(
     if e.peeled and (count is None or count >= e.lanes):
         _groups(e, index, position, last.text, body)
     between()
+    if e.singles and e.peeled and (count is None or count % e.lanes >= e.width):
+        unroll, e.unroll = e.unroll, 1
+        _groups(e, index, position, last.text, body)
+        e.unroll = unroll
     if count is None or not e.peeled or (count > 0 and count % e.lanes):
         unroll, e.unroll = e.unroll, 1
         _masked_groups(e, index, position, last.text, body)

@@ -82,11 +82,14 @@ def rounded_to_odd(v: Vec, x: str) -> str:
 
 
 def float_to_int(v: Vec, source: Prim, target: Prim, x: str) -> str:
-    """Truncated and saturated; nan and both infinities give 0."""
+    """Truncated and saturated, to an unsigned type the bits of a negative number; nan and both infinities give 0."""
     if source is Prim.F16:
         return float_to_int(v, Prim.F32, target, float_to_float(v, Prim.F16, Prim.F32, x))
-    lowest, highest = int_range(target)
-    inside = v.cast("fptosi" if target.is_signed else "fptoui", source, target, x)
+    lowest, highest = -(1 << (target.bits - 1)), int_range(target)[1]
+    inside = v.cast("fptosi", source, target, x)
+    if target.is_unsigned:
+        negative = v.ins("fcmp olt", source, x, v.const(source, 0.0))
+        inside = v.select(target, negative, inside, v.cast("fptoui", source, target, x))
     below = v.ins("fcmp olt", source, x, v.const(source, float(lowest)))
     above = v.ins("fcmp oge", source, x, v.const(source, float(highest + 1)))
     finite = v.ins("fcmp olt", source, v.intrinsic("fabs", source, x), v.const(source, math.inf))

@@ -85,6 +85,7 @@ class Lanes:
     width: int
     unroll: int
     peeled: bool
+    singles: bool
     mask: Mask | None = None
     in_threads: bool = False
     env: dict[str, LaneValue | Slot] = field(default_factory=dict)

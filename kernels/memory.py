@@ -5,6 +5,7 @@ A large array is a view of a buffer that returns to the pool when the last view 
 
 from __future__ import annotations
 
+import ctypes
 import math
 import threading
 import weakref
@@ -12,8 +13,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..ir.arrays import shape_text
+from ..ir.scalar import prim_of
+
 SMALL = 1 << 16  # bytes below which pooling is not worth it
 ALIGN = 64
+_BYTE = ctypes.c_char
 
 
 @dataclass(slots=True)
@@ -37,7 +42,7 @@ class Pool:
             if buffer is not None:
                 self.held -= capacity
         if buffer is None:
-            buffer = np.empty(capacity + ALIGN, np.uint8)
+            buffer = fresh(capacity, shape, dtype)
         start = -address(buffer) % ALIGN
         # the owner is an object of its own, so that its death means that no view is left
         owner = np.frombuffer(memoryview(buffer)[start : start + size], dtype=np.uint8)  # type: ignore[arg-type]
@@ -57,6 +62,19 @@ class Pool:
             self.held = 0
 
 
+def fresh(capacity: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Bytes for an array of this shape. Raises MemoryError."""
+    try:
+        return np.empty(capacity + ALIGN, np.uint8)
+    except (MemoryError, ValueError):  # the latter where no array may be so large
+        raise no_room(shape, dtype) from None
+
+
+def no_room(shape: tuple[int, ...], dtype: np.dtype) -> MemoryError:
+    prim = prim_of(dtype)
+    return MemoryError(f"no room for an array {shape_text(shape)}{prim.value if prim else dtype}")
+
+
 def size_class(size: int) -> int:
     """Sizes are rounded up to an eighth of their power of two: at most 12.5 % is unused."""
     step = max(4096, 1 << (size.bit_length() - 4))
@@ -64,4 +82,8 @@ def size_class(size: int) -> int:
 
 
 def address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
+    """Where the elements of a dense array start."""
+    try:
+        return ctypes.addressof(_BYTE.from_buffer(array))  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError):  # read-only, empty, or strided
+        return array.__array_interface__["data"][0]

@@ -34,6 +34,7 @@ class Pool:
     """The compiled functions and how many workers have been started."""
 
     run: Callable[[int, int, int, int, int], int]
+    run_address: int
     grow: Callable[[int], int]
     reset: Callable[[], int]
     stop_flag: ctypes.c_int64
@@ -52,15 +53,21 @@ def run_blocks(kernel: int, args: int, blocks: int, threads: int, grain: int | N
     """Run blocks 0 <= b < `blocks` of the kernel at address `kernel` with the argument slots at address `args`, on up
     to `threads` cores, `grain` blocks at a time. Worker numbers, by which the arena table is indexed, are below
     `threads`. Raises KeyboardInterrupt if `request_stop` was called meanwhile."""
-    pool = _Holder.pool or _make_pool()
     threads = max(1, min(threads, blocks, MAX_WORKERS))
-    if threads - 1 > pool.workers:
-        _grow(pool, threads - 1)
+    pool = start(threads)
     if grain is None:
         grain = max(1, blocks // (threads * RANGES_PER_WORKER))
     if pool.run(kernel, args, blocks, grain, threads - 1):
         pool.stop_flag.value = 0
         raise KeyboardInterrupt
+
+
+def start(threads: int) -> Pool:
+    """The pool, with workers for launches on so many threads."""
+    pool = _Holder.pool or the_pool()
+    if threads - 1 > pool.workers:
+        _grow(pool, threads - 1)
+    return pool
 
 
 def request_stop() -> None:
@@ -73,7 +80,8 @@ def request_stop() -> None:
 # ---- making it ---------------------------------------------------------------------------------------------------
 
 
-def _make_pool() -> Pool:
+def the_pool() -> Pool:
+    """The pool of this process."""
     with _Holder.lock:
         if _Holder.pool is None:
             _Holder.pool = _compiled_pool()
@@ -91,7 +99,7 @@ def _compiled_pool() -> Pool:
     flag = ctypes.c_int64.from_address(ctypes.CFUNCTYPE(i64)(code.address(names[3]))())
     code.engine.detach()  # sleeping workers are in this code until the process ends
     reset()
-    return Pool(run, grow, reset, flag)
+    return Pool(run, code.address(names[0]), grow, reset, flag)
 
 
 def _grow(pool: Pool, workers: int) -> None:

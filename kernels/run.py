@@ -7,7 +7,7 @@ traced.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..ir.interpret import Thresholds, prepare
 from ..ir.ops import can_fail
 from ..ir.traverse import free_names
 from ..ir.types import Atom, Const, Name, Prim, Type, Var
-from .device import Device, KernelFailure
+from .device import Device, KernelFailure, default_of
 from .host import HostBody, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch
 
 
@@ -29,8 +29,8 @@ class Run:
     """One call of an entry point: settings, what it has decided so far."""
 
     device: Device
-    thresholds: dict[str, int]
-    forced: dict[str, bool]
+    thresholds: Mapping[str, int]
+    forced: Mapping[str, bool]
     trace: list[tuple[str, int, bool]] = field(default_factory=list)
 
 
@@ -179,9 +179,10 @@ class HostCompiler:
 
         def value(env: Env, run: Run) -> bool:
             size = env[par]
-            taken = run.forced.get(name)
+            taken = False if size < 0 else run.forced.get(name)
             if taken is None:
-                taken = run.thresholds.get(name, run.device.default_threshold) <= size
+                setting = run.thresholds.get(name)
+                taken = (default_of(run.device, name) if setting is None else setting) <= size
             run.trace.append((name, size, taken))
             return taken
 
@@ -219,6 +220,8 @@ class HostCompiler:
                 slots, type_ = tuple(self.slot(a) for a in arrays), stm.pat[0].type
                 widths = self.shape(type_.shape)
                 return lambda env, run: run.device.concat([env[s] for s in slots], type_.prim, widths(env))
+            case core.SizeParam(name, default):
+                return lambda env, run: run.thresholds.get(name, 0) or default
             case core.Copy(array):
                 slot = self.slot(array)
                 return lambda env, run: run.device.copy(env[slot])
@@ -395,11 +398,13 @@ def check_bounds(dims: tuple[Any, ...], shape: tuple[int, ...], loc: Loc) -> Non
             start, count, stride = dim
             last = start + (count - 1) * stride
             if count < 0 or (count > 0 and not (0 <= start < width and 0 <= last < width)):
-                raise run_error("R0101", f"slice [{start}:+{count}*{stride}] out of bounds for shape {shown}", loc)
+                raise run_error(
+                    "R0101", f"slice [{start}:+{count}*{stride}] out of bounds for array of shape {shown}", loc
+                )
         elif not 0 <= dim < width:
             several = len(dims) > 1 and not any(isinstance(d, tuple) for d in dims)
-            index = f"[{', '.join(str(d) for d in dims)}]" if several else str(dim)
-            raise run_error("R0101", f"index {index} out of bounds for shape {shown}", loc)
+            index = ", ".join(str(d) for d in dims) if several else str(dim)
+            raise run_error("R0101", f"index [{index}] out of bounds for array of shape {shown}", loc)
 
 
 def possible(shape: tuple[int, ...], loc: Loc) -> tuple[int, ...]:

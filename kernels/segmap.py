@@ -20,7 +20,9 @@ from .contents import has_soac, loop_depth, nest_depth
 from .cost import EXTENT
 from .host import HostBody, HostIf
 from .hostbuild import HostBuilder, Made
+from .inner import as_soacs
 from .jam import ROWS, can_jam, jam_over_chunk
+from .panel import CHUNK, LEAST_ROWS, TILES, can_pack, panels_over_chunk
 from .segspace import bind_space, lanes_over_chunk, output, segment_results
 from .soacs import combine_at, split_indices, write_in_range
 
@@ -29,16 +31,20 @@ JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
 
 
 def segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
-    """Lanes over the innermost dimension, or over the SOACs of the body, whichever is cheaper."""
+    """Lanes over the innermost dimension, or over the SOACs of the body, whichever is cheaper; at a higher level the
+    segops of the body say where."""
     outs = [(p.name, p.type) for p in stm.pat]
     for name, type_ in outs:
         h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
     base = stm.pat[0].name.base if stm.pat else "map"
+    if exp.level is not core.Level.THREAD:
+        launch_collectives(h, exp, outs, base, stm.loc)
+        return
     lanes = lanes_kernel(h, exp, outs, base) if exp.space.dims else None
     spread = None
     if has_soac(exp.body) or lanes is None:
         depth = nest_depth(exp.space, exp.body)
-        spread = h.best_layout(depth, lambda: block_kernel(h, exp.space, exp.body, outs, base))
+        spread = h.best_layout(depth, lambda: block_kernel(h, exp.space, exp.body, outs, base, core.Level.BLOCK))
     if lanes is not None and (spread is None or lanes.each <= spread.cost):
         launch_lanes_or_jammed(h, exp, outs, base, lanes, stm.loc)
     elif spread is not None:
@@ -99,14 +105,49 @@ def launch_lanes_or_jammed(
     if jammed is None or jammed.each > JAM_GAIN * lanes.each:
         launch_lanes(h, lanes, exp.space, loc)
         return
-    enough = h.op(Op.GE, exp.space.widths[-2], i64(ROWS), base="enough")
-    saved, h.out = h.out, []
-    launch_lanes(h, jammed, exp.space, loc)
-    then, h.out = HostBody(tuple(h.out), ()), []
-    again = lanes_kernel(h, exp, outs, base)
-    launch_lanes(h, again, exp.space, loc)
-    orelse, h.out = HostBody(tuple(h.out), ()), saved
-    h.emit((), HostIf(enough, then, orelse), loc)
+
+    def few() -> None:
+        launch_lanes(h, lanes_kernel(h, exp, outs, base), exp.space, loc)
+
+    def some() -> None:
+        where_enough(h, exp.space, ROWS, several, few, loc)
+
+    def several() -> None:
+        launch_lanes(h, jammed_kernel(h, exp, outs, base), exp.space, loc)
+
+    def many() -> None:
+        launch_panels(h, exp, outs, base, jammed.each, loc)
+
+    if can_pack(exp.space, exp.body):
+        where_enough(h, exp.space, LEAST_ROWS, many, some, loc)
+    else:
+        some()
+
+
+def where_enough(
+    h: HostBuilder, space: SegSpace, rows: int, then: Callable[[], None], orelse: Callable[[], None], loc: Loc
+) -> None:
+    """`if n >= rows then .. else ..`, n the width of the next outer dimension."""
+    enough = h.op(Op.GE, space.widths[-2], i64(rows), base="enough")
+    saved, bodies = h.out, []
+    for emit in (then, orelse):
+        h.out = []
+        emit()
+        bodies.append(HostBody(tuple(h.out), ()))
+    h.out = saved
+    h.emit((), HostIf(enough, *bodies), loc)
+
+
+def launch_panels(
+    h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str, each: float, loc: Loc
+) -> None:
+    """Many rows with packed panels (`kernels/panel.py`)."""
+    b = h.builder()
+    panels_over_chunk(b, exp.space, exp.body, outs)
+    *outer, rows, n = exp.space.widths
+    groups = h.ceil_div(rows, ROWS * TILES)
+    blocks = h.op(Op.MUL, h.product((*outer, groups)), h.ceil_div(n, CHUNK))
+    h.launch(h.finish(b, base), blocks, h.product(exp.space.widths), each, loc)
 
 
 def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) -> None:
@@ -117,9 +158,20 @@ def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) 
     h.launch(lanes.made, blocks, h.product(space.widths), lanes.each, loc)
 
 
-def block_kernel(h: HostBuilder, space: SegSpace, body: Body, outs: list[tuple[Name, Type]], base: str) -> Made:
-    """One block for every point of the space."""
+def launch_collectives(h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str, loc: Loc) -> None:
+    """A block for every point of the space, whose threads are in the segops of the body."""
+    body = as_soacs(h.names, exp.body)
+    made = h.best_layout(nest_depth(exp.space, body), lambda: block_kernel(h, exp.space, body, outs, base, exp.level))
+    points = h.product(exp.space.widths)
+    h.launch(made, points, points, made.cost, loc)
+
+
+def block_kernel(
+    h: HostBuilder, space: SegSpace, body: Body, outs: list[tuple[Name, Type]], base: str, collective: core.Level
+) -> Made:
+    """One block, or one warp, for every point of the space."""
     b = h.builder()
+    b.collective = collective
     indices = bind_space(b, space, b.block)
     segment_results(b, body, outs, indices, Mode.BLOCK)
     return h.finish(b, base)
@@ -139,9 +191,8 @@ def sequential(h: HostBuilder, stm: Stm) -> None:
         outs.append((name, type_))
     renamed = Stm(inner, stm.exp, stm.certs, stm.attrs, stm.loc)
     body = Body((renamed,), tuple(Var(p.name) for p in inner))
-    made = h.best_layout(
-        loop_depth(body), lambda: block_kernel(h, SegSpace(()), body, outs, stm.pat[0].name.base if stm.pat else "seq")
-    )
+    base = stm.pat[0].name.base if stm.pat else "seq"
+    made = h.best_layout(loop_depth(body), lambda: block_kernel(h, SegSpace(()), body, outs, base, core.Level.BLOCK))
     h.launch(made, i64(1), i64(1), made.cost, stm.loc)
     for param, (name, _) in zip(stm.pat, outs, strict=True):
         if not param.type.shape:

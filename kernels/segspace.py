@@ -12,6 +12,7 @@ from ..ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from . import kir
 from .body import Mode, copy_into, gen_body
 from .build import ZERO, ArrayRef, Builder, IotaRef, Operand, Value, clean
+from .contents import array_origins
 from .kir import KVar
 from .soacs import gen_soac
 
@@ -135,27 +136,6 @@ def segment_results(
         row = row_of(b, place, indices)
         if not (isinstance(value, ArrayRef) and value.mem == row.mem):
             copy_into(b, row, value, mode)
-
-
-def array_origins(body: Body) -> dict[Name, Name]:
-    """For each array a body makes, the statement's name whose memory it ends in: updates are in place."""
-    origins: dict[Name, Name] = {}
-    for stm in body.stms:
-        match stm.exp:
-            case core.Update(array):
-                if array in origins:
-                    origins[stm.pat[0].name] = origins[array]
-            case core.Scatter(dests=dests) | core.Hist(dests=dests):
-                for param, dest in zip(stm.pat, dests, strict=True):
-                    if dest in origins:
-                        origins[param.name] = origins[dest]
-            case (
-                core.Screma() | core.Loop() | core.If() | core.Scratch() | core.ArrayLit() | core.Concat() | core.Copy()
-            ):
-                origins.update({p.name: p.name for p in stm.pat if p.type.shape})
-            case _:
-                pass
-    return origins
 
 
 def output(b: Builder, name: Name) -> ArrayRef:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ir.core import Level
 from ..ir.types import Const, Prim
 from . import kir
 from .kir import Kernel, KStm, KVar, Operand, Rhs
@@ -11,7 +12,8 @@ def show_kernel(kernel: Kernel) -> str:
     """A kernel: its arrays and scalars, then its body."""
     arrays = ", ".join(f"{a.name}: [{a.prim.value}]" for a in kernel.arrays)
     scalars = ", ".join(f"{s.name}: {s.prim.value}" for s in kernel.scalars)
-    head = f"kernel {kernel.name}({kernel.block.name}; {arrays}; {scalars})"
+    unit = "warp " if kernel.collective is Level.WARP else ""
+    head = f"kernel {unit}{kernel.name}({kernel.block.name}; {arrays}; {scalars})"
     return "\n".join([head + " {", *_stms(kernel.body, 1), "}"])
 
 

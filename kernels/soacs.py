@@ -7,16 +7,18 @@ affine access made a gather costs 18 times).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ..ir import core
 from ..ir.core import Lambda, Reduction, Stm
 from ..ir.ops import Op, can_fail
-from ..ir.types import Const, Prim, Type
+from ..ir.types import Const, Prim, Type, Var
 from . import kir
 from .body import Mode, copy_into, gen_body, new_array, next_values, owned
 from .build import ZERO, ArrayRef, Builder, NotLowerable, Operand, Value
+from .contents import array_origins
 from .cost import cost
+from .fma import contracted
 from .kir import KVar
 
 
@@ -128,6 +130,7 @@ def sequential(b: Builder, stm: Stm, exp: core.Screma, mode: Mode) -> tuple[Valu
     index = b.fresh("i", Prim.I64)
     with b.nested() as stms:
         rows = [b.element(b.array(a), (index,)) for a in exp.arrays]
+        places = rows_in_place(b, exp.map.body, {k: arrays[k] for k in range(ns + nr, len(pat))}, index, mode)
         values = apply_lambda(b, exp.map, rows, mode)
         position = 0
         results: list[Value] = []
@@ -136,15 +139,39 @@ def sequential(b: Builder, stm: Stm, exp: core.Screma, mode: Mode) -> tuple[Valu
             left = [b.copy(a) if isinstance(a, KVar) else a for a in accs[position : position + k]]
             results += apply_lambda(b, red.op, [*left, *values[position : position + k]], mode)
             position += k
+        stms[:] = contracted(stms, only_scalars(results), only_scalars(values))
         next_values(b, accs, tuple(results), mode)
         for k in range(ns):
             put(b, arrays[k], index, accs[k], mode)
         for k in range(ns + nr, len(pat)):
-            put(b, arrays[k], index, values[k], mode)
+            if values[k] != places.get(k):
+                put(b, arrays[k], index, values[k], mode)
     b.emit(kir.For(index, b.operand(exp.width), tuple(stms)))
     scanned = [arrays[k] for k in range(ns)]
     reduced = [b.copy(a) if isinstance(a, KVar) else a for a in accs[ns:]]
     return (*scanned, *reduced, *(arrays[k] for k in range(ns + nr, len(pat))))
+
+
+def rows_in_place(
+    b: Builder, body: core.Body, arrays: dict[int, ArrayRef], index: Operand, mode: Mode
+) -> dict[int, ArrayRef]:
+    """Rows that a block makes are made where they belong; gives the places of those that may be. A thread makes them in
+    its own memory, where its accesses lie better."""
+    places: dict[int, ArrayRef] = {}
+    origins = array_origins(body) if mode is Mode.BLOCK else {}
+    for k, array in arrays.items():
+        result = body.result[k]
+        origin = origins.get(result.name) if isinstance(result, Var) else None
+        if origin is None or origin in b.destinations:
+            continue
+        row = b.element(array, (index,))
+        assert isinstance(row, ArrayRef)
+        b.destinations[origin] = places[k] = row
+    return places
+
+
+def only_scalars(values: Iterable[Value]) -> list[Operand]:
+    return [v for v in values if isinstance(v, (KVar, Const))]
 
 
 def accumulator(b: Builder, type_: Type, neutral: Value, mode: Mode) -> Value:

@@ -42,7 +42,8 @@ class Effect(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """One access site, as executed in one pass. `carried`: the loop whose earlier iteration it belongs to."""
+    """One access site, as executed in one pass. `carried`: the loop whose earlier iteration it belongs to. `skipped`:
+    the bounds of loops that it has passed without an iteration, so that they are 0."""
 
     array: KArray
     effect: Effect
@@ -50,13 +51,14 @@ class Touch:
     form: Form | None
     path: Path
     carried: Path | None
+    skipped: frozenset[Poly]
 
 
 def conflict(x: Touch, y: Touch) -> bool:
     """May two threads touch the same element, in an order that matters?"""
     if x.array != y.array or x.effect is Effect.READ is y.effect or x.effect is Effect.ATOMIC is y.effect:
         return False
-    if x.who is Who.LEADER is y.who or disjoint(x.form, y.form):
+    if x.who is Who.LEADER is y.who or disjoint(x.form, y.form) or never(x.skipped, y.form):
         return False
     match x.who, y.who:
         case Who.EACH, Who.EACH:
@@ -67,6 +69,11 @@ def conflict(x: Touch, y: Touch) -> bool:
             return not first_thread(y.form, x.form)
         case _:
             return True
+
+
+def never(skipped: frozenset[Poly], form: Form | None) -> bool:
+    """Is an access with this index not executed, since one of its loops has the bound of one that was skipped?"""
+    return form is not None and any(digit.bound in skipped for _, digit in form.digits)
 
 
 @dataclass(slots=True)
@@ -193,7 +200,7 @@ def each(values: Values, stms: tuple[KStm, ...], path: Path, who: Who) -> Iterat
 
 def touch(values: Values, array: KArray, effect: Effect, index: Operand, path: Path, who: Who) -> Iterator[Touch]:
     if array.space is not Space.PRIVATE:
-        yield Touch(array, effect, who, values.form(index), path, None)
+        yield Touch(array, effect, who, values.form(index), path, None, frozenset())
 
 
 def thread_index(values: Values, index: kir.KVar, lo: Operand, hi: Operand) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..ir.core import Prog
+from ..ir.core import Level, Prog
 from .cpu import Executable
 from .fences import place_fences
 from .host import HostProgram
@@ -104,11 +104,12 @@ class KernelTrace:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One call of an entry: its results, every launch in order, and how many elements that nobody had written the host
-    read or returned."""
+    """One call of an entry: its results, every launch in order, the guards met (threshold, parallelism, taken), and how
+    many elements that nobody had written the host read or returned."""
 
     results: list[np.ndarray | np.generic]
     launches: tuple[KernelTrace, ...]
+    guards: tuple[tuple[str, int, bool], ...]
     unwritten: int
 
     @property
@@ -146,7 +147,8 @@ def trace_kernel(
     """Run `blocks` blocks on `arrays`, in place, in the order of the kernel's arrays.
 
     `defined`: for each array, which elements hold a value (1-D, changed in place); None: all. Raises KernelFailure."""
-    t = traced(kernel, Machine(settings.threads, settings.warp), settings.drop)
+    threads = settings.warp if kernel.collective is Level.WARP else settings.threads
+    t = traced(kernel, Machine(threads, settings.warp), settings.drop)
     t.env.update((var.name, value) for var, value in zip(kernel.scalars, scalars, strict=True))
     for array, values, known in zip(kernel.arrays, arrays, defined or [None] * len(arrays), strict=True):
         track = Track(array.name, known)
@@ -250,6 +252,6 @@ def trace_kernels(
     (fun,) = (f for f in compiled.host.functions if f.entry.name == entry)
     functions = {f.entry.name: f for f in compiled.flat.functions if f.entry}
     device = TracingDevice.tracing(launch, shadows)
-    results, _ = Executable({entry: compile_host(fun)}, functions, device).run(entry, args, forced=forced)
+    results, guards = Executable({entry: compile_host(fun)}, functions, device).run(entry, args, forced=forced)
     unwritten = sum(shadows.missing(value) for value in results if isinstance(value, np.ndarray))
-    return Report(results, tuple(launches), device.unwritten + unwritten)
+    return Report(results, tuple(launches), guards, device.unwritten + unwritten)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir import scalar
+from ..ir.core import Level
 from ..ir.types import Const
 from . import kir
 from .device import KernelFailure
@@ -211,7 +212,7 @@ def place_of(t: Traced, stm: KStm) -> int:
 
 def statement_text(stm: KStm) -> str:
     """The first line of a statement as it is shown."""
-    alone = Kernel("", kir.KVar("block", kir.Prim.I64), (), (), (stm,), ())
+    alone = Kernel("", kir.KVar("block", kir.Prim.I64), (), (), (stm,), (), Level.BLOCK)
     return show_kernel(alone).splitlines()[1].strip()
 
 

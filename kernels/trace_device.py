@@ -70,6 +70,7 @@ class TracingDevice(CpuDevice):
     read."""
 
     default_threshold: ClassVar[int] = CpuDevice.default_threshold
+    default_inside: ClassVar[int] = CpuDevice.default_inside
 
     on_launch: Launch = lambda name, blocks, arrays, scalars: None
     shadows: Shadows = field(default_factory=Shadows)

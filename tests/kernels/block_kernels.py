@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
+from soac.ir.core import Level
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
 from soac.kernels import kir
@@ -40,7 +41,7 @@ def copied(x: KVar) -> tuple[KVar, KStm]:
 
 
 def kernel(*body: KStm, arrays: tuple[KArray, ...] = (XS, OUT)) -> Kernel:
-    return Kernel("k", BLOCK, arrays, (N,), body, ())
+    return Kernel("k", BLOCK, arrays, (N,), body, (), Level.BLOCK)
 
 
 def threads(i: KVar, hi: Operand, *body: KStm, lo: Operand = ZERO) -> KStm:

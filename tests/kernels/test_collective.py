@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from soac.ir.core import Level
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
 from soac.kernels import kir
@@ -251,7 +252,7 @@ SUM = kir.KLambda((A,), (B,), (kir.KLet(R, kir.KOp(Op.ADD, I64, (A, B))),), (R,)
 
 
 def kernel(*body: kir.KStm) -> kir.Kernel:
-    return kir.Kernel("k", kir.KVar("block", I64), (OUT,), (N,), body, ())
+    return kir.Kernel("k", kir.KVar("block", I64), (OUT,), (N,), body, (), Level.BLOCK)
 
 
 def threads(*body: kir.KStm, index: kir.KVar = IX) -> kir.Threads:

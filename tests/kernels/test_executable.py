@@ -69,8 +69,12 @@ def test_arguments_stay_and_results_are_their_own(program) -> None:
 @pytest.mark.parametrize(
     ("entry", "args", "text"),
     [
-        ("at", (np.arange(3, dtype=np.int32), 4), "index 4 out of bounds for shape [3]"),
-        ("gather", (np.arange(3, dtype=np.int32), np.array([0, 2, -1, 1])), "index -1 out of bounds for shape [3]"),
+        ("at", (np.arange(3, dtype=np.int32), 4), "index [4] out of bounds for array of shape [3]"),
+        (
+            "gather",
+            (np.arange(3, dtype=np.int32), np.array([0, 2, -1, 1])),
+            "index [-1] out of bounds for array of shape [3]",
+        ),
         ("halves", (np.ones(40, np.int32), np.arange(40, dtype=np.int32)), "division by zero"),
     ],
 )

@@ -287,6 +287,40 @@ def test_rows_of_a_matrix_belong_to_their_threads() -> None:
     assert fenced(rows(A, N, i64(0)), rows(A, other, i64(1))) == "tFt"
 
 
+def test_a_row_belongs_to_its_threads_whichever_it_is() -> None:
+    """The address k*w + j with j < w tells j for any k; with another w it does not."""
+
+    def row(width: kir.Operand) -> tuple[kir.KStm, ...]:
+        k, read = load(XS, i64(0))
+        start, scaled = let(Op.MUL, k, width)
+        j = var("j")
+        at, index = let(Op.ADD, start, j)
+        return read, scaled, threads(j, width, index, kir.Store(A, at, j))
+
+    assert fenced(*row(N), *row(N)) == "..t..t"
+    assert fenced(*row(N), *row(KVar("block", I64))) == "..t..Ft"
+
+
+def test_what_a_skipped_loop_says() -> None:
+    """The sum in the loop orders what is around it, unless there is no iteration: then `n` is 0."""
+
+    def written(width: kir.Operand) -> kir.KStm:
+        i = var("i")
+        at, index = let(Op.SUB, width, i)
+        return threads(i, width, index, kir.Store(A, at, i))
+
+    sums = kir.For(var("k"), N, (sum_of(XS),))
+    assert fenced(reads_mirrored(A), sums, written(N)) == "tf(r)t"
+    assert fenced(reads_mirrored(A), sums, written(KVar("block", I64))) == "tf(r)Ft"
+
+
+def sum_of(source: kir.KArray) -> kir.BlockReduce:
+    x, y, z, i, out = (var("r") for _ in range(5))
+    value, read = load(source, i)
+    op = kir.KLambda((x,), (y,), (kir.KLet(z, kir.KOp(Op.ADD, I64, (x, y))),), (z,))
+    return kir.BlockReduce((out,), i, i64(0), N, (read,), (value,), op, (i64(0),), True)
+
+
 def test_shifted_ranges_are_other_threads() -> None:
     i = var("i")
     shifted = threads(i, i64(T), kir.Store(A, i, N), lo=i64(1))

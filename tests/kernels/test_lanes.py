@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from soac.ir.core import Level
 from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
 from soac.ir.scalar import DTYPES
@@ -70,7 +71,7 @@ def op(name: KVar, op_: Op, *args: Operand, at: Prim | None = None) -> KLet:
 
 
 def kernel(arrays: tuple[KArray, ...], *body: KStm, scalars: tuple[KVar, ...] = (N,)) -> Kernel:
-    return Kernel("k", B, arrays, scalars, body, ())
+    return Kernel("k", B, arrays, scalars, body, (), Level.BLOCK)
 
 
 def agree(k: Kernel, settings: LaneSettings, make, sizes=SIZES, blocks: int = 1) -> None:
@@ -449,7 +450,7 @@ def test_a_kernel_may_be_called_like_a_function_of_the_library() -> None:
     x = glob("x", Prim.F64)
     v, w = var("v", Prim.F64), var("w", Prim.F64)
     body = (KLet(v, KLoad(x, IX)), op(w, Op.TAN, v), Store(x, IX, w))
-    k = Kernel("tan", B, (x,), (N,), (Threads(IX, i64(0), N, body),), (FailureSite("R0103", NOWHERE, ()),))
+    k = Kernel("tan", B, (x,), (N,), (Threads(IX, i64(0), N, body),), (FailureSite("R0103", NOWHERE, ()),), Level.BLOCK)
     data = {"x": np.array([0.5, 1.0])}
     compiled(k, LaneSettings())(data, {"n": 2}, 1)
     np.testing.assert_allclose(data["x"], np.tan([0.5, 1.0]), rtol=1e-15)

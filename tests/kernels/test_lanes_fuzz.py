@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from soac.ir import scalar
+from soac.ir.core import Level
 from soac.ir.ops import Op, result_type
 from soac.ir.types import Const, Prim, i64
 from soac.kernels.kir import (
@@ -313,7 +314,7 @@ def make_kernel(seed: int) -> tuple[Kernel, dict[int, tuple[Prim, ...]]]:
         store_all(m, scope, inner)
         body = [Threads(IX, i64(0), N, tuple(inner))]
     arrays = (*X.values(), *Y.values())
-    return Kernel("k", KVar("b", Prim.I64), arrays, (N,), tuple(body), ()), m.sites
+    return Kernel("k", KVar("b", Prim.I64), arrays, (N,), tuple(body), (), Level.BLOCK), m.sites
 
 
 def inputs(rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from soac.ir import scalar
+from soac.ir.core import Level
 from soac.ir.ops import Op, operand_types, result_type
 from soac.ir.types import Prim, i64
 from soac.kernels import jit, kir
@@ -93,7 +94,7 @@ def kernel_of(name: str, rhss: Sequence[RhsOf], types: tuple[Prim, ...], results
     first = KVar("first", Prim.BOOL)
     choice = kir.KIf(first, (lanes,), (slow,))
     which = KLet(first, KOp(Op.EQ, Prim.I64, (BLOCK, i64(0))))
-    return kir.Kernel(name, BLOCK, (GO, *arrays, *outs), (N,), (which, choice), ())
+    return kir.Kernel(name, BLOCK, (GO, *arrays, *outs), (N,), (which, choice), (), Level.BLOCK)
 
 
 def run_both(runner: Runner, inputs: int, rows: list[Row]) -> list[list[list[Value]]]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from soac.ir import scalar
+from soac.ir.core import Level
 from soac.ir.ops import Op, operand_types
 from soac.ir.types import Prim, i64
 from soac.kernels import jit
@@ -42,7 +43,7 @@ def kernel_of(op: Op, prim: Prim) -> Kernel:
     loads: list[KStm] = [KLet(x, KLoad(a, INDEX)) for x, a in zip(xs, arrays, strict=True)]
     body = (*loads, KLet(y, KOp(op, prim, xs)), Store(out, INDEX, y))
     name = f"{op.value}_{prim.value}"
-    return Kernel(name, BLOCK, (*arrays, out), (N,), (Threads(INDEX, i64(0), N, body),), ())
+    return Kernel(name, BLOCK, (*arrays, out), (N,), (Threads(INDEX, i64(0), N, body),), (), Level.BLOCK)
 
 
 def computed(op: Op, prim: Prim, *columns: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 
+from soac.ir.core import Level
 from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
@@ -32,7 +33,7 @@ def counting_kernel() -> kir.Kernel:
         kir.For(k, N, (kir.KLet(new, kir.KLoad(OUT, B)), kir.Atomic(Op.ADD, Prim.I64, OUT, B, Const(Prim.I64, 1)))),
     )
     site = kir.FailureSite("R0103", NOWHERE, ("block ", Prim.I64))
-    return kir.Kernel("count", B, (OUT,), (N,), body, (site,))
+    return kir.Kernel("count", B, (OUT,), (N,), body, (site,), Level.BLOCK)
 
 
 class Launch:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from soac.commands.options import Settings
-from soac.datasets import arguments_of, data_sets
+from soac.datasets import data_sets, inputs_of
 from soac.frontend.compile import Reach
 from soac.frontend.testblocks import Fails, parse_tests
 from soac.ir.errors import NOWHERE, RunError
@@ -208,8 +208,10 @@ def calls(path: Path) -> list[Call]:
     """Every small case of the test block on every version; the values are the interpreter's, of core."""
     session, found = opened(path), []
     for one in data_sets(parse_tests(session.text, str(path)), session.program.entries):
-        args = arguments_of(one, session.program.function(one.entry), path)
-        if isinstance(one.case.expected, Fails) or not small(args):
+        if isinstance(one.case.expected, Fails):
+            continue
+        args = inputs_of(one, session.program, path)
+        if not small(args):
             continue
         expected = interpret(session.program.compiled.fused, one.entry, args, Thresholds())[0]
         for forced in runs_of(session.program.compiled.flat, one.entry):

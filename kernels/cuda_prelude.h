@@ -1,0 +1,271 @@
+// What every generated kernel stands on: types, the arithmetic of the language (integers wrap, division has two
+// roundings, min and max know nan), failures, the combination of a block's threads. No headers, so NVRTC needs none.
+
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+struct f16 { u16 bits; };
+
+#define DEVICE __device__ static __forceinline__
+constexpr u32 WHOLE_WARP = 0xffffffffu;
+
+// ---- integers: wrapping -------------------------------------------------------------------------------------------
+
+template <class T> struct Wide { typedef u32 type; };
+template <> struct Wide<i64> { typedef u64 type; };
+template <> struct Wide<u64> { typedef u64 type; };
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i8> { typedef u8 type; };
+template <> struct Unsigned<i16> { typedef u16 type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+
+template <class T> DEVICE T add(T x, T y) { typedef typename Wide<T>::type W; return (T)((W)x + (W)y); }
+template <class T> DEVICE T sub(T x, T y) { typedef typename Wide<T>::type W; return (T)((W)x - (W)y); }
+template <class T> DEVICE T mul(T x, T y) { typedef typename Wide<T>::type W; return (T)((W)x * (W)y); }
+template <class T> DEVICE T neg(T x) { return sub((T)0, x); }
+template <class T> DEVICE bool is_unsigned() { return (T)-1 > (T)0; }
+
+// truncating; min / -1 is min, min % -1 is 0
+template <class T> DEVICE T quot(T x, T y) { return !is_unsigned<T>() && y == (T)-1 ? neg(x) : (T)(x / y); }
+template <class T> DEVICE T rem(T x, T y) { return !is_unsigned<T>() && y == (T)-1 ? (T)0 : (T)(x % y); }
+// rounding to minus infinity
+template <class T> DEVICE T floor_div(T x, T y) {
+  T q = quot(x, y);
+  return rem(x, y) != 0 && (x < 0) != (y < 0) ? (T)(q - 1) : q;
+}
+template <class T> DEVICE T floor_mod(T x, T y) {
+  T r = rem(x, y);
+  return r != 0 && (r < 0) != (y < 0) ? (T)(r + y) : r;
+}
+template <class T> DEVICE T power(T x, T n) {
+  T result = 1;
+  for (; n > 0; n = (T)(n >> 1)) {
+    if (n & 1) result = mul(result, x);
+    x = mul(x, x);
+  }
+  return result;
+}
+template <class T> DEVICE T least(T x, T y) { return x <= y ? x : y; }
+template <class T> DEVICE T greatest(T x, T y) { return x >= y ? x : y; }
+template <class T> DEVICE T absolute(T x) { return x < 0 ? neg(x) : x; }
+template <class T> DEVICE T sign(T x) { return (T)((x > 0) - (x < 0)); }
+
+// amounts count as unsigned; the width or more gives 0, or the sign
+template <class T> DEVICE bool too_far(T n) { return (typename Unsigned<T>::type)n >= 8 * sizeof(T); }
+template <class T> DEVICE T shift_left(T x, T n) {
+  return too_far(n) ? (T)0 : (T)((typename Wide<T>::type)x << n);
+}
+template <class T> DEVICE T shift_right(T x, T n) { return too_far(n) ? (T)(x < 0 ? -1 : 0) : (T)(x >> n); }
+template <class T> DEVICE T shift_right_logical(T x, T n) {
+  return too_far(n) ? (T)0 : (T)((typename Unsigned<T>::type)x >> n);
+}
+template <class T> DEVICE u64 bits_of(T x) { return (u64)(typename Unsigned<T>::type)x; }
+template <class T> DEVICE i32 popcount(T x) {
+  i32 n = 0;
+  for (u64 b = bits_of(x); b; b &= b - 1) n++;
+  return n;
+}
+template <class T> DEVICE i32 leading_zeros(T x) {
+  i32 n = 8 * sizeof(T);
+  for (u64 b = bits_of(x); b; b >>= 1) n--;
+  return n;
+}
+template <class T> DEVICE i32 trailing_zeros(T x) {
+  i32 n = 0;
+  for (u64 b = bits_of(x); n < (i32)(8 * sizeof(T)) && !(b & 1); b >>= 1) n++;
+  return n;
+}
+// the upper half of the product
+DEVICE u64 upper_half(u64 x, u64 y) {
+  u64 a = x >> 32, b = x & 0xffffffffu, c = y >> 32, d = y & 0xffffffffu;
+  u64 middle = a * d + ((b * d) >> 32);
+  u64 other = b * c + (middle & 0xffffffffu);
+  return a * c + (middle >> 32) + (other >> 32);
+}
+template <class T> DEVICE T mul_high(T x, T y) {
+  if (sizeof(T) < 8) return (T)((is_unsigned<T>() ? (u64)x * (u64)y : (u64)((i64)x * (i64)y)) >> (8 * sizeof(T) & 63));
+  u64 high = upper_half((u64)x, (u64)y);
+  return (T)(is_unsigned<T>() ? high : high - (x < 0 ? (u64)y : 0) - (y < 0 ? (u64)x : 0));
+}
+
+// ---- floats --------------------------------------------------------------------------------------------------------
+
+template <class To, class From> DEVICE To bit_cast(From x) {
+  union { From from; To to; } u;
+  u.from = x;
+  return u.to;
+}
+DEVICE bool negative(f32 x) { return bit_cast<u32>(x) >> 31; }
+DEVICE bool negative(f64 x) { return bit_cast<u64>(x) >> 63; }
+template <class T> DEVICE bool is_nan(T x) { return x != x; }
+DEVICE f32 infinity(f32) { return bit_cast<f32>(0x7f800000u); }
+DEVICE f64 infinity(f64) { return bit_cast<f64>(0x7ff0000000000000ull); }
+template <class T> DEVICE bool is_inf(T x) { return x == infinity(x) || x == -infinity(x); }
+// the other operand where one is nan; +0 above -0
+template <class T> DEVICE T float_min(T x, T y) {
+  return x < y || is_nan(y) ? x : y < x || is_nan(x) ? y : negative(x) ? x : y;
+}
+template <class T> DEVICE T float_max(T x, T y) {
+  return x > y || is_nan(y) ? x : y > x || is_nan(x) ? y : negative(x) ? y : x;
+}
+template <class T> DEVICE T float_sign(T x) { return is_nan(x) ? x : (T)((x > 0) - (x < 0)); }
+DEVICE f32 float_rem(f32 x, f32 y) { return fmodf(x, y); }
+DEVICE f64 float_rem(f64 x, f64 y) { return fmod(x, y); }
+DEVICE f32 with_sign(f32 x, f32 y) { return copysignf(x, y); }
+DEVICE f64 with_sign(f64 x, f64 y) { return copysign(x, y); }
+// of the sign of the divisor
+template <class T> DEVICE T float_mod(T x, T y) {
+  if (y == 0 || is_inf(x) || is_nan(x) || is_nan(y)) return bit_cast<f32>(0x7fc00000u);
+  T r = float_rem(x, y);
+  if (r == 0) return with_sign((T)0, y);
+  return (r < 0) != (y < 0) ? r + y : r;
+}
+
+// halves: computed in f64, rounded to the nearest, ties to even
+DEVICE f64 wide(f16 x) {
+  u64 sign = (u64)(x.bits >> 15) << 63, exponent = (x.bits >> 10) & 31, fraction = x.bits & 1023;
+  if (exponent == 31) return bit_cast<f64>(sign | 0x7ff0000000000000ull | fraction << 42);
+  if (exponent == 0) {
+    f64 tiny = (f64)fraction * 5.9604644775390625e-08;
+    return sign ? -tiny : tiny;
+  }
+  return bit_cast<f64>(sign | (exponent + 1008) << 52 | fraction << 42);
+}
+DEVICE f16 half_of(f64 x) {
+  u64 bits = bit_cast<u64>(x);
+  u16 sign = (u16)(bits >> 48 & 0x8000);
+  i64 exponent = (i64)(bits >> 52 & 2047) - 1023;
+  u64 fraction = bits & 0xfffffffffffffull;
+  if (exponent == 1024) return f16{(u16)(sign | 0x7c00 | (fraction ? 0x200 | fraction >> 42 : 0))};
+  if (exponent > 15) return f16{(u16)(sign | 0x7c00)};
+  if (exponent < -25) return f16{sign};
+  u64 whole = fraction | 1ull << 52;
+  i32 drop = exponent >= -14 ? 42 : (i32)(28 - exponent);
+  u64 kept = whole >> drop, rest = whole & ((1ull << drop) - 1), half = 1ull << (drop - 1);
+  if (rest > half || (rest == half && (kept & 1))) kept++;
+  u64 base = exponent >= -14 ? ((u64)(exponent + 14) << 10) : 0;
+  return f16{(u16)(sign | (base + kept))};
+}
+
+DEVICE f16 half_after(f16 x, f16 y) {
+  f64 from = wide(x), to = wide(y);
+  if (is_nan(from) || is_nan(to)) return f16{0x7e00};
+  if (from == to) return y;
+  if (from == 0) return f16{(u16)((y.bits & 0x8000) | 1)};
+  return f16{(u16)((from < to) == (from > 0) ? x.bits + 1 : x.bits - 1)};
+}
+// an integer as an f64 that rounds on as the integer would: to odd, where it does not fit
+template <class T> DEVICE f64 to_odd(T x) {
+  bool below = !is_unsigned<T>() && x < 0;
+  u64 size = below ? 0 - (u64)x : (u64)x;
+  if (size >> 53 && size & 0x7ff) size = (size & ~0x7ffull) | 0x800;
+  return below ? -(f64)size : (f64)size;
+}
+
+// ---- conversions: to integers nan and infinities give 0, the rest saturates ----------------------------------------
+
+template <class T> DEVICE T to_int(f64 x) {
+  if (is_nan(x) || is_inf(x)) return 0;
+  const i32 bits = 8 * sizeof(T);
+  const f64 half = (f64)(1ull << (bits - 1));
+  if (x <= -half) return (T)(1ull << (bits - 1));
+  if (is_unsigned<T>()) return x >= 2 * half ? (T)~0ull : x < 0 ? (T)(i64)x : (T)(u64)x;
+  return x >= half ? (T)((1ull << (bits - 1)) - 1) : (T)(i64)x;
+}
+
+// ---- failures: the first one is recorded, site + 1 and the values of its message -----------------------------------
+
+DEVICE u64 record_word(f64 x) { return bit_cast<u64>(x); }
+DEVICE u64 record_word(f32 x) { return bit_cast<u64>((f64)x); }
+DEVICE u64 record_word(f16 x) { return bit_cast<u64>(wide(x)); }
+template <class T> DEVICE u64 record_word(T x) { return (u64)(i64)x; }
+template <class... Ts> DEVICE void fail(u64 *record, i32 site, Ts... values) {
+  if (atomicCAS(record, 0ull, (u64)(i64)site) != 0) return;
+  const u64 words[] = {0, record_word(values)...};
+  for (i32 k = 1; k <= (i32)sizeof...(values) && k < 16; k++) record[k] = words[k];
+}
+
+// ---- threads of a warp ---------------------------------------------------------------------------------------------
+
+DEVICE i32 lane_id() { return threadIdx.x & 31; }
+DEVICE i32 warp_id() { return threadIdx.x >> 5; }
+// bits of a value as what the hardware can exchange
+template <class T> struct Bits { typedef i32 type; };
+template <> struct Bits<i64> { typedef i64 type; };
+template <> struct Bits<u64> { typedef i64 type; };
+template <> struct Bits<f32> { typedef f32 type; };
+template <> struct Bits<f64> { typedef f64 type; };
+template <class T> DEVICE typename Bits<T>::type to_bits(T x) { return (typename Bits<T>::type)x; }
+DEVICE i32 to_bits(f16 x) { return x.bits; }
+template <class T> DEVICE void from_bits(T &x, typename Bits<T>::type bits) { x = (T)bits; }
+DEVICE void from_bits(f16 &x, i32 bits) { x.bits = (u16)bits; }
+template <class T> DEVICE T value_below(T x, i32 distance) {
+  T y;
+  from_bits(y, __shfl_down_sync(WHOLE_WARP, to_bits(x), distance));
+  return y;
+}
+template <class T> DEVICE T value_above(T x, i32 distance) {
+  T y;
+  from_bits(y, __shfl_up_sync(WHOLE_WARP, to_bits(x), distance));
+  return y;
+}
+
+// ---- atomics -------------------------------------------------------------------------------------------------------
+
+// any operation on a word of 4 or 8 bytes
+template <i32 bytes> struct Word { typedef u32 type; };
+template <> struct Word<8> { typedef u64 type; };
+template <class T, class Op> DEVICE void atomic_update(T *place, Op op) {
+  typedef typename Word<sizeof(T)>::type W;
+  W seen = *(W *)place, expected;
+  do {
+    expected = seen;
+    seen = atomicCAS((W *)place, expected, bit_cast<W>(op(bit_cast<T>(expected))));
+  } while (seen != expected);
+}
+
+// ---- memory of a block and of its threads beyond registers: stacks, the block's in shared memory as far as it goes ----
+
+struct Memory {
+  char *global;                            // for each block of the grid: block_size bytes, then thread_size for each thread
+  i64 block_size, thread_size;
+  i64 shared_size;
+};
+#ifdef EMULATED
+#define DYNAMIC_SHARED_MEMORY char *shared_memory = emulator::dynamic_shared
+#else
+#define DYNAMIC_SHARED_MEMORY extern __shared__ char shared_memory[]
+#endif
+struct Stack {
+  char *shared, *global;
+  i64 shared_left, global_left;
+};
+DEVICE Stack block_stack(const Memory &memory, char *shared) {
+  char *mine = memory.global + blockIdx.x * (memory.block_size + blockDim.x * memory.thread_size);
+  return Stack{shared, mine, memory.shared_size, memory.block_size};
+}
+DEVICE Stack thread_stack(const Memory &memory) {
+  char *mine = memory.global + blockIdx.x * (memory.block_size + blockDim.x * memory.thread_size) + memory.block_size;
+  return Stack{nullptr, mine + threadIdx.x * memory.thread_size, 0, memory.thread_size};
+}
+// nullptr where there is not enough
+DEVICE char *take(Stack &stack, i64 bytes) {
+  bytes = (greatest<i64>(bytes, 1) + 15) & ~15ll;
+  if (bytes <= stack.shared_left) {
+    char *taken = stack.shared;
+    stack.shared += bytes, stack.shared_left -= bytes;
+    return taken;
+  }
+  if (bytes > stack.global_left) return nullptr;
+  char *taken = stack.global;
+  stack.global += bytes, stack.global_left -= bytes;
+  return taken;
+}

@@ -1,0 +1,154 @@
+"""What printers of CUDA C share: lines, arrays of a block or a thread, checks, barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, is_dataclass
+
+from ..ir.types import Const
+from . import kir
+from .cuda_ops import c_type, operand
+from .kir import KArray, Kernel, KStm, Operand, Space
+from .scope import Who
+
+STATIC_BYTES = 16 << 10
+"""Arrays of constant size up to this stand in shared memory by themselves."""
+PRIVATE_WORDS = 64
+"""Arrays of a thread up to this are the thread's own registers or local memory."""
+
+
+@dataclass(slots=True)
+class Printer:
+    """The text of one kernel so far. `run` prints statements; `declared`: names that stand before the
+    statement that binds them."""
+
+    kernel: Kernel
+    threads: int
+    run: Callable[[Printer, tuple[KStm, ...], Who], None]
+    lines: list[str] = field(default_factory=list)
+    depth: int = 1
+    counter: int = 0
+    used_stack: bool = False
+    declared: set[str] = field(default_factory=set)
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " * self.depth + text)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """`head { .. }`"""
+        self.line(f"{head} {{" if head else "{")
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.line("}")
+
+    def fresh(self, base: str) -> str:
+        self.counter += 1
+        return f"{base}__{self.counter}"
+
+
+def can_fail(p: Printer) -> bool:
+    return bool(p.kernel.sites) or p.used_stack
+
+
+def statements_text(p: Printer, stms: tuple[KStm, ...], who: Who) -> None:
+    """A list of statements; what it takes from the stacks it gives back."""
+    with stack_scope(p, stms):
+        p.run(p, stms, who)
+
+
+@contextmanager
+def stack_scope(p: Printer, stms: tuple[KStm, ...]) -> Iterator[None]:
+    """What `stms` take from the stacks is given back at the end."""
+    if not any(isinstance(s, kir.Alloc) and not is_static(s) for s in stms):
+        yield
+        return
+    p.used_stack = True
+    mark = p.fresh("mark")
+    p.line(f"const Stack {mark} = stack, {mark}_own = own;")
+    yield
+    p.line(f"stack = {mark}, own = {mark}_own;")
+
+
+def is_static(stm: kir.Alloc) -> bool:
+    """Whether an array needs no stack."""
+    if not isinstance(stm.count, Const):
+        return False
+    if stm.array.space is Space.PRIVATE:
+        return int(stm.count.value) <= PRIVATE_WORDS
+    return int(stm.count.value) * stm.array.prim.bytes <= STATIC_BYTES
+
+
+def barrier(p: Printer) -> None:
+    """All threads of the block; after a failure nobody goes on."""
+    p.line("__syncthreads();")
+    if can_fail(p):
+        p.line("if (failed) return;")
+
+
+def check(p: Printer, ok: str, site: int, values: tuple[Operand, ...]) -> None:
+    said = "".join(f", {operand(v)}" for v in values[:15])
+    with p.block(f"if (!({ok}))"):
+        p.line(f"fail(failures, {site + 1}{said});")
+        p.line("failed = 1;")
+        p.line("return;")
+
+
+def alloc(p: Printer, stm: kir.Alloc) -> None:
+    """An array of the block or of a thread."""
+    array, t = stm.array, c_type(stm.array.prim)
+    if is_static(stm):
+        if array.name not in p.declared:
+            p.line(static_array(stm))
+        return
+    p.used_stack = True
+    size = f"greatest<i64>(0, {operand(stm.count)}) * (i64)sizeof({t})"
+    stack = "own" if array.space is Space.PRIVATE else "stack"
+    kind = "" if array.name in p.declared else f"{t} *const "
+    p.line(f"{kind}{array.name} = ({t} *)take({stack}, {size});")
+    _out_of_memory(p, array)
+
+
+def static_array(stm: kir.Alloc) -> str:
+    """The declaration of an array of constant size."""
+    shared = "__shared__ " if stm.array.space is Space.SHARED else ""
+    assert isinstance(stm.count, Const)
+    return f"{shared}{c_type(stm.array.prim)} {stm.array.name}[{max(1, int(stm.count.value))}];"
+
+
+def declare(p: Printer, stms: tuple[KStm, ...], wanted: set[str]) -> None:
+    """Declarations of what `stms` bind, ahead of them, as far as it is wanted behind the block that they stand in."""
+    for stm in stms:
+        match stm:
+            case kir.KLet(var, _) | kir.Declare(var, _) if var.name in wanted:
+                p.line(f"{c_type(var.prim)} {var.name};")
+                p.declared.add(var.name)
+            case kir.Alloc(array, _) if array.name in wanted:
+                p.line(static_array(stm) if is_static(stm) else f"{c_type(array.prim)} *{array.name};")
+                p.declared.add(array.name)
+            case _:
+                pass
+
+
+def names_in(node: object) -> Iterator[str]:
+    """The names of all variables and arrays that a piece of kernel IR mentions."""
+    match node:
+        case kir.KVar(name, _) | kir.KArray(name, _, _):
+            yield name
+        case tuple():
+            for part in node:
+                yield from names_in(part)
+        case _ if is_dataclass(node):
+            for part in fields(node):
+                yield from names_in(getattr(node, part.name))
+        case _:
+            pass
+
+
+def _out_of_memory(p: Printer, array: KArray) -> None:
+    with p.block(f"if ({array.name} == nullptr)"):
+        p.line("fail(failures, -1);")
+        p.line("failed = 1;")
+        p.line("return;")

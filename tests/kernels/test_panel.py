@@ -1,0 +1,74 @@
+"""Packed panels: products with many rows, on sizes around the tiles, steps and chunks of a block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import soac
+from soac.flatten.tree import sites
+from soac.kernels import kir
+from soac.kernels.panel import CHUNK, DEPTH, LEAST_ROWS, TILES
+
+PROGRAM = """
+entry ints [n][p][m] (xss: [n][p]i32) (yss: [p][m]i32): [n][m]i32 =
+  map (\\xs -> map (\\ys -> reduce (+) 0 (map2 (*) xs ys)) (transpose yss)) xss
+entry batch [b][n][p][m] (xsss: [b][n][p]f64) (ysss: [b][p][m]f64): [b][n][m]f64 =
+  map2 (\\xss yss -> map (\\xs -> map (\\ys -> f64.sum (map2 (*) xs ys)) (transpose yss)) xss) xsss ysss
+entry pairs [n][p][m] (xss: [n][p]i32) (yss: [p][m]i32): ([n][m]i32, [n][m]i32) =
+  let compose (a: i32, b: i32) (c: i32, d: i32) = (a * c, b * c + d)
+  in unzip (map unzip (map (\\xs -> map (\\ys -> reduce compose (1, 0) (zip xs ys)) (transpose yss)) xss))
+"""
+
+
+@pytest.fixture(scope="module")
+def program() -> soac.Program:
+    return soac.compile(PROGRAM)
+
+
+def call(program: soac.Program, entry: str, *args: np.ndarray) -> list:
+    outer = {site.name: True for site in sites(program.compiled.flat) if site.entry == entry}
+    return program.call(entry, list(args), forced=outer)
+
+
+def test_a_product_has_a_kernel_with_panels(program: soac.Program) -> None:
+    made = [stm for kernel in program.compiled.host.kernels for stm in kernel.body if isinstance(stm, kir.Alloc)]
+    assert sum("panel" in stm.array.name for stm in made) == 3
+
+
+@pytest.mark.parametrize("n", [LEAST_ROWS - 1, LEAST_ROWS, 8 * TILES - 1, 8 * TILES + 1, 300])
+@pytest.mark.parametrize("p", [0, 1, DEPTH - 1, DEPTH, DEPTH + 1])
+def test_products(program: soac.Program, n: int, p: int) -> None:
+    source = np.random.default_rng(1)
+    for m in (1, 17, CHUNK - 1, CHUNK, CHUNK + 33):
+        xss, yss = (source.integers(-99, 99, shape).astype(np.int32) for shape in ((n, p), (p, m)))
+        np.testing.assert_array_equal(call(program, "ints", xss, yss)[0], xss @ yss)
+
+
+def test_batches(program: soac.Program) -> None:
+    source = np.random.default_rng(2)
+    xsss, ysss = (source.integers(-9, 9, shape).astype(np.float64) for shape in ((3, 40, 300), (3, 300, 50)))
+    np.testing.assert_array_equal(call(program, "batch", xsss, ysss)[0], xsss @ ysss)
+
+
+def test_the_order_of_a_reduction_stays(program: soac.Program) -> None:
+    """Composition of linear functions: associative, not commutative."""
+    source = np.random.default_rng(3)
+    xss, yss = (source.integers(-2, 3, shape).astype(np.int32) for shape in ((40, 600), (600, 9)))
+    a, b = np.ones((40, 9), np.int32), np.zeros((40, 9), np.int32)
+    with np.errstate(over="ignore"):
+        for k in range(600):
+            a, b = a * xss[:, k, None], b * xss[:, k, None] + yss[k]
+    found = call(program, "pairs", xss, yss)
+    np.testing.assert_array_equal(found[0], a)
+    np.testing.assert_array_equal(found[1], b)
+
+
+def test_any_number_of_threads_gives_the_same_bits() -> None:
+    program = soac.load(Path(__file__).parents[2] / "programs" / "matmul.soac")
+    source = np.random.default_rng(4)
+    xss, yss = source.random((200, 333), dtype=np.float32), source.random((333, 150), dtype=np.float32)
+    forced = {"main.ys.suff_outer_0": True}
+    assert len({program.call("main", [xss, yss], forced=forced, threads=t)[0].tobytes() for t in (1, 2, 3)}) == 1
