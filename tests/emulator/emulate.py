@@ -1,0 +1,128 @@
+"""The CPU device with launches emulated: the generated CUDA C, compiled by the system's C++ compiler, thread by thread.
+
+A test oracle for the printer of CUDA C (`kernels/cuda.py`): what kernels compute must not depend on the order in which
+the threads of a block run between barriers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from soac.ir.types import Prim
+from soac.kernels.cpu import CpuDevice, Executable, failure
+from soac.kernels.cuda import CudaKernel, cuda_kernel, cuda_module
+from soac.kernels.cuda_ops import c_type
+from soac.kernels.device import Scalar
+from soac.kernels.kir import Kernel
+from soac.kernels.run import compile_host
+from soac.kernels.trace_device import no_code
+from soac.pipeline import Compiled
+
+HERE = Path(__file__).parent
+GRID = 8
+BLOCK_BYTES, THREAD_BYTES, SHARED_BYTES = 1 << 22, 1 << 14, 1 << 12
+COMPILER = shutil.which("g++") or shutil.which("clang++")
+
+
+class Memory(ctypes.Structure):
+    """`Memory` of `cuda_prelude.h`."""
+
+    _fields_: ClassVar = [
+        ("memory", ctypes.c_void_p),
+        ("block_size", ctypes.c_int64),
+        ("thread_size", ctypes.c_int64),
+        ("shared_size", ctypes.c_int64),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Emulator:
+    """Kernels as emulated machine code."""
+
+    library: ctypes.CDLL
+    kernels: dict[str, Kernel]
+    texts: dict[str, CudaKernel]
+
+    def launch(self, name: str, blocks: int, arrays: list[np.ndarray], scalars: list[Scalar], order: int) -> None:
+        """All blocks, threads in this order: 0 ascending, 1 descending, else the seed of a random one.
+        Raises KernelFailure, and AssertionError where threads wait for each other in vain."""
+        kernel, threads = self.kernels[name], self.texts[name].threads
+        failures = (ctypes.c_uint64 * 17)()
+        scratch = np.empty(GRID * (BLOCK_BYTES + threads * THREAD_BYTES), np.uint8)
+        held = [np.ascontiguousarray(a) for a in arrays]
+        values = [
+            ctypes.c_void_p(ctypes.addressof(failures)), ctypes.c_int64(blocks),
+            Memory(scratch.ctypes.data, BLOCK_BYTES, THREAD_BYTES, SHARED_BYTES),
+            *(ctypes.c_void_p(a.ctypes.data) for a in held),
+            *(c_value(v.prim, x) for v, x in zip(kernel.scalars, scalars, strict=True)),
+        ]  # fmt: skip
+        table = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
+        grid = min(blocks, GRID) if self.texts[name].take_turns else blocks
+        if getattr(self.library, f"emulate_{name}")(table, ctypes.c_int64(grid), threads, order):
+            raise AssertionError(f"{name}: {self.library.emulator_problem().decode()}")
+        if failures[0]:
+            raise failure(kernel, [ctypes.c_int64(word).value for word in failures])
+
+
+@dataclass(slots=True)
+class EmulatedDevice(CpuDevice):
+    """Launches are emulated; memory is the CPU's."""
+
+    emulator: Emulator | None = None
+    order: int = 0
+
+    def launch(self, kernel: str, blocks: int, arrays: list[np.ndarray], scalars: list[Scalar], work: float) -> None:
+        assert self.emulator is not None
+        self.emulator.launch(kernel, blocks, arrays, scalars, self.order)
+
+
+def c_value(prim: Prim, value: Scalar) -> ctypes.Structure | ctypes._SimpleCData:
+    """A scalar argument in memory, as its C type."""
+    dtype = np.dtype(np.bool_ if prim is Prim.BOOL else f"{prim.value[0]}{prim.bytes}")
+    return {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uint32, 8: ctypes.c_uint64}[prim.bytes](
+        int.from_bytes(dtype.type(value).tobytes(), "little")
+    )
+
+
+def emulated(compiled: Compiled, emulator: Emulator, order: int) -> Executable:
+    """The program, ready to run with the threads of its kernels in this order."""
+    device = EmulatedDevice(no_code(), {}, 1, emulator=emulator, order=order)
+    codes = {f.entry.name: compile_host(f) for f in compiled.host.functions}
+    return Executable(codes, {f.entry.name: f for f in compiled.core.functions if f.entry}, device)
+
+
+def build(kernels: tuple[Kernel, ...], threads: int = 64) -> Emulator:
+    """The kernels' CUDA C for blocks of so many threads, with a function for each that emulates a launch."""
+    texts = tuple(cuda_kernel(kernel, threads) for kernel in kernels)
+    parts = ['#include "cuda_emulator.h"', cuda_module(texts), *(wrapper(kernel) for kernel in kernels)]
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder, "kernels.cpp"), Path(folder, "kernels.so")
+        source.write_text("\n".join(parts), encoding="utf-8")
+        assert COMPILER is not None
+        command = [COMPILER, "-std=c++17", "-O1", "-ffp-contract=off", "-fwrapv", "-w", "-shared", "-fPIC"]
+        done = subprocess.run([*command, f"-I{HERE}", "-o", library, source], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[:4000]
+        loaded = ctypes.CDLL(str(library))
+    loaded.emulator_problem.restype = ctypes.c_char_p
+    return Emulator(loaded, {k.name: k for k in kernels}, {text.name: text for text in texts})
+
+
+def wrapper(kernel: Kernel) -> str:
+    """`emulate_NAME(table of pointers to arguments, grid, threads, order)`."""
+    types = ["u64 *", "i64", "Memory", *(f"{c_type(a.prim)} *" for a in kernel.arrays)]
+    types += [c_type(v.prim) for v in kernel.scalars]
+    args = ", ".join(f"*({t} *)arguments_of_{kernel.name}[{k}]" for k, t in enumerate(types))
+    return f"""
+static void **arguments_of_{kernel.name};
+extern "C" int emulate_{kernel.name}(void **arguments, i64 grid, int threads, int order) {{
+  arguments_of_{kernel.name} = arguments;
+  return emulator::launch([] {{ {kernel.name}({args}); }}, grid, threads, order);
+}}"""
