@@ -96,6 +96,35 @@ def directions(rng: np.random.Generator, sequences: int, bits: int) -> Array:
     return (above | last).astype(np.int32)
 
 
+def whole(*shape: int, most: int = 1000) -> Callable[[np.random.Generator], Array]:
+    """Integers between -most and most."""
+    return lambda rng: rng.integers(-most, most, shape).astype(np.int32)
+
+
+def number(n: int) -> Callable[[np.random.Generator], Any]:
+    return lambda _: np.int32(n)
+
+
+def indices(n: int, k: int) -> Callable[[np.random.Generator], Array]:
+    """Permutations, one a row: no two writes go to one place."""
+    return lambda rng: rng.permuted(np.tile(np.arange(k), (n, 1)), axis=1)
+
+
+def sparse(rows: int, each: int) -> Callable[[np.random.Generator], list[Any]]:
+    """A matrix in CSR form with `each` elements in a row, and a vector."""
+
+    def make(rng: np.random.Generator) -> list[Any]:
+        count = rows * each
+        col, values = rng.integers(0, rows, count), rng.random(count, dtype=np.float32)
+        return [np.arange(0, count + 1, each), col, values, rng.random(rows, dtype=np.float32)]
+
+    return make
+
+
+def scattered(n: int, m: int) -> Callable[[np.random.Generator], list[Any]]:
+    return arrays(whole(n, m), indices(n, m), whole(n, m))
+
+
 def row_sums(xss: Array) -> Array:
     return xss.sum(axis=1)
 
@@ -121,4 +150,22 @@ CASES: tuple[Case, ...] = (
     Case("lud", "main", "256", dominant(256), peers.lud),
     Case("lud", "main", "1024", dominant(1024), peers.lud),
     Case("optionpricing", "main", "2^17 paths", five_years(1 << 17), peers.optionpricing, 2e-3),
+    Case("spmv", "main", "2^16 rows of 16", sparse(1 << 16, 16), peers.spmv),
+    Case("p01_zip_unzip", "main", "2^22", arrays(whole(1 << 22), whole(1 << 22)), peers.zip_unzip, 0),
+    Case("p02_sumrows", "main", "[2^11][2^11]", arrays(whole(1 << 11, 1 << 11)), peers.sumrows, 0),
+    Case("p03_increment", "main", "2^22", arrays(whole(1 << 22)), peers.increment, 0),
+    Case("p04_mapabs", "main", "2^22", arrays(whole(1 << 22)), np.abs, 0),
+    Case(
+        "p05_nested_map", "main", "[2^11][2^11]", arrays(whole(1 << 11, 1 << 11), whole(1 << 11)), peers.add_to_rows, 0
+    ),
+    Case("p06_reduce_then_map", "main", "[2^11][2^11]", arrays(whole(1 << 11, 1 << 11)), peers.add_sums, 0),
+    Case("p07_distribution", "main", "m = 128, n = 10", small_lengths(10, 128), peers.icfp, 0),
+    Case("p08_map_loop", "main", "20 x [2^10][2^10]", arrays(number(20), whole(1 << 10, 1 << 10)), peers.map_loop, 0),
+    Case("p09_matmul", "main", "256", arrays(whole(256, 256), whole(256, 256)), peers.matmul, 0),
+    Case("p10_incremental", "main", "[2^11][2^11]", arrays(whole(1 << 11, 1 << 11)), row_sums, 0),
+    Case("p11_map_transpose", "main", "[2^2][2^10][2^10]", arrays(whole(4, 1 << 10, 1 << 10)), peers.transposed, 0),
+    Case("p12_segmented_sum", "main", "[2^7][2^7][2^8]", arrays(whole(128, 128, 256)), peers.innermost_sums, 0),
+    Case("p13_three_scans", "main", "[2^7][2^7][2^7]", arrays(whole(128, 128, 128)), peers.three_scans, 0),
+    Case("p14_tiling", "main", "2^12", arrays(whole(1 << 12)), peers.sums_of_sums, 0),
+    Case("p15_segscatter", "main", "[2^10][2^10]", scattered(1 << 10, 1 << 10), peers.segscatter, 0),
 )

@@ -316,3 +316,58 @@ PEERS: dict[str, Callable[..., object]] = {
     "rowscan": rowscan,
     "sumrows": sumrows,
 }
+
+
+# ---- the programs of the slides ---------------------------------------------------------------------------------
+
+
+def zip_unzip(xs: Array, ys: Array) -> tuple[Array, Array]:
+    return xs - xs.dtype.type(1), ys + ys.dtype.type(1)
+
+
+def increment(xs: Array) -> Array:
+    return xs + xs.dtype.type(1)
+
+
+def add_to_rows(xss: Array, ys: Array) -> Array:
+    return xss + ys[:, None]
+
+
+def add_sums(xss: Array) -> Array:
+    return xss + xss.sum(axis=1, keepdims=True, dtype=xss.dtype)
+
+
+def map_loop(n: int, xss: Array) -> tuple[Array, Array]:
+    j, xss = 0, xss.copy()
+    for i in range(n):
+        xss += xss.dtype.type(j)
+        j += i
+    return xss, np.full(len(xss), j, xss.dtype)
+
+
+def transposed(xsss: Array) -> Array:
+    return np.ascontiguousarray(xsss.transpose(0, 2, 1))
+
+
+def innermost_sums(xsss: Array) -> Array:
+    return xsss.sum(axis=2, dtype=xsss.dtype)
+
+
+def three_scans(xsss: Array) -> Array:
+    sums = np.cumsum(xsss, axis=2, dtype=xsss.dtype)
+    return np.cumprod(np.maximum.accumulate(sums, axis=2), axis=2, dtype=xsss.dtype)
+
+
+def sums_of_sums(xs: Array) -> Array:
+    return (xs[:, None] + xs[None, :]).sum(axis=1, dtype=xs.dtype)
+
+
+def segscatter(xss: Array, iss: Array, vss: Array) -> Array:
+    out = xss.copy()
+    np.put_along_axis(out, iss, vss, axis=1)
+    return out
+
+
+def spmv(off: Array, col: Array, value: Array, x: Array) -> Array:
+    """No row may be empty."""
+    return np.add.reduceat(value * x[col], off[:-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -157,3 +158,37 @@ def deviates(ps: Array) -> Array:
 @entry("optionpricing", "prices_of")
 def prices_of(*args: Array) -> Array:
     return peers.asset_prices(*args)
+
+
+# ---- rows of varying length -----------------------------------------------------------------------------------------
+
+
+@entry("spmv")
+def spmv(off: Array, col: Array, value: Array, x: Array) -> Array:
+    products = value * x[col]
+    return np.array([products[a:b].sum() for a, b in pairwise(off)], products.dtype)
+
+
+@entry("spmv", "bytes")
+def spmv_bytes(lengths: Array, value: Array, x: Array) -> Array:
+    off = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    places = np.arange(off[-1])
+    return spmv(off, places * 31 % len(x), value[places % len(value)], x)
+
+
+@entry("segsort")
+def segsort(off: Array, xs: Array, ranks: Array) -> Array:
+    rows = [np.sort(xs[a:b]) for a, b in pairwise(off)]
+    picked = [row[np.minimum(ranks, len(row) - 1)] if len(row) else np.zeros(len(ranks), np.int32) for row in rows]
+    return np.array(picked, np.int32).reshape(len(rows), len(ranks))
+
+
+@entry("segsort", "bytes")
+def segsort_bytes(sizes: Array, xs: Array) -> Array:
+    off = np.concatenate([[0], np.cumsum(sizes % 16, dtype=np.int64)])
+    return segsort(off, xs[np.arange(off[-1]) % len(xs)], np.array([0, 7]))
+
+
+@entry("segsort", "ranked")
+def segsort_ranked(off: Array, xs: Array) -> Array:
+    return np.concatenate([np.sort(xs[a:b]) for a, b in pairwise(off)] or [xs])

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.peers import in_double
 from soac.commands.options import Settings
-from soac.datasets import arguments_of, data_sets
+from soac.datasets import data_sets, inputs_of
 from soac.frontend.compile import Reach
 from soac.frontend.testblocks import Fails, RandomInput, parse_tests
 from soac.session import open_program
@@ -45,7 +45,7 @@ def test_agrees_with_numpy(path: Path) -> None:
     for one in data_sets(parse_tests(session.text, str(path)), session.program.entries):
         if isinstance(one.case.expected, Fails):
             continue
-        args = arguments_of(one, session.program.function(one.entry), path)
+        args = inputs_of(one, session.program, path)
         got = session.program.call(one.entry, args)
         with np.errstate(all="ignore"):
             expected = REFERENCES[path.stem, one.entry](*map(in_double, args))
