@@ -8,9 +8,10 @@ For independent guards costs add up; the best thresholds follow by dynamic progr
     cost(side, S)  = sum of extra[j] over j in S  +  sum of best(guard, S) over the guards of the side
     best(guard, S) = min over t of  cost(then, {j in S | t <= par[j]}) + cost(else, {j in S | t > par[j]})
 
-where t ranges over the values of par[j] and infinity: no other threshold splits S differently. A choice leaves an
-interval for t, of which the geometric middle is taken. Solving guard by guard, the deepest first over all cases, is
-not exact: cases that an enclosing guard takes away still vote.
+where t ranges over the values of par[j] and infinity: no other threshold splits S differently. Where par[j] is negative
+the version does not fit, and no threshold, which is never negative, takes it. A choice leaves an interval for t, of
+which the geometric middle is taken. Solving guard by guard, the deepest first over all cases, is not exact: cases that
+an enclosing guard takes away still vote.
 
 A guard in a loop may compare several values in one run; par[j] is then an interval, and only thresholds that do not
 fall inside an interval are considered, since a run cannot tell what a mixture costs.
@@ -70,7 +71,7 @@ def _best(guard: Guard, cases: frozenset[Case], pars: Pars) -> Solution:
     par = {j: interval for j in cases if (interval := pars[guard.threshold][j]) is not None}
     if not par:
         return Solution(0.0, {})
-    splits = [t for t in (*sorted({low for low, _ in par.values()}), INFINITY + 1) if _is_clean(t, par)]
+    splits = [t for t in (*sorted({low for low, _ in par.values() if low >= 0}), INFINITY + 1) if _is_clean(t, par)]
     return min((_split(guard, t, par, pars) for t in splits), key=lambda solution: solution.extra)
 
 
@@ -84,7 +85,7 @@ def _split(guard: Guard, t: int, par: Mapping[Case, Interval], pars: Pars) -> So
     refused = frozenset(par) - taken
     first, second = _cost(guard.then, taken, pars), _cost(guard.orelse, refused, pars)
     value = _middle(
-        max((par[j][1] for j in refused), default=0),
+        max((par[j][1] for j in refused if par[j][1] > 0), default=0),
         min((par[j][0] for j in taken), default=INFINITY),
     )
     return Solution(first.extra + second.extra, {guard.threshold: value, **first.thresholds, **second.thresholds})
@@ -96,5 +97,7 @@ def _cost(side: Side, cases: frozenset[Case], pars: Pars) -> Solution:
 
 
 def _middle(refused: int, taken: int) -> int:
-    """The geometric middle of the thresholds t with refused < t <= taken."""
+    """The geometric middle of the thresholds t with refused < t <= taken; 0 where nothing else takes an empty case."""
+    if taken == 0:
+        return 0
     return min(max(math.isqrt((refused + 1) * taken), refused + 1), max(taken, refused + 1))

@@ -70,9 +70,10 @@ class Program:
         threads: int | None = None,
     ) -> tuple[list[np.ndarray | np.generic], Trace]:
         """The results, and the guards that were decided: (threshold, parallelism, first branch taken)."""
-        values = to_arguments(self.function(entry), args)
-        settings = {**self.thresholds, **(thresholds or {})}
-        return self.executable.run(entry, values, thresholds=settings, forced=dict(forced or {}), threads=threads)
+        if entry not in self.executable.functions:
+            raise _no_entry(entry, self.entries)
+        settings = {**self.thresholds, **thresholds} if thresholds else self.thresholds
+        return self.executable.run(entry, args, settings, forced, threads, to_arguments)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__") or name not in self.entries:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 from .commands.options import Settings
 from .datasets import DataSet, data_sets
-from .frontend.testblocks import Pattern, Structure, TestBlock
+from .frontend.testblocks import FORMER, Pattern, Structure, TestBlock
 
 EXCLUDED = frozenset({"disable", "notest", "no_soac"})
 
 
 @dataclass(frozen=True, slots=True)
 class Testing:
-    """How programs are to be tested. `seed` is for random inputs, `timeout` the seconds of a step; None: none."""
+    """How programs are to be tested. `seed` is for random inputs, `timeout` the seconds of a step; None: none. `sync`:
+    launches are traced, and hazards are failures."""
 
     __test__ = False  # not a test class of pytest's
 
@@ -24,6 +25,7 @@ class Testing:
     excluded: frozenset[str]
     seed: int | None
     timeout: float | None
+    sync: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,13 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True)
+class Holds:
+    """An entry point must give true for random arguments."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Compiles:
     """There is nothing more to ask for."""
 
@@ -67,7 +76,7 @@ class Skipped:
     why: str
 
 
-Check = Rejects | Warns | Shaped | Runs | Compiles | Skipped
+Check = Rejects | Warns | Shaped | Runs | Holds | Compiles | Skipped
 
 
 def checks_of(blocks: Sequence[TestBlock], testing: Testing) -> tuple[Check, ...]:
@@ -79,9 +88,9 @@ def checks_of(blocks: Sequence[TestBlock], testing: Testing) -> tuple[Check, ...
     found: list[Check] = []
     for block in blocks:
         found += [Rejects(block.compile_error)] if block.compile_error else []
-        found += [Skipped(f"property {name}", "properties are not tested") for name in block.properties]
+        found += map(Holds, block.properties)
         found += map(Warns, block.warnings)
-        found += map(Shaped, block.structures) if testing.structures else []
+        found += map(_shape, block.structures) if testing.structures else []
     found += [_run_or_skip(one, excluded) for one in data_sets(blocks, ())]
     return tuple(found) or (Compiles(),)
 
@@ -89,6 +98,13 @@ def checks_of(blocks: Sequence[TestBlock], testing: Testing) -> tuple[Check, ...
 def _run_or_skip(one: DataSet, excluded: frozenset[str]) -> Check:
     unwanted = sorted(excluded & set(one.case.tags))
     return Skipped(name_of(one), f"tagged `{unwanted[0]}`") if unwanted else Runs(one)
+
+
+def _shape(wanted: Structure) -> Check:
+    """A `structure`, unless it counts for a pipeline that is no more."""
+    if wanted.pipeline in FORMER:
+        return Skipped("structure", f"there is no pipeline `{wanted.pipeline}` any more")
+    return Shaped(wanted)
 
 
 def name_of(one: DataSet) -> str:

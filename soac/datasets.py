@@ -63,7 +63,7 @@ def _describe(given: Input) -> str:
             words = " ".join(text.split())
             return words if len(words) <= 40 else ""
         case ScriptInput(text, _):
-            return text
+            return text.path if isinstance(text, ValuesFile) else text
 
 
 def _describe_item(item: RandomType | ValuesText) -> str:
@@ -76,7 +76,8 @@ def inputs_of(data_set: DataSet, program: Program, path: Path, seed: int | None 
     """The input of a case as arguments of its entry point, a script's by running it; `seed` for random ones."""
     match data_set.case.input:
         case ScriptInput(text, loc):
-            return run_script(text, loc, program, path, data_set.entry)
+            script = _script_in(text, path) if isinstance(text, ValuesFile) else text
+            return run_script(script, loc, program, path, data_set.entry)
         case RandomInput(items, _) if seed is not None:
             fun = program.function(data_set.entry)
             return checked(fun, _random(items, parameter_types(fun), str(path), seed))
@@ -104,14 +105,26 @@ def values_of(
     match given:
         case ValuesText(text, line, _):
             return read_values(text.encode(), str(program), expect, first_line=line, entry=entry)
-        case ValuesFile(path, loc):
-            file = program.parent / path
-            try:
-                data = file.read_bytes()
-            except OSError as fault:
-                text = f"cannot read `{file}`: {fault.strerror}"
-                raise DataError(Diagnostic("D0121", text, Label(loc, ""))) from None
-            return read_values(data, str(file), expect, entry=entry)
+        case ValuesFile():
+            return read_values(_bytes_of(given, program), str(program.parent / given.path), expect, entry=entry)
+
+
+def _script_in(given: ValuesFile, program: Path) -> str:
+    """The script in a file."""
+    try:
+        return _bytes_of(given, program).decode().strip()
+    except UnicodeDecodeError:
+        raise DataError(Diagnostic("D0121", f"`{given.path}` is not UTF-8", Label(given.loc, ""))) from None
+
+
+def _bytes_of(given: ValuesFile, program: Path) -> bytes:
+    """The bytes of a file beside the program."""
+    file = program.parent / given.path
+    try:
+        return file.read_bytes()
+    except OSError as fault:
+        text = f"cannot read `{file}`: {fault.strerror}"
+        raise DataError(Diagnostic("D0121", text, Label(given.loc, ""))) from None
 
 
 def seed_of(data_set: DataSet) -> int:

@@ -90,6 +90,16 @@ def show_formula(formula: Formula, strength: int = WEAKEST) -> str:
             return f"{op.value}({', '.join(map(show_formula, args))})"
 
 
+def show_parallelism(formula: Formula) -> tuple[str, str | None]:
+    """The parallelism that a guard compares, and for a version that must fit a collective when it does: where it does
+    not, the formula is negative."""
+    match formula:
+        case Applied(Op.SELECT, (fits, par, Applied(Op.NEG))):
+            return show_formula(par), show_formula(fits)
+        case _:
+            return show_formula(formula), None
+
+
 def _nodes(formula: Formula) -> int:
     return 1 if isinstance(formula, Number) else formula.nodes
 
@@ -147,10 +157,12 @@ class Interpreted:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A guard: `then` is the version for `threshold <= par`, `orelse` the other one. `loc` is that of the nest."""
+    """A guard: `then` is the version for `threshold <= par` where it `fits` (None: always), `orelse` the other one.
+    `loc` is that of the nest."""
 
     threshold: str
     par: str
+    fits: str | None
     under: tuple[str, ...]
     loc: Loc
     then: tuple[Step, ...]
@@ -223,7 +235,7 @@ class _Reader:
             case HostIf(Var(cond), then, orelse) if cond in guards:
                 guard = guards[cond]
                 sides = (tuple(self.body(side, guards, ())) for side in (then, orelse))
-                yield Guard(guard.threshold, self.show(guard.par), under, stm.loc, *sides)
+                yield Guard(guard.threshold, *show_parallelism(self.formula(guard.par)), under, stm.loc, *sides)
             case HostIf(cond, then, orelse):
                 shown = self.show(cond)
                 yield from self.body(then, guards, (*under, f"if {shown}"))

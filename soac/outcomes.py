@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 
 from .failures import source_line_of
@@ -68,7 +68,43 @@ class Said:
     text: str
 
 
-Event = Begin | Outcome | Said
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What traced launches of a kernel cost together: hazards (`uninitialised` among them); requests of warps to global
+    memory, the 32-byte sectors that they touch, and the most that one touches; requests to shared memory and the turns
+    that they take; statements executed, and what they cost when a warp takes as long as its busiest thread; fences.
+    `shared_bytes` is the most that a block asks for."""
+
+    kernel: str
+    launches: int
+    blocks: int
+    hazards: int
+    uninitialised: int
+    requests: int
+    sectors: int
+    worst: int
+    shared_requests: int
+    turns: int
+    work: int
+    padded: int
+    fences: int
+    shared_bytes: int
+
+    def plus(self, other: Costs) -> Costs:
+        """The costs of both together."""
+        most = {"worst": max(self.worst, other.worst), "shared_bytes": max(self.shared_bytes, other.shared_bytes)}
+        sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "kernel"}
+        return Costs(self.kernel, **{**sums, **most})
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a traced case costs on a version, kernel by kernel."""
+
+    kernels: tuple[Costs, ...]
+
+
+Event = Begin | Outcome | Said | Seen
 
 
 # ---- making outcomes -------------------------------------------------------------------------------------------------

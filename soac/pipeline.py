@@ -16,7 +16,9 @@ from .flatten.flatten import Flattened, flatten_traced
 from .flatten.fuse import fuse
 from .flatten.inline import inline
 from .flatten.levels import CPU, Machine, Mode
+from .flatten.safety import safety_warnings
 from .flatten.simplify import simplify
+from .flatten.tile import tile
 from .frontend.compile import Reach, compile_source, paused_collector
 from .ir.check import Stage, check
 from .ir.core import Prog
@@ -36,6 +38,7 @@ class Emit(Enum):
     KERNELS = "kernels"
     HOST = "host"
     LLVM = "llvm"
+    CUDA = "cuda"
 
 
 CORE_PASSES: tuple[tuple[str, Pass], ...] = (
@@ -46,12 +49,14 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
 )
 
 FLAT_PASSES: tuple[tuple[str, Pass], ...] = (("simplify-flat", simplify),)
+TILE = "tile"
 
 PASSES: tuple[str, ...] = (
     "elaborate",
     *(name for name, _ in CORE_PASSES),
     "flatten",
     *(name for name, _ in FLAT_PASSES),
+    TILE,
 )
 
 
@@ -93,6 +98,7 @@ def stages(
     for name, run in FLAT_PASSES:
         prog = run(prog)
         yield seen(name, prog, Stage.FLAT)
+    yield seen(TILE, tile(prog, machine), Stage.FLAT)
 
 
 def compile_prog(
@@ -115,5 +121,6 @@ def compile_core(prog: Prog, mode: Mode, machine: Machine, checked: bool = False
     said: list[Flattened] = []
     after = dict(stages(prog, mode, machine, checked, said.append))
     (flattened,) = said
-    flat = after[PASSES[-1]]
-    return Compiled(prog, after[CORE_PASSES[-1][0]], flat, lower(flat), flattened, flattened.warnings)
+    fused, flat = after[CORE_PASSES[-1][0]], after[PASSES[-1]]
+    warnings = safety_warnings(fused) + flattened.warnings
+    return Compiled(prog, fused, flat, lower(flat), flattened, warnings)

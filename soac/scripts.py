@@ -3,6 +3,7 @@
     exp   ::= "let" pat "=" exp "in" exp | name atom+ | atom
     atom  ::= name | literal | "()" | "(" exp ")" | "(" exp "," .. ")"
             | "$loaddata" string                       the values of a file beside the program
+            | "$loadbytes" string                      its bytes, an array of u8
     pat   ::= name | "(" name "," .. ")"
 
 Names are entry points or bound by `let`. A number without a suffix takes the type that is asked for where it is used.
@@ -15,6 +16,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from .api import Program
 from .arguments import Argument, checked, parameter_types
@@ -232,6 +235,8 @@ def _value(script: Script, exp: Exp, known: Mapping[str, Value]) -> Value:
             return known[name] if name in known else _call(script, name, ())
         case Call("$loaddata", (Literal(text),)):
             return _load(script, text)
+        case Call("$loadbytes", (Literal(text),)):
+            return np.frombuffer(_bytes_of(script, text), np.uint8).copy()
         case Call(name, args):
             if name in known:
                 raise script.fault(f"`{name}` is a value, not an entry point")
@@ -302,9 +307,13 @@ def _components(script: Script, value: Value, types: Sequence[Type]) -> list[Arg
 
 def _load(script: Script, text: str) -> Value:
     """The values of a file; several are a tuple."""
+    values = read_values(_bytes_of(script, text), str(script.path.parent / text.strip('"')))
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _bytes_of(script: Script, text: str) -> bytes:
     file = script.path.parent / text.strip('"')
     try:
-        values = read_values(file.read_bytes(), str(file))
+        return file.read_bytes()
     except OSError as fault:
         raise script.fault(f"cannot read `{file}`: {fault.strerror}") from None
-    return values[0] if len(values) == 1 else tuple(values)

@@ -11,7 +11,7 @@ from .autotune.tuning import parse_setting, read_tuning, tuning_path
 from .commands.options import Settings
 from .devices import require
 from .failures import show_diagnostics
-from .flatten.tree import Site, sites
+from .flatten.tree import Site, sites, size_params
 from .source import read_source
 from .versions import forced_sides
 
@@ -33,7 +33,7 @@ def open_program(path: Path, settings: Settings) -> Session:
     program = compile(text, str(path), reach=settings.reach)
     show_diagnostics(program.compiled.warnings)
     all_sites = sites(program.compiled.flat)
-    known = [name for site in all_sites for name in site.thresholds]
+    known = [name for site in all_sites for name in site.thresholds] + list(size_params(program.compiled.flat))
     thresholds = _tuned(path, text, settings, known) | _set_by_hand(settings.params, known)
     tuned = Program(program.compiled, program.executable, thresholds)
     return Session(text, tuned, all_sites, forced_sides(all_sites, settings.forces))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .ir.show import show
+from .kernels.cuda import cuda_kernel
 from .kernels.host import show_host
 from .kernels.lanes import LaneSettings, emit
 from .kernels.show import show_kernel
@@ -24,4 +25,6 @@ def show_stage(compiled: Compiled, stage: Emit) -> str:
             text = show_host(compiled.host)
         case Emit.LLVM:
             text = emit(compiled.host.kernels, LaneSettings())
+        case Emit.CUDA:
+            text = "\n".join(cuda_kernel(kernel).text for kernel in compiled.host.kernels)
     return text.rstrip("\n") + "\n"

@@ -17,9 +17,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import sync
 from .api import with_entries
 from .arguments import Argument
-from .checks import EXCLUDED, Check, Compiles, Rejects, Runs, Shaped, Skipped, Testing, Warns, checks_of, name_of
+from .checks import EXCLUDED, Check, Compiles, Holds, Rejects, Runs, Shaped, Skipped, Testing, Warns, checks_of, name_of
 from .commands.options import Settings
 from .datasets import DataSet, inputs_of, seed_of, values_of
 from .frontend.compile import Reach
@@ -27,7 +28,7 @@ from .frontend.data import compare_values
 from .frontend.posix import matches
 from .frontend.testblocks import AutoOutput, Case, Fails, Output, Pattern, RandomInput, Succeeds, parse_tests
 from .ir.core import FunDef
-from .ir.errors import CompileError, IRError, RunError
+from .ir.errors import CompileError, Diagnostic, IRError, RunError
 from .outcomes import (
     PREPARING,
     START,
@@ -36,6 +37,7 @@ from .outcomes import (
     Outcome,
     Place,
     Said,
+    Seen,
     Status,
     done,
     ended,
@@ -45,11 +47,12 @@ from .outcomes import (
     words_of_failure,
 )
 from .pipeline import Compiled, compile_prog
+from .properties import refuted, untried
 from .references import reference
 from .session import Session, open_program
 from .shapes import misshapen
 from .source import read_source
-from .versions import runs_of
+from .versions import misfits, runs_of
 
 MATCH_SECONDS = 5.0  # that a regular expression may take
 
@@ -59,7 +62,7 @@ MATCH_SECONDS = 5.0  # that a regular expression may take
 
 def test_program(path: Path, settings: Settings, every_version: bool) -> Iterator[Outcome]:
     """The outcomes of all checks of the program at `path`, as they come; all in this process, without time limits."""
-    testing = Testing(settings, every_version, False, EXCLUDED, None, None)
+    testing = Testing(settings, every_version, False, EXCLUDED, None, None, False)
     return (event for event in events(path, testing, START) if isinstance(event, Outcome))
 
 
@@ -105,7 +108,7 @@ def _open(path: Path, text: str, checks: Sequence[Check], settings: Settings) ->
     """The program compiled, and what was said about it."""
     heard = io.StringIO()
     with contextlib.redirect_stderr(heard):
-        if any(isinstance(check, Runs) for check in checks):
+        if any(isinstance(check, Runs | Holds) for check in checks):
             session = open_program(path, settings)
             return Subject(path, text, session.program.compiled, session), heard.getvalue()
         compiled = compile_prog(text, str(path), reach=settings.reach)
@@ -118,12 +121,14 @@ def _check(subject: Subject, check: Check, number: int, testing: Testing, since:
             yield from _Run(subject, data_set, number, testing).events(since)
         case Warns(pattern):
             yield from _matching(
-                "warning", pattern, words_of(subject.compiled.warnings), Place(number, PREPARING), "a warning"
+                "warning", pattern, _words(subject.compiled.warnings), Place(number, PREPARING), "a warning"
             )
         case Shaped(wanted):
             yield Begin(Place(number, PREPARING), "structure", wanted.pipeline or "", testing.timeout)
             begin = time.perf_counter()
             yield ended("structure", wanted.pipeline or "", begin, lambda: misshapen(subject.compiled, wanted))
+        case Holds(name):
+            yield from _property(subject, name, number, testing)
         case Compiles():
             yield Outcome("compiles", "", Status.PASSED, None, 0.0)
         case Skipped():
@@ -136,20 +141,46 @@ def _skipped(check: Skipped) -> Outcome:
     return Outcome(check.name, "", Status.SKIPPED, check.why, 0.0)
 
 
+QUOTE = '"'
+
+
+def _property(subject: Subject, name: str, number: int, testing: Testing) -> Iterator[Event]:
+    """The property `name` on random arguments, unless these cannot be drawn."""
+    assert subject.session is not None
+    program, shown_as = subject.session.program, f"property {name}"
+    if (why := untried(program, name)) is not None:
+        yield Outcome(shown_as, "", Status.SKIPPED, why, 0.0)
+        return
+    yield Begin(Place(number, PREPARING), shown_as, "", testing.timeout)
+    begin, seed = time.perf_counter(), testing.seed or 0
+    yield ended(shown_as, "", begin, lambda: refuted(program, name, seed, testing.settings.threads))
+
+
 def _rejected(pattern: Pattern, path: Path, text: str, reach: Reach) -> Iterator[Event]:
     """A program that must not compile; its message is compared."""
     begin = time.perf_counter()
     try:
         with_entries(compile_prog(text, str(path), reach=reach))
     except CompileError as error:
-        yield from _matching(
-            "error", pattern, words_of(error.diagnostics), None, "an error", "\n" + shown(error.diagnostics).rstrip()
-        )
+        words = _words(error.diagnostics)
+        either = f"{words}\n{words.replace('`', QUOTE)}"  # names may be asked for in quotes
+        yield from _matching("error", pattern, either, None, "an error", "\n" + shown(error.diagnostics).rstrip())
     else:
         yield failed("error", "", "compiles, but should not", begin)
 
 
 # ---- one case -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """What a run of a case gave: results (None if it was not run to its end), hazards if it was traced, why it is not
+    what was asked for, and costs."""
+
+    results: Sequence[Argument] | None
+    fault: str | None
+    skipped: str | None
+    costs: tuple[Seen, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +212,7 @@ class _Run:
         return self.subject.session
 
     def _versions(self) -> Sequence[dict[str, bool]]:
-        if self.testing.every_version:
+        if self.testing.every_version or self.testing.sync:
             return runs_of(self.subject.compiled.flat, self.data_set.entry)
         return (dict(self._session().forced),)
 
@@ -199,22 +230,44 @@ class _Run:
         yield Begin(place, name, version, self.testing.timeout)
         begin = time.perf_counter()
         try:
-            session = self._session()
-            results = session.program.call(
-                self.data_set.entry, args, forced=forced, threads=self.testing.settings.threads
-            )
+            ran = self._traced(forced, args) if self.testing.sync else self._ran(forced, args)
         except Exception as error:
             yield from self._met(place, version, error, begin)
             return
-        fault = "runs, but should fail" if self._pattern() else _difference(results, expected)
-        yield done(name, version, begin, fault and fault + self._seed())
+        yield from ran.costs
+        fault = self._fault(ran, expected)
+        if fault is None and ran.skipped is not None:
+            yield Outcome(name, version, Status.SKIPPED, ran.skipped, time.perf_counter() - begin)
+        else:
+            yield done(name, version, begin, fault)
+
+    def _fault(self, ran: _Ran, expected: list[Argument] | None) -> str | None:
+        """What is wrong with a run that went to its end."""
+        if ran.results is None:
+            return None
+        fault = "runs, but should fail" if self._pattern() else _difference(ran.results, expected)
+        return ran.fault if fault is None else fault + self._seed()
+
+    def _ran(self, forced: dict[str, bool], args: list[Argument]) -> _Ran:
+        program, threads = self._session().program, self.testing.settings.threads
+        results, met = program.trace(self.data_set.entry, args, forced=forced, threads=threads)
+        return _Ran(results, None, misfits(forced, met), ())
+
+    def _traced(self, forced: dict[str, bool], args: list[Argument]) -> _Ran:
+        """On the tracer, where hazards are faults."""
+        limit = self.testing.timeout
+        seconds = sync.SECONDS if limit is None else min(sync.SECONDS, limit / 2)
+        report = sync.traced(self.subject.compiled, self.data_set.entry, args, forced, seconds)
+        if report is None:
+            return _Ran(None, None, f"too long to trace: not done after {seconds:g} seconds", ())
+        costs = (sync.seen(report),)
+        return _Ran(report.results, sync.hazards_of(report), misfits(forced, report.guards), costs)
 
     def _met(self, place: Place, version: str, error: Exception, begin: float) -> Iterator[Event]:
         """A failure, which may be the one asked for."""
         name, pattern = name_of(self.data_set), self._pattern()
         if pattern is not None and isinstance(error, RunError):
-            words = f"Error: {words_of(error.diagnostics)}"  # existing test blocks ask for that word
-            yield from _matching(name, pattern, words, place, "an error", str(error), version)
+            yield from _matching(name, pattern, _words(error.diagnostics), place, "an error", str(error), version)
         else:
             yield failed(name, version, words_of_failure(error), begin)
 
@@ -249,6 +302,13 @@ def _difference(results: Sequence[Argument], expected: Sequence[Argument] | None
         return None
     differences = (compare_values(got, want) for got, want in zip(results, expected, strict=True))
     return next((f"result {k}: {said}" for k, said in enumerate(differences) if said), None)
+
+
+def _words(diagnostics: Sequence[Diagnostic]) -> str:
+    """What a pattern is compared with: each message as a sentence, as test blocks ask for it, then all words."""
+    kinds = ((one.message, "Warning" if one.is_warning else "Error") for one in diagnostics)
+    sentences = [f"{kind}: {message[:1].upper()}{message[1:]}\n" for message, kind in kinds]
+    return "".join(sentences) + words_of(diagnostics)
 
 
 def _matching(

@@ -13,6 +13,7 @@ import click
 from ..datasets import data_sets, inputs_of
 from ..frontend.testblocks import Fails, parse_tests
 from ..session import Session, open_program
+from ..versions import misfits
 from .options import FILES, DataCommand, Settings, run_options
 from .test import programs_in
 
@@ -52,7 +53,18 @@ def _benchmarks(
         if unwanted or entry not in (None, data_set.entry):
             continue
         args = inputs_of(data_set, session.program, path)
-        yield f"{data_set.entry} {data_set.label}", _call(session, data_set.entry, args, threads)
+        name = f"{data_set.entry} {data_set.label}"
+        if (why := _misfits(session, data_set.entry, args)) is not None:
+            click.echo(f"  {name:<44} skipped: {why}")
+            continue
+        yield name, _call(session, data_set.entry, args, threads)
+
+
+def _misfits(session: Session, entry: str, args: list) -> str | None:
+    """Why the forced version does not run with these arguments, if there is one that does not."""
+    if not any(session.forced.values()):
+        return None
+    return misfits(session.forced, session.program.trace(entry, args, forced=session.forced)[1])
 
 
 def _call(session: Session, entry: str, args: list, threads: int | None) -> Callable[[], object]:

@@ -1,21 +1,25 @@
-"""`soac compile FILE -o DIR`: what a program is compiled to, as files, and a manifest of its entries and guards."""
+"""`soac compile FILE.. -o DIR`: what a program is compiled to, as files, and a manifest of its entries and guards."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from ..autotune.tuning import program_digest
 from ..failures import show_diagnostics
+from ..flatten.levels import CPU, CUDA
 from ..flatten.tree import sites
 from ..ir.core import FunDef
-from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
+from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError, SystemFault
+from ..kernels.cuda import cuda_kernel, cuda_module
+from ..kernels.nvrtc import NoCompiler, compile_cuda
 from ..pipeline import Compiled, Emit, compile_prog
 from ..source import read_source
 from ..stages import show_stage
-from ..versions import leaf_name
+from ..versions import names_of_leaves
 from .options import FILE, DataCommand, allow_outside_option, reach_of
 
 STAGES = {
@@ -23,38 +27,67 @@ STAGES = {
     Emit.FLAT: "flat.soir",
     Emit.KERNELS: "kernels.txt",
     Emit.HOST: "host.txt",
-    Emit.LLVM: "kernels.ll",
 }
+MACHINES = {"cpu": CPU, "cuda": CUDA}
 
 
 @click.command("compile", cls=DataCommand)
-@click.argument("file", type=FILE)
-@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), required=True, metavar="DIR")
+@click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
+@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+              help="Default: soac-out; several programs get a directory each inside.")  # fmt: skip
+@click.option("--device", type=click.Choice(list(MACHINES)), default="cpu", show_default=True, help="For which device.")
+@click.option("--arch", default="sm_90", show_default=True, help="The GPU's architecture; no GPU is needed.")
 @allow_outside_option
-def command(file: Path, output: Path, allow_outside: bool) -> None:
-    """Write kernels, host program and manifest of FILE to a directory; never runs it."""
-    text = read_source(file)
-    compiled = compile_prog(text, str(file), reach=reach_of(allow_outside))
-    show_diagnostics(compiled.warnings)
-    manifest = json.dumps(manifest_of(compiled, text), indent=2) + "\n"
-    contents = {name: show_stage(compiled, stage) for stage, name in STAGES.items()} | {"manifest.json": manifest}
+def command(files: tuple[Path, ...], output: Path | None, device: str, arch: str, allow_outside: bool) -> None:
+    """Write kernels, host program and manifest of each FILE to a directory; never runs them.
+
+    For `cuda` the kernels are CUDA C and a cubin for --arch, made by NVRTC (`pip install 'soac[cuda]'`)."""
+    apart = output is None or len(files) > 1
+    for file in files:
+        text = read_source(file)
+        compiled = compile_prog(text, str(file), machine=MACHINES[device], reach=reach_of(allow_outside))
+        show_diagnostics(compiled.warnings)
+        contents = {name: show_stage(compiled, stage).encode() for stage, name in STAGES.items()}
+        code = _kernels(compiled, device, arch)
+        contents |= {f"kernels.{suffix}": content for suffix, content in code.items()}
+        names = {stage.value: name for stage, name in STAGES.items()} | {s: f"kernels.{s}" for s in code}
+        manifest = json.dumps(manifest_of(compiled, text, names), indent=2) + "\n"
+        folder = (output or Path("soac-out")) / (file.stem if apart else "")
+        _write(folder, contents | {"manifest.json": manifest.encode()})
+        if apart:
+            click.echo(folder)
+
+
+def _kernels(compiled: Compiled, device: str, arch: str) -> dict[str, bytes]:
+    """The code of all kernels for the device, by the suffix of its file."""
+    if device == "cpu":
+        return {"ll": show_stage(compiled, Emit.LLVM).encode()}
+    module = cuda_module(map(cuda_kernel, compiled.host.kernels))
     try:
-        output.mkdir(parents=True, exist_ok=True)
+        return {"cu": module.encode(), "cubin": compile_cuda(module, arch)}
+    except NoCompiler as why:
+        hint = "`--device cpu` works everywhere"
+        raise SystemFault(Diagnostic("S0101", str(why), Label(NOWHERE, ""), hint=hint)) from None
+
+
+def _write(folder: Path, contents: Mapping[str, bytes]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
-            (output / name).write_text(content, encoding="utf-8")
+            (folder / name).write_bytes(content)
     except OSError as fault:
-        text = f"cannot write to `{output}`: {fault.strerror}"
+        text = f"cannot write to `{folder}`: {fault.strerror}"
         raise SoacError(Diagnostic("S0201", text, Label(NOWHERE, ""))) from None
 
 
-def manifest_of(compiled: Compiled, text: str) -> dict[str, object]:
+def manifest_of(compiled: Compiled, text: str, files: Mapping[str, str]) -> dict[str, object]:
     """Entries with their parameters, results and guard sites; kernels; where everything is."""
     return {
         "format": 1,
         "program": program_digest(text),
         "entries": {fun.entry.name: _entry(fun, compiled) for fun in compiled.core.functions if fun.entry},
         "kernels": [kernel.name for kernel in compiled.host.kernels],
-        "files": {stage.value: name for stage, name in STAGES.items()},
+        "files": dict(files),
     }
 
 
@@ -64,7 +97,7 @@ def _entry(fun: FunDef, compiled: Compiled) -> dict[str, object]:
         "parameters": [{"name": p.name, "type": p.text, "unique": p.unique} for p in fun.entry.params],
         "results": [{"type": r.text} for r in fun.entry.results],
         "sites": {
-            site.name: {"leaves": [leaf_name(site, leaf) for leaf in site.leaves], "thresholds": site.thresholds}
+            site.name: {"leaves": list(names_of_leaves(site)), "thresholds": site.thresholds}
             for site in sites(compiled.flat)
             if site.entry == fun.entry.name
         },

@@ -26,8 +26,9 @@ from ..explain import (
 )
 from ..flatten.tree import Leaf, Site
 from ..ir.errors import NOWHERE, Loc
+from ..kernels.device import default_of
 from ..session import Session, open_program
-from ..versions import leaf_name
+from ..versions import names_of_leaves
 from .options import FILE, DataCommand, Settings, run_options
 from .run import default_entry
 
@@ -88,7 +89,7 @@ def _known_entry(session: Session, entry: str) -> str:
 
 def _setting(session: Session, settings: Settings, name: str) -> Setting:
     by_hand = {parse_setting(param, [param.partition("=")[0]])[0] for param in settings.params}
-    value = session.program.thresholds.get(name, session.program.executable.device.default_threshold)
+    value = session.program.thresholds.get(name, default_of(session.program.executable.device, name))
     tuned = name in session.program.thresholds
     origin = "--param" if name in by_hand else "tuning file" if tuned else "default"
     return Setting(value, origin, session.forced.get(name))
@@ -109,9 +110,9 @@ def _leaves(view: View, site: Site) -> Iterator[tuple[str, Leaf, tuple[str, ...]
     ran = None
     if view.trace is not None:
         ran = versions_taken(view.trace, {s.name: s.thresholds for s in view.sites})[site.name]
-    for leaf in site.leaves:
+    for name, leaf in names_of_leaves(site).items():
         times = None if ran is None else ran[frozenset(leaf.items())]
-        yield leaf_name(site, leaf), leaf, kernels_of(root, leaf), times
+        yield name, leaf, kernels_of(root, leaf), times
 
 
 # ---- text --------------------------------------------------------------------------------------------------------
@@ -150,7 +151,8 @@ def _step_lines(steps: Sequence[Step], settings: Mapping[str, Setting], decided:
 def _guard_lines(guard: Guard, settings: Mapping[str, Setting], decided: Decided, depth: int) -> Iterator[str]:
     pad = "  " * depth
     setting = settings[guard.threshold]
-    yield f"{pad}guard {guard.threshold} <= {guard.par}{_at(guard.loc)}{_context(guard.under)}"
+    fits = "" if guard.fits is None else f" and {guard.fits}"
+    yield f"{pad}guard {guard.threshold} <= {guard.par}{fits}{_at(guard.loc)}{_context(guard.under)}"
     forced = "" if setting.forced is None else f"; `--force` takes {_side(setting.forced)}"
     yield f"{pad}  threshold {_count(setting.value)} ({setting.origin}){forced}"
     made = {d.side: d for d in (decided or {}).get(guard.threshold, ())}
@@ -164,8 +166,10 @@ def _guard_lines(guard: Guard, settings: Mapping[str, Setting], decided: Decided
 
 def _why(decision: Decision, setting: Setting) -> str:
     least, most = decision.least, decision.most
-    par = str(least) if least == most else f"{least} to {most}"
     times = _times(decision.times)
+    if least < 0:
+        return f"taken {times}: it does not fit, Par {-least}"
+    par = str(least) if least == most else f"{least} to {most}"
     if setting.forced is not None:
         return f"taken {times}, by `--force`; Par {par}"
     return f"taken {times}: Par {par} {'>=' if decision.side else '<'} threshold {_count(setting.value)}"
@@ -248,6 +252,7 @@ def _guard_json(guard: Guard, settings: Mapping[str, Setting], decided: Decided)
         "set_by": setting.origin,
         "forced": setting.forced,
         "parallelism": guard.par,
+        "fits": guard.fits,
         **taken,
         "then": [_step_json(step, settings, decided) for step in guard.then],
         "else": [_step_json(step, settings, decided) for step in guard.orelse],

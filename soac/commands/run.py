@@ -10,6 +10,7 @@ import click
 from ..arguments import gather
 from ..frontend.data import Format, write_values
 from ..session import Session, open_program
+from ..versions import misfits
 from .options import FILE, DataCommand, Settings, run_options
 
 
@@ -32,7 +33,9 @@ def command(
     session = open_program(file, settings)
     name = entry or default_entry(session)
     args = gather(session.program.function(name), data, max_input)
-    results, _ = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
+    results, met = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
+    if (why := misfits(session.forced, met)) is not None:
+        click.echo(f"skipped: {why}", err=True)
     form = Format.BINARY if binary else Format.TEXT
     sys.stdout.buffer.write(write_values(results, form))
     sys.stdout.buffer.flush()

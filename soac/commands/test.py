@@ -9,7 +9,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import click
@@ -20,7 +20,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ..checks import EXCLUDED, Testing
 from ..devices import require
 from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
-from ..outcomes import Begin, Outcome, Said, Status
+from ..outcomes import Begin, Costs, Outcome, Said, Seen, Status
+from ..sync import total
 from ..workers import Ended, run_tests
 from .options import FILES, DataCommand, Settings, run_options
 
@@ -31,6 +32,9 @@ BLOCK = re.compile(rb"^-- ==[ \t\r]*$", re.MULTILINE)
 @click.command("test", cls=DataCommand)
 @click.argument("files", nargs=-1, required=True, type=FILES)
 @click.option("--all-versions", is_flag=True, help="Take each leaf of each guard site at least once.")
+@click.option(
+    "--sync", is_flag=True, help="Trace all launches on every version; a race or an uninitialised read fails."
+)
 @click.option("-s", "--structure", "structures", is_flag=True, help="Count nodes as `structure` asks for, too.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 1024), help="Programs tested at once; default: one per core.")
 @click.option(
@@ -42,7 +46,7 @@ BLOCK = re.compile(rb"^-- ==[ \t\r]*$", re.MULTILINE)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all outcomes to this file.")
 @run_options
 def command(
-    files: tuple[Path, ...], all_versions: bool, structures: bool, jobs: int | None, timeout: float,
+    files: tuple[Path, ...], all_versions: bool, sync: bool, structures: bool, jobs: int | None, timeout: float,
     exclude: tuple[str, ...], seed: int | None, json_file: Path | None, settings: Settings,
 ) -> int:  # fmt: skip
     """Run the test blocks of the programs in FILES.
@@ -58,13 +62,22 @@ def command(
     threads = settings.threads or max(1, _cores() // processes)
     testing = Testing(
         replace(settings, threads=threads), all_versions, structures, EXCLUDED | set(exclude), seed,
-        timeout if timeout > 0 else None,
+        timeout if timeout > 0 else None, sync,
     )  # fmt: skip
-    outcomes = _run(paths, testing, processes)
-    click.echo(_summary(_counted([one for found in outcomes.values() for one in found])))
+    tested = _run(paths, testing, processes)
+    outcomes = [one for found in tested.values() for one in found.outcomes]
+    click.echo(_summary(_counted(outcomes)))
     if json_file is not None:
-        _write(json_file, outcomes)
-    return int(any(one.status is Status.FAILED for found in outcomes.values() for one in found))
+        _write(json_file, tested, sync)
+    return int(any(one.status is Status.FAILED for one in outcomes))
+
+
+@dataclass(slots=True)
+class Tested:
+    """What is known of a program so far: outcomes, and of each traced kernel what it costs."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    kernels: dict[str, Costs] = field(default_factory=dict)
 
 
 def programs_in(files: Sequence[Path]) -> Iterator[Path]:
@@ -90,24 +103,28 @@ def _cores() -> int:
 # ---- while it runs ------------------------------------------------------------------------------------------------
 
 
-def _run(paths: Sequence[Path], testing: Testing, processes: int) -> Mapping[Path, list[Outcome]]:
+def _run(paths: Sequence[Path], testing: Testing, processes: int) -> Mapping[Path, Tested]:
     """Tests all programs, and reports on each when it is through."""
-    outcomes: dict[Path, list[Outcome]] = {path: [] for path in paths}
+    tested = {path: Tested() for path in paths}
     with _progress() as progress:
         task = progress.add_task("", total=len(paths))
         for path, event in run_tests(paths, testing, processes):
             match event:
                 case Outcome():
-                    outcomes[path].append(event)
+                    tested[path].outcomes.append(event)
                     progress.update(task, description=escape(f"{path.name}: {event.name}"[:40]))
                 case Said(text):
                     click.echo(text.rstrip("\n"), err=True)
+                case Seen(kernels):
+                    seen = tested[path].kernels
+                    seen.update((one.kernel, one) for one in total((*seen.values(), *kernels)))
                 case Ended():
-                    _report(path, outcomes[path])
+                    _report(path, tested[path].outcomes)
+                    _report_kernels(tuple(tested[path].kernels.values()))
                     progress.advance(task)
                 case Begin():
                     pass
-    return outcomes
+    return tested
 
 
 @contextlib.contextmanager
@@ -135,6 +152,29 @@ def _report(path: Path, outcomes: Sequence[Outcome]) -> None:
             click.echo("\n".join([f"  {outcome.name}{version}: {first}", *(f"    {line}" for line in more)]), err=True)
 
 
+COLUMNS = ("kernel", "launches", "blocks", "hazards", "sectors/request", "turns/request", "balance", "fences", "shared")
+
+
+def _report_kernels(kernels: Sequence[Costs]) -> None:
+    """A table of what was traced: hazards; 32-byte sectors that a warp's access to global memory touches, on average
+    and at most; turns of shared memory; the useful share of the warps' time; fences; bytes of a block."""
+    if not kernels:
+        return
+    rows = [COLUMNS, *map(_cells, kernels)]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(COLUMNS))]
+    for name, *numbers in rows:
+        cells = "".join(f"  {number:>{width}}" for number, width in zip(numbers, widths[1:], strict=True))
+        click.echo(f"  {name:<{widths[0]}}{cells}")
+
+
+def _cells(one: Costs) -> tuple[str, ...]:
+    sectors = f"{one.sectors / one.requests:.1f} (most {one.worst})" if one.requests else "-"
+    turns = f"{one.turns / one.shared_requests:.1f}" if one.shared_requests else "-"
+    balance = f"{one.work / one.padded:.2f}" if one.padded else "-"
+    counts = (str(number) for number in (one.launches, one.blocks, one.hazards))
+    return (one.kernel, *counts, sectors, turns, balance, str(one.fences), str(one.shared_bytes))
+
+
 def _counted(outcomes: Sequence[Outcome]) -> Counter[Status]:
     return Counter(outcome.status for outcome in outcomes)
 
@@ -143,13 +183,15 @@ def _summary(counts: Mapping[Status, int]) -> str:
     return ", ".join(f"{counts[status]} {status.value}" for status in Status)
 
 
-def _write(file: Path, outcomes: Mapping[Path, Sequence[Outcome]]) -> None:
-    everything = [one for found in outcomes.values() for one in found]
+def _write(file: Path, tested: Mapping[Path, Tested], sync: bool) -> None:
+    everything = [one for found in tested.values() for one in found.outcomes]
     report = {
         "format": 1,
         "summary": {status.value: _counted(everything)[status] for status in Status},
-        "programs": {str(path): [_record(one) for one in found] for path, found in outcomes.items()},
+        "programs": {str(path): [_record(one) for one in found.outcomes] for path, found in tested.items()},
     }
+    if sync:
+        report["kernels"] = {str(path): list(map(asdict, found.kernels.values())) for path, found in tested.items()}
     try:
         file.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     except OSError as fault:

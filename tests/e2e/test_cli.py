@@ -18,11 +18,13 @@ from soac import pipeline
 from soac.ir.core import Prog
 from soac.ir.parse import parse_prog
 from soac.ir.show import same, without_locations
+from soac.kernels.nvrtc import NoCompiler, nvrtc
 
 from .conftest import Command
 
 ROOT = Path(__file__).parent.parent.parent
 MATMUL = ROOT / "programs" / "matmul.soac"
+SUMROWS = ROOT / "programs" / "sumrows.soac"
 ROWS = """
 -- ==
 -- entry: main
@@ -140,6 +142,21 @@ def test_compile_writes_artefacts_and_manifest(command: Command, tmp_path: Path)
     assert {p["name"] for p in manifest["entries"]["main"]["parameters"]} == {"xss", "yss"}
     for name in manifest["files"].values():
         assert (tmp_path / "out" / name).stat().st_size > 0
+
+
+def test_compile_for_a_gpu_that_is_not_there(command: Command, tmp_path: Path) -> None:
+    outcome = command("compile", "--device", "cuda", "--arch", "sm_90", MATMUL, SUMROWS)
+    try:
+        nvrtc()
+    except NoCompiler:
+        assert outcome.code == 3
+        assert "S0101" in outcome.err
+        assert "pip install" in outcome.err
+        pytest.skip("NVRTC is not installed")
+    assert outcome.clean().out.split() == [str(Path("soac-out", name)) for name in ("matmul", "sumrows")]
+    for name in ("matmul", "sumrows"):
+        assert (tmp_path / "soac-out" / name / "kernels.cubin").read_bytes().startswith(b"\x7fELF")
+        assert "__global__" in (tmp_path / "soac-out" / name / "kernels.cu").read_text()
 
 
 def test_compile_into_a_file(command: Command, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,21 +65,48 @@ def test_all_entries_are_shown(command: Command) -> None:
 
 def test_locvolcalib_nests_guards_in_the_time_loop(command: Command) -> None:
     entry = explained(command, ROOT / "programs" / "locvolcalib.soac", "-e", "main")
-    outermost, *inner = guards(entry["steps"])
+    outermost, inside, *inner = guards(entry["steps"])
     assert (outermost["parallelism"], outermost["under"]) == ("outer", [])
-    assert {guard["parallelism"] for guard in inner} == {"outer*ny", "outer*nx"}
-    assert all(guard["under"] == ["for k < nt - 1"] for guard in inner)
-    assert [guard["threshold"] for guard in inner] == [step["threshold"] for step in guards(outermost["else"])]
+    assert (inside["parallelism"], inside["fits"]) == ("min(nx, ny)", "nx*ny <= 16384")
+    steps = guards(inside["else"])
+    assert [(g["parallelism"], g["fits"] is None) for g in inner if "outer" in g["threshold"]] == [
+        ("outer*ny", True), ("outer*nx", True)
+    ]  # fmt: skip
+    assert {guard["parallelism"] for guard in inner if guard["fits"]} == {"nx", "ny"}
+    assert all(guard["under"] == ["for k < nt - 1"] for guard in steps if "outer" in guard["threshold"])
     (site,) = entry["sites"]
-    assert len(site["versions"]) == 5
+    names = [version["name"] for version in site["versions"]]
+    assert names[:2] + names[-1:] == ["outer", "block", "full"]
     assert len(site["versions"][0]["kernels"]) < len(site["versions"][-1]["kernels"])
 
 
-def test_icfp_has_five_versions(command: Command) -> None:
+def test_icfp_has_versions_by_name(command: Command) -> None:
     entry = explained(command, ROOT / "programs" / "icfp.soac", "-e", "main")
-    assert [guard["parallelism"] for guard in guards(entry["steps"])] == ["m", "m*m", "m*m"]
+    found = [(guard["parallelism"], guard["fits"]) for guard in guards(entry["steps"])]
+    assert found[:2] == [("m", None), ("m", "m <= 16384")]
+    rest = [(re.sub(r"_\d+", "", par), fits) for par, fits in found[2:]]
+    balance = "if work < 16384 then work else work//longest"
+    assert rest == [(balance, None), (balance, None), ("m*m", None)]
     (site,) = entry["sites"]
-    assert [version["name"] for version in site["versions"]] == ["outer", "1", "2", "3", "full"]
+    names = [version["name"] for version in site["versions"]]
+    assert names[:2] + names[-1:] == ["outer", "block", "full"]
+    assert names[2:-1] == [str(k) for k in range(2, len(names) - 1)]
+
+
+def test_a_version_that_does_not_fit(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.soac").write_text(
+        "def main [n][m] (xss: [n][m]i32): [n][m]i32 =\n"
+        "  let yss = map (\\xs -> let s = reduce (+) 0 xs in scan (+) s xs) xss in yss\n"
+    )
+    force = ("--force", "main.yss.suff_outer_0=block")
+    data = "[[" + "1, " * 70000 + "1]]"
+    (tmp_path / "wide").write_text(data)
+    out = command("explain", "a.soac", "wide", *force).clean().out
+    assert "guard main.yss.suff_intra_0 <= m and m <= 16384" in out
+    assert "> no:  taken once: it does not fit, Par 70001" in out
+    assert "`main.yss.suff_intra_0` does not fit: 70001" in command("run", "a.soac", "wide", *force).clean().err
+    entry = explained(command, tmp_path / "a.soac", "[[1, 2]]", *force)
+    assert [v["times"] for v in entry["sites"][0]["versions"]] == [0, 1, 0]
 
 
 @pytest.mark.parametrize("program", ["matmul", "locvolcalib", "icfp"])
@@ -129,11 +157,12 @@ def test_forced_runs_say_so(command: Command) -> None:
 
 def test_guards_in_loops_are_counted(command: Command) -> None:
     program = ROOT / "programs" / "icfp.soac"
-    params = [word for k in (0, 1, 2) for word in ("--param", f"main.ys.suff_outer_{k}={100 if k == 0 else 1}")]
+    settings = ("suff_outer_0=100", "suff_balance_0=1", "suff_outer_1=1")
+    params = [word for setting in settings for word in ("--param", f"main.ys.{setting}")]
     entry = explained(command, program, "3", "[[1, 2], [3, 4]]", *params)
     taken = [[(t["side"], t["times"]) for t in guard["taken"]] for guard in guards(entry["steps"])]
-    assert taken == [[("else", 1)], [("then", 1)], [("then", 3)]]
-    assert {version["name"]: version["times"] for version in entry["sites"][0]["versions"]}["1"] == 1
+    assert taken == [[("else", 1)], [("else", 1)], [("then", 1)], [], [("then", 3)]]
+    assert {version["name"]: version["times"] for version in entry["sites"][0]["versions"]}["2"] == 1
 
 
 def test_a_program_that_fails_is_not_run_without_data(command: Command, tmp_path: Path) -> None:

@@ -24,13 +24,16 @@ entry make (n: i64): []i32 = map i32.i64 (iota n)
 entry both (n: i64): ([]i32, i32) = (map i32.i64 (iota n), 7)
 entry total (xs: []i32): i32 = reduce (+) 0 xs
 entry shift (xs: []i32) (k: i32): []i32 = map (+ k) xs
+entry bytes (text: []u8) = (length text, head text)
 """
 
 
 def under(**changes: object) -> Testing:
     """How the tests below are made, but for `changes`."""
     settings = Settings("cpu", 1, None, use_tuning=False, params=(), forces=(), reach=Reach.PROJECT)
-    standard = {"every_version": False, "structures": False, "excluded": EXCLUDED, "seed": None, "timeout": None}
+    standard = {
+        "every_version": False, "structures": False, "excluded": EXCLUDED, "seed": None, "timeout": None, "sync": False,
+    }  # fmt: skip
     return Testing(settings, **{**standard, **changes})  # type: ignore[arg-type]
 
 
@@ -100,11 +103,20 @@ def test_random_input_that_fits_no_memory(tmp_path: Path) -> None:
     ("shift", "let (xs, k) = both 2 in let ys = shift xs k in (shift (ys, k), 1i32)", "[15, 16]"),
     ("total", '$loaddata "a.in"', "6"),
     ("shift", '$loaddata "two.in"', "[9]"),
+    ("bytes", '$loadbytes "a.in"', "9i64 91u8"),
 ])  # fmt: skip
 def test_script(tmp_path: Path, entry: str, script: str, output: str) -> None:
     (tmp_path / "a.in").write_text("[1, 2, 3]")
     (tmp_path / "two.in").write_text("[4] 5")
     assert faults(tmp_path, f"entry: {entry}\nscript input {{ {script} }} output {{ {output} }}", SCRIPTED) == [None]
+
+
+def test_script_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "make.script").write_text("shift (make 3)\n  5\n")
+    assert faults(tmp_path, "entry: total\nscript input @ make.script output { 18 }", SCRIPTED) == [None]
+    (fault,) = faults(tmp_path, "entry: total\nscript input @missing", SCRIPTED)
+    assert fault is not None
+    assert "D0121" in fault
 
 
 @pytest.mark.parametrize(("script", "said"), [
@@ -148,7 +160,7 @@ def test_reference_where_the_interpreter_is_slow() -> None:
 def test_errors_are_matched_by_all_words(tmp_path: Path) -> None:
     program = "def main (i: i64) (xs: []i32): i32 = xs[i] / 0\n"
     blocks = "\n".join([
-        "input { 4 [1, 2, 3] } error: index 4.*shape \\[[[:digit:]]\\]$",
+        "input { 4 [1, 2, 3] } error: Error: Index \\[4\\].*shape \\[[[:digit:]]\\]$",
         "input { 1 [1] } error: R0101",
         "input { 0 [1] } error: division",
         "input { 0 [1] } error:",
@@ -213,8 +225,27 @@ def test_tags(tmp_path: Path) -> None:
 def test_no_cases(tmp_path: Path) -> None:
     (only,) = outcomes(tmp_path, "tags { nothing }", "def double (x: i32): i32 = x + x\n")
     assert (only.name, only.status) == ("compiles", Status.PASSED)
-    (properties,) = outcomes(tmp_path, "property: p", "entry p (x: i32): bool = true\n")
-    assert properties.status is Status.SKIPPED
+
+
+PROPERTIES = """
+#[prop] entry twice [n] (xs: [n]i32): bool = all (\\i -> (reverse (reverse xs))[i] == xs[i]) (iota n)
+#[prop] entry told (n: i64) (xs: [n]bool) (ys: [n][2]f32): bool = length xs == n && length ys == n
+#[prop] #[size(3)] entry small (xs: []i32) (p: (u8, []bool)): bool = length xs <= 3 && length p.1 <= 3
+#[prop] entry short (xs: []i32): bool = length xs < 5
+#[prop] #[gen(make)] entry made (xs: []i32): bool = false
+entry number (x: i32): i32 = x
+"""
+
+
+def test_properties(tmp_path: Path) -> None:
+    found = outcomes(tmp_path, "property: twice told small short made number missing", PROPERTIES)
+    assert [o.name for o in found][:3] == ["property twice", "property told", "property small"]
+    passed, failed, skipped = Status.PASSED, Status.FAILED, Status.SKIPPED
+    assert [o.status for o in found] == [passed, passed, passed, failed, skipped, failed, failed]
+    assert [o.why for o in found[:3]] == [None] * 3
+    assert (found[3].why or "").startswith("does not hold for [")
+    assert found[4].why == "it has a generator of its own"
+    assert (found[5].why, found[6].why) == ("`number` gives no bool", "there is no entry point `missing`")
 
 
 def test_wrong_programs_and_blocks(tmp_path: Path) -> None:
