@@ -21,6 +21,7 @@ from ..ir.core import (
 )
 from ..ir.traverse import bodies, types_in, with_bodies
 from ..ir.types import Atom, Name, Names
+from .attributes import is_opaque
 from .fuse_rules import VERTICAL, Rule, fuse_horizontally, mapped_results, pull_rearrange
 from .fuse_scope import (
     Context,
@@ -130,6 +131,8 @@ def _swallow(number: int, producer: Node, consumer: Node, rules: tuple[Rule, ...
     """The two fused, if a rule applies and the order of execution allows it; then the producer is gone."""
     p, c = producer.stm.exp, consumer.stm.exp
     if not isinstance(p, Screma) or not isinstance(c, Soac) or p.width != c.width or not _may_mix(p, c):
+        return None
+    if is_opaque(producer.stm) or is_opaque(consumer.stm):
         return None
     dependents = scope.dependents(producer)
     if not may_move(number, producer, consumer, dependents, scope):

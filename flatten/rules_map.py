@@ -24,6 +24,7 @@ from ..ir.core import (
 )
 from ..ir.traverse import free_in_stm, rename_lambda
 from ..ir.types import I64, Atom, Name, Prim, Var, i64
+from .attributes import has_attr
 from .inside import inside, inside_version
 from .irregular_versions import sequential_version
 from .nest import Elem, Flow, Nest
@@ -31,7 +32,7 @@ from .parallelism import exploitable, exploitable_stm, holds_varying, is_mixed
 from .segbody import defer, element_of, emit_segmap, iota_element, seg_body, single, whole
 from .spread import expand_into, frontier, settle
 from .trace import Rule
-from .versions import OUTER, Choice, choose, flattening_attrs, guarded, has_attr
+from .versions import OUTER, Choice, choose, flattening_attrs, guarded
 
 
 def distributable(flow: Flow, nest: Nest, stm: Stm) -> bool:

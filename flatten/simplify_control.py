@@ -12,6 +12,7 @@ from ..ir.core import Body, Convert, Copied, ForLoop, GuardCmp, If, Lambda, Loop
 from ..ir.ops import Op, can_fail
 from ..ir.traverse import rename_lambda
 from ..ir.types import Atom, Const, Type, Var, scalar
+from .attributes import is_unrolled
 from .simplify_env import Env
 from .simplify_scalars import FALSE, TRUE
 
@@ -82,7 +83,7 @@ def run_short_loop(stm: Stm, env: Env) -> list[Stm] | None:
 
     As many iterations as there are, where `#[unroll]` asks for it and they are few (UNROLLED)."""
     match stm.exp:
-        case Loop(_, inits, ForLoop(_, Const(_, bound), _)) as loop if bound <= (UNROLLED if _asks(stm) else 1):
+        case Loop(_, inits, ForLoop(_, Const(_, bound), _)) as loop if bound <= (UNROLLED if is_unrolled(stm) else 1):
             stms, values = list[Stm](), inits
             for i in range(int(bound)):
                 more, values = _iteration(stm, loop, i, values, env)
@@ -93,10 +94,6 @@ def run_short_loop(stm: Stm, env: Env) -> list[Stm] | None:
             return env.bring(stm, zip(stm.pat, inits, strict=True)) if inits[where] == FALSE else None
         case _:
             return None
-
-
-def _asks(stm: Stm) -> bool:
-    return any(attr.name == "unroll" for attr in stm.attrs)
 
 
 def _iteration(stm: Stm, loop: Loop, i: int, values: tuple[Atom, ...], env: Env) -> tuple[list[Stm], tuple[Atom, ...]]:

@@ -16,6 +16,7 @@ from ..ir.core import Body, Copied, Exp, Param, Stm
 from ..ir.errors import NOWHERE, Loc
 from ..ir.traverse import Renaming, rewrite_exp, rewrite_params, scoped_bodies, with_bodies
 from ..ir.types import Atom, Const, Name, Names, Prim, Type, Var, scalar
+from .attributes import is_opaque
 from .simplify_sharing import Sharing, note_sharing
 
 EMPTY = Body((), ())
@@ -83,13 +84,14 @@ class Env:
         return self.types[atom.name] if isinstance(atom, Var) else scalar(atom.prim)
 
     def definition(self, atom: Atom) -> Exp | None:
-        """The expression that an atom names, if nothing else (a certificate) comes with it."""
+        """The expression that an atom names, if nothing else (a certificate) comes with it and nothing hides it."""
         stm = self.definitions.get(atom.name) if isinstance(atom, Var) else None
-        return stm.exp if stm is not None and not stm.certs and len(stm.pat) == 1 else None
+        return stm.exp if stm is not None and not stm.certs and len(stm.pat) == 1 and not is_opaque(stm) else None
 
     def producer(self, name: Name) -> Stm | None:
-        """The statement that binds an array, certificates and all."""
-        return self.definitions.get(name)
+        """The statement that binds an array, certificates and all, unless it is to be hidden."""
+        stm = self.definitions.get(name)
+        return None if stm is None or is_opaque(stm) else stm
 
     def bind(self, params: Iterable[Param]) -> None:
         """Makes known the names bound in the innermost frame; those used as sizes are not negative."""

@@ -20,6 +20,7 @@ from ..ir.ops import Op
 from ..ir.rename import refreshing, rewrite_body
 from ..ir.show import show_body
 from ..ir.types import BOOL, I64, Atom, Const, Names, Prim, Var, i64
+from .attributes import has_attr
 from .levels import LevelRow, Mode
 from .nest import Flow, Nest, host_body
 from .parallelism import is_perfect, is_small, score, score_inside
@@ -38,10 +39,6 @@ class Choice:
 
 OUTER = Choice(True, (), False)
 FULL = Choice(False, (), True)
-
-
-def has_attr(attrs: tuple[Attr, ...], name: str) -> bool:
-    return any(attr.name == name for attr in attrs)
 
 
 def flattening_attrs(attrs: tuple[Attr, ...]) -> frozenset[str]:

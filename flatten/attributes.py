@@ -1,0 +1,19 @@
+"""Attributes of the source that passes obey, by name."""
+
+from __future__ import annotations
+
+from ..ir.core import Attr, Stm
+
+
+def has_attr(attrs: tuple[Attr, ...], name: str) -> bool:
+    return any(attr.name == name for attr in attrs)
+
+
+def is_opaque(stm: Stm) -> bool:
+    """`#[opaque]`: no rule looks into the statement from others, or fuses it with them."""
+    return has_attr(stm.attrs, "opaque")
+
+
+def is_unrolled(stm: Stm) -> bool:
+    """`#[unroll]`: a loop to be written out."""
+    return has_attr(stm.attrs, "unroll")
