@@ -12,8 +12,3 @@ def has_attr(attrs: tuple[Attr, ...], name: str) -> bool:
 def is_opaque(stm: Stm) -> bool:
     """`#[opaque]`: no rule looks into the statement from others, or fuses it with them."""
     return has_attr(stm.attrs, "opaque")
-
-
-def is_unrolled(stm: Stm) -> bool:
-    """`#[unroll]`: a loop to be written out."""
-    return has_attr(stm.attrs, "unroll")

@@ -8,19 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..ir.core import Body, Convert, Copied, ForLoop, GuardCmp, If, Lambda, Loop, Param, PrimOp, Stm, WhileLoop
+from ..ir.core import Body, Convert, Copied, ForLoop, GuardCmp, If, Loop, Param, PrimOp, Stm, WhileLoop
 from ..ir.ops import Op, can_fail
-from ..ir.traverse import rename_lambda
 from ..ir.types import Atom, Const, Type, Var, scalar
-from .attributes import is_unrolled
 from .simplify_env import Env
 from .simplify_scalars import FALSE, TRUE
 
 SPECULATED = 4
 """A branch with no more scalar operations than this may be computed without being chosen."""
-
-UNROLLED = 64
-"""The most iterations of a loop that `#[unroll]` writes out."""
 
 _COSTLY = frozenset(
     {
@@ -79,30 +74,21 @@ def _is_cheap_stm(stm: Stm) -> bool:
 
 
 def run_short_loop(stm: Stm, env: Env) -> list[Stm] | None:
-    """loop x = e for i < 0 do b  ⟶  e;    loop x = e for i < 1 do b  ⟶  b [e/x, 0/i]        [S-LoopShort]
-
-    As many iterations as there are, where `#[unroll]` asks for it and they are few (UNROLLED)."""
+    """loop x = e for i < 0 do b  ⟶  e;    loop x = e for i < 1 do b  ⟶  b [e/x, 0/i]        [S-LoopShort]"""
     match stm.exp:
-        case Loop(_, inits, ForLoop(_, Const(_, bound), _)) as loop if bound <= (UNROLLED if is_unrolled(stm) else 1):
-            stms, values = list[Stm](), inits
-            for i in range(int(bound)):
-                more, values = _iteration(stm, loop, i, values, env)
-                stms += more
-            return [*stms, *env.bring(stm, zip(stm.pat, values, strict=True))]
+        case Loop(params, inits, ForLoop(index, Const(_, bound), prim), body):
+            if bound < 1:
+                return env.bring(stm, zip(stm.pat, inits, strict=True))
+            if bound > 1:
+                return None
+            start = Stm((Param(index, scalar(prim)),), Copied(Const(prim, 0)), (), (), stm.loc)
+            first = env.bring(stm, zip(params, inits, strict=True))
+            return [start, *first, *body.stms, *env.bring(stm, zip(stm.pat, body.result, strict=True))]
         case Loop(params, inits, WhileLoop(cond), _):
             where = [p.name for p in params].index(cond)
             return env.bring(stm, zip(stm.pat, inits, strict=True)) if inits[where] == FALSE else None
         case _:
             return None
-
-
-def _iteration(stm: Stm, loop: Loop, i: int, values: tuple[Atom, ...], env: Env) -> tuple[list[Stm], tuple[Atom, ...]]:
-    """Iteration `i` with these values of the loop's parameters, under fresh names: its statements and results."""
-    assert isinstance(loop.form, ForLoop)
-    index = Param(loop.form.index, scalar(loop.form.prim))
-    once = rename_lambda(Lambda((index, *loop.params), loop.body, ()), env.names)
-    atoms = (Const(loop.form.prim, i), *values)
-    return [*env.bring(stm, zip(once.params, atoms, strict=True)), *once.body.stms], once.body.result
 
 
 def drop_invariant_params(stm: Stm, env: Env) -> list[Stm] | None:
