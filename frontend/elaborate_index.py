@@ -76,11 +76,6 @@ def element(st: Stage, xs: Arr, index: Atom, loc: Loc, hint: str) -> Value:
     return with_atoms(xs.row, atoms)
 
 
-def slice_outer(st: Stage, xs: Arr, start: Atom, count: Atom, loc: Loc, certs: Certs, hint: str) -> Value:
-    """`count` rows of `xs` from `start`, known to be there by `certs`."""
-    return _read(st, xs, [Slice(start, count, i64(1))], certs, loc, hint)
-
-
 # ---- indices ------------------------------------------------------------------------------------------------------
 
 

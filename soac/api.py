@@ -11,7 +11,6 @@ caller's array is never written.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from .arguments import to_arguments
+from .entries import no_entry, require_entries
 from .frontend.compile import Reach
-from .ir.core import FunDef, Prog
-from .ir.errors import NOWHERE, CompileError, Diagnostic, Label
+from .ir.core import FunDef
 from .kernels.cpu import Executable
 from .pipeline import Compiled, compile_prog
 from .source import read_source
@@ -48,7 +47,7 @@ class Program:
         for fun in self.compiled.core.functions:
             if fun.entry and fun.entry.name == entry:
                 return fun
-        raise _no_entry(entry, self.entries)
+        raise no_entry(entry, self.entries)
 
     def call(
         self,
@@ -71,7 +70,7 @@ class Program:
     ) -> tuple[list[np.ndarray | np.generic], Trace]:
         """The results, and the guards that were decided: (threshold, parallelism, first branch taken)."""
         if entry not in self.executable.functions:
-            raise _no_entry(entry, self.entries)
+            raise no_entry(entry, self.entries)
         settings = {**self.thresholds, **thresholds} if thresholds else self.thresholds
         return self.executable.run(entry, args, settings, forced, threads, to_arguments)
 
@@ -105,17 +104,3 @@ def with_entries(compiled: Compiled) -> Compiled:
     """`compiled`, if it has an entry point; raises `CompileError` E0001."""
     require_entries(compiled.core)
     return compiled
-
-
-def require_entries(prog: Prog) -> None:
-    """Raises `CompileError` E0001 where a program has no entry point."""
-    if not any(fun.entry for fun in prog.functions):
-        hint = "add `entry main ...`"
-        raise CompileError(Diagnostic("E0001", "the program has no entry point", Label(NOWHERE, ""), hint=hint))
-
-
-def _no_entry(entry: str, entries: Sequence[str]) -> CompileError:
-    near = difflib.get_close_matches(entry, entries, n=1)
-    hint = f"did you mean `{near[0]}`? " if near else ""
-    hint += f"the program has: {', '.join(entries)}; choose one with `-e`"
-    return CompileError(Diagnostic("E0001", f"no entry point `{entry}`", Label(NOWHERE, ""), hint=hint))

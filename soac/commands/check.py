@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..api import require_entries
+from ..entries import require_entries
 from ..failures import show_diagnostics
 from ..frontend.compile import compile_source
 from ..ir.errors import SoacError

@@ -1,0 +1,24 @@
+"""Whether a program has entry points, and the one that is asked for. Light to import: `soac check` needs no more."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from .ir.core import Prog
+from .ir.errors import NOWHERE, CompileError, Diagnostic, Label
+
+
+def require_entries(prog: Prog) -> None:
+    """Raises `CompileError` E0001 where a program has no entry point."""
+    if not any(fun.entry for fun in prog.functions):
+        hint = "add `entry main ...`"
+        raise CompileError(Diagnostic("E0001", "the program has no entry point", Label(NOWHERE, ""), hint=hint))
+
+
+def no_entry(entry: str, entries: Sequence[str]) -> CompileError:
+    """E0001, with what the program has."""
+    near = difflib.get_close_matches(entry, entries, n=1)
+    hint = f"did you mean `{near[0]}`? " if near else ""
+    hint += f"the program has: {', '.join(entries)}; choose one with `-e`"
+    return CompileError(Diagnostic("E0001", f"no entry point `{entry}`", Label(NOWHERE, ""), hint=hint))
