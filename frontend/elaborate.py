@@ -8,7 +8,7 @@ elaborated; errors in the rest have been found by inference.
 
 from __future__ import annotations
 
-from ..ir.core import FunDef, Prog
+from ..ir.core import Body, FunDef, Prog, Stm
 from ..ir.traverse import called_functions
 from ..ir.types import Name
 from . import syntax as s
@@ -34,20 +34,20 @@ def elaborate(modules: tuple[s.Module, ...], typed: Typed) -> Prog:
     env.modules.update(numeric_modules(st))
     scope = declare_files(st, modules, env)
     entries = [entry_function(st, dec, home) for dec, home in scope.entries]
-    functions = _reached(st.functions, entries)
-    return Prog(tuple(st.globals.stms), functions, st.names.next)
+    consts = tuple(st.globals.stms)
+    return Prog(consts, _reached(st.functions, consts, entries), st.names.next)
 
 
-def _reached(functions: list[FunDef], entries: list[FunDef]) -> tuple[FunDef, ...]:
-    """The entries and the functions they call, callees first."""
+def _reached(functions: list[FunDef], consts: tuple[Stm, ...], entries: list[FunDef]) -> tuple[FunDef, ...]:
+    """The entries and the functions that they and the constants call, callees first."""
     by_name: dict[Name, FunDef] = {fun.name: fun for fun in functions}
     wanted: set[Name] = set()
-    waiting = list(entries)
+    waiting = [Body(consts, ()), *[fun.body for fun in entries]]
     while waiting:
-        for name in called_functions(waiting.pop().body):
+        for name in called_functions(waiting.pop()):
             if name not in wanted:
                 wanted.add(name)
-                waiting.append(by_name[name])
+                waiting.append(by_name[name].body)
     return (*[fun for fun in functions if fun.name in wanted], *entries)
 
 

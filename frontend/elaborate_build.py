@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..ir import scalar as meaning
-from ..ir.core import Attr, Body, Convert, Copied, Exp, FunDef, Param, PrimOp, Reshape, Stm
+from ..ir.core import Attr, Body, Convert, Copied, Exp, FunDef, Param, PrimOp, Reshape, SizeParam, Stm
 from ..ir.errors import Loc
 from ..ir.ops import COMMUTATIVE, Op, can_fail, result_type
 from ..ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
@@ -256,13 +256,18 @@ def form_of(st: Stage, atom: Atom) -> sums.Polynomial:
             return form
 
 
-def _placed(st: Stage, exp: PrimOp | Convert, type: Type, loc: Loc, base: str) -> Var:
+def size_param(st: Stage, name: str, default: int, loc: Loc) -> Var:
+    """A size that a tuning file may set, once, at the top of the function."""
+    return _placed(st, SizeParam(name, default), scalar(Prim.I64), loc, name)
+
+
+def _placed(st: Stage, exp: PrimOp | Convert | SizeParam, type: Type, loc: Loc, base: str) -> Var:
     """A total integer operation, once, in the outermost body that knows its operands."""
     key = _ordered(exp)
     for builder in st.builder.outward():
         if key in builder.memo:
             return builder.memo[key]
-    target = _outermost(st, exp.args if isinstance(exp, PrimOp) else (exp.arg,))
+    target = _outermost(st, _operands(exp))
     name = st.names.fresh(base)
     st.home[name.tag] = target
     target.stms.append(Stm((Param(name, type),), exp, (), (), st.at(loc)))
@@ -270,7 +275,17 @@ def _placed(st: Stage, exp: PrimOp | Convert, type: Type, loc: Loc, base: str) -
     return Var(name)
 
 
-def _ordered(exp: PrimOp | Convert) -> PrimOp | Convert:
+def _operands(exp: PrimOp | Convert | SizeParam) -> tuple[Atom, ...]:
+    match exp:
+        case PrimOp(args=args):
+            return args
+        case Convert(arg=arg):
+            return (arg,)
+        case SizeParam():
+            return ()
+
+
+def _ordered(exp: PrimOp | Convert | SizeParam) -> PrimOp | Convert | SizeParam:
     if isinstance(exp, PrimOp) and exp.op in COMMUTATIVE:
         return PrimOp(exp.op, exp.prim, tuple(sorted(exp.args, key=str)))
     return exp

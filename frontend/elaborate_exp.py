@@ -10,7 +10,7 @@ from ..ir.types import Atom, Const, Prim, Type, i64, scalar
 from . import syntax as s
 from .elaborate_array import intrinsic
 from .elaborate_branch import assert_then, branch, match_cases, relying_on, short_circuit
-from .elaborate_build import Stage, attach_attr, constant, emit
+from .elaborate_build import Stage, attach_attr, constant, convert, emit, size_param
 from .elaborate_call import apply
 from .elaborate_checks import emit_assert
 from .elaborate_index import index_value, range_value, update_value
@@ -22,12 +22,14 @@ from .elaborate_shape import (
     blank,
     check_type,
     coerce_like,
+    filled,
     keep_needed,
     name_of_pattern,
     names_of_pattern,
     note_result,
     resolve_type,
     settle,
+    tells_sizes,
 )
 from .types import TPrim, TSum
 from .values import (
@@ -345,10 +347,33 @@ def _attributed(st: Stage, exp: s.Attributed, env: Env, hint: str) -> Value:
         value = evaluate(st, exp.body, env, hint)
         st.unsafe = outer
         return value
+    if exp.attr.name in ("blank", "scratch"):
+        return _blank_like(st, exp.body, env, exp.loc)
     start = len(st.builder.stms)
     value = evaluate(st, exp.body, env, hint)
+    if exp.attr.name == "param" and len(exp.attr.args) == 1:
+        return _parameter(st, exp.attr.args[0].name, value, exp.loc)
     if exp.attr.name == "warn":
         attach_attr(st, exp.attr, start, {param.name for stm in st.builder.stms[start:] for param in stm.pat})
     elif is_data(value):
         attach_attr(st, exp.attr, start, {atom.name for atom in atoms_of(value) if not isinstance(atom, Const)})
     return value
+
+
+def _parameter(st: Stage, name: str, value: Value, loc: Loc) -> Value:
+    """`#[param(NAME)] e`: a positive integer that is known now becomes the default of a tuning parameter; anything else
+    stays what it is."""
+    match value:
+        case Leaf(Const(prim, int(default)), _) if prim.is_int and default >= 1:
+            return Leaf(convert(st, prim, Prim.I64, size_param(st, name, default, loc), loc), prim)
+        case _:
+            return value
+
+
+def _blank_like(st: Stage, exp: s.Exp, env: Env, loc: Loc) -> Value:
+    """`#[blank] e`: some value of the type of `e`, which is evaluated only where its type does not tell its sizes."""
+    type = st.typed.types.get(exp.id)
+    if type is not None and tells_sizes(type, env):
+        return blank(st, type, env, loc)
+    value = evaluate(st, exp, env, "")
+    return with_atoms(value, [filled(st, type, loc) for _, type in components(value)]) if is_data(value) else value

@@ -407,14 +407,14 @@ def blank(st: Stage, type: Ty, env: Env, loc: Loc, shape: tuple[Atom, ...] = ())
     """Some value of `type` under the dimensions `shape`: what nobody looks at."""
     match type:
         case TPrim(prim):
-            return Leaf(_filled(st, Type(prim, shape), loc), prim)
+            return Leaf(filled(st, Type(prim, shape), loc), prim)
         case TRecord(fields):
             return Rec(tuple([(name, blank(st, field, env, loc, shape)) for name, field in fields]))
         case TArray(size, elem):
             atom = _size_or_zero(st, size, env, loc)
             return Arr(atom, blank(st, elem, env, loc, (*shape, atom)))
         case TSum(constructors):
-            tag = Leaf(_filled(st, Type(Prim.I8, shape), loc), Prim.I8)
+            tag = Leaf(filled(st, Type(Prim.I8, shape), loc), Prim.I8)
             cases = [(name, tuple([blank(st, a, env, loc, shape) for a in args])) for name, args in constructors]
             return Sum(tag, tuple(cases))
         case TVar(name):
@@ -427,12 +427,32 @@ def blank(st: Stage, type: Ty, env: Env, loc: Loc, shape: tuple[Atom, ...] = ())
             raise IRError("elaborate: an abstract type is left")
 
 
+def tells_sizes(type: Ty, env: Env) -> bool:
+    """Whether all sizes of values of `type` are known here."""
+    match type:
+        case TArray(size, elem):
+            value = find_size(env, size) if isinstance(size, SizeVar) else None
+            known = isinstance(value, Leaf) or (isinstance(value, Open) and _is_settled(value))
+            return (known or (not isinstance(size, SizeVar) and _is_known(size, env))) and tells_sizes(elem, env)
+        case TRecord(fields):
+            return all(tells_sizes(field, env) for _, field in fields)
+        case TSum(constructors):
+            return all(tells_sizes(arg, env) for _, args in constructors for arg in args)
+        case TVar(name):
+            binding = env.types.get(name)
+            return isinstance(binding, TypeArgument) and tells_sizes(binding.type, binding.env)
+        case TPrim():
+            return True
+        case TFun() | TOpaque():
+            return False
+
+
 def _never_applied(_: tuple[Value, ...], loc: Loc, hint: str) -> Value:
     """The blank function: which constructor a value with functions has is known while it is elaborated."""
     raise IRError(f"elaborate: a blank function is applied at {loc} {hint}")
 
 
-def _filled(st: Stage, type: Type, loc: Loc) -> Atom:
+def filled(st: Stage, type: Type, loc: Loc) -> Atom:
     if not type.shape:
         return zero(type.prim)
     return emit(st, "blank", Replicate(type.shape, zero(type.prim)), type, loc)

@@ -76,7 +76,7 @@ def infer_prelude(module: Module) -> Known:
 
 
 def _no_progress() -> Progress:
-    return Progress(Typed({}, {}, {}, {}), [], is_root=False)
+    return Progress(Typed({}, {}, {}, {}), [], is_root=False, is_copy=False)
 
 
 def _work_behind(before: Work, first_id: int) -> Work:
@@ -94,7 +94,7 @@ def _work_behind(before: Work, first_id: int) -> Work:
 def _progress_behind(before: Progress) -> Progress:
     typed = before.typed
     copies = Typed(*(getattr(typed, field.name).copy() for field in fields(typed)))
-    return Progress(copies, list(before.errors), is_root=False)
+    return Progress(copies, list(before.errors), is_root=False, is_copy=False)
 
 
 def _infer_rest(work: Work, modules: tuple[Module, ...], progress: Progress, done: int) -> None:

@@ -2,7 +2,7 @@
 
 A functor is checked once, with a parameter of which only the signature is known. Where it is applied, a copy of its
 body is inferred again, in the scope of its definition and with the types of its argument: the copy is what is
-elaborated.
+elaborated. A functor inside such a copy (the rest of one with several parameters, too) is not checked another time.
 """
 
 from __future__ import annotations
@@ -196,6 +196,8 @@ def _functor(work: Work, exp: s.Functor, progress: Progress) -> ModuleLike:
     """`\\(p: mt) -> e`: the body has to make sense for any p that has the signature."""
     takes = SignatureBinding(exp.takes, work.scope.copy())
     functor = FunctorBinding(exp.param, takes, exp.body, None, work.scope.copy())
+    if progress.is_copy:
+        return functor
     before = len(progress.errors)
     mark = work.scope.mark()
     work.scope.bind_module(exp.param, seal(work, takes, None, exp.param, exp.takes.loc))
@@ -235,7 +237,7 @@ def apply_functor(
         case FunctorBinding():
             result = apply_functor(work, functor.body, given, name, loc, node, progress)
         case body:
-            copy = copied(work.solver.fresh_id, body)
+            copy = body if isinstance(body, s.Functor) else copied(work.solver.fresh_id, body)
             result = _inside(work, scope, copy, name, progress)
             progress.typed.applied[node] = Applied(copy, _shown(given), None)
     if functor.gives is None:
@@ -249,8 +251,9 @@ def apply_functor(
 def _inside(work: Work, scope: Scope, body: s.ModuleExp, name: str, progress: Progress) -> ModuleLike:
     """A functor's body in the scope of its definition; what there is to warn of has been said."""
     outer, said, work.scope = work.scope, len(work.warnings), scope
+    was_copy, progress.is_copy = progress.is_copy, True
     try:
         return infer_module(work, body, name, progress)
     finally:
-        work.scope = outer
+        work.scope, progress.is_copy = outer, was_copy
         del work.warnings[said:]

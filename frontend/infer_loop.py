@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ..ir.errors import Label, Loc
 from . import syntax as s
 from .infer_bind import bind_sizes, check_covers
@@ -10,7 +12,7 @@ from .infer_fault import bound_twice, fault
 from .infer_make import BOOL
 from .infer_need import INTS, needs_prim
 from .infer_pattern import Bound, bind_pattern
-from .infer_size import is_unknown
+from .infer_size import SizeClash, is_unknown
 from .infer_texp import Anonymous
 from .infer_unify import Solver
 from .infer_work import Work
@@ -42,7 +44,7 @@ def infer_loop(work: Work, exp: s.Loop) -> Ty:
             inside = work.solver.existential(Label(exp.loc, CHANGES))
             work.solver.bound_sizes[var.id] = inside
             fresh[inside.id] = work.exists(exp.id, exp.loc, CHANGES)
-    _start_sizes(work, exp, init, ty, sizes, changing)
+    _start_sizes(work, exp, init, ty, sizes, fresh.keys())
     result = hide(work, ty, ids | bound.ids, {}, exp.id, exp.loc)
     return work.record(exp.id, work.solver.replace_sizes(result, fresh))
 
@@ -99,14 +101,24 @@ def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size])
     def close(before: Size, after: Size) -> None:
         before, after = solver.size(before), solver.size(after)
         is_open = isinstance(after, SizeVar) and is_unknown(after) and after.id not in own
-        if solver.same_size(before, after) or is_open or not (isinstance(before, SizeVar) and before.id in own):
-            solver.unify_size(before, after)
-        else:
+        if isinstance(before, SizeVar) and before.id in own and not is_open:
             passed.append((before.id, after))
+        else:
+            solver.unify_size(before, after)
 
     label = Label(exp.init.loc, f"the initial value is `{work.show(ty)}`")
     work.expect_with(ty, body, close, exp.body.loc, "body of a loop", [label])
-    return _changing(solver, passed, own)
+    changing = _changing(solver, passed, own)
+    work.guarded(lambda: _agree(solver, passed, changing), ty, body, exp.body.loc, "body of a loop", [label])
+    return changing
+
+
+def _agree(solver: Solver, passed: list[tuple[int, Size]], changing: set[int]) -> None:
+    """A size that changes, and that several dimensions share, becomes the same in all of them."""
+    becomes: dict[int, Size] = {}
+    for size, after in passed:
+        if size in changing and not solver.same_size(becomes.setdefault(size, after), after):
+            raise SizeClash(becomes[size], after)
 
 
 def _changing(solver: Solver, passed: list[tuple[int, Size]], own: dict[int, Size]) -> set[int]:
@@ -124,11 +136,17 @@ def _changing(solver: Solver, passed: list[tuple[int, Size]], own: dict[int, Siz
 
 
 def _start_sizes(
-    work: Work, exp: s.Loop, init: Ty, ty: Ty, sizes: list[tuple[SizeVar, Size]], changing: set[int]
+    work: Work, exp: s.Loop, init: Ty, ty: Ty, sizes: list[tuple[SizeVar, Size]], changing: Collection[int]
 ) -> None:
+    """The first values have the sizes that stay; one that changes starts the same in all dimensions that share it."""
+    solver, starts = work.solver, dict[int, Size]()
+
     def start() -> None:
         for var, size in sizes:
-            if var.id not in changing:
-                work.solver.unify_size(var, size)
+            known = solver.size(var)
+            if isinstance(known, SizeVar) and known.id in changing:
+                solver.unify_size(starts.setdefault(known.id, size), size)
+            else:
+                solver.unify_size(var, size)
 
     work.guarded(start, ty, init, exp.init.loc, "initial value of a loop")

@@ -75,14 +75,15 @@ def declare_type(work: Work, dec: s.TypeDec) -> TypeBinding:
     check_type_params(dec.params)
     mode = _Mode(Anonymous.EXISTS, [])
     ty = _resolve(work, dec.type, mode)
-    work.scope.leave(mark)
     binding = TypeBinding(params, ty, tuple(mode.found), dec.loc, is_failed=False, lift=dec.lift)
     _check_lift(work, dec, binding)
+    work.scope.leave(mark)
     return binding
 
 
 def _check_lift(work: Work, dec: s.TypeDec, binding: TypeBinding) -> None:
-    """E0223: an abbreviation says in its head whether it hides sizes (`type~`) or functions (`type^`)."""
+    """E0223: an abbreviation says in its head whether it hides sizes (`type~`) or functions (`type^`); its parameters
+    are in scope."""
     solver, ty, name = work.solver, binding.type, dec.name
     used = {i for size in solver.sizes_in(ty) for i in solver.names_in(size)}
     unused = [p.name for p in binding.params if isinstance(p, SizeVar) and p.id not in used]
@@ -95,35 +96,58 @@ def _check_lift(work: Work, dec: s.TypeDec, binding: TypeBinding) -> None:
         return
     if solver.has_function(ty) or solver.lifted_in(ty, LIFTED) is not None:
         raise fault("E0223", f"type `{name}` has a function in it", dec.type.loc, "", hint=f"write `type^ {name}`")
-    hides = binding.anonymous or solver.lifted_in(ty, SIZE_LIFTED) is not None
-    if hides and dec.lift is not SIZE_LIFTED:
+    if dec.lift is not SIZE_LIFTED and (_leaves_out(dec.type) or _hides_sizes(work, dec.type) is not None):
         raise fault("E0223", f"type `{name}` has a size without a name", dec.type.loc, "", hint=f"write `type~ {name}`")
 
 
-def _check_element(work: Work, te: s.TypeExp, elem: Ty) -> None:
+def _leaves_out(te: s.TypeExp | s.TESize) -> bool:
+    """Whether a type is written with a size that it does not name: `[]t`, `?[n].[n]t`, `t []`."""
+    match te:
+        case s.TEArray(size=size, elem=elem):
+            return size is None or _leaves_out(elem)
+        case s.TESize(size=size):
+            return size is None
+        case s.TEExists():
+            return True
+        case s.TEName() | s.TEArrow():
+            return False
+        case _:
+            return any(map(_leaves_out, _parts(te)))
+
+
+def _check_element(work: Work, te: s.TypeExp) -> None:
     """E0223: the elements of an array are of one shape, which is known."""
-    var = work.solver.lifted_in(elem, LIFTED, SIZE_LIFTED)
-    hidden = var.name if var is not None else _hides_sizes(work, te)
+    hidden = _hides_sizes(work, te)
     if hidden is not None:
         message = f"an array of `{hidden}`, which may hide sizes"
         raise fault("E0223", message, te.loc, "the elements of an array have one shape")
 
 
-def _hides_sizes(work: Work, te: s.TypeExp) -> str | None:
-    """The name of an abbreviation in `te` that has sizes of its own."""
+def _hides_sizes(work: Work, te: s.TypeExp | s.TESize) -> str | None:
+    """The name in `te` of a type that may hide sizes or functions: it was declared so, whatever it stands for."""
     match te:
-        case s.TEName(name=name) | s.TEApply(name=name):
-            found = work.scope.find_type(name)
-            hides = found is not None and (found.anonymous or found.lift is not s.TypeParamKind.TYPE)
-            return ".".join(name) if hides else None
-        case s.TEUnique(elem=elem):
-            return _hides_sizes(work, elem)
-        case s.TETuple(elems=elems):
-            return next((hidden for e in elems if (hidden := _hides_sizes(work, e)) is not None), None)
-        case s.TERecord(fields=fields):
-            return next((hidden for _, e in fields if (hidden := _hides_sizes(work, e)) is not None), None)
+        case s.TEName(name=name) | s.TEApply(name=name) if (found := work.scope.find_type(name)) is not None:
+            var = work.solver.lifted_in(found.type, LIFTED, SIZE_LIFTED) if isinstance(found.type, TVar) else None
+            if var is not None or found.lift is not s.TypeParamKind.TYPE:
+                return ".".join(name)
         case _:
-            return None
+            pass
+    return next((hidden for part in _parts(te) if (hidden := _hides_sizes(work, part)) is not None), None)
+
+
+def _parts(te: s.TypeExp | s.TESize) -> tuple[s.TypeExp | s.TESize, ...]:
+    """The types of which a value of type `te` is made up, and what `te` is applied to."""
+    match te:
+        case s.TEUnique(elem=inner) | s.TEArray(elem=inner) | s.TEExists(type=inner):
+            return (inner,)
+        case s.TETuple(elems=parts) | s.TEApply(args=parts):
+            return parts
+        case s.TERecord(fields=fields):
+            return tuple([part for _, part in fields])
+        case s.TESum(constructors=constructors):
+            return tuple([part for _, payload in constructors for part in payload])
+        case s.TEName() | s.TEArrow() | s.TESize():
+            return ()
 
 
 def bind_type_param(work: Work, param: s.TypeParam) -> TVar | SizeVar:
@@ -160,7 +184,7 @@ def _resolve(work: Work, te: s.TypeExp, mode: _Mode) -> Ty:
             return _apply(work, name, args, loc, mode)
         case s.TEArray(size=size, elem=elem, loc=loc):
             ty = _resolve(work, elem, mode)
-            _check_element(work, elem, ty)
+            _check_element(work, elem)
             return TArray(_size(work, size, loc, mode), ty)
         case s.TETuple(elems=elems):
             return tuple_of([_resolve(work, e, mode) for e in elems])

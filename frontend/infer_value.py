@@ -24,11 +24,13 @@ from .types import Instance, Scheme, SizeVar, TFun, TVar, Ty, Typed
 
 @dataclass(slots=True)
 class Progress:
-    """What is done so far: facts about nodes, and errors."""
+    """What is done so far: facts about nodes, and errors. `is_copy`: what is looked at is a copy of the body of a
+    functor, which was checked where the functor is defined."""
 
     typed: Typed
     errors: list[Diagnostic]
     is_root: bool
+    is_copy: bool
 
 
 def infer_value(work: Work, dec: s.ValDec, progress: Progress) -> None:

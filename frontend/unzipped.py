@@ -145,13 +145,19 @@ def _permutation(exp: s.Exp) -> tuple[int, ...]:
 
 
 def _let(rw: _Rewriting, let: s.LetPat) -> s.LetPat:
-    """A tuple of names for an array of tuples: one array each."""
-    match let:
-        case s.LetPat(pat=s.PTuple(elems), rhs=s.Call(function=s.Ident(name=(name,), loc=loc)) as rhs):
+    """A tuple of names for an array of tuples, with attributes or without: one array each."""
+    match let.pat, _without_attributes(let.rhs):
+        case s.PTuple(elems), s.Call(function=s.Ident(name=(name,), loc=loc)):
             unzip = f"unzip{len(elems)}"
             if name not in GIVES_ROWS or name in rw.own or unzip not in IN_PRELUDE:
                 return let
-            call = s.Call(rw.fresh(), s.Ident(rw.fresh(), (unzip,), loc), (rhs,), rhs.loc)
+            call = s.Call(rw.fresh(), s.Ident(rw.fresh(), (unzip,), loc), (let.rhs,), let.rhs.loc)
             return replace(let, rhs=call)
         case _:
             return let
+
+
+def _without_attributes(exp: s.Exp) -> s.Exp:
+    while isinstance(exp, s.Attributed):
+        exp = exp.body
+    return exp

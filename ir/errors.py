@@ -34,6 +34,10 @@ class Label:
     text: str
 
 
+NOTES = frozenset({"T0103", "T0104"})
+"""Codes of a tuning file that is used all the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One message: `error[E0201]: ...` at `primary`, further places, notes and a hint.
@@ -50,7 +54,7 @@ class Diagnostic:
 
     @property
     def is_warning(self) -> bool:
-        return self.code[0] == "W"
+        return self.code[0] == "W" or self.code in NOTES
 
 
 class SoacError(Exception):

@@ -62,6 +62,10 @@ class Name:
     base: str
     tag: int
 
+    def __hash__(self) -> int:
+        """The tag: names are looked up millions of times, and sets of them come in the same order in every run."""
+        return self.tag
+
     def __str__(self) -> str:
         return f"{self.base}_{self.tag}"
 

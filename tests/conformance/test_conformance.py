@@ -27,7 +27,7 @@ from soac.arguments import Argument
 from soac.datasets import DataSet, arguments_of, data_sets, values_of
 from soac.frontend.data import compare_values
 from soac.frontend.diagnostics import render
-from soac.frontend.testblocks import Fails, Output, parse_tests
+from soac.frontend.testblocks import AutoOutput, Fails, Output, parse_tests
 from soac.ir.errors import CompileError, RunError
 from soac.ir.interpret import Prepared, Thresholds, prepare
 from soac.versions import runs_of
@@ -62,6 +62,7 @@ class Subject:
     flat: Prepared
 
 
+CORE = "core"
 Run = Callable[[], Sequence[Argument]]
 
 
@@ -88,14 +89,16 @@ def _checked(subject: Subject, one: DataSet) -> tuple[Sequence[str], str]:
     try:
         args = arguments_of(one, fun, subject.path)
     except RunError as refused:
-        fault = _fault(subject, one, str(refused))
+        fault = _fault(subject, one, str(refused), str(refused))
         return ([] if fault is None else [f"at the entry: {fault}"], str(refused))
     faults, failures = [], []
+    reference: Sequence[Argument] | str = ""
     for name, run in _runs(subject, one, args):
         outcome = _outcome(run)
         if isinstance(outcome, str):
             failures.append(outcome)
-        fault = _fault(subject, one, outcome)
+        reference = outcome if name == CORE else reference
+        fault = _fault(subject, one, outcome, reference)
         if fault is not None:
             faults.append(f"on {name}: {fault}")
     core, *others = failures or [""]
@@ -113,7 +116,7 @@ def _code_of(failure: str) -> str:
 
 def _runs(subject: Subject, one: DataSet, args: Sequence[Argument]) -> Iterator[tuple[str, Run]]:
     """Every way to run a case: by name, something that gives the results."""
-    yield "core", lambda: subject.core.run(one.entry, args, Thresholds())[0]
+    yield CORE, lambda: subject.core.run(one.entry, args, Thresholds())[0]
     for forced in runs_of(subject.device.compiled.flat, one.entry):
         version = " ".join(f"{guard}={side}" for guard, side in forced.items())
         yield f"flat {version}", lambda sides=forced: subject.flat.run(one.entry, args, Thresholds(forced=sides))[0]
@@ -130,7 +133,10 @@ def _outcome(run: Run) -> Sequence[Argument] | str:
         return str(failure)
 
 
-def _fault(subject: Subject, one: DataSet, outcome: Sequence[Argument] | str) -> str | None:
+def _fault(
+    subject: Subject, one: DataSet, outcome: Sequence[Argument] | str, reference: Sequence[Argument] | str
+) -> str | None:
+    """What is wrong with an outcome, if anything; `reference` is that of the interpreter on core."""
     match one.case.expected:
         case Fails(pattern):
             if not isinstance(outcome, str):
@@ -145,6 +151,10 @@ def _fault(subject: Subject, one: DataSet, outcome: Sequence[Argument] | str) ->
             types = [fun.results[k].type for result in fun.entry.results for k in result.components]
             expected = values_of(values, types, subject.path, one.entry)
             return _difference(outcome, expected)
+        case AutoOutput():
+            if isinstance(outcome, str) or isinstance(reference, str):
+                return str(outcome)
+            return _difference(outcome, reference)
         case other:
             return f"the case states no result ({type(other).__name__})"
 

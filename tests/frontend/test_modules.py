@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soac.frontend.compile import compile_text
+from soac.frontend.compile import Reach, compile_text, load_modules
+from soac.frontend.infer import infer
 from soac.ir.check import Stage, check
 from soac.ir.errors import CompileError
 from soac.ir.interpret import interpret
@@ -74,3 +75,23 @@ def test_refuses(text: str, code: str) -> None:
     with pytest.raises(CompileError) as error:
         compile_text(text, "m.soac")
     assert error.value.diagnostics[0].code == code
+
+
+def chain(depth: int) -> str:
+    """Functors of three parameters, each of which applies the one before it."""
+    takes = "(A: {val a: i32}) (B: {val a: i32}) (C: {val a: i32})"
+    one = "{ def a = 1i32 }"
+    first = f"module f0 {takes} = {{ def s = A.a + B.a * C.a }}"
+    others = [f"module f{i} {takes} = {{ module m = f{i - 1} A B C  def s = m.s + A.a }}" for i in range(1, depth + 1)]
+    return "\n".join([first, *others, f"module r = f{depth} {one} {one} {one}", "def main = r.s"])
+
+
+def applications(depth: int) -> int:
+    typed, _ = infer(load_modules(chain(depth), "m.soac", Reach.PROJECT))
+    return len(typed.applied)
+
+
+def test_a_functor_of_several_parameters_is_checked_once() -> None:
+    """The bodies that are looked at grow as the square of the depth, not by a factor for each parameter and level."""
+    assert results(chain(4)) == [6]
+    assert applications(8) <= 4 * applications(4)
