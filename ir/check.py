@@ -166,8 +166,10 @@ def _const_type(const: Const) -> Type:
 
 def agrees(a: Type, b: Type) -> bool:
     """Whether the types can be equal: scalar type and rank, and sizes where both are constants."""
-    if a.prim is not b.prim or a.rank != b.rank:
+    if a.prim is not b.prim or len(a.shape) != len(b.shape):
         return False
+    if not a.shape:
+        return True
     pairs = zip(a.shape, b.shape)
     return all(x == y or isinstance(x, Var) or isinstance(y, Var) for x, y in pairs)
 
@@ -477,9 +479,14 @@ def _segop(context: Context, exp: SegOp, inside: Level | None) -> None:
     match exp:
         case SegMap(_, _, _, ret):
             given = ret
-        case SegRed(_, _, reds, _, ret) | SegScan(_, _, reds, _, ret):
+        case SegRed(_, space, reds, _, ret, ends):
             given = ret
             _check_reductions(context, reds, ret, here)
+            if ends is not None:
+                _require_types([context.use(ends)], [I64.array_of(space.widths[0])], "end of rows")
+        case SegScan(_, _, scans, _, ret):
+            given = ret
+            _check_reductions(context, scans, ret, here)
         case SegScatter(_, _, dests, rank, _) | SegHist(_, _, _, dests, rank, _):
             given = _written_types(context, dests, rank)
             if isinstance(exp, SegHist):

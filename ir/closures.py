@@ -531,15 +531,17 @@ def _segop(layout: Layout, exp: SegMap | SegRed | SegScan | SegScatter | SegHist
     match exp:
         case SegMap(_, _, body, ret):
             return parallel.segmap(space, body_values(layout, body), _row_types(layout, ret))
-        case SegRed(_, _, reds, body, ret):
+        case SegRed(_, _, reds, body, ret, ends):
             operators, types = _operators(layout, reds), _row_types(layout, ret)
-            cut = sum(o.size for o in operators)
+            if ends is not None:
+                return parallel.segred_rows(space, layout.name(ends), operators, body_values(layout, body), types)
+            cut = exp.num_reds
             return parallel.segred(space, operators, body_values(layout, body), types[:cut], types[cut:])
         case SegScan(_, _, scans, body, ret):
             operators = _operators(layout, scans)
             return parallel.segscan(space, operators, body_values(layout, body), _row_types(layout, ret))
-        case SegScatter(_, _, dests, rank, body):
-            return parallel.segscatter(space, body_values(layout, body), layout.names(dests), rank)
+        case SegScatter(_, _, dests, rank, body, safe):
+            return parallel.segscatter(space, body_values(layout, body), layout.names(dests), rank, safe)
         case SegHist(_, _, op, dests, rank, body):
             operator = _operator(layout, op)
             return parallel.seghist(space, operator, body_values(layout, body), layout.names(dests), rank)

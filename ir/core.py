@@ -376,6 +376,9 @@ class SegRed:
 
     body gives the inputs of the reductions in order, then values that are mapped.
     results: reduced values [n]t.., then mapped arrays [n][m]t..
+
+    `segred^l (i < n, q < m) rows ends op ne : ts { body }`: rows of varying length, one after the other in 0 .. m;
+    row i is `ends[i-1] <= q < ends[i]` (from 0 on for the first), `ends` ascends to m. Nothing is mapped.
     """
 
     level: Level
@@ -383,10 +386,17 @@ class SegRed:
     reds: tuple[Reduction, ...]
     body: Body
     ret: tuple[Type, ...]
+    ends: Name | None
 
     def __post_init__(self) -> None:
         if not self.space.dims:
             raise IRError("segred needs a dimension to reduce")
+        if self.ends is not None and (len(self.space.dims) != 2 or len(self.ret) != self.num_reds):
+            raise IRError("a segred of rows has a dimension of rows and one of elements, and maps nothing")
+
+    @property
+    def num_reds(self) -> int:
+        return sum(len(r.neutral) for r in self.reds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,13 +421,15 @@ class SegScan:
 class SegScatter:
     """`segscatter^l (i < n, j < m) dests { body }`: body gives `rank` indices, then a value per destination.
     Writes out of range are ignored; consumes `dests`; results: the updated destinations.
-    `rank` counts all leading dimensions of a destination that are indexed (those of outer segments included)."""
+    `rank` counts all leading dimensions of a destination that are indexed (those of outer segments included);
+    `safe`: no write is out of range, by construction."""
 
     level: Level
     space: SegSpace
     dests: tuple[Name, ...]
     rank: int
     body: Body
+    safe: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,10 +65,10 @@ class Space:
                 frame[place] = index
             yield
 
-    def inner_rows(self, frame: Frame, width: int, body: Values) -> Iterator[Sequence[Value]]:
-        """What `body` gives along the innermost dimension."""
+    def inner_rows(self, frame: Frame, indices: range, body: Values) -> Iterator[Sequence[Value]]:
+        """What `body` gives along the innermost dimension, at these indices of it."""
         place = self.indices[-1]
-        for index in range(width):
+        for index in indices:
             frame[place] = index
             yield body(frame)
 
@@ -149,13 +149,16 @@ def hist(width: int, sources: Values, f: Function, operator: Operator, dests: Va
     return run
 
 
-def _write(dests: Sequence[Value], rows: Iterable[Sequence[Value]], rank: int) -> Sequence[Value]:
+def _write(dests: Sequence[Value], rows: Iterable[Sequence[Value]], rank: int, safe: bool = False) -> Sequence[Value]:
+    """`safe`: no index is out of range."""
     new = [xs.copy() for xs in dests]
     for row in rows:
         index = tuple(row[:rank])
         for xs, value in zip(new, row[rank:], strict=True):
             if arrays.inside(index, xs.shape):
                 xs[index] = value
+            elif safe:
+                raise IRError(f"a safe segscatter writes at {index} of {xs.shape}")
     return new
 
 
@@ -198,11 +201,32 @@ def segred(
         columns: Columns = [[] for _ in kept]
         totals: Columns = [[] for _ in reduced]
         for _ in space.points(frame, -1, shape):
-            values = sweep(frame, space.inner_rows(frame, shape[-1], body), (), reds, columns)
+            values = sweep(frame, space.inner_rows(frame, range(shape[-1]), body), (), reds, columns)
             for total, value in zip(totals, values):
                 total.append(value)
         whole = [t.collect(frame, column, shape) for t, column in zip(kept, columns)]
         return _reduced(frame, totals, reduced, shape[:-1]) + whole
+
+    return run
+
+
+def segred_rows(
+    space: Space, ends: int, reds: tuple[Operator, ...], body: Values, reduced: tuple[RowType, ...]
+) -> Values:
+    """Row i is the elements from the end of the one before it to `ends[i]`."""
+
+    def run(frame: Frame) -> Sequence[Value]:
+        shape = space.shape(frame)
+        totals: Columns = [[] for _ in reduced]
+        first = 0
+        for _, end in zip(space.points(frame, -1, shape), rows_of(frame[ends], shape[0]), strict=True):
+            if not first <= end <= shape[-1]:
+                raise IRError(f"a row of {shape[-1]} elements from {first} to {end}")
+            values = sweep(frame, space.inner_rows(frame, range(first, end), body), (), reds, [])
+            for total, value in zip(totals, values):
+                total.append(value)
+            first = end
+        return _reduced(frame, totals, reduced, shape[:-1])
 
     return run
 
@@ -218,16 +242,16 @@ def segscan(space: Space, scans: tuple[Operator, ...], body: Values, kept: tuple
         shape = space.shape(frame)
         columns: Columns = [[] for _ in kept]
         for _ in space.points(frame, -1, shape):
-            sweep(frame, space.inner_rows(frame, shape[-1], body), scans, (), columns)
+            sweep(frame, space.inner_rows(frame, range(shape[-1]), body), scans, (), columns)
         return [t.collect(frame, column, shape) for t, column in zip(kept, columns)]
 
     return run
 
 
-def segscatter(space: Space, body: Values, dests: Values, rank: int) -> Values:
+def segscatter(space: Space, body: Values, dests: Values, rank: int, safe: bool) -> Values:
     def run(frame: Frame) -> Sequence[Value]:
         rows = (body(frame) for _ in space.points(frame, None, space.shape(frame)))
-        return _write(dests(frame), rows, rank)
+        return _write(dests(frame), rows, rank, safe)
 
     return run
 

@@ -553,10 +553,18 @@ def _segmap(level: Level) -> Callable[[Source], Exp]:
 
 def _segred(level: Level) -> Callable[[Source], Exp]:
     def read(source: Source) -> Exp:
-        space, reds, ret = _space(source), _reductions(source, "reduce"), _ret(source)
-        return SegRed(level, space, reds, _body(source), ret)
+        space, ends = _space(source), _rows(source)
+        reds, ret = _reductions(source, "reduce"), _ret(source)
+        return SegRed(level, space, reds, _body(source), ret, ends)
 
     return read
+
+
+def _rows(source: Source) -> Name | None:
+    if source.peek() != "rows":
+        return None
+    source.take("rows")
+    return _name(source)
 
 
 def _segscan(level: Level) -> Callable[[Source], Exp]:
@@ -569,10 +577,17 @@ def _segscan(level: Level) -> Callable[[Source], Exp]:
 
 def _segscatter(level: Level) -> Callable[[Source], Exp]:
     def read(source: Source) -> Exp:
-        space, (rank, dests) = _space(source), _ranked(source)
-        return SegScatter(level, space, dests, rank, _body(source))
+        space, (rank, dests), safe = _space(source), _ranked(source), _is_safe(source)
+        return SegScatter(level, space, dests, rank, _body(source), safe)
 
     return read
+
+
+def _is_safe(source: Source) -> bool:
+    if source.peek() != "safe":
+        return False
+    source.take("safe")
+    return True
 
 
 def _seghist(level: Level) -> Callable[[Source], Exp]:

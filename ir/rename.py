@@ -298,11 +298,12 @@ def _rewrite_segop(exp: SegOp, r: Renaming) -> SegOp:
     match exp:
         case SegMap(level, _, body, ret):
             return SegMap(level, space, rewrite_body(body, r), _types(ret, r))
-        case SegRed(level, _, reds, body, ret):
-            return SegRed(level, space, _reductions(reds, r), rewrite_body(body, r), _types(ret, r))
+        case SegRed(level, _, reds, body, ret, ends):
+            rows = None if ends is None else rewrite_name(ends, r)
+            return SegRed(level, space, _reductions(reds, r), rewrite_body(body, r), _types(ret, r), rows)
         case SegScan(level, _, scans, body, ret):
             return SegScan(level, space, _reductions(scans, r), rewrite_body(body, r), _types(ret, r))
-        case SegScatter(level, _, dests, rank, body):
-            return SegScatter(level, space, _names(dests, r), rank, rewrite_body(body, r))
+        case SegScatter(level, _, dests, rank, body, safe):
+            return SegScatter(level, space, _names(dests, r), rank, rewrite_body(body, r), safe)
         case SegHist(level, _, op, dests, rank, body):
             return SegHist(level, space, _reduction(op, r), _names(dests, r), rank, rewrite_body(body, r))

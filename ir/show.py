@@ -265,14 +265,16 @@ def _exp(exp: Exp) -> Lines:
             )
         case SegMap(level, space, body, ret):
             return _joined([f"segmap^{level.value} {_space(space)} : {_types(ret)}"], _body(body))
-        case SegRed(level, space, reds, body, ret):
+        case SegRed(level, space, reds, body, ret, ends):
             ops = [_reduction("reduce", r) for r in reds]
-            return _below(f"segred^{level.value} {_space(space)}", *ops, _joined([f": {_types(ret)}"], _body(body)))
+            head = f"segred^{level.value} {_space(space)}" + ("" if ends is None else f" rows {show_name(ends)}")
+            return _below(head, *ops, _joined([f": {_types(ret)}"], _body(body)))
         case SegScan(level, space, scans, body, ret):
             ops = [_reduction("scan", s) for s in scans]
             return _below(f"segscan^{level.value} {_space(space)}", *ops, _joined([f": {_types(ret)}"], _body(body)))
-        case SegScatter(level, space, dests, rank, body):
-            return _joined([f"segscatter^{level.value} {_space(space)} rank {rank} dests {_names(dests)}"], _body(body))
+        case SegScatter(level, space, dests, rank, body, safe):
+            head = f"segscatter^{level.value} {_space(space)} rank {rank} dests {_names(dests)}"
+            return _joined([head + " safe" if safe else head], _body(body))
         case SegHist(level, space, op, dests, rank, body):
             head = f"seghist^{level.value} {_space(space)} rank {rank} dests {_names(dests)}"
             return _below(head, _reduction("reduce", op), _body(body))

@@ -84,12 +84,19 @@ from .types import I64, Atom, Name, Type, Var, scalar
 NameSet = dict[Name, None]
 """Names in order of first occurrence; `name in names` as with a set."""
 
+COMPOUND: frozenset[type] = frozenset(
+    {If, Loop, Screma, Hist, Scatter, SegMap, SegRed, SegScan, SegScatter, SegHist}
+)  # fmt: skip
+"""The expressions with bodies: most are not, and one look-up says so (passes spend their time walking)."""
+
 
 # ---- bodies and lambdas ------------------------------------------------------------------------------------------
 
 
 def scoped_bodies(exp: Exp) -> tuple[tuple[tuple[Param, ...], Body], ...]:
     """The bodies directly inside `exp`, each with the parameters that are in scope there besides the outer names."""
+    if type(exp) not in COMPOUND:
+        return ()
     match exp:
         case If():
             return (((), exp.then), ((), exp.orelse))
@@ -153,6 +160,8 @@ def reductions(exp: Exp) -> tuple[Reduction, ...]:
 
 def lambdas(exp: Exp) -> tuple[Lambda, ...]:
     """The lambdas of `exp`: that of a map first, then the operators."""
+    if type(exp) not in COMPOUND:
+        return ()
     ops = tuple(r.op for r in reductions(exp))
     return (exp.map, *ops) if isinstance(exp, Soac) else ops
 
@@ -171,7 +180,7 @@ def with_lambdas(exp: Exp, fs: Iterable[Lambda]) -> Exp:
         case Scatter():
             return Scatter(exp.width, exp.arrays, given[0], exp.dests, exp.rank)
         case SegRed():
-            return SegRed(exp.level, exp.space, reds, exp.body, exp.ret)
+            return SegRed(exp.level, exp.space, reds, exp.body, exp.ret, exp.ends)
         case SegScan():
             return SegScan(exp.level, exp.space, reds, exp.body, exp.ret)
         case SegHist():
@@ -254,6 +263,8 @@ def operands(exp: Exp) -> Iterator[Atom]:
         case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
             yield from exp.space.widths
             yield from _neutral_and_dests(exp)
+            if isinstance(exp, SegRed) and exp.ends is not None:
+                yield Var(exp.ends)
 
 
 def _neutral_and_dests(exp: Soac | SegOp) -> Iterator[Atom]:
@@ -322,9 +333,15 @@ def _note(names: Iterable[Name], bound: set[Name], found: NameSet) -> None:
             found[name] = None
 
 
+def _note_atoms(atoms: Iterable[Atom], bound: set[Name], found: NameSet) -> None:
+    for atom in atoms:
+        if isinstance(atom, Var) and atom.name not in bound:
+            found[atom.name] = None
+
+
 def _free_in_body(body: Body, bound: set[Name], found: NameSet) -> None:
     _free_in_stms(body.stms, bound, found)
-    _note((a.name for a in body.result if isinstance(a, Var)), bound, found)
+    _note_atoms(body.result, bound, found)
 
 
 def _free_in_stms(stms: tuple[Stm, ...], bound: set[Name], found: NameSet) -> None:
@@ -332,12 +349,16 @@ def _free_in_stms(stms: tuple[Stm, ...], bound: set[Name], found: NameSet) -> No
     for stm in stms:
         _free_in_exp(stm.exp, bound, found)
         _note(stm.certs, bound, found)
-        bound.update(p.name for p in stm.pat)
-        _note(names_in_types(p.type for p in stm.pat), bound, found)
+        for param in stm.pat:
+            bound.add(param.name)
+        for param in stm.pat:
+            _note_atoms(param.type.shape, bound, found)
 
 
 def _free_in_exp(exp: Exp, bound: set[Name], found: NameSet) -> None:
-    _note((a.name for a in operands(exp) if isinstance(a, Var)), bound, found)
+    _note_atoms(operands(exp), bound, found)
+    if type(exp) not in COMPOUND:
+        return
     for params, body in scoped_bodies(exp):
         bound.update(p.name for p in params)
         _note(names_in_types(p.type for p in params), bound, found)

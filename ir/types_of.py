@@ -72,8 +72,8 @@ def types_of(exp: Exp, types: Types, functions: Mapping[Name, FunDef]) -> tuple[
             return tuple(types[xs] for xs in exp.dests)
         case SegMap(_, space, _, ret) | SegScan(_, space, _, _, ret):
             return tuple(t.array_of(*space.widths) for t in ret)
-        case SegRed(_, space, reds, _, ret):
-            count = sum(len(r.neutral) for r in reds)
+        case SegRed(_, space, _, _, ret):
+            count = exp.num_reds
             reduced = tuple(t.array_of(*space.widths[:-1]) for t in ret[:count])
             return reduced + tuple(t.array_of(*space.widths) for t in ret[count:])
         case _:

@@ -186,6 +186,10 @@ ILL_FORMED_FLAT = {
     "is [n_1][n_1]i64": flat("let (z_9: [n_1]i64) = segmap^thread (i_10 < n_1, j_11 < n_1) : (i64) { in (i_10) }"),
     "width 0 should be i64": flat("let (z_9: [n_1]i64) = segmap^thread (i_10 < x_4) : (i64) { in (i_10) }"),
     "fewer values": flat(f"let (z_9: i32) = segred^thread (i_10 < n_1) reduce (0i32) {ADD} : () {{ in () }}"),
+    "end of rows 0 should be [n_1]i64, is [n_1]i32": flat(
+        "let (z_9: [n_1]i32) = segred^thread (p_10 < n_1, q_11 < n_1) rows xs_2 "
+        f"reduce (0i32) {ADD} : (i32) {{ in (x_4) }}"
+    ),
     "cannot be indexed by 2": flat(
         "let (z_9: [n_1]i32) = segscatter^thread (i_10 < n_1) rank 2 dests (xs_2) { in (i_10, i_10, x_4) }"
     ),
