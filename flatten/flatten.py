@@ -17,6 +17,7 @@ from ..ir.traverse import free_in_lambda, free_in_stm, types_in
 from ..ir.types import Atom, Name, Names, Type, Var
 from .consumed import consumed_names
 from .irregular_control import varying_if_rule, varying_loop_rule
+from .irregular_rows import row_operators_rule, rows_of_rows_rule
 from .irregular_rules import varying_rule
 from .irregular_versions import versions_rule
 from .irregular_writes import varying_concat_rule, varying_update_rule, varying_write_rule
@@ -42,6 +43,8 @@ RULES: tuple[RuleFunction, ...] = (
     top_rule,
     map_loop,
     map_if,
+    row_operators_rule,
+    rows_of_rows_rule,
     varying_rule,
     varying_write_rule,
     varying_if_rule,

@@ -13,15 +13,18 @@ from dataclasses import replace
 from ..ir.core import (
     Body,
     Iota,
+    Loop,
     Prog,
     Rearrange,
     Screma,
     Soac,
     Stm,
 )
-from ..ir.traverse import bodies, types_in, with_bodies
+from ..ir.traverse import bodies, free_in_stm, types_in, with_bodies
 from ..ir.types import Atom, Name, Names
 from .attributes import is_opaque
+from .fuse_gather import fuse_gather
+from .fuse_loops import loop_to_map
 from .fuse_rules import VERTICAL, Rule, fuse_horizontally, mapped_results, pull_rearrange
 from .fuse_scope import (
     Context,
@@ -55,7 +58,7 @@ def fuse(prog: Prog) -> Prog:
 
 
 def fused_once(prog: Prog) -> tuple[Prog, tuple[str, ...]]:
-    """One walk over `prog`, and the names of the rules that made two SOACs one."""
+    """One walk over `prog`, and the names of the rules that fired."""
     prog = sink(prog)
     context = Context(Names(prog.next_name), sharing_in(prog), types_in(prog))
     functions = tuple(replace(f, body=fuse_body(f.body, context)) for f in prog.functions)
@@ -64,13 +67,22 @@ def fused_once(prog: Prog) -> tuple[Prog, tuple[str, ...]]:
 
 def fuse_body(body: Body, context: Context) -> Body:
     """`body` with the SOACs in it fused, at every depth."""
-    nodes = [node_of(stm) for stm in body.stms]
+    nodes = [node_of(_interchanged(stm, context)) for stm in body.stms]
     scope = scope_of(body, nodes, context)
     for node in nodes:
         scope.waiting.subtract(node.free)
         scope.add(_swallow_all(node, scope) if isinstance(node.stm.exp, Soac) else node)
     stms = [node.stm for node in scope.nodes if node is not None]
     return Body(tuple(_fuse_inside(stm, context) for stm in stms), body.result)
+
+
+def _interchanged(stm: Stm, context: Context) -> Stm:
+    """A loop of a map as a map of loops, where it can be."""
+    made = loop_to_map(stm, context.names) if isinstance(stm.exp, Loop) else None
+    if made is None:
+        return stm
+    context.fired.append(loop_to_map.__name__)
+    return made
 
 
 def _fuse_inside(stm: Stm, context: Context) -> Stm:
@@ -83,7 +95,9 @@ def _fuse_inside(stm: Stm, context: Context) -> Stm:
 def _swallow_all(node: Node, scope: Scope) -> Node:
     """The SOAC after swallowing all it can: producers as long as there are any, then neighbours."""
     node = _seen_through(node, scope)
-    while (fused := _with_producer(node, scope) or _with_neighbour(node, scope)) is not None:
+    while (
+        fused := _with_producer(node, scope) or _with_gathered(node, scope) or _with_neighbour(node, scope)
+    ) is not None:
         node = fused
     return node
 
@@ -97,6 +111,29 @@ def _with_producer(node: Node, scope: Scope) -> Node | None:
                 fused = _swallow(number, producer, node, VERTICAL, scope)
                 if fused is not None:
                     return fused
+            case _:
+                pass
+    return None
+
+
+def _with_gathered(node: Node, scope: Scope) -> Node | None:
+    """The SOAC with a producer whose result it alone reads, at an index."""
+    soac = node.stm.exp
+    assert isinstance(soac, Soac)
+    for array in free_in_stm(node.stm):
+        match scope.maker_of(array):
+            case (number, Node(Stm(exp=Screma(width=width))) as producer) if (
+                width == soac.width and array in node.beside
+            ):
+                if scope.is_needed(array) or is_opaque(producer.stm) or is_opaque(node.stm):
+                    continue
+                if not may_move(number, producer, node, [], scope):
+                    continue
+                stm = fuse_gather(producer.stm, node.stm)
+                if stm is not None:
+                    scope.context.fired.append(fuse_gather.__name__)
+                    scope.remove(number)
+                    return node_of(stm)
             case _:
                 pass
     return None
@@ -164,6 +201,7 @@ def _seen_through(node: Node, scope: Scope) -> Node:
                 if _is_mapped_here(source, soac.width, scope):
                     row = scope.context.types[source].row()
                     stm = pull_rearrange(stm, array, view, row, scope.context.names)
+                    scope.context.fired.append(pull_rearrange.__name__)
             case _:
                 pass
     return node if stm is node.stm else node_of(stm)

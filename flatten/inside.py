@@ -5,7 +5,8 @@
 What the collective does is flattened as a program of its own, at the top level, whose segops are of the lowest level:
 arrays between them are in the memory of the collective. There are no guards inside; one policy decides (`choose` in
 `flatten/versions.py`). The version runs where all segops inside fit: then its parallelism is what the least of them
-has, else a negative number, which no threshold allows.
+has, else a negative number, which no threshold allows. Widths that vary over the nest vary from collective to
+collective; their guard is measured (`flatten/irregular_versions.py`), and what fits is what the longest row takes.
 """
 
 from __future__ import annotations
@@ -32,30 +33,38 @@ from ..ir.core import (
 from ..ir.ops import Op
 from ..ir.traverse import bodies, bound_in_body
 from ..ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64
+from .irregular_measures import Lengths
+from .irregular_versions import parallelism_of_collectives
 from .levels import LevelRow, Mode, Room
 from .nest import Flow, Nest
-from .parallelism import is_small
 from .segbody import emit_segmap_at
 from .trace import Fired, Rule
 from .versions import Version, product_of
+from .widths import is_small
 
 Widths = tuple[Atom, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """The body of a collective: the widths of its segops, the types of the arrays that stay in its memory, and the
-    rules that made it."""
+    """The body of a collective: the widths of its segops, the types of the arrays that stay in its memory, which of
+    these sizes vary over the nest, and the rules that made it."""
 
     body: Body
     spaces: tuple[Widths, ...]
     arrays: tuple[Type, ...]
+    varying: frozenset[Atom]
     trail: tuple[Fired, ...]
 
+    @property
+    def known(self) -> tuple[Widths, ...]:
+        """The widths of the segops of which none varies."""
+        return tuple(space for space in self.spaces if self.varying.isdisjoint(space))
 
-def inside(flow: Flow, f: Lambda) -> Inside | None:
-    """G(•, e) for the body of `f`; None where nothing in it is parallel, or where its sizes are not known before the
-    version runs."""
+
+def inside(flow: Flow, f: Lambda, lengths: Lengths | None) -> Inside | None:
+    """G(•, e) for the body of `f`; None where nothing in it is parallel, or where it has sizes that are neither known
+    nor measured before the version runs."""
     flow.types.update((p.name, p.type) for p in f.params)
     own = replace(
         flow, mode=Mode.OUTER, inside=True, varying=False, mixed=False, elems=ChainMap(), deferred={}, coordinates={},
@@ -70,9 +79,10 @@ def inside(flow: Flow, f: Lambda) -> Inside | None:
     arrays = tuple(t for stm in _statements(body) if not is_view(stm.exp) for t in _arrays(stm, results))
     local = {*bound_in_body(body), *(p.name for p in f.params)}
     sizes = [size for shape in (*spaces, *(t.shape for t in arrays)) for size in shape]
-    if not spaces or not all(_is_known(flow, size, local) for size in sizes):
+    varying = frozenset(size for size in sizes if not _is_known(flow, size, local))
+    if not spaces or not varying <= frozenset(lengths.widths if lengths is not None else ()):
         return None
-    return Inside(body, spaces, arrays, tuple(own.trail))
+    return Inside(body, spaces, arrays, varying, tuple(own.trail))
 
 
 def in_order(widths: Widths) -> Widths:
@@ -106,15 +116,17 @@ def _is_known(flow: Flow, size: Atom, local: set[Name]) -> bool:
 # ---- versions ------------------------------------------------------------------------------------------------------
 
 
-def inside_version(flow: Flow, nest: Nest, f: Lambda, middle: Inside, row: LevelRow) -> Version:
+def inside_version(
+    flow: Flow, nest: Nest, f: Lambda, middle: Inside, row: LevelRow, lengths: Lengths | None
+) -> Version:
     """`segmap^l Σ' { G(•, e) }`, taken where `t ≤ Par(e_mid)` and `e_mid` fits a collective of the level."""
 
     def emit(to: tuple[Param, ...]) -> None:
         g_inside(flow, nest, to, middle, f.ret, row)
 
-    assert row.room is not None
-    room = row.room
-    return Version(row.guard, lambda: parallelism_inside(flow, middle, room), emit)
+    if middle.varying and lengths is not None:
+        return Version(row.guard, lambda: parallelism_of_rows(flow, middle, row, lengths), emit)
+    return Version(row.guard, lambda: parallelism_inside(flow, middle, row), emit)
 
 
 def g_inside(
@@ -130,17 +142,48 @@ def g_inside(
     return Rule.INSIDE
 
 
-def parallelism_inside(flow: Flow, middle: Inside, room: Room) -> Atom:
+def parallelism_inside(flow: Flow, middle: Inside, row: LevelRow) -> Atom:
     """Par(e_mid): that of its least parallel segop where everything fits; else minus that of the most parallel one."""
     wide = tuple(space for space in middle.spaces if not all(map(is_small, space))) or middle.spaces
     least = _folded(flow, Op.MIN, tuple(product_of(flow, space) for space in _smallest(wide)))
-    most = _folded(flow, Op.MAX, tuple(product_of(flow, space) for space in _largest(middle.spaces)))
-    fits = _let(flow, "fits", BOOL, Op.LE, most, i64(room.threads))
-    if (taken := bytes_inside(flow, middle, room)) is not None:
+    return _where_it_fits(flow, middle.spaces, middle.arrays, row, least)
+
+
+def parallelism_of_rows(flow: Flow, middle: Inside, row: LevelRow, lengths: Lengths) -> Atom:
+    """What the guard of collectives with rows of varying length measures, where all fits that is in the memory of one
+    or has a width that is known. The threads of a collective go over a long row several times."""
+    par, longest = parallelism_of_collectives(flow, lengths, row), lengths.measured(flow).longest
+    arrays = tuple(
+        Type(t.prim, tuple(longest if size in middle.varying else size for size in t.shape)) for t in middle.arrays
+    )
+    if not arrays and not middle.known:
+        return par
+    rows: tuple[Widths, ...] = () if arrays == middle.arrays and middle.known else ((longest,),)
+    if not middle.known:
+        rows = (*rows, (i64(1),))
+    return _where_it_fits(flow, middle.known, arrays, row, par, rows)
+
+
+def _where_it_fits(
+    flow: Flow,
+    spaces: tuple[Widths, ...],
+    arrays: tuple[Type, ...],
+    row: LevelRow,
+    par: Atom,
+    rows: tuple[Widths, ...] = (),
+) -> Atom:
+    """`par`, or minus the most parallelism of a segop where that or the arrays are too much for a collective."""
+    room = row.room
+    assert room is not None
+    most = _folded(flow, Op.MAX, tuple(product_of(flow, space) for space in (*_largest(spaces), *rows)))
+    fits: Atom = Const(Prim.BOOL, True)
+    if spaces:
+        fits = _let(flow, "fits", BOOL, Op.LE, most, i64(room.threads))
+    if (taken := bytes_inside(flow, spaces, arrays, room)) is not None:
         enough = _let(flow, "fits", BOOL, Op.LE, taken, i64(room.bytes))
         fits = Var(flow.emit_as("fits", BOOL, PrimOp(Op.AND, Prim.BOOL, (fits, enough))))
     too_many = Var(flow.emit_as("par", I64, PrimOp(Op.NEG, Prim.I64, (most,))))
-    return Var(flow.emit_as("par", I64, PrimOp(Op.SELECT, Prim.I64, (fits, least, too_many))))
+    return Var(flow.emit_as("par", I64, PrimOp(Op.SELECT, Prim.I64, (fits, par, too_many))))
 
 
 def _smallest(spaces: tuple[Widths, ...]) -> tuple[Widths, ...]:
@@ -153,12 +196,12 @@ def _largest(spaces: tuple[Widths, ...]) -> tuple[Widths, ...]:
     return tuple(space for space in spaces if not any(Counter(space) < Counter(other) for other in spaces))
 
 
-def bytes_inside(flow: Flow, middle: Inside, room: Room) -> Atom | None:
+def bytes_inside(flow: Flow, spaces: tuple[Widths, ...], arrays: tuple[Type, ...], room: Room) -> Atom | None:
     """The memory that the arrays of a collective take; None where they fit as soon as the segops do."""
     together = Counter[Widths]()
-    for t in middle.arrays:
+    for t in arrays:
         together[in_order(t.shape)] += t.prim.bytes
-    if all(shape in middle.spaces for shape in together) and together.total() * room.threads <= room.bytes:
+    if all(shape in spaces for shape in together) and together.total() * room.threads <= room.bytes:
         return None
     return _folded(flow, Op.ADD, tuple(product_of(flow, (*shape, i64(each))) for shape, each in together.items()))
 

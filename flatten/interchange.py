@@ -16,55 +16,13 @@ from dataclasses import dataclass
 
 from ..ir.core import Body, If, Iota, Lambda, Param, Rearrange, Reduction, Replicate, Screma, Stm
 from ..ir.errors import Loc
-from ..ir.traverse import free_in_lambda, free_in_stm, rename_lambda, substitute_body
+from ..ir.traverse import free_in_stm, rename_lambda, substitute_body
 from ..ir.types import I64, Atom, Name, Prim, Type, Var, i64
 from .nest import Flow
-from .parallelism import counts, is_plain_map
+from .parallelism import is_plain_map
+from .row_operators import RowOperator, row_operator
 from .segbody import element_of, single
 from .weight import HEAVY, weight_of
-
-
-@dataclass(frozen=True, slots=True)
-class RowOperator:
-    """`op = λā b̄ → map g (some of ā b̄)`, its neutral element a replicate: the width, g, and the rows' elements."""
-
-    width: Atom
-    g: Lambda
-    params: tuple[Param, ...]
-    arrays: tuple[Name, ...]
-    picked: tuple[int, ...]
-    neutral: tuple[Replicate, ...]
-
-
-def has_row_operator(flow: Flow, op: Reduction) -> bool:
-    return row_operator(flow, op) is not None
-
-
-def row_width(flow: Flow, op: Reduction) -> Atom | None:
-    """The width of the rows that an operator works on one by one; None for other operators."""
-    row = row_operator(flow, op)
-    return None if row is None else row.width
-
-
-def row_operator(flow: Flow, op: Reduction) -> RowOperator | None:
-    """The operator as a map over its rows, if it is one."""
-    match op.op.body.stms:
-        case (Stm(pat, Screma(width, arrays, g, (), ()), (), _, _),):
-            pass
-        case _:
-            return None
-    own = {p.name for p in op.op.params}
-    bound = {p.name: k for k, p in enumerate(pat)}
-    if not set(arrays) <= own or own & free_in_lambda(g).keys() or not flow.is_invariant(width):
-        return None
-    if (isinstance(width, Var) and width.name in own) or not counts(flow, width):
-        return None
-    picked = tuple(bound[a.name] for a in op.op.body.result if isinstance(a, Var) and a.name in bound)
-    neutral = tuple(flow.replicates[a.name] for a in op.neutral if isinstance(a, Var) and a.name in flow.replicates)
-    if len(picked) != len(op.neutral) or len(neutral) != len(op.neutral):
-        return None
-    return RowOperator(width, g, op.op.params, arrays, picked, neutral)
-
 
 # ---- of values -------------------------------------------------------------------------------------------------------
 
@@ -92,6 +50,14 @@ def interchanged(
     scanned = tuple(flow.fresh_param(p.name.base, t.array_of(rows.width)) for p, t in zip(results, f.ret, strict=True))
     back = tuple(_transpose(p.name, result, loc) for p, result in zip(scanned, results, strict=True))
     return (*turned, Stm(scanned, mapped, (), (), loc), *back)
+
+
+def element_reduction(flow: Flow, op: Reduction, loc: Loc) -> Reduction:
+    """⊕ d of an operator on rows of scalars."""
+    rows = row_operator(flow, op)
+    assert rows is not None
+    assert all(len(replicate.shape) == 1 for replicate in rows.neutral)
+    return Reduction(_element_operator(flow, rows), _element_neutral(flow, rows, loc)[0], op.comm)
 
 
 def _inner(

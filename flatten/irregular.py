@@ -13,6 +13,7 @@ of one dimension, whose threads know all variables of Σ: the indices of Σ are 
 
 so that elements and deferred statements of Σ need no change: they travel into the kernels of the flat nest as into any
 other. An array of variant width is a slice of flat data, `ys = flat[start :+ w]` with `start` an element of `starts`.
+A segred of rows goes through points and flat data together, so that it needs no `rows` (`rows_nest`).
 """
 
 from __future__ import annotations
@@ -76,14 +77,14 @@ def _describe(flow: Flow, nest: Nest, width: Atom, certs: frozenset[Name]) -> Se
     flow.guards.segments += 1
     points = parallelism_of(flow, nest)
     lengths = _lengths(flow, nest, width, certs)
-    flat = _per_point(flow, nest, lengths, points)
+    flat = by_point(flow, nest, lengths, points)
     ends, starts = _bounds(flow, flat, points)
     total = _total(flow, ends, points)
     rows = _rows(flow, flat, starts, points, total)
     length, start, end = (flow.names.fresh(base) for base in ("length", "start", "end"))
     return Segments(
-        nest.indices, points, total, starts, rows, lengths, _over_nest(flow, nest, starts),
-        _over_nest(flow, nest, ends), length, start, end, certs,
+        nest.indices, points, total, starts, ends, rows, lengths, over_nest(flow, nest, starts),
+        over_nest(flow, nest, ends), length, start, end, certs,
     )  # fmt: skip
 
 
@@ -96,15 +97,16 @@ def _lengths(flow: Flow, nest: Nest, width: Atom, certs: frozenset[Name]) -> Nam
     return array.name
 
 
-def _per_point(flow: Flow, nest: Nest, array: Name, points: Atom) -> Name:
+def by_point(flow: Flow, nest: Nest, array: Name, points: Atom) -> Name:
     """The array over the nest as one over its points."""
     return array if nest.depth == 1 else flow.emit_as(array.base, I64.array_of(points), Reshape((points,), array))
 
 
-def _over_nest(flow: Flow, nest: Nest, array: Name) -> Name:
+def over_nest(flow: Flow, nest: Nest, array: Name) -> Name:
+    """The array over the points of the nest as one over the nest."""
     if nest.depth == 1:
         return array
-    return flow.emit_as(array.base, I64.array_of(*nest.widths), Reshape(nest.widths, array))
+    return flow.emit_as(array.base, Type(flow.types[array].prim, nest.widths), Reshape(nest.widths, array))
 
 
 def _bounds(flow: Flow, lengths: Name, points: Atom) -> tuple[Name, Name]:
@@ -148,6 +150,13 @@ def _total(flow: Flow, ends: Name, points: Atom) -> Atom:
     return Var(flow.emit_as("total", I64, If(Var(some), Body(stms, (Var(last.name),)), Body((), (i64(0),)))))
 
 
+def can_be_counted(flow: Flow, total: Atom) -> Name:
+    """The assertion that there are no more elements than can be counted, of which no memory is needed."""
+    few = flow.emit_as("few", BOOL, PrimOp(Op.LE, Prim.I64, (total, i64(MOST >> 1))))
+    text = ("out of memory: too many elements in rows of varying length",)
+    return flow.emit_as("few", BOOL, Assert(Var(few), "R0301", text))
+
+
 def _rows(flow: Flow, lengths: Name, starts: Name, points: Atom, total: Atom) -> Name:
     """For each place of the flat data the number of the point whose segment it is in."""
     level = flow.machine.lowest.level
@@ -183,11 +192,29 @@ def binary(flow: Flow, op: Op) -> Lambda:
 def flat_nest(flow: Flow, nest: Nest, seg: Segments) -> Iterator[tuple[Nest, Name]]:
     """The nest (q < total), and `k`, the place in the segment. Inside, the indices of `nest` are computed; what becomes
     an array over the flat nest is known as one only there."""
-    q, k, p = (flow.fresh_param(base, I64).name for base in ("q", "k", "p"))
-    made = [p, k, *nest.indices]
+    q, p = (flow.fresh_param(base, I64).name for base in ("q", "p"))
+    row = element_of(seg.rows, (seg.total,), (Var(q),))
+    with _places(flow, nest, seg, p, q, row) as k:
+        yield Nest(((q, seg.total),)), k
+
+
+@contextmanager
+def rows_nest(flow: Flow, nest: Nest, seg: Segments) -> Iterator[tuple[Nest, Name]]:
+    """The nest (p < points, q < total) of a segred of rows, in which q runs through the elements of row p; and `k`."""
+    p, q = (flow.fresh_param(base, I64).name for base in ("p", "q"))
+    with _places(flow, nest, seg, p, q, None) as k:
+        yield Nest(((p, seg.points), (q, seg.total))), k
+
+
+@contextmanager
+def _places(flow: Flow, nest: Nest, seg: Segments, p: Name, q: Name, row: Exp | None) -> Iterator[Name]:
+    """k and the indices of the nest as what they are at place q of point p; p is computed as `row`, unless it is an
+    index itself."""
     level = 1 + max((place.depth for place in flow.coordinates.values()), default=0)
     enter_scope(flow)
-    _coordinate(flow, level, p, element_of(seg.rows, (seg.total,), (Var(q),)))
+    before = set(flow.coordinates)
+    if row is not None:
+        _coordinate(flow, level, p, row)
     rest = p
     for (index, width), is_outermost in reversed([(dim, place == 0) for place, dim in enumerate(nest.dims)]):
         if is_outermost:
@@ -196,14 +223,12 @@ def flat_nest(flow: Flow, nest: Nest, seg: Segments) -> Iterator[tuple[Nest, Nam
         _coordinate(flow, level, index, PrimOp(Op.REM, Prim.I64, (Var(rest), width)))
         outer = flow.fresh_param("p", I64).name
         _coordinate(flow, level, outer, PrimOp(Op.QUOT, Prim.I64, (Var(rest), width)))
-        made.append(outer)
         rest = outer
-    start = flow.fresh_param("start", I64).name
-    made.append(start)
+    start, k = (flow.fresh_param(base, I64).name for base in ("start", "k"))
     _coordinate(flow, level, start, element_of(seg.starts_by_point, (seg.points,), (Var(p),)))
     _coordinate(flow, level, k, PrimOp(Op.SUB, Prim.I64, (Var(q), Var(start))))
-    yield Nest(((q, seg.total),)), k
-    for name in made:
+    yield k
+    for name in set(flow.coordinates) - before:
         del flow.coordinates[name]
     leave_scope(flow)
 

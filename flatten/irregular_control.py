@@ -320,6 +320,5 @@ def _reduced(flow: Flow, nest: Nest, array: Name, op: Op, prim: Prim, neutral: C
     red = Reduction(Lambda((a, b), Body((combine,), (Var(r.name),)), (element,)), (neutral,), True)
     load = single(element_of(array, (points,), (Var(p.name),)), x, flow.loc)
     made = seg_body(flow, ((p.name, points),), Body((load,), (Var(x.name),)))
-    return Var(
-        flow.emit_as("most", element, SegRed(flow.machine.lowest.level, made.space, (red,), made.body, (element,)))
-    )
+    reduced = SegRed(flow.machine.lowest.level, made.space, (red,), made.body, (element,), None)
+    return Var(flow.emit_as("most", element, reduced))

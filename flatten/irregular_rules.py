@@ -4,54 +4,47 @@
 
     G(Σ, map (λx̄ → e) x̄s)           ⟶  ys = G(Σf, e), of which each point has its segment                [flat map]
     G(Σ, scanomap ⊙ (λx̄ → e) d̄ x̄s)  ⟶  segscan Σf ⊙' d̄' { (k = 0, e) }, likewise                        [flat scan]
-    G(Σ, redomap ⊙ (λx̄ → e) d̄ x̄s)   ⟶  the last element of each segment of the flat scan; d̄ if it is empty
+    G(Σ, redomap ⊙ (λx̄ → e) d̄ x̄s)   ⟶  segred (p < n*m, q < total) rows ends ⊙ d̄ e                       [flat redomap]
 
-where ⊙' starts again at flags: (f, a) ⊙' (g, b) = (f ∨ g, if g then b else a ⊙ b). A reduction whose map is sequential
-is balanced first: rows are cut into pieces of at most `PIECE` elements, a thread reduces a piece, and what is scanned
-are the results of the pieces.
+where ⊙' starts again at flags: (f, a) ⊙' (g, b) = (f ∨ g, if g then b else a ⊙ b). A reduction beside a scan is the
+last element of each segment of the flat scan, d̄ if it is empty.
 """
 
 from __future__ import annotations
 
 from ..ir.core import (
     Body,
-    Convert,
-    Exp,
     If,
-    Index,
-    Iota,
     Lambda,
     Param,
     PrimOp,
     Reduction,
-    Replicate,
     Screma,
+    SegRed,
     SegScan,
-    Slice,
     Stm,
 )
 from ..ir.ops import Op
 from ..ir.traverse import free_in_stm, rename_lambda, substitute_body
-from ..ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scalar
-from .irregular import bind_rows, flat_nest, segments
+from ..ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64
+from .irregular import bind_rows, can_be_counted, flat_nest, over_nest, rows_nest, segments
 from .nest import Elem, Flow, Nest, Segments
 from .parallelism import exploitable, flattens_varying
 from .rules_map import body_versions, enter_at
 from .rules_red import identity
-from .segbody import defer, element_of, emit_segmap, is_identity, seg_body, single, whole
+from .segbody import defer, element_of, fresh_reductions, is_identity, seg_body, single
 from .spread import frontier, settle
 from .trace import Rule
 from .weight import is_total
 
-LOG_PIECE = 8
-"""The logarithm of PIECE, the most elements of a row that one thread reduces."""
-
 
 def varying_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
-    """A map, reduction or scan whose width varies over the nest, on flat data."""
+    """A map, reduction or scan whose width varies over the nest, on flat data. What a map gives is of one size, what
+    the others work on are numbers (for the rest see `irregular_rows.py`)."""
     match stm.exp:
-        case Screma(_, _, f, scans, reds) as exp if flattens_varying(flow, stm, set()):
-            pass
+        case Screma(_, _, f, scans, reds) as exp if flow.is_regular(f.ret) and flattens_varying(flow, stm, set()):
+            if any(t.shape for t in f.ret[: exp.num_scans + exp.num_reds]):
+                return None
         case _:
             return None
     wanted = frontier(flow, free_in_stm(stm))
@@ -65,7 +58,7 @@ def varying_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
         return split_varying(flow, nest, stm, exp)
     if scans or mapped:
         return flat_scan(flow, nest, stm, exp)
-    return balanced(flow, nest, stm, exp)
+    return flat_red(flow, nest, stm, exp)
 
 
 def enter_rows(
@@ -78,7 +71,7 @@ def enter_rows(
             if flow.uses.get(array, 0) > 1:
                 flow.fresh.discard(row.array)  # others look at the rows that its elements stand for
             flow.types[param.name] = param.type
-            flow.elems[param.name] = Elem(row.array, flat.indices)
+            flow.elems[param.name] = Elem(row.array, flat.indices[-1:])
         else:
             enter_at(flow, flat, k, (param,), (array,))
 
@@ -204,93 +197,28 @@ def last_of_segments(
         defer(flow, nest, (single(choice, param, flow.loc),))
 
 
-# ---- balanced reductions ---------------------------------------------------------------------------------------------
+# ---- reductions ------------------------------------------------------------------------------------------------------
 
 
-def balanced(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
-    """Rows in pieces of at most `PIECE` elements, a piece to a thread; the pieces of each row are scanned.
+def flat_red(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
+    """One segred of all rows, whatever their lengths: a device cuts it into equal parts.
 
-    G(Σ, redomap ⊙ (λx̄ → e) d̄ x̄s)  ⟶  ps = segmap Σp { redomap ⊙ (λx̄ → e) d̄ x̄s[k*PIECE :+ c] }
-                                        G(Σ, reduce ⊙ d̄ ps)                     Σp = (q < total pieces)
+    G(Σ, redomap ⊙ (λx̄ → e) d̄ x̄s)  ⟶  segred (p < n*m, q < total) rows ends ⊙ d̄ e
     """
     flow.note(Rule.FLAT_RED, ", ".join(str(p.name) for p in stm.pat))
-    length, count = _number_of_pieces(flow, nest, exp.width)
-    seg = segments(flow, nest, count, stm)
-    ret = exp.map.ret
-    partial = tuple(flow.fresh_param(p.name.base, t.array_of(seg.total)) for p, t in zip(stm.pat, ret, strict=True))
-    with flat_nest(flow, nest, seg) as (flat, k):
-        emit_segmap(flow, flat.dims, partial, _one_piece(flow, exp, length, k), ret)
-        f = identity(flow, ret)
-        for param, array in zip(f.params, partial, strict=True):
-            flow.elems[param.name] = Elem(array.name, flat.indices)
-        flats = emit_flagged_scan(flow, flat, k, exp.reds, f.body, ret)
-    last_of_segments(flow, nest, seg, exp.reds, stm.pat, flats)
-    return Rule.FLAT_RED
-
-
-def _number_of_pieces(flow: Flow, nest: Nest, width: Atom) -> tuple[Name, Atom]:
-    """n = max 0 w  and  (n + PIECE - 1) / PIECE, also where the sum overflows."""
-    length, more, count = (flow.fresh_param(base, I64) for base in ("n", "m", "pieces"))
-    stms = (
-        single(PrimOp(Op.MAX, Prim.I64, (width, i64(0))), length, flow.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(length.name), i64((1 << LOG_PIECE) - 1))), more, flow.loc),
-        single(PrimOp(Op.USHR, Prim.I64, (Var(more.name), i64(LOG_PIECE))), count, flow.loc),
+    seg = segments(flow, nest, exp.width, stm)
+    arrays = tuple(
+        flow.fresh_param(p.name.base, t.array_of(seg.points)) for p, t in zip(stm.pat, exp.map.ret, strict=True)
     )
-    defer(flow, nest, stms)
-    return length.name, Var(count.name)
-
-
-def _one_piece(flow: Flow, exp: Screma, length: Name, k: Name) -> Body:
-    """The reduction of piece `k` of a row."""
-    first, left, count = (flow.fresh_param(base, I64) for base in ("first", "left", "count"))
-    stms = [
-        single(PrimOp(Op.SHL, Prim.I64, (Var(k), i64(LOG_PIECE))), first, flow.loc),
-        single(PrimOp(Op.SUB, Prim.I64, (Var(length), Var(first.name))), left, flow.loc),
-        single(PrimOp(Op.MIN, Prim.I64, (Var(left.name), i64(1 << LOG_PIECE))), count, flow.loc),
-    ]
-    arrays: list[Name] = []
-    for array in exp.arrays:
-        made, part = _part_of(flow, array, Var(first.name), Var(count.name))
-        stms += made
-        arrays.append(part)
-    results = tuple(flow.fresh_param("r", t) for t in exp.map.ret)
-    f = rename_lambda(exp.map, flow.names)
-    reds = tuple(Reduction(rename_lambda(red.op, flow.names), red.neutral, red.comm) for red in exp.reds)
-    stms.append(Stm(results, Screma(Var(count.name), tuple(arrays), f, (), reds), (), (), flow.loc))
-    return Body(tuple(stms), tuple(Var(p.name) for p in results))
-
-
-def _part_of(flow: Flow, array: Name, first: Var, count: Var) -> tuple[list[Stm], Name]:
-    """`xs[first :+ count]`; of an array that is not made yet only the part is made."""
-    t = flow.types[array]
-    part = flow.fresh_param(array.base, Type(t.prim, (count, *t.shape[1:])))
-    match flow.deferred.get(array) if array not in flow.elems else None:
-        case None:
-            pass
-        case found:
-            match found.stm.exp:
-                case Iota(_, start, step, prim):
-                    return _part_of_iota(flow, part, found.stm, first, Iota(count, start, step, prim)), part.name
-                case Replicate((_, *rest), value):
-                    made = Replicate((count, *rest), value)
-                    return [Stm((part,), made, found.stm.certs, (), flow.loc)], part.name
-                case _:
-                    pass
-    view = Index(array, (Slice(first, count, i64(1)), *whole(t.shape[1:])), True)
-    return [single(view, part, flow.loc)], part.name
-
-
-def _part_of_iota(flow: Flow, part: Param, stm: Stm, first: Var, iota: Iota) -> list[Stm]:
-    """`iota count from start + first*step by step`"""
-    prim, stms = iota.prim, list[Stm]()
-
-    def let(exp: Exp) -> Atom:
-        made = flow.fresh_param("first", scalar(prim))
-        stms.append(single(exp, made, flow.loc))
-        return Var(made.name)
-
-    from_ = first if prim is Prim.I64 else let(Convert(Prim.I64, prim, first))
-    offset = let(PrimOp(Op.MUL, prim, (from_, iota.step)))
-    start = let(PrimOp(Op.ADD, prim, (iota.start, offset)))
-    stms.append(Stm((part,), Iota(iota.count, start, iota.step, prim), stm.certs, (), flow.loc))
-    return stms
+    with rows_nest(flow, nest, seg) as (flat, k):
+        enter_rows(flow, flat, k, seg, exp.map.params, exp.arrays)
+        made = seg_body(flow, flat.dims, exp.map.body)
+    reds, level = fresh_reductions(flow, exp.reds), flow.machine.lowest.level
+    certs, flow.certs = flow.certs, (*flow.certs, can_be_counted(flow, seg.total))
+    flow.emit(arrays, SegRed(level, made.space, reds, made.body, exp.map.ret, seg.ends_by_point))
+    flow.certs = certs
+    for param, array in zip(stm.pat, arrays, strict=True):
+        flow.types[param.name] = param.type
+        flow.elems[param.name] = Elem(over_nest(flow, nest, array.name), nest.indices)
+        flow.fresh.add(flow.elems[param.name].array)
+    return Rule.FLAT_RED

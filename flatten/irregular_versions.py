@@ -1,48 +1,90 @@
-"""Versions of parallelism of varying width: sequential in the threads of the nest, or on flat data.
+"""Versions of parallelism of varying width: how they are guarded by what is measured of the widths.
 
-The sequential version pays for the longest row. Where the widths are cheap to know, its guard compares the parallelism
-that is left of the points: all work over the work of the longest row,
+    if   t0 ≤ n ∧ ε_thread ≤ s0       then segmap^thread Σ { e sequential }
+    elif t1 ≤ n ∧ ε_warp ≤ s1         then segmap^warp Σ { G(•, e) }
+    elif t2 * n ≤ m ∧ longest ≤ s2    then segmap^block Σ { G(•, e) }
+    else                                   G(Σ, e)
 
-    if t ≤ Par(Σ) / ε then segmap Σ e else G(Σ, e)        ε = Par(Σ) * max ns / sum ns
-
-ε is the padded work of one thread per row: 1 for rows of one length, up to Par(Σ) if one row has all elements. An entry
-of `ns` is 1 and the widths of the point. In a nest with other parallelism, statements of varying width have versions
-of their own.
+with n = Par(Σ) rows of m elements together; ε is the padded work of a version (`flatten/irregular_measures.py`). The t
+are thresholds, `main.ys.suff_outer_0`; the s are parameters of a tuning file too, `main.ys.skew_0`, in thousandths, and
+`main.ys.longest_0`. On a machine without warps the first is t0 ≤ (m + n) / (longest + 1). Where little is to be done,
+the first guard sees all elements as its parallelism. Where the widths are dear to know, it is the usual one, and there
+are none inside. In a nest with other parallelism, statements of varying width have versions of their own.
 """
 
 from __future__ import annotations
 
-from ..ir.core import Body, Param, PrimOp, Reduction, Reshape, Screma, SegRed, Stm
+from collections.abc import Iterator
+
+from ..ir.core import Body, Hist, If, Level, Loop, Param, PrimOp, Scatter, Screma, SizeParam, Stm
 from ..ir.ops import Op
-from ..ir.traverse import free_in_stm
-from ..ir.types import BOOL, I64, Atom, Name, Prim, Var, i64
-from .irregular import binary, saturating_sum
+from ..ir.traverse import all_exps, bodies, free_in_stm
+from ..ir.types import I64, Atom, Name, Prim, Var, i64
+from .irregular_measures import Lengths, Measures, where
+from .levels import LevelRow
 from .nest import Elem, Flow, Nest
 from .parallelism import flattens_varying, is_varying_stm
-from .segbody import element_of, emit_segmap, seg_body, single
+from .segbody import emit_segmap
 from .spread import expand_into, frontier
 from .trace import Rule
-from .versions import Emit, Version, guarded, outer_version, parallelism_of
+from .versions import Emit, Version, guarded, named, outer_version
 from .weight import HEAVY, LIMIT, weight_of
 
 GRAIN = 1 << 14
 """Work that is done before the kernels of the flat version are started: its elements count as parallelism."""
 
-# ---- the guard -------------------------------------------------------------------------------------------------------
+SKEW = 2000
+"""The padded work that is worth it, in thousandths of the work, unless a tuning file says otherwise."""
+
+# ---- the guards ------------------------------------------------------------------------------------------------------
 
 
-def sequential_version(flow: Flow, nest: Nest, stms: tuple[Stm, ...], emit: Emit) -> Version:
-    """The version that runs these statements in the threads of the nest, taken where these have enough to do."""
-    measured = measured_by(flow, stms)
-    if measured is None:
+def sequential_version(flow: Flow, nest: Nest, lengths: Lengths | None, emit: Emit) -> Version:
+    """The version that runs the body in the threads of the nest, taken where these have enough to do alike."""
+    if lengths is None:
         return outer_version(flow, nest, emit)
-    return Version("suff_balance", lambda: balance(flow, nest, *measured), emit)
+    return Version(flow.machine.lowest.guard, lambda: parallelism_of_threads(flow, lengths), emit)
 
 
-def measured_by(flow: Flow, stms: tuple[Stm, ...]) -> tuple[tuple[Stm, ...], tuple[Atom, ...]] | None:
+def parallelism_of_threads(flow: Flow, lengths: Lengths) -> Atom:
+    """`n` where ε_thread ≤ s0; on a machine without warps `(m + n) / (longest + 1)`, as many rows as are worth the
+    longest. `m` where that is more, but below `GRAIN`."""
+    found = lengths.measured(flow)
+    if any(row.level is Level.WARP for row in flow.machine.levels):
+        even = where(flow, Op.LE, found.skew_thread, parameter(flow, "skew", SKEW), found.rows)
+    else:
+        even = _rows_like_the_longest(flow, found)
+    little = where(flow, Op.LT, found.elements, i64(GRAIN), found.elements)
+    return Var(flow.emit_as("par", I64, PrimOp(Op.MAX, Prim.I64, (even, little))))
+
+
+def _rows_like_the_longest(flow: Flow, found: Measures) -> Atom:
+    steps = flow.emit_as("steps", I64, PrimOp(Op.ADD, Prim.I64, (found.rows, found.elements)))
+    most = flow.emit_as("most", I64, PrimOp(Op.ADD, Prim.I64, (found.longest, i64(1))))
+    return Var(flow.emit_as("par", I64, PrimOp(Op.QUOT, Prim.I64, (Var(steps), Var(most)))))
+
+
+def parallelism_of_collectives(flow: Flow, lengths: Lengths, row: LevelRow) -> Atom:
+    """Of the highest level below which rows are padded, the warp, `n` where ε_warp ≤ s1; above it `m / n`, the mean
+    length, where longest ≤ s2; else 0."""
+    found = lengths.measured(flow)
+    if row.level is Level.WARP:
+        return where(flow, Op.LE, found.skew_warp, parameter(flow, "skew_warp", SKEW), found.rows)
+    assert row.room is not None
+    rows = flow.emit_as("rows", I64, PrimOp(Op.MAX, Prim.I64, (found.rows, i64(1))))
+    mean = Var(flow.emit_as("mean", I64, PrimOp(Op.QUOT, Prim.I64, (found.elements, Var(rows)))))
+    return where(flow, Op.LE, found.longest, parameter(flow, "longest", row.room.threads), mean)
+
+
+def parameter(flow: Flow, kind: str, default: int) -> Atom:
+    """A size parameter `ENTRY.BINDING.kind_k`."""
+    return Var(flow.emit_as(kind, I64, SizeParam(named(flow, kind), default)))
+
+
+def lengths_of(flow: Flow, nest: Nest, stms: tuple[Stm, ...]) -> Lengths | None:
     """The widths that vary among these statements, and what computes them; None if that is not cheap."""
     bound = {p.name: stm for stm in stms for p in stm.pat}
-    widths = tuple(dict.fromkeys(width for stm in stms for width in _varying_width(flow, stm, set(bound))))
+    widths = tuple(dict.fromkeys(width for stm in stms for width in _varying_widths(flow, stm, set(bound))))
     needed: dict[Name, Stm] = {}
     work = [width.name for width in widths if isinstance(width, Var)]
     while work:
@@ -54,44 +96,27 @@ def measured_by(flow: Flow, stms: tuple[Stm, ...]) -> tuple[tuple[Stm, ...], tup
     if not widths or any(weight_of(stm.exp) > LIMIT or any(p.type.shape for p in stm.pat) for stm in before):
         return None
     given = {name for stm in before for name in free_in_stm(stm)} | {w.name for w in widths if isinstance(w, Var)}
-    return (before, widths) if frontier(flow, given - set(bound)) is not None else None
+    if frontier(flow, given - set(bound)) is None:
+        return None
+    return Lengths(nest, before, widths, None)
 
 
-def _varying_width(flow: Flow, stm: Stm, varies: set[Name]) -> tuple[Atom, ...]:
-    return (stm.exp.width,) if isinstance(stm.exp, Screma) and flattens_varying(flow, stm, varies) else ()
+def _varying_widths(flow: Flow, stm: Stm, varies: set[Name]) -> Iterator[Atom]:
+    """The width of parallelism that is flattened though it varies; of a loop or branch, the widths inside it that are
+    known before it."""
+    match stm.exp:
+        case Screma(width):
+            yield from (width,) if flattens_varying(flow, stm, varies) else ()
+        case Loop() | If() if is_varying_stm(flow, stm, varies):
+            inner = (exp for body in bodies(stm.exp) for exp in all_exps(body))
+            sizes = (exp.width for exp in inner if isinstance(exp, Screma | Scatter | Hist))
+            yield from (size for size in sizes if isinstance(size, Var) and _varies(flow, size.name, varies))
+        case _:
+            pass
 
 
-def balance(flow: Flow, nest: Nest, before: tuple[Stm, ...], widths: tuple[Atom, ...]) -> Atom:
-    """`sum ns / max ns`, or `sum ns` where that is below `GRAIN`; 0 if there are no points."""
-    flow.note(Rule.BALANCE, ", ".join(str(w.name) for w in widths if isinstance(w, Var)))
-    work = flow.fresh_param("works", I64.array_of(*nest.widths))
-    emit_segmap(flow, nest.dims, (work,), _work(flow, before, widths), (I64,))
-    points = parallelism_of(flow, nest)
-    array = work.name if nest.depth == 1 else flow.emit_as("works", I64.array_of(points), Reshape((points,), work.name))
-    p, x = flow.fresh_param("p", I64), flow.fresh_param("x", I64)
-    load = single(element_of(array, (points,), (Var(p.name),)), x, flow.loc)
-    made = seg_body(flow, ((p.name, points),), Body((load,), (Var(x.name), Var(x.name))))
-    reds = (saturating_sum(flow), Reduction(binary(flow, Op.MAX), (i64(1),), True))
-    total, most = flow.fresh_param("work", I64), flow.fresh_param("longest", I64)
-    flow.emit((total, most), SegRed(flow.machine.lowest.level, made.space, reds, made.body, (I64, I64)))
-    spread = flow.emit_as("balance", I64, PrimOp(Op.QUOT, Prim.I64, (Var(total.name), Var(most.name))))
-    little = flow.emit_as("little", BOOL, PrimOp(Op.LT, Prim.I64, (Var(total.name), i64(GRAIN))))
-    return Var(flow.emit_as("par", I64, PrimOp(Op.SELECT, Prim.I64, (Var(little), Var(total.name), Var(spread)))))
-
-
-def _work(flow: Flow, before: tuple[Stm, ...], widths: tuple[Atom, ...]) -> Body:
-    """`1 + max 0 w1 + max 0 w2 ..`; a sum that overflows counts as large."""
-    stms = list(before)
-
-    def let(op: Op, left: Atom, right: Atom) -> Atom:
-        param = flow.fresh_param("w", I64)
-        stms.append(single(PrimOp(op, Prim.I64, (left, right)), param, flow.loc))
-        return Var(param.name)
-
-    total: Atom = i64(1)
-    for width in widths:
-        total = let(Op.ADD, total, let(Op.MIN, let(Op.MAX, width, i64(0)), i64(1 << 56)))
-    return Body(tuple(stms), (total,))
+def _varies(flow: Flow, name: Name, varies: set[Name]) -> bool:
+    return name in varies or flow.is_variant(name)
 
 
 # ---- statements beside other parallelism -----------------------------------------------------------------------------
@@ -125,7 +150,7 @@ def versions_rule(flow: Flow, nest: Nest, stms: tuple[Stm, ...], result: tuple[A
         expand_into(flow, nest, atoms, to)
 
     arrays = tuple(flow.fresh_param(p.name.base, p.type.array_of(*nest.widths)) for p in pat)
-    guarded(flow, arrays, [sequential_version(flow, nest, group, in_threads)], flat)
+    guarded(flow, arrays, [sequential_version(flow, nest, lengths_of(flow, nest, group), in_threads)], flat)
     for param, array in zip(pat, arrays, strict=True):
         flow.elems[param.name] = Elem(array.name, nest.indices)
         flow.fresh.add(array.name)

@@ -83,13 +83,14 @@ class Deferred:
 @dataclass(frozen=True, slots=True)
 class Segments:
     """What is known of a width that varies over a nest with these `indices` (`flatten/irregular.py`): the segments have
-    `total` elements together; arrays over the points of the nest (`starts_by_point`), over the flat data (`rows`), over
+    `total` elements together; arrays over the points of the nest (`.._by_point`), over the flat data (`rows`), over
     the nest; the variables of the nest that are their elements; the assertions that were checked."""
 
     indices: tuple[Name, ...]
     points: Atom
     total: Atom
     starts_by_point: Name
+    ends_by_point: Name
     rows: Name
     lengths: Name
     starts: Name

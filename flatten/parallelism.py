@@ -9,24 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..ir.core import Body, Exp, ForLoop, Hist, If, Lambda, Loop, Scatter, Screma, Stm
-from ..ir.traverse import free_in_lambda, free_in_stm, names_in_types
+from ..ir.core import Body, Exp, ForLoop, Hist, If, Lambda, Loop, Reduction, Scatter, Screma, Stm
+from ..ir.traverse import bodies, free_in_lambda, free_in_stm, names_in_types
 from ..ir.types import Atom, Const, Name, Var
-from .levels import Mode
 from .nest import Flow
+from .row_operators import row_operator
 from .weight import HEAVY, is_total, weight_of
-
-SMALL = 32
-"""Parallelism of a constant width below this is not worth a version."""
-
-
-def is_small(width: Atom) -> bool:
-    return isinstance(width, Const) and int(width.value) < SMALL
-
-
-def counts(flow: Flow, width: Atom) -> bool:
-    """Whether parallelism of this width is looked for; when everything is to be flattened it always is."""
-    return flow.mode is Mode.FULL or not is_small(width)
+from .widths import counts, is_small
 
 
 def is_sequential(stm: Stm) -> bool:
@@ -84,8 +73,8 @@ def exploitable_stm(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
 
 
 def flattens_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
-    """Whether a map, reduction or scan whose width varies over the nest is flattened: its rows have one shape, its
-    operators are on scalars and the same for all segments."""
+    """Whether a map, reduction or scan whose width varies over the nest is flattened: its operators are the same for
+    all segments, and on scalars or on rows of one size, row by row; a map may give rows whose size varies, too."""
     match stm.exp:
         case Screma(width, _, f, scans, reds) as exp if flow.flattens_varying and not is_sequential(stm):
             ops = scans + reds
@@ -97,10 +86,19 @@ def flattens_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
 
     if isinstance(width, Const) or invariant(width.name):
         return False
-    operated = f.ret[: exp.num_scans + exp.num_reds]
     free = {name for op in ops for name in free_in_lambda(op.op)}
     free |= {name for op in ops for name in _names(op.neutral)}
-    return not any(t.shape for t in operated) and all(map(invariant, (*free, *names_in_types(f.ret))))
+    sizes = [size for t in f.ret for size in (t.shape if ops else t.shape[1:])]
+    works = all(_is_flat(flow, op, op in exp.scans) for op in ops)
+    return works and all(map(invariant, (*free, *_names(sizes))))
+
+
+def _is_flat(flow: Flow, op: Reduction, is_scan: bool) -> bool:
+    """Whether an operator is on scalars, or on rows: in a scan, rows of scalars."""
+    if not any(t.shape for t in op.op.ret):
+        return True
+    rows = row_operator(flow, op)
+    return rows is not None and not (is_scan and any(len(replicate.shape) > 1 for replicate in rows.neutral))
 
 
 def _names(atoms: Iterable[Atom]) -> Iterable[Name]:
@@ -186,6 +184,29 @@ def holds_varying(flow: Flow, body: Body, params: Iterable[Name]) -> bool:
             return True
         if not is_total(stm.exp) or not _is_invariant_stm(flow, stm, varies):
             varies.update(p.name for p in stm.pat)
+    return False
+
+
+def holds_uniform(body: Body) -> bool:
+    """Whether a loop or branch of the body holds parallelism, however often it runs: the threads of a collective do it
+    together. Parallelism that is known to be small does not count."""
+    return any(holds_wide(inner) for stm in body.stms if not is_sequential(stm) for inner in _controlled(stm.exp))
+
+
+def _controlled(exp: Exp) -> tuple[Body, ...]:
+    return bodies(exp) if isinstance(exp, Loop | If) else ()
+
+
+def holds_wide(body: Body) -> bool:
+    """Whether there is a SOAC in it, in loops and branches too, that is not known to be small."""
+    for stm in body.stms:
+        match stm.exp:
+            case Screma(width) | Hist(width) | Scatter(width) if not is_small(width) and not is_sequential(stm):
+                return True
+            case exp if any(map(holds_wide, _controlled(exp))):
+                return True
+            case _:
+                pass
     return False
 
 

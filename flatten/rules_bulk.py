@@ -102,7 +102,8 @@ def reshape_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
 def _array_of_deferred(flow: Flow, nest: Nest, name: Name) -> Elem | None:
     """An array for a deferred row of regular size."""
-    if not flow.is_regular((flow.types[name],)) or flow.deferred[name].weight >= HEAVY:
+    deferred = flow.deferred.get(name)
+    if deferred is None or deferred.weight >= HEAVY or not flow.is_regular((flow.types[name],)):
         return None
     (array,) = expand(flow, nest, (Var(name),))
     return Elem(array, nest.indices)

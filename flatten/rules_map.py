@@ -26,13 +26,13 @@ from ..ir.traverse import free_in_stm, rename_lambda
 from ..ir.types import I64, Atom, Name, Prim, Var, i64
 from .attributes import has_attr
 from .inside import inside, inside_version
-from .irregular_versions import sequential_version
+from .irregular_versions import lengths_of, sequential_version
 from .nest import Elem, Flow, Nest
-from .parallelism import exploitable, exploitable_stm, holds_varying, is_mixed
+from .parallelism import exploitable, exploitable_stm, holds_uniform, holds_varying, is_mixed
 from .segbody import defer, element_of, emit_segmap, iota_element, seg_body, single, whole
 from .spread import expand_into, frontier, settle
 from .trace import Rule
-from .versions import OUTER, Choice, choose, flattening_attrs, guarded
+from .versions import OUTER, Choice, choose, choose_uniform, flattening_attrs, guarded
 
 
 def distributable(flow: Flow, nest: Nest, stm: Stm) -> bool:
@@ -73,13 +73,16 @@ def body_versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], stm: Stm, f: 
     choice = OUTER
     if exploitable(flow, f.body, _params(f)):
         choice = choose(flow, stm, f.body, holds_varying(flow, f.body, _params(f)))
+    elif holds_uniform(f.body):
+        choice = choose_uniform(flow, stm)
     rule = _versions(flow, inner, pat, f, choice)
     flow.varying, flow.mixed = varying, mixed
     return rule
 
 
 def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice: Choice) -> Rule:
-    """The versions that are wanted, the last of them without a guard; all parallelism where no other can be made."""
+    """The versions that are wanted, the last of them without a guard: all parallelism, or where that is not wanted a
+    row to a thread."""
 
     def in_threads(to: tuple[Param, ...]) -> None:
         g1(flow, inner, to, f)
@@ -87,11 +90,15 @@ def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice
     def flat(to: tuple[Param, ...]) -> None:
         g2(flow, inner, to, f)
 
-    versions = [sequential_version(flow, inner, f.body.stms, in_threads)] if choice.outer else []
-    middle = inside(flow, f) if choice.inside else None
+    lengths = lengths_of(flow, inner, f.body.stms) if choice.outer or choice.inside else None
+    versions = [sequential_version(flow, inner, lengths, in_threads)] if choice.outer and choice.full else []
+    middle = inside(flow, f, lengths) if choice.inside else None
     if middle is not None:
-        versions += [inside_version(flow, inner, f, middle, row) for row in choice.inside]
-    last = flat if choice.full or not versions else versions.pop().emit
+        versions += [inside_version(flow, inner, f, middle, row, lengths) for row in choice.inside]
+    if choice.full or not (choice.outer or versions):
+        last = flat
+    else:
+        last = in_threads if choice.outer else versions.pop().emit
     guarded(flow, pat, versions, last)
     return Rule.INCREMENTAL if versions else Rule.G2
 
@@ -141,14 +148,13 @@ def enter_at(flow: Flow, inner: Nest, index: Name, params: tuple[Param, ...], ar
     """The elements of the arrays at an index of the nest are from here on variables of it."""
     for param, array in zip(params, arrays, strict=True):
         flow.types[param.name] = param.type
-        if (elem := flow.elems.get(array)) is not None:
-            if flow.uses.get(array, 0) > 1:
-                flow.fresh.discard(elem.array)  # others look at the rows that its elements stand for
-            flow.elems[param.name] = Elem(elem.array, (*elem.indices, index))
-        elif array in flow.deferred:
+        if array in flow.deferred and array not in flow.elems:
             defer(flow, inner, _element(flow, param, array, Var(index)))
-        else:
-            flow.elems[param.name] = Elem(array, (index,))
+            continue
+        elem = flow.elems.get(array, Elem(array, ()))
+        if flow.uses.get(array, 0) > 1:
+            flow.fresh.discard(elem.array)  # others look at the rows that its elements stand for
+        flow.elems[param.name] = Elem(elem.array, (*elem.indices, index))
 
 
 def _element(flow: Flow, param: Param, array: Name, index: Atom) -> tuple[Stm, ...]:
@@ -181,7 +187,7 @@ def sequential_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """
     if nest.dims or not has_attr(stm.attrs, "sequential"):
         return None
-    flow.note(Rule.SEQUENTIALISE, ", ".join(str(p.name) for p in stm.pat))
+    flow.note(Rule.SEQUENTIAL, ", ".join(str(p.name) for p in stm.pat))
     one = nest.inside((flow.fresh_param("i", I64).name, i64(1)))
     arrays = tuple(flow.fresh_param(p.name.base, p.type.array_of(i64(1))) for p in stm.pat)
     results = tuple(Var(p.name) for p in stm.pat)
@@ -190,7 +196,7 @@ def sequential_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     flow.emit(arrays, SegMap(flow.machine.lowest.level, made.space, made.body, ret))
     for param, array in zip(stm.pat, arrays, strict=True):
         flow.emit((param,), element_of(array.name, array.type.shape, (i64(0),)))
-    return Rule.SEQUENTIALISE
+    return Rule.SEQUENTIAL
 
 
 def sequential_outer(flow: Flow, nest: Nest, stm: Stm) -> Rule:

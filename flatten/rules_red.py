@@ -9,9 +9,10 @@ from __future__ import annotations
 from ..ir.core import Attr, Body, Copied, Lambda, Param, Reduction, Screma, SegRed, SegScan, Stm
 from ..ir.traverse import free_in_lambda, rename_lambda
 from ..ir.types import Atom, Type, Var
-from .interchange import has_row_operator, interchanged, interchanged_map, row_width
+from .interchange import interchanged, interchanged_map
 from .nest import Elem, Flow, Nest
 from .parallelism import exploitable
+from .row_operators import has_row_operator, row_width
 from .rules_map import distributable, enter
 from .segbody import fresh_reductions, is_identity, seg_body
 from .spread import expand_into
@@ -109,7 +110,7 @@ def emit_segred(
     flow: Flow, inner: Nest, reds: tuple[Reduction, ...], pat: tuple[Param, ...], body: Body, ret: tuple[Type, ...]
 ) -> None:
     made = seg_body(flow, inner.dims, body)
-    flow.emit(pat, SegRed(flow.machine.lowest.level, made.space, fresh_reductions(flow, reds), made.body, ret))
+    flow.emit(pat, SegRed(flow.machine.lowest.level, made.space, fresh_reductions(flow, reds), made.body, ret, None))
 
 
 def emit_segscan(

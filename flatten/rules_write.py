@@ -154,7 +154,7 @@ def _emit_update(flow: Flow, nest: Nest, exp: Update, owned: Name, pat: tuple[Pa
     body = Body(tuple(stms), (*nest_atoms(nest), *places, value))
     made = seg_body(flow, nest.dims + tuple(inner), body)
     rank = nest.depth + len(exp.dims)
-    flow.emit(pat, SegScatter(flow.machine.lowest.level, made.space, (owned,), rank, made.body))
+    flow.emit(pat, SegScatter(flow.machine.lowest.level, made.space, (owned,), rank, made.body, safe=True))
 
 
 def _position(flow: Flow, stms: list[Stm], start: Atom, k: Name, stride: Atom) -> Atom:

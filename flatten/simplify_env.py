@@ -12,12 +12,12 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ..ir.core import Body, Copied, Exp, Param, Stm
+from ..ir.core import Body, Copied, Exp, Lambda, Param, Stm
 from ..ir.errors import NOWHERE, Loc
-from ..ir.traverse import Renaming, rewrite_exp, rewrite_params, scoped_bodies, with_bodies
+from ..ir.traverse import Renaming, rename_lambda, rewrite_exp, rewrite_params, scoped_bodies, with_bodies
 from ..ir.types import Atom, Const, Name, Names, Prim, Type, Var, scalar
 from .attributes import is_opaque
-from .simplify_sharing import Sharing, note_sharing
+from .simplify_sharing import Sharing, note_body, note_sharing
 
 EMPTY = Body((), ())
 
@@ -177,6 +177,12 @@ class Env:
         note_sharing(stm, self.sharing, self.consumes)
         self.step(stm)
         return self.resolve(Var(name))
+
+    def again(self, function: Lambda) -> Lambda:
+        """A copy of a function with names of its own."""
+        copy = rename_lambda(function, self.names)
+        note_body(copy.body, self.sharing, self.consumes)
+        return copy
 
     def bring(self, stm: Stm, pattern: Iterable[tuple[Param, Atom]]) -> list[Stm]:
         """Copies that bind the given names to atoms, in place of `stm`, whose certificates they keep."""

@@ -61,11 +61,11 @@ def level_for(stm: Stm, env: Env) -> int:
 
 def _may_move(stm: Stm, env: Env) -> bool:
     match stm.exp:
-        case Scratch() | Update() | GuardCmp() | SizeParam() | Apply():
+        case Scratch() | Update() | GuardCmp() | Apply():
             return False
         case PrimOp() | Convert() | Index() | Iota() | Replicate() | ArrayLit() | Rearrange() | Reshape() | Concat():
             pass
-        case Copied() | Copy() | Assert() | If() | Loop() | Screma():
+        case Copied() | Copy() | Assert() | If() | Loop() | Screma() | SizeParam():
             pass
         case _:  # what writes into its destinations, and segops with results of their own
             if any(env.sharing.consumed(p.name) for p in stm.pat):

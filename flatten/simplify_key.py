@@ -1,7 +1,8 @@
 """What makes two statements compute the same: the keys of common-subexpression elimination.
 
 A basic expression is its own key (constants compare by type and bits; operands of commutative operations are put in
-order). A compound one has a cheap key first, and its text with bound names numbered only where that has been seen.
+order). A compound one has a cheap key first; where that has been seen, two are looked through side by side, and only
+what seems the same is compared as text with bound names numbered.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from ..ir.core import (
 )
 from ..ir.ops import COMMUTATIVE
 from ..ir.show import show_exp
-from ..ir.traverse import bodies, operands, refreshing, rewrite_exp
+from ..ir.traverse import bodies, operands, refreshing, rewrite_exp, scoped_bodies
 from ..ir.types import Atom, Const, Name, Names, Var
 
 
@@ -61,7 +62,31 @@ def same_value(x: Stm, y: Stm) -> bool:
     """Whether two statements with equal keys give the same."""
     if not bodies(x.exp):
         return True
-    return x.attrs == y.attrs and _numbered(x.exp) == _numbered(y.exp)
+    return x.attrs == y.attrs and _look_alike(x.exp, y.exp) and _numbered(x.exp) == _numbered(y.exp)
+
+
+def _look_alike(x: Exp, y: Exp) -> bool:
+    """A quick look that ends at the first difference: operations and operands, statement by statement."""
+    named: dict[Name, Name] = {}  # what is bound in x, as y calls it
+    pending = [(x, y)]
+    while pending:
+        a, b = pending.pop()
+        if type(a) is not type(b) or (isinstance(a, PrimOp) and isinstance(b, PrimOp) and a.op is not b.op):
+            return False
+        if [_called(atom, named) for atom in operands(a)] != list(operands(b)):
+            return False
+        inner = list(zip(scoped_bodies(a), scoped_bodies(b)))
+        if any(len(f.stms) != len(g.stms) for (_, f), (_, g) in inner):
+            return False
+        for (params, f), (others, g) in reversed(inner):
+            bound = [*zip(params, others), *[pair for s, t in zip(f.stms, g.stms) for pair in zip(s.pat, t.pat)]]
+            named.update((p.name, q.name) for p, q in bound)
+            pending.extend((s.exp, t.exp) for s, t in zip(reversed(f.stms), reversed(g.stms)))
+    return True
+
+
+def _called(atom: Atom, named: dict[Name, Name]) -> Atom:
+    return Var(named.get(atom.name, atom.name)) if isinstance(atom, Var) else atom
 
 
 def _numbered(exp: Exp) -> str:

@@ -6,10 +6,11 @@ any map a part may be taken. Only where nothing else uses the result: nothing is
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..ir.core import Body, Index, Lambda, Param, Rearrange, Reshape, Screma, Slice, Stm
-from ..ir.traverse import free_in_lambda, free_in_stm, rename_lambda
+from ..ir.traverse import free_in_lambda, free_in_stm
 from ..ir.types import Atom, Const, Name, Type, Var
 from .simplify_env import Env, with_certs
 from .simplify_views import is_whole, whole
@@ -17,10 +18,14 @@ from .simplify_views import is_whole, whole
 
 @dataclass(frozen=True, slots=True)
 class PerfectNest:
-    """`map (.. (map f) ..) xss yss`: the innermost function, and the arrays whose elements it takes."""
+    """`map (.. (map f) ..) xss yss`: the innermost function, and the arrays whose elements, or rows, it takes."""
 
     function: Lambda
     arrays: tuple[Name, ...]
+
+    def inputs(self) -> Iterator[tuple[Name, Type]]:
+        """The arrays, with the types of their elements."""
+        return zip(self.arrays, (p.type for p in self.function.params), strict=True)
 
 
 def reshape_of_nest(stm: Stm, env: Env) -> Stm | None:
@@ -37,9 +42,9 @@ def reshape_of_nest(stm: Stm, env: Env) -> Stm | None:
     nest = perfect_nest(inner)
     if nest is None or env.types[array].rank < 2 or not all(_lies_flat(xs, env) for xs in nest.arrays):
         return None
-    flat = [env.emit(xs.base, Reshape((size,), xs), Type(env.types[xs].prim, (size,))) for xs in nest.arrays]
+    flat = [env.emit(xs.base, Reshape((size, *t.shape), xs), t.array_of(size)) for xs, t in nest.inputs()]
     names = tuple(atom.name for atom in flat if isinstance(atom, Var))
-    return with_certs(stm, Screma(size, names, rename_lambda(nest.function, env.names), (), ()), inner)
+    return with_certs(stm, Screma(size, names, env.again(nest.function), (), ()), inner)
 
 
 def rearrange_of_nest(stm: Stm, env: Env) -> Stm | None:
@@ -53,11 +58,12 @@ def rearrange_of_nest(stm: Stm, env: Env) -> Stm | None:
         return None
     (param,) = stm.pat
     turned: list[Name] = []
-    for xs in nest.arrays:
-        atom = env.emit(xs.base, Rearrange(perm, xs), Type(env.types[xs].prim, param.type.shape))
+    for xs, t in nest.inputs():
+        whole_perm = (*perm, *range(len(perm), len(perm) + t.rank))
+        atom = env.emit(xs.base, Rearrange(whole_perm, xs), t.array_of(*param.type.shape))
         assert isinstance(atom, Var)
         turned.append(atom.name)
-    f = rename_lambda(nest.function, env.names)
+    f = env.again(nest.function)
     return with_certs(stm, _nested(f, param.type.shape, tuple(turned), env), inner)
 
 
@@ -66,9 +72,7 @@ def _nested(f: Lambda, shape: tuple[Atom, ...], arrays: tuple[Name, ...], env: E
     width, *rest = shape
     if not rest:
         return Screma(width, arrays, f, (), ())
-    rows = tuple(
-        Param(env.names.again(xs), Type(p.type.prim, tuple(rest))) for xs, p in zip(arrays, f.params, strict=True)
-    )
+    rows = tuple(Param(env.names.again(xs), p.type.array_of(*rest)) for xs, p in zip(arrays, f.params, strict=True))
     inner = _nested(f, tuple(rest), tuple(row.name for row in rows), env)
     result = Param(env.names.fresh("ys"), Type(f.ret[0].prim, tuple(rest)))
     body = Body((Stm((result,), inner, (), (), env.loc),), (Var(result.name),))
@@ -92,7 +96,7 @@ def slice_of_map(stm: Stm, env: Env) -> Stm | None:
         atom = env.emit(xs.base, Index(xs, dims, True), param.type.array_of(count))
         assert isinstance(atom, Var)
         parts.append(atom.name)
-    return with_certs(stm, Screma(count, tuple(parts), rename_lambda(screma.map, env.names), (), ()), inner)
+    return with_certs(stm, Screma(count, tuple(parts), env.again(screma.map), (), ()), inner)
 
 
 def _own_map(array: Name, env: Env) -> Stm | None:

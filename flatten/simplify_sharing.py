@@ -84,16 +84,22 @@ def sharing_in(prog: Prog) -> Sharing:
     """The classes of a program."""
     consumes = consumed_params(prog)
     sharing = Sharing()
-    pending = [Body(prog.consts, ()), *(fun.body for fun in prog.functions)]
     for fun in prog.functions:
         if fun.entry is None:  # its callers may overwrite what it gives
             for atom in _variables(fun.body.result):
                 sharing.consume(atom)
+    for body in (Body(prog.consts, ()), *(fun.body for fun in prog.functions)):
+        note_body(body, sharing, consumes)
+    return sharing
+
+
+def note_body(body: Body, sharing: Sharing, consumes: dict[Name, tuple[int, ...]]) -> None:
+    """Adds what the statements of a body share and consume, at any depth."""
+    pending = [body]
     while pending:
         for stm in pending.pop().stms:
             note_sharing(stm, sharing, consumes)
-            pending.extend(body for _, body in scoped_bodies(stm.exp))
-    return sharing
+            pending.extend(inner for _, inner in scoped_bodies(stm.exp))
 
 
 def note_sharing(stm: Stm, sharing: Sharing, consumes: dict[Name, tuple[int, ...]]) -> None:

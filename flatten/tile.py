@@ -10,12 +10,14 @@
     ⟶  the same over blocks (b, c) of i and j, with a tile of either
 
 The last tiles are cut short: threads beyond the end repeat the last row, and the results are cut to size. The order of
-a reduction stays. t is a size parameter (`main.ys.tile_0`). Golden 4.6; PPoPP'17 (locality), Futhark's TileLoops.
+a reduction stays. t is a size parameter (`main.ys.tile_0`). In two dimensions each thread may compute several results
+(`flatten/tile_registers.py`), R x R for the R of another parameter (`main.ys.registers_0`): there is code for some R,
+and any other stands for one result. Golden 4.6; PPoPP'17 (locality), Futhark's TileLoops.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ..ir.core import (
@@ -23,6 +25,7 @@ from ..ir.core import (
     Convert,
     Copied,
     Fix,
+    If,
     Index,
     Iota,
     Level,
@@ -40,15 +43,20 @@ from ..ir.core import (
     Stm,
 )
 from ..ir.ops import Op
+from ..ir.rename import substitute_body
 from ..ir.traverse import bound_in_body, map_bodies
-from ..ir.types import I64, Atom, Const, Name, Names, Type, Var, i64
+from ..ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from .levels import Machine
 from .segbody import whole
 from .sequentialise import is_segop
-from .tile_block import Let, Row, Tileable, block_body
+from .tile_block import Let, Row, Tileable, block_body, tiles_of
+from .tile_registers import Grid, fits_registers, register_body
 
 LEAST_WIDTH = 8
 """Redomaps of fewer elements, where that is known, are not worth a tile."""
+
+REGISTERS = (4, 2)
+"""Edges of register tiles that there is code for, the default first."""
 
 
 def tile(prog: Prog, machine: Machine) -> Prog:
@@ -122,7 +130,7 @@ def _is_scalar_redomap(stm: Stm, exp: Screma) -> bool:
     return (
         not exp.scans
         and len(stm.pat) == exp.num_reds > 0
-        and all(not p.type.shape for p in stm.pat)
+        and all(not p.type.shape for p in (*stm.pat, *exp.map.params))
         and all(_is_plain(inner) for red in exp.reds for inner in red.op.body.stms)
     )
 
@@ -177,33 +185,98 @@ def _shared(rows: tuple[Row | None, ...], space: SegSpace, depth: int) -> tuple[
 
 
 def _tiled(stm: Stm, found: Tileable, parameter: str, default: int, names: Names) -> list[Stm]:
-    """The statements that bind `stm.pat` by way of tiles."""
-    exp = stm.exp
-    assert isinstance(exp, SegMap)
+    """The statements that bind `stm.pat` by way of tiles: with register tiles of the size that a parameter asks for, if
+    there is code for it."""
     host = Let(names, stm.loc)
     edge = host.let("tile", SizeParam(parameter, default), I64)
-    blocks = [host.ceil_div(width, edge) for _, width in found.tiled]
-    steps = host.ceil_div(found.screma.width, edge)
-    numbers = tuple(names.fresh("block") for _ in found.tiled)
-    body = block_body(found, edge, steps, numbers, exp, Let(names, stm.loc))
-    space = SegSpace((*found.outer, *zip(numbers, blocks, strict=True)))
-    ret = tuple(r.array_of(*(edge for _ in found.tiled)) for r in exp.ret)
-    pat = tuple(Param(names.fresh(p.name.base), r.array_of(*space.widths)) for p, r in zip(stm.pat, ret, strict=True))
-    host.stms.append(Stm(pat, SegMap(Level.BLOCK, space, body, ret), (), stm.attrs, stm.loc))
-    for param, tiles in zip(stm.pat, pat, strict=True):
-        _cut(host, param, tiles, found, blocks, edge)
+    if not fits_registers(found):
+        _in_blocks(host, stm, stm.pat, found, edge)
+        return host.stms
+    each = host.let("each", SizeParam(f"{parameter.replace('.tile_', '.registers_')}", REGISTERS[0]), I64)
+    _choose(host, stm, stm.pat, found, edge, each, REGISTERS)
     return host.stms
 
 
-def _cut(host: Let, param: Param, tiles: Param, found: Tileable, blocks: Sequence[Atom], edge: Atom) -> None:
-    """[..][⌈n/t⌉][⌈m/t⌉][t][t] as [..][n][m]."""
+def _choose(
+    host: Let, stm: Stm, pat: tuple[Param, ...], found: Tileable, edge: Atom, each: Atom, sizes: tuple[int, ...]
+) -> None:
+    """if each = R then <R x R results for a thread> else .., for each of the sizes; at last one result."""
+    if not sizes:
+        _in_blocks(host, stm, pat, found, edge)
+        return
+    size, *rest = sizes
+    bodies: list[Body] = []
+    for emit in (
+        lambda let, to: _in_registers(let, stm, to, found, edge, size),
+        lambda let, to: _choose(let, stm, to, found, edge, each, tuple(rest)),
+    ):
+        let, to = host.inner(), tuple(Param(host.names.again(p.name), p.type) for p in pat)
+        emit(let, to)
+        bodies.append(Body(tuple(let.stms), tuple(Var(p.name) for p in to)))
+    is_size = host.let("is", PrimOp(Op.EQ, Prim.I64, (each, i64(size))), BOOL)
+    host.stms.append(Stm(pat, If(is_size, *bodies), (), (), stm.loc))
+
+
+def _in_blocks(host: Let, stm: Stm, pat: tuple[Param, ...], found: Tileable, edge: Atom) -> None:
+    """T1 and T2: a result for each thread."""
+    exp = stm.exp
+    assert isinstance(exp, SegMap)
+    blocks = [host.ceil_div(width, edge) for _, width in found.tiled]
+    steps = host.ceil_div(found.screma.width, edge)
+    numbers = tuple(host.names.fresh("block") for _ in found.tiled)
+    body = block_body(found, edge, steps, numbers, exp, host.inner())
+    ret = tuple(r.array_of(*(edge for _ in found.tiled)) for r in exp.ret)
+    tiles = _blocks(host, stm, found, numbers, blocks, body, ret)
     lead = len(found.outer)
+    perm = (*range(lead), lead, lead + 2, lead + 1, lead + 3) if len(found.tiled) == 2 else None
+    for param, array in zip(pat, tiles, strict=True):
+        _cut(host, param, array, perm, (*(w for _, w in found.outer), *(host.op(Op.MUL, n, edge) for n in blocks)))
+
+
+def _in_registers(host: Let, stm: Stm, pat: tuple[Param, ...], found: Tileable, edge: Atom, each: int) -> None:
+    """T3: `each` x `each` results for each thread, half as many threads along an edge as T2 has."""
+    exp = stm.exp
+    assert isinstance(exp, SegMap)
+    grid = host.op(Op.MAX, host.op(Op.QUOT, edge, i64(2)), i64(1))
+    rows = host.op(Op.MUL, grid, i64(each))
+    blocks = [host.ceil_div(width, rows) for _, width in found.tiled]
+    steps = host.ceil_div(found.screma.width, grid)
+    numbers, let = tuple(host.names.fresh("block") for _ in found.tiled), host.inner()
+    shares = Grid(tiles_of(found, rows, numbers, let), grid, each)
+    body = register_body(shares, grid, steps, exp, let)
+    tiles = _blocks(host, stm, found, numbers, blocks, body, tuple(r.array_of(*shares.shape) for r in exp.ret))
+    lead = len(found.outer)
+    perm = (*range(lead), *(lead + k for k in (0, 4, 2, 1, 5, 3)))
+    for param, array in zip(pat, tiles, strict=True):
+        _cut(host, param, array, perm, (*(w for _, w in found.outer), *(host.op(Op.MUL, n, rows) for n in blocks)))
+
+
+def _blocks(
+    host: Let,
+    stm: Stm,
+    found: Tileable,
+    numbers: tuple[Name, ...],
+    blocks: list[Atom],
+    body: Body,
+    ret: tuple[Type, ...],
+) -> tuple[Param, ...]:
+    """segmap^block (.., b < blocks) { body }"""
+    outer = tuple((host.names.again(name), width) for name, width in found.outer)
+    renamed = {old: Var(new) for (old, _), (new, _) in zip(found.outer, outer, strict=True)}
+    body = substitute_body(body, renamed)
+    space = SegSpace((*outer, *zip(numbers, blocks, strict=True)))
+    pat = tuple(
+        Param(host.names.fresh(p.name.base), r.array_of(*space.widths)) for p, r in zip(stm.pat, ret, strict=True)
+    )
+    host.stms.append(Stm(pat, SegMap(Level.BLOCK, space, body, ret), (), stm.attrs, stm.loc))
+    return pat
+
+
+def _cut(host: Let, param: Param, tiles: Param, perm: tuple[int, ...] | None, padded: tuple[Atom, ...]) -> None:
+    """[..][⌈n/t⌉][⌈m/t⌉][t][t] as [..][n][m]: the dimensions in the order `perm`, then as `padded`, then cut."""
     array, prim = tiles.name, param.type.prim
-    outer = tuple(width for _, width in found.outer)
-    if len(found.tiled) == 2:
-        perm = (*range(lead), lead, lead + 2, lead + 1, lead + 3)
-        shape = (*outer, blocks[0], edge, blocks[1], edge)
+    if perm is not None:
+        shape = tuple(tiles.type.shape[k] for k in perm)
         array = host.name("tiles", Rearrange(perm, array), Type(prim, shape))
-    padded = (*outer, *(host.op(Op.MUL, count, edge) for count in blocks))
     array = host.name("padded", Reshape(padded, array), Type(prim, padded))
     host.stms.append(Stm((param,), Index(array, whole(param.type.shape), True), (), (), host.loc))

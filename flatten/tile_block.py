@@ -95,7 +95,7 @@ class Let:
 
     def body(self, result: tuple[Atom, ...]) -> Body:
         """The statements that `result` stands on."""
-        return Body(_needed(tuple(self.stms), (a.name for a in result if isinstance(a, Var))), result)
+        return Body(needed(tuple(self.stms), (a.name for a in result if isinstance(a, Var))), result)
 
     def inner(self) -> Let:
         """Statements of a body inside."""
@@ -104,11 +104,7 @@ class Let:
 
 def block_body(found: Tileable, edge: Atom, steps: Atom, numbers: tuple[Name, ...], exp: SegMap, let: Let) -> Body:
     """The body of block `numbers`: accumulators over all tiles, then what follows the redomap."""
-    bases = [let.op(Op.MUL, Var(number), edge) for number in numbers]
-    counts = [
-        let.op(Op.MIN, edge, let.op(Op.SUB, width, base)) for (_, width), base in zip(found.tiled, bases, strict=True)
-    ]
-    tiles = _Tiles(found, edge, bases, counts)
+    tiles = tiles_of(found, edge, numbers, let)
     accs = _accumulated(let, tiles, steps)
     result = tuple(Var(a.name) for a in accs)
     if exp.body.result != tuple(Var(p.name) for p in found.redomap.pat):
@@ -117,7 +113,7 @@ def block_body(found: Tileable, edge: Atom, steps: Atom, numbers: tuple[Name, ..
 
 
 @dataclass(frozen=True, slots=True)
-class _Tiles:
+class Tiles:
     """A block's share of the tiled dimensions: their first indices, and how many there are (at most `edge`)."""
 
     found: Tileable
@@ -130,8 +126,17 @@ class _Tiles:
         return next((k for k, (index, _) in enumerate(self.found.tiled) if index == name), None)
 
 
+def tiles_of(found: Tileable, edge: Atom, numbers: tuple[Name, ...], let: Let) -> Tiles:
+    """The share of block `numbers`."""
+    bases = [let.op(Op.MUL, Var(number), edge) for number in numbers]
+    counts = [
+        let.op(Op.MIN, edge, let.op(Op.SUB, width, base)) for (_, width), base in zip(found.tiled, bases, strict=True)
+    ]
+    return Tiles(found, edge, bases, counts)
+
+
 @dataclass(frozen=True, slots=True)
-class _Part:
+class Part:
     """The part of the rows at hand: elements `start` to `start + length`."""
 
     start: Atom
@@ -139,14 +144,14 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shared:
+class Shared:
     """A tile of rows in shared memory; for each of its dimensions the tiled one it runs over (None: the elements)."""
 
     array: Name
     runs: tuple[int | None, ...]
 
 
-def _accumulated(let: Let, tiles: _Tiles, steps: Atom) -> tuple[Param, ...]:
+def _accumulated(let: Let, tiles: Tiles, steps: Atom) -> tuple[Param, ...]:
     """loop accs = replicate ne for s < steps: the next tile of every row, then every thread's part of it."""
     screma, pat = tiles.found.screma, tiles.found.redomap.pat
     neutral = [a for red in screma.reds for a in red.neutral]
@@ -155,21 +160,28 @@ def _accumulated(let: Let, tiles: _Tiles, steps: Atom) -> tuple[Param, ...]:
     inits = tuple(let.let("accs", Replicate(edges, ne), t) for ne, t in zip(neutral, types, strict=True))
     params = tuple(Param(let.names.fresh("accs"), t) for t in types)
     s, inner = let.names.fresh("s"), let.inner()
-    start = inner.op(Op.MUL, Var(s), tiles.edge)
-    part = _Part(start, inner.op(Op.MIN, tiles.edge, inner.op(Op.SUB, screma.width, start)))
-    prims = [p.type.prim for p in screma.map.params]
-    shared = [
-        _copied(inner, tiles, row, prim, part) if row is not None else None
-        for row, prim in zip(tiles.found.rows, prims, strict=True)
-    ]
-    nexts = _threads(inner, tiles, shared, part, params)
+    part = part_at(inner, Var(s), tiles.edge, screma.width)
+    nexts = _threads(inner, tiles, shared_rows(inner, tiles, part), part, params)
     body = inner.body(tuple(Var(p.name) for p in nexts))
     outs = tuple(Param(let.names.fresh("accs"), t) for t in types)
     let.stms.append(Stm(outs, Loop(params, inits, ForLoop(s, steps, Prim.I64), body), (), (), let.loc))
     return outs
 
 
-def _copied(let: Let, tiles: _Tiles, row: Row, prim: Prim, part: _Part) -> _Shared:
+def part_at(let: Let, s: Atom, step: Atom, width: Atom) -> Part:
+    """Part `s` of rows of this width, of `step` elements but for the last."""
+    start = let.op(Op.MUL, s, step)
+    return Part(start, let.op(Op.MIN, step, let.op(Op.SUB, width, start)))
+
+
+def shared_rows(let: Let, tiles: Tiles, part: Part) -> list[Shared | None]:
+    """The tile of every row that is shared."""
+    prims = [p.type.prim for p in tiles.found.screma.map.params]
+    rows = zip(tiles.found.rows, prims, strict=True)
+    return [_copied(let, tiles, row, prim, part) if row is not None else None for row, prim in rows]
+
+
+def _copied(let: Let, tiles: Tiles, row: Row, prim: Prim, part: Part) -> Shared:
     """`copy array[base_i :+ count_i, start :+ length]`"""
     dims: list[DimIndex] = []
     runs: list[int | None] = []
@@ -187,18 +199,18 @@ def _copied(let: Let, tiles: _Tiles, row: Row, prim: Prim, part: _Part) -> _Shar
         runs.append(place)
     type_ = Type(prim, tuple(part.length if k is None else tiles.counts[k] for k in runs))
     view = let.name("view", Index(row.array, tuple(dims), True), type_)
-    return _Shared(let.name("shared", Copy(view), type_), tuple(runs))
+    return Shared(let.name("shared", Copy(view), type_), tuple(runs))
 
 
 def _threads(
-    let: Let, tiles: _Tiles, shared: list[_Shared | None], part: _Part, accs: tuple[Param, ...]
+    let: Let, tiles: Tiles, shared: list[Shared | None], part: Part, accs: tuple[Param, ...]
 ) -> tuple[Param, ...]:
     """segmap^thread (k < t) { accs[k] ⊕ redomap over the part }"""
     found, screma, inner = tiles.found, tiles.found.screma, let.inner()
     local = tuple(let.names.fresh("k") for _ in found.tiled)
     clamped, points = _points(inner, tiles, local)
     own = {a for a, tile in zip(screma.arrays, shared, strict=True) if tile is None}
-    before = _needed(found.before, own | set(free_in_lambda(screma.map)))
+    before = needed(found.before, own | set(free_in_lambda(screma.map)))
     inner.stms += substitute_body(Body(before, ()), points).stms
     arrays: list[Name] = []
     for array, tile, param in zip(screma.arrays, shared, screma.map.params, strict=True):
@@ -212,11 +224,11 @@ def _threads(
     exp = replace(screma, width=part.length, arrays=tuple(arrays), map=substitute_lambda(screma.map, points))
     partial = tuple(Param(let.names.fresh("partial"), p.type) for p in found.redomap.pat)
     inner.stms.append(Stm(partial, exp, found.redomap.certs, (), let.loc))
-    results = _combined(inner, screma, _elements(inner, accs, local), tuple(Var(p.name) for p in partial))
+    results = combined(inner, screma, _elements(inner, accs, local), tuple(Var(p.name) for p in partial))
     return _segmap(let, tiles, local, inner.body(results), tuple(p.type for p in partial), "accs")
 
 
-def _combined(let: Let, screma: Screma, left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ...]:
+def combined(let: Let, screma: Screma, left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ...]:
     """left ⊕ right, operator by operator."""
     results: list[Atom] = []
     for red in screma.reds:
@@ -229,7 +241,7 @@ def _combined(let: Let, screma: Screma, left: tuple[Atom, ...], right: tuple[Ato
     return tuple(results)
 
 
-def _finished(let: Let, tiles: _Tiles, accs: tuple[Param, ...], exp: SegMap) -> tuple[Var, ...]:
+def _finished(let: Let, tiles: Tiles, accs: tuple[Param, ...], exp: SegMap) -> tuple[Var, ...]:
     """segmap^thread (k < t) { what follows the redomap }"""
     found, inner = tiles.found, let.inner()
     local = tuple(let.names.fresh("k") for _ in found.tiled)
@@ -238,13 +250,13 @@ def _finished(let: Let, tiles: _Tiles, accs: tuple[Param, ...], exp: SegMap) -> 
         points[param.name] = value
     result = exp.body.result
     wanted = {n for s in found.after for n in free_in_stm(s)} | {a.name for a in result if isinstance(a, Var)}
-    rest = substitute_body(Body((*_needed(found.before, wanted), *found.after), result), points)
+    rest = substitute_body(Body((*needed(found.before, wanted), *found.after), result), points)
     inner.stms += rest.stms
     outs = _segmap(let, tiles, local, inner.body(rest.result), exp.ret, "out")
     return tuple(Var(p.name) for p in outs)
 
 
-def _points(let: Let, tiles: _Tiles, local: tuple[Name, ...]) -> tuple[list[Atom], dict[Name, Atom]]:
+def _points(let: Let, tiles: Tiles, local: tuple[Name, ...]) -> tuple[list[Atom], dict[Name, Atom]]:
     """Each thread's place in the tile, no further than its last row, and the indices that it stands for."""
     clamped = [
         let.op(Op.MIN, Var(k), let.op(Op.SUB, count, i64(1))) for k, count in zip(local, tiles.counts, strict=True)
@@ -259,7 +271,7 @@ def _elements(let: Let, arrays: tuple[Param, ...], local: tuple[Name, ...]) -> t
 
 
 def _segmap(
-    let: Let, tiles: _Tiles, local: tuple[Name, ...], body: Body, ret: tuple[Type, ...], base: str
+    let: Let, tiles: Tiles, local: tuple[Name, ...], body: Body, ret: tuple[Type, ...], base: str
 ) -> tuple[Param, ...]:
     edges = tuple(tiles.edge for _ in local)
     pat = tuple(Param(let.names.fresh(base), r.array_of(*edges)) for r in ret)
@@ -268,7 +280,7 @@ def _segmap(
     return pat
 
 
-def _needed(stms: tuple[Stm, ...], wanted: Iterable[Name]) -> tuple[Stm, ...]:
+def needed(stms: tuple[Stm, ...], wanted: Iterable[Name]) -> tuple[Stm, ...]:
     """The statements that `wanted` stand on."""
     names, kept = set(wanted), list[Stm]()
     for stm in reversed(stms):

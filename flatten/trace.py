@@ -44,6 +44,7 @@ class Rule(Enum):
     FLAT_SCATTER = "flat scatter"
     VARYING_IF = "varying branch"
     VARYING_LOOP = "varying loop"
+    SEQUENTIAL = "sequential"
     SEQUENTIALISE = "sequentialise"
     IRREGULAR = "stays in the thread"
     SKIP_SCALARS = "skip scalars"

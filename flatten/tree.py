@@ -1,8 +1,8 @@
 """The version tree of a flat program: sites, and the leaves of each.
 
-A *site* is an outermost guard: an `If` on a `GuardCmp`. Its *leaves* are the versions of the nest, each the sides
-taken at the guards on the way to it. Sites are independent of each other; "every version" means every leaf of every
-site. Used by `--force SITE=LEAF`, `test --all-versions`, the tuner and `explain`.
+A *site* is an outermost guard: an `If` on a `GuardCmp`, or on a conjunction of such. Its *leaves* are the versions of
+the nest, each the sides taken at the guards on the way to it. Sites are independent of each other; "every version"
+means every leaf of every site. Used by `--force SITE=LEAF`, `test --all-versions`, the tuner and `explain`.
 """
 
 from __future__ import annotations
@@ -11,20 +11,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from ..ir.core import Body, GuardCmp, If, Prog, SizeParam, Stm
-from ..ir.traverse import all_exps, bodies
-from ..ir.types import Name, Var
+from ..ir.core import Body, GuardCmp, If, PrimOp, Prog, SizeParam, Stm
+from ..ir.ops import Op
+from ..ir.traverse import bodies, free_in_body, free_in_stm
+from ..ir.types import Name, Prim, Var
 
 Leaf = dict[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A guard and what is on its two sides: further guards, independent of each other."""
+    """A guard, its thresholds joined by `&&`, and what is on its two sides: further guards, independent of each
+    other."""
 
-    threshold: str
+    thresholds: tuple[str, ...]
     then: tuple[Branch, ...]
     orelse: tuple[Branch, ...]
+
+    @property
+    def threshold(self) -> str:
+        """The guard is called by its first threshold."""
+        return self.thresholds[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,44 +59,96 @@ class Site:
 
 MAX_PRODUCT = 64
 
+CONSTANTS = "consts"
+"""Where the guards of constants stand, which every entry may meet."""
+
 
 def sites(prog: Prog) -> tuple[Site, ...]:
     """The sites of the constants and of all functions, in program order."""
-    bodies_of = [("consts", Body(prog.consts, ()))]
+    bodies_of = [(CONSTANTS, Body(prog.consts, ()))]
     bodies_of += [(fun.entry.name if fun.entry is not None else fun.name.base, fun.body) for fun in prog.functions]
     return tuple(Site(entry, tree) for entry, body in bodies_of for tree in guards_in(body))
 
 
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A size parameter with its default, and the sides of guards that lead to it."""
+
+    name: str
+    default: int
+    path: tuple[tuple[str, bool], ...]
+
+
 def size_params(prog: Prog) -> dict[str, int]:
-    """The size parameters of all functions, with their defaults."""
-    found = (exp for fun in prog.functions for exp in all_exps(fun.body))
-    return {exp.name: exp.default for exp in found if isinstance(exp, SizeParam)}
+    """The size parameters of the constants and of all functions, with their defaults."""
+    found = [size for body in (Body(prog.consts, ()), *(fun.body for fun in prog.functions)) for size in sizes_in(body)]
+    return {size.name: size.default for size in found}
+
+
+def sizes_of(prog: Prog, entry: str) -> tuple[Size, ...]:
+    """The size parameters that an entry uses: its own, and those of the constants that it needs."""
+    body = next(fun.body for fun in prog.functions if fun.entry is not None and fun.entry.name == entry)
+    needed, found = set(free_in_body(body)), list(sizes_in(body))
+    for stm in reversed(prog.consts):
+        if any(param.name in needed for param in stm.pat):
+            needed |= set(free_in_stm(stm))
+            found.extend(sizes_in(Body((stm,), ())))
+    return tuple({size.name: size for size in found}.values())
+
+
+def sizes_in(body: Body, path: tuple[tuple[str, bool], ...] = ()) -> Iterator[Size]:
+    """The size parameters of a body, with the sides of guards that lead to them."""
+    compared = comparisons(body)
+    for stm in body.stms:
+        match stm.exp:
+            case SizeParam(name, default):
+                yield Size(name, default, path)
+            case If(Var(cond), then, orelse) if cond in compared:
+                yield from sizes_in(then, (*path, *((t, True) for t in compared[cond])))
+                yield from sizes_in(orelse, (*path, *((t, False) for t in compared[cond])))
+            case exp:
+                for inner in bodies(exp):
+                    yield from sizes_in(inner, path)
 
 
 def guards_in(body: Body) -> tuple[Branch, ...]:
     """The outermost guards of a body, those in its loops and other branches included."""
-    comparisons = {stm.pat[0].name: stm.exp for stm in body.stms if isinstance(stm.exp, GuardCmp)}
-    return tuple(branch for stm in body.stms for branch in _of_stm(stm, comparisons))
+    compared = comparisons(body)
+    return tuple(branch for stm in body.stms for branch in _of_stm(stm, compared))
 
 
-def _of_stm(stm: Stm, comparisons: dict[Name, GuardCmp]) -> tuple[Branch, ...]:
+def comparisons(body: Body) -> dict[Name, tuple[str, ...]]:
+    """The thresholds behind each condition of a body that is a guard or a conjunction of guards."""
+    found: dict[Name, tuple[str, ...]] = {}
+    for stm in body.stms:
+        match stm.exp:
+            case GuardCmp(threshold):
+                found[stm.pat[0].name] = (threshold,)
+            case PrimOp(Op.AND, Prim.BOOL, (Var(a), Var(b))) if a in found and b in found:
+                found[stm.pat[0].name] = tuple(dict.fromkeys(found[a] + found[b]))
+            case _:
+                pass
+    return found
+
+
+def _of_stm(stm: Stm, compared: dict[Name, tuple[str, ...]]) -> tuple[Branch, ...]:
     match stm.exp:
-        case If(Var(cond), then, orelse) if cond in comparisons:
-            return (Branch(comparisons[cond].threshold, guards_in(then), guards_in(orelse)),)
+        case If(Var(cond), then, orelse) if cond in compared:
+            return (Branch(compared[cond], guards_in(then), guards_in(orelse)),)
         case exp:
             return tuple(branch for body in bodies(exp) for branch in guards_in(body))
 
 
 def _thresholds(branch: Branch) -> Iterator[str]:
-    yield branch.threshold
+    yield from branch.thresholds
     for inner in (*branch.then, *branch.orelse):
         yield from _thresholds(inner)
 
 
 def leaves_of(branch: Branch) -> tuple[Leaf, ...]:
     """The leaves below a guard, least parallel first."""
-    then = tuple({branch.threshold: True, **leaf} for leaf in _combined(branch.then))
-    orelse = tuple({branch.threshold: False, **leaf} for leaf in _combined(branch.orelse))
+    then = tuple({**dict.fromkeys(branch.thresholds, True), **leaf} for leaf in _combined(branch.then))
+    orelse = tuple({**dict.fromkeys(branch.thresholds, False), **leaf} for leaf in _combined(branch.orelse))
     return then + orelse
 
 

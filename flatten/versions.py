@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ..ir.core import Attr, Body, Copied, Exp, GuardCmp, If, Param, PrimOp, Screma, Stm
+from ..ir.core import Attr, Body, Copied, Exp, GuardCmp, If, Level, Param, PrimOp, Screma, Stm
 from ..ir.ops import Op
 from ..ir.rename import refreshing, rewrite_body
 from ..ir.show import show_body
@@ -23,14 +23,15 @@ from ..ir.types import BOOL, I64, Atom, Const, Names, Prim, Var, i64
 from .attributes import has_attr
 from .levels import LevelRow, Mode
 from .nest import Flow, Nest, host_body
-from .parallelism import is_perfect, is_small, score, score_inside
+from .parallelism import is_perfect, score, score_inside
 from .trace import Rule
+from .widths import is_small
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The versions of a map, least parallel first: its body in one thread, with threads inside a collective of each of
-    these levels, flattened."""
+    these levels, flattened. Where it is not to be flattened, the body in one thread is what is left."""
 
     outer: bool
     inside: tuple[LevelRow, ...]
@@ -60,11 +61,28 @@ def choose(flow: Flow, stm: Stm, body: Body, varies: bool) -> Choice:
         case Mode.OUTER:
             return FULL if is_perfect(body) else OUTER
         case Mode.INCREMENTAL:
-            rows = flow.machine.higher if score_inside(body) > 1 else ()
+            rows = flow.machine.higher if score_inside(body) > 1 else _for_rows(flow) if varies else ()
             wanted = Choice(varies or score(body) > 1, rows, True)
             return FULL if is_perfect(body) else _within_budget(flow, _allowed(stm.attrs, wanted))
         case Mode.EVERY:
             return _within_budget(flow, _allowed(stm.attrs, Choice(True, flow.machine.higher, True)))
+
+
+def choose_uniform(flow: Flow, stm: Stm) -> Choice:
+    """The versions of a map whose loops or branches vary over the nest, with parallelism inside: for the threads of a
+    collective they are uniform. Beside these the sequential one."""
+    asked = _asked(flow, stm.attrs)
+    if asked is not None and asked.inside:
+        return asked
+    if asked is not None or flow.inside or flow.mode in (Mode.FULL, Mode.OUTER):
+        return OUTER
+    return _within_budget(flow, _allowed(stm.attrs, Choice(True, flow.machine.higher, False)))
+
+
+def _for_rows(flow: Flow) -> tuple[LevelRow, ...]:
+    """The levels where a row of varying length is worth a collective though it is read once: its threads load what lies
+    side by side, and wait for no longer row. Blocks have too many threads for that."""
+    return tuple(row for row in flow.machine.higher if row.level is Level.WARP)
 
 
 def choose_reduction(flow: Flow, stm: Stm, has_rows: bool) -> Choice:
@@ -146,7 +164,7 @@ def guarded(flow: Flow, pat: tuple[Param, ...], versions: Sequence[Version], las
         return
     first, *rest = versions
     guards = flow.guards
-    threshold, before = _threshold(flow, first.kind), len(flow.out)
+    threshold, before = named(flow, first.kind), len(flow.out)
     guards.made += 1
     flow.note(Rule.INCREMENTAL, threshold)
     enough = flow.emit_as("enough", BOOL, GuardCmp(threshold, first.par(), guards.path))
@@ -184,7 +202,8 @@ def _side(flow: Flow, pat: tuple[Param, ...], threshold: str, side: bool, emit: 
     return body
 
 
-def _threshold(flow: Flow, kind: str) -> str:
+def named(flow: Flow, kind: str) -> str:
+    """The next threshold or size parameter of this kind for the binding at hand."""
     guards = flow.guards
     stem = f"{guards.entry}.{guards.binding}.{kind}"
     number = guards.counts.get(stem, 0)

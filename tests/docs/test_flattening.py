@@ -111,7 +111,8 @@ def test_rule_fires_and_keeps_the_meaning(one: Told) -> None:
 
 
 def test_fusion_rules_are_there() -> None:
-    code = "".join((ROOT / "flatten" / file).read_text(encoding="utf-8") for file in ("fuse_rules.py", "sink.py"))
+    files = ("fuse_rules.py", "fuse_loops.py", "fuse_gather.py", "sink.py")
+    code = "".join((ROOT / "flatten" / file).read_text(encoding="utf-8") for file in files)
     rows = re.findall(r"^\| (F-\w+) \| `(.*?)` \| `(\w+)` \| (.*) \|$", TEXT, re.MULTILINE)
     assert sorted(row[0] for row in rows) == sorted(re.findall(r"\[(F-\w+)\]", code))
     for name, formula, function, goldens in rows:
@@ -119,3 +120,13 @@ def test_fusion_rules_are_there() -> None:
         assert " ".join(f"{formula} [{name}]".split()) in " ".join(code.split())
         for golden in re.findall(r"`([\w.]+)`", goldens):
             assert (ROOT / "tests" / "flatten" / "golden" / "fuse" / golden).is_file()
+
+
+def test_rules_in_place_are_there() -> None:
+    code = (ROOT / "flatten" / "inplace.py").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (P-\w+) \| `.*?`.* \| (.*) \|$", TEXT, re.MULTILINE)
+    assert sorted(row[0] for row in rows) == sorted(set(re.findall(r"\[(P-\w+)\]", code)))
+    shown = {golden for _, goldens in rows for golden in re.findall(r"`([\w.]+)`", goldens)}
+    shown |= set(re.findall(r"`(\w+_stays\.ir|row_from_the_one_above\.ir)`", TEXT))
+    folder = ROOT / "tests" / "flatten" / "golden" / "inplace"
+    assert {path.name for path in folder.glob("*.ir")} <= shown

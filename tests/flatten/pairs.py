@@ -22,13 +22,13 @@ def pairs(folder: str) -> list[Path]:
     return sorted((GOLDEN / folder).glob("*.ir"))
 
 
-def assert_pair(path: Path, run: Callable[[Prog], Prog], update: bool) -> None:
+def assert_pair(path: Path, run: Callable[[Prog], Prog], update: bool, stage: Stage = Stage.CORE) -> None:
     """`run` turns the first body into the second, or gives it if that is to be an `update`."""
     header, before, after = _sections(path.read_text(encoding="utf-8"))
     given = _program(header, before)
-    check(given, Stage.CORE)
+    check(given, stage)
     found = run(given)
-    check(found, Stage.CORE)
+    check(found, stage)
     if update:
         path.write_text(f"{header}\n{before}\n=>\n{_body_of(found)}\n", encoding="utf-8")
         return

@@ -276,6 +276,19 @@ def test_no_interchange_with_a_variant_trip_count() -> None:
     assert_value(prog, [[[1, 2], [3, 4]], [3, 0]], [[4, 5], [3, 4]])
 
 
+def test_a_collective_does_a_loop_of_its_own_together() -> None:
+    """The trip count varies over the nest, but not over the threads of a warp or block."""
+    text = """
+    entry main [m][k] (xss: [m][k]i32) (ns: [m]i32) : [m][k]i32 =
+      map2 (\\xs n -> loop xs for i < n do scan (+) 0 (map (+i) xs)) xss ns
+    """
+    together = ("/If/True/SegMap/Loop/SegScan", "/If/False/If/True/SegMap/Loop/SegScan")
+    prog = flat(text)
+    assert counts(prog, *together, "/If/False/If/False/SegMap/Loop", "/Loop") == (1, 1, 1, 0)
+    assert_value(prog, [[[1, 2], [3, 4]], [2, 0]], [[2, 6], [3, 4]])
+    assert counts(flat(text, Mode.FULL), "/SegMap/Loop", "If") == (1, 0)
+
+
 def test_triple_scalar_nest() -> None:
     """4.8: three nested maps of scalar code are one segmap, and there is no guard."""
     text = "entry main [a][b][c] (y: [a][b][c]i32) : [a][b][c]i32 = map (map (map (\\x -> x * x + 1))) y"

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from soac.flatten import irregular_rules
-from soac.flatten.flatten import Flattened, flatten_traced
+from soac.flatten.flatten import flatten_traced
 from soac.flatten.fuse import fuse
 from soac.flatten.inline import inline
 from soac.flatten.levels import CPU, CUDA, Mode
 from soac.flatten.simplify import simplify
-from soac.flatten.structure import structure
 from soac.flatten.trace import Rule
 from soac.flatten.tree import combinations, sites
 from soac.frontend.compile import compile_text
@@ -94,6 +91,42 @@ CASES = {
         "[n]i32",
         f"map (\\y -> {SIZE} in reduce (\\a b -> if b == 0 then a else a // b * b + a % b) 0 ({COUNT})) ys",
         {Rule.FLAT_RED},
+    ),
+    "operator on rows": (
+        "[n][m]i32",
+        f"""map (\\y -> {SIZE}
+                    let rows = map (\\i -> map (+ i32.i64 i) xss[i % n]) (iota k)
+                    in reduce (map2 (+)) (replicate m 0) rows) ys""",
+        {Rule.IRWIM, Rule.FLAT_RED},
+    ),
+    "scan of rows": (
+        "[n]i32",
+        f"""map (\\y -> {SIZE}
+                    let last a b = if b == 0 then a else b
+                    let rows = map (\\i -> map (\\x -> (x + i32.i64 i) % 3) xss[i % n]) (iota k)
+                    in i32.sum (map i32.sum (scan (map2 last) (replicate m 0) rows))) ys""",
+        {Rule.ISWIM},
+    ),
+    "rows of rows": (
+        "[n]i32",
+        f"""map (\\y -> {SIZE}
+                    let rows = map (\\i -> scan (+) 0 (map (\\j -> i32.i64 (i * j)) (iota k))) (iota k)
+                    in i32.sum (map i32.sum (transpose rows)) + (if k > 1 then rows[1, k-1] else 0)) ys""",
+        {Rule.FLAT_MAP, Rule.FLAT_SCAN, Rule.FLAT_RED},
+    ),
+    "rows of rows in a matrix": (
+        "[n][m]i32",
+        """map (map (\\x -> let k = i64.i32 (i32.abs x)
+                        let rows = map (\\i -> map (\\j -> i32.i64 (i * 2 + j)) (iota (k + 1))) (iota k)
+                        in i32.sum (map (\\row -> x + reduce i32.max 0 (scan (+) 0 row)) rows))) xss""",
+        {Rule.FLAT_MAP, Rule.FLAT_SCAN},
+    ),
+    "map over map over iota": (
+        "[n]i32",
+        """map (\\y -> let k = i64.i32 (i32.abs y)
+                    let inner i j = i32.sum (map i32.i64 (iota (i * j)))
+                    in i32.sum (map (\\i -> i32.sum (map (inner i) (iota i))) (iota k))) ys""",
+        {Rule.FLAT_MAP, Rule.FLAT_RED},
     ),
     "filter and sum": ("[n]i32", "map (\\xs -> reduce (+) 0 (filter (> 2) xs)) xss", {Rule.FLAT_SCATTER}),
     "filter of a filter": (
@@ -204,8 +237,7 @@ def assert_agree(expected: list | None, found: list | None) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_case(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(irregular_rules, "LOG_PIECE", 1)
+def test_case(name: str) -> None:
     result, body, fires = CASES[name]
     prog = compiled(result, body)
     done = flatten_traced(prog, Mode.INCREMENTAL, CUDA)
@@ -243,89 +275,7 @@ def test_failing_lengths_fail_on_every_version() -> None:
             interpret(flat, "main", args, Thresholds(forced=leaf))
 
 
-# ---- sparse matrices (golden 4.9) ------------------------------------------------------------------------------------
-
-CSR = """
-entry main [n][nnz][m] (off: [n]i64) (col: [nnz]i64) (value: [nnz]i32) (x: [m]i32): [n - 1]i32 =
-  let row (i: i64) =
-    let a = off[i]
-    in reduce (+) 0 (map (\\k -> value[a+k] * x[col[a+k]]) (iota (off[i+1] - a)))
-  let ys = map row (iota (n - 1))
-  in ys
-"""
-ROWS = {
-    "an empty row": [3, 0, 5, 1],
-    "a row with nine tenths": [2, 90, 3, 1, 0, 4],
-    "no rows": [],
-    "no elements": [0, 0, 0],
-    "empty at the ends": [0, 0, 7, 0],
-    "one long row": [1000],
-}
-
-
-def csr() -> Flattened:
-    prog = simplify(fuse(simplify(inline(compile_text(CSR, "csr.soac")))))
-    return flatten_traced(prog, Mode.INCREMENTAL, CUDA)
-
-
-def matrix(lengths: list[int]) -> tuple[list[np.ndarray], np.ndarray]:
-    """A matrix with rows of these lengths, a vector, and their product."""
-    numbers = np.random.default_rng(len(lengths))
-    off = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-    col, value, x = (
-        numbers.integers(0, 7, off[-1]),
-        numbers.integers(-9, 9, off[-1]).astype(np.int32),
-        numbers.integers(-9, 9, 7).astype(np.int32),
-    )
-    rows = [np.sum(value[a:b] * x[col[a:b]], dtype=np.int32) for a, b in pairwise(off)]
-    return [off, col, value, x], np.array(rows, np.int32)
-
-
-@pytest.mark.parametrize("rows", ROWS)
-@pytest.mark.parametrize("log_piece", range(5))
-def test_csr(rows: str, log_piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(irregular_rules, "LOG_PIECE", log_piece)
-    flat = simplify(csr().prog)
-    args, expected = matrix(ROWS[rows])
-    for leaf in combinations(sites(flat)):
-        (found,), _ = interpret(flat, "main", args, Thresholds(forced=leaf))
-        np.testing.assert_array_equal(found, expected)
-
-
-def test_structure_of_csr() -> None:
-    """A row to a thread, sequential; or a piece of a row to a thread and a segmented scan of what the pieces give."""
-    flat = simplify(csr().prog)
-    (site,) = sites(flat)
-    assert site.name == "main.ys.suff_balance_0"
-    found = structure(flat)
-    assert found["If/True/SegMap/Redomap"] == 1
-    assert "If/True/SegScan" not in found
-    assert found["If/False/SegMap/Redomap"] == 1
-    assert found["If/False/SegScatter"] == 1
-    assert found["If/False/SegScan"] == 3  # ends, rows, and the sums of pieces
-    assert "SegRed/Redomap" not in found
-
-
-def test_balance_of_rows() -> None:
-    """The guard sees all work over that of the longest row: each row counts one and its elements. Little work is enough
-    for no one."""
-    flat = simplify(csr().prog)
-    long = 1 << 14
-    cases = (([long] * 20, 20), ([long, 0, 0, 0, 0], 1), ([1, long, long, 0], 2), ([], 0), ([5, 0, 7], 15))
-    for lengths, parallelism in cases:
-        args = [np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)]
-        args += [np.zeros(sum(lengths), np.int64), np.ones(sum(lengths), np.int32), np.ones(1, np.int32)]
-        _, trace = interpret(flat, "main", args, Thresholds(forced={}))
-        assert [(name, par) for name, par, _ in trace] == [("main.ys.suff_balance_0", parallelism)]
-
-
-def test_pieces() -> None:
-    """A row of 1000 elements is reduced in four pieces of at most 256."""
-    flat = simplify(csr().prog)
-    args, expected = matrix([1000, 1, 0])
-    (found,), _ = interpret(flat, "main", args, Thresholds(forced={"main.ys.suff_balance_0": False}))
-    np.testing.assert_array_equal(found, expected)
-    assert 1 << irregular_rules.LOG_PIECE == 256
+# ---- budgets -----------------------------------------------------------------------------------------------------
 
 
 def test_too_many_elements_are_a_failure_to_allocate() -> None:
@@ -339,11 +289,21 @@ def test_too_many_elements_are_a_failure_to_allocate() -> None:
         program.run("main", args, forced=leaf, threads=1)
 
 
+def test_more_elements_than_can_be_counted_are_a_failure() -> None:
+    """The same without an array of them: a reduction of what no number counts has no parts."""
+    prog = compiled("[n]i64", "map (\\y -> reduce (+) 0 (iota (i64.i32 y * (1 << 61)))) ys")
+    made = compile_core(prog, Mode.INCREMENTAL, CPU)
+    program = Executable.build(made.host, made.flat.functions)
+    leaf = {site.name: False for site in sites(made.flat)}
+    with pytest.raises(RunError, match="too many elements"):
+        program.run("main", [np.zeros((4, 0), np.int32), np.full(4, 2, np.int32)], forced=leaf, threads=1)
+
+
 def test_segments_are_shared() -> None:
-    """A map, a scan and a reduction of one width have one descriptor beside that of the pieces."""
+    """A map, a scan and a reduction of one width have one descriptor."""
     body = f"map (\\y -> {SIZE} in reduce (+) 0 (scan (+) 0 (scan i32.max 0 ({COUNT})))) ys"
     trail = flatten_traced(compiled("[n]i32", body), Mode.INCREMENTAL, CUDA).trail
-    assert [fired.rule for fired in trail].count(Rule.SEGMENTS) == 2
+    assert [fired.rule for fired in trail].count(Rule.SEGMENTS) == 1
     assert [fired.rule for fired in trail].count(Rule.FLAT_SCAN) == 2
 
 

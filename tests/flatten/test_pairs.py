@@ -1,4 +1,4 @@
-"""The form that simplification and fusion give: one golden pair for each rule."""
+"""The form that simplification, fusion and maps in place give: one golden pair for each rule."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from soac.flatten.fuse import fuse
+from soac.flatten.inplace import in_place
 from soac.flatten.simplify import simplify
+from soac.ir.check import Stage
 
 from .pairs import assert_pair, pairs
 
@@ -20,3 +22,8 @@ def test_simplify_gives(path: Path, update: bool) -> None:
 @pytest.mark.parametrize("path", pairs("fuse"), ids=lambda path: path.stem)
 def test_fuse_gives(path: Path, update: bool) -> None:
     assert_pair(path, lambda prog: fuse(simplify(prog)), update)
+
+
+@pytest.mark.parametrize("path", pairs("inplace"), ids=lambda path: path.stem)
+def test_in_place_gives(path: Path, update: bool) -> None:
+    assert_pair(path, in_place, update, Stage.FLAT)

@@ -8,12 +8,14 @@ from hypothesis import given, settings
 
 from soac.flatten import fuse as fuse_module
 from soac.flatten import simplify as simplify_module
-from soac.flatten.fuse import fuse
+from soac.flatten.fuse import fuse, fused_once
 from soac.flatten.fuse_rules import VERTICAL, fuse_horizontally
+from soac.flatten.inline import inline
 from soac.flatten.simplify import simplify
 from soac.flatten.simplify_dead import remove_dead
+from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
-from soac.ir.core import Prog
+from soac.ir.core import Loop, Prog
 from soac.ir.errors import RunError
 from soac.ir.interpret import interpret
 
@@ -70,6 +72,56 @@ def test_fusion_rule_alone_keeps_meaning(rule: object, monkeypatch: pytest.Monke
     for seed in range(100, 125):
         case = program(seed)
         assert_same_meaning(results(case.prog, case), fuse(case.prog), case)
+
+
+LOOPS = """
+entry main [n][m] (xss: [n][m]i32) (ws: [n]i32) (t: i32): ([n]i32, [n][m]i32, i32) =
+  let ys = map (\\xs -> i32.sum xs) xss
+  let (as, bs) = loop (as, bs) = (map (+ 1) ys, ws) for i < t do (map2 (\\a b -> a * b - i) as bs, as)
+  let zss = loop zss = xss for i < t do map2 (\\zs a -> map (\\z -> if z > a then z - i else a) zs) zss as
+  in (map2 (+) as bs, zss, i32.sum (map i32.sum zss))
+"""
+
+
+@pytest.mark.parametrize("t", [-1, 0, 1, 5])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (4, 5)])
+def test_loops_of_maps_keep_their_meaning(t: int, shape: tuple[int, int]) -> None:
+    prog = simplify(inline(compile_text(LOOPS, "loops.soac")))
+    once, rules = fused_once(prog)
+    assert rules.count("loop_to_map") == 3
+    xss = np.arange(shape[0] * shape[1], dtype=np.int32).reshape(shape) % 7
+    args = [xss, np.arange(shape[0], dtype=np.int32), np.int32(t)]
+    expected, _ = interpret(prog, "main", args)
+    for after in (once, fuse(prog)):
+        check(after, Stage.CORE)
+        found, _ = interpret(after, "main", args)
+        for x, y in zip(expected, found, strict=True):
+            np.testing.assert_array_equal(x, y, strict=True)
+    assert not any(isinstance(stm.exp, Loop) for stm in fuse(prog).functions[0].body.stms)
+
+
+GATHERS = """
+entry main [n] (xs: [n]i32) (is: [n]i64) (t: i32): ([n]i32, [n]i32, [n]i32, [3]i32) =
+  let back = map (* t) (reverse (map (+ 1) xs))
+  let turned = map2 (-) (rotate 1 (map (\\x -> x * x + t) xs)) xs
+  let half = let ys = map2 (*) xs xs in map (\\i -> if i % 2 == 0 then #[unsafe] ys[i] else 0) is
+  let binned = hist (+) 0 3 (map (% 3) is) (let ys = map (+ t) xs in map (\\i -> ys[n - 1 - i]) (iota n))
+  in (back, turned, half, binned)
+"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_maps_read_at_an_index_keep_their_meaning(n: int) -> None:
+    prog = simplify(inline(compile_text(GATHERS, "gathers.soac")))
+    once, rules = fused_once(prog)
+    assert rules.count("fuse_gather") >= 2
+    args = [np.arange(n, dtype=np.int32) - 3, np.arange(n)[::-1].copy(), np.int32(5)]
+    expected, _ = interpret(prog, "main", args)
+    for after in (once, fuse(prog)):
+        check(after, Stage.CORE)
+        found, _ = interpret(after, "main", args)
+        for x, y in zip(expected, found, strict=True):
+            np.testing.assert_array_equal(x, y, strict=True)
 
 
 def test_simplification_settles() -> None:

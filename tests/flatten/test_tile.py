@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 
 from soac.flatten.levels import CPU, CUDA, Machine
 from soac.flatten.structure import structure
-from soac.flatten.tree import combinations, sites
+from soac.flatten.tile import REGISTERS
+from soac.flatten.tree import combinations, sites, size_params
 from soac.ir.core import Prog
 from soac.ir.interpret import Thresholds, interpret
 from soac.ir.parse import parse_prog
@@ -37,10 +39,13 @@ def counts(prog: Prog, *paths: str) -> tuple[int, ...]:
 
 
 def assert_value(prog: Prog, tile: int, args: Sequence[Any], expected: np.ndarray) -> None:
-    """The result on every leaf, with tiles of this edge."""
+    """The result on every leaf, with tiles of this edge, and of register tiles of each edge."""
     names = ("main.zs.tile_0", "main.zss.tile_0", "main.zsss.tile_0")
-    for leaf in combinations(sites(prog)):
-        (found,), _ = interpret(prog, "main", args, Thresholds(dict.fromkeys(names, tile), leaf))
+    registers = [name.replace("tile", "registers") for name in names]
+    in_registers = any("registers" in name for name in size_params(prog))
+    for leaf, each in product(combinations(sites(prog)), (*REGISTERS, 1) if in_registers else (1,)):
+        sizes = dict.fromkeys(names, tile) | dict.fromkeys(registers, each)
+        (found,), _ = interpret(prog, "main", args, Thresholds(sizes, leaf))
         np.testing.assert_array_equal(found, expected)
 
 
@@ -59,9 +64,11 @@ def test_one_dimension_gives(n: int, tile: int) -> None:
 
 
 def test_two_dimensions() -> None:
-    """4.3: both operands of a product are tiled."""
+    """4.3: both operands of a product are tiled, for 4 x 4, 2 x 2 and one result of a thread."""
     prog = flat(MATMUL)
-    assert counts(prog, "SegMap/Loop/SegMap/Redomap", "SegMap/Loop/Copy") == (1, 2)
+    assert counts(prog, "SegMap/Loop/SegMap/Redomap", "SegMap/Loop/Copy") == (3, 6)
+    several, one = "If/True/SegMap/Loop", "If/False/If/False/SegMap/Loop"
+    assert counts(prog, f"{several}/SegMap/ArrayLit", f"{one}/Copy", f"{one}/SegMap") == (5 + 3, 2, 1)
 
 
 @pytest.mark.parametrize(("n", "p", "m"), [(2, 3, 2), (9, 20, 17), (8, 8, 8), (0, 3, 4), (3, 0, 4), (1, 25, 1)])
@@ -78,7 +85,7 @@ def test_batches_keep_their_dimension() -> None:
       in zsss
     """
     prog = flat(text)
-    assert counts(prog, "SegMap/Loop/Copy", "SegMap/SegMap") == (2, 1)
+    assert counts(prog, "SegMap/Loop/Copy", "SegMap/SegMap") == (6, 3)
     source = np.random.default_rng(2)
     xsss, yss = source.integers(-9, 9, (3, 5, 11)), source.integers(-9, 9, (11, 6))
     assert_value(prog, 4, [xsss, yss], xsss @ yss * 2)
