@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import hypothesis
@@ -18,6 +19,22 @@ ROOT = Path(__file__).parent.parent
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write what comes out into the golden files; read the diff")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many random programs the run has tested, and how often each rule has fired in them."""
+    counts: Counter[str] = Counter()
+    fired: Counter[str] = Counter()
+    for report in terminalreporter.getreports(""):
+        given = dict(report.user_properties)
+        if "fired" in given:
+            fired.update(given["fired"])
+            counts.update({kind: given[kind] for kind in ("programs", "versions")})
+    if fired:
+        terminalreporter.section("random programs")
+        terminalreporter.line(f"{counts['programs']} programs, {counts['versions']} versions; rules fired:")
+        for name, times in fired.items():
+            terminalreporter.line(f"{times:9d}  {name}")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -18,10 +19,21 @@ from typing import Any
 ROOT = Path(__file__).parent.parent.parent
 
 
+class Group(Enum):
+    """What a wrong rule is wrong about."""
+
+    NESTS = "nests"
+    RULES = "rules"
+    FUSION = "fusion"
+    GUARDS = "guards"
+    SEMANTICS = "semantics"
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """`old` becomes `new` in a file of the compiler. `device`: it shows when a program runs on the CPU device."""
 
+    group: Group
     name: str
     file: str
     old: str
@@ -40,85 +52,108 @@ class Fault:
 FAULTS: tuple[Fault, ...] = (
     # ---- nests
     Fault(
+        Group.NESTS,
         "map context dropped",
         "flatten/spread.py",
         "emit_segmap(flow, nest.dims, tuple(p for _, p in together)",
         "emit_segmap(flow, nest.dims[-1:], tuple(p for _, p in together)",
     ),
     Fault(
+        Group.NESTS,
         "order of the context swapped",
         "flatten/rules_map.py",
         "Elem(elem.array, (*elem.indices, index))",
         "Elem(elem.array, (index, *elem.indices))",
     ),
     Fault(
+        Group.NESTS,
         "free variable of the inner lambda not replicated",
         "flatten/spread.py",
         "flow.emit((param,), Replicate(nest.widths, source))",
         "flow.emit((param,), Replicate(nest.widths[:1], source))",
     ),
     Fault(
+        Group.NESTS,
         "row that others still read overwritten",
         "flatten/spread.py",
         "(flow.uses.get(source.name, 0) > 1 or source.name in also)",
         "source is None",
     ),
     Fault(
+        Group.NESTS,
         "elements of an array that others read overwritten",
         "flatten/rules_map.py",
         "if flow.uses.get(array, 0) > 1:",
         "if flow.uses.get(array, 0) > 9:",
     ),
     Fault(
+        Group.NESTS,
         "dear value computed from another depth of the nest",
         "flatten/spread.py",
         "_materialise(flow, nest.outer(depth), (*names",
         "_materialise(flow, nest.outer(1), (*names",
     ),
     Fault(
+        Group.NESTS,
         "index array started at 0",
         "flatten/segbody.py",
         "if iota.start != Const(prim, 0):",
         "if iota.start == Const(prim, 0):",
     ),
+    Fault(
+        Group.NESTS,
+        "index of the nest taken for a value from before it",
+        "flatten/spread.py",
+        "if isinstance(source, Var) and source.name in nest.indices:",
+        "if source is None:",
+    ),
     # ---- reductions and scans
     Fault(
+        Group.RULES,
         "neutral element skipped on an empty segment",
         "ir/parallel.py",
-        "for total, value in zip(totals, values):\n                total.append(value)",
-        "for total, value in zip(totals, values):\n                total.append(value if shape[-1] else 0 * value + 1)",
+        "range(shape[-1]), body), (), reds, columns)\n            for total, value in zip(totals, values):\n"
+        "                total.append(value)",
+        "range(shape[-1]), body), (), reds, columns)\n            for total, value in zip(totals, values):\n"
+        "                total.append(value if shape[-1] else 0 * value + 1)",
     ),
     Fault(
+        Group.RULES,
         "order of operands swapped",
         "flatten/sequentialise.py",
         "[*(Var(p.name) for p in accumulators), *values[taken]]",
         "[*values[taken], *(Var(p.name) for p in accumulators)]",
     ),
     Fault(
+        Group.RULES,
         "components of a tuple swapped",
         "flatten/interchange.py",
         "result = tuple(body.result[k] for k in rows.picked)",
         "result = tuple(body.result[k] for k in rows.picked[::-1])",
     ),
     Fault(
+        Group.RULES,
         "exclusive scan for inclusive",
         "flatten/sequentialise.py",
         "made.elements.update(zip((p.name for p in stm.pat[taken]), nexts, strict=True))",
         "made.elements.update(zip((p.name for p in stm.pat[taken]), (Var(p.name) for p in accumulators), strict=True))",
     ),
     Fault(
+        Group.RULES,
         "flag of a segment off by one",
         "flatten/irregular_rules.py",
         "single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(0))), flag, flow.loc)",
         "single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(1))), flag, flow.loc)",
     ),
     Fault(
+        Group.RULES,
         "operator on rows reduced elementwise at one place",
         "flatten/interchange.py",
         "element_of(array, flow.types[array].shape, (Var(j.name),))",
         "element_of(array, flow.types[array].shape, (i64(0),))",
     ),
     Fault(
+        Group.RULES,
         "map of a redomap dropped",
         "flatten/rules_red.py",
         "emit_segred(flow, enter(flow, nest, exp), exp.reds, pat, exp.map.body, exp.map.ret)",
@@ -126,6 +161,7 @@ FAULTS: tuple[Fault, ...] = (
         " exp.map.ret)), exp.map.ret)",
     ),
     Fault(
+        Group.RULES,
         "scan of rows not turned back",
         "flatten/interchange.py",
         "return (*turned, Stm(scanned, mapped, (), (), loc), *back)",
@@ -133,43 +169,57 @@ FAULTS: tuple[Fault, ...] = (
     ),
     # ---- fusion
     Fault(
+        Group.FUSION,
         "consumer duplicated by fusion",
         "flatten/fuse.py",
         "scope.behind = [scope.remove(k) for k in dependents] + scope.behind",
         "scope.behind = [node for k in dependents if (node := scope.nodes[k])] + scope.behind",
     ),
     Fault(
+        Group.FUSION,
         "fusion across an overwriting",
         "flatten/fuse_scope.py",
         "return not any(sharing.same(x, y) for x in reading for y in written)",
         "return True",
     ),
     Fault(
+        Group.FUSION,
         "fusion with a statement that needs what lies between",
         "flatten/fuse_scope.py",
         "if any(not node.made.isdisjoint(consumer.free) for node in moved):",
         "if any(node.made.issuperset(consumer.free) for node in moved):",
     ),
     Fault(
+        Group.FUSION,
         "fusion that forgets what others need",
         "flatten/fuse.py",
         "kept = frozenset(name for name in mapped_results(producer.stm) if scope.is_needed(name))",
         "kept = frozenset(name for name in mapped_results(producer.stm) if name in scope.results)",
     ),
+    Fault(
+        Group.FUSION,
+        "view of a nest whose elements are rows",
+        "flatten/simplify_nests.py",
+        "Reshape((size, *t.shape), xs), t.array_of(size)",
+        "Reshape((size,), xs), Type(t.prim, (size,))",
+    ),
     # ---- loops and branches
     Fault(
+        Group.RULES,
         "map-loop interchange with a variant trip count",
         "flatten/parallelism.py",
         "return invariant(bound) and sizes_stay and",
         "return sizes_stay and",
     ),
     Fault(
+        Group.RULES,
         "distribution across a branch of variant condition",
         "flatten/parallelism.py",
         "if not (invariant(cond) and regular()):",
         "if not regular():",
     ),
     Fault(
+        Group.RULES,
         "loop that keeps its first values",
         "flatten/rules_control.py",
         "        flow.walk(flow, nest, body.stms, body.result)\n        return tuple(Var(name) for name in expand(flow,"
@@ -179,74 +229,99 @@ FAULTS: tuple[Fault, ...] = (
     ),
     # ---- bulk operations
     Fault(
+        Group.RULES,
         "rearrange by the inverse permutation",
         "flatten/rules_bulk.py",
         "whole_perm = (*range(outer), *(outer + k for k in perm))",
         "whole_perm = (*range(outer), *(outer + perm.index(k) for k in range(len(perm))))",
     ),
     Fault(
+        Group.RULES,
         "reversed slice treated as identity",
         "flatten/rules_bulk.py",
         "all_dims: tuple[DimIndex, ...] = (*whole(outer), *dims)",
         "all_dims: tuple[DimIndex, ...] = (*whole(outer), *whole(param.type.shape))",
     ),
     Fault(
+        Group.RULES,
         "second part of a concatenation at the offset of the first",
         "flatten/rules_bulk.py",
         "_binary(flow, stms, Op.SUB, indices[0], offset)",
         "_binary(flow, stms, Op.MIN, indices[0], offset)",
     ),
     Fault(
+        Group.RULES,
         "failing operation moved out of its branch",
         "flatten/weight.py",
         "return not can_fail(op, prim)",
         "return True",
     ),
-    # ---- guards
-    Fault("guard > for >=", "ir/interpret.py", "self.default) <= par", "self.default) < par"),
     Fault(
+        Group.RULES,
+        "tile beyond the end of a row",
+        "flatten/tile_block.py",
+        "return Part(start, let.op(Op.MIN, step, let.op(Op.SUB, width, start)))",
+        "return Part(start, step)",
+    ),
+    # ---- guards
+    Fault(Group.GUARDS, "guard > for >=", "ir/interpret.py", "self.default) <= par", "self.default) < par"),
+    Fault(
+        Group.GUARDS,
         "guard on the wrong dimension",
         "flatten/versions.py",
         "return product_of(flow, nest.widths)",
         "return product_of(flow, nest.widths[:1])",
     ),
     Fault(
+        Group.GUARDS,
         "both branches of a guard identical",
         "flatten/versions.py",
         "lambda to: guarded(flow, to, rest, last))\n    if not alike(flow, then, orelse):",
         "first.emit)\n    if then is not orelse:",
     ),
     Fault(
+        Group.GUARDS,
         "one name for the thresholds of two nests",
         "flatten/versions.py",
         "guards.counts[stem] = number + 1",
         "guards.counts[stem] = number",
     ),
     Fault(
+        Group.GUARDS,
         "block version chosen where it does not fit",
         "flatten/inside.py",
-        "PrimOp(Op.SELECT, Prim.I64, (fits, least, too_many))",
-        "PrimOp(Op.SELECT, Prim.I64, (fits, least, least))",
+        "PrimOp(Op.SELECT, Prim.I64, (fits, par, too_many))",
+        "PrimOp(Op.SELECT, Prim.I64, (fits, par, par))",
     ),
     # ---- semantics
     Fault(
+        Group.SEMANTICS,
         "write out of range kept",
         "kernels/soacs.py",
-        "    inside = in_range(b, indices, dests[0].shape)\n    with b.nested() as stms:\n        for dest, value",
+        "    inside = in_range(b, indices, dests[0].shape)\n    with b.nested() as stms:\n        write_at",
         "    last = b.op(Op.SUB, Prim.I64, dests[0].shape[0], Const(Prim.I64, 1))\n"
         "    indices = (b.op(Op.MAX, Prim.I64, ZERO, b.op(Op.MIN, Prim.I64, indices[0], last)), *indices[1:])\n"
-        "    inside = in_range(b, indices, dests[0].shape)\n    with b.nested() as stms:\n        for dest, value",
+        "    inside = in_range(b, indices, dests[0].shape)\n    with b.nested() as stms:\n        write_at",
         device=True,
     ),
     Fault(
+        Group.SEMANTICS,
         "truncating division for floor",
         "kernels/lanes_ints.py",
         'return v.ins("sub", prim, quotient, _extend(v, prim, _rounds_up(v, prim, y, rest)))',
         "return quotient",
         device=True,
     ),
-    Fault("nan propagated by max", "kernels/lanes_ops.py", 'Op.MAX: "maximumnum"', 'Op.MAX: "maximum"', device=True),
     Fault(
+        Group.SEMANTICS,
+        "nan propagated by max",
+        "kernels/lanes_ops.py",
+        'Op.MAX: "maximumnum"',
+        'Op.MAX: "maximum"',
+        device=True,
+    ),
+    Fault(
+        Group.SEMANTICS,
         "result tuple reordered",
         "flatten/versions.py",
         "return tuple(Var(p.name) for p in results)",

@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from enum import Enum
 
-from soac.ir.core import Body, Exp, Hist, If, Lambda, Loop, PrimOp, Reduction, Scatter, Screma, Soac, Stm
+from soac.ir.core import (
+    Body,
+    Exp,
+    ForLoop,
+    Hist,
+    If,
+    Lambda,
+    Loop,
+    PrimOp,
+    Reduction,
+    Scatter,
+    Screma,
+    Soac,
+    Stm,
+    Update,
+)
 from soac.ir.ops import COMMUTATIVE
 from soac.ir.traverse import bodies, free_in_lambda, lambdas, reductions
 from soac.ir.types import Const, Name, Var
@@ -14,6 +29,7 @@ from tests.property.generate import Case
 
 class Feature(Enum):
     DEEP = "nest of depth 3 or more"
+    DEEPEST = "nest of depth 4 or more"
     EMPTY = "empty array"
     SINGLE = "array of size 1"
     IRREGULAR = "width that varies over a nest"
@@ -24,6 +40,9 @@ class Feature(Enum):
     LOOP = "loop between maps"
     BRANCH = "branch between maps"
     WRITE = "scatter or hist in a nest"
+    TURNS = "loop in a nest whose trip count varies over it"
+    CHOICE = "branch in a nest whose condition varies over it"
+    UPDATE = "update in place in a loop"
 
 
 def features(case: Case) -> frozenset[Feature]:
@@ -33,8 +52,10 @@ def features(case: Case) -> frozenset[Feature]:
     parts = tuple(parts_of(fun.body, ()))
     given = frozenset(p.name for p in fun.params[:2])
     products = products_of(given, fun.body)
+    fixed = bound_outside(fun.body) | {p.name for p in fun.params}
     tests: dict[Feature, Callable[[], bool]] = {
         Feature.DEEP: lambda: any(isinstance(exp, Soac) and sum(map(_is_soac, outer)) >= 2 for exp, outer in parts),
+        Feature.DEEPEST: lambda: any(isinstance(exp, Soac) and sum(map(_is_soac, outer)) >= 3 for exp, outer in parts),
         Feature.EMPTY: lambda: 0 in sizes,
         Feature.SINGLE: lambda: any(arg.shape[:1] == (1,) for arg in case.args),
         Feature.IRREGULAR: lambda: any(_is_irregular(exp, outer, products) for exp, outer in parts),
@@ -47,6 +68,9 @@ def features(case: Case) -> frozenset[Feature]:
         Feature.WRITE: lambda: any(
             isinstance(exp, Hist | Scatter) and any(map(_is_soac, outer)) for exp, outer in parts
         ),
+        Feature.TURNS: lambda: any(_turns_vary(exp, products) and any(map(_is_soac, outer)) for exp, outer in parts),
+        Feature.CHOICE: lambda: any(_choice_varies(exp, fixed) and any(map(_is_soac, outer)) for exp, outer in parts),
+        Feature.UPDATE: lambda: any(_updates(exp) for exp, _ in parts),
     }
     return frozenset(feature for feature, holds in tests.items() if holds())
 
@@ -94,6 +118,33 @@ def _is_irregular(exp: Exp, outer: tuple[Exp, ...], products: frozenset[Name]) -
     if not isinstance(exp, Screma | Hist | Scatter) or not any(map(_is_soac, outer)):
         return False
     return isinstance(exp.width, Var) and exp.width.name not in products
+
+
+def bound_outside(body: Body) -> frozenset[Name]:
+    """The names bound outside of all SOACs."""
+    found: set[Name] = set()
+    for stm in body.stms:
+        found.update(p.name for p in stm.pat)
+        if not isinstance(stm.exp, Soac):
+            found.update(*map(bound_outside, bodies(stm.exp)))
+    return frozenset(found)
+
+
+def _turns_vary(exp: Exp, products: frozenset[Name]) -> bool:
+    """A trip count that is neither constant nor a product of the program's sizes."""
+    match exp:
+        case Loop(form=ForLoop(_, Var(name))):
+            return name not in products
+        case _:
+            return False
+
+
+def _choice_varies(exp: Exp, fixed: frozenset[Name]) -> bool:
+    return isinstance(exp, If) and isinstance(exp.cond, Var) and exp.cond.name not in fixed
+
+
+def _updates(exp: Exp) -> bool:
+    return isinstance(exp, Loop) and any(isinstance(stm.exp, Update) for stm in exp.body.stms)
 
 
 def products_of(given: frozenset[Name], body: Body) -> frozenset[Name]:

@@ -43,6 +43,8 @@ ATTRIBUTES = (
 
 
 Argument = np.ndarray | np.generic
+Inputs = tuple[tuple[Name, Type], ...]
+"""Arrays of one width, with their types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Case:
 # ---- SOACs, loops, branches ---------------------------------------------------------------------------------------
 
 
-def inputs(b: Block, width: Atom) -> tuple[tuple[Name, Type], ...]:
+def inputs(b: Block, width: Atom) -> Inputs:
     """One to three arrays of this width; an iota if there is none."""
     m = b.maker
     found = [(name, t) for name, t in b.arrays() if t.shape[0] == width]
@@ -86,7 +88,7 @@ def made_before(b: Block, source: Name, t: Type) -> Name:
     return made
 
 
-def mapping(b: Block, taken: tuple[tuple[Name, Type], ...], types: tuple[Type, ...], extra: int) -> Lambda:
+def mapping(b: Block, taken: Inputs, types: tuple[Type, ...], extra: int) -> Lambda:
     """A lambda that gives values of `types` and up to `extra` more."""
     m = b.maker
     params = tuple(m.param("x", t.row()) for _, t in taken)
@@ -151,16 +153,21 @@ def chain_stm(b: Block) -> None:
 
 
 def scatter_stm(b: Block) -> None:
-    """Writes at distinct places, some of them out of range."""
+    width = b.maker.size()
+    scatter_of(b, inputs(b, width), width)
+
+
+def scatter_of(b: Block, given: Inputs, width: Atom) -> None:
+    """Writes of what is computed from these arrays at distinct places, some of them out of range."""
     m = b.maker
-    t, width = some_type(m, 1), m.size()
+    t = some_type(m, 1)
     n = m.size()
     if m.chance(50):
         dest = b.let("dest", t.array_of(n), core.Copy(array(b, t.array_of(n)))).name
     else:
         dest = b.let("dest", t.array_of(n), core.Replicate((n,), value(b, t))).name
     places = b.let("is", I64.array_of(width), core.Iota(width, i64(m.number(3) - 1), i64(m.pick((1, -1, 2))), Prim.I64))
-    taken = ((places.name, I64.array_of(width)), *inputs(b, width))
+    taken = ((places.name, I64.array_of(width)), *given)
     f = mapping(b, taken, (t,), 0)
     f = Lambda(f.params, Body(f.body.stms, (Var(f.params[0].name), *f.body.result)), (I64, t))
     result = m.param("sc", b.env[dest])
@@ -169,13 +176,18 @@ def scatter_stm(b: Block) -> None:
 
 
 def hist_stm(b: Block) -> None:
-    """Into an array or a matrix of numbers, of pairs or of rows; some places are out of range."""
+    width = b.maker.size()
+    hist_of(b, inputs(b, width), width)
+
+
+def hist_of(b: Block, taken: Inputs, width: Atom) -> None:
+    """What is computed from these arrays, into an array or a matrix of numbers, of pairs or of rows; some places are
+    out of range."""
     m = b.maker
-    op, width = commutative_operator(b), m.size()
+    op = commutative_operator(b)
     dims = tuple(m.size() for _ in range(m.pick((1, 1, 2))))
     types = tuple(t.array_of(*dims) for t in op.op.ret)
     dests = tuple(b.let("dest", t, core.Replicate(t.shape, value(b, I32))).name for t in types)
-    taken = inputs(b, width)
     f = mapping(b, taken, (*(I32 for _ in dims), *op.op.ret), 0)
     inner = Block(m, {}, 0, list(f.body.stms))
     places = tuple(inner.let("i", I64, core.Convert(Prim.I32, Prim.I64, atom)) for atom in f.body.result[: len(dims)])
@@ -246,19 +258,30 @@ def nest_stm(b: Block) -> None:
     name, t = m.pick(deep)
     others = [(other, u) for other, u in b.arrays() if u.shape[0] == t.shape[0] and other != name]
     taken = ((name, t), *([m.pick(others)] if others and m.chance(50) else []))
-    params = tuple(m.param("row", u.row()) for _, u in taken)
+
+    def work(inner: Block) -> None:
+        varying = (varying_size(inner),) if m.chance(25) else ()
+        with sizes_with(m, varying):
+            fill(inner, 2 + m.number(3))
+            if varying and m.fuel > 0:
+                m.pick((loop_stm, if_stm))(inner)
+
+    map_over(b, taken, work, attributes(m))
+
+
+def map_over(b: Block, taken: Inputs, work: Callable[[Block], None], attrs: tuple[Attr, ...] = ()) -> None:
+    """A map over these arrays; `work` makes its body, some of which are the results."""
+    m = b.maker
+    params = tuple(m.param("row", t.row()) for _, t in taken)
     inner = b.inner(params)
-    varying = (varying_size(inner),) if m.chance(25) else ()
-    with sizes_with(m, varying):
-        fill(inner, 2 + m.number(3))
-        if varying and m.fuel > 0:
-            m.pick((loop_stm, if_stm))(inner)
-    outside = {size for u in b.env.values() for size in u.shape} | set(m.sizes)
+    work(inner)
+    outside = {size for t in b.env.values() for size in t.shape} | set(m.sizes)
     result = tuple(some_result(inner, outside) for _ in range(1 + m.number(3)))
     ret = tuple(type_in(inner, atom) for atom in result)
+    width = taken[0][1].shape[0]
+    pat = tuple(m.param("y", t.array_of(width)) for t in ret)
     f = Lambda(params, inner.body(result), ret)
-    pat = tuple(m.param("y", u.array_of(t.shape[0])) for u in ret)
-    b.lets(pat, core.Screma(t.shape[0], tuple(name for name, _ in taken), f, (), ()), attributes(m))
+    b.lets(pat, core.Screma(width, tuple(name for name, _ in taken), f, (), ()), attrs)
 
 
 def fill(b: Block, count: int | None = None) -> None:
@@ -309,35 +332,47 @@ def case_of(decide: Decide) -> Case:
     names = Names(0)
     n, k = names.fresh("n"), names.fresh("m")
     lengths = {name: (3, 2, 1, 0, 3)[decide(5)] for name in (n, k)}
-    numbers = np.random.default_rng(decide(1 << 16))
+    seed = decide(1 << 16)
     maker = Maker(decide, names, (Var(n), Var(k)), FUEL)
-    sizes = (Param(n, I64), Param(k, I64))
     shapes = (
         ("xs", Prim.I32, (n,)), ("ys", Prim.I32, (k,)), ("xss", Prim.I32, (n, k)), ("cube", Prim.I32, (n, 2, k, 1)),
         ("bs", Prim.BOOL, (k,)), ("fs", Prim.F32, (n,)), ("ls", Prim.I64, (k,)), ("s", Prim.I32, ()),
         ("c", Prim.BOOL, ()),
     )  # fmt: skip
-    params = tuple(maker.param(base, Type(prim, tuple(map(_size, shape)))) for base, prim, shape in shapes)
-    block = Block(maker, {p.name: p.type for p in params}, DEPTH)
+    block = opened(maker, shapes)
     fill(block, 2)
     nest_stm(block)
     fill(block, 3)
-    found = list(block.env)[len(params) :]
-    chosen = [name for name in found if _is_outside(block.env[name], maker)][-MOST_RESULTS:]
+    return closed(block, lengths, seed)
+
+
+def opened(maker: Maker, shapes: tuple[tuple[str, Prim, tuple[Name | int, ...]], ...]) -> Block:
+    """The body of a program with these parameters beside its sizes."""
+    params = tuple(maker.param(base, Type(prim, tuple(map(_size, shape)))) for base, prim, shape in shapes)
+    return Block(maker, {p.name: p.type for p in params}, DEPTH)
+
+
+def closed(block: Block, lengths: dict[Name, int], seed: int) -> Case:
+    """The program of a body, which gives the latest of what it has computed and a digest of it, and its arguments."""
+    maker = block.maker
+    bound = {p.name for stm in block.stms for p in stm.pat}
+    params = tuple(Param(name, t) for name, t in block.env.items() if name not in bound)
+    found = [name for name in block.env if name in bound and _is_outside(block.env[name], maker)]
     digest = block.digest()
-    chosen += [digest.name] if isinstance(digest, Var) else []
+    chosen = found[-MOST_RESULTS:] + ([digest.name] if isinstance(digest, Var) else [])
     results = tuple(maker.param("res", block.env[name]) for name in chosen)
     fun = FunDef(
-        names.fresh("main"), sizes + params, (), results, block.body(tuple(Var(name) for name in chosen)),
+        maker.names.fresh("main"), tuple(Param(name, I64) for name in lengths) + params, (), results,
+        block.body(tuple(Var(name) for name in chosen)),
         Entry(
-            "main", 2,
+            "main", len(lengths),
             tuple(EntryParam(p.name.base, "", 1, False) for p in params),
             tuple(EntryResult("", (i,)) for i in range(len(results))),
         ),
         (), NOWHERE,
     )  # fmt: skip
-    prog = Prog((), (fun,), names.next)
-    return Case(prog, tuple(argument(numbers, p.type, lengths) for p in params))
+    numbers = np.random.default_rng(seed)
+    return Case(Prog((), (fun,), maker.names.next), tuple(argument(numbers, p.type, lengths) for p in params))
 
 
 def _size(size: Name | int) -> Atom:

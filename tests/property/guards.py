@@ -63,11 +63,15 @@ def _assert_guarded(stm: Stm, made: dict[Name, Stm]) -> None:
             pass
         case _:
             return
-    if _form(then) == _form(orelse):
+    if _kinds(then) == _kinds(orelse) and _form(then) == _form(orelse):
         raise Broken(f"both sides of {guard.threshold} are the same:\n{show_body(then)}")
     kind = guard.threshold.rpartition(".")[2]
     if re.fullmatch(rf"{THREAD.guard}_\d+", kind) and not _counts_points(guard, then, made):
         raise Broken(f"{guard.threshold} counts the points of no segop in\n{show_body(then)}")
+
+
+def _kinds(body: Body) -> list[type]:
+    return [type(stm.exp) for stm in body.stms]
 
 
 def _form(body: Body) -> str:
@@ -77,9 +81,23 @@ def _form(body: Body) -> str:
 
 
 def _counts_points(guard: GuardCmp, body: Body, made: dict[Name, Stm]) -> bool:
-    par = _product((guard.par,), made)
+    par = _product((_rows(guard.par, made),), made)
     spaces = (stm.exp.space.widths for stm in _statements(body) if isinstance(stm.exp, SegOp))
     return any(_product(widths, made) == par for widths in spaces)
+
+
+def _rows(par: Atom, made: dict[Name, Stm]) -> Atom:
+    """What a guard counts that also asks how the rows vary: `max (if skew <= s then rows else 0) ..`."""
+    match made.get(par.name) if isinstance(par, Var) else None:
+        case Stm(exp=PrimOp(Op.MAX, _, (Var(even), _))) if even in made:
+            pass
+        case _:
+            return par
+    match made[even].exp:
+        case PrimOp(Op.SELECT, _, (_, rows, _)):
+            return rows
+        case _:
+            return par
 
 
 def _product(atoms: tuple[Atom, ...], made: dict[Name, Stm]) -> Product:

@@ -13,31 +13,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
 
-import numpy as np
-
-from soac.flatten import irregular_rules
 from soac.flatten.levels import Mode
-from soac.ir import core
-from soac.ir.core import Entry, EntryParam, EntryResult, FunDef, Lambda, Param, Prog
-from soac.ir.errors import NOWHERE
-from soac.ir.types import I64, Const, Name, Names, Prim, Type, Var
+from soac.ir.types import Names, Prim, Var
+from soac.kernels import mergepath
 from tests.property.choices import Decide, Drawn
 from tests.property.device import check_device
 from tests.property.generate import (
     Case,
-    argument,
     chain_stm,
+    closed,
     fill,
     hist_stm,
     if_stm,
     inputs,
     loop_stm,
+    map_over,
+    opened,
     scatter_stm,
     soac_stm,
-    some_result,
-    type_in,
     while_stm,
-)  # fmt: skip
+)
 from tests.property.law import Tally, check_law
 from tests.property.make import Block, Maker
 from tests.property.simple import bulk_stm, sizes_with, varying_size
@@ -49,20 +44,15 @@ def varying_nest(b: Block) -> None:
     """A map whose body computes sizes and works on arrays of these sizes."""
     m = b.maker
     taken = inputs(b, m.size())
-    params = tuple(m.param("row", t.row()) for _, t in taken)
-    inner = b.inner(params)
-    fill(inner, 1)
-    sizes = tuple(varying_size(inner) for _ in range(1 + m.number(2)))
-    with sizes_with(m, sizes):
-        for _ in range(2 + m.number(3)):
-            _varying_stm(inner)
-    outside = {size for t in b.env.values() for size in t.shape} | set(m.sizes)
-    result = tuple(some_result(inner, outside) for _ in range(1 + m.number(3)))
-    ret = tuple(type_in(inner, atom) for atom in result)
-    width = taken[0][1].shape[0]
-    pat = tuple(m.param("y", t.array_of(width)) for t in ret)
-    f = Lambda(params, inner.body(result), ret)
-    b.lets(pat, core.Screma(width, tuple(name for name, _ in taken), f, (), ()))
+
+    def work(inner: Block) -> None:
+        fill(inner, 1)
+        sizes = tuple(varying_size(inner) for _ in range(1 + m.number(2)))
+        with sizes_with(m, sizes):
+            for _ in range(2 + m.number(3)):
+                _varying_stm(inner)
+
+    map_over(b, taken, work)
 
 
 def _varying_stm(b: Block) -> None:
@@ -96,54 +86,23 @@ def varying_case(decide: Decide) -> Case:
     """A program and its arguments, by the decisions given."""
     names = Names(0)
     n, k = names.fresh("n"), names.fresh("m")
-    source = Random(decide(1 << 16))
+    seed = decide(1 << 16)
     lengths = {n: (4, 3, 1, 0, 6)[decide(5)], k: (2, 1, 0, 3)[decide(4)]}
     maker = Maker(decide, names, (Var(n), Var(k)), FUEL)
-    sizes = (Param(n, I64), Param(k, I64))
-    shapes = (("xs", (n,)), ("ys", (k,)), ("xss", (n, k)), ("zs", (n,)))
-    params = tuple(maker.param(base, Type(Prim.I32, tuple(map(Var, shape)))) for base, shape in shapes)
-    block = Block(maker, {p.name: p.type for p in params}, 4)
+    shapes = (("xs", Prim.I32, (n,)), ("ys", Prim.I32, (k,)), ("xss", Prim.I32, (n, k)), ("zs", Prim.I32, (n,)))
+    block = opened(maker, shapes)
     fill(block, 1)
     varying_nest(block)
     varying_nest(block)
-    return _program(names, sizes, params, block, lengths, source)
-
-
-def _program(
-    names: Names,
-    sizes: tuple[Param, ...],
-    params: tuple[Param, ...],
-    block: Block,
-    lengths: dict[Name, int],
-    source: Random,
-) -> Case:
-    maker = block.maker
-    found = [name for name in list(block.env)[len(params) :] if _is_outside(block.env[name], maker)]
-    results = tuple(maker.param("res", block.env[name]) for name in found[-8:])
-    fun = FunDef(
-        names.fresh("main"), sizes + params, (), results, block.body(tuple(Var(name) for name in found[-8:])),
-        Entry(
-            "main", len(sizes),
-            tuple(EntryParam(p.name.base, "", 1, False) for p in params),
-            tuple(EntryResult("", (i,)) for i in range(len(results))),
-        ),
-        (), NOWHERE,
-    )  # fmt: skip
-    numbers = np.random.default_rng(source.randrange(1 << 16))
-    return Case(Prog((), (fun,), names.next), tuple(argument(numbers, p.type, lengths) for p in params))
-
-
-def _is_outside(t: Type, m: Maker) -> bool:
-    return all(isinstance(size, Const) or size in m.sizes for size in t.shape)
+    return closed(block, lengths, seed)
 
 
 @contextmanager
-def small_pieces() -> Iterator[None]:
-    """Rows are cut into pieces of two, so that small ones have several."""
-    before = irregular_rules.LOG_PIECE
-    irregular_rules.LOG_PIECE = 1
+def small_parts() -> Iterator[None]:
+    """Parts of three steps, so that small rows lie in several."""
+    before, mergepath.GRAIN = mergepath.GRAIN, 3
     yield
-    irregular_rules.LOG_PIECE = before
+    mergepath.GRAIN = before
 
 
 def program(number: int) -> Case:
@@ -152,7 +111,7 @@ def program(number: int) -> Case:
 
 
 def check_program(number: int, law: Callable[[Case], Tally]) -> Tally:
-    with small_pieces():
+    with small_parts():
         return law(program(number))
 
 

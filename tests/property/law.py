@@ -18,18 +18,24 @@ import numpy as np
 from soac.flatten.flatten import flatten_traced
 from soac.flatten.fuse import fuse, fused_once
 from soac.flatten.levels import CUDA, Mode
+from soac.flatten.sink import sink
+from soac.flatten.tile import tile
 from soac.flatten.trace import Rule
 from soac.flatten.tree import combinations, sites
+from soac.frontend.compile import paused_collector
 from soac.ir.check import Stage, check
-from soac.ir.core import Prog
+from soac.ir.core import Prog, SizeParam
 from soac.ir.errors import RunError
 from soac.ir.interpret import Prepared, Thresholds, Trace, prepare
+from soac.ir.traverse import all_exps
 from soac.pipeline import CORE_PASSES, FLAT_PASSES, Pass
 from tests.property import guards
 from tests.property.generate import Case
 from tests.property.guards import Broken
 
 MOST_LEAVES = 64
+TILE = 2
+"""The edge of tiles."""
 INFINITE = 2**63 - 1
 
 Results = list | None
@@ -38,22 +44,24 @@ Results = list | None
 
 @dataclass(slots=True)
 class Tally:
-    """What was tested: programs, leaves taken and left out, how often each rule of flattening and of fusion fired."""
+    """What was tested: programs, leaves taken and left out, how often each rule of flattening fired and each of the
+    other passes."""
 
     programs: int = 0
     leaves: int = 0
     skipped: int = 0
     fired: Counter[Rule] = field(default_factory=Counter)
-    fused: Counter[str] = field(default_factory=Counter)
+    others: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Tally) -> None:
         self.programs += other.programs
         self.leaves += other.leaves
         self.skipped += other.skipped
         self.fired += other.fired
-        self.fused += other.fused
+        self.others += other.others
 
 
+@paused_collector()
 def check_law(case: Case, mode: Mode) -> Tally:
     """Raises `Broken` unless the law holds for the program flattened in this mode, as written and after fusion."""
     tally = Tally()
@@ -62,9 +70,10 @@ def check_law(case: Case, mode: Mode) -> Tally:
     prog = case.prog
     for name, apply in CORE_PASSES:
         if apply is fuse:
+            tally.others[sink.__name__] += sink(prog) != prog
             once, rules = fused_once(prog)
             check(once, Stage.CORE)  # simplification would hide what was fused twice
-            tally.fused.update(rules)
+            tally.others.update(rules)
         prog = _checked(apply, prog, Stage.CORE)
         _assert_agrees(name, expected, run(prepare(prog), case, Thresholds())[0])
     for source, name in ((case.prog, "flatten as written"), (prog, "flatten")):
@@ -74,7 +83,16 @@ def check_law(case: Case, mode: Mode) -> Tally:
         flat = _checked(apply, flat, Stage.FLAT)
         _versions_agree(f"{name} {mode.value}", expected, case, flat, tally)
     _guards_decide(f"{mode.value}", expected, case, flat)
+    _tiles_agree(f"tile {mode.value}", expected, case, flat, tally)
     return tally
+
+
+@paused_collector()
+def check_values(case: Case, mode: Mode) -> None:
+    """The law for the values of the program flattened as written, by whatever rules there are: with few of them, SOACs
+    stay that have no rule, and versions may be the same."""
+    flat = flatten_traced(case.prog, mode, CUDA).prog
+    _versions_agree(f"flatten as written {mode.value}", meaning_of(case), case, flat, Tally())
 
 
 class NoMeaning(Exception):
@@ -150,6 +168,18 @@ def _versions_agree(what: str, expected: Results, case: Case, prog: Prog, tally:
     tally.skipped += len(leaves[MOST_LEAVES:])
     for leaf in leaves[:MOST_LEAVES]:
         _assert_agrees(f"{what} {leaf}", expected, run(prepared, case, Thresholds(forced=leaf))[0])
+
+
+def _tiles_agree(what: str, expected: Results, case: Case, prog: Prog, tally: Tally) -> None:
+    """The same with tiles, which are smaller than most arrays."""
+    tiled = _checked(lambda given: tile(given, CUDA), prog, Stage.FLAT)
+    edges = {exp.name: TILE for fun in tiled.functions for exp in all_exps(fun.body) if isinstance(exp, SizeParam)}
+    if not edges:
+        return
+    tally.others[tile.__name__] += len(edges)
+    prepared = prepare(tiled)
+    for leaf in combinations(sites(tiled))[:MOST_LEAVES]:
+        _assert_agrees(f"{what} {leaf}", expected, run(prepared, case, Thresholds(edges, leaf))[0])
 
 
 # ---- guards ------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from soac.ir import core
 from soac.ir.core import Body, Lambda, Reduction, Stm
 from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
-from soac.ir.types import BOOL, Const, Prim, Var, scalar
+from soac.ir.types import BOOL, Atom, Const, Prim, Var, scalar
 from tests.property.make import I32, Block, Maker
 
 
@@ -36,9 +36,14 @@ def first_nonzero(m: Maker) -> Lambda:
 
 
 def operator(b: Block) -> Reduction:
-    """An associative operator with its neutral element."""
+    """An associative operator with its neutral element, now and then one on rows."""
+    return row_operator(b, b.maker.size()) if b.maker.chance(18) else scalar_operator(b)
+
+
+def scalar_operator(b: Block) -> Reduction:
+    """An associative operator on scalars or on pairs of them."""
     m = b.maker
-    match m.number(11):
+    match m.number(9):
         case 0 | 1:
             return Reduction(binary(m, Op.ADD, Prim.I32), (Const(Prim.I32, 0),), m.chance(50))
         case 2:
@@ -49,10 +54,8 @@ def operator(b: Block) -> Reduction:
             return Reduction(binary(m, m.pick((Op.OR, Op.XOR)), Prim.BOOL), (Const(Prim.BOOL, False),), True)
         case 5 | 7:
             return Reduction(affine(m), (Const(Prim.I32, 1), Const(Prim.I32, 0)), False)
-        case 6 | 8:
-            return Reduction(first_nonzero(m), (Const(Prim.I32, 0),), False)
         case _:
-            return row_operator(b)
+            return Reduction(first_nonzero(m), (Const(Prim.I32, 0),), False)
 
 
 def commutative_operator(b: Block) -> Reduction:
@@ -70,21 +73,20 @@ def commutative_operator(b: Block) -> Reduction:
             body = Body(first.body.stms + second.body.stms, first.body.result + second.body.result)
             return Reduction(Lambda(params, body, (I32, I32)), (zero, greatest), True)
         case _:
-            return by_rows(b, binary(m, Op.ADD, Prim.I32), (zero,))
+            return by_rows(b, m.size(), binary(m, Op.ADD, Prim.I32), (zero,))
 
 
-def row_operator(b: Block) -> Reduction:
+def row_operator(b: Block, width: Atom) -> Reduction:
     """A scalar operator on the rows: `map2 op`, neutral element a replicate."""
     m = b.maker
     base = m.pick((affine, first_nonzero, lambda m: binary(m, Op.ADD, Prim.I32)))(m)
     neutral = (Const(Prim.I32, 1), Const(Prim.I32, 0)) if len(base.ret) == 2 else (Const(Prim.I32, 0),)
-    return by_rows(b, base, neutral)
+    return by_rows(b, width, base, neutral)
 
 
-def by_rows(b: Block, base: Lambda, neutral: tuple[Const, ...]) -> Reduction:
-    """`map2 base` on rows of some width."""
+def by_rows(b: Block, width: Atom, base: Lambda, neutral: tuple[Const, ...]) -> Reduction:
+    """`map2 base` on rows of this width."""
     m = b.maker
-    width = m.size()
     rows = tuple(b.let("ne", I32.array_of(width), core.Replicate((width,), ne)) for ne in neutral)
     params = tuple(m.param(p.name.base, p.type.array_of(width)) for p in base.params)
     results = tuple(m.param("rs", t.array_of(width)) for t in base.ret)

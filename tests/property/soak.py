@@ -20,11 +20,17 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import partial
 from pathlib import Path
 from random import Random
 
-from soac.flatten.fuse_rules import VERTICAL, fuse_horizontally
+from soac.flatten.fuse_gather import fuse_gather
+from soac.flatten.fuse_loops import loop_to_map
+from soac.flatten.fuse_rules import VERTICAL, fuse_horizontally, pull_rearrange
 from soac.flatten.levels import Mode
+from soac.flatten.sink import sink
+from soac.flatten.tile import tile
 from soac.flatten.trace import Rule
 from soac.frontend.compile import compile_text
 from soac.ir.errors import CompileError
@@ -32,16 +38,20 @@ from soac.ir.interpret import Thresholds, prepare
 from tests.property.choices import Decide, Drawn, Replayed, shrunk
 from tests.property.device import SIZES, check_device, resized
 from tests.property.generate import Case, case_of
-from tests.property.irregular import varying_case
+from tests.property.irregular import small_parts, varying_case
 from tests.property.law import Broken, Tally, broken_by, check_law, run
 from tests.property.reduce import reduced
 from tests.property.saved import save
+from tests.property.shapes import SHAPES, shape_case
 from tests.property.source import NotSource, source_of
 
 REGRESS = Path(__file__).parent.parent / "regress"
 PART = 100
 MODES = tuple(Mode)
-FUSION = tuple(rule.__name__ for rule in (*VERTICAL, fuse_horizontally))
+OTHERS = tuple(
+    rule.__name__ for rule in (*VERTICAL, fuse_horizontally, fuse_gather, loop_to_map, pull_rearrange, sink, tile)
+)
+"""The rules of fusion and tiling."""
 SECONDS_EACH = 120
 """A program that takes longer counts as broken."""
 SECONDS_TO_SHRINK = 240
@@ -75,7 +85,8 @@ def law_for(number: int, device: bool) -> Callable[[Case], Tally]:
     mode = MODES[number % len(MODES)]
 
     def law(case: Case) -> Tally:
-        tally = check_law(case, mode)
+        with small_parts():
+            tally = check_law(case, mode)
         if device:
             check_device(on_device(case, number))
         return tally
@@ -96,9 +107,33 @@ def decisions_of(seed: int, number: int) -> tuple[int, ...]:
     return tuple(drawn.made)
 
 
+class Kind(Enum):
+    """Which generator makes a program."""
+
+    GENERAL = "general"
+    SHAPE = "shape of a rule"
+    NONUNIFORM = "nonuniform"
+
+
+TURNS = (Kind.GENERAL, Kind.SHAPE, Kind.GENERAL, Kind.NONUNIFORM)
+
+
+def kind_of(number: int) -> Kind:
+    """Of the programs of each mode, every fourth is one of nonuniform parallelism, every fourth one of the shape that
+    some rule matches."""
+    return TURNS[number // len(MODES) % len(TURNS)]
+
+
 def generator_of(number: int) -> Callable[[Decide], Case]:
-    """Of the programs of each mode, every fourth is one of nonuniform parallelism."""
-    return varying_case if number // len(MODES) % 4 == 3 else case_of
+    """What makes program `number` of its decisions; the shapes take turns."""
+    match kind_of(number):
+        case Kind.GENERAL:
+            return case_of
+        case Kind.NONUNIFORM:
+            return varying_case
+        case Kind.SHAPE:
+            turn = number // (len(MODES) * len(TURNS))
+            return partial(shape_case, tuple(SHAPES.values())[turn % len(SHAPES)])
 
 
 def program(seed: int, number: int) -> Case:
@@ -108,18 +143,18 @@ def program(seed: int, number: int) -> Case:
 
 @contextmanager
 def within(seconds: int) -> Iterator[None]:
-    """Breaks off what takes longer."""
+    """Breaks off what takes more processor time."""
 
     def late(*_: object) -> None:
         raise Broken(f"takes longer than {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def broken(law: Law, case: Case) -> str | None:
@@ -207,9 +242,19 @@ def summary(progress: Progress) -> str:
 
 def table(tally: Tally) -> str:
     """How often each rule has fired."""
-    rules = [(rule.value, tally.fired[rule]) for rule in Rule]
-    rules += [(name, tally.fused[name]) for name in FUSION]
-    return "\n".join(f"{times:9d}  {name}" for name, times in rules)
+    return "\n".join(f"{times:9d}  {name}" for name, times in fired_by_name(tally).items())
+
+
+def fired_by_name(tally: Tally) -> dict[str, int]:
+    """Of every rule how often it has fired."""
+    return {rule.value: tally.fired[rule] for rule in Rule} | {name: tally.others[name] for name in OTHERS}
+
+
+def record(record_property: Callable[[str, object], None], tally: Tally) -> None:
+    """What a test has tested, for the table at the end of the run (`tests/conftest.py`)."""
+    record_property("programs", tally.programs)
+    record_property("versions", tally.leaves)
+    record_property("fired", fired_by_name(tally))
 
 
 def read_progress(file: Path) -> Progress:
@@ -218,7 +263,7 @@ def read_progress(file: Path) -> Progress:
     data = json.loads(file.read_text(encoding="utf-8"))
     tally = Tally(data["programs"], data["leaves"], data["skipped"])
     tally.fired.update({rule: data["fired"].get(rule.name, 0) for rule in Rule})
-    tally.fused.update(data.get("fused", {}))
+    tally.others.update(data["others"])
     return Progress(data["done"], tally, [Found(*one) for one in data["found"]])
 
 
@@ -231,7 +276,7 @@ def write_progress(file: Path, progress: Progress) -> None:
         "leaves": tally.leaves,
         "skipped": tally.skipped,
         "fired": {rule.name: tally.fired[rule] for rule in Rule},
-        "fused": tally.fused,
+        "others": tally.others,
         "found": [[one.number, one.message, one.path] for one in progress.found],
     }
     fresh = file.with_suffix(".new")

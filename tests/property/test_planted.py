@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.property.device import check_device
-from tests.property.faults import FAULTS, Fault
+from tests.property.faults import FAULTS, ROOT, Fault
 from tests.property.law import check_law
 from tests.property.planted import path_of, replayed
 from tests.property.saved import load
@@ -25,3 +25,8 @@ def test_the_fault_is_found(fault: Fault) -> None:
 
 def test_faults_have_names_of_their_own() -> None:
     assert len({path_of(fault) for fault in FAULTS}) == len(FAULTS)
+
+
+def test_the_guide_names_every_fault() -> None:
+    guide = (ROOT / "docs" / "flattening.md").read_text(encoding="utf-8")
+    assert [fault.name for fault in FAULTS if f"| {fault.group.value} | {fault.name} |" not in guide] == []

@@ -1,0 +1,153 @@
+"""Every rule of flattening and of fusion fires often, on programs made for it, and keeps their meaning.
+
+For each name that a trace shows, programs of its shape are made until it has fired `ENOUGH` times; the law holds for
+all of them. Then each rule for itself: with nothing but the rule for maps beside it, it fires as often and a program
+means what it meant. How often each rule has fired in the whole run stands at its end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from soac.flatten import flatten as flatten_module
+from soac.flatten import fuse as fuse_module
+from soac.flatten.flatten import RULES, RuleFunction
+from soac.flatten.fuse import fuse
+from soac.flatten.fuse_rules import VERTICAL, fuse_horizontally
+from soac.flatten.irregular_rules import varying_rule
+from soac.flatten.levels import Mode
+from soac.flatten.nest import Flow, Nest
+from soac.flatten.rules_bulk import invariant_rule
+from soac.flatten.rules_map import map_rule
+from soac.flatten.trace import Rule
+from soac.ir.check import Stage, check
+from soac.ir.core import Stm
+from soac.ir.interpret import Thresholds, prepare
+from tests.property.generate import Case
+from tests.property.irregular import small_parts
+from tests.property.law import Tally, agree, check_law, check_values, run
+from tests.property.shapes import SHAPES, shape_of
+from tests.property.soak import OTHERS, fired_by_name, record
+
+ENOUGH = 50
+MOST = 400
+"""More programs than that a rule that fires may not need."""
+
+RULE_SHAPES: dict[str, tuple[Rule | str, ...]] = {
+    "sequential_rule": (Rule.SEQUENTIAL,),
+    "map_rule": (Rule.G1, Rule.G2),
+    "reduction_rule": (Rule.GR_RED, Rule.GR_SCAN, Rule.GR_SCREMA, Rule.SPLIT, Rule.FISSION, Rule.IRWIM, Rule.ISWIM),
+    "scatter_rule": (Rule.GR_SCATTER,),
+    "hist_rule": (Rule.GR_HIST,),
+    "top_rule": (Rule.G0,),
+    "map_loop": (Rule.MAP_LOOP, Rule.REPLICATE),
+    "map_if": (Rule.MAP_IF,),
+    "varying_rule": (Rule.FLAT_MAP, Rule.FLAT_SCAN, Rule.FLAT_RED),
+    "row_operators_rule": ("rows of varying number",),
+    "rows_of_rows_rule": ("rows of rows",),
+    "varying_write_rule": (Rule.FLAT_SCATTER,),
+    "varying_if_rule": (Rule.VARYING_IF,),
+    "varying_loop_rule": (Rule.VARYING_LOOP,),
+    "invariant_rule": (Rule.INVARIANT,),
+    "alias_rule": (Rule.ALIAS,),
+    "rearrange_rule": (Rule.REARRANGE,),
+    "reshape_rule": (Rule.RESHAPE,),
+    "slice_rule": (Rule.SLICE,),
+    "concat_rule": (Rule.CONCAT,),
+    "varying_concat_rule": (Rule.SEGMENTS,),
+    "update_rule": (Rule.UPDATE,),
+    "varying_update_rule": (Rule.SEGMENTS,),
+}
+"""For each function of the driver's table, the rules on whose programs it is run alone."""
+
+NAMES = (*(rule.value for rule in Rule), *OTHERS)
+"""What a trace can show."""
+
+BESIDE: dict[str, tuple[RuleFunction, ...]] = {
+    "slice_rule": (invariant_rule,),
+    "concat_rule": (invariant_rule,),
+    "row_operators_rule": (invariant_rule, varying_rule),
+    "varying_update_rule": (varying_rule,),
+}
+"""What a rule cannot fire without: bounds and sizes that are known before the nest, rows that are not in a thread."""
+
+
+def test_every_rule_has_programs_of_its_own() -> None:
+    assert set(SHAPES) == {*NAMES, *(shape for shapes in RULE_SHAPES.values() for shape in shapes_of(shapes))}
+    assert set(RULE_SHAPES) == {rule.__name__ for rule in RULES}
+
+
+def shapes_of(rules: tuple[Rule | str, ...]) -> tuple[str, ...]:
+    return tuple(rule.value if isinstance(rule, Rule) else rule for rule in rules)
+
+
+def programs(*names: str) -> Iterator[tuple[Mode, Case]]:
+    """Programs of these shapes in turn, and the modes they are flattened in."""
+    for number in range(MOST):
+        name = names[number % len(names)]
+        modes = SHAPES[name].modes
+        yield modes[number // len(names) % len(modes)], shape_of(name, number)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rule_fires_often(name: str, record_property: Callable[[str, object], None]) -> None:
+    tally = Tally()
+    for mode, case in programs(name):
+        with small_parts():
+            tally.add(check_law(case, mode))
+        tally.programs += 1
+        if fired_by_name(tally)[name] >= ENOUGH:
+            break
+    record(record_property, tally)
+    assert fired_by_name(tally)[name] >= ENOUGH
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_rule_alone_keeps_meaning(rule: RuleFunction, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the rule for maps, without which there is no nest, and no other that it can do without."""
+    fired = 0
+
+    def counting(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+        nonlocal fired
+        done = rule(flow, nest, stm)
+        fired += done is not None
+        return done
+
+    wanted = (map_rule, *BESIDE.get(rule.__name__, ()))
+    alone = tuple(counting if other is rule else other for other in RULES if other is rule or other in wanted)
+    monkeypatch.setattr(flatten_module, "RULES", alone)
+    for mode, case in programs(*shapes_of(RULE_SHAPES[rule.__name__])):
+        with small_parts():
+            check_values(case, mode)
+        if fired >= ENOUGH:
+            return
+    assert fired >= ENOUGH
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_all_rules_but_one_keep_meaning(rule: RuleFunction, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flatten_module, "RULES", tuple(other for other in RULES if other is not rule))
+    for _, (mode, case) in zip(range(8), programs(*shapes_of(RULE_SHAPES[rule.__name__])), strict=False):
+        with small_parts():
+            check_values(case, mode)
+
+
+@pytest.mark.parametrize("rule", (*VERTICAL, fuse_horizontally), ids=lambda rule: rule.__name__)
+def test_fusion_rule_alone_keeps_meaning(rule: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    vertical = rule is not fuse_horizontally
+    monkeypatch.setattr(fuse_module, "VERTICAL", (rule,) if vertical else ())
+    if vertical:
+        monkeypatch.setattr(fuse_module, "_with_neighbour", lambda node, scope: None)
+    fired: Counter[str] = Counter()
+    for _, case in programs(rule.__name__):
+        expected = run(prepare(case.prog), case, Thresholds())[0]
+        fired.update(fuse_module.fused_once(case.prog)[1])
+        fused = fuse(case.prog)
+        check(fused, Stage.CORE)
+        assert agree(expected, run(prepare(fused), case, Thresholds())[0])
+        if fired[rule.__name__] >= ENOUGH:
+            return
+    assert fired[rule.__name__] >= ENOUGH
