@@ -4,7 +4,9 @@ The walk carries the collective tiling ω of the statement (`kernels/collective.
 thread inside a `Threads` loop or a collective's body. What is demanded:
 
     fence, thread loop, block reduce, block scan, shared memory     the block
+    teams, turns of warps, waiting, looking back                    the block
     private memory, and the use of what a thread computed           the thread
+    asynchronous copies                                             the thread
     an operator                                                     scalars alone, no memory and no collective
 
 Control flow above a thread loop is uniform by construction, since nothing of a thread can be named there: so barriers
@@ -135,15 +137,23 @@ class Walk:
             self.use(scope, stm, used)
         match stm:
             case kir.KLet(var, rhs):
-                if isinstance(rhs, kir.KLoad):
+                if isinstance(rhs, (kir.KLoad, kir.KAligned)):
                     self.access(scope, stm, rhs.array)
                 self.bind(scope, var, False)
             case kir.Declare(var, _):
                 self.bind(scope, var, True)
             case kir.Assign(var, _):
                 self.assign(scope, stm, var)
-            case kir.Store(array) | kir.Atomic(_, _, array):
+            case kir.Store(array) | kir.StoreRow(array) | kir.Publish(array):
                 self.access(scope, stm, array)
+            case kir.Atomic(_, _, array, out=out):
+                self.access(scope, stm, array)
+                if out is not None:
+                    self.bind(scope, out, False)
+            case kir.LoadRow(variables, array):
+                self.access(scope, stm, array)
+                for var in variables:
+                    self.bind(scope, var, False)
             case kir.Alloc(array, _):
                 self.alloc(scope, stm, array)
             case kir.KIf(_, then, orelse):
@@ -171,6 +181,27 @@ class Walk:
                 self.scan(scope, stm)
             case kir.Fence():
                 self.want(scope, stm, BLOCK, "a barrier that not all threads of the block reach")
+            case kir.WaitFor(out, array):
+                self.want(scope, stm, BLOCK, "all threads of the block wait together")
+                self.access(scope, stm, array)
+                self.bind(scope, out, False)
+            case kir.LookBack():
+                self.want(scope, stm, BLOCK, "all threads of the block look back together")
+                self.look_back(scope, stm)
+            case kir.TeamReduce():
+                self.want(scope, stm, BLOCK, "teams subdivide the whole block")
+                self.teams(scope, stm)
+            case kir.WarpTurns():
+                self.want(scope, stm, BLOCK, "turns of warps subdivide the whole block")
+                self.turns(scope, stm)
+            case kir.AsyncCopy(target, _, source):
+                self.want(scope, stm, THREAD, "each element is copied by one thread")
+                self.copy(scope, stm, target, source)
+            case kir.CommitCopies() | kir.WaitCopies():
+                if scope.is_operator:
+                    self.report(scope, statement_text(stm), "an operator touches no memory", "straight code on scalars")
+            case kir.Note():
+                pass
             case kir.Check() | kir.BoundsCheck():
                 if scope.is_operator:
                     self.report(scope, statement_text(stm), "an operator cannot fail", "straight code on scalars")
@@ -256,6 +287,39 @@ class Walk:
         for var in stm.carry_out:
             self.bind(scope, var, False)
 
+    def look_back(self, scope: Scope, stm: kir.LookBack) -> None:
+        for array in (stm.flags, *stm.sums, *stm.totals):
+            self.access(scope, stm, array)
+        self.operator(scope, stm, stm.op)
+        for var in stm.outs:
+            self.bind(scope, var, False)
+
+    def teams(self, scope: Scope, stm: kir.TeamReduce) -> None:
+        inner = self.threads(scope, stm, stm.index)
+        self.bind(inner, stm.segment, False)
+        after = inner.inner()
+        del after.variables[stm.index.name]
+        self.stms(inner, stm.body)
+        for value in stm.values:
+            self.use(inner, stm, value)
+        self.operator(scope, stm, stm.op)
+        for var in stm.outs:
+            self.bind(after, var, False)
+        self.stms(after, stm.after)
+
+    def turns(self, scope: Scope, stm: kir.WarpTurns) -> None:
+        inner = self.threads(scope, stm, stm.index)
+        self.bind(inner, stm.warp, False)
+        self.stms(inner, stm.body)
+        self.use(inner, stm, stm.key)
+        self.stms(inner, stm.turn)
+
+    def copy(self, scope: Scope, stm: KStm, target: KArray, source: KArray) -> None:
+        if (target.space, source.space) != (Space.SHARED, Space.GLOBAL):
+            self.report(scope, statement_text(stm), "a copy of this kind cannot be asynchronous", "global to shared")
+        self.access(scope, stm, target)
+        self.access(scope, stm, source)
+
     def operator(self, scope: Scope, stm: KStm, op: kir.KLambda) -> None:
         inner = self.threads(scope, stm, KVar("", kir.Prim.I64))
         inner.loop = f"{inner.loop} (operator)"
@@ -274,12 +338,24 @@ def operands(stm: KStm) -> Iterator[Operand]:
             yield from args
         case kir.KLet(_, kir.KConvert(_, _, arg)):
             yield arg
-        case kir.KLet(_, kir.KLoad(_, index)):
+        case kir.KLet(_, kir.KLoad(_, index) | kir.KAligned(_, index)) | kir.LoadRow(_, _, index):
             yield index
         case kir.Declare(_, value) | kir.Assign(_, value):
             yield value
-        case kir.Store(_, index, value) | kir.Atomic(_, _, _, index, value):
+        case kir.Store(_, index, value) | kir.Atomic(_, _, _, index, value) | kir.Publish(_, index, value):
             yield from (index, value)
+        case kir.StoreRow(_, index, values):
+            yield from (index, *values)
+        case kir.WaitFor(_, _, index, least):
+            yield from (index, least)
+        case kir.LookBack(tile=tile, first=first, neutral=neutral):
+            yield from (tile, first, *neutral)
+        case kir.TeamReduce(team=team, lo=lo, hi=hi, width=width, neutral=neutral):
+            yield from (team, lo, hi, width, *neutral)
+        case kir.WarpTurns(lo=lo, hi=hi):
+            yield from (lo, hi)
+        case kir.AsyncCopy(_, at, _, start):
+            yield from (at, start)
         case kir.Alloc(_, count):
             yield count
         case kir.Check(ok, _, values):

@@ -8,24 +8,49 @@ at their next barrier. Arrays of a block that have no size known beforehand are 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 
 from ..ir.core import Level
 from . import kir
-from .cuda_collect import WARP, block_reduce, block_scan
-from .cuda_ops import c_type, conversion, expression, operand
-from .cuda_text import Printer, alloc, barrier, can_fail, check, statements_text
+from .cuda_collect import WARP, block_reduce, block_scan, in_order
+from .cuda_ops import LIBRARY, c_type, operand
+from .cuda_readable import KEYWORDS, WORD, bare, names_in, readable, right_hand_side
+from .cuda_text import (
+    Printer,
+    alloc,
+    barrier,
+    by,
+    can_fail,
+    check,
+    is_on_block_stack,
+    printable,
+    statements_text,
+    thread_steps,
+)
+from .cuda_threads import atomic, broadcast, for_threads
+from .cuda_tiles import goes_staged, staged_reduce, staged_scan
 from .fences import place_fences
-from .kir import Kernel, KStm, KVar
-from .scope import Who, solo, statements
+from .kir import Kernel, KStm
+from .scope import Who, solo, statements, written_arrays
 
 THREADS = 256
+WIDTH = 110
 
 
 def prelude() -> str:
     return (files(__name__.rpartition(".")[0]) / "cuda_prelude.h").read_text(encoding="utf-8")
+
+
+@cache
+def prelude_names() -> frozenset[str]:
+    """The functions, types and constants of the prelude."""
+    kinds = r"DEVICE [^(;{]*?(\w+)\(|struct (?:alignas\([^)]*\)+ )?(\w+)|typedef [^;]*?(\w+);|constexpr \w+ (\w+)"
+    found = re.findall(kinds + r"|, ([A-Z]+) = [-\w]+", prelude())
+    return frozenset(name for names in found for name in names if name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,38 +68,50 @@ def cuda_module(kernels: Iterable[CudaKernel]) -> str:
     return "\n".join([prelude(), *(kernel.text for kernel in kernels)])
 
 
-def cuda_kernel(kernel: Kernel, threads: int = THREADS) -> CudaKernel:
+def cuda_kernel(kernel: Kernel, threads: int = THREADS, first_site: int = 0) -> CudaKernel:
     """`extern "C" __global__ void NAME(failures, blocks, memory, arrays, scalars)` for blocks of so many threads; a
-    kernel whose collective is a warp has blocks of one."""
+    kernel whose collective is a warp has blocks of one. Failure sites are recorded by numbers from `first_site` on."""
     threads = WARP if kernel.collective is Level.WARP else threads
-    p = Printer(place_fences(kernel), threads, plain_statements)
+    if any(isinstance(s, kir.WarpTurns) for s in statements(kernel.body)):  # it has so many warps' histograms
+        threads = min(threads, THREADS)
+    waits = any(isinstance(s, (kir.WaitFor, kir.LookBack)) for s in statements(kernel.body))
+    shown = readable(place_fences(kernel), prelude_names())
+    names = {word for name in names_in(shown) for word in WORD.findall(name)} | prelude_names() | KEYWORDS | LIBRARY
+    p = Printer(shown, threads, plain_statements, first_site, names=names, waits=waits)
+    head = _head(p)
     statements_text(p, p.kernel.body, Who.EVERY)
-    text = "\n".join([*_head(p), *_setup(p), *_all_blocks(p), "}", ""])
+    text = "\n".join([*head, *_setup(p), *_all_blocks(p), "}", ""])
     return CudaKernel(kernel.name, text, threads, p.used_stack)
 
 
 def _head(p: Printer) -> list[str]:
     kernel = p.kernel
-    written = {s.array.name for s in statements(kernel.body) if isinstance(s, kir.Store | kir.Atomic)}
+    written = {array.name for array in written_arrays(kernel)}
     params = ["u64 *failures", "i64 blocks", "Memory memory"]
     params += [f"{'' if a.name in written else 'const '}{c_type(a.prim)} *__restrict__ {a.name}" for a in kernel.arrays]
     params += [f"{c_type(v.prim)} {v.name}" for v in kernel.scalars]
-    lines = [f"// {place}" for place in _places(kernel)]
+    place = [f"// {printable(stm.loc.file)}:{stm.loc.line}" for stm in kernel.body[:1] if isinstance(stm, kir.Note)]
+    p.noted = place[0] if place else ""
+    lines = [*place, *(f"// may fail at {where}" for where in _places(kernel))]
     lines.append(f'extern "C" __global__ void __launch_bounds__({p.threads})')
-    lines.append(f"{kernel.name}({', '.join(params)}) {{")
-    return lines
+    text = f"{kernel.name}({params[0]}"
+    for param in params[1:]:
+        text += f",\n    {param}" if len(text.rpartition("\n")[2]) + len(param) > WIDTH else f", {param}"
+    return [*lines, text + ") {"]
 
 
 def _places(kernel: Kernel) -> list[str]:
-    """Where in the source its checks stand. A text of the user's in a comment must not end or go on with it."""
+    """Where in the source its checks stand."""
     found = {f"{site.loc.file}:{site.loc.line}:{site.loc.col}: {site.code}": None for site in kernel.sites}
-    return ["".join(c if c.isalnum() or c in " ./:_-" else "?" for c in place) for place in found]
+    return [printable(place) for place in found]
 
 
 def _setup(p: Printer) -> list[str]:
-    lines: list[str] = []
+    """After a failure, of a kernel before it too, nobody begins: what a check was to ensure may not hold."""
+    lines: list[str] = ["  if (has_failed(failures)) return;"]
     if can_fail(p):
-        lines += ["  __shared__ i32 failed;", "  if (threadIdx.x == 0) failed = 0;", "  __syncthreads();"]
+        failed = ["  __shared__ i32 failed;", "  if (threadIdx.x == 0) failed = has_failed(failures);"]
+        lines = [*failed, "  __syncthreads();", "  if (failed) return;"]
     if p.used_stack:
         lines += [
             "  DYNAMIC_SHARED_MEMORY;",
@@ -112,15 +149,13 @@ def statement(p: Printer, stm: KStm, who: Who) -> None:
             p.line(f"{kind}{var.name} = {right_hand_side(rhs)};")
         case kir.Declare(var, init):
             kind = "" if var.name in p.declared else f"{c_type(var.prim)} "
-            p.line(f"{kind}{var.name} = {operand(init)};")
+            p.line(f"{kind}{var.name} = {bare(init)};")
         case kir.Assign(var, value):
-            p.line(f"{var.name} = {operand(value)};")
+            p.line(f"{var.name} = {bare(value)};")
         case kir.Store(array, index, value):
-            _by(p, who, f"{array.name}[{operand(index)}] = {operand(value)};")
-        case kir.Atomic(op, prim, array, index, value):
-            t, x = c_type(prim), operand(value)
-            update = f"[&]({t} old) -> {t} {{ return {expression(op, prim, ('old', x))}; }}"
-            _by(p, who, f"atomic_update(&{array.name}[{operand(index)}], {update});")
+            by(p, who, f"{array.name}[{bare(index)}] = {bare(value)};")
+        case kir.Atomic():
+            atomic(p, stm, who)
         case kir.Alloc():
             alloc(p, stm)
         case kir.Check(ok, site, values):
@@ -128,7 +163,7 @@ def statement(p: Printer, stm: KStm, who: Who) -> None:
         case kir.BoundsCheck(index, size, site, values):
             check(p, f"(u64){operand(index)} < (u64){operand(size)}", site, values)
         case kir.KIf(cond, then, orelse):
-            with p.block(f"if ({operand(cond)})"):
+            with p.block(f"if ({bare(cond)})"):
                 statements_text(p, then, who)
             if orelse:
                 with p.block("else"):
@@ -144,29 +179,16 @@ def statement(p: Printer, stm: KStm, who: Who) -> None:
                 statements_text(p, body, who)
         case kir.Threads(index, lo, hi, body):
             i = index.name
-            step = f"i64 {i} = {operand(lo)} + threadIdx.x; {i} < {operand(hi)}; {i} += {p.threads}"
-            with p.block(f"for ({step})"):
+            with p.block(thread_steps(p, i, lo, hi)):
                 statements_text(p, body, Who.EACH)
         case kir.BlockReduce():
-            block_reduce(p, stm)
+            block_reduce(p, stm, staged_reduce if goes_staged(p, stm) else in_order)
         case kir.BlockScan():
-            block_scan(p, stm)
+            (staged_scan if goes_staged(p, stm) else block_scan)(p, stm)
         case kir.Fence():
             barrier(p)
-
-
-def right_hand_side(rhs: kir.Rhs) -> str:
-    match rhs:
-        case kir.KOp(op, prim, args):
-            return expression(op, prim, tuple(operand(a) for a in args))
-        case kir.KConvert(source, target, arg):
-            return conversion(source, target, operand(arg))
-        case kir.KLoad(array, index):
-            return f"{array.name}[{operand(index)}]"
-
-
-def _by(p: Printer, who: Who, text: str) -> None:
-    p.line(f"if (threadIdx.x == 0) {text}" if who is Who.EVERY else text)
+        case _:
+            for_threads(p, stm, who)
 
 
 def _leader(p: Printer, stm: KStm) -> None:
@@ -177,13 +199,5 @@ def _leader(p: Printer, stm: KStm) -> None:
         statement(p, stm, Who.LEADER)
     for var in sorted(assigned, key=lambda v: v.name):
         broadcast(p, var)
-
-
-def broadcast(p: Printer, var: KVar) -> None:
-    """The first thread's value to all."""
-    place = p.fresh(var.name)
-    p.line(f"__shared__ {c_type(var.prim)} {place};")
-    p.line(f"if (threadIdx.x == 0) {place} = {var.name};")
-    barrier(p)
-    p.line(f"{var.name} = {place};")
-    barrier(p)
+    if any(map(is_on_block_stack, statements((stm,)))):
+        barrier(p)

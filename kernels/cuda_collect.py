@@ -8,96 +8,38 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from . import kir
+from .cuda_operator import Names, Operator, assign, constants, declared, operator, step, take_in, texts
 from .cuda_ops import c_type, operand
-from .cuda_text import Printer, barrier, declare, names_in, stack_scope, statements_text
-from .fma import contracted_step
-from .kir import KLambda, KVar, Operand
+from .cuda_text import Printer, barrier, declare, names_in, stack_scope, statements_text, thread_steps
+from .kir import KVar, Operand
 from .scope import Who
 
 WARP = 32
-Names = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Operator:
-    """An operator as a lambda of the kernel: its name, and the types of its components."""
-
-    name: str
-    types: Names
-
-    def apply(self, left: Names, right: Names, outs: Names) -> str:
-        return f"{self.name}({', '.join((*left, *right, *outs))});"
-
-
-def operator(p: Printer, op: KLambda) -> Operator:
-    """`auto op = [&](T x, T y, T &out) { .. };`"""
-    name, types = p.fresh("op"), tuple(c_type(v.prim) for v in op.left)
-    outs = tuple(p.fresh("out") for _ in types)
-    params = [f"{c_type(v.prim)} {v.name}" for v in (*op.left, *op.right)]
-    params += [f"{t} &{out}" for t, out in zip(types, outs, strict=True)]
-    with lambda_block(p, f"auto {name} = [&]({', '.join(params)})"):
-        p.run(p, op.body, Who.EACH)
-        for out, result in zip(outs, op.results, strict=True):
-            p.line(f"{out} = {operand(result)};")
-    return Operator(name, types)
-
-
-@contextmanager
-def lambda_block(p: Printer, head: str) -> Iterator[None]:
-    with p.block(head):
-        yield
-    p.lines[-1] += ";"
-
-
-def declared(p: Printer, types: Names, base: str, values: tuple[Operand, ...] | None = None) -> Names:
-    """Variables, one for each component."""
-    names = tuple(p.fresh(base) for _ in types)
-    inits = [f" = {operand(v)}" for v in values] if values is not None else [""] * len(types)
-    for t, name, init in zip(types, names, inits, strict=True):
-        p.line(f"{t} {name}{init};")
-    return names
-
-
-def assign(p: Printer, names: Names, values: Names) -> None:
-    for name, value in zip(names, values, strict=True):
-        p.line(f"{name} = {value};")
-
-
-def texts(values: tuple[Operand, ...]) -> Names:
-    return tuple(operand(v) for v in values)
+Reduce = Callable[[Printer, kir.BlockReduce, Operator], Names]
 
 
 # ---- reductions --------------------------------------------------------------------------------------------------
 
 
-def block_reduce(p: Printer, stm: kir.BlockReduce) -> None:
+def block_reduce(p: Printer, stm: kir.BlockReduce, ordered: Reduce) -> None:
+    """`ordered`: how, where the operator is not commutative."""
     for out in stm.outs:
         p.line(f"{c_type(out.prim)} {out.name};")
     with p.block(""):
         op = operator(p, stm.op)
-        total = any_order(p, stm, op) if stm.commutative else in_order(p, stm, op)
+        total = any_order(p, stm, op) if stm.commutative else ordered(p, stm, op)
         assign(p, tuple(o.name for o in stm.outs), total)
 
 
 def any_order(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
     """Each thread folds its elements, then the threads combine."""
     acc = declared(p, op.types, "acc", stm.neutral)
-    index = stm.index.name
-    step = f"i64 {index} = {operand(stm.lo)} + threadIdx.x; {index} < {operand(stm.hi)}; {index} += {p.threads}"
-    with p.block(f"for ({step})"):
-        statements_text(p, stm.body, Who.EACH)
-        fold = contracted_step(stm.op, stm.body, stm.values)
-        for left, name in zip(fold.left, acc, strict=True):
-            p.line(f"const {c_type(left.prim)} {left.name} = {name};")
-        for right, value in zip(fold.right, stm.values, strict=True):
-            p.line(f"const {c_type(right.prim)} {right.name} = {operand(value)};")
-        p.run(p, fold.body, Who.EACH)
-        assign(p, acc, texts(fold.results))
+    with p.block(thread_steps(p, stm.index.name, stm.lo, stm.hi)), stack_scope(p, stm.body):
+        take_in(p, stm.op, acc, stm.body, stm.values)
     return combined(p, op, acc, texts(stm.neutral))
 
 
@@ -107,9 +49,7 @@ def in_order(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
     with tiles(p, stm.index, stm.lo, stm.hi):
         value = tile_values(p, stm.index, stm.hi, stm.body, stm.values, stm.neutral, op)
         tile = combined(p, op, value, texts(stm.neutral))
-        next_total = declared(p, op.types, "next")
-        p.line(op.apply(total, tile, next_total))
-        assign(p, total, next_total)
+        step(p, op, total, total, tile)
     return total
 
 
@@ -154,8 +94,7 @@ def combined(p: Printer, op: Operator, value: Names, neutral: Names) -> Names:
         with p.block("if (lane_id() == 0)"):
             assign(p, tuple(f"{s}[0]" for s in partial), value)
     barrier(p)
-    total = declared(p, op.types, "all")
-    assign(p, total, tuple(f"{s}[0]" for s in partial))
+    total = constants(p, op.types, "all", tuple(f"{s}[0]" for s in partial))
     barrier(p)
     return total
 
@@ -171,15 +110,7 @@ def warp_reduce(p: Printer, op: Operator, value: Names) -> None:
     """Lane 0 ends with all lanes' values in order: lane l holds those of l to l + 2d - 1 after distance d."""
     d = p.fresh("d")
     with p.block(f"for (i32 {d} = 1; {d} < {WARP}; {d} *= 2)"):
-        behind, both = exchanged(p, op, value, "value_below", d), declared(p, op.types, "both")
-        p.line(op.apply(value, behind, both))
-        assign(p, value, both)
-
-
-def exchanged(p: Printer, op: Operator, value: Names, how: str, distance: str) -> Names:
-    names = declared(p, op.types, "other")
-    assign(p, names, tuple(f"{how}({v}, {distance})" for v in value))
-    return names
+        step(p, op, value, value, tuple(f"value_below({v}, {d})" for v in value))
 
 
 # ---- scans -------------------------------------------------------------------------------------------------------
@@ -229,19 +160,15 @@ def _scanned(p: Printer, op: Operator, mine: Names, carry: Names, totals: Names)
     with p.block(f"for (i32 {w} = 0; {w} < {p.threads // WARP}; {w}++)"):
         with p.block(f"if ({w} == warp_id())"):
             assign(p, before, carry)
-        nexts = declared(p, op.types, "next")
-        p.line(op.apply(carry, tuple(f"{t}[{w}]" for t in totals), nexts))
-        assign(p, carry, nexts)
-    result = declared(p, op.types, "result")
-    p.line(op.apply(before, mine, result))
-    return result
+        step(p, op, carry, carry, tuple(f"{t}[{w}]" for t in totals))
+    step(p, op, mine, before, mine)
+    return mine
 
 
 def warp_scan(p: Printer, op: Operator, value: Names) -> None:
     """Inclusive, within each warp (Hillis and Steele)."""
     d = p.fresh("d")
     with p.block(f"for (i32 {d} = 1; {d} < {WARP}; {d} *= 2)"):
-        above, both = exchanged(p, op, value, "value_above", d), declared(p, op.types, "both")
-        p.line(op.apply(above, value, both))
+        above = constants(p, op.types, "above", tuple(f"value_above({v}, {d})" for v in value))
         with p.block(f"if (lane_id() >= {d})"):
-            assign(p, value, both)
+            step(p, op, value, above, value)

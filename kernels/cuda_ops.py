@@ -92,7 +92,7 @@ def _int(op: Op, prim: Prim, args: tuple[str, ...]) -> str:
         return f"({prim.value})({args[0]} {_BITWISE[op]} {args[1]})"
     if op is Op.NOT:
         return f"({prim.value})~{args[0]}"
-    return f"{_INT_CALLS[op]}<{prim.value}>({', '.join(args)})"
+    return f"{_INT_CALLS[op]}({', '.join(args)})"
 
 
 _SIGNS = {Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.DIV: "/"}
@@ -110,6 +110,9 @@ _MATH = {
     Op.ROUND: "rint", Op.NEXTAFTER: "nextafter", Op.LDEXP: "ldexp",
 }  # fmt: skip
 """Functions of CUDA's and C's libraries; those on f32 end in `f`."""
+
+
+LIBRARY = frozenset(name + suffix for name in _MATH.values() for suffix in ("", "f"))
 
 
 def _float(op: Op, prim: Prim, args: tuple[str, ...]) -> str:

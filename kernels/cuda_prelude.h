@@ -36,6 +36,15 @@ template <class T> DEVICE bool is_unsigned() { return (T)-1 > (T)0; }
 // truncating; min / -1 is min, min % -1 is 0
 template <class T> DEVICE T quot(T x, T y) { return !is_unsigned<T>() && y == (T)-1 ? neg(x) : (T)(x / y); }
 template <class T> DEVICE T rem(T x, T y) { return !is_unsigned<T>() && y == (T)-1 ? (T)0 : (T)(x % y); }
+// long ones that are short in fact: indices, mostly
+template <> __device__ __forceinline__ i64 quot<i64>(i64 x, i64 y) {
+  if ((x | y) >> 32 == 0) return (i64)((u32)x / (u32)y);
+  return y == -1 ? neg(x) : x / y;
+}
+template <> __device__ __forceinline__ i64 rem<i64>(i64 x, i64 y) {
+  if ((x | y) >> 32 == 0) return (i64)((u32)x % (u32)y);
+  return y == -1 ? 0 : x % y;
+}
 // rounding to minus infinity
 template <class T> DEVICE T floor_div(T x, T y) {
   T q = quot(x, y);
@@ -193,10 +202,14 @@ template <class... Ts> DEVICE void fail(u64 *record, i32 site, Ts... values) {
   for (i32 k = 1; k <= (i32)sizeof...(values) && k < 16; k++) record[k] = words[k];
 }
 
+DEVICE bool has_failed(const u64 *record) { return *(const volatile u64 *)record != 0; }
+
 // ---- threads of a warp ---------------------------------------------------------------------------------------------
 
 DEVICE i32 lane_id() { return threadIdx.x & 31; }
 DEVICE i32 warp_id() { return threadIdx.x >> 5; }
+// a place in shared memory, where runs of neighbours that threads walk along are to begin in different banks
+DEVICE i32 with_gaps(i32 at) { return at + (at >> 5); }
 // bits of a value as what the hardware can exchange
 template <class T> struct Bits { typedef i32 type; };
 template <> struct Bits<i64> { typedef i64 type; };
@@ -217,20 +230,50 @@ template <class T> DEVICE T value_above(T x, i32 distance) {
   from_bits(y, __shfl_up_sync(WHOLE_WARP, to_bits(x), distance));
   return y;
 }
+template <class T> DEVICE T value_at(T x, i32 lane) {
+  T y;
+  from_bits(y, __shfl_sync(WHOLE_WARP, to_bits(x), lane));
+  return y;
+}
+// of the lanes of the warp with this key, how many stand before this one
+DEVICE i32 turn_of(i64 key) { return __popc(__match_any_sync(WHOLE_WARP, key) & ((1u << lane_id()) - 1)); }
 
 // ---- atomics -------------------------------------------------------------------------------------------------------
 
-// any operation on a word of 4 or 8 bytes
+// any operation; those that the hardware has are called by their own names
 template <i32 bytes> struct Word { typedef u32 type; };
+template <> struct Word<1> { typedef u8 type; };
+template <> struct Word<2> { typedef u16 type; };
 template <> struct Word<8> { typedef u64 type; };
-template <class T, class Op> DEVICE void atomic_update(T *place, Op op) {
+template <class T, class Op> DEVICE T update_word(T *place, Op op) {
   typedef typename Word<sizeof(T)>::type W;
-  W seen = *(W *)place, expected;
+  W seen = *(volatile W *)place, expected;
   do {
     expected = seen;
     seen = atomicCAS((W *)place, expected, bit_cast<W>(op(bit_cast<T>(expected))));
   } while (seen != expected);
+  return bit_cast<T>(expected);
 }
+// one of 1 or 2 bytes, by way of the word that it lies in
+template <class T, class Op> DEVICE T update_part(T *place, Op op) {
+  const u32 shift = 8 * (u32)((u64)place & 3), mask = ((1u << 8 * sizeof(T)) - 1) << shift;
+  typedef typename Word<sizeof(T)>::type P;
+  const u32 old = update_word((u32 *)((u64)place & ~3ull), [&](u32 word) -> u32 {
+    return (word & ~mask) | (u32)bit_cast<P>(op(bit_cast<T>((P)((word & mask) >> shift)))) << shift;
+  });
+  return bit_cast<T>((P)((old & mask) >> shift));
+}
+template <i32 bytes> struct Update {
+  template <class T, class Op> DEVICE T run(T *place, Op op) { return update_word(place, op); }
+};
+template <> struct Update<2> {
+  template <class T, class Op> DEVICE T run(T *place, Op op) { return update_part(place, op); }
+};
+template <> struct Update<1> {
+  template <class T, class Op> DEVICE T run(T *place, Op op) { return update_part(place, op); }
+};
+// the old value
+template <class T, class Op> DEVICE T atomic_update(T *place, Op op) { return Update<sizeof(T)>::run(place, op); }
 
 // ---- memory of a block and of its threads beyond registers: stacks, the block's in shared memory as far as it goes ----
 
@@ -269,3 +312,50 @@ DEVICE char *take(Stack &stack, i64 bytes) {
   stack.global += bytes, stack.global_left -= bytes;
   return taken;
 }
+
+// ---- rows of elements in one access ----------------------------------------------------------------------------------
+
+template <class T, i32 n> struct alignas(n * sizeof(T)) Row { T at[n]; };
+template <i32 n, class T> DEVICE bool is_aligned(const T *place) { return ((u64)place & (n * sizeof(T) - 1)) == 0; }
+template <i32 n, class T> DEVICE Row<T, n> load_row(const T *place) { return *(const Row<T, n> *)place; }
+template <i32 n, class T> DEVICE void store_row(T *place, Row<T, n> row) { *(Row<T, n> *)place = row; }
+
+// ---- order between blocks: flags -------------------------------------------------------------------------------------
+
+constexpr i32 SUM = 1, TOTAL = 2, FAILED = -1;
+#ifdef EMULATED
+DEVICE void publish(i32 *flag, i32 value) { *flag = value; }
+DEVICE i32 acquire(const i32 *flag) { return emulator::pause(), *(const volatile i32 *)flag; }
+#else
+DEVICE void publish(i32 *flag, i32 value) {
+  asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+DEVICE i32 acquire(const i32 *flag) {
+  i32 seen;
+  asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
+  return seen;
+}
+#endif
+// the flag, once it is at least `least`; FAILED where some block has failed, since others may then wait in vain
+DEVICE i32 wait_for(const i32 *flag, i32 least, const u64 *failures) {
+  i32 seen;
+  while ((seen = acquire(flag)) < least)
+    if (*(const volatile u64 *)failures != 0) return FAILED;
+  return seen;
+}
+
+// ---- copies to shared memory that go on while the thread does ----------------------------------------------------------
+
+#ifdef EMULATED
+template <class T> DEVICE void copy_later(T *to, const T *from) { emulator::copy_later(to, from, sizeof(T)); }
+DEVICE void commit_copies() { emulator::commit_copies(); }
+template <i32 latest> DEVICE void wait_for_copies() { emulator::wait_for_copies(latest); }
+#else
+template <class T> DEVICE void copy_later(T *to, const T *from) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "cp.async copies words of 4 and 8 bytes");
+  const u32 place = (u32)__cvta_generic_to_shared(to);
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place), "l"(from), "n"(sizeof(T)) : "memory");
+}
+DEVICE void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <i32 latest> DEVICE void wait_for_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(latest) : "memory"); }
+#endif

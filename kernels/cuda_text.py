@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 
+from ..ir.errors import Loc
 from ..ir.types import Const
 from . import kir
 from .cuda_ops import c_type, operand
+from .cuda_readable import WORD, bare, free_name
 from .kir import KArray, Kernel, KStm, Operand, Space
 from .scope import Who
 
@@ -21,16 +23,21 @@ PRIVATE_WORDS = 64
 @dataclass(slots=True)
 class Printer:
     """The text of one kernel so far. `run` prints statements; `declared`: names that stand before the
-    statement that binds them."""
+    statement that binds them; `waits`: for other blocks; `staged`: bytes of
+    shared memory that tiles take; `noted`: the last comment."""
 
     kernel: Kernel
     threads: int
     run: Callable[[Printer, tuple[KStm, ...], Who], None]
+    first_site: int = 0
     lines: list[str] = field(default_factory=list)
     depth: int = 1
-    counter: int = 0
+    names: set[str] = field(default_factory=set)
     used_stack: bool = False
     declared: set[str] = field(default_factory=set)
+    waits: bool = False
+    staged: int = 0
+    noted: str = ""
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.depth + text)
@@ -44,19 +51,41 @@ class Printer:
         self.depth -= 1
         self.line("}")
 
+    def note(self, loc: Loc) -> None:
+        """A comment with a place of the source, where it is not that of the comment before."""
+        place = f"// {printable(loc.file)}:{loc.line}"
+        if place != self.noted:
+            self.line(place)
+        self.noted = place
+
     def fresh(self, base: str) -> str:
-        self.counter += 1
-        return f"{base}__{self.counter}"
+        """A name that nothing else has."""
+        name = free_name(base, self.names)
+        self.names.add(name)
+        return name
+
+
+def thread_steps(p: Printer, index: str, lo: Operand, hi: Operand) -> str:
+    """The head of a loop in which the block's threads take turns."""
+    start = "threadIdx.x" if isinstance(lo, Const) and lo.value == 0 else f"{operand(lo)} + threadIdx.x"
+    return f"for (i64 {index} = {start}; {index} < {operand(hi)}; {index} += {p.threads})"
+
+
+def printable(text: str) -> str:
+    """A text of the user's that cannot end a comment, or go on with it in the next line."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in " ./:_-") else "?" for c in text)
 
 
 def can_fail(p: Printer) -> bool:
-    return bool(p.kernel.sites) or p.used_stack
+    return bool(p.kernel.sites) or p.used_stack or p.waits
 
 
 def statements_text(p: Printer, stms: tuple[KStm, ...], who: Who) -> None:
     """A list of statements; what it takes from the stacks it gives back."""
     with stack_scope(p, stms):
         p.run(p, stms, who)
+    if who is Who.EVERY and p.depth > 1 and any(map(is_on_block_stack, stms)):
+        barrier(p)  # what comes next may take the same memory, in which a thread that is behind still reads
 
 
 @contextmanager
@@ -72,6 +101,11 @@ def stack_scope(p: Printer, stms: tuple[KStm, ...]) -> Iterator[None]:
     p.line(f"stack = {mark}, own = {mark}_own;")
 
 
+def is_on_block_stack(stm: KStm) -> bool:
+    """Whether a statement takes memory for all threads of the block."""
+    return isinstance(stm, kir.Alloc) and stm.array.space is Space.SHARED and not is_static(stm)
+
+
 def is_static(stm: kir.Alloc) -> bool:
     """Whether an array needs no stack."""
     if not isinstance(stm.count, Const):
@@ -79,6 +113,11 @@ def is_static(stm: kir.Alloc) -> bool:
     if stm.array.space is Space.PRIVATE:
         return int(stm.count.value) <= PRIVATE_WORDS
     return int(stm.count.value) * stm.array.prim.bytes <= STATIC_BYTES
+
+
+def by(p: Printer, who: Who, text: str) -> None:
+    """What writes memory: of the block, the first thread."""
+    p.line(f"if (threadIdx.x == 0) {text}" if who is Who.EVERY else text)
 
 
 def barrier(p: Printer) -> None:
@@ -91,7 +130,7 @@ def barrier(p: Printer) -> None:
 def check(p: Printer, ok: str, site: int, values: tuple[Operand, ...]) -> None:
     said = "".join(f", {operand(v)}" for v in values[:15])
     with p.block(f"if (!({ok}))"):
-        p.line(f"fail(failures, {site + 1}{said});")
+        p.line(f"fail(failures, {p.first_site + site + 1}{said});")
         p.line("failed = 1;")
         p.line("return;")
 
@@ -104,7 +143,7 @@ def alloc(p: Printer, stm: kir.Alloc) -> None:
             p.line(static_array(stm))
         return
     p.used_stack = True
-    size = f"greatest<i64>(0, {operand(stm.count)}) * (i64)sizeof({t})"
+    size = f"greatest<i64>(0, {bare(stm.count)}) * (i64)sizeof({t})"
     stack = "own" if array.space is Space.PRIVATE else "stack"
     kind = "" if array.name in p.declared else f"{t} *const "
     p.line(f"{kind}{array.name} = ({t} *)take({stack}, {size});")
@@ -133,10 +172,10 @@ def declare(p: Printer, stms: tuple[KStm, ...], wanted: set[str]) -> None:
 
 
 def names_in(node: object) -> Iterator[str]:
-    """The names of all variables and arrays that a piece of kernel IR mentions."""
+    """The names of all variables and arrays that a piece of kernel IR mentions, in its expressions too."""
     match node:
         case kir.KVar(name, _) | kir.KArray(name, _, _):
-            yield name
+            yield from WORD.findall(name)
         case tuple():
             for part in node:
                 yield from names_in(part)

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from ..ir.types import Const, Prim
 from . import kir
 from .index_forms import Poly
-from .kir import Kernel, KStm
-from .scope import children, spreads, with_children
+from .kir import KArray, Kernel, KStm, Space
+from .scope import children, read_arrays, spreads, statements, with_children, written_arrays
 from .touches import Path, Touch, Values, conflict, forget, is_collective, phase
 
 Stms = tuple[KStm, ...]
@@ -28,14 +28,21 @@ Stms = tuple[KStm, ...]
 
 def place_fences(kernel: Kernel) -> Kernel:
     """The kernel with the fences it needs and no others."""
-    body = kernel.body
-    while (found := first_conflict(body)) is not None:
+    body, shown = kernel.body, published(kernel)
+    while (found := first_conflict(body, shown)) is not None:
         body = insert(body, place_of(body, found), kir.Fence())
     for path in sorted(fence_paths(body), key=lambda p: (-len(p), p)):
         without = remove(body, path)
-        if first_conflict(mended(without)) is None:
+        if first_conflict(mended(without), shown) is None:
             body = without
     return replace(kernel, body=mended(body))
+
+
+def published(kernel: Kernel) -> frozenset[KArray]:
+    """What a flag may speak of: the global arrays that the kernel writes and reads, where it publishes."""
+    if not any(isinstance(stm, kir.Publish) for stm in statements(kernel.body)):
+        return frozenset()
+    return frozenset(a for a in written_arrays(kernel) & read_arrays(kernel) if a.space is Space.GLOBAL)
 
 
 # ---- finding conflicts -------------------------------------------------------------------------------------------
@@ -60,9 +67,9 @@ class Found(Exception):
 Pending = frozenset[Touch]
 
 
-def first_conflict(body: Stms) -> Conflict | None:
+def first_conflict(body: Stms, shown: frozenset[KArray] = frozenset()) -> Conflict | None:
     try:
-        walk(Values(), body, (), 0, frozenset())
+        walk(Values(published=shown), body, (), 0, frozenset())
     except Found as found:
         return found.conflict
     return None
@@ -78,7 +85,7 @@ def walk(values: Values, stms: Stms, path: Path, which: int, pending: Pending) -
 def walk_stm(values: Values, stm: KStm, path: Path, pending: Pending) -> Pending:
     if isinstance(stm, kir.Fence):
         return frozenset()
-    if is_collective(stm) or isinstance(stm, kir.Threads) or not spreads(stm):
+    if is_collective(stm) or isinstance(stm, THREAD_LOOPS) or not spreads(stm):
         return meet(values, stm, path, pending)
     skipped: frozenset[Poly] = frozenset()
     match stm:
@@ -105,6 +112,9 @@ def walk_stm(values: Values, stm: KStm, path: Path, pending: Pending) -> Pending
     second = once(pending | frozenset(replace(touch, carried=path) for touch in first))
     ends = {0: past(pending, skipped), 1: plain(first), 2: plain(second)}
     return frozenset().union(*(ends[n] for n in trips(stm)))
+
+
+THREAD_LOOPS = (kir.Threads, kir.TeamReduce, kir.WarpTurns)
 
 
 def trips(stm: KStm) -> tuple[int, ...]:

@@ -2,7 +2,8 @@
 
 What stands outside a `Threads` loop or a collective is executed once by the block and is uniform; a `Threads` loop
 subdivides the block, its body is executed once per thread. `Threads` loops and collectives do not nest in each other.
-A launch runs the body for every block 0 <= b < blocks; blocks are independent and may run in any order.
+A launch runs the body for every block 0 <= b < blocks; blocks are independent and may run in any order, unless a kernel
+orders them by flags (`Publish`, `WaitFor`, `LookBack`: `kir_threads.py`).
 Statements are in A-normal form: operands are variables and constants. Variables have unique names within a kernel.
 """
 
@@ -15,6 +16,20 @@ from ..ir.core import Level
 from ..ir.errors import Loc
 from ..ir.ops import Op
 from ..ir.types import Const, Prim
+from .kir_threads import SUM as SUM
+from .kir_threads import TOTAL as TOTAL
+from .kir_threads import AsyncCopy as AsyncCopy
+from .kir_threads import CommitCopies as CommitCopies
+from .kir_threads import ForThreads as ForThreads
+from .kir_threads import LoadRow as LoadRow
+from .kir_threads import LookBack as LookBack
+from .kir_threads import Note as Note
+from .kir_threads import Publish as Publish
+from .kir_threads import StoreRow as StoreRow
+from .kir_threads import TeamReduce as TeamReduce
+from .kir_threads import WaitCopies as WaitCopies
+from .kir_threads import WaitFor as WaitFor
+from .kir_threads import WarpTurns as WarpTurns
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +66,13 @@ class KArray:
 @dataclass(frozen=True, slots=True)
 class KOp:
     """An operation of the table. Integer division and power need no check here: a `Check` precedes them, so their
-    operands are good in every thread that runs the statement (threads that are masked off must not trap)."""
+    operands are good in every thread that runs the statement (threads that are masked off must not trap). `exact`: the
+    result does not overflow, as in the index arithmetic of arrays that there are."""
 
     op: Op
     prim: Prim
     args: tuple[Operand, ...]
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +90,16 @@ class KLoad:
     index: Operand
 
 
-Rhs = KOp | KConvert | KLoad
+@dataclass(frozen=True, slots=True)
+class KAligned:
+    """Does `array[index]` begin at a multiple of `count` elements, so that a row of them is one access? (bool)"""
+
+    array: KArray
+    index: Operand
+    count: int
+
+
+Rhs = KOp | KConvert | KLoad | KAligned
 
 
 # ---- statements --------------------------------------------------------------------------------------------------
@@ -195,7 +221,8 @@ class BlockReduce:
     """`outs = reduce op neutral (threads i in lo..hi { body; values })`: collective of the block; outs are uniform.
 
     If `commutative`, threads may be combined in any order, in one that depends on nothing but (lo, hi) and the
-    kernel's lane settings; else in ascending order of i. An empty range gives `neutral`."""
+    kernel's lane settings; else in ascending order of i. An empty range gives `neutral`. `is_long`: a hint that there
+    are many elements for each thread."""
 
     outs: tuple[KVar, ...]
     index: KVar
@@ -206,6 +233,7 @@ class BlockReduce:
     op: KLambda
     neutral: tuple[Operand, ...]
     commutative: bool
+    is_long: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +241,8 @@ class BlockScan:
     """`threads i in lo..hi { body; scanned = inclusive scan of values, started from carry; after }`: collective.
 
     `scanned` is per thread and visible in `after`; `carry_out` is uniform and visible after the statement: the
-    combination of `carry` with all values in order (`carry` itself if the range is empty)."""
+    combination of `carry` with all values in order (`carry` itself if the range is empty). `is_long` as in
+    `BlockReduce`."""
 
     scanned: tuple[KVar, ...]
     carry_out: tuple[KVar, ...]
@@ -226,17 +255,32 @@ class BlockScan:
     carry: tuple[Operand, ...]
     neutral: tuple[Operand, ...]
     after: tuple[KStm, ...]
+    is_long: bool = False
+
+
+class Order(Enum):
+    """What an atomic update says about other accesses, at the scope of its array (GLOBAL: the device, SHARED: the
+    block). What a thread sees at a RELEASE is seen by a thread whose ACQUIRE of the same element comes after it."""
+
+    RELAXED = "relaxed"
+    ACQUIRE = "acquire"
+    RELEASE = "release"
+    BOTH = "acquire and release"
 
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """`array[index] op= value`, atomically (op commutative: add, min, max, and, or, xor)."""
+    """`out = array[index]; array[index] op= value`, atomically (op commutative: add, min, max, and, or, xor, ..).
+
+    Outside of thread loops the first thread does it, once for the block; all threads meet there and have `out`."""
 
     op: Op
     prim: Prim
     array: KArray
     index: Operand
     value: Operand
+    out: KVar | None = None
+    order: Order = Order.RELAXED
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +291,7 @@ class Fence:
 
 KStm = (
     KLet | Declare | Assign | Store | Alloc | Check | BoundsCheck | KIf | For | KWhile | Threads | BlockReduce |
-    BlockScan | Atomic | Fence
+    BlockScan | Atomic | Fence | ForThreads
 )  # fmt: skip
 
 

@@ -7,7 +7,9 @@ all of them. An access is in order if its thread sees the records it depends on:
     read    all writes                        else RAW
     write   all reads and all writes          else WAR, WAW      (an atomic update passes atomic updates)
 
-A launch ends for all blocks at once, and inside it no fence orders two blocks. An asynchronous copy is seen by nobody,
+A launch ends for all blocks at once, and inside it no fence orders two blocks: only a flag does. A release notes what
+its thread sees, an acquire of the same element shows that to the acquiring thread, and a fence spreads what has been
+acquired as it spreads the rest. An asynchronous copy is seen by nobody,
 not even by the thread that issued it, until this thread has waited for its group (cp.async, commit, wait N); a fence
 then spreads it. The machine checks one run on concrete sizes: it proves nothing about others.
 
@@ -21,6 +23,7 @@ from collections import Counter
 from collections.abc import MutableSequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +37,7 @@ class Kind(Enum):
     WAR = "write after read"
     WAW = "write after write"
     UNINIT = "read of an uninitialised element"
+    STUCK = "wait for a flag that nobody sets"
     BOUNDS = "access out of bounds"
 
 
@@ -43,7 +47,7 @@ class Missing(Enum):
     WAIT = "a wait for the asynchronous copy"
     WARP = "a fence of the warp"
     BLOCK = "a fence of the block"
-    GRID = "the end of the launch (blocks are unordered)"
+    GRID = "the end of the launch, or a flag (blocks are unordered)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +74,25 @@ class Hazard:
 
 @dataclass(slots=True)
 class Record:
-    """One access: `seen` has bit t if thread t of the block sees it."""
+    """One access: `seen` has bit t if thread t of the block sees it; `released`: the releases that speak of it."""
 
     block: int
     thread: int
     place: int
     seen: int
     atomic: bool
+    released: set[int] | None = None
 
 
 @dataclass(slots=True)
 class Location:
     """The records that later accesses must see: since the last write, the latest read and the latest asynchronous read
-    of each thread; and that write, or the atomic updates since."""
+    of each thread; and that write, or the atomic updates since. `said`: the values that it had, and which releases each
+    spoke of."""
 
     reads: dict[tuple[int, int, bool], Record] = field(default_factory=dict)
     writes: list[Record] = field(default_factory=list)
+    said: list[tuple[Any, frozenset[int]]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -108,7 +115,8 @@ class Machine:
     """The threads of one launch: `threads` in a block, in warps of `warp`.
 
     `live`: the records of the present block that not all its threads see. `open` and `groups`: the records of each
-    thread's asynchronous copies, before and after their commit."""
+    thread's asynchronous copies, before and after their commit. `publishes`: does the kernel order its blocks by flags?
+    Then all records of the block are kept in `history`, and `acquired` has the releases that each thread sees."""
 
     threads: int
     warp: int
@@ -118,6 +126,10 @@ class Machine:
     groups: dict[int, list[list[Record]]] = field(default_factory=dict)
     hazards: list[Hazard] = field(default_factory=list)
     counts: Counter[Kind] = field(default_factory=Counter)
+    publishes: bool = False
+    history: list[Record] = field(default_factory=list)
+    acquired: dict[int, set[int]] = field(default_factory=dict)
+    releases: int = 0
 
     @property
     def everyone(self) -> int:
@@ -147,6 +159,43 @@ class Machine:
     def _replaced_by(self, old: Record, new: Record) -> bool:
         """An atomic update of the same thread that sees no more than the new one says nothing beside it."""
         return old.atomic and old.block == new.block and old.thread == new.thread
+
+    # ---- order between blocks -------------------------------------------------------------------------------------
+
+    def release(self, track: Track, index: int, thread: int, value: Any) -> None:
+        """The element gets `value`, which speaks of all that `thread` sees."""
+        self.releases += 1
+        for record in self.history:
+            if record.seen >> thread & 1:
+                record.released = {self.releases} if record.released is None else record.released | {self.releases}
+        known = frozenset({self.releases} | self.acquired.get(thread, set()))
+        track.at(index).said.append((value, known))
+
+    def plain_value(self, track: Track, index: int, value: Any) -> None:
+        """The element gets `value` by a plain write, which speaks of nothing."""
+        if self.publishes:
+            track.at(index).said.append((value, frozenset()))
+
+    def acquire(self, track: Track, index: int, thread: int, least: int) -> None:
+        """`thread` reads a flag that is at least `least`: it may be the first such value that the element has had."""
+        said = (known for value, known in track.at(index).said if value >= least)
+        self.acquired.setdefault(thread, set()).update(next(said, ()))
+
+    def acquire_all(self, track: Track, index: int, thread: int) -> None:
+        """An atomic update reads the last value; an update before it goes on saying what the one before it said."""
+        for _, known in track.at(index).said:
+            self.acquired.setdefault(thread, set()).update(known)
+
+    def publish(self, track: Track, index: int, thread: int, place: int, value: Any) -> None:
+        """A release that writes the element; it passes other accesses to it, as an atomic does."""
+        self._check_write(track, index, thread, place, True)
+        record = self._record(thread, place, 1 << thread)
+        record.atomic = True
+        self._replace(track, index, record)
+        self.release(track, index, thread, value)
+
+    def stuck(self, track: Track, index: int, thread: int, place: int) -> None:
+        self._report(Kind.STUCK, track, index, None, Access(self.block, thread, place), None)
 
     def out_of_bounds(self, track: Track, index: int, thread: int, place: int) -> None:
         self._report(Kind.BOUNDS, track, index, None, Access(self.block, thread, place), None)
@@ -185,6 +234,10 @@ class Machine:
             if record.seen != everyone:
                 still.append(record)
         self.live = still
+        if self.acquired:
+            met = [t for t in range(self.threads) if threads >> t & 1]
+            known = set().union(*(self.acquired.get(t, ()) for t in met))
+            self.acquired.update((t, set(known)) for t in met)
 
     def warp_of(self, thread: int) -> int:
         """The set of the threads in the warp of `thread`."""
@@ -193,7 +246,7 @@ class Machine:
 
     def end_block(self) -> None:
         """The next block begins; nothing orders it after this one."""
-        self.live, self.open, self.groups = [], {}, {}
+        self.live, self.open, self.groups, self.history, self.acquired = [], {}, {}, [], {}
         self.block += 1
 
     # ---- records and checks ---------------------------------------------------------------------------------------
@@ -202,6 +255,8 @@ class Machine:
         record = Record(self.block, thread, place, seen, False)
         if seen != self.everyone:
             self.live.append(record)
+        if self.publishes:
+            self.history.append(record)
         return record
 
     def _note_read(self, track: Track, index: int, record: Record) -> None:
@@ -213,7 +268,9 @@ class Machine:
         location.writes = [record]
 
     def _sees(self, record: Record, thread: int) -> bool:
-        return record.block == self.block and bool(record.seen >> thread & 1)
+        if record.block == self.block:
+            return bool(record.seen >> thread & 1)
+        return record.released is not None and not record.released.isdisjoint(self.acquired.get(thread, ()))
 
     def _check_defined(self, track: Track, index: int, thread: int, place: int) -> None:
         if track.defined is not None and not track.defined[index]:

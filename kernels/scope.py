@@ -5,9 +5,10 @@
     LEADER   uniform code that writes memory: the first thread. A whole If or loop without threads in it, where it
              writes memory, is the leader's (`solo`); the variables it assigns are broadcast at its end
 
-A collective (`BlockReduce`, `BlockScan`) ends with its result in every thread, so all threads have met by then: what
-came before it, and what its body did, is visible to all after it; what a scan does in `after` is not yet. Placing of
-fences, the tracer and printers for machines with threads read a kernel in this way.
+A collective (`BlockReduce`, `BlockScan`, `WaitFor`, `LookBack`, an `Atomic` of the block that gives the old value)
+ends with its result in every thread, so all threads have met by then: what came before it, and what its body did, is
+visible to all after it; what a scan does in `after` is not yet. `TeamReduce` and `WarpTurns` are thread loops: nobody
+waits. Placing of fences, the tracer and printers for machines with threads read a kernel in this way.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ class Who(Enum):
     LEADER = "the first thread"
 
 
+def writer(who: Who) -> Who:
+    """Who executes a store or an atomic in code of `who`: what is uniform and writes memory is the leader's."""
+    return Who.LEADER if who is Who.EVERY else who
+
+
 def children(stm: KStm) -> tuple[tuple[KStm, ...], ...]:
     """The statement lists inside a statement, in the order of execution; operators are left out: they touch no
     memory."""
@@ -36,8 +42,10 @@ def children(stm: KStm) -> tuple[tuple[KStm, ...], ...]:
             return (body,)
         case kir.KWhile(before, _, body):
             return before, body
-        case kir.BlockScan(body=body, after=after):
+        case kir.BlockScan(body=body, after=after) | kir.TeamReduce(body=body, after=after):
             return body, after
+        case kir.WarpTurns(body=body, turn=turn):
+            return body, turn
         case _:
             return ()
 
@@ -51,8 +59,10 @@ def with_children(stm: KStm, lists: tuple[tuple[KStm, ...], ...]) -> KStm:
             return replace(stm, body=lists[0])
         case kir.KWhile():
             return replace(stm, before=lists[0], body=lists[1])
-        case kir.BlockScan():
+        case kir.BlockScan() | kir.TeamReduce():
             return replace(stm, body=lists[0], after=lists[1])
+        case kir.WarpTurns():
+            return replace(stm, body=lists[0], turn=lists[1])
         case _:
             return stm
 
@@ -67,11 +77,17 @@ def statements(stms: tuple[KStm, ...]) -> Iterator[KStm]:
 
 def spreads(stm: KStm) -> bool:
     """Does the block's collective as a whole take part: a thread loop, a collective, a fence?"""
-    return any(isinstance(s, (kir.Threads, kir.BlockReduce, kir.BlockScan, kir.Fence)) for s in statements((stm,)))
+    return any(isinstance(s, SPREADING) for s in statements((stm,)))
+
+
+SPREADING = (
+    kir.Threads, kir.BlockReduce, kir.BlockScan, kir.Fence, kir.WaitFor, kir.LookBack, kir.TeamReduce, kir.WarpTurns,
+)  # fmt: skip
+WRITING = (kir.Store, kir.Atomic, kir.Publish, kir.StoreRow)
 
 
 def writes(stm: KStm) -> bool:
-    return any(isinstance(s, (kir.Store, kir.Atomic)) for s in statements((stm,)))
+    return any(isinstance(s, WRITING) for s in statements((stm,)))
 
 
 def solo(stm: KStm) -> bool:
@@ -80,4 +96,18 @@ def solo(stm: KStm) -> bool:
 
 
 def written_arrays(kernel: kir.Kernel) -> frozenset[kir.KArray]:
-    return frozenset(s.array for s in statements(kernel.body) if isinstance(s, (kir.Store, kir.Atomic)))
+    return frozenset(s.array for s in statements(kernel.body) if isinstance(s, WRITING))
+
+
+def read_arrays(kernel: kir.Kernel) -> frozenset[kir.KArray]:
+    """What a kernel loads from, in tiles of a chain too."""
+    found: set[kir.KArray] = set()
+    for stm in statements(kernel.body):
+        match stm:
+            case kir.KLet(_, kir.KLoad(array, _)) | kir.LoadRow(_, array, _) | kir.AsyncCopy(_, _, array, _):
+                found.add(array)
+            case kir.LookBack(sums=sums, totals=totals):
+                found.update(sums, totals)
+            case _:
+                pass
+    return frozenset(found)

@@ -45,6 +45,8 @@ def _rhs(rhs: Rhs) -> str:
             return operand(arg) if source is target else f"{source.value}_to_{target.value} {operand(arg)}"
         case kir.KLoad(array, index):
             return f"{array.name}[{operand(index)}]"
+        case kir.KAligned(array, index, count):
+            return f"aligned_{count} {array.name}[{operand(index)}]"
 
 
 def _stms(stms: tuple[KStm, ...], depth: int) -> list[str]:
@@ -91,10 +93,52 @@ def _stm(stm: KStm, depth: int) -> list[str]:
             values_line = f"{pad}  values {_operands(values)}"
             lines = [head, *_stms(body, depth + 1), values_line, *_lambda(op, depth), f"{pad}  after"]
             return [*lines, *_stms(after, depth + 1), pad + "}"]
-        case kir.Atomic(op, prim, array, index, value):
-            return [f"{pad}atomic {op.value}_{prim.value} {array.name}[{operand(index)}] {operand(value)}"]
+        case kir.Atomic(op, prim, array, index, value, out, order):
+            to = f"let {out.name}: {out.prim.value} = " if out is not None else ""
+            how = f" ({order.value})" if order is not kir.Order.RELAXED else ""
+            return [f"{pad}{to}atomic {op.value}_{prim.value} {array.name}[{operand(index)}] {operand(value)}{how}"]
         case kir.Fence():
             return [f"{pad}fence"]
+        case _:
+            return [pad + line for line in _for_threads(stm)]
+
+
+def _for_threads(stm: kir.ForThreads) -> list[str]:
+    """What machines with threads have; not yet indented."""
+    match stm:
+        case kir.Publish(array, index, value):
+            return [f"publish {array.name}[{operand(index)}] {operand(value)}"]
+        case kir.WaitFor(out, array, index, least):
+            return [f"let {out.name}: {out.prim.value} = wait {array.name}[{operand(index)}] >= {operand(least)}"]
+        case kir.LookBack(outs, flags, sums, totals, tile, first, op, neutral):
+            arrays = ", ".join(a.name for a in (*sums, *totals))
+            over = f"{flags.name} ({arrays}) over {operand(first)}..{operand(tile)} {{"
+            return [f"look_back ({_vars(outs)}) from ({_operands(neutral)}) along {over}", *_lambda(op, 0), "}"]
+        case kir.TeamReduce():
+            return _teams(stm)
+        case kir.WarpTurns(warp, index, lo, hi, body, key, turn):
+            head = f"warp {warp.name} threads {index.name} in {operand(lo)}..{operand(hi)} {{"
+            return [head, *_stms(body, 1), f"turns by {operand(key)}", *_stms(turn, 1), "}"]
+        case kir.AsyncCopy(target, at, source, start):
+            return [f"{target.name}[{operand(at)}] := later {source.name}[{operand(start)}]"]
+        case kir.CommitCopies():
+            return ["commit copies"]
+        case kir.WaitCopies(latest):
+            return [f"wait for copies but {latest}"]
+        case kir.LoadRow(vs, array, index):
+            return [f"let ({_vars(vs)}) = {array.name}[{operand(index)} ..]"]
+        case kir.StoreRow(array, index, values):
+            return [f"{array.name}[{operand(index)} ..] := ({_operands(values)})"]
+        case kir.Note(loc):
+            return [f"-- {loc.file}:{loc.line}"]
+
+
+def _teams(stm: kir.TeamReduce) -> list[str]:
+    how = "commutative" if stm.commutative else "ordered"
+    head = f"teams of {operand(stm.team)} {stm.segment.name} in {operand(stm.lo)}..{operand(stm.hi)}"
+    over = f"reduce {how} ({_vars(stm.outs)}) from ({_operands(stm.neutral)}) over {stm.index.name}"
+    lines = [f"{head} {over} < {operand(stm.width)} {{", *_stms(stm.body, 1), f"  values {_operands(stm.values)}"]
+    return [*lines, *_lambda(stm.op, 0), "  after", *_stms(stm.after, 1), "}"]
 
 
 def _lambda(op: kir.KLambda, depth: int) -> list[str]:

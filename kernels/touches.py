@@ -79,12 +79,14 @@ def never(skipped: frozenset[Poly], form: Form | None) -> bool:
 @dataclass(slots=True)
 class Values:
     """What is known of the values at a point: the polynomial of each variable, the digits, what varies over
-    threads."""
+    threads. `published`: the global arrays that a flag may speak of, so that what threads have written there must be
+    the first thread's before it publishes."""
 
     polys: dict[str, Poly] = field(default_factory=dict)
     digits: dict[str, Digit] = field(default_factory=dict)
     varying: set[str] = field(default_factory=set)
     number: int = 0
+    published: frozenset[KArray] = frozenset()
 
     def named(self, name: str) -> str:
         """A name of its own for this pass."""
@@ -123,7 +125,7 @@ def operands(rhs: kir.Rhs) -> tuple[Operand, ...]:
             return args
         case kir.KConvert(_, _, arg):
             return (arg,)
-        case kir.KLoad(_, index):
+        case kir.KLoad(_, index) | kir.KAligned(_, index):
             return (index,)
 
 
@@ -144,13 +146,32 @@ def phase(values: Values, stm: KStm, path: Path) -> tuple[list[Touch], list[Touc
                 values.define(var.name, None, True)
             behind = list(each(values, after, path, Who.EACH))
             return before + behind, behind
+        case kir.LookBack(outs=outs):  # what it reads are elements of other blocks
+            for out in outs:
+                values.define(out.name, None, False)
+            return [], []
+        case kir.WaitFor(out=out, array=array):
+            values.define(out.name, None, False)
+            return [Touch(array, Effect.READ, Who.LEADER, None, path, None, NEVER)], []
+        case kir.Atomic(array=array, index=index, out=kir.KVar() as out):
+            found = list(touch(values, array, Effect.ATOMIC, index, path, Who.LEADER))
+            values.define(out.name, None, False)
+            return found, []
+        case kir.Publish(array=array, index=index):
+            seen = [Touch(a, Effect.READ, Who.LEADER, None, path, None, NEVER) for a in values.published]
+            return [*seen, *touch(values, array, Effect.WRITE, index, path, Who.LEADER)], []
         case _:
             found = list(touches(values, stm, path, Who.EVERY))
             return found, found
 
 
+NEVER: frozenset[Poly] = frozenset()
+
+
 def is_collective(stm: KStm) -> bool:
-    return isinstance(stm, (kir.BlockReduce, kir.BlockScan))
+    """Have all threads met at its end?"""
+    waits = isinstance(stm, (kir.BlockReduce, kir.BlockScan, kir.WaitFor, kir.LookBack))
+    return waits or (isinstance(stm, kir.Atomic) and stm.out is not None)
 
 
 # ---- the touches of a statement ----------------------------------------------------------------------------------
@@ -170,9 +191,22 @@ def touches(values: Values, stm: KStm, path: Path, who: Who) -> Iterator[Touch]:
         case kir.Store(array, index, _):
             writer = Who.LEADER if who is Who.EVERY else who
             yield from touch(values, array, Effect.WRITE, index, path, writer)
-        case kir.Atomic(_, _, array, index, _):
+        case kir.Atomic(array=array, index=index):
             writer = Who.LEADER if who is Who.EVERY else who
             yield from touch(values, array, Effect.ATOMIC, index, path, writer)
+            if isinstance(stm, kir.Atomic) and stm.out is not None:
+                values.define(stm.out.name, None, True)
+        case kir.Publish(array, index, _):
+            yield from touch(values, array, Effect.WRITE, index, path, who)
+        case kir.LoadRow(vs, array, index):
+            yield from row_touches(values, array, Effect.READ, index, len(vs), path, who)
+            for var in vs:
+                values.define(var.name, None, varies)
+        case kir.StoreRow(array, index, row):
+            yield from row_touches(values, array, Effect.WRITE, index, len(row), path, who)
+        case kir.AsyncCopy(target, at, source, start):
+            yield from touch(values, source, Effect.READ, start, path, who)
+            yield from touch(values, target, Effect.WRITE, at, path, who)
         case kir.KIf(_, then, orelse):
             yield from each(values, (*then, *orelse), path, who)
         case kir.For(index, bound, body):
@@ -187,9 +221,22 @@ def touches(values: Values, stm: KStm, path: Path, who: Who) -> Iterator[Touch]:
         case kir.Threads(index, lo, hi, body):
             thread_index(values, index, lo, hi)
             yield from each(values, body, path, Who.EACH)
-        case kir.BlockReduce() | kir.BlockScan():
+        case kir.TeamReduce(outs=outs, segment=segment, index=index, body=body, after=after):
+            for var in (segment, index):
+                values.define(var.name, None, True)
+            yield from each(values, body, path, Who.EACH)
+            for var in outs:
+                values.define(var.name, None, True)
+            yield from each(values, after, path, Who.EACH)
+        case kir.WarpTurns(warp, index, lo, hi, body, _, turn):
+            values.define(warp.name, None, True)
+            thread_index(values, index, lo, hi)
+            yield from each(values, (*body, *turn), path, Who.EACH)
+        case kir.BlockReduce() | kir.BlockScan() | kir.WaitFor() | kir.LookBack():
             raise AssertionError("a collective is a phase of its own")
         case kir.Alloc() | kir.Check() | kir.BoundsCheck() | kir.Fence():
+            pass
+        case kir.CommitCopies() | kir.WaitCopies() | kir.Note():
             pass
 
 
@@ -200,7 +247,16 @@ def each(values: Values, stms: tuple[KStm, ...], path: Path, who: Who) -> Iterat
 
 def touch(values: Values, array: KArray, effect: Effect, index: Operand, path: Path, who: Who) -> Iterator[Touch]:
     if array.space is not Space.PRIVATE:
-        yield Touch(array, effect, who, values.form(index), path, None, frozenset())
+        yield Touch(array, effect, who, values.form(index), path, None, NEVER)
+
+
+def row_touches(
+    values: Values, array: KArray, effect: Effect, index: Operand, count: int, path: Path, who: Who
+) -> Iterator[Touch]:
+    """The elements of a row, one after the other."""
+    for k in range(count):
+        form = form_of(add(values.of(index), constant(k)), values.digits, values.varying)
+        yield Touch(array, effect, who, form, path, None, NEVER)
 
 
 def thread_index(values: Values, index: kir.KVar, lo: Operand, hi: Operand) -> None:

@@ -27,6 +27,7 @@ from .run import compile_host
 from .trace_code import Traced, run_block, traced
 from .trace_device import Shadows, TracingDevice
 from .trace_memory import Memory, Site
+from .trace_threads import for_threads
 
 Scalar = bool | int | float
 
@@ -148,7 +149,7 @@ def trace_kernel(
 
     `defined`: for each array, which elements hold a value (1-D, changed in place); None: all. Raises KernelFailure."""
     threads = settings.warp if kernel.collective is Level.WARP else settings.threads
-    t = traced(kernel, Machine(threads, settings.warp), settings.drop)
+    t = traced(kernel, Machine(threads, settings.warp), settings.drop, for_threads)
     t.env.update((var.name, value) for var, value in zip(kernel.scalars, scalars, strict=True))
     for array, values, known in zip(kernel.arrays, arrays, defined or [None] * len(arrays), strict=True):
         track = Track(array.name, known)

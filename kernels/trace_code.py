@@ -18,7 +18,7 @@ from . import kir
 from .device import KernelFailure
 from .kir import Kernel, KStm, Operand, Space
 from .records import Machine, Track
-from .scope import Who, solo, written_arrays
+from .scope import Who, solo, statements, writer, written_arrays
 from .show import show_kernel
 from .trace_memory import Memory, Site, checked_index, new_site, zero
 
@@ -26,14 +26,18 @@ Step = Callable[[], None]
 Get = Callable[[], Any]
 
 
+ForThreadsStep = Callable[["Traced", KStm, Who], Step]
+
+
 @dataclass(slots=True)
 class Traced:
     """A kernel as code, and what the running of it is about to change. `drop`: numbers of executed fences that do
-    nothing; `thread` is the thread that runs."""
+    nothing; `thread` is the thread that runs; `for_threads` makes the steps that only machines with threads have."""
 
     kernel: Kernel
     machine: Machine
     drop: frozenset[int]
+    for_threads: ForThreadsStep
     env: dict[str, Any] = field(default_factory=dict)
     memory: dict[str, Memory] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)
@@ -57,11 +61,19 @@ class Traced:
         self.fences += 1
 
 
-def traced(kernel: Kernel, machine: Machine, drop: frozenset[int]) -> Traced:
+def traced(kernel: Kernel, machine: Machine, drop: frozenset[int], for_threads: ForThreadsStep) -> Traced:
     """The kernel made ready to run on `machine`."""
-    t = Traced(kernel, machine, drop, work=[0] * machine.threads, written=written_arrays(kernel))
+    t = Traced(kernel, machine, drop, for_threads, work=[0] * machine.threads, written=written_arrays(kernel))
+    machine.publishes = any(orders_blocks(s) for s in statements(kernel.body))
     t.body = steps(t, kernel.body, Who.EVERY)
     return t
+
+
+def orders_blocks(stm: KStm) -> bool:
+    """Is it a flag between blocks?"""
+    if isinstance(stm, kir.Atomic):
+        return stm.order is not kir.Order.RELAXED
+    return isinstance(stm, (kir.Publish, kir.WaitFor, kir.LookBack))
 
 
 def run_block(t: Traced, block: int) -> None:
@@ -109,9 +121,9 @@ def step(t: Traced, stm: KStm, who: Who) -> Step:
         case kir.Declare(var, value) | kir.Assign(var, value):
             return assigning(env, var.name, reader(env, value))
         case kir.Store(array, index, value):
-            return store(t, stm, array, index, value, who)
+            return store(t, stm, array, index, value, writer(who))
         case kir.Atomic():
-            return atomic(t, stm, who)
+            return atomic(t, stm, writer(who), who is Who.EVERY)
         case kir.Alloc(array, count):
             return alloc(t, array, reader(env, count))
         case kir.Check(ok, site, values):
@@ -133,6 +145,8 @@ def step(t: Traced, stm: KStm, who: Who) -> Step:
             return scan(t, stm)
         case kir.Fence():
             return t.fence
+        case _:
+            return t.for_threads(t, stm, who)
 
 
 def assigning(env: dict[str, Any], name: str, get: Get) -> Step:
@@ -197,6 +211,9 @@ def value_of(env: dict[str, Any], rhs: kir.Rhs) -> Get:
                 x, y = gets
                 return lambda: meaning(x(), y())
             return lambda: meaning(*[get() for get in gets])
+        case kir.KAligned(_, index, count):  # arrays are taken to begin at a sector
+            at = reader(env, index)
+            return lambda: at() % count == 0
         case kir.KLoad():
             raise AssertionError("loads are accesses")
 
@@ -261,11 +278,13 @@ def store(t: Traced, stm: KStm, array: kir.KArray, index: Operand, value: Operan
         elif memory.defined.defined is not None:
             memory.defined.defined[i] = 1
         memory.values[i] = get()
+        machine.plain_value(memory.defined, i, memory.values[i])
 
     return step
 
 
-def atomic(t: Traced, stm: kir.Atomic, who: Who) -> Step:
+def atomic(t: Traced, stm: kir.Atomic, who: Who, meets: bool) -> Step:
+    """If the block `meets` there, all threads have the old value."""
     site, at, get, machine = site_of(t, stm, stm.array), reader(t.env, stm.index), reader(t.env, stm.value), t.machine
     note, meaning, name = noting(t, site, who), scalar.meaning(stm.op, stm.prim), stm.array.name
 
@@ -276,7 +295,16 @@ def atomic(t: Traced, stm: kir.Atomic, who: Who) -> Step:
         note(i)
         if memory.track is not None:
             machine.atomic(memory.track, i, thread, site.place)
-        memory.values[i] = meaning(memory.values[i], get())
+        if stm.order in (kir.Order.RELEASE, kir.Order.BOTH):
+            machine.release(memory.defined, i, thread, meaning(memory.values[i], get()))
+        if stm.order in (kir.Order.ACQUIRE, kir.Order.BOTH):
+            machine.acquire_all(memory.defined, i, thread)
+        old = memory.values[i]
+        memory.values[i] = meaning(old, get())
+        if stm.out is not None:
+            t.env[stm.out.name] = old
+            if meets:
+                machine.fence(machine.everyone)
 
     return step
 

@@ -69,6 +69,7 @@ class TracingDevice(CpuDevice):
     """`on_launch` runs a kernel instead of the CPU; `unwritten` counts the uninitialised elements that the host
     read."""
 
+    calibration: ClassVar[str] = ""
     default_threshold: ClassVar[int] = CpuDevice.default_threshold
     default_inside: ClassVar[int] = CpuDevice.default_inside
 

@@ -96,12 +96,14 @@ def step(state: State, stm: kir.KStm) -> None:
             reduce(state, stm)
         case kir.BlockScan():
             scan(state, stm)
-        case kir.Atomic(op, prim, array, index, value):
+        case kir.Atomic(op, prim, array, index, value, None):
             target = state.arrays[array]
             i = position(state, index, target)
             target[i] = scalar.apply(op, prim, (target[i].item(), read(state, value)))
         case kir.Fence():
             pass
+        case _:
+            raise AssertionError(f"{type(stm).__name__} is for machines with threads")
 
 
 def threads(state: State, index: kir.KVar, lo: kir.Operand, hi: kir.Operand, body) -> None:
@@ -126,6 +128,8 @@ def evaluate(state: State, rhs: kir.Rhs) -> Value:
         case kir.KLoad(array, index):
             source = state.arrays[array]
             return source[position(state, index, source)].item()
+        case kir.KAligned():
+            raise AssertionError("rows of elements are for machines with threads")
 
 
 def combine(state: State, op: kir.KLambda, left: list[Value], right: list[Value]) -> list[Value]:

@@ -46,6 +46,15 @@ PROGRAMS = {
     "branch of its own": """
         entry main [n][m] (xss: [n][m]i32): [n][m]i32 =
           map (\\xs -> let s = reduce (+) 0 xs in if s > 3 then scan (+) 0 xs else map (+ s) xs) xss""",
+    "parallel in the loop alone": """
+        entry main [n][m] (xss: [n][m]i32): [n][m]i32 =
+          map (\\xs -> if m == 0 then xs else
+                       loop ys = xs for i < i64.i32 (i32.abs (#[unsafe] xs[0] % 3)) do
+                         scan (+) 0 (map (+ i32.i64 i) ys)) xss""",
+    "parallel while": """
+        entry main [n][m] (xss: [n][m]i32): [n][m]i32 =
+          map (\\xs -> loop ys = xs while m > 0 && #[unsafe] ys[0] < 7 do
+                       map2 (\\y z -> i32.max 1 (y + i32.abs z)) ys (ys[::-1])) xss""",
     "planes": """
         entry main [n][m] (xss: [n][m]i32): [n][n]i32 =
           map (\\xs -> let yss = map (\\y -> map (\\x -> x * y[0]) xs) xss
@@ -70,8 +79,8 @@ SETTINGS = TraceSettings(threads=16, warp=8)
 
 
 @cache
-def compiled(name: str, machine: str, mode: Mode) -> Compiled:
-    return compile_prog(PROGRAMS[name], "levels.soac", mode, MACHINES[machine], checked=True)
+def compiled(name: str, machine: str, mode: Mode, schedules: Machine | None = None) -> Compiled:
+    return compile_prog(PROGRAMS[name], "levels.soac", mode, MACHINES[machine], checked=True, schedules=schedules)
 
 
 def matrix(shape: tuple[int, int]) -> np.ndarray:
@@ -90,7 +99,7 @@ each_mode = pytest.mark.parametrize("mode", [Mode.INCREMENTAL, Mode.EVERY], ids=
 @each_mode
 @pytest.mark.parametrize("machine", ["cuda", "cpu"])
 def test_every_leaf_on_the_device(name: str, mode: Mode, machine: str) -> None:
-    prog = compiled(name, machine, mode)
+    prog = compiled(name, machine, mode, CPU)
     program = Executable.build(prog.host, prog.core.functions)
     for shape in SHAPES:
         expected, _ = interpret(prog.core, "main", [matrix(shape)])

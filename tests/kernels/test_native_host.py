@@ -44,7 +44,8 @@ def test_both_runners_agree(path: Path) -> None:
     """Results, guards met and messages, on every version. All of `programs/` is native."""
     text = path.read_text()
     program = soac.compile(text, str(path))
-    assert path not in PROGRAMS or set(program.executable.native.entries) == set(program.entries)
+    native = on_cpu(program)
+    assert path not in PROGRAMS or set(native.native.entries) == set(program.entries)
     by_python = Executable.build(program.compiled.host, program.compiled.core.functions, runner=Runner.PYTHON)
     assert by_python.native.entries == {}
     for one in data_sets(parse_tests(text, str(path)), program.entries):
@@ -55,9 +56,12 @@ def test_both_runners_agree(path: Path) -> None:
         if sum(np.size(arg) for arg in args) > LARGEST:
             continue
         for sides in runs_of(program.compiled.flat, one.entry):
-            same_outcome(
-                outcome(program.executable, one.entry, args, sides), outcome(by_python, one.entry, args, sides)
-            )
+            same_outcome(outcome(native, one.entry, args, sides), outcome(by_python, one.entry, args, sides))
+
+
+def on_cpu(program: soac.Program) -> Executable:
+    assert isinstance(program.executable, Executable)
+    return program.executable
 
 
 def outcome(executable: Executable, entry: str, args: list, sides: dict[str, bool]) -> object:
@@ -155,12 +159,12 @@ def test_statements(program: soac.Program, by_python: Executable, call: tuple) -
     args = [np.int64(arg) if type(arg) is int else np.bool_(arg) if type(arg) is bool else arg for arg in given]
     before = [np.array(arg) for arg in args]
     for _ in range(3):  # also with memory that was used before
-        same_outcome(outcome(program.executable, entry, args, {}), outcome(by_python, entry, args, {}))
+        same_outcome(outcome(on_cpu(program), entry, args, {}), outcome(by_python, entry, args, {}))
     assert all(np.array_equal(a, b, equal_nan=b.dtype.kind == "f") for a, b in zip(args, before, strict=True))
 
 
 def test_every_statement_is_tested(program: soac.Program) -> None:
-    assert {entry for entry, *_ in CALLS} == set(program.entries) == set(program.executable.native.entries)
+    assert {entry for entry, *_ in CALLS} == set(program.entries) == set(on_cpu(program).native.entries)
 
 
 def test_interpreted_statements_keep_the_python_runner(program: soac.Program) -> None:

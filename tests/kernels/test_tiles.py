@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soac.flatten.levels import CUDA
+from soac.flatten.levels import CPU, CUDA
+from soac.flatten.tile import REGISTERS
 from soac.kernels.cpu import Executable
 from soac.pipeline import compile_prog
 
@@ -19,16 +20,18 @@ entry sums [n] (xs: [n]i64) : [n]i64 =
 
 @pytest.fixture(scope="module")
 def program() -> Executable:
-    compiled = compile_prog(PROGRAM, "tiles.soac", machine=CUDA, checked=True)
+    compiled = compile_prog(PROGRAM, "tiles.soac", machine=CUDA, checked=True, schedules=CPU)
     return Executable.build(compiled.host, compiled.core.functions)
 
 
 @pytest.mark.parametrize("tile", [1, 7, 32])
 @pytest.mark.parametrize(("n", "p", "m"), [(1, 1, 1), (33, 65, 40), (0, 4, 3), (3, 0, 5), (70, 31, 2)])
-def test_two_dimensions(program: Executable, n: int, p: int, m: int, tile: int) -> None:
+@pytest.mark.parametrize("registers", [1, *REGISTERS])
+def test_two_dimensions(program: Executable, n: int, p: int, m: int, tile: int, registers: int) -> None:
     source = np.random.default_rng(1)
     xss, yss = (source.integers(-9, 9, shape).astype(np.float32) for shape in ((n, p), (p, m)))
-    settings, forced = {"matmul.zss.tile_0": tile}, {"matmul.zss.suff_outer_0": True}
+    settings = {"matmul.zss.tile_0": tile, "matmul.zss.registers_0": registers}
+    forced = {"matmul.zss.suff_outer_0": True}
     (found,), path = program.run("matmul", [xss, yss], thresholds=settings, forced=forced)
     np.testing.assert_array_equal(found, xss @ yss)
     assert path[0] == ("matmul.zss.suff_outer_0", n * m, True)

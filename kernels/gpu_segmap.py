@@ -1,0 +1,82 @@
+"""SegMap on a machine with many threads: a thread for every S points of the space, in the order that σ chooses.
+
+segmap (i < n, j < m)     block = T*S points; thread t takes points s*T + t; point p ↦ (i, j) by σ's order
+                          where neighbours are accessed, a row of up to 16 bytes at once (`gpu_rows.py`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..ir import core
+from ..ir.core import SegSpace, Stm
+from ..ir.ops import Op
+from ..ir.types import Prim, i64
+from . import kir
+from .body import Mode
+from .build import ONE, Builder, Operand, clean
+from .gpu_rows import in_rows, rows_of, straightened
+from .hostbuild import HostBuilder, Made
+from .segmap import segmap
+from .segspace import segment_results
+from .sigma import Mapping, best_mapping
+
+THREADS = 256
+
+
+def gpu_segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
+    """The threads of the grid over all dimensions; at a higher level, and for a single point, as `segmap`."""
+    if exp.level is not core.Level.THREAD or not exp.space.dims:
+        segmap(h, stm, exp)
+        return
+    outs = [(p.name, p.type) for p in stm.pat]
+    for param in stm.pat:
+        h.emit((param,), core.Scratch(param.type), stm.loc)
+    base = stm.pat[0].name.base if stm.pat else "map"
+
+    def build(mapping: Mapping, threads: int) -> Made:
+        b = h.builder()
+        over_points(b, exp.space, mapping, threads, lambda at: segment_results(b, exp.body, outs, at, Mode.THREAD))
+        return h.finish(b, base)
+
+    mapping, layouts = best_mapping(h, exp.space.widths, build)
+    h.layouts.update(layouts)
+    made, threads = build(mapping, THREADS), THREADS
+    made = replace(made, kernel=straightened(made.kernel))
+    rows = rows_of(made.kernel)
+    if rows is not None:
+        threads *= rows.width
+        made = build(mapping, threads)
+        made = replace(made, kernel=in_rows(straightened(made.kernel), rows))
+    h.layouts.clear()
+    points = h.product(exp.space.widths)
+    h.launch(made, h.ceil_div(points, mapping.chunk(threads)), points, made.cost, stm.loc)
+
+
+def over_points(
+    b: Builder, space: SegSpace, mapping: Mapping, threads: int, body: Callable[[tuple[Operand, ...]], None]
+) -> None:
+    """`threads p` over the points of a block; `body` gets the indices of the space."""
+    total: Operand = ONE
+    for width in space.widths:
+        total = b.mul(total, b.operand(width))
+    lo = b.mul(b.block, i64(mapping.chunk(threads)), "lo")
+    hi = b.minimum(total, b.add(lo, i64(mapping.chunk(threads))), "hi")
+    point = b.fresh("point", Prim.I64)
+    with b.nested() as stms:
+        body(unflatten(b, space, mapping.order, point))
+    b.emit(kir.Threads(point, lo, hi, tuple(stms)))
+
+
+def unflatten(b: Builder, space: SegSpace, order: tuple[int, ...], point: Operand) -> tuple[Operand, ...]:
+    """The indices of a point, of which the last of `order` runs fastest."""
+    rest, indices = point, dict[int, Operand]()
+    for k in reversed(order[1:]):
+        name, width = space.dims[k]
+        indices[k] = b.op(Op.REM, Prim.I64, rest, b.operand(width), base=clean(name.base))
+        rest = b.op(Op.QUOT, Prim.I64, rest, b.operand(width), base="rest")
+    indices[order[0]] = rest
+    at = tuple(indices[k] for k in range(len(order)))
+    b.env.update((name, index) for (name, _), index in zip(space.dims, at, strict=True))
+    return at

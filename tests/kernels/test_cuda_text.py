@@ -1,0 +1,140 @@
+"""CUDA C as it is read: names and places of the source, indices where they are used, rows of elements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from soac.flatten.levels import CUDA
+from soac.kernels import kir
+from soac.kernels.cuda import cuda_kernel
+from soac.kernels.gpu_rows import rows_of, straightened
+from soac.kernels.kir import Kernel
+from soac.kernels.scope import statements
+from soac.pipeline import compile_prog
+
+SUMS = """entry main [n][m] (xss: [n][m]f32): [n]f32 =
+  map (\\xs -> reduce (+) 0 (map (\\x ->
+    let y = x - 1
+    in y * y) xs)) xss
+"""
+BLOCKS = """// sums.soac:2
+extern "C" __global__ void __launch_bounds__(256)
+sums(u64 *failures, i64 blocks, Memory memory, const f32 *__restrict__ xss, f32 *__restrict__ partial,
+    i64 chunks, i64 length, i64 n, i64 m) {
+  if (has_failed(failures)) return;
+  const i64 block = blockIdx.x;
+  const i64 segment = quot(block, chunks);
+  const i64 chunk = rem(block, chunks);
+  const i64 lo = chunk * length;
+  const i64 hi = least(m, lo + length);
+  f32 red;
+  {
+    f32 acc = 0.0f;
+    for (i64 i = lo + threadIdx.x; i < hi; i += 256) {
+      const f32 x = xss[segment * m + i];
+      // sums.soac:3
+      const f32 y = x - 1.0f;
+      // sums.soac:4
+      acc = fmaf(y, y, acc);
+    }
+"""
+
+
+def kernels(text: str, file: str = "sums.soac") -> dict[str, Kernel]:
+    return {kernel.name: kernel for kernel in compile_prog(text, file, machine=CUDA).host.kernels}
+
+
+def of_chunks(file: str) -> str:
+    """The kernel of one block for a chunk of a row."""
+    (kernel,) = (k for k in kernels(SUMS, file).values() if {"length", "chunks"} <= {s.name[:6] for s in k.scalars})
+    return cuda_kernel(replace(kernel, name="sums")).text
+
+
+def test_a_segmented_reduction_reads_like_one() -> None:
+    assert of_chunks("sums.soac").startswith(BLOCKS)
+
+
+def test_names_of_c_are_no_names_of_variables() -> None:
+    names = ("int", "add", "lane_id", "failures", "asm", "sqrtf", "threadIdx", "main", "f32_")
+    params = " ".join(f"({name}: i32)" for name in names)
+    text = f"entry main [n] (xs: [n]i32) {params}: [n]i32 = map (\\x -> x + {' + '.join(names)}) xs"
+    (kernel,) = kernels(text.replace("threadIdx", "thread_idx")).values()
+    shown = cuda_kernel(kernel).text
+    for word in ("int", "asm", "failures", "add", "lane_id"):
+        assert f"i32 {word}," not in shown
+        assert f"i32 {word}2" in shown
+
+
+def test_a_file_name_cannot_leave_its_comment() -> None:
+    text = of_chunks("a\\\n*/ #error .soac")
+    assert "\\" not in text
+    assert "#" not in text
+    assert text.startswith("// a??")
+
+
+def test_operators_of_one_another_keep_their_parentheses() -> None:
+    text = "map (\\x -> (x | 3) & (x ^ 5) & (if x > 2 then x * 3 else 7) + (x & 1 | 2) * 2) xs"
+    shown = cuda_kernel(only(text, "(xs: [n]i32)", "[n]i32")).text
+    assert "(i32)((i32)(x5 | 3) & (i32)(x5 ^ 5))" in shown
+    assert "(i32)((i32)(x5 & 1) | 2)" in shown
+    assert "add((x5 > 2) ? v5 : 7, " in shown
+
+
+# ---- rows ----------------------------------------------------------------------------------------------------------
+
+
+def only(body: str, params: str = "(xs: [n]f32) (ys: [n]f32)", result: str = "[n]f32") -> Kernel:
+    (kernel,) = kernels(f"entry main [n] {params}: {result} = {body}").values()
+    return kernel
+
+
+def has_rows(kernel: Kernel) -> bool:
+    return any(isinstance(stm, kir.StoreRow) for stm in statements(kernel.body))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "width"),
+    [
+        (only("map2 (+) xs ys"), 4),
+        (only("map2 (\\x y -> x + f32.f64 y) xs ys", "(xs: [n]f32) (ys: [n]f64)"), 2),
+        (only("map (\\x -> x + 1) xs", "(xs: [n]i8)", "[n]i8"), 4),
+        (only("map (map (\\x -> x + 1)) xss", "[m] (xss: [n][m]f32)", "[n][m]f32"), 4),
+        (only("map (\\x -> x + a[0]) xs", "[k] (a: [k]f32) (xs: [n]f32)"), 4),
+        (only("map (\\i -> xs[i + 1]) (iota n)", "(xs: [n]f32)"), None),
+        (only("map2 (+) xs (reverse ys)"), None),
+        (only("map (\\i -> xs[i * 2 % n]) (iota n)", "(xs: [n]f32)"), None),
+        (only("map2 (\\b x -> map (+ b) x) bs xss", "[m] (bs: [n]f32) (xss: [n][m]f32)", "[n][m]f32"), None),
+        (only("map (\\x -> loop y = x for _i < 9 do y * x) xs", "(xs: [n]f32)"), None),
+    ],
+    ids=[
+        "two",
+        "of the widest",
+        "bytes",
+        "two dimensions",
+        "a check",
+        "checked first",
+        "backwards",
+        "a gather",
+        "by rows",
+        "a loop",
+    ],
+)
+def test_rows_where_neighbours_are_accessed(kernel: Kernel, width: int | None) -> None:
+    assert has_rows(kernel) == (width is not None)
+    for stm in statements(kernel.body):
+        if isinstance(stm, kir.StoreRow):
+            assert len(stm.values) == width
+
+
+def test_an_index_over_two_dimensions_is_the_thread_s() -> None:
+    """Both, before rows are made: p / m * m + p % m is p."""
+    kernel = only("map (map (\\x -> x * f32.i64 n)) xss", "[m] (xss: [n][m]f32)", "[n][m]f32")
+    divisions = (kir.Op.QUOT, kir.Op.REM)
+    loops = [stm for stm in statements(kernel.body) if isinstance(stm, kir.Threads)]
+    inside = [stm for loop in loops for stm in loop.body if isinstance(stm, kir.KLet) and isinstance(stm.rhs, kir.KOp)]
+    assert loops
+    assert not any(stm.rhs.op in divisions for stm in inside if isinstance(stm.rhs, kir.KOp))
+    assert straightened(kernel) == kernel
+    assert rows_of(kernel) is None

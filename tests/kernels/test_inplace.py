@@ -1,0 +1,77 @@
+"""Maps in place on the device: what they give, and that no thread sees what another one writes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import soac
+from soac.ir.core import Concat, SegScatter, Update
+from soac.ir.interpret import interpret
+from soac.ir.traverse import all_exps
+from soac.kernels.trace import TraceSettings, trace_program
+
+PARTS = """
+entry main [n] (t: i64) (a: *[n]i32): *[n]i32 =
+  loop a for k < t do
+    let a[:n/2] = map2 (\\x y -> x + y * i32.i64 k) a[:n/2] (a[n/2:2*(n/2)] :> [n/2]i32)
+    let a[n/2:] = map (* 3) a[n/2:]
+    in a
+"""
+ELIMINATION = """
+entry main [n] (t: i64) (a: *[n][n]i32): *[n][n]i32 =
+  loop a for k < i64.min t n do
+    let rest = n - 1 - k
+    let above = a[k, k+1:] :> [rest]i32
+    let factors = map (+ a[k, k]) (a[k+1:, k] :> [rest]i32)
+    let block = map2 (\\f row -> map2 (\\x u -> x - f * u) row above) factors (a[k+1:, k+1:] :> [rest][rest]i32)
+    let a[k+1:, k] = factors
+    let a[k+1:, k+1:] = block
+    in a
+"""
+ROWS = """
+entry main [n] (t: i64) (a: *[n][n]i32): *[n][n]i32 =
+  loop a for k < t do
+    let i = k % i64.max 1 n
+    in if n == 0 then a else a with [i] = map2 (\\x y -> x * 2 + y) a[i] a[(i + 1) % n]
+"""
+SPLIT = """
+entry main [n] (t: i64) (a: [n]i32): []i32 =
+  let k = i64.min t n
+  in map (+ 1) a[:k] ++ a[:k] ++ map (* 2) a[k:]
+"""
+IN_PLACE = {"parts": PARTS, "elimination": ELIMINATION, "split": SPLIT}
+PROGRAMS = {**IN_PLACE, "rows": ROWS}
+SIZES = (0, 1, 2, 7, 40)
+
+
+def argument(text: str, n: int) -> np.ndarray:
+    shape = (n, n) if "[n][n]" in text else (n,)
+    return np.random.default_rng(n).integers(-9, 9, shape, dtype=np.int32)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values(name: str) -> None:
+    program = soac.compile(PROGRAMS[name])
+    for n in SIZES:
+        a = argument(PROGRAMS[name], n)
+        (expected,), _ = interpret(program.compiled.core, "main", [np.int64(3), a])
+        np.testing.assert_array_equal(program.main(3, a), expected)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_threads_do_not_see_each_other(name: str) -> None:
+    program = soac.compile(PROGRAMS[name])
+    for n in (7, 40):
+        settings = TraceSettings(threads=8, warp=4)
+        report = trace_program(program.compiled, "main", [np.int64(3), argument(PROGRAMS[name], n)], {}, settings)
+        assert report.is_clean
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_nothing_is_copied(name: str) -> None:
+    """What is left of updates and concatenations: one column, and the part that is an array as it is."""
+    (fun,) = soac.compile(PROGRAMS[name]).compiled.flat.functions
+    exps = list(all_exps(fun.body))
+    assert sum(isinstance(exp, Update | Concat) for exp in exps) <= (name != "parts")
+    assert sum(isinstance(exp, SegScatter) for exp in exps) == (1 if name == "elimination" else 2)

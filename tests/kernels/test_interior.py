@@ -1,0 +1,74 @@
+"""Thread loops are cut where their ends differ, and only there; `conformance/map/neighbours` has the values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import soac
+from soac.ir.ops import Op
+from soac.kernels import kir
+from soac.kernels.interior import LEAST, cut_ends
+from soac.kernels.kir import Kernel, KIf, KLet, KOp, KStm, Threads
+
+CLAMPS = {Op.MIN, Op.MAX}
+
+
+def kernels_of(text: str) -> list[Kernel]:
+    return [cut_ends(kernel) for kernel in soac.compile(text).compiled.host.kernels]
+
+
+def inside(stms: Iterable[KStm]) -> Iterator[KStm]:
+    for stm in stms:
+        yield stm
+        match stm:
+            case KIf(_, then, orelse):
+                yield from inside((*then, *orelse))
+            case kir.For(body=body) | Threads(body=body):
+                yield from inside(body)
+            case _:
+                pass
+
+
+def cuts(kernels: list[Kernel]) -> list[KIf]:
+    """The branches between a cut loop and the loop as it was."""
+    found = [stm for kernel in kernels for stm in inside(kernel.body) if isinstance(stm, KIf)]
+    return [stm for stm in found if stm.then and isinstance(stm.then[0], Threads)]
+
+
+def clamps(stms: Iterable[KStm]) -> int:
+    return sum(isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and stm.rhs.op in CLAMPS for stm in inside(stms))
+
+
+def test_clamps_are_gone_from_the_middle() -> None:
+    text = "entry f [n] (xs: [n]i32) = tabulate n (\\i -> xs[i64.max 0 (i - 1)] + xs[i64.min (n - 1) (i + 1)])"
+    (cut,) = cuts(kernels_of(text))
+    middle, ends = cut.then
+    assert clamps((middle,)) == 0
+    assert isinstance(ends, kir.For)
+    assert clamps((ends,)) == clamps(cut.orelse) == 2
+
+
+def test_conditions_are_gone_from_the_middle() -> None:
+    text = "entry f [n] (xs: [n]i32) = map (\\i -> if i == 0 then 0 else if i < n - 1 then xs[i + 1] else 7) (iota n)"
+    (cut,) = cuts(kernels_of(text))
+    assert not any(isinstance(stm, KIf) for stm in inside((cut.then[0],)))
+
+
+def test_other_loops_stay() -> None:
+    text = "entry f [n] (k: i64) (xs: [n]i32) = map (\\x -> i32.max 0 (x - 1) + xs[i64.min k (i64.i32 x)]) xs"
+    assert cuts(kernels_of(text)) == []
+
+
+def test_the_copies_share_no_variable() -> None:
+    """The ends are uniform code, the rest is not."""
+    text = "entry f [n] (xs: [n]i32) = tabulate n (\\i -> loop s = 0 for k < 3 do s + xs[i64.max 0 (i - k)])"
+    text = text.replace("(i - k)", "(i - 1)")
+    (cut,) = cuts(kernels_of(text))
+    middle, ends = ({s.var.name for s in inside((part,)) if isinstance(s, KLet)} for part in cut.then)
+    assert not middle & ends
+
+
+def test_lengths_around_the_least_middle() -> None:
+    program = soac.compile("entry f [n] (xs: [n]i64) = tabulate n (\\i -> xs[i64.max 0 (i64.min (n - 1) (i - 2))])")
+    for n in (0, 1, 2, 3, LEAST, LEAST + 1, LEAST + 2, LEAST + 3, 3 * LEAST):
+        assert program.f(list(range(n))).tolist() == [max(0, i - 2) for i in range(n)]
