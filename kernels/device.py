@@ -5,10 +5,14 @@ Arrays of a device are opaque to the host program but for their shape; on the CP
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from ..flatten.levels import is_inside
+from ..ir.core import FunDef
 from ..ir.types import Prim
+from .calibration import calibrated, kind_of
+from .executions import Event
 from .kir import FailureSite
 
 DeviceArray = Any
@@ -24,12 +28,34 @@ class KernelFailure(Exception):
         self.values = values
 
 
+class OutOfMemory(MemoryError):
+    """The device has no room for `needs` bytes: so many bytes are free of those there are."""
+
+    def __init__(self, needs: int, free: int, total: int) -> None:
+        super().__init__(f"needs {bytes_text(needs)}, free {bytes_text(free)} of {bytes_text(total)}")
+        self.needs = needs
+        self.free = free
+        self.total = total
+
+
+def bytes_text(size: int) -> str:
+    """A size for people: `12.0 GiB`."""
+    scaled, unit = float(size), "bytes"
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
+        if scaled < 1024 or unit == "TiB":
+            break
+        scaled /= 1024
+    return f"{size} bytes" if unit == "bytes" else f"{scaled:.1f} {unit}"
+
+
 class Device(Protocol):
     """Memory is row-major unless it is a view; `launch` may return before the work is done, `synchronise` waits.
 
-    For guards that no tuning file speaks of: `default_threshold`, the parallelism that fills the device, and
-    `default_inside`, that which fills a collective of it."""
+    For guards that no tuning file speaks of: what the machine was calibrated to as `calibration`, else
+    `default_threshold`, the parallelism that fills the device, and `default_inside`, that which fills a collective of
+    it."""
 
+    calibration: ClassVar[str]
     default_threshold: ClassVar[int]
     default_inside: ClassVar[int]
 
@@ -53,6 +79,34 @@ class Device(Protocol):
     def synchronise(self) -> None: ...
 
 
+class Runnable(Protocol):
+    """A program ready to run on a device; `functions` are its entry points."""
+
+    @property
+    def functions(self) -> Mapping[str, FunDef]: ...
+    @property
+    def device(self) -> Device: ...
+    def run(
+        self,
+        entry: str,
+        args: Sequence[Any],
+        thresholds: Mapping[str, int] | None = None,
+        forced: Mapping[str, bool] | None = None,
+        threads: int | None = None,
+        convert: Callable[[FunDef, Sequence[Any]], Sequence[Any]] = ...,
+        log: list[Event] | None = None,
+    ) -> tuple[list[Any], Sequence[tuple[str, int, bool]]]:
+        """Results, arrays where the device has them, and the guards met: (threshold, parallelism, taken)."""
+        ...
+
+    def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
+        """Arguments where the device reads them, for calls that are to take no time for that."""
+        ...
+
+
 def default_of(device: Device, threshold: str) -> int:
     """What a threshold is on the device unless somebody sets it."""
+    found = calibrated(device.calibration).get(kind_of(threshold))
+    if found is not None:
+        return found
     return device.default_inside if is_inside(threshold) else device.default_threshold

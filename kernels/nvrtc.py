@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import os
 import sys
 from dataclasses import dataclass
 from functools import cache as memoised
@@ -18,6 +19,7 @@ from . import cache as disk
 from .cache import Cache
 
 OPTIONS = ("-std=c++17", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false")
+VERBOSE = "--ptxas-options=-v"
 
 
 class NoCompiler(Exception):
@@ -49,7 +51,7 @@ def nvrtc() -> Nvrtc:
 
 
 def _places() -> list[str]:
-    """Where the library may be: in wheels, newest first, then wherever the system looks."""
+    """Where the library may be: in wheels, newest first, in toolkits, then wherever the system looks."""
     found = [
         str(path)
         for folder in dict.fromkeys(sys.path)
@@ -58,8 +60,20 @@ def _places() -> list[str]:
         for path in sorted(Path(folder).glob(pattern), reverse=True)
         if "alt" not in path.name
     ]
+    roots = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    toolkits = [*roots, *sorted(Path("/usr/local").glob("cuda*"), reverse=True)]
+    found += [str(path) for root in toolkits for path in sorted((root / "lib64").glob("libnvrtc.so.*"), reverse=True)]
     system = ctypes.util.find_library("nvrtc")
     return found + ([system] if system is not None else [])
+
+
+def architectures() -> tuple[str, ...]:
+    """What NVRTC compiles for, the oldest first. Raises NoCompiler."""
+    library, count = nvrtc().library, ctypes.c_int()
+    _must(library, library.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
+    numbers = (ctypes.c_int * count.value)()
+    _must(library, library.nvrtcGetSupportedArchs(numbers))
+    return tuple(f"sm_{number}" for number in sorted(numbers))
 
 
 def compile_cuda(text: str, arch: str, cache: Cache | None = None) -> bytes:
@@ -68,21 +82,34 @@ def compile_cuda(text: str, arch: str, cache: Cache | None = None) -> bytes:
     key = disk.key_of(text, "nvrtc-1", arch, *OPTIONS, *map(str, nvrtc().version))
     found = disk.get(cache, key)
     if found is None:
-        found = _compiled(nvrtc().library, text, arch)
+        found, _ = _compiled(nvrtc().library, text, arch)
         disk.put(cache, key, found)
     return found
 
 
-def _compiled(library: ctypes.CDLL, text: str, arch: str) -> bytes:
+def report(text: str, arch: str, cache: Cache | None = None) -> str:
+    """What the assembler says of the kernels of a module. Raises NoCompiler, IRError where it is refused."""
+    cache = disk.user_cache() if cache is None else cache
+    key = disk.key_of(text, "nvrtc-report-1", arch, *OPTIONS, *map(str, nvrtc().version))
+    found = disk.get(cache, key)
+    if found is None:
+        found = _compiled(nvrtc().library, text, arch, VERBOSE)[1].encode()
+        disk.put(cache, key, found)
+    return found.decode()
+
+
+def _compiled(library: ctypes.CDLL, text: str, arch: str, *more: str) -> tuple[bytes, str]:
+    """The cubin and the log."""
     program = ctypes.c_void_p()
     _must(library, library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None))
     try:
-        options = [option.encode() for option in (f"--gpu-architecture={arch}", *OPTIONS)]
+        options = [option.encode() for option in (f"--gpu-architecture={arch}", *OPTIONS, *more)]
         table = (ctypes.c_char_p * len(options))(*options)
-        if library.nvrtcCompileProgram(program, len(options), table) != 0:
-            log = _bytes(library, program, "ProgramLog").decode(errors="replace")
+        status = library.nvrtcCompileProgram(program, len(options), table)
+        log = _bytes(library, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
+        if status != 0:
             raise IRError(f"NVRTC refuses generated code: {log[:4000]}")
-        return _bytes(library, program, "CUBIN")
+        return _bytes(library, program, "CUBIN"), log
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 

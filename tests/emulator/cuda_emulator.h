@@ -1,17 +1,20 @@
 // CUDA C kernels on the CPU, as they are: a fiber for each thread of a block, barriers and shuffles that really wait,
-// threads in ascending, descending or random order, shared memory filled with rubbish before every block.
+// threads in ascending, descending or random order, shared memory filled with rubbish before every block. Blocks begin in
+// ascending order; of those that may wait for each other several are under way at once. An asynchronous copy happens at
+// once in ascending order, else when it is waited for.
 #pragma once
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
+#include <vector>
 
 #define EMULATED
 #define __global__
 #define __device__
 #define __forceinline__ inline
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __restrict__ __restrict
 #define __shared__ static __attribute__((section("emulated_shared")))
 
@@ -21,15 +24,29 @@ static Index threadIdx, blockIdx, blockDim, gridDim;
 namespace emulator {
 
 enum State { READY, AT_BARRIER, AT_EXCHANGE, DONE };
+struct Copy {
+  void *to;
+  const void *from;
+  int size, group;
+};
 struct Fiber {
   ucontext_t context;
   State state;
   int line;                 // of the barrier it waits at
   unsigned long long slot;  // what it shows to its warp
+  bool paused;              // it looked at a flag that was not set
+  std::vector<Copy> copies;
+  int groups;
 };
 
-constexpr int MOST = 1024, STACK = 1 << 16, DYNAMIC = 1 << 16;
-static Fiber fibers[MOST];
+constexpr int MOST = 1024, RESIDENT = 4, STACK = 1 << 16, DYNAMIC = 1 << 16, PATIENCE = 20000;
+struct Block {
+  Fiber fibers[MOST];
+  long long number;  // -1: free
+  char *shared;      // its shared memory while another block runs
+};
+static Block blocks[RESIDENT], *here;
+static Fiber *fibers;
 static char *stacks;
 static ucontext_t scheduler;
 static int current, count, mode;
@@ -63,11 +80,12 @@ static void run_fiber() {
 static void start(int fiber) {
   Fiber &f = fibers[fiber];
   getcontext(&f.context);
-  f.context.uc_stack.ss_sp = stacks + (size_t)fiber * STACK;
+  f.context.uc_stack.ss_sp = stacks + ((size_t)(here - blocks) * MOST + fiber) * STACK;
   f.context.uc_stack.ss_size = STACK;
   f.context.uc_link = nullptr;
   makecontext(&f.context, run_fiber, 0);
-  f.state = READY;
+  f.state = READY, f.paused = false, f.groups = 0;
+  f.copies.clear();
 }
 
 // threads of a warp go on when all that are not done have come
@@ -101,44 +119,88 @@ static bool release_block() {
   return true;
 }
 
-static bool run_block() {
-  if (__start_emulated_shared)
-    memset(__start_emulated_shared, 0xcb, __stop_emulated_shared - __start_emulated_shared);
-  memset(dynamic_shared, 0xcb, sizeof dynamic_shared);
-  int order[MOST];
-  for (int i = 0; i < count; i++) {
-    order[i] = mode == 1 ? count - 1 - i : i;
-    start(i);
-  }
-  for (;;) {
-    if (mode >= 2)
-      for (int i = count - 1; i > 0; i--) {
-        int j = random_number() % (i + 1), other = order[i];
-        order[i] = order[j], order[j] = other;
-      }
-    bool ran = false;
-    for (int k = 0; k < count; k++)
-      if (fibers[order[k]].state == READY) resume(order[k]), ran = true;
-    if (ran || release_warps() || release_block()) continue;
-    for (int i = 0; i < count; i++)
-      if (fibers[i].state != DONE) {
-        if (!problem[0])
-          snprintf(problem, sizeof problem, "block %u: thread %d waits at line %d for threads that do not come",
-                   blockIdx.x, i, fibers[i].line);
-        return false;
-      }
-    return true;
+static size_t static_bytes() { return __start_emulated_shared ? __stop_emulated_shared - __start_emulated_shared : 0; }
+static void copy_shared(char *to_block, const char *from_block) {
+  if (to_block) {
+    memcpy(to_block, dynamic_shared, DYNAMIC);
+    if (static_bytes()) memcpy(to_block + DYNAMIC, __start_emulated_shared, static_bytes());
+  } else {
+    memcpy(dynamic_shared, from_block, DYNAMIC);
+    if (static_bytes()) memcpy(__start_emulated_shared, from_block + DYNAMIC, static_bytes());
   }
 }
+static void switch_to(Block *block) {
+  if (here == block) return;
+  if (here && here->number >= 0) copy_shared(here->shared, nullptr);
+  here = block, fibers = block->fibers;
+  blockIdx = {(unsigned)block->number, 0, 0};
+  copy_shared(nullptr, block->shared);
+}
+static void begin(Block *block, long long number) {
+  if (here && here->number >= 0) copy_shared(here->shared, nullptr);
+  here = block, fibers = block->fibers, block->number = number;
+  blockIdx = {(unsigned)number, 0, 0};
+  memset(dynamic_shared, 0xcb, DYNAMIC);
+  if (static_bytes()) memset(__start_emulated_shared, 0xcb, static_bytes());
+  for (int i = 0; i < count; i++) start(i);
+}
 
-// 0, or 1 with a text in `problem`; order: 0 ascending, 1 descending, else a seed
-static int launch(void (*kernel)(), long long grid, int threads, int order) {
-  if (!stacks) stacks = (char *)malloc((size_t)MOST * STACK);
+enum Round { WENT_ON, PAUSED, FINISHED, STUCK };
+// every thread of the block that can goes on to where it waits
+static Round run_round() {
+  int order[MOST];
+  for (int i = 0; i < count; i++) order[i] = mode == 1 ? count - 1 - i : i;
+  if (mode >= 2)
+    for (int i = count - 1; i > 0; i--) {
+      int j = random_number() % (i + 1), other = order[i];
+      order[i] = order[j], order[j] = other;
+    }
+  bool ran = false, paused = true;
+  for (int k = 0; k < count; k++) {
+    Fiber &f = fibers[order[k]];
+    if (f.state != READY) continue;
+    f.paused = false, ran = true;
+    resume(order[k]);
+    paused = paused && f.paused && f.state == READY;
+  }
+  if (ran) return paused ? PAUSED : WENT_ON;
+  if (release_warps() || release_block()) return WENT_ON;
+  for (int i = 0; i < count; i++)
+    if (fibers[i].state != DONE) {
+      if (!problem[0])
+        snprintf(problem, sizeof problem, "block %u: thread %d waits at line %d for threads that do not come",
+                 blockIdx.x, i, fibers[i].line);
+      return STUCK;
+    }
+  return FINISHED;
+}
+
+// 0, or 1 with a text in `problem`; order: 0 ascending, 1 descending, else a seed; so many blocks at once
+static int launch(void (*kernel)(), long long grid, int threads, int order, int resident) {
+  if (!stacks) {
+    stacks = (char *)malloc((size_t)RESIDENT * MOST * STACK);
+    for (Block &block : blocks) block.shared = (char *)malloc(DYNAMIC + static_bytes());
+  }
   body = kernel, count = threads, mode = order, random_state = order * 2654435761u + 1, problem[0] = 0;
   blockDim = {(unsigned)threads, 1, 1}, gridDim = {(unsigned)grid, 1, 1};
-  for (long long b = 0; b < grid; b++) {
-    blockIdx = {(unsigned)b, 0, 0};
-    if (!run_block()) return 1;
+  here = nullptr;
+  for (Block &block : blocks) block.number = -1;
+  long long next = 0, left = grid;
+  for (int waited = 0, slot = 0; left > 0;) {
+    for (int k = 0; k < resident && next < grid; k++)
+      if (blocks[k].number < 0) begin(&blocks[k], next++);
+    slot = mode >= 2 ? random_number() % resident : (slot + 1) % resident;
+    if (blocks[slot].number < 0) continue;
+    switch_to(&blocks[slot]);
+    Round round = WENT_ON;
+    for (int more = 8; round == WENT_ON && (resident == 1 || more > 0); more--) round = run_round();
+    waited = round == PAUSED ? waited + 1 : 0;
+    if (round == STUCK) return 1;
+    if (round == FINISHED) here->number = -1, left--;
+    if (waited > PATIENCE) {
+      snprintf(problem, sizeof problem, "block %u waits for a flag that no block sets", blockIdx.x);
+      return 1;
+    }
   }
   return 0;
 }
@@ -146,15 +208,51 @@ static void barrier(int line) {
   fibers[current].line = line;
   wait_as(AT_BARRIER);
 }
+// `value` shown to the warp, whose threads have all come; the next `leave` ends that
+static void show(unsigned long long value) {
+  fibers[current].slot = value;
+  wait_as(AT_EXCHANGE);
+}
+static void leave() { wait_as(AT_EXCHANGE); }
+static unsigned lanes_where(unsigned long long value, bool (*good)(unsigned long long, unsigned long long)) {
+  show(value);
+  unsigned lanes = 0;
+  int warp = current & ~31;
+  for (int i = 0; i < 32 && warp + i < count; i++)
+    if (fibers[warp + i].state != DONE && good(fibers[warp + i].slot, value)) lanes |= 1u << i;
+  leave();
+  return lanes;
+}
 template <class T> static T exchange(T value, int lane) {
   int warp = current & ~31;
-  memcpy(&fibers[current].slot, &value, sizeof value);
-  wait_as(AT_EXCHANGE);
+  unsigned long long bits = 0;
+  memcpy(&bits, &value, sizeof value);
+  show(bits);
   T result;
   int from = warp + lane < count ? warp + lane : current;
   memcpy(&result, &fibers[from].slot, sizeof result);
-  wait_as(AT_EXCHANGE);
+  leave();
   return result;
+}
+// a look at a flag: others go on before the next one
+static void pause() {
+  fibers[current].paused = true;
+  wait_as(READY);
+}
+
+static void copy_later(void *to, const void *from, int size) {
+  Fiber &f = fibers[current];
+  if (mode == 0) memcpy(to, from, size);
+  else f.copies.push_back(Copy{to, from, size, f.groups});
+}
+static void commit_copies() { fibers[current].groups++; }
+static void wait_for_copies(int latest) {
+  Fiber &f = fibers[current];
+  std::vector<Copy> later;
+  for (const Copy &c : f.copies)
+    if (c.group < f.groups - latest) memcpy(c.to, c.from, c.size);
+    else later.push_back(c);
+  f.copies = later;
 }
 
 }  // namespace emulator
@@ -162,6 +260,19 @@ template <class T> static T exchange(T value, int lane) {
 extern "C" const char *emulator_problem() { return emulator::problem; }
 
 #define __syncthreads() emulator::barrier(__LINE__)
+static inline void __syncwarp() { emulator::show(0), emulator::leave(); }
+static inline void __threadfence() {}
+static inline void __threadfence_block() {}
+static inline unsigned __ballot_sync(unsigned, bool value) {
+  return emulator::lanes_where(value, [](unsigned long long x, unsigned long long) { return x != 0; });
+}
+static inline bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
+static inline unsigned __match_any_sync(unsigned, long long value) {
+  return emulator::lanes_where(value, [](unsigned long long x, unsigned long long y) { return x == y; });
+}
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __ffs(unsigned x) { return __builtin_ffs(x); }
+template <class T> static T __shfl_sync(unsigned, T value, int lane) { return emulator::exchange(value, lane); }
 template <class T> static T __shfl_down_sync(unsigned, T value, int distance) {
   int lane = emulator::current & 31;
   return emulator::exchange(value, lane + distance < 32 ? lane + distance : lane);
@@ -175,6 +286,12 @@ template <class T> static T atomicCAS(T *place, T expected, T value) {
   if (old == expected) *place = value;
   return old;
 }
+template <class T> static T atomicAdd(T *place, T x) { T old = *place; return *place = old + x, old; }
+template <class T> static T atomicMin(T *place, T x) { T old = *place; return *place = x < old ? x : old, old; }
+template <class T> static T atomicMax(T *place, T x) { T old = *place; return *place = x > old ? x : old, old; }
+template <class T> static T atomicAnd(T *place, T x) { T old = *place; return *place = old & x, old; }
+template <class T> static T atomicOr(T *place, T x) { T old = *place; return *place = old | x, old; }
+template <class T> static T atomicXor(T *place, T x) { T old = *place; return *place = old ^ x, old; }
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 static inline double sinpi(double x) { return sin(M_PI * fmod(x, 2.0)); }

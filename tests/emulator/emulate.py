@@ -21,13 +21,15 @@ from soac.kernels.cpu import CpuDevice, Executable, failure
 from soac.kernels.cuda import CudaKernel, cuda_kernel, cuda_module
 from soac.kernels.cuda_ops import c_type
 from soac.kernels.device import Scalar
-from soac.kernels.kir import Kernel
+from soac.kernels.kir import Atomic, Kernel, LookBack, WaitFor
 from soac.kernels.run import compile_host
+from soac.kernels.scope import statements
 from soac.kernels.trace_device import no_code
 from soac.pipeline import Compiled
 
 HERE = Path(__file__).parent
 GRID = 8
+RESIDENT = 4
 BLOCK_BYTES, THREAD_BYTES, SHARED_BYTES = 1 << 22, 1 << 14, 1 << 12
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 
@@ -66,10 +68,16 @@ class Emulator:
         ]  # fmt: skip
         table = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
         grid = min(blocks, GRID) if self.texts[name].take_turns else blocks
-        if getattr(self.library, f"emulate_{name}")(table, ctypes.c_int64(grid), threads, order):
+        at_once = RESIDENT if order and blocks_wait(kernel) else 1
+        if getattr(self.library, f"emulate_{name}")(table, ctypes.c_int64(grid), threads, order, at_once):
             raise AssertionError(f"{name}: {self.library.emulator_problem().decode()}")
         if failures[0]:
             raise failure(kernel, [ctypes.c_int64(word).value for word in failures])
+
+
+def blocks_wait(kernel: Kernel) -> bool:
+    """Do its blocks wait for each other, or race for the same elements?"""
+    return any(isinstance(stm, (WaitFor, LookBack, Atomic)) for stm in statements(kernel.body))
 
 
 @dataclass(slots=True)
@@ -122,7 +130,7 @@ def wrapper(kernel: Kernel) -> str:
     args = ", ".join(f"*({t} *)arguments_of_{kernel.name}[{k}]" for k, t in enumerate(types))
     return f"""
 static void **arguments_of_{kernel.name};
-extern "C" int emulate_{kernel.name}(void **arguments, i64 grid, int threads, int order) {{
+extern "C" int emulate_{kernel.name}(void **arguments, i64 grid, int threads, int order, int at_once) {{
   arguments_of_{kernel.name} = arguments;
-  return emulator::launch([] {{ {kernel.name}({args}); }}, grid, threads, order);
+  return emulator::launch([] {{ {kernel.name}({args}); }}, grid, threads, order, at_once);
 }}"""

@@ -1,68 +1,119 @@
-"""CUDA C without a GPU: it compiles for sm_90, and emulated it computes what the interpreter does.
+"""CUDA C without a GPU: it compiles for sm_90, is clean in the tracer, and emulated it gives what the interpreter does.
 
-A sample of the corpus, another one every day; `python -m tests.emulator.check FILES` takes any programs.
+A sample of the corpus and of random programs, other ones every day; `python -m tests.emulator.check --all` takes all.
 """
 
 from __future__ import annotations
 
 import datetime
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from soac.flatten.levels import CPU, CUDA
+from soac.flatten.levels import CPU
 from soac.ir.core import Level
 from soac.ir.errors import Loc
 from soac.ir.ops import Op
 from soac.ir.types import Prim, i64
 from soac.kernels import kir
-from soac.kernels.cuda import cuda_kernel, cuda_module
 from soac.kernels.device import KernelFailure
 from soac.kernels.kir import KArray, KLet, KLoad, KVar, Space
-from soac.kernels.nvrtc import NoCompiler, compile_cuda, nvrtc
-from soac.pipeline import compile_prog
-from tests.emulator.check import faults
+from soac.kernels.nvrtc import NoCompiler, nvrtc
+from soac.kernels.resources import Resources, parsed
+from tests.emulator import check
 from tests.emulator.emulate import COMPILER, build
 
 ROOT = Path(__file__).parent.parent.parent
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: CUDA C cannot be emulated")
-CORPUS = sorted(
-    path
-    for path in (ROOT / "tests" / "conformance").rglob("*.fut")
-    if not {"rejected", "library"} & set(path.relative_to(ROOT).parts)
-)
-FIXED = [ROOT / "programs" / f"{name}.soac" for name in ("sumrows", "rowscan", "p15_segscatter")]
-SAMPLE = 8
+FIXED = [
+    ROOT / "programs" / f"{name}.soac"
+    for name in ("sumrows", "rowscan", "p08_map_loop", "p14_tiling", "p15_segscatter")
+]
+FIXED += [ROOT / "tests" / "conformance" / f"{name}.fut" for name in ("nests/string_search", "numbers/grouping")]
+SAMPLE, RANDOM = 8, 6
+LIGHT = [path for path in check.corpus() if path.suffix == ".fut"]
+"""The benchmarks, which take longer, are for the command."""
+
+
+def today(count: int) -> int:
+    """Where the sample of a day starts, of so many each day."""
+    return datetime.date.today().toordinal() * count
 
 
 def of_today(paths: list[Path], count: int) -> list[Path]:
-    start = datetime.date.today().toordinal() * count
-    return [paths[(start + k) % len(paths)] for k in range(count)]
+    return [paths[(today(count) + k) % len(paths)] for k in range(count)]
 
 
-@needs_compiler
-@pytest.mark.parametrize("path", FIXED + of_today(CORPUS, SAMPLE), ids=lambda path: path.stem)
-def test_emulated(path: Path) -> None:
-    found = faults(path, CPU)
-    assert not found, "\n".join(found[:10])
-
-
-@needs_compiler
-def test_emulated_blocks_and_tiles() -> None:
-    """The levels of a GPU: collectives inside of blocks, tiles in shared memory."""
-    found = faults(ROOT / "programs" / "p14_tiling.soac", CUDA)
-    assert not found, "\n".join(found[:10])
-
-
-@pytest.mark.parametrize("path", [*FIXED, *of_today(CORPUS, SAMPLE)], ids=lambda path: path.stem)
-def test_compiles_for_a_gpu(path: Path) -> None:
+def test_this_machine_can_check_everything() -> None:
+    """What is missing is said once, and loudly; the other tests then check less."""
     try:
         nvrtc()
     except NoCompiler as why:
-        pytest.skip(str(why))
-    compiled = compile_prog(path.read_text(encoding="utf-8"), path.name, machine=CUDA)
-    assert compile_cuda(cuda_module(map(cuda_kernel, compiled.host.kernels)), "sm_90")[:4] == b"\x7fELF"
+        pytest.skip(f"kernels are not compiled for a GPU here: {why}")
+    if COMPILER is None:
+        pytest.skip("kernels are not emulated here: there is no g++ or clang++")
+
+
+@pytest.mark.parametrize("path", FIXED + of_today(LIGHT, SAMPLE), ids=lambda path: path.stem)
+def test_program(path: Path) -> None:
+    found = check.check(check.of_file(path))
+    assert not found.faults, "\n".join(found.faults[:10])
+    assert all(one.registers > 0 for one in found.kernels.values())
+
+
+@pytest.mark.parametrize("number", [today(RANDOM) % 100_000 + k for k in range(RANDOM)])
+def test_random_program(number: int) -> None:
+    found = check.check(check.of_number(1, number))
+    assert not found.faults, "\n".join(found.faults[:10])
+
+
+@needs_compiler
+def test_emulated_with_the_levels_of_the_cpu() -> None:
+    """The schedules of the CPU have their CUDA C too."""
+    found = check.faults(ROOT / "programs" / "rowscan.soac", CPU)
+    assert not found, "\n".join(found[:10])
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Outcomes as a table and as JSON; what this machine cannot do is said, and changes the exit code."""
+    file = tmp_path / "found.json"
+    program = ROOT / "programs" / "dotprod.soac"
+    monkeypatch.setattr("sys.argv", ["check", str(program), "--random", "1", "--json", str(file)])
+    code = check.main()
+    said = capsys.readouterr().out
+    assert code == (0 if "LEFT OUT" not in said else 3)
+    assert "2 programs, 0 with faults" in said
+    report = json.loads(file.read_text())
+    assert set(report["programs"]) == {str(program), "random 1 0"}
+    assert report["programs"][str(program)]["traced"] > 0
+
+
+@needs_compiler
+def test_the_command_finds_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "wrong.soac"
+    program.write_text("-- ==\n-- input { [1, 2] }\ndef main [n] (xs: [n]i32): [n]i32 = map (+ 1) xs\n")
+    subject = check.of_file(program)
+    (call,) = subject.calls
+    assert not check.check(subject).faults
+    wrong = check.Call(call.entry, call.label, call.args, [np.array([2, 4], np.int32)])
+    (fault, *_) = check.check(check.Subject(subject.name, subject.compiled, (wrong,))).faults
+    assert "result 0: at [1] expected 4i32, got 3i32" in fault
+
+
+def test_what_the_assembler_reports() -> None:
+    log = """
+ptxas info    : Compiling entry function 'spills' for 'sm_90'
+ptxas info    : Function properties for spills
+ptxas         .     160 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads
+ptxas info    : Used 64 registers, used 1 barriers, 160 bytes cumulative stack size, 1200 bytes smem
+ptxas info    : Compiling entry function 'small' for 'sm_90'
+ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 8 registers, used 0 barriers
+"""
+    assert parsed(log) == {"spills": Resources(64, 8, 12, 160, 1200, 1), "small": Resources(8, 0, 0, 0, 0, 0)}
+    assert [one.spills for one in parsed(log).values()] == [True, False]
 
 
 # ---- the emulator tells what is wrong ----------------------------------------------------------------------------
@@ -101,6 +152,17 @@ def test_fences_are_placed(order: int) -> None:
 def test_orders_tell_a_missing_fence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("soac.kernels.cuda.place_fences", lambda kernel: kernel)
     assert not all(reversed_in(order) for order in (0, 1, 7))
+
+
+@needs_compiler
+@pytest.mark.parametrize("waits", [True, False])
+def test_memory_of_a_block_is_taken_again(monkeypatch: pytest.MonkeyPatch, waits: bool) -> None:
+    """Not before all threads have done with it; without that barrier the orders of threads tell."""
+    if not waits:
+        for module in ("cuda", "cuda_text"):
+            monkeypatch.setattr(f"soac.kernels.{module}.is_on_block_stack", lambda stm: False)
+    program = ROOT / "tests" / "conformance" / "nests" / "weighted_sums.fut"
+    assert bool(check.faults(program)) is not waits
 
 
 @needs_compiler

@@ -1,0 +1,266 @@
+"""`python -m benchmarks.gpu`: soac on a GPU against what the GPU can do and against other libraries, in one run.
+
+    copy     bytes read and written by a copy of the device: what sums and scans are measured against
+    sum      reduce (+) of 2^n f32            scan     scan (+) of 2^n f32
+    rows     row sums of [2^k][2^(n-2-k)]     matmul   f32, 2^m squared, without tensor cores
+    locvolcalib                               its data set, each version by itself
+
+Every row is a contest: all contenders take turns, on arrays that are on the device before and after; the median counts.
+Of soac every version is timed. Peers are those that can be imported: PyTorch (with Triton by torch.compile), CuPy, JAX,
+Numba.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import soac
+from soac.kernels.cuda_program import CudaExecutable
+from soac.timing import Effort, race
+from soac.versions import runs_of
+
+ROOT = Path(__file__).parent.parent
+SUM = "def main [n] (xs: [n]f32): f32 = reduce (+) 0 xs"
+SCAN = "def main [n] (xs: [n]f32): [n]f32 = scan (+) 0 xs"
+ROWS = "def main [n][m] (xss: [n][m]f32): [n]f32 = map (reduce (+) 0) xss"
+MATMUL = """
+def main [n][m][p] (xss: [n][m]f32) (yss: [m][p]f32): [n][p]f32 =
+  map (\\xs -> map (\\ys -> reduce (+) 0 (map2 (*) xs ys)) (transpose yss)) xss
+"""
+Run = Callable[[], object]
+Peer = Callable[[Any], Run]
+"""Given the arguments, a run that ends when its result is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A contest: medians in seconds; the least bytes that it moves, or the operations that it takes."""
+
+    name: str
+    bytes: int
+    operations: int
+    seconds: dict[str, float]
+
+    def record(self) -> dict[str, object]:
+        ours = [t for name, t in self.seconds.items() if name.startswith("soac")]
+        others = {name: t for name, t in self.seconds.items() if not name.startswith("soac")}
+        best = min(ours) if ours else None
+        return {
+            "name": self.name,
+            "milliseconds": {name: t * 1e3 for name, t in self.seconds.items()},
+            "gigabytes_per_second": {name: self.bytes / t / 1e9 for name, t in self.seconds.items()},
+            "gigaflops": {name: self.operations / t / 1e9 for name, t in self.seconds.items()},
+            "speedup_over": {name: t / best for name, t in others.items()} if best else {},
+        }
+
+
+# ---- contenders --------------------------------------------------------------------------------------------------
+
+
+def versions(program: soac.Program, args: list[Any]) -> Iterator[tuple[str, Run]]:
+    """Every version by the guards it takes, and the thresholds that stand there untuned."""
+    placed = program.place("main", args)
+    yield "soac", lambda: program.call("main", placed)
+    for forced in runs_of(program.compiled.flat, "main"):
+        taken = " ".join(name for name, side in forced.items() if side) or "full"
+        if forced and not any(par < 0 for name, par, _ in program.trace("main", placed, forced=forced)[1]):
+            yield f"soac {taken}", lambda forced=forced: program.call("main", placed, forced=forced)
+
+
+def peers(functions: Mapping[str, Callable[[Any], Peer]]) -> Iterator[tuple[str, Peer]]:
+    """Those whose library is here and sees a GPU."""
+    for name, make in functions.items():
+        try:
+            yield name, make(importlib.import_module(name.partition(" ")[0]))
+        except Exception as why:
+            print(f"  without {name}: {type(why).__name__}: {str(why)[:100]}", flush=True)
+
+
+def on_torch(function: Callable[[Any, list[Any]], object], compiled: bool = False) -> Callable[[Any], Peer]:
+    def make(torch: Any) -> Peer:
+        torch.zeros(1, device="cuda")
+        torch.backends.cuda.matmul.allow_tf32 = False
+        call = torch.compile(lambda given: function(torch, given)) if compiled else lambda given: function(torch, given)
+
+        def prepare(args: list[np.ndarray]) -> Run:
+            given = [torch.from_numpy(arg).cuda() for arg in args]
+            return lambda: (call(given), torch.cuda.synchronize())
+
+        return prepare
+
+    return make
+
+
+def on_cupy(function: Callable[[Any, list[Any]], object]) -> Callable[[Any], Peer]:
+    def make(cupy: Any) -> Peer:
+        cupy.zeros(1)
+
+        def prepare(args: list[np.ndarray]) -> Run:
+            given = [cupy.asarray(arg) for arg in args]
+            return lambda: (function(cupy, given), cupy.cuda.Device().synchronize())
+
+        return prepare
+
+    return make
+
+
+def on_jax(function: Callable[[Any, list[Any]], object]) -> Callable[[Any], Peer]:
+    def make(jax: Any) -> Peer:
+        device = jax.devices("gpu")[0]
+        call = jax.jit(lambda given: function(jax.numpy, given))
+
+        def prepare(args: list[np.ndarray]) -> Run:
+            given = [jax.device_put(arg, device) for arg in args]
+            return lambda: jax.block_until_ready(call(given))
+
+        return prepare
+
+    return make
+
+
+def numba_sum(numba: Any) -> Peer:
+    cuda = importlib.import_module("numba.cuda")
+    if not cuda.is_available():
+        raise RuntimeError("Numba sees no GPU")
+    add = cuda.reduce(lambda x, y: x + y)
+
+    def prepare(args: list[np.ndarray]) -> Run:
+        given = cuda.to_device(args[0])
+        return lambda: add(given)
+
+    return prepare
+
+
+SUM_PEERS = {
+    "torch": on_torch(lambda torch, given: torch.sum(given[0])),
+    "torch (Triton)": on_torch(lambda torch, given: torch.sum(given[0] * 1.0), compiled=True),
+    "cupy": on_cupy(lambda cupy, given: cupy.sum(given[0])),
+    "jax": on_jax(lambda jnp, given: jnp.sum(given[0])),
+    "numba": numba_sum,
+}
+SCAN_PEERS = {
+    "torch": on_torch(lambda torch, given: torch.cumsum(given[0], 0)),
+    "cupy": on_cupy(lambda cupy, given: cupy.cumsum(given[0])),
+    "jax": on_jax(lambda jnp, given: jnp.cumsum(given[0])),
+}
+ROWS_PEERS = {
+    "torch": on_torch(lambda torch, given: torch.sum(given[0], 1)),
+    "torch (Triton)": on_torch(lambda torch, given: torch.sum(given[0] * 1.0, 1), compiled=True),
+    "cupy": on_cupy(lambda cupy, given: cupy.sum(given[0], 1)),
+    "jax": on_jax(lambda jnp, given: jnp.sum(given[0], 1)),
+}
+MATMUL_PEERS = {
+    "torch": on_torch(lambda torch, given: torch.mm(*given)),
+    "cupy": on_cupy(lambda cupy, given: cupy.matmul(*given)),
+    "jax": on_jax(lambda jnp, given: jnp.matmul(*given, precision="highest")),
+}
+
+
+# ---- rows --------------------------------------------------------------------------------------------------------
+
+
+def contest(name: str, runs: dict[str, Run], effort: Effort, moved: int, operations: int) -> Row:
+    times = race(runs, effort)
+    row = Row(name, moved, operations, {who: found.median for who, found in times.items()})
+    print(f"{name:<28}" + "  ".join(f"{who} {t * 1e3:.3f} ms" for who, t in row.seconds.items()), flush=True)
+    return row
+
+
+def against(
+    name: str, text: str, args: list[Any], others: Mapping[str, Callable[[Any], Peer]], effort: Effort,
+    moved: int, operations: int,
+) -> Row:  # fmt: skip
+    program = soac.compile(text, f"{name}.soac", device="cuda")
+    runs = dict(versions(program, args))
+    runs |= {who: prepare(args) for who, prepare in peers(others)}
+    return contest(name, runs, effort, moved, operations)
+
+
+def copy_row(count: int, effort: Effort) -> Row:
+    """What a copy inside the memory of the device takes."""
+    program = soac.compile(SUM, device="cuda")
+    executable = program.executable
+    assert isinstance(executable, CudaExecutable)
+    gpu = executable.gpu
+    (array,) = program.place("main", [np.ones(count, np.float32)])
+    run: dict[str, Run] = {"copy": lambda: gpu.call(lambda: gpu.finished_copy(array))}
+    return contest(f"copy 2^{int(math.log2(count))}", run, effort, 8 * count, 0)
+
+
+def rows(log_size: int, log_edge: int, effort: Effort) -> Iterator[Row]:
+    numbers = np.random.default_rng(0)
+    count, edge = 1 << log_size, 1 << log_edge
+    xs = numbers.random(count, np.float32)
+    yield copy_row(count, effort)
+    yield against(f"sum 2^{log_size}", SUM, [xs], SUM_PEERS, effort, 4 * count, count)
+    yield against(f"scan 2^{log_size}", SCAN, [xs], SCAN_PEERS, effort, 8 * count, count)
+    quarter = count // 4
+    for k in range(0, log_size - 1, 2):
+        given = xs[:quarter].reshape(1 << k, -1)
+        name = f"rows [2^{k}][2^{log_size - 2 - k}]"
+        yield against(name, ROWS, [given], ROWS_PEERS, effort, 4 * quarter + 4 * (1 << k), quarter)
+    xss, yss = numbers.random((edge, edge), np.float32), numbers.random((edge, edge), np.float32)
+    yield against(f"matmul 2^{log_edge}", MATMUL, [xss, yss], MATMUL_PEERS, effort, 12 * edge**2, 2 * edge**3)
+
+
+def locvolcalib(data: Path, effort: Effort) -> Row:
+    """Each version of the program on one data set."""
+    from soac.arguments import gather
+
+    program = soac.load(ROOT / "programs" / "locvolcalib.soac", device="cuda")
+    args = gather(program.function("main"), [str(data)])
+    return contest(f"locvolcalib {data.stem}", dict(versions(program, args)), effort, 0, 0)
+
+
+def headline(found: list[Row]) -> dict[str, float]:
+    """The ratios that matter, where their rows are there."""
+    by_name = {row.name.split()[0]: row for row in found}
+    best = {row.name: min(t for who, t in row.seconds.items() if who.startswith("soac")) for row in found[1:]}
+    copied = found[0].bytes / found[0].seconds["copy"]
+    shown = {
+        f"{kind}_of_copy": by_name[kind].bytes / best[by_name[kind].name] / copied
+        for kind in ("sum", "scan") if kind in by_name
+    }  # fmt: skip
+    of_rows = [row.bytes / best[row.name] / copied for row in found if row.name.startswith("rows")]
+    shown |= {"least_rows_of_copy": min(of_rows)} if of_rows else {}
+    matmul = by_name.get("matmul")
+    if matmul is not None and "torch" in matmul.seconds:
+        shown["matmul_of_cublas"] = matmul.seconds["torch"] / best[matmul.name]
+    return shown
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
+    parser.add_argument("--log-size", type=int, default=28)
+    parser.add_argument("--log-edge", type=int, default=12)
+    parser.add_argument("--most-seconds", type=float, default=3.0, help="on a row")
+    parser.add_argument("--data", type=Path, help="the directory of the published data sets")
+    parser.add_argument("--json", type=Path, required=True)
+    asked = parser.parse_args()
+    effort = Effort(5, 0.2, 0.02, 200, asked.most_seconds)
+    found: list[Row] = []
+    for row in rows(asked.log_size, asked.log_edge, effort):
+        found.append(row)
+        _write(asked.json, found)
+    if asked.data is not None:
+        found.append(locvolcalib(asked.data / "LocVolCalib" / "large.in", effort))
+        _write(asked.json, found)
+    print(json.dumps(headline(found), indent=2))
+
+
+def _write(file: Path, found: list[Row]) -> None:
+    """All rows so far: a run that is cut off has not been for nothing."""
+    file.write_text(json.dumps({"rows": [row.record() for row in found], "summary": headline(found)}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""The GPU through PyCUDA: cubins by NVRTC, the primary context, one stream.
+
+PyCUDA is imported here and nowhere else, since it cannot be without a driver. The primary context is the one that
+CuPy, PyTorch and JAX use too, so that memory may be exchanged. Our stream orders itself with the default stream of the
+context; only for streams of others by number PyCUDA has nothing, which is asked of the driver's library itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from . import libcuda
+from .dlpack import CUDA
+from .driver import DriverFault, DriverMemoryError, Properties, Signature, Value
+from .nvrtc import compile_cuda
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def guarded(call: Callable[P, T]) -> Callable[P, T]:
+    """Errors of the driver by our names."""
+
+    @wraps(call)
+    def guarded_call(*args: P.args, **kwargs: P.kwargs) -> T:
+        import pycuda.driver as cuda
+
+        try:
+            return call(*args, **kwargs)
+        except cuda.MemoryError as why:
+            raise DriverMemoryError(str(why)) from None
+        except cuda.Error as why:
+            raise DriverFault(str(why)) from None
+
+    return guarded_call
+
+
+@dataclass(slots=True)
+class PyCuda:
+    """GPU number `number`. `cuda` is the module `pycuda.driver`. Its objects stay here and are known outside by
+    numbers: one that dies in another thread than ours is not given back."""
+
+    number: int
+    cuda: Any = field(repr=False)
+    properties: Properties
+    place: tuple[int, int]
+    stream: int = 0
+    context: Any = field(default=None, repr=False)
+    queue: Any = field(default=None, repr=False)
+    held: dict[int, Any] = field(default_factory=dict, repr=False)
+    kernels: list[Any] = field(default_factory=list, repr=False)
+    marks: dict[int, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def open(cls, number: int = 0) -> PyCuda:
+        """Raises ImportError, or an error of PyCUDA; `soac.devices` has looked before."""
+        import pycuda.driver as cuda
+
+        cuda.init()
+        device = cuda.Device(number)
+        attribute = cuda.device_attribute
+        major, minor = device.compute_capability()
+        properties = Properties(
+            device.name(),
+            f"sm_{major}{minor}",
+            device.get_attribute(attribute.MULTIPROCESSOR_COUNT),
+            device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_BLOCK),
+        )
+        return cls(number, cuda, properties, (CUDA, number))
+
+    # ---- the thread ------------------------------------------------------------------------------------------------
+
+    @guarded
+    def attach(self) -> None:
+        self.context = self.cuda.Device(self.number).retain_primary_context()
+        self.context.push()
+        self.queue = self.cuda.Stream()
+        self.stream = self.queue.handle
+
+    @guarded
+    def detach(self) -> None:
+        """PyCUDA ends the process if a context is still current when a thread ends."""
+        self.held.clear()
+        self.kernels.clear()
+        self.marks.clear()
+        self.queue = None
+        self.context.pop()
+
+    # ---- memory ----------------------------------------------------------------------------------------------------
+
+    @guarded
+    def alloc(self, size: int) -> int:
+        there = self.cuda.mem_alloc(size)
+        self.held[int(there)] = there
+        return int(there)
+
+    @guarded
+    def free(self, address: int) -> None:
+        self.held.pop(address).free()
+
+    @guarded
+    def memory(self) -> tuple[int, int]:
+        free, total = self.cuda.mem_get_info()
+        return free, total
+
+    @guarded
+    def upload(self, address: int, array: np.ndarray) -> None:
+        """From memory that is not locked: the driver has read it when the call returns."""
+        self.cuda.memcpy_htod_async(address, array, self.queue)
+
+    @guarded
+    def download(self, array: np.ndarray, address: int) -> None:
+        self.cuda.memcpy_dtoh_async(array, address, self.queue)
+        self.queue.synchronize()
+
+    @guarded
+    def copy(self, target: int, source: int, size: int) -> None:
+        self.cuda.memcpy_dtod_async(target, source, size, self.queue)
+
+    @guarded
+    def clear(self, address: int, size: int) -> None:
+        self.cuda.memset_d8_async(address, 0, size, self.queue)
+
+    # ---- kernels ---------------------------------------------------------------------------------------------------
+
+    @guarded
+    def load(self, text: str, signatures: Sequence[Signature]) -> dict[str, int]:
+        module = self.cuda.module_from_buffer(compile_cuda(text, self.properties.arch))
+        first = len(self.kernels)
+        for signature in signatures:
+            kernel = module.get_function(signature.name)
+            self.kernels.append(kernel.prepare([p.form for p in signature.parameters]))
+        return {signature.name: first + k for k, signature in enumerate(signatures)}
+
+    @guarded
+    def shared_bytes(self, kernel: int) -> int:
+        return self.kernels[kernel].get_attribute(self.cuda.function_attribute.SHARED_SIZE_BYTES)
+
+    @guarded
+    def launch(self, kernel: int, grid: int, threads: int, shared: int, values: Sequence[Value]) -> None:
+        block = (threads, 1, 1)
+        self.kernels[kernel].prepared_async_call((grid, 1), block, self.queue, *values, shared_size=shared)
+
+    # ---- order -----------------------------------------------------------------------------------------------------
+
+    @guarded
+    def synchronise(self) -> None:
+        self.queue.synchronize()
+
+    def await_stream(self, stream: int) -> None:
+        status = libcuda.library().cuStreamSynchronize(ctypes.c_void_p(stream))
+        if status != 0:
+            raise DriverFault(f"the stream {stream:#x} of an argument: {libcuda.error_text(status)}")
+
+    @guarded
+    def mark(self) -> int:
+        number = max(self.marks, default=0) + 1
+        self.marks[number] = self.cuda.Event().record(self.queue)
+        return number
+
+    @guarded
+    def seconds(self, begin: int, end: int) -> float:
+        first, last = self.marks.pop(begin), self.marks.pop(end)
+        last.synchronize()
+        return last.time_since(first) * 1e-3

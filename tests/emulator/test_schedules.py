@@ -1,0 +1,59 @@
+"""A GPU's schedules as CUDA C, emulated in several thread orders: the interpreter's values, the same bits always."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from soac.ir.interpret import Thresholds, prepare
+from soac.kernels.cuda import cuda_kernel, cuda_module
+from soac.kernels.nvrtc import NoCompiler, compile_cuda, nvrtc
+from soac.versions import runs_of
+from tests.emulator.emulate import COMPILER, Emulator, build, emulated
+from tests.kernels.gpu_programs import arguments, compiled, floats, keyed, same
+
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: CUDA C cannot be emulated")
+CALLS = arguments()
+
+
+@cache
+def emulator() -> Emulator:
+    return build(compiled().host.kernels)
+
+
+@needs_compiler
+@pytest.mark.parametrize("entry", CALLS)
+def test_the_values_are_those_of_the_interpreter(entry: str) -> None:
+    oracle = prepare(compiled().core)
+    for args in CALLS[entry]:
+        wanted = oracle.run(entry, args, Thresholds())[0]
+        for leaf in runs_of(compiled().flat, entry):
+            for order in (0, 1, 5):
+                found, _ = emulated(compiled(), emulator(), order).run(entry, args, None, leaf)
+                for x, y in zip(found, wanted, strict=True):
+                    same(x, y, f"{[np.shape(a) for a in args]} {leaf} {order}")
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("entry", "args"),
+    [
+        ("means", [np.float32(0.1) * floats(20000)]),
+        ("sum", [np.float32(0.1) * floats(9000)]),
+        ("weights", keyed(7, 9000)),
+    ],
+    ids=["look back", "chunks", "histogram"],
+)
+def test_floats_have_the_same_bits_in_each_run(entry: str, args: list) -> None:
+    runs = [emulated(compiled(), emulator(), order).run(entry, args)[0][0] for order in (0, 1, 2, 3, 4, 5, 6)]
+    assert len({run.tobytes() for run in runs}) == 1
+
+
+def test_every_kernel_compiles_for_a_gpu() -> None:
+    try:
+        nvrtc()
+    except NoCompiler as why:
+        pytest.skip(str(why))
+    assert compile_cuda(cuda_module(map(cuda_kernel, compiled().host.kernels)), "sm_90")[:4] == b"\x7fELF"

@@ -1,0 +1,52 @@
+"""Every version of every program on a GPU, against the interpreter and against what the test blocks ask for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from soac.commands.options import Settings
+from soac.frontend.compile import Reach
+from soac.kernels.gpu import Gpu
+from soac.testing import test_program as outcomes_of
+from tests.emulator import check
+
+pytestmark = pytest.mark.gpu
+SETTINGS = Settings("cuda", None, None, use_tuning=False, params=(), forces=(), reach=Reach.ANYWHERE)
+PROGRAMS = sorted((check.ROOT / "programs").glob("*.soac"))
+RANDOM = int(os.environ.get("SOAC_GPU_RANDOM", "300"))
+PART = 50
+THREADS = (32, 64, 256, 1024)
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_blocks(gpu: Gpu, path: Path) -> None:
+    """All cases of the test block, large ones too, on every version."""
+    outcomes = list(outcomes_of(path, SETTINGS, every_version=True))
+    assert [outcome for outcome in outcomes if outcome.fault is not None] == []
+
+
+@pytest.mark.parametrize("path", check.corpus(), ids=lambda path: path.stem)
+def test_equals_the_interpreter(gpu: Gpu, path: Path) -> None:
+    found = check.Outcome()
+    faults = list(check.run_on(gpu, 256, check.of_file(path), found))
+    assert not faults, "\n".join(faults[:10])
+
+
+@pytest.mark.parametrize("threads", THREADS)
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_blocks_of_any_size(gpu: Gpu, path: Path, threads: int) -> None:
+    faults = list(check.run_on(gpu, threads, check.of_file(path), check.Outcome()))
+    assert not faults, "\n".join(faults[:10])
+
+
+@pytest.mark.parametrize("part", range(-(-RANDOM // PART)))
+def test_random_programs(gpu: Gpu, part: int) -> None:
+    """Each version of each is exact."""
+    faults: list[str] = []
+    for number in range(part * PART, min(RANDOM, (part + 1) * PART)):
+        subject = check.of_number(2, number)
+        faults += [f"{subject.name}: {fault}" for fault in check.run_on(gpu, 256, subject, check.Outcome())]
+    assert not faults, "\n".join(faults[:10])
