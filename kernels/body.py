@@ -24,12 +24,15 @@ from .build import (
     Operand,
     ReplicateRef,
     Value,
+    clean,
     index_message,
     is_const,
     prim_of,
     shape_of,
 )
 from .kir import KVar, Space
+
+OPERATIONS = frozenset(op.value for op in Op)
 
 
 class Mode(Enum):
@@ -107,12 +110,12 @@ def sliced(b: Builder, array: Value, dims: tuple[core.DimIndex, ...]) -> Value:
                         offset = b.add(offset, b.mul(b.operand(start), strides[k]))
                         new_shape.append(b.operand(count))
                         new_strides.append(b.mul(strides[k], b.operand(stride)))
-            return ArrayRef(mem, offset, tuple(new_shape), tuple(new_strides), False)
+            return ArrayRef(mem, offset, tuple(new_shape), tuple(new_strides), is_run_of_rows(array, rest))
         case IotaRef(Prim.I64, _, start, step):
             (dim,) = rest
             assert isinstance(dim, Slice)
-            first = b.add(start, b.mul(b.operand(dim.start), step))
-            return IotaRef(Prim.I64, b.operand(dim.count), first, b.mul(step, b.operand(dim.stride)))
+            first = b.iota_element(Prim.I64, start, step, b.operand(dim.start))
+            return IotaRef(Prim.I64, b.operand(dim.count), first, b.wrapping(Op.MUL, step, b.operand(dim.stride)))
         case ReplicateRef(shape, value) if len(shape) == len(rest):
             counts = tuple(b.operand(d.count) for d in rest if isinstance(d, Slice))
             return ReplicateRef(counts, value) if counts else value
@@ -120,9 +123,22 @@ def sliced(b: Builder, array: Value, dims: tuple[core.DimIndex, ...]) -> Value:
             raise NotLowerable("slice of an array that is not stored")
 
 
+def is_run_of_rows(array: ArrayRef, dims: tuple[core.DimIndex, ...]) -> bool:
+    """Whether a view takes rows side by side of what is row-major, and all of each."""
+    match dims:
+        case (Slice(_, _, stride), *rest) if array.row_major and stride == ONE:
+            return not rest
+        case _:
+            return False
+
+
 def copy_into(b: Builder, target: ArrayRef, source: Value, mode: Mode) -> None:
-    """Element-wise copy; in BLOCK mode the innermost dimension is spread over the threads."""
+    """Element-wise copy; in BLOCK mode the innermost dimension is spread over the threads, or, where they are many, all
+    dimensions are."""
     shape = target.shape
+    if mode is Mode.BLOCK and b.has_threads and len(shape) > 1:
+        copy_points(b, target, source)
+        return
 
     def level(indices: tuple[Operand, ...]) -> None:
         k = len(indices)
@@ -144,6 +160,50 @@ def copy_into(b: Builder, target: ArrayRef, source: Value, mode: Mode) -> None:
             b.emit(kir.For(index, shape[k], tuple(body)))
 
     level(())
+
+
+def copy_points(b: Builder, target: ArrayRef, source: Value) -> None:
+    """A thread for each element; what lies in memory as one row is copied as one."""
+    total: Operand = ONE
+    for width in target.shape:
+        total = b.mul(total, width, "points")
+    point = b.fresh("point", Prim.I64)
+    with b.nested() as body:
+        if target.row_major and _is_one_row(source):
+            where, place = b.add(target.offset, point), flat_element(b, source, point)
+        else:
+            indices = flat_indices(b, target.shape, point)
+            where, place = b.address(target, indices), b.element(source, indices)
+        assert isinstance(place, (KVar, Const))
+        b.emit(kir.Store(target.mem, where, place))
+    b.emit(kir.Threads(point, ZERO, total, tuple(body)))
+
+
+def _is_one_row(source: Value) -> bool:
+    match source:
+        case ArrayRef(row_major=good):
+            return good
+        case ReplicateRef(_, value):
+            return not shape_of(value)
+        case _:
+            return False
+
+
+def flat_element(b: Builder, source: Value, point: Operand) -> Value:
+    """Element number `point` of what lies in memory as one row."""
+    if isinstance(source, ArrayRef):
+        return b.let("x", source.mem.prim, kir.KLoad(source.mem, b.add(source.offset, point)))
+    assert isinstance(source, ReplicateRef)
+    return source.value
+
+
+def flat_indices(b: Builder, shape: tuple[Operand, ...], point: Operand) -> tuple[Operand, ...]:
+    """The indices of element number `point`, in the order of rows."""
+    rest, indices = point, list[Operand]()
+    for width in reversed(shape[1:]):
+        indices.append(b.op(Op.REM, Prim.I64, rest, width, base="i"))
+        rest = b.op(Op.QUOT, Prim.I64, rest, width, base="row")
+    return (rest, *reversed(indices))
 
 
 def stored(b: Builder, value: Value, base: str, mode: Mode) -> ArrayRef:
@@ -172,6 +232,7 @@ def gen_body(b: Builder, body: Body, mode: Mode) -> tuple[Value, ...]:
 
 def gen_stm(b: Builder, stm: Stm, mode: Mode) -> None:
     """Emit one statement and bind its pattern."""
+    b.note(stm.loc)
     values = gen_exp(b, stm, mode)
     assert len(values) == len(stm.pat), f"{stm.pat}: {values}"
     for param, value in zip(stm.pat, values, strict=True):
@@ -186,7 +247,7 @@ def gen_exp(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:
         case core.PrimOp():
             return (gen_primop(b, exp, stm),)
         case core.Convert(source, target, arg):
-            return (b.let("v", target, kir.KConvert(source, target, b.operand(arg))),)
+            return (b.let(own_name(stm), target, kir.KConvert(source, target, b.operand(arg))),)
         case core.Index(array, dims, safe):
             if not safe:
                 check_dims(b, dims, shape_of(b.array(array)), stm)
@@ -223,6 +284,8 @@ def gen_exp(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:
             return b.gen_soac(b, stm, mode)
         case core.GuardCmp() | core.SizeParam() | core.Apply():
             raise NotLowerable("guards, parameters and calls stand outside kernels")
+        case core.SegMap() if b.gen_points is not None and mode is Mode.BLOCK:
+            return b.gen_points(b, stm, exp)
         case core.SegMap() | core.SegRed() | core.SegScan() | core.SegScatter() | core.SegHist():
             raise NotLowerable("a segop of an inner level")
 
@@ -231,7 +294,13 @@ def gen_primop(b: Builder, exp: core.PrimOp, stm: Stm) -> Operand:
     args = tuple(b.operand(a) for a in exp.args)
     if can_fail(exp.op, exp.prim):
         check_total(b, exp.op, exp.prim, args[1], stm)
-    return b.op(exp.op, exp.prim, *args, base="v")
+    return b.op(exp.op, exp.prim, *args, base=own_name(stm))
+
+
+def own_name(stm: Stm) -> str:
+    """What the source calls a value; `v` where it is named after the operation alone."""
+    word = clean(stm.pat[0].name.base)
+    return "v" if word in OPERATIONS else word
 
 
 def check_total(b: Builder, op: Op, prim: Prim, second: Operand, stm: Stm) -> None:
@@ -274,7 +343,7 @@ def check_slice(
     width = shape[k]
     if is_const(start, 0) and count == width and is_const(stride, 1):
         return
-    last = b.add(start, b.mul(b.sub(count, ONE), stride))
+    last = b.wrapping(Op.ADD, start, b.wrapping(Op.MUL, b.wrapping(Op.SUB, count, ONE), stride))
     parts: list[str | Prim] = [
         "slice [",
         Prim.I64,

@@ -80,7 +80,8 @@ class Builder:
     """Kernel under construction. `env` maps core names to values; `stms` is the list being filled.
 
     `destinations`: names of arrays that end as results of the kernel, with the place of the result, taken by the
-    statement that makes the array; `outputs`: the global arrays that the kernel fills."""
+    statement that makes the array; `outputs`: the global arrays that the kernel fills. `gen_points`: how a
+    map runs inside of a block, on a machine with many threads; `noted`: the place of the source noted last."""
 
     scope: HostScope
     view_of: Callable[[Builder, core.Exp], ArrayValue]
@@ -97,15 +98,28 @@ class Builder:
     outputs: set[KArray] = field(default_factory=set)
     collective: core.Level = core.Level.BLOCK
     counter: int = 0
+    gen_points: Callable[[Builder, core.Stm, core.SegMap], tuple[Value, ...]] | None = None
+    noted: tuple[str, int] | None = None
 
     # ---- names and statements -------------------------------------------------------------------------------------
 
     def fresh(self, base: str, prim: Prim) -> KVar:
         self.counter += 1
-        return KVar(f"{base}_{self.counter}", prim)
+        return KVar(f"{clean(base)}_{self.counter}", prim)
 
     def emit(self, stm: KStm) -> None:
         self.stms.append(stm)
+
+    @property
+    def has_threads(self) -> bool:
+        """Is the kernel for a machine with many threads?"""
+        return self.gen_points is not None
+
+    def note(self, loc: Loc) -> None:
+        """What follows is from this line of the source."""
+        if self.has_threads and loc.line > 0 and (loc.file, loc.line) != self.noted:
+            self.noted = loc.file, loc.line
+            self.emit(kir.Note(loc))
 
     def let(self, base: str, prim: Prim, rhs: kir.Rhs) -> KVar:
         var = self.fresh(base, prim)
@@ -148,7 +162,7 @@ class Builder:
     def op(self, op: Op, prim: Prim, *args: Operand, base: str = "t") -> Operand:
         return self.let(base, result_type(op, prim), KOp(op, prim, args))
 
-    def add(self, x: Operand, y: Operand) -> Operand:
+    def add(self, x: Operand, y: Operand, base: str = "t") -> Operand:
         """i64 sum; constants are folded."""
         if is_const(x, 0):
             return y
@@ -156,9 +170,9 @@ class Builder:
             return x
         if isinstance(x, Const) and isinstance(y, Const):
             return i64(int(x.value) + int(y.value))
-        return self.op(Op.ADD, Prim.I64, x, y)
+        return self.exact(Op.ADD, x, y, base)
 
-    def mul(self, x: Operand, y: Operand) -> Operand:
+    def mul(self, x: Operand, y: Operand, base: str = "t") -> Operand:
         """i64 product; constants are folded."""
         if is_const(x, 1):
             return y
@@ -168,17 +182,33 @@ class Builder:
             return ZERO
         if isinstance(x, Const) and isinstance(y, Const):
             return i64(int(x.value) * int(y.value))
-        return self.op(Op.MUL, Prim.I64, x, y)
+        return self.exact(Op.MUL, x, y, base)
 
-    def sub(self, x: Operand, y: Operand) -> Operand:
+    def sub(self, x: Operand, y: Operand, base: str = "t") -> Operand:
         if is_const(y, 0):
             return x
         if isinstance(x, Const) and isinstance(y, Const):
             return i64(int(x.value) - int(y.value))
-        return self.op(Op.SUB, Prim.I64, x, y)
+        return self.exact(Op.SUB, x, y, base)
 
-    def minimum(self, x: Operand, y: Operand) -> Operand:
-        return self.op(Op.MIN, Prim.I64, x, y)
+    def exact(self, op: Op, x: Operand, y: Operand, base: str) -> Operand:
+        """Index arithmetic, which does not overflow."""
+        return self.let(base, Prim.I64, KOp(op, Prim.I64, (x, y), True))
+
+    def wrapping(self, op: Op, x: Operand, y: Operand) -> Operand:
+        """Arithmetic on numbers of the user's; constants are folded where that is plain."""
+        neutral = 1 if op is Op.MUL else 0
+        if is_const(y, neutral):
+            return x
+        if is_const(x, neutral) and op is not Op.SUB:
+            return y
+        if isinstance(x, Const) and isinstance(y, Const) and max(abs(int(x.value)), abs(int(y.value))) < 1 << 31:
+            folded = {Op.ADD: int.__add__, Op.SUB: int.__sub__, Op.MUL: int.__mul__}[op]
+            return i64(folded(int(x.value), int(y.value)))
+        return self.op(op, Prim.I64, x, y)
+
+    def minimum(self, x: Operand, y: Operand, base: str = "t") -> Operand:
+        return self.op(Op.MIN, Prim.I64, x, y, base=base)
 
     def copy(self, value: Operand) -> Operand:
         """The value a mutable variable has now, immutable."""
@@ -284,11 +314,12 @@ class Builder:
                 raise AssertionError("a scalar is not indexed")
 
     def iota_element(self, prim: Prim, start: Operand, step: Operand, index: Operand) -> Operand:
-        if prim is not Prim.I64:
-            index = self.let("i", prim, kir.KConvert(Prim.I64, prim, index))
-            scaled = index if is_const(step, 1) else self.op(Op.MUL, prim, index, step)
-            return scaled if is_const(start, 0) else self.op(Op.ADD, prim, start, scaled)
-        return self.add(start, self.mul(index, step))
+        """`start + index * step`, which may wrap."""
+        if prim is Prim.I64:
+            return self.wrapping(Op.ADD, start, self.wrapping(Op.MUL, index, step))
+        index = self.let("i", prim, kir.KConvert(Prim.I64, prim, index))
+        scaled = index if is_const(step, 1) else self.op(Op.MUL, prim, index, step)
+        return scaled if is_const(start, 0) else self.op(Op.ADD, prim, start, scaled)
 
     # ---- failures -------------------------------------------------------------------------------------------------
 

@@ -1,11 +1,15 @@
 """A static estimate of what kernel code costs, to choose which axis of a nest goes on the lanes.
 
 The unit is one vector instruction. Uniform code counts an instruction per operation; a `Threads` loop counts one per
-group of lanes. A size that is not constant is taken as `EXTENT`, for loops and threads alike: only the comparison of
-two forms of the same code matters. Accesses weigh by how they lie on the lanes: contiguous or uniform 1, else a gather.
+group of lanes. A size that is not constant is taken as `EXTENT`, or as what is asked (`cost_at`), for loops and threads
+alike: only the comparison of two forms of the same code matters. Accesses weigh by how they lie on the lanes:
+contiguous or uniform 1, else a gather. Lanes on the rows of a matrix gather a column: 16 lines of the cache in a step,
+which the next steps find again unless the rows are so long that the lines fall on each other.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from ..ir.ops import Op
 from ..ir.types import Const
@@ -15,24 +19,43 @@ from .kir import KStm, KVar, Operand, Space
 LANES = 16
 EXTENT = 256.0
 GATHER = 14.0
-BLOCK_REDUCE = 24.0
+BLOCK_REDUCE = 4.0
 CALLS = frozenset({Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.POW, Op.TANH, Op.DIV, Op.MOD, Op.QUOT, Op.REM, Op.SQRT})
 
-# How a variable lies on the lanes: 0 the same in all, 1 counting up by one, 2 anything.
+NEAR, FAR = 64.0, 1024.0
+"""Lines that lanes on the rows share stay in the cache while rows are no longer than this; none does from that on."""
+
+# How a variable lies on the lanes: 0 the same in all, 1 counting up by one, 2 by a number of any size, 3 anything.
 Lie = int
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What an access weighs whose lanes lie a stride apart, or anywhere; how many trips and threads are not known."""
+
+    strided: float
+    gather: float
+    loops: float
+    threads: float
 
 
 def cost(stms: tuple[KStm, ...], gather: float = GATHER) -> float:
     """Cost of a kernel's body, or of a part of one; `gather` is what an access that is not contiguous weighs."""
-    return _stms(stms, _Lies(gather=gather), False)
+    return _stms(stms, _Lies(Weights(gather, gather, EXTENT, EXTENT)), False)
+
+
+def cost_at(stms: tuple[KStm, ...], loops: float, threads: float) -> float:
+    """Cost where loops make so many steps, along rows of that length, and so many threads are asked for."""
+    strided = GATHER * min(max(loops, NEAR), FAR) / NEAR
+    return _stms(stms, _Lies(Weights(strided, GATHER, loops, threads)), False)
 
 
 class _Lies(dict[KVar, Lie]):
-    """How variables lie, with the weight of a gather."""
+    """How variables lie, with the weights."""
 
-    def __init__(self, gather: float) -> None:
+    def __init__(self, weights: Weights) -> None:
         super().__init__()
-        self.gather = gather
+        self.weights = weights
 
 
 def _lie(operand: Operand, lies: _Lies) -> Lie:
@@ -42,70 +65,97 @@ def _lie(operand: Operand, lies: _Lies) -> Lie:
 def _combine(op: Op, lies: list[Lie]) -> Lie:
     if not any(lies):
         return 0
-    if op in (Op.ADD, Op.SUB) and sorted(lies) == [0, 1] and not (op is Op.SUB and lies[1]):
-        return 1
-    return 2
+    if op in (Op.ADD, Op.SUB):
+        return 1 if sorted(lies) == [0, 1] and not (op is Op.SUB and lies[1]) else min(3, max(2, *lies))
+    return 2 if op is Op.MUL and sorted(lies)[0] == 0 and max(lies) < 3 else 3
 
 
 def _stms(stms: tuple[KStm, ...], lies: _Lies, lanes: bool) -> float:
     return sum(_stm(s, lies, lanes) for s in stms)
 
 
-def _trips(bound: Operand) -> float:
-    return float(max(0, int(bound.value))) if isinstance(bound, Const) else EXTENT
+def _trips(bound: Operand, lies: _Lies) -> float:
+    return float(max(0, int(bound.value))) if isinstance(bound, Const) else lies.weights.loops
 
 
-def _groups(lo: Operand, hi: Operand) -> float:
+def _groups(lo: Operand, hi: Operand, lies: _Lies) -> float:
+    """Groups of lanes; one that is not full takes as long as one that is."""
     if isinstance(lo, Const) and isinstance(hi, Const):
         return float(max(0, -(-(int(hi.value) - int(lo.value)) // LANES)))
-    return EXTENT / LANES
+    return max(1.0, lies.weights.threads / LANES)
 
 
 def _access(array: kir.KArray, index: Operand, lies: _Lies) -> float:
-    lie = _lie(index, lies)
+    weights, lie = lies.weights, _lie(index, lies)
     if array.space is Space.PRIVATE:
-        return 1.0 if lie == 0 else lies.gather
-    return 1.0 if lie < 2 else lies.gather
+        return 1.0 if lie == 0 else weights.gather
+    return (1.0, 1.0, weights.strided, weights.gather)[lie]
+
+
+def _store(array: kir.KArray, index: Operand, lies: _Lies) -> float:
+    """Lanes that do not lie side by side are stored one by one."""
+    each = _access(array, index, lies)
+    return 2.0 * each if array.space is not Space.PRIVATE and _lie(index, lies) >= 2 else each
+
+
+def _depth(op: kir.KLambda) -> float:
+    """How often combining the lanes in order takes: in steps that wait for each other, which floats make slower."""
+    return 5.0 if any(var.prim.is_float for var in op.left) else 3.0
+
+
+def _rhs(rhs: kir.Rhs, lies: _Lies, lanes: bool) -> tuple[Lie, float]:
+    """How a value lies, and what it costs."""
+    match rhs:
+        case kir.KLoad(array, index):
+            varies = _lie(index, lies) > 0 or (lanes and array.space is Space.PRIVATE)
+            return 3 if varies else 0, _access(array, index, lies)
+        case kir.KOp(op, _, args):
+            return _combine(op, [_lie(a, lies) for a in args]), 8.0 if op in CALLS else 1.0
+        case kir.KConvert(_, _, arg):
+            return _lie(arg, lies), 0.5
+        case kir.KAligned():
+            return 0, 1.0
 
 
 def _stm(stm: KStm, lies: _Lies, lanes: bool) -> float:
     match stm:
-        case kir.KLet(var, kir.KLoad(array, index)):
-            lies[var] = 2 if _lie(index, lies) or (lanes and array.space is Space.PRIVATE) else 0
-            return _access(array, index, lies)
-        case kir.KLet(var, kir.KOp(op, _, args)):
-            lies[var] = _combine(op, [_lie(a, lies) for a in args])
-            return 8.0 if op in CALLS else 1.0
-        case kir.KLet(var, kir.KConvert(_, _, arg)):
-            lies[var] = _lie(arg, lies)
-            return 0.5
+        case kir.KLet(var, rhs):
+            lies[var], weight = _rhs(rhs, lies, lanes)
+            return weight
         case kir.Declare(var, init) | kir.Assign(var, init):
-            lies[var] = 2 if lanes else _lie(init, lies)
+            lies[var] = 3 if lanes else _lie(init, lies)
             return 0.5
-        case kir.Store(array, index, _) | kir.Atomic(_, _, array, index, _):
+        case kir.Store(array, index, _) | kir.Atomic(_, _, array, index, _) | kir.Publish(array, index, _):
+            return _store(array, index, lies)
+        case kir.LoadRow(_, array, index) | kir.StoreRow(array, index, _):
             return _access(array, index, lies)
         case kir.Alloc():
             return 4.0
         case kir.Check() | kir.BoundsCheck():
             return 1.0
-        case kir.Fence():
+        case kir.Fence() | kir.CommitCopies() | kir.WaitCopies() | kir.Note():
             return 0.0
+        case kir.WaitFor() | kir.LookBack() | kir.AsyncCopy():
+            return BLOCK_REDUCE
+        case kir.TeamReduce(index=index, body=body, after=after) | kir.WarpTurns(index=index, body=body, turn=after):
+            lies[index] = 1
+            return EXTENT / LANES * (_stms(body, lies, True) + _stms(after, lies, True))
         case kir.KIf(_, then, orelse):
             return 2.0 + _stms(then, lies, lanes) + _stms(orelse, lies, lanes)
         case kir.For(_, bound, body):
-            return 2.0 + _trips(bound) * (1.0 + _stms(body, lies, lanes))
+            return 2.0 + _trips(bound, lies) * (1.0 + _stms(body, lies, lanes))
         case kir.KWhile(before, _, body):
             return EXTENT * (1.0 + _stms(before, lies, lanes) + _stms(body, lies, lanes))
         case kir.Threads(index, lo, hi, body):
             lies[index] = 1
-            return 4.0 + _groups(lo, hi) * (1.0 + _stms(body, lies, True))
+            return 4.0 + _groups(lo, hi, lies) * (1.0 + _stms(body, lies, True))
         case kir.BlockReduce(_, index, lo, hi, body, _, op, _, commutative):
             lies[index] = 1
             once = _stms(op.body, lies, True)
-            step = once if commutative else 5.0 * (once + 2.0)
-            return BLOCK_REDUCE + 4.0 * once + _groups(lo, hi) * (1.0 + _stms(body, lies, True) + step)
+            step = once if commutative else _depth(op) * (once + 2.0)
+            return BLOCK_REDUCE + 4.0 * once + _groups(lo, hi, lies) * (1.0 + _stms(body, lies, True) + step)
         case kir.BlockScan(scanned, _, index, lo, hi, body, _, op, _, _, after):
             lies[index] = 1
-            lies.update(dict.fromkeys(scanned, 2))
-            step = 5.0 * (_stms(op.body, lies, True) + 2.0 * len(scanned))
-            return 8.0 + _groups(lo, hi) * (1.0 + _stms(body, lies, True) + step + _stms(after, lies, True))
+            lies.update(dict.fromkeys(scanned, 3))
+            step = _depth(op) * (_stms(op.body, lies, True) + 2.0 * len(scanned))
+            return 8.0 + _groups(lo, hi, lies) * (1.0 + _stms(body, lies, True) + step + _stms(after, lies, True))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar
 
+import llvmlite.binding as llvm
 import numpy as np
 
 from ..ir.core import FunDef
@@ -23,14 +24,15 @@ from ..ir.types import Prim
 from . import native, pool
 from .arena import Arenas, make_arenas
 from .device import KernelFailure, Scalar, default_of
+from .executions import Event
 from .failures import RECORD, failure
 from .host import HostProgram
 from .hostruntime import INLINE_WORK
-from .jit import CompiledKernels, compile_kernels
+from .image import Image, MachineCode, compiled_code, image_of
+from .jit import CompiledKernels
 from .kir import Kernel
-from .lanes import LaneSettings
 from .memory import Pool, address
-from .native import Native, Trace, compile_native
+from .native import Native, Trace, link
 from .run import Code, Run, as_type, compile_host, failure_error
 from .words import Plan, checked_words, exactly, plan_of, suits, word_of
 
@@ -44,9 +46,10 @@ class CpuDevice:
     """Runs the kernels of one program. `threads`: how many cores a launch may use.
 
     A few rows fill the cores, and what is sequential in a row still runs on the lanes: hence the threshold. It is
-    a constant and not the number of cores, so that results are the same on every machine. A core's turn pays from a
-    few vectors on: its arrays stay in the cache, and there is one launch."""
+    a constant and not the number of cores, so that results are the same on every machine that was not calibrated. A
+    core's turn pays from a few vectors on: its arrays stay in the cache, and there is one launch."""
 
+    calibration: ClassVar[str] = f"cpu {llvm.get_host_cpu_name()} {WORKERS}"
     default_threshold: ClassVar[int] = 8
     default_inside: ClassVar[int] = 32
 
@@ -191,13 +194,17 @@ class Executable:
         """Compile all kernels (or find them in the cache) and all host functions.
 
         `functions`: the entry points as core functions, for their signatures."""
-        compiled = compile_kernels(program.kernels, LaneSettings())
-        device = CpuDevice(compiled, {k.name: loaded(k, compiled) for k in program.kernels}, threads or WORKERS)
-        entries = {f.entry.name: f for f in functions if f.entry}
+        image, sources = image_of(program, functions, runner is Runner.NATIVE)
+        return Executable.of(image, compiled_code(image, sources), threads)
+
+    @staticmethod
+    def of(image: Image, code: MachineCode, threads: int | None = None) -> Executable:
+        """An image with its code."""
+        device = CpuDevice(code.kernels, {k.name: loaded(k, code.kernels) for k in image.kernels}, threads or WORKERS)
+        entries = {f.entry.name: f for f in image.entries if f.entry}
         plans = {name: plan for name, plan in ((name, plan_of(f)) for name, f in entries.items()) if plan is not None}
-        native = compile_native(program, compiled) if runner is Runner.NATIVE else Native({}, None)
-        codes = {f.entry.name: compile_host(f) for f in program.functions if f.entry.name not in native.entries}
-        return Executable(codes, entries, device, native, plans)
+        codes = {f.entry.name: compile_host(f) for f in image.interpreted}
+        return Executable(codes, entries, device, link(image, code), plans)
 
     def run(
         self,
@@ -207,9 +214,11 @@ class Executable:
         forced: Mapping[str, bool] | None = None,
         threads: int | None = None,
         convert: Convert = lambda fun, args: args,
+        log: list[Event] | None = None,
     ) -> tuple[list[np.ndarray | np.generic], Trace]:
         """Results of an entry (components in order), and the guards met: (threshold, parallelism, taken). `convert`
-        gives arrays and scalars for arguments that are not already what the entry takes.
+        gives arrays and scalars for arguments that are not already what the entry takes. With a `log` the run is timed,
+        and its events are put there, also if it fails.
 
         Raises RunError, DataError (arguments of the wrong type), MemoryError as RunError R0301."""
         settings = thresholds or {}, forced or {}
@@ -219,31 +228,45 @@ class Executable:
             args = args if plan is None else exactly(plan, args)
         try:
             if plan is None or entry not in self.native.entries:
-                return self.run_python(entry, args, settings, threads or self.device.threads)
-            return self.run_native(entry, plan, args, settings, threads or self.device.threads)
+                return self.run_python(entry, args, settings, threads or self.device.threads, log)
+            return self.run_native(entry, plan, args, settings, threads or self.device.threads, log)
         except KernelFailure as found:
             raise failure_error(found) from None
         except MemoryError as error:
             loc = self.functions[entry].loc
             raise RunError(Diagnostic("R0301", f"out of memory: {error}", Label(loc, ""))) from None
 
+    def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
+        return list(args)
+
     def run_native(
-        self, entry: str, plan: Plan, args: Sequence[np.ndarray | np.generic], settings: native.Settings, threads: int
+        self,
+        entry: str,
+        plan: Plan,
+        args: Sequence[np.ndarray | np.generic],
+        settings: native.Settings,
+        threads: int,
+        log: list[Event] | None,
     ) -> tuple[list[np.ndarray | np.generic], Trace]:
         words = checked_words(plan, args)
         pool.start(threads)
         arenas = self.device.take_arenas(threads)
         try:
-            return native.call(self.native.entries[entry], words, settings, self.default, threads, arenas)
+            return native.call(self.native.entries[entry], words, settings, self.default, threads, arenas, log)
         finally:
             self.device.arenas.append(arenas)
 
     def run_python(
-        self, entry: str, args: Sequence[np.ndarray | np.generic], settings: native.Settings, threads: int
+        self,
+        entry: str,
+        args: Sequence[np.ndarray | np.generic],
+        settings: native.Settings,
+        threads: int,
+        log: list[Event] | None,
     ) -> tuple[list[np.ndarray | np.generic], Trace]:
         sizes = bind_sizes(self.functions[entry], args)
         code = self.codes[entry]
-        run = Run(self.device if threads == self.device.threads else self.with_threads(threads), *settings)
+        run = Run(self.device if threads == self.device.threads else self.with_threads(threads), *settings, log)
         env = code.frame.copy()
         values = [*sizes, *self.arguments(code, args)]
         for slot, value in zip(code.params, values, strict=True):

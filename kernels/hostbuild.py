@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from ..flatten.levels import CUDA, Machine
 from ..ir import core
 from ..ir.core import Body, Param, Stm
 from ..ir.errors import NOWHERE, Loc
@@ -12,9 +13,11 @@ from ..ir.ops import Op
 from ..ir.traverse import free_in_stm
 from ..ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from . import kir
+from .alike import Kernels
 from .body import view_of
 from .build import Builder, HostScope, NotLowerable, clean
 from .cost import cost
+from .gpu_inner import points
 from .host import HostExp, HostStm, Interpret, Launch
 from .soacs import gen_soac
 
@@ -41,8 +44,9 @@ class HostBuilder:
 
     entry: str
     names: Names
-    kernels: list[kir.Kernel]
+    kernels: Kernels
     functions: tuple[core.FunDef, ...]
+    machine: Machine
     types: dict[Name, Type] = field(default_factory=dict)
     views: dict[Name, core.Rearrange | core.Reshape | core.Index] = field(default_factory=dict)
     out: list[HostStm] = field(default_factory=list)
@@ -87,6 +91,12 @@ class HostBuilder:
         self.emit((Param(name, type_),), core.PrimOp(op, Prim.I64, args), NOWHERE)
         return Var(name)
 
+    def choice(self, cond: Atom, x: Atom, y: Atom, base: str) -> Atom:
+        """`x` where `cond` holds, else `y` (i64)."""
+        name = self.names.fresh(base)
+        self.emit((Param(name, I64),), core.PrimOp(Op.SELECT, Prim.I64, (cond, x, y)), NOWHERE)
+        return Var(name)
+
     def product(self, atoms: tuple[Atom, ...]) -> Atom:
         total: Atom = i64(1)
         for atom in atoms:
@@ -101,11 +111,19 @@ class HostBuilder:
         self.emit((Param(name, type_),), core.Scratch(type_), NOWHERE)
         return name
 
+    def zeros(self, base: str, prim: Prim, count: Atom) -> Name:
+        """An array of zeros, for counters and flags of one launch."""
+        name = self.names.fresh(base)
+        self.emit((Param(name, Type(prim, (count,))),), core.Replicate((count,), Const(prim, 0)), NOWHERE)
+        return name
+
     # ---- kernels --------------------------------------------------------------------------------------------------
 
     def builder(self) -> Builder:
         """A kernel to be built, which reads its inputs in the layouts that are being tried."""
-        return Builder(HostScope(self.types, self.views, dict(self.layouts)), view_of, gen_soac)  # type: ignore[arg-type]
+        scope = HostScope(self.types, self.views, dict(self.layouts))
+        inside = points if self.machine.name == CUDA.name else None
+        return Builder(scope, view_of, gen_soac, gen_points=inside)  # type: ignore[arg-type]
 
     def best_layout(self, depth: int, build: Callable[[], Made]) -> Made:
         """The kernel with each input read where it lies, or from a copy with another dimension innermost where
@@ -155,7 +173,7 @@ class HostBuilder:
     def finish(self, b: Builder, base: str) -> Made:
         """The kernel that `b` has built."""
         body = (*b.prologue, *b.stms)
-        name = f"{clean(self.entry)}_{clean(base)}_{len(self.kernels)}"
+        name = f"{clean(self.entry)}_{clean(base)}_{len(self.kernels.made)}"
         kernel = kir.Kernel(
             name,
             b.block,
@@ -170,8 +188,12 @@ class HostBuilder:
         return Made(kernel, tuple(b.arrays), tuple(b.scalars), writes, layouts, cost(body), cost(body, 1.0))
 
     def launch(self, made: Made, blocks: Atom, units: Atom, work: float, loc: Loc) -> None:
-        self.kernels.append(made.kernel)
+        stem = made.kernel.name.rpartition("_")[0]  # others may have been launched since it was finished
+        kernel = replace(made.kernel, name=f"{stem}_{len(self.kernels.made)}")
+        if self.machine.name == CUDA.name and loc.line > 0:
+            kernel = replace(kernel, body=(kir.Note(loc), *kernel.body))
+        kernel = self.kernels.shared(kernel)
         scalars = tuple(Var(s) for s in made.scalars)
         stored = zip(made.arrays, made.layouts, strict=True)
         arrays = tuple(self.stored(name, perm, loc) for name, perm in stored)
-        self.emit((), Launch(made.kernel.name, blocks, arrays, scalars, made.writes, units, work), loc)
+        self.emit((), Launch(kernel.name, blocks, arrays, scalars, made.writes, units, work), loc)

@@ -68,19 +68,20 @@ from .hostsites import AssertionSite, ScalarSite, Site, recorded
 from .lanes import MODULE_END
 from .lanes_code import Code, Module
 from .lanes_convert import convert
-from .run import dead_after
+from .run import conjunction, dead_after
 
 
 @dataclass(frozen=True, slots=True)
 class NativeFun:
-    """A host function as code. `kernels` and `settings` by number; `results`, `first_setting` and `record` are where
-    these start in its state, which has so many `words`."""
+    """A host function as code. `kernels`, `settings` and `branches` (those that guards decide) by number; `results`,
+    `first_setting` and `record` are where these start in its state, which has so many `words`."""
 
     fun: HostFun
     symbol: str
     kernels: tuple[str, ...]
     settings: tuple[Setting, ...]
     sites: tuple[Site, ...]
+    branches: tuple[tuple[str, ...], ...]
     results: int
     first_setting: int
     record: int
@@ -128,8 +129,8 @@ def function(module: Module, fun: HostFun, symbol: str) -> tuple[str, NativeFun]
     finish(h, frame)
     text = f'define i64 @"{symbol}"(ptr %state) #0 {{\nentry:\n{h.code.text()}}}\n'
     words = frame + h.descriptors * h.words
-    starts = results, first_setting, record, words
-    return text, NativeFun(fun, symbol, tuple(h.kernels), tuple(h.settings), tuple(h.sites), *starts)
+    numbered = tuple(h.kernels), tuple(h.settings), tuple(h.sites), tuple(h.branches)
+    return text, NativeFun(fun, symbol, *numbered, results, first_setting, record, words)
 
 
 def result_words(type_: Type) -> int:
@@ -250,6 +251,8 @@ def primop(h: Emitter, stm: HostStm, exp: core.PrimOp) -> None:
         bad = h.one.ins(f"icmp {refused(exp)}", exp.prim, args[1], "0")
         fail_if(h, bad, ScalarSite(exp.op, exp.prim, stm.loc), lambda: args)
     (param,) = stm.pat
+    if (guards := conjunction(exp, h.guards)) is not None:
+        h.guards[param.name] = guards
     bind_scalar(h, param.name, param.type.prim, lanes_ops.apply(h.one, exp.op, exp.prim, args))
 
 

@@ -37,6 +37,9 @@ from .hostcode_frame import (
 
 EmitBody = Callable[[Emitter, HostBody], None]
 
+BEGIN, END = 0, 1
+"""What a mark of a branch says."""
+
 # ---- branches ----------------------------------------------------------------------------------------------------
 
 
@@ -44,6 +47,7 @@ def branch(h: Emitter, stm: HostStm, exp: HostIf, emit: EmitBody) -> None:
     code = h.code
     arrays = {p.name: declare_array(h, p, True) for p in stm.pat if p.type.shape}
     then, orelse, joined = code.fresh("then"), code.fresh("else"), code.fresh("joined")
+    mark(h, exp.cond, BEGIN)
     code.branch(value(h, exp.cond), then, orelse)
     for label, body in ((then, exp.then), (orelse, exp.orelse)):
         code.label(label)
@@ -56,6 +60,17 @@ def branch(h: Emitter, stm: HostStm, exp: HostIf, emit: EmitBody) -> None:
         release_results(h, body)
         code.jump(joined)
     code.label(joined)
+    mark(h, exp.cond, END)
+
+
+def mark(h: Emitter, cond: Atom, what: int) -> None:
+    """Note where a branch that guards decide begins and ends; the words of the trace below 0 are these."""
+    guards = h.guards.get(cond.name) if isinstance(cond, Var) else None
+    if guards is not None:
+        if guards not in h.branches:
+            h.branches.append(guards)
+        word = -1 - 2 * h.branches.index(guards) - what
+        stop_if(h, ask(h, "soac_host_mark", "%state", str(word)))
 
 
 def release_results(h: Emitter, body: HostBody) -> None:
@@ -146,6 +161,7 @@ def guard(h: Emitter, stm: HostStm, exp: core.GuardCmp) -> None:
     fits = h.code.op(f"icmp sge i64 {parallelism}, 0")
     taken = h.one.both(fits, h.code.op(f"icmp sle i64 {threshold}, {parallelism}"))
     stop_if(h, ask(h, "soac_host_note", "%state", str(which), parallelism, taken))
+    h.guards[stm.pat[0].name] = (exp.threshold,)
     bind_scalar(h, stm.pat[0].name, Prim.BOOL, taken)
 
 

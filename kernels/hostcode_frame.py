@@ -51,7 +51,8 @@ class Setting:
 @dataclass(slots=True)
 class Emitter:
     """`words`: of a descriptor. `slots`: words of the longest table of a launch. `first_setting`: where thresholds and
-    sizes start in the state."""
+    sizes start in the state. `guards`: the thresholds behind a condition; `branches`: those behind the branches that
+    guards decide, by number."""
 
     code: Code
     words: int
@@ -61,6 +62,8 @@ class Emitter:
     kernels: dict[str, int] = field(default_factory=dict)
     settings: list[Setting] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)
+    guards: dict[Name, tuple[str, ...]] = field(default_factory=dict)
+    branches: list[tuple[str, ...]] = field(default_factory=list)
     descriptors: int = 0
     slots: int = 2
 

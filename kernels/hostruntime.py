@@ -39,12 +39,13 @@ class Word:
     STOP = 4  # address of the pool's stop flag
     LISTEN = 5  # look for signals? The main thread does
     NEXT_LOOK = 6  # when, in nanoseconds
-    TRACE = 7  # pairs: 2 * guard + taken, parallelism
+    TRACE = 7  # pairs: 2 * guard + taken, parallelism; when timed, also `mark` of a site, nanoseconds
     TRACED = 8  # how many
     TRACE_ROOM = 9  # for how many there is room
     FAILED = 10  # which site of the host or which kernel
     THREAD = 11  # Python's state of this thread, while it is without the lock of the interpreter
-    FIRST = 12  # what follows
+    TIMED = 12  # note when each execution of a guard site begins and ends?
+    FIRST = 13  # what follows
 
 
 class Status(IntEnum):
@@ -72,6 +73,7 @@ FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "soac_host_iota": ("void", ("ptr", "i64", "i64", "i64", "i64")),
     "soac_host_launch": ("i64", ("ptr", "ptr", "i64", "i64", "double")),
     "soac_host_note": ("i64", ("ptr", "i64", "i64", "i1")),
+    "soac_host_mark": ("i64", ("ptr", "i64")),
     "soac_host_pause": ("i64", ("ptr",)),
 }
 """What a host program may call: result and parameters."""
@@ -217,8 +219,8 @@ fine:
   ret i64 $FINE$
 }
 
-; Note what guard number %guard has decided.
-define i64 @soac_host_note(ptr %state, i64 %guard, i64 %parallelism, i1 %taken) {
+; Append two words to the trace.
+define i64 @soac_host_append(ptr %state, i64 %word, i64 %value) {
 entry:
   %trace_place = getelementptr i64, ptr %state, i64 $TRACE_WORD$
   %count_place = getelementptr i64, ptr %state, i64 $TRACED_WORD$
@@ -244,11 +246,8 @@ write:
   %at = mul i64 %count, 2
   %first = getelementptr i64, ptr %pairs, i64 %at
   %second = getelementptr i64, ptr %first, i64 1
-  %number = mul i64 %guard, 2
-  %side = zext i1 %taken to i64
-  %word = add i64 %number, %side
   store i64 %word, ptr %first
-  store i64 %parallelism, ptr %second
+  store i64 %value, ptr %second
   %more = add i64 %count, 1
   store i64 %more, ptr %count_place
   ret i64 $FINE$
@@ -256,10 +255,45 @@ fail:
   ret i64 $MEMORY$
 }
 
+; Note what guard number %guard has decided.
+define i64 @soac_host_note(ptr %state, i64 %guard, i64 %parallelism, i1 %taken) {
+  %number = mul i64 %guard, 2
+  %side = zext i1 %taken to i64
+  %word = add i64 %number, %side
+  %status = call i64 @soac_host_append(ptr %state, i64 %word, i64 %parallelism)
+  ret i64 %status
+}
+
+; Nanoseconds of a monotonic clock.
+define i64 @soac_host_now() {
+  %time = alloca { i64, i64 }, align 8
+  %error = call i32 @clock_gettime(i32 $CLOCK$, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest_place = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest_place
+  %scaled = mul i64 %seconds, 1000000000
+  %now = add i64 %scaled, %rest
+  ret i64 %now
+}
+
+; If the run is timed, note that a branch begins or ends, and when.
+define i64 @soac_host_mark(ptr %state, i64 %what) {
+entry:
+  %timed_place = getelementptr i64, ptr %state, i64 $TIMED_WORD$
+  %timed = load i64, ptr %timed_place
+  %untimed = icmp eq i64 %timed, 0
+  br i1 %untimed, label %fine, label %note
+note:
+  %now = call i64 @soac_host_now()
+  %status = call i64 @soac_host_append(ptr %state, i64 %what, i64 %now)
+  ret i64 %status
+fine:
+  ret i64 $FINE$
+}
+
 ; At the end of an iteration: does somebody want to stop? What a signal handler raises is left for the caller.
 define i64 @soac_host_pause(ptr %state) {
 entry:
-  %time = alloca { i64, i64 }, align 8
   %stop_place = getelementptr i64, ptr %state, i64 $STOP_WORD$
   %flag = load ptr, ptr %stop_place
   %stop = load atomic i64, ptr %flag monotonic, align 8
@@ -271,12 +305,7 @@ listen:
   %deaf = icmp eq i64 %listens, 0
   br i1 %deaf, label %fine, label %look
 look:
-  %error = call i32 @clock_gettime(i32 $CLOCK$, ptr %time)
-  %seconds = load i64, ptr %time
-  %rest_place = getelementptr i64, ptr %time, i64 1
-  %rest = load i64, ptr %rest_place
-  %scaled = mul i64 %seconds, 1000000000
-  %now = add i64 %scaled, %rest
+  %now = call i64 @soac_host_now()
   %next_place = getelementptr i64, ptr %state, i64 $NEXT_LOOK_WORD$
   %next = load i64, ptr %next_place
   %early = icmp slt i64 %now, %next

@@ -22,12 +22,14 @@ Leaf = Callable[[Name, Param, Atom], Exp]
 """A SOAC over an index array, given the array, the index and the width."""
 
 
-def as_soacs(names: Names, body: Body) -> Body:
-    """`body` with SOACs in place of segops."""
-    return Body(tuple(made for stm in body.stms for made in _statement(names, stm)), body.result)
+def as_soacs(names: Names, body: Body, stays: Callable[[Stm], bool] = lambda stm: False) -> Body:
+    """`body` with SOACs in place of segops, but those that may stay."""
+    return Body(tuple(made for stm in body.stms for made in _statement(names, stm, stays)), body.result)
 
 
-def _statement(names: Names, stm: Stm) -> tuple[Stm, ...]:
+def _statement(names: Names, stm: Stm, stays: Callable[[Stm], bool]) -> tuple[Stm, ...]:
+    if stays(stm):
+        return (stm,)
     match stm.exp:
         case core.SegMap(_, space, body, ret):
             return _in_maps(names, space.dims, stm, _screma(body, ret, (), ()))
@@ -38,7 +40,7 @@ def _statement(names: Names, stm: Stm) -> tuple[Stm, ...]:
         case core.SegScatter() | core.SegHist() as exp:
             return _in_loops(names, exp.space.dims, stm, exp, exp.dests)
         case exp:
-            return (replace(stm, exp=map_bodies(lambda inner: as_soacs(names, inner), exp)),)
+            return (replace(stm, exp=map_bodies(lambda inner: as_soacs(names, inner, stays), exp)),)
 
 
 def _screma(

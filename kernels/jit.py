@@ -91,27 +91,56 @@ def host() -> Host:
 
 def compile_kernels(kernels: tuple[Kernel, ...], settings: LaneSettings, cache: Cache | None = None) -> CompiledKernels:
     """The kernels as machine code; `cache` None is the user's."""
-    loaded = load_text(emit(kernels, settings), tuple(symbol_of(k.name) for k in kernels), cache)
+    return by_kernel(load_text(emit(kernels, settings), symbols_of(kernels), cache), kernels)
+
+
+def symbols_of(kernels: tuple[Kernel, ...]) -> tuple[str, ...]:
+    return tuple(symbol_of(kernel.name) for kernel in kernels)
+
+
+def by_kernel(loaded: CompiledKernels, kernels: tuple[Kernel, ...]) -> CompiledKernels:
+    """Addresses by the names of the kernels, not of their symbols."""
     return CompiledKernels(loaded.engine, {k.name: loaded.addresses[symbol_of(k.name)] for k in kernels})
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A module as text, and the key of its code in the cache."""
+
+    text: str
+    effort: Effort
+    key: str
+
+
+def source_of(text: str, effort: Effort) -> Source:
+    return Source(text, effort, disk.key_of(text, effort.value, *identity()))
 
 
 def load_text(
     text: str, names: tuple[str, ...], cache: Cache | None = None, effort: Effort = Effort.FULL
 ) -> CompiledKernels:
     """The functions `names` of a module given as text."""
+    return load_source(source_of(text, effort), names, cache)
+
+
+def load_source(source: Source, names: tuple[str, ...], cache: Cache | None = None) -> CompiledKernels:
+    """The functions `names` of a module, from the cache or compiled."""
     cache = user_cache() if cache is None else cache
-    key = disk.key_of(text, effort.value, *identity())
-    found = disk.get(cache, key)
+    found = load_stored(source.key, names, cache)
     if found is not None:
-        loaded = load_object(found, names)
-        if loaded is not None:
-            return loaded
-    fresh = compile_object(text, host(), effort)
-    disk.put(cache, key, fresh)
+        return found
+    fresh = compile_object(source.text, host(), source.effort)
+    disk.put(cache, source.key, fresh)
     loaded = load_object(fresh, names)
     if loaded is None:
         raise IRError(f"a compiled module lacks one of {', '.join(names)}")
     return loaded
+
+
+def load_stored(key: str, names: tuple[str, ...], cache: Cache | None = None) -> CompiledKernels | None:
+    """The functions `names` of a module whose code the cache has under `key`."""
+    found = disk.get(user_cache() if cache is None else cache, key)
+    return None if found is None else load_object(found, names)
 
 
 @memoised

@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir.types import Prim
+from .interior import cut_ends
 from .kir import (
     Atomic,
     BlockReduce,
@@ -73,7 +74,8 @@ class Shape:
 def emit(kernels: tuple[Kernel, ...], settings: LaneSettings) -> str:
     """The module of all kernels, as text."""
     module = Module()
-    texts = [_kernel(module, kernel, shape_of(kernel, settings)) for kernel in kernels]
+    cut = [cut_ends(kernel) for kernel in kernels]
+    texts = [_kernel(module, kernel, shape_of(kernel, settings)) for kernel in cut]
     return "\n".join([module.text(), *texts, MODULE_END])
 
 

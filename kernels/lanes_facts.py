@@ -22,6 +22,7 @@ from .kir import (
     Declare,
     Fence,
     For,
+    KAligned,
     KConvert,
     Kernel,
     KIf,
@@ -76,6 +77,8 @@ def rhs_varies(f: Finder, rhs: Rhs) -> bool:
             return f.varies(arg)
         case KLoad(array, index):
             return array.space is Space.PRIVATE or f.varies(index)
+        case KAligned():
+            return False
 
 
 def visit(f: Finder, stms: tuple[KStm, ...], depth: int) -> None:
@@ -117,6 +120,8 @@ def visit_stm(f: Finder, stm: KStm, depth: int) -> None:
             visit_lambda(f, op, depth)
             visit(f, after, depth)
         case Store() | Alloc() | Check() | BoundsCheck() | Atomic() | Fence():
+            pass
+        case _:  # what only machines with threads have: the emitter refuses it
             pass
 
 
@@ -187,6 +192,8 @@ def used_by(stm: KStm, f: Finder) -> frozenset[str]:
             return names(lo, hi, *values, *carry, *neutral) | inside
         case Fence():
             return frozenset()
+        case _:  # what only machines with threads have: the emitter refuses it
+            return frozenset()
 
 
 def used_by_rhs(rhs: Rhs) -> frozenset[str]:
@@ -195,7 +202,7 @@ def used_by_rhs(rhs: Rhs) -> frozenset[str]:
             return names(*args)
         case KConvert(_, _, arg):
             return names(arg)
-        case KLoad(_, index):
+        case KLoad(_, index) | KAligned(_, index):
             return names(index)
 
 

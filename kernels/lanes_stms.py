@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from ..ir.errors import IRError
 from ..ir.ops import Op, can_fail, result_type
 from ..ir.types import Prim
 from .kir import (
     Alloc,
     Assign,
+    AsyncCopy,
     Atomic,
     BlockReduce,
     BlockScan,
     BoundsCheck,
     Check,
+    CommitCopies,
     Declare,
     Fence,
     For,
+    KAligned,
     KConvert,
     KIf,
     KLet,
@@ -22,9 +26,18 @@ from .kir import (
     KOp,
     KStm,
     KWhile,
+    LoadRow,
+    LookBack,
+    Note,
+    Publish,
     Rhs,
     Store,
+    StoreRow,
+    TeamReduce,
     Threads,
+    WaitCopies,
+    WaitFor,
+    WarpTurns,
 )  # fmt: skip
 from .lanes_checks import bounds_check, check
 from .lanes_collect import block_reduce, block_scan
@@ -91,8 +104,12 @@ def statement(e: Lanes, stm: KStm) -> None:
             block_scan(e, stm, statements, unfreed)
         case Atomic():
             atomic(e, stm)
-        case Fence():
+        case Fence() | Note():
             pass
+        case Publish() | WaitFor() | LookBack() | TeamReduce() | WarpTurns() | LoadRow() | StoreRow():
+            raise IRError(f"{type(stm).__name__} is for machines with threads")
+        case AsyncCopy() | CommitCopies() | WaitCopies():
+            raise IRError(f"{type(stm).__name__} is for machines with threads")
 
 
 def value_of(e: Lanes, rhs: Rhs) -> LaneValue:
@@ -103,6 +120,8 @@ def value_of(e: Lanes, rhs: Rhs) -> LaneValue:
             return conversion(e, source, target, operand(e, arg))
         case KLoad(array, index):
             return load(e, array, index)
+        case KAligned():
+            raise IRError("rows of elements are for machines with threads")
 
 
 def operation(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> LaneValue:

@@ -1,42 +1,67 @@
 """Flat programs to kernels and host programs.
 
-Statements of the host stay; a segop becomes one or more kernels (`segmap.py`, `segred.py`, `segscan.py`). Its
-space is laid
-over blocks: outer indices are uniform, lanes run over the innermost dimension, or, where the body holds SOACs and it is
-cheaper, over those. Long reductions and scans are cut into chunks of a fixed length, so that results do not depend on
-the number of threads. What has no kernel form is kept and interpreted.
+Statements of the host stay; a segop becomes one or more kernels, in the schedules of the machine that is to run
+them (`SCHEDULES`). On a CPU its space is laid over blocks: outer indices are uniform, lanes run over the innermost
+dimension, or, where the body holds SOACs and it is cheaper, over those (`segmap.py`, `segred.py`, `segscan.py`). A
+GPU has files of its own (`gpu_*.py`). Long reductions and scans are cut by sizes alone, so that results do not depend
+on the number of threads. What has no kernel form is kept and interpreted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from ..flatten.levels import CPU, CUDA, Machine
 from ..ir import core
 from ..ir.core import Body, Stm
 from ..ir.types import Names, Type
-from . import kir
+from .alike import Kernels
 from .build import NotLowerable
 from .contents import has_segop
+from .gpu_seghist import gpu_seghist
+from .gpu_segmap import gpu_segmap
+from .gpu_segred import gpu_segred
+from .gpu_segscan import gpu_segscan
 from .host import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm
 from .hostbuild import HostBuilder
+from .mergepath import segred_rows
 from .segmap import seghist, segmap, segscatter, sequential
 from .segred import segred
 from .segscan import segscan
 
+SCHEDULES: Mapping[str, Mapping[type, Callable[[HostBuilder, Stm, Any], None]]] = {
+    CPU.name: {
+        core.SegMap: segmap,
+        core.SegRed: segred,
+        core.SegScan: segscan,
+        core.SegScatter: segscatter,
+        core.SegHist: seghist,
+    },
+    CUDA.name: {
+        core.SegMap: gpu_segmap,
+        core.SegRed: gpu_segred,
+        core.SegScan: gpu_segscan,
+        core.SegScatter: segscatter,
+        core.SegHist: gpu_seghist,
+    },
+}
+"""How each machine runs a segop."""
 
-def lower(prog: core.Prog) -> HostProgram:
-    """All entry points of a flat program."""
-    kernels: list[kir.Kernel] = []
+
+def lower(prog: core.Prog, machine: Machine = CPU) -> HostProgram:
+    """All entry points of a flat program, in the schedules of `machine`."""
+    kernels = Kernels()
     functions: list[HostFun] = []
     for fun in prog.functions:
         if fun.entry is None:
             continue
-        h = HostBuilder(fun.entry.name, Names(prog.next_name), kernels, prog.functions)
+        h = HostBuilder(fun.entry.name, Names(prog.next_name), kernels, prog.functions, machine)
         h.bind(fun.params)
         stms = lower_stms(h, (*prog.consts, *fun.body.stms))
         body = HostBody(stms, fun.body.result)
         functions.append(HostFun(fun.entry, fun.params, fun.consumes, fun.results, body))
-    return HostProgram(tuple(functions), tuple(kernels))
+    return HostProgram(tuple(functions), tuple(kernels.made))
 
 
 def lower_body(h: HostBuilder, body: Body) -> HostBody:
@@ -54,16 +79,11 @@ def lower_stms(h: HostBuilder, stms: tuple[Stm, ...]) -> tuple[HostStm, ...]:
 def lower_stm(h: HostBuilder, stm: Stm) -> None:
     exp = stm.exp
     match exp:
-        case core.SegMap():
-            guarded(h, stm, lambda: segmap(h, stm, exp))
-        case core.SegRed():
-            guarded(h, stm, lambda: segred(h, stm, exp))
-        case core.SegScan():
-            guarded(h, stm, lambda: segscan(h, stm, exp))
-        case core.SegScatter():
-            guarded(h, stm, lambda: segscatter(h, stm, exp))
-        case core.SegHist():
-            guarded(h, stm, lambda: seghist(h, stm, exp))
+        case core.SegRed() if exp.ends is not None:
+            guarded(h, stm, lambda: segred_rows(h, stm, exp))
+        case core.SegMap() | core.SegRed() | core.SegScan() | core.SegScatter() | core.SegHist():
+            schedule = SCHEDULES[h.machine.name][type(exp)]
+            guarded(h, stm, lambda: schedule(h, stm, exp))
         case core.Screma() | core.Scatter() | core.Hist():
             guarded(h, stm, lambda: sequential(h, stm))
         case core.If(cond, then, orelse):
@@ -79,11 +99,12 @@ def lower_stm(h: HostBuilder, stm: Stm) -> None:
 
 def tried(h: HostBuilder, action: Callable[[], None]) -> str | None:
     """Do it, or undo all of it and say why it cannot be done."""
-    start, kernels = len(h.out), len(h.kernels)
+    start, kernels = len(h.out), len(h.kernels.made)
     try:
         action()
     except NotLowerable as why:
-        del h.out[start:], h.kernels[kernels:]
+        del h.out[start:]
+        h.kernels.forget(kernels)
         return str(why)
     return None
 

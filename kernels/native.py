@@ -9,7 +9,7 @@ import ctypes
 import math
 import struct
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,12 +19,14 @@ from ..ir.scalar import DTYPES
 from ..ir.types import Prim
 from . import pool
 from .arena import Arenas
+from .executions import Begin, End, Event, Note
 from .failures import failure, values_of
-from .host import HostProgram
-from .hostcode import NativeFun, emit_host, result_words
+from .hostcode import NativeFun, result_words
+from .hostcode_control import BEGIN
 from .hostruntime import Runtime, Status, Word, runtime
 from .hostsites import error_of, recorded
-from .jit import CompiledKernels, Effort, load_text
+from .image import Image, MachineCode
+from .jit import CompiledKernels
 from .kir import Kernel
 from .memory import address
 
@@ -93,16 +95,14 @@ class Native:
     compiled: CompiledKernels | None
 
 
-def compile_native(program: HostProgram, compiled: CompiledKernels) -> Native:
-    """Compile, or find in the cache, every host function that has a native form."""
-    text, made = emit_host(program)
-    if not made:
+def link(image: Image, code: MachineCode) -> Native:
+    """The native functions of a program, with the kernels that they launch."""
+    if code.host is None:
         return Native({}, None)
     shared = runtime()
-    code = load_text(text, tuple(info.symbol for info in made), effort=Effort.QUICK)
-    kernels = {kernel.name: kernel for kernel in program.kernels}
-    entries = {info.fun.entry.name: _entry(info, code, kernels, compiled, shared) for info in made}
-    return Native(entries, code)
+    kernels = {kernel.name: kernel for kernel in image.kernels}
+    entries = {info.fun.entry.name: _entry(info, code.host, kernels, code.kernels, shared) for info in image.native}
+    return Native(entries, code.host)
 
 
 def _entry(
@@ -138,16 +138,24 @@ _FORMATS = {
 
 
 def call(
-    entry: Entry, words: Sequence[int], settings: Settings, default: Default, threads: int, arenas: Arenas
+    entry: Entry,
+    words: Sequence[int],
+    settings: Settings,
+    default: Default,
+    threads: int,
+    arenas: Arenas,
+    log: list[Event] | None,
 ) -> tuple[list[np.ndarray | np.generic], Trace]:
     """Run an entry on its arguments as words. `settings`: thresholds and forced decisions, `default` gives those that
-    are not set. Raises RunError, KernelFailure, MemoryError, KeyboardInterrupt."""
+    are not set. With a `log` the run is timed, and its events are put there, also if it fails. Raises RunError,
+    KernelFailure, MemoryError, KeyboardInterrupt."""
     state = idle_state(entry)
     memory = state.words
     if entry.info.settings and state.settings != settings:
         set_words(entry, state, settings, default)
     memory[Word.FIRST : Word.FIRST + len(words)] = words
     memory[Word.ARENAS], memory[Word.THREADS] = arenas.address, threads
+    memory[Word.TIMED] = log is not None
     memory[Word.LISTEN] = threading.get_ident() == threading.main_thread().ident
     try:
         status = entry.runtime.enter(entry.code, state.address)
@@ -158,6 +166,8 @@ def call(
         drop_results(entry, memory)
         raise
     finally:
+        if log is not None:
+            log.extend(take_events(entry, memory))
         memory[Word.TRACED] = 0
         entry.idle.append(state)
 
@@ -202,7 +212,23 @@ def take_trace(entry: Entry, memory: ctypes.Array[ctypes.c_int64]) -> Trace:
         return ()
     pairs = (ctypes.c_int64 * (2 * count)).from_address(memory[Word.TRACE])
     guards = tuple(setting.name for setting in entry.info.settings)
-    return tuple((guards[pairs[k] >> 1], pairs[k + 1], bool(pairs[k] & 1)) for k in range(0, 2 * count, 2))
+    return tuple(
+        (guards[pairs[k] >> 1], pairs[k + 1], bool(pairs[k] & 1)) for k in range(0, 2 * count, 2) if pairs[k] >= 0
+    )
+
+
+def take_events(entry: Entry, memory: ctypes.Array[ctypes.c_int64]) -> Iterator[Event]:
+    """The guards met and the branches that they decided, in order."""
+    count = memory[Word.TRACED]
+    pairs = (ctypes.c_int64 * (2 * count)).from_address(memory[Word.TRACE]) if count else ()
+    for k in range(0, 2 * count, 2):
+        word, value = pairs[k], pairs[k + 1]
+        if word >= 0:
+            yield Note(entry.info.settings[word >> 1].name, value, bool(word & 1))
+        elif (-1 - word) % 2 == BEGIN:
+            yield Begin(entry.info.branches[(-1 - word) // 2], value * 1e-9)
+        else:
+            yield End(value * 1e-9)
 
 
 def take_results(entry: Entry, memory: ctypes.Array[ctypes.c_int64]) -> list[np.ndarray | np.generic]:

@@ -77,6 +77,12 @@ def request_stop() -> None:
         _Holder.pool.stop_flag.value = 1
 
 
+def forget_stop() -> None:
+    """What `request_stop` asked for came too late."""
+    if _Holder.pool is not None:
+        _Holder.pool.stop_flag.value = 0
+
+
 # ---- making it ---------------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ traced.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,21 +18,29 @@ from ..ir import core, scalar
 from ..ir.core import Fix, ForLoop
 from ..ir.errors import Diagnostic, Label, Loc, RunError
 from ..ir.interpret import Thresholds, prepare
-from ..ir.ops import can_fail
+from ..ir.ops import Op, can_fail
 from ..ir.traverse import free_names
 from ..ir.types import Atom, Const, Name, Prim, Type, Var
-from .device import Device, KernelFailure, default_of
+from .device import Device, KernelFailure, OutOfMemory, bytes_text, default_of
+from .executions import Begin, End, Event, Note
 from .host import HostBody, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch
 
 
 @dataclass(slots=True)
 class Run:
-    """One call of an entry point: settings, what it has decided so far."""
+    """One call of an entry point: settings, what it has decided so far; with a `log` it is timed, and its events are
+    put there."""
 
     device: Device
     thresholds: Mapping[str, int]
     forced: Mapping[str, bool]
+    log: list[Event] | None = None
     trace: list[tuple[str, int, bool]] = field(default_factory=list)
+
+    def now(self) -> float:
+        """When the device has done what it was asked to."""
+        self.device.synchronise()
+        return time.monotonic()
 
 
 Env = list[Any]
@@ -51,16 +60,21 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A compiled body: steps, and the slots to empty after each."""
+    """A compiled body: its statements, a step for each, and the slots to empty after it."""
 
+    stms: tuple[HostStm, ...]
     steps: tuple[tuple[Step, tuple[int, ...]], ...]
     results: tuple[int, ...]
 
     def run(self, env: Env, run: Run) -> None:
-        for step, dead in self.steps:
-            step(env, run)
-            for slot in dead:
-                env[slot] = None
+        at = 0
+        try:
+            for at, (step, dead) in enumerate(self.steps):  # noqa: B007  (said of a step that fails)
+                step(env, run)
+                for slot in dead:
+                    env[slot] = None
+        except OutOfMemory as why:
+            raise no_room(why, self.stms[at]) from None
 
 
 def compile_host(fun: HostFun) -> Code:
@@ -75,6 +89,7 @@ class HostCompiler:
     slots: dict[Name, int] = field(default_factory=dict)
     consts: dict[Const, int] = field(default_factory=dict)
     frame: Env = field(default_factory=list)
+    guards: dict[Name, tuple[str, ...]] = field(default_factory=dict)
 
     def slot(self, name: Name) -> int:
         if name not in self.slots:
@@ -101,7 +116,7 @@ class HostCompiler:
     def block(self, body: HostBody) -> Block:
         dead = dead_after(body)
         steps = tuple((self.step(s), tuple(self.slot(n) for n in d)) for s, d in zip(body.stms, dead, strict=True))
-        return Block(steps, self.gets(body.result))
+        return Block(body.stms, steps, self.gets(body.result))
 
     def bind(self, stm: HostStm, value: Callable[[Env, Run], Any]) -> Step:
         slot = self.slot(stm.pat[0].name)
@@ -139,6 +154,8 @@ class HostCompiler:
 
     def primop(self, stm: HostStm, exp: core.PrimOp) -> Step:
         args, meaning, loc = self.gets(exp.args), scalar.meaning(exp.op, exp.prim), stm.loc
+        if (guards := conjunction(exp, self.guards)) is not None:
+            self.guards[stm.pat[0].name] = guards
         slot = self.slot(stm.pat[0].name)
         if can_fail(exp.op, exp.prim):
 
@@ -176,6 +193,7 @@ class HostCompiler:
 
     def guard(self, stm: HostStm, exp: core.GuardCmp) -> Step:
         name, par = exp.threshold, self.get(exp.par)
+        self.guards[stm.pat[0].name] = (name,)
 
         def value(env: Env, run: Run) -> bool:
             size = env[par]
@@ -184,6 +202,8 @@ class HostCompiler:
                 setting = run.thresholds.get(name)
                 taken = (default_of(run.device, name) if setting is None else setting) <= size
             run.trace.append((name, size, taken))
+            if run.log is not None:
+                run.log.append(Note(name, size, taken))
             return taken
 
         return self.bind(stm, value)
@@ -288,7 +308,8 @@ class HostCompiler:
             block.run(env, run)
             store(env, run, slots, dense, [env[r] for r in block.results])
 
-        return step
+        guards = self.guards.get(exp.cond.name) if isinstance(exp.cond, Var) else None
+        return step if guards is None else timed(step, guards)
 
     def loop(self, stm: HostStm, exp: HostLoop) -> Step:
         inits = self.gets(exp.inits)
@@ -335,6 +356,30 @@ class HostCompiler:
                 env[slot] = device.from_host(value) if is_array else value.item()
 
         return step
+
+
+def timed(step: Step, guards: tuple[str, ...]) -> Step:
+    """`step`, which logs when it begins and ends if the run is timed."""
+
+    def step_and_log(env: Env, run: Run) -> None:
+        if run.log is None:
+            step(env, run)
+            return
+        run.log.append(Begin(guards, run.now()))
+        step(env, run)
+        run.log.append(End(run.now()))
+
+    return step_and_log
+
+
+def conjunction(exp: core.PrimOp, guards: Mapping[Name, tuple[str, ...]]) -> tuple[str, ...] | None:
+    """The thresholds behind `a && b` if guards decide both."""
+    if exp.op is not Op.AND or exp.prim is not Prim.BOOL:
+        return None
+    parts = [guards.get(atom.name) if isinstance(atom, Var) else None for atom in exp.args]
+    if any(part is None for part in parts):
+        return None
+    return tuple(dict.fromkeys(name for part in parts if part is not None for name in part))
 
 
 def store(env: Env, run: Run, slots: tuple[int, ...], dense: tuple[bool, ...], values: list[Any]) -> None:
@@ -430,6 +475,20 @@ def as_slice(start: int, count: int, stride: int) -> slice:
 
 def run_error(code: str, message: str, loc: Loc) -> RunError:
     return RunError(Diagnostic(code, message, Label(loc, "")))
+
+
+def no_room(why: OutOfMemory, stm: HostStm) -> RunError:
+    """R0301 for the arrays of a statement."""
+    names = ", ".join(f"`{p.name.base}`" for p in stm.pat if p.type.shape)
+    return room_error(why, names or "a copy of an argument", stm.loc)
+
+
+def room_error(why: OutOfMemory, what: str, loc: Loc) -> RunError:
+    """device out of memory: needs 12.0 GiB for `t`, free 3.1 GiB of 139.0 GiB"""
+    sizes = f"{bytes_text(why.free)} of {bytes_text(why.total)}"
+    text = f"device out of memory: needs {bytes_text(why.needs)} for {what}, free {sizes}"
+    hint = "another version may need less: see `soac explain`, and choose it with --force or a tuning file"
+    return RunError(Diagnostic("R0301", text, Label(loc, ""), hint=hint))
 
 
 def show_scalar(value: Any) -> str:

@@ -8,31 +8,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..flatten.levels import CUDA
 from ..ir import core
 from ..ir.core import Body, Fix, Param, SegSpace, Stm
 from ..ir.errors import Loc
 from ..ir.ops import Op
-from ..ir.types import Name, Prim, Type, Var, i64
+from ..ir.types import Atom, Name, Prim, Type, Var, i64
 from . import kir
 from .body import Mode, gen_body
 from .build import ArrayRef, Builder, NotLowerable, Operand
 from .contents import has_soac, loop_depth, nest_depth
-from .cost import EXTENT
+from .cost import EXTENT, cost_at
+from .gpu_inner import stays
 from .host import HostBody, HostIf
 from .hostbuild import HostBuilder, Made
 from .inner import as_soacs
 from .jam import ROWS, can_jam, jam_over_chunk
 from .panel import CHUNK, LEAST_ROWS, TILES, can_pack, panels_over_chunk
 from .segspace import bind_space, lanes_over_chunk, output, segment_results
-from .soacs import combine_at, split_indices, write_in_range
+from .soacs import combine_at, split_indices, write_at, write_in_range
 
 BLOCK_WORK = 20_000.0  # cost units worth one block
 JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
 
 
 def segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
-    """Lanes over the innermost dimension, or over the SOACs of the body, whichever is cheaper; at a higher level the
-    segops of the body say where."""
+    """Lanes over the innermost dimension, or over the SOACs of the body, whichever is cheaper, which may depend on how
+    long the rows are; at a higher level the segops of the body say where."""
     outs = [(p.name, p.type) for p in stm.pat]
     for name, type_ in outs:
         h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
@@ -45,11 +47,73 @@ def segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
     if has_soac(exp.body) or lanes is None:
         depth = nest_depth(exp.space, exp.body)
         spread = h.best_layout(depth, lambda: block_kernel(h, exp.space, exp.body, outs, base, core.Level.BLOCK))
-    if lanes is not None and (spread is None or lanes.each <= spread.cost):
-        launch_lanes_or_jammed(h, exp, outs, base, lanes, stm.loc)
-    elif spread is not None:
-        points = h.product(exp.space.widths)
-        h.launch(spread, points, points, spread.cost, stm.loc)
+    if lanes is None:
+        launch_form(h, exp, spread, stm.loc)
+        return
+
+    def unjammed() -> None:
+        launch_by_width(h, exp, lanes, spread, stm.loc)
+
+    jammed = jammed_kernel(h, exp, outs, base) if can_jam(exp.space, exp.body) else None
+    if jammed is None or jammed.each > JAM_GAIN * lanes.each or (spread and spread_pays(jammed, spread, LONG)):
+        unjammed()
+    else:
+        launch_jammed(h, exp, outs, base, jammed.each, unjammed, stm.loc)
+
+
+def launch_by_width(h: HostBuilder, exp: core.SegMap, lanes: LanesKernel, spread: Made | None, loc: Loc) -> None:
+    """Lanes over the points or over the rows' elements, by how long rows are."""
+    if spread is None:
+        launch_lanes(h, lanes, exp.space, loc)
+        return
+    least, width = least_to_spread(lanes, spread), row_width(h, exp.body)
+    if width is None:
+        launch_form(h, exp, lanes if lanes.each <= spread.cost else spread, loc)
+    elif least is None or least <= SHORT:
+        launch_form(h, exp, lanes if least is None else spread, loc)
+    else:
+        where_at_least(
+            h, width, least,
+            lambda: launch_form(h, exp, spread, loc),
+            lambda: launch_form(h, exp, lanes, loc),
+            loc,
+        )  # fmt: skip
+
+
+SHORT, LONG = 4, 1024
+
+
+def least_to_spread(lanes: LanesKernel, spread: Made) -> int | None:
+    """The least length of rows, a power of two up to `LONG`, from which on lanes over the rows' elements are cheaper
+    than lanes over the rows; None where they never are."""
+    least: int | None = None
+    length = LONG
+    while length >= SHORT and spread_pays(lanes, spread, float(length)):
+        least, length = length, length // 2
+    return least
+
+
+def spread_pays(lanes: LanesKernel, spread: Made, length: float) -> bool:
+    each = cost_at(lanes.made.kernel.body, length, EXTENT) / EXTENT / lanes.rows
+    return cost_at(spread.kernel.body, length, length) <= each
+
+
+def row_width(h: HostBuilder, body: Body) -> Atom | None:
+    """The width of the first SOAC of the body, if it is known before the kernel runs but not now."""
+    widths = (stm.exp.width for stm in body.stms if isinstance(stm.exp, (core.Screma, core.Scatter, core.Hist)))
+    return next((w for w in widths if isinstance(w, Var) and w.name in h.types), None)
+
+
+def launch_form(h: HostBuilder, exp: core.SegMap, form: LanesKernel | Made | None, loc: Loc) -> None:
+    """Lanes over the points, or a block for each point."""
+    match form:
+        case LanesKernel():
+            launch_lanes(h, form, exp.space, loc)
+        case Made():
+            points = h.product(exp.space.widths)
+            h.launch(form, points, points, form.cost, loc)
+        case None:
+            raise NotLowerable("a segmap without a form")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +161,16 @@ def chunk_length(each: float) -> int:
     return 64 * max(1, min(1 << 10, round(BLOCK_WORK / max(each, 1e-3) / 64)))
 
 
-def launch_lanes_or_jammed(
-    h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str, lanes: LanesKernel, loc: Loc
+def launch_jammed(
+    h: HostBuilder,
+    exp: core.SegMap,
+    outs: list[tuple[Name, Type]],
+    base: str,
+    each: float,
+    few: Callable[[], None],
+    loc: Loc,
 ) -> None:
-    """Where jamming saves enough and there are rows enough, at run time, jammed; else as it is."""
-    jammed = jammed_kernel(h, exp, outs, base) if can_jam(exp.space, exp.body) else None
-    if jammed is None or jammed.each > JAM_GAIN * lanes.each:
-        launch_lanes(h, lanes, exp.space, loc)
-        return
-
-    def few() -> None:
-        launch_lanes(h, lanes_kernel(h, exp, outs, base), exp.space, loc)
+    """Where there are rows enough, at run time, jammed; else `few` launches."""
 
     def some() -> None:
         where_enough(h, exp.space, ROWS, several, few, loc)
@@ -116,7 +179,7 @@ def launch_lanes_or_jammed(
         launch_lanes(h, jammed_kernel(h, exp, outs, base), exp.space, loc)
 
     def many() -> None:
-        launch_panels(h, exp, outs, base, jammed.each, loc)
+        launch_panels(h, exp, outs, base, each, loc)
 
     if can_pack(exp.space, exp.body):
         where_enough(h, exp.space, LEAST_ROWS, many, some, loc)
@@ -128,7 +191,14 @@ def where_enough(
     h: HostBuilder, space: SegSpace, rows: int, then: Callable[[], None], orelse: Callable[[], None], loc: Loc
 ) -> None:
     """`if n >= rows then .. else ..`, n the width of the next outer dimension."""
-    enough = h.op(Op.GE, space.widths[-2], i64(rows), base="enough")
+    where_at_least(h, space.widths[-2], rows, then, orelse, loc)
+
+
+def where_at_least(
+    h: HostBuilder, size: Atom, least: int, then: Callable[[], None], orelse: Callable[[], None], loc: Loc
+) -> None:
+    """`if size >= least then .. else ..`"""
+    enough = h.op(Op.GE, size, i64(least), base="enough")
     saved, bodies = h.out, []
     for emit in (then, orelse):
         h.out = []
@@ -160,7 +230,7 @@ def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) 
 
 def launch_collectives(h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str, loc: Loc) -> None:
     """A block for every point of the space, whose threads are in the segops of the body."""
-    body = as_soacs(h.names, exp.body)
+    body = as_soacs(h.names, exp.body, stays if h.machine.name == CUDA.name else lambda stm: False)
     made = h.best_layout(nest_depth(exp.space, body), lambda: block_kernel(h, exp.space, body, outs, base, exp.level))
     points = h.product(exp.space.widths)
     h.launch(made, points, points, made.cost, loc)
@@ -206,11 +276,12 @@ def segscatter(h: HostBuilder, stm: Stm, exp: core.SegScatter) -> None:
         b = h.builder()
         dests = destinations(h, b, exp.dests)
 
-        def write(_indices: tuple[Operand, ...]) -> None:
+        def scatter(_indices: tuple[Operand, ...]) -> None:
             at, values = split_indices(gen_body(b, exp.body, Mode.THREAD), exp.rank)
-            write_in_range(b, dests, at, values, Mode.THREAD)
+            write = write_at if exp.safe else write_in_range
+            write(b, dests, at, values, Mode.THREAD)
 
-        lanes_over_chunk(b, exp.space, chunk, write)
+        lanes_over_chunk(b, exp.space, chunk, scatter)
         return h.finish(b, stm.pat[0].name.base)
 
     launch_lanes(h, sized(h, nest_depth(exp.space, exp.body), build, 1), exp.space, stm.loc)

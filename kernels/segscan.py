@@ -71,7 +71,7 @@ def segscan_sums(h: HostBuilder, exp: core.SegScan, carries: list[Name], base: s
     ns = sum(len(s.neutral) for s in exp.scans)
     body = Body(exp.body.stms, exp.body.result[:ns])
     types = [Type(h.types[c].prim, ()) for c in carries]
-    reduced = core.SegRed(exp.level, exp.space, ordered, body, exp.ret[:ns])
+    reduced = core.SegRed(exp.level, exp.space, ordered, body, exp.ret[:ns], None)
     values = segment_screma(b, h.names, reduced, (), ordered, lo, count, [], indices, types)
     for name, value in zip(carries, values, strict=True):
         put(b, row_of(b, output(b, name), indices), chunk, value, Mode.BLOCK)

@@ -29,7 +29,7 @@ def bind_space(b: Builder, space: SegSpace, block: Operand) -> tuple[Operand, ..
             index = rest
         else:
             index = b.op(Op.REM, Prim.I64, rest, n, base=clean(name.base))
-            rest = b.op(Op.QUOT, Prim.I64, rest, n)
+            rest = b.op(Op.QUOT, Prim.I64, rest, n, base="point")
         b.env[name] = index
         indices.append(index)
     return tuple(reversed(indices))
@@ -39,7 +39,8 @@ def split_chunk(b: Builder, dims: tuple[tuple[Name, Atom], ...], chunks: Operand
     """(number of the point of the outer dimensions, number of the chunk)."""
     if not dims:
         return ZERO, b.block
-    return b.op(Op.QUOT, Prim.I64, b.block, chunks), b.op(Op.REM, Prim.I64, b.block, chunks, base="chunk")
+    point = b.op(Op.QUOT, Prim.I64, b.block, chunks, base="segment")
+    return point, b.op(Op.REM, Prim.I64, b.block, chunks, base="chunk")
 
 
 def lanes_over_chunk(b: Builder, space: SegSpace, chunk: int, body: Callable[[tuple[Operand, ...]], None]) -> None:

@@ -92,6 +92,7 @@ def k_lambda(b: Builder, ops: tuple[Reduction, ...]) -> kir.KLambda:
     left: list[KVar] = []
     right: list[KVar] = []
     results: list[Operand] = []
+    noted = b.noted
     with b.nested() as stms:
         for red in ops:
             k = len(red.neutral)
@@ -103,7 +104,8 @@ def k_lambda(b: Builder, ops: tuple[Reduction, ...]) -> kir.KLambda:
             for value in gen_body(b, red.op.body, Mode.THREAD):
                 assert isinstance(value, (KVar, Const))
                 results.append(value)
-    return kir.KLambda(tuple(left), tuple(right), tuple(stms), tuple(results))
+    b.noted, body = noted, tuple(stm for stm in stms if not isinstance(stm, kir.Note))
+    return kir.KLambda(tuple(left), tuple(right), body, tuple(results))
 
 
 def neutral_of(b: Builder, ops: tuple[Reduction, ...]) -> tuple[Operand, ...]:
@@ -254,6 +256,7 @@ def collective_reduce(
     index: KVar,
     bounds: tuple[Operand, Operand],
     body: Callable[[], list[Operand]],
+    is_long: bool = False,
 ) -> tuple[KVar, ...]:
     """BlockReduce over `bounds` of the values that `body` emits; gives the uniform results."""
     op, neutral = k_lambda(b, reds), neutral_of(b, reds)
@@ -261,7 +264,7 @@ def collective_reduce(
         values = body()
     outs = tuple(b.fresh("red", v.prim) for v in op.left)
     commutative = all(r.comm for r in reds)
-    b.emit(kir.BlockReduce(outs, index, *bounds, tuple(stms), tuple(values), op, neutral, commutative))
+    b.emit(kir.BlockReduce(outs, index, *bounds, tuple(stms), tuple(values), op, neutral, commutative, is_long))
     return outs
 
 
@@ -307,9 +310,16 @@ def write_in_range(
     """`dest[indices] := value` for every destination, nothing where out of range."""
     inside = in_range(b, indices, dests[0].shape)
     with b.nested() as stms:
-        for dest, value in zip(dests, values, strict=True):
-            put_at(b, dest, indices, value, mode)
+        write_at(b, dests, indices, values, mode)
     b.emit(kir.KIf(inside, tuple(stms), ()))
+
+
+def write_at(
+    b: Builder, dests: list[ArrayRef], indices: tuple[Operand, ...], values: tuple[Value, ...], mode: Mode
+) -> None:
+    """`dest[indices] := value` for every destination, known to be in range."""
+    for dest, value in zip(dests, values, strict=True):
+        put_at(b, dest, indices, value, mode)
 
 
 def put_at(b: Builder, dest: ArrayRef, indices: tuple[Operand, ...], value: Value, mode: Mode) -> None:
