@@ -1,98 +1,227 @@
-"""Timing what the solver needs: one reference run of each case that refuses every guard, and one for each guard taken.
+"""A timed run: a version of an entry on a data set, in turn with the program as it is without tuning.
 
-With independent guards on a side, a run differs from that of the enclosing side by one choice; so there are as many
-runs of a case as guards, and one more. Each run is repeated, and the least time counts.
+First each runs once, which warms up and checks results; then they take turns, so that other load falls on both. Medians
+count. How much slower than usual the untuned program was meanwhile is what the machine was slower (`drift`).
 """
 
 from __future__ import annotations
 
+import math
+import statistics
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
-from ..flatten.tree import Branch
 from ..ir.errors import SoacError
-from .solve import Guard, Interval, Side
+from ..kernels import pool
+from ..kernels.executions import Event, executions
+from .observe import Fate, Piece, median_piece, piece_from_data, piece_of, piece_to_data
 
-Met = Sequence[tuple[str, int, bool]]  # the guards of a run: threshold, parallelism, taken
-Run = Callable[[Mapping[str, bool]], Met]
-INFINITE = float("inf")
+SURE = 0.1
+"""Runs are repeated until the confidence interval of the median is so much of it wide."""
+
+MOST_TIMES = 8
+"""How many times as often as asked a run may be repeated for that."""
+
+MOST_DRIFT = 3.0
+
+PATIENCE = 1.5
+"""Seconds after which repetitions end early."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What `solve` takes, and for the report the seconds of each run, by the guards it took (`full`: none)."""
+class Version:
+    """The sides that guards are forced to take, and settings: thresholds for the others, and sizes."""
 
-    guards: tuple[Guard, ...]
-    pars: Mapping[str, Sequence[Interval | None]]
-    reference: tuple[float, ...]
-    times: Mapping[str, tuple[float, ...]]
-    failures: tuple[str, ...]
+    forced: Mapping[str, bool]
+    settings: Mapping[str, int]
 
 
-@dataclass(slots=True)
-class Tuner:
-    """Runs cases with forced guards, and keeps what it sees."""
+UNTUNED = Version({}, {})
 
-    runs: Sequence[Run]
-    repetitions: int
-    thresholds: tuple[str, ...]
-    pars: dict[str, list[Interval | None]]
-    times: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    failures: list[str] = field(default_factory=list)
 
-    def time_all(self, taken: Mapping[str, bool]) -> tuple[float, ...]:
-        """Seconds of every case with these guards decided, all others refused; infinite where it fails."""
-        forced = {**dict.fromkeys(self.thresholds, False), **taken}
-        name = " ".join(guard for guard, side in taken.items() if side) or "full"
-        self.times[name] = tuple(self._time(case, forced, name) for case in range(len(self.runs)))
-        return self.times[name]
+class Runner(Protocol):
+    """`run` gives the results of a version on a data set, and raises what the program raises; `check` raises for
+    wrong ones."""
 
-    def _time(self, case: int, forced: Mapping[str, bool], name: str) -> float:
-        run, best = self.runs[case], INFINITE
+    def run(self, case: int, version: Version, log: list[Event]) -> Any: ...
+    def check(self, case: int, version: Version, results: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a timed run saw: seconds of each repetition, of the version and of the untuned program, and the pieces of
+    both; why it failed."""
+
+    fate: Fate
+    samples: tuple[float, ...]
+    piece: Piece
+    untuned: tuple[float, ...]
+    untuned_piece: Piece | None
+    reason: str
+
+    @property
+    def seconds(self) -> float:
+        """The median; infinite if it did not end."""
+        return statistics.median(self.samples) if self.fate is Fate.ENDED else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """One run."""
+
+    seconds: float
+    piece: Piece
+    reason: str
+
+    @property
+    def ended(self) -> bool:
+        return self.piece.fate is Fate.ENDED
+
+
+def measure(runner: Runner, case: int, version: Version, repetitions: int, limit: float | None) -> Record:
+    """Times a version on a data set; it is stopped where it takes longer than `limit` seconds."""
+    first = checked(runner, case, version, limit)
+    if not first.ended:
+        return Record(_fate(first), (first.seconds,), first.piece, (), None, first.reason)
+    untuned = None if version == UNTUNED else checked(runner, case, UNTUNED, limit)
+    shots: list[Shot] = []
+    others: list[Shot] = shots if version == UNTUNED else []
+    turns: list[tuple[Version, list[Shot]]] = [(version, shots)]
+    if untuned is not None and untuned.ended:
+        turns.append((UNTUNED, others))
+    started = time.monotonic()
+    while goes_on([shot.seconds for shot in shots], time.monotonic() - started, repetitions):
+        turns.reverse()  # what comes second finds workers awake and caches warm
+        for what, found in turns:
+            found.append(shoot(runner, case, what, None)[0])
+    return Record(
+        Fate.ENDED,
+        tuple(shot.seconds for shot in shots),
+        median_piece([shot.piece for shot in shots]),
+        tuple(shot.seconds for shot in others),
+        median_piece([shot.piece for shot in others]) if others else None,
+        "",
+    )
+
+
+def goes_on(samples: Sequence[float], seconds: float, repetitions: int) -> bool:
+    """Whether a run is to be repeated: as often as asked, and until its median is sure, but not for ever."""
+    if not samples:
+        return True
+    if seconds > PATIENCE or len(samples) >= MOST_TIMES * repetitions:
+        return False
+    low, high = interval(samples)
+    return len(samples) < repetitions or high - low > SURE * statistics.median(samples)
+
+
+def _fate(shot: Shot) -> Fate:
+    return Fate.FAILED if shot.reason else Fate.STOPPED
+
+
+def checked(runner: Runner, case: int, version: Version, limit: float | None) -> Shot:
+    """One run, and its results looked at: wrong ones are a bug of the compiler, and raised, unless they depend on a
+    parameter of the program."""
+    shot, results = shoot(runner, case, version, limit)
+    if shot.ended:
         try:
-            self._note(case, run(forced))
-            for _ in range(self.repetitions):
-                start = time.perf_counter()
-                run(forced)
-                best = min(best, time.perf_counter() - start)
+            runner.check(case, version, results)
         except SoacError as error:
-            self.failures.append(f"case {case}, {name}: {error}")
-            return INFINITE
-        return best
-
-    def _note(self, case: int, met: Met) -> None:
-        for threshold, par, _ in met:
-            low, high = self.pars[threshold][case] or (par, par)
-            self.pars[threshold][case] = (min(low, par), max(high, par))
-
-    def guards(self, branches: Sequence[Branch], taken: Mapping[str, bool], base: Sequence[float]) -> tuple[Guard, ...]:
-        """The guards of a side whose run has these guards taken and takes `base` seconds."""
-        return tuple(self._guard(branch, taken, base) for branch in branches)
-
-    def _guard(self, branch: Branch, taken: Mapping[str, bool], base: Sequence[float]) -> Guard:
-        there = {**taken, branch.threshold: True}
-        times = self.time_all(there)
-        extra = tuple(t - b if t < INFINITE and b < INFINITE else t for t, b in zip(times, base))
-        return Guard(
-            branch.threshold,
-            Side(extra, self.guards(branch.then, there, times)),
-            Side((0.0,) * len(times), self.guards(branch.orelse, taken, base)),
-        )
+            return Shot(shot.seconds, replace(shot.piece, fate=Fate.FAILED), str(error))
+    return shot
 
 
-def measure(branches: Sequence[Branch], runs: Sequence[Run], repetitions: int) -> Measured:
-    """Times every case on every version that the solver needs."""
-    thresholds = tuple(_thresholds(branches))
-    tuner = Tuner(runs, repetitions, thresholds, {name: [None] * len(runs) for name in thresholds})
-    reference = tuner.time_all({})
-    guards = tuner.guards(branches, {}, reference)
-    return Measured(guards, tuner.pars, reference, tuner.times, tuple(tuner.failures))
+def shoot(runner: Runner, case: int, version: Version, limit: float | None) -> tuple[Shot, Any]:
+    """One run, and its results. An error of the program is what became of it."""
+    log: list[Event] = []
+    fate, reason, results = Fate.ENDED, "", None
+    with deadline(limit) as is_over:
+        start = time.monotonic()
+        try:
+            results = runner.run(case, version, log)
+        except (SoacError, MemoryError) as error:
+            fate, reason = Fate.FAILED, str(error) or type(error).__name__
+        except KeyboardInterrupt:
+            if not is_over():
+                raise
+            fate = Fate.STOPPED
+        end = time.monotonic()
+    return Shot(end - start, piece_of(end - start, executions(log, end), fate), reason), results
 
 
-def _thresholds(branches: Sequence[Branch]) -> list[str]:
-    return [
-        name
-        for branch in branches
-        for name in (branch.threshold, *_thresholds(branch.then), *_thresholds(branch.orelse))
-    ]
+@contextmanager
+def deadline(seconds: float | None) -> Iterator[Callable[[], bool]]:
+    """Stops the launches of this process after so many seconds; gives whether it did."""
+    fired = threading.Event()
+    if seconds is None:
+        yield fired.is_set
+        return
+
+    def stop() -> None:
+        fired.set()
+        pool.request_stop()
+
+    timer = threading.Timer(seconds, stop)
+    timer.start()
+    try:
+        yield fired.is_set
+    finally:
+        timer.cancel()
+        timer.join()
+        if fired.is_set():
+            pool.forget_stop()
+
+
+# ---- numbers ----------------------------------------------------------------------------------------------------
+
+
+def interval(samples: Sequence[float]) -> tuple[float, float]:
+    """A confidence interval of the median: between the k-th sample from below and from above, for the largest k that
+    leaves at most 5 % (the median is below the k-th with the chance that fewer than k of n coins show heads)."""
+    ordered, n = sorted(samples), len(samples)
+    k, outside = 0, 0.0
+    while k < n // 2:
+        outside += 2 * math.comb(n, k) / 2.0**n
+        if outside > 0.05:
+            break
+        k += 1
+    k = max(k - 1, 0)
+    return ordered[k], ordered[n - 1 - k]
+
+
+def drift(usual: Sequence[float], now: Sequence[float]) -> float:
+    """How many times faster the untuned program usually is than it was now, which is what the machine was slower; not
+    more than `MOST_DRIFT`, beyond which it says nothing."""
+    if not usual or not now:
+        return 1.0
+    return min(MOST_DRIFT, max(1 / MOST_DRIFT, statistics.median(usual) / statistics.median(now)))
+
+
+# ---- as data ----------------------------------------------------------------------------------------------------
+
+
+def record_to_data(record: Record) -> dict[str, Any]:
+    """For JSON."""
+    return {
+        "fate": record.fate.value,
+        "samples": list(record.samples),
+        "piece": piece_to_data(record.piece),
+        "untuned": list(record.untuned),
+        "untuned_piece": None if record.untuned_piece is None else piece_to_data(record.untuned_piece),
+        "reason": record.reason,
+    }
+
+
+def record_from_data(data: Mapping[str, Any]) -> Record:
+    other = data["untuned_piece"]
+    return Record(
+        Fate(data["fate"]),
+        tuple(data["samples"]),
+        piece_from_data(data["piece"]),
+        tuple(data["untuned"]),
+        None if other is None else piece_from_data(other),
+        data["reason"],
+    )

@@ -1,103 +1,244 @@
 """Thresholds solved exactly, with no further runs.
 
-The versions of an entry form a tree: a guard has two sides, and a side holds further guards, independent of each
-other. The *reference* run refuses every guard. For each guard and side, one run differs from the run of its enclosing
-side by that choice alone, so the difference of their times is what the choice costs (`Side.extra`; zero for refusing).
-For independent guards costs add up; the best thresholds follow by dynamic programming over sets S of cases:
+An entry is a sequence of guards, each with two sides that hold further guards (`model.py`). Times add up, so that every
+guard is solved by itself, for the set S of the executions that reach it:
 
-    cost(side, S)  = sum of extra[j] over j in S  +  sum of best(guard, S) over the guards of the side
-    best(guard, S) = min over t of  cost(then, {j in S | t <= par[j]}) + cost(else, {j in S | t > par[j]})
+    best(S)  =  min over t of  sum of cost(then of m) over m in S with t <= par(m)  +  the same of orelse for the rest
+    cost(side) = its own time + best of the guards in it
 
-where t ranges over the values of par[j] and infinity: no other threshold splits S differently. Where par[j] is negative
-the version does not fit, and no threshold, which is never negative, takes it. A choice leaves an interval for t, of
-which the geometric middle is taken. Solving guard by guard, the deepest first over all cases, is not exact: cases that
-an enclosing guard takes away still vote.
+where t ranges over the parallelisms in S and infinity: no other threshold splits S differently. The thresholds of a
+conjunction are searched together. Solving guard by guard, the deepest first over all data sets, is not exact: data sets
+that an enclosing guard takes away still vote. A choice leaves an interval for t; where neighbouring choices cost the
+same it is all of theirs. Its geometric middle is taken.
 
-A guard in a loop may compare several values in one run; par[j] is then an interval, and only thresholds that do not
-fall inside an interval are considered, since a run cannot tell what a mixture costs.
+Where a threshold guards in more than one place of the tree, or there is too much to search (`Limit`), thresholds are
+improved one by one instead (`descend`), and the solution is not proved to be best.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
 
+from .model import NOTHING, Cost, Met, Side, all_met, candidates, cost_of, own
 from .tuning import INFINITY
 
-Case = int
-Interval = tuple[int, int]  # least and greatest parallelism that a guard compared in a run
-Pars = Mapping[str, Sequence[Interval | None]]  # by threshold, for each case; None where the guard was not met
+WORK = 200_000
+"""Splits that are looked at before the search is given up."""
 
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One side of a guard: what it costs above the run of the enclosing side, for each case (infinite where it cannot
-    run), and the guards on it."""
-
-    extra: tuple[float, ...]
-    guards: tuple[Guard, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """`if threshold <= par then .. else ..`"""
-
-    threshold: str
-    then: Side
-    orelse: Side
+SAME = 1e-9
+"""Costs that differ by less, relatively, are equal: sums are taken in different orders."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Time above the reference, and the thresholds that matter; a guard that no case meets has none."""
+    """Weighted cost, and the thresholds that matter: a guard that no data set meets has none."""
 
-    extra: float
+    cost: Cost
     thresholds: Mapping[str, int]
+    proved: bool
 
 
-def solve(guards: Sequence[Guard], pars: Pars, cases: int) -> Solution:
-    """The thresholds of least total time for the outermost guards of an entry and all guards below them."""
-    return _all(guards, frozenset(range(cases)), pars)
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """The executions of a guard with equal parallelism in a data set of this weight."""
+
+    weight: float
+    met: Met
 
 
-def _all(guards: Sequence[Guard], cases: frozenset[Case], pars: Pars) -> Solution:
-    solutions = [_best(guard, cases, pars) for guard in guards]
-    merged = {name: t for solution in solutions for name, t in solution.thresholds.items()}
-    return Solution(math.fsum(solution.extra for solution in solutions), merged)
+class TooMuch(Exception):
+    """There is more to search than the limit allows."""
 
 
-def _best(guard: Guard, cases: frozenset[Case], pars: Pars) -> Solution:
-    par = {j: interval for j in cases if (interval := pars[guard.threshold][j]) is not None}
-    if not par:
-        return Solution(0.0, {})
-    splits = [t for t in (*sorted({low for low, _ in par.values() if low >= 0}), INFINITY + 1) if _is_clean(t, par)]
-    return min((_split(guard, t, par, pars) for t in splits), key=lambda solution: solution.extra)
+@dataclass(slots=True)
+class Limit:
+    """How many splits may still be looked at."""
+
+    left: int
+    memo: dict[tuple[int, ...], tuple[Cost, dict[str, int]]] = field(default_factory=dict)
+
+    def spend(self, work: int) -> None:
+        self.left -= work
+        if self.left < 0:
+            raise TooMuch
 
 
-def _is_clean(t: int, par: Mapping[Case, Interval]) -> bool:
-    return all(t <= low or t > high for low, high in par.values())
+def solve(cases: Sequence[Side], weights: Sequence[float], work: int = WORK) -> Solution:
+    """The thresholds of least weighted time."""
+    if has_shared_thresholds(cases):
+        return descend(cases, weights)
+    try:
+        cost, thresholds = _sides(tuple(zip(weights, cases, strict=True)), Limit(work))
+    except TooMuch:
+        return descend(cases, weights)
+    return Solution(cost, thresholds, True)
 
 
-def _split(guard: Guard, t: int, par: Mapping[Case, Interval], pars: Pars) -> Solution:
-    """The best solution below `guard` that sends the cases with parallelism t or more to its first side."""
-    taken = frozenset(j for j, (low, _) in par.items() if t <= low)
-    refused = frozenset(par) - taken
-    first, second = _cost(guard.then, taken, pars), _cost(guard.orelse, refused, pars)
-    value = _middle(
-        max((par[j][1] for j in refused if par[j][1] > 0), default=0),
-        min((par[j][0] for j in taken), default=INFINITY),
-    )
-    return Solution(first.extra + second.extra, {guard.threshold: value, **first.thresholds, **second.thresholds})
+def weights_of(cases: Sequence[Side]) -> tuple[float, ...]:
+    """What makes the weighted sum the mean over data sets of time over that data set's best."""
+    bests = [solve([case], [1.0]).cost.seconds for case in cases]
+    return tuple(1.0 / (len(cases) * max(best, 1e-9)) for best in bests)
 
 
-def _cost(side: Side, cases: frozenset[Case], pars: Pars) -> Solution:
-    inner = _all(side.guards, cases, pars)
-    return Solution(math.fsum(side.extra[j] for j in cases) + inner.extra, inner.thresholds)
+def has_shared_thresholds(cases: Sequence[Side]) -> bool:
+    """Does a threshold guard in more than one place of the tree, or in more than one conjunction?"""
+    places: dict[str, set[tuple[tuple[str, ...], ...]]] = {}
+    for case in cases:
+        _note_places(case, (), places)
+    return any(len(found) > 1 for found in places.values())
 
 
-def _middle(refused: int, taken: int) -> int:
-    """The geometric middle of the thresholds t with refused < t <= taken; 0 where nothing else takes an empty case."""
-    if taken == 0:
+def _note_places(side: Side, path: tuple[tuple[str, ...], ...], places: dict[str, set]) -> None:
+    for met in side.met:
+        for threshold in met.thresholds:
+            places.setdefault(threshold, set()).add((*path, met.thresholds))
+        _note_places(met.then, (*path, met.thresholds, ("then",)), places)
+        _note_places(met.orelse, (*path, met.thresholds, ("else",)), places)
+
+
+# ---- the exact search -------------------------------------------------------------------------------------------
+
+
+def _sides(sides: Sequence[tuple[float, Side]], limit: Limit) -> tuple[Cost, dict[str, int]]:
+    """The least cost of these sides together: their own, and that of the guards in them, each solved by itself."""
+    total, thresholds = NOTHING, {}
+    guards: dict[tuple[str, ...], list[Weighed]] = {}
+    for weight, side in sides:
+        total += own(side, weight)
+        for met in side.met:
+            guards.setdefault(met.thresholds, []).append(Weighed(weight, met))
+    for group in guards.values():
+        cost, found = _guard(group, limit)
+        total += cost
+        thresholds |= found
+    return total, thresholds
+
+
+def _guard(group: Sequence[Weighed], limit: Limit) -> tuple[Cost, dict[str, int]]:
+    """The least cost of a guard and all below it, for the executions that reach it."""
+    key = tuple(sorted(id(one.met) for one in group))
+    if key not in limit.memo:
+        names = group[0].met.thresholds
+        limit.memo[key] = _single(group, names[0], limit) if len(names) == 1 else _joint(group, limit)
+    return limit.memo[key]
+
+
+def _single(group: Sequence[Weighed], name: str, limit: Limit) -> tuple[Cost, dict[str, int]]:
+    """A guard with one threshold: of the choices that cost the least, the widest interval of neighbours."""
+    pars = sorted({one.met.pars[0] for one in group if one.met.pars[0] >= 0})
+    choices = [*pars, INFINITY]
+    costs = [_split(group, {name: t}, limit)[0] for t in choices]
+    low, high = _widest(choices, [is_same(cost, min(costs)) for cost in costs])
+    value = middle(low, high)
+    cost, below = _split(group, {name: value}, limit)
+    return cost, {name: value, **below}
+
+
+def _widest(choices: Sequence[int], best: Sequence[bool]) -> tuple[int, int]:
+    """The interval low < t <= high of the longest row of neighbouring choices that are best, on a scale of ratios."""
+    rows: list[tuple[int, int]] = []
+    for k, is_best in enumerate(best):
+        low = choices[k - 1] if k else -1
+        if is_best and rows and rows[-1][1] == low:
+            rows[-1] = (rows[-1][0], choices[k])
+        elif is_best:
+            rows.append((low, choices[k]))
+    return max(rows, key=lambda row: math.log((row[1] + 1) / max(row[0] + 1, 0.5)))
+
+
+def _joint(group: Sequence[Weighed], limit: Limit) -> tuple[Cost, dict[str, int]]:
+    """A conjunction: all thresholds together, then each into the middle of what the others leave it."""
+    names = group[0].met.thresholds
+    columns = [sorted({one.met.pars[k] for one in group if min(one.met.pars) >= 0}) for k in range(len(names))]
+    cheapest: tuple[Cost, dict[str, int]] | None = None
+    for values in product(*([*column, INFINITY] for column in columns)):
+        thresholds = dict(zip(names, values, strict=True))
+        cost, below = _split(group, thresholds, limit)
+        if cheapest is None or (cost < cheapest[0] and not is_same(cost, cheapest[0])):
+            cheapest = cost, {**thresholds, **below}
+    assert cheapest is not None
+    cost, thresholds = cheapest
+    return cost, thresholds | _centred(group, {name: thresholds[name] for name in names})
+
+
+def _centred(group: Sequence[Weighed], thresholds: Mapping[str, int]) -> dict[str, int]:
+    """Thresholds that split a group as these do, each in the middle of its interval while the others stay."""
+    made = dict(thresholds)
+    taken = {id(one.met) for one in group if one.met.takes(thresholds)}
+    for k, name in enumerate(group[0].met.thresholds):
+        others = {other: value for other, value in made.items() if other != name}
+        against = [one.met.pars[k] for one in group if id(one.met) not in taken and one.met.takes({**others, name: 0})]
+        having = [one.met.pars[k] for one in group if id(one.met) in taken]
+        made[name] = middle(max(against, default=-1), min(having, default=INFINITY))
+    return made
+
+
+def _split(group: Sequence[Weighed], thresholds: Mapping[str, int], limit: Limit) -> tuple[Cost, dict[str, int]]:
+    """The least cost below a guard with these thresholds."""
+    limit.spend(len(group))
+    taken = tuple((one.weight, one.met.then) for one in group if one.met.takes(thresholds))
+    refused = tuple((one.weight, one.met.orelse) for one in group if not one.met.takes(thresholds))
+    (first, above), (second, below) = _sides(taken, limit), _sides(refused, limit)
+    return first + second, {**above, **below}
+
+
+def is_same(cost: Cost, other: Cost) -> bool:
+    close = math.isclose(cost.seconds, other.seconds, rel_tol=SAME, abs_tol=1e-15)
+    return cost.failing == other.failing and close
+
+
+def middle(low: int, high: int) -> int:
+    """The geometric middle of the thresholds t with low < t <= high; 0 where nothing else takes an empty data set."""
+    if high <= 0:
         return 0
-    return min(max(math.isqrt((refused + 1) * taken), refused + 1), max(taken, refused + 1))
+    low = max(low, 0)
+    return min(max(math.isqrt((low + 1) * high), low + 1), high)
+
+
+# ---- one by one -------------------------------------------------------------------------------------------------
+
+
+def descend(cases: Sequence[Side], weights: Sequence[float]) -> Solution:
+    """Improve one guard's thresholds after another until none gets better, from all refused and from all taken."""
+    values = candidates(cases)
+    guards = list(dict.fromkeys(met.thresholds for case in cases for met in all_met(case)))
+
+    def cost(thresholds: Mapping[str, int]) -> Cost:
+        parts = (cost_of(case, weight, thresholds) for weight, case in zip(weights, cases, strict=True))
+        return sum(parts, NOTHING)
+
+    starts = (dict.fromkeys(values, INFINITY), dict.fromkeys(values, 0))
+    found = [_improved(start, guards, values, cost) for start in starts]
+    best = min(found, key=cost)
+    return Solution(cost(best), {name: _free(name, best, values[name], cost) for name in best}, False)
+
+
+def _improved(
+    start: Mapping[str, int],
+    guards: Sequence[tuple[str, ...]],
+    values: Mapping[str, Sequence[int]],
+    cost: Callable[[Mapping[str, int]], Cost],
+) -> dict[str, int]:
+    thresholds, now = dict(start), cost(start)
+    changed = True
+    while changed:
+        changed = False
+        for names in guards:
+            for choice in product(*(values[name] for name in names)):
+                there = thresholds | dict(zip(names, choice, strict=True))
+                if (after := cost(there)) < now and not is_same(after, now):
+                    thresholds, now, changed = there, after, True
+    return thresholds
+
+
+def _free(
+    name: str, thresholds: Mapping[str, int], values: Sequence[int], cost: Callable[[Mapping[str, int]], Cost]
+) -> int:
+    """The middle between the neighbouring parallelisms, which is the same choice."""
+    high = next(value for value in values if value >= thresholds[name])
+    low = max((value for value in values if value < thresholds[name]), default=-1)
+    value = middle(low, high)
+    return value if is_same(cost({**thresholds, name: value}), cost(thresholds)) else thresholds[name]

@@ -26,6 +26,7 @@ class SettingError(TuningError):
 
 INFINITY = 2**63 - 1
 MAX_BYTES = 1 << 20
+MOST_THREADS = 4 * (os.cpu_count() or 1)
 
 
 def tuning_path(program: Path) -> Path:
@@ -37,6 +38,16 @@ def sidecar_path(tuning: Path) -> Path:
     return tuning.with_name(tuning.name + ".json")
 
 
+def device_tuning_path(program: Path, device: str) -> Path:
+    """The file that a device prefers: `prog.soac.cuda.tuning`."""
+    return program.with_name(f"{program.name}.{device}.tuning")
+
+
+def threads_name(entry: str) -> str:
+    """The setting that says on how many threads an entry runs; 0 for all."""
+    return f"{entry}.threads"
+
+
 def program_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -44,19 +55,23 @@ def program_digest(text: str) -> str:
 # ---- reading ----------------------------------------------------------------------------------------------------
 
 
-def read_tuning(path: Path, known: Collection[str], program: str) -> tuple[dict[str, int], tuple[Diagnostic, ...]]:
+def read_tuning(
+    path: Path, known: Collection[str], program: str, device: str | None
+) -> tuple[dict[str, int], tuple[Diagnostic, ...]]:
     """The values of the file at `path` for the program of this text, whose parameters are `known`, and warnings.
 
     Raises `TuningError` (T0101, T0102, T0105). A name that is unknown because the file was made for an older program is
-    left out with a warning."""
+    left out with a warning; another device (in words) than `device` is one (T0103)."""
     settings = _parse_settings(path)
     unknown = [name for name in settings if name not in known]
-    if not _is_stale(path, program):
+    there = _sidecar(path)
+    warnings = _device_warnings(path, there, device)
+    if not _is_stale(there, program):
         if unknown:
             raise TuningError(_unknown_name(unknown[0], known, settings[unknown[0]][1]))
-        return {name: value for name, (value, _) in settings.items()}, ()
+        return {name: value for name, (value, _) in settings.items()}, warnings
     kept = {name: value for name, (value, _) in settings.items() if name in known}
-    return kept, (_stale_warning(path, unknown),)
+    return kept, (_stale_warning(path, unknown), *warnings)
 
 
 def _parse_settings(path: Path) -> dict[str, tuple[int, Loc]]:
@@ -72,13 +87,44 @@ def _parse_settings(path: Path) -> dict[str, tuple[int, Loc]]:
     return settings
 
 
-def _is_stale(path: Path, program: str) -> bool:
-    """Whether the sidecar says that the file was made for another text."""
+def _sidecar(path: Path) -> dict[str, object]:
+    """What the sidecar says; nothing where there is none that can be read."""
     try:
-        made_for = json.loads(sidecar_path(path).read_text(encoding="utf-8"))["program"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    return made_for != program_digest(program)
+        found = json.loads(sidecar_path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_stale(sidecar: Mapping[str, object], program: str) -> bool:
+    """Whether the sidecar says that the file was made for another text."""
+    return sidecar.get("program", program_digest(program)) != program_digest(program)
+
+
+def made_on(path: Path) -> str | None:
+    """The kind of device, `cpu` or `cuda`, that the sidecar of a tuning file names."""
+    device = _sidecar(path).get("device")
+    return device if isinstance(device, str) else None
+
+
+def _device_warnings(path: Path, sidecar: Mapping[str, object], device: str | None) -> tuple[Diagnostic, ...]:
+    there = sidecar.get("described", device)
+    if device is None or there == device:
+        return ()
+    text = f"the tuning file was made on another device: `{there}`, this is `{device}`"
+    where = Label(Loc(str(path), 1, 1, 1, 1), "")
+    return (Diagnostic("T0103", text, where, hint="run `soac autotune` here, or pass --no-tuning"),)
+
+
+def clamped(path: Path, values: Mapping[str, int]) -> tuple[dict[str, int], tuple[Diagnostic, ...]]:
+    """Values within what any machine has, and a note (T0104) of each that was not."""
+    made, notes = dict(values), []
+    for name, value in values.items():
+        if name.endswith(".threads") and value > MOST_THREADS:
+            made[name] = MOST_THREADS
+            text = f"`{name}` is {value}, and at most {MOST_THREADS} here"
+            notes.append(Diagnostic("T0104", text, Label(Loc(str(path), 1, 1, 1, 1), "")))
+    return made, tuple(notes)
 
 
 def _stale_warning(path: Path, unknown: Sequence[str]) -> Diagnostic:

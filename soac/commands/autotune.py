@@ -2,151 +2,289 @@
 
 from __future__ import annotations
 
+import math
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import click
+import optuna
+from optuna.storages import BaseStorage
 
-from ..arguments import Argument
-from ..autotune.measure import INFINITE, Measured, Met, Run, measure
-from ..autotune.solve import Solution, solve
-from ..autotune.tuning import program_digest, tuning_path, write_tuning
-from ..datasets import DataSet, data_sets, inputs_of
-from ..frontend.data import compare_values
-from ..frontend.testblocks import Fails, parse_tests
-from ..ir.errors import NOWHERE, Diagnostic, IRError, Label, TuningError
-from ..session import Session, open_program
+from ..autotune.plan import most_leaves
+from ..autotune.search import OutOfBudget, Problem, Progress, Search, Tuned, tune, with_sizes
+from ..autotune.sizes import count_tried, search_sizes, timed_sizes
+from ..autotune.solve import weights_of
+from ..autotune.store import Facts, Planned, Timed, open_beside, open_storage, open_study
+from ..autotune.tuning import program_digest, write_tuning
+from ..devices import described
+from ..flatten.tree import sizes_of
+from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
+from ..session import Session, open_program, tuning_to_write
+from ..tuning_pictures import page, pictures, write_pictures
+from ..tuning_report import Row, counted, lines_of, remarks, rows_of
+from ..tuning_runs import (
+    Replay,
+    Stopwatch,
+    blocks_of,
+    facts_of,
+    problem_of,
+    seconds_text,
+    sets_of,
+    settings_of,
+    subject_of,
+)
 from .options import FILE, DataCommand, Settings, run_options
 
-SKIPPED = frozenset({"disable", "notune", "no_soac"})
+NOISE = 1.03
+"""How much longer than the untuned program the tuned one may take in confirming runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How long to search, and where times are kept."""
+
+    entry: str | None
+    runs: int
+    timeout: float
+    trials: int
+    storage: str | None
+    fresh: bool
+    simulate: bool
+    html: Path | None
+    plot: Path | None
 
 
 @click.command("autotune", cls=DataCommand)
 @click.argument("file", type=FILE)
-@click.option("--runs", type=click.IntRange(1, 1000), default=5, show_default=True, help="Timed runs of each version.")
+@click.option("-e", "--entry", metavar="NAME", help="Only this entry point; what the file says of others is kept.")
+@click.option("--runs", type=click.IntRange(1, 1000), default=5, show_default=True, help="Repetitions of a timed run.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", default=math.inf,
+              help="End the search after this time, with the best so far; default: never.")  # fmt: skip
+@click.option("--trials", type=click.IntRange(0, 10_000), default=12, show_default=True,
+              help="Most trials of sizes.")  # fmt: skip
+@click.option("--storage", metavar="URL", help="Database of timed runs, which machines may share; "
+              "default: SQLite in FILE.tuning.db.")  # fmt: skip
+@click.option("--fresh", is_flag=True, help="Forget the times of earlier searches.")
+@click.option("--simulate", is_flag=True, help="Search again among stored times; runs and writes nothing.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a report with pictures.")
+@click.option("--plot", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write pictures (SVG).")
 @run_options
-def command(file: Path, runs: int, settings: Settings) -> None:
-    """Time every version of FILE on the data sets of its test blocks, and write the best thresholds to FILE.tuning."""
+def command(file: Path, settings: Settings, **options: Any) -> None:
+    """Time every version of FILE on the data sets of its test blocks, and write the best thresholds to FILE.tuning.
+
+    A search that was cut off goes on where it ended."""
+    asked = Options(**options)
     session = open_program(file, replace(settings, use_tuning=False))
-    if not session.sites:
+    target, kept = tuning_to_write(file, session, settings)
+    with _database(file, asked) as storage:
+        tuner = Tuner(file, session, settings, asked, storage, time.monotonic() + asked.timeout)
+        entries = [asked.entry] if asked.entry else session.program.entries
+        try:
+            for entry in entries:
+                tuner.tune(entry)
+        except KeyboardInterrupt:
+            tuner.write(target.with_name(target.name + ".partial"), kept)
+            raise
+    if not tuner.report:
+        _nothing_to_tune(file, session)
+    tuner.draw()
+    if not asked.simulate:
+        tuner.write(target, kept)
+        click.echo(f"wrote {target}")
+
+
+def _nothing_to_tune(file: Path, session: Session) -> None:
+    if not any(has_choices(session, entry) for entry in session.program.entries):
         click.echo(f"{file}: one version only, nothing to tune")
+        raise SystemExit(0)
+    text = "nothing to tune with: no test block has data for an entry point with versions"
+    hint = "add a `-- ==` block with an input to the program"
+    raise TuningError(Diagnostic("T0201", text, Label(NOWHERE, ""), hint=hint))
+
+
+@contextmanager
+def _database(file: Path, asked: Options) -> Iterator[BaseStorage]:
+    """The database of timed runs."""
+    if asked.storage is not None:
+        yield open_storage(asked.storage)
         return
-    path = settings.tuning or tuning_path(file)
-    found: dict[str, int] = {}
-    report: dict[str, object] = {"format": 1, "program": program_digest(session.text), "machine": platform.processor()}
-    try:
-        for entry in dict.fromkeys(site.entry for site in session.sites):
-            sets = _data_sets(file, session, entry)
-            if sets:
-                measured, solution = _tune(file, session, entry, sets, runs, settings.threads)
-                found |= solution.thresholds
-                report[entry] = _record(sets, measured, solution)
-    except KeyboardInterrupt:
-        write_tuning(path.with_name(path.name + ".partial"), found, report)
-        raise
-    if len(report) == 3:
-        text = "nothing to tune with: no test block has data for an entry point with versions"
-        hint = "add a `-- ==` block with an input to the program"
-        raise TuningError(Diagnostic("T0201", text, Label(NOWHERE, ""), hint=hint))
-    write_tuning(path, found, report)
-    click.echo(f"wrote {path}")
+    with open_beside(file.absolute().with_name(file.name + ".tuning.db")) as storage:
+        yield storage
 
 
-def _data_sets(file: Path, session: Session, entry: str) -> list[DataSet]:
-    """The data sets of an entry that are to be tuned for."""
-    return [
-        found
-        for found in data_sets(parse_tests(session.text, str(file)), session.program.entries)
-        if found.entry == entry and not SKIPPED & set(found.case.tags) and not isinstance(found.case.expected, Fails)
-    ]
+# ---- an entry ---------------------------------------------------------------------------------------------------
 
 
-def _tune(
-    file: Path, session: Session, entry: str, sets: Sequence[DataSet], runs: int, threads: int | None
-) -> tuple[Measured, Solution]:
-    calls = [_run(session, entry, inputs_of(one, session.program, file), threads) for one in sets]
-    trees = [site.tree for site in session.sites if site.entry == entry]
-    measured = measure(trees, calls, runs)
-    if all(time == INFINITE for times in measured.times.values() for time in times):
-        text = f"all runs of `{entry}` failed"
-        raise TuningError(Diagnostic("T0202", text, Label(NOWHERE, ""), notes=measured.failures[:10]))
-    solution = solve(measured.guards, measured.pars, len(sets))
-    _show(entry, sets, measured, solution)
-    return measured, solution
+@dataclass(slots=True)
+class Tuner:
+    """Tunes one entry after another, and keeps what is found."""
+
+    file: Path
+    session: Session
+    settings: Settings
+    asked: Options
+    storage: BaseStorage
+    until: float
+    values: dict[str, int] = field(default_factory=dict)
+    report: dict[str, Any] = field(default_factory=dict)
+    sections: dict[str, tuple[Sequence[Row], Sequence[str], Mapping[str, str]]] = field(default_factory=dict)
+
+    def tune(self, entry: str) -> None:
+        sets = sets_of(self.file, self.session, entry)
+        problem = problem_of(self.session, entry, sets)
+        if not sets or not has_choices(self.session, entry):
+            return
+        facts = facts_of(self.session, entry, sets, self.settings.device, self.settings.threads)
+        search = self._search(entry, facts)
+        if not self.asked.simulate:
+            subject = subject_of(self.file, self.session, entry, sets, self.settings.threads)
+            search.bench = Stopwatch(subject, self.asked.runs)
+        problem, is_whole = self._run(entry, search, problem)
+        self._finish(entry, search, problem, is_whole)
+
+    def _search(self, entry: str, facts: Facts) -> Search:
+        """A search in the study of the entry; a simulated one in a study of its own, among the runs stored there."""
+        name = f"{self.file.name} {entry} {self.settings.device} {facts.program[:16]}"
+        sampler = Planned(1)
+        if self.asked.fresh:
+            _forget(self.storage, name)
+        study = open_study(self.storage, name, facts, sampler)
+        search = Search(study, sampler, Replay(()), self.until, Display(entry))
+        if not self.asked.simulate:
+            return search
+        copy = open_study(None, name, facts, sampler)
+        stored = [*search.timed(), *timed_sizes(study.get_trials(deepcopy=False))]
+        return Search(copy, sampler, Replay(stored), self.until, lambda progress: None)
+
+    def _run(self, entry: str, search: Search, problem: Problem) -> tuple[Problem, bool]:
+        """Times what is missing: leaves, sizes, leaves with these sizes, and what was chosen. The problem with the
+        sizes found, and whether there was time enough."""
+        try:
+            search.see_leaves(problem)
+            tuned = search.settle(problem)
+            blocks = blocks_of(self.session, entry, self.settings.device, self.settings.threads)
+            sizes = search_sizes(search, tuned, blocks, self.asked.trials)
+            if sizes:
+                problem = with_sizes(problem, sizes)
+                search.see_leaves(problem)
+                tuned = search.settle(problem)
+            search.confirm(problem, settings_of(tuned.solution.thresholds, problem.sizes))
+        except OutOfBudget:
+            return problem, False
+        except KeyboardInterrupt:
+            self._keep(entry, search, problem)
+            raise
+        return problem, True
+
+    def _keep(self, entry: str, search: Search, problem: Problem) -> None:
+        """The best so far of a search that is interrupted."""
+        timed = search.timed()
+        if timed:
+            solution = tune(problem, timed).solution
+            self.values |= settings_of(solution.thresholds, problem.sizes)
+            self.report[entry] = {"thresholds": dict(solution.thresholds), "runs": len(timed)}
+
+    def _finish(self, entry: str, search: Search, problem: Problem, is_whole: bool) -> None:
+        timed = search.timed()
+        tuned = tune(problem, timed)
+        if all(math.isinf(seconds) for seconds in tuned.after):
+            raise _all_failed(entry, timed)
+        settings = settings_of(tuned.solution.thresholds, problem.sizes)
+        confirmed = search.confirm(problem, settings) if is_whole else (None,) * len(problem.labels)
+        sites = [site for site in self.session.sites if site.entry == entry]
+        rows = rows_of(problem, tuned, timed, confirmed, sites)
+        said = self._say(entry, problem, tuned, rows, search, is_whole)
+        self.sections[entry] = rows, said, pictures(entry, problem, tuned, rows, sites)
+        if is_slower(rows):
+            click.echo("  slower than untuned in confirming runs: the defaults are kept")
+        else:
+            self.values |= settings
+        self.report[entry] = _record(problem, tuned, rows, timed)
+
+    def _say(
+        self, entry: str, problem: Problem, tuned: Tuned, rows: Sequence[Row], search: Search, is_whole: bool
+    ) -> list[str]:
+        """Shows the table; what else is to be said."""
+        bound = most_leaves(problem.branches) * len(problem.labels) * (2 if problem.sizes else 1)
+        said = list(dict.fromkeys(remarks(problem, rows, tuned, search.timed())))
+        if not is_whole:
+            said.append("the time was over before every version was timed")
+        said.append(counted(search.timed(), count_tried(search.study), bound))
+        for line in (*lines_of(entry, rows, tuned, problem.sizes), *(f"  {line}" for line in said)):
+            click.echo(line)
+        return said
+
+    def draw(self) -> None:
+        """The pictures and the report that were asked for."""
+        if self.asked.plot is not None:
+            for _, _, drawn in self.sections.values():
+                write_pictures(self.asked.plot, drawn)
+        if self.asked.html is not None:
+            self.asked.html.write_text(page(f"Tuning of {self.file.name}", self.sections), encoding="utf-8")
+
+    def write(self, path: Path, kept: Mapping[str, int]) -> None:
+        """The tuning file: what was found, and what an older file says of other entries."""
+        others = {name: value for name, value in kept.items() if name.split(".")[0] not in self.report}
+        facts = {"format": 2, "program": program_digest(self.session.text), "machine": platform.processor()}
+        device = {"device": self.settings.device, "described": described(self.settings.device)}
+        write_tuning(path, {**others, **self.values}, {**facts, **device, "entries": self.report})
 
 
-def _run(session: Session, entry: str, args: list[Argument], threads: int | None) -> Run:
-    """A case as the tuner calls it. Versions that disagree are a bug of the compiler."""
-    expected: list[Argument] = []
-
-    def run(forced: Mapping[str, bool]) -> Met:
-        results, met = session.program.trace(entry, args, forced=forced, threads=threads)
-        if not expected:
-            expected.extend(results)
-        for got, wanted in zip(results, expected, strict=True):
-            if (difference := compare_values(got, wanted)) is not None:
-                raise IRError(f"versions of {entry} disagree under {dict(forced)}: {difference}")
-        return met
-
-    return run
+def has_choices(session: Session, entry: str) -> bool:
+    """Has an entry versions, or sizes of its own?"""
+    has_sizes = bool(sizes_of(session.program.compiled.flat, entry))
+    return has_sizes or any(site.entry == entry for site in session.sites)
 
 
-# ---- the report -------------------------------------------------------------------------------------------------
+def is_slower(rows: Sequence[Row]) -> bool:
+    """Whether tuning makes the program slower on the whole, by the mean over data sets."""
+    ratios = [row.low / row.before for row in rows if row.before < math.inf]
+    return bool(ratios) and sum(ratios) / len(ratios) > NOISE
 
 
-def _show(entry: str, sets: Sequence[DataSet], measured: Measured, solution: Solution) -> None:
-    """Milliseconds of every version on every data set, the thresholds, and what they could not serve."""
-    versions = list(measured.times)
-    click.echo(f"{entry + ' [ms]':<44}" + "".join(f"  {name:>12}" for name in versions))
-    for position, one in enumerate(sets):
-        times = (measured.times[name][position] * 1e3 for name in versions)
-        shown = "".join(f"  {time:>{max(12, len(name))}.3f}" for name, time in zip(versions, times))
-        click.echo(f"  {one.label[:42]:<42}{shown}")
-    for name, value in sorted(solution.thresholds.items()):
-        click.echo(f"  {name}={value}")
-    for failure in measured.failures:
-        click.echo(f"  failed: {failure}")
-    for position in _not_best(measured, solution):
-        click.echo(f"  not at its best, because no thresholds suit all data sets: {sets[position].label}")
+def _forget(storage: BaseStorage, name: str) -> None:
+    if name in optuna.get_all_study_names(storage):
+        optuna.delete_study(study_name=name, storage=storage)
 
 
-def _not_best(measured: Measured, solution: Solution) -> list[int]:
-    """The data sets that alone would be more than 5 % faster with other thresholds."""
-    cases = range(len(measured.reference))
-    alone = {j: solve(measured.guards, _only(measured, j), len(cases)).extra for j in cases}
-    if sum(alone.values()) >= solution.extra - 0.05 * sum(measured.reference):
-        return []
-    return [j for j in cases if _extra_of(measured, solution.thresholds, j) - alone[j] > 0.05 * measured.reference[j]]
+def _all_failed(entry: str, timed: Sequence[Timed]) -> TuningError:
+    reasons = tuple(dict.fromkeys(t.record.reason for t in timed if t.record.reason))
+    text = f"all runs of `{entry}` failed" if timed else f"no time was left to run `{entry}`"
+    return TuningError(Diagnostic("T0202", text, Label(NOWHERE, ""), notes=reasons[:10]))
 
 
-def _only(measured: Measured, case: int) -> dict[str, list]:
-    """The parallelism as if `case` were the only data set."""
-    return {name: [i if j == case else None for j, i in enumerate(seen)] for name, seen in measured.pars.items()}
-
-
-def _extra_of(measured: Measured, thresholds: Mapping[str, int], case: int) -> float:
-    """What the thresholds cost a case above its reference run."""
-
-    def of(guards: Sequence) -> float:
-        total = 0.0
-        for guard in guards:
-            met = measured.pars[guard.threshold][case]
-            if met is not None:
-                side = guard.then if thresholds[guard.threshold] <= met[0] else guard.orelse
-                total += side.extra[case] + of(side.guards)
-        return total
-
-    return of(measured.guards)
-
-
-def _record(sets: Sequence[DataSet], measured: Measured, solution: Solution) -> dict[str, object]:
+def _record(problem: Problem, tuned: Tuned, rows: Sequence[Row], timed: Sequence[Timed]) -> dict[str, Any]:
     """What the sidecar keeps of an entry."""
     return {
-        "data_sets": [one.label for one in sets],
-        "seconds": {version: [t if t < INFINITE else None for t in times] for version, times in measured.times.items()},
-        "parallelism": {name: list(seen) for name, seen in measured.pars.items()},
-        "thresholds": dict(solution.thresholds),
-        "failures": list(measured.failures),
+        "data_sets": {row.label: {"before": row.before, "after": row.after, "best": row.best} for row in rows},
+        "leaves": {row.label: row.leaf for row in rows},
+        "thresholds": dict(tuned.solution.thresholds),
+        "sizes": dict(problem.sizes),
+        "proved": tuned.solution.proved,
+        "objective": sum(w * t for w, t in zip(weights_of(tuned.cases), tuned.after, strict=True)),
+        "runs": len(timed),
     }
+
+
+@dataclass(slots=True)
+class Display:
+    """Says on a terminal how far the search of an entry is, and about how long it will take."""
+
+    entry: str
+    begun: float = field(default_factory=time.monotonic)
+    seen: int = 0
+
+    def __call__(self, progress: Progress) -> None:
+        self.seen += 1
+        if not sys.stderr.isatty():
+            return
+        each = (time.monotonic() - self.begun) / self.seen
+        left = seconds_text(max(each * (progress.most - progress.done), 1e-3))
+        text = f"{self.entry}: run {progress.done} of at most {progress.most}, about {left} left"
+        click.echo(f"\r\033[K{text}" if progress.done < progress.most else "\r\033[K", err=True, nl=False)

@@ -3,88 +3,126 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import pytest
 
-from soac.autotune.solve import Guard, Side, solve
+from soac.autotune.model import NOTHING, Cost, Met, Side, candidates, cost_of
+from soac.autotune.solve import Solution, descend, solve, weights_of
 from soac.autotune.tuning import INFINITY
+from tests.autotune.synthetic import entry
 
-Pars = dict[str, list[tuple[int, int] | None]]
-
-
-@st.composite
-def forests(draw: st.DrawFn, cases: int, names: Iterator[str], depth: int) -> tuple[Guard, ...]:
-    """Up to two independent guards, each with further ones below."""
-    count = draw(st.integers(0 if depth else 1, 2)) if depth < 2 else 0
-    extra = st.lists(st.integers(-9, 9).map(float), min_size=cases, max_size=cases).map(tuple)
-    return tuple(
-        Guard(
-            next(names),
-            Side(draw(extra), draw(forests(cases, names, depth + 1))),
-            Side((0.0,) * cases, draw(forests(cases, names, depth + 2))),
-        )
-        for _ in range(count)
-    )
+SEQUENCES = 1000
+MOST_CHOICES = 600  # of thresholds, for brute force
 
 
-@st.composite
-def problems(draw: st.DrawFn) -> tuple[tuple[Guard, ...], Pars, int]:
-    cases = draw(st.integers(1, 3))
-    guards = draw(forests(cases, (f"t{k}" for k in itertools.count()), 0))
-    values = st.integers(-2, 4).map(lambda n: (n, n))  # a version of negative parallelism does not fit
-    return guards, {name: draw(st.lists(values, min_size=cases, max_size=cases)) for name in names(guards)}, cases
+def together(cases: tuple[Side, ...], weights: tuple[float, ...], thresholds: dict[str, int]) -> Cost:
+    return sum((cost_of(c, w, thresholds) for c, w in zip(cases, weights, strict=True)), NOTHING)
 
 
-def names(guards: Sequence[Guard]) -> list[str]:
-    return [n for g in guards for n in (g.threshold, *names(g.then.guards), *names(g.orelse.guards))]
+def brute_force(cases: tuple[Side, ...], weights: tuple[float, ...]) -> Cost:
+    values = candidates(cases)
+    choices = itertools.product(*values.values())
+    return min(together(cases, weights, dict(zip(values, choice, strict=True))) for choice in choices)
 
 
-def total(guards: Sequence[Guard], thresholds: dict[str, int], pars: Pars, case: int) -> float:
-    cost = 0.0
-    for guard in guards:
-        interval = pars[guard.threshold][case]
-        assert interval is not None
-        side = guard.then if thresholds.get(guard.threshold, INFINITY) <= interval[0] else guard.orelse
-        cost += side.extra[case] + total(side.guards, thresholds, pars, case)
-    return cost
+def sequences() -> Iterator[tuple[int, tuple[Side, ...]]]:
+    """Random entries that brute force can do."""
+    for seed in itertools.count():
+        _, cases = entry(seed)
+        if math.prod(len(values) for values in candidates(cases).values()) <= MOST_CHOICES:
+            yield seed, cases
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
-@given(problems())
-def test_equals_brute_force(problem: tuple[tuple[Guard, ...], Pars, int]) -> None:
-    guards, pars, cases = problem
-    if len(pars) > 6:
-        return
-    candidates = [[*sorted({i[0] for i in pars[name] if i and i[0] >= 0}), INFINITY] for name in pars]
-    best = min(
-        sum(total(guards, dict(zip(pars, choice)), pars, case) for case in range(cases))
-        for choice in itertools.product(*candidates)
-    )
-    solution = solve(guards, pars, cases)
-    assert solution.extra == best
-    assert sum(total(guards, dict(solution.thresholds), pars, case) for case in range(cases)) == best
+def test_equals_brute_force_on_random_sequences_of_sites() -> None:
+    """A thousand of them, with conjunctions, loops, versions that do not fit and versions that fail."""
+    conjunctions = loops = failing = 0
+    for seed, cases in itertools.islice(sequences(), SEQUENCES):
+        weights = weights_of(cases)
+        solution, best = solve(cases, weights), brute_force(cases, weights)
+        reached = together(cases, weights, dict(solution.thresholds))
+        assert solution.proved
+        for cost in (solution.cost, reached):
+            assert cost.failing == best.failing, seed
+            assert cost.seconds == pytest.approx(best.seconds), seed
+        conjunctions += any(len(met.thresholds) > 1 for case in cases for met in case.met)
+        loops += any(len({m.thresholds for m in case.met}) < len(case.met) for case in cases)
+        failing += any(met.then.seconds == math.inf for case in cases for met in case.met)
+    assert min(conjunctions, loops, failing) > 100
 
 
-def guard(extra: tuple[float, ...]) -> Guard:
-    return Guard("t", Side(extra, ()), Side((0.0,) * len(extra), ()))
+def test_descent_is_never_better_and_says_so() -> None:
+    worse = 0
+    for seed in range(200):
+        _, cases = entry(seed)
+        weights = weights_of(cases)
+        exact, found = solve(cases, weights), descend(cases, weights)
+        assert not found.proved
+        assert found.cost.failing >= exact.cost.failing
+        assert together(cases, weights, dict(found.thresholds)).seconds == pytest.approx(found.cost.seconds)
+        worse += found.cost.seconds > exact.cost.seconds * 1.0001
+    assert worse < 40
+
+
+def test_above_the_limit_it_descends() -> None:
+    _, cases = entry(3)
+    assert not solve(cases, weights_of(cases), work=1).proved
+
+
+def test_a_threshold_in_two_places_is_solved_for_both() -> None:
+    def twice(first: float, second: float) -> Side:
+        inner = met(8, second, 4.0, "t")
+        return Side(0.0, (Met(("u",), (1,), Side(9.0, ()), Side(0.0, (inner,))), met(8, first, 1.0, "t")))
+
+    solution = solve([twice(5.0, 1.0)], [1.0])
+    assert not solution.proved
+    assert solution.cost == Cost(0, 5.0)
+
+
+def met(par: int, then: float, orelse: float, name: str = "t") -> Met:
+    return Met((name,), (par,), Side(then, ()), Side(orelse, ()))
+
+
+def solved(*cases: Met) -> Solution:
+    return solve([Side(1.0, (case,)) for case in cases], [1.0] * len(cases))
 
 
 def test_takes_the_geometric_middle() -> None:
-    solution = solve([guard((9.0, -9.0))], {"t": [(4, 4), (64, 64)]}, 2)
-    assert solution.thresholds == {"t": 17}
+    assert solved(met(4, 9.0, 1.0), met(64, 1.0, 9.0)).thresholds == {"t": 17}
+
+
+def test_neighbouring_choices_that_cost_the_same_are_one_interval() -> None:
+    """Parallelism 100 does not care: the middle is between 4 and 2500."""
+    assert solved(met(4, 9.0, 1.0), met(100, 2.0, 2.0), met(2500, 1.0, 9.0)).thresholds == {"t": 111}
 
 
 def test_a_version_that_cannot_run_is_avoided() -> None:
-    assert solve([guard((float("inf"),))], {"t": [(8, 8)]}, 1).thresholds["t"] > 8
+    assert solved(met(8, math.inf, 5.0)).thresholds["t"] > 8
 
 
 def test_a_guard_that_no_case_meets_keeps_its_default() -> None:
-    assert solve([guard((1.0,))], {"t": [None]}, 1).thresholds == {}
+    assert solve([Side(1.0, ())], [1.0]).thresholds == {}
 
 
-def test_does_not_split_the_sizes_of_one_run() -> None:
-    solution = solve([guard((-1.0, 2.0))], {"t": [(1, 100), (50, 50)]}, 2)
-    assert solution.extra == 0.0
-    assert solution.thresholds["t"] > 100
+def test_a_version_that_does_not_fit_is_never_taken() -> None:
+    assert solved(met(-5, 0.0, 5.0), met(3, 1.0, 2.0)).cost == Cost(0, 8.0)
+
+
+def test_equal_parallelism_goes_one_way() -> None:
+    cost = solved(met(8, 1.0, 4.0), met(8, 6.0, 1.0)).cost
+    assert cost == Cost(0, 7.0)
+
+
+def test_a_conjunction_is_searched_jointly() -> None:
+    def joint(pars: tuple[int, int], then: float) -> Side:
+        return Side(0.0, (Met(("t", "u"), pars, Side(then, ()), Side(5.0, ())),))
+
+    cases = [joint((4, 1000), 1.0), joint((4, 3000), 9.0), joint((90, 3000), 1.0), joint((90, 1000), 1.0)]
+    solution = solve(cases, [1.0] * 4)
+    assert solution.cost == Cost(0, 12.0) == brute_force(tuple(cases), (1.0,) * 4)
+
+
+def test_thresholds_are_numbers_of_the_file() -> None:
+    solution = solved(met(2**62, 9.0, 1.0))
+    assert 2**62 < solution.thresholds["t"] <= INFINITY

@@ -4,17 +4,27 @@ from pathlib import Path
 
 import pytest
 
-from soac.autotune.tuning import INFINITY, program_digest, read_tuning, sidecar_path, write_tuning
+from soac.autotune.tuning import (
+    INFINITY,
+    MOST_THREADS,
+    clamped,
+    made_on,
+    program_digest,
+    read_tuning,
+    sidecar_path,
+    write_tuning,
+)
 from soac.ir.errors import TuningError
 
 PROGRAM = "def main = 1"
+DEVICE = "2 cores of a machine"
 KNOWN: tuple[str, ...] = ("main.ys.suff_outer_0", "main.zs.suff_outer_0")
 
 
 def read(tmp_path: Path, text: str) -> dict[str, int]:
     path = tmp_path / "a.soac.tuning"
     path.write_text(text)
-    values, warnings = read_tuning(path, KNOWN, PROGRAM)
+    values, warnings = read_tuning(path, KNOWN, PROGRAM, DEVICE)
     assert not warnings
     return values
 
@@ -70,7 +80,7 @@ def test_refuses_what_is_no_small_text_file(tmp_path: Path, make) -> None:
     path = tmp_path / "a.soac.tuning"
     make(path)
     with pytest.raises(TuningError) as caught:
-        read_tuning(path, KNOWN, PROGRAM)
+        read_tuning(path, KNOWN, PROGRAM, DEVICE)
     assert caught.value.diagnostics[0].code == "T0105"
 
 
@@ -78,7 +88,7 @@ def test_writes_what_it_reads(tmp_path: Path) -> None:
     path = tmp_path / "a.soac.tuning"
     values = dict.fromkeys(KNOWN, 5)
     write_tuning(path, values, {"program": program_digest(PROGRAM)})
-    assert read_tuning(path, KNOWN, PROGRAM) == (values, ())
+    assert read_tuning(path, KNOWN, PROGRAM, DEVICE) == (values, ())
     assert sorted(p.name for p in tmp_path.iterdir()) == [path.name, sidecar_path(path).name]
     assert path.read_text() == "main.ys.suff_outer_0=5\nmain.zs.suff_outer_0=5\n"
 
@@ -86,7 +96,7 @@ def test_writes_what_it_reads(tmp_path: Path) -> None:
 def test_an_older_program_is_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "a.soac.tuning"
     write_tuning(path, {KNOWN[0]: 3, "main.gone.suff_outer_0": 4}, {"program": "of another text"})
-    values, (warning,) = read_tuning(path, KNOWN, PROGRAM)
+    values, (warning,) = read_tuning(path, KNOWN, PROGRAM, DEVICE)
     assert values == {KNOWN[0]: 3}
     assert warning.is_warning
     assert "main.gone.suff_outer_0" in warning.message
@@ -97,3 +107,27 @@ def test_does_not_write_through_a_link(tmp_path: Path) -> None:
     make_link(path)
     with pytest.raises(TuningError):
         write_tuning(path, {}, {})
+
+
+def test_another_device_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "a.soac.tuning"
+    write_tuning(path, {KNOWN[0]: 3}, {"program": program_digest(PROGRAM), "described": "8 cores of another"})
+    values, (warning,) = read_tuning(path, KNOWN, PROGRAM, DEVICE)
+    assert values == {KNOWN[0]: 3}
+    assert (warning.code, warning.is_warning) == ("T0103", True)
+    assert "8 cores of another" in warning.message
+
+
+def test_the_kind_of_device_is_in_the_sidecar(tmp_path: Path) -> None:
+    path = tmp_path / "a.soac.tuning"
+    assert made_on(path) is None
+    write_tuning(path, {}, {"device": "cuda"})
+    assert made_on(path) == "cuda"
+    sidecar_path(path).write_text("[1, 2")
+    assert made_on(path) is None
+
+
+def test_too_many_threads_are_clamped_with_a_note(tmp_path: Path) -> None:
+    values, (note,) = clamped(tmp_path / "a.soac.tuning", {"main.threads": 10**9, "main.ys.suff_outer_0": 10**9})
+    assert values == {"main.threads": MOST_THREADS, "main.ys.suff_outer_0": 10**9}
+    assert (note.code, note.is_warning) == ("T0104", True)

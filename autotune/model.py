@@ -1,0 +1,103 @@
+"""What an entry costs, by thresholds: a tree of guards for each data set.
+
+    time(side)  =  seconds of its own  +  sum of time(met) over the guards met in it
+    time(met)   =  time(then) if every threshold <= its parallelism else time(orelse)
+
+Executions of a guard with equal parallelism go the same way and are one `Met`. Where a parallelism is negative the
+version does not fit the machine: the guard is refused, whatever the thresholds are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .tuning import INFINITY
+
+FAILS = float("inf")
+"""The seconds of a side that cannot be run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """`seconds` of its own (infinite where it cannot be run), and the guards met in it."""
+
+    seconds: float
+    met: tuple[Met, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """`if t1 <= par1 && .. then .. else ..`, all executions with these parallelisms together."""
+
+    thresholds: tuple[str, ...]
+    pars: tuple[int, ...]
+    then: Side
+    orelse: Side
+
+    def takes(self, thresholds: Mapping[str, int]) -> bool:
+        """Does it go to its first side? A threshold that is not set is infinite."""
+        return all(0 <= par >= thresholds.get(t, INFINITY) for t, par in zip(self.thresholds, self.pars, strict=True))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cost:
+    """How much fails, then weighted seconds: whatever runs is better than what fails."""
+
+    failing: int
+    seconds: float
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.failing + other.failing, self.seconds + other.seconds)
+
+
+NOTHING = Cost(0, 0.0)
+
+
+def own(side: Side, weight: float) -> Cost:
+    return Cost(1, 0.0) if side.seconds == FAILS else Cost(0, weight * side.seconds)
+
+
+def chosen(met: Met, thresholds: Mapping[str, int]) -> Side:
+    return met.then if met.takes(thresholds) else met.orelse
+
+
+def cost_of(side: Side, weight: float, thresholds: Mapping[str, int]) -> Cost:
+    """What a data set costs with these thresholds."""
+    total = own(side, weight)
+    for met in side.met:
+        total += cost_of(chosen(met, thresholds), weight, thresholds)
+    return total
+
+
+def seconds_of(side: Side, thresholds: Mapping[str, int]) -> float:
+    """The time of a data set with these thresholds."""
+    cost = cost_of(side, 1.0, thresholds)
+    return FAILS if cost.failing else cost.seconds
+
+
+def leaf_of(side: Side, thresholds: Mapping[str, int]) -> tuple[tuple[Met, bool], ...]:
+    """The guards met with these thresholds, outermost first, and the sides that they take."""
+    found: list[tuple[Met, bool]] = []
+    for met in side.met:
+        found.append((met, met.takes(thresholds)))
+        found.extend(leaf_of(chosen(met, thresholds), thresholds))
+    return tuple(found)
+
+
+def all_met(side: Side) -> Iterator[Met]:
+    """Every guard that some version meets."""
+    for met in side.met:
+        yield met
+        yield from all_met(met.then)
+        yield from all_met(met.orelse)
+
+
+def candidates(cases: Sequence[Side]) -> dict[str, list[int]]:
+    """For each threshold the values that tell something apart: the parallelisms met, and infinity."""
+    found: dict[str, set[int]] = {}
+    for case in cases:
+        for met in all_met(case):
+            for threshold, par in zip(met.thresholds, met.pars, strict=True):
+                found.setdefault(threshold, set()).update({par} if par >= 0 else ())
+    return {threshold: [*sorted(pars), INFINITY] for threshold, pars in found.items()}

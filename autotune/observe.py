@@ -1,0 +1,140 @@
+"""From executions to the cost of a data set: what runs have seen, put together.
+
+A `Piece` is what one run saw of a side: seconds of its own and, for each guard met, the pieces of the side it took.
+Executions of a guard with equal parallelism are one piece. Pieces of different runs, which took different sides,
+together give a `Side` of the model.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from ..kernels.executions import Execution
+from .model import FAILS, Met, Side
+
+
+class Fate(Enum):
+    """How the execution of a side ended. `CUT`: with that of a side inside it, so that nothing is known of its time."""
+
+    ENDED = "ended"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    CUT = "cut"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """The guard met, the parallelism compared, and the side taken."""
+
+    thresholds: tuple[str, ...]
+    pars: tuple[int, ...]
+    taken: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`seconds` without those of guards inside, of `count` executions together."""
+
+    seconds: float
+    count: int
+    fate: Fate
+    met: Mapping[Key, Piece]
+
+
+# ---- one run ----------------------------------------------------------------------------------------------------
+
+
+def piece_of(total: float, executions: Sequence[Execution], fate: Fate) -> Piece:
+    """A whole run of an entry that took `total` seconds and met these guards."""
+    own = max(0.0, total - sum(e.seconds for e in executions))
+    blamed = fate if all(e.ended for e in executions) else Fate.CUT
+    return Piece(own, 1, blamed, _merged(executions, fate))
+
+
+def _merged(executions: Iterable[Execution], fate: Fate) -> dict[Key, Piece]:
+    found: dict[Key, Piece] = {}
+    for execution in executions:
+        key = Key(execution.thresholds, execution.pars, execution.taken)
+        piece = _piece(execution, fate)
+        found[key] = _together(found[key], piece) if key in found else piece
+    return found
+
+
+def _piece(execution: Execution, fate: Fate) -> Piece:
+    own = max(0.0, execution.seconds - sum(inner.seconds for inner in execution.inner))
+    blamed = Fate.ENDED if execution.ended else fate if all(inner.ended for inner in execution.inner) else Fate.CUT
+    return Piece(own, 1, blamed, _merged(execution.inner, fate))
+
+
+WORST = (Fate.FAILED, Fate.STOPPED, Fate.CUT, Fate.ENDED)
+
+
+def _together(first: Piece, second: Piece) -> Piece:
+    """Two executions with the same parallelism."""
+    met = dict(first.met)
+    for key, piece in second.met.items():
+        met[key] = _together(met[key], piece) if key in met else piece
+    fate = min(first.fate, second.fate, key=WORST.index)
+    return Piece(first.seconds + second.seconds, first.count + second.count, fate, met)
+
+
+# ---- several runs -----------------------------------------------------------------------------------------------
+
+
+def median_piece(pieces: Sequence[Piece]) -> Piece:
+    """What repetitions of one run saw: medians of the times."""
+    keys = dict.fromkeys(key for piece in pieces for key in piece.met)
+    met = {key: median_piece([piece.met[key] for piece in pieces if key in piece.met]) for key in keys}
+    return replace(pieces[0], seconds=statistics.median(p.seconds for p in pieces), met=met)
+
+
+def scaled(piece: Piece, factor: float) -> Piece:
+    """All times `factor` times as long."""
+    return replace(piece, seconds=piece.seconds * factor, met={k: scaled(p, factor) for k, p in piece.met.items()})
+
+
+def side_of(pieces: Sequence[Piece]) -> Side:
+    """The cost of a side that these pieces are of. A side never seen cannot be chosen: it counts as failing."""
+    groups = dict.fromkeys((key.thresholds, key.pars) for piece in pieces for key in piece.met)
+    met = tuple(Met(ts, ps, side_of(seen(pieces, ts, ps, True)), side_of(seen(pieces, ts, ps, False)))
+                for ts, ps in groups)  # fmt: skip
+    return Side(median_seconds(pieces), met)
+
+
+def seen(pieces: Sequence[Piece], thresholds: tuple[str, ...], pars: tuple[int, ...], taken: bool) -> list[Piece]:
+    """What pieces saw of one side of a guard."""
+    key = Key(thresholds, pars, taken)
+    return [piece.met[key] for piece in pieces if key in piece.met]
+
+
+def median_seconds(pieces: Sequence[Piece]) -> float:
+    """The median of those that ended; else the time until a stop, which is at most that of the side."""
+    ended = [p.seconds for p in pieces if p.fate is Fate.ENDED]
+    if ended:
+        return statistics.median(ended)
+    stopped = [p.seconds for p in pieces if p.fate is Fate.STOPPED]
+    return max(stopped, default=FAILS)
+
+
+def is_guess(pieces: Sequence[Piece]) -> bool:
+    """Is the time only known to be at least this long?"""
+    fates = {piece.fate for piece in pieces}
+    return Fate.ENDED not in fates and Fate.STOPPED in fates
+
+
+# ---- as data ----------------------------------------------------------------------------------------------------
+
+
+def piece_to_data(piece: Piece) -> dict[str, Any]:
+    """For JSON."""
+    met = [[list(k.thresholds), list(k.pars), k.taken, piece_to_data(p)] for k, p in piece.met.items()]
+    return {"seconds": piece.seconds, "count": piece.count, "fate": piece.fate.value, "met": met}
+
+
+def piece_from_data(data: Mapping[str, Any]) -> Piece:
+    met = {Key(tuple(ts), tuple(ps), taken): piece_from_data(inner) for ts, ps, taken, inner in data["met"]}
+    return Piece(data["seconds"], data["count"], Fate(data["fate"]), met)

@@ -1,0 +1,298 @@
+"""The search: runs that see every leaf, thresholds solved exactly, sizes, and a run that confirms.
+
+The next step always follows from the trials in the study alone, so that a search that was cut off goes on where it
+ended, and machines that share a study share the work: a data set is timed by one of them at a time.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import optuna
+from optuna.study import Study
+
+from ..flatten.tree import Branch
+from .measure import Record, Version, drift
+from .model import FAILS, Met, Side, seconds_of
+from .observe import Fate, Piece, is_guess, scaled, seen, side_of
+from .plan import most_leaves, next_leaves
+from .solve import Solution, solve, weights_of
+from .store import (
+    MOST_RUNS,
+    Phase,
+    Planned,
+    Request,
+    Timed,
+    is_taken,
+    note_record,
+    note_request,
+    running_cases,
+    timed_of,
+)
+
+SLOWEST = 10.0
+"""A version that takes so many times as long as the best one is stopped."""
+
+LEAST_LIMIT = 0.25
+"""Seconds below which no version is stopped."""
+
+WAIT = 0.5
+
+
+class Bench(Protocol):
+    """Times a run, or finds it among stored ones."""
+
+    def __call__(self, request: Request) -> Record: ...
+
+
+class OutOfBudget(Exception):
+    """The time for the search is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An entry with guards and the names of its data sets; `sizes` that are set while it is timed."""
+
+    branches: tuple[Branch, ...]
+    labels: tuple[str, ...]
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What is told after each run: runs done, the most there may be, and what was run."""
+
+    done: int
+    most: int
+    request: Request
+    record: Record
+
+
+@dataclass(slots=True)
+class Search:
+    """A search under way. `until`: when it must end, on the monotonic clock."""
+
+    study: Study
+    sampler: Planned
+    bench: Bench
+    until: float
+    tell: Callable[[Progress], None]
+    most: int = 0
+
+    # ---- trials ---------------------------------------------------------------------------------------------------
+
+    def timed(self) -> list[Timed]:
+        return timed_of(self.study.get_trials(deepcopy=False))
+
+    def run(self, request: Request) -> Record | None:
+        """One trial. A version that fails is a failed trial, one that is stopped a pruned one; None, and a pruned trial
+        without a record, if another process was faster."""
+        if time.monotonic() > self.until:
+            raise OutOfBudget
+        made: list[Record] = []
+
+        def objective(trial: optuna.Trial) -> float:
+            for name in self.sampler.plan:
+                trial.suggest_int(name, 0, MOST_RUNS)
+            note_request(trial, request)
+            if is_taken(self.study.get_trials(deepcopy=False), request, trial.number):
+                raise optuna.TrialPruned
+            record = self.bench(request)
+            note_record(trial, record)
+            made.append(record)
+            if record.fate is Fate.STOPPED:
+                raise optuna.TrialPruned
+            if record.fate is not Fate.ENDED:
+                raise VersionFailed(record.reason)
+            return record.seconds
+
+        self.sampler.plan = {"data": request.case, "run": request.number}
+        self.study.optimize(objective, n_trials=1, catch=(VersionFailed,))
+        if not made:
+            return None
+        done = len(self.timed())
+        self.most = max(self.most, done)
+        self.tell(Progress(done, self.most, request, made[0]))
+        return made[0]
+
+    # ---- the leaves -----------------------------------------------------------------------------------------------
+
+    def see_leaves(self, problem: Problem) -> None:
+        """Time what is missing of every data set, until nothing is."""
+        bound = most_leaves(problem.branches) * len(problem.labels)
+        self.most = max(self.most, len(self.timed()) + bound - self._leaf_runs(problem) + len(problem.labels))
+        while (request := self.next_of(lambda timed: pending(timed, problem))) is not None:
+            self.run(request)
+
+    def _leaf_runs(self, problem: Problem) -> int:
+        return sum(len(requested(self.timed(), problem, case, Phase.LEAF)) for case in range(len(problem.labels)))
+
+    def next_of(self, wanted: Callable[[Sequence[Timed]], Iterable[Request]]) -> Request | None:
+        """The next of the runs that are wanted after those that were made, of a data set that no other process is
+        timing; waits if there are only such."""
+        while True:
+            trials = self.study.get_trials(deepcopy=False)
+            left, busy = list(wanted(timed_of(trials))), running_cases(trials)
+            free = [request for request in left if request.case not in busy]
+            if free or not left:
+                return free[0] if free else None
+            if time.monotonic() > self.until:
+                raise OutOfBudget
+            time.sleep(WAIT)
+            optuna.storages.fail_stale_trials(self.study)
+
+    def settle(self, problem: Problem) -> Tuned:
+        """Solve; where the solution wants a side that was stopped, time it to the end and solve again."""
+        while True:
+            tuned = tune(problem, self.timed())
+            wanted = next(unfinished(problem, self.timed(), tuned.solution), None)
+            if wanted is None:
+                return tuned
+            self.run(wanted)
+
+    def confirm(self, problem: Problem, settings: Mapping[str, int]) -> tuple[Record | None, ...]:
+        """Time every data set once with these settings."""
+        version, cases = Version({}, dict(settings)), range(len(problem.labels))
+
+        def wanted(timed: Sequence[Timed]) -> Iterator[Request]:
+            for case in cases:
+                if confirmed(timed, case, version) is None:
+                    yield Request(Phase.CONFIRM, case, count(timed, case), version, None)
+
+        while (request := self.next_of(wanted)) is not None:
+            self.run(request)
+        return tuple(confirmed(self.timed(), case, version) for case in cases)
+
+
+class VersionFailed(Exception):
+    """A version that does not run with a data set."""
+
+
+def confirmed(timed: Sequence[Timed], case: int, version: Version) -> Record | None:
+    """The last confirming run of a data set."""
+    found = [
+        t.record
+        for t in timed
+        if t.request.phase is Phase.CONFIRM and t.request.case == case and t.request.version == version
+    ]
+    return found[-1] if found else None
+
+
+# ---- what is missing --------------------------------------------------------------------------------------------
+
+
+def count(timed: Sequence[Timed], case: int) -> int:
+    """How many runs of a data set were made."""
+    return sum(t.request.case == case for t in timed)
+
+
+def requested(timed: Sequence[Timed], problem: Problem, case: int, phase: Phase) -> list[Timed]:
+    """The runs of a data set for a reason, with the sizes of the problem."""
+    return [
+        t
+        for t in timed
+        if t.request.phase is phase and t.request.case == case and t.request.version.settings == problem.sizes
+    ]
+
+
+def pending(timed: Sequence[Timed], problem: Problem) -> Iterator[Request]:
+    """For each data set the next run that sees something new, if one does."""
+    for case in range(len(problem.labels)):
+        runs = requested(timed, problem, case, Phase.LEAF)
+        ran = [(dict(run.request.version.forced), run.record.piece) for run in runs]
+        ran += [({}, run.record.untuned_piece) for run in runs if run.record.untuned_piece and not problem.sizes]
+        if (forced := next_leaves(problem.branches, ran)) is not None:
+            version = Version(forced, dict(problem.sizes))
+            if all(run.request.version != version for run in runs):
+                yield Request(Phase.LEAF, case, count(timed, case), version, limit_of(runs))
+
+
+def limit_of(runs: Sequence[Timed]) -> float | None:
+    """When to stop a version: when it is much slower than the best so far."""
+    ended = [run.record.seconds for run in runs if run.record.fate is Fate.ENDED]
+    ended += [statistics.median(run.record.untuned) for run in runs if run.record.untuned]
+    return max(LEAST_LIMIT, SLOWEST * min(ended)) if ended else None
+
+
+def unfinished(problem: Problem, timed: Sequence[Timed], solution: Solution) -> Iterator[Request]:
+    """Runs of sides that the solution wants but that were stopped."""
+    for case in range(len(problem.labels)):
+        pieces = pieces_of(timed, problem, case)
+        for path, met, taken in paths(side_of(pieces), solution.thresholds):
+            if is_guess(_down(pieces, path, met, taken)):
+                forced = {t: side for m, side in (*path, (met, taken)) for t in m.thresholds}
+                yield Request(Phase.LEAF, case, count(timed, case), Version(forced, dict(problem.sizes)), None)
+
+
+Path = tuple[tuple[Met, bool], ...]
+
+
+def paths(side: Side, thresholds: Mapping[str, int], path: Path = ()) -> Iterator[tuple[Path, Met, bool]]:
+    """The guards that are met with these thresholds, each with the way to it."""
+    for met in side.met:
+        taken = met.takes(thresholds)
+        yield path, met, taken
+        yield from paths(met.then if taken else met.orelse, thresholds, (*path, (met, taken)))
+
+
+def _down(pieces: Sequence[Piece], path: Path, met: Met, taken: bool) -> list[Piece]:
+    found = list(pieces)
+    for step, side in (*path, (met, taken)):
+        found = seen(found, step.thresholds, step.pars, side)
+    return found
+
+
+# ---- what is known ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """The cost of each data set, the solution, and seconds of each with it, untuned, and at its own best."""
+
+    cases: tuple[Side, ...]
+    solution: Solution
+    after: tuple[float, ...]
+    before: tuple[float, ...]
+    best: tuple[float, ...]
+
+
+def tune(problem: Problem, timed: Sequence[Timed]) -> Tuned:
+    """The best thresholds by what the runs so far saw."""
+    numbers = range(len(problem.labels))
+    cases = tuple(side_of(pieces_of(timed, problem, case)) for case in numbers)
+    solution = solve(cases, weights_of(cases))
+    after = tuple(seconds_of(case, solution.thresholds) for case in cases)
+    alone = [solve([case], [1.0]).cost for case in cases]
+    best = tuple(FAILS if cost.failing else cost.seconds for cost in alone)
+    return Tuned(cases, solution, after, tuple(untuned(timed, case) for case in numbers), best)
+
+
+def untuned(timed: Sequence[Timed], case: int) -> float:
+    """The median time of the program as it is without tuning; infinite if it does not run."""
+    times = untuned_samples(timed, case)
+    return statistics.median(times) if times else FAILS
+
+
+def untuned_samples(timed: Sequence[Timed], case: int) -> list[float]:
+    return [seconds for t in timed if t.request.case == case for seconds in t.record.untuned]
+
+
+def pieces_of(timed: Sequence[Timed], problem: Problem, case: int) -> list[Piece]:
+    """All that the runs saw of a data set: of the versions, and of the untuned program; without the drift of the
+    machine between them. The untuned program has other sizes once these are set."""
+    usual = untuned_samples(timed, case)
+    found: list[Piece] = []
+    for run in requested(timed, problem, case, Phase.LEAF):
+        factor = drift(usual, run.record.untuned)
+        found.append(scaled(run.record.piece, factor))
+        if run.record.untuned_piece is not None and not problem.sizes:
+            found.append(scaled(run.record.untuned_piece, factor))
+    return found
+
+
+def with_sizes(problem: Problem, sizes: Mapping[str, int]) -> Problem:
+    return replace(problem, sizes=dict(sizes))

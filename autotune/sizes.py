@@ -1,0 +1,268 @@
+"""Sizes with Optuna: those of a leaf where it is within twice some data set's best, then those of the whole entry.
+
+A *block* is a set of sizes that matter for the same runs: those behind the same sides of guards, or those of the whole
+entry, the number of threads among them. Blocks are searched one after another, the defaults first, then all values
+if there are few, else by TPE; a trial that is clearly slower than the best one on the first data sets is pruned.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import optuna
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from .measure import Record, Version, record_from_data, record_to_data
+from .model import Met, Side
+from .observe import Fate
+from .search import OutOfBudget, Search, Tuned
+from .store import MOST_RUNS, Phase, Request, Timed
+
+WITHIN = 2.0
+"""A leaf within so many times some data set's best is worth the search of its sizes."""
+
+SLOWER = 1.3
+"""A trial that is so much slower than the best one is pruned."""
+
+BETTER = 0.97
+"""Of the time with the defaults, that other sizes may take at most to be worth it."""
+
+STEPS = range(-4, 5)
+"""A size is tried at its default times these powers of two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A size: its name, the values to try, and which of these is the default."""
+
+    name: str
+    values: tuple[int, ...]
+    default: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Sizes searched together, and the sides of guards that they are behind."""
+
+    dimensions: tuple[Dimension, ...]
+    path: Mapping[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A trial of sizes: the mean over data sets of time over best, and the means after each data set."""
+
+    block: int
+    settings: Mapping[str, int]
+    steps: tuple[float, ...]
+    ended: bool
+
+
+def size_dimension(name: str, default: int) -> Dimension:
+    values = tuple(dict.fromkeys(max(1, int(default * 2.0**step)) for step in STEPS))
+    return Dimension(name, values, values.index(default))
+
+
+def thread_dimension(name: str, most: int) -> Dimension:
+    """1, 2, 4 .. and all threads; all are the default."""
+    values = [1 << k for k in range(most.bit_length()) if 1 << k < most]
+    return Dimension(name, (*values, most), len(values))
+
+
+def defaults_of(block: Block) -> dict[str, int]:
+    return {d.name: d.values[d.default] for d in block.dimensions}
+
+
+# ---- which data sets --------------------------------------------------------------------------------------------
+
+
+def eligible(block: Block, tuned: Tuned) -> list[int]:
+    """The data sets for which the leaves of a block are within twice their best, if it is met there at all."""
+    return [
+        case
+        for case, side in enumerate(tuned.cases)
+        if is_met(side, block.path) and least_through(side, block.path) <= WITHIN * tuned.best[case]
+    ]
+
+
+def is_met(side: Side, path: Mapping[str, bool]) -> bool:
+    """Does some execution take the last of these sides?"""
+    if not path:
+        return True
+    *_, last = path
+    return any(last in met.thresholds for met in _all_taken(side, path))
+
+
+def _all_taken(side: Side, path: Mapping[str, bool]) -> Iterator[Met]:
+    for met in side.met:
+        fits = min(met.pars) >= 0
+        if fits or not all(path.get(t, False) for t in met.thresholds):
+            yield met
+        for inner in _sides(met, path):
+            yield from _all_taken(inner, path)
+
+
+def _sides(met: Met, path: Mapping[str, bool]) -> tuple[Side, ...]:
+    """The sides of a guard that are left by the path."""
+    if min(met.pars) < 0:
+        return (met.orelse,)
+    wanted = {path[t] for t in met.thresholds if t in path}
+    return (met.then, met.orelse) if not wanted else (met.then,) if wanted == {True} else (met.orelse,)
+
+
+def least_through(side: Side, path: Mapping[str, bool]) -> float:
+    """The least time of a data set whose guards on the path go where it says."""
+    return side.seconds + sum(min(least_through(s, path) for s in _sides(met, path)) for met in side.met)
+
+
+# ---- the search -------------------------------------------------------------------------------------------------
+
+
+def search_sizes(search: Search, tuned: Tuned, blocks: Sequence[Block], most: int) -> dict[str, int]:
+    """The best sizes of all blocks, those that are their default left out; at most so many trials for each block."""
+    found: dict[str, int] = {}
+    for number, block in enumerate(blocks):
+        cases = eligible(block, tuned)
+        if cases:
+            found |= _search_block(search, number, block, cases, tuned, found, most)
+    return found
+
+
+def _search_block(
+    search: Search, number: int, block: Block, cases: Sequence[int], tuned: Tuned,
+    found: Mapping[str, int], most: int,
+) -> dict[str, int]:  # fmt: skip
+    thresholds, few = dict(tuned.solution.thresholds), combinations_of(block, most)
+    while len(tries := tried(search.study.get_trials(deepcopy=False), number)) < (len(few) or most):
+        search.sampler.reseed(len(tries))
+        planned = few[len(tries)] if few else {} if tries else {d.name: d.default for d in block.dimensions}
+        best = min((one.steps for one in tries if one.ended), key=lambda steps: steps[-1], default=None)
+
+        def version(settings: Mapping[str, int]) -> Version:
+            return Version(dict(block.path), {**thresholds, **found, **settings})
+
+        _trial(search, Plan(number, block, cases, tuned.best, planned, best, version))
+    return _choice(block, tried(search.study.get_trials(deepcopy=False), number))
+
+
+def combinations_of(block: Block, most: int) -> list[dict[str, int]]:
+    """All choices of values, those near the defaults first; none if there are more than `most`."""
+    if math.prod(len(d.values) for d in block.dimensions) > most:
+        return []
+    choices = product(*(range(len(d.values)) for d in block.dimensions))
+    found = [dict(zip((d.name for d in block.dimensions), choice, strict=True)) for choice in choices]
+    return sorted(found, key=lambda choice: sum(abs(choice[d.name] - d.default) for d in block.dimensions))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A trial of a block: on which data sets, what their best times are, values that are not left to TPE, and the best
+    trial so far."""
+
+    number: int
+    block: Block
+    cases: Sequence[int]
+    bests: Sequence[float]
+    planned: Mapping[str, int]
+    best: Sequence[float] | None
+    version: Callable[[Mapping[str, int]], Version]
+
+
+def _trial(search: Search, plan: Plan) -> None:
+    if time.monotonic() > search.until:
+        raise OutOfBudget
+
+    def objective(trial: optuna.Trial) -> float:
+        trial.suggest_int("block", 0, MOST_RUNS)
+        settings = {d.name: d.values[trial.suggest_int(d.name, 0, len(d.values) - 1)] for d in plan.block.dimensions}
+        return _timed(search, trial, plan, settings)
+
+    search.sampler.plan = {"block": plan.number, **plan.planned}
+    search.sampler.highest = {d.name: len(d.values) - 1 for d in plan.block.dimensions}
+    search.study.optimize(objective, n_trials=1)
+
+
+def _timed(search: Search, trial: optuna.Trial, plan: Plan, settings: Mapping[str, int]) -> float:
+    """The mean over data sets of time over best."""
+    ratios: list[float] = []
+    records: list[Record] = []
+    for step, case in enumerate(plan.cases):
+        record = search.bench(Request(Phase.SIZES, case, trial.number, plan.version(settings), None))
+        records.append(record)
+        ratios.append(record.seconds / plan.bests[case])
+        trial.report(statistics.mean(ratios), step)
+        _note(trial, plan, settings, ratios, records)
+        if record.fate is not Fate.ENDED or _is_slow(ratios, plan.best):
+            raise optuna.TrialPruned
+    return statistics.mean(ratios)
+
+
+def _is_slow(ratios: Sequence[float], best: Sequence[float] | None) -> bool:
+    return best is not None and statistics.mean(ratios) > SLOWER * best[len(ratios) - 1]
+
+
+def _note(
+    trial: optuna.Trial, plan: Plan, settings: Mapping[str, int], ratios: Sequence[float], records: Sequence[Record]
+) -> None:
+    steps = [statistics.mean(ratios[: k + 1]) for k in range(len(ratios))]
+    version = plan.version(settings)
+    data = {
+        "block": plan.number,
+        "settings": dict(settings),
+        "steps": steps,
+        "ended": len(ratios) == len(plan.cases),
+        "cases": list(plan.cases),
+        "version": {"forced": dict(version.forced), "settings": dict(version.settings)},
+        "records": [record_to_data(record) for record in records],
+    }
+    trial.set_user_attr("sizes", json.dumps(data))
+
+
+def timed_sizes(trials: Sequence[FrozenTrial]) -> list[Timed]:
+    """The runs of the finished trials of sizes."""
+    found: list[Timed] = []
+    for trial in trials:
+        if trial.state.is_finished() and "sizes" in trial.user_attrs:
+            data = json.loads(trial.user_attrs["sizes"])
+            version = Version(data["version"]["forced"], data["version"]["settings"])
+            for case, record in zip(data["cases"], data["records"], strict=False):  # a pruned trial has fewer
+                request = Request(Phase.SIZES, case, trial.number, version, None)
+                found.append(Timed(request, record_from_data(record)))
+    return found
+
+
+def tried(trials: Sequence[FrozenTrial], block: int) -> list[Tried]:
+    """The finished trials of a block."""
+    found: list[Tried] = []
+    for trial in trials:
+        if trial.state in (TrialState.COMPLETE, TrialState.PRUNED) and "sizes" in trial.user_attrs:
+            data = json.loads(trial.user_attrs["sizes"])
+            if data["block"] == block:
+                ended = data["ended"] and trial.state is TrialState.COMPLETE
+                found.append(Tried(block, data["settings"], tuple(data["steps"]), ended))
+    return found
+
+
+def _choice(block: Block, tries: Sequence[Tried]) -> dict[str, int]:
+    """The sizes of the best trial that are not the default, if it is better than the defaults by more than noise."""
+    defaults = defaults_of(block)
+    usual = [one.steps[-1] for one in tries if one.ended and one.settings == defaults]
+    ended = [one for one in tries if one.ended]
+    if not ended:
+        return {}
+    best = min(ended, key=lambda one: one.steps[-1])
+    if usual and best.steps[-1] > BETTER * statistics.median(usual):
+        return {}
+    return {name: value for name, value in best.settings.items() if value != defaults[name]}
+
+
+def count_tried(study: Study) -> int:
+    """How many trials of sizes there are."""
+    return sum("sizes" in t.user_attrs and t.state.is_finished() for t in study.get_trials(deepcopy=False))

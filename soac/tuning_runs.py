@@ -1,0 +1,184 @@
+"""What is tuned: an entry with its data sets, each ready to be run on any version and to be checked."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import __version__
+from .api import Program
+from .arguments import Argument
+from .autotune.measure import Record, Version, measure
+from .autotune.search import Problem
+from .autotune.sizes import Block, Dimension, size_dimension, thread_dimension
+from .autotune.store import Facts, Request, Timed
+from .autotune.tuning import threads_name
+from .datasets import DataSet, data_sets, inputs_of, values_of
+from .devices import described
+from .flatten.tree import CONSTANTS, sizes_of
+from .frontend.data import TOLERANCE, compare_values
+from .frontend.testblocks import Fails, Output, parse_tests
+from .ir.errors import NOWHERE, Diagnostic, IRError, Label, TuningError
+from .ir.show import show
+from .kernels.cuda_array import on_host
+from .kernels.executions import Event
+from .references import outer_only, reference
+from .session import Session
+
+SKIPPED = frozenset({"disable", "notune", "no_soac"})
+
+SMALL = 1 << 17
+"""Elements of input up to which the interpreter is asked for the results."""
+
+
+@dataclass(slots=True)
+class Subject:
+    """An entry on its data sets. Arguments lie where the device reads them; what results must be is found when it is
+    first needed."""
+
+    path: Path
+    program: Program
+    entry: str
+    sets: Sequence[DataSet]
+    args: Sequence[list[Any]]
+    placed: Sequence[list[Any]]
+    threads: int | None
+    expected: dict[int, list[Argument]] = field(default_factory=dict)
+
+    def run(self, case: int, version: Version, log: list[Event]) -> list[Any]:
+        return self.program.timed(self.entry, self.placed[case], version.settings, version.forced, self.threads, log)
+
+    def check(self, case: int, version: Version, results: Any) -> None:
+        """Raises `IRError` unless the results are right: versions that disagree are a bug of the compiler. Sums of n
+        floats may differ by n units in the last place, for versions add in different orders."""
+        elements = sum(getattr(arg, "size", 1) for arg in self.args[case])
+        for got, wanted in zip(on_host(results), self.right(case), strict=True):
+            tolerance = max(TOLERANCE, elements * epsilon(wanted))
+            if (difference := compare_values(got, wanted, tolerance)) is not None:
+                forced, own = dict(version.forced), [name for name in version.settings if "." not in name]
+                if own:
+                    text = f"results depend on {', '.join(own)}: {difference}"
+                    raise TuningError(Diagnostic("T0206", text, Label(NOWHERE, "")))
+                raise IRError(f"`{self.entry}` is wrong on {self.sets[case].label} under {forced}: {difference}")
+
+    def right(self, case: int) -> list[Argument]:
+        """What a data set must give: its test block says, or the interpreter where that is quick, else a version of
+        the program that shares no guard with those that are timed."""
+        if case not in self.expected:
+            self.expected[case] = self._right(case)
+        return self.expected[case]
+
+    def _right(self, case: int) -> list[Argument]:
+        fun, asked = self.program.function(self.entry), self.sets[case].case.expected
+        assert fun.entry is not None
+        if isinstance(asked, Output):
+            types = [fun.results[k].type for result in fun.entry.results for k in result.components]
+            return values_of(asked.values, types, self.path, None)
+        is_small = sum(getattr(arg, "size", 1) for arg in self.args[case]) <= SMALL
+        find = reference if is_small else outer_only
+        return find(self.program.compiled, self.entry, self.args[case])
+
+
+@dataclass(frozen=True, slots=True)
+class Stopwatch:
+    """Times requests by running them."""
+
+    subject: Subject
+    repetitions: int
+
+    def __call__(self, request: Request) -> Record:
+        return measure(self.subject, request.case, request.version, self.repetitions, request.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Finds requests among stored runs."""
+
+    stored: Sequence[Timed]
+
+    def __call__(self, request: Request) -> Record:
+        for timed in self.stored:
+            there = timed.request
+            if (there.phase, there.case, there.version) == (request.phase, request.case, request.version):
+                return timed.record
+        text = f"the stored study has no run of data set {request.case} under {dict(request.version.forced)}"
+        raise TuningError(Diagnostic("T0205", text, Label(NOWHERE, ""), hint="let the search end first"))
+
+
+def epsilon(value: Argument) -> float:
+    """Half a unit in the last place of 1; 0 for what is no float."""
+    return float(np.finfo(np.dtype(value.dtype).name).eps) / 2 if value.dtype.kind == "f" else 0.0
+
+
+def sets_of(path: Path, session: Session, entry: str) -> list[DataSet]:
+    """The data sets of an entry that are to be tuned for."""
+    return [
+        found
+        for found in data_sets(parse_tests(session.text, str(path)), session.program.entries)
+        if found.entry == entry and not SKIPPED & set(found.case.tags) and not isinstance(found.case.expected, Fails)
+    ]
+
+
+def subject_of(path: Path, session: Session, entry: str, sets: Sequence[DataSet], threads: int | None) -> Subject:
+    """The entry with its arguments made."""
+    args = [inputs_of(one, session.program, path) for one in sets]
+    placed = [session.program.place(entry, each) for each in args]
+    return Subject(path, session.program, entry, sets, args, placed, threads)
+
+
+def problem_of(session: Session, entry: str, sets: Sequence[DataSet]) -> Problem:
+    branches = tuple(site.tree for site in session.sites if site.entry in (entry, CONSTANTS))
+    return Problem(branches, labels_of(sets), {})
+
+
+def blocks_of(session: Session, entry: str, device: str, threads: int | None) -> list[Block]:
+    """The sizes that may be tuned, those behind the same guards together; last those of the whole entry, with the
+    number of threads unless that was asked for."""
+    paths: dict[tuple[tuple[str, bool], ...], list[Dimension]] = {}
+    for size in sizes_of(session.program.compiled.flat, entry):
+        paths.setdefault(size.path, []).append(size_dimension(size.name, size.default))
+    whole = paths.pop((), [])
+    if device == "cpu" and threads is None and (os.cpu_count() or 1) > 1:
+        whole.append(thread_dimension(threads_name(entry), os.cpu_count() or 1))
+    blocks = [Block(tuple(dimensions), dict(path)) for path, dimensions in paths.items()]
+    return [*blocks, *([Block(tuple(whole), {})] if whole else [])]
+
+
+def labels_of(sets: Sequence[DataSet]) -> tuple[str, ...]:
+    """Names of data sets, numbered where they are the same."""
+    seen: dict[str, int] = {}
+    labels: list[str] = []
+    for one in sets:
+        seen[one.label] = seen.get(one.label, 0) + 1
+        labels.append(one.label if seen[one.label] == 1 else f"{one.label} ({seen[one.label]})")
+    return tuple(labels)
+
+
+def facts_of(session: Session, entry: str, sets: Sequence[DataSet], device: str, threads: int | None) -> Facts:
+    """What the times of an entry depend on, besides the version."""
+    digest = hashlib.sha256(show(session.program.compiled.flat).encode())
+    for text in (entry, *labels_of(sets), *(repr(one.case.input) for one in sets), str(threads)):
+        digest.update(text.encode() + b"\0")
+    driver = f"soac {__version__}, llvmlite {metadata.version('llvmlite')}"
+    return Facts(digest.hexdigest(), described(device), driver)
+
+
+def seconds_text(seconds: float) -> str:
+    """A time for people."""
+    if seconds == float("inf"):
+        return "fails"
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def settings_of(thresholds: Mapping[str, int], sizes: Mapping[str, int]) -> dict[str, int]:
+    return {**thresholds, **sizes}

@@ -1,0 +1,181 @@
+"""Timed runs: what both runners of host programs log, what becomes of failures, and numbers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+import soac
+from soac.autotune.measure import UNTUNED, Version, deadline, drift, goes_on, interval, measure
+from soac.autotune.model import FAILS, Met, Side
+from soac.autotune.observe import Fate, Key, piece_from_data, piece_of, piece_to_data, side_of
+from soac.flatten.tree import sites
+from soac.ir.errors import NOWHERE, Diagnostic, Label, RunError
+from soac.kernels.cpu import Executable, Runner
+from soac.kernels.executions import Begin, End, Event, Execution, Note, executions
+
+ROWS = "def main [n][m] (xss: [n][m]i32): [n]i32 = map i32.sum xss"
+LOOP = """
+def main [n][m] (k: i32) (xss: [n][m]i32): i32 =
+  loop s = 0 for i < k do s + i32.sum (map i32.sum xss[: i64.i32 i])
+"""
+
+
+def logged(text: str, args: Sequence[object], forced: dict[str, bool], runner: Runner) -> tuple[Execution, ...]:
+    """The executions of a run."""
+    compiled = soac.compile(text).compiled
+    executable = Executable.build(compiled.host, compiled.core.functions, runner=runner)
+    log: list[Event] = []
+    start = time.monotonic()
+    executable.run("main", args, {}, forced, 1, log=log)
+    found = executions(log, time.monotonic())
+    assert sum(one.seconds for one in found) <= time.monotonic() - start
+    return found
+
+
+@pytest.mark.parametrize("runner", list(Runner))
+@pytest.mark.parametrize("side", [True, False])
+def test_a_run_says_how_long_each_site_took(runner: Runner, side: bool) -> None:
+    xss = np.ones((300, 5000), np.int32)
+    (site,) = logged(ROWS, [xss], forced_of(ROWS, side), runner)
+    assert (site.pars, site.taken, site.ended) == ((300,), side, True)
+    assert 0 < site.seconds < 1
+
+
+def forced_of(text: str, side: bool) -> dict[str, bool]:
+    (site,) = sites(soac.compile(text).compiled.flat)
+    return {site.name: side}
+
+
+@pytest.mark.parametrize("runner", list(Runner))
+def test_a_loop_meets_a_site_with_every_parallelism(runner: Runner) -> None:
+    found = logged(LOOP, [np.int32(5), np.ones((9, 40), np.int32)], {}, runner)
+    assert [one.pars for one in found] == [(0,), (1,), (2,), (3,), (4,)]
+
+
+def test_events_make_a_tree() -> None:
+    events = [
+        Note("t", 8, True), Begin(("t",), 1.0), Note("u", 3, True), Note("v", 5, False), Begin(("u", "v"), 2.0),
+        End(2.5), End(4.0), Note("w", 1, True), Begin(("w",), 5.0),
+    ]  # fmt: skip
+    first, second = executions(events, 7.0)
+    assert (first.pars, first.taken, first.seconds, first.ended) == ((8,), True, 3.0, True)
+    assert [(one.thresholds, one.pars, one.taken, one.seconds) for one in first.inner] == [
+        (("u", "v"), (3, 5), False, 0.5)
+    ]
+    assert (second.seconds, second.ended) == (2.0, False)
+
+
+def test_executions_of_equal_parallelism_are_one() -> None:
+    one = Execution(("t",), (8,), True, 2.0, True, ())
+    piece = piece_of(7.0, [one, one, Execution(("t",), (9,), False, 1.0, True, ())], Fate.ENDED)
+    assert piece.seconds == 2.0
+    assert {key: inner.seconds for key, inner in piece.met.items()} == {
+        Key(("t",), (8,), True): 4.0,
+        Key(("t",), (9,), False): 1.0,
+    }
+    assert piece_from_data(piece_to_data(piece)) == piece
+
+
+def test_the_innermost_execution_is_to_blame() -> None:
+    inner = Execution(("u",), (3,), True, 1.0, False, ())
+    piece = piece_of(5.0, [Execution(("t",), (8,), False, 3.0, False, (inner,))], Fate.FAILED)
+    outer = piece.met[Key(("t",), (8,), False)]
+    assert (piece.fate, outer.fate, outer.met[Key(("u",), (3,), True)].fate) == (Fate.CUT, Fate.CUT, Fate.FAILED)
+
+
+def test_pieces_of_several_runs_make_a_side() -> None:
+    taken = piece_of(5.0, [Execution(("t",), (8,), True, 3.0, True, ())], Fate.ENDED)
+    refused = piece_of(9.0, [Execution(("t",), (8,), False, 7.0, True, ())], Fate.ENDED)
+    assert side_of([taken, refused]) == Side(2.0, (Met(("t",), (8,), Side(3.0, ()), Side(7.0, ())),))
+    assert side_of([taken]).met[0].orelse.seconds == FAILS
+
+
+# ---- repetitions ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Scripted:
+    """A runner whose versions take their time, fail, or are wrong."""
+
+    seconds: float = 0.0
+    fails: bool = False
+    is_wrong: bool = False
+    ran: list[Version] = field(default_factory=list)
+    checked: list[Version] = field(default_factory=list)
+
+    def run(self, case: int, version: Version, log: list[Event]) -> str:
+        self.ran.append(version)
+        if self.fails and version != UNTUNED:
+            raise RunError(Diagnostic("R0301", "out of memory", Label(NOWHERE, "")))
+        time.sleep(self.seconds)
+        return "wrong" if self.is_wrong and version != UNTUNED else "right"
+
+    def check(self, case: int, version: Version, results: str) -> None:
+        self.checked.append(version)
+        if results != "right":
+            raise RunError(Diagnostic("T0206", "results depend on CHUNK", Label(NOWHERE, "")))
+
+
+OTHER = Version({"t": True}, {})
+
+
+def test_versions_take_turns_with_the_untuned_program() -> None:
+    runner = Scripted(0.002)
+    record = measure(runner, 0, OTHER, 4, None)
+    assert len(record.samples) == len(record.untuned) >= 4
+    assert runner.checked == [OTHER, UNTUNED]
+    turns = runner.ran[2:]
+    assert turns[:4] == [UNTUNED, OTHER, OTHER, UNTUNED]
+    assert record.seconds == pytest.approx(0.002, rel=2)
+
+
+def test_a_version_that_fails_is_recorded_with_its_reason() -> None:
+    record = measure(Scripted(fails=True), 0, OTHER, 4, None)
+    assert (record.fate, record.seconds) == (Fate.FAILED, FAILS)
+    assert "out of memory" in record.reason
+
+
+def test_a_version_with_other_results_does_not_count() -> None:
+    record = measure(Scripted(is_wrong=True), 0, OTHER, 4, None)
+    assert record.fate is Fate.FAILED
+    assert "depend on CHUNK" in record.reason
+
+
+def test_repetitions_go_on_until_the_median_is_sure() -> None:
+    assert goes_on([1.0] * 4, 0.0, 5)
+    assert not goes_on([1.0] * 8, 0.0, 5)
+    assert goes_on([1.0, 3.0] * 4, 0.0, 5)
+    assert not goes_on([1.0, 3.0] * 4, 9.0, 5)
+    assert not goes_on([1.0, 3.0] * 40, 0.0, 5)
+
+
+def test_the_interval_holds_the_median_19_times_of_20() -> None:
+    source = np.random.default_rng(1)
+    hits = 0
+    for _ in range(2000):
+        low, high = interval(list(source.exponential(size=11)))
+        hits += low <= np.log(2) <= high
+    assert hits >= 0.95 * 2000
+    assert interval([3.0, 1.0, 2.0]) == (1.0, 3.0)
+
+
+def test_drift_is_what_the_machine_was_slower() -> None:
+    assert drift([1.0, 1.1, 0.9], [2.0, 2.2, 1.8]) == 0.5
+    assert drift([], [2.0]) == 1.0
+    assert drift([1.0], [1000.0]) == 1 / 3
+
+
+def test_a_version_that_takes_too_long_is_stopped() -> None:
+    steps = "def main [n] (k: i32) (xs: *[n]i32): i32 = i32.sum (loop ys = xs for i < k do scan (+) i ys)"
+    program = soac.compile(steps)
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), deadline(0.2) as is_over:
+        program.call("main", [np.int32(1_000_000), np.ones(100_000, np.int32)])
+    assert is_over()
+    assert time.monotonic() - start < 5
+    assert soac.compile(ROWS).main(np.ones((2, 2), np.int32)).tolist() == [2, 2]
