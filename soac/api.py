@@ -4,6 +4,9 @@
     zss = prog.main(xss, yss)
     call = prog.call("main", [xss, yss], thresholds={"main.zss.suff_outer_0": 1})
 
+With `device="cuda"` it runs on a GPU. Results stay there until somebody looks at them (`numpy.asarray(zss)`), and are
+arguments of other calls or arrays of CuPy, PyTorch and JAX without a copy; so are their arrays as arguments.
+
 Arguments are NumPy arrays and scalars of exactly the types of the entry; Python numbers and nested lists are converted
 where no value changes. Errors are exceptions (`soac.SoacError`) with the text that the command line shows. A
 caller's array is never written.
@@ -18,36 +21,61 @@ from typing import Any
 
 import numpy as np
 
+from . import stored
 from .arguments import to_arguments
+from .autotune.tuning import threads_name
+from .devices import MACHINES, on_gpu, require
 from .entries import no_entry, require_entries
 from .frontend.compile import Reach
 from .ir.core import FunDef
-from .kernels.cpu import Executable
+from .kernels.cuda_array import on_host
+from .kernels.device import Runnable
+from .kernels.executions import Event
 from .pipeline import Compiled, compile_prog
 from .source import read_source
+from .stored import Facts
 
 Trace = Sequence[tuple[str, int, bool]]  # threshold, parallelism, taken
 
 
+@dataclass(slots=True)
+class Deferred:
+    """A program that is compiled when somebody looks at how."""
+
+    compile: Callable[[], Compiled]
+    done: Compiled | None = None
+
+    def get(self) -> Compiled:
+        if self.done is None:
+            self.done = self.compile()
+        return self.done
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A compiled program. `thresholds` are the settings it runs with unless a call says otherwise."""
+    """A compiled program. `thresholds` are the settings it runs with unless a call says otherwise; `facts` what may be
+    set, and warnings."""
 
-    compiled: Compiled = field(repr=False)
-    executable: Executable = field(repr=False)
+    stages: Deferred = field(repr=False)
+    facts: Facts = field(repr=False)
+    executable: Runnable = field(repr=False)
     thresholds: Mapping[str, int]
+
+    @property
+    def compiled(self) -> Compiled:
+        """The program at every stage; one that was found on disk is compiled for it."""
+        return self.stages.get()
 
     @property
     def entries(self) -> tuple[str, ...]:
         """The names of the entry points, in the order of the source."""
-        return tuple(fun.entry.name for fun in self.compiled.core.functions if fun.entry)
+        return tuple(self.executable.functions)
 
     def function(self, entry: str) -> FunDef:
-        """The core function behind an entry point; `CompileError` E0001 where there is none of that name."""
-        for fun in self.compiled.core.functions:
-            if fun.entry and fun.entry.name == entry:
-                return fun
-        raise no_entry(entry, self.entries)
+        """The signature of an entry point; `CompileError` E0001 where there is none of that name."""
+        if entry not in self.executable.functions:
+            raise no_entry(entry, self.entries)
+        return self.executable.functions[entry]
 
     def call(
         self,
@@ -56,9 +84,9 @@ class Program:
         thresholds: Mapping[str, int] | None = None,
         forced: Mapping[str, bool] | None = None,
         threads: int | None = None,
-    ) -> list[np.ndarray | np.generic]:
-        """The results of an entry point, one array or scalar for each component."""
-        return self.trace(entry, args, thresholds, forced, threads)[0]
+    ) -> list[Any]:
+        """The results of an entry point, one array or scalar for each component; arrays of a GPU stay there."""
+        return self._run(entry, args, thresholds, forced, threads, None)[0]
 
     def trace(
         self,
@@ -68,11 +96,41 @@ class Program:
         forced: Mapping[str, bool] | None = None,
         threads: int | None = None,
     ) -> tuple[list[np.ndarray | np.generic], Trace]:
-        """The results, and the guards that were decided: (threshold, parallelism, first branch taken)."""
+        """The results in host memory, and the guards that were decided: (threshold, parallelism, first branch
+        taken)."""
+        results, met = self._run(entry, args, thresholds, forced, threads, None)
+        return on_host(results), met
+
+    def timed(
+        self,
+        entry: str,
+        args: Sequence[Any],
+        settings: Mapping[str, int],
+        forced: Mapping[str, bool],
+        threads: int | None,
+        log: list[Event] | None,
+    ) -> list[Any]:
+        """The results as `call` gives them, and in `log` the guards met and when, also if the run fails."""
+        return self._run(entry, args, settings, forced, threads, log)[0]
+
+    def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
+        """Arguments where the device reads them, so that calls take no time to bring them there."""
+        return self.executable.place(entry, to_arguments(self.function(entry), args))
+
+    def _run(
+        self,
+        entry: str,
+        args: Sequence[Any],
+        thresholds: Mapping[str, int] | None,
+        forced: Mapping[str, bool] | None,
+        threads: int | None,
+        log: list[Event] | None,
+    ) -> tuple[list[Any], Trace]:
         if entry not in self.executable.functions:
             raise no_entry(entry, self.entries)
         settings = {**self.thresholds, **thresholds} if thresholds else self.thresholds
-        return self.executable.run(entry, args, settings, forced, threads, to_arguments)
+        workers = threads or settings.get(threads_name(entry)) or None
+        return self.executable.run(entry, args, settings, forced, workers, to_arguments, log)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__") or name not in self.entries:
@@ -87,17 +145,29 @@ class Program:
 
 
 def compile(
-    text: str, file: str = "<text>", thresholds: Mapping[str, int] | None = None, reach: Reach = Reach.PROJECT
+    text: str,
+    file: str = "<text>",
+    thresholds: Mapping[str, int] | None = None,
+    reach: Reach = Reach.PROJECT,
+    device: str = "cpu",
 ) -> Program:
-    """Compiles the text of a program; `file` is the name that messages show, `reach` says what it may import."""
-    compiled = with_entries(compile_prog(text, file, reach=reach))
-    executable = Executable.build(compiled.host, compiled.core.functions)
-    return Program(compiled, executable, dict(thresholds or {}))
+    """Compiles the text of a program for a device, `cpu` or `cuda`; `file` is the name that messages show, `reach` says
+    what it may import."""
+    require(device)
+    found = stored.find(text, file, reach) if device == "cpu" else None
+    if found is not None:
+        executable, facts = found
+        again = Deferred(lambda: compile_prog(text, file, reach=reach))
+        return Program(again, facts, executable, dict(thresholds or {}))
+    compiled = with_entries(compile_prog(text, file, machine=MACHINES[device], reach=reach))
+    done = Deferred(lambda: compiled, compiled)
+    runnable = stored.build(text, file, reach, compiled) if device == "cpu" else on_gpu(compiled)
+    return Program(done, stored.facts_of(compiled), runnable, dict(thresholds or {}))
 
 
-def load(path: str | Path, thresholds: Mapping[str, int] | None = None) -> Program:
+def load(path: str | Path, thresholds: Mapping[str, int] | None = None, device: str = "cpu") -> Program:
     """Compiles the program in a file."""
-    return compile(read_source(Path(path)), str(path), thresholds)
+    return compile(read_source(Path(path)), str(path), thresholds, device=device)
 
 
 def with_entries(compiled: Compiled) -> Compiled:

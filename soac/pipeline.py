@@ -8,13 +8,14 @@ A pass is a plain function `Prog -> Prog`; `Stage` names where a program can be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from .flatten.flatten import Flattened, flatten_traced
 from .flatten.fuse import fuse
 from .flatten.inline import inline
+from .flatten.inplace import in_place
 from .flatten.levels import CPU, Machine, Mode
 from .flatten.safety import safety_warnings
 from .flatten.simplify import simplify
@@ -48,7 +49,7 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
     ("simplify-fused", simplify),
 )
 
-FLAT_PASSES: tuple[tuple[str, Pass], ...] = (("simplify-flat", simplify),)
+FLAT_PASSES: tuple[tuple[str, Pass], ...] = (("simplify-flat", simplify), ("in-place", in_place))
 TILE = "tile"
 
 PASSES: tuple[str, ...] = (
@@ -62,7 +63,8 @@ PASSES: tuple[str, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A program at its three stages, the host program with its kernels, and what flattening has to say."""
+    """A program at its three stages, the host program with its kernels, and what flattening has to say. `texts`: of the
+    files that took part, the library among them."""
 
     core: Prog
     fused: Prog
@@ -70,6 +72,7 @@ class Compiled:
     host: HostProgram
     flattened: Flattened
     warnings: tuple[Diagnostic, ...]
+    texts: Mapping[str, str]
 
 
 def stages(
@@ -108,19 +111,23 @@ def compile_prog(
     machine: Machine = CPU,
     checked: bool = False,
     reach: Reach = Reach.PROJECT,
+    schedules: Machine | None = None,
 ) -> Compiled:
-    """Compile source text to a host program with kernels; `reach` says what it may import. Raises CompileError."""
+    """Compile source text to a host program with kernels; `reach` says what it may import, `schedules` which machine is
+    to run the kernels, if not the one whose levels the program is flattened for. Raises CompileError."""
     with paused_collector():
         source = compile_source(text, file, reach)
-        compiled = compile_core(source.prog, mode, machine, checked)
-    return replace(compiled, warnings=source.warnings + compiled.warnings)
+        compiled = compile_core(source.prog, mode, machine, checked, schedules)
+    return replace(compiled, warnings=source.warnings + compiled.warnings, texts=source.texts)
 
 
-def compile_core(prog: Prog, mode: Mode, machine: Machine, checked: bool = False) -> Compiled:
+def compile_core(
+    prog: Prog, mode: Mode, machine: Machine, checked: bool = False, schedules: Machine | None = None
+) -> Compiled:
     """From core to a host program with kernels."""
     said: list[Flattened] = []
     after = dict(stages(prog, mode, machine, checked, said.append))
     (flattened,) = said
     fused, flat = after[CORE_PASSES[-1][0]], after[PASSES[-1]]
     warnings = safety_warnings(fused) + flattened.warnings
-    return Compiled(prog, fused, flat, lower(flat), flattened, warnings)
+    return Compiled(prog, fused, flat, lower(flat, schedules or machine), flattened, warnings, {})

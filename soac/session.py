@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .api import Program, compile
-from .autotune.tuning import parse_setting, read_tuning, tuning_path
+from .autotune.tuning import (
+    clamped,
+    device_tuning_path,
+    made_on,
+    parse_setting,
+    read_tuning,
+    threads_name,
+    tuning_path,
+)
 from .commands.options import Settings
-from .devices import require
+from .devices import described, require
 from .failures import show_diagnostics
-from .flatten.tree import Site, sites, size_params
+from .flatten.tree import Site
 from .source import read_source
 from .versions import forced_sides
 
@@ -30,22 +38,54 @@ def open_program(path: Path, settings: Settings) -> Session:
     """Compiles the program at `path`; warnings go to stderr, errors are raised."""
     require(settings.device)
     text = read_source(path)
-    program = compile(text, str(path), reach=settings.reach)
-    show_diagnostics(program.compiled.warnings)
-    all_sites = sites(program.compiled.flat)
-    known = [name for site in all_sites for name in site.thresholds] + list(size_params(program.compiled.flat))
+    program = compile(text, str(path), reach=settings.reach, device=settings.device)
+    show_diagnostics(program.facts.warnings)
+    all_sites = program.facts.sites
+    known = parameters_of(program, all_sites)
     thresholds = _tuned(path, text, settings, known) | _set_by_hand(settings.params, known)
-    tuned = Program(program.compiled, program.executable, thresholds)
+    tuned = replace(program, thresholds=thresholds)
     return Session(text, tuned, all_sites, forced_sides(all_sites, settings.forces))
 
 
+def parameters_of(program: Program, all_sites: Sequence[Site]) -> list[str]:
+    """What a tuning file may set: thresholds, sizes, and the number of threads of each entry."""
+    thresholds = [name for site in all_sites for name in site.thresholds]
+    return [*thresholds, *program.facts.sizes, *map(threads_name, program.entries)]
+
+
+def tuning_file(path: Path, settings: Settings) -> Path | None:
+    """The tuning file to be read: the one asked for, else that of the device, else that of the program, if there."""
+    if not settings.use_tuning:
+        return None
+    if settings.tuning is not None:
+        return settings.tuning
+    found = (device_tuning_path(path, settings.device), tuning_path(path))
+    return next((file for file in found if file.is_symlink() or file.exists()), None)
+
+
 def _tuned(path: Path, text: str, settings: Settings, known: Sequence[str]) -> dict[str, int]:
-    file = settings.tuning or tuning_path(path)
-    if not settings.use_tuning or (settings.tuning is None and not file.is_symlink() and not file.exists()):
+    file = tuning_file(path, settings)
+    if file is None:
         return {}
-    values, warnings = read_tuning(file, known, text)
-    show_diagnostics(warnings)
-    return values
+    values, warnings = read_tuning(file, known, text, described(settings.device))
+    fitting, notes = clamped(file, values)
+    show_diagnostics((*warnings, *notes))
+    return fitting
+
+
+def tuning_to_write(path: Path, session: Session, settings: Settings) -> tuple[Path, dict[str, int]]:
+    """Where the settings for this device go, and those that are there. The program's own file, unless it was made on
+    another device: then `prog.soac.DEVICE.tuning`."""
+    own, device = tuning_path(path), device_tuning_path(path, settings.device)
+    if settings.tuning is not None:
+        file = settings.tuning
+    else:
+        is_foreign = made_on(own) not in (None, settings.device)
+        file = device if is_foreign or device.exists() else own
+    if not (file.exists() or file.is_symlink()):
+        return file, {}
+    values, _ = read_tuning(file, parameters_of(session.program, session.sites), session.text, None)
+    return file, values
 
 
 def _set_by_hand(params: Sequence[str], known: Sequence[str]) -> dict[str, int]:

@@ -137,7 +137,7 @@ def test_dev_modes(command: Command) -> None:
 def test_compile_writes_artefacts_and_manifest(command: Command, tmp_path: Path) -> None:
     command("compile", MATMUL, "-o", "out").clean()
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert set(manifest["entries"]) == {"main", "ints"}
+    assert {"main", "ints"} <= set(manifest["entries"])
     assert manifest["entries"]["main"]["sites"]
     assert {p["name"] for p in manifest["entries"]["main"]["parameters"]} == {"xss", "yss"}
     for name in manifest["files"].values():
@@ -195,17 +195,92 @@ def test_test_of_an_expected_compile_error(command: Command, tmp_path: Path) -> 
 
 
 def test_autotune_writes_what_bench_uses(command: Command, rows: Path, site: str, tmp_path: Path) -> None:
-    outcome = command("autotune", rows, "--runs", "2").clean()
+    outcome = command("autotune", rows, "--runs", "2", "--trials", "0").clean()
     assert "wrote" in outcome.out
     (line,) = (tmp_path / "rows.soac.tuning").read_text().splitlines()
     assert line.startswith(f"{site}=")
+    assert "timed runs of leaves (at most" in outcome.out
     report = json.loads((tmp_path / "rows.soac.tuning.json").read_text())
-    assert set(report["main"]["seconds"]) == {"full", site}
+    assert report["device"] == "cpu"
+    assert set(report["entries"]["main"]["thresholds"]) == {site}
+    again = command("autotune", rows, "--runs", "2", "--trials", "0").clean().out
+    assert again == outcome.out  # every run is stored
+    assert command("autotune", rows, "--simulate", "--trials", "0").clean().out + f"wrote {rows}.tuning\n" == again
     command("bench", rows, "--runs", "2", "--json", "times.json").clean()
     times = json.loads((tmp_path / "times.json").read_text())
     assert {len(seen) >= 2 for seen in times[str(rows)].values()} == {True}
     (tmp_path / "rows.soac.tuning").write_text("nonsense=1\n")
     assert "T0102" in command("bench", rows).err
+
+
+TWO = """
+-- ==
+-- entry: main other
+-- random input { [30][40]i32 }
+def main [n][m] (xss: [n][m]i32): [n]i32 = map (\\xs -> reduce (+) 0 xs) xss
+entry other [n][m] (xss: [n][m]i32): [n]i32 = map (\\xs -> reduce i32.max 0 xs) xss
+"""
+
+
+def test_autotune_of_one_entry_keeps_the_others(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "two.soac").write_text(TWO)
+    command("autotune", "two.soac", "--runs", "1", "--trials", "0").clean()
+    file = tmp_path / "two.soac.tuning"
+    first, second = sorted(line.partition("=")[0] for line in file.read_text().splitlines())
+    assert (first[:5], second[:6]) == ("main.", "other.")
+    file.write_text(f"{first}=7\n{second}=9\n")
+    command("autotune", "two.soac", "-e", "other", "--runs", "1", "--trials", "0", "--fresh").clean()
+    assert f"{first}=7\n" in file.read_text()
+    assert f"{second}=9\n" not in file.read_text()
+
+
+def test_autotune_beside_a_file_of_another_device(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "two.soac").write_text(TWO)
+    (tmp_path / "two.soac.tuning").write_text("")
+    (tmp_path / "two.soac.tuning.json").write_text('{"device": "cuda", "described": "a GPU"}')
+    assert "T0103" in command("run", "two.soac", "[[1, 2]]").err
+    outcome = command(
+        "autotune", "two.soac", "--runs", "1", "--trials", "0", "--html", "report.html", "--plot", "plots"
+    )
+    assert "wrote two.soac.cpu.tuning" in outcome.clean().out
+    assert (tmp_path / "two.soac.tuning").read_text() == ""
+    assert command("run", "two.soac", "[[1, 2]]").clean().out == "[3i32]\n"
+    assert "<svg" in (tmp_path / "report.html").read_text()
+    assert (tmp_path / "plots" / "main.times.svg").exists()
+
+
+def test_autotune_interrupted_keeps_the_best_so_far(tmp_path: Path) -> None:
+    """And goes on where it was: what was timed is in the study."""
+    many = "".join(f"-- random input {{ [{n}00][4000]i32 }}\n" for n in range(1, 17))
+    (tmp_path / "two.soac").write_text(TWO.replace("-- random input { [30][40]i32 }\n", many))
+    process = shell("autotune", "two.soac", "--runs", "1000", "-e", "main", cwd=tmp_path)
+    database, deadline = tmp_path / "two.soac.tuning.db-wal", time.monotonic() + 60
+    while not (database.exists() and database.stat().st_size > 500_000) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err.strip()) == (130, b"soac: interrupted")
+    assert not (tmp_path / "two.soac.tuning").exists()
+    assert "main.ys.suff_outer_0=" in (tmp_path / "two.soac.tuning.partial").read_text()
+
+
+def test_autotune_within_a_budget(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "two.soac").write_text(TWO)
+    outcome = command("autotune", "two.soac", "--timeout", "0.000001")
+    assert (outcome.code, "T0202" in outcome.err) == (1, True)
+    assert command("autotune", "two.soac", "--simulate").err.count("T0205") == 1
+
+
+def test_autotune_simulates_sizes_too(command: Command, tmp_path: Path) -> None:
+    text = "-- ==\n-- random input { [9000]i32 }\n"
+    text += "def main [n] (xs: [n]i32): i32 = let c = i64.min n (#[param(CHUNK)] 8)\n"
+    text += "  in i32.sum (map i32.sum (unflatten (take (n / c * c) xs :> [(n / c) * c]i32)))\n"
+    text += "     + i32.sum (drop (n / c * c) xs)\n"
+    (tmp_path / "chunk.soac").write_text(text)
+    outcome = command("autotune", "chunk.soac", "--runs", "1", "--threads", "1", "--trials", "9").clean()
+    assert "8 trials of sizes" in outcome.out
+    again = command("autotune", "chunk.soac", "--simulate", "--threads", "1", "--trials", "9").clean().out
+    assert again + "wrote chunk.soac.tuning\n" == outcome.out
 
 
 def test_autotune_without_data(command: Command, tmp_path: Path) -> None:

@@ -1,0 +1,79 @@
+"""Taking times, and drawing them."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+
+import pytest
+
+from soac.ir.errors import SoacError
+from soac.pictures import Bar, Line, draw_bars, draw_lines
+from soac.timing import Effort, Times, geometric_mean, race, warm_up
+
+
+def test_interval_of_few_times_is_their_range() -> None:
+    times = Times((3.0, 1.0, 2.0))
+    assert (times.median, times.least, times.interval) == (2.0, 1.0, (1.0, 3.0))
+
+
+def test_interval_by_order_statistics() -> None:
+    """Of 20 times, the 6th smallest and the 6th largest enclose the median with 95.9 %."""
+    times = Times(tuple(float(i) for i in range(1, 21)))
+    assert times.interval == (6.0, 15.0)
+    assert times.spread == pytest.approx(4.5 / 10.5)
+
+
+def test_runs_take_turns() -> None:
+    called: list[str] = []
+    effort = Effort(rounds=3, seconds=0, spread=1, most_rounds=3, most_seconds=1)
+    found = race({name: lambda name=name: called.append(name) for name in "ab"}, effort)
+    assert [len(times.seconds) for times in found.values()] == [3, 3]
+    assert called[-6:] == ["a", "b"] * 3
+
+
+def ticking(ticks: list[float]) -> itertools.cycle[float]:
+    """A clock that shows 0 and the next duration in turn."""
+    return itertools.cycle([shown for tick in ticks for shown in (0.0, tick)])
+
+
+def test_race_goes_on_until_the_median_is_known() -> None:
+    """Times that swing by half need all rounds; equal ones stop early."""
+    effort = Effort(rounds=2, seconds=0, spread=0.02, most_rounds=40, most_seconds=10)
+    swinging, equal = ticking([1.0, 2.0]), ticking([1.0])
+    assert len(race({"a": lambda: None}, effort, lambda: next(swinging))["a"].seconds) == 40
+    assert len(race({"a": lambda: None}, effort, lambda: next(equal))["a"].seconds) == 2
+
+
+def test_warm_up_ends() -> None:
+    calls = itertools.count()
+    warm_up(lambda: next(calls))
+    assert 2 <= next(calls) <= 5
+
+
+def test_geometric_mean() -> None:
+    assert geometric_mean([0.5, 2.0, 8.0]) == pytest.approx(2.0)
+
+
+def test_pictures(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    bars, lines = tmp_path / "bars.svg", tmp_path / "lines.png"
+    draw_bars(bars, {"a.soac": [Bar("small", 1.0, 0.9, 1.2)], "b.soac": [Bar("x", 2, 1, 3), Bar("y", 3, 2, 4)]}, "ms")
+    draw_lines(lines, {"sum": [Line("soac", [1, 10, 100], [1, 2, 9], [1, 1.5, 8], [1.1, 3, 10])]}, "n", "ms")
+    assert "<svg" in bars.read_text()
+    assert lines.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_of_an_unknown_kind(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    with pytest.raises(SoacError) as error:
+        draw_bars(tmp_path / "bars.nonsense", {"a": [Bar("x", 1, 1, 1)]}, "ms")
+    assert error.value.diagnostics[0].code == "S0201"
+
+
+def test_matplotlib_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(SoacError) as error:
+        draw_bars(tmp_path / "bars.svg", {"a": [Bar("x", 1, 1, 1)]}, "ms")
+    assert error.value.diagnostics[0].code == "S0102"
