@@ -1,178 +1,155 @@
-"""`python -m benchmarks.run`: every program against NumPy on the same work, in one run, one thread each.
+"""`python -m benchmarks.run`: the suite, soac and its peers taking turns in one run.
 
-The two take turns in every round, so that the load of the machine falls on both; what counts is the ratio of their
-medians, and of their minima, which other load disturbs less. soac is timed with its default thresholds, and on every
-version.
+Prints a table, ratios and geometric means; writes `benchmarks/results/<date>-<device>.json` with the machine described
+and its limits measured in the same run, and pictures of it. Every program runs in a process of its own, all contenders
+of a row in the same one. With one thread the clock is that of the processor's time in this process, so that other load
+shows only where it fills the caches and the memory's channels.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
-import platform
-import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
-import numpy as np
 
-import soac
-from soac.versions import leaves_of
+from soac.timing import Effort
 
-from .cases import CASES, Case
+from .contest import Rules, rows_of
+from .machine import Limits, describe_machine, measure_limits
+from .peers import CPU, CUDA
+from .report import headline, markdown, pictures, update_page
+from .suite import SUITE
 
-ROOT = Path(__file__).parent.parent
-ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-BEGIN, END = "<!-- table -->", "<!-- end of table -->"
-
-
-@dataclass(frozen=True, slots=True)
-class Time:
-    """Milliseconds: median and minimum."""
-
-    median: float
-    least: float
-
-    def __str__(self) -> str:
-        return f"{self.median:.3g} ({self.least:.3g})"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The times of a case; `version` names the best one (empty if there is only one)."""
-
-    program: str
-    entry: str
-    size: str
-    numpy: Time
-    default: Time
-    best: Time
-    version: str
-
-    @property
-    def ratios(self) -> tuple[float, float]:
-        """How many times faster than NumPy the best version is, by medians and by minima."""
-        return self.numpy.median / self.best.median, self.numpy.least / self.best.least
+RESULTS = Path(__file__).parent / "results"
+BEGUN = "SOAC_BENCHMARKS_THREADS"
 
 
 def main() -> None:
-    if any(os.environ.get(name) != value for name, value in ONE_THREAD.items()):
-        os.execve(sys.executable, [sys.executable, "-m", "benchmarks.run", *sys.argv[1:]], {**os.environ, **ONE_THREAD})
     options = parse_options()
-    rows = []
-    for case in CASES:
-        if not options.only or case.program in options.only:
-            rows.append(measure(case, options.rounds))
-            print(markdown_row(rows[-1]), flush=True)
-    if options.json:
-        options.json.write_text(json.dumps([asdict(row) | {"ratios": row.ratios} for row in rows], indent=2) + "\n")
-    if options.update:
-        update(options.update, rows, options.rounds)
+    if os.environ.get(BEGUN) != str(options.threads):
+        words = [sys.executable, "-m", "benchmarks.run", *sys.argv[1:]]
+        os.execve(sys.executable, words, environment(options.device, options.threads))
+    with workers() as pool:
+        limits = pool.submit(measure_limits, options.threads).result()
+    print(f"triad {limits.triad:.1f} GB/s, read {limits.read:.1f} GB/s, sgemm {limits.sgemm:.0f} GFLOP/s", flush=True)
+    rows: list[dict[str, Any]] = []
+    for program in options.programs or SUITE:
+        rows += rows_in_process(program, options, limits)
+        write(found(rows, limits, options), options)
+    print(json.dumps(headline(rows), indent=2))
+    show(found(rows, limits, options), options)
+
+
+def found(rows: list[dict[str, Any]], limits: Limits, options: argparse.Namespace) -> dict[str, Any]:
+    """All that a run says."""
+    return {
+        "date": datetime.date.today().isoformat(),
+        "machine": describe_machine(options.threads),
+        "clock": "processor" if uses_processor_time(options) else "wall",
+        "limits": asdict(limits),
+        "rows": rows,
+        "summary": headline(rows),
+    }
 
 
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
-    parser.add_argument("only", nargs="*", help="programs; default: all")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--json", type=Path, help="write the rows to this file")
+    parser.add_argument("programs", nargs="*", help="programs; default: the suite")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--threads", type=int, default=1, help="of soac and of every peer")
+    parser.add_argument("--data", metavar="TEXT", help="only data sets with this text in their name")
+    parser.add_argument("--rounds", type=int, default=7, help="at least")
+    parser.add_argument("--seconds", type=float, default=1.0, help="on a data set, at least")
+    parser.add_argument("--most-seconds", type=float, default=10.0)
+    parser.add_argument("--wall", action="store_true", help="wall time also with one thread, not processor time")
+    parser.add_argument("--tuner-seconds", type=float, default=600.0, help="that a program may take to tune; 0: none")
+    parser.add_argument("--no-pictures", action="store_true")
+    parser.add_argument("--json", type=Path, help="write here instead of benchmarks/results")
     parser.add_argument("--update", type=Path, help="replace the table in this Markdown file")
     return parser.parse_args()
 
 
-# ---- measuring --------------------------------------------------------------------------------------------------
+def environment(device: str, threads: int) -> dict[str, str]:
+    """Every library on so many threads; read when they are imported."""
+    if device == "cuda":
+        return {**os.environ, BEGUN: str(threads)}
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", BEGUN)
+    one = "" if threads > 1 else " --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    settings = dict.fromkeys(names, str(threads)) | {"JAX_PLATFORMS": os.environ.get("JAX_PLATFORMS", "cpu")}
+    return {**os.environ, **settings, "XLA_FLAGS": os.environ.get("XLA_FLAGS", "") + one}
 
 
-def measure(case: Case, rounds: int) -> Row:
-    """Times the peer, the default and every version in turn; raises if results differ."""
-    program = soac.load(ROOT / "programs" / f"{case.program}.soac")
-    args = case.make(np.random.default_rng(1))
-    versions = versions_of(program, case.entry)
-    contestants: dict[str, Callable[[], Any]] = {
-        "numpy": lambda: case.peer(*args),
-        "default": lambda: program.call(case.entry, args, threads=1),
-        **{name: run_version(program, case.entry, args, forced) for name, forced in versions.items()},
-    }
-    check_equal(case, contestants)
-    times = race(contestants, rounds)
-    best = min((name for name in times if name != "numpy"), key=lambda name: times[name].least)
-    return Row(
-        case.program, case.entry, case.size, times["numpy"], times["default"], times[best],
-        best if len(versions) > 1 else "",
-    )  # fmt: skip
+def uses_processor_time(options: argparse.Namespace) -> bool:
+    """With one thread, what other programs take away from it does not count."""
+    return options.device == "cpu" and options.threads == 1 and not options.wall
 
 
-def versions_of(program: soac.Program, entry: str) -> Mapping[str, Mapping[str, bool]]:
-    """The leaves of all sites of the entry, each taken alone, by name."""
-    return {
-        f"{site}={leaf}": forced
-        for site, leaf, forced in leaves_of(program.compiled.flat)
-        if site.split(".")[0] == entry
-    }
+def workers() -> ProcessPoolExecutor:
+    """One process, started afresh."""
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"))
 
 
-def run_version(program: soac.Program, entry: str, args: list[Any], forced: Mapping[str, bool]) -> Callable[[], Any]:
-    return lambda: program.call(entry, args, forced=forced, threads=1)
+def rows_in_process(program: str, options: argparse.Namespace, limits: Limits) -> list[dict[str, Any]]:
+    """The rows of a program; one that fails is told and left out."""
+    effort = Effort(options.rounds, options.seconds, 0.02, 1000, options.most_seconds)
+    by_processor = uses_processor_time(options)
+    with workers() as pool:
+        try:
+            return pool.submit(
+                measure, program, options.device, options.threads, effort, limits, options.tuner_seconds, options.data,
+                by_processor,
+            ).result()  # fmt: skip
+        except Exception as fault:
+            print(f"{program}: {type(fault).__name__}: {fault}", file=sys.stderr, flush=True)
+            return []
 
 
-def check_equal(case: Case, contestants: Mapping[str, Callable[[], Any]]) -> None:
-    """All contestants compute what the peer does; also warms everything up."""
-    expected = list(components(contestants["numpy"]()))
-    for name, run in contestants.items():
-        for got, wanted in zip(components(run()), expected, strict=True):
-            scale = np.maximum(np.abs(wanted), np.max(np.abs(wanted), initial=1e-30) * 1e-3)
-            worst = np.max(np.abs(got - wanted) / scale, initial=0)
-            if not worst <= case.tolerance:
-                raise SystemExit(f"{case.program} {case.size}: {name} differs from NumPy by {worst:.2e}")
+def measure(
+    program: str, device: str, threads: int, effort: Effort, limits: Limits, tuner_seconds: float, only: str | None,
+    by_processor: bool,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """In the process of the program. With one thread it stays on one core, so that no library has a second one."""
+    if by_processor and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    clock = time.process_time if by_processor else time.perf_counter
+    libraries = CPU if device == "cpu" else CUDA
+    rows: list[dict[str, Any]] = []
+    for row in rows_of(program, Rules(device, threads, effort, libraries, limits, tuner_seconds, clock), only):
+        rows.append(asdict(row))
+        print(markdown([rows[-1]]), flush=True)
+    return rows
 
 
-def components(results: Any) -> Iterator[np.ndarray]:
-    """The arrays of a result, in a type that does not overflow in the comparison."""
-    for part in results if isinstance(results, tuple | list) else [results]:
-        array = np.asarray(part)
-        yield array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+def results_path(found: dict[str, Any], options: argparse.Namespace) -> Path:
+    device = llvm.get_host_cpu_name() if options.device == "cpu" else options.device
+    return options.json or RESULTS / f"{found['date']}-{device}.json"
 
 
-def race(contestants: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, Time]:
-    """The times of each, one call of each per round."""
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(rounds):
-        for name, run in contestants.items():
-            start = time.perf_counter()
-            run()
-            times[name].append((time.perf_counter() - start) * 1e3)
-    return {name: Time(statistics.median(seen), min(seen)) for name, seen in times.items()}
+def write(found: dict[str, Any], options: argparse.Namespace) -> None:
+    """The results so far: a run may be ended."""
+    path = results_path(found, options)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
-# ---- showing ----------------------------------------------------------------------------------------------------
-
-
-def markdown_row(row: Row) -> str:
-    name = row.program if row.entry == "main" else f"{row.program} ({row.entry})"
-    by_median, by_least = row.ratios
-    return (
-        f"| {name} | {row.size} | {row.numpy} | {row.default} | {row.best} "
-        f"| {by_median:.2f}× | **{by_least:.2f}×** | {row.version} |"
-    )
-
-
-def update(path: Path, rows: list[Row], rounds: int) -> None:
-    """Puts the table between the markers of the Markdown file."""
-    text = path.read_text(encoding="utf-8")
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
-    head = (
-        f"{platform.machine()} {llvm.get_host_cpu_name()}, NumPy {np.__version__}, soac {soac.__version__}, "
-        f"one thread, {rounds} interleaved rounds, milliseconds: median (minimum).\n\n"
-        "| program | size | NumPy | soac, default | soac, best version | by medians | by minima | best version |\n"
-        "|---|---|---|---|---|---|---|---|\n"
-    )
-    table = head + "\n".join(map(markdown_row, rows))
-    path.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")
+def show(found: dict[str, Any], options: argparse.Namespace) -> None:
+    """Pictures beside the results, and the table in the page."""
+    path = results_path(found, options)
+    print(f"wrote {path}")
+    if not options.no_pictures:
+        pictures(found, path.with_suffix(".svg"))
+    if options.update:
+        update_page(options.update, found)
 
 
 if __name__ == "__main__":

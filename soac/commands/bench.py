@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,36 +10,70 @@ import click
 
 from ..datasets import data_sets, inputs_of
 from ..frontend.testblocks import Fails, parse_tests
+from ..pictures import Bar, draw_bars, require_matplotlib
 from ..session import Session, open_program
+from ..timing import Effort, Times, race
 from ..versions import misfits
 from .options import FILES, DataCommand, Settings, run_options
 from .test import programs_in
 
 SKIPPED = frozenset({"disable", "nobench", "no_soac"})
 MIN_SECONDS = 0.2
+TIMES_AS_MANY = 100  # runs, of those asked for, at most
+
+Found = dict[str, dict[str, Times]]  # program → data set → times
 
 
 @click.command("bench", cls=DataCommand)
 @click.argument("files", nargs=-1, required=True, type=FILES)
 @click.option("--runs", type=click.IntRange(1, 100_000), default=10, show_default=True, help="Timed runs, at least.")
+@click.option(
+    "--spread", type=click.FloatRange(0), default=2.0, show_default=True, metavar="PERCENT",
+    help="Go on until the 95 % interval of the median is within so much of it on both sides.",
+)  # fmt: skip
+@click.option(
+    "--most-seconds", type=click.FloatRange(0), default=5.0, show_default=True, help="But no longer on a data set."
+)
 @click.option("-e", "--entry", metavar="NAME", help="Only this entry point.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all times to this file.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw medians and intervals to this file (.svg, .png).")
 @run_options
-def command(files: tuple[Path, ...], runs: int, entry: str | None, json_file: Path | None, settings: Settings) -> None:
-    """Time the programs in FILES on the data sets of their test blocks, after a run to warm up."""
-    found: dict[str, dict[str, list[float]]] = {}
+def command(
+    files: tuple[Path, ...], runs: int, spread: float, most_seconds: float, entry: str | None,
+    json_file: Path | None, plot: Path | None, settings: Settings,
+) -> None:  # fmt: skip
+    """Time the programs in FILES on the data sets of their test blocks.
+
+    A program runs until its times do not fall any more, then at least as often as asked for and until its median is
+    known well enough. Shown are the median and its 95 % interval."""
+    if plot is not None:
+        require_matplotlib()
+    effort = Effort(runs, MIN_SECONDS, spread / 100, TIMES_AS_MANY * runs, most_seconds)
+    found: Found = {}
     for path in programs_in(files):
         click.echo(f"{path}:")
         session = open_program(path, settings)
         for name, run in _benchmarks(path, session, entry, settings.threads):
-            times = measure(run, runs)
+            times = race({name: run}, effort)[name]
             found.setdefault(str(path), {})[name] = times
-            middle, low, high = statistics.median(times), min(times), max(times)
-            click.echo(
-                f"  {name:<44} {middle * 1e3:10.3f} ms  ({low * 1e3:.3f} to {high * 1e3:.3f}, {len(times)} runs)"
-            )
+            click.echo(_line(name, times))
     if json_file is not None:
-        json_file.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        seconds = {program: {name: times.seconds for name, times in sets.items()} for program, sets in found.items()}
+        json_file.write_text(json.dumps(seconds, indent=2) + "\n", encoding="utf-8")
+    if plot is not None and found:
+        draw_bars(plot, {program: [_bar(*one) for one in sets.items()] for program, sets in found.items()}, "ms")
+
+
+def _line(name: str, times: Times) -> str:
+    low, high = times.interval
+    return (
+        f"  {name:<44} {times.median * 1e3:10.3f} ms  ({low * 1e3:.3f} to {high * 1e3:.3f}, {len(times.seconds)} runs)"
+    )
+
+
+def _bar(name: str, times: Times) -> Bar:
+    low, high = times.interval
+    return Bar(name, times.median * 1e3, low * 1e3, high * 1e3)
 
 
 def _benchmarks(
@@ -57,7 +89,7 @@ def _benchmarks(
         if (why := _misfits(session, data_set.entry, args)) is not None:
             click.echo(f"  {name:<44} skipped: {why}")
             continue
-        yield name, _call(session, data_set.entry, args, threads)
+        yield name, _call(session, data_set.entry, session.program.place(data_set.entry, args), threads)
 
 
 def _misfits(session: Session, entry: str, args: list) -> str | None:
@@ -69,15 +101,3 @@ def _misfits(session: Session, entry: str, args: list) -> str | None:
 
 def _call(session: Session, entry: str, args: list, threads: int | None) -> Callable[[], object]:
     return lambda: session.program.call(entry, args, forced=session.forced, threads=threads)
-
-
-def measure(run: Callable[[], object], runs: int) -> list[float]:
-    """Seconds of each run, after one that is not counted; as many runs as asked for, and until there is something to
-    measure."""
-    run()
-    times: list[float] = []
-    while len(times) < runs or (sum(times) < MIN_SECONDS and len(times) < 100 * runs):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return times

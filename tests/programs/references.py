@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
+from benchmarks.peers import on_numpy
+from benchmarks.peers.on_numpy import bins, finance, flat, grids, optionpricing, rows, slides
 
 Array = np.ndarray
 REFERENCES: dict[tuple[str, str], Callable[..., Any]] = {}
@@ -24,21 +25,27 @@ def entry(program: str, *names: str) -> Callable[[Callable[..., Any]], Callable[
     return register
 
 
-for _program, _function in peers.PEERS.items():
-    if _program not in ("mandelbrot", "locvolcalib"):
-        REFERENCES[_program, "main"] = _function
+def in_double(value: Any) -> Any:
+    """Floats and float arrays in f64, everything else as it is."""
+    array = np.asarray(value)
+    if array.dtype.kind != "f":
+        return value
+    return array.astype(np.float64)[()]
+
+
+REFERENCES.update(on_numpy.PEERS)
 
 
 @entry("mandelbrot")
 def mandelbrot(*args: Any) -> Array:
     """In f32, as the program: a count of steps is no continuous function of the point."""
-    return peers.mandelbrot(*args, dtype=np.float32)
+    return flat.mandelbrot(*args, dtype=np.float32)
 
 
 @entry("locvolcalib")
 def locvolcalib(outer: int, nx: int, ny: int, nt: int, *market: float) -> Array:
     with np.errstate(all="ignore"):
-        return peers.locvolcalib(int(outer), int(nx), int(ny), int(nt), *map(float, market))
+        return finance.locvolcalib(int(outer), int(nx), int(ny), int(nt), *map(float, market))
 
 
 @entry("locvolcalib", "solve")
@@ -54,17 +61,17 @@ def dominant_system(below: Array, on: Array, above: Array, ys: Array) -> Array:
 
 @entry("lud", "dominant")
 def dominant_lud(a: Array) -> Array:
-    return peers.lud(a + len(a) * np.eye(len(a)))
+    return flat.lud(a + len(a) * np.eye(len(a)))
 
 
 @entry("icfp", "bytes")
 def icfp_bytes(n: int, pss: Array) -> tuple[Array, Array]:
-    return peers.icfp(n, pss.astype(np.int32))
+    return slides.icfp(n, pss.astype(np.int32))
 
 
 REFERENCES["dotprod", "ints"] = lambda xs, ys: np.sum(xs * ys, dtype=np.int32)
-REFERENCES["matmul", "ints"] = peers.matmul
-REFERENCES["rowscan", "ints"] = peers.rowscan
+REFERENCES["matmul", "ints"] = rows.matmul
+REFERENCES["rowscan", "ints"] = rows.rowscan
 REFERENCES["sumrows", "rows"] = lambda xss: xss.sum(axis=1)
 
 
@@ -85,8 +92,8 @@ REFERENCES["p04_mapabs", "main"] = np.abs
 REFERENCES["p04_mapabs", "guarded_division"] = lambda k, xs: np.where(xs == 0, 0, k // np.where(xs == 0, 1, xs))
 REFERENCES["p05_nested_map", "main"] = lambda xss, ys: xss + ys[:, None]
 REFERENCES["p06_reduce_then_map", "main"] = lambda xss: xss + xss.sum(axis=1, keepdims=True, dtype=np.int32)
-REFERENCES["p07_distribution", "main"] = peers.icfp
-REFERENCES["p07_distribution", "first"] = lambda pss: peers.icfp(0, pss)[0]
+REFERENCES["p07_distribution", "main"] = slides.icfp
+REFERENCES["p07_distribution", "first"] = lambda pss: slides.icfp(0, pss)[0]
 
 
 @entry("p07_distribution", "second")
@@ -152,28 +159,22 @@ REFERENCES["p15_segscatter", "reversed"] = lambda xss: xss[:, ::-1]
 @entry("optionpricing", "deviates")
 def deviates(ps: Array) -> Array:
     with np.errstate(all="ignore"):
-        return peers.normal_quantile(ps)
+        return optionpricing.normal_quantile(ps)
 
 
 @entry("optionpricing", "prices_of")
 def prices_of(*args: Array) -> Array:
-    return peers.asset_prices(*args)
+    return optionpricing.asset_prices(*args)
 
 
 # ---- rows of varying length -----------------------------------------------------------------------------------------
-
-
-@entry("spmv")
-def spmv(off: Array, col: Array, value: Array, x: Array) -> Array:
-    products = value * x[col]
-    return np.array([products[a:b].sum() for a, b in pairwise(off)], products.dtype)
 
 
 @entry("spmv", "bytes")
 def spmv_bytes(lengths: Array, value: Array, x: Array) -> Array:
     off = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     places = np.arange(off[-1])
-    return spmv(off, places * 31 % len(x), value[places % len(value)], x)
+    return bins.spmv(off, places * 31 % len(x), value[places % len(value)], x)
 
 
 @entry("segsort")
@@ -192,3 +193,21 @@ def segsort_bytes(sizes: Array, xs: Array) -> Array:
 @entry("segsort", "ranked")
 def segsort_ranked(off: Array, xs: Array) -> Array:
     return np.concatenate([np.sort(xs[a:b]) for a, b in pairwise(off)] or [xs])
+
+
+# ---- the suite ------------------------------------------------------------------------------------------------------
+
+
+@entry("nw", "bytes")
+def nw_of_bytes(similar: Array) -> Array:
+    return grids.nw(4, 10, similar.astype(np.int32))
+
+
+@entry("srad", "of_random")
+def srad_of_random(images: Array) -> Array:
+    return grids.srad(2, 0.5, np.exp(images))
+
+
+@entry("histogram", "random_sums")
+def random_sums(places: Array, values: Array) -> Array:
+    return bins.sums(256, places.astype(np.int64), values)

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import soac
-from benchmarks import peers
+from benchmarks.peers.on_numpy import finance, flat, optionpricing
 from soac.frontend.data import read_values
 from soac.versions import leaves_of
+
+from .references import in_double
 
 ROOT = Path(__file__).parent.parent.parent
 TOLERANCE = 0.002
@@ -29,7 +31,7 @@ def close(got: object, expected: object) -> bool:
 @pytest.mark.parametrize("size", ["small", "medium"])
 def test_reference_of_locvolcalib(published: Path, size: str) -> None:
     outer, nx, ny, nt, *market = values(published / "LocVolCalib" / f"{size}.in")
-    got = peers.locvolcalib(*map(int, (outer, nx, ny, nt)), *map(float, market))
+    got = finance.locvolcalib(*map(int, (outer, nx, ny, nt)), *map(float, market))
     (expected,) = values(published / "LocVolCalib" / f"{size}.out")
     assert np.max(np.abs(got - expected)) < 2e-6
 
@@ -38,7 +40,7 @@ def test_reference_of_locvolcalib(published: Path, size: str) -> None:
 def test_reference_of_lud(published: Path, size: str) -> None:
     (matrix,) = values(published / "lud" / f"{size}.in")
     (expected,) = values(published / "lud" / f"{size}.out")
-    assert close(peers.lud(np.asarray(matrix, np.float64)), expected)
+    assert close(flat.lud(np.asarray(matrix, np.float64)), expected)
 
 
 @pytest.mark.parametrize(("program", "folder", "size"), [
@@ -65,9 +67,9 @@ OPTIONS = ROOT / "programs" / "optionpricing.soac"
 
 @pytest.mark.parametrize("size", ["small", "medium"])
 def test_reference_of_optionpricing(published: Path, size: str) -> None:
-    args = map(peers.in_double, values(published / "OptionPricing" / f"{size}.in"))
+    args = map(in_double, values(published / "OptionPricing" / f"{size}.in"))
     (expected,) = values(published / "OptionPricing" / f"{size}.out")
-    assert close(peers.optionpricing(*args), expected)
+    assert close(optionpricing.optionpricing(*args), expected)
 
 
 def test_optionpricing_from_a_file(published: Path) -> None:

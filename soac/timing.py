@@ -1,0 +1,110 @@
+"""Taking times: warm-up, rounds in which all runs take their turns, until the medians are known well enough.
+
+The interval of a median is that of its order statistics: with B ~ Binomial(n, 1/2) the number of times below the true
+median, the k-th smallest and the k-th largest of n times enclose it with probability 1 - 2 P(B < k). It assumes nothing
+about how times are distributed. Five times or fewer reach no 95 %: then it goes from the least to the greatest.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+CONFIDENCE = 0.95
+Run = Callable[[], object]
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds of each timed call of a run, in the order they were made."""
+
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+    @property
+    def least(self) -> float:
+        return min(self.seconds)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Encloses the median with 95 % confidence."""
+        ordered, rank = sorted(self.seconds), _rank(len(self.seconds))
+        return ordered[rank], ordered[-1 - rank]
+
+    @property
+    def spread(self) -> float:
+        """Half the interval, relative to the median."""
+        low, high = self.interval
+        return (high - low) / 2 / self.median if self.median else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """When to stop: not before `rounds` rounds and `seconds` of them, then as soon as every spread is at most `spread`,
+    and at the latest after `most_rounds` or `most_seconds`."""
+
+    rounds: int
+    seconds: float
+    spread: float
+    most_rounds: int
+    most_seconds: float
+
+    def is_done(self, found: Mapping[str, list[float]], spent: float) -> bool:
+        rounds = min(map(len, found.values()))
+        if rounds < self.rounds:
+            return False
+        if rounds >= self.most_rounds or spent >= self.most_seconds:
+            return True
+        return spent >= self.seconds and all(Times(tuple(seen)).spread <= self.spread for seen in found.values())
+
+
+def race(runs: Mapping[str, Run], effort: Effort, clock: Clock = time.perf_counter) -> dict[str, Times]:
+    """The times of runs that take turns, so that other load falls on all of them."""
+    found: dict[str, list[float]] = {name: [] for name in runs}
+    for run in runs.values():
+        warm_up(run)
+    begin = time.perf_counter()
+    while not effort.is_done(found, time.perf_counter() - begin):
+        for name, run in runs.items():
+            found[name].append(seconds_of(run, clock))
+    return {name: Times(tuple(seen)) for name, seen in found.items()}
+
+
+def warm_up(run: Run, most: int = 5) -> None:
+    """Calls until a call is not clearly faster than the one before it; one that takes long is called twice at most."""
+    before = seconds_of(run)
+    for _ in range(most - 1):
+        if before > 1.0:
+            return
+        now = seconds_of(run)
+        if now > 0.9 * before:
+            return
+        before = now
+
+
+def seconds_of(run: Run, clock: Clock = time.perf_counter) -> float:
+    start = clock()
+    run()
+    return clock() - start
+
+
+def geometric_mean(ratios: list[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, ratios)))
+
+
+def _rank(count: int) -> int:
+    """The greatest k so that the order statistics k and count - 1 - k (from 0) enclose the median with 95 %."""
+    below, rank = 0.0, 0
+    for k in range(count // 2):
+        below += math.comb(count, k) * 0.5**count
+        if 2 * below > 1 - CONFIDENCE:
+            break
+        rank = k
+    return rank
