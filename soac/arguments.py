@@ -21,6 +21,7 @@ from .ir.entry import Argument, bind_sizes
 from .ir.errors import NOWHERE, DataError, Diagnostic, Label
 from .ir.scalar import DTYPES, prim_of
 from .ir.types import Prim, Type
+from .kernels.cuda_array import CudaArray
 
 DATA_SUFFIXES = frozenset({".in", ".out", ".dat", ".data", ".bin", ".txt", ".npy", ".npz", ".gz"})
 """An argument that ends so is the name of a file, also where there is none."""
@@ -49,6 +50,8 @@ def to_arguments(fun: FunDef, args: Sequence[Any]) -> list[Argument]:
 
 
 def _to_argument(value: Any, t: Type, number: int) -> Argument:
+    if isinstance(value, CudaArray) and t.rank:
+        return value  # type: ignore[return-value]  # looked at by `bind_sizes`, and left where it is
     dtype = np.dtype(DTYPES[t.prim])
     typed = isinstance(value, np.ndarray | np.generic)
     array = value if typed else _untyped(value, t, number)

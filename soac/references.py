@@ -33,10 +33,11 @@ def reference(compiled: Compiled, entry: str, args: Sequence[Argument], seconds:
     try:
         return within(seconds, lambda: list(interpret(compiled.core, entry, list(args), None)[0]))
     except OutOfTime:
-        return _outer(compiled, entry, args)
+        return outer_only(compiled, entry, args)
 
 
-def _outer(compiled: Compiled, entry: str, args: Sequence[Argument]) -> list[Argument]:
+def outer_only(compiled: Compiled, entry: str, args: Sequence[Argument]) -> list[Argument]:
+    """The results of the program with its outer parallelism alone, on one thread."""
     outer = compile_core(compiled.core, Mode.OUTER, CPU)
     executable = Executable.build(outer.host, compiled.core.functions)
     return executable.run(entry, list(args), threads=1)[0]

@@ -264,7 +264,7 @@ def _call(script: Script, name: str, args: Sequence[Value]) -> Value:
         raise script.fault(f"no entry point `{name}`", f"did you mean `{near}`?" if near else None)
     fun = script.program.function(name)
     assert fun.entry is not None
-    results: Sequence[Argument] = script.program.call(name, _arguments(script, fun, _spread(fun, args)))
+    results: Sequence[Argument] = script.program.trace(name, _arguments(script, fun, _spread(fun, args)))[0]
     groups: list[Value] = []
     for result in fun.entry.results:
         group, results = tuple(results[: len(result.components)]), results[len(result.components) :]

@@ -23,19 +23,21 @@ MACHINES = {"cpu": CPU, "cuda": CUDA}
 @click.option("--after", type=click.Choice(PASSES), help="Show the program after this pass.")
 @click.option("--trace-rules", is_flag=True, help="Print each flattening rule as it fires.")
 @click.option("--flatten", "mode", type=click.Choice([m.value for m in Mode]), default=Mode.INCREMENTAL.value)
-@click.option("--machine", type=click.Choice(list(MACHINES)), default="cpu", help="Whose levels to flatten for.")
+@click.option("--machine", type=click.Choice(list(MACHINES)), help="Whose levels; default: cpu, or cuda to emit it.")
 @click.option("--check", "checked", is_flag=True, help="Run the checker after every pass.")
 def command(
-    file: Path, emit: str | None, after: str | None, trace_rules: bool, mode: str, machine: str, checked: bool
+    file: Path, emit: str | None, after: str | None, trace_rules: bool, mode: str, machine: str | None, checked: bool
 ) -> None:
     """Show the program in FILE as it looks inside the compiler; never runs it."""
     text = read_source(file)
+    levels = MACHINES[machine or ("cuda" if emit == Emit.CUDA.value else "cpu")]
     if after is not None:
         core = compile_text(text, str(file))
-        after_pass = dict(stages(core, Mode(mode), MACHINES[machine], checked))
+        after_pass = dict(stages(core, Mode(mode), levels, checked))
         click.echo(show(after_pass[after]), nl=False)
         return
-    compiled = compile_prog(text, str(file), Mode(mode), MACHINES[machine], checked)
+    runs_on = CPU if emit == Emit.LLVM.value else levels
+    compiled = compile_prog(text, str(file), Mode(mode), levels, checked, schedules=runs_on)
     if trace_rules:
         for line in compiled.flattened.trail:
             click.echo(line)
