@@ -24,7 +24,7 @@ from tests.kernels.test_trace import PROGRAMS, calls, opened
 N, M, K = 64, 64, 128
 A = KArray("a", Prim.F32, Space.GLOBAL)
 NAMES = {name: KVar(name, Prim.I64) for name in "tijk"}
-CALLS_EACH = 4
+CALLS_EACH = 2
 
 
 def access(*index: kir.KStm, at: KVar) -> Kernel:

@@ -1,4 +1,4 @@
-"""The law on the CPU device, on random programs: $SOAC_DEVICE_PROGRAMS of them (60)."""
+"""The law on the CPU device, on random programs: $SOAC_DEVICE_PROGRAMS of them (40)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.property.device import SIZES, check_device, resized
 from tests.property.generate import Case, cases
 from tests.property.test_meaning import ACCEPTED
 
-PROGRAMS = int(os.environ.get("SOAC_DEVICE_PROGRAMS", "60"))
+PROGRAMS = int(os.environ.get("SOAC_DEVICE_PROGRAMS", "40"))
 
 
 @settings(ACCEPTED, max_examples=PROGRAMS)
