@@ -22,11 +22,10 @@ from .build import ONE, ZERO, ArrayRef, Builder, Operand
 from .contents import nest_depth
 from .cost import EXTENT
 from .gpu_host import chosen
-from .gpu_segmap import unflatten
 from .gpu_segred import FILL, THREADS, WARP, divided_up
 from .hostbuild import HostBuilder, Made
 from .segmap import alias, destinations, seghist
-from .segspace import output, scalar
+from .segspace import bind_space, output, scalar
 from .soacs import in_range, is_simple, split_indices
 
 SHARED = 32 << 10
@@ -132,7 +131,7 @@ def shared_kernel(
     k, point, k_out = (b.fresh(base, Prim.I64) for base in ("k", "point", "k"))
     b.emit(kir.Threads(k, ZERO, here, (kir.Store(sub, k, neutral),)))
     with b.nested() as stms:
-        unflatten(b, exp.space, tuple(range(len(exp.space.dims))), point)
+        bind_space(b, exp.space, point)
         inside, bin_, (value,) = element(b, exp, dests[0].shape)
         place = b.wrapping(Op.SUB, bin_, first)
         mine = in_range(b, (place,), (here,))
@@ -154,7 +153,7 @@ def direct_kernel(h: HostBuilder, stm: Stm, exp: core.SegHist, atomic: tuple[Op,
     lo, hi = chunk_of(b, exp, b.block, b.operand(length))
     point = b.fresh("point", Prim.I64)
     with b.nested() as stms:
-        unflatten(b, exp.space, tuple(range(len(exp.space.dims))), point)
+        bind_space(b, exp.space, point)
         inside, bin_, (value,) = element(b, exp, dests[0].shape)
         b.emit(kir.KIf(inside, (kir.Atomic(op, prim, dests[0].mem, bin_, value),), ()))
     b.emit(kir.Threads(point, lo, hi, tuple(stms)))
@@ -196,7 +195,7 @@ def turns_kernel(
     k, point, k_out, warp = (b.fresh(base, Prim.I64) for base in ("k", "point", "k", "warp"))
     b.emit(kir.Threads(k, ZERO, i64(WARPS * size), tuple(map(lambda a, n: kir.Store(a, k, n), subs, neutral))))
     with b.nested() as body:
-        unflatten(b, exp.space, tuple(range(len(exp.space.dims))), point)
+        bind_space(b, exp.space, point)
         inside, bin_, values = element(b, exp, shape)
         place = b.wrapping(Op.SUB, bin_, first)
         both = b.op(Op.AND, Prim.BOOL, inside, in_range(b, (place,), (here,)))

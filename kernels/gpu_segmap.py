@@ -11,15 +11,14 @@ from dataclasses import replace
 
 from ..ir import core
 from ..ir.core import SegSpace, Stm
-from ..ir.ops import Op
 from ..ir.types import Prim, i64
 from . import kir
 from .body import Mode
-from .build import ONE, Builder, Operand, clean
+from .build import ONE, Builder, Operand
 from .gpu_rows import in_rows, rows_of, straightened
 from .hostbuild import HostBuilder, Made
 from .segmap import segmap
-from .segspace import segment_results
+from .segspace import bind_space, segment_results
 from .sigma import Mapping, best_mapping
 
 THREADS = 256
@@ -65,18 +64,5 @@ def over_points(
     hi = b.minimum(total, b.add(lo, i64(mapping.chunk(threads))), "hi")
     point = b.fresh("point", Prim.I64)
     with b.nested() as stms:
-        body(unflatten(b, space, mapping.order, point))
+        body(bind_space(b, space, point, mapping.order))
     b.emit(kir.Threads(point, lo, hi, tuple(stms)))
-
-
-def unflatten(b: Builder, space: SegSpace, order: tuple[int, ...], point: Operand) -> tuple[Operand, ...]:
-    """The indices of a point, of which the last of `order` runs fastest."""
-    rest, indices = point, dict[int, Operand]()
-    for k in reversed(order[1:]):
-        name, width = space.dims[k]
-        indices[k] = b.op(Op.REM, Prim.I64, rest, b.operand(width), base=clean(name.base))
-        rest = b.op(Op.QUOT, Prim.I64, rest, b.operand(width), base="rest")
-    indices[order[0]] = rest
-    at = tuple(indices[k] for k in range(len(order)))
-    b.env.update((name, index) for (name, _), index in zip(space.dims, at, strict=True))
-    return at

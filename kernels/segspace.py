@@ -19,20 +19,24 @@ from .soacs import gen_soac
 CHUNK = 1 << 16  # elements of one chunk of a long reduction or scan
 
 
-def bind_space(b: Builder, space: SegSpace, block: Operand) -> tuple[Operand, ...]:
-    """Unflatten a block number into the indices of a space, once per block, in scalars."""
-    indices: list[Operand] = []
-    rest = block
-    for k, (name, width) in reversed(list(enumerate(space.dims))):
+def bind_space(
+    b: Builder, space: SegSpace, point: Operand, order: tuple[int, ...] | None = None
+) -> tuple[Operand, ...]:
+    """Unflatten the number of a point into the indices of a space; the last dimension runs fastest, or the last of
+    `order`."""
+    order = tuple(range(len(space.dims))) if order is None else order
+    indices: dict[int, Operand] = {}
+    rest = point
+    for k in reversed(order):
+        name, width = space.dims[k]
         n = b.operand(width)
-        if k == 0:
-            index = rest
+        if k == order[0]:
+            indices[k] = rest
         else:
-            index = b.op(Op.REM, Prim.I64, rest, n, base=clean(name.base))
+            indices[k] = b.op(Op.REM, Prim.I64, rest, n, base=clean(name.base))
             rest = b.op(Op.QUOT, Prim.I64, rest, n, base="point")
-        b.env[name] = index
-        indices.append(index)
-    return tuple(reversed(indices))
+        b.env[name] = indices[k]
+    return tuple(indices[k] for k in range(len(space.dims)))
 
 
 def split_chunk(b: Builder, dims: tuple[tuple[Name, Atom], ...], chunks: Operand) -> tuple[Operand, Operand]:
