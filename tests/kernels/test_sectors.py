@@ -25,6 +25,8 @@ N, M, K = 64, 64, 128
 A = KArray("a", Prim.F32, Space.GLOBAL)
 NAMES = {name: KVar(name, Prim.I64) for name in "tijk"}
 CALLS_EACH = 2
+LEAST_EXACT = 0.3
+"""Share of the places of a program where the prediction must be exact; of all places it is four fifths."""
 
 
 def access(*index: kir.KStm, at: KVar) -> Kernel:
@@ -93,11 +95,12 @@ def test_predictions_are_what_the_tracer_counts(path: Path, monkeypatch: pytest.
             trace_program(opened(path).program.compiled, call.entry, call.args, call.forced, TraceSettings(64))
         except RunError:
             continue
-    for k, scalars, blocks, report in launches:
-        compare(k, scalars, blocks, report)
+    exact = [one for k, scalars, blocks, report in launches for one in compare(k, scalars, blocks, report)]
+    assert not exact or sum(exact) >= LEAST_EXACT * len(exact)
 
 
-def compare(k: Kernel, scalars: Sequence[Any], blocks: int, report: KernelTrace) -> None:
+def compare(k: Kernel, scalars: Sequence[Any], blocks: int, report: KernelTrace) -> list[bool]:
+    """For each place with accesses, whether its prediction is exact: then it is what the tracer counts."""
     threads = 32 if k.collective is kir.Level.WARP else 64
     wanted: dict[str, tuple[int, int, int]] = {s.place: (s.requests, s.units, s.lanes) for s in report.sites}
     got: dict[str, list[float]] = defaultdict(lambda: [0, 0, 0])
@@ -110,3 +113,4 @@ def compare(k: Kernel, scalars: Sequence[Any], blocks: int, report: KernelTrace)
         if exact[place]:
             assert tuple(counts) == wanted.get(place, (0, 0, 0)), f"{k.name}: {place}"
     assert set(wanted) <= set(got)
+    return list(exact.values())
