@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Protocol
 
 import optuna
@@ -22,11 +23,13 @@ from .observe import Fate, Piece, is_guess, scaled, seen, side_of
 from .plan import most_leaves, next_leaves
 from .solve import Solution, solve, weights_of
 from .store import (
+    GRACE,
     MOST_RUNS,
     Phase,
     Planned,
     Request,
     Timed,
+    fail_stale,
     is_taken,
     note_record,
     note_request,
@@ -41,6 +44,8 @@ LEAST_LIMIT = 0.25
 """Seconds below which no version is stopped."""
 
 WAIT = 0.5
+GLANCE = 0.01
+"""Seconds between looks at what other processes run, and at what they are about to run."""
 
 
 class Bench(Protocol):
@@ -99,7 +104,7 @@ class Search:
             for name in self.sampler.plan:
                 trial.suggest_int(name, 0, MOST_RUNS)
             note_request(trial, request)
-            if is_taken(self.study.get_trials(deepcopy=False), request, trial.number):
+            if self._is_taken(request, trial.number):
                 raise optuna.TrialPruned
             record = self.bench(request)
             note_record(trial, record)
@@ -118,6 +123,15 @@ class Search:
         self.most = max(self.most, done)
         self.tell(Progress(done, self.most, request, made[0]))
         return made[0]
+
+    def _is_taken(self, request: Request, number: int) -> bool:
+        """Waits for trials before it to say what they are; one that does not within the grace period is dead."""
+        until = time.monotonic() + GRACE
+        while (taken := is_taken(self.study.get_trials(deepcopy=False), request, number)) is None:
+            if time.monotonic() > until:
+                return False
+            time.sleep(GLANCE)
+        return taken
 
     # ---- the leaves -----------------------------------------------------------------------------------------------
 
@@ -143,16 +157,17 @@ class Search:
             if time.monotonic() > self.until:
                 raise OutOfBudget
             time.sleep(WAIT)
-            optuna.storages.fail_stale_trials(self.study)
+            fail_stale(self.study)
 
     def settle(self, problem: Problem) -> Tuned:
         """Solve; where the solution wants a side that was stopped, time it to the end and solve again."""
-        while True:
-            tuned = tune(problem, self.timed())
-            wanted = next(unfinished(problem, self.timed(), tuned.solution), None)
-            if wanted is None:
-                return tuned
-            self.run(wanted)
+
+        def wanted(timed: Sequence[Timed]) -> Iterable[Request]:
+            return islice(unfinished(problem, timed, tune(problem, timed).solution), 1)
+
+        while (request := self.next_of(wanted)) is not None:
+            self.run(request)
+        return tune(problem, self.timed())
 
     def confirm(self, problem: Problem, settings: Mapping[str, int]) -> tuple[Record | None, ...]:
         """Time every data set once with these settings."""

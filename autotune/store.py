@@ -230,11 +230,21 @@ def running_cases(trials: Sequence[FrozenTrial]) -> frozenset[int]:
     return frozenset(t.params["data"] for t in trials if t.state is TrialState.RUNNING and "data" in t.params)
 
 
-def is_taken(trials: Sequence[FrozenTrial], request: Request, number: int) -> bool:
-    """Whether another process has made this run, or began one of the same data set before trial `number`."""
-    begun = (t for t in trials if t.state is TrialState.RUNNING and t.number < number)
+def is_taken(trials: Sequence[FrozenTrial], request: Request, number: int) -> bool | None:
+    """Whether another process has made this run, or began one of the same data set before trial `number`; None while a
+    trial before it has not said of which data set it is, so that of two that begin together one alone goes on."""
+    begun = [t for t in trials if t.state is TrialState.RUNNING and t.number < number]
     if any(t.params.get("data") == request.case for t in begun):
         return True
     made = (t.request for t in timed_of(trials))
     same = (r for r in made if (r.phase, r.case, r.version) == (request.phase, request.case, request.version))
-    return any(r.limit is None or request.limit is not None for r in same)
+    if any(r.limit is None or request.limit is not None for r in same):
+        return True
+    return None if any("data" not in t.params for t in begun) else False
+
+
+def fail_stale(study: Study) -> None:
+    """Fail the trials of processes whose heart has stopped."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExperimentalWarning)
+        optuna.storages.fail_stale_trials(study)
