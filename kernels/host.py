@@ -6,6 +6,7 @@ The nodes of core stay (scalars, views, bulk operations, if, loop); a segop beco
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..ir import core
@@ -89,6 +90,21 @@ class HostFun:
 class HostProgram:
     functions: tuple[HostFun, ...]
     kernels: tuple[Kernel, ...]
+
+
+def launches(body: HostBody) -> Iterator[Launch]:
+    """All launches of a body, those of branches and loops too."""
+    for stm in body.stms:
+        match stm.exp:
+            case Launch() as launch:
+                yield launch
+            case HostIf(_, then, orelse):
+                yield from launches(then)
+                yield from launches(orelse)
+            case HostLoop(_, _, _, inner):
+                yield from launches(inner)
+            case _:
+                pass
 
 
 def show_host(program: HostProgram) -> str:

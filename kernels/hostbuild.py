@@ -6,21 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ..flatten.levels import CUDA, Machine
-from ..ir import core
+from ..ir import core, scalar
 from ..ir.core import Body, Param, Stm
 from ..ir.errors import NOWHERE, Loc
-from ..ir.ops import Op
+from ..ir.ops import Op, result_type
 from ..ir.traverse import free_in_stm
-from ..ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64
+from ..ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from . import kir
 from .alike import Kernels
 from .body import view_of
 from .build import Builder, HostScope, NotLowerable, clean
 from .cost import cost
 from .gpu_inner import points
-from .host import HostExp, HostStm, Interpret, Launch
+from .host import HostExp, HostIf, HostStm, Interpret, Launch
 from .soacs import gen_soac
 
+TRUE = Const(Prim.BOOL, True)
 MANIFEST_GAIN = 1.5  # how much cheaper a kernel must be for a copy of its input to pay
 
 
@@ -57,7 +58,13 @@ class HostBuilder:
             self.types[param.name] = param.type
 
     def emit(self, pat: tuple[Param, ...], exp: HostExp, loc: Loc) -> None:
+        """A statement; of a branch whose condition is known, the one that runs."""
         self.bind(pat)
+        if isinstance(exp, HostIf) and isinstance(exp.cond, Const):
+            taken = exp.then if exp.cond == TRUE else exp.orelse
+            self.out += taken.stms
+            self.out += [HostStm((p,), core.Copied(a), loc) for p, a in zip(pat, taken.result, strict=True)]
+            return
         self.out.append(HostStm(pat, exp, loc))
 
     def interpreted(self, stm: Stm, why: str) -> None:
@@ -81,18 +88,21 @@ class HostBuilder:
     # ---- scalars and memory ---------------------------------------------------------------------------------------
 
     def op(self, op: Op, *args: Atom, base: str = "n") -> Atom:
-        if all(isinstance(a, Const) for a in args) and op in (Op.MUL, Op.ADD, Op.QUOT):
-            x, y = (int(a.value) for a in args if isinstance(a, Const))
-            return i64(x * y if op is Op.MUL else x + y if op is Op.ADD else x // y)
+        """`op` of i64 values, computed here where they are constants."""
+        type_ = result_type(op, Prim.I64)
+        if all(isinstance(a, Const) for a in args):
+            values = tuple(a.value for a in args if isinstance(a, Const))
+            return Const(type_, scalar.apply(op, Prim.I64, values))
         if op is Op.MUL and args[0] == i64(1):
             return args[1]
         name = self.names.fresh(base)
-        type_ = BOOL if op in (Op.LE, Op.LT, Op.GE, Op.EQ) else I64
-        self.emit((Param(name, type_),), core.PrimOp(op, Prim.I64, args), NOWHERE)
+        self.emit((Param(name, Type(type_, ())),), core.PrimOp(op, Prim.I64, args), NOWHERE)
         return Var(name)
 
     def choice(self, cond: Atom, x: Atom, y: Atom, base: str) -> Atom:
         """`x` where `cond` holds, else `y` (i64)."""
+        if x == y or isinstance(cond, Const):
+            return x if x == y or cond == TRUE else y
         name = self.names.fresh(base)
         self.emit((Param(name, I64),), core.PrimOp(Op.SELECT, Prim.I64, (cond, x, y)), NOWHERE)
         return Var(name)

@@ -23,7 +23,7 @@ from .gpu_seghist import gpu_seghist
 from .gpu_segmap import gpu_segmap
 from .gpu_segred import gpu_segred
 from .gpu_segscan import gpu_segscan
-from .host import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm
+from .host import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm, launches
 from .hostbuild import HostBuilder
 from .mergepath import segred_rows
 from .segmap import seghist, segmap, segscatter, sequential
@@ -61,7 +61,8 @@ def lower(prog: core.Prog, machine: Machine = CPU) -> HostProgram:
         stms = lower_stms(h, (*prog.consts, *fun.body.stms))
         body = HostBody(stms, fun.body.result)
         functions.append(HostFun(fun.entry, fun.params, fun.consumes, fun.results, body))
-    return HostProgram(tuple(functions), tuple(kernels.made))
+    names = {launch.kernel for fun in functions for launch in launches(fun.body)}
+    return HostProgram(tuple(functions), tuple(k for k in kernels.made if k.name in names))
 
 
 def lower_body(h: HostBuilder, body: Body) -> HostBody:

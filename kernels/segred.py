@@ -9,7 +9,7 @@ from ..ir import core
 from ..ir.core import Body, Fix, Lambda, Param, Reduction, SegSpace, Stm
 from ..ir.errors import NOWHERE, Loc
 from ..ir.ops import Op
-from ..ir.types import I64, Atom, Name, Prim, Type, Var, i64
+from ..ir.types import Atom, Name, Type, Var, i64
 from .body import Mode
 from .build import ZERO
 from .contents import nest_depth
@@ -46,9 +46,7 @@ def chunks_of(h: HostBuilder, outer: tuple[Atom, ...], width: Atom) -> Atom:
     segments = h.product(outer)
     many = h.op(Op.GE, segments, i64(MANY_SEGMENTS), base="many")
     cut = h.op(Op.MAX, h.ceil_div(width, CHUNK), i64(1))
-    name = h.names.fresh("chunks")
-    h.emit((Param(name, I64),), core.PrimOp(Op.SELECT, Prim.I64, (many, i64(1), cut)), NOWHERE)
-    return Var(name)
+    return h.choice(many, i64(1), cut, "chunks")
 
 
 def segred_kernel(
