@@ -6,6 +6,8 @@ side: a name is listed if any statement overwrites it or something that may shar
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..ir.core import (
     Apply,
     Body,
@@ -50,6 +52,19 @@ def _consumed_in(bodies: list[Body], taken: dict[Name, tuple[int, ...]]) -> set[
                     shares.setdefault(target, []).append(source.name)
             bodies.extend(body for _, body in scoped_bodies(stm.exp))
     return _reachable(overwritten, shares)
+
+
+def shared_with(array: Name, stms: Iterable[Stm]) -> set[Name]:
+    """`array` and the names bound in `stms` that may share its memory."""
+    shares: dict[Name, list[Name]] = {}
+    work = list(stms)
+    while work:
+        stm = work.pop()
+        for target, source in _aliases(stm):
+            if isinstance(source, Var):
+                shares.setdefault(source.name, []).append(target)
+        work.extend(inner for _, body in scoped_bodies(stm.exp) for inner in body.stms)
+    return _reachable([array], shares)
 
 
 def _consumed_places(fun: FunDef) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ from .irregular_rules import varying_rule
 from .irregular_versions import versions_rule
 from .irregular_writes import varying_concat_rule, varying_update_rule, varying_write_rule
 from .levels import Machine, Mode
-from .nest import TOP, Flow, Guards, Nest
+from .nest import TOP, Flow, Guards, Nest, Walked
 from .rules_bulk import alias_rule, concat_rule, invariant_rule, rearrange_rule, reshape_rule, slice_rule
 from .rules_control import map_if, map_loop, top_rule
 from .rules_map import map_rule, sequential_rule
@@ -128,6 +128,7 @@ def _flow(
         next_order=0,
         uses={},
         fresh=set(),
+        walked=[],
         replicates={},
         out=[],
         certs=(),
@@ -161,12 +162,14 @@ def walk_top(flow: Flow, body: Body) -> None:
 def walk(flow: Flow, nest: Nest, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> None:
     """Flatten statements in the nest; `result` is what their body gives."""
     _count_uses(flow, stms, result)
-    place = 0
-    while place < len(stms):
-        done = versions_rule(flow, nest, stms[place:], result) if flow.mixed else 0
+    at = Walked(stms, result)
+    flow.walked.append(at)
+    while at.place < len(stms):
+        done = versions_rule(flow, nest, stms[at.place :], result) if flow.mixed else 0
         if not done:
-            _step(flow, nest, stms[place])
-        place += done or 1
+            _step(flow, nest, stms[at.place])
+        at.place += done or 1
+    flow.walked.pop()
 
 
 def _count_uses(flow: Flow, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> None:

@@ -22,6 +22,7 @@ from ..ir.core import (
     Index,
     Iota,
     Lambda,
+    Loop,
     Param,
     PrimOp,
     Rearrange,
@@ -68,7 +69,7 @@ def inside(flow: Flow, f: Lambda, lengths: Lengths | None) -> Inside | None:
     flow.types.update((p.name, p.type) for p in f.params)
     own = replace(
         flow, mode=Mode.OUTER, inside=True, varying=False, mixed=False, elems=ChainMap(), deferred={}, coordinates={},
-        segments=ChainMap(), rows=ChainMap(), uses={}, fresh=set(), replicates={},
+        segments=ChainMap(), rows=ChainMap(), uses={}, fresh=set(), walked=[], replicates={},
         out=[], certs=(), trail=[], guards=replace(flow.guards),
     )  # fmt: skip
     own.walk_top(own, f.body)
@@ -100,8 +101,9 @@ def _statements(body: Body) -> Iterator[Stm]:
 
 
 def _arrays(stm: Stm, results: set[Name]) -> Iterator[Type]:
-    """The types of the arrays that a statement leaves in the memory of the collective; its results are outside."""
-    return (p.type for p in stm.pat if p.type.shape and p.name not in results)
+    """The types of the arrays that a statement leaves in the memory of the collective; its results are outside, but for
+    what a loop carries."""
+    return (p.type for p in stm.pat if p.type.shape and (p.name not in results or isinstance(stm.exp, Loop)))
 
 
 def is_view(exp: Exp) -> bool:

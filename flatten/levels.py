@@ -45,14 +45,16 @@ class LevelRow:
 @dataclass(frozen=True, slots=True)
 class Machine:
     """A machine: its levels from the lowest to the highest, the most versions an entry may hold, the most widths that
-    vary over a nest which it flattens, and the edge of a tile unless a tuning file says otherwise (None: rows are not
-    shared by way of the memory of a block)."""
+    vary over a nest which it flattens, the edge of a tile unless a tuning file says otherwise (None: rows are not
+    shared by way of the memory of a block), and whether a loop of maps on arrays of its own is worth versions in which
+    these stay with one thread or collective, though no thread reads what another has made (where there are caches)."""
 
     name: str
     levels: tuple[LevelRow, ...]
     max_versions: int
     max_segments: int
     tile: int | None
+    keeps_rows: bool = False
 
     @property
     def lowest(self) -> LevelRow:
@@ -77,7 +79,7 @@ CORE = LevelRow(Level.BLOCK, "suff_intra", Room(1 << 14, 1 << 20))
 """A block of the CPU is one core's turn: its arrays stay in the cache of the core, and the others do not wait long."""
 
 CUDA = Machine("cuda", (THREAD, WARP, BLOCK), 64, MOST_SEGMENTS, 32)
-CPU = Machine("cpu", (THREAD, CORE), 64, MOST_SEGMENTS, None)
+CPU = Machine("cpu", (THREAD, CORE), 64, MOST_SEGMENTS, None, keeps_rows=True)
 MACHINES = {machine.name: machine for machine in (CUDA, CPU)}
 
 

@@ -110,6 +110,15 @@ class Row:
 
 
 @dataclass(slots=True)
+class Walked:
+    """A body that is being walked: the place of the statement at hand, and what the body gives."""
+
+    stms: tuple[Stm, ...]
+    result: tuple[Atom, ...]
+    place: int = 0
+
+
+@dataclass(slots=True)
 class Guards:
     """Naming of guards: the entry, the binding at hand, guards so far per binding (of the whole program, since two
     functions may share a name), the guards we are in, how many were made and dropped beyond the budget; and how many
@@ -157,6 +166,7 @@ class Flow:
     next_order: int
     uses: dict[Name, int]
     fresh: set[Name]
+    walked: list[Walked]
     replicates: dict[Name, Replicate]
     out: list[Stm]
     certs: tuple[Name, ...]
@@ -180,6 +190,10 @@ class Flow:
 
     def is_invariant(self, atom: Atom) -> bool:
         return not (isinstance(atom, Var) and self.is_variant(atom.name))
+
+    def relies_on_nest(self, stm: Stm) -> bool:
+        """Whether the value of a statement relies on checks that the nest makes at each of its points."""
+        return any(map(self.is_variant, stm.certs))
 
     def is_regular(self, types: Iterable[Type]) -> bool:
         """Whether the sizes are the same all over the nest."""

@@ -1,4 +1,4 @@
-"""How much parallelism a body holds, and whether it is worth exploiting or worth running in one thread.
+"""Whether a body holds parallelism, and of which kind.
 
 Parallelism can be exploited where the trip counts of the loops and the conditions of the branches around it do not
 vary over the nest. Where its width varies it is flattened on segments (`flatten/irregular_rules.py`), if its rows and
@@ -14,7 +14,7 @@ from ..ir.traverse import bodies, free_in_lambda, free_in_stm, names_in_types
 from ..ir.types import Atom, Const, Name, Var
 from .nest import Flow
 from .row_operators import row_operator
-from .weight import HEAVY, is_total, weight_of
+from .weight import HEAVY, is_movable, weight_of
 from .widths import counts, is_small
 
 
@@ -33,7 +33,7 @@ def _exploitable(flow: Flow, body: Body, varies: set[Name]) -> bool:
     for stm in body.stms:
         if exploitable_stm(flow, stm, varies) or is_varying_stm(flow, stm, varies):
             return True
-        if not is_total(stm.exp) or not _is_invariant_stm(flow, stm, varies):
+        if not is_movable(stm) or not _is_invariant_stm(flow, stm, varies):
             varies.update(p.name for p in stm.pat)
     return False
 
@@ -182,7 +182,7 @@ def holds_varying(flow: Flow, body: Body, params: Iterable[Name]) -> bool:
     for stm in body.stms:
         if is_varying_stm(flow, stm, varies):
             return True
-        if not is_total(stm.exp) or not _is_invariant_stm(flow, stm, varies):
+        if not is_movable(stm) or not _is_invariant_stm(flow, stm, varies):
             varies.update(p.name for p in stm.pat)
     return False
 
@@ -218,7 +218,7 @@ def is_mixed(flow: Flow, body: Body, params: Iterable[Name]) -> bool:
     for stm in body.stms:
         if exploitable_stm(flow, stm, varies):
             return True
-        if not is_total(stm.exp) or not _is_invariant_stm(flow, stm, varies):
+        if not is_movable(stm) or not _is_invariant_stm(flow, stm, varies):
             varies.update(p.name for p in stm.pat)
     return False
 
@@ -235,71 +235,3 @@ def is_perfect(body: Body) -> bool:
     """A map and nothing else but what costs nothing: its nest goes on inside."""
     dear = [stm for stm in body.stms if weight_of(stm.exp) >= HEAVY]
     return len(dear) == 1 and is_plain_map(dear[0].exp)
-
-
-def score(body: Body) -> int:
-    """How much a thread has to do for it to be worth a version (the published policy; it must exceed 1).
-
-    A reduction or scan counts 1, and 1 more for a redomap that is directly inside the map; its own lambda counts too;
-    maps are transparent; a loop counts its body tenfold, a branch the better side twice.
-    """
-    return _score(body, 0)
-
-
-def _score(body: Body, depth: int) -> int:
-    return sum(_score_of(stm.exp, depth) for stm in body.stms if not is_sequential(stm))
-
-
-def _score_of(exp: Exp, depth: int) -> int:
-    match exp:
-        case Screma(width, _, f, scans, reds):
-            if not scans and not reds:
-                return _score(f.body, depth)
-            directly = 1 if depth == 0 and not scans else 0
-            return (0 if is_small(width) else 1 + directly) + _score(f.body, depth + 1)
-        case Hist(width, _, f, _, _, _):
-            return (0 if is_small(width) else 1) + _score(f.body, depth + 1)
-        case Scatter(_, _, f, _, _):
-            return _score(f.body, depth)
-        case Loop(_, _, ForLoop(), body):
-            return 10 * _score(body, depth + 1)
-        case If(_, then, orelse):
-            return 2 * max(_score(then, depth), _score(orelse, depth))
-        case _:
-            return 0
-
-
-def score_inside(body: Body) -> int:
-    """How much the threads of a collective would share for it to be worth a version (after the published policy; it
-    must exceed 1, so that one reduction alone is left to the version that is flattened).
-
-    A reduction or scan counts 1, and its own lambda too; a map beside it 1, a map with reductions inside what these
-    count; maps alone count nothing, they are fused. A loop counts its body tenfold, a branch the better side twice.
-    Parallelism that is known to be small counts nothing.
-    """
-    stms = [stm.exp for stm in body.stms if not is_sequential(stm)]
-    operated = sum(map(_operated_inside, stms))
-    return operated + sum(map(_is_wide_map, stms)) if operated else 0
-
-
-def _operated_inside(exp: Exp) -> int:
-    """What the reductions and scans of a statement count."""
-    match exp:
-        case Screma(_, _, f, (), ()) | Scatter(_, _, f, _, _):
-            return score_inside(f.body)
-        case Screma(width, _, f, _, _) | Hist(width, _, f, _, _, _):
-            return score_inside(f.body) + (0 if is_small(width) else 1)
-        case Loop(_, _, _, body):
-            return 10 * score_inside(body)
-        case If(_, then, orelse):
-            return 2 * max(score_inside(then), score_inside(orelse))
-        case _:
-            return 0
-
-
-def _is_wide_map(exp: Exp) -> bool:
-    match exp:
-        case Screma(width, _, f, (), ()) | Scatter(width, _, f, _, _):
-            return not is_small(width) and not score_inside(f.body)
-        case _:
-            return False

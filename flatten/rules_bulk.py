@@ -5,12 +5,16 @@ G((Σ, ⟨x ∈ y⟩), rearrange (k1..kn) x)  ⟶  G(Σ, rearrange (0, 1+k1 .. 1
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..ir.core import (
+    Assert,
     Body,
     Concat,
     Copied,
     Copy,
     DimIndex,
+    Exp,
     If,
     Index,
     Param,
@@ -21,26 +25,53 @@ from ..ir.core import (
 )
 from ..ir.ops import Op
 from ..ir.traverse import free_in_stm, index_atoms
-from ..ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64, scalar
+from ..ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scalar
 from .nest import Dim, Elem, Flow, Nest
 from .segbody import element_of, emit_segmap, single, whole
 from .spread import expand, frontier, settle
 from .trace import Rule
-from .weight import HEAVY, is_total
+from .versions import parallelism_of
+from .weight import HEAVY, is_movable, is_total, is_total_body
 
 
 def invariant_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
-    """A total operation on what is invariant to the nest is computed once, before it.
+    """What is invariant to the nest is computed once, before it: what may fail only if the nest has a point.
 
     G(Σ, let x = e1 in e2)  ⟶  let x = e1 in G(Σ, e2)        if no variable of Σ is free in e1
     """
-    if not nest.dims or not is_total(stm.exp) or any(map(flow.is_variant, free_in_stm(stm))):
+    if not nest.dims or not is_movable(stm) or any(map(flow.is_variant, free_in_stm(stm))):
         return None
     if any(p.name in flow.consumed for p in stm.pat):
         return None
     flow.note(Rule.INVARIANT, ", ".join(str(p.name) for p in stm.pat))
-    flow.keep(stm)
+    exp = stm.exp if is_total(stm.exp) else _where_there_are_points(flow, nest, stm.exp)
+    flow.keep(replace(stm, exp=exp))
     return Rule.INVARIANT
+
+
+def _where_there_are_points(flow: Flow, nest: Nest, exp: Exp) -> Exp:
+    """The expression, such that it cannot fail where Σ has no point: what it gives there nobody uses."""
+    some = Var(flow.emit_as("some", BOOL, PrimOp(Op.LT, Prim.I64, (i64(0), parallelism_of(flow, nest)))))
+    match exp:
+        case Assert(cond, code, parts):
+            return Assert(_bool(flow, Op.OR, _not(flow, some), cond), code, parts)
+        case PrimOp(op, prim, (x, y)):
+            good = flow.emit_as("good", scalar(prim), PrimOp(Op.SELECT, prim, (some, y, Const(prim, 1))))
+            return PrimOp(op, prim, (x, Var(good)))
+        case If(cond, then, orelse) if is_total_body(orelse):
+            return If(_bool(flow, Op.AND, some, cond), then, orelse)
+        case If(cond, then, orelse):
+            return If(_bool(flow, Op.OR, _not(flow, some), cond), then, orelse)
+        case _:
+            raise AssertionError(f"not movable: {exp}")
+
+
+def _bool(flow: Flow, op: Op, x: Atom, y: Atom) -> Atom:
+    return Var(flow.emit_as("cond", BOOL, PrimOp(op, Prim.BOOL, (x, y))))
+
+
+def _not(flow: Flow, x: Atom) -> Atom:
+    return Var(flow.emit_as("none", BOOL, PrimOp(Op.NOT, Prim.BOOL, (x,))))
 
 
 def alias_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
@@ -69,10 +100,12 @@ def _now_element(flow: Flow, param: Param, elem: Elem, rule: Rule) -> Rule:
 def rearrange_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """G((Σ, ⟨x ∈ y⟩), rearrange (k1..kn) x)  ⟶  G(Σ, rearrange (0, 1+k1 .. 1+kn) y)"""
     match stm:
-        case Stm((param,), Rearrange(perm, source), (), _, _) if (elem := flow.elems.get(source)) is not None:
-            pass
+        case Stm((param,), Rearrange(perm, source)) if not flow.relies_on_nest(stm):
+            elem = flow.elems.get(source)
         case _:
             return None
+    if elem is None:
+        return None
     outer = len(elem.indices)
     shape = flow.types[elem.array].shape
     whole_perm = (*range(outer), *(outer + k for k in perm))
@@ -85,10 +118,12 @@ def rearrange_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 def reshape_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """G((Σ, ⟨x ∈ y⟩), reshape [s] x)  ⟶  G(Σ, reshape [m][s] y)        m the width of y; s invariant"""
     match stm:
-        case Stm((param,), Reshape(new, source), (), _, _) if nest.dims and all(map(flow.is_invariant, new)):
+        case Stm((param,), Reshape(new, source)) if nest.dims and all(map(flow.is_invariant, new)):
             pass
         case _:
             return None
+    if flow.relies_on_nest(stm):
+        return None
     elem = flow.elems.get(source)
     if elem is None:
         elem = _array_of_deferred(flow, nest, source)
@@ -112,12 +147,12 @@ def _array_of_deferred(flow: Flow, nest: Nest, name: Name) -> Elem | None:
 def slice_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """G((Σ, ⟨x ∈ y⟩), x[a:+n*s])  ⟶  G(Σ, y[:, a:+n*s])        a, n, s invariant, known in bounds"""
     match stm:
-        case Stm((param,), Index(source, dims, True), (), _, _) if param.type.shape and nest.dims:
+        case Stm((param,), Index(source, dims, True)) if param.type.shape and nest.dims:
             pass
         case _:
             return None
     elem = flow.elems.get(source)
-    if elem is None or not all(map(flow.is_invariant, index_atoms(dims))):
+    if elem is None or not all(map(flow.is_invariant, index_atoms(dims))) or flow.relies_on_nest(stm):
         return None
     outer = flow.types[elem.array].shape[: len(elem.indices)]
     all_dims: tuple[DimIndex, ...] = (*whole(outer), *dims)
@@ -129,7 +164,7 @@ def slice_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 def concat_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """G(Σ, concat xs ys)  ⟶  segmap (Σ, k < n+m) { if k < n then xs[k] else ys[k-n] }"""
     match stm:
-        case Stm((param,), Concat(arrays, _), (), _, _) if nest.dims:
+        case Stm((param,), Concat(arrays, _)) if nest.dims and not flow.relies_on_nest(stm):
             pass
         case _:
             return None

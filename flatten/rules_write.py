@@ -124,14 +124,14 @@ def update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     (param,) = stm.pat
     counts = tuple(dim.count for dim in dims if isinstance(dim, Slice))
     has_variant_size = not flow.is_regular((param.type,)) or not all(map(flow.is_invariant, counts))
-    if has_variant_size or all(isinstance(size, Const) for size in param.type.shape) or stm.certs:
+    if has_variant_size or all(isinstance(size, Const) for size in param.type.shape) or flow.relies_on_nest(stm):
         return None
     wanted = frontier(flow, [n for n in free_in_stm(stm) if n != array]) if counts else frontier(flow, ())
     if wanted is None or (array in flow.deferred and array not in flow.elems and frontier(flow, (array,)) is None):
         return None
     settle(flow, nest, wanted)
     flow.note(Rule.UPDATE, str(param.name))
-    (owned,) = own(flow, nest, (array,), ())
+    (owned,) = own(flow, nest, (array,), [name for name in free_in_stm(stm) if name != array])
     pat = flow.bind(nest, stm.pat)
     _emit_update(flow, nest, exp, owned, pat, value)
     return Rule.UPDATE

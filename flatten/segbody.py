@@ -33,6 +33,7 @@ from ..ir.errors import Loc
 from ..ir.ops import Op
 from ..ir.traverse import free_in_body, free_in_stm, refreshing, rename_lambda, rewrite_body
 from ..ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
+from .consumed import consumed_in
 from .nest import Deferred, Dim, Elem, Flow, Nest
 from .trace import Rule
 from .weight import HEAVY, weight_of
@@ -93,12 +94,12 @@ def whole(shape: tuple[Atom, ...]) -> tuple[DimIndex, ...]:
     return tuple(Slice(i64(0), size, i64(1)) for size in shape)
 
 
-def load(flow: Flow, name: Name, elem: Elem, loc: Loc) -> tuple[Stm, ...]:
-    """The statements that bind a variable of the nest in a thread; a row that is overwritten later is copied."""
+def load(flow: Flow, name: Name, elem: Elem, overwritten: set[Name], loc: Loc) -> tuple[Stm, ...]:
+    """The statements that bind a variable of the nest in a thread; a row that the thread overwrites is copied."""
     row = flow.types[name]
     shape = flow.types[elem.array].shape
     exp = element_of(elem.array, shape, tuple(Var(i) for i in elem.indices))
-    if not row.shape or name not in flow.consumed:
+    if not row.shape or name not in overwritten:
         return (Stm((Param(name, row),), exp, (), (), loc),)
     view = flow.fresh_param(name.base, row)
     return (Stm((view,), exp, (), (), loc), Stm((Param(name, row),), Copy(view.name), (), (), loc))
@@ -115,8 +116,9 @@ class SegBody:
 def seg_body(flow: Flow, dims: tuple[Dim, ...], inner: Body) -> SegBody:
     """`inner` over the space `dims`, completed with what it needs of the nest, under fresh names."""
     needed = needs(flow, free_in_body(inner))
-    loads = [stm for name, elem in needed.loads.items() for stm in load(flow, name, elem, flow.loc)]
     again = [deferred.stm for deferred in needed.stms]
+    overwritten = consumed_in(Body((*again, *inner.stms), inner.result))
+    loads = [stm for name, elem in needed.loads.items() for stm in load(flow, name, elem, overwritten, flow.loc)]
     if again:
         flow.note(Rule.SKIP_SCALARS, ", ".join(str(p.name) for stm in again for p in stm.pat))
     places = [place.stm for place in needed.places]

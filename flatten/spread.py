@@ -9,12 +9,13 @@ and that are too dear to be computed there; afterwards the variables are element
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..ir.core import Body, Copied, Copy, Param, Replicate, Scratch, Stm
 from ..ir.traverse import free_in_stm
 from ..ir.types import I64, Atom, Name, Var, scalar
+from .consumed import shared_with
 from .nest import Dim, Elem, Flow, Nest
 from .segbody import element_of, emit_segmap, needs
 from .trace import Rule
@@ -31,14 +32,38 @@ def expand(flow: Flow, nest: Nest, atoms: tuple[Atom, ...]) -> tuple[Name, ...]:
 
 
 def expand_owned(flow: Flow, nest: Nest, atoms: tuple[Atom, ...], reads: Iterable[Name]) -> tuple[Name, ...]:
-    """As `expand`, for arrays that will be overwritten while the nest goes on: an array that stands for a variable
-    with other uses (or one of `reads`) is copied."""
-    also = set(reads)
+    """As `expand`, for arrays that will be overwritten while the nest goes on: an array at which others look that have
+    not been computed yet (or one of `reads`) is copied."""
+    also = tuple(reads)
     for source in (source_of(flow, atom) for atom in atoms):
         elem = flow.elems.get(source.name) if isinstance(source, Var) else None
-        if elem is not None and isinstance(source, Var) and (flow.uses.get(source.name, 0) > 1 or source.name in also):
+        if elem is not None and isinstance(source, Var) and is_awaited(flow, source.name, elem.array, also):
             flow.fresh.discard(elem.array)
     return expand(flow, nest, atoms)
+
+
+def is_awaited(flow: Flow, name: Name, array: Name, reads: tuple[Name, ...]) -> bool:
+    """Whether a kernel that is still to come looks at `array`, of which `name` is an element, or at a view of it:
+    because of the statement at hand, which reads `reads`, or of what comes after it, with the deferred statements that
+    either needs."""
+    if name in reads:
+        return True
+    if flow.uses.get(name, 0) <= 1:
+        return False
+    wanted = (*reads, *awaited(flow))
+    needed = needs(flow, wanted)
+    looked_at = {elem.array for elem in needed.loads.values()}.union(
+        wanted, *(free_in_stm(deferred.stm) for deferred in (*needed.stms, *needed.places))
+    )
+    return not looked_at.isdisjoint(shared_with(array, flow.out))
+
+
+def awaited(flow: Flow) -> Iterator[Name]:
+    """What statements after the one at hand use, in all bodies around it."""
+    for body in flow.walked:
+        for stm in body.stms[body.place + 1 :]:
+            yield from free_in_stm(stm)
+        yield from (atom.name for atom in body.result if isinstance(atom, Var))
 
 
 def _array_param(flow: Flow, nest: Nest, atom: Atom) -> Param:

@@ -7,12 +7,15 @@
             segmap^thread (k < t) { accs[k] ⊕ redomap t f ⊕ ys' } }
 
     segmap^thread (.., i < n, j < m) { redomap p f ⊕ xs ys }          xs of i alone, ys of j alone  [T2]
-    ⟶  the same over blocks (b, c) of i and j, with a tile of either
+    ⟶  if R = 8 then #[tiled(8)] segmap^thread .. { .. } else .. #[tiled(1)] segmap^thread .. { .. }
 
 The last tiles are cut short: threads beyond the end repeat the last row, and the results are cut to size. The order of
-a reduction stays. t is a size parameter (`main.ys.tile_0`). In two dimensions each thread may compute several results
-(`flatten/tile_registers.py`), R x R for the R of another parameter (`main.ys.registers_0`): there is code for some R,
-and any other stands for one result. Golden 4.6; PPoPP'17 (locality), Futhark's TileLoops.
+a reduction stays. t is a size parameter (`main.ys.tile_0`).
+
+In two dimensions each thread computes R x R results, which are registers: that is a kernel's matter
+(`kernels/gpu_tiles.py`), and what is chosen here is R. It is the largest one up to a parameter (`main.ys.registers_0`)
+with which there are as many blocks as a machine can run at once, another (`main.ys.blocks_0`).
+Golden 4.6; PPoPP'17 (locality), Futhark's TileLoops.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..ir.core import (
+    Attr,
     Body,
     Convert,
     Copied,
@@ -43,20 +47,28 @@ from ..ir.core import (
     Stm,
 )
 from ..ir.ops import Op
-from ..ir.rename import substitute_body
+from ..ir.rename import rename_body, substitute_body
 from ..ir.traverse import bound_in_body, map_bodies
 from ..ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from .levels import Machine
 from .segbody import whole
 from .sequentialise import is_segop
-from .tile_block import Let, Row, Tileable, block_body, tiles_of
-from .tile_registers import Grid, fits_registers, register_body
+from .tile_block import Let, Row, Tileable, block_body
 
 LEAST_WIDTH = 8
 """Redomaps of fewer elements, where that is known, are not worth a tile."""
 
-REGISTERS = (4, 2)
-"""Edges of register tiles that there is code for, the default first."""
+REGISTERS = (8, 4, 2, 1)
+"""Results of a thread along either dimension that there is code for, the default first."""
+
+MOST_STATEMENTS = 768
+"""Code that is repeated R² times is no longer than this."""
+
+GRID = 16
+"""Threads of a block along either of two tiled dimensions."""
+
+LEAST_BLOCKS = 128
+"""The default of how many blocks there shall be, about as many as a large GPU runs at once."""
 
 
 def tile(prog: Prog, machine: Machine) -> Prog:
@@ -185,70 +197,87 @@ def _shared(rows: tuple[Row | None, ...], space: SegSpace, depth: int) -> tuple[
 
 
 def _tiled(stm: Stm, found: Tileable, parameter: str, default: int, names: Names) -> list[Stm]:
-    """The statements that bind `stm.pat` by way of tiles: with register tiles of the size that a parameter asks for, if
-    there is code for it."""
+    """The statements that bind `stm.pat` by way of tiles."""
     host = Let(names, stm.loc)
-    edge = host.let("tile", SizeParam(parameter, default), I64)
-    if not fits_registers(found):
-        _in_blocks(host, stm, stm.pat, found, edge)
+    if len(found.tiled) == 1:
+        _in_blocks(host, stm, stm.pat, found, host.let("tile", SizeParam(parameter, default), I64))
         return host.stms
-    each = host.let("each", SizeParam(f"{parameter.replace('.tile_', '.registers_')}", REGISTERS[0]), I64)
-    _choose(host, stm, stm.pat, found, edge, each, REGISTERS)
+    sizes = tuple(each for each in REGISTERS if each == 1 or each * each * _statements(found) <= MOST_STATEMENTS)
+    each = host.let("each", SizeParam(parameter.replace(".tile_", ".registers_"), REGISTERS[0]), I64)
+    least = host.let("least", SizeParam(parameter.replace(".tile_", ".blocks_"), LEAST_BLOCKS), I64)
+    _choose(host, stm, stm.pat, found, (each, least), sizes)
     return host.stms
 
 
+def _statements(found: Tileable) -> int:
+    """How much code a result takes."""
+    reds = (stm for red in found.screma.reds for stm in red.op.body.stms)
+    return len((*found.before, *found.screma.map.body.stms, *reds, *found.after))
+
+
 def _choose(
-    host: Let, stm: Stm, pat: tuple[Param, ...], found: Tileable, edge: Atom, each: Atom, sizes: tuple[int, ...]
+    host: Let,
+    stm: Stm,
+    pat: tuple[Param, ...],
+    found: Tileable,
+    limits: tuple[Atom, Atom],
+    sizes: tuple[int, ...],
 ) -> None:
-    """if each = R then <R x R results for a thread> else .., for each of the sizes; at last one result."""
-    if not sizes:
-        _in_blocks(host, stm, pat, found, edge)
-        return
+    """if R <= most && there are blocks enough then #[tiled(R)] .. else .., for each of the sizes but the last one."""
     size, *rest = sizes
-    bodies: list[Body] = []
+    if not rest:
+        host.stms.append(_in_registers(stm, pat, size, host.names))
+        return
+    (most, least), bodies = limits, list[Body]()
     for emit in (
-        lambda let, to: _in_registers(let, stm, to, found, edge, size),
-        lambda let, to: _choose(let, stm, to, found, edge, each, tuple(rest)),
+        lambda let, to: let.stms.append(_in_registers(stm, to, size, host.names)),
+        lambda let, to: _choose(let, stm, to, found, limits, tuple(rest)),
     ):
         let, to = host.inner(), tuple(Param(host.names.again(p.name), p.type) for p in pat)
         emit(let, to)
         bodies.append(Body(tuple(let.stms), tuple(Var(p.name) for p in to)))
-    is_size = host.let("is", PrimOp(Op.EQ, Prim.I64, (each, i64(size))), BOOL)
-    host.stms.append(Stm(pat, If(is_size, *bodies), (), (), stm.loc))
+    blocks: Atom = i64(1)
+    for width in (*(w for _, w in found.outer), *(host.ceil_div(w, i64(GRID * size)) for _, w in found.tiled)):
+        blocks = host.op(Op.MUL, blocks, width)
+    fits = host.let("fits", PrimOp(Op.LE, Prim.I64, (i64(size), most)), BOOL)
+    enough = host.let("enough", PrimOp(Op.LE, Prim.I64, (least, blocks)), BOOL)
+    taken = host.let("taken", PrimOp(Op.AND, Prim.BOOL, (fits, enough)), BOOL)
+    host.stms.append(Stm(pat, If(taken, *bodies), (), (), stm.loc))
+
+
+def _in_registers(stm: Stm, pat: tuple[Param, ...], each: int, names: Names) -> Stm:
+    """T2: the segmap, to be run with `each` x `each` results of a thread."""
+    assert isinstance(stm.exp, SegMap)
+    body = rename_body(Body((replace(stm, attrs=(*stm.attrs, tiled_attr(each))),), ()), names)
+    return replace(body.stms[0], pat=pat)
+
+
+TILED = "tiled"
+
+
+def tiled_attr(each: int) -> Attr:
+    """#[tiled(each)]"""
+    return Attr(TILED, (Attr(str(each), ()),))
+
+
+def tiled_with(stm: Stm) -> int | None:
+    """R of a segmap that is to be run with R x R results of a thread."""
+    sizes = {tiled_attr(each): each for each in REGISTERS}
+    return next((sizes[attr] for attr in stm.attrs if attr in sizes), None)
 
 
 def _in_blocks(host: Let, stm: Stm, pat: tuple[Param, ...], found: Tileable, edge: Atom) -> None:
-    """T1 and T2: a result for each thread."""
+    """T1: a result for each thread."""
     exp = stm.exp
     assert isinstance(exp, SegMap)
-    blocks = [host.ceil_div(width, edge) for _, width in found.tiled]
+    ((_, width),) = found.tiled
+    blocks = host.ceil_div(width, edge)
     steps = host.ceil_div(found.screma.width, edge)
-    numbers = tuple(host.names.fresh("block") for _ in found.tiled)
-    body = block_body(found, edge, steps, numbers, exp, host.inner())
-    ret = tuple(r.array_of(*(edge for _ in found.tiled)) for r in exp.ret)
-    tiles = _blocks(host, stm, found, numbers, blocks, body, ret)
-    lead = len(found.outer)
-    perm = (*range(lead), lead, lead + 2, lead + 1, lead + 3) if len(found.tiled) == 2 else None
+    number = host.names.fresh("block")
+    body = block_body(found, edge, steps, (number,), exp, host.inner())
+    tiles = _blocks(host, stm, found, (number,), [blocks], body, tuple(r.array_of(edge) for r in exp.ret))
     for param, array in zip(pat, tiles, strict=True):
-        _cut(host, param, array, perm, (*(w for _, w in found.outer), *(host.op(Op.MUL, n, edge) for n in blocks)))
-
-
-def _in_registers(host: Let, stm: Stm, pat: tuple[Param, ...], found: Tileable, edge: Atom, each: int) -> None:
-    """T3: `each` x `each` results for each thread, half as many threads along an edge as T2 has."""
-    exp = stm.exp
-    assert isinstance(exp, SegMap)
-    grid = host.op(Op.MAX, host.op(Op.QUOT, edge, i64(2)), i64(1))
-    rows = host.op(Op.MUL, grid, i64(each))
-    blocks = [host.ceil_div(width, rows) for _, width in found.tiled]
-    steps = host.ceil_div(found.screma.width, grid)
-    numbers, let = tuple(host.names.fresh("block") for _ in found.tiled), host.inner()
-    shares = Grid(tiles_of(found, rows, numbers, let), grid, each)
-    body = register_body(shares, grid, steps, exp, let)
-    tiles = _blocks(host, stm, found, numbers, blocks, body, tuple(r.array_of(*shares.shape) for r in exp.ret))
-    lead = len(found.outer)
-    perm = (*range(lead), *(lead + k for k in (0, 4, 2, 1, 5, 3)))
-    for param, array in zip(pat, tiles, strict=True):
-        _cut(host, param, array, perm, (*(w for _, w in found.outer), *(host.op(Op.MUL, n, rows) for n in blocks)))
+        _cut(host, param, array, (*(w for _, w in found.outer), host.op(Op.MUL, blocks, edge)))
 
 
 def _blocks(
@@ -272,11 +301,7 @@ def _blocks(
     return pat
 
 
-def _cut(host: Let, param: Param, tiles: Param, perm: tuple[int, ...] | None, padded: tuple[Atom, ...]) -> None:
-    """[..][⌈n/t⌉][⌈m/t⌉][t][t] as [..][n][m]: the dimensions in the order `perm`, then as `padded`, then cut."""
-    array, prim = tiles.name, param.type.prim
-    if perm is not None:
-        shape = tuple(tiles.type.shape[k] for k in perm)
-        array = host.name("tiles", Rearrange(perm, array), Type(prim, shape))
-    array = host.name("padded", Reshape(padded, array), Type(prim, padded))
+def _cut(host: Let, param: Param, tiles: Param, padded: tuple[Atom, ...]) -> None:
+    """[..][⌈n/t⌉][t] as [..][n]: the dimensions as `padded`, then cut."""
+    array = host.name("padded", Reshape(padded, tiles.name), Type(param.type.prim, padded))
     host.stms.append(Stm((param,), Index(array, whole(param.type.shape), True), (), (), host.loc))

@@ -23,9 +23,10 @@ from ..ir.types import BOOL, I64, Atom, Const, Names, Prim, Var, i64
 from .attributes import has_attr
 from .levels import LevelRow, Mode
 from .nest import Flow, Nest, host_body
-from .parallelism import is_perfect, score, score_inside
+from .parallelism import is_perfect
 from .trace import Rule
 from .widths import is_small
+from .worth import score, score_inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,8 @@ def choose(flow: Flow, stm: Stm, body: Body, varies: bool) -> Choice:
         case Mode.OUTER:
             return FULL if is_perfect(body) else OUTER
         case Mode.INCREMENTAL:
-            rows = flow.machine.higher if score_inside(body) > 1 else _for_rows(flow) if varies else ()
-            wanted = Choice(varies or score(body) > 1, rows, True)
+            levels = flow.machine.higher if score_inside(flow.machine, body) > 1 else _for_rows(flow) if varies else ()
+            wanted = Choice(varies or score(flow.machine, body) > 1, levels, True)
             return FULL if is_perfect(body) else _within_budget(flow, _allowed(stm.attrs, wanted))
         case Mode.EVERY:
             return _within_budget(flow, _allowed(stm.attrs, Choice(True, flow.machine.higher, True)))

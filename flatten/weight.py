@@ -28,6 +28,7 @@ from ..ir.core import (
     Reshape,
     Scratch,
     SizeParam,
+    Stm,
     Update,
 )
 from ..ir.ops import BINARY, COUNTS, PREDICATES, TERNARY, Op, can_fail
@@ -76,5 +77,27 @@ def is_total(exp: Exp) -> bool:
             return safe
         case Convert() | Copied() | Iota() | Replicate() | Rearrange() | Reshape() | Scratch() | ArrayLit() | Concat():
             return True
+        case _:
+            return False
+
+
+def is_total_body(body: Body) -> bool:
+    return all(is_total(stm.exp) for stm in body.stms)
+
+
+def is_movable(stm: Stm) -> bool:
+    """Whether a statement that is the same at all points of a nest may be computed before it: it is total, or a check
+    or a scalar that can be kept from failing where there is no point."""
+    return is_total(stm.exp) or (not any(p.type.shape for p in stm.pat) and _can_be_kept(stm.exp))
+
+
+def _can_be_kept(exp: Exp) -> bool:
+    match exp:
+        case PrimOp(_, _, (_, _)) | Assert():
+            return True
+        case If(_, then, orelse):
+            bodies = (then, orelse)
+            is_plain = all(weight_of(stm.exp) < HEAVY for body in bodies for stm in body.stms)
+            return is_plain and any(map(is_total_body, bodies))
         case _:
             return False

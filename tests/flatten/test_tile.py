@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -11,12 +11,15 @@ import pytest
 
 from soac.flatten.levels import CPU, CUDA, Machine
 from soac.flatten.structure import structure
-from soac.flatten.tile import REGISTERS
+from soac.flatten.tile import REGISTERS, tiled_with
 from soac.flatten.tree import combinations, sites, size_params
-from soac.ir.core import Prog
+from soac.ir.core import Body, If, PrimOp, Prog, SizeParam
 from soac.ir.interpret import Thresholds, interpret
 from soac.ir.parse import parse_prog
+from soac.ir.scalar import apply
 from soac.ir.show import show
+from soac.ir.traverse import bodies
+from soac.ir.types import Atom, Const, Name
 from soac.pipeline import compile_prog
 
 SUMS = """
@@ -39,12 +42,11 @@ def counts(prog: Prog, *paths: str) -> tuple[int, ...]:
 
 
 def assert_value(prog: Prog, tile: int, args: Sequence[Any], expected: np.ndarray) -> None:
-    """The result on every leaf, with tiles of this edge, and of register tiles of each edge."""
-    names = ("main.zs.tile_0", "main.zss.tile_0", "main.zsss.tile_0")
-    registers = [name.replace("tile", "registers") for name in names]
-    in_registers = any("registers" in name for name in size_params(prog))
-    for leaf, each in product(combinations(sites(prog)), (*REGISTERS, 1) if in_registers else (1,)):
-        sizes = dict.fromkeys(names, tile) | dict.fromkeys(registers, each)
+    """The result on every leaf, with tiles of this edge, and with each number of results of a thread."""
+    names = list(size_params(prog))
+    in_registers = any("registers" in name for name in names)
+    for leaf, each in product(combinations(sites(prog)), REGISTERS if in_registers else (1,)):
+        sizes = {name: each if "registers" in name else 1 if "blocks" in name else tile for name in names}
         (found,), _ = interpret(prog, "main", args, Thresholds(sizes, leaf))
         np.testing.assert_array_equal(found, expected)
 
@@ -64,11 +66,64 @@ def test_one_dimension_gives(n: int, tile: int) -> None:
 
 
 def test_two_dimensions() -> None:
-    """4.3: both operands of a product are tiled, for 4 x 4, 2 x 2 and one result of a thread."""
+    """4.3: a product is computed with R x R results of a thread, for each R that there is code for."""
     prog = flat(MATMUL)
-    assert counts(prog, "SegMap/Loop/SegMap/Redomap", "SegMap/Loop/Copy") == (3, 6)
-    several, one = "If/True/SegMap/Loop", "If/False/If/False/SegMap/Loop"
-    assert counts(prog, f"{several}/SegMap/ArrayLit", f"{one}/Copy", f"{one}/SegMap") == (5 + 3, 2, 1)
+    assert tilings(prog) == [8, 4, 2, 1]
+    assert counts(prog, "If/True/If/True/SegMap/Redomap", "SegMap/Loop") == (1, 0)
+
+
+def tilings(prog: Prog) -> list[int]:
+    """R of each segmap that is tiled in two dimensions, in the order of the text."""
+
+    def inside(body: Body) -> Iterator[int]:
+        for stm in body.stms:
+            each = tiled_with(stm)
+            yield from (each,) if each is not None else ()
+            for inner in bodies(stm.exp):
+                yield from inside(inner)
+
+    return [each for fun in prog.functions for each in inside(fun.body)]
+
+
+def test_long_code_is_not_repeated() -> None:
+    steps = " |> ".join(f"(\\x -> (x * {k} + 1) % 7)" for k in range(2, 40))
+    text = MATMUL.replace("map2 (*) xs ys", f"map2 (\\x y -> x * y |> {steps}) xs ys")
+    assert tilings(flat(text)) == [2, 1]
+
+
+def test_as_many_results_as_leave_blocks_enough() -> None:
+    """By default the largest R with 128 blocks of 16R x 16R."""
+    prog = flat(MATMUL)
+    cases = [(16, 1), (16 * 11, 1), (16 * 12, 1), (32 * 12, 2), (64 * 12, 4), (128 * 12, 8)]
+    assert [taken(prog, n) for n, _ in cases] == [each for _, each in cases]
+    assert taken(prog, 128 * 12, {"main.ys.registers_0": 4}) == 4
+    assert taken(prog, 128, {"main.ys.blocks_0": 1}) == 8
+
+
+def taken(prog: Prog, n: int, sizes: dict[str, int] | None = None) -> int | None:
+    """R where n x n results are computed."""
+    (fun,) = prog.functions
+    (stm,) = (s for s in fun.body.stms if isinstance(s.exp, If))
+    assert isinstance(stm.exp, If)
+    known: dict[Name, int] = {p.name: n for p in fun.params if not p.type.shape}
+
+    def value(atom: Atom) -> int:
+        return int(atom.value) if isinstance(atom, Const) else known[atom.name]
+
+    def side(body: Body) -> int | None:
+        for s in body.stms:
+            match s.exp:
+                case SizeParam(name, default):
+                    known[s.pat[0].name] = (sizes or {}).get(name, default)
+                case PrimOp(op, prim, args):
+                    known[s.pat[0].name] = int(apply(op, prim, tuple(map(value, args))))
+                case If(cond, then, orelse):
+                    return side(then if value(cond) else orelse)
+                case _:
+                    return tiled_with(s)
+        return None
+
+    return side(stm.exp.then)
 
 
 @pytest.mark.parametrize(("n", "p", "m"), [(2, 3, 2), (9, 20, 17), (8, 8, 8), (0, 3, 4), (3, 0, 4), (1, 25, 1)])
@@ -85,7 +140,7 @@ def test_batches_keep_their_dimension() -> None:
       in zsss
     """
     prog = flat(text)
-    assert counts(prog, "SegMap/Loop/Copy", "SegMap/SegMap") == (6, 3)
+    assert (counts(prog, "SegMap/Loop/Copy"), tilings(prog)) == ((0,), [8, 4, 2, 1])
     source = np.random.default_rng(2)
     xsss, yss = source.integers(-9, 9, (3, 5, 11)), source.integers(-9, 9, (11, 6))
     assert_value(prog, 4, [xsss, yss], xsss @ yss * 2)

@@ -76,8 +76,8 @@ FAULTS: tuple[Fault, ...] = (
         Group.NESTS,
         "row that others still read overwritten",
         "flatten/spread.py",
-        "(flow.uses.get(source.name, 0) > 1 or source.name in also)",
-        "source is None",
+        "return not looked_at.isdisjoint(shared_with(array, flow.out))",
+        "return False",
     ),
     Fault(
         Group.NESTS,

@@ -45,13 +45,14 @@ Results = list | None
 @dataclass(slots=True)
 class Tally:
     """What was tested: programs, leaves taken and left out, how often each rule of flattening fired and each of the
-    other passes."""
+    other passes; programs left out because a single run of them takes long."""
 
     programs: int = 0
     leaves: int = 0
     skipped: int = 0
     fired: Counter[Rule] = field(default_factory=Counter)
     others: Counter[str] = field(default_factory=Counter)
+    dear: int = 0
 
     def add(self, other: Tally) -> None:
         self.programs += other.programs
@@ -59,6 +60,7 @@ class Tally:
         self.skipped += other.skipped
         self.fired += other.fired
         self.others += other.others
+        self.dear += other.dear
 
 
 @paused_collector()

@@ -39,7 +39,7 @@ from tests.property.choices import Decide, Drawn, Replayed, shrunk
 from tests.property.device import SIZES, check_device, resized
 from tests.property.generate import Case, case_of
 from tests.property.irregular import small_parts, varying_case
-from tests.property.law import Broken, Tally, broken_by, check_law, run
+from tests.property.law import Broken, Tally, broken_by, check_law, meaning_of, run
 from tests.property.reduce import reduced
 from tests.property.saved import save
 from tests.property.shapes import SHAPES, shape_case
@@ -53,8 +53,12 @@ OTHERS = tuple(
 )
 """The rules of fusion and tiling."""
 SECONDS_EACH = 120
-"""A program that takes longer counts as broken."""
+"""A program that takes longer counts as broken .."""
+SECONDS_OF_A_RUN = 2
+""".. unless the interpreter takes so long for it as it is written that there is no time for its versions."""
 SECONDS_TO_SHRINK = 240
+
+LATE = "takes longer than {:g} s"
 
 Law = Callable[[Case], object]
 
@@ -142,11 +146,11 @@ def program(seed: int, number: int) -> Case:
 
 
 @contextmanager
-def within(seconds: int) -> Iterator[None]:
+def within(seconds: float) -> Iterator[None]:
     """Breaks off what takes more processor time."""
 
     def late(*_: object) -> None:
-        raise Broken(f"takes longer than {seconds} s")
+        raise Broken(LATE.format(seconds))
 
     before = signal.signal(signal.SIGPROF, late)
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -161,6 +165,13 @@ def broken(law: Law, case: Case) -> str | None:
     """What is wrong, if anything, in the time a program has."""
     with within(SECONDS_EACH):
         return broken_by(law, case)
+
+
+def is_dear(case: Case) -> bool:
+    """Whether one run of the program as it is written takes long."""
+    start = time.process_time()
+    broken(meaning_of, case)
+    return time.process_time() - start > SECONDS_OF_A_RUN
 
 
 def smallest(law: Law, seed: int, number: int, seconds: float) -> Case:
@@ -199,7 +210,9 @@ def run_part(seed: int, numbers: range, device: bool) -> tuple[Tally, list[Found
         law = law_for(number, device)
         tally.programs += 1
         message = broken(_counting(law, tally), program(seed, number))
-        if message is not None:
+        if message == LATE.format(SECONDS_EACH) and is_dear(program(seed, number)):
+            tally.dear += 1
+        elif message is not None:
             case = smallest(law, seed, number, SECONDS_TO_SHRINK)
             message = broken(law, case) or message
             found.append(Found(number, message, str(keep(law, case, f"seed{seed}_{number}", message))))
@@ -237,7 +250,8 @@ def part_of(part: int, programs: int) -> range:
 def summary(progress: Progress) -> str:
     tally = progress.tally
     left_out = f", {tally.skipped} left out" if tally.skipped else ""
-    return f"{tally.programs} programs, {tally.leaves} versions{left_out}, {len(progress.found)} broken"
+    dear = f", {tally.dear} programs too dear to run" if tally.dear else ""
+    return f"{tally.programs} programs, {tally.leaves} versions{left_out}{dear}, {len(progress.found)} broken"
 
 
 def table(tally: Tally) -> str:
@@ -261,7 +275,7 @@ def read_progress(file: Path) -> Progress:
     if not file.is_file():
         return Progress()
     data = json.loads(file.read_text(encoding="utf-8"))
-    tally = Tally(data["programs"], data["leaves"], data["skipped"])
+    tally = Tally(data["programs"], data["leaves"], data["skipped"], dear=data["dear"])
     tally.fired.update({rule: data["fired"].get(rule.name, 0) for rule in Rule})
     tally.others.update(data["others"])
     return Progress(data["done"], tally, [Found(*one) for one in data["found"]])
@@ -274,6 +288,7 @@ def write_progress(file: Path, progress: Progress) -> None:
         "done": progress.done,
         "programs": tally.programs,
         "leaves": tally.leaves,
+        "dear": tally.dear,
         "skipped": tally.skipped,
         "fired": {rule.name: tally.fired[rule] for rule in Rule},
         "others": tally.others,
