@@ -6,12 +6,13 @@ block; arrays are shared, and a SOAC may spread over the block's threads (`kerne
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from ..ir import core
-from ..ir.core import Body, Fix, Slice, Stm
+from ..ir.core import Body, Fix, Param, Slice, Stm
 from ..ir.ops import Op, can_fail
-from ..ir.types import Const, Name, Prim, Type
+from ..ir.types import Const, Name, Prim, Type, Var, i64
 from . import kir
 from .build import (
     ONE,
@@ -30,6 +31,7 @@ from .build import (
     prim_of,
     shape_of,
 )
+from .contents import array_origins
 from .kir import KVar, Space
 
 OPERATIONS = frozenset(op.value for op in Op)
@@ -450,23 +452,32 @@ def gen_concat(b: Builder, arrays: tuple[Name, ...], stm: Stm, mode: Mode) -> Ar
 
 
 def gen_if(b: Builder, exp: core.If, stm: Stm, mode: Mode) -> tuple[Value, ...]:
-    """Results that are scalars become mutable variables, arrays are copied into memory that both branches fill."""
-    targets: list[Value] = []
-    for param in stm.pat:
-        if param.type.shape:
-            targets.append(new_array(b, param.name, checked_type(b, param.type, stm), mode))
-        else:
-            var = b.fresh(param.name.base[:12] or "r", param.type.prim)
-            b.emit(kir.Declare(var, zero_of(param.type.prim)))
-            targets.append(var)
-    branches: list[tuple[kir.KStm, ...]] = []
+    """Results that are scalars become mutable variables; arrays are copied into memory that both branches fill, unless
+    both leave them in the same place: as they were, or updated there."""
+    values: list[tuple[Value, ...]] = []
+    branches: list[list[kir.KStm]] = []
     for body in (exp.then, exp.orelse):
         with b.nested() as stms:
-            for target, value in zip(targets, gen_body(b, body, mode), strict=True):
+            values.append(gen_body(b, body, mode))
+        branches.append(stms)
+    targets = [if_target(b, p, x, y, stm, mode) for p, x, y in zip(stm.pat, *values, strict=True)]
+    for branch, results in zip(branches, values, strict=True):
+        with b.nested() as stms:
+            for target, value in zip(targets, results, strict=True):
                 assign(b, target, value, mode)
-        branches.append(tuple(stms))
-    b.emit(kir.KIf(b.operand(exp.cond), branches[0], branches[1]))
+        branch += stms
+    b.emit(kir.KIf(b.operand(exp.cond), tuple(branches[0]), tuple(branches[1])))
     return tuple(targets)
+
+
+def if_target(b: Builder, param: Param, then: Value, orelse: Value, stm: Stm, mode: Mode) -> Value:
+    """Where a result of a branch is, whichever side is taken."""
+    if not param.type.shape:
+        var = b.fresh(param.name.base[:12] or "r", param.type.prim)
+        b.emit(kir.Declare(var, zero_of(param.type.prim)))
+        return var
+    type_ = checked_type(b, param.type, stm)
+    return then if isinstance(then, ArrayRef) and then == orelse else new_array(b, param.name, type_, mode)
 
 
 def checked_type(b: Builder, type_: Type, stm: Stm) -> Type:
@@ -494,25 +505,37 @@ def assign(b: Builder, target: Value, value: Value, mode: Mode) -> None:
 
 
 def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, ...]:
-    """Scalar parameters become mutable variables; an array parameter gets one buffer, which the body's result is
-    copied into unless the body has updated it in place."""
+    """Scalar parameters become mutable variables. An array parameter that a block makes anew in each iteration has two
+    halves that take turns; any other has one buffer, which the body's result is copied into unless the body has updated
+    it in place."""
     own = {p.name for p in exp.params}
-    slots: list[Value] = []
-    for param, init, bound in zip(exp.params, exp.inits, stm.pat, strict=True):
-        if param.type.shape:
-            if any(not isinstance(d, Const) and d.name in own for d in param.type.shape):
-                raise NotLowerable("a loop whose arrays change their size inside the kernel")
-            slots.append(loop_buffer(b, bound.name, param, b.atom(init), mode))
-        else:
+    origins = made_anew(exp.body) if mode is Mode.BLOCK else {}
+    slots: list[Value | Turns] = []
+    for param, init, bound, result in zip(exp.params, exp.inits, stm.pat, exp.body.result, strict=True):
+        if not param.type.shape:
             var = b.fresh(param.name.base[:12] or "s", param.type.prim)
             b.emit(kir.Declare(var, b.operand(init)))
             slots.append(var)
+            continue
+        if any(not isinstance(d, Const) and d.name in own for d in param.type.shape):
+            raise NotLowerable("a loop whose arrays change their size inside the kernel")
+        made = origins.get(result.name) if isinstance(result, Var) else None
+        if made is None:
+            slots.append(loop_buffer(b, bound.name, param, b.atom(init), mode))
+        else:
+            slots.append(take_turns(b, made, param, b.atom(init), mode))
+            origins = {name: origin for name, origin in origins.items() if origin != made}
     with b.nested() as stms:
-        for param, slot in zip(exp.params, slots, strict=True):
-            b.env[param.name] = b.copy(slot) if isinstance(slot, KVar) else slot
+        current = [reading(b, slot) for slot in slots]
+        for param, value in zip(exp.params, current, strict=True):
+            b.env[param.name] = value
+        targets = [making(b, slot) for slot in slots]
         index = bind_index(b, exp.form)
         results = gen_body(b, exp.body, mode)
-        next_values(b, slots, results, mode)
+        next_values(b, targets, results, mode)
+        for slot in slots:
+            if isinstance(slot, Turns):
+                b.emit(kir.Assign(slot.turn, other(b, slot)))
     match exp.form:
         case core.ForLoop(_, bound, _):
             assert index is not None
@@ -522,7 +545,7 @@ def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, .
             condition = slots[position]
             assert isinstance(condition, KVar)
             b.emit(kir.KWhile((), condition, tuple(stms)))
-    return tuple(b.copy(s) if isinstance(s, KVar) else s for s in slots)
+    return tuple(reading(b, slot) for slot in slots)
 
 
 def loop_buffer(b: Builder, name: Name, param: core.Param, init: Value, mode: Mode) -> ArrayRef:
@@ -534,6 +557,66 @@ def loop_buffer(b: Builder, name: Name, param: core.Param, init: Value, mode: Mo
         target = b.alloc(param.name.base, param.type.prim, shape_of(init), mode.space)
     copy_into(b, target, init, mode)
     return target
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Two halves of a buffer for an array parameter: the one that begins at `turn * distance`, turn 0 or 1, has its
+    value; the statement that binds `made` fills the other one."""
+
+    first: ArrayRef
+    distance: Operand
+    turn: KVar
+    made: Name
+
+
+APART = 1024  # bytes
+
+
+def made_anew(body: Body) -> dict[Name, Name]:
+    """`array_origins` without what branches give, which may be what was there before."""
+    chosen = {p.name for stm in body.stms if isinstance(stm.exp, core.If) for p in stm.pat}
+    return {name: origin for name, origin in array_origins(body).items() if origin not in chosen}
+
+
+def take_turns(b: Builder, made: Name, param: core.Param, init: Value, mode: Mode) -> Turns:
+    """Both halves, the first of which holds the initial value. On a CPU they are `APART`: where the addresses of a load
+    and of a store before it agree in their last 12 bits, the processor takes them for one place and the load waits."""
+    prim, shape, distance = param.type.prim, shape_of(init), ONE
+    for width in shape:
+        distance = b.mul(distance, width)
+    if not b.has_threads:
+        distance = b.add(distance, i64(APART // prim.bytes))
+    both = b.alloc(param.name.base, prim, (b.mul(i64(2), distance),), mode.space)
+    first = ArrayRef(both.mem, ZERO, shape, b.strides(shape), True)
+    copy_into(b, first, init, mode)
+    turn = b.fresh("turn", Prim.I64)
+    b.emit(kir.Declare(turn, ZERO))
+    return Turns(first, distance, turn, made)
+
+
+def reading(b: Builder, slot: Value | Turns) -> Value:
+    """The value that a parameter has now."""
+    match slot:
+        case Turns(first, distance, turn):
+            return replace(first, offset=b.mul(b.copy(turn), distance))
+        case KVar():
+            return b.copy(slot)
+        case _:
+            return slot
+
+
+def making(b: Builder, slot: Value | Turns) -> Value:
+    """Where the next value of a parameter belongs."""
+    if not isinstance(slot, Turns):
+        return slot
+    half = replace(slot.first, offset=b.mul(other(b, slot), slot.distance))
+    b.destinations[slot.made] = half
+    return half
+
+
+def other(b: Builder, slot: Turns) -> Operand:
+    return b.sub(ONE, b.copy(slot.turn))
 
 
 def bind_index(b: Builder, form: core.ForLoop | core.WhileLoop) -> KVar | None:

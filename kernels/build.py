@@ -38,12 +38,13 @@ class ArrayRef:
 
 @dataclass(frozen=True, slots=True)
 class IotaRef:
-    """`start + i*step`: an array that is never stored."""
+    """`start + i*step`: an array that is never stored. `exact`: its elements are indices, which do not overflow."""
 
     prim: Prim
     count: Operand
     start: Operand
     step: Operand
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,12 @@ Value = Operand | ArrayValue
 
 @dataclass(frozen=True, slots=True)
 class HostScope:
-    """What the kernel's surroundings know: types of host names, the definition of each host view, and the arrays that
-    this kernel reads from a copy with the dimensions in another order (outermost first)."""
+    """What the kernel's surroundings know: types of host names, the definition of each host view and each `iota`, and
+    the arrays that this kernel reads from a copy with the dimensions in another order (outermost first)."""
 
     types: dict[Name, Type]
     views: dict[Name, core.Rearrange | core.Reshape | core.Index]
+    iotas: dict[Name, core.Iota]
     layouts: dict[Name, tuple[int, ...]]
 
 
@@ -239,6 +241,13 @@ class Builder:
         assert isinstance(value, (ArrayRef, IotaRef, ReplicateRef)), f"{name} is a scalar"
         return value
 
+    def input(self, name: Name) -> ArrayValue:
+        """An array of which elements are read one by one: indices that the host could count are counted here."""
+        iota = self.scope.iotas.get(name)
+        if iota is None:
+            return self.array(name)
+        return IotaRef(iota.prim, self.operand(iota.count), self.operand(iota.start), self.operand(iota.step))
+
     def capture(self, name: Name) -> Value:
         if name not in self.scope.types:
             raise NotLowerable(f"{name} is not visible to the kernel")
@@ -303,6 +312,8 @@ class Builder:
                 if k == len(shape):
                     return self.let("x", mem.prim, kir.KLoad(mem, offset))
                 return ArrayRef(mem, offset, shape[k:], strides[k:], row_major)
+            case IotaRef(_, _, start, step, True):
+                return self.add(start, self.mul(indices[0], step))
             case IotaRef(prim, _, start, step):
                 return self.iota_element(prim, start, step, indices[0])
             case ReplicateRef(shape, value):

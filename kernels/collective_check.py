@@ -7,6 +7,8 @@ thread inside a `Threads` loop or a collective's body. What is demanded:
     teams, turns of warps, waiting, looking back                    the block
     private memory, and the use of what a thread computed           the thread
     asynchronous copies                                             the thread
+    registers of indices                                            the block makes them, loops over just these use them
+    shared memory of constant size                                  48 KiB
     an operator                                                     scalars alone, no memory and no collective
 
 Control flow above a thread loop is uniform by construction, since nothing of a thread can be named there: so barriers
@@ -22,7 +24,9 @@ from ..ir.core import Level
 from ..ir.types import Const
 from . import kir
 from .collective import BLOCK, THREAD, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
+from .cuda_text import is_static
 from .kir import KArray, Kernel, KStm, KVar, Operand, Space
+from .scope import statements
 from .trace_code import statement_text
 
 Stms = tuple[KStm, ...]
@@ -58,7 +62,21 @@ def check_collectives(kernel: Kernel, threads: int = 64, warp: int = 32) -> tupl
     for array in kernel.arrays:
         scope.arrays.add(array)
     walk.stms(scope, kernel.body)
+    shared = sum(static_bytes(stm) for stm in statements(kernel.body) if isinstance(stm, kir.Alloc))
+    if shared > MOST_SHARED:
+        walk.report(scope, kernel.name, f"{shared} bytes of shared memory in its text", f"{MOST_SHARED} at most")
     return tuple(walk.found)
+
+
+MOST_SHARED = 48 << 10
+"""Bytes of shared memory that a block's arrays of constant size may take."""
+
+
+def static_bytes(stm: kir.Alloc) -> int:
+    if stm.array.space is not Space.SHARED or not is_static(stm):
+        return 0
+    assert isinstance(stm.count, Const)
+    return int(stm.count.value) * stm.array.prim.bytes
 
 
 # ---- scopes ------------------------------------------------------------------------------------------------------
@@ -75,13 +93,14 @@ class Home:
 @dataclass(slots=True)
 class Scope:
     """A statement list: ω of its statements, the loop that made it, what is visible. In an operator (`is_operator`)
-    only scalars are."""
+    only scalars are. `indices`: n in a thread loop over 0..n, where that is a constant."""
 
     tiling: Tiling
     loop: str | None
     variables: dict[str, Home] = field(default_factory=dict)
     arrays: set[KArray] = field(default_factory=set)
     is_operator: bool = False
+    indices: int | None = None
 
     def inner(self) -> Scope:
         return replace(self, variables=dict(self.variables), arrays=set(self.arrays))
@@ -112,6 +131,7 @@ class Walk:
     found: list[Misplaced] = field(default_factory=list)
     homes: dict[str, Home] = field(default_factory=dict)
     private: dict[KArray, str | None] = field(default_factory=dict)
+    distributed: dict[KArray, int] = field(default_factory=dict)
 
     def report(self, scope: Scope, statement: str, why: str, expected: str) -> None:
         self.found.append(Misplaced(self.kernel, statement, why, collective_text(scope.tiling), expected, scope.loop))
@@ -170,9 +190,16 @@ class Walk:
                 self.stms(inner, before)
                 self.use(inner, stm, cond)
                 self.stms(inner, body)
-            case kir.Threads(index, _, _, body):
+            case kir.Threads(index, lo, hi, body):
                 self.want(scope, stm, BLOCK, "a thread loop subdivides the whole block")
-                self.stms(self.threads(scope, stm, index), body)
+                inner = self.threads(scope, stm, index)
+                if isinstance(lo, Const) and lo.value == 0 and isinstance(hi, Const):
+                    inner.indices = int(hi.value)
+                self.stms(inner, body)
+            case kir.Distribute(array, count):
+                self.want(scope, stm, BLOCK, "registers of indices are the block's to distribute")
+                self.distributed[array] = count
+                scope.arrays.add(array)
             case kir.BlockReduce():
                 self.want(scope, stm, BLOCK, "a reduction of the block needs all its threads")
                 self.reduce(scope, stm)
@@ -197,6 +224,9 @@ class Walk:
             case kir.AsyncCopy(target, _, source):
                 self.want(scope, stm, THREAD, "each element is copied by one thread")
                 self.copy(scope, stm, target, source)
+            case kir.LoadTile(tile, array) | kir.StoreTile(array, tile=tile):
+                self.access(scope, stm, array)
+                self.access(scope, stm, tile)
             case kir.CommitCopies() | kir.WaitCopies():
                 if scope.is_operator:
                     self.report(scope, statement_text(stm), "an operator touches no memory", "straight code on scalars")
@@ -232,6 +262,9 @@ class Walk:
     def access(self, scope: Scope, stm: KStm, array: KArray) -> None:
         if scope.is_operator:
             self.report(scope, statement_text(stm), "an operator touches no memory", "straight code on scalars")
+        elif array in self.distributed and scope.indices != self.distributed[array]:
+            why = f"{array.name} belongs to the indices of loops over 0..{self.distributed[array]}"
+            self.report(scope, statement_text(stm), why, "such a loop")
         elif array in scope.arrays:
             return
         elif array in self.private and self.private[array] != scope.loop:
@@ -247,6 +280,8 @@ class Walk:
             case Space.PRIVATE:
                 self.want(scope, stm, THREAD, "private memory belongs to one thread")
                 self.private[array] = scope.loop
+            case Space.REGISTERS:
+                self.report(scope, statement_text(stm), "registers are distributed, not allocated", "indices for them")
             case Space.GLOBAL:
                 self.report(scope, statement_text(stm), "global memory is the host's", "the host")
         scope.arrays.add(array)
@@ -346,6 +381,8 @@ def operands(stm: KStm) -> Iterator[Operand]:
             yield from (index, value)
         case kir.StoreRow(_, index, values):
             yield from (index, *values)
+        case kir.LoadTile(_, _, start, row, pitch, count) | kir.StoreTile(_, start, row, pitch, count):
+            yield from (start, row, pitch, count)
         case kir.WaitFor(_, _, index, least):
             yield from (index, least)
         case kir.LookBack(tile=tile, first=first, neutral=neutral):

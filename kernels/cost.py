@@ -3,8 +3,8 @@
 The unit is one vector instruction. Uniform code counts an instruction per operation; a `Threads` loop counts one per
 group of lanes. A size that is not constant is taken as `EXTENT`, or as what is asked (`cost_at`), for loops and threads
 alike: only the comparison of two forms of the same code matters. Accesses weigh by how they lie on the lanes:
-contiguous or uniform 1, else a gather. Lanes on the rows of a matrix gather a column: 16 lines of the cache in a step,
-which the next steps find again unless the rows are so long that the lines fall on each other.
+contiguous or uniform 1, a tile of rows `TILED`, else a gather. Lanes on the rows of a matrix touch 16 lines of the
+cache in a step, which the next steps find again unless the rows are so long that the lines fall on each other.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .kir import KStm, KVar, Operand, Space
 LANES = 16
 EXTENT = 256.0
 GATHER = 14.0
+TILED = 2.0
 BLOCK_REDUCE = 4.0
 CALLS = frozenset({Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.POW, Op.TANH, Op.DIV, Op.MOD, Op.QUOT, Op.REM, Op.SQRT})
 
@@ -31,31 +32,39 @@ Lie = int
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What an access weighs whose lanes lie a stride apart, or anywhere; how many trips and threads are not known."""
+    """What an access weighs that goes in tiles (`row_tiles.py`), whose lanes lie a stride apart, or anywhere; how many
+    trips and threads are not known."""
 
+    tiled: float
     strided: float
     gather: float
     loops: float
     threads: float
 
 
-def cost(stms: tuple[KStm, ...], gather: float = GATHER) -> float:
+Tiled = frozenset[str | kir.KArray]
+"""What is loaded and stored in tiles: variables and arrays."""
+
+
+def cost(stms: tuple[KStm, ...], gather: float = GATHER, tiled: Tiled = frozenset()) -> float:
     """Cost of a kernel's body, or of a part of one; `gather` is what an access that is not contiguous weighs."""
-    return _stms(stms, _Lies(Weights(gather, gather, EXTENT, EXTENT)), False)
+    return _stms(stms, _Lies(Weights(min(TILED, gather), gather, gather, EXTENT, EXTENT), tiled), False)
 
 
-def cost_at(stms: tuple[KStm, ...], loops: float, threads: float) -> float:
+def cost_at(stms: tuple[KStm, ...], loops: float, threads: float, tiled: Tiled = frozenset()) -> float:
     """Cost where loops make so many steps, along rows of that length, and so many threads are asked for."""
-    strided = GATHER * min(max(loops, NEAR), FAR) / NEAR
-    return _stms(stms, _Lies(Weights(strided, GATHER, loops, threads)), False)
+    far = min(max(loops, NEAR), FAR) / NEAR
+    return _stms(stms, _Lies(Weights(TILED * far, GATHER * far, GATHER, loops, threads), tiled), False)
 
 
 class _Lies(dict[KVar, Lie]):
-    """How variables lie, with the weights."""
+    """How variables lie, with the weights, what goes in tiles, and sizes that are a part of a size of any length."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: Weights, tiled: Tiled) -> None:
         super().__init__()
         self.weights = weights
+        self.tiled = tiled
+        self.parts: dict[Operand, float] = {}
 
 
 def _lie(operand: Operand, lies: _Lies) -> Lie:
@@ -75,7 +84,22 @@ def _stms(stms: tuple[KStm, ...], lies: _Lies, lanes: bool) -> float:
 
 
 def _trips(bound: Operand, lies: _Lies) -> float:
-    return float(max(0, int(bound.value))) if isinstance(bound, Const) else lies.weights.loops
+    if isinstance(bound, Const):
+        return float(max(0, int(bound.value)))
+    return lies.parts.get(bound, lies.weights.loops)
+
+
+def _part(rhs: kir.Rhs, lies: _Lies) -> float | None:
+    """A share of a size: a quotient by a number, what such a division leaves, either of them if something holds."""
+    match rhs:
+        case kir.KOp(Op.QUOT, _, (_, Const(_, number))):
+            return lies.weights.loops / max(1.0, float(number))
+        case kir.KOp(Op.REM, _, (_, Const(_, number))):
+            return float(number) / 2
+        case kir.KOp(Op.SELECT, _, (_, x, _)):
+            return lies.parts.get(x)
+        case _:
+            return None
 
 
 def _groups(lo: Operand, hi: Operand, lies: _Lies) -> float:
@@ -94,6 +118,8 @@ def _access(array: kir.KArray, index: Operand, lies: _Lies) -> float:
 
 def _store(array: kir.KArray, index: Operand, lies: _Lies) -> float:
     """Lanes that do not lie side by side are stored one by one."""
+    if array in lies.tiled:
+        return 2.0 * lies.weights.tiled
     each = _access(array, index, lies)
     return 2.0 * each if array.space is not Space.PRIVATE and _lie(index, lies) >= 2 else each
 
@@ -121,7 +147,10 @@ def _stm(stm: KStm, lies: _Lies, lanes: bool) -> float:
     match stm:
         case kir.KLet(var, rhs):
             lies[var], weight = _rhs(rhs, lies, lanes)
-            return weight
+            part = _part(rhs, lies)
+            if part is not None:
+                lies.parts[var] = part
+            return lies.weights.tiled if var.name in lies.tiled else weight
         case kir.Declare(var, init) | kir.Assign(var, init):
             lies[var] = 3 if lanes else _lie(init, lies)
             return 0.5
@@ -133,10 +162,12 @@ def _stm(stm: KStm, lies: _Lies, lanes: bool) -> float:
             return 4.0
         case kir.Check() | kir.BoundsCheck():
             return 1.0
-        case kir.Fence() | kir.CommitCopies() | kir.WaitCopies() | kir.Note():
+        case kir.Fence() | kir.CommitCopies() | kir.WaitCopies() | kir.Distribute() | kir.Note():
             return 0.0
         case kir.WaitFor() | kir.LookBack() | kir.AsyncCopy():
             return BLOCK_REDUCE
+        case kir.LoadTile() | kir.StoreTile():
+            return EXTENT * lies.weights.tiled
         case kir.TeamReduce(index=index, body=body, after=after) | kir.WarpTurns(index=index, body=body, turn=after):
             lies[index] = 1
             return EXTENT / LANES * (_stms(body, lies, True) + _stms(after, lies, True))

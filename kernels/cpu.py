@@ -47,11 +47,11 @@ class CpuDevice:
 
     A few rows fill the cores, and what is sequential in a row still runs on the lanes: hence the threshold. It is
     a constant and not the number of cores, so that results are the same on every machine that was not calibrated. A
-    core's turn pays from a few vectors on: its arrays stay in the cache, and there is one launch."""
+    core's turn pays from several vectors on: its arrays stay in the cache, and there is one launch."""
 
     calibration: ClassVar[str] = f"cpu {llvm.get_host_cpu_name()} {WORKERS}"
     default_threshold: ClassVar[int] = 8
-    default_inside: ClassVar[int] = 32
+    default_inside: ClassVar[int] = 64
 
     compiled: CompiledKernels
     kernels: dict[str, Loaded]
@@ -120,7 +120,15 @@ class CpuDevice:
 
     # ---- launches -------------------------------------------------------------------------------------------------
 
-    def launch(self, kernel: str, blocks: int, arrays: list[np.ndarray], scalars: list[Scalar], work: float) -> None:
+    def launch(
+        self,
+        kernel: str,
+        blocks: int,
+        arrays: list[np.ndarray],
+        scalars: list[Scalar],
+        work: float,
+        sizes: Sequence[int],
+    ) -> None:
         """Run all blocks of a kernel; `work` is the estimated cost of the whole. Raises KernelFailure."""
         what = self.kernels[kernel]
         slots = what.table()
@@ -132,7 +140,9 @@ class CpuDevice:
         words += [word(value) for word, value in zip(what.words, scalars)]
         slots[2 : 2 + len(words)] = words
         try:
-            pool.run_blocks(what.address, base, blocks, 1 if work < INLINE_WORK else self.threads)
+            threads = 1 if work < INLINE_WORK else self.threads
+            tasks = next(iter(sizes), 0) or pool.TASKS
+            pool.run_blocks(what.address, base, blocks, threads, pool.share(blocks, threads, tasks))
         finally:
             self.arenas.append(arenas)
         if slots[what.record // 8]:

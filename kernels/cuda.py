@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 from importlib.resources import files
 
@@ -18,7 +19,7 @@ from ..ir.core import Level
 from . import kir
 from .cuda_collect import WARP, block_reduce, block_scan, in_order
 from .cuda_ops import LIBRARY, c_type, operand
-from .cuda_readable import KEYWORDS, WORD, bare, names_in, readable, right_hand_side
+from .cuda_readable import KEYWORDS, WORD, bare, names_in, number, readable, right_hand_side
 from .cuda_text import (
     Printer,
     alloc,
@@ -29,7 +30,7 @@ from .cuda_text import (
     is_on_block_stack,
     printable,
     statements_text,
-    thread_steps,
+    threads_loop,
 )
 from .cuda_threads import atomic, broadcast, for_threads
 from .cuda_tiles import goes_staged, staged_reduce, staged_scan
@@ -55,12 +56,21 @@ def prelude_names() -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class CudaKernel:
-    """A kernel's text. If blocks `take_turns`, a grid of any number of blocks does the work of all."""
+    """A kernel's text. If blocks `take_turns`, a grid of any number of blocks does the work of all; with a `stack`
+    they must, for each needs memory."""
 
     name: str
     text: str
     threads: int
     take_turns: bool
+    stack: bool
+
+
+class Grid(Enum):
+    """A block of threads for each block of the kernel, or blocks of threads that go on to further ones."""
+
+    WHOLE = "whole"
+    TURNS = "turns"
 
 
 def cuda_module(kernels: Iterable[CudaKernel]) -> str:
@@ -68,9 +78,10 @@ def cuda_module(kernels: Iterable[CudaKernel]) -> str:
     return "\n".join([prelude(), *(kernel.text for kernel in kernels)])
 
 
-def cuda_kernel(kernel: Kernel, threads: int = THREADS, first_site: int = 0) -> CudaKernel:
+def cuda_kernel(kernel: Kernel, threads: int = THREADS, first_site: int = 0, grid: Grid = Grid.WHOLE) -> CudaKernel:
     """`extern "C" __global__ void NAME(failures, blocks, memory, arrays, scalars)` for blocks of so many threads; a
-    kernel whose collective is a warp has blocks of one. Failure sites are recorded by numbers from `first_site` on."""
+    kernel whose collective is a warp has blocks of one. Failure sites are recorded by numbers from `first_site` on.
+    Blocks that wait for each other do not take turns."""
     threads = WARP if kernel.collective is Level.WARP else threads
     if any(isinstance(s, kir.WarpTurns) for s in statements(kernel.body)):  # it has so many warps' histograms
         threads = min(threads, THREADS)
@@ -80,8 +91,9 @@ def cuda_kernel(kernel: Kernel, threads: int = THREADS, first_site: int = 0) -> 
     p = Printer(shown, threads, plain_statements, first_site, names=names, waits=waits)
     head = _head(p)
     statements_text(p, p.kernel.body, Who.EVERY)
-    text = "\n".join([*head, *_setup(p), *_all_blocks(p), "}", ""])
-    return CudaKernel(kernel.name, text, threads, p.used_stack)
+    turns = p.used_stack or (grid is Grid.TURNS and not waits)
+    text = "\n".join([*head, *_setup(p), *(_in_turns(p) if turns else _one_block(p)), "}", ""])
+    return CudaKernel(kernel.name, text, threads, turns, p.used_stack)
 
 
 def _head(p: Printer) -> list[str]:
@@ -120,13 +132,16 @@ def _setup(p: Printer) -> list[str]:
     return lines
 
 
-def _all_blocks(p: Printer) -> list[str]:
-    """A block of threads for each block; where blocks need memory, as many as have some take turns."""
+def _one_block(p: Printer) -> list[str]:
+    """A block of threads for each block."""
+    return [f"  const i64 {p.kernel.block.name} = blockIdx.x;", *p.lines]
+
+
+def _in_turns(p: Printer) -> list[str]:
+    """As many blocks of threads as there are take turns; shared memory is the next one's when all threads are done."""
     block = p.kernel.block.name
-    if not p.used_stack:
-        return [f"  const i64 {block} = blockIdx.x;", *p.lines]
     head = f"  for (i64 {block} = blockIdx.x; {block} < blocks; {block} += gridDim.x) {{"
-    end = ["    __syncthreads();", "    if (failed) return;", "  }"]
+    end = ["    __syncthreads();", *(["    if (failed) return;"] if can_fail(p) else []), "  }"]
     return [head, *(f"  {line}" for line in p.lines), *end]
 
 
@@ -168,18 +183,19 @@ def statement(p: Printer, stm: KStm, who: Who) -> None:
             if orelse:
                 with p.block("else"):
                     statements_text(p, orelse, who)
-        case kir.For(index, bound, body):
+        case kir.For(index, bound, body, unroll):
             i = index.name
-            with p.block(f"for ({c_type(index.prim)} {i} = 0; {i} < {operand(bound)}; {i}++)"):
+            if unroll > 1:
+                p.line(f"#pragma unroll {unroll}")
+            with p.block(f"for ({c_type(index.prim)} {i} = 0; {i} < {number(operand(bound))}; {i}++)"):
                 statements_text(p, body, who)
         case kir.KWhile(before, cond, body):
             with p.block("while (true)"):
                 statements_text(p, before, who)
                 p.line(f"if (!{operand(cond)}) break;")
                 statements_text(p, body, who)
-        case kir.Threads(index, lo, hi, body):
-            i = index.name
-            with p.block(thread_steps(p, i, lo, hi)):
+        case kir.Threads(body=body):
+            with threads_loop(p, stm):
                 statements_text(p, body, Who.EACH)
         case kir.BlockReduce():
             block_reduce(p, stm, staged_reduce if goes_staged(p, stm) else in_order)

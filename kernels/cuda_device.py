@@ -16,13 +16,14 @@ import numpy as np
 
 from ..ir.scalar import DTYPES
 from ..ir.types import Prim
-from .cuda import CudaKernel, cuda_kernel, cuda_module
+from .cuda import CudaKernel, Grid, cuda_kernel, cuda_module
 from .cuda_array import CudaArray, dense
 from .device import KernelFailure, Scalar
 from .driver import Loaded, signature_of, word
 from .failures import failure
 from .gpu import Gpu
 from .kir import Kernel
+from .sizes import fitting_block
 
 RECORD = 17
 """Words of the failure record: site + 1, then values."""
@@ -34,6 +35,14 @@ BLOCK_STACK, THREAD_STACK, GROWTH = 64 << 10, 4 << 10, 8
 enlarged when they turn out to be too small."""
 TURNS = 8
 """Blocks for each multiprocessor, where blocks of a kernel take turns."""
+MOST_GRID = (1 << 31) - 1
+"""Blocks of a grid; where a kernel has more, each of the grid does the work of several."""
+
+
+def fitting_factor(blocks: int, sizes: Sequence[int]) -> Sequence[int]:
+    """`sizes` of a launch with a factor that leaves no more than `MOST_GRID` blocks."""
+    least = -(-blocks // MOST_GRID)
+    return sizes if least <= max((1, *sizes[:1])) else (least, *sizes[1:])
 
 
 class StackOverflow(KernelFailure):
@@ -53,7 +62,8 @@ class Prepared:
 
 @dataclass(slots=True)
 class CudaDevice:
-    """Runs in the thread of the GPU. `pending`: kernels have been launched since the failure words were read."""
+    """Runs in the thread of the GPU. `pending`: kernels have been launched since the failure words were read;
+    `others`: kernels for other blocks than of `threads` threads, or that take turns, as launches asked for them."""
 
     calibration: ClassVar[str] = ""
     default_threshold: ClassVar[int] = 1 << 15
@@ -62,6 +72,8 @@ class CudaDevice:
     gpu: Gpu
     kernels: dict[str, Prepared]
     record: CudaArray
+    threads: int
+    others: dict[tuple[str, int, Grid], Prepared] = field(default_factory=dict, repr=False)
     stack_level: int = 0
     pending: bool = field(default=False, repr=False)
 
@@ -69,7 +81,7 @@ class CudaDevice:
     def of(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> CudaDevice:
         """Compiles the kernels, for blocks of so many threads, or finds them in the cache, and loads them."""
         record = gpu.scratch(Prim.U64, (RECORD,))
-        device = CudaDevice(gpu, prepared(gpu, kernels, threads), record)
+        device = CudaDevice(gpu, prepared(gpu, kernels, threads), record, threads)
         device.begin()
         return device
 
@@ -99,15 +111,43 @@ class CudaDevice:
         of_site = known[bisect_right([k.first_site for k in known], number) - 1]
         return failure(of_site.kernel, [words[0] - of_site.first_site, *words[1:]])
 
-    def launch(self, kernel: str, blocks: int, arrays: list[CudaArray], scalars: list[Scalar], work: float) -> None:
+    def launch(
+        self,
+        kernel: str,
+        blocks: int,
+        arrays: list[CudaArray],
+        scalars: list[Scalar],
+        work: float,
+        sizes: Sequence[int],
+    ) -> None:
         """Start all blocks of a kernel."""
-        what, driver = self.kernels[kernel], self.gpu.driver
+        sizes = fitting_factor(blocks, sizes)
+        what, driver = self.shaped(kernel, sizes), self.gpu.driver
         held = [self.gpu.dense(array) for array in arrays]
-        stack, grid = self.stack(what, blocks) if what.text.take_turns else ((0, 0, 0, 0), blocks)
+        stack, grid = self.stack(what, blocks) if what.text.stack else ((0, 0, 0, 0), blocks)
+        if what.text.take_turns:
+            grid = min(grid, -(-blocks // max((1, *sizes[:1]))))
         values = [self.record.address, blocks, *stack, *(array.address for array in held)]
         values += [word(v.prim, value) for v, value in zip(what.kernel.scalars, scalars, strict=True)]
         self.pending = True
         driver.launch(what.loaded, grid, what.text.threads, stack[3], values)
+
+    def shaped(self, kernel: str, sizes: Sequence[int]) -> Prepared:
+        """The kernel for blocks of so many threads, each of which does so many blocks' work; compiled when it is first
+        asked for."""
+        usual = self.kernels[kernel]
+        if not any(sizes):
+            return usual
+        factor, *asked = sizes
+        threads = fitting_block(asked[0]) if any(asked) else self.threads
+        grid = Grid.TURNS if factor > 1 else Grid.WHOLE
+        if (threads, grid) == (self.threads, Grid.WHOLE):
+            return usual
+        if (kernel, threads, grid) not in self.others:
+            text = cuda_kernel(usual.kernel, threads, usual.first_site, grid)
+            made = loaded_kernels(self.gpu, [usual.kernel], [(usual.first_site, text)])
+            self.others[kernel, threads, grid] = made[kernel]
+        return self.others[kernel, threads, grid]
 
     def stack(self, what: Prepared, blocks: int) -> tuple[tuple[int, int, int, int], int]:
         """`Memory` for a kernel whose blocks take turns, and how many may at once. The memory is in use until the
@@ -226,6 +266,11 @@ def prepared(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> dict[str, Pre
     for kernel in kernels:
         texts.append((sites, cuda_kernel(kernel, threads, sites)))
         sites += len(kernel.sites)
+    return loaded_kernels(gpu, kernels, texts)
+
+
+def loaded_kernels(gpu: Gpu, kernels: Sequence[Kernel], texts: Sequence[tuple[int, CudaKernel]]) -> dict[str, Prepared]:
+    """Kernels as one module, by name; `texts` with the number of the first failure site of each."""
     module = cuda_module(text for _, text in texts)
     loaded = gpu.driver.load(module, [signature_of(kernel) for kernel in kernels])
     return {

@@ -347,14 +347,20 @@ DEVICE i32 wait_for(const i32 *flag, i32 least, const u64 *failures) {
 // ---- copies to shared memory that go on while the thread does ----------------------------------------------------------
 
 #ifdef EMULATED
-template <class T> DEVICE void copy_later(T *to, const T *from) { emulator::copy_later(to, from, sizeof(T)); }
+template <i32 n = 1, class T> DEVICE void copy_later(T *to, const T *from) {
+  emulator::copy_later(to, from, n * sizeof(T));
+}
 DEVICE void commit_copies() { emulator::commit_copies(); }
 template <i32 latest> DEVICE void wait_for_copies() { emulator::wait_for_copies(latest); }
 #else
-template <class T> DEVICE void copy_later(T *to, const T *from) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "cp.async copies words of 4 and 8 bytes");
+template <i32 n = 1, class T> DEVICE void copy_later(T *to, const T *from) {
+  constexpr u32 size = n * sizeof(T);
+  static_assert(size == 4 || size == 8 || size == 16, "cp.async copies words of 4, 8 and 16 bytes");
   const u32 place = (u32)__cvta_generic_to_shared(to);
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place), "l"(from), "n"(sizeof(T)) : "memory");
+  if (size == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place), "l"(from), "n"(size < 16 ? size : 4) : "memory");
 }
 DEVICE void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <i32 latest> DEVICE void wait_for_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(latest) : "memory"); }

@@ -201,7 +201,7 @@ def is_arithmetic(stm: KLet) -> bool:
     return isinstance(stm.rhs, (KOp, kir.KConvert))
 
 
-EXACT = {Op.ADD: ("+", 2), Op.SUB: ("-", 2), Op.MUL: ("*", 1)}
+EXACT = {Op.ADD: ("+", 2), Op.SUB: ("-", 2), Op.MUL: ("*", 1), Op.QUOT: ("/", 1), Op.REM: ("%", 1)}
 
 
 def text_of(inliner: Inliner, stm: KLet, waiting: dict[str, tuple[Text, KLet]]) -> Text:
@@ -277,7 +277,7 @@ def _bare(x: kir.Operand, level: int) -> str:
     inner, signs = text[1:-1], top_level(text[1:-1])
     if not text.endswith(")") or signs is None:
         return text
-    loose = 3 if signs - {"+", "-", "*"} else 2 if signs & {"+", "-"} else 1
+    loose = 3 if signs - {"+", "-", "*", "/", "%"} else 2 if signs & {"+", "-"} else 1
     return inner if loose <= level else text
 
 

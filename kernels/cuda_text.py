@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass
 
 from ..ir.errors import Loc
 from ..ir.types import Const
 from . import kir
 from .cuda_ops import c_type, operand
-from .cuda_readable import WORD, bare, free_name
+from .cuda_readable import WORD, bare, free_name, number
 from .kir import KArray, Kernel, KStm, Operand, Space
 from .scope import Who
 
@@ -20,11 +20,16 @@ PRIVATE_WORDS = 64
 """Arrays of a thread up to this are the thread's own registers or local memory."""
 
 
+MOST_ROUNDS = 8
+"""Rounds of a thread loop that are worth being code of their own."""
+
+
 @dataclass(slots=True)
 class Printer:
     """The text of one kernel so far. `run` prints statements; `declared`: names that stand before the
     statement that binds them; `waits`: for other blocks; `staged`: bytes of
-    shared memory that tiles take; `noted`: the last comment."""
+    shared memory that tiles take; `noted`: the last comment; `distributed`: what holds a distributed array for all
+    the indices that a thread takes."""
 
     kernel: Kernel
     threads: int
@@ -38,6 +43,7 @@ class Printer:
     waits: bool = False
     staged: int = 0
     noted: str = ""
+    distributed: dict[str, str] = field(default_factory=dict)
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.depth + text)
@@ -68,7 +74,31 @@ class Printer:
 def thread_steps(p: Printer, index: str, lo: Operand, hi: Operand) -> str:
     """The head of a loop in which the block's threads take turns."""
     start = "threadIdx.x" if isinstance(lo, Const) and lo.value == 0 else f"{operand(lo)} + threadIdx.x"
-    return f"for (i64 {index} = {start}; {index} < {operand(hi)}; {index} += {p.threads})"
+    return f"for (i64 {index} = {start}; {index} < {number(operand(hi))}; {index} += {p.threads})"
+
+
+@contextmanager
+def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
+    """The loop; its body alone where each thread takes one index. So many rounds, which are code of their own, where
+    the indices of a distributed array must be known, or where all threads take as many indices."""
+    i, used = stm.index.name, [a for a in names_in(stm.body) if a in p.distributed]
+    match stm.lo, stm.hi:
+        case Const(value=0), Const(value=n) if n == p.threads:
+            with p.block(""):
+                p.line(f"const i64 {i} = threadIdx.x;")
+                yield
+        case Const(value=0), Const(value=n) if used or (n % p.threads == 0 and 0 < n <= MOST_ROUNDS * p.threads):
+            number = p.fresh("round")
+            p.line("#pragma unroll")
+            with p.block(f"for (i32 {number} = 0; {number} < {-(-int(n) // p.threads)}; {number}++)"):
+                p.line(f"const i64 {i} = {number} * {p.threads} + threadIdx.x;")
+                for name in dict.fromkeys(used):
+                    p.line(f"auto &{name} = {p.distributed[name]}[{number}];")
+                with p.block(f"if ({i} < {n})") if n % p.threads else nullcontext():
+                    yield
+        case _:
+            with p.block(thread_steps(p, i, stm.lo, stm.hi)):
+                yield
 
 
 def printable(text: str) -> str:
@@ -153,6 +183,8 @@ def alloc(p: Printer, stm: kir.Alloc) -> None:
 def static_array(stm: kir.Alloc) -> str:
     """The declaration of an array of constant size."""
     shared = "__shared__ " if stm.array.space is Space.SHARED else ""
+    if stm.align > 1:
+        shared = f"alignas({stm.align * stm.array.prim.bytes}) {shared}"
     assert isinstance(stm.count, Const)
     return f"{shared}{c_type(stm.array.prim)} {stm.array.name}[{max(1, int(stm.count.value))}];"
 

@@ -26,8 +26,11 @@ def for_threads(p: Printer, stm: KStm, who: Who) -> None:
             team_reduce(p, stm)
         case kir.WarpTurns():
             warp_turns(p, stm)
-        case kir.AsyncCopy(target, at, source, start):
-            p.line(f"copy_later(&{target.name}[{operand(at)}], &{source.name}[{operand(start)}]);")
+        case kir.AsyncCopy(target, at, source, start, count):
+            wide = f"<{count}>" if count > 1 else ""
+            p.line(f"copy_later{wide}(&{target.name}[{bare(at)}], &{source.name}[{bare(start)}]);")
+        case kir.Distribute():
+            distribute(p, stm)
         case kir.CommitCopies():
             p.line("commit_copies();")
         case kir.WaitCopies(latest):
@@ -48,6 +51,17 @@ def load_row(p: Printer, stm: kir.LoadRow) -> None:
     for k, var in enumerate(stm.vars):
         kind = "" if var.name in p.declared else f"const {c_type(var.prim)} "
         p.line(f"{kind}{var.name} = {row}.at[{k}];")
+
+
+def distribute(p: Printer, stm: kir.Distribute) -> None:
+    """An array of each thread; where threads take several indices, one for each (`cuda_text.in_rounds`)."""
+    rounds = -(-stm.threads // p.threads)
+    name, t = stm.array.name, c_type(stm.array.prim)
+    if rounds == 1:
+        p.line(f"{t} {name}[{stm.count}];")
+        return
+    p.distributed[name] = p.fresh(f"{name}_of")
+    p.line(f"{t} {p.distributed[name]}[{rounds}][{stm.count}];")
 
 
 # ---- atomic updates ----------------------------------------------------------------------------------------------

@@ -49,7 +49,8 @@ def bytes_text(size: int) -> str:
 
 
 class Device(Protocol):
-    """Memory is row-major unless it is a view; `launch` may return before the work is done, `synchronise` waits.
+    """Memory is row-major unless it is a view; `launch` may return before the work is done, `synchronise` waits. A
+    launch is told what its sizes are set to, 0 for one that is not set.
 
     For guards that no tuning file speaks of: what the machine was calibrated to as `calibration`, else
     `default_threshold`, the parallelism that fills the device, and `default_inside`, that which fills a collective of
@@ -74,7 +75,13 @@ class Device(Protocol):
     def read(self, array: DeviceArray, index: tuple[int, ...]) -> Scalar: ...
     def write(self, array: DeviceArray, index: tuple[int | slice, ...], value: Any) -> None: ...
     def launch(
-        self, kernel: str, blocks: int, arrays: list[DeviceArray], scalars: list[Scalar], work: float
+        self,
+        kernel: str,
+        blocks: int,
+        arrays: list[DeviceArray],
+        scalars: list[Scalar],
+        work: float,
+        sizes: Sequence[int],
     ) -> None: ...
     def synchronise(self) -> None: ...
 

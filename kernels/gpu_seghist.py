@@ -22,10 +22,13 @@ from .build import ONE, ZERO, ArrayRef, Builder, Operand
 from .contents import nest_depth
 from .cost import EXTENT
 from .gpu_host import chosen
-from .gpu_segred import FILL, THREADS, WARP, divided_up
+from .gpu_segred import THREADS, WARP, divided_up
+from .hist_chunk import applied
 from .hostbuild import HostBuilder, Made
-from .segmap import alias, destinations, seghist
+from .seghist import in_sequence
+from .segmap import alias, destinations
 from .segspace import bind_space, output, scalar
+from .sizes import Kind
 from .soacs import in_range, is_simple, split_indices
 
 SHARED = 32 << 10
@@ -41,7 +44,7 @@ WARPS = THREADS // WARP
 def gpu_seghist(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
     """By the operator; one that fits no collective as on any machine."""
     if not is_simple(exp.op.op) or not exp.space.dims or any(dest in h.views for dest in exp.dests):
-        seghist(h, stm, exp)
+        in_sequence(h, stm, exp)
         return
     atomic = exact_operation(exp)
     if atomic is None:
@@ -100,7 +103,7 @@ def range_of(b: Builder, bins: Operand, size: int, ranges: Operand) -> tuple[Ope
 def by_atomics(h: HostBuilder, stm: Stm, exp: core.SegHist, atomic: tuple[Op, Prim]) -> None:
     bins, points = bins_of(h, exp), h.product(exp.space.widths)
     size = SHARED // 2 // atomic[1].bytes
-    fair = h.op(Op.MAX, h.ceil_div(points, FILL), i64(LEAST_CHUNK))
+    fair = h.op(Op.MAX, divided_up(h, points, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
     depth = nest_depth(exp.space, exp.body)
 
     def shared() -> None:
@@ -169,7 +172,8 @@ def in_turns(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
     prims = [h.types[dest].prim for dest in exp.dests]
     size = SHARED // WARPS // sum(p.bytes for p in prims)
     least = h.op(Op.QUOT, h.op(Op.MUL, bins, points), i64(MOST_PARTIAL))
-    fair = h.op(Op.MAX, h.ceil_div(points, FILL // 4), i64(LEAST_CHUNK))
+    number = h.op(Op.MAX, h.op(Op.QUOT, h.size(Kind.NUM_BLOCKS), i64(4)), i64(1))
+    fair = h.op(Op.MAX, divided_up(h, points, number), i64(LEAST_CHUNK))
     length = h.op(Op.MAX, fair, least, base="length")
     chunks = divided_up(h, points, length)
     parts = [h.scratch("parts", Type(p, (chunks, bins))) for p in prims]
@@ -203,7 +207,7 @@ def turns_kernel(
     with b.nested() as turn:
         at = b.add(b.mul(warp, i64(size)), key)
         old = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in subs)
-        for array, value in zip(subs, applied(b, exp, old, values), strict=True):
+        for array, value in zip(subs, applied(b, exp.op.op, old, values), strict=True):
             b.emit(kir.Store(array, at, value))
     b.emit(kir.WarpTurns(warp, point, lo, hi, tuple(body), key, tuple(turn)))
     with b.nested() as stms:
@@ -253,15 +257,7 @@ def in_order(
         left = tuple(b.copy(acc) for acc in accs)
         at = b.add(b.mul(row, length), k)
         right = tuple(b.let("x", a.prim, kir.KLoad(a, at)) for a in arrays)
-        for acc, value in zip(accs, applied(b, exp, left, right), strict=True):
+        for acc, value in zip(accs, applied(b, exp.op.op, left, right), strict=True):
             b.emit(kir.Assign(acc, value))
     b.emit(kir.For(row, count, tuple(stms)))
     return tuple(b.copy(acc) for acc in accs)
-
-
-def applied(
-    b: Builder, exp: core.SegHist, left: tuple[Operand, ...], right: tuple[Operand, ...]
-) -> tuple[Operand, ...]:
-    for param, value in zip(exp.op.op.params, (*left, *right), strict=True):
-        b.env[param.name] = value
-    return tuple(scalar(v) for v in gen_body(b, exp.op.op.body, Mode.THREAD))

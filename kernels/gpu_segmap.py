@@ -2,6 +2,7 @@
 
 segmap (i < n, j < m)     block = T*S points; thread t takes points s*T + t; point p ↦ (i, j) by σ's order
                           where neighbours are accessed, a row of up to 16 bytes at once (`gpu_rows.py`)
+#[tiled(R)]               blocks of 16 x 16 threads with R x R points each (`gpu_tiles.py`)
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from . import kir
 from .body import Mode
 from .build import ONE, Builder, Operand
 from .gpu_rows import in_rows, rows_of, straightened
+from .gpu_tiles import tiled, tiling
 from .hostbuild import HostBuilder, Made
 from .segmap import segmap
 from .segspace import bind_space, segment_results
@@ -28,6 +30,10 @@ def gpu_segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
     """The threads of the grid over all dimensions; at a higher level, and for a single point, as `segmap`."""
     if exp.level is not core.Level.THREAD or not exp.space.dims:
         segmap(h, stm, exp)
+        return
+    shared = tiling(stm, exp)
+    if shared is not None:
+        tiled(h, stm, exp, *shared)
         return
     outs = [(p.name, p.type) for p in stm.pat]
     for param in stm.pat:

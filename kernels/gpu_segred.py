@@ -23,14 +23,14 @@ from .gpu_host import chosen, powers_of_two
 from .hostbuild import HostBuilder, Made
 from .segred import combine, segred
 from .segspace import bind_space, output, row_of, scalar, split_chunk
+from .sizes import Kind
 from .soacs import collective_reduce, is_simple, k_lambda, neutral_of, put
 
 THREADS, WARP = 256, 32
 SHORT = 512
 """Segments up to this are reduced by teams."""
-FILL = 2048
-"""Blocks that keep a GPU busy."""
-LEAST_CHUNK = 4096
+LEAST_CHUNK, CHUNK_UNIT = 4096, 1024
+"""Elements that a chunk of a segment has at least, and of what their number is a multiple."""
 ROUNDS = 4
 """Segments that a team reduces, one after the other, where it has a thread for each element."""
 
@@ -65,9 +65,9 @@ def gpu_segred(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
 
 
 def chunk_length(h: HostBuilder, elements: Atom) -> Atom:
-    """Elements of a chunk: a multiple of 1024, so that FILL of them hold all; it depends on nothing but the size."""
-    fair = h.op(Op.MAX, h.ceil_div(elements, FILL), i64(LEAST_CHUNK))
-    return h.op(Op.MUL, h.ceil_div(fair, 1024), i64(1024), base="length")
+    """Elements of a chunk: a multiple of `CHUNK_UNIT`, so that `num_blocks` of them hold all; by sizes alone."""
+    fair = h.op(Op.MAX, divided_up(h, elements, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
+    return h.op(Op.MUL, h.ceil_div(fair, CHUNK_UNIT), i64(CHUNK_UNIT), base="length")
 
 
 def divided_up(h: HostBuilder, x: Atom, by: Atom) -> Atom:

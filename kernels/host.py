@@ -19,10 +19,11 @@ from .kir import Kernel
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """`launch k [blocks] (arrays) (scalars)`: run the kernel's body for every block.
+    """`launch k [blocks] (arrays) (scalars) sizes`: run the kernel's body for every block.
 
     `writes`: for each array, does the kernel write it. `units` is a size of the whole launch and `work` the estimated
-    cost of one of them (kernels/cost.py), by which small launches stay on the calling thread."""
+    cost of one of them (kernels/cost.py), by which small launches stay on the calling thread. `sizes`: how the device
+    lays blocks on its threads, as far as that may be set (kernels/sizes.py)."""
 
     kernel: str
     blocks: Atom
@@ -31,6 +32,7 @@ class Launch:
     writes: tuple[bool, ...]
     units: Atom
     work: float
+    sizes: tuple[core.SizeParam, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,8 @@ def _show_exp(exp: HostExp, depth: int) -> str:
     match exp:
         case Launch(kernel, blocks, arrays, scalars):
             args = ", ".join([*map(str, arrays), *map(show_atom, scalars)])
-            return f"launch {kernel}[{show_size(blocks)}]({args})"
+            sizes = "".join(f" {size.name}={size.default}" for size in exp.sizes)
+            return f"launch {kernel}[{show_size(blocks)}]({args}){sizes}"
         case Interpret(fun, _, _, why):
             return f"interpret -- {why}\n{pad}  {show_exp(fun.body.stms[0].exp)}"
         case HostIf(cond, then, orelse):

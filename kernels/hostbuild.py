@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from ..flatten.levels import CUDA, Machine
@@ -16,10 +17,12 @@ from . import kir
 from .alike import Kernels
 from .body import view_of
 from .build import Builder, HostScope, NotLowerable, clean
-from .cost import cost
+from .cost import GATHER, Tiled, cost
 from .gpu_inner import points
-from .host import HostExp, HostIf, HostStm, Interpret, Launch
-from .soacs import gen_soac
+from .host import HostBody, HostExp, HostIf, HostStm, Interpret, Launch
+from .jam_loop import gen_soac
+from .row_tiles import tiled_accesses
+from .sizes import Kind, Side, size_param
 
 TRUE = Const(Prim.BOOL, True)
 MANIFEST_GAIN = 1.5  # how much cheaper a kernel must be for a copy of its input to pay
@@ -28,20 +31,23 @@ MANIFEST_GAIN = 1.5  # how much cheaper a kernel must be for a copy of its input
 @dataclass(frozen=True, slots=True)
 class Made:
     """A kernel with what it wants from the host. `layouts`: the order of dimensions in which it reads an array, if
-    not the array's own. `contiguous_cost`: its cost if no access were a gather."""
+    not the array's own. `tiled`: what it accesses in tiles. `contiguous_cost`: its cost if no access were a gather."""
 
     kernel: kir.Kernel
     arrays: tuple[Name, ...]
     scalars: tuple[Name, ...]
     writes: tuple[bool, ...]
     layouts: tuple[tuple[int, ...] | None, ...]
+    tiled: Tiled
     cost: float
     contiguous_cost: float
 
 
 @dataclass(slots=True)
 class HostBuilder:
-    """One entry point under construction; `types` and `views` describe every host name seen so far."""
+    """One entry point under construction; `types`, `views` and `iotas` describe every host name seen so far. `side`:
+    the last side of a guard on the way to what is being built. `others`: how many kernels other entries had made
+    before."""
 
     entry: str
     names: Names
@@ -50,8 +56,11 @@ class HostBuilder:
     machine: Machine
     types: dict[Name, Type] = field(default_factory=dict)
     views: dict[Name, core.Rearrange | core.Reshape | core.Index] = field(default_factory=dict)
+    iotas: dict[Name, core.Iota] = field(default_factory=dict)
     out: list[HostStm] = field(default_factory=list)
     layouts: dict[Name, tuple[int, ...]] = field(default_factory=dict)
+    side: Side | None = None
+    others: int = 0
 
     def bind(self, params: tuple[Param, ...]) -> None:
         for param in params:
@@ -76,8 +85,10 @@ class HostBuilder:
         self.emit(stm.pat, Interpret(fun, callees, args, why), stm.loc)
 
     def note_view(self, stm: Stm) -> None:
-        """Views that kernels make again for themselves."""
+        """Views and indices that kernels make again for themselves."""
         match stm.exp:
+            case core.Iota():
+                self.iotas[stm.pat[0].name] = stm.exp
             case core.Rearrange() | core.Index() if stm.pat[0].type.shape:
                 self.views[stm.pat[0].name] = stm.exp
             case core.Reshape(_, array) if array not in self.views:
@@ -116,6 +127,20 @@ class HostBuilder:
     def ceil_div(self, x: Atom, size: int) -> Atom:
         return self.op(Op.QUOT, self.op(Op.ADD, x, i64(size - 1)), i64(size))
 
+    def size(self, kind: Kind) -> Atom:
+        """A size that may be set."""
+        name = self.names.fresh(kind.value)
+        self.emit((Param(name, I64),), size_param(self.entry, self.side, kind), NOWHERE)
+        return Var(name)
+
+    def launch_sizes(self, kernel: kir.Kernel, blocks: Atom) -> tuple[core.SizeParam, ...]:
+        """How more than one block is laid on the threads of the machine; a warp is a block of its own size."""
+        if blocks == i64(1):
+            return ()
+        of_gpu = (Kind.FACTOR,) if kernel.collective is core.Level.WARP else (Kind.FACTOR, Kind.BLOCK_SIZE)
+        kinds = of_gpu if self.machine.name == CUDA.name else (Kind.TASKS,)
+        return tuple(size_param(self.entry, self.side, kind) for kind in kinds)
+
     def scratch(self, base: str, type_: Type) -> Name:
         name = self.names.fresh(base)
         self.emit((Param(name, type_),), core.Scratch(type_), NOWHERE)
@@ -127,11 +152,23 @@ class HostBuilder:
         self.emit((Param(name, Type(prim, (count,))),), core.Replicate((count,), Const(prim, 0)), NOWHERE)
         return name
 
+    @contextmanager
+    def supposing(self, size: Atom, value: Atom) -> Iterator[None]:
+        """What is built inside takes dimensions of this size to have that value."""
+        before = self.types
+        supposed = {n: Type(t.prim, tuple(value if d == size else d for d in t.shape)) for n, t in before.items()}
+        self.types = supposed
+        try:
+            yield
+        finally:
+            made = {n: t for n, t in self.types.items() if n not in before}
+            self.types = before | made
+
     # ---- kernels --------------------------------------------------------------------------------------------------
 
     def builder(self) -> Builder:
         """A kernel to be built, which reads its inputs in the layouts that are being tried."""
-        scope = HostScope(self.types, self.views, dict(self.layouts))
+        scope = HostScope(self.types, self.views, self.iotas, dict(self.layouts))
         inside = points if self.machine.name == CUDA.name else None
         return Builder(scope, view_of, gen_soac, gen_points=inside)  # type: ignore[arg-type]
 
@@ -195,7 +232,9 @@ class HostBuilder:
         )
         layouts = tuple(b.scope.layouts.get(n) for n in b.arrays)
         writes = tuple(a in b.outputs for a in b.arrays.values())
-        return Made(kernel, tuple(b.arrays), tuple(b.scalars), writes, layouts, cost(body), cost(body, 1.0))
+        tiled = frozenset() if self.machine.name == CUDA.name else tiled_accesses(kernel)
+        costs = cost(body, GATHER, tiled), cost(body, 1.0, tiled)
+        return Made(kernel, tuple(b.arrays), tuple(b.scalars), writes, layouts, tiled, *costs)
 
     def launch(self, made: Made, blocks: Atom, units: Atom, work: float, loc: Loc) -> None:
         stem = made.kernel.name.rpartition("_")[0]  # others may have been launched since it was finished
@@ -206,4 +245,19 @@ class HostBuilder:
         scalars = tuple(Var(s) for s in made.scalars)
         stored = zip(made.arrays, made.layouts, strict=True)
         arrays = tuple(self.stored(name, perm, loc) for name, perm in stored)
-        self.emit((), Launch(kernel.name, blocks, arrays, scalars, made.writes, units, work), loc)
+        sizes = self.launch_sizes(kernel, blocks)
+        self.emit((), Launch(kernel.name, blocks, arrays, scalars, made.writes, units, work, sizes), loc)
+
+
+def either(h: HostBuilder, cond: Atom, then: Callable[[], None], orelse: Callable[[], None], loc: Loc) -> None:
+    """`if cond then .. else ..`; decided here where the sizes are known."""
+    if isinstance(cond, Const):
+        (then if cond.value else orelse)()
+        return
+    saved, bodies = h.out, []
+    for emit in (then, orelse):
+        h.out = []
+        emit()
+        bodies.append(HostBody(tuple(h.out), ()))
+    h.out = saved
+    h.emit((), HostIf(cond, *bodies), loc)

@@ -34,6 +34,7 @@ from .hostcode_frame import (
     value,
     write_scalar,
 )  # fmt: skip
+from .pool import TASKS
 
 EmitBody = Callable[[Emitter, HostBody], None]
 
@@ -188,7 +189,8 @@ def launch(h: Emitter, stm: HostStm, exp: Launch) -> None:
     for k, atom in enumerate(exp.scalars, start=2 + len(arrays)):
         write_scalar(h, prim_of(h, atom), value(h, atom), place(h, "%table", k))
     which = str(h.kernels.setdefault(exp.kernel, len(h.kernels)))
-    status = ask(h, "soac_host_launch", "%state", "%table", which, number(h, exp.blocks), cost(h, exp))
+    tasks = next((setting(h, size.name, size.default)[1] for size in exp.sizes), str(TASKS))
+    status = ask(h, "soac_host_launch", "%state", "%table", which, number(h, exp.blocks), cost(h, exp), tasks)
     stop_if(h, status)
     for array, given in zip(arrays, dense, strict=True):
         if array is not given:

@@ -71,7 +71,7 @@ FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "soac_host_give": ("i64", ("ptr", "ptr", "ptr", "i64", "i64")),
     "soac_host_copy": ("void", ("ptr", "ptr", "ptr", "i64", "i64")),
     "soac_host_iota": ("void", ("ptr", "i64", "i64", "i64", "i64")),
-    "soac_host_launch": ("i64", ("ptr", "ptr", "i64", "i64", "double")),
+    "soac_host_launch": ("i64", ("ptr", "ptr", "i64", "i64", "double", "i64")),
     "soac_host_note": ("i64", ("ptr", "i64", "i64", "i1")),
     "soac_host_mark": ("i64", ("ptr", "i64")),
     "soac_host_pause": ("i64", ("ptr",)),
@@ -141,7 +141,7 @@ def runtime_text() -> str:
     words = {f"{name}_WORD": word for name, word in vars(Word).items() if isinstance(word, int)}
     statuses = {status.name: int(status) for status in Status}
     constants = {
-        **words, **statuses, "INLINE_WORK": f"{INLINE_WORK:e}", "RANGES": pool.RANGES_PER_WORKER,
+        **words, **statuses, "INLINE_WORK": f"{INLINE_WORK:e}", "RANGES": pool.TASKS,
         "CLOCK": time.CLOCK_MONOTONIC, "LOOK_EVERY": LOOK_EVERY,
     }  # fmt: skip
     text = memory_text() + array_text() + copy_text() + _TEXT
@@ -170,8 +170,8 @@ define i64 @soac_host_enter(ptr %code, ptr %state) {
   ret i64 %status
 }
 
-; Run all blocks of kernel number %kernel, on this thread where the whole costs little.
-define i64 @soac_host_launch(ptr %state, ptr %table, i64 %kernel, i64 %blocks, double %cost) {
+; Run all blocks of kernel number %kernel, on this thread where the whole costs little, else in so many tasks for each.
+define i64 @soac_host_launch(ptr %state, ptr %table, i64 %kernel, i64 %blocks, double %cost, i64 %tasks) {
 entry:
   %any = icmp sgt i64 %blocks, 0
   br i1 %any, label %prepare, label %fine
@@ -196,8 +196,8 @@ fork:
   %threads_place = getelementptr i64, ptr %state, i64 $THREADS_WORD$
   %threads = load i64, ptr %threads_place
   %used = call i64 @llvm.smin.i64(i64 %threads, i64 %blocks)
-  %ranges = mul i64 %used, $RANGES$
-  %share = sdiv i64 %blocks, %ranges
+  %each = sdiv i64 %blocks, %used
+  %share = sdiv i64 %each, %tasks
   %grain = call i64 @llvm.smax.i64(i64 %share, i64 1)
   %helpers = sub i64 %used, 1
   %address = load i64, ptr %place

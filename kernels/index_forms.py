@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import gcd
 
 from ..ir.ops import Op
 from ..ir.types import Prim
@@ -76,10 +77,11 @@ def value_poly(rhs: kir.Rhs, args: list[Poly]) -> Poly | None:
 @dataclass(frozen=True, slots=True)
 class Digit:
     """A factor x of a term of an index, 0 <= x < bound (None: no bound that is a polynomial). `is_thread`: x is the
-    number of the thread's index in its loop."""
+    number of the thread's index in its loop. `below`: a constant that it does not reach, if one is known."""
 
     bound: Poly | None
     is_thread: bool
+    below: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +140,22 @@ def is_radix(form: Form) -> bool:
 def same_thread(x: Form | None, y: Form | None) -> bool:
     """Do equal indices of two thread loops mean the same thread?
 
-    Either both are the same mixed-radix number, or both are the same number below R plus multiples of R: rows of R
-    elements, whichever they are."""
+    Either both are the same mixed-radix number, or both are the same number below R plus multiples of R + c: rows of R
+    elements, or arrays of R, whichever they are, with room between them."""
     if x is None or y is None:
         return False
-    if x == y and is_radix(x) and any(digit.is_thread for _, digit in x.digits):
-        return True
+    if x.digits == y.digits and is_radix(x) and any(digit.is_thread for _, digit in x.digits):
+        apart, whole = sub(x.fixed, y.fixed), width_of(x)
+        if apart == ZERO or (whole is not None and is_in_rows(apart, whole)):
+            return True
     first, second = within_row(x), within_row(y)
-    return first is not None and first == second and is_multiple(sub(x.fixed, y.fixed), first.width)
+    return first is not None and first == second and is_in_rows(sub(x.fixed, y.fixed), first.width)
+
+
+def width_of(form: Form) -> Poly | None:
+    """What a mixed-radix number stays below; None where that is not known."""
+    (heaviest, digit), lightest = form.digits[0], form.digits[-1][0]
+    return None if digit.bound is None or not is_unit(lightest) else mul(heaviest, digit.bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +192,56 @@ def is_multiple(x: Poly, y: Poly) -> bool:
     return all(c % factor == 0 and not Counter(names) - Counter(monomial) for monomial, c in x)
 
 
-def disjoint(x: Form | None, y: Form | None) -> bool:
-    """Are two indices never equal? Known where they differ by a constant."""
-    if x is None or y is None or x.digits or y.digits:
+def is_in_rows(x: Poly, width: Poly) -> bool:
+    """Is `x` = q * (width + c) for a polynomial q and a constant c >= 0, where `width` has one term?"""
+    if len(width) != 1:
         return False
-    return is_constant(sub(x.fixed, y.fixed))
+    ((names, factor),) = width
+    whole = {m: c for m, c in x if c % factor == 0 and not Counter(names) - Counter(m)}
+    rest = poly({m: c for m, c in x if m not in whole})
+    q = poly({tuple(sorted((Counter(m) - Counter(names)).elements())): c // factor for m, c in whole.items()})
+    apart = dict(rest).get(q[0][0], 0) // q[0][1] if q else 0
+    return apart >= 0 and rest == mul(constant(apart), q)
+
+
+def disjoint(x: Form | None, y: Form | None) -> bool:
+    """Are two indices never equal? Known where their fixed parts differ by c + g*z, for a constant c and any integer z,
+    and the digits make up for none of these numbers: a constant alone, or the other half of a double buffer."""
+    if x is None or y is None:
+        return False
+    below, above = reach(x), reach(y)
+    if below is None or above is None:
+        return False
+    apart = dict(sub(x.fixed, y.fixed))
+    c, g = apart.pop((), 0), gcd(*apart.values())
+    least = (c + below) % g - below if g else c  # of the numbers c + g*z that are not under -below
+    return not -below <= least <= above
+
+
+def reach(form: Form) -> int | None:
+    """The most that its digits add up to, if that is known."""
+    total = 0
+    for weight, digit in form.digits:
+        factor = as_constant(weight)
+        if factor is None or factor < 0 or digit.below is None:
+            return None
+        total += factor * max(0, digit.below - 1)
+    return total
+
+
+def as_constant(x: Poly) -> int | None:
+    if x == ZERO:
+        return 0
+    return x[0][1] if is_constant(x) else None
+
+
+def name_of(x: Poly) -> str:
+    """The name that a polynomial is, or none."""
+    match x:
+        case (((name,), 1),):
+            return name
+        case _:
+            return ""
 
 
 def first_thread(uniform: Form | None, each: Form | None) -> bool:

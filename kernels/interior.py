@@ -104,7 +104,7 @@ class _Cutter:
         early = self.let(body, Op.ADD, stm.lo, k)
         late = self.let(body, Op.ADD, b, self.let(body, Op.SUB, k, before))
         self.fresh[0] += 1
-        renamed = _Renamed(f".{self.fresh[0]}", {})
+        renamed = Renamed(f".{self.fresh[0]}", {})
         index = renamed.made(stm.index)
         body.append(KLet(index, KOp(Op.SELECT, Prim.I64, (first, early, late))))
         return kir.For(k, count, (*body, *renamed.rewritten(stm.body)))
@@ -174,7 +174,7 @@ class _Middle:
             case kir.KWhile(before, cond, body):
                 return (kir.KWhile(self.rewritten(before), self.read(cond), self.rewritten(body)),)
             case _:
-                return (_with_operands(stm, self.read),)
+                return (with_operands(stm, self.read),)
 
     def read(self, operand: Operand) -> Operand:
         return self.known.get(operand, operand)
@@ -197,7 +197,7 @@ class _Middle:
             if x in self.offsets and self.is_outside(y):
                 return self.compared(op, x, y)
             return None
-        return _folded(op, args)
+        return folded(op, args)
 
     def compared(self, op: Op, x: Operand, u: Operand) -> Operand | None:
         """`x op u` where x is the index and a number. A constant u is taken to be the first end, another one the
@@ -225,7 +225,7 @@ class _Middle:
         return isinstance(operand, Const) or operand.name not in self.inside
 
 
-def _folded(op: Op, args: tuple[Operand, ...]) -> Operand | None:
+def folded(op: Op, args: tuple[Operand, ...]) -> Operand | None:
     """Operations on constants of the middle."""
     match op, args:
         case Op.SELECT, (Const(_, holds), x, y):
@@ -241,7 +241,7 @@ def _folded(op: Op, args: tuple[Operand, ...]) -> Operand | None:
 
 
 @dataclass(slots=True)
-class _Renamed:
+class Renamed:
     """A copy of statements whose variables have other names."""
 
     suffix: str
@@ -268,7 +268,7 @@ class _Renamed:
             case KLet(var, KOp(_, _, args) as rhs):
                 return KLet(self.made(var), replace(rhs, args=tuple(map(self.read, args))))
             case KLet(var, _):
-                read = _with_operands(stm, self.read)
+                read = with_operands(stm, self.read)
                 assert isinstance(read, KLet), "a statement stays what it is"
                 return KLet(self.made(var), read.rhs)
             case kir.Declare(var, init):
@@ -285,13 +285,13 @@ class _Renamed:
                 ahead = self.rewritten(before)
                 return kir.KWhile(ahead, self.read(cond), self.rewritten(body))
             case _:
-                return _with_operands(stm, self.read)
+                return with_operands(stm, self.read)
 
 
 # ---- statements -----------------------------------------------------------------------------------------------------
 
 
-def _with_operands(stm: KStm, read: Callable[[Operand], Operand]) -> KStm:
+def with_operands(stm: KStm, read: Callable[[Operand], Operand]) -> KStm:
     """A plain statement without parts, with its operands read."""
     match stm:
         case KLet(var, kir.KConvert() as rhs):

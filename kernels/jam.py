@@ -34,7 +34,7 @@ def can_jam(space: SegSpace, body: Body) -> bool:
     if len(space.dims) < 2 or len(scremas) != 1:
         return False
     (screma,) = scremas
-    return _is_reduction(screma) and all(_is_plain(s) for s in body.stms if s is not screma)
+    return is_reduction(screma) and all(is_plain(s) for s in body.stms if s is not screma)
 
 
 def reduction_in(body: Body) -> Stm:
@@ -42,18 +42,18 @@ def reduction_in(body: Body) -> Stm:
     return next(s for s in body.stms if isinstance(s.exp, core.Screma))
 
 
-def _is_reduction(stm: Stm) -> bool:
+def is_reduction(stm: Stm) -> bool:
     exp = stm.exp
     return (
         isinstance(exp, core.Screma)
         and not exp.scans
         and len(stm.pat) == exp.num_reds
         and all(is_simple(r.op) for r in exp.reds)
-        and all(_is_plain(s) for s in exp.map.body.stms)
+        and all(is_plain(s) for s in exp.map.body.stms)
     )
 
 
-def _is_plain(stm: Stm) -> bool:
+def is_plain(stm: Stm) -> bool:
     return isinstance(stm.exp, (core.PrimOp, core.Convert, core.Copied, core.Index, core.Rearrange))
 
 
@@ -140,7 +140,7 @@ def _jam_reduction(
                 b.env[param.name] = part.loads[array](k)
                 continue
             if array not in varying:
-                b.env[param.name] = b.element(b.array(array), (index,))
+                b.env[param.name] = b.element(b.input(array), (index,))
                 continue
             inside.add(param.name)
             for env in envs:
@@ -151,13 +151,13 @@ def _jam_reduction(
         for env, row in zip(envs, accs, strict=True):
             b.env.update(env)
             values = [b.atom(a) for a in exp.map.body.result]
-            _accumulate(b, exp, row, values)
+            accumulate(b, exp, row, values)
     b.emit(kir.For(k, part.length, tuple(stms)))
     for env, row in zip(envs, accs, strict=True):
         env.update({p.name: b.copy(acc) for p, acc in zip(stm.pat, row, strict=True)})
 
 
-def _accumulate(b: Builder, exp: core.Screma, accs: list[KVar], values: list[Value]) -> None:
+def accumulate(b: Builder, exp: core.Screma, accs: list[KVar], values: list[Value]) -> None:
     position = 0
     results: list[Value] = []
     for red in exp.reds:

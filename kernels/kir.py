@@ -20,6 +20,7 @@ from .kir_threads import SUM as SUM
 from .kir_threads import TOTAL as TOTAL
 from .kir_threads import AsyncCopy as AsyncCopy
 from .kir_threads import CommitCopies as CommitCopies
+from .kir_threads import Distribute as Distribute
 from .kir_threads import ForThreads as ForThreads
 from .kir_threads import LoadRow as LoadRow
 from .kir_threads import LookBack as LookBack
@@ -30,6 +31,8 @@ from .kir_threads import TeamReduce as TeamReduce
 from .kir_threads import WaitCopies as WaitCopies
 from .kir_threads import WaitFor as WaitFor
 from .kir_threads import WarpTurns as WarpTurns
+from .kir_tiles import LoadTile as LoadTile
+from .kir_tiles import StoreTile as StoreTile
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,13 @@ Operand = KVar | Const
 
 
 class Space(Enum):
-    """Where an array lives: GLOBAL outlives the launch; SHARED is the block's; PRIVATE is one array for each thread."""
+    """Where an array lives: GLOBAL outlives the launch; SHARED is the block's; PRIVATE is one array for each thread,
+    made inside of a thread loop; REGISTERS one for each index of thread loops (`Distribute`)."""
 
     GLOBAL = "global"
     SHARED = "shared"
     PRIVATE = "private"
+    REGISTERS = "registers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,8 @@ class KArray:
 class KOp:
     """An operation of the table. Integer division and power need no check here: a `Check` precedes them, so their
     operands are good in every thread that runs the statement (threads that are masked off must not trap). `exact`: the
-    result does not overflow, as in the index arithmetic of arrays that there are."""
+    result does not overflow, as in the index arithmetic of arrays that there are; a number is divided that is not
+    negative, by a positive one."""
 
     op: Op
     prim: Prim
@@ -131,21 +137,25 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`array[index] := value`; in bounds in every thread that runs it."""
+    """`array[index] := value`; in bounds in every thread that runs it. `repeats`: other threads may store the same
+    value there, at the same time, as in a scatter with equal indices."""
 
     array: KArray
     index: Operand
     value: Operand
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Alloc:
     """`array = new prim[count]` in SHARED or PRIVATE space, uninitialised; freed at the end of the enclosing
     statement list (an iteration of a loop frees what it allocated). PRIVATE only inside `Threads` or a collective's
-    body; its `count` may vary over the threads."""
+    body; its `count` may vary over the threads. The array begins at a multiple of `align` elements (SHARED of constant
+    size: for rows of them in one access)."""
 
     array: KArray
     count: Operand
+    align: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +189,13 @@ class KIf:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """`for i < bound` (i and bound of one integer type; i from 0). The bound may vary over the threads."""
+    """`for i < bound` (i and bound of one integer type; i from 0). The bound may vary over the threads. `unroll`: a
+    hint, how many iterations are worth being code of their own."""
 
     index: KVar
     bound: Operand
     body: tuple[KStm, ...]
+    unroll: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +234,8 @@ class BlockReduce:
 
     If `commutative`, threads may be combined in any order, in one that depends on nothing but (lo, hi) and the
     kernel's lane settings; else in ascending order of i. An empty range gives `neutral`. `is_long`: a hint that there
-    are many elements for each thread."""
+    are many elements for each thread. `step`: what `op` is where a thread takes in an element, if more is known
+    of that: elements come to a thread in ascending order of i."""
 
     outs: tuple[KVar, ...]
     index: KVar
@@ -234,6 +247,7 @@ class BlockReduce:
     neutral: tuple[Operand, ...]
     commutative: bool
     is_long: bool = False
+    step: KLambda | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +305,7 @@ class Fence:
 
 KStm = (
     KLet | Declare | Assign | Store | Alloc | Check | BoundsCheck | KIf | For | KWhile | Threads | BlockReduce |
-    BlockScan | Atomic | Fence | ForThreads
+    BlockScan | Atomic | Fence | ForThreads | LoadTile | StoreTile
 )  # fmt: skip
 
 

@@ -103,13 +103,14 @@ class WarpTurns:
 
 @dataclass(frozen=True, slots=True)
 class AsyncCopy:
-    """`target[at] := source[start]` (SHARED from GLOBAL, an element of 4 or 8 bytes), at some time before its group is
-    waited for; a thread's."""
+    """`target[at + k] := source[start + k]` for k < count (SHARED from GLOBAL, 4, 8 or 16 bytes together, and both
+    aligned to so many), at some time before its group is waited for; a thread's."""
 
     target: KArray
     at: Operand
     source: KArray
     start: Operand
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,19 @@ class WaitCopies:
     them to the block."""
 
     latest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Distribute:
+    """`array = new registers prim[threads][count]`: an array of `count` elements for each index of the loops `threads i
+    in 0..threads`, which the thread of that index keeps from one of them to the next; uninitialised.
+
+    It is used in such loops alone, and stands for the one of their index there. Where its own indices are constants,
+    or become such when loops of constant bounds are unrolled, it is registers."""
+
+    array: KArray
+    threads: int
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,5 +167,5 @@ class Note:
 
 ForThreads = (
     Publish | WaitFor | LookBack | TeamReduce | WarpTurns | AsyncCopy | CommitCopies | WaitCopies | LoadRow | StoreRow |
-    Note
+    Distribute | Note
 )  # fmt: skip

@@ -16,7 +16,7 @@ The parts: `lanes_code` (text), `lanes_values` (values, masks, the emitter's sta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ir.types import Prim
 from .interior import cut_ends
@@ -36,6 +36,7 @@ from .kir import (
     KStm,
     KWhile,
     Store,
+    StoreTile,
     Threads,
 )  # fmt: skip
 from .lanes_checks import from_memory
@@ -43,9 +44,15 @@ from .lanes_code import Code, Module, llvm_type, memory_type
 from .lanes_facts import find_facts
 from .lanes_stms import statements
 from .lanes_values import Lanes, Place, Uniform
+from .places import with_places
+from .row_tiles import in_tiles
+from .selects import with_selects
 
 MOST_ACCUMULATORS = 12
 """Accumulators of a thread of which two groups still find registers."""
+LIGHT = 24
+"""Statements of a loop over rows in tiles that waits for memory alone: more groups at once would only touch more lines
+of the same sets of the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,7 @@ class Shape:
 def emit(kernels: tuple[Kernel, ...], settings: LaneSettings) -> str:
     """The module of all kernels, as text."""
     module = Module()
-    cut = [cut_ends(kernel) for kernel in kernels]
+    cut = [with_places(with_selects(cut_ends(kernel))) for kernel in kernels]
     texts = [_kernel(module, kernel, shape_of(kernel, settings)) for kernel in cut]
     return "\n".join([module.text(), *texts, MODULE_END])
 
@@ -93,6 +100,10 @@ attributes #2 = { noinline nounwind "no-trapping-math"="true" "prefer-vector-wid
 def _kernel(module: Module, kernel: Kernel, shape: Shape) -> str:
     """The entry, which unpacks the slots, and the function that does the work. Two functions, since parameters can say
     that arrays do not overlap."""
+    tiled = in_tiles(kernel, shape.width)
+    if tiled is not kernel and body_size(kernel.body) <= LIGHT:
+        shape = replace(shape, unroll=1, singles=False)
+    kernel = tiled
     e = Lanes(Code(module), kernel, find_facts(kernel), shape.width, shape.unroll, shape.peeled, shape.singles)
     params = _bind_parameters(e)
     _block_loop(e)
@@ -196,7 +207,7 @@ def all_statements(stms: tuple[KStm, ...]) -> list[KStm]:
 
 
 def written_arrays(stms: tuple[KStm, ...]) -> frozenset[KArray]:
-    return frozenset(s.array for s in all_statements(stms) if isinstance(s, (Store, Atomic)))
+    return frozenset(s.array for s in all_statements(stms) if isinstance(s, (Store, StoreTile, Atomic)))
 
 
 def shape_of(kernel: Kernel, settings: LaneSettings) -> Shape:

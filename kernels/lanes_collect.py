@@ -78,7 +78,7 @@ def block_reduce(e: Lanes, stm: BlockReduce, run: Run) -> None:
 def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
     neutral = operands(e, stm.neutral)
     unroll = e.unroll if e.peeled else 1
-    step = contracted_step(stm.op, stm.body, stm.values)
+    step = contracted_step(stm.step or stm.op, stm.body, stm.values)
     slots = [[e.code.slot(e.type(ne.prim)) for _ in range(unroll)] for ne in neutral]
     for ne, column in zip(neutral, slots, strict=True):
         _put(e, column, ne.prim, (splat(e, ne.prim, scalar(e, ne)),) * unroll)

@@ -33,10 +33,12 @@ from .kir import (
     KStm,
     KVar,
     KWhile,
+    LoadTile,
     Operand,
     Rhs,
     Space,
     Store,
+    StoreTile,
     Threads,
 )  # fmt: skip
 from .lanes_values import Facts
@@ -190,6 +192,8 @@ def used_by(stm: KStm, f: Finder) -> frozenset[str]:
         case BlockScan(_, _, _, lo, hi, body, values, op, carry, neutral, after):
             inside = find_dead(body, f) | used_by_lambda(op, f) | find_dead(after, f)
             return names(lo, hi, *values, *carry, *neutral) | inside
+        case LoadTile(_, _, start, row, pitch, count) | StoreTile(_, start, row, pitch, count):
+            return names(start, row, pitch, count)
         case Fence():
             return frozenset()
         case _:  # what only machines with threads have: the emitter refuses it

@@ -16,6 +16,7 @@ from .kir import (
     Check,
     CommitCopies,
     Declare,
+    Distribute,
     Fence,
     For,
     KAligned,
@@ -27,12 +28,14 @@ from .kir import (
     KStm,
     KWhile,
     LoadRow,
+    LoadTile,
     LookBack,
     Note,
     Publish,
     Rhs,
     Store,
     StoreRow,
+    StoreTile,
     TeamReduce,
     Threads,
     WaitCopies,
@@ -45,6 +48,7 @@ from .lanes_control import assign, conditional, declare, for_loop, thread_loop, 
 from .lanes_convert import convert, int_to_int
 from .lanes_memory import alloc, arena_mark, arena_release, atomic, load, store
 from .lanes_ops import apply
+from .lanes_tiles import load_tile, store_tile
 from .lanes_values import (
     Lanes,
     LaneValue,
@@ -104,11 +108,15 @@ def statement(e: Lanes, stm: KStm) -> None:
             block_scan(e, stm, statements, unfreed)
         case Atomic():
             atomic(e, stm)
+        case LoadTile():
+            load_tile(e, stm)
+        case StoreTile():
+            store_tile(e, stm)
         case Fence() | Note():
             pass
         case Publish() | WaitFor() | LookBack() | TeamReduce() | WarpTurns() | LoadRow() | StoreRow():
             raise IRError(f"{type(stm).__name__} is for machines with threads")
-        case AsyncCopy() | CommitCopies() | WaitCopies():
+        case AsyncCopy() | CommitCopies() | WaitCopies() | Distribute():
             raise IRError(f"{type(stm).__name__} is for machines with threads")
 
 

@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..flatten.levels import CPU, CUDA, Machine
+from ..flatten.tree import comparisons
 from ..ir import core
 from ..ir.core import Body, Stm
-from ..ir.types import Names, Type
+from ..ir.types import Names, Type, Var
 from .alike import Kernels
 from .build import NotLowerable
 from .contents import has_segop
@@ -25,16 +26,18 @@ from .gpu_segred import gpu_segred
 from .gpu_segscan import gpu_segscan
 from .host import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm, launches
 from .hostbuild import HostBuilder
+from .hostdead import without_unread_iotas
 from .mergepath import segred_rows
-from .segmap import seghist, segmap, segscatter, sequential
-from .segred import segred
-from .segscan import segscan
+from .row_lanes import segred_by_rows, segscan_by_rows
+from .seghist import seghist
+from .segmap import segmap, segscatter, sequential
+from .sizes import Side
 
 SCHEDULES: Mapping[str, Mapping[type, Callable[[HostBuilder, Stm, Any], None]]] = {
     CPU.name: {
         core.SegMap: segmap,
-        core.SegRed: segred,
-        core.SegScan: segscan,
+        core.SegRed: segred_by_rows,
+        core.SegScan: segscan_by_rows,
         core.SegScatter: segscatter,
         core.SegHist: seghist,
     },
@@ -57,9 +60,10 @@ def lower(prog: core.Prog, machine: Machine = CPU) -> HostProgram:
         if fun.entry is None:
             continue
         h = HostBuilder(fun.entry.name, Names(prog.next_name), kernels, prog.functions, machine)
+        h.others = len(kernels.made)
         h.bind(fun.params)
         stms = lower_stms(h, (*prog.consts, *fun.body.stms))
-        body = HostBody(stms, fun.body.result)
+        body = without_unread_iotas(HostBody(stms, fun.body.result))
         functions.append(HostFun(fun.entry, fun.params, fun.consumes, fun.results, body))
     names = {launch.kernel for fun in functions for launch in launches(fun.body)}
     return HostProgram(tuple(functions), tuple(k for k in kernels.made if k.name in names))
@@ -71,10 +75,24 @@ def lower_body(h: HostBuilder, body: Body) -> HostBody:
 
 def lower_stms(h: HostBuilder, stms: tuple[Stm, ...]) -> tuple[HostStm, ...]:
     saved, h.out = h.out, []
+    guards = comparisons(Body(stms, ()))
     for stm in stms:
-        lower_stm(h, stm)
+        match stm.exp:
+            case core.If(Var(cond), then, orelse) if cond in guards:
+                sides = (lower_side(h, then, (guards[cond][0], True)), lower_side(h, orelse, (guards[cond][0], False)))
+                h.emit(stm.pat, HostIf(Var(cond), *sides), stm.loc)
+            case _:
+                lower_stm(h, stm)
     done, h.out = tuple(h.out), saved
     return done
+
+
+def lower_side(h: HostBuilder, body: Body, side: Side) -> HostBody:
+    """A side of a guard, whose sizes are named after it."""
+    outside, h.side = h.side, side
+    lowered = lower_body(h, body)
+    h.side = outside
+    return lowered
 
 
 def lower_stm(h: HostBuilder, stm: Stm) -> None:

@@ -16,12 +16,14 @@ from dataclasses import dataclass
 
 from ..ir import core
 from ..ir.core import Body, Fix, Index, SegSpace, Stm
+from ..ir.errors import Loc
 from ..ir.ops import Op
 from ..ir.traverse import free_in_stm
 from ..ir.types import Name, Prim, Type, Var, i64
 from . import kir
 from .body import Mode, gen_stm
-from .build import ZERO, ArrayRef, Builder, Operand, Value, clean
+from .build import ZERO, ArrayRef, Builder, Operand, Value, clean, is_const
+from .hostbuild import HostBuilder
 from .jam import ROWS, Part, can_jam, ceil_div, jam_stm, reduction_in
 from .kir import KVar
 from .segspace import bind_space, output, split_chunk
@@ -33,6 +35,8 @@ DEPTH = 256
 CHUNK = 128
 LEAST_ROWS = 4 * ROWS
 """With fewer rows, copying costs more than it brings."""
+LEAST_COLUMNS = 16
+"""With fewer columns, lanes have nothing to do."""
 
 
 def can_pack(space: SegSpace, body: Body) -> bool:
@@ -122,14 +126,18 @@ def _column(b: Builder, block: Block) -> KVar:
 
 
 def _fill(b: Builder, block: Block, start: Operand, length: Operand) -> None:
-    """panel[k, j] = b[start + k, j]"""
-    k, j = b.fresh("k", Prim.I64), _column(b, block)
-    with b.nested() as stms:
-        for array, view in block.views.items():
+    """panel[k, j] = b[start + k, j]; a thread walks along its column where that lies as a row (`row_tiles.py`)."""
+    for array, view in block.views.items():
+        k, j = b.fresh("k", Prim.I64), _column(b, block)
+        with b.nested() as stms:
             gen_stm(b, view, Mode.THREAD)
-            value = only_scalars([b.element(b.array(array), (b.add(start, k),))])
+            column = b.array(array)
+            value = only_scalars([b.element(column, (b.add(start, k),))])
             b.emit(kir.Store(block.panels[array].mem, block.place_in_panel(b, k, j), value[0]))
-    b.emit(kir.For(k, length, (kir.Threads(j, block.lo, block.hi, tuple(stms)),)))
+        if isinstance(column, ArrayRef) and is_const(column.strides[0], 1):
+            b.emit(kir.Threads(j, block.lo, block.hi, (kir.For(k, length, tuple(stms)),)))
+        else:
+            b.emit(kir.For(k, length, (kir.Threads(j, block.lo, block.hi, tuple(stms)),)))
 
 
 def _tile(b: Builder, block: Block, first: Operand, step: Operand, start: Operand, length: Operand) -> None:
@@ -174,3 +182,15 @@ def _so_far(b: Builder, block: Block, env: dict[Name, Value], row: Name, step: O
         b.emit(kir.KIf(b.op(Op.GT, Prim.I64, step, ZERO), tuple(stms), ()))
         found.append(b.copy(var))
     return found
+
+
+def launch_panels(
+    h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str, each: float, loc: Loc
+) -> None:
+    """A block for TILES·ROWS rows and CHUNK columns."""
+    b = h.builder()
+    panels_over_chunk(b, exp.space, exp.body, outs)
+    *outer, rows, n = exp.space.widths
+    groups = h.ceil_div(rows, ROWS * TILES)
+    blocks = h.op(Op.MUL, h.product((*outer, groups)), h.ceil_div(n, CHUNK))
+    h.launch(h.finish(b, base), blocks, h.product(exp.space.widths), each, loc)

@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 
 from . import jit
 
-RANGES_PER_WORKER = 8
+TASKS = 8
+"""Ranges for each worker, unless a launch says otherwise."""
 MAX_WORKERS = 4096
 SPINS = 4000
 """Looks at the gate, with a pause after each, before a worker sleeps: about 100 µs."""
@@ -56,10 +57,15 @@ def run_blocks(kernel: int, args: int, blocks: int, threads: int, grain: int | N
     threads = max(1, min(threads, blocks, MAX_WORKERS))
     pool = start(threads)
     if grain is None:
-        grain = max(1, blocks // (threads * RANGES_PER_WORKER))
+        grain = share(blocks, threads, TASKS)
     if pool.run(kernel, args, blocks, grain, threads - 1):
         pool.stop_flag.value = 0
         raise KeyboardInterrupt
+
+
+def share(blocks: int, threads: int, tasks: int) -> int:
+    """How many blocks at a time make so many ranges for each thread."""
+    return max(1, blocks // max(1, min(threads, blocks)) // tasks)
 
 
 def start(threads: int) -> Pool:

@@ -5,7 +5,8 @@ known to see it: at first the thread itself; a fence of some threads makes every
 all of them. An access is in order if its thread sees the records it depends on:
 
     read    all writes                        else RAW
-    write   all reads and all writes          else WAR, WAW      (an atomic update passes atomic updates)
+    write   all reads and all writes          else WAR, WAW      (an atomic update passes atomic updates; a write of a
+                                                                  scatter those of a scatter that wrote the same value)
 
 A launch ends for all blocks at once, and inside it no fence orders two blocks: only a flag does. A release notes what
 its thread sees, an acquire of the same element shows that to the acquiring thread, and a fence spreads what has been
@@ -19,8 +20,9 @@ threads are Python integers, and nothing is cleverer than that.
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
-from collections.abc import MutableSequence
+from collections.abc import Callable, MutableSequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -74,7 +76,8 @@ class Hazard:
 
 @dataclass(slots=True)
 class Record:
-    """One access: `seen` has bit t if thread t of the block sees it; `released`: the releases that speak of it."""
+    """One access: `seen` has bit t if thread t of the block sees it; `released`: the releases that speak of it;
+    `value`: the bits that a scatter wrote."""
 
     block: int
     thread: int
@@ -82,6 +85,20 @@ class Record:
     seen: int
     atomic: bool
     released: set[int] | None = None
+    value: bytes | None = None
+
+
+def nothing(record: Record) -> bool:
+    return False
+
+
+def atomics(record: Record) -> bool:
+    return record.atomic
+
+
+def bits_of(value: bool | int | float) -> bytes:
+    """Two values are the same if these are."""
+    return struct.pack("d", value) if isinstance(value, float) else str(int(value)).encode()
 
 
 @dataclass(slots=True)
@@ -143,13 +160,23 @@ class Machine:
         self._note_read(track, index, self._record(thread, place, 1 << thread))
 
     def write(self, track: Track, index: int, thread: int, place: int) -> None:
-        self._check_write(track, index, thread, place, False)
+        self._check_write(track, index, thread, place, nothing)
         self._replace(track, index, self._record(thread, place, 1 << thread))
+
+    def write_again(self, track: Track, index: int, thread: int, place: int, value: bool | int | float) -> None:
+        """A write of a scatter: others may write the same value there, and whoever reads it must see them all."""
+        bits = bits_of(value)
+        self._check_write(track, index, thread, place, lambda record: record.value == bits)
+        record = self._record(thread, place, 1 << thread)
+        record.value = bits
+        location = track.at(index)
+        location.reads.clear()
+        location.writes = [w for w in location.writes if w.value == bits and not self._sees(w, thread)] + [record]
 
     def atomic(self, track: Track, index: int, thread: int, place: int) -> None:
         """An indivisible update: it reads the element and writes it."""
         self._check_defined(track, index, thread, place)
-        self._check_write(track, index, thread, place, True)
+        self._check_write(track, index, thread, place, atomics)
         record = self._record(thread, place, 1 << thread)
         record.atomic = True
         location = track.at(index)
@@ -188,7 +215,7 @@ class Machine:
 
     def publish(self, track: Track, index: int, thread: int, place: int, value: Any) -> None:
         """A release that writes the element; it passes other accesses to it, as an atomic does."""
-        self._check_write(track, index, thread, place, True)
+        self._check_write(track, index, thread, place, atomics)
         record = self._record(thread, place, 1 << thread)
         record.atomic = True
         self._replace(track, index, record)
@@ -205,7 +232,7 @@ class Machine:
     def copy(self, source: Track, start: int, target: Track, index: int, thread: int, place: int) -> None:
         """An asynchronous copy of one element: both accesses happen at some time before it is waited for."""
         self._check_read(source, start, thread, place)
-        self._check_write(target, index, thread, place, False)
+        self._check_write(target, index, thread, place, nothing)
         reading, writing = self._record(thread, place, 0), self._record(thread, place, 0)
         self._note_read(source, start, reading)
         self._replace(target, index, writing)
@@ -282,13 +309,14 @@ class Machine:
             if not self._sees(record, thread):
                 self._conflict(Kind.RAW, track, index, record, thread, place)
 
-    def _check_write(self, track: Track, index: int, thread: int, place: int, atomic: bool) -> None:
+    def _check_write(self, track: Track, index: int, thread: int, place: int, passes: Callable[[Record], bool]) -> None:
+        """`passes`: the writes before that need not be seen."""
         location = track.at(index)
         for record in location.reads.values():
             if not self._sees(record, thread):
                 self._conflict(Kind.WAR, track, index, record, thread, place)
         for record in location.writes:
-            if not (self._sees(record, thread) or (atomic and record.atomic)):
+            if not (self._sees(record, thread) or passes(record)):
                 self._conflict(Kind.WAW, track, index, record, thread, place)
         if track.defined is not None:
             track.defined[index] = 1

@@ -289,12 +289,14 @@ class HostCompiler:
     def launch(self, exp: Launch) -> Step:
         blocks, scalars = self.get(exp.blocks), self.gets(exp.scalars)
         arrays, kernel = tuple(self.slot(a) for a in exp.arrays), exp.kernel
-        units, work = self.get(exp.units), exp.work
+        units, work, sizes = self.get(exp.units), exp.work, tuple(size.name for size in exp.sizes)
 
         def step(env: Env, run: Run) -> None:
             count = env[blocks]
             if count > 0:
-                run.device.launch(kernel, count, [env[s] for s in arrays], [env[s] for s in scalars], work * env[units])
+                held, values = [env[s] for s in arrays], [env[s] for s in scalars]
+                asked = [run.thresholds.get(name, 0) for name in sizes]
+                run.device.launch(kernel, count, held, values, work * env[units], asked)
 
         return step
 

@@ -67,6 +67,13 @@ def with_children(stm: KStm, lists: tuple[tuple[KStm, ...], ...]) -> KStm:
             return stm
 
 
+def repeated(stm: KStm) -> KStm:
+    """The statement with its stores as those that other threads may make too."""
+    if isinstance(stm, kir.Store):
+        return replace(stm, repeats=True)
+    return with_children(stm, tuple(tuple(map(repeated, inner)) for inner in children(stm)))
+
+
 def statements(stms: tuple[KStm, ...]) -> Iterator[KStm]:
     """All statements, at any depth, in the order of the text."""
     for stm in stms:

@@ -121,7 +121,7 @@ class Evaluation:
 
 def note(e: Evaluation, stm: KStm, array: KArray, index: Value, who: Who, width: int = 1) -> None:
     """An access happens at `index`, of so many elements."""
-    if array.space is Space.PRIVATE:
+    if array.space in (Space.PRIVATE, Space.REGISTERS):
         return
     site = e.site(stm, array)
     site.exact = site.exact and not e.guessed and index is not None
@@ -183,6 +183,8 @@ def step(e: Evaluation, stm: KStm, who: Who) -> None:
             e.env.update((var.name, None) for var in row)
         case kir.StoreRow(array, index, row):
             note(e, stm, array, e.get(index), writer(who), len(row))
+        case kir.AsyncCopy(source=source, start=start, count=count):
+            note(e, stm, source, e.get(start), who, count)
         case kir.KIf(cond, then, orelse):
             branch(e, e.get(cond), then, orelse, who)
         case kir.For(index, bound, body):

@@ -1,32 +1,34 @@
-"""SegMap, SegScatter and SegHist as kernels, and statements without segops as kernels of one block.
+"""SegMap and SegScatter as kernels, and statements without segops as kernels of one block.
 
 segmap (i < n, j < m)     block = (i, chunk of j): threads j; or block = (i, j): the body spreads its SOACs
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from ..flatten.levels import CUDA
 from ..ir import core
 from ..ir.core import Body, Fix, Param, SegSpace, Stm
 from ..ir.errors import Loc
 from ..ir.ops import Op
-from ..ir.types import Atom, Name, Prim, Type, Var, i64
-from . import kir
+from ..ir.traverse import bodies
+from ..ir.types import Atom, Name, Type, Var, i64
 from .body import Mode, gen_body
 from .build import ArrayRef, Builder, NotLowerable, Operand
 from .contents import has_soac, loop_depth, nest_depth
 from .cost import EXTENT, cost_at
 from .gpu_inner import stays
 from .host import HostBody, HostIf
-from .hostbuild import HostBuilder, Made
+from .hostbuild import HostBuilder, Made, either
 from .inner import as_soacs
 from .jam import ROWS, can_jam, jam_over_chunk
-from .panel import CHUNK, LEAST_ROWS, TILES, can_pack, panels_over_chunk
+from .narrow import as_segred, is_narrow
+from .panel import LEAST_COLUMNS, LEAST_ROWS, can_pack, launch_panels
+from .segred import few_long
 from .segspace import bind_space, lanes_over_chunk, output, segment_results
-from .soacs import combine_at, split_indices, write_at, write_in_range
+from .soacs import split_indices, write_at, write_in_range
 
 BLOCK_WORK = 20_000.0  # cost units worth one block
 JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
@@ -34,7 +36,24 @@ JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
 
 def segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
     """Lanes over the innermost dimension, or over the SOACs of the body, whichever is cheaper, which may depend on how
-    long the rows are; at a higher level the segops of the body say where."""
+    long the rows are; at a higher level the segops of the body say where. A few long reductions are one."""
+    reduction = as_segred(h.names, exp) if exp.level is core.Level.THREAD else None
+    narrow = None if reduction is None else is_narrow(h, reduction)
+    if reduction is None or narrow is None:
+        segmap_forms(h, stm, exp)
+        return
+    bodies: list[HostBody] = []
+    saved = h.out
+    for lowered in (lambda s: few_long(h, s, reduction), lambda s: segmap_forms(h, s, exp)):
+        h.out, own = [], tuple(Param(h.names.again(p.name), p.type) for p in stm.pat)
+        lowered(replace(stm, pat=own))
+        bodies.append(HostBody(tuple(h.out), tuple(Var(p.name) for p in own)))
+    h.out = saved
+    h.emit(stm.pat, HostIf(narrow, *bodies), stm.loc)
+
+
+def segmap_forms(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
+    """Lanes over the innermost dimension, or over the SOACs of the body."""
     outs = [(p.name, p.type) for p in stm.pat]
     for name, type_ in outs:
         h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
@@ -55,8 +74,10 @@ def segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
         launch_by_width(h, exp, lanes, spread, stm.loc)
 
     jammed = jammed_kernel(h, exp, outs, base) if can_jam(exp.space, exp.body) else None
-    if jammed is None or jammed.each > JAM_GAIN * lanes.each or (spread and spread_pays(jammed, spread, LONG)):
+    if jammed is None:
         unjammed()
+    elif jammed.each > JAM_GAIN * lanes.each or (spread and spread_pays(jammed, spread, LONG)):
+        launch_packed(h, exp, outs, base, jammed.each, unjammed, stm.loc)
     else:
         launch_jammed(h, exp, outs, base, jammed.each, unjammed, stm.loc)
 
@@ -94,14 +115,26 @@ def least_to_spread(lanes: LanesKernel, spread: Made) -> int | None:
 
 
 def spread_pays(lanes: LanesKernel, spread: Made, length: float) -> bool:
-    each = cost_at(lanes.made.kernel.body, length, EXTENT) / EXTENT / lanes.rows
-    return cost_at(spread.kernel.body, length, length) <= each
+    each = cost_at(lanes.made.kernel.body, length, EXTENT, lanes.made.tiled) / EXTENT / lanes.rows
+    return cost_at(spread.kernel.body, length, length, spread.tiled) <= each
 
 
 def row_width(h: HostBuilder, body: Body) -> Atom | None:
-    """The width of the first SOAC of the body, if it is known before the kernel runs but not now."""
-    widths = (stm.exp.width for stm in body.stms if isinstance(stm.exp, (core.Screma, core.Scatter, core.Hist)))
-    return next((w for w in widths if isinstance(w, Var) and w.name in h.types), None)
+    """The width of the first SOAC of the body that is known before the kernel runs but not now."""
+    return next((w for w in widths_in(body) if isinstance(w, Var) and w.name in h.types), None)
+
+
+def widths_in(body: Body) -> Iterator[Atom]:
+    """The widths of the SOACs of a body, in its loops and branches too."""
+    for stm in body.stms:
+        match stm.exp:
+            case core.Screma(width) | core.Scatter(width) | core.Hist(width):
+                yield width
+            case core.Loop() | core.If():
+                for inner in bodies(stm.exp):
+                    yield from widths_in(inner)
+            case _:
+                pass
 
 
 def launch_form(h: HostBuilder, exp: core.SegMap, form: LanesKernel | Made | None, loc: Loc) -> None:
@@ -187,6 +220,29 @@ def launch_jammed(
         some()
 
 
+def launch_packed(
+    h: HostBuilder,
+    exp: core.SegMap,
+    outs: list[tuple[Name, Type]],
+    base: str,
+    each: float,
+    few: Callable[[], None],
+    loc: Loc,
+) -> None:
+    """What is not worth jamming as it lies (rows by rows, say) still is in panels, where there are rows and columns
+    enough, at run time; else `few` launches."""
+    if not can_pack(exp.space, exp.body):
+        few()
+        return
+
+    def many() -> None:
+        where_at_least(
+            h, exp.space.widths[-1], LEAST_COLUMNS, lambda: launch_panels(h, exp, outs, base, each, loc), few, loc
+        )
+
+    where_enough(h, exp.space, LEAST_ROWS, many, few, loc)
+
+
 def where_enough(
     h: HostBuilder, space: SegSpace, rows: int, then: Callable[[], None], orelse: Callable[[], None], loc: Loc
 ) -> None:
@@ -198,26 +254,7 @@ def where_at_least(
     h: HostBuilder, size: Atom, least: int, then: Callable[[], None], orelse: Callable[[], None], loc: Loc
 ) -> None:
     """`if size >= least then .. else ..`"""
-    enough = h.op(Op.GE, size, i64(least), base="enough")
-    saved, bodies = h.out, []
-    for emit in (then, orelse):
-        h.out = []
-        emit()
-        bodies.append(HostBody(tuple(h.out), ()))
-    h.out = saved
-    h.emit((), HostIf(enough, *bodies), loc)
-
-
-def launch_panels(
-    h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str, each: float, loc: Loc
-) -> None:
-    """Many rows with packed panels (`kernels/panel.py`)."""
-    b = h.builder()
-    panels_over_chunk(b, exp.space, exp.body, outs)
-    *outer, rows, n = exp.space.widths
-    groups = h.ceil_div(rows, ROWS * TILES)
-    blocks = h.op(Op.MUL, h.product((*outer, groups)), h.ceil_div(n, CHUNK))
-    h.launch(h.finish(b, base), blocks, h.product(exp.space.widths), each, loc)
+    either(h, h.op(Op.GE, size, i64(least), base="enough"), then, orelse, loc)
 
 
 def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) -> None:
@@ -285,24 +322,6 @@ def segscatter(h: HostBuilder, stm: Stm, exp: core.SegScatter) -> None:
         return h.finish(b, stm.pat[0].name.base)
 
     launch_lanes(h, sized(h, nest_depth(exp.space, exp.body), build, 1), exp.space, stm.loc)
-    alias(h, stm, exp.dests)
-
-
-def seghist(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
-    """One block, one element after the other, in place."""
-    b = h.builder()
-    dests = destinations(h, b, exp.dests)
-    variables = [(b.fresh(n.base[:12] or "i", Prim.I64), b.operand(w)) for n, w in exp.space.dims]
-    for (name, _), (var, _) in zip(exp.space.dims, variables, strict=True):
-        b.env[name] = var
-    with b.nested() as stms:
-        combine_at(b, dests, exp.op, exp.rank, gen_body(b, exp.body, Mode.BLOCK), Mode.BLOCK)
-    inner = tuple(stms)
-    for var, width in reversed(variables):
-        inner = (kir.For(var, width, inner),)
-    b.stms.extend(inner)
-    made = h.finish(b, stm.pat[0].name.base)
-    h.launch(made, i64(1), i64(1), made.cost, stm.loc)
     alias(h, stm, exp.dests)
 
 

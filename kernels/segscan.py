@@ -34,20 +34,20 @@ def segscan(h: HostBuilder, stm: Stm, exp: core.SegScan) -> None:
         made = h.best_layout(depth, lambda: segscan_whole(h, exp, outs, base))
         h.launch(made, h.product(outer), units, made.cost / EXTENT, stm.loc)
         return
-    chunks = chunks_of(h, outer, width)
+    chunks, length = chunks_of(h, outer, width)
     types = [Type(p.type.prim, ()) for p in stm.pat[:ns]]
     carries = [h.scratch("carry", t.array_of(*outer, chunks)) for t in types]
     one = h.op(Op.EQ, chunks, i64(1), base="one")
     saved, h.out = h.out, []
     blocks = h.op(Op.MUL, h.product(outer), chunks)
-    sums = h.best_layout(depth, lambda: segscan_sums(h, exp, carries, base))
+    sums = h.best_layout(depth, lambda: segscan_sums(h, exp, carries, length, base))
     h.launch(sums, blocks, units, sums.cost / EXTENT, stm.loc)
     spine = segscan_spine(h, exp.scans, carries, outer, base)
     h.launch(spine, h.product(outer), blocks, spine.cost / EXTENT, stm.loc)
     several = HostBody(tuple(h.out), ())
     h.out = saved
     h.emit((), HostIf(one, HostBody((), ()), several), stm.loc)
-    made = h.best_layout(depth, lambda: segscan_chunks(h, exp, carries, outs, base))
+    made = h.best_layout(depth, lambda: segscan_chunks(h, exp, carries, outs, length, base))
     h.launch(made, h.op(Op.MUL, h.product(outer), chunks), units, made.cost / EXTENT, stm.loc)
 
 
@@ -63,10 +63,10 @@ def segscan_whole(h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type
     return h.finish(b, base)
 
 
-def segscan_sums(h: HostBuilder, exp: core.SegScan, carries: list[Name], base: str) -> Made:
+def segscan_sums(h: HostBuilder, exp: core.SegScan, carries: list[Name], length: Atom, base: str) -> Made:
     """Reduce every chunk, in order."""
     b = h.builder()
-    indices, chunk, lo, count = bind_segment(b, exp.space, h.types[carries[0]].shape[-1])
+    indices, chunk, lo, count = bind_segment(b, exp.space, (h.types[carries[0]].shape[-1], length))
     ordered = tuple(Reduction(s.op, s.neutral, False) for s in exp.scans)
     ns = sum(len(s.neutral) for s in exp.scans)
     body = Body(exp.body.stms, exp.body.result[:ns])
@@ -108,12 +108,12 @@ def segscan_spine(
 
 
 def segscan_chunks(
-    h: HostBuilder, exp: core.SegScan, carries: list[Name], outs: list[tuple[Name, Type]], base: str
+    h: HostBuilder, exp: core.SegScan, carries: list[Name], outs: list[tuple[Name, Type]], length: Atom, base: str
 ) -> Made:
     """Scan every chunk, started from what precedes it."""
     b = h.builder()
     chunks = h.types[carries[0]].shape[-1]
-    indices, chunk, lo, count = bind_segment(b, exp.space, chunks)
+    indices, chunk, lo, count = bind_segment(b, exp.space, (chunks, length))
     ns = len(carries)
     refs: dict[int, ArrayRef] = {}
     for k, (name, _) in enumerate(outs):

@@ -16,8 +16,6 @@ from .contents import array_origins
 from .kir import KVar
 from .soacs import gen_soac
 
-CHUNK = 1 << 16  # elements of one chunk of a long reduction or scan
-
 
 def bind_space(
     b: Builder, space: SegSpace, point: Operand, order: tuple[int, ...] | None = None
@@ -66,18 +64,19 @@ def lanes_over_chunk(b: Builder, space: SegSpace, chunk: int, body: Callable[[tu
 
 
 def bind_segment(
-    b: Builder, space: SegSpace, chunks: Atom | None
+    b: Builder, space: SegSpace, cut: tuple[Atom, Atom] | None
 ) -> tuple[tuple[Operand, ...], Operand, Operand, Operand]:
-    """(indices of the segment, number of the chunk, its first index, its length); one chunk if `chunks` is None."""
+    """(indices of the segment, number of the chunk, its first index, its length). `cut`: the number of a segment's
+    chunks and the length of each if they are several; None where a segment is not cut."""
     outer, width = space.dims[:-1], b.operand(space.widths[-1])
-    if chunks is None:
+    if cut is None:
         return bind_space(b, SegSpace(outer), b.block), ZERO, ZERO, width
-    n = b.operand(chunks)
+    n, whole = (b.operand(a) for a in cut)
     point, number = split_chunk(b, outer, n)
     indices = bind_space(b, SegSpace(outer), point)
     one = b.op(Op.EQ, Prim.I64, n, i64(1))
-    length = b.op(Op.SELECT, Prim.I64, one, width, i64(CHUNK), base="length")
-    lo = b.op(Op.MUL, Prim.I64, number, length, base="lo")
+    length = b.op(Op.SELECT, Prim.I64, one, width, whole, base="length")
+    lo = b.mul(number, length, base="lo")
     count = b.minimum(length, b.sub(width, lo))
     return indices, number, lo, count
 
@@ -99,7 +98,7 @@ def segment_screma(
     `outs`: the arrays of the kernel that its array results go to; gives the reduced values."""
     inner = exp.space.dims[-1][0]
     iota, width = names.fresh("iota"), names.fresh("w")
-    b.env[iota] = IotaRef(Prim.I64, count, lo, i64(1))
+    b.env[iota] = IotaRef(Prim.I64, count, lo, i64(1), exact=True)
     b.env[width] = count
     index = Param(inner, I64)
     fun = Lambda((index,), exp.body, exp.ret)

@@ -99,6 +99,10 @@ def _stm(stm: KStm, depth: int) -> list[str]:
             return [f"{pad}{to}atomic {op.value}_{prim.value} {array.name}[{operand(index)}] {operand(value)}{how}"]
         case kir.Fence():
             return [f"{pad}fence"]
+        case kir.LoadTile(tile, array, start, row, pitch, count):
+            return [f"{pad}load {tile.name}[0 .. {operand(count)}] := {array.name}[{_row(start, row, pitch)} ..]"]
+        case kir.StoreTile(array, start, row, pitch, count, tile):
+            return [f"{pad}store {array.name}[{_row(start, row, pitch)} ..] := {tile.name}[0 .. {operand(count)}]"]
         case _:
             return [pad + line for line in _for_threads(stm)]
 
@@ -119,8 +123,11 @@ def _for_threads(stm: kir.ForThreads) -> list[str]:
         case kir.WarpTurns(warp, index, lo, hi, body, key, turn):
             head = f"warp {warp.name} threads {index.name} in {operand(lo)}..{operand(hi)} {{"
             return [head, *_stms(body, 1), f"turns by {operand(key)}", *_stms(turn, 1), "}"]
-        case kir.AsyncCopy(target, at, source, start):
-            return [f"{target.name}[{operand(at)}] := later {source.name}[{operand(start)}]"]
+        case kir.AsyncCopy(target, at, source, start, count):
+            to, end = (f"{target.name}[{operand(at)}", "]" if count == 1 else f" :+ {count}]")
+            return [f"{to}{end} := later {source.name}[{operand(start)}{end}"]
+        case kir.Distribute(array, threads, count):
+            return [f"{array.name} = new {array.space.value} {array.prim.value}[{threads}][{count}]"]
         case kir.CommitCopies():
             return ["commit copies"]
         case kir.WaitCopies(latest):
@@ -131,6 +138,10 @@ def _for_threads(stm: kir.ForThreads) -> list[str]:
             return [f"{array.name}[{operand(index)} ..] := ({_operands(values)})"]
         case kir.Note(loc):
             return [f"-- {loc.file}:{loc.line}"]
+
+
+def _row(start: kir.Operand, row: kir.KVar, pitch: kir.Operand) -> str:
+    return f"{operand(start)} + {row.name}*{operand(pitch)}"
 
 
 def _teams(stm: kir.TeamReduce) -> list[str]:

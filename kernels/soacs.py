@@ -20,6 +20,7 @@ from .contents import array_origins
 from .cost import cost
 from .fma import contracted
 from .kir import KVar
+from .scope import repeated
 
 
 def gen_soac(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:
@@ -131,7 +132,7 @@ def sequential(b: Builder, stm: Stm, exp: core.Screma, mode: Mode) -> tuple[Valu
     accs = [accumulator(b, t, b.atom(a), mode) for t, a in zip(types, (a for r in ops for a in r.neutral), strict=True)]
     index = b.fresh("i", Prim.I64)
     with b.nested() as stms:
-        rows = [b.element(b.array(a), (index,)) for a in exp.arrays]
+        rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
         places = rows_in_place(b, exp.map.body, {k: arrays[k] for k in range(ns + nr, len(pat))}, index, mode)
         values = apply_lambda(b, exp.map, rows, mode)
         position = 0
@@ -222,7 +223,7 @@ def spread(b: Builder, stm: Stm, exp: core.Screma) -> tuple[Value, ...]:
     stored = [k for k in range(len(pat)) if k >= ns + nr or (both and k >= ns)]
 
     def mapped() -> list[Operand]:
-        rows = [b.element(b.array(a), (index,)) for a in exp.arrays]
+        rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
         values = apply_lambda(b, exp.map, rows, Mode.THREAD)
         for k in stored:
             put(b, arrays[k], index, values[k], Mode.THREAD)
@@ -307,11 +308,12 @@ def in_range(b: Builder, indices: tuple[Operand, ...], shape: tuple[Operand, ...
 def write_in_range(
     b: Builder, dests: list[ArrayRef], indices: tuple[Operand, ...], values: tuple[Value, ...], mode: Mode
 ) -> None:
-    """`dest[indices] := value` for every destination, nothing where out of range."""
+    """`dest[indices] := value` for every destination, nothing where out of range. Indices may be equal where the values
+    are."""
     inside = in_range(b, indices, dests[0].shape)
     with b.nested() as stms:
         write_at(b, dests, indices, values, mode)
-    b.emit(kir.KIf(inside, tuple(stms), ()))
+    b.emit(kir.KIf(inside, tuple(map(repeated, stms)), ()))
 
 
 def write_at(
@@ -341,7 +343,7 @@ def gen_scatter(b: Builder, stm: Stm, exp: core.Scatter, mode: Mode) -> tuple[Va
     dests = [owned(b, b.array(d), d.base, mode) for d in exp.dests]
     index = b.fresh("i", Prim.I64)
     with b.nested() as stms:
-        rows = [b.element(b.array(a), (index,)) for a in exp.arrays]
+        rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
         indices, values = split_indices(apply_lambda(b, exp.map, rows, Mode.THREAD), exp.rank)
         write_in_range(b, dests, indices, values, Mode.THREAD)
     width = b.operand(exp.width)
@@ -355,7 +357,7 @@ def gen_hist(b: Builder, stm: Stm, exp: core.Hist, mode: Mode) -> tuple[Value, .
     dests = [owned(b, b.array(d), d.base, mode) for d in exp.dests]
     index = b.fresh("i", Prim.I64)
     with b.nested() as stms:
-        rows = [b.element(b.array(a), (index,)) for a in exp.arrays]
+        rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
         combine_at(b, dests, exp.op, exp.rank, apply_lambda(b, exp.map, rows, mode), mode)
     b.emit(kir.For(index, b.operand(exp.width), tuple(stms)))
     return tuple(dests)

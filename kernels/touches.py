@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ..ir.types import Const
+from ..ir.ops import Op
+from ..ir.types import Const, Prim
 from . import kir
 from .index_forms import (
     ZERO,
@@ -18,11 +19,13 @@ from .index_forms import (
     Form,
     Poly,
     add,
+    as_constant,
     atom,
     constant,
     disjoint,
     first_thread,
     form_of,
+    name_of,
     same_thread,
     sub,
     value_poly,
@@ -79,12 +82,13 @@ def never(skipped: frozenset[Poly], form: Form | None) -> bool:
 @dataclass(slots=True)
 class Values:
     """What is known of the values at a point: the polynomial of each variable, the digits, what varies over
-    threads. `published`: the global arrays that a flag may speak of, so that what threads have written there must be
-    the first thread's before it publishes."""
+    threads, what no value of a name exceeds. `published`: the global arrays that a flag may speak of, so that what
+    threads have written there must be the first thread's before it publishes."""
 
     polys: dict[str, Poly] = field(default_factory=dict)
     digits: dict[str, Digit] = field(default_factory=dict)
     varying: set[str] = field(default_factory=set)
+    most: dict[str, int] = field(default_factory=dict)
     number: int = 0
     published: frozenset[KArray] = frozenset()
 
@@ -103,17 +107,41 @@ class Values:
         known = None if rhs is None else value_poly(rhs, [self.of(a) for a in operands(rhs)])
         if known is None:
             fresh = self.named(name)
-            known = atom(fresh)
-            if varies:
+            known, digit = atom(fresh), None if rhs is None else self.part_of_digit(rhs)
+            if digit is not None:
+                self.digits[fresh] = digit
+            elif varies:
                 self.varying.add(fresh)
+            match rhs:
+                case kir.KOp(Op.MIN, Prim.I64, (Const(value=n), _) | (_, Const(value=n))):
+                    self.most[fresh] = int(n)
+                case _:
+                    pass
         self.polys[name] = known
+
+    def part_of_digit(self, rhs: kir.Rhs) -> Digit | None:
+        """x / c or x % c of a digit x with a constant bound, where c is a constant: a digit, though no thread's."""
+        match rhs:
+            case kir.KOp(Op.QUOT | Op.REM as op, Prim.I64, (x, Const(value=c))) if int(c) > 0:
+                whole = self.digits.get(name_of(self.of(x)))
+                if whole is None or whole.below is None:
+                    return None
+                below = min(int(c), whole.below) if op is Op.REM else -(-whole.below // int(c))
+                return Digit(constant(below), False, below)
+            case _:
+                return None
 
     def define_index(self, name: str, start: Poly, bound: Poly | None, is_thread: bool) -> None:
         """An index start + x with the digit 0 <= x < bound."""
         fresh = self.named(name)
         fixed = bound is not None and not any(n in self.varying or n in self.digits for m, _ in bound for n in m)
-        self.digits[fresh] = Digit(bound if fixed else None, is_thread)
+        self.digits[fresh] = Digit(bound if fixed else None, is_thread, None if bound is None else self.below(bound))
         self.polys[name] = add(start, atom(fresh))
+
+    def below(self, bound: Poly) -> int | None:
+        """A constant that no index below `bound` reaches."""
+        number = as_constant(bound)
+        return number if number is not None else self.most.get(name_of(bound))
 
     def form(self, index: Operand) -> Form | None:
         return form_of(self.of(index), self.digits, self.varying)
@@ -204,9 +232,9 @@ def touches(values: Values, stm: KStm, path: Path, who: Who) -> Iterator[Touch]:
                 values.define(var.name, None, varies)
         case kir.StoreRow(array, index, row):
             yield from row_touches(values, array, Effect.WRITE, index, len(row), path, who)
-        case kir.AsyncCopy(target, at, source, start):
-            yield from touch(values, source, Effect.READ, start, path, who)
-            yield from touch(values, target, Effect.WRITE, at, path, who)
+        case kir.AsyncCopy(target, at, source, start, count):
+            yield from row_touches(values, source, Effect.READ, start, count, path, who)
+            yield from row_touches(values, target, Effect.WRITE, at, count, path, who)
         case kir.KIf(_, then, orelse):
             yield from each(values, (*then, *orelse), path, who)
         case kir.For(index, bound, body):
@@ -234,9 +262,11 @@ def touches(values: Values, stm: KStm, path: Path, who: Who) -> Iterator[Touch]:
             yield from each(values, (*body, *turn), path, Who.EACH)
         case kir.BlockReduce() | kir.BlockScan() | kir.WaitFor() | kir.LookBack():
             raise AssertionError("a collective is a phase of its own")
+        case kir.LoadTile() | kir.StoreTile():
+            raise AssertionError("tiles are made for lanes, whose loops touch the same without them")
         case kir.Alloc() | kir.Check() | kir.BoundsCheck() | kir.Fence():
             pass
-        case kir.CommitCopies() | kir.WaitCopies() | kir.Note():
+        case kir.CommitCopies() | kir.WaitCopies() | kir.Distribute() | kir.Note():
             pass
 
 
@@ -246,7 +276,7 @@ def each(values: Values, stms: tuple[KStm, ...], path: Path, who: Who) -> Iterat
 
 
 def touch(values: Values, array: KArray, effect: Effect, index: Operand, path: Path, who: Who) -> Iterator[Touch]:
-    if array.space is not Space.PRIVATE:
+    if array.space in (Space.GLOBAL, Space.SHARED):
         yield Touch(array, effect, who, values.form(index), path, None, NEVER)
 
 

@@ -229,9 +229,13 @@ def trace_program(
 ) -> Report:
     """Run an entry point with every launch traced, its kernels with the fences that they need on a machine with
     threads. `forced`: decisions at guards. Raises what running the program raises."""
+    return trace_kernels(compiled, fenced_kernels(compiled), entry, args, forced, settings)
+
+
+def fenced_kernels(compiled: HasHost) -> Callable[[str], Kernel]:
+    """The kernels of a program by name with the fences that they need, which are placed when first asked for."""
     by_name = {kernel.name: kernel for kernel in compiled.host.kernels}
-    fenced = cache(lambda name: place_fences(by_name[name]))
-    return trace_kernels(compiled, fenced, entry, args, forced, settings)
+    return cache(lambda name: place_fences(by_name[name]))
 
 
 def trace_kernels(
@@ -240,9 +244,11 @@ def trace_kernels(
     entry: str,
     args: Sequence[np.ndarray | np.generic],
     forced: Mapping[str, bool] | None,
-    settings: TraceSettings,
+    settings: TraceSettings = TraceSettings(),
+    sizes: Mapping[str, int] | None = None,
 ) -> Report:
-    """The same; `kernel` gives the kernel to run for a name. Raises what running the program raises."""
+    """The same; `kernel` gives the kernel to run for a name, `sizes` those that a tuning file may set. Raises what
+    running the program raises."""
     launches: list[KernelTrace] = []
     shadows = Shadows()
 
@@ -253,6 +259,6 @@ def trace_kernels(
     (fun,) = (f for f in compiled.host.functions if f.entry.name == entry)
     functions = {f.entry.name: f for f in compiled.flat.functions if f.entry}
     device = TracingDevice.tracing(launch, shadows)
-    results, guards = Executable({entry: compile_host(fun)}, functions, device).run(entry, args, forced=forced)
+    results, guards = Executable({entry: compile_host(fun)}, functions, device).run(entry, args, sizes, forced)
     unwritten = sum(shadows.missing(value) for value in results if isinstance(value, np.ndarray))
     return Report(results, tuple(launches), guards, device.unwritten + unwritten)

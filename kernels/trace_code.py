@@ -32,7 +32,8 @@ ForThreadsStep = Callable[["Traced", KStm, Who], Step]
 @dataclass(slots=True)
 class Traced:
     """A kernel as code, and what the running of it is about to change. `drop`: numbers of executed fences that do
-    nothing; `thread` is the thread that runs; `for_threads` makes the steps that only machines with threads have."""
+    nothing; `thread` is the thread that runs, `index` the number of its index in the loop; `for_threads` makes the
+    steps that only machines with threads have; `distributed`: how many elements of an array belong to an index."""
 
     kernel: Kernel
     machine: Machine
@@ -44,10 +45,12 @@ class Traced:
     places: list[str] = field(default_factory=list)
     body: Step = lambda: None
     thread: int = 0
+    index: int = 0
     work: list[int] = field(default_factory=list)
     fences: int = 0
     shared: dict[str, Track] = field(default_factory=dict)
     shared_bytes: dict[str, int] = field(default_factory=dict)
+    distributed: dict[str, int] = field(default_factory=dict)
     written: frozenset[kir.KArray] = frozenset()
 
     @property
@@ -120,8 +123,8 @@ def step(t: Traced, stm: KStm, who: Who) -> Step:
             return assigning(env, var.name, value_of(env, rhs))
         case kir.Declare(var, value) | kir.Assign(var, value):
             return assigning(env, var.name, reader(env, value))
-        case kir.Store(array, index, value):
-            return store(t, stm, array, index, value, writer(who))
+        case kir.Store():
+            return store(t, stm, writer(who))
         case kir.Atomic():
             return atomic(t, stm, writer(who), who is Who.EVERY)
         case kir.Alloc(array, count):
@@ -239,8 +242,21 @@ def site_of(t: Traced, stm: KStm, array: kir.KArray) -> Site:
     return site
 
 
+def place_in(t: Traced, array: kir.KArray, index: Operand) -> Get:
+    """The element of an array; of a distributed one in that of the present index. One beyond that is in no array."""
+    at = reader(t.env, index)
+    if array.space is not Space.REGISTERS:
+        return at
+
+    def place() -> int:
+        count = t.distributed[array.name]
+        return t.index * count + at() if 0 <= at() < count else -1
+
+    return place
+
+
 def load(t: Traced, stm: KStm, array: kir.KArray, index: Operand, who: Who) -> Get:
-    site, at, machine = site_of(t, stm, array), reader(t.env, index), t.machine
+    site, at, machine = site_of(t, stm, array), place_in(t, array, index), t.machine
     nothing, note = zero(array), noting(t, site, who)
     everyone, name = range(machine.threads), array.name
 
@@ -264,20 +280,24 @@ def load(t: Traced, stm: KStm, array: kir.KArray, index: Operand, who: Who) -> G
     return get
 
 
-def store(t: Traced, stm: KStm, array: kir.KArray, index: Operand, value: Operand, who: Who) -> Step:
-    site, at, get, machine = site_of(t, stm, array), reader(t.env, index), reader(t.env, value), t.machine
-    note, name = noting(t, site, who), array.name
+def store(t: Traced, stm: kir.Store, who: Who) -> Step:
+    site, at, machine = site_of(t, stm, stm.array), place_in(t, stm.array, stm.index), t.machine
+    get, note, name = reader(t.env, stm.value), noting(t, site, who), stm.array.name
 
     def step() -> None:
         memory, i, thread = t.memory[name], at(), t.thread
         if not checked_index(machine, memory, i, thread, site.place):
             return
         note(i)
-        if memory.track is not None:
+        value = get()
+        if memory.track is None:
+            if memory.defined.defined is not None:
+                memory.defined.defined[i] = 1
+        elif stm.repeats:
+            machine.write_again(memory.track, i, thread, site.place, value)
+        else:
             machine.write(memory.track, i, thread, site.place)
-        elif memory.defined.defined is not None:
-            memory.defined.defined[i] = 1
-        memory.values[i] = get()
+        memory.values[i] = value
         machine.plain_value(memory.defined, i, memory.values[i])
 
     return step
@@ -311,7 +331,7 @@ def atomic(t: Traced, stm: kir.Atomic, who: Who, meets: bool) -> Step:
 
 def noting(t: Traced, site: Site, who: Who) -> Callable[[int], None]:
     """How an access is counted at its site."""
-    if site.array.space is Space.PRIVATE:
+    if site.array.space in (Space.PRIVATE, Space.REGISTERS):
         return lambda index: None
     match who:
         case Who.EACH:
@@ -355,7 +375,7 @@ def in_turn(t: Traced, index: kir.KVar, lo: Operand, hi: Operand, make: Callable
     def step() -> None:
         start = first()
         for i in range(start, end()):
-            t.thread = (i - start) % count
+            t.thread, t.index = (i - start) % count, i - start
             if t.thread == 0:
                 close(sites)
             for site in sites:

@@ -7,7 +7,7 @@ twice) together with one flag for each element.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
@@ -128,7 +128,15 @@ class TracingDevice(CpuDevice):
 
     # ---- launches -------------------------------------------------------------------------------------------------
 
-    def launch(self, kernel: str, blocks: int, arrays: list[np.ndarray], scalars: list[Scalar], work: float) -> None:
+    def launch(
+        self,
+        kernel: str,
+        blocks: int,
+        arrays: list[np.ndarray],
+        scalars: list[Scalar],
+        work: float,
+        sizes: Sequence[int],
+    ) -> None:
         self.on_launch(kernel, blocks, [np.ascontiguousarray(a) for a in arrays], scalars)
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from . import kir
 from .kir import KArray, KStm, Operand
+from .records import Track
 from .scope import Who, writer
 from .trace_code import Step, Traced, close, noting, operator, reader, site_of, steps
-from .trace_memory import Site, checked_index, zero
+from .trace_memory import Memory, Site, checked_index, zero
 
 DISTANCES = 3  # a look-back goes over so many tiles at most before it takes a total
 
@@ -41,6 +42,8 @@ def for_threads(t: Traced, stm: KStm, who: Who) -> Step:
             return load_row(t, stm, who)
         case kir.StoreRow():
             return store_row(t, stm, writer(who))
+        case kir.Distribute(array, threads, count):
+            return distribute(t, array, threads, count)
         case _:  # a note says nothing
             return lambda: None
 
@@ -124,18 +127,35 @@ def noting_row(t: Traced, site: Site, who: Who, count: int) -> Any:
 def async_copy(t: Traced, stm: kir.AsyncCopy, who: Who) -> Step:
     to, source = site_of(t, stm, stm.target), site_of(t, stm, stm.source)
     at, start = reader(t.env, stm.at), reader(t.env, stm.start)
-    note_to, note_from = noting(t, to, who), noting(t, source, who)
+    note_to, note_from = noting_row(t, to, who, stm.count), noting_row(t, source, who, stm.count)
 
-    def step() -> None:
-        target, origin = t.memory[stm.target.name], t.memory[stm.source.name]
-        i, k, machine = at(), start(), t.machine
+    def one(i: int, k: int) -> None:
+        target, origin, machine = t.memory[stm.target.name], t.memory[stm.source.name], t.machine
         good = checked_index(machine, target, i, t.thread, to.place)
         if not (checked_index(machine, origin, k, t.thread, source.place) and good):
             return
-        note_to(i)
-        note_from(k)
         machine.copy(origin.track or origin.defined, k, target.track or target.defined, i, t.thread, to.place)
         target.values[i] = origin.values[k]
+
+    def step() -> None:
+        i, k = at(), start()
+        if i % stm.count or k % stm.count:
+            t.machine.out_of_bounds(t.memory[stm.target.name].defined, i, t.thread, to.place)
+        note_to(i)
+        note_from(k)
+        for part in range(stm.count):
+            one(i + part, k + part)
+
+    return step
+
+
+def distribute(t: Traced, array: KArray, threads: int, count: int) -> Step:
+    """No thread can meet another there; what nobody has written is known."""
+
+    def step() -> None:
+        t.distributed[array.name] = count
+        size = threads * count
+        t.memory[array.name] = Memory(array, [zero(array)] * size, Track(array.name, bytearray(size)), None)
 
     return step
 

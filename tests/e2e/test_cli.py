@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -197,9 +198,12 @@ def test_test_of_an_expected_compile_error(command: Command, tmp_path: Path) -> 
 
 
 def test_autotune_writes_what_bench_uses(command: Command, rows: Path, site: str, tmp_path: Path) -> None:
-    outcome = command("autotune", rows, "--runs", "2", "--trials", "0").clean()
-    assert "wrote" in outcome.out
-    (line,) = (tmp_path / "rows.soac.tuning").read_text().splitlines()
+    for _ in range(5):  # where confirming runs seem slower than untuned ones, nothing is written for the entry
+        outcome = command("autotune", rows, "--runs", "2", "--trials", "0", "--fresh").clean()
+        assert "wrote" in outcome.out
+        if lines := (tmp_path / "rows.soac.tuning").read_text().splitlines():
+            break
+    (line,) = lines
     assert line.startswith(f"{site}=")
     assert "timed runs of leaves (at most" in outcome.out
     report = json.loads((tmp_path / "rows.soac.tuning.json").read_text())
@@ -286,7 +290,9 @@ def test_autotune_simulates_sizes_too(command: Command, tmp_path: Path) -> None:
     text += "     + i32.sum (drop (n / c * c) xs)\n"
     (tmp_path / "chunk.soac").write_text(text)
     outcome = command("autotune", "chunk.soac", "--runs", "1", "--threads", "1", "--trials", "9").clean()
-    assert "8 trials of sizes" in outcome.out
+    trials = re.search(r"(\d+) trials of sizes", outcome.out)
+    assert trials is not None
+    assert int(trials[1]) >= 11  # of the parameter, and of the length of chunks
     again = command("autotune", "chunk.soac", "--simulate", "--threads", "1", "--trials", "9").clean().out
     assert again + "wrote chunk.soac.tuning\n" == outcome.out
 

@@ -40,6 +40,43 @@ sums(u64 *failures, i64 blocks, Memory memory, const f32 *__restrict__ xss, f32 
       acc = fmaf(y, y, acc);
     }
 """
+PRODUCT = """entry main [n][p][m] (xss: [n][p]f32) (yss: [p][m]f32): [n][m]f32 =
+  map (\\xs -> map (\\ys -> f32.sum (map2 (*) xs ys)) (transpose yss)) xss
+"""
+STEP = """    const i64 length = least(8ll, p - s * 8);
+    {
+      const i64 thread2 = threadIdx.x;
+      const i64 ty = thread2 / 16;
+      const i64 tx = thread2 % 16;
+      #pragma unroll 8
+      for (i64 k7 = 0; k7 < length; k7++) {
+        f32 xss_k[8];
+        #pragma unroll 8
+        for (i64 a = 0; a < 8; a++) {
+          const f32 x = xss_tile[here * 1056 + k7 * 132 + (a / 4 * 64 + ty * 4 + a % 4)];
+          xss_k[a] = x;
+        }
+        f32 yss_k[8];
+        #pragma unroll 8
+        for (i64 a2 = 0; a2 < 8; a2++) {
+          const f32 x2 = yss_tile[here * 1056 + k7 * 132 + (a2 / 4 * 64 + tx * 4 + a2 % 4)];
+          yss_k[a2] = x2;
+        }
+        #pragma unroll 8
+        for (i64 a3 = 0; a3 < 8; a3++) {
+          #pragma unroll 8
+          for (i64 b = 0; b < 8; b++) {
+            const f32 x3 = xss_k[a3];
+            const f32 x4 = yss_k[b];
+            const i64 t = a3 * 8 + b;
+            const f32 acc = accs[t];
+            accs[t] = fmaf(x3, x4, acc);
+          }
+        }
+      }
+    }
+  }
+"""
 
 
 def kernels(text: str, file: str = "sums.soac") -> dict[str, Kernel]:
@@ -54,6 +91,12 @@ def of_chunks(file: str) -> str:
 
 def test_a_segmented_reduction_reads_like_one() -> None:
     assert of_chunks("sums.soac").startswith(BLOCKS)
+
+
+def test_a_tiled_product_reads_like_one() -> None:
+    """A step: what a thread needs of K elements of the rows of both tiles, and its 8 x 8 products."""
+    kernel = next(k for k in kernels(PRODUCT, "product.soac").values() if "_tile" in cuda_kernel(k).text)
+    assert STEP in cuda_kernel(kernel).text
 
 
 def test_names_of_c_are_no_names_of_variables() -> None:

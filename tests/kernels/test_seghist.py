@@ -1,0 +1,148 @@
+"""Histograms in chunks, with copies for few bins: sizes around the limits, operators of all kinds, 1 and 2 threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import soac
+from soac.flatten.tree import sites
+from soac.kernels.seghist import LEAST_CHUNK
+
+PROGRAM = """
+entry counts [n] (k: i64) (is: [n]i64): [k]i32 = hist (+) 0 k is (replicate n 1)
+entry onto [n] (k: i64) (is: [n]i64) (xs: [n]i64): [k]i64 =
+  reduce_by_index (map (3 *) (iota k)) (+) 0 is xs
+entry sums [n] (k: i64) (is: [n]i64) (xs: [n]f32): [k]f32 = hist (+) 0 k is xs
+entry computed [n] (k: i64) (is: [n]i64) (xs: [n]f64): [k]f64 =
+  hist (+) 0 k (map (\\i -> (i * 5 + 3) % k) is) (map (\\x -> f64.abs (x * 2 + 1)) xs)
+entry largest [n] (k: i64) (is: [n]i64) (xs: [n]i32): [k]i32 = hist i32.max i32.lowest k is xs
+entry extremes [n] (k: i64) (is: [n]i64) (xs: [n]i32): ([k]i32, [k]i32) =
+  let both (a: i32, b: i32) (c: i32, d: i32) = (i32.min a c, if b > d then b else d)
+  in unzip (hist both (i32.highest, i32.lowest) k is (zip xs xs))
+entry places [n] (k: i64) (is: [n]i64) (xs: [n]i32): [k]i64 =
+  let larger (x: i32, i: i64) (y: i32, j: i64) =
+    if j < 0 then (x, i) else if i < 0 then (y, j)
+    else if x > y || (x == y && i < j) then (x, i) else (y, j)
+  in map (.1) (hist larger (0, -1) k is (zip xs (iota n)))
+entry latest [n] (k: i64) (is: [n]i64) (xs: [n]i32): [k]i32 =
+  hist (\\a b -> if b == 0 then a else b) 0 k is xs
+entry composed [n] (k: i64) (is: [n]i64) (xs: [n]i32): ([k]i32, [k]i32) =
+  let compose (a: i32, b: i32) (c: i32, d: i32) = (a * c, b * c + d)
+  in unzip (hist compose (1, 0) k is (zip (replicate n 3) xs))
+entry rows [r][n] (k: i64) (iss: [r][n]i64) (xss: [r][n]i32): [r][k]i32 =
+  map2 (\\is xs -> hist (+) 0 k is xs) iss xss
+entry grid [n] (is: [n]i64) (js: [n]i64) (xs: [n]i32): [5][7]i32 =
+  reduce_by_index_2d (replicate 5 (replicate 7 0)) (+) 0 (zip is js) xs
+"""
+
+
+@pytest.fixture(scope="module")
+def program() -> soac.Program:
+    return soac.compile(PROGRAM)
+
+
+def call(program: soac.Program, entry: str, *args: object) -> list:
+    """The results, on the flat version; of one thread and of two, which are the same bits."""
+    inner = {site.name: False for site in sites(program.compiled.flat) if site.entry == entry}
+    found = [program.call(entry, list(args), forced=inner, threads=threads) for threads in (1, 2)]
+    for one, two in zip(*found, strict=True):
+        assert one.tobytes() == two.tobytes()
+    return found[0]
+
+
+def places(bins: int, points: int) -> np.ndarray:
+    """Some of them out of range."""
+    source = np.random.default_rng(bins + points)
+    found = source.integers(0, max(1, bins), points)
+    found[source.integers(0, 50, points) == 0] = -1
+    found[source.integers(0, 50, points) == 0] = bins
+    return found
+
+
+def filled(ne: object, bins: int, put: np.ufunc, places: np.ndarray, values: object, dtype: type) -> np.ndarray:
+    """What `put.at` makes of the values in range."""
+    result, inside = np.full(bins, ne, dtype), (places >= 0) & (places < bins)
+    put.at(result, places[inside], np.broadcast_to(np.asarray(values, dtype), places.shape)[inside])
+    return result
+
+
+SIZES = [
+    (0, 10), (1, 0), (1, 1), (7, 3), (7, 2 * LEAST_CHUNK - 1), (7, 2 * LEAST_CHUNK + 5), (4096, 3 * LEAST_CHUNK + 1),
+    (5000, 2 * LEAST_CHUNK), (3 * LEAST_CHUNK, 2 * LEAST_CHUNK),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("bins", "points"), SIZES)
+def test_sums(program: soac.Program, bins: int, points: int) -> None:
+    at, xs = places(bins, points), np.arange(points) % 11 - 5
+    np.testing.assert_array_equal(call(program, "counts", bins, at)[0], filled(0, bins, np.add, at, 1, np.int32))
+    floats = xs.astype(np.float32)
+    np.testing.assert_array_equal(
+        call(program, "sums", bins, at, floats)[0], filled(0, bins, np.add, at, xs, np.float32)
+    )
+    onto = filled(0, bins, np.add, at, xs, np.int64) + 3 * np.arange(bins)
+    np.testing.assert_array_equal(call(program, "onto", bins, at, xs)[0], onto)
+
+
+@pytest.mark.parametrize(("bins", "points"), SIZES[1:])
+def test_bodies_that_compute(program: soac.Program, bins: int, points: int) -> None:
+    at, xs = places(bins, points), (np.arange(points) % 13 - 6).astype(np.float64)
+    want = filled(0, bins, np.add, (at * 5 + 3) % bins, np.abs(xs * 2 + 1), np.float64)
+    np.testing.assert_array_equal(call(program, "computed", bins, at, xs)[0], want)
+
+
+@pytest.mark.parametrize(("bins", "points"), SIZES)
+def test_choices(program: soac.Program, bins: int, points: int) -> None:
+    at, source = places(bins, points), np.random.default_rng(1)
+    xs = source.integers(-999, 999, points).astype(np.int32)
+    most = filled(-(2**31), bins, np.maximum, at, xs, np.int32)
+    np.testing.assert_array_equal(call(program, "largest", bins, at, xs)[0], most)
+    least, again = call(program, "extremes", bins, at, xs)
+    np.testing.assert_array_equal(least, filled(2**31 - 1, bins, np.minimum, at, xs, np.int32))
+    np.testing.assert_array_equal(again, most)
+    first = filled(
+        points, bins, np.minimum, np.where(xs == np.append(most, 0)[at], at, -1), np.arange(points), np.int64
+    )
+    np.testing.assert_array_equal(call(program, "places", bins, at, xs)[0], np.where(first == points, -1, first))
+
+
+@pytest.mark.parametrize(("bins", "points"), SIZES)
+def test_the_order_of_values_stays(program: soac.Program, bins: int, points: int) -> None:
+    """The last one that is not 0; composition of linear functions: associative, not commutative."""
+    at, xs = places(bins, points), (np.arange(points) % 7 - 3).astype(np.int32)
+    last, a, b = ([ne] * bins for ne in (0, 1, 0))
+    for k, x in zip(at.tolist(), xs.tolist(), strict=True):
+        if 0 <= k < bins:
+            last[k] = x or last[k]
+            a[k], b[k] = a[k] * 3 % 2**32, (b[k] * 3 + x) % 2**32
+    np.testing.assert_array_equal(call(program, "latest", bins, at, xs)[0], np.array(last, np.int32))
+    found = call(program, "composed", bins, at, xs)
+    np.testing.assert_array_equal(found[0].astype(np.uint32), np.array(a, np.uint32))
+    np.testing.assert_array_equal(found[1].astype(np.uint32), np.array(b, np.uint32))
+
+
+@pytest.mark.parametrize(("rows", "points"), [(1, 300), (3, 2 * LEAST_CHUNK + 7), (70, 2000), (0, 5), (5, 0)])
+@pytest.mark.parametrize("bins", [1, 9, 3000])
+def test_a_histogram_for_each_row(program: soac.Program, rows: int, points: int, bins: int) -> None:
+    at = places(bins, rows * points).reshape(rows, points)
+    xs = np.random.default_rng(2).integers(-9, 9, (rows, points)).astype(np.int32)
+    want = [filled(0, bins, np.add, i, x, np.int32) for i, x in zip(at, xs, strict=True)]
+    found = call(program, "rows", bins, at, xs)[0]
+    np.testing.assert_array_equal(found, np.array(want, np.int32).reshape(rows, bins))
+
+
+@pytest.mark.parametrize("points", [0, 100, 3 * LEAST_CHUNK])
+def test_bins_of_two_dimensions(program: soac.Program, points: int) -> None:
+    source = np.random.default_rng(3)
+    at = source.integers(-1, 6, points), source.integers(-1, 8, points)
+    xs, want = source.integers(-9, 9, points).astype(np.int32), np.zeros((5, 7), np.int32)
+    inside = (at[0] >= 0) & (at[0] < 5) & (at[1] >= 0) & (at[1] < 7)
+    np.add.at(want, (at[0][inside], at[1][inside]), xs[inside])
+    np.testing.assert_array_equal(call(program, "grid", *at, xs)[0], want)
+
+
+def test_floats_do_not_depend_on_the_threads(program: soac.Program) -> None:
+    source = np.random.default_rng(4)
+    for bins in (3, 5000):
+        call(program, "sums", bins, places(bins, 5 * LEAST_CHUNK), source.random(5 * LEAST_CHUNK, np.float32))
