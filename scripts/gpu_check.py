@@ -8,7 +8,8 @@
     programs    soac autotune and soac bench of every program of programs/
 
 Each step writes its log to the output directory, and what it found to `gpu-check.json` there as soon as it is done, so
-that a run that is cut off has not been for nothing; a later run with other `--steps` adds to it.
+that a run that is cut off has not been for nothing; a later run with other `--steps` adds to it. Without a GPU nothing
+but the installation can be done: the command says so, and ends with 3.
 
 A machine without a network takes packages from `--wheels`. `python scripts/gpu_check.py collect DIR` on a machine that
 has one puts them there: wheels of everything, and PyCUDA, of which there is only source, built. PyCUDA links to the
@@ -18,6 +19,7 @@ driver's library, which is not on every machine, and so is linked to the stand-i
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import shutil
@@ -66,10 +68,28 @@ def main() -> int:
         return 0
     venv_, wheels, data = (place and place.resolve() for place in (asked.venv, asked.wheels, asked.data))
     options = Options(asked.out.resolve(), venv_, wheels, asked.timeout, asked.random, data, asked.log_size)
-    options.out.mkdir(parents=True, exist_ok=True)
     steps = [step for step in STEPS if step in asked.steps and not (step == "install" and options.venv is None)]
+    if steps != ["install"] and (why := no_gpu()) is not None:
+        print(f"nothing is checked: {why}. `--steps install` installs what a check needs.")
+        return 3
+    options.out.mkdir(parents=True, exist_ok=True)
     passed = [take(step, options) for step in steps]
     return 0 if all(passed) else 1
+
+
+def no_gpu() -> str | None:
+    """Why there is no GPU to check. The module that knows imports nothing that would have to be installed."""
+    spec = importlib.util.spec_from_file_location("soac_libcuda", ROOT / "kernels" / "libcuda.py")
+    assert spec is not None
+    assert spec.loader is not None
+    libcuda = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = libcuda
+    spec.loader.exec_module(libcuda)
+    try:
+        libcuda.gpus()
+    except libcuda.NoDriver as why:
+        return str(why)
+    return None
 
 
 def parse() -> argparse.Namespace:
@@ -79,7 +99,7 @@ def parse() -> argparse.Namespace:
     run.add_argument("--out", type=Path, default=Path("gpu-check"))
     run.add_argument("--venv", type=Path, help="made if it is not there; without it this Python is used as it is")
     run.add_argument("--wheels", type=Path, help="a directory that `collect` has filled: no network is used")
-    run.add_argument("--steps", type=lambda text: text.split(","), default=list(STEPS), help=",".join(STEPS))
+    run.add_argument("--steps", type=steps_of, default=list(STEPS), help=",".join(STEPS))
     run.add_argument("--timeout", type=float, default=1800.0, help="seconds of a step")
     run.add_argument("--random", type=int, default=1000, help="random programs")
     run.add_argument("--data", type=Path, help="the published data sets")
@@ -87,6 +107,14 @@ def parse() -> argparse.Namespace:
     collecting = commands.add_parser("collect", help="fill a directory for machines without a network")
     collecting.add_argument("wheels", type=Path)
     return parser.parse_args()
+
+
+def steps_of(text: str) -> list[str]:
+    """A word that is no step is refused, not passed over."""
+    steps = text.split(",")
+    if unknown := [step for step in steps if step not in STEPS]:
+        raise argparse.ArgumentTypeError(f"no such step: {', '.join(unknown)}; there are {', '.join(STEPS)}")
+    return steps
 
 
 # ---- steps -------------------------------------------------------------------------------------------------------

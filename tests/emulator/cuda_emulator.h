@@ -4,11 +4,11 @@
 // once in ascending order, else when it is waited for.
 #pragma once
 #include <math.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
-#include <vector>
 
 #define EMULATED
 #define __global__
@@ -30,13 +30,14 @@ struct Copy {
   int size, group;
 };
 struct Fiber {
-  ucontext_t context;
+  jmp_buf at;  // where it waits, once it has begun
+  bool begun;
   State state;
   int line;                 // of the barrier it waits at
   unsigned long long slot;  // what it shows to its warp
   bool paused;              // it looked at a flag that was not set
-  std::vector<Copy> copies;
-  int groups;
+  Copy *copies;
+  int copied, room, groups;
 };
 
 constexpr int MOST = 1024, RESIDENT = 4, STACK = 1 << 16, DYNAMIC = 1 << 16, PATIENCE = 20000;
@@ -48,12 +49,11 @@ struct Block {
 static Block blocks[RESIDENT], *here;
 static Fiber *fibers;
 static char *stacks;
-static ucontext_t scheduler;
+static jmp_buf scheduler;
 static int current, count, mode;
 static unsigned random_state;
 static void (*body)();
 static char problem[200];
-static long long switches;
 alignas(64) static char dynamic_shared[DYNAMIC];
 extern "C" char __start_emulated_shared[] __attribute__((weak)), __stop_emulated_shared[] __attribute__((weak));
 
@@ -61,31 +61,48 @@ static unsigned random_number() {
   random_state = random_state * 1664525u + 1013904223u;
   return random_state >> 8;
 }
+// A fiber is made once and then executes block after block. Jumps change from one to another: other than
+// `swapcontext`, they do not ask the kernel for the mask of signals each time.
+static void leave_fiber() {
+  if (!_setjmp(fibers[current].at)) _longjmp(scheduler, 1);
+}
+static void run_fiber() {
+  for (;;) {
+    body();
+    fibers[current].state = DONE;
+    leave_fiber();
+  }
+}
+static void begin_fiber(int fiber) {
+  ucontext_t context;
+  getcontext(&context);
+  context.uc_stack.ss_sp = stacks + ((size_t)(here - blocks) * MOST + fiber) * STACK;
+  context.uc_stack.ss_size = STACK;
+  context.uc_link = nullptr;
+  makecontext(&context, run_fiber, 0);
+  fibers[fiber].begun = true;
+  setcontext(&context);
+}
 static void resume(int fiber) {
   current = fiber;
   threadIdx.x = fiber;
-  switches++;
-  swapcontext(&scheduler, &fibers[fiber].context);
+  if (_setjmp(scheduler)) return;
+  if (fibers[fiber].begun) _longjmp(fibers[fiber].at, 1);
+  begin_fiber(fiber);
 }
 static void wait_as(State state) {
-  int me = current;
-  fibers[me].state = state;
-  swapcontext(&fibers[me].context, &scheduler);
-}
-static void run_fiber() {
-  body();
-  fibers[current].state = DONE;
-  setcontext(&scheduler);
+  fibers[current].state = state;
+  leave_fiber();
 }
 static void start(int fiber) {
   Fiber &f = fibers[fiber];
-  getcontext(&f.context);
-  f.context.uc_stack.ss_sp = stacks + ((size_t)(here - blocks) * MOST + fiber) * STACK;
-  f.context.uc_stack.ss_size = STACK;
-  f.context.uc_link = nullptr;
-  makecontext(&f.context, run_fiber, 0);
-  f.state = READY, f.paused = false, f.groups = 0;
-  f.copies.clear();
+  f.state = READY, f.paused = false, f.groups = 0, f.copied = 0;
+}
+// after a launch whose threads wait in vain
+static int given_up() {
+  for (Block &block : blocks)
+    for (Fiber &f : block.fibers) f.begun = false;
+  return 1;
 }
 
 // threads of a warp go on when all that are not done have come
@@ -195,11 +212,11 @@ static int launch(void (*kernel)(), long long grid, int threads, int order, int 
     Round round = WENT_ON;
     for (int more = 8; round == WENT_ON && (resident == 1 || more > 0); more--) round = run_round();
     waited = round == PAUSED ? waited + 1 : 0;
-    if (round == STUCK) return 1;
+    if (round == STUCK) return given_up();
     if (round == FINISHED) here->number = -1, left--;
     if (waited > PATIENCE) {
       snprintf(problem, sizeof problem, "block %u waits for a flag that no block sets", blockIdx.x);
-      return 1;
+      return given_up();
     }
   }
   return 0;
@@ -242,17 +259,21 @@ static void pause() {
 
 static void copy_later(void *to, const void *from, int size) {
   Fiber &f = fibers[current];
-  if (mode == 0) memcpy(to, from, size);
-  else f.copies.push_back(Copy{to, from, size, f.groups});
+  if (mode == 0) {
+    memcpy(to, from, size);
+    return;
+  }
+  if (f.copied == f.room) f.copies = (Copy *)realloc(f.copies, (f.room = 2 * f.room + 16) * sizeof(Copy));
+  f.copies[f.copied++] = Copy{to, from, size, f.groups};
 }
 static void commit_copies() { fibers[current].groups++; }
 static void wait_for_copies(int latest) {
   Fiber &f = fibers[current];
-  std::vector<Copy> later;
-  for (const Copy &c : f.copies)
-    if (c.group < f.groups - latest) memcpy(c.to, c.from, c.size);
-    else later.push_back(c);
-  f.copies = later;
+  int later = 0;
+  for (int k = 0; k < f.copied; k++)
+    if (f.copies[k].group < f.groups - latest) memcpy(f.copies[k].to, f.copies[k].from, f.copies[k].size);
+    else f.copies[later++] = f.copies[k];
+  f.copied = later;
 }
 
 }  // namespace emulator

@@ -8,6 +8,7 @@ not been waited for is counted as if it were not.
 from __future__ import annotations
 
 import ctypes
+import platform
 import re
 import struct
 import subprocess
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from soac.kernels import cache as disk
 from soac.kernels import dlpack
 from soac.kernels.driver import DriverFault, DriverMemoryError, Properties, Signature, Value
 from soac.kernels.gpu import Gpu
@@ -40,7 +42,7 @@ class Emulated:
 
 @dataclass(slots=True)
 class EmulatedDriver:
-    """`order` is that of the threads of a block; `limit` the bytes that there are."""
+    """`order` is that of the threads of a block; `limit` the bytes that there are; `names` of kernels that ran."""
 
     order: int = 0
     limit: int = 1 << 28
@@ -49,7 +51,9 @@ class EmulatedDriver:
     place: tuple[int, int] = (dlpack.CPU, 0)
     held: dict[int, np.ndarray] = field(default_factory=dict, repr=False)
     used: int = 0
+    most_grid: int = (1 << 31) - 1
     launches: int = 0
+    names: set[str] = field(default_factory=set)
     waits: int = 0
     awaited: list[int] = field(default_factory=list)
     broken: str | None = None
@@ -97,9 +101,10 @@ class EmulatedDriver:
     def launch(self, kernel: Emulated, grid: int, threads: int, shared: int, values: Sequence[Value]) -> None:
         if self.broken is not None:
             raise DriverFault(self.broken)
-        if grid < 1 or not 1 <= threads <= 1024 or shared > self.properties.shared_bytes:
+        if not 1 <= grid <= self.most_grid or not 1 <= threads <= 1024 or shared > self.properties.shared_bytes:
             raise DriverFault(f"a launch of {grid} blocks of {threads} threads with {shared} bytes")
         self.launches += 1
+        self.names.add(kernel.signature.name)
         form = "".join(p.form for p in kernel.signature.parameters)
         arguments = ctypes.create_string_buffer(struct.pack(form, *values))
         entry = getattr(kernel.library, f"emulate_{kernel.signature.name}")
@@ -151,10 +156,18 @@ _libraries: dict[str, ctypes.CDLL] = {}
 
 
 def compiled(text: str) -> ctypes.CDLL:
-    """The text as a library, compiled once in a process."""
+    """The text as a library, loaded once in a process, and compiled once as long as the cache keeps it."""
     if text not in _libraries:
+        header = (HERE / "cuda_emulator.h").read_text(encoding="utf-8")
+        key = disk.key_of(text, header, "emulated-1", *FLAGS, str(COMPILER), platform.machine())
+        cache = disk.user_cache()
         with tempfile.TemporaryDirectory() as folder:
-            library = ctypes.CDLL(str(compile_library(text, Path(folder, "kernels.so"))))
+            place = Path(folder, "kernels.so")
+            if (known := disk.get(cache, key)) is not None:
+                place.write_bytes(known)
+            else:
+                disk.put(cache, key, compile_library(text, place).read_bytes())
+            library = ctypes.CDLL(str(place))
         library.emulator_problem.restype = ctypes.c_char_p
         _libraries[text] = library
     return _libraries[text]

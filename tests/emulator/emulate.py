@@ -10,6 +10,7 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -87,7 +88,15 @@ class EmulatedDevice(CpuDevice):
     emulator: Emulator | None = None
     order: int = 0
 
-    def launch(self, kernel: str, blocks: int, arrays: list[np.ndarray], scalars: list[Scalar], work: float) -> None:
+    def launch(
+        self,
+        kernel: str,
+        blocks: int,
+        arrays: list[np.ndarray],
+        scalars: list[Scalar],
+        work: float,
+        sizes: Sequence[int],
+    ) -> None:
         assert self.emulator is not None
         self.emulator.launch(kernel, blocks, arrays, scalars, self.order)
 

@@ -101,7 +101,7 @@ def test_kernels_after_a_failure_do_nothing(program: CudaExecutable) -> None:
         gpu.driver.upload(device.record.address, np.array([1], np.int64))
         kernel = next(k for k in device.kernels.values() if k.kernel.arrays and not k.text.take_turns)
         inputs = [gpu.upload(np.ones(9, np.int32)) for _ in kernel.kernel.arrays[:-1]]
-        device.launch(kernel.kernel.name, 1, [*inputs, out], [0 for _ in kernel.kernel.scalars], 1.0)
+        device.launch(kernel.kernel.name, 1, [*inputs, out], [0 for _ in kernel.kernel.scalars], 1.0, [])
         found = gpu.to_host(out)
         device.begin()
         return found
@@ -231,6 +231,19 @@ def test_empty_arrays(program: CudaExecutable) -> None:
 def test_sizes_that_do_not_fit(program: CudaExecutable) -> None:
     with pytest.raises(RunError, match="R0105"):
         call(program, "gather", XS, ints(0))
+
+
+def test_more_blocks_than_a_grid_has(compiled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the grid take turns, in kernels whose blocks wait for each other too."""
+    monkeypatch.setattr("soac.kernels.cuda_device.MOST_GRID", 16)
+    program = build(compiled, EmulatedDriver(most_grid=16))
+    xss = np.arange(3000, dtype=np.int32).reshape(1000, 3)
+    at = np.arange(3000)[::-1].copy()
+    assert np.array_equal(call(program, "sums", xss)[0], xss.sum(axis=1))
+    assert np.array_equal(call(program, "gather", xss.reshape(-1), at)[0], at + 1)
+    assert call(program, "big", 20000) == [20000]
+    with pytest.raises(RunError, match=r"index \[3000\]"):
+        call(program, "gather", xss.reshape(-1), at + 1)
 
 
 def test_threads_take_turns(program: CudaExecutable) -> None:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
+import signal
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +25,7 @@ from soac.kernels.device import KernelFailure
 from soac.kernels.kir import KArray, KLet, KLoad, KVar, Space
 from soac.kernels.nvrtc import NoCompiler, nvrtc
 from soac.kernels.resources import Resources, parsed
-from tests.emulator import check
+from tests.emulator import check, checks, subjects
 from tests.emulator.emulate import COMPILER, build
 
 ROOT = Path(__file__).parent.parent.parent
@@ -33,7 +36,7 @@ FIXED = [
 ]
 FIXED += [ROOT / "tests" / "conformance" / f"{name}.fut" for name in ("nests/string_search", "numbers/grouping")]
 SAMPLE, RANDOM = 8, 6
-LIGHT = [path for path in check.corpus() if path.suffix == ".fut"]
+LIGHT = [path for path in subjects.corpus() if path.suffix == ".fut"]
 """The benchmarks, which take longer, are for the command."""
 
 
@@ -56,28 +59,36 @@ def test_this_machine_can_check_everything() -> None:
         pytest.skip("kernels are not emulated here: there is no g++ or clang++")
 
 
+@pytest.fixture(autouse=True)
+def _in_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a program with many runs those that there is time for; the command does them all."""
+    monkeypatch.setattr(checks, "PROGRAM_SECONDS", 8.0)
+
+
 @pytest.mark.parametrize("path", FIXED + of_today(LIGHT, SAMPLE), ids=lambda path: path.stem)
 def test_program(path: Path) -> None:
-    found = check.check(check.of_file(path))
+    found = checks.check(subjects.of_file(path))
     assert not found.faults, "\n".join(found.faults[:10])
     assert all(one.registers > 0 for one in found.kernels.values())
 
 
 @pytest.mark.parametrize("number", [today(RANDOM) % 100_000 + k for k in range(RANDOM)])
 def test_random_program(number: int) -> None:
-    found = check.check(check.of_number(1, number))
+    found = checks.check(subjects.of_number(1, number))
     assert not found.faults, "\n".join(found.faults[:10])
 
 
 @needs_compiler
 def test_emulated_with_the_levels_of_the_cpu() -> None:
     """The schedules of the CPU have their CUDA C too."""
-    found = check.faults(ROOT / "programs" / "rowscan.soac", CPU)
+    found = checks.faults(ROOT / "programs" / "rowscan.soac", CPU)
     assert not found, "\n".join(found[:10])
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Outcomes as a table and as JSON; what this machine cannot do is said, and changes the exit code."""
+    """Outcomes as a table and as JSON; what this machine cannot do is said, and changes the exit code. The same command
+    goes on from the file, where the sources are the same."""
+    monkeypatch.setattr(check, "digest", lambda: "these sources")
     file = tmp_path / "found.json"
     program = ROOT / "programs" / "dotprod.soac"
     monkeypatch.setattr("sys.argv", ["check", str(program), "--random", "1", "--json", str(file)])
@@ -86,19 +97,38 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert code == (0 if "LEFT OUT" not in said else 3)
     assert "2 programs, 0 with faults" in said
     report = json.loads(file.read_text())
-    assert set(report["programs"]) == {str(program), "random 1 0"}
-    assert report["programs"][str(program)]["traced"] > 0
+    assert set(report["programs"]) == {"programs/dotprod.soac", "random 1 0"}
+    dotprod = report["programs"]["programs/dotprod.soac"]
+    assert dotprod["traced"] > 0
+    assert (dotprod["not_traced"], dotprod["skipped"]) == ([], [])
+    assert check.main() == code
+    again = capsys.readouterr().out
+    assert "dotprod.soac:" not in again
+    assert "2 programs, 0 with faults" in again
+    monkeypatch.setattr(check, "digest", lambda: "others")
+    assert check.begun(file).found == {}
+
+
+def test_a_process_that_ends_is_a_fault_of_its_program() -> None:
+    worker = check.Worker()
+    missing = check.Asked("no such file", Path("no_such.soac"), 0, 0)
+    worker.started()
+    os.kill(worker.process.pid, signal.SIGKILL)
+    worker.process.join()
+    assert worker.check(missing).faults == ["the process that ran it has ended with -9"]
+    assert worker.check(missing).faults[0].startswith("Traceback")
+    worker.stop()
 
 
 @needs_compiler
 def test_the_command_finds_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "wrong.soac"
     program.write_text("-- ==\n-- input { [1, 2] }\ndef main [n] (xs: [n]i32): [n]i32 = map (+ 1) xs\n")
-    subject = check.of_file(program)
+    subject = subjects.of_file(program)
     (call,) = subject.calls
-    assert not check.check(subject).faults
-    wrong = check.Call(call.entry, call.label, call.args, [np.array([2, 4], np.int32)])
-    (fault, *_) = check.check(check.Subject(subject.name, subject.compiled, (wrong,))).faults
+    assert not checks.check(subject).faults
+    wrong = subjects.Call(call.entry, call.label, call.args, [np.array([2, 4], np.int32)])
+    (fault, *_) = checks.check(replace(subject, calls=(wrong,))).faults
     assert "result 0: at [1] expected 4i32, got 3i32" in fault
 
 
@@ -162,7 +192,7 @@ def test_memory_of_a_block_is_taken_again(monkeypatch: pytest.MonkeyPatch, waits
         for module in ("cuda", "cuda_text"):
             monkeypatch.setattr(f"soac.kernels.{module}.is_on_block_stack", lambda stm: False)
     program = ROOT / "tests" / "conformance" / "nests" / "weighted_sums.fut"
-    assert bool(check.faults(program)) is not waits
+    assert bool(checks.faults(program)) is not waits
 
 
 @needs_compiler

@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 
 from soac.devices import require, the_gpu
-from tests.emulator import check
+from tests.emulator import checks, subjects
 
 
 def main() -> int:
     require("cuda")
     bad = 0
     for name in sys.argv[1:]:
-        faults = list(check.run_on(the_gpu(), 256, check.of_file(Path(name)), check.Outcome()))
+        faults = list(checks.run_on(the_gpu(), 256, subjects.of_file(Path(name)), checks.Outcome()))
         bad += bool(faults)
         print(f"{name}: {faults[0] if faults else 'ok'}", flush=True)
     return int(bad > 0)

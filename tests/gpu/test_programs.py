@@ -11,11 +11,11 @@ from soac.commands.options import Settings
 from soac.frontend.compile import Reach
 from soac.kernels.gpu import Gpu
 from soac.testing import test_program as outcomes_of
-from tests.emulator import check
+from tests.emulator import checks, subjects
 
 pytestmark = pytest.mark.gpu
 SETTINGS = Settings("cuda", None, None, use_tuning=False, params=(), forces=(), reach=Reach.ANYWHERE)
-PROGRAMS = sorted((check.ROOT / "programs").glob("*.soac"))
+PROGRAMS = sorted((subjects.ROOT / "programs").glob("*.soac"))
 RANDOM = int(os.environ.get("SOAC_GPU_RANDOM", "300"))
 PART = 50
 THREADS = (32, 64, 256, 1024)
@@ -28,17 +28,17 @@ def test_blocks(gpu: Gpu, path: Path) -> None:
     assert [outcome for outcome in outcomes if outcome.fault is not None] == []
 
 
-@pytest.mark.parametrize("path", check.corpus(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", subjects.corpus(), ids=lambda path: path.stem)
 def test_equals_the_interpreter(gpu: Gpu, path: Path) -> None:
-    found = check.Outcome()
-    faults = list(check.run_on(gpu, 256, check.of_file(path), found))
+    found = checks.Outcome()
+    faults = list(checks.run_on(gpu, 256, subjects.of_file(path), found))
     assert not faults, "\n".join(faults[:10])
 
 
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_blocks_of_any_size(gpu: Gpu, path: Path, threads: int) -> None:
-    faults = list(check.run_on(gpu, threads, check.of_file(path), check.Outcome()))
+    faults = list(checks.run_on(gpu, threads, subjects.of_file(path), checks.Outcome()))
     assert not faults, "\n".join(faults[:10])
 
 
@@ -47,6 +47,6 @@ def test_random_programs(gpu: Gpu, part: int) -> None:
     """Each version of each is exact."""
     faults: list[str] = []
     for number in range(part * PART, min(RANDOM, (part + 1) * PART)):
-        subject = check.of_number(2, number)
-        faults += [f"{subject.name}: {fault}" for fault in check.run_on(gpu, 256, subject, check.Outcome())]
+        subject = subjects.of_number(2, number)
+        faults += [f"{subject.name}: {fault}" for fault in checks.run_on(gpu, 256, subject, checks.Outcome())]
     assert not faults, "\n".join(faults[:10])

@@ -1,0 +1,260 @@
+"""What is done to one program: its kernels compiled for a GPU, its cases traced and emulated on every version.
+
+compiles    NVRTC takes its kernels for sm_90; registers, spills and shared memory are recorded
+traced      no hazard, no read of what nobody has written, the interpreter's values
+emulated    the CUDA C of its kernels, run by the whole CUDA device on an emulated driver, gives what the
+            interpreter does, with the threads of a block in ascending, descending and random order
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+
+from soac.arguments import Argument
+from soac.flatten.levels import CUDA, Machine
+from soac.flatten.tree import sizes_of
+from soac.frontend.data import compare_values
+from soac.ir.errors import RunError
+from soac.kernels.cuda import CudaKernel, cuda_kernel, cuda_module
+from soac.kernels.cuda_array import on_host
+from soac.kernels.cuda_program import CudaExecutable
+from soac.kernels.gpu import Gpu
+from soac.kernels.kir import Kernel
+from soac.kernels.nvrtc import NoCompiler, nvrtc
+from soac.kernels.resources import Resources, resources
+from soac.kernels.trace import Report, fenced_kernels, trace_kernels
+from soac.sync import hazards_of
+from soac.versions import misfits, runs_of
+from tests.property.guards import Broken
+from tests.property.soak import within
+
+from .driver import EmulatedDriver
+from .emulate import COMPILER
+from .subjects import Call, Results, Subject, in_small_parts, of_file, outcome
+
+ARCH = "sm_90"
+ORDERS = (0, 1, 5)
+THREADS = 64
+"""Of a block when emulated: a block of a GPU has more, which takes longer and shows no more."""
+TRACE_SECONDS = 20.0
+"""Of the processor: what the tracer may take for a case on a version."""
+PROGRAM_SECONDS = 120.0
+"""Of the processor, after which no further case of a program is begun, in the tracer and in the emulator."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What was found out about a program: faults, what its kernels take, how many runs there were, those that were
+    skipped, versions that do not fit a case, and the kernels that no run launched."""
+
+    faults: list[str] = field(default_factory=list)
+    kernels: dict[str, Resources] = field(default_factory=dict)
+    traced: int = 0
+    ran: int = 0
+    skipped: list[str] = field(default_factory=list)
+    misfits: list[str] = field(default_factory=list)
+    not_traced: list[str] = field(default_factory=list)
+    not_emulated: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def check(subject: Subject) -> Outcome:
+    """A program through everything that this machine can do; kernels that its cases do not reach are those for many
+    elements, and are reached where the program is compiled as if it had many."""
+    found, begin = Outcome(skipped=list(subject.left_out)), time.process_time()
+    texts = texts_of(subject)
+    if texts and has_nvrtc():
+        found.kernels = resources(cuda_module(texts.values()), ARCH)
+    run_all(subject, found)
+    if found.not_traced or found.not_emulated:
+        small, more = in_small_parts(subject), Outcome()
+        run_all(small, more)
+        same = {name for name, text in texts_of(small).items() if text == texts.get(name)}
+        merge(found, more, same)
+    found.misfits = list(dict.fromkeys(found.misfits))
+    found.seconds = time.process_time() - begin
+    return found
+
+
+def texts_of(subject: Subject) -> dict[str, CudaKernel]:
+    return {kernel.name: cuda_kernel(kernel) for kernel in subject.compiled.host.kernels}
+
+
+def run_all(subject: Subject, found: Outcome) -> None:
+    trace(subject, found)
+    if COMPILER is not None:
+        emulate(subject, found, ORDERS)
+
+
+def merge(found: Outcome, more: Outcome, same: Container[str]) -> None:
+    """What was found with other limits; it says something of the kernels that are the `same`."""
+    found.faults += [f"in small parts: {fault}" for fault in more.faults]
+    found.skipped += [f"in small parts: {what}" for what in more.skipped]
+    found.traced += more.traced
+    found.ran += more.ran
+    found.not_traced = [name for name in found.not_traced if name in more.not_traced or name not in same]
+    found.not_emulated = [name for name in found.not_emulated if name in more.not_emulated or name not in same]
+
+
+def faults(path: Path, machine: Machine = CUDA, orders: Sequence[int] = ORDERS) -> list[str]:
+    """What is wrong with a program when emulated."""
+    found = Outcome()
+    emulate(of_file(path, machine), found, orders)
+    return found.faults
+
+
+@cache
+def has_nvrtc() -> bool:
+    try:
+        nvrtc()
+    except NoCompiler:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A case on a version, with sizes that a tuning file may set; `label` is what reports call it."""
+
+    call: Call
+    forced: Mapping[str, bool]
+    sizes: Mapping[str, int]
+
+    @property
+    def label(self) -> str:
+        sides = [f"{guard}={'T' if side else 'F'}" for guard, side in self.forced.items()]
+        return f"{self.call.entry} {self.call.label} {{{', '.join(sides)}}}{self.sizes or ''}"
+
+
+def runs(subject: Subject, reached: Container[str]) -> Iterator[Run]:
+    """Every case on every version; then, as long as there are kernels that have not been reached, with other sizes of
+    tiles."""
+    kernels = [kernel.name for kernel in subject.compiled.host.kernels]
+    for call in subject.calls:
+        yield from _versions(subject, call, {})
+    for run in _with_other_sizes(subject):
+        if all(name in reached for name in kernels):
+            return
+        yield run
+
+
+def _with_other_sizes(subject: Subject) -> Iterator[Run]:
+    for shift in (1, 2):
+        for call in subject.calls:
+            sizes = {s.name: max(1, s.default >> shift) for s in sizes_of(subject.compiled.flat, call.entry)}
+            if sizes:
+                yield from _versions(subject, call, sizes)
+
+
+def _versions(subject: Subject, call: Call, sizes: Mapping[str, int]) -> Iterator[Run]:
+    for forced in runs_of(subject.compiled.flat, call.entry):
+        yield Run(call, forced, sizes)
+
+
+def differences(wanted: Results, got: Results) -> Iterator[str]:
+    """The law of failure: what fails may succeed where the failing value is not used."""
+    if isinstance(wanted, str):
+        return
+    if isinstance(got, str):
+        yield f"{got} instead of {wanted}"
+        return
+    for k, (x, y) in enumerate(zip(got, wanted, strict=True)):
+        difference = compare_values(x, y)
+        if difference:
+            yield f"result {k}: {difference}"
+
+
+# ---- traced ------------------------------------------------------------------------------------------------------
+
+
+def trace(subject: Subject, found: Outcome) -> None:
+    """All runs, traced: no hazard."""
+    kernels, seen = fenced_kernels(subject.compiled), set[str]()
+
+    def fenced(name: str) -> Kernel:
+        seen.add(name)
+        return kernels(name)
+
+    end = time.process_time() + PROGRAM_SECONDS
+    for run in runs(subject, seen):
+        if time.process_time() > end:
+            found.skipped.append(f"{run.label}: not traced, {PROGRAM_SECONDS:g} s are over")
+            continue
+        entry, args = run.call.entry, run.call.args
+        try:
+            with np.errstate(all="ignore"), within(TRACE_SECONDS):
+                report = trace_kernels(subject.compiled, fenced, entry, args, run.forced, sizes=run.sizes)
+        except RunError as failure:
+            found.faults += [f"{run.label} traced: {fault}" for fault in differences(run.call.wanted, str(failure))]
+        except Broken:
+            found.skipped.append(f"{run.label}: not traced in {TRACE_SECONDS:g} s")
+        else:
+            found.traced += 1
+            found.faults += [f"{run.label} traced: {fault}" for fault in _faults_of(report, run.call)]
+    found.not_traced = [kernel.name for kernel in subject.compiled.host.kernels if kernel.name not in seen]
+
+
+def _faults_of(report: Report, call: Call) -> Iterator[str]:
+    yield from differences(call.wanted, report.results)
+    if (hazards := hazards_of(report)) is not None:
+        yield hazards
+
+
+# ---- emulated ----------------------------------------------------------------------------------------------------
+
+
+def emulate(subject: Subject, found: Outcome, orders: Sequence[int]) -> None:
+    """All runs in each order of threads, on the CUDA device: the interpreter's values."""
+    driver, device = driver_of(the_gpu()), _built(subject, the_gpu(), THREADS)
+    reached = set[str]()
+    for order in orders:
+        driver.order = order
+        driver.names.clear()
+        found.faults += [f"order {order}: {fault}" for fault in _run_all(device, subject, driver.names, found)]
+        reached |= driver.names
+    found.not_emulated = [kernel.name for kernel in subject.compiled.host.kernels if kernel.name not in reached]
+
+
+def run_on(gpu: Gpu, threads: int, subject: Subject, found: Outcome) -> Iterator[str]:
+    """Every case on every version on a GPU: where it does not give the interpreter's values."""
+    every = {kernel.name for kernel in subject.compiled.host.kernels}
+    return _run_all(_built(subject, gpu, threads), subject, every, found)
+
+
+def _built(subject: Subject, gpu: Gpu, threads: int) -> CudaExecutable:
+    return CudaExecutable.build(subject.compiled.host, subject.compiled.core.functions, gpu, threads)
+
+
+def _run_all(device: CudaExecutable, subject: Subject, reached: Container[str], found: Outcome) -> Iterator[str]:
+    end = time.process_time() + PROGRAM_SECONDS
+    for run in runs(subject, reached):
+        if time.process_time() > end:
+            found.skipped.append(f"{run.label}: not run, {PROGRAM_SECONDS:g} s are over")
+            continue
+        got = outcome(partial(_run_there, device, run, found))
+        found.ran += 1
+        for fault in differences(run.call.wanted, got):
+            yield f"{run.label}: {fault}"
+
+
+def _run_there(device: CudaExecutable, run: Run, found: Outcome) -> tuple[list[Argument], object]:
+    results, met = device.run(run.call.entry, run.call.args, run.sizes, run.forced)
+    if (why := misfits(run.forced, met)) is not None:
+        found.misfits.append(f"{run.label}: {why}")
+    return on_host(results), met
+
+
+@cache
+def the_gpu() -> Gpu:
+    return Gpu(EmulatedDriver(limit=1 << 30))
+
+
+def driver_of(gpu: Gpu) -> EmulatedDriver:
+    assert isinstance(gpu.driver, EmulatedDriver)
+    return gpu.driver
