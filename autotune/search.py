@@ -154,10 +154,14 @@ class Search:
             free = [request for request in left if request.case not in busy]
             if free or not left:
                 return free[0] if free else None
-            if time.monotonic() > self.until:
-                raise OutOfBudget
-            time.sleep(WAIT)
-            fail_stale(self.study)
+            self.wait()
+
+    def wait(self) -> None:
+        """For other processes to end what they are at."""
+        if time.monotonic() > self.until:
+            raise OutOfBudget
+        time.sleep(WAIT)
+        fail_stale(self.study)
 
     def settle(self, problem: Problem) -> Tuned:
         """Solve; where the solution wants a side that was stopped, time it to the end and solve again."""

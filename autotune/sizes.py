@@ -70,6 +70,11 @@ def size_dimension(name: str, default: int) -> Dimension:
     return Dimension(name, values, values.index(default))
 
 
+def listed_dimension(name: str, values: Sequence[int], default: int) -> Dimension:
+    """A size of the back end, which knows what is worth trying."""
+    return Dimension(name, tuple(values), tuple(values).index(default))
+
+
 def thread_dimension(name: str, most: int) -> Dimension:
     """1, 2, 4 .. and all threads; all are the default."""
     values = [1 << k for k in range(most.bit_length()) if 1 << k < most]
@@ -140,16 +145,60 @@ def _search_block(
     found: Mapping[str, int], most: int,
 ) -> dict[str, int]:  # fmt: skip
     thresholds, few = dict(tuned.solution.thresholds), combinations_of(block, most)
-    while len(tries := tried(search.study.get_trials(deepcopy=False), number)) < (len(few) or most):
+
+    def version(settings: Mapping[str, int]) -> Version:
+        return Version(dict(block.path), {**thresholds, **found, **settings})
+
+    while True:
+        trials = search.study.get_trials(deepcopy=False)
+        tries, others = tried(trials, number), _running(trials, number, block)
+        planned = _next_values(block, tries, others, few, most)
+        if planned is None and not others:
+            return _choice(block, tries)
+        if planned is None:
+            search.wait()
+            continue
         search.sampler.reseed(len(tries))
-        planned = few[len(tries)] if few else {} if tries else {d.name: d.default for d in block.dimensions}
         best = min((one.steps for one in tries if one.ended), key=lambda steps: steps[-1], default=None)
-
-        def version(settings: Mapping[str, int]) -> Version:
-            return Version(dict(block.path), {**thresholds, **found, **settings})
-
         _trial(search, Plan(number, block, cases, tuned.best, planned, best, version))
-    return _choice(block, tried(search.study.get_trials(deepcopy=False), number))
+
+
+def _next_values(
+    block: Block,
+    tries: Sequence[Tried],
+    others: Sequence[Mapping[str, int]],
+    few: Sequence[Mapping[str, int]],
+    most: int,
+) -> Mapping[str, int] | None:
+    """The numbers of the values to try next, those left out by TPE, while other processes try `others`; then what seems
+    better than the defaults once more, and these too, for the best of many is easily one that was lucky. None if
+    nothing is left to do now."""
+    done = [*(_numbers(block, one.settings) for one in tries), *others]
+    if few and (left := [one for one in few if one not in done]):
+        return left[0]
+    if not few and len(done) < most:
+        return {} if done else _numbers(block, defaults_of(block))
+    if others:
+        return None
+    contender = _choice(block, tries)
+    settings = {**defaults_of(block), **contender}
+    again = [which for which in (settings, defaults_of(block)) if contender and _times(tries, which) < 2]
+    return _numbers(block, again[0]) if again else None
+
+
+def _numbers(block: Block, settings: Mapping[str, int]) -> dict[str, int]:
+    return {d.name: d.values.index(settings[d.name]) for d in block.dimensions}
+
+
+def _running(trials: Sequence[FrozenTrial], number: int, block: Block) -> list[dict[str, int]]:
+    """The numbers of the values that other processes are trying now, of a block that they have chosen."""
+    names = [d.name for d in block.dimensions]
+    running = [t.params for t in trials if t.state is TrialState.RUNNING and t.params.get("block") == number]
+    return [{name: params[name] for name in names} for params in running if all(name in params for name in names)]
+
+
+def _times(tries: Sequence[Tried], settings: Mapping[str, int]) -> int:
+    return sum(one.settings == settings for one in tries)
 
 
 def combinations_of(block: Block, most: int) -> list[dict[str, int]]:
@@ -251,16 +300,22 @@ def tried(trials: Sequence[FrozenTrial], block: int) -> list[Tried]:
 
 
 def _choice(block: Block, tries: Sequence[Tried]) -> dict[str, int]:
-    """The sizes of the best trial that are not the default, if it is better than the defaults by more than noise."""
+    """The sizes of the best trial that are not the default, if it is better than the defaults by more than noise: its
+    worse time, where it was tried twice, than the better one of these."""
     defaults = defaults_of(block)
-    usual = [one.steps[-1] for one in tries if one.ended and one.settings == defaults]
-    ended = [one for one in tries if one.ended]
-    if not ended:
+    usual = min((one.steps[-1] for one in tries if one.ended and one.settings == defaults), default=math.inf)
+    others = [one.settings for one in tries if one.settings != defaults]
+    best = min(others, key=lambda settings: _worst(tries, settings), default=defaults)
+    worst = _worst(tries, best)
+    if worst == math.inf or worst > BETTER * usual:
         return {}
-    best = min(ended, key=lambda one: one.steps[-1])
-    if usual and best.steps[-1] > BETTER * statistics.median(usual):
-        return {}
-    return {name: value for name, value in best.settings.items() if value != defaults[name]}
+    return {name: value for name, value in best.items() if value != defaults[name]}
+
+
+def _worst(tries: Sequence[Tried], settings: Mapping[str, int]) -> float:
+    return max(
+        (one.steps[-1] if one.ended else math.inf for one in tries if one.settings == settings), default=math.inf
+    )
 
 
 def count_tried(study: Study) -> int:

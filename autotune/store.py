@@ -121,11 +121,25 @@ def open_beside(path: Path) -> Iterator[BaseStorage]:
         is_alone = _try_lock(file)
         if not is_alone:
             fcntl.flock(file, fcntl.LOCK_SH)
+        if is_alone and not path.exists():
+            _make_tables(path)
         storage = open_storage(f"sqlite:///{path}")
         if is_alone:
             fail_running(storage)
             fcntl.flock(file, fcntl.LOCK_SH)
         yield storage
+
+
+def _make_tables(path: Path) -> None:
+    """A database without studies, there as a whole or not at all: one whose making was cut off may lack the index that
+    keeps the names of studies apart."""
+    new = path.with_name(path.name + ".new")
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        new.with_name(new.name + suffix).unlink(missing_ok=True)
+    storage = _storage(f"sqlite:///{new}")
+    storage.remove_session()
+    storage.engine.dispose()
+    new.replace(path)
 
 
 def _try_lock(file: IO[str]) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from ..ir.errors import NOWHERE, Diagnostic, Label, Loc, TuningError
+from ..kernels.sizes import MOST_BLOCK, WARP, fitting
 
 
 class SettingError(TuningError):
@@ -60,18 +61,17 @@ def read_tuning(
 ) -> tuple[dict[str, int], tuple[Diagnostic, ...]]:
     """The values of the file at `path` for the program of this text, whose parameters are `known`, and warnings.
 
-    Raises `TuningError` (T0101, T0102, T0105). A name that is unknown because the file was made for an older program is
-    left out with a warning; another device (in words) than `device` is one (T0103)."""
+    Raises `TuningError` (T0101, T0102, T0105). A name that is unknown because the file was made for an older program,
+    or on another device (in words) than `device`, is left out with a warning (W0401, T0103)."""
     settings = _parse_settings(path)
     unknown = [name for name in settings if name not in known]
     there = _sidecar(path)
-    warnings = _device_warnings(path, there, device)
-    if not _is_stale(there, program):
-        if unknown:
-            raise TuningError(_unknown_name(unknown[0], known, settings[unknown[0]][1]))
-        return {name: value for name, (value, _) in settings.items()}, warnings
-    kept = {name: value for name, (value, _) in settings.items() if name in known}
-    return kept, (_stale_warning(path, unknown), *warnings)
+    warnings = _device_warnings(path, there, device, unknown)
+    if _is_stale(there, program):
+        warnings = (_stale_warning(path, unknown), *_device_warnings(path, there, device, ()))
+    if unknown and not warnings:
+        raise TuningError(_unknown_name(unknown[0], known, settings[unknown[0]][1]))
+    return {name: value for name, (value, _) in settings.items() if name in known}, warnings
 
 
 def _parse_settings(path: Path) -> dict[str, tuple[int, Loc]]:
@@ -107,24 +107,34 @@ def made_on(path: Path) -> str | None:
     return device if isinstance(device, str) else None
 
 
-def _device_warnings(path: Path, sidecar: Mapping[str, object], device: str | None) -> tuple[Diagnostic, ...]:
+def _device_warnings(
+    path: Path, sidecar: Mapping[str, object], device: str | None, unknown: Sequence[str]
+) -> tuple[Diagnostic, ...]:
     there = sidecar.get("described", device)
     if device is None or there == device:
         return ()
-    text = f"the tuning file was made on another device: `{there}`, this is `{device}`"
+    ignored = f"; not known here and ignored: {', '.join(unknown)}" if unknown else ""
+    text = f"the tuning file was made on another device: `{there}`, this is `{device}`{ignored}"
     where = Label(Loc(str(path), 1, 1, 1, 1), "")
     return (Diagnostic("T0103", text, where, hint="run `soac autotune` here, or pass --no-tuning"),)
 
 
 def clamped(path: Path, values: Mapping[str, int]) -> tuple[dict[str, int], tuple[Diagnostic, ...]]:
     """Values within what any machine has, and a note (T0104) of each that was not."""
-    made, notes = dict(values), []
-    for name, value in values.items():
-        if name.endswith(".threads") and value > MOST_THREADS:
-            made[name] = MOST_THREADS
-            text = f"`{name}` is {value}, and at most {MOST_THREADS} here"
-            notes.append(Diagnostic("T0104", text, Label(Loc(str(path), 1, 1, 1, 1), "")))
-    return made, tuple(notes)
+    made = {name: _possible(name, value) for name, value in values.items()}
+    where = Label(Loc(str(path), 1, 1, 1, 1), "")
+    changed = [name for name, value in values.items() if made[name] != value]
+    return made, tuple(Diagnostic("T0104", _limit(name, values[name], made[name]), where) for name in changed)
+
+
+def _possible(name: str, value: int) -> int:
+    return min(value, MOST_THREADS) if name.endswith(".threads") else fitting(name, value)
+
+
+def _limit(name: str, value: int, made: int) -> str:
+    if name.endswith(".threads"):
+        return f"`{name}` is {value}, and at most {made} here"
+    return f"`{name}` is {value}: a block has {WARP} to {MOST_BLOCK} threads in warps of {WARP}, so {made} is near"
 
 
 def _stale_warning(path: Path, unknown: Sequence[str]) -> Diagnostic:
@@ -146,6 +156,13 @@ def parse_setting(text: str, known: Collection[str]) -> tuple[str, int]:
     if name not in known:
         raise _as_setting(_unknown_name(name, known, NOWHERE))
     return name, value
+
+
+def require_possible(name: str, value: int) -> None:
+    """Raises `SettingError` C0101 for a size that no machine has; the number of threads is taken as it is."""
+    if (made := fitting(name, value)) != value:
+        hint = f"`--param {name}={made}`"
+        raise SettingError(Diagnostic("C0101", _limit(name, value, made), Label(NOWHERE, ""), hint=hint))
 
 
 def _as_setting(found: Diagnostic) -> SettingError:

@@ -49,11 +49,12 @@ def data_sets(blocks: Sequence[TestBlock], entries: Sequence[str]) -> Iterator[D
         for entry in block.entries:
             for case in block.cases:
                 number = seen[entry] = seen.get(entry, -1) + 1
-                label = case.name or _describe(case.input) or f"#{number}"
+                label = case.name or described(case.input) or f"#{number}"
                 yield DataSet(entry, label, case)
 
 
-def _describe(given: Input) -> str:
+def described(given: Input) -> str:
+    """What reports call an input."""
     match given:
         case ValuesFile(path, _):
             return path

@@ -13,6 +13,7 @@ from .autotune.tuning import (
     made_on,
     parse_setting,
     read_tuning,
+    require_possible,
     threads_name,
     tuning_path,
 )
@@ -89,4 +90,7 @@ def tuning_to_write(path: Path, session: Session, settings: Settings) -> tuple[P
 
 
 def _set_by_hand(params: Sequence[str], known: Sequence[str]) -> dict[str, int]:
-    return dict(parse_setting(param, known) for param in params)
+    asked = dict(parse_setting(param, known) for param in params)
+    for name, value in asked.items():
+        require_possible(name, value)
+    return asked

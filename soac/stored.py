@@ -29,6 +29,7 @@ from .kernels import cache as disk
 from .kernels import host, hostcode, hostcode_frame, hostsites, image, jit, kir
 from .kernels.cpu import Executable
 from .kernels.image import Image, compiled_code, image_of, stored_code
+from .kernels.sizes import launch_sizes
 from .pipeline import Compiled
 from .plain import Classes, NotPlain, classes_of, from_plain, plain
 
@@ -60,7 +61,8 @@ def classes() -> Classes:
 
 
 def facts_of(compiled: Compiled) -> Facts:
-    return Facts(compiled.warnings, tuple(sites(compiled.flat)), dict(size_params(compiled.flat)))
+    sizes = {size.name: size.default for fun in compiled.host.functions for size in launch_sizes(fun)}
+    return Facts(compiled.warnings, tuple(sites(compiled.flat)), size_params(compiled.flat) | sizes)
 
 
 def build(text: str, file: str, reach: Reach, compiled: Compiled) -> Executable:

@@ -146,9 +146,11 @@ def _least(side: Side) -> float:
 
 
 def counted(timed: Sequence[Timed], tried: int, bound: int) -> str:
-    """How many runs it took."""
+    """How many runs it took, and may take: one that was stopped may hide a leaf behind it, which takes one more."""
     count = {phase: sum(t.request.phase is phase for t in timed) for phase in Phase}
-    text = f"{count[Phase.LEAF]} timed runs of leaves (at most {bound})"
+    stopped = sum(t.request.phase is Phase.LEAF and t.record.fate is Fate.STOPPED for t in timed)
+    more = f", and one more for each of {stopped} that were stopped" if stopped else ""
+    text = f"{count[Phase.LEAF]} timed runs of leaves (at most {bound}{more})"
     if tried:
         text += f", {tried} trials of sizes"
     return f"{text}, {count[Phase.CONFIRM]} to confirm"

@@ -23,14 +23,15 @@ from ..autotune.solve import weights_of
 from ..autotune.store import Facts, Planned, Timed, open_beside, open_storage, open_study
 from ..autotune.tuning import program_digest, write_tuning
 from ..devices import described
-from ..flatten.tree import sizes_of
 from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
+from ..kernels.sizes import Kind, size_kind
 from ..session import Session, open_program, tuning_to_write
 from ..tuning_pictures import page, pictures, write_pictures
 from ..tuning_report import Row, counted, lines_of, remarks, rows_of
 from ..tuning_runs import (
     Replay,
     Stopwatch,
+    all_sizes,
     blocks_of,
     facts_of,
     problem_of,
@@ -237,9 +238,9 @@ class Tuner:
 
 
 def has_choices(session: Session, entry: str) -> bool:
-    """Has an entry versions, or sizes of its own?"""
-    has_sizes = bool(sizes_of(session.program.compiled.flat, entry))
-    return has_sizes or any(site.entry == entry for site in session.sites)
+    """Has an entry versions, or sizes? How a processor's cores share the work alone is not worth a search."""
+    kinds = (size_kind(size.name) for size in all_sizes(session, entry))
+    return any(kind not in (Kind.TASKS, Kind.CHUNK) for kind in kinds) or any(s.entry == entry for s in session.sites)
 
 
 def is_slower(rows: Sequence[Row]) -> bool:

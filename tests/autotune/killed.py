@@ -16,8 +16,11 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from optuna.storages import BaseStorage
 
 from soac.autotune.measure import Record
 from soac.autotune.search import Problem, Progress, Search
@@ -28,13 +31,14 @@ from tests.autotune.synthetic import MadeUp, entry
 FACTS = Facts("program", "made up", "1")
 NAMES = tuple(f"main.t{k}" for k in range(200))
 TEXT = "def main = 1"
+NAME = "made up"
 
 
 @dataclass(frozen=True, slots=True)
 class Slow:
     """A bench that takes its time."""
 
-    inner: MadeUp
+    inner: Callable[[Request], Record]
     seconds: float
 
     def __call__(self, request: Request) -> Record:
@@ -49,33 +53,41 @@ def problem_and_bench(seed: int) -> tuple[Problem, MadeUp]:
 
 def search(folder: Path, seed: int, seconds: float) -> None:
     """The whole search, in a database in `folder`."""
-    problem, bench = problem_and_bench(seed)
     file = folder / "prog.soac.tuning"
 
     def write(progress: Progress) -> None:
         write_tuning(file, dict.fromkeys(NAMES, progress.done), {"done": progress.done})
 
     with open_beside(folder / "db") as storage:
-        sampler = Planned(1)
-        study = open_study(storage, "made up", FACTS, sampler)
-        run = Search(study, sampler, Slow(bench, seconds), math.inf, write)
-        run.see_leaves(problem)
-        run.confirm(problem, run.settle(problem).solution.thresholds)
+        search_in(storage, NAME, seed, seconds, write)
 
 
-def stored(folder: Path) -> list[Timed]:
+def search_in(storage: BaseStorage, name: str, seed: int, seconds: float, tell: Callable[[Progress], None]) -> None:
+    """The whole search in a study of a database."""
+    problem, bench = problem_and_bench(seed)
     sampler = Planned(1)
-    study = open_study(open_storage(f"sqlite:///{folder / 'db'}"), "made up", FACTS, sampler)
+    run = Search(open_study(storage, name, FACTS, sampler), sampler, Slow(bench, seconds), math.inf, tell)
+    run.see_leaves(problem)
+    run.confirm(problem, run.settle(problem).solution.thresholds)
+
+
+def stored(storage: BaseStorage, name: str) -> list[Timed]:
+    sampler = Planned(1)
+    study = open_study(storage, name, FACTS, sampler)
     return Search(study, sampler, Slow(MadeUp(()), 0), math.inf, lambda progress: None).timed()
 
 
 def start(folder: Path, seed: int, seconds: float) -> int:
     """A child that searches; its process number."""
+    return start_child(lambda: search(folder, seed, seconds))
+
+
+def start_child(work: Callable[[], None]) -> int:
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            search(folder, seed, seconds)
+            work()
             code = 0
         except BaseException:
             traceback.print_exc()
@@ -118,13 +130,18 @@ def torture(folder: Path, kills: int, seed: int = 5, seconds: float = 0.05) -> i
 
 def check_end(folder: Path, seed: int) -> None:
     """What a search that was killed has found is what another one finds."""
+    check_trials(open_storage(f"sqlite:///{folder / 'db'}"), NAME, seed)
+
+
+def check_trials(storage: BaseStorage, name: str, seed: int) -> None:
+    """The study has the runs that one search alone makes, each once."""
     problem, bench = problem_and_bench(seed)
     sampler = Planned(1)
     run = Search(open_study(None, "made up", FACTS, sampler), sampler, bench, math.inf, lambda progress: None)
     run.see_leaves(problem)
     run.confirm(problem, run.settle(problem).solution.thresholds)
     wanted = [(t.request.phase, t.request.case, t.request.version, t.record) for t in run.timed()]
-    found = [(t.request.phase, t.request.case, t.request.version, t.record) for t in stored(folder)]
+    found = [(t.request.phase, t.request.case, t.request.version, t.record) for t in stored(storage, name)]
     assert sorted(map(repr, found)) == sorted(map(repr, wanted))
 
 
