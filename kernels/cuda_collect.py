@@ -150,6 +150,14 @@ def _scan_tile(p: Printer, stm: kir.BlockScan, op: Operator, carry: Names, total
 
 def _scanned(p: Printer, op: Operator, mine: Names, carry: Names, totals: Names) -> Names:
     """`mine` scanned over the tile, behind `carry`, which moves on to the next tile."""
+    before = before_warp(p, op, mine, carry, totals)
+    step(p, op, mine, before, mine)
+    return mine
+
+
+def before_warp(p: Printer, op: Operator, mine: Names, carry: Names, totals: Names) -> Names:
+    """What stands left of a warp: `carry`, which moves on behind the tile, and the `totals` of the warps before it.
+    `mine` becomes what a thread has behind those of its warp."""
     warp_scan(p, op, mine)
     with p.block(f"if (lane_id() == {WARP - 1})"):
         assign(p, tuple(f"{t}[warp_id()]" for t in totals), mine)
@@ -161,8 +169,7 @@ def _scanned(p: Printer, op: Operator, mine: Names, carry: Names, totals: Names)
         with p.block(f"if ({w} == warp_id())"):
             assign(p, before, carry)
         step(p, op, carry, carry, tuple(f"{t}[{w}]" for t in totals))
-    step(p, op, mine, before, mine)
-    return mine
+    return before
 
 
 def warp_scan(p: Printer, op: Operator, value: Names) -> None:

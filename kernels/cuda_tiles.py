@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import kir
-from .cuda_collect import WARP, combined, shared, warp_scan
+from .cuda_collect import WARP, before_warp, combined, shared
 from .cuda_operator import Names, Operator, assign, constants, declared, operator, step, texts
 from .cuda_ops import c_type, operand
 from .cuda_text import Printer, barrier, names_in, statements_text
@@ -142,18 +142,7 @@ def fold_run(p: Printer, op: Operator, stage: Names, items: int, target: Names |
 
 def before_run(p: Printer, stm: kir.BlockScan, op: Operator, run: Names, sums: tuple[Names, Names]) -> Names:
     """What stands left of the thread's run; the carry moves on behind the tile. `sums`: it, and the warps' totals."""
-    carry, totals = sums
-    warp_scan(p, op, run)
-    with p.block(f"if (lane_id() == {WARP - 1})"):
-        assign(p, tuple(f"{t}[warp_id()]" for t in totals), run)
-    barrier(p)
-    before = declared(p, op.types, "before")
-    assign(p, before, carry)
-    w = p.fresh("w")
-    with p.block(f"for (i32 {w} = 0; {w} < {p.threads // WARP}; {w}++)"):
-        with p.block(f"if ({w} == warp_id())"):
-            assign(p, before, carry)
-        step(p, op, carry, carry, tuple(f"{t}[{w}]" for t in totals))
+    before = before_warp(p, op, run, *sums)
     above = constants(p, op.types, "above", tuple(f"value_above({r}, 1)" for r in run))
     with p.block("if (lane_id() > 0)"):
         step(p, op, before, before, above)

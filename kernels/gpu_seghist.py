@@ -21,10 +21,9 @@ from .body import Mode, gen_body
 from .build import ONE, ZERO, ArrayRef, Builder, Operand
 from .contents import nest_depth
 from .cost import EXTENT
-from .gpu_host import chosen
-from .gpu_segred import THREADS, WARP, divided_up
+from .gpu_segred import THREADS, WARP
 from .hist_chunk import applied
-from .hostbuild import HostBuilder, Made
+from .hostbuild import HostBuilder, Made, either
 from .seghist import in_sequence
 from .segmap import alias, destinations
 from .segspace import bind_space, output, scalar
@@ -103,21 +102,21 @@ def range_of(b: Builder, bins: Operand, size: int, ranges: Operand) -> tuple[Ope
 def by_atomics(h: HostBuilder, stm: Stm, exp: core.SegHist, atomic: tuple[Op, Prim]) -> None:
     bins, points = bins_of(h, exp), h.product(exp.space.widths)
     size = SHARED // 2 // atomic[1].bytes
-    fair = h.op(Op.MAX, divided_up(h, points, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
+    fair = h.op(Op.MAX, h.ceil_div(points, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
     depth = nest_depth(exp.space, exp.body)
 
     def shared() -> None:
         length = h.op(Op.MAX, fair, h.op(Op.MUL, bins, i64(4)), base="length")
         ranges = h.ceil_div(bins, size)
         made = h.best_layout(depth, lambda: shared_kernel(h, stm, exp, atomic, (bins, ranges, length), size))
-        blocks = h.op(Op.MUL, divided_up(h, points, length), ranges)
+        blocks = h.op(Op.MUL, h.ceil_div(points, length), ranges)
         h.launch(made, blocks, points, made.cost / EXTENT, stm.loc)
 
     def directly() -> None:
         made = h.best_layout(depth, lambda: direct_kernel(h, stm, exp, atomic, fair))
-        h.launch(made, divided_up(h, points, fair), points, made.cost / EXTENT, stm.loc)
+        h.launch(made, h.ceil_div(points, fair), points, made.cost / EXTENT, stm.loc)
 
-    chosen(h, Op.LE, bins, MOST_RANGES * size, shared, directly, stm.loc)
+    either(h, h.op(Op.LE, bins, i64(MOST_RANGES * size), base="is"), shared, directly, stm.loc)
 
 
 def shared_kernel(
@@ -173,9 +172,9 @@ def in_turns(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
     size = SHARED // WARPS // sum(p.bytes for p in prims)
     least = h.op(Op.QUOT, h.op(Op.MUL, bins, points), i64(MOST_PARTIAL))
     number = h.op(Op.MAX, h.op(Op.QUOT, h.size(Kind.NUM_BLOCKS), i64(4)), i64(1))
-    fair = h.op(Op.MAX, divided_up(h, points, number), i64(LEAST_CHUNK))
+    fair = h.op(Op.MAX, h.ceil_div(points, number), i64(LEAST_CHUNK))
     length = h.op(Op.MAX, fair, least, base="length")
-    chunks = divided_up(h, points, length)
+    chunks = h.ceil_div(points, length)
     parts = [h.scratch("parts", Type(p, (chunks, bins))) for p in prims]
     depth = nest_depth(exp.space, exp.body)
     ranges = h.ceil_div(bins, size)

@@ -19,8 +19,7 @@ from .body import Mode, gen_body
 from .build import ZERO, ArrayRef, Builder, Operand, clean
 from .contents import nest_depth
 from .cost import EXTENT
-from .gpu_host import chosen, powers_of_two
-from .hostbuild import HostBuilder, Made
+from .hostbuild import HostBuilder, Made, either
 from .segred import combine, segred
 from .segspace import bind_space, output, row_of, scalar, split_chunk
 from .sizes import Kind
@@ -46,7 +45,7 @@ def gpu_segred(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
     for name, type_ in mapped:
         h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
     length = chunk_length(h, h.product(exp.space.widths))
-    chunks = h.op(Op.MAX, divided_up(h, width, length), i64(1), base="chunks")
+    chunks = h.op(Op.MAX, h.ceil_div(width, length), i64(1), base="chunks")
     partial = [h.scratch("partial", Type(p.type.prim, (*outer, chunks))) for p in stm.pat[:nr]]
     base = stm.pat[0].name.base if stm.pat else "red"
 
@@ -60,18 +59,14 @@ def gpu_segred(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
         count = h.op(Op.MUL, h.product(outer), chunks)
         h.launch(made, count, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
 
-    chosen(h, Op.LE, width, SHORT, teams, blocks, stm.loc)
+    either(h, h.op(Op.LE, width, i64(SHORT), base="is"), teams, blocks, stm.loc)
     combine(h, stm.pat[:nr], exp.reds, partial, outer, chunks, base, stm.loc)
 
 
 def chunk_length(h: HostBuilder, elements: Atom) -> Atom:
     """Elements of a chunk: a multiple of `CHUNK_UNIT`, so that `num_blocks` of them hold all; by sizes alone."""
-    fair = h.op(Op.MAX, divided_up(h, elements, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
+    fair = h.op(Op.MAX, h.ceil_div(elements, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
     return h.op(Op.MUL, h.ceil_div(fair, CHUNK_UNIT), i64(CHUNK_UNIT), base="length")
-
-
-def divided_up(h: HostBuilder, x: Atom, by: Atom) -> Atom:
-    return h.op(Op.QUOT, h.op(Op.ADD, x, h.op(Op.SUB, by, i64(1))), by)
 
 
 # ---- a block for a chunk -----------------------------------------------------------------------------------------
@@ -126,7 +121,7 @@ def launch_teams(
     segments = h.product(outer)
     depth = nest_depth(exp.space, exp.body)
     made = h.best_layout(depth, lambda: teams_kernel(h, exp, partial, mapped, (team, each, segments), base))
-    blocks = divided_up(h, segments, each)
+    blocks = h.ceil_div(segments, each)
     h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
 
 
@@ -162,3 +157,15 @@ def teams_kernel(
         )
     )
     return h.finish(b, base)
+
+
+def powers_of_two(h: HostBuilder, size: Atom, most: int, base: str) -> Atom:
+    """The least power of two that is not below `size`, or `most`."""
+    if isinstance(size, Const):
+        return i64(min(most, 1 << max(0, int(size.value) - 1).bit_length()))
+    found: Atom = i64(most)
+    power = most // 2
+    while power:
+        found = h.choice(h.op(Op.LE, size, i64(power)), i64(power), found, base)
+        power //= 2
+    return found

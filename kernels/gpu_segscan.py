@@ -21,9 +21,8 @@ from .build import ONE, ZERO, ArrayRef, Builder, Operand, clean
 from .contents import nest_depth
 from .cost import EXTENT
 from .cuda_tiles import tile_items
-from .gpu_host import chosen
-from .gpu_segred import THREADS, divided_up
-from .hostbuild import HostBuilder, Made
+from .gpu_segred import THREADS
+from .hostbuild import HostBuilder, Made, either
 from .kir import KLambda, KVar
 from .segscan import segscan
 from .segspace import bind_space, output, row_of, scalar
@@ -41,8 +40,8 @@ def gpu_segscan(h: HostBuilder, stm: Stm, exp: core.SegScan) -> None:
     ns = sum(len(s.neutral) for s in exp.scans)
     size = sum(p.type.prim.bytes for p in stm.pat[:ns])
     flagged, tile = THREADS * tile_items(size + 1), THREADS * tile_items(size)
-    chosen(
-        h, Op.LE, exp.space.widths[-1], flagged,
+    either(
+        h, h.op(Op.LE, exp.space.widths[-1], i64(flagged), base="is"),
         lambda: launch_segments(h, stm, exp, outs, flagged), lambda: launch_chain(h, stm, exp, outs, tile), stm.loc,
     )  # fmt: skip
 
@@ -56,7 +55,7 @@ def launch_segments(h: HostBuilder, stm: Stm, exp: core.SegScan, outs: list[tupl
     each = h.op(Op.QUOT, i64(tile), length, base="segments")
     depth = nest_depth(exp.space, exp.body)
     made = h.best_layout(depth, lambda: segments_kernel(h, exp, outs, each, stm.pat[0].name.base))
-    blocks = divided_up(h, h.product(outer), each)
+    blocks = h.ceil_div(h.product(outer), each)
     h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
 
 

@@ -124,8 +124,10 @@ class HostBuilder:
             total = self.op(Op.MUL, total, atom)
         return total
 
-    def ceil_div(self, x: Atom, size: int) -> Atom:
-        return self.op(Op.QUOT, self.op(Op.ADD, x, i64(size - 1)), i64(size))
+    def ceil_div(self, x: Atom, size: Atom | int) -> Atom:
+        """x / size, rounded up."""
+        by = i64(size) if isinstance(size, int) else size
+        return self.op(Op.QUOT, self.op(Op.ADD, x, self.op(Op.SUB, by, i64(1))), by)
 
     def size(self, kind: Kind) -> Atom:
         """A size that may be set."""
@@ -173,10 +175,9 @@ class HostBuilder:
         return Builder(scope, view_of, gen_soac, gen_points=inside)  # type: ignore[arg-type]
 
     def best_layout(self, depth: int, build: Callable[[], Made]) -> Made:
-        """The kernel with each input read where it lies, or from a copy with another dimension innermost where
-        that makes
-        the kernel clearly cheaper. A copy only pays where elements are read again: `depth` (loops around an access)
-        must exceed the rank."""
+        """The kernel with each input read where it lies, or from a copy with another dimension innermost where that
+        makes the kernel clearly cheaper. A copy only pays where elements are read again: `depth` (loops around an
+        access) must exceed the rank."""
         best = build()
         if best.cost <= MANIFEST_GAIN * best.contiguous_cost:
             return best

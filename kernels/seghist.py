@@ -70,9 +70,9 @@ def cut_of(h: HostBuilder, exp: core.SegHist) -> Cut:
         many = h.op(Op.GE, segments, i64(ENOUGH_SEGMENTS), base="many")
         chunks = h.choice(many, i64(1), chunks, "chunks")
     piece = piece_of(h, exp, widths[fixed:], chunks)
-    pieces = divided_up(h, widths[-1], piece)
+    pieces = h.ceil_div(widths[-1], piece)
     units = h.op(Op.MUL, h.product(widths[fixed:-1]), pieces)
-    return Cut(fixed, segments, shape[fixed:], bins, points, chunks, piece, units, divided_up(h, units, chunks))
+    return Cut(fixed, segments, shape[fixed:], bins, points, chunks, piece, units, h.ceil_div(units, chunks))
 
 
 def each_bin(exp: core.SegHist) -> int:
@@ -84,12 +84,7 @@ def piece_of(h: HostBuilder, exp: core.SegHist, widths: tuple[Atom, ...], chunks
     in less time than one."""
     if not only_fetches(exp.body):
         return i64(STAGED)
-    return h.op(Op.MAX, i64(1), divided_up(h, widths[-1], chunks) if len(widths) == 1 else widths[-1])
-
-
-def divided_up(h: HostBuilder, x: Atom, y: Atom) -> Atom:
-    """x / y, rounded up."""
-    return h.op(Op.QUOT, h.op(Op.ADD, x, h.op(Op.SUB, y, i64(1))), y)
+    return h.op(Op.MAX, i64(1), h.ceil_div(widths[-1], chunks) if len(widths) == 1 else widths[-1])
 
 
 def fixed_dims(h: HostBuilder, exp: core.SegHist) -> int:
