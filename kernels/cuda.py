@@ -18,8 +18,9 @@ from importlib.resources import files
 from ..ir.core import Level
 from . import kir
 from .cuda_collect import WARP, block_reduce, block_scan, in_order
+from .cuda_names import KEYWORDS, WORD, names_in
 from .cuda_ops import LIBRARY, c_type, operand
-from .cuda_readable import KEYWORDS, WORD, bare, names_in, number, readable, right_hand_side
+from .cuda_readable import bare, number, readable, right_hand_side
 from .cuda_text import (
     Printer,
     alloc,
@@ -28,6 +29,8 @@ from .cuda_text import (
     can_fail,
     check,
     is_on_block_stack,
+    only,
+    place_text,
     printable,
     statements_text,
     threads_loop,
@@ -102,9 +105,11 @@ def _head(p: Printer) -> list[str]:
     params = ["u64 *failures", "i64 blocks", "Memory memory"]
     params += [f"{'' if a.name in written else 'const '}{c_type(a.prim)} *__restrict__ {a.name}" for a in kernel.arrays]
     params += [f"{c_type(v.prim)} {v.name}" for v in kernel.scalars]
-    place = [f"// {printable(stm.loc.file)}:{stm.loc.line}" for stm in kernel.body[:1] if isinstance(stm, kir.Note)]
+    notes = [stm.what for stm in kernel.body if isinstance(stm, kir.Note)]
+    place = [place_text(what) for what in notes[:1] if not isinstance(what, str)]
     p.noted = place[0] if place else ""
-    lines = [*place, *(f"// may fail at {where}" for where in _places(kernel))]
+    how = (f"// {what}" for what in notes if isinstance(what, str))
+    lines = [*place, *how, *(f"// may fail at {where}" for where in _places(kernel))]
     lines.append(f'extern "C" __global__ void __launch_bounds__({p.threads})')
     text = f"{kernel.name}({params[0]}"
     for param in params[1:]:
@@ -179,9 +184,11 @@ def statement(p: Printer, stm: KStm, who: Who) -> None:
             check(p, f"(u64){operand(index)} < (u64){operand(size)}", site, values)
         case kir.KIf(cond, then, orelse):
             with p.block(f"if ({bare(cond)})"):
+                p.alone = only(then)
                 statements_text(p, then, who)
             if orelse:
                 with p.block("else"):
+                    p.alone = only(orelse)
                     statements_text(p, orelse, who)
         case kir.For(index, bound, body, unroll):
             i = index.name

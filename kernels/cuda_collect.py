@@ -108,8 +108,7 @@ def shared(p: Printer, op: Operator, size: int) -> Names:
 
 def warp_reduce(p: Printer, op: Operator, value: Names) -> None:
     """Lane 0 ends with all lanes' values in order: lane l holds those of l to l + 2d - 1 after distance d."""
-    d = p.fresh("d")
-    with p.block(f"for (i32 {d} = 1; {d} < {WARP}; {d} *= 2)"):
+    with p.index("d") as d, p.block(f"for (i32 {d} = 1; {d} < {WARP}; {d} *= 2)"):
         step(p, op, value, value, tuple(f"value_below({v}, {d})" for v in value))
 
 
@@ -174,8 +173,7 @@ def before_warp(p: Printer, op: Operator, mine: Names, carry: Names, totals: Nam
 
 def warp_scan(p: Printer, op: Operator, value: Names) -> None:
     """Inclusive, within each warp (Hillis and Steele)."""
-    d = p.fresh("d")
-    with p.block(f"for (i32 {d} = 1; {d} < {WARP}; {d} *= 2)"):
+    with p.index("d") as d, p.block(f"for (i32 {d} = 1; {d} < {WARP}; {d} *= 2)"):
         above = constants(p, op.types, "above", tuple(f"value_above({v}, {d})" for v in value))
         with p.block(f"if (lane_id() >= {d})"):
             step(p, op, value, above, value)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from ..ir.ops import Op
 from ..ir.types import Prim
+from .cuda_names import names_in, with_names
 from .cuda_ops import c_type, operand
-from .cuda_readable import names_in, right_hand_side, with_names
+from .cuda_readable import right_hand_side
 from .cuda_text import Printer
 from .fma import contracted_step
 from .kir import KLambda, KLet, KOp, KStm, Operand

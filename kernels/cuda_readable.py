@@ -2,9 +2,9 @@
 
     let t_5 = mul i_2 n_1; let t_6 = add t_5 j_3; let x_7 = xs_4[t_6]     ⟶     let x = xs[i * n + j]
 
-A variable keeps the word before its number, with a number only where another one has the word already. A value that is
-used once, by arithmetic alone, in the list that makes it, stands where it is used: its name is then its text. What is
-read from a variable that changes stays before the change. `values` and `results` of collectives keep their names.
+Names are those of `cuda_names.py`. A value that is used once, by arithmetic or a store, in the list that makes it,
+stands where it is used: its name is then its text. What is read from a variable or memory that changes stays before the
+change. `values` and `results` of collectives keep their names.
 """
 
 from __future__ import annotations
@@ -12,26 +12,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from ..ir.ops import COMPARISONS, Op
-from ..ir.types import Const
 from . import kir
-from .cuda_ops import LIBRARY, conversion, expression, operand
-from .kir import KArray, Kernel, KLet, KOp, KStm, KVar
+from .cuda_names import WORD, headed, names_in, renamed, with_names
+from .cuda_ops import conversion, expression, operand
+from .kir import Kernel, KLet, KLoad, KOp, KStm
 from .scope import children, statements, with_children
 
-WORD = re.compile(r"[A-Za-z_]\w*")
-NUMBERED = re.compile(r"^(.*?)(?:_r?\d+)+$")
-KEYWORDS = frozenset(WORD.findall("""
-    alignas alignof and asm auto bool break case catch char class compl concept const constexpr continue decltype
-    default delete do double else enum explicit export extern false float for friend goto if inline int linux long major
-    minor mutable namespace new noexcept not nullptr operator or private protected public register requires restrict
-    return short signed sizeof static struct switch template this throw true try typedef typeid typename union unix
-    unsigned using virtual void volatile wchar_t while xor main stdin stdout stderr assert errno emulator blocks
-    failures failed memory stack own shared_memory y0 y1 yn j0 j1 jn gamma signgam index environ div
-"""))  # fmt: skip
+LONGEST = 100
+"""Characters of a load that stands where it is used, before variables have their short names."""
 
 
 def readable(kernel: Kernel, taken: frozenset[str]) -> Kernel:
@@ -39,90 +30,18 @@ def readable(kernel: Kernel, taken: frozenset[str]) -> Kernel:
     return renamed(inlined(kernel), taken)
 
 
-# ---- names -------------------------------------------------------------------------------------------------------
-
-
-def renamed(kernel: Kernel, taken: frozenset[str]) -> Kernel:
-    """Every variable and array under a short name."""
-    used, names = set(taken | KEYWORDS | LIBRARY), {kernel.name: kernel.name}
-    used.add(kernel.name)
-    own = {var.name for var in (*kernel.scalars, *kernel.arrays, kernel.block)} | bound_in(kernel.body)
-    for text in names_in((kernel.scalars, kernel.arrays, kernel.block, kernel.body)):
-        for name in WORD.findall(text):
-            if name in own and name not in names:
-                names[name] = free_name(stem(name), used)
-                used.add(names[name])
-    return with_names(kernel, names)
-
-
-def bound_in(stms: tuple[KStm, ...]) -> set[str]:
-    """The names of variables and arrays, without what calls in expressions are named."""
-    return {name for stm in statements(stms) for name in names_in(headed(stm)) if WORD.fullmatch(name)}
-
-
-def stem(name: str) -> str:
-    found = NUMBERED.match(name)
-    word = (found.group(1) if found else name).strip("_") or "x"
-    return re.sub(r"_+", "_", word) if word[0].isalpha() and not word.isupper() else f"v_{word}"
-
-
-def free_name(word: str, used: set[str]) -> str:
-    if word not in used:
-        return word
-    number = 2
-    while f"{word}{number}" in used:
-        number += 1
-    return f"{word}{number}"
-
-
-def names_in(node: Any) -> Iterator[str]:
-    """The names of all variables and arrays that a piece of kernel IR mentions, in order."""
-    match node:
-        case KVar(name, _) | KArray(name, _, _):
-            yield name
-        case tuple():
-            for part in node:
-                yield from names_in(part)
-        case Const():
-            pass
-        case _ if is_dataclass(node):
-            for part in fields(node):
-                yield from names_in(getattr(node, part.name))
-        case _:
-            pass
-
-
-def in_text(text: str, names: dict[str, str]) -> str:
-    """A variable's name, or the text of an expression, with other names for the variables."""
-    return names[text] if text in names else WORD.sub(lambda word: names.get(word[0], word[0]), text)
-
-
-def with_names(node: Any, names: dict[str, str]) -> Any:
-    match node:
-        case KVar(name, prim):
-            return KVar(in_text(name, names), prim)
-        case KArray(name, prim, space):
-            return KArray(names.get(name, name), prim, space)
-        case tuple():
-            return tuple(with_names(part, names) for part in node)
-        case Const() | kir.FailureSite() | kir.Note():
-            return node
-        case _ if is_dataclass(node) and not isinstance(node, type):
-            return replace(node, **{f.name: with_names(getattr(node, f.name), names) for f in fields(node) if f.init})
-        case _:
-            return node
-
-
 # ---- expressions -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """An expression that waits for its use: how tightly it binds (0: as a name), the changing variables in it."""
+    """An expression that waits for its use: how tightly it binds (0: as a name), the changing variables in it, whether
+    it reads memory."""
 
     text: str
     loose: int
     reads: frozenset[str]
+    loads: bool
 
 
 @dataclass(slots=True)
@@ -136,15 +55,26 @@ class Inliner:
 
 
 def inlined(kernel: Kernel) -> Kernel:
+    kernel = replace(kernel, body=without_unused(kernel.body))
     found = list(statements(kernel.body))
     changing = frozenset(s.var.name for s in found if isinstance(s, (kir.Declare, kir.Assign)))
     inliner = Inliner(Counter(names_in(tuple(map(headed, found)))), frozenset(kept_names(found)), changing)
     return replace(kernel, body=inline_list(inliner, kernel.body))
 
 
-def headed(stm: KStm) -> KStm:
-    """A statement without the lists inside."""
-    return with_children(stm, tuple(() for _ in children(stm)))
+def without_unused(stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
+    """Without arithmetic that nobody uses, such as a product that went into a fused addition."""
+    while True:
+        uses = Counter(names_in(tuple(map(headed, statements(stms)))))
+        fewer = _used(stms, uses)
+        if fewer == stms:
+            return stms
+        stms = fewer
+
+
+def _used(stms: tuple[KStm, ...], uses: Counter[str]) -> tuple[KStm, ...]:
+    kept = (s for s in stms if not (isinstance(s, KLet) and is_arithmetic(s) and uses[s.var.name] == 1))
+    return tuple(with_children(s, tuple(_used(inner, uses) for inner in children(s))) for s in kept)
 
 
 def kept_names(stms: Iterable[KStm]) -> Iterator[str]:
@@ -173,11 +103,10 @@ def inline_list(inliner: Inliner, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
         changed = {s.var.name for s in statements((stm,)) if isinstance(s, kir.Assign)}
         for name in [name for name, (text, _) in waiting.items() if is_late(stm, name, text, changed)]:
             done.append(waiting.pop(name)[1])
+        loads = any(text.loads for name, (text, _) in waiting.items() if name in names_in(headed(stm)))
         here = using(headed(stm), waiting)
-        if isinstance(here, KLet) and is_arithmetic(here) and inliner.uses[here.var.name] == 1:
-            continue  # a product that went into a fused addition
         if isinstance(here, KLet) and may_wait(inliner, here, used_here):
-            waiting[here.var.name] = text_of(inliner, here, waiting), here
+            waiting[here.var.name] = text_of(inliner, here, loads), here
             continue
         inner = tuple(inline_list(inliner, part) for part in children(stm))
         done.append(with_children(here, inner))
@@ -185,16 +114,24 @@ def inline_list(inliner: Inliner, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
 
 
 def is_late(stm: KStm, name: str, text: Text, changed: set[str]) -> bool:
-    """Would the expression be evaluated after a change? An assignment reads before it writes."""
-    in_time = isinstance(stm, kir.Assign) and name in names_in(stm.value)
+    """Would the expression be evaluated after a change? Assignments and stores read before they write."""
+    used = name in names_in(headed(stm))
+    in_time = isinstance(stm, kir.Assign) and used
+    if text.loads and not isinstance(stm, KEEPS_MEMORY) and not (isinstance(stm, READS_FIRST) and used):
+        return True
     return bool(text.reads & changed) and not in_time
 
 
+KEEPS_MEMORY = (KLet, kir.Declare, kir.Assign, kir.Note)
+READS_FIRST = (kir.Store, kir.StoreRow, kir.KIf)
+
+
 def may_wait(inliner: Inliner, stm: KLet, used_here: Counter[str]) -> bool:
-    """Arithmetic that is used once, in this list (a binding counts as a use too)."""
+    """Arithmetic, or a short load, that is used once, in this list (a binding counts as a use too)."""
     name = stm.var.name
     once = inliner.uses[name] == 2 and used_here[name] == 2
-    return once and name not in inliner.kept and is_arithmetic(stm)
+    short = isinstance(stm.rhs, KLoad) and len(right_hand_side(stm.rhs)) <= LONGEST
+    return once and name not in inliner.kept and (short or is_arithmetic(stm))
 
 
 def is_arithmetic(stm: KLet) -> bool:
@@ -204,14 +141,16 @@ def is_arithmetic(stm: KLet) -> bool:
 EXACT = {Op.ADD: ("+", 2), Op.SUB: ("-", 2), Op.MUL: ("*", 1), Op.QUOT: ("/", 1), Op.REM: ("%", 1)}
 
 
-def text_of(inliner: Inliner, stm: KLet, waiting: dict[str, tuple[Text, KLet]]) -> Text:
-    """The text of a right-hand side, whose operands have been put in already."""
+def text_of(inliner: Inliner, stm: KLet, loads: bool) -> Text:
+    """The text of a right-hand side, whose operands have been put in already; whether these read memory."""
     reads = frozenset(WORD.findall(right_hand_side(stm.rhs))) & inliner.changing
-    return Text(right_hand_side(stm.rhs), looseness(stm.rhs), reads)
+    return Text(right_hand_side(stm.rhs), looseness(stm.rhs), reads, loads or isinstance(stm.rhs, KLoad))
 
 
 def looseness(rhs: kir.Rhs) -> int:
     match rhs:
+        case KLoad():
+            return 0
         case KOp(op, _, _, True):
             return EXACT[op][1]
         case kir.KConvert(source, target, _) if source is target:

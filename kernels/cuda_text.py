@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from ..ir.errors import Loc
 from ..ir.types import Const
 from . import kir
+from .cuda_names import WORD, free_name
 from .cuda_ops import c_type, operand
-from .cuda_readable import WORD, bare, free_name, number
+from .cuda_readable import bare, number
 from .kir import KArray, Kernel, KStm, Operand, Space
 from .scope import Who
 
@@ -26,9 +27,9 @@ MOST_ROUNDS = 8
 
 @dataclass(slots=True)
 class Printer:
-    """The text of one kernel so far. `run` prints statements; `declared`: names that stand before the
-    statement that binds them; `waits`: for other blocks; `staged`: bytes of
-    shared memory that tiles take; `noted`: the last comment; `distributed`: what holds a distributed array for all
+    """The text of one kernel so far. `run` prints statements; `declared`: names that stand before the statement that
+    binds them; `waits`: for other blocks; `staged`: bytes of shared memory that tiles take; `noted`: the last comment;
+    `alone`: a statement that has a block of the text for itself; `distributed`: what holds a distributed array for all
     the indices that a thread takes."""
 
     kernel: Kernel
@@ -38,6 +39,7 @@ class Printer:
     lines: list[str] = field(default_factory=list)
     depth: int = 1
     names: set[str] = field(default_factory=set)
+    alone: KStm | None = None
     used_stack: bool = False
     declared: set[str] = field(default_factory=set)
     waits: bool = False
@@ -57,9 +59,10 @@ class Printer:
         self.depth -= 1
         self.line("}")
 
-    def note(self, loc: Loc) -> None:
-        """A comment with a place of the source, where it is not that of the comment before."""
-        place = f"// {printable(loc.file)}:{loc.line}"
+    def note(self, what: Loc | str) -> None:
+        """A comment with a place of the source, where it is not that of the comment before; how the whole kernel
+        works is said at its head."""
+        place = self.noted if isinstance(what, str) else place_text(what)
         if place != self.noted:
             self.line(place)
         self.noted = place
@@ -69,6 +72,13 @@ class Printer:
         name = free_name(base, self.names)
         self.names.add(name)
         return name
+
+    @contextmanager
+    def index(self, base: str) -> Iterator[str]:
+        """A name that nothing else has in a loop; what comes after it may have it."""
+        name = self.fresh(base)
+        yield name
+        self.names.remove(name)
 
 
 def thread_steps(p: Printer, index: str, lo: Operand, hi: Operand) -> str:
@@ -84,13 +94,15 @@ def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
     i, used = stm.index.name, [a for a in names_in(stm.body) if a in p.distributed]
     match stm.lo, stm.hi:
         case Const(value=0), Const(value=n) if n == p.threads:
-            with p.block(""):
+            with nullcontext() if stm is p.alone else p.block(""):
                 p.line(f"const i64 {i} = threadIdx.x;")
                 yield
         case Const(value=0), Const(value=n) if used or (n % p.threads == 0 and 0 < n <= MOST_ROUNDS * p.threads):
-            number = p.fresh("round")
             p.line("#pragma unroll")
-            with p.block(f"for (i32 {number} = 0; {number} < {-(-int(n) // p.threads)}; {number}++)"):
+            with (
+                p.index("round") as number,
+                p.block(f"for (i32 {number} = 0; {number} < {-(-int(n) // p.threads)}; {number}++)"),
+            ):
                 p.line(f"const i64 {i} = {number} * {p.threads} + threadIdx.x;")
                 for name in dict.fromkeys(used):
                     p.line(f"auto &{name} = {p.distributed[name]}[{number}];")
@@ -99,6 +111,14 @@ def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
         case _:
             with p.block(thread_steps(p, i, stm.lo, stm.hi)):
                 yield
+
+
+def only(stms: tuple[KStm, ...]) -> KStm | None:
+    return stms[0] if len(stms) == 1 else None
+
+
+def place_text(loc: Loc) -> str:
+    return f"// {printable(loc.file)}:{loc.line}"
 
 
 def printable(text: str) -> str:

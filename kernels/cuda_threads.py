@@ -42,7 +42,7 @@ def for_threads(p: Printer, stm: KStm, who: Who) -> None:
             by(p, who, f"store_row<{len(values)}>(&{array.name}[{operand(index)}], {row});")
         case _:
             assert isinstance(stm, kir.Note)
-            p.note(stm.loc)
+            p.note(stm.what)
 
 
 def load_row(p: Printer, stm: kir.LoadRow) -> None:
@@ -223,8 +223,7 @@ def _team_in_order(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, mem
 
 def _combine_team(p: Printer, op: Operator, value: Names, team: str) -> None:
     """The first thread of a team ends with the team's values in order."""
-    d = p.fresh("d")
-    with p.block(f"for (i32 {d} = 1; {d} < {team}; {d} *= 2)"):
+    with p.index("d") as d, p.block(f"for (i32 {d} = 1; {d} < {team}; {d} *= 2)"):
         step(p, op, value, value, tuple(f"value_below({v}, {d})" for v in value))
 
 

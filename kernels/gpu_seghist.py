@@ -124,6 +124,7 @@ def shared_kernel(
 ) -> Made:
     """`cut`: bins, ranges of them, points of a chunk."""
     (op, prim), b = atomic, h.builder()
+    b.say("a block for each chunk of the points and range of the bins, which it has in shared memory")
     dests = destinations(h, b, exp.dests)
     bins, ranges, length = (b.operand(a) for a in cut)
     chunk, first, here = range_of(b, bins, size, ranges)
@@ -151,6 +152,7 @@ def shared_kernel(
 
 def direct_kernel(h: HostBuilder, stm: Stm, exp: core.SegHist, atomic: tuple[Op, Prim], length: Atom) -> Made:
     (op, prim), b = atomic, h.builder()
+    b.say("a block for each chunk of the points; bins in global memory")
     dests = destinations(h, b, exp.dests)
     lo, hi = chunk_of(b, exp, b.block, b.operand(length))
     point = b.fresh("point", Prim.I64)
@@ -189,6 +191,7 @@ def turns_kernel(
 ) -> Made:
     """`parts[chunk][bin]`, the values of a chunk for a bin in order. `cut`: bins, ranges of them, points of a chunk."""
     b = h.builder()
+    b.say("a block for each chunk of the points and range of the bins, which each warp has in shared memory")
     shape = tuple(b.operand(width) for width in h.types[exp.dests[0]].shape)
     bins, ranges, length = (b.operand(a) for a in cut)
     chunk, first, here = range_of(b, bins, size, ranges)
@@ -220,6 +223,7 @@ def turns_kernel(
 def sum_kernel(h: HostBuilder, stm: Stm, exp: core.SegHist, parts: list[Name], cut: tuple[Atom, Atom]) -> Made:
     """`dest[bin] op= parts[0][bin] op parts[1][bin] op ..`; `cut`: bins, chunks."""
     b = h.builder()
+    b.say("a thread for each bin: the sums of all chunks, in order")
     dests = destinations(h, b, exp.dests)
     bins, chunks = (b.operand(a) for a in cut)
     arrays = [mem_of(b, name) for name in parts]

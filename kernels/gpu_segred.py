@@ -82,6 +82,7 @@ def chunks_kernel(
 ) -> Made:
     """`partial[i][c] = reduce op ne (j in chunk c)`; `cut`: number and length of the chunks of a segment."""
     b = h.builder()
+    b.say("a block for each chunk of a segment")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
     chunks, length = (b.operand(a) for a in cut)
     point, number = split_chunk(b, outer, chunks)
@@ -135,6 +136,7 @@ def teams_kernel(
 ) -> Made:
     """`cut`: the threads of a team, the segments of a block, all segments."""
     b = h.builder()
+    b.say("a team of threads for each segment, several segments for a block")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
     team, each, segments = (b.operand(a) for a in cut)
     m = b.operand(width)

@@ -24,7 +24,7 @@ from .cuda_tiles import tile_items
 from .gpu_segred import THREADS
 from .hostbuild import HostBuilder, Made, either
 from .kir import KLambda, KVar
-from .segscan import segscan
+from .segscan import combined, publish_part, segscan
 from .segspace import bind_space, output, row_of, scalar
 from .soacs import is_simple, k_lambda, neutral_of, put
 
@@ -64,6 +64,7 @@ def segments_kernel(
 ) -> Made:
     """The elements of a block's segments, one after the other; the flag of an element says that a segment begins."""
     b = h.builder()
+    b.say("a block for several whole segments: one scan that starts anew with each")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
     m, n = b.operand(width), product(b, outer)
     begin = b.mul(b.block, b.operand(each), "segment")
@@ -158,6 +159,7 @@ def chain_kernel(
     base: str,
 ) -> Made:
     b = h.builder()
+    b.say("a block for each tile of a segment, in the order in which blocks begin, which look back for the sum before")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
     m = b.operand(width)
     flags, counter = (output(b, name).mem for name in shared)
@@ -174,10 +176,10 @@ def chain_kernel(
     rows = [row_of(b, output(b, name), indices) for name, _ in outs]
     held = [b.alloc("held", v.prim, (i64(tile),), kir.Space.SHARED).mem for v in op.left]
     own = scan_tile(b, exp, rows[len(held) :], held, (lo, count), (op, neutral))
-    publish(b, flags, number, sums, own, kir.SUM)
+    publish_part(b, flags, number, sums, own, kir.SUM)
     before = tuple(b.fresh("before", v.prim) for v in op.left)
     b.emit(kir.LookBack(before, flags, tuple(sums), tuple(totals), number, first, k_lambda(b, exp.scans), neutral))
-    publish(b, flags, number, totals, combined(b, exp, before, own), kir.TOTAL)
+    publish_part(b, flags, number, totals, combined(b, exp, before, own), kir.TOTAL)
     index = b.fresh(clean(inner.base), Prim.I64)
     with b.nested() as stms:
         right = tuple(b.let("x", array.prim, kir.KLoad(array, index)) for array in held)
@@ -207,25 +209,3 @@ def scan_tile(
     after = tuple(kir.Store(array, at, value) for array, value in zip(held, scanned, strict=True))
     b.emit(kir.BlockScan(scanned, own, at, ZERO, count, tuple(body), values, op, neutral, neutral, after, True))
     return own
-
-
-def publish(
-    b: Builder, flags: kir.KArray, tile: Operand, arrays: list[kir.KArray], values: tuple[Operand, ...], what: int
-) -> None:
-    """What the tile holds, then the flag that says so."""
-    for array, value in zip(arrays, values, strict=True):
-        b.emit(kir.Store(array, tile, value))
-    b.emit(kir.Publish(flags, tile, Const(Prim.I32, what)))
-
-
-def combined(
-    b: Builder, exp: core.SegScan, left: tuple[Operand, ...], right: tuple[Operand, ...]
-) -> tuple[Operand, ...]:
-    """`left op right`, all components."""
-    results: list[Operand] = []
-    for scan in exp.scans:
-        start, k = len(results), len(scan.neutral)
-        for param, value in zip(scan.op.params, (*left[start : start + k], *right[start : start + k]), strict=True):
-            b.env[param.name] = value
-        results += [scalar(v) for v in gen_body(b, scan.op.body, Mode.THREAD)]
-    return tuple(results)

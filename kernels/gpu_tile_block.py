@@ -114,10 +114,10 @@ class TileBlock:
         b, run = self.b, self.shape.run
         first = b.mul(place, i64(run))
         if self.shape.each == run:
-            return b.add(first, number)
-        jump = b.mul(b.exact(Op.QUOT, number, i64(run), "t"), i64(GRID * run))
-        within = b.exact(Op.REM, number, i64(run), "t") if run > 1 else ZERO
-        return b.add(b.add(jump, first), within)
+            return b.add(first, number, "row")
+        jump = b.mul(b.exact(Op.QUOT, number, i64(run), "run"), i64(GRID * run))
+        within = b.exact(Op.REM, number, i64(run), "within") if run > 1 else ZERO
+        return b.add(b.add(jump, first), within, "row")
 
     def over(self, place: Operand, body: Callable[[Result], None], base: str = "a") -> None:
         """for a < R { .. } over the rows of the thread at `place`."""
@@ -155,8 +155,8 @@ class TileBlock:
             return
         number = b.fresh("r", Prim.I64)
         with b.nested() as stms:
-            first = b.add(b.mul(number, i64(GRID * shape.run)), b.mul(place, i64(shape.run)))
-            body(Result(b.mul(number, i64(shape.run)), first))
+            first = b.add(b.mul(number, i64(GRID * shape.run)), b.mul(place, i64(shape.run)), "column")
+            body(Result(b.mul(number, i64(shape.run), "c"), first))
         b.emit(kir.For(number, i64(runs), tuple(stms), runs))
 
     def in_run(self, first: Result, c: int) -> Result:
@@ -167,7 +167,7 @@ class TileBlock:
         total: Operand = ZERO
         for one in results:
             if one is not None:
-                total = self.b.add(self.b.mul(total, i64(self.shape.each)), one.number)
+                total = self.b.add(self.b.mul(total, i64(self.shape.each)), one.number, "c")
         return total
 
     # ---- points of the space --------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..flatten.tile import REGISTERS, tileable, tiled_with
+from ..flatten.tile import GRID, REGISTERS, tileable, tiled_with
 from ..flatten.tile_block import Tileable, needed
 from ..ir import core
 from ..ir.core import Stm
@@ -61,6 +61,8 @@ def tiled(h: HostBuilder, stm: Stm, exp: core.SegMap, found: Tileable, each: int
 
 def _kernel(h: HostBuilder, block: TileBlock, stm: Stm, exp: core.SegMap) -> Made:
     b, found, shape = block.b, block.found, block.shape
+    b.say(f"{GRID} x {GRID} threads, {shape.each} x {shape.each} results each; of two tiles of {shape.depth} elements")
+    b.say("of each row one is copied and one is used")
     b.note(found.redomap.loc)
     tiles = _tiles(block)
     accs = _accumulators(block)

@@ -1,5 +1,5 @@
-"""Statements of kernel IR that only machines with threads have: the schedules of a GPU use them, lanes of a CPU have no
-form for them. `kir.py` has the rest, and names these too.
+"""Statements of kernel IR that only machines with threads have, for the schedules of a GPU; but lanes of a CPU have
+flags between blocks too, `Publish` and `WaitFor`. `kir.py` has the rest, and names these too.
 """
 
 from __future__ import annotations
@@ -160,9 +160,9 @@ class StoreRow:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A place of the source, for readers of generated code: what follows computes it."""
+    """For readers of generated code: a place of the source, which what follows computes, or how it does."""
 
-    loc: Loc
+    what: Loc | str
 
 
 ForThreads = (

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..ir import scalar
 from ..ir.ops import Op
-from ..ir.types import Const, Prim
+from ..ir.types import Const, Prim, i64
 from . import kir
 from .kir import KArray, Kernel, KStm, Operand, Space
 from .scope import Who, solo, writer
@@ -48,7 +48,7 @@ SOME = Sample(blocks=2, rounds=2, iterations=3)
 @dataclass(slots=True)
 class Predicted:
     """What one access site costs: requests of warps, their sectors (or turns of a bank), threads that take part.
-    `exact`: nothing unknown had a part in it."""
+    `exact`: nothing unknown had a part in it. `of_block`: it is outside of threads, once for a block."""
 
     statement: KStm
     array: KArray
@@ -56,6 +56,7 @@ class Predicted:
     units: float = 0.0
     lanes: float = 0.0
     exact: bool = True
+    of_block: bool = False
 
 
 def predict(
@@ -67,7 +68,7 @@ def predict(
     chosen, weight = spread(blocks, sample.blocks)
     e.weight = weight
     for block in chosen:
-        e.env[kernel.block.name] = block
+        e.env[kernel.block.name] = e.block = block
         run(e, kernel.body, Who.EVERY)
     return tuple(e.sites.values())
 
@@ -100,7 +101,8 @@ class Turn:
 @dataclass(slots=True)
 class Evaluation:
     """Values of variables, the lanes that run (None: outside of threads), and what was counted. `weight`: how many
-    executions the present one stands for; `guessed`: whether it is known to happen."""
+    executions the present one stands for; `guessed`: whether it is known to happen. Where blocks take numbers one after
+    the other, each has that of another one, and all together have the same: `block`."""
 
     threads: int
     warp: int
@@ -109,6 +111,7 @@ class Evaluation:
     sites: dict[int, Predicted] = field(default_factory=dict)
     turns: dict[int, Turn] = field(default_factory=dict)
     mask: np.ndarray | None = None
+    block: int = 0
     weight: float = 1.0
     guessed: bool = False
 
@@ -126,6 +129,7 @@ def note(e: Evaluation, stm: KStm, array: KArray, index: Value, who: Who, width:
     site = e.site(stm, array)
     site.exact = site.exact and not e.guessed and index is not None
     if e.mask is None:
+        site.of_block = True
         warps = -(-e.threads // e.warp) if who is Who.EVERY else 1
         site.requests += warps * e.weight
         site.units += warps * e.weight
@@ -176,8 +180,15 @@ def step(e: Evaluation, stm: KStm, who: Who) -> None:
             e.env[var.name] = e.get(value)
         case kir.Assign(var, value):
             assign(e, var.name, e.get(value))
-        case kir.Store(array, index, _) | kir.Atomic(_, _, array, index, _):
+        case kir.Store(array, index, _):
             note(e, stm, array, e.get(index), writer(who))
+        case kir.Atomic(op, _, array, index, value, out):
+            note(e, stm, array, e.get(index), writer(who))
+            if out is not None:
+                counts = who is Who.EVERY and op is Op.ADD and value == i64(1)
+                e.env[out.name] = e.block if counts else None
+        case kir.TeamReduce():
+            teams(e, stm)
         case kir.LoadRow(row, array, index):
             note(e, stm, array, e.get(index), who, len(row))
             e.env.update((var.name, None) for var in row)
@@ -244,6 +255,31 @@ def in_turn(e: Evaluation, index: kir.KVar, lo: Operand, hi: Operand, body: Call
         close(e)
     e.mask = None
     e.guessed, e.weight = before
+
+
+def teams(e: Evaluation, stm: kir.TeamReduce) -> None:
+    """Rounds of segments, in each of them rounds of elements, then what the first thread of a team does."""
+    known = [x for x in map(e.get, (stm.team, stm.lo, stm.hi, stm.width)) if isinstance(x, int)]
+    if len(known) < 4:
+        return
+    team, first, end, width = known
+    size = min(team, e.warp, e.threads)
+    lanes, weight = np.arange(e.threads), e.weight
+    chosen, each = spread(max(0, -(-(end - first) // (e.threads // size))), e.sample.rounds)
+    for number in chosen:
+        segment = first + number * (e.threads // size) + lanes // size
+        e.env[stm.segment.name] = segment
+        steps, times = spread(-(-width // size), e.sample.iterations)
+        for k in steps:
+            e.env[stm.index.name] = at = k * size + lanes % size
+            e.weight, e.mask = weight * each * times, (segment < end) & (at < width)
+            combined(e, stm.body, stm.op)
+            close(e)
+        e.env.update((out.name, None) for out in stm.outs)
+        e.weight, e.mask = weight * each, (segment < end) & (lanes % size == 0)
+        run(e, stm.after, Who.EACH)
+        close(e)
+    e.weight, e.mask = weight, None
 
 
 def branch(e: Evaluation, cond: Value, then: tuple[KStm, ...], orelse: tuple[KStm, ...], who: Who) -> None:
@@ -323,8 +359,6 @@ def value_of(e: Evaluation, rhs: kir.Rhs) -> Value:
             if op in _FAST and prim is Prim.I64 and any(isinstance(v, np.ndarray) for v in values):
                 return None if any(v is None for v in values) else _FAST[op](*values)
             return elementwise(scalar.meaning(op, prim), values)
-        case kir.KAligned(_, index, count):
-            return elementwise(lambda at: at % count == 0, [e.get(index)])
         case kir.KAligned(_, index, count):  # arrays are taken to begin at a sector
             at = e.get(index)
             return None if at is None else at % count == 0

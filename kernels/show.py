@@ -136,8 +136,8 @@ def _for_threads(stm: kir.ForThreads) -> list[str]:
             return [f"let ({_vars(vs)}) = {array.name}[{operand(index)} ..]"]
         case kir.StoreRow(array, index, values):
             return [f"{array.name}[{operand(index)} ..] := ({_operands(values)})"]
-        case kir.Note(loc):
-            return [f"-- {loc.file}:{loc.line}"]
+        case kir.Note(what):
+            return [f"-- {what if isinstance(what, str) else f'{what.file}:{what.line}'}"]
 
 
 def _row(start: kir.Operand, row: kir.KVar, pitch: kir.Operand) -> str:

@@ -2,12 +2,19 @@
 
 A mapping is the order of the space's dimensions (the last one runs over the lanes of a warp), the sequential factor S
 (a thread takes the points s*T + t for s < S), and the layout of each input (a copy with another dimension innermost,
-its manifest). All mappings are enumerated; the cost is the exact number of memory sectors that the accesses of the
+its manifest). They are enumerated together; the cost is the exact number of memory sectors that the accesses of the
 kernel touch (`kernels/sectors.py`) at sizes that stand for large ones, and the bytes of the manifests.
 
     σ* = argmin over order, S, layouts of  32 B * Σ_access sectors(f', order, S)  +  bytes read and written by manifests
 
-Ties go to the order of the source, then to fewer elements for each thread.
+Ties go to the order of the source, then to fewer elements for each thread. A mapping is not evaluated where what it
+costs is known, or is known to be no clear gain:
+
+    order       where whole warps lie along the last dimension, the order of the others changes no request of a warp
+    S           changes no request of threads; what a block does once costs 1/S of what it did, at best
+    manifest    a request of the array costs a sector, at best; the other arrays cost what they did
+
+The width of an access (`gpu_rows.py`) is no part of a mapping: a row of 16 bytes touches the sectors of its elements.
 """
 
 from __future__ import annotations
@@ -15,6 +22,7 @@ from __future__ import annotations
 import math
 from collections import abc
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -22,7 +30,7 @@ from ..ir.types import Atom, Const, Name, Prim
 from .build import NotLowerable
 from .hostbuild import HostBuilder, Made
 from .kir import KVar
-from .sectors import SOME, Value, global_sectors, predict
+from .sectors import SOME, Predicted, Value, global_sectors, predict
 from .trace_memory import SECTOR
 
 EXTENT = 512
@@ -31,6 +39,7 @@ EXTENT = 512
 FACTORS = (1, 2, 4, 8)
 THREADS = 64
 """Lanes that are evaluated: two warps."""
+WARP = 32
 
 GAIN = 0.9
 """A mapping is only taken before a simpler one if it costs less than this share."""
@@ -52,80 +61,111 @@ Build = Callable[[Mapping, int], Made]
 """The kernel of a mapping for blocks of so many threads."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    """A mapping with its kernel for `THREADS` threads, and its bytes at the sizes that stand for all."""
-
-    mapping: Mapping
-    made: Made
-    bytes: float
-
-
 Layouts = abc.Mapping[Name, tuple[int, ...]]
 """Inputs that are read from a manifest, with the order of its dimensions."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A mapping with its kernel for `THREADS` threads, its access sites, and its bytes at the sizes that stand for
+    all."""
+
+    mapping: Mapping
+    layouts: Layouts
+    made: Made
+    sites: tuple[Predicted, ...]
+    bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The space to be mapped, and how its kernels are made."""
+
+    h: HostBuilder
+    widths: tuple[Atom, ...]
+    build: Build
+
+
 def best_mapping(h: HostBuilder, widths: tuple[Atom, ...], build: Build) -> tuple[Mapping, Layouts]:
     """The cheapest mapping of a space and its manifests. Raises NotLowerable where the space has no kernel."""
-    points = extent_of(widths)
-    best = mapped(h, Mapping(tuple(range(len(widths))), 1), points, build)
-    layouts: Layouts = {}
-    best = cheapest(best, (mapped(h, Mapping(order, 1), points, build) for order in orders(len(widths))))
-    while (better := best_manifest(h, layouts, best, points, build)) is not None:
-        best, layouts = better
-    more = (with_layouts(h, layouts, Mapping(best.mapping.order, s), points, build) for s in FACTORS)
-    return cheapest(best, more).mapping, layouts
+    search = Search(h, widths, build)
+    plain = [mapped(search, {}, Mapping(order, 1)) for order in orders(widths)]
+    best = cheapest(search, plain[0], plain)
+    while (better := best_manifest(search, plain, best)) is not best:
+        best = better
+    return best.mapping, best.layouts
 
 
-def cheapest(first: Mapped, others: Iterable[Mapped | None]) -> Mapped:
-    """The first of all that cost clearly less than those before."""
-    best = first
-    for one in others:
-        if one is not None and one.bytes < GAIN * best.bytes:
-            best = one
+def orders(widths: tuple[Atom, ...]) -> Iterator[tuple[int, ...]]:
+    """The orders of the dimensions, of which at most the four innermost change places; of those with whole warps along
+    the same last dimension, the first one."""
+    rank, seen = len(widths), set[int]()
+    fixed = tuple(range(max(0, rank - 4)))
+    for inner in permutations(range(len(fixed), rank)):
+        last = inner[-1] if inner else None
+        if last in seen:
+            continue
+        if last is not None and extent_of(widths[last : last + 1]) % WARP == 0:
+            seen.add(last)
+        yield (*fixed, *inner)
+
+
+def cheapest(search: Search, best: Mapped, ones: Iterable[Mapped]) -> Mapped:
+    """The first that costs clearly less than those before; `ones` have S = 1, and are tried with each S."""
+    for one in ones:
+        best = cheaper(best, one)
+        if least_with_factor(one) < GAIN * best.bytes:
+            for factor in FACTORS[1:]:
+                best = cheaper(best, mapped(search, one.layouts, Mapping(one.mapping.order, factor)))
     return best
 
 
-def orders(rank: int) -> Iterator[tuple[int, ...]]:
-    """All orders of the dimensions; at most the four innermost change places."""
-    fixed = tuple(range(max(0, rank - 4)))
-    return ((*fixed, *inner) for inner in permutations(range(len(fixed), rank)))
+def cheaper(best: Mapped, one: Mapped) -> Mapped:
+    return one if one.bytes < GAIN * best.bytes else best
 
 
-def best_manifest(
-    h: HostBuilder, layouts: Layouts, best: Mapped, points: int, build: Build
-) -> tuple[Mapped, Layouts] | None:
-    """One more input in another layout, with the order that suits it; None if none saves enough."""
-    found, chosen = best, None
-    for name, writes in zip(best.made.arrays, best.made.writes, strict=True):
+def least_with_factor(one: Mapped) -> float:
+    """No more than what a mapping costs with any S."""
+    of_blocks = SECTOR * global_sectors([site for site in one.sites if site.of_block])
+    return one.bytes - of_blocks * (1 - 1 / max(FACTORS))
+
+
+def best_manifest(search: Search, plain: list[Mapped], best: Mapped) -> Mapped:
+    """With one more input in another layout, and the mapping that suits it; `best` if none saves enough."""
+    h, before = search.h, best
+    for name, writes in zip(before.made.arrays, before.made.writes, strict=True):
         rank = h.types[name].rank
-        for inner in range(rank - 1 if not writes and name not in layouts else 0):
-            tried = {**layouts, name: (*(d for d in range(rank) if d != inner), inner)}
-            mappings = (Mapping(order, 1) for order in orders(len(best.mapping.order)))
-            one = cheapest(found, (with_layouts(h, tried, m, points, build) for m in mappings))
-            if one is not found:
-                found, chosen = one, tried
-    return None if chosen is None else (found, chosen)
+        for inner in range(rank - 1 if not writes and name not in before.layouts else 0):
+            layouts = {**before.layouts, name: (*(d for d in range(rank) if d != inner), inner)}
+            chosen = [one.mapping.order for one in plain if least_with(h, one, layouts) < GAIN * best.bytes]
+            with suppress(NotLowerable):
+                best = cheapest(search, best, (mapped(search, layouts, Mapping(order, 1)) for order in chosen))
+    return best
 
 
-def with_layouts(h: HostBuilder, layouts: Layouts, mapping: Mapping, points: int, build: Build) -> Mapped | None:
-    """A mapping with manifests; their bytes are read and written once."""
-    h.layouts.update(layouts)
+def least_with(h: HostBuilder, one: Mapped, layouts: Layouts) -> float:
+    """No more than what the order of a mapping without manifests costs with these, with any S."""
+    moved = {array for array, name in zip(one.made.kernel.arrays, one.made.arrays, strict=True) if name in layouts}
+    saved = sum(max(0.0, site.units - site.requests) for site in one.sites if site.array in moved)
+    return least_with_factor(one) - SECTOR * saved + copied(h, layouts)
+
+
+def mapped(search: Search, layouts: Layouts, mapping: Mapping) -> Mapped:
+    """A mapping with manifests. Raises NotLowerable."""
+    search.h.layouts.update(layouts)
     try:
-        one = mapped(h, mapping, points, build)
-    except NotLowerable:
-        return None
+        made = search.build(mapping, THREADS)
     finally:
-        h.layouts.clear()
-    copied = sum(2 * stored_bytes(h, name) for name in layouts)
-    return Mapped(one.mapping, one.made, one.bytes + copied)
-
-
-def mapped(h: HostBuilder, mapping: Mapping, points: int, build: Build) -> Mapped:
-    made = build(mapping, THREADS)
-    blocks = -(-points // mapping.chunk(THREADS))
+        search.h.layouts.clear()
+    blocks = -(-extent_of(search.widths) // mapping.chunk(THREADS))
     scalars = [standing_for(var) for var in made.kernel.scalars]
-    return Mapped(mapping, made, SECTOR * global_sectors(predict(made.kernel, scalars, blocks, THREADS, sample=SOME)))
+    sites = predict(made.kernel, scalars, blocks, THREADS, sample=SOME)
+    return Mapped(mapping, layouts, made, sites, SECTOR * global_sectors(sites) + copied(search.h, layouts))
+
+
+def copied(h: HostBuilder, layouts: Layouts) -> float:
+    """Bytes that manifests read and write."""
+    return sum(2 * stored_bytes(h, name) for name in layouts)
 
 
 def standing_for(var: KVar) -> Value:

@@ -156,19 +156,20 @@ def install(options: Options) -> dict[str, object]:
 
 
 def doctor(options: Options) -> dict[str, object]:
+    log = fresh(options, "doctor.log")
     code = logged(options, "doctor", [options.python, "-m", "soac", "doctor"], must=False)
-    text = (options.out / "doctor.log").read_text()
+    text = log.read_text()
     print(text, flush=True)
     return {"passed": code == 0 and "device cuda" in text and "not usable" not in text, "machine": text.splitlines()}
 
 
 def tests(options: Options) -> dict[str, object]:
     """What is skipped although there is a GPU (a library that is not installed) is listed."""
-    report = options.out / "tests.xml"
+    report = fresh(options, "tests.xml")
     command = [options.python, "-m", "pytest", "-q", "-n", "0", "-m", "gpu", "tests/gpu", f"--junitxml={report}"]
-    logged(options, "tests", command, must=False, more={"SOAC_GPU_RANDOM": str(options.random)})
+    code = logged(options, "tests", command, must=False, more={"SOAC_GPU_RANDOM": str(options.random)})
     if not report.exists():
-        return {"passed": False, "why": "no report: see tests.log"}
+        return {"passed": False, "why": f"no report, the exit code is {code}: see tests.log"}
     cases = list(xml.parse(report).getroot().iter("testcase"))
     failed = [name_of(case) for case in cases if case.find("failure") is not None or case.find("error") is not None]
     skipped = [name_of(case) for case in cases if case.find("skipped") is not None]
@@ -202,7 +203,7 @@ def find_sanitizer(options: Options) -> str | None:
 
 
 def bench(options: Options) -> dict[str, object]:
-    file = options.out / "bench.json"
+    file = fresh(options, "bench.json")
     data = ["--data", str(options.data)] if options.data else []
     command = [options.python, "-m", "benchmarks.gpu", "--json", str(file), "--log-size", str(options.log_size), *data]
     code = logged(options, "bench", command, must=False)
@@ -217,7 +218,7 @@ def programs(options: Options) -> dict[str, object]:
     for path in sorted(copies.glob("*.soac")):
         tuning = [options.python, "-m", "soac", "autotune", "--device", "cuda", str(path)]
         codes[f"autotune {path.stem}"] = logged(options, f"autotune-{path.stem}", tuning, must=False)
-    file = options.out / "programs.json"
+    file = fresh(options, "programs.json")
     measuring = [options.python, "-m", "soac", "bench", "--device", "cuda", "--json", str(file), str(copies)]
     codes["bench"] = logged(options, "programs", measuring, must=False)
     return {"passed": codes["bench"] == 0, "exit_codes": codes,
@@ -227,6 +228,12 @@ def programs(options: Options) -> dict[str, object]:
 WORK: dict[str, Callable[[Options], dict[str, object]]] = {
     "install": install, "doctor": doctor, "tests": tests, "sanitizer": sanitizer, "bench": bench, "programs": programs,
 }  # fmt: skip
+
+
+def fresh(options: Options, name: str) -> Path:
+    """A file that a step is to write; that of an earlier run goes, which would pass for it."""
+    (options.out / name).unlink(missing_ok=True)
+    return options.out / name
 
 
 def logged(

@@ -132,7 +132,7 @@ class Run:
         if self.file is None:
             return
         report = {
-            "format": 2, "arch": ARCH, "orders": ORDERS, "left_out": missing(), "sources": self.sources,
+            "format": 3, "arch": ARCH, "orders": ORDERS, "left_out": missing(), "sources": self.sources,
             "commit": commit(), "seconds": round(self.seconds, 1), "total": total(self.found),
             "programs": {name: asdict(one) for name, one in self.found.items()},
         }  # fmt: skip
@@ -248,7 +248,8 @@ def said_of(found: Outcome) -> str:
         return f"FAULT {found.faults[0][:1500]}"
     more = [f"{len(getattr(found, name))} {name.replace('_', ' ')}" for name in NAMES if getattr(found, name)]
     counts = f"{len(found.kernels)} kernels, {found.traced} traced, {found.ran} emulated"
-    return ", ".join([counts, *more, f"{found.seconds:.1f} s"])
+    slower = [f"{found.slower} slower cases left out"] if found.slower else []
+    return ", ".join([counts, *slower, *more, f"{found.seconds:.1f} s"])
 
 
 def total(found: dict[str, Outcome]) -> dict[str, int]:
@@ -259,6 +260,7 @@ def total(found: dict[str, Outcome]) -> dict[str, int]:
         "spill": sum(use.spills for one in all_of for use in one.kernels.values()),
         "traced": sum(one.traced for one in all_of),
         "emulated": sum(one.ran for one in all_of),
+        "slower": sum(one.slower for one in all_of),
         **{name: sum(len(getattr(one, name)) for one in all_of) for name in NAMES},
     }
 

@@ -8,9 +8,10 @@ emulated    the CUDA C of its kernels, run by the whole CUDA device on an emulat
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from soac.arguments import Argument
 from soac.flatten.levels import CUDA, Machine
+from soac.flatten.tile import REGISTERS
 from soac.flatten.tree import sizes_of
 from soac.frontend.data import compare_values
 from soac.ir.errors import RunError
@@ -37,6 +39,7 @@ from tests.property.soak import within
 from .driver import EmulatedDriver
 from .emulate import COMPILER
 from .subjects import Call, Results, Subject, in_small_parts, of_file, outcome
+from .wide import other_size
 
 ARCH = "sm_90"
 ORDERS = (0, 1, 5)
@@ -45,19 +48,22 @@ THREADS = 64
 TRACE_SECONDS = 20.0
 """Of the processor: what the tracer may take for a case on a version."""
 PROGRAM_SECONDS = 120.0
-"""Of the processor, after which no further case of a program is begun, in the tracer and in the emulator."""
+"""Of the processor, after which no further case of a program is begun, in the tracer and in the emulator, but for
+versions that no smaller case has taken: these have as long again."""
 
 
 @dataclass(slots=True)
 class Outcome:
     """What was found out about a program: faults, what its kernels take, how many runs there were, those that were
-    skipped, versions that do not fit a case, and the kernels that no run launched."""
+    skipped, how many more that were `slower` than another one of the same version; versions that do not fit a case, and
+    the kernels that no run launched."""
 
     faults: list[str] = field(default_factory=list)
     kernels: dict[str, Resources] = field(default_factory=dict)
     traced: int = 0
     ran: int = 0
     skipped: list[str] = field(default_factory=list)
+    slower: int = 0
     misfits: list[str] = field(default_factory=list)
     not_traced: list[str] = field(default_factory=list)
     not_emulated: list[str] = field(default_factory=list)
@@ -72,11 +78,12 @@ def check(subject: Subject) -> Outcome:
     if texts and has_nvrtc():
         found.kernels = resources(cuda_module(texts.values()), ARCH)
     run_all(subject, found)
-    if found.not_traced or found.not_emulated:
-        small, more = in_small_parts(subject), Outcome()
-        run_all(small, more)
-        same = {name for name, text in texts_of(small).items() if text == texts.get(name)}
-        merge(found, more, same)
+    for part in (0, 1):
+        left = frozenset((*found.not_traced, *found.not_emulated))
+        if left:
+            small, more = in_small_parts(subject, part), Outcome()
+            run_all(replace(small, wanted=left) if part else small, more)
+            merge(found, more, same_kernels(texts_of(small), texts))
     found.misfits = list(dict.fromkeys(found.misfits))
     found.seconds = time.process_time() - begin
     return found
@@ -84,6 +91,15 @@ def check(subject: Subject) -> Outcome:
 
 def texts_of(subject: Subject) -> dict[str, CudaKernel]:
     return {kernel.name: cuda_kernel(kernel) for kernel in subject.compiled.host.kernels}
+
+
+def same_kernels(some: Mapping[str, CudaKernel], others: Mapping[str, CudaKernel]) -> set[str]:
+    """Those with the same text, but for numbers: how long a tile is."""
+    return {name for name, one in some.items() if name in others and numberless(one) == numberless(others[name])}
+
+
+def numberless(kernel: CudaKernel) -> str:
+    return re.sub(r"\b\d+", "0", kernel.text)
 
 
 def run_all(subject: Subject, found: Outcome) -> None:
@@ -96,6 +112,7 @@ def merge(found: Outcome, more: Outcome, same: Container[str]) -> None:
     """What was found with other limits; it says something of the kernels that are the `same`."""
     found.faults += [f"in small parts: {fault}" for fault in more.faults]
     found.skipped += [f"in small parts: {what}" for what in more.skipped]
+    found.slower += more.slower
     found.traced += more.traced
     found.ran += more.ran
     found.not_traced = [name for name in found.not_traced if name in more.not_traced or name not in same]
@@ -133,21 +150,40 @@ class Run:
 
 
 def runs(subject: Subject, reached: Container[str]) -> Iterator[Run]:
-    """Every case on every version; then, as long as there are kernels that have not been reached, with other sizes of
-    tiles."""
-    kernels = [kernel.name for kernel in subject.compiled.host.kernels]
+    """Every case on every version, and register tiles of every size; then, as long as there are kernels that have not
+    been reached, with other sizes of tiles."""
+    kernels = subject.wanted or [kernel.name for kernel in subject.compiled.host.kernels]
     for call in subject.calls:
-        yield from _versions(subject, call, {})
-    for run in _with_other_sizes(subject):
+        for run in _versions(subject, call, {}):
+            if subject.wanted and all(name in reached for name in kernels):
+                return
+            yield run
+    yield from (Run(call, wide.forced, wide.settings) for wide, call in subject.wide)
+    for run in _with_other_sizes(subject) if subject.in_parts is None else ():
         if all(name in reached for name in kernels):
             return
         yield run
 
 
+def in_time(subject: Subject, reached: Container[str], found: Outcome, done: str) -> Iterator[Run]:
+    """The runs that there is time for; what is left out is noted."""
+    begin, taken, limit = time.process_time(), set[tuple[object, ...]](), PROGRAM_SECONDS
+    for run in runs(subject, reached):
+        version = run.call.entry, *run.forced.items(), *run.sizes.items()
+        seconds = time.process_time() - begin
+        if seconds > limit and (version in taken or subject.wanted):
+            found.slower += 1
+        elif seconds > 2 * limit:
+            found.skipped.append(f"{run.label}: not {done}, {2 * limit:g} s are over")
+        else:
+            yield run
+            taken.add(version)
+
+
 def _with_other_sizes(subject: Subject) -> Iterator[Run]:
-    for shift in (1, 2):
+    for step in range(len(REGISTERS)):
         for call in subject.calls:
-            sizes = {s.name: max(1, s.default >> shift) for s in sizes_of(subject.compiled.flat, call.entry)}
+            sizes = {s.name: other_size(s, step) for s in sizes_of(subject.compiled.flat, call.entry)}
             if sizes:
                 yield from _versions(subject, call, sizes)
 
@@ -181,11 +217,7 @@ def trace(subject: Subject, found: Outcome) -> None:
         seen.add(name)
         return kernels(name)
 
-    end = time.process_time() + PROGRAM_SECONDS
-    for run in runs(subject, seen):
-        if time.process_time() > end:
-            found.skipped.append(f"{run.label}: not traced, {PROGRAM_SECONDS:g} s are over")
-            continue
+    for run in in_time(subject, seen, found, "traced"):
         entry, args = run.call.entry, run.call.args
         try:
             with np.errstate(all="ignore"), within(TRACE_SECONDS):
@@ -232,11 +264,7 @@ def _built(subject: Subject, gpu: Gpu, threads: int) -> CudaExecutable:
 
 
 def _run_all(device: CudaExecutable, subject: Subject, reached: Container[str], found: Outcome) -> Iterator[str]:
-    end = time.process_time() + PROGRAM_SECONDS
-    for run in runs(subject, reached):
-        if time.process_time() > end:
-            found.skipped.append(f"{run.label}: not run, {PROGRAM_SECONDS:g} s are over")
-            continue
+    for run in in_time(subject, reached, found, "run"):
         got = outcome(partial(_run_there, device, run, found))
         found.ran += 1
         for fault in differences(run.call.wanted, got):

@@ -8,8 +8,9 @@ every version, not many elements.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
@@ -29,11 +30,13 @@ from soac.ir.errors import RunError, SoacError
 from soac.ir.interpret import Thresholds, prepare
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Name, Var
-from soac.kernels import gpu_seghist, gpu_segred
+from soac.kernels import gpu_seghist, gpu_segred, gpu_segscan
 from soac.pipeline import Compiled, compile_core, compile_prog
 from tests.property.device import resized
 from tests.property.guards import Broken
 from tests.property.soak import on_device, program, within
+
+from .wide import Wide, wide_runs
 
 ROOT = Path(__file__).parent.parent.parent
 MOST_ELEMENTS = 1000
@@ -52,10 +55,14 @@ RANDOM_SIZES = ((1, 17), (33, 2))
 """Of arguments of a random program, beside those that its number gives."""
 
 SMALL_PARTS = (
-    (gpu_segred, "SHORT", 4), (gpu_segred, "LEAST_CHUNK", 16), (gpu_segred, "CHUNK_UNIT", 16),
-    (gpu_seghist, "LEAST_CHUNK", 16), (gpu_seghist, "MOST_RANGES", 0), (gpu_seghist, "MOST_PARTIAL", 64),
+    (gpu_segred, "SHORT", 4, 0), (gpu_segred, "LEAST_CHUNK", 16, 1), (gpu_segred, "CHUNK_UNIT", 16, 1),
+    (gpu_segscan, "THREADS", 2, 2), (gpu_segscan, "tile_items", lambda size: 2, lambda size: 1),
+    (gpu_seghist, "LEAST_CHUNK", 16, 2), (gpu_seghist, "MOST_RANGES", 0, 0), (gpu_seghist, "MOST_PARTIAL", 64, 8),
 )  # fmt: skip
-"""Limits from which on a schedule for more elements is taken, and what they are so that small cases reach it."""
+"""Limits from which on a schedule for more elements is taken, and what they are so that small cases reach it: cases of
+some 20 elements, and where these leave out a kernel, of two or three."""
+MOST_WIDE = 1 << 16
+"""Elements of the arguments that reach whole register tiles."""
 
 Run = Callable[..., tuple[Sequence[Argument], object]]
 Results = Sequence[Argument] | str
@@ -64,42 +71,48 @@ Results = Sequence[Argument] | str
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A case: an entry with arguments, and what it gives."""
+    """A case: an entry with arguments, what it gives, and how long the interpreter took."""
 
     entry: str
     label: str
     args: Sequence[Argument]
     wanted: Results
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A program and its cases, and those that are `left_out`, each with the reason. `compile` makes `compiled`."""
+    """A program and its cases, quick ones first, and those that are `left_out`, each with the reason. `compile` makes
+    `compiled`; `wide`: cases for whole register tiles; `in_parts`: with which limits it is compiled;
+    `wanted`: kernels that are to be reached, and nothing more."""
 
     name: str
     compile: Callable[[], Compiled]
     compiled: Compiled
     calls: tuple[Call, ...]
     left_out: tuple[str, ...] = ()
+    wide: tuple[tuple[Wide, Call], ...] = ()
+    in_parts: int | None = None
+    wanted: frozenset[str] = frozenset()
 
 
 @contextmanager
-def small_parts() -> Iterator[None]:
+def small_parts(part: int) -> Iterator[None]:
     """Programs are compiled as if a few elements were many."""
-    before = [getattr(module, name) for module, name, _ in SMALL_PARTS]
+    before = [getattr(module, name) for module, name, *_ in SMALL_PARTS]
     try:
-        for module, name, small in SMALL_PARTS:
-            setattr(module, name, small)
+        for module, name, *small in SMALL_PARTS:
+            setattr(module, name, small[part])
         yield
     finally:
-        for (module, name, _), value in zip(SMALL_PARTS, before, strict=True):
+        for (module, name, *_), value in zip(SMALL_PARTS, before, strict=True):
             setattr(module, name, value)
 
 
-def in_small_parts(subject: Subject) -> Subject:
-    """The program as compiled so, with the same cases."""
-    with small_parts():
-        return replace(subject, compiled=subject.compile())
+def in_small_parts(subject: Subject, part: int) -> Subject:
+    """The program as compiled so, with the same cases, without those for wide tiles."""
+    with small_parts(part):
+        return replace(subject, compiled=subject.compile(), wide=(), in_parts=part)
 
 
 def outcome(run: Run, *args: object) -> Results:
@@ -136,7 +149,8 @@ def of_file(path: Path, machine: Machine = CUDA) -> Subject:
     without = set(cases.functions) - {call.entry for call in calls.values()}
     made_up = [call for entry in cases.functions if entry in without for call in cases.made_up(entry)]
     left_out = tuple(why for why in found if isinstance(why, str))
-    return Subject(str(path), compile, compiled, (*calls.values(), *made_up), left_out)
+    quick = tuple(sorted((*calls.values(), *made_up), key=lambda call: call.seconds))
+    return Subject(str(path), compile, compiled, quick, left_out, wide_calls(compiled))
 
 
 @dataclass(slots=True)
@@ -174,7 +188,7 @@ class Cases:
                 args = self.arguments(one)
                 if sum(np.size(a) for a in args) > MOST_ELEMENTS:
                     return "it is large, and cannot be made smaller"
-                return Call(one.entry, one.label, args, outcome(self.oracle, one.entry, args, Thresholds()))
+                return timed(self.oracle, one.entry, one.label, args)
         except SoacError as refused:  # sizes that do not fit, a file that is not there, a script that fails
             return str(refused)
         except Broken:
@@ -190,10 +204,9 @@ class Cases:
             args = [small_numbers(param, lengths) for param in given]
             try:
                 with within(SMALLER_SECONDS):
-                    wanted = outcome(self.oracle, entry, args, Thresholds())
+                    yield timed(self.oracle, entry, f"made up of {start}", args)
             except Broken:
                 return
-            yield Call(entry, f"made up of {start}", args, wanted)
 
     def arguments(self, one: DataSet) -> list[Argument]:
         """Raises what reading them or running a script raises."""
@@ -205,6 +218,29 @@ class Cases:
             return [np.empty(MOST_ELEMENTS + 1)]
         self.scripted = self.scripted or soac.load(self.path)
         return inputs_of(one, self.scripted, self.path)
+
+
+def timed(oracle: Run, entry: str, label: str, args: Sequence[Argument]) -> Call:
+    begin = time.process_time()
+    wanted = outcome(oracle, entry, args, Thresholds())
+    return Call(entry, label, args, wanted, time.process_time() - begin)
+
+
+def wide_calls(compiled: Compiled) -> tuple[tuple[Wide, Call], ...]:
+    """Arguments made up for whole register tiles, where the program takes such and the interpreter is quick enough."""
+    functions = {fun.entry.name: fun for fun in compiled.core.functions if fun.entry}
+    oracle, found = prepare(compiled.core).run, dict[tuple[str, int], Call]()
+    for one in (runs := list(wide_runs(compiled.flat))):
+        fun = functions[one.entry]
+        given = fun.params[len(fun.params) - len(parameter_types(fun)) :]
+        args = [small_numbers(param, one.lengths) for param in given]
+        if sum(np.size(a) for a in args) > MOST_WIDE or (one.entry, one.each) in found:
+            continue
+        with suppress(Broken), within(ORACLE_SECONDS):
+            call = timed(oracle, one.entry, f"for tiles of {one.each}", args)
+            if not isinstance(call.wanted, str):
+                found[one.entry, one.each] = call
+    return tuple((one, found[one.entry, one.each]) for one in runs if (one.entry, one.each) in found)
 
 
 def small_numbers(param: Param, lengths: Mapping[Name, int]) -> Argument:
@@ -280,7 +316,6 @@ def of_number(seed: int, number: int) -> Subject:
     case = on_device(program(seed, number), number)
     compile, oracle = partial(compile_core, case.prog, Mode.INCREMENTAL, CUDA), prepare(case.prog).run
     all_args = [case.args, *(resized(case, n, k, number).args for n, k in RANDOM_SIZES)]
-    calls = [
-        Call("main", f"#{k}", args, outcome(oracle, "main", args, Thresholds())) for k, args in enumerate(all_args)
-    ]
-    return Subject(f"random {seed} {number}", compile, compile(), tuple(calls))
+    calls = sorted((timed(oracle, "main", f"#{k}", args) for k, args in enumerate(all_args)), key=lambda c: c.seconds)
+    compiled = compile()
+    return Subject(f"random {seed} {number}", compile, compiled, tuple(calls), wide=wide_calls(compiled))

@@ -132,6 +132,54 @@ def test_the_command_finds_what_is_wrong(tmp_path: Path, monkeypatch: pytest.Mon
     assert "result 0: at [1] expected 4i32, got 3i32" in fault
 
 
+@needs_compiler
+def test_register_tiles_of_each_size_are_launched() -> None:
+    """Forced, and so wide that there is a whole tile along both dimensions."""
+    subject = replace(subjects.of_file(ROOT / "programs" / "p09_matmul.soac"), calls=())
+    assert {one.each for one, _ in subject.wide} == {8, 4, 2}
+    sides = [(one.each, np.size(call.args[0], 0), np.size(call.args[1], 1)) for one, call in subject.wide]
+    assert all(min(rows, columns) > 16 * each for each, rows, columns in sides)
+    texts, found = checks.texts_of(subject), checks.Outcome()
+    tiled = {name for name, text in texts.items() for each in (8, 4, 2) if f"{each} x {each} results" in text.text}
+    checks.emulate(subject, found, [5])
+    assert len(tiled) == 6
+    assert not found.faults
+    assert not tiled & set(found.not_emulated)
+
+
+@needs_compiler
+def test_small_cases_reach_chains_and_chunks(tmp_path: Path) -> None:
+    """What launches these has the kernels of the program, but for the length of their tiles."""
+    program = tmp_path / "long.soac"
+    cases = "-- ==\n-- input { [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]] }\n"
+    program.write_text(cases + "def main [n][m] (xss: [n][m]i32): ([n][m]i32, [n]i32) =\n"
+                       "  (map (scan (+) 0) xss, map (reduce (+) 0) xss)\n")  # fmt: skip
+    found = checks.check(subjects.of_file(program))
+    assert not found.faults
+    assert found.not_traced == found.not_emulated == []
+    texts = checks.texts_of(subjects.of_file(program))
+    assert any("decoupled" in text.text or "look back" in text.text for text in texts.values())
+    assert any("_combine_" in name for name in texts)
+
+
+def test_slower_cases_are_left_out_when_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quickest case of a version is run first, and in any case; of others there are numbers."""
+    subject = subjects.of_file(ROOT / "programs" / "sumrows.soac")
+    seconds = [call.seconds for call in subject.calls]
+    assert seconds == sorted(seconds)
+    versions = {(run.call.entry, *run.forced.items()) for run in checks.runs(subject, set())}
+    monkeypatch.setattr(checks.time, "process_time", iter(range(10**6)).__next__)
+    found = checks.Outcome()
+    monkeypatch.setattr(checks, "PROGRAM_SECONDS", 1e5)
+    every = list(checks.in_time(subject, set(), found, "run"))
+    assert len(every) > len(versions)
+    assert (found.slower, found.skipped) == (0, [])
+    monkeypatch.setattr(checks, "PROGRAM_SECONDS", 0.9)
+    kept = list(checks.in_time(subject, set(), found, "run"))
+    assert found.slower + len(found.skipped) + len(kept) == len(every)
+    assert found.slower > 0
+
+
 def test_what_the_assembler_reports() -> None:
     log = """
 ptxas info    : Compiling entry function 'spills' for 'sm_90'

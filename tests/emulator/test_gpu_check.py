@@ -60,3 +60,6 @@ def test_steps_leave_logs_and_results(tmp_path: Path) -> None:
     assert record["passed"] == ("not usable" not in said and "device cuda" in said)
     assert "stand-in" in said or "PyCUDA" in said
     assert (out / "doctor.log").read_text().splitlines() == record["machine"]
+    (out / "doctor.log").write_text("what an earlier run has left: not usable\n")
+    gpu_check("run", "--out", str(out), "--steps", "doctor", libraries=tmp_path)
+    assert "an earlier run" not in (out / "doctor.log").read_text()

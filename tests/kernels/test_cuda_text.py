@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from soac.flatten.levels import CUDA
+from soac.ir.types import Prim
 from soac.kernels import kir
 from soac.kernels.cuda import cuda_kernel
 from soac.kernels.gpu_rows import rows_of, straightened
-from soac.kernels.kir import Kernel
+from soac.kernels.kir import Kernel, KVar
 from soac.kernels.scope import statements
 from soac.pipeline import compile_prog
+from tests.kernels.block_kernels import OUT, N, kernel, threads
 
 SUMS = """entry main [n][m] (xss: [n][m]f32): [n]f32 =
   map (\\xs -> reduce (+) 0 (map (\\x ->
@@ -20,6 +23,7 @@ SUMS = """entry main [n][m] (xss: [n][m]f32): [n]f32 =
     in y * y) xs)) xss
 """
 BLOCKS = """// sums.soac:2
+// a block for each chunk of a segment
 extern "C" __global__ void __launch_bounds__(256)
 sums(u64 *failures, i64 blocks, Memory memory, const f32 *__restrict__ xss, f32 *__restrict__ partial,
     i64 chunks, i64 length, i64 n, i64 m) {
@@ -33,9 +37,8 @@ sums(u64 *failures, i64 blocks, Memory memory, const f32 *__restrict__ xss, f32 
   {
     f32 acc = 0.0f;
     for (i64 i = lo + threadIdx.x; i < hi; i += 256) {
-      const f32 x = xss[segment * m + i];
       // sums.soac:3
-      const f32 y = x - 1.0f;
+      const f32 y = xss[segment * m + i] - 1.0f;
       // sums.soac:4
       acc = fmaf(y, y, acc);
     }
@@ -45,32 +48,27 @@ PRODUCT = """entry main [n][p][m] (xss: [n][p]f32) (yss: [p][m]f32): [n][m]f32 =
 """
 STEP = """    const i64 length = least(8ll, p - s * 8);
     {
-      const i64 thread2 = threadIdx.x;
-      const i64 ty = thread2 / 16;
-      const i64 tx = thread2 % 16;
+      const i64 thread = threadIdx.x;
+      const i64 ty = thread / 16;
+      const i64 tx = thread % 16;
       #pragma unroll 8
-      for (i64 k7 = 0; k7 < length; k7++) {
+      for (i64 k = 0; k < length; k++) {
         f32 xss_k[8];
         #pragma unroll 8
         for (i64 a = 0; a < 8; a++) {
-          const f32 x = xss_tile[here * 1056 + k7 * 132 + (a / 4 * 64 + ty * 4 + a % 4)];
-          xss_k[a] = x;
+          xss_k[a] = xss_tile[here * 1056 + k * 132 + (a / 4 * 64 + ty * 4 + a % 4)];
         }
         f32 yss_k[8];
         #pragma unroll 8
-        for (i64 a2 = 0; a2 < 8; a2++) {
-          const f32 x2 = yss_tile[here * 1056 + k7 * 132 + (a2 / 4 * 64 + tx * 4 + a2 % 4)];
-          yss_k[a2] = x2;
+        for (i64 a = 0; a < 8; a++) {
+          yss_k[a] = yss_tile[here * 1056 + k * 132 + (a / 4 * 64 + tx * 4 + a % 4)];
         }
         #pragma unroll 8
-        for (i64 a3 = 0; a3 < 8; a3++) {
+        for (i64 a = 0; a < 8; a++) {
           #pragma unroll 8
           for (i64 b = 0; b < 8; b++) {
-            const f32 x3 = xss_k[a3];
-            const f32 x4 = yss_k[b];
-            const i64 t = a3 * 8 + b;
-            const f32 acc = accs[t];
-            accs[t] = fmaf(x3, x4, acc);
+            const i64 c = a * 8 + b;
+            accs[c] = fmaf(xss_k[a], yss_k[b], accs[c]);
           }
         }
       }
@@ -95,8 +93,18 @@ def test_a_segmented_reduction_reads_like_one() -> None:
 
 def test_a_tiled_product_reads_like_one() -> None:
     """A step: what a thread needs of K elements of the rows of both tiles, and its 8 x 8 products."""
-    kernel = next(k for k in kernels(PRODUCT, "product.soac").values() if "_tile" in cuda_kernel(k).text)
-    assert STEP in cuda_kernel(kernel).text
+    tiled = next(text for k in kernels(PRODUCT, "product.soac").values() if "_tile" in (text := cuda_kernel(k).text))
+    assert STEP in tiled
+
+
+def test_a_name_is_taken_where_it_can_be_seen() -> None:
+    """Loops beside each other have the same name, one inside of another has its own."""
+    i1, i2, i3, t = (KVar(f"i_{number}", Prim.I64) for number in (1, 2, 3, 4))
+    inner = kir.For(i3, N, (kir.Store(OUT, i2, i3),))
+    shown = cuda_kernel(kernel(threads(t, N, kir.For(i1, N, (kir.Store(OUT, i1, t),)), kir.For(i2, N, (inner,))))).text
+    assert re.findall(r"for \(i64 (\w+) = 0", shown) == ["i2", "i2", "i3"]
+    assert "out[i2] = i;" in shown
+    assert "out[i2] = i3;" in shown
 
 
 def test_names_of_c_are_no_names_of_variables() -> None:
@@ -120,9 +128,9 @@ def test_a_file_name_cannot_leave_its_comment() -> None:
 def test_operators_of_one_another_keep_their_parentheses() -> None:
     text = "map (\\x -> (x | 3) & (x ^ 5) & (if x > 2 then x * 3 else 7) + (x & 1 | 2) * 2) xs"
     shown = cuda_kernel(only(text, "(xs: [n]i32)", "[n]i32")).text
-    assert "(i32)((i32)(x5 | 3) & (i32)(x5 ^ 5))" in shown
-    assert "(i32)((i32)(x5 & 1) | 2)" in shown
-    assert "add((x5 > 2) ? v5 : 7, " in shown
+    assert "(i32)((i32)(x | 3) & (i32)(x ^ 5))" in shown
+    assert "(i32)((i32)(x & 1) | 2)" in shown
+    assert "add((x > 2) ? v : 7, " in shown
 
 
 # ---- rows ----------------------------------------------------------------------------------------------------------

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import permutations
+
 import numpy as np
 import pytest
 
 from soac.flatten.levels import CUDA
-from soac.ir.core import Copy, Rearrange
+from soac.ir.core import Copy, Level, Rearrange
 from soac.ir.interpret import Thresholds, interpret
+from soac.ir.ops import Op
+from soac.ir.types import Atom, Names, Prim, i64
+from soac.kernels import gpu_segmap, kir
+from soac.kernels.alike import Kernels
+from soac.kernels.build import NotLowerable
 from soac.kernels.host import HostBody, HostIf, HostLoop, HostStm
-from soac.kernels.kir import Kernel, Space
+from soac.kernels.hostbuild import HostBuilder, Made
+from soac.kernels.kir import KArray, Kernel, Space
 from soac.kernels.sectors import global_sectors, predict
+from soac.kernels.sigma import FACTORS, GAIN, Build, Layouts, Mapping, Search, best_mapping, mapped
 from soac.kernels.trace import TraceSettings, trace_program
 from soac.pipeline import Compiled, compile_prog
+from tests.kernels.block_kernels import BLOCK, let, threads, var
 
 ROWS = "entry main [n][m] (xss: [n][m]f32): [n]f32 = map (\\r -> loop acc = 0 for x in r do acc * 0.5 + x) xss"
 COLUMNS = (
@@ -23,6 +35,11 @@ TURNED = "entry main [n][m] (xss: [n][m]f32): [m][n]f32 = map (\\c -> map (\\x -
 READ_TURNED = """
 entry main [n][m] (xss: [n][m]f32) (yss: [n][m]f32) (zss: [n][m]f32): [m][n]f32 =
   map3 (\\xs ys zs -> map3 (\\x y z -> x + y * z) xs ys zs) (transpose xss) (transpose yss) (transpose zss)
+"""
+
+STRIDES = """
+entry main [n][m] (xss: [n][m][5]f32) (ks: [m]i64): [5][m][n]f32 =
+  map (\\k -> map (\\j -> map (\\i -> xss[i, j, k] + xss[i, ks[j] % m, k]) (iota n)) (iota m)) (iota 5)
 """
 
 
@@ -113,3 +130,59 @@ def test_what_is_chosen_is_what_the_tracer_counts() -> None:
     assert isinstance(kernel, Kernel)
     measured = sum(s.units for s in launch.sites if s.array.space is Space.GLOBAL)
     assert global_sectors(predict(kernel, [96, 40], launch.blocks, 64)) == measured
+
+
+# ---- the enumeration ---------------------------------------------------------------------------------------------
+
+
+def with_constants(mapping: Mapping, size: int) -> Made:
+    """Threads read three arrays; in the other order they read one, and a block reads twelve constants."""
+    point, arrays = var("p"), [KArray(f"a{k}", Prim.F32, Space.GLOBAL) for k in range(13)]
+    read, constants = (arrays[:3], []) if mapping.order == (0, 1) else (arrays[:1], arrays[1:])
+    lo, first = let(Op.MUL, BLOCK, i64(mapping.chunk(size)))
+    hi, last = let(Op.ADD, lo, i64(mapping.chunk(size)))
+    uniform = (kir.KLet(var("c", Prim.F32), kir.KLoad(a, i64(0))) for a in constants)
+    loads = (kir.KLet(var("x", Prim.F32), kir.KLoad(a, point)) for a in read)
+    body = (first, last, *uniform, threads(point, hi, *loads, lo=lo))
+    one = Kernel("k", BLOCK, tuple(arrays), (), body, (), Level.BLOCK)
+    return Made(one, (), (), (), (), frozenset(), 1.0, 1.0)
+
+
+def test_a_pair_of_order_and_factor_is_found_that_is_not_of_the_best_order() -> None:
+    """With S = 1 the order of the source is best; with S = 8 a block reads its constants for 8 times the points."""
+    h = HostBuilder("main", Names(0), Kernels(), (), CUDA)
+    search = Search(h, (i64(64), i64(64)), with_constants)
+    costs = {(o, s): mapped(search, {}, Mapping(o, s)).bytes for o in ((0, 1), (1, 0)) for s in FACTORS}
+    assert costs[(0, 1), 1] < costs[(1, 0), 1]
+    assert costs[(0, 1), 8] == costs[(0, 1), 1]
+    assert best_mapping(h, search.widths, with_constants) == (Mapping((1, 0), 8), {})
+
+
+def all_bytes(search: Search, layouts: Layouts) -> Iterator[float]:
+    """What every order and factor costs with these manifests and at most one more, none left out."""
+    rank = len(search.widths)
+    made = mapped(search, layouts, Mapping(tuple(range(rank)), 1)).made
+    inner = [(n, d) for n, w in zip(made.arrays, made.writes) if not w for d in range(search.h.types[n].rank - 1)]
+    moved = [{n: (*(e for e in range(search.h.types[n].rank) if e != d), d)} for n, d in inner if n not in layouts]
+    for more in ({}, *moved):
+        for order in permutations(range(rank)):
+            for factor in FACTORS:
+                with suppress(NotLowerable):
+                    yield mapped(search, {**layouts, **more}, Mapping(order, factor)).bytes
+
+
+@pytest.mark.parametrize("text", [ROWS, COLUMNS, POINTS, TURNED, READ_TURNED, STRIDES])
+def test_no_mapping_costs_clearly_less(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not evaluated is no better: with all orders and factors, and any other manifest."""
+    least: list[float] = []
+
+    def watched(h: HostBuilder, widths: tuple[Atom, ...], build: Build) -> tuple[Mapping, Layouts]:
+        mapping, layouts = best_mapping(h, widths, build)
+        search = Search(h, widths, build)
+        least.append(min(all_bytes(search, layouts)) / mapped(search, layouts, mapping).bytes)
+        return mapping, layouts
+
+    monkeypatch.setattr(gpu_segmap, "best_mapping", watched)
+    compiled(text)
+    assert least
+    assert min(least) >= GAIN
