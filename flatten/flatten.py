@@ -23,6 +23,7 @@ from .irregular_versions import versions_rule
 from .irregular_writes import varying_concat_rule, varying_update_rule, varying_write_rule
 from .levels import Machine, Mode
 from .nest import TOP, Flow, Guards, Nest, Walked
+from .rules_branch_write import branch_write_rule
 from .rules_bulk import alias_rule, concat_rule, invariant_rule, rearrange_rule, reshape_rule, slice_rule
 from .rules_control import map_if, map_loop, top_rule
 from .rules_map import map_rule, sequential_rule
@@ -57,6 +58,7 @@ RULES: tuple[RuleFunction, ...] = (
     concat_rule,
     varying_concat_rule,
     update_rule,
+    branch_write_rule,
     varying_update_rule,
 )
 """In the order in which they are tried."""
@@ -128,6 +130,7 @@ def _flow(
         next_order=0,
         uses={},
         fresh=set(),
+        lent=set(),
         walked=[],
         replicates={},
         out=[],
@@ -192,13 +195,14 @@ def _read_otherwise(stm: Stm) -> tuple[Name, ...]:
 
 
 def _step(flow: Flow, nest: Nest, stm: Stm) -> None:
-    loc, certs = flow.loc, flow.certs
-    flow.loc = stm.loc
+    loc, certs, lent = flow.loc, flow.certs, flow.lent
+    flow.loc, flow.lent = stm.loc, set()
     inner = _with_certs_inside(flow, stm)
     flow.certs = (*certs, *inner.certs)
     if not any(rule(flow, nest, inner) is not None for rule in RULES):
         _leave(flow, nest, stm)
-    flow.loc, flow.certs = loc, certs
+    flow.fresh |= flow.lent
+    flow.loc, flow.certs, flow.lent = loc, certs, lent
 
 
 def _leave(flow: Flow, nest: Nest, stm: Stm) -> None:

@@ -25,7 +25,7 @@ from ..ir.types import Atom, Name, Names
 from .attributes import is_opaque
 from .fuse_gather import fuse_gather
 from .fuse_loops import loop_to_map
-from .fuse_rules import VERTICAL, Rule, fuse_horizontally, mapped_results, pull_rearrange
+from .fuse_rules import VERTICAL, Rule, fuse_horizontally, mapped_results, pull_rearrange, read_once
 from .fuse_scope import (
     Context,
     Node,
@@ -99,7 +99,8 @@ def _swallow_all(node: Node, scope: Scope) -> Node:
         fused := _with_producer(node, scope) or _with_gathered(node, scope) or _with_neighbour(node, scope)
     ) is not None:
         node = fused
-    return node
+    once = read_once(node.stm, scope.context.sharing.consumed)
+    return node if once is node.stm else node_of(once)
 
 
 def _with_producer(node: Node, scope: Scope) -> Node | None:

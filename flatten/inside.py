@@ -69,7 +69,7 @@ def inside(flow: Flow, f: Lambda, lengths: Lengths | None) -> Inside | None:
     flow.types.update((p.name, p.type) for p in f.params)
     own = replace(
         flow, mode=Mode.OUTER, inside=True, varying=False, mixed=False, elems=ChainMap(), deferred={}, coordinates={},
-        segments=ChainMap(), rows=ChainMap(), uses={}, fresh=set(), walked=[], replicates={},
+        segments=ChainMap(), rows=ChainMap(), uses={}, fresh=set(), lent=set(), walked=[], replicates={},
         out=[], certs=(), trail=[], guards=replace(flow.guards),
     )  # fmt: skip
     own.walk_top(own, f.body)

@@ -5,14 +5,15 @@ With n rows of lengths ls, m = sum ls, each version pads the work m + n in its o
     ε_thread = sum over warps (32 * max ls) / (m + n)        a row to a thread: a warp is as slow as its longest row
     ε_warp   = sum over rows (32 * ceil(l / 32)) / (m + n)   a row to a warp: the threads past its end have no work
 
-in thousandths, and 0 without work. They and the longest row cost one pass over the lengths.
+in thousandths, and 0 without work. They and the longest row cost one pass over the lengths. On a machine without warps
+nobody asks for ε: there the sum and the greatest of the lengths are reduced as they are found.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ir.core import Body, If, PrimOp, Reduction, SegRed, Stm
+from ..ir.core import Body, If, Level, PrimOp, Reduction, SegRed, Stm
 from ..ir.ops import Op
 from ..ir.types import BOOL, I64, Atom, Name, Prim, Var, i64
 from .irregular import binary, by_point
@@ -29,15 +30,22 @@ GREATEST = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
+class Skew:
+    """The padded work of a row to a thread and of a row to a warp, in thousandths of the work."""
+
+    thread: Atom
+    warp: Atom
+
+
+@dataclass(frozen=True, slots=True)
 class Measures:
-    """Of the rows of a nest: how many, how many elements they have together, the length of the longest, and the padded
-    work of the versions, in thousandths of the work."""
+    """Of the rows of a nest: how many, how many elements they have together, the length of the longest, and on a
+    machine with warps the padded work of the versions."""
 
     rows: Atom
     elements: Atom
     longest: Atom
-    skew_thread: Atom
-    skew_warp: Atom
+    skew: Skew | None
 
 
 @dataclass(slots=True)
@@ -58,15 +66,41 @@ class Lengths:
 
 def _measure(flow: Flow, lengths: Lengths) -> Measures:
     flow.note(Rule.BALANCE, ", ".join(str(w.name) for w in lengths.widths if isinstance(w, Var)))
+    if not any(row.level is Level.WARP for row in flow.machine.levels):
+        return Measures(*_sum_and_greatest(flow, lengths), None)
+    array, rows = _stored(flow, lengths), parallelism_of(flow, lengths.nest)
+    warps = _let(flow, Op.QUOT, _let(flow, Op.ADD, rows, i64(LANES - 1)), i64(LANES))
+    by_warp = _each_warp(flow, by_point(flow, lengths.nest, array, rows), rows, warps)
+    padded, elements, rounded, longest = _all_warps(flow, warps, *by_warp)
+    work = _let(flow, Op.MAX, _let(flow, Op.ADD, rows, elements), i64(1))
+    return Measures(rows, elements, longest, Skew(_thousandths(flow, padded, work), _thousandths(flow, rounded, work)))
+
+
+def _stored(flow: Flow, lengths: Lengths) -> Name:
+    """The lengths as an array over the nest."""
     nest = lengths.nest
     array = flow.fresh_param("lengths", I64.array_of(*nest.widths))
     emit_segmap(flow, nest.dims, (array,), _length(flow, lengths), (I64,))
-    rows = parallelism_of(flow, nest)
-    warps = _let(flow, Op.QUOT, _let(flow, Op.ADD, rows, i64(LANES - 1)), i64(LANES))
-    by_warp = _each_warp(flow, by_point(flow, nest, array.name, rows), rows, warps)
-    padded, elements, rounded, longest = _all_warps(flow, warps, *by_warp)
-    work = _let(flow, Op.MAX, _let(flow, Op.ADD, rows, elements), i64(1))
-    return Measures(rows, elements, longest, _thousandths(flow, padded, work), _thousandths(flow, rounded, work))
+    return array.name
+
+
+def _sum_and_greatest(flow: Flow, lengths: Lengths) -> tuple[Atom, Atom, Atom]:
+    """The rows, and `segred (p < rows) (+) max { length p }`: in a nest of one dimension the lengths are not stored."""
+    nest = lengths.nest
+    if nest.depth == 1:
+        rows, body = parallelism_of(flow, nest), _length(flow, lengths)
+        made = seg_body(flow, nest.dims, Body(body.stms, body.result * 2))
+    else:
+        stored, rows = _stored(flow, lengths), parallelism_of(flow, nest)
+        array = by_point(flow, nest, stored, rows)
+        p, length = (flow.fresh_param(base, I64) for base in ("p", "l"))
+        load = single(element_of(array, (rows,), (Var(p.name),)), length, flow.loc)
+        made = seg_body(flow, ((p.name, rows),), Body((load,), (Var(length.name),) * 2))
+    pat = tuple(flow.fresh_param(base, I64) for base in ("elements", "longest"))
+    reds = (_sum(flow), greatest(flow))
+    flow.emit(pat, SegRed(flow.machine.lowest.level, made.space, reds, made.body, (I64,) * 2, None))
+    elements, longest = (Var(param.name) for param in pat)
+    return rows, elements, longest
 
 
 def _length(flow: Flow, lengths: Lengths) -> Body:

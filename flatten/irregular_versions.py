@@ -50,8 +50,8 @@ def parallelism_of_threads(flow: Flow, lengths: Lengths) -> Atom:
     """`n` where ε_thread ≤ s0; on a machine without warps `(m + n) / (longest + 1)`, as many rows as are worth the
     longest. `m` where that is more, but below `GRAIN`."""
     found = lengths.measured(flow)
-    if any(row.level is Level.WARP for row in flow.machine.levels):
-        even = where(flow, Op.LE, found.skew_thread, parameter(flow, "skew", SKEW), found.rows)
+    if found.skew is not None:
+        even = where(flow, Op.LE, found.skew.thread, parameter(flow, "skew", SKEW), found.rows)
     else:
         even = _rows_like_the_longest(flow, found)
     little = where(flow, Op.LT, found.elements, i64(GRAIN), found.elements)
@@ -69,7 +69,8 @@ def parallelism_of_collectives(flow: Flow, lengths: Lengths, row: LevelRow) -> A
     length, where longest ≤ s2; else 0."""
     found = lengths.measured(flow)
     if row.level is Level.WARP:
-        return where(flow, Op.LE, found.skew_warp, parameter(flow, "skew_warp", SKEW), found.rows)
+        assert found.skew is not None, "a machine with warps"
+        return where(flow, Op.LE, found.skew.warp, parameter(flow, "skew_warp", SKEW), found.rows)
     assert row.room is not None
     rows = flow.emit_as("rows", I64, PrimOp(Op.MAX, Prim.I64, (found.rows, i64(1))))
     mean = Var(flow.emit_as("mean", I64, PrimOp(Op.QUOT, Prim.I64, (found.elements, Var(rows)))))

@@ -166,6 +166,7 @@ class Flow:
     next_order: int
     uses: dict[Name, int]
     fresh: set[Name]
+    lent: set[Name]
     walked: list[Walked]
     replicates: dict[Name, Replicate]
     out: list[Stm]
@@ -251,13 +252,13 @@ class Flow:
 def host_body(flow: Flow, work: Callable[[], tuple[Atom, ...]]) -> Body:
     """The flat statements that `work` emits as a body of their own (a branch, a loop). What becomes an array there is
     known as one only there; what was made outside is nobody's to overwrite."""
-    out, certs, fresh = flow.out, flow.certs, flow.fresh
-    flow.out, flow.certs, flow.fresh = [], (), set()
+    out, certs, fresh, lent = flow.out, flow.certs, flow.fresh, flow.lent
+    flow.out, flow.certs, flow.fresh, flow.lent = [], (), set(), set()
     enter_scope(flow)
     result = work()
     body = Body(tuple(flow.out), result)
     leave_scope(flow)
-    flow.out, flow.certs, flow.fresh = out, certs, fresh
+    flow.out, flow.certs, flow.fresh, flow.lent = out, certs, fresh, lent
     return body
 
 

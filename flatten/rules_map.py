@@ -6,6 +6,8 @@ G(Σ, map (λx̄ → e) x̄s)  ⟶  G((Σ, ⟨x̄ ∈ x̄s⟩), e)          [G2]
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..ir.core import (
     Body,
     Copied,
@@ -29,6 +31,7 @@ from .inside import inside, inside_version
 from .irregular_versions import lengths_of, sequential_version
 from .nest import Elem, Flow, Nest
 from .parallelism import exploitable, exploitable_stm, holds_uniform, holds_varying, is_mixed
+from .products import in_threads_pays
 from .segbody import defer, element_of, emit_segmap, iota_element, seg_body, single, whole
 from .spread import expand_into, frontier, settle
 from .trace import Rule
@@ -99,6 +102,9 @@ def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice
         last = flat
     else:
         last = in_threads if choice.outer else versions.pop().emit
+    if choice.full and versions:
+        pays = in_threads_pays(flow, inner, f.body)
+        versions = [replace(version, pays=pays) for version in versions]
     guarded(flow, pat, versions, last)
     return Rule.INCREMENTAL if versions else Rule.G2
 
@@ -152,8 +158,9 @@ def enter_at(flow: Flow, inner: Nest, index: Name, params: tuple[Param, ...], ar
             defer(flow, inner, _element(flow, param, array, Var(index)))
             continue
         elem = flow.elems.get(array, Elem(array, ()))
-        if flow.uses.get(array, 0) > 1:
+        if flow.uses.get(array, 0) > 1 and elem.array in flow.fresh:
             flow.fresh.discard(elem.array)  # others look at the rows that its elements stand for
+            flow.lent.add(elem.array)
         flow.elems[param.name] = Elem(elem.array, (*elem.indices, index))
 
 

@@ -8,17 +8,19 @@ holds; the indices of the nest go in front of the indices of the write.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..ir.core import Body, Fix, Hist, Param, PrimOp, Scatter, Screma, SegHist, SegScatter, Slice, Stm, Update
 from ..ir.ops import Op
 from ..ir.traverse import free_in_lambda, free_in_stm
 from ..ir.types import I64, Atom, Const, Name, Prim, Var, scalar
+from .checked import checked_places
 from .nest import Dim, Flow, Nest
 from .parallelism import exploitable
 from .rules_map import distributable, enter_arrays
 from .rules_red import identity, walk_into
-from .segbody import element_of, fresh_reductions, is_identity, seg_body, single
-from .spread import expand_owned, frontier, settle
+from .segbody import element_of, fresh_reductions, is_identity, needs, seg_body, single
+from .spread import Frontier, expand_owned, frontier, settle
 from .trace import Rule
 
 # ---- what is overwritten ---------------------------------------------------------------------------------------------
@@ -117,7 +119,7 @@ def update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     G(Σ, xs with [i, a:+n*s] <- v)  ⟶  segscatter (Σ, k < n) xss { Σ i (a + k*s) v[k] }
     """
     match stm.exp:
-        case Update(array, dims, value, True) as exp if nest.dims:
+        case Update(array, dims, _, safe) if nest.dims and (safe or not any(isinstance(d, Slice) for d in dims)):
             pass
         case _:
             return None
@@ -130,16 +132,42 @@ def update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     if wanted is None or (array in flow.deferred and array not in flow.elems and frontier(flow, (array,)) is None):
         return None
     settle(flow, nest, wanted)
+    if not counts:
+        settle(flow, nest, _read_before(flow, stm, array))
     flow.note(Rule.UPDATE, str(param.name))
     (owned,) = own(flow, nest, (array,), [name for name in free_in_stm(stm) if name != array])
     pat = flow.bind(nest, stm.pat)
-    _emit_update(flow, nest, exp, owned, pat, value)
+    _emit_update(flow, nest, stm, owned, pat)
     return Rule.UPDATE
 
 
-def _emit_update(flow: Flow, nest: Nest, exp: Update, owned: Name, pat: tuple[Param, ...], value: Atom) -> None:
+def _read_before(flow: Flow, stm: Stm, array: Name) -> Frontier:
+    """The place and the value of an update, where they are computed from elements of the array that it overwrites."""
+    names = tuple(name for name in free_in_stm(stm) if name in flow.deferred and name not in flow.elems)
+    elem, read = flow.elems.get(array), needs(flow, names).loads.values()
+    return Frontier(names if elem is not None and elem.array in {load.array for load in read} else ())
+
+
+def _emit_update(flow: Flow, nest: Nest, stm: Stm, owned: Name, pat: tuple[Param, ...]) -> None:
+    exp = stm.exp
+    assert isinstance(exp, Update)
     inner: list[Dim] = []
     stms: list[Stm] = []
+    value = exp.value
+    if any(isinstance(dim, Slice) for dim in exp.dims):
+        places, inner = _positions(flow, stms, exp)
+        value = _element(flow, stms, value, tuple(Var(k) for k, _ in inner))
+    else:
+        places = checked_places(flow, stms, replace(stm, certs=()), flow.types[exp.array])
+    body = Body(tuple(stms), (*nest_atoms(nest), *places, value))
+    made = seg_body(flow, nest.dims + tuple(inner), body)
+    rank = nest.depth + len(exp.dims)
+    flow.emit(pat, SegScatter(flow.machine.lowest.level, made.space, (owned,), rank, made.body, exp.safe))
+
+
+def _positions(flow: Flow, stms: list[Stm], exp: Update) -> tuple[tuple[Atom, ...], list[Dim]]:
+    """The indices of an element of the part, and the dimensions that go over it."""
+    inner: list[Dim] = []
     places: list[Atom] = []
     for dim in exp.dims:
         match dim:
@@ -149,12 +177,7 @@ def _emit_update(flow: Flow, nest: Nest, exp: Update, owned: Name, pat: tuple[Pa
                 k = flow.fresh_param("k", I64).name
                 inner.append((k, count))
                 places.append(_position(flow, stms, start, k, stride))
-    if inner:
-        value = _element(flow, stms, value, tuple(Var(k) for k, _ in inner))
-    body = Body(tuple(stms), (*nest_atoms(nest), *places, value))
-    made = seg_body(flow, nest.dims + tuple(inner), body)
-    rank = nest.depth + len(exp.dims)
-    flow.emit(pat, SegScatter(flow.machine.lowest.level, made.space, (owned,), rank, made.body, safe=True))
+    return tuple(places), inner
 
 
 def _position(flow: Flow, stms: list[Stm], start: Atom, k: Name, stride: Atom) -> Atom:

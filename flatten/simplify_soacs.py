@@ -5,7 +5,7 @@ Before the lambda is simplified its inputs are looked at, afterwards its results
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..ir.core import (
     Body,
@@ -31,6 +31,7 @@ from ..ir.ops import Op
 from ..ir.types import Atom, Name, Prim, Var
 from .simplify_bounds import counting
 from .simplify_env import Env, Frame, is_one, is_zero, with_certs
+from .simplify_sharing import note_sharing
 from .simplify_views import whole
 
 _COMMUTES = frozenset({Op.ADD, Op.MUL, Op.MIN, Op.MAX, Op.AND, Op.OR, Op.XOR})
@@ -138,16 +139,19 @@ def lift_results(stm: Stm, env: Env) -> Stm | None:
     map (\x -> x) xs ⟶ xs                          [S-MapId]
     map (\x -> a) xs ⟶ replicate n a               [S-MapInvariant]
     map (rearrange (1,0)) xs ⟶ rearrange (0,2,1) xs   [S-MapRearrange], the same for reshape, slices and copy
+    map (\x -> v (w x)) xs ⟶ map v (map w xs)      where v and w are such views
     """
     screma = stm.exp
     if not isinstance(screma, Screma):
         return None
     first = screma.num_scans + screma.num_reds
     inputs = dict(zip((p.name for p in screma.map.params), screma.arrays, strict=True))
-    local = {param.name: inner for inner in screma.map.body.stms for param in inner.pat}
+    rows = _Rows(
+        stm, screma.width, inputs, {param.name: inner for inner in screma.map.body.stms for param in inner.pat}
+    )
     lifted: dict[int, Exp] = {}
     for k in range(first, len(stm.pat)):
-        exp = _as_view(screma.map.body.result[k], screma.width, inputs, local, env)
+        exp = _as_view(screma.map.body.result[k], rows, env)
         if exp is not None:
             lifted[k] = exp
     if not lifted:
@@ -161,32 +165,58 @@ def lift_results(stm: Stm, env: Env) -> Stm | None:
     return replace(stm, pat=tuple(stm.pat[k] for k in kept), exp=smaller)
 
 
-def _as_view(result: Atom, width: Atom, inputs: dict[Name, Name], local: dict[Name, Stm], env: Env) -> Exp | None:
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A map whose results are looked at: the arrays that its parameters are rows of, and the statements of its body."""
+
+    stm: Stm
+    width: Atom
+    inputs: dict[Name, Name]
+    local: dict[Name, Stm]
+
+    def outside(self, atoms: tuple[Atom, ...]) -> bool:
+        return all(not isinstance(a, Var) or (a.name not in self.inputs and a.name not in self.local) for a in atoms)
+
+
+def _as_view(result: Atom, rows: _Rows, env: Env) -> Exp | None:
     """The mapped array as an expression of the surrounding scope, where `result` is that simple."""
-
-    def outside(atoms: tuple[Atom, ...]) -> bool:
-        return all(not isinstance(a, Var) or (a.name not in inputs and a.name not in local) for a in atoms)
-
-    if outside((result,)):
-        return Replicate((width,), result)
+    if rows.outside((result,)):
+        return Replicate((rows.width,), result)
     assert isinstance(result, Var)
-    if result.name in inputs:
-        return Copied(Var(inputs[result.name]))
-    stm = local[result.name]
+    if result.name in rows.inputs:
+        return Copied(Var(rows.inputs[result.name]))
+    stm = rows.local[result.name]
     if stm.certs:
         return None
     match stm.exp:
-        case Rearrange(perm, row) if row in inputs:
-            return Rearrange((0, *(k + 1 for k in perm)), inputs[row])
-        case Reshape(shape, row) if row in inputs and outside(shape):
-            return Reshape((width, *shape), inputs[row])
-        case Copy(row) if row in inputs:
-            return Copy(inputs[row])
-        case Index(row, dims, True) if row in inputs and all(isinstance(d, Slice) for d in dims):
+        case Rearrange(perm, row) if (array := _array_of(row, rows, env)) is not None:
+            return Rearrange((0, *(k + 1 for k in perm)), array)
+        case Reshape(shape, row) if rows.outside(shape) and (array := _array_of(row, rows, env)) is not None:
+            return Reshape((rows.width, *shape), array)
+        case Copy(row) if row in rows.inputs:
+            return Copy(rows.inputs[row])
+        case Index(row, dims, True) if all(isinstance(d, Slice) for d in dims):
             atoms = tuple(a for d in dims if isinstance(d, Slice) for a in (d.start, d.count, d.stride))
-            return Index(inputs[row], (whole(width), *dims), True) if outside(atoms) else None
+            array = _array_of(row, rows, env) if rows.outside(atoms) else None
+            return None if array is None else Index(array, (whole(rows.width), *dims), True)
         case _:
             return None
+
+
+def _array_of(row: Name, rows: _Rows, env: Env) -> Name | None:
+    """The array of these rows: an input, or a view of one, which is made."""
+    if row in rows.inputs or row not in rows.local:
+        return rows.inputs.get(row)
+    inner = rows.local[row]
+    view = None if isinstance(inner.exp, Copy) else _as_view(Var(row), rows, env)
+    if view is None:
+        return None
+    (param,) = inner.pat
+    array = Param(env.names.again(param.name), param.type.array_of(rows.width))
+    made = Stm((array,), view, rows.stm.certs, (), rows.stm.loc)
+    note_sharing(made, env.sharing, env.consumes)
+    env.step(made)
+    return array.name
 
 
 def _bind_view(stm: Stm, param: Param, exp: Exp, env: Env) -> None:

@@ -31,6 +31,7 @@ class Rule(Enum):
     SLICE = "slice"
     CONCAT = "concat"
     UPDATE = "update"
+    BRANCH_WRITE = "branch of writes"
     MAP_LOOP = "map-loop"
     MAP_IF = "map-if"
     SEQ_OUTER = "sequential outer"

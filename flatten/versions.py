@@ -146,11 +146,13 @@ Emit = Callable[[tuple[Param, ...]], None]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version that is taken where `threshold <= par`; `par` emits the parallelism, `kind` names the threshold."""
+    """A version that is taken where `threshold <= par`; `par` emits the parallelism, `kind` names the threshold. By
+    default it is taken only where it `pays` too."""
 
     kind: str
     par: Callable[[], Atom]
     emit: Emit
+    pays: Atom = Const(Prim.BOOL, True)
 
 
 def outer_version(flow: Flow, nest: Nest, emit: Emit) -> Version:
@@ -168,7 +170,7 @@ def guarded(flow: Flow, pat: tuple[Param, ...], versions: Sequence[Version], las
     threshold, before = named(flow, first.kind), len(flow.out)
     guards.made += 1
     flow.note(Rule.INCREMENTAL, threshold)
-    enough = flow.emit_as("enough", BOOL, GuardCmp(threshold, first.par(), guards.path))
+    enough = flow.emit_as("enough", BOOL, GuardCmp(threshold, first.par(), guards.path, first.pays))
     then = _side(flow, pat, threshold, True, first.emit)
     orelse = _side(flow, pat, threshold, False, lambda to: guarded(flow, to, rest, last))
     if not alike(flow, then, orelse):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ir.core import Body, Fix, Hist, If, Index, Iota, Lambda, Param, PrimOp, Reduction, Scatter, Screma, Soac
+from ..ir.commute import is_commutative
+from ..ir.core import Body, Fix, Hist, If, Index, Iota, Lambda, Param, Reduction, Scatter, Screma, Soac
 from ..ir.errors import Loc
-from ..ir.ops import COMMUTATIVE, Op
+from ..ir.ops import Op
 from ..ir.types import I64, Atom, Name, Prim, Type, Var, i64
 from . import syntax as s
 from .elaborate_build import Builder, Stage, body_of, emit, emit_pattern, prim_op, to_i64
@@ -242,31 +243,6 @@ def _operator(st: Stage, op: Value, ne: Value, loc: Loc) -> Lambda:
         args = tuple([with_atoms(ne, [Var(param.name) for param in side]) for side in sides])
         result = coerce_like(st, st.apply(op, args, loc, ""), ne, "the result of the operator", loc)
     return Lambda((*sides[0], *sides[1]), body_of(builder, atoms_of(result)), tuple(types))
-
-
-def is_commutative(op: Lambda) -> bool:
-    """Whether every result is `x_i op y_i` for a commutative scalar operation, or such a map over arrays."""
-    half = len(op.params) // 2
-    pairs = {frozenset((op.params[i].name, op.params[half + i].name)): i for i in range(half)}
-    if len(op.body.stms) != half:
-        return False
-    made: dict[Atom, int] = {}
-    for stm in op.body.stms:
-        operands = _commuting_operands(stm.exp)
-        if operands is None or operands not in pairs or len(stm.pat) != 1:
-            return False
-        made[Var(stm.pat[0].name)] = pairs[operands]
-    return [made.get(atom) for atom in op.body.result] == list(range(half))
-
-
-def _commuting_operands(exp: object) -> frozenset[Name] | None:
-    match exp:
-        case PrimOp(op, _, (Var(x), Var(y))) if op in COMMUTATIVE:
-            return frozenset((x, y))
-        case Screma(_, (x, y), function, (), ()) if is_commutative(function):
-            return frozenset((x, y))
-        case _:
-            return None
 
 
 # ---- scatter and histograms ---------------------------------------------------------------------------------------

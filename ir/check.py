@@ -392,8 +392,9 @@ def _basic(context: Context, exp: Basic) -> None:
             _require_array(context, array)
         case Assert(cond, _, _):
             context.require(cond, BOOL, "the condition")
-        case GuardCmp(_, par, _):
+        case GuardCmp(_, par, _, pays):
             context.require(par, I64, "the parallelism")
+            context.require(pays, BOOL, "whether it pays")
         case Copied() | SizeParam():
             pass
 

@@ -64,7 +64,7 @@ from .types import Atom, Const, Name, Prim, Type, Var
 Step = Callable[[Frame], None]
 Single = Callable[[Frame], Value]
 Call = Callable[[Any, Sequence[Value]], Sequence[Value]]
-Decide = Callable[[Any, str, int], bool]
+Decide = Callable[[Any, str, int, bool], bool]
 SizeOf = Callable[[Any, str, int], int]
 Fault = Callable[[Sequence[arrays.At], np.ndarray], Exception]
 
@@ -301,9 +301,9 @@ def _single(layout: Layout, exp: Exp, loc: Loc) -> Single | None:
             return _update(layout, exp, _fault_at(loc, exp.safe))
         case Assert():
             return _assert(layout, exp, loc)
-        case GuardCmp(threshold, par, _):
-            x, decide = layout.atom(par), layout.decide
-            return lambda frame: decide(frame[0], threshold, frame[x])
+        case GuardCmp(threshold, par, _, pays):
+            x, y, decide = layout.atom(par), layout.atom(pays), layout.decide
+            return lambda frame: decide(frame[0], threshold, frame[x], frame[y])
         case SizeParam(name, default):
             size_of = layout.size_of
             return lambda frame: size_of(frame[0], name, default)

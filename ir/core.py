@@ -12,7 +12,7 @@ from enum import Enum
 
 from .errors import IRError, Loc
 from .ops import Op
-from .types import Atom, Name, Prim, Type
+from .types import Atom, Const, Name, Prim, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +172,13 @@ class GuardCmp:
     """`guard main.ys.suff_outer_0 <= par`: compares exploitable parallelism with a threshold (`threshold <= par`).
     A negative `par` says that the version does not fit the machine at this size: it is not taken, whatever the
     threshold or a forced version says.
-    `path`: the enclosing guards of the same site with the side taken, outermost first."""
+    `path`: the enclosing guards of the same site with the side taken, outermost first. `pays`: where nobody says what
+    the threshold is, the version is taken only if this holds too."""
 
     threshold: str
     par: Atom
     path: tuple[tuple[str, bool], ...]
+    pays: Atom = Const(Prim.BOOL, True)
 
 
 @dataclass(frozen=True, slots=True)

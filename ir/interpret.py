@@ -29,16 +29,18 @@ DEFAULT_THRESHOLD = 32768
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """How guards decide: `forced` answers by name, else `values` (or `default`) compared with the parallelism.
+    """How guards decide: `forced` answers by name, else `values` compared with the parallelism; `default`, where
+    nothing is said, for a version that pays.
     `values` also holds size parameters; 0 stands for their default."""
 
     values: Mapping[str, int] = field(default_factory=dict)
     forced: Mapping[str, bool] = field(default_factory=dict)
     default: int = DEFAULT_THRESHOLD
 
-    def taken(self, threshold: str, par: int) -> bool:
+    def taken(self, threshold: str, par: int, pays: bool = True) -> bool:
         """Whether the guard holds; never for a version that does not fit."""
-        return par >= 0 and self.forced.get(threshold, self.values.get(threshold, self.default) <= par)
+        unforced = self.values[threshold] <= par if threshold in self.values else pays and self.default <= par
+        return par >= 0 and self.forced.get(threshold, unforced)
 
 
 @dataclass(slots=True)
@@ -120,8 +122,8 @@ def _consts(statements: Sequence[tuple[Sequence[Step], Values]]) -> Callable[[Ru
     return run
 
 
-def _decide(state: Run, threshold: str, par: int) -> bool:
-    taken = state.thresholds.taken(threshold, par)
+def _decide(state: Run, threshold: str, par: int, pays: bool) -> bool:
+    taken = state.thresholds.taken(threshold, par, pays)
     state.trace.append((threshold, par, taken))
     return taken
 

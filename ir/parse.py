@@ -410,7 +410,11 @@ def _guard(source: Source) -> Exp:
     threshold = source.string()
     source.take("<=")
     par = _atom(source)
-    return GuardCmp(threshold, par, _list(source, _side) if source.peek() == "(" else ())
+    path = _list(source, _side) if source.peek() == "(" else ()
+    if source.peek() != "where":
+        return GuardCmp(threshold, par, path)
+    source.take("where")
+    return GuardCmp(threshold, par, path, _atom(source))
 
 
 def _size_param(source: Source) -> Exp:

@@ -252,8 +252,8 @@ def rewrite_exp(exp: Exp, r: Renaming) -> Exp:
         case Assert(cond, code, parts):
             said = tuple([part if isinstance(part, str) else rewrite_atom(part, r) for part in parts])
             return Assert(rewrite_atom(cond, r), code, said)
-        case GuardCmp(threshold, par, path):
-            return GuardCmp(threshold, rewrite_atom(par, r), path)
+        case GuardCmp(threshold, par, path, pays):
+            return GuardCmp(threshold, rewrite_atom(par, r), path, rewrite_atom(pays, r))
         case SizeParam():
             return exp
         case If(cond, then, orelse):

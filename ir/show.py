@@ -315,9 +315,10 @@ def _basic(exp: Basic) -> str:
             return f"assert {show_atom(cond)} {json.dumps(code)} {_listed(said)}"
         case SizeParam(name, default):
             return f"param {json.dumps(name)} default {default}"
-        case GuardCmp(threshold, par, path):
+        case GuardCmp(threshold, par, path, pays):
             sides = [f"{json.dumps(name)} {'true' if taken else 'false'}" for name, taken in path]
-            return f"guard {json.dumps(threshold)} <= {show_atom(par)}" + (f" {_listed(sides)}" if sides else "")
+            shown = f"guard {json.dumps(threshold)} <= {show_atom(par)}" + (f" {_listed(sides)}" if sides else "")
+            return shown if isinstance(pays, Const) else f"{shown} where {show_atom(pays)}"
 
 
 def _dims(dims: Iterable[DimIndex]) -> str:

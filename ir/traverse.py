@@ -244,8 +244,8 @@ def operands(exp: Exp) -> Iterator[Atom]:
         case Assert(cond, _, parts):
             yield cond
             yield from (part for part in parts if not isinstance(part, str))
-        case GuardCmp(_, par, _):
-            yield par
+        case GuardCmp(_, par, _, pays):
+            yield from (par, pays)
         case SizeParam():
             pass
         case If(cond, _, _):

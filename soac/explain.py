@@ -158,7 +158,7 @@ class Interpreted:
 @dataclass(frozen=True, slots=True)
 class Guard:
     """A guard: `then` is the version for `threshold <= par` where it `fits` (None: always), `orelse` the other one.
-    `loc` is that of the nest."""
+    `loc` is that of the nest. By default `then` is taken only where it `pays` (None: always)."""
 
     threshold: str
     par: str
@@ -167,6 +167,7 @@ class Guard:
     loc: Loc
     then: tuple[Step, ...]
     orelse: tuple[Step, ...]
+    pays: str | None = None
 
 
 Step = Launched | Interpreted | Guard
@@ -235,7 +236,10 @@ class _Reader:
             case HostIf(Var(cond), then, orelse) if cond in guards:
                 guard = guards[cond]
                 sides = (tuple(self.body(side, guards, ())) for side in (then, orelse))
-                yield Guard(guard.threshold, *show_parallelism(self.formula(guard.par)), under, stm.loc, *sides)
+                pays = None if isinstance(guard.pays, Const) else self.show(guard.pays)
+                yield Guard(
+                    guard.threshold, *show_parallelism(self.formula(guard.par)), under, stm.loc, *sides, pays=pays
+                )
             case HostIf(cond, then, orelse):
                 shown = self.show(cond)
                 yield from self.body(then, guards, (*under, f"if {shown}"))

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from .flatten import tree
 from .flatten.tree import Site, sites, size_params
-from .frontend.compile import Reach, prelude
+from .frontend.compile import Reach, paused_collector, prelude
 from .frontend.parse import decode_source
 from .ir import core, errors, ops, types
 from .ir.errors import CompileError, Diagnostic
@@ -67,7 +67,8 @@ def facts_of(compiled: Compiled) -> Facts:
 
 def build(text: str, file: str, reach: Reach, compiled: Compiled) -> Executable:
     """A compiled program ready to run on the CPU; it is kept for the next time."""
-    image, sources = image_of(compiled.host, compiled.core.functions, native=True)
+    with paused_collector():
+        image, sources = image_of(compiled.host, compiled.core.functions, native=True)
     code = compiled_code(image, sources)
     library = prelude().text
     imported = tuple((n, digest(other)) for n, other in compiled.texts.items() if n != file and other != library)

@@ -154,7 +154,8 @@ def _guard_lines(guard: Guard, settings: Mapping[str, Setting], decided: Decided
     fits = "" if guard.fits is None else f" and {guard.fits}"
     yield f"{pad}guard {guard.threshold} <= {guard.par}{fits}{_at(guard.loc)}{_context(guard.under)}"
     forced = "" if setting.forced is None else f"; `--force` takes {_side(setting.forced)}"
-    yield f"{pad}  threshold {_count(setting.value)} ({setting.origin}){forced}"
+    pays = "" if guard.pays is None or setting.origin != "default" else f", where {guard.pays}"
+    yield f"{pad}  threshold {_count(setting.value)} ({setting.origin}){pays}{forced}"
     made = {d.side: d for d in (decided or {}).get(guard.threshold, ())}
     if decided is not None and not made:
         yield f"{pad}  not met in this run"
@@ -172,6 +173,8 @@ def _why(decision: Decision, setting: Setting) -> str:
     par = str(least) if least == most else f"{least} to {most}"
     if setting.forced is not None:
         return f"taken {times}, by `--force`; Par {par}"
+    if not decision.side and least >= setting.value:
+        return f"taken {times}: Par {par}, by default the other side does not pay"
     return f"taken {times}: Par {par} {'>=' if decision.side else '<'} threshold {_count(setting.value)}"
 
 

@@ -161,6 +161,11 @@ RULES = {
         "map2 (\\xs y -> let zs = scan (+) 0 xs in if m > 0 then copy zs with [0] = y else zs) xss ys",
         set(),
     ),
+    "branch of writes": (
+        "[n][m]i32",
+        "map2 (\\xs y -> let zs = scan (+) 0 xs in if y > 3 && m > 0 then copy zs with [0] = y else zs) xss ys",
+        {Rule.BRANCH_WRITE},
+    ),
     "captured array": ("[n][m]i32", "map (\\y -> map (\\i -> if i < n then ys[i] + y else 0) (iota m)) ys", {Rule.G1}),
 }
 

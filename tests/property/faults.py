@@ -83,8 +83,8 @@ FAULTS: tuple[Fault, ...] = (
         Group.NESTS,
         "elements of an array that others read overwritten",
         "flatten/rules_map.py",
-        "if flow.uses.get(array, 0) > 1:",
-        "if flow.uses.get(array, 0) > 9:",
+        "if flow.uses.get(array, 0) > 1 and elem",
+        "if flow.uses.get(array, 0) > 9 and elem",
     ),
     Fault(
         Group.NESTS,
@@ -264,7 +264,7 @@ FAULTS: tuple[Fault, ...] = (
         "return Part(start, step)",
     ),
     # ---- guards
-    Fault(Group.GUARDS, "guard > for >=", "ir/interpret.py", "self.default) <= par", "self.default) < par"),
+    Fault(Group.GUARDS, "guard > for >=", "ir/interpret.py", "[threshold] <= par if", "[threshold] < par if"),
     Fault(
         Group.GUARDS,
         "guard on the wrong dimension",

@@ -217,6 +217,33 @@ def stores_in_loop(b: Block, copied: Var, t: core.Type) -> tuple[Var, ...]:
     return looping(b, (t,), (copied,), t.shape[0], work)
 
 
+def with_branch_write(b: Block) -> None:
+    """A row of which a loop overwrites an element, or leaves it as it is, and gives a number as well."""
+    ((name, t),) = rows(b, 1)
+    copied = b.let("cp", t, core.Copy(name))
+    forget(b, copied.name)
+
+    def work(inner: Block) -> tuple[Var, ...]:
+        index, row, _ = inner.params
+        cond, new = condition(inner), number(inner)
+        if inner.maker.chance(80):
+            discard(mapped_ints(inner, ((row, t),)))
+        writes, stays = inner.inner(()), inner.inner(())
+        place = Var(index)
+        if inner.maker.chance(50):
+            new = writes.let("h", I32, core.Index(row, (core.Fix(place),), True))
+        dims = (core.Fix(place),)
+        made = writes.let("up", t, core.Update(row, dims, new, inner.maker.chance(50)))
+        sides = [writes.body((made, new)), stays.body((Var(row), new if not writes.stms[:-1] else number(stays)))]
+        if inner.maker.chance(30):
+            sides.reverse()
+        pat = (inner.maker.param("z", t), inner.maker.param("z", I32))
+        forget(inner, row)
+        return inner.lets(pat, core.If(cond, sides[0], sides[1]))
+
+    use_of(b, named(looping(b, (t, I32), (copied, number(b)), t.shape[0], work)[:1], b))
+
+
 # ---- control ---------------------------------------------------------------------------------------------------------
 
 

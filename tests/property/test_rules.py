@@ -21,6 +21,7 @@ from soac.flatten.irregular_rules import varying_rule
 from soac.flatten.levels import Mode
 from soac.flatten.nest import Flow, Nest
 from soac.flatten.rules_bulk import invariant_rule
+from soac.flatten.rules_control import map_loop
 from soac.flatten.rules_map import map_rule
 from soac.flatten.trace import Rule
 from soac.ir.check import Stage, check
@@ -59,6 +60,7 @@ RULE_SHAPES: dict[str, tuple[Rule | str, ...]] = {
     "concat_rule": (Rule.CONCAT,),
     "varying_concat_rule": (Rule.SEGMENTS,),
     "update_rule": (Rule.UPDATE,),
+    "branch_write_rule": (Rule.BRANCH_WRITE,),
     "varying_update_rule": (Rule.SEGMENTS,),
 }
 """For each function of the driver's table, the rules on whose programs it is run alone."""
@@ -69,10 +71,12 @@ NAMES = (*(rule.value for rule in Rule), *OTHERS)
 BESIDE: dict[str, tuple[RuleFunction, ...]] = {
     "slice_rule": (invariant_rule,),
     "concat_rule": (invariant_rule,),
+    "branch_write_rule": (map_loop,),
     "row_operators_rule": (invariant_rule, varying_rule),
     "varying_update_rule": (varying_rule,),
 }
-"""What a rule cannot fire without: bounds and sizes that are known before the nest, rows that are not in a thread."""
+"""What a rule cannot fire without: loops in which rows are written, bounds and sizes that are known before the nest,
+rows that are not in a thread."""
 
 
 def test_every_rule_has_programs_of_its_own() -> None:
