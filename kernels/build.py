@@ -123,6 +123,11 @@ class Builder:
             self.noted = loc.file, loc.line
             self.emit(kir.Note(loc))
 
+    def say(self, how: str) -> None:
+        """How the kernel does its work, for readers of its text."""
+        if self.has_threads:
+            self.emit(kir.Note(how))
+
     def let(self, base: str, prim: Prim, rhs: kir.Rhs) -> KVar:
         var = self.fresh(base, prim)
         self.emit(KLet(var, rhs))

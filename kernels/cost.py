@@ -2,19 +2,22 @@
 
 The unit is one vector instruction. Uniform code counts an instruction per operation; a `Threads` loop counts one per
 group of lanes. A size that is not constant is taken as `EXTENT`, or as what is asked (`cost_at`), for loops and threads
-alike: only the comparison of two forms of the same code matters. Accesses weigh by how they lie on the lanes:
+alike; or as a size, and then the cost is a sum of products of sizes (`cost_by_sizes`). Only the comparison of two forms
+of the same code matters. Accesses weigh by how they lie on the lanes:
 contiguous or uniform 1, a tile of rows `TILED`, else a gather. Lanes on the rows of a matrix touch 16 lines of the
 cache in a step, which the next steps find again unless the rows are so long that the lines fall on each other.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from ..ir.ops import Op
-from ..ir.types import Const
+from ..ir.types import Const, Name
 from . import kir
 from .kir import KStm, KVar, Operand, Space
+from .sums import Cost, Role, Sum, size
 
 LANES = 16
 EXTENT = 256.0
@@ -35,10 +38,10 @@ class Weights:
     """What an access weighs that goes in tiles (`row_tiles.py`), whose lanes lie a stride apart, or anywhere; how many
     trips and threads are not known."""
 
-    tiled: float
-    strided: float
+    tiled: Cost
+    strided: Cost
     gather: float
-    loops: float
+    loops: Cost
     threads: float
 
 
@@ -48,23 +51,36 @@ Tiled = frozenset[str | kir.KArray]
 
 def cost(stms: tuple[KStm, ...], gather: float = GATHER, tiled: Tiled = frozenset()) -> float:
     """Cost of a kernel's body, or of a part of one; `gather` is what an access that is not contiguous weighs."""
-    return _stms(stms, _Lies(Weights(min(TILED, gather), gather, gather, EXTENT, EXTENT), tiled), False)
+    return _number(_stms(stms, _Lies(Weights(min(TILED, gather), gather, gather, EXTENT, EXTENT), tiled, {}), False))
 
 
 def cost_at(stms: tuple[KStm, ...], loops: float, threads: float, tiled: Tiled = frozenset()) -> float:
     """Cost where loops make so many steps, along rows of that length, and so many threads are asked for."""
     far = min(max(loops, NEAR), FAR) / NEAR
-    return _stms(stms, _Lies(Weights(TILED * far, GATHER * far, GATHER, loops, threads), tiled), False)
+    return _number(_stms(stms, _Lies(Weights(TILED * far, GATHER * far, GATHER, loops, threads), tiled, {}), False))
+
+
+def cost_by_sizes(stms: tuple[KStm, ...], sizes: Mapping[KVar, Name], width: Name, tiled: Tiled = frozenset()) -> Sum:
+    """Cost by the kernel's scalars that the host knows; `width` stands for the others, and `EXTENT` threads for those
+    that are not all threads from 0 to a size."""
+    weights = Weights(TILED, GATHER, GATHER, size(width, Role.STEPS), EXTENT)
+    return Sum({}) + _stms(stms, _Lies(weights, tiled, sizes), False)
+
+
+def _number(found: Cost) -> float:
+    assert not isinstance(found, Sum), "no size is known by name"
+    return found
 
 
 class _Lies(dict[KVar, Lie]):
-    """How variables lie, with the weights, what goes in tiles, and sizes that are a part of a size of any length."""
+    """How variables lie, with the weights, what goes in tiles, sizes known by name, and what is a part of a size."""
 
-    def __init__(self, weights: Weights, tiled: Tiled) -> None:
+    def __init__(self, weights: Weights, tiled: Tiled, sizes: Mapping[KVar, Name]) -> None:
         super().__init__()
         self.weights = weights
         self.tiled = tiled
-        self.parts: dict[Operand, float] = {}
+        self.sizes = sizes
+        self.parts: dict[Operand, Cost] = {var: size(name, Role.STEPS) for var, name in sizes.items()}
 
 
 def _lie(operand: Operand, lies: _Lies) -> Lie:
@@ -79,44 +95,64 @@ def _combine(op: Op, lies: list[Lie]) -> Lie:
     return 2 if op is Op.MUL and sorted(lies)[0] == 0 and max(lies) < 3 else 3
 
 
-def _stms(stms: tuple[KStm, ...], lies: _Lies, lanes: bool) -> float:
-    return sum(_stm(s, lies, lanes) for s in stms)
+def _stms(stms: tuple[KStm, ...], lies: _Lies, lanes: bool) -> Cost:
+    total: Cost = 0.0
+    for stm in stms:
+        total = total + _stm(stm, lies, lanes)
+    return total
 
 
-def _trips(bound: Operand, lies: _Lies) -> float:
+def _loop(bound: Operand, body: tuple[KStm, ...], lies: _Lies, lanes: bool) -> Cost:
+    """A loop of a thread goes along a row, which is as long as it takes steps."""
+    outside, length = lies.weights, lies.sizes.get(bound) if isinstance(bound, KVar) else None
+    if lanes and length is not None:
+        far = size(length, Role.FAR)
+        lies.weights = replace(outside, tiled=TILED * far, strided=GATHER * far)
+    once = _stms(body, lies, lanes)
+    lies.weights = outside
+    return _trips(bound, lies) * (1.0 + once)
+
+
+def _trips(bound: Operand, lies: _Lies) -> Cost:
     if isinstance(bound, Const):
         return float(max(0, int(bound.value)))
     return lies.parts.get(bound, lies.weights.loops)
 
 
-def _part(rhs: kir.Rhs, lies: _Lies) -> float | None:
-    """A share of a size: a quotient by a number, what such a division leaves, either of them if something holds."""
+def _part(rhs: kir.Rhs, lies: _Lies) -> Cost | None:
+    """A share of a size: a quotient by a number, what such a division leaves, either of them if something holds; and
+    products of sizes that are known by name."""
     match rhs:
-        case kir.KOp(Op.QUOT, _, (_, Const(_, number))):
-            return lies.weights.loops / max(1.0, float(number))
+        case kir.KOp(Op.QUOT, _, (x, Const(_, number))):
+            return lies.parts.get(x, lies.weights.loops) / max(1.0, float(number))
         case kir.KOp(Op.REM, _, (_, Const(_, number))):
             return float(number) / 2
         case kir.KOp(Op.SELECT, _, (_, x, _)):
             return lies.parts.get(x)
+        case kir.KOp(Op.MUL, _, (x, y)) if lies.sizes:
+            left, right = lies.parts.get(x), lies.parts.get(y)
+            return None if left is None or right is None else left * right
         case _:
             return None
 
 
-def _groups(lo: Operand, hi: Operand, lies: _Lies) -> float:
+def _groups(lo: Operand, hi: Operand, lies: _Lies) -> Cost:
     """Groups of lanes; one that is not full takes as long as one that is."""
+    if isinstance(lo, Const) and isinstance(hi, KVar) and hi in lies.sizes:
+        return size(lies.sizes[hi], Role.GROUPS)
     if isinstance(lo, Const) and isinstance(hi, Const):
         return float(max(0, -(-(int(hi.value) - int(lo.value)) // LANES)))
     return max(1.0, lies.weights.threads / LANES)
 
 
-def _access(array: kir.KArray, index: Operand, lies: _Lies) -> float:
+def _access(array: kir.KArray, index: Operand, lies: _Lies) -> Cost:
     weights, lie = lies.weights, _lie(index, lies)
     if array.space is Space.PRIVATE:
         return 1.0 if lie == 0 else weights.gather
     return (1.0, 1.0, weights.strided, weights.gather)[lie]
 
 
-def _store(array: kir.KArray, index: Operand, lies: _Lies) -> float:
+def _store(array: kir.KArray, index: Operand, lies: _Lies) -> Cost:
     """Lanes that do not lie side by side are stored one by one."""
     if array in lies.tiled:
         return 2.0 * lies.weights.tiled
@@ -129,7 +165,7 @@ def _depth(op: kir.KLambda) -> float:
     return 5.0 if any(var.prim.is_float for var in op.left) else 3.0
 
 
-def _rhs(rhs: kir.Rhs, lies: _Lies, lanes: bool) -> tuple[Lie, float]:
+def _rhs(rhs: kir.Rhs, lies: _Lies, lanes: bool) -> tuple[Lie, Cost]:
     """How a value lies, and what it costs."""
     match rhs:
         case kir.KLoad(array, index):
@@ -143,7 +179,7 @@ def _rhs(rhs: kir.Rhs, lies: _Lies, lanes: bool) -> tuple[Lie, float]:
             return 0, 1.0
 
 
-def _stm(stm: KStm, lies: _Lies, lanes: bool) -> float:
+def _stm(stm: KStm, lies: _Lies, lanes: bool) -> Cost:
     match stm:
         case kir.KLet(var, rhs):
             lies[var], weight = _rhs(rhs, lies, lanes)
@@ -174,7 +210,7 @@ def _stm(stm: KStm, lies: _Lies, lanes: bool) -> float:
         case kir.KIf(_, then, orelse):
             return 2.0 + _stms(then, lies, lanes) + _stms(orelse, lies, lanes)
         case kir.For(_, bound, body):
-            return 2.0 + _trips(bound, lies) * (1.0 + _stms(body, lies, lanes))
+            return 2.0 + _loop(bound, body, lies, lanes)
         case kir.KWhile(before, _, body):
             return EXTENT * (1.0 + _stms(before, lies, lanes) + _stms(body, lies, lanes))
         case kir.Threads(index, lo, hi, body):

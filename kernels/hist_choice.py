@@ -3,24 +3,27 @@
     (x, i) op (y, j) = if x > y then (x, i) else (y, j)      new = not (x > y);  if new { bins[k] := (y, j) }
 
 A bin is stored only where that may change it. The branch is mostly foreseen (of n random elements about log n are
-new), whereas a store would make the next load of that bin wait. The conditions are computed without branches.
+new), whereas a store would make the next load of that bin wait. What is stored is computed behind the branch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
 from ..ir import core
-from ..ir.core import Body, Lambda
+from ..ir.core import Body, Lambda, Stm
 from ..ir.ops import Op, unsigned_of
+from ..ir.traverse import free_names
 from ..ir.types import Atom, Const, Name, Prim, Var, i64
 from . import kir
 from .body import Mode, gen_stm
 from .build import Builder, Operand
+from .conditions import Comparison, Condition, branches, chosen, emitted, every, given, in_order, negated, some
 
 CHOICES = frozenset({Op.MIN, Op.MAX, Op.SELECT})
-NO, YES = Const(Prim.BOOL, False), Const(Prim.BOOL, True)
-
-New = dict[Name, Operand | None]
-"""For each value that is an argument: is it one of the right ones? None: to be found by comparison."""
+COMPARISONS = frozenset({Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE})
 
 
 def chooses(op: Lambda) -> bool:
@@ -47,6 +50,37 @@ def _among(atom: Atom, given: set[Name]) -> bool:
     return isinstance(atom, Var) and atom.name in given
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value that is an argument: which it may be, and when it is one of the right ones. `exact`: it is that one to
+    the bit, and not what `max` makes of two NaN."""
+
+    of: frozenset[Name]
+    new: Condition
+    exact: bool
+
+
+@dataclass(slots=True)
+class Choices:
+    """What is known of the values of an operator. `later`: how those are made that nobody has needed yet."""
+
+    b: Builder
+    counts: frozenset[Operand]
+    choices: dict[Name, Choice] = field(default_factory=dict)
+    conditions: dict[Name, Condition] = field(default_factory=dict)
+    later: dict[Name, Callable[[], Operand]] = field(default_factory=dict)
+
+    def operand(self, atom: Atom) -> Operand:
+        if isinstance(atom, Var) and atom.name in self.later:
+            self.b.env[atom.name] = self.later.pop(atom.name)()
+        return self.b.operand(atom)
+
+    def condition(self, atom: Atom) -> Condition:
+        if isinstance(atom, Var) and atom.name in self.conditions:
+            return self.conditions[atom.name]
+        return given(self.operand(atom))
+
+
 def store_chosen(
     b: Builder,
     op: Lambda,
@@ -54,74 +88,158 @@ def store_chosen(
     at: Operand,
     args: tuple[tuple[Operand, ...], tuple[Operand, ...]],
     counts: frozenset[Operand],
+    apply: Callable[[], tuple[Operand, ...]],
 ) -> None:
-    """`arrays[at] := old op values` where that is new; `args`: both. `counts`: indices, which are not negative."""
+    """`arrays[at] := old op values` where that is new; `args`: both; `apply` gives what is stored. `counts`: indices,
+    which are not negative."""
     old, values = args
-    sides = (NO,) * len(old) + (YES,) * len(values)
-    new: New = {}
-    for param, value, side in zip(op.params, (*old, *values), sides, strict=True):
-        b.env[param.name], new[param.name] = value, side
-    _without_branches(b, op.body, new, counts)
-    results = [b.operand(a) for a in op.body.result]
-    changed: Operand = NO
-    for atom, before, after in zip(op.body.result, old, results, strict=True):
-        known = new.get(atom.name) if isinstance(atom, Var) else None
-        one = known if known is not None else _differs(b, before, after)
-        changed = one if changed in (NO, one) else b.op(Op.OR, Prim.BOOL, changed, one, base="new")
-    b.emit(kir.KIf(changed, tuple(kir.Store(a, at, x) for a, x in zip(arrays, results, strict=True)), ()))
+    known = Choices(b, counts)
+    for param, value in zip(op.params, (*old, *values), strict=True):
+        b.env[param.name] = value
+    for params, new in ((op.params[: len(old)], False), (op.params[len(old) :], True)):
+        known.choices |= {p.name: Choice(frozenset({p.name}), new, True) for p in params}
+    _follow(known, op.body)
+    changed: Condition = False
+    for atom, left in zip(op.body.result, op.params, strict=False):
+        changed = some(changed, _changed(known, op, left.name, atom))
+    whole = _takes_the_right_ones(known, op)
+    with b.nested() as stms:
+        results = values if whole else apply()
+        for array, result in zip(arrays, results, strict=True):
+            b.emit(kir.Store(array, at, result))
+    branches(b, in_order(changed, counts), tuple(stms))
 
 
-def _without_branches(b: Builder, body: Body, new: New, counts: frozenset[Operand]) -> None:
-    """The statements of a body that cannot fail; those of both branches of an `if`."""
+def _changed(known: Choices, op: Lambda, left: Name, atom: Atom) -> Condition:
+    """May a component change?"""
+    assert isinstance(atom, Var)
+    found = known.choices.get(atom.name)
+    right = {p.name for p in op.params[len(op.params) // 2 :]}
+    if found is not None and found.of <= right | {left}:
+        return found.new
+    return _differs(known.b, known.operand(Var(left)), known.operand(atom))
+
+
+def _takes_the_right_ones(known: Choices, op: Lambda) -> bool:
+    """Is every component that of the right side, where one of them is new?"""
+    half = len(op.params) // 2
+    found = [known.choices.get(a.name) for a in op.body.result if isinstance(a, Var)]
+    return all(
+        c is not None and c.exact and c.new == (found[0] and found[0].new) and c.of <= {left.name, right.name}
+        for c, left, right in zip(found, op.params[:half], op.params[half:], strict=True)
+    )
+
+
+def _differs(b: Builder, x: Operand, y: Operand) -> Condition:
+    """By their bits."""
+    if not x.prim.is_float:
+        return Comparison(Op.NE, x.prim, (x, y), True)
+    left, right = (b.op(Op.TO_BITS, x.prim, value) for value in (x, y))
+    return Comparison(Op.NE, unsigned_of(x.prim), (left, right), True)
+
+
+# ---- statements ----------------------------------------------------------------------------------------------------
+
+
+def _follow(known: Choices, body: Body) -> None:
+    """The statements of a body that cannot fail, without branches; those of both branches of an `if`."""
     for stm in body.stms:
         match stm.exp:
             case core.If(cond, then, orelse):
-                _without_branches(b, then, new, counts)
-                _without_branches(b, orelse, new, counts)
+                _follow(known, then)
+                _follow(known, orelse)
                 for param, x, y in zip(stm.pat, then.result, orelse.result, strict=True):
-                    _select(b, param, cond, x, y, new)
+                    _select(known, param, cond, x, y)
             case core.PrimOp(Op.SELECT, _, (cond, x, y)):
-                _select(b, stm.pat[0], cond, x, y, new)
-            case core.PrimOp(Op.LT, Prim.I64, (Var() as x, y)) if y == i64(0) and b.operand(x) in counts:
-                b.env[stm.pat[0].name] = NO
-            case core.Copied(Var(name)) if name in new:
-                b.env[stm.pat[0].name], new[stm.pat[0].name] = b.env[name], new[name]
+                _select(known, stm.pat[0], cond, x, y)
+            case core.PrimOp(op, prim, args) if prim is Prim.BOOL and op in (Op.AND, Op.OR, Op.NOT):
+                conditions = [known.condition(a) for a in args]
+                made = negated(conditions[0]) if op is Op.NOT else (every if op is Op.AND else some)(*conditions)
+                _conditional(known, stm.pat[0].name, made)
+            case core.PrimOp(op, prim, args) if op in COMPARISONS and prim is not Prim.BOOL:
+                _conditional(known, stm.pat[0].name, _comparison(known, op, prim, args))
+            case core.Copied(Var(name)):
+                _copied(known, stm.pat[0].name, name)
+            case core.PrimOp(Op.MIN | Op.MAX as op, prim, (Var() as x, Var() as y)):
+                known.later[stm.pat[0].name] = partial(_evaluated, known, stm)
+                _extremum(known, stm.pat[0].name, op, prim, (x, y))
             case _:
-                gen_stm(b, stm, Mode.THREAD)
+                _evaluate(known, stm)
 
 
-def _select(b: Builder, param: core.Param, cond: Atom, x: Atom, y: Atom, new: New) -> None:
-    test, args = b.operand(cond), (b.operand(x), b.operand(y))
-    if args[0] == args[1] or isinstance(test, Const):
-        b.env[param.name] = args[test == NO]
+def _evaluate(known: Choices, stm: Stm) -> None:
+    for name in free_names(stm.exp):
+        known.operand(Var(name))
+    gen_stm(known.b, stm, Mode.THREAD)
+
+
+def _evaluated(known: Choices, stm: Stm) -> Operand:
+    _evaluate(known, stm)
+    return known.b.operand(Var(stm.pat[0].name))
+
+
+def _conditional(known: Choices, name: Name, condition: Condition) -> None:
+    known.conditions[name] = condition
+    known.later[name] = lambda: emitted(known.b, condition)
+
+
+def _comparison(known: Choices, op: Op, prim: Prim, args: tuple[Atom, ...]) -> Condition:
+    operands = tuple(map(known.operand, args))
+    if op is Op.LT and operands[0] in known.counts and operands[1] == i64(0):
+        return False
+    return Comparison(op, prim, operands, True)
+
+
+def _copied(known: Choices, name: Name, source: Name) -> None:
+    known.later[name] = lambda: known.operand(Var(source))
+    for table in (known.choices, known.conditions):
+        if source in table:
+            table[name] = table[source]  # type: ignore[assignment]
+
+
+def _select(known: Choices, param: core.Param, cond: Atom, x: Atom, y: Atom) -> None:
+    test, b = known.condition(cond), known.b
+    if param.type.prim is Prim.BOOL:
+        made = chosen(test, known.condition(x), known.condition(y))
+        _conditional(known, param.name, made)
     else:
-        b.env[param.name] = b.op(Op.SELECT, param.type.prim, test, *args)
-    if isinstance(x, Var) and isinstance(y, Var) and x.name in new and y.name in new:
-        new[param.name] = _either(b, test, new[x.name], new[y.name])
-
-
-def _either(b: Builder, test: Operand, x: Operand | None, y: Operand | None) -> Operand | None:
-    """`if test then x else y`"""
-    if x is None or y is None:
-        return None
-    match x, y:
-        case _ if x == y or isinstance(test, Const):
-            return y if test == NO else x
-        case Const(), Const():
-            return test if x == YES else b.op(Op.NOT, Prim.BOOL, test)
-        case Const(), _:
-            first, op = (test, Op.OR) if x == YES else (b.op(Op.NOT, Prim.BOOL, test), Op.AND)
-            return b.op(op, Prim.BOOL, first, y, base="new")
-        case _, Const():
-            first, op = (b.op(Op.NOT, Prim.BOOL, test), Op.OR) if y == YES else (test, Op.AND)
-            return b.op(op, Prim.BOOL, first, x, base="new")
+        known.later[param.name] = lambda: _selected(b, test, known.operand(x), known.operand(y))
+    choices = [known.choices.get(a.name) if isinstance(a, Var) else None for a in (x, y)]
+    match choices:
+        case Choice() as first, Choice() as second:
+            of = first.of if test is True else second.of if test is False else first.of | second.of
+            new = chosen(test, first.new, second.new)
+            known.choices[param.name] = Choice(of, new, first.exact and second.exact)
         case _:
-            return b.op(Op.SELECT, Prim.BOOL, test, x, y, base="new")
+            pass
 
 
-def _differs(b: Builder, x: Operand, y: Operand) -> Operand:
-    """By their bits."""
-    if not x.prim.is_float:
-        return b.op(Op.NE, x.prim, x, y, base="new")
-    left, right = (b.op(Op.TO_BITS, x.prim, value) for value in (x, y))
-    return b.op(Op.NE, unsigned_of(x.prim), left, right, base="new")
+def _selected(b: Builder, test: Condition, x: Operand, y: Operand) -> Operand:
+    if x == y or isinstance(test, bool):
+        return x if test else y
+    return b.op(Op.SELECT, x.prim, emitted(b, test), x, y)
+
+
+def _extremum(known: Choices, name: Name, op: Op, prim: Prim, args: tuple[Var, Var]) -> None:
+    """`max x y` of an old x and a right y, or the other way round."""
+    old, right = sorted(args, key=lambda a: known.choices[a.name].new is not False if a.name in known.choices else True)
+    choices = known.choices.get(old.name), known.choices.get(right.name)
+    match choices:
+        case Choice(first, False, _), Choice(second, True, _):
+            new = _beyond(known.b, op, prim, known.operand(old), known.operand(right))
+            known.choices[name] = Choice(first | second, new, False)
+        case _:
+            pass
+
+
+def _beyond(b: Builder, op: Op, prim: Prim, old: Operand, right: Operand) -> Condition:
+    """May `max old right` be another than `old`? -0 < +0, though equal: where -0 is rare, it is taken to be a change. A
+    NaN compares with nothing."""
+    larger = op is Op.MAX
+    if not prim.is_float:
+        return Comparison(Op.LT if larger else Op.GT, prim, (old, right), True)
+    beside = Comparison(Op.GE if larger else Op.LE, prim, (old, right), True)
+    bits, sign = unsigned_of(prim), Const(unsigned_of(prim), 1 << (8 * prim.bytes - 1))
+    least = b.op(Op.TO_BITS, prim, old if larger else right)
+    beyond = Comparison(Op.GT if larger else Op.LT, prim, (old, right), False)
+    return every(beyond, some(negated(beside), Comparison(Op.EQ, bits, (least, sign), True)))

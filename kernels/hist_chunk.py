@@ -35,6 +35,12 @@ from .soacs import cheaper, split_indices
 STAGED = 1 << 10
 """Points of a piece whose keys and values wait in memory."""
 FEW_OPERATIONS = 4
+QUICK = frozenset(
+    {
+        Op.ADD, Op.SUB, Op.MUL, Op.AND, Op.OR, Op.XOR, Op.NOT, Op.NEG, Op.SHL, Op.SHR, Op.USHR, Op.SELECT,
+        Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE,
+    }
+)  # fmt: skip
 PARTS = 2
 APART = 1 << 10
 """Bytes by which copies lie further apart than a power of two: addresses that differ in high bits alone collide."""
@@ -76,16 +82,24 @@ def applied(b: Builder, op: Lambda, left: tuple[Operand, ...], right: tuple[Oper
     return tuple(scalar(v) for v in gen_body(b, op.body, Mode.THREAD))
 
 
+Update = Callable[[Builder, core.SegHist, list[kir.KArray], Operand, tuple[Operand, ...]], None]
+
+
 def combine(b: Builder, exp: core.SegHist, arrays: list[kir.KArray], at: Operand, values: tuple[Operand, ...]) -> None:
     """`arrays[at] op= values`"""
+    old = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in arrays)
+    for array, result in zip(arrays, applied(b, exp.op.op, old, values), strict=True):
+        b.emit(kir.Store(array, at, result))
+
+
+def combine_new(
+    b: Builder, exp: core.SegHist, arrays: list[kir.KArray], at: Operand, values: tuple[Operand, ...]
+) -> None:
+    """`arrays[at] op= values` by an operator that chooses, if it changes anything."""
     op, results = exp.op.op, exp.body.result[exp.rank :]
     old = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in arrays)
-    if chooses(op):
-        counts = {x for x, a in zip(values, results, strict=True) if isinstance(a, Var) and a.name in exp.space.indices}
-        store_chosen(b, op, arrays, at, (old, values), frozenset(counts))
-        return
-    for array, result in zip(arrays, applied(b, op, old, values), strict=True):
-        b.emit(kir.Store(array, at, result))
+    counts = {x for x, a in zip(values, results, strict=True) if isinstance(a, Var) and a.name in exp.space.indices}
+    store_chosen(b, op, arrays, at, (old, values), frozenset(counts), lambda: applied(b, op, old, values))
 
 
 # ---- points ------------------------------------------------------------------------------------------------------
@@ -124,8 +138,18 @@ def inside_of(b: Builder, indices: tuple[Operand, ...], shape: tuple[Operand, ..
 def only_fetches(body: Body) -> bool:
     """Is there hardly anything but loads?"""
     operations = [stm for stm in body.stms if isinstance(stm.exp, core.PrimOp)]
-    fetching = (core.Index, core.Convert, core.Copied, core.PrimOp)
-    return len(operations) <= FEW_OPERATIONS and all(isinstance(stm.exp, fetching) for stm in body.stms)
+    return len(operations) <= FEW_OPERATIONS and all(_is_quick(stm.exp) for stm in body.stms)
+
+
+def _is_quick(exp: core.Exp) -> bool:
+    """A load, or what takes one number an instruction or two: an integer made of a float is far from it."""
+    match exp:
+        case core.PrimOp(op):
+            return op in QUICK
+        case core.Convert(source, target):
+            return not source.is_float or target.is_float
+        case _:
+            return isinstance(exp, (core.Index, core.Copied))
 
 
 Points = Callable[[Operand], Point]
@@ -251,14 +275,25 @@ def memory(b: Builder, prim: Prim, name: Name) -> kir.KArray:
 
 def direct_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, targets: tuple[Name, ...], base: str) -> Made:
     """Into the targets."""
+    return _into_targets(h, exp, cut, targets, base, combine)
+
+
+def choosing_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, targets: tuple[Name, ...], base: str) -> Made:
+    """Into the targets, where something is new."""
+    return _into_targets(h, exp, cut, targets, base, combine_new)
+
+
+def _into_targets(
+    h: HostBuilder, exp: core.SegHist, cut: Cut, targets: tuple[Name, ...], base: str, update: Update
+) -> Made:
     b = h.builder()
     arrays = [memory(b, h.types[name].prim, name) for name in targets]
     chunk = chunk_of(b, exp, cut)
 
     def take_in(_part: int, point: Point) -> None:
-        with b.nested() as update:
-            combine(b, exp, arrays, b.add(chunk.base, point.bin), point.values)
-        b.emit(kir.KIf(point.inside, tuple(update), ()))
+        with b.nested() as stms:
+            update(b, exp, arrays, b.add(chunk.base, point.bin), point.values)
+        b.emit(kir.KIf(point.inside, tuple(stms), ()))
 
     all_points(b, exp, cut, chunk, tuple(a.prim for a in arrays), take_in)
     return h.finish(b, base)

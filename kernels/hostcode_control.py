@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ..ir import core
 from ..ir.core import ForLoop, Param
 from ..ir.errors import Loc
-from ..ir.types import Atom, Prim, Var
+from ..ir.types import Atom, Const, Prim, Var
 from .host import HostBody, HostIf, HostLoop, HostStm, Launch
 from .hostcode_frame import (
     DATA,
@@ -156,11 +156,17 @@ def next_turn(h: Emitter, form: core.ForLoop | core.WhileLoop) -> None:
 
 
 def guard(h: Emitter, stm: HostStm, exp: core.GuardCmp) -> None:
-    """threshold <= parallelism, the threshold from the state; what is negative does not fit, whoever forces it."""
-    which, threshold = setting(h, exp.threshold, None)
+    """threshold <= parallelism, the threshold from the state; what is negative does not fit, whoever forces it. A
+    default comes with its bits turned over, and holds where the version pays."""
+    which, word = setting(h, exp.threshold, None)
     parallelism = number(h, exp.par)
     fits = h.code.op(f"icmp sge i64 {parallelism}, 0")
+    turned = h.code.op(f"ashr i64 {word}, 63")
+    threshold = h.code.op(f"xor i64 {word}, {turned}")
     taken = h.one.both(fits, h.code.op(f"icmp sle i64 {threshold}, {parallelism}"))
+    if not isinstance(exp.pays, Const):
+        is_set = h.code.op(f"icmp sge i64 {word}, 0")
+        taken = h.one.both(taken, h.code.op(f"or i1 {is_set}, {value(h, exp.pays)}"))
     stop_if(h, ask(h, "soac_host_note", "%state", str(which), parallelism, taken))
     h.guards[stm.pat[0].name] = (exp.threshold,)
     bind_scalar(h, stm.pat[0].name, Prim.BOOL, taken)

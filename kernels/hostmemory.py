@@ -1,8 +1,11 @@
 """Memory of native host programs, as LLVM text: counted buffers with free lists.
 
 A buffer has a header in front: how many descriptors (`hostarrays.py`) refer to it; its size class, or the next free
-buffer while it is free itself; its capacity. Sizes are rounded up to an eighth of their power of two, and there is a
-free list for each.
+buffer while it is free itself; its capacity; what the system gave. Sizes are rounded up to an eighth of their power of
+two, and there is a free list for each.
+
+The system puts large buffers at the same place of a page. Where the addresses of a load and of a store before it agree
+in their last 12 bits, a processor takes them for one place, and the load waits: so buffers begin at places that differ.
 """
 
 from __future__ import annotations
@@ -16,11 +19,15 @@ LIMIT = 1 << 32
 HUGE = 1 << 22
 """Bytes from which memory is asked for in large pages: first touches cost less."""
 
+PAGE, LARGE = 1 << 12, 1 << 16
+"""Buffers of `LARGE` bytes begin at the quarters of a page, in the order 0, 2, 1, 3: each far from the one before."""
+
 
 def memory_text() -> str:
     advise = "call i32 @madvise(ptr %page, i64 %pages, i32 14)" if sys.platform == "linux" else ""
     declared = "declare i32 @madvise(ptr, i64, i32)" if advise else ""
     constants = {"LIMIT": LIMIT, "HUGE": HUGE, "ADVISE": advise, "DECLARE": declared}
+    constants |= {"LARGE": LARGE, "SPARE": 2 * PAGE + 127, "IN_PAGE": PAGE - 1, "HALF": PAGE // 2, "QUARTER": PAGE // 4}
     text = _BUFFERS
     for name, value in constants.items():
         text = text.replace(f"${name}$", str(value))
@@ -31,6 +38,7 @@ _BUFFERS = """
 @lists = internal global [512 x ptr] zeroinitializer, align 64
 @held = internal global i64 0, align 64
 @lock = internal global i64 0, align 64
+@turn = internal global i64 0, align 64
 
 declare ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
@@ -66,6 +74,13 @@ define i64 @soac_host_reset() {
   ret i64 0
 }
 
+define internal void @give(ptr %buffer) {
+  %fourth_word = getelementptr i64, ptr %buffer, i64 3
+  %given = load ptr, ptr %fourth_word
+  call void @free(ptr %given)
+  ret void
+}
+
 ; Give all free buffers back to the system.
 define internal i64 @trim() {
 entry:
@@ -84,7 +99,7 @@ drop:
   %link = getelementptr i64, ptr %head, i64 1
   %rest = load ptr, ptr %link
   store ptr %rest, ptr %place
-  call void @free(ptr %head)
+  call void @give(ptr %head)
   br label %list
 next:
   %k1 = add i64 %k, 1
@@ -124,8 +139,10 @@ reuse:
   br label %made
 new:
   call void @leave()
-  %more = add i64 %capacity, 127
-  %whole = and i64 %more, -64
+  %large = icmp uge i64 %capacity, $LARGE$
+  %spare = select i1 %large, i64 $SPARE$, i64 127
+  %needed = add i64 %capacity, %spare
+  %whole = and i64 %needed, -64
   %first = call ptr @aligned_alloc(i64 64, i64 %whole)
   %full = icmp eq ptr %first, null
   br i1 %full, label %again, label %got
@@ -136,6 +153,21 @@ again:
   br i1 %gone, label %fail, label %got
 got:
   %fresh = phi ptr [ %first, %new ], [ %second, %again ]
+  %given = ptrtoint ptr %fresh to i64
+  %below = sub i64 0, %given
+  %to_page = and i64 %below, $IN_PAGE$
+  %turn = atomicrmw add ptr @turn, i64 1 monotonic
+  %odd = and i64 %turn, 1
+  %second_bit = lshr i64 %turn, 1
+  %pair = and i64 %second_bit, 1
+  %halves = mul i64 %odd, $HALF$
+  %quarters = mul i64 %pair, $QUARTER$
+  %in_page = add i64 %halves, %quarters
+  %chosen = add i64 %to_page, %in_page
+  %skipped = select i1 %large, i64 %chosen, i64 0
+  %begin = getelementptr i8, ptr %fresh, i64 %skipped
+  %fourth_word = getelementptr i64, ptr %begin, i64 3
+  store ptr %fresh, ptr %fourth_word
   %huge = icmp uge i64 %whole, $HUGE$
   br i1 %huge, label %advise, label %made
 advise:
@@ -147,7 +179,7 @@ advise:
   $ADVISE$
   br label %made
 made:
-  %buffer = phi ptr [ %head, %reuse ], [ %fresh, %got ], [ %fresh, %advise ]
+  %buffer = phi ptr [ %head, %reuse ], [ %begin, %got ], [ %begin, %advise ]
   store i64 1, ptr %buffer
   %second_word = getelementptr i64, ptr %buffer, i64 1
   store i64 %class, ptr %second_word
@@ -184,7 +216,7 @@ keep:
   ret i64 0
 return:
   call void @leave()
-  call void @free(ptr %buffer)
+  call void @give(ptr %buffer)
   ret i64 0
 done:
   ret i64 0

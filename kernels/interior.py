@@ -11,6 +11,9 @@ comparison a constant;
 
 with a the greatest of the bounds below i, b the least of those above, found before the loop. Where the middle is short
 or the ends are not, the loop runs as it was. The cut changes no value and no check.
+
+In a loop that is cut, checks that every thread makes are gone from the middle too: 0 <= i + k < n bounds i as a clamp
+does, and a check of what is the same for all threads becomes a condition of the cut.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from ..ir.errors import IRError
-from ..ir.ops import Op
+from ..ir.ops import Op, can_fail
 from ..ir.types import Const, Prim
 from . import kir
 from .kir import Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
@@ -40,9 +43,10 @@ MIRRORED = {
 
 
 def cut_ends(kernel: Kernel) -> Kernel:
-    """The kernel with every thread loop cut where that removes clamps or branches."""
+    """The kernel with every thread loop cut where that removes clamps or branches; the same one where there is none."""
     cutter = _Cutter(frozenset(_assigned(kernel.body)), [0])
-    return replace(kernel, body=cutter.cut(kernel.body))
+    body = cutter.cut(kernel.body)
+    return replace(kernel, body=body) if cutter.fresh[0] else kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +76,12 @@ class _Cutter:
         """The loop cut, or as it is where there is nothing to gain."""
         if stm.index.prim is not Prim.I64 or not _is_plain(stm.body) or _count(stm.body) > MOST:
             return (stm,)
-        middle = _Middle(stm.index, frozenset(_defined(stm.body)) | self.mutable)
-        body = middle.rewritten(stm.body)
-        if not middle.below and not middle.above:
+        before, rest = _invariants(stm, self.mutable)
+        middle = _Middle(stm.index, frozenset(_defined(rest.body)) | self.mutable)
+        body = middle.unchecked(middle.rewritten(rest.body))
+        if not middle.pays:
             return (stm,)
-        return self.pieces(stm, middle, body)
+        return (*before, *self.pieces(rest, middle, body))
 
     def pieces(self, stm: Threads, middle: _Middle, body: tuple[KStm, ...]) -> tuple[KStm, ...]:
         out: list[KStm] = []
@@ -89,8 +94,11 @@ class _Cutter:
         ends = self.let(out, Op.SUB, self.let(out, Op.SUB, stm.hi, stm.lo), length)
         long = self.let(out, Op.GE, length, Const(Prim.I64, LEAST), Prim.BOOL)
         short = self.let(out, Op.LE, ends, Const(Prim.I64, MOST_ENDS), Prim.BOOL)
-        enough = self.name("cut", Prim.BOOL)
-        out.append(KLet(enough, KOp(Op.AND, Prim.BOOL, (long, short))))
+        enough = self.both(out, long, short)
+        for index, size in sorted(middle.within, key=str):
+            low = self.let(out, Op.GE, index, Const(Prim.I64, 0), Prim.BOOL)
+            high = self.let(out, Op.LT, index, size, Prim.BOOL)
+            enough = self.both(out, enough, self.both(out, low, high))
         cut = (Threads(stm.index, a, b, body), self.ends(stm, ends, a, b))
         return (*out, KIf(enough, cut, (stm,)))
 
@@ -121,6 +129,11 @@ class _Cutter:
         out.append(KLet(var, KOp(op, Prim.I64, (x, y))))
         return var
 
+    def both(self, out: list[KStm], x: Operand, y: Operand) -> KVar:
+        var = self.name("cut", Prim.BOOL)
+        out.append(KLet(var, KOp(Op.AND, Prim.BOOL, (x, y))))
+        return var
+
     def name(self, base: str, prim: Prim) -> KVar:
         self.fresh[0] += 1
         return KVar(f"{base}.{self.fresh[0]}", prim)
@@ -136,9 +149,11 @@ class _Bound:
 
 @dataclass(slots=True)
 class _Middle:
-    """The loop's body as it is in the middle, and the bounds that make it so.
+    """The loop's body as it is in the middle, and what makes it so: the bounds, and pairs of an index and the size that
+    it is to be within.
 
-    `offsets`: variables that are the index plus a number; `known`: variables that stand for another operand."""
+    `offsets`: variables that are the index plus a number; `known`: variables that stand for another operand; `pays`:
+    whether a clamp or a branch is gone."""
 
     index: KVar
     inside: frozenset[str]
@@ -146,6 +161,8 @@ class _Middle:
     known: dict[Operand, Operand] = field(default_factory=dict)
     below: set[_Bound] = field(default_factory=set)
     above: set[_Bound] = field(default_factory=set)
+    within: set[tuple[Operand, Operand]] = field(default_factory=set)
+    pays: bool = False
 
     def __post_init__(self) -> None:
         self.offsets[self.index] = 0
@@ -176,6 +193,23 @@ class _Middle:
             case _:
                 return (with_operands(stm, self.read),)
 
+    def unchecked(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
+        """Without the checks that every thread makes of what is known before the loop, or counts with the index."""
+        return tuple(stm for stm in stms if not (isinstance(stm, kir.BoundsCheck) and self.holds(stm.index, stm.size)))
+
+    def holds(self, index: Operand, size: Operand) -> bool:
+        """Whether `0 <= index < size` in the middle; what this needs is noted."""
+        if not self.is_outside(size):
+            return False
+        if index in self.offsets and abs(self.offsets[index]) < FAR:
+            self.below.add(_Bound(Const(Prim.I64, 0), -self.offsets[index]))
+            self.above.add(_Bound(size, -self.offsets[index]))
+            return True
+        if self.is_outside(index):
+            self.within.add((index, size))
+            return True
+        return False
+
     def read(self, operand: Operand) -> Operand:
         return self.known.get(operand, operand)
 
@@ -205,6 +239,7 @@ class _Middle:
         k = self.offsets[x]
         if abs(k) >= FAR:
             return None
+        self.pays |= op in MIRRORED
         match op:
             case Op.MAX:
                 self.below.add(_Bound(u, -k))
@@ -223,6 +258,25 @@ class _Middle:
     def is_outside(self, operand: Operand) -> bool:
         """Is it known before the loop?"""
         return isinstance(operand, Const) or operand.name not in self.inside
+
+
+def _invariants(loop: Threads, mutable: frozenset[str]) -> tuple[tuple[KStm, ...], Threads]:
+    """What the loop computes that is the same for all threads, and cannot fail, and the loop without it."""
+    inside = set(_defined(loop.body)) | {loop.index.name}
+    before: list[KStm] = []
+    rest: list[KStm] = []
+
+    def outside(operand: Operand) -> bool:
+        return isinstance(operand, Const) or (operand.name not in inside and operand.name not in mutable)
+
+    for stm in loop.body:
+        match stm:
+            case KLet(var, KOp(op, prim, args)) if not can_fail(op, prim) and all(map(outside, args)):
+                inside.discard(var.name)
+                before.append(stm)
+            case _:
+                rest.append(stm)
+    return tuple(before), replace(loop, body=tuple(rest))
 
 
 def folded(op: Op, args: tuple[Operand, ...]) -> Operand | None:

@@ -44,7 +44,8 @@ LOADER_SYMBOLS = frozenset({"_GLOBAL_OFFSET_TABLE_"})
 """Symbols that the loader itself provides."""
 
 LONG_TEXT = 400_000
-"""Modules of more characters get the short pipeline: compile time matters more than the last per cent."""
+"""Modules of more characters get the short pipeline and a lower level of code generation: compile time matters more
+than the last per cent."""
 
 
 class Effort(Enum):
@@ -153,17 +154,23 @@ def identity() -> tuple[str, ...]:
     """Everything but the text that decides about the object."""
     here = host()
     version = ".".join(map(str, llvm.llvm_version_info))
-    return "jit-2", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
+    return "jit-3", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
 
 
 # ---- compile -----------------------------------------------------------------------------------------------------
 
 
-def target_machine(target: Host, effort: Effort = Effort.FULL) -> llvm.TargetMachine:
-    level = 2 if effort is Effort.FULL else 0
+def target_machine(target: Host, level: int = 2) -> llvm.TargetMachine:
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=level, codemodel="jitdefault", jit=True
     )
+
+
+def code_level(text: str, effort: Effort) -> int:
+    """How much LLVM's code generator does."""
+    if effort is Effort.QUICK:
+        return 0
+    return 1 if len(text) > LONG_TEXT else 2
 
 
 def optimised(text: str, machine: llvm.TargetMachine, target: Host, effort: Effort = Effort.FULL) -> llvm.ModuleRef:
@@ -208,7 +215,7 @@ def short_pipeline() -> llvm.ModulePassManager:
 
 def compile_object(text: str, target: Host, effort: Effort = Effort.FULL) -> bytes:
     """Object code of a module."""
-    machine = target_machine(target, effort)
+    machine = target_machine(target, code_level(text, effort))
     data = machine.emit_object(optimised(text, machine, target, effort))
     check_symbols(data)
     return data

@@ -10,8 +10,8 @@ rest under one. Both numbers are fixed by the kernel and the settings, never by 
 fast-math flags: the same bits for any number of workers.
 
 The parts: `lanes_code` (text), `lanes_values` (values, masks, the emitter's state), `lanes_facts` (what varies),
-`lanes_ops`, `lanes_ints`, `lanes_convert`, `mathlib` (operations), `lanes_memory`, `lanes_checks`, `lanes_control`,
-`lanes_collect`, `lanes_stms`.
+`lanes_ops`, `lanes_ints`, `lanes_convert`, `mathlib` (operations), `lanes_memory`, `lanes_ahead`, `lanes_flags`,
+`lanes_checks`, `lanes_control`, `lanes_collect`, `lanes_stms`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ from .kir import (
     KLoad,
     KOp,
     KStm,
+    KVar,
     KWhile,
+    Publish,
     Store,
     StoreTile,
     Threads,
@@ -46,7 +48,9 @@ from .lanes_stms import statements
 from .lanes_values import Lanes, Place, Uniform
 from .places import with_places
 from .row_tiles import in_tiles
+from .row_walks import with_rows_in_turn
 from .selects import with_selects
+from .varying_rows import with_varying_rows
 
 MOST_ACCUMULATORS = 12
 """Accumulators of a thread of which two groups still find registers."""
@@ -81,8 +85,7 @@ class Shape:
 def emit(kernels: tuple[Kernel, ...], settings: LaneSettings) -> str:
     """The module of all kernels, as text."""
     module = Module()
-    cut = [with_places(with_selects(cut_ends(kernel))) for kernel in kernels]
-    texts = [_kernel(module, kernel, shape_of(kernel, settings)) for kernel in cut]
+    texts = [_kernel(module, *_shaped(kernel, settings)) for kernel in kernels]
     return "\n".join([module.text(), *texts, MODULE_END])
 
 
@@ -91,7 +94,16 @@ attributes #0 = { nounwind "no-trapping-math"="true" "prefer-vector-width"="512"
 attributes #1 = { nounwind willreturn memory(none) }
 attributes #2 = { noinline nounwind "no-trapping-math"="true" "prefer-vector-width"="512" }
 !0 = !{!"branch_weights", i32 1, i32 1000000}
+!1 = !{!"llvm.loop.vectorize.enable", i1 false}
 """
+
+
+def _shaped(kernel: Kernel, settings: LaneSettings) -> tuple[Kernel, Shape]:
+    """A kernel as it is printed. The middle of a row is seldom full groups: what is left of one is full vectors too."""
+    cut = cut_ends(kernel)
+    made = with_places(with_selects(cut))
+    shape = shape_of(made, settings)
+    return made, replace(shape, singles=shape.singles or (cut is not kernel and shape.unroll > 1))
 
 
 # ---- one kernel --------------------------------------------------------------------------------------------------
@@ -100,6 +112,7 @@ attributes #2 = { noinline nounwind "no-trapping-math"="true" "prefer-vector-wid
 def _kernel(module: Module, kernel: Kernel, shape: Shape) -> str:
     """The entry, which unpacks the slots, and the function that does the work. Two functions, since parameters can say
     that arrays do not overlap."""
+    kernel = with_varying_rows(with_rows_in_turn(kernel), shape.width)
     tiled = in_tiles(kernel, shape.width)
     if tiled is not kernel and body_size(kernel.body) <= LIGHT:
         shape = replace(shape, unroll=1, singles=False)
@@ -207,7 +220,7 @@ def all_statements(stms: tuple[KStm, ...]) -> list[KStm]:
 
 
 def written_arrays(stms: tuple[KStm, ...]) -> frozenset[KArray]:
-    return frozenset(s.array for s in all_statements(stms) if isinstance(s, (Store, StoreTile, Atomic)))
+    return frozenset(s.array for s in all_statements(stms) if isinstance(s, (Store, StoreTile, Atomic, Publish)))
 
 
 def shape_of(kernel: Kernel, settings: LaneSettings) -> Shape:
@@ -243,6 +256,8 @@ def widest_type(kernel: Kernel) -> Prim:
                 used.add(prim)
             case KLet(_, KConvert(_, target, _)) if target.is_float or target.bits < 64:
                 used.add(target)
+            case Atomic(out=KVar()):
+                pass  # a number of the block
             case KLet(_, KLoad(array, _)) | Store(array, _, _) | Atomic(_, _, array, _, _):
                 used.add(array.prim)
             case _:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from ..ir.types import Prim
 from .fma import contracted_step
 from .kir import BlockReduce, BlockScan, KLambda, Operand
+from .lanes_ahead import own_places
 from .lanes_code import llvm_type
-from .lanes_control import Run, thread_loop
+from .lanes_control import Run, full_thread_loop, thread_loop
 from .lanes_memory import arena_mark, arena_release
 from .lanes_values import (
     Lanes,
@@ -77,7 +78,7 @@ def block_reduce(e: Lanes, stm: BlockReduce, run: Run) -> None:
 
 def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
     neutral = operands(e, stm.neutral)
-    unroll = e.unroll if e.peeled else 1
+    unroll = e.unroll if e.peeled or stm.full else 1
     step = contracted_step(stm.step or stm.op, stm.body, stm.values)
     slots = [[e.code.slot(e.type(ne.prim)) for _ in range(unroll)] for ne in neutral]
     for ne, column in zip(neutral, slots, strict=True):
@@ -105,7 +106,10 @@ def _reduce_any_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
             for x, column in zip(as_varying(e, total), slots, strict=True):
                 _put(e, column, x.prim, x.texts)
 
-    thread_loop(e, stm.index, stm.lo, stm.hi, body, join if unroll > 1 else _nothing)
+    loop = full_thread_loop if stm.full else thread_loop
+    e.ahead = own_places(e.kernel, stm)
+    loop(e, stm.index, stm.lo, stm.hi, body, join if unroll > 1 else _nothing)
+    e.ahead = frozenset()
     with e.shaped(e.width, 1):
         return reduce_lanes(e, stm.op, accumulators(1), False, run)
 
@@ -126,7 +130,8 @@ def _reduce_in_order(e: Lanes, stm: BlockReduce, run: Run) -> Tuple:
         so_far = read_scalars(e, neutral, slots)
         write_scalars(e, slots, combine_scalars(e, stm.op, so_far, group, run))
 
-    thread_loop(e, stm.index, stm.lo, stm.hi, body, _nothing)
+    loop = full_thread_loop if stm.full else thread_loop
+    loop(e, stm.index, stm.lo, stm.hi, body, _nothing)
     return read_scalars(e, neutral, slots)
 
 
@@ -214,21 +219,33 @@ def scan_lanes(e: Lanes, op: KLambda, values: tuple[Varying, ...], neutral: Tupl
 def _add_carries(
     e: Lanes, op: KLambda, prefixes: tuple[Varying, ...], slots: tuple[str, ...], run: Run
 ) -> tuple[Varying, ...]:
-    """Each vector after all before it, and the carry moved on."""
+    """Each vector after all before it, and the carry moved on, by the total of all vectors as a reduction in order
+    combines it: so the last carry has the bits of `reduce_lanes`."""
     carry = read_scalars(e, prefixes, slots)
-    carries: list[Tuple] = []
-    for j in range(e.unroll):
-        carries.append(carry)
-        last = tuple(
-            Uniform(x.prim, e.code.op(f"extractelement {e.type(x.prim)} {x.texts[j]}, i64 {e.width - 1}"))
-            for x in prefixes
-        )
-        carry = combine_scalars(e, op, carry, last, run)
-    write_scalars(e, slots, carry)
+    last: list[Tuple] = [_last_lane(e, prefixes, j) for j in range(e.unroll)]
+    befores, total = _before_each(e, op, last, run)
+    carries = [carry, *(combine_scalars(e, op, carry, before, run) for before in befores)]
+    write_scalars(e, slots, combine_scalars(e, op, carry, total, run))
     left = tuple(
         Varying(x.prim, tuple(splat(e, x.prim, scalar(e, c[k])) for c in carries)) for k, x in enumerate(prefixes)
     )
     return as_varying(e, combine(e, op, left, prefixes, run))
+
+
+def _last_lane(e: Lanes, values: tuple[Varying, ...], j: int) -> Tuple:
+    return tuple(
+        Uniform(x.prim, e.code.op(f"extractelement {e.type(x.prim)} {x.texts[j]}, i64 {e.width - 1}")) for x in values
+    )
+
+
+def _before_each(e: Lanes, op: KLambda, totals: list[Tuple], run: Run) -> tuple[list[Tuple], Tuple]:
+    """What stands before each of some totals but the first, and all of them, halves combined first."""
+    if len(totals) == 1:
+        return [], totals[0]
+    half = len(totals) // 2
+    (first, left), (second, right) = (_before_each(e, op, part, run) for part in (totals[:half], totals[half:]))
+    behind = [combine_scalars(e, op, left, before, run) for before in second]
+    return [*first, left, *behind], combine_scalars(e, op, left, right, run)
 
 
 # ---- stack slots of accumulators ---------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from ..ir.errors import IRError
 from ..ir.ops import Op, can_fail
 from ..ir.types import Const, Prim
-from .kir import Assign, Declare, For, KConvert, KIf, KLet, KOp, KStm, KVar, KWhile, Operand
+from .kir import Assign, Declare, For, KConvert, KIf, KLet, KLoad, KOp, KStm, KVar, KWhile, Operand, Store
 from .lanes_code import llvm_type
 from .lanes_convert import convert
 from .lanes_values import (
@@ -181,8 +181,34 @@ def for_loop(e: Lanes, stm: For, run: Run) -> None:
         with owning(e, stm, mask):
             run(e, stm.body)
     code.do(f"store {t} {code.op(f'add {t} {i}, 1')}, ptr {counter}")
-    code.jump(head)
+    code.do(f"br label %{head}" + (f", !llvm.loop {code.module.scalar_loop()}" if scatters(stm) else ""))
     code.label(end)
+
+
+def scatters(stm: For) -> bool:
+    """Does a loop store where loaded numbers say? As a loop over vectors, which LLVM may make of it, it would take
+    several times as long: a scatter is not faster than its stores, and what may be equal is tested first."""
+    loaded: set[Operand] = set()
+
+    def in_body(stms: tuple[KStm, ...]) -> bool:
+        found = False
+        for inner in stms:
+            match inner:
+                case KLet(var, KLoad()):
+                    loaded.add(var)
+                case KLet(var, KOp(_, _, args)) if loaded.intersection(args):
+                    loaded.add(var)
+                case KLet(var, KConvert(_, _, arg)) if arg in loaded:
+                    loaded.add(var)
+                case KIf(_, then, orelse):
+                    found = found or in_body(then) or in_body(orelse)
+                case Store(_, index, _):
+                    found = found or index in loaded
+                case _:
+                    pass
+        return found
+
+    return in_body(stm.body)
 
 
 def while_loop(e: Lanes, stm: KWhile, run: Run) -> None:
@@ -235,25 +261,52 @@ def thread_loop(
 ) -> None:
     """`body` for each group of lanes: full groups with nothing masked, `between`, where threads loop (`singles`) full
     vectors one by one, then the rest, one masked vector at a time."""
+    position, last = _thread_range(e, index, lo, hi)
+    count = int(hi.value) - int(lo.value) if isinstance(lo, Const) and isinstance(hi, Const) else None
+    e.in_threads = True
+    if e.peeled and (count is None or count >= e.lanes):
+        _groups(e, index, position, last, body)
+    between()
+    if e.singles and e.peeled and (count is None or count % e.lanes >= e.width):
+        with _vector_by_vector(e):
+            _groups(e, index, position, last, body)
+    if count is None or not e.peeled or (count > 0 and count % e.lanes):
+        with _vector_by_vector(e):
+            _masked_groups(e, index, position, last, body)
+    e.in_threads = False
+
+
+def full_thread_loop(
+    e: Lanes, index: KVar, lo: Operand, hi: Operand, body: Callable[[], None], between: Callable[[], None]
+) -> None:
+    """The same where `hi - lo` is a multiple of the lanes' width: nothing is masked."""
+    position, last = _thread_range(e, index, lo, hi)
+    e.in_threads = True
+    _groups(e, index, position, last, body)
+    between()
+    if e.unroll > 1:
+        with _vector_by_vector(e):
+            _groups(e, index, position, last, body)
+    e.in_threads = False
+
+
+def _thread_range(e: Lanes, index: KVar, lo: Operand, hi: Operand) -> tuple[str, str]:
+    """The slot that counts, from `lo` on, and the end."""
     first, last = operand(e, lo), operand(e, hi)
     assert isinstance(first, Uniform), "the bounds of a thread loop are uniform"
     assert isinstance(last, Uniform), "the bounds of a thread loop are uniform"
-    count = int(hi.value) - int(lo.value) if isinstance(lo, Const) and isinstance(hi, Const) else None
-    prim, position = index.prim, e.code.slot(llvm_type(index.prim), 8)
-    e.code.do(f"store {llvm_type(prim)} {first.text}, ptr {position}")
-    e.in_threads = True
-    if e.peeled and (count is None or count >= e.lanes):
-        _groups(e, index, position, last.text, body)
-    between()
-    if e.singles and e.peeled and (count is None or count % e.lanes >= e.width):
-        unroll, e.unroll = e.unroll, 1
-        _groups(e, index, position, last.text, body)
-        e.unroll = unroll
-    if count is None or not e.peeled or (count > 0 and count % e.lanes):
-        unroll, e.unroll = e.unroll, 1
-        _masked_groups(e, index, position, last.text, body)
-        e.unroll = unroll
-    e.in_threads = False
+    t = llvm_type(index.prim)
+    position = e.code.slot(t, 8)
+    e.code.do(f"store {t} {first.text}, ptr {position}")
+    return position, last.text
+
+
+@contextmanager
+def _vector_by_vector(e: Lanes) -> Iterator[None]:
+    """Groups of a single vector."""
+    unroll, e.unroll = e.unroll, 1
+    yield
+    e.unroll = unroll
 
 
 def _groups(e: Lanes, index: KVar, position: str, last: str, body: Callable[[], None]) -> None:

@@ -35,11 +35,13 @@ from .kir import (
     KWhile,
     LoadTile,
     Operand,
+    Publish,
     Rhs,
     Space,
     Store,
     StoreTile,
     Threads,
+    WaitFor,
 )  # fmt: skip
 from .lanes_values import Facts
 
@@ -121,7 +123,7 @@ def visit_stm(f: Finder, stm: KStm, depth: int) -> None:
             visit(f, body, depth)
             visit_lambda(f, op, depth)
             visit(f, after, depth)
-        case Store() | Alloc() | Check() | BoundsCheck() | Atomic() | Fence():
+        case Store() | Alloc() | Check() | BoundsCheck() | Atomic() | Fence() | Publish() | WaitFor():
             pass
         case _:  # what only machines with threads have: the emitter refuses it
             pass
@@ -171,8 +173,10 @@ def used_by(stm: KStm, f: Finder) -> frozenset[str]:
             return names(init)
         case Assign(var, value):
             return names(var, value)
-        case Store(_, index, value) | Atomic(_, _, _, index, value):
+        case Store(_, index, value) | Atomic(_, _, _, index, value) | Publish(_, index, value):
             return names(index, value)
+        case WaitFor(_, _, index, least):
+            return names(index, least)
         case Alloc(_, count):
             return names(count)
         case Check(ok, _, values):
@@ -216,3 +220,27 @@ def used_by_lambda(op: KLambda, f: Finder) -> frozenset[str]:
 
 def names(*operands: Operand) -> frozenset[str]:
     return frozenset(x.name for x in operands if not isinstance(x, Const))
+
+
+# ---- what depends on memory --------------------------------------------------------------------------------------
+
+
+def loaded_names(stms: Iterable[KStm]) -> frozenset[str]:
+    """Variables that are loaded."""
+    return frozenset(stm.var.name for stm in stms if isinstance(stm, KLet) and isinstance(stm.rhs, KLoad))
+
+
+def depending(stms: Iterable[KStm], first: Iterable[str]) -> frozenset[str]:
+    """These names, and all whose values depend on them, in whatever order loops make them."""
+    stms, found, known = tuple(stms), set(first), -1
+    while known < len(found):
+        known = len(found)
+        for stm in stms:
+            match stm:
+                case KLet(var, rhs) if not found.isdisjoint(used_by_rhs(rhs)):
+                    found.add(var.name)
+                case Declare(var, KVar(name)) | Assign(var, KVar(name)) if name in found:
+                    found.add(var.name)
+                case _:
+                    pass
+    return frozenset(found)

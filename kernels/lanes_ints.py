@@ -61,6 +61,8 @@ def _divide_plain(v: Vec, prim: Prim, x: str, y: str) -> tuple[str, str]:
     """(quotient, rest) by the instructions: scalars, and constant divisors, which LLVM turns into products."""
     if prim.is_unsigned:
         return v.ins("udiv", prim, x, y), v.ins("urem", prim, x, y)
+    if not y.startswith("%") and y != v.const(prim, -1):
+        return v.ins("sdiv", prim, x, y), v.ins("srem", prim, x, y)
     minus_one, safe = _without_minus_one(v, prim, y)
     negated = v.ins("sub", prim, v.const(prim, 0), x)
     quotient = v.select(prim, minus_one, negated, v.ins("sdiv", prim, x, safe))

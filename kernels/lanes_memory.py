@@ -11,7 +11,8 @@ from __future__ import annotations
 from ..ir.errors import IRError
 from ..ir.ops import Op
 from ..ir.types import Const, Prim
-from .kir import Alloc, Atomic, KArray, Operand, Space, Store
+from .kir import Alloc, Atomic, KArray, KVar, Operand, Space, Store
+from .lanes_ahead import LINE, fetch
 from .lanes_checks import OUT_OF_MEMORY, element_at, failing, from_memory, report
 from .lanes_code import Code, Vec, mangled, memory_type, vector
 from .lanes_convert import convert
@@ -47,7 +48,8 @@ def load(e: Lanes, array: KArray, index: Operand) -> LaneValue:
             raw = e.code.op(f"load {element}, ptr {address(e, element, place.pointer, text)}, align {prim.bytes}")
             return Uniform(prim, from_memory(e, prim, raw))
         case Linear(_, _, 1 | -1, _):
-            return loaded(e, prim, _load_run(e, place, prim, i))
+            fetched = isinstance(index, KVar) and index.name in e.ahead and array.space is Space.GLOBAL
+            return loaded(e, prim, _load_run(e, place, prim, i, fetched))
         case _:
             pointers = _pointers(e, prim, place.pointer, vectors(e, i))
             return loaded(e, prim, tuple(gather(e, prim, p, m) for p, m in zip(pointers, full_mask(e), strict=True)))
@@ -137,11 +139,13 @@ def _run_mask(e: Lanes, index: Linear, mask: Mask, group: int) -> str:
     return mask[group] if index.stride == 1 else _reversed(e, e.vec.raw("i1"), mask[group])
 
 
-def _load_run(e: Lanes, place: Place, prim: Prim, index: Linear) -> tuple[str, ...]:
+def _load_run(e: Lanes, place: Place, prim: Prim, index: Linear, fetched: bool) -> tuple[str, ...]:
     t, raw = vector(memory_type(prim), e.width), []
     for j in range(e.unroll):
         pointer = _run_start(e, place, prim, index, j)
         if e.mask is None:
+            if fetched and j * e.width * prim.bytes % LINE == 0:
+                fetch(e.code, pointer)
             x = e.code.op(f"load {t}, ptr {pointer}, align {prim.bytes}")
         else:
             name = f"llvm.masked.load.{mangled(memory_type(prim), e.width)}.p0"
@@ -298,7 +302,9 @@ def atomic(e: Lanes, stm: Atomic) -> None:
     if not e.in_threads:
         assert isinstance(index, Uniform), "code outside of threads is uniform"
         assert isinstance(value, Uniform), "code outside of threads is uniform"
-        _update(e, stm, index.text, value.text)
+        old = _update(e, stm, index.text, value.text)
+        if stm.out is not None:
+            e.env[stm.out.name] = Uniform(stm.prim, old)
         return
     for j, mask in enumerate(full_mask(e)):
         _for_each_lane(e, stm, j, mask, index, value)
@@ -328,17 +334,20 @@ def _for_each_lane(e: Lanes, stm: Atomic, group: int, mask: str, index: LaneValu
 _RMW = {Op.ADD: "add", Op.AND: "and", Op.OR: "or", Op.XOR: "xor"}
 
 
-def _update(e: Lanes, stm: Atomic, index: str, value: str) -> None:
+def _update(e: Lanes, stm: Atomic, index: str, value: str) -> str:
+    """Gives the old value of an integer; others have none to give."""
     prim, op = stm.prim, stm.op
     pointer = address(e, memory_type(stm.array.prim), e.places[stm.array].pointer, index)
     if prim.is_int and (op in _RMW or op in (Op.MIN, Op.MAX)):
         name = _RMW.get(op) or ("" if prim.is_signed else "u") + op.value
-        e.code.op(f"atomicrmw {name} ptr {pointer}, {memory_type(prim)} {value} monotonic")
-        return
+        return e.code.op(f"atomicrmw {name} ptr {pointer}, {memory_type(prim)} {value} monotonic")
+    if stm.out is not None:
+        raise IRError(f"lanes: the old value of an atomic {op.value} of {prim.value}")
     name = f"soac.atomic.{op.value}.{prim.value}"
     t = e.one.type(prim)
     e.code.module.function(name, "void", ("ptr", t), lambda code: _compare_and_swap(code, op, prim))
     e.code.call_void(name, (("ptr", pointer), (t, value)))
+    return ""
 
 
 def _compare_and_swap(code: Code, op: Op, prim: Prim) -> str:

@@ -11,7 +11,7 @@ from ..ir.errors import IRError
 from ..ir.ops import COMPARISONS, COUNTS, Op, result_type, unsigned_of
 from ..ir.types import Prim
 from . import mathlib
-from .lanes_code import Vec
+from .lanes_code import SCALAR, Vec
 from .lanes_convert import convert
 from .lanes_ints import count, divide, high_product, power, shift, sign
 
@@ -97,6 +97,8 @@ def float_op(v: Vec, op: Op, prim: Prim, args: tuple[str, ...]) -> str:
     """f32 and f64; f16 only what does not compute."""
     if op in _SIMPLE_FLOAT:
         return v.ins(_SIMPLE_FLOAT[op], prim, *args)
+    if op in (Op.MIN, Op.MAX) and v.width == SCALAR:
+        return _extremum(v, op, prim, *args)
     if op in _FLOAT_INTRINSICS:
         return v.intrinsic(_FLOAT_INTRINSICS[op], prim, *args)
     x = args[0]
@@ -123,6 +125,19 @@ def float_op(v: Vec, op: Op, prim: Prim, args: tuple[str, ...]) -> str:
             return mathlib.ldexp(v, prim, *args)
         case _:
             return mathlib.elementary(v, op, prim, args)
+
+
+def _extremum(v: Vec, op: Op, prim: Prim, x: str, y: str) -> str:
+    """What `maximumnum` gives, for scalars: LLVM's own goes by way of an integer register.
+
+    Both orders of `x > y ? x : y` are one instruction each, and differ where x and y are zeros: there the sign bits are
+    joined, and where one is not a number, it is the other."""
+    better, join = ("fcmp ogt", "and") if op is Op.MAX else ("fcmp olt", "or")
+    bits = unsigned_of(prim)
+    orders = (v.select(prim, v.ins(better, prim, a, b), a, b) for a, b in ((x, y), (y, x)))
+    joined = v.ins(join, bits, *(v.cast("bitcast", prim, bits, z) for z in orders))
+    number = v.select(prim, v.ins("fcmp uno", prim, x, x), y, x)
+    return v.select(prim, v.ins("fcmp uno", prim, x, y), number, v.cast("bitcast", bits, prim, joined))
 
 
 def _modulo(v: Vec, prim: Prim, x: str, y: str) -> str:

@@ -46,6 +46,7 @@ from .lanes_checks import bounds_check, check
 from .lanes_collect import block_reduce, block_scan
 from .lanes_control import assign, conditional, declare, for_loop, thread_loop, while_loop
 from .lanes_convert import convert, int_to_int
+from .lanes_flags import publish, wait_for
 from .lanes_memory import alloc, arena_mark, arena_release, atomic, load, store
 from .lanes_ops import apply
 from .lanes_tiles import load_tile, store_tile
@@ -114,7 +115,11 @@ def statement(e: Lanes, stm: KStm) -> None:
             store_tile(e, stm)
         case Fence() | Note():
             pass
-        case Publish() | WaitFor() | LookBack() | TeamReduce() | WarpTurns() | LoadRow() | StoreRow():
+        case Publish():
+            publish(e, stm)
+        case WaitFor():
+            wait_for(e, stm)
+        case LookBack() | TeamReduce() | WarpTurns() | LoadRow() | StoreRow():
             raise IRError(f"{type(stm).__name__} is for machines with threads")
         case AsyncCopy() | CommitCopies() | WaitCopies() | Distribute():
             raise IRError(f"{type(stm).__name__} is for machines with threads")

@@ -77,7 +77,8 @@ class Facts:
 
 @dataclass(slots=True)
 class Lanes:
-    """The emitter of one kernel: where code goes, how many lanes there are at this point, which are on."""
+    """The emitter of one kernel: where code goes, how many lanes there are at this point, which are on; `ahead`: the
+    indices of loads that are fetched ahead (`lanes_ahead.py`)."""
 
     code: Code
     kernel: Kernel
@@ -88,6 +89,7 @@ class Lanes:
     singles: bool
     mask: Mask | None = None
     in_threads: bool = False
+    ahead: frozenset[str] = frozenset()
     env: dict[str, LaneValue | Slot] = field(default_factory=dict)
     places: dict[KArray, Place] = field(default_factory=dict)
     scratch: dict[str, str] = field(default_factory=dict)

@@ -127,7 +127,7 @@ def narrow_kernel(
     """A block for each chunk of a point of the outer dimensions; `length`: of a chunk."""
     b = h.builder()
     outer, along = exp.space.dims[: -1 - len(looped(exp.space))], exp.space.dims[-1]
-    at, chunk, lo, count = bind_segment(b, SegSpace((*outer, along)), (h.types[partial[0]].shape[-1], length))
+    at, chunk, lo, count = bind_segment(b, SegSpace((*outer, along)), (h.types[partial[0]].shape[-1], length), b.block)
     parts = [output(b, name) for name in partial]
     panels = {c: _panel(b, h, c) for c in columns(b, exp)}
     inner = replace(exp, body=_with_panels(exp.body, {c.stm: (name, c) for c, (name, _) in panels.items()}, along[0]))

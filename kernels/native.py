@@ -33,7 +33,7 @@ from .memory import address
 SMALL = 1 << 10
 """Elements of a result below which an array of NumPy's own costs less than an owner."""
 
-ALWAYS, NEVER = -(1 << 63), (1 << 63) - 1
+ALWAYS, NEVER = 0, (1 << 63) - 1
 """Thresholds of guards that are forced."""
 
 Trace = tuple[tuple[str, int, bool], ...]
@@ -76,7 +76,7 @@ class Result:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A native function. `code`: its address; `idle`: states that no call uses now; `addresses`: the
-    kernels', by their numbers."""
+    kernels', by their numbers; `guards`: the names of its settings."""
 
     info: NativeFun
     code: int
@@ -84,6 +84,7 @@ class Entry:
     addresses: ctypes.Array[ctypes.c_int64]
     results: tuple[Result, ...]
     runtime: Runtime
+    guards: tuple[str, ...]
     idle: list[State] = field(default_factory=list)
 
 
@@ -109,9 +110,8 @@ def _entry(
     info: NativeFun, code: CompiledKernels, kernels: dict[str, Kernel], compiled: CompiledKernels, shared: Runtime
 ) -> Entry:
     table = (ctypes.c_int64 * len(info.kernels))(*(compiled.address(name) for name in info.kernels))
-    return Entry(
-        info, code.address(info.symbol), tuple(kernels[n] for n in info.kernels), table, _results(info), shared
-    )
+    used, guards = tuple(kernels[n] for n in info.kernels), tuple(setting.name for setting in info.settings)
+    return Entry(info, code.address(info.symbol), used, table, _results(info), shared, guards)
 
 
 def _results(info: NativeFun) -> tuple[Result, ...]:
@@ -192,7 +192,8 @@ def new_state(entry: Entry) -> State:
 
 
 def set_words(entry: Entry, state: State, settings: Settings, default: Default) -> None:
-    """Thresholds and sizes, and in place of the threshold of a forced guard one that decides."""
+    """Thresholds and sizes, and in place of the threshold of a forced guard one that decides. A default is told by its
+    bits turned over, a negative number."""
     thresholds, forced = settings
     for k, setting in enumerate(entry.info.settings, start=entry.info.first_setting):
         name = setting.name
@@ -201,7 +202,8 @@ def set_words(entry: Entry, state: State, settings: Settings, default: Default) 
         elif name in forced:
             state.words[k] = ALWAYS if forced[name] else NEVER
         else:
-            state.words[k] = max(ALWAYS, min(NEVER, thresholds[name] if name in thresholds else default(name)))
+            word = max(ALWAYS, min(NEVER, thresholds[name] if name in thresholds else default(name)))
+            state.words[k] = word if name in thresholds else ~word
     state.settings = dict(thresholds), dict(forced)
 
 
@@ -210,11 +212,8 @@ def take_trace(entry: Entry, memory: ctypes.Array[ctypes.c_int64]) -> Trace:
     count = memory[Word.TRACED]
     if not count:
         return ()
-    pairs = (ctypes.c_int64 * (2 * count)).from_address(memory[Word.TRACE])
-    guards = tuple(setting.name for setting in entry.info.settings)
-    return tuple(
-        (guards[pairs[k] >> 1], pairs[k + 1], bool(pairs[k] & 1)) for k in range(0, 2 * count, 2) if pairs[k] >= 0
-    )
+    pairs, guards = (ctypes.c_int64 * (2 * count)).from_address(memory[Word.TRACE])[:], entry.guards
+    return tuple([(guards[w >> 1], par, bool(w & 1)) for w, par in zip(pairs[::2], pairs[1::2]) if w >= 0])
 
 
 def take_events(entry: Entry, memory: ctypes.Array[ctypes.c_int64]) -> Iterator[Event]:

@@ -16,6 +16,7 @@ tile is read ahead of the steps that use it, so that a loop with checks, which m
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -242,15 +243,17 @@ class _Plan:
         return var
 
     def emit(self, value: Poly) -> Operand:
-        """The value of a polynomial of uniform variables."""
-        total: Operand | None = None
-        for names, c in value:
-            term: Operand = Const(Prim.I64, c)
-            for name in names:
-                factor = self.wide(name)
-                term = factor if term == Const(Prim.I64, 1) else self.let(Op.MUL, term, factor)
-            total = term if total is None else self.let(Op.ADD, total, term)
-        return Const(Prim.I64, 0) if total is None else total
+        """The value of a polynomial of uniform variables, by Horner's rule in the variable of most terms."""
+        counts = Counter(name for names, _ in value for name in dict.fromkeys(names))
+        if not counts:
+            return Const(Prim.I64, sum(c for _, c in value))
+        factor, _ = counts.most_common(1)[0]
+        inner, rest = divided(value, factor)
+        product = self.times(self.emit(inner), self.wide(factor))
+        return product if not rest else self.let(Op.ADD, product, self.emit(rest))
+
+    def times(self, x: Operand, y: KVar) -> KVar:
+        return y if x == Const(Prim.I64, 1) else self.let(Op.MUL, x, y)
 
     def wide(self, name: str) -> KVar:
         prim = self.tiler.prims[name]
@@ -259,6 +262,19 @@ class _Plan:
         var = self.tiler.fresh("t")
         self.out.append(KLet(var, kir.KConvert(prim, Prim.I64, KVar(name, prim))))
         return var
+
+
+def divided(value: Poly, factor: str) -> tuple[Poly, Poly]:
+    """(q, r) with `value = q*factor + r`, no term of r with the factor."""
+    quotient: dict[tuple[str, ...], int] = {}
+    rest: dict[tuple[str, ...], int] = {}
+    for names, c in value:
+        if factor in names:
+            at = names.index(factor)
+            quotient[(*names[:at], *names[at + 1 :])] = c
+        else:
+            rest[names] = c
+    return poly(quotient), poly(rest)
 
 
 def assigned(stms: tuple[KStm, ...]) -> frozenset[str]:

@@ -192,7 +192,7 @@ class HostCompiler:
         return self.bind(stm, value)
 
     def guard(self, stm: HostStm, exp: core.GuardCmp) -> Step:
-        name, par = exp.threshold, self.get(exp.par)
+        name, par, pays = exp.threshold, self.get(exp.par), self.get(exp.pays)
         self.guards[stm.pat[0].name] = (name,)
 
         def value(env: Env, run: Run) -> bool:
@@ -200,7 +200,8 @@ class HostCompiler:
             taken = False if size < 0 else run.forced.get(name)
             if taken is None:
                 setting = run.thresholds.get(name)
-                taken = (default_of(run.device, name) if setting is None else setting) <= size
+                pays_here = bool(env[pays]) and default_of(run.device, name) <= size
+                taken = pays_here if setting is None else setting <= size
             run.trace.append((name, size, taken))
             if run.log is not None:
                 run.log.append(Note(name, size, taken))

@@ -22,28 +22,48 @@ from .body import Mode, gen_body
 from .contents import nest_depth
 from .cost import EXTENT
 from .hist_choice import chooses
-from .hist_chunk import STAGED, Cut, applied, copies_kernel, direct_kernel, most_bins, only_fetches, parts_pay
+from .hist_chunk import (
+    STAGED,
+    Cut,
+    applied,
+    choosing_kernel,
+    copies_kernel,
+    direct_kernel,
+    most_bins,
+    only_fetches,
+    parts_pay,
+)
+from .hist_rows import by_element, rows_kernel
 from .hostbuild import HostBuilder, Made, either
 from .jam import ceil_div
 from .segmap import alias, destinations
 from .segspace import output
 from .soacs import combine_at, is_simple
 
-LEAST_CHUNK = 1 << 16
+LEAST_CHUNK, LEAST_CHOICE = 1 << 17, 1 << 18
 MOST_CHUNKS = 256
 ENOUGH_SEGMENTS = 64
 """From here on segments are parallelism enough."""
 EACH_BIN, EACH_CHOICE = 8, 1024
 """Points for each bin that make a part worth its beginning and its end; a choice is new log n times of n."""
+FORESEEN = 128
+"""Points for a bin from which on it is foreseen that the next one changes nothing. Where it is not, a store costs less
+than the branch; but of floats, the next one on the same bin would wait for it."""
 SUMMED = 1 << 12
 """Bins that a block puts together."""
 
 
 def seghist(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
-    """In chunks where the operator is on scalars and cannot fail; else one element after the other."""
-    if not is_simple(exp.op.op) or not exp.space.dims or any(dest in h.views for dest in exp.dests):
+    """In chunks where the operator is on scalars, or works by element, and cannot fail; else one point after the
+    other."""
+    elements = exp if is_simple(exp.op.op) else by_element(exp)
+    if elements is None or not exp.space.dims or any(dest in h.views for dest in exp.dests):
         in_sequence(h, stm, exp)
-        return
+    else:
+        in_chunks(h, stm, elements)
+
+
+def in_chunks(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
     cut = cut_of(h, exp)
 
     def on_dest() -> None:
@@ -64,8 +84,10 @@ def cut_of(h: HostBuilder, exp: core.SegHist) -> Cut:
     """How many chunks a segment has: such that each has several points for a bin."""
     shape, widths, fixed = h.types[exp.dests[0]].shape, exp.space.widths, fixed_dims(h, exp)
     segments, bins, points = (h.product(dims) for dims in (widths[:fixed], shape[fixed:], widths[fixed:]))
-    least = h.op(Op.MAX, i64(LEAST_CHUNK), h.op(Op.MUL, bins, i64(each_bin(exp))))
-    chunks = h.op(Op.MIN, i64(MOST_CHUNKS), h.op(Op.MAX, i64(1), h.op(Op.QUOT, points, least)))
+    elements = h.op(Op.MUL, points, h.product(shape[exp.rank :]))
+    least_chunk, each_bin = (LEAST_CHOICE, EACH_CHOICE) if chooses(exp.op.op) else (LEAST_CHUNK, EACH_BIN)
+    least = h.op(Op.MAX, i64(least_chunk), h.op(Op.MUL, bins, i64(each_bin)))
+    chunks = h.op(Op.MIN, i64(MOST_CHUNKS), h.op(Op.MAX, i64(1), h.op(Op.QUOT, elements, least)))
     if fixed:
         many = h.op(Op.GE, segments, i64(ENOUGH_SEGMENTS), base="many")
         chunks = h.choice(many, i64(1), chunks, "chunks")
@@ -73,10 +95,6 @@ def cut_of(h: HostBuilder, exp: core.SegHist) -> Cut:
     pieces = h.ceil_div(widths[-1], piece)
     units = h.op(Op.MUL, h.product(widths[fixed:-1]), pieces)
     return Cut(fixed, segments, shape[fixed:], bins, points, chunks, piece, units, h.ceil_div(units, chunks))
-
-
-def each_bin(exp: core.SegHist) -> int:
-    return EACH_CHOICE if chooses(exp.op.op) else EACH_BIN
 
 
 def piece_of(h: HostBuilder, exp: core.SegHist, widths: tuple[Atom, ...], chunks: Atom) -> Atom:
@@ -98,11 +116,12 @@ def fixed_dims(h: HostBuilder, exp: core.SegHist) -> int:
 
 
 def neutral_parts(h: HostBuilder, exp: core.SegHist, cut: Cut, loc: Loc) -> list[Name]:
-    count = h.product((cut.segments, cut.chunks, cut.bins))
     parts: list[Name] = []
     for neutral, dest in zip(exp.op.neutral, exp.dests, strict=True):
+        row = h.types[dest].shape[exp.rank :]
+        count = h.product((cut.segments, cut.chunks, *cut.shape[: len(cut.shape) - len(row)]))
         name = h.names.fresh("parts")
-        h.emit((core.Param(name, Type(h.types[dest].prim, (count,))),), core.Replicate((count,), neutral), loc)
+        h.emit((core.Param(name, Type(h.types[dest].prim, (count, *row))),), core.Replicate((count,), neutral), loc)
         parts.append(name)
     return parts
 
@@ -117,12 +136,20 @@ def fill(h: HostBuilder, stm: Stm, exp: core.SegHist, cut: Cut, targets: tuple[N
         made = h.best_layout(depth, lambda: kernel(h, exp, cut, targets, base))
         h.launch(made, blocks, total, made.cost / EXTENT / EXTENT, stm.loc)
 
-    if not parts_pay(exp.op):
+    each = h.op(Op.QUOT, cut.points, cut.chunks)
+    if h.types[exp.dests[0]].rank > exp.rank:
+        run(rows_kernel)
+    elif parts_pay(exp.op):
+        least = h.op(Op.QUOT, each, i64(EACH_BIN))
+        few = h.op(Op.LE, cut.bins, h.op(Op.MIN, i64(most_bins(prims)), least), base="few")
+        either(h, few, lambda: run(copies_kernel), lambda: run(direct_kernel), stm.loc)
+    elif not chooses(exp.op.op):
         run(direct_kernel)
-        return
-    each = h.op(Op.QUOT, h.op(Op.QUOT, cut.points, cut.chunks), i64(EACH_BIN))
-    few = h.op(Op.LE, cut.bins, h.op(Op.MIN, i64(most_bins(prims)), each), base="few")
-    either(h, few, lambda: run(copies_kernel), lambda: run(direct_kernel), stm.loc)
+    elif any(prim.is_float for prim in prims):
+        run(choosing_kernel)
+    else:
+        many = h.op(Op.GT, cut.bins, h.op(Op.QUOT, each, i64(FORESEEN)), base="many")
+        either(h, many, lambda: run(direct_kernel), lambda: run(choosing_kernel), stm.loc)
 
 
 def sum_kernel(h: HostBuilder, stm: Stm, exp: core.SegHist, cut: Cut, parts: tuple[Name, ...]) -> Made:

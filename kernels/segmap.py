@@ -28,6 +28,7 @@ from .narrow import as_segred, is_narrow
 from .panel import LEAST_COLUMNS, LEAST_ROWS, can_pack, launch_panels
 from .segred import few_long
 from .segspace import bind_space, lanes_over_chunk, output, segment_results
+from .size_choice import dearer, is_positive
 from .soacs import split_indices, write_at, write_in_range
 
 BLOCK_WORK = 20_000.0  # cost units worth one block
@@ -83,25 +84,34 @@ def segmap_forms(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
 
 
 def launch_by_width(h: HostBuilder, exp: core.SegMap, lanes: LanesKernel, spread: Made | None, loc: Loc) -> None:
-    """Lanes over the points or over the rows' elements, by how long rows are."""
+    """Lanes over the points or over the rows' elements, by how long rows are; by all sizes where several matter."""
     if spread is None:
         launch_lanes(h, lanes, exp.space, loc)
         return
     least, width = least_to_spread(lanes, spread), row_width(h, exp.body)
     if width is None:
         launch_form(h, exp, lanes if lanes.each <= spread.cost else spread, loc)
-    elif least is None or least <= SHORT:
+        return
+    if least is None or least <= SHORT:
         launch_form(h, exp, lanes if least is None else spread, loc)
-    else:
-        where_at_least(
-            h, width, least,
-            lambda: launch_form(h, exp, spread, loc),
-            lambda: launch_form(h, exp, lanes, loc),
-            loc,
-        )  # fmt: skip
+        return
+    more = dearer(h, lanes.made, lanes.rows, spread, width.name)
+    long = long_rows(h, exp.space, width, least, lanes, spread) if more is None else is_positive(h, more)
+    either(h, long, lambda: launch_form(h, exp, spread, loc), lambda: launch_form(h, exp, lanes, loc), loc)
 
 
 SHORT, LONG = 4, 1024
+FEW = 32
+"""With fewer points the lanes of half of the groups or more are not all on."""
+
+
+def long_rows(h: HostBuilder, space: SegSpace, width: Atom, least: int, lanes: LanesKernel, spread: Made) -> Atom:
+    """Are rows long enough for lanes over their elements? Groups that are not full gather what others read in tiles."""
+    least_of_few = least_to_spread(replace(lanes, made=replace(lanes.made, tiled=frozenset())), spread)
+    if least_of_few == least or least_of_few is None:
+        return h.op(Op.GE, width, i64(least), base="enough")
+    few = h.op(Op.LT, space.widths[-1], i64(FEW), base="few")
+    return h.op(Op.GE, width, h.choice(few, i64(least_of_few), i64(least), "length"), base="enough")
 
 
 def least_to_spread(lanes: LanesKernel, spread: Made) -> int | None:
@@ -119,7 +129,7 @@ def spread_pays(lanes: LanesKernel, spread: Made, length: float) -> bool:
     return cost_at(spread.kernel.body, length, length, spread.tiled) <= each
 
 
-def row_width(h: HostBuilder, body: Body) -> Atom | None:
+def row_width(h: HostBuilder, body: Body) -> Var | None:
     """The width of the first SOAC of the body that is known before the kernel runs but not now."""
     return next((w for w in widths_in(body) if isinstance(w, Var) and w.name in h.types), None)
 

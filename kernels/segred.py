@@ -180,7 +180,7 @@ def segred_kernel(
     """`length`: of a chunk; None where a segment is not cut."""
     b = h.builder()
     cut = None if length is None else (h.types[partial[0]].shape[-1], length)
-    indices, chunk, lo, count = bind_segment(b, exp.space, cut)
+    indices, chunk, lo, count = bind_segment(b, exp.space, cut, b.block)
     for name, _ in mapped:
         output(b, name)
     values = segment_screma(b, h.names, exp, (), exp.reds, lo, count, mapped, indices, row_types)
@@ -238,6 +238,7 @@ def combine_kernel(
     base: str,
 ) -> Made:
     b = h.builder()
+    b.say("a block for the chunks of each segment")
     space = SegSpace(tuple((h.names.fresh("i"), w) for w in outer))
     indices = bind_space(b, space, b.block)
     rows = [b.element(b.array(p), indices) for p in partial]

@@ -38,11 +38,17 @@ def bind_space(
 
 
 def split_chunk(b: Builder, dims: tuple[tuple[Name, Atom], ...], chunks: Operand) -> tuple[Operand, Operand]:
-    """(number of the point of the outer dimensions, number of the chunk)."""
+    """(number of the point of the outer dimensions, number of the chunk) of this block."""
+    return split_number(b, dims, chunks, b.block)
+
+
+def split_number(
+    b: Builder, dims: tuple[tuple[Name, Atom], ...], chunks: Operand, number: Operand
+) -> tuple[Operand, Operand]:
     if not dims:
-        return ZERO, b.block
-    point = b.op(Op.QUOT, Prim.I64, b.block, chunks, base="segment")
-    return point, b.op(Op.REM, Prim.I64, b.block, chunks, base="chunk")
+        return ZERO, number
+    point = b.op(Op.QUOT, Prim.I64, number, chunks, base="segment")
+    return point, b.op(Op.REM, Prim.I64, number, chunks, base="chunk")
 
 
 def lanes_over_chunk(b: Builder, space: SegSpace, chunk: int, body: Callable[[tuple[Operand, ...]], None]) -> None:
@@ -64,15 +70,16 @@ def lanes_over_chunk(b: Builder, space: SegSpace, chunk: int, body: Callable[[tu
 
 
 def bind_segment(
-    b: Builder, space: SegSpace, cut: tuple[Atom, Atom] | None
+    b: Builder, space: SegSpace, cut: tuple[Atom, Atom] | None, block: Operand
 ) -> tuple[tuple[Operand, ...], Operand, Operand, Operand]:
     """(indices of the segment, number of the chunk, its first index, its length). `cut`: the number of a segment's
-    chunks and the length of each if they are several; None where a segment is not cut."""
+    chunks and the length of each if they are several; None where a segment is not cut. `block` counts the chunks of
+    all segments."""
     outer, width = space.dims[:-1], b.operand(space.widths[-1])
     if cut is None:
-        return bind_space(b, SegSpace(outer), b.block), ZERO, ZERO, width
+        return bind_space(b, SegSpace(outer), block), ZERO, ZERO, width
     n, whole = (b.operand(a) for a in cut)
-    point, number = split_chunk(b, outer, n)
+    point, number = split_number(b, outer, n, block)
     indices = bind_space(b, SegSpace(outer), point)
     one = b.op(Op.EQ, Prim.I64, n, i64(1))
     length = b.op(Op.SELECT, Prim.I64, one, width, whole, base="length")

@@ -54,6 +54,31 @@ def test_conditions_are_gone_from_the_middle() -> None:
     assert not any(isinstance(stm, KIf) for stm in inside((cut.then[0],)))
 
 
+def checks(stms: Iterable[KStm]) -> int:
+    return sum(isinstance(stm, kir.BoundsCheck) for stm in inside(stms))
+
+
+def test_checks_are_gone_from_the_middle() -> None:
+    """Those of the line, which is the same for all threads, and those of the places in it."""
+    text = "entry f [n][m] (xss: [n][m]i32) (k: i64) = "
+    text += "tabulate_2d n m (\\i j -> xss[i + k, i64.max 0 (j - 1)] + xss[i, j + 1])"
+    (cut,) = cuts(kernels_of(text))
+    middle, ends = cut.then
+    assert checks((middle,)) == 0
+    assert checks((ends,)) == checks(cut.orelse) >= 3
+
+
+def test_checks_that_some_threads_make_stay() -> None:
+    text = "entry f [n] (xs: [n]i32) = tabulate n (\\i -> xs[i64.max 0 (i - 1)] + (if xs[i] > 0 then xs[i + 1] else 0))"
+    (cut,) = cuts(kernels_of(text))
+    assert checks((cut.then[0],)) == 1
+
+
+def test_checks_alone_cut_nothing() -> None:
+    text = "entry f [n] (xs: [n]i32) = tabulate n (\\i -> xs[i + 0 * n + 1])"
+    assert cuts(kernels_of(text)) == []
+
+
 def test_other_loops_stay() -> None:
     text = "entry f [n] (k: i64) (xs: [n]i32) = map (\\x -> i32.max 0 (x - 1) + xs[i64.min k (i64.i32 x)]) xs"
     assert cuts(kernels_of(text)) == []

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from math import prod
+from typing import Any
+
 import numpy as np
 import pytest
 
 from soac.flatten.levels import CPU, Mode
 from soac.flatten.tree import sites
 from soac.frontend.compile import compile_text
-from soac.ir.core import PrimOp
+from soac.ir import scalar
+from soac.ir.core import Convert, PrimOp
 from soac.ir.interpret import interpret
 from soac.ir.ops import Op
-from soac.ir.types import Const, Prim
+from soac.ir.types import Atom, Const, Name, Prim
 from soac.kernels import kir
-from soac.kernels.cost import cost_at
+from soac.kernels.cost import cost_at, cost_by_sizes
 from soac.kernels.cpu import Executable
 from soac.kernels.host import HostBody, HostIf
 from soac.kernels.kir import KArray, KVar, Space
+from soac.kernels.sums import Role
 from soac.pipeline import Compiled, compile_core
 
 THREE_SCANS = """
@@ -24,6 +29,13 @@ entry main [n][m] (xss: [n][m]i32): [n][m]i32 =
   let ys = map (\\xs -> let bs = scan (+) 0 xs
                        let cs = scan i32.max i32.lowest bs
                        in scan (\\a b -> if b == 0 then a else b) 0 cs) xss
+  in ys
+"""
+FEW_AND_MANY = """
+entry main [n][d][u] (xss: [n][d]i32) (ws: [u]i32): [n]i32 =
+  let ys = map (\\xs -> let sums = map (\\x -> i32.sum (map (\\w -> (w * x) ^ 3) ws)) xs
+                       let most = scan i32.max 0 sums
+                       in i32.sum (map2 (-) most sums)) xss
   in ys
 """
 SMALL = """
@@ -74,6 +86,90 @@ def test_the_length_of_rows_decides() -> None:
     assert lengths
     assert all(16 <= length <= 1024 for length in lengths)
     assert [least for least in compared_lengths(compiled(SMALL)) if least != 256] == []
+
+
+def spread_is_cheaper(made: Compiled, sizes: dict[str, int]) -> bool:
+    """What the host finds when it compares costs at these sizes."""
+    return first_found(made, sizes, Op.LT, Prim.F64)
+
+
+def rows_are_long(made: Compiled, points: int, length: int) -> bool:
+    """What the host finds when it compares the length of so many rows."""
+    return first_found(made, {"n": points, "m": length}, Op.GE, Prim.I64)
+
+
+def first_found(made: Compiled, sizes: dict[str, int], wanted: Op, of_prim: Prim) -> bool:
+    """The result of the first comparison of this kind that the host makes at these sizes."""
+    (fun,) = made.host.functions
+    values: dict[Name, Any] = {p.name: sizes[p.name.base] for p in fun.params if p.name.base in sizes}
+    found: list[bool] = []
+
+    def known(args: tuple[Atom, ...]) -> bool:
+        return all(isinstance(a, Const) or a.name in values for a in args)
+
+    def of(atom: Atom) -> Any:
+        return atom.value if isinstance(atom, Const) else values[atom.name]
+
+    def walk(body: HostBody) -> None:
+        for stm in body.stms:
+            match stm.exp:
+                case PrimOp(op, prim, args) if known(args):
+                    values[stm.pat[0].name] = scalar.apply(op, prim, tuple(map(of, args)))
+                    if (op, prim) == (wanted, of_prim):
+                        found.append(bool(values[stm.pat[0].name]))
+                case Convert(source, target, arg) if known((arg,)):
+                    values[stm.pat[0].name] = scalar.convert(source, target, of(arg))
+                case HostIf(_, then, orelse):
+                    walk(then)
+                    walk(orelse)
+                case _:
+                    pass
+
+    walk(fun.body)
+    (first, *_) = found
+    return first
+
+
+def test_lanes_that_are_off_count() -> None:
+    """Few rows are shared from a shorter length on than many, whose groups of lanes read them in tiles."""
+    made, lengths = compiled(THREE_SCANS), [2**k for k in range(12)]
+    few, many = ([m for m in lengths if rows_are_long(made, points, m)] for points in (20, 1000))
+    assert set(many) < set(few) < set(lengths)
+
+
+def test_where_several_sizes_matter_all_of_them_decide() -> None:
+    """Many short inner rows are no reason to share the outer one; long ones are, however few."""
+    made = compiled(FEW_AND_MANY)
+    assert not spread_is_cheaper(made, {"n": 1000, "d": 1000, "u": 3})
+    assert not spread_is_cheaper(made, {"n": 1000, "d": 3, "u": 3})
+    assert spread_is_cheaper(made, {"n": 1000, "d": 3, "u": 1000})
+    assert spread_is_cheaper(made, {"n": 1000, "d": 1000, "u": 1000})
+
+
+@pytest.mark.parametrize(("d", "u"), [(0, 5), (5, 0), (300, 3), (3, 300), (40, 40)])
+def test_both_forms_give_the_same_whatever_decides(d: int, u: int) -> None:
+    made = compiled(FEW_AND_MANY)
+    program = Executable.build(made.host, made.flat.functions)
+    rng = np.random.default_rng(d)
+    data = [rng.integers(-3, 4, (20, d)).astype(np.int32), rng.integers(-3, 4, u).astype(np.int32)]
+    (expected,), _ = interpret(made.core, "main", data)
+    for leaf in sites(made.flat)[0].leaves:
+        (found,), _ = program.run("main", data, forced=leaf, threads=1)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_sum_over_sizes_is_the_cost_at_these_sizes() -> None:
+    """`for j < m { threads i in 0..n { .. } }` with nothing strided, at n = m."""
+    i, j, n, m, x = (KVar(name, Prim.I64) for name in "ijnmx")
+    array = KArray("a", Prim.I64, Space.GLOBAL)
+    threads = kir.Threads(i, Const(Prim.I64, 0), n, (kir.KLet(x, kir.KLoad(array, i)), kir.Store(array, i, x)))
+    body = (kir.For(j, m, (threads,)), threads)
+    names = {n: Name("n", 1), m: Name("m", 2)}
+    total = cost_by_sizes(body, names, names[m])
+    for length in (16.0, 64.0, 256.0):
+        meaning = {Role.STEPS: length, Role.GROUPS: length / 16, Role.FAR: max(length, 64.0) / 64.0}
+        products = (c * prod(meaning[role] for _, role in product) for product, c in total.terms.items())
+        assert sum(products) == pytest.approx(cost_at(body, length, length))
 
 
 def test_strides_cost_more_along_long_rows() -> None:

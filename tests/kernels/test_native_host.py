@@ -296,9 +296,11 @@ def alarm() -> Iterator[None]:
         raise TimeoutError("the alarm")
 
     before = signal.signal(signal.SIGALRM, late)
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background may ignore it
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
+    signal.signal(signal.SIGINT, interrupt)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="no alarm here")

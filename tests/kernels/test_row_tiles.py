@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -116,3 +120,28 @@ def test_the_sizes_decide_who_walks_a_row() -> None:
     kernels = soac.compile("entry f [n][m] (xss: [n][m]f32): [n][m]f32 = map (scan (+) 0) xss").compiled.host.kernels
     assert sum(bool(tiled_accesses(kernel)) for kernel in kernels) == 1
     assert any(isinstance(s, kir.BlockScan) for kernel in kernels for s in statements(kernel.body))
+
+
+EMITTING = """
+from soac.flatten.levels import CPU, Mode
+from soac.frontend.compile import compile_text
+from soac.kernels.lanes import LaneSettings, emit
+from soac.pipeline import compile_core
+text = "entry main [n][m][k] (xsss: [n][m][k]i32) = map (map (scan (+) 0)) xsss"
+print(emit(compile_core(compile_text(text, "rows.soac"), Mode.EVERY, CPU).host.kernels, LaneSettings()))
+"""
+
+
+def test_code_is_the_same_in_every_process() -> None:
+    """Whatever order sets of strings have there: stored machine code is found again by the text it was made from."""
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", EMITTING],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(texts) == 1
+    assert b"kernel.main" in texts.pop()

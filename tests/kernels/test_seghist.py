@@ -1,4 +1,5 @@
-"""Histograms in chunks, with copies for few bins: sizes around the limits, operators of all kinds, 1 and 2 threads."""
+"""Histograms in chunks, with copies for few bins: sizes around the limits, operators of all kinds, on scalars and by
+element, 1 and 2 threads."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ entry sums [n] (k: i64) (is: [n]i64) (xs: [n]f32): [k]f32 = hist (+) 0 k is xs
 entry computed [n] (k: i64) (is: [n]i64) (xs: [n]f64): [k]f64 =
   hist (+) 0 k (map (\\i -> (i * 5 + 3) % k) is) (map (\\x -> f64.abs (x * 2 + 1)) xs)
 entry largest [n] (k: i64) (is: [n]i64) (xs: [n]i32): [k]i32 = hist i32.max i32.lowest k is xs
+entry float_extremes [n] (k: i64) (is: [n]i64) (xs: [n]f32): ([k]f32, [k]f32) =
+  (hist f32.max (-f32.inf) k is xs, hist f32.min f32.inf k is xs)
 entry extremes [n] (k: i64) (is: [n]i64) (xs: [n]i32): ([k]i32, [k]i32) =
   let both (a: i32, b: i32) (c: i32, d: i32) = (i32.min a c, if b > d then b else d)
   in unzip (hist both (i32.highest, i32.lowest) k is (zip xs xs))
@@ -34,6 +37,22 @@ entry rows [r][n] (k: i64) (iss: [r][n]i64) (xss: [r][n]i32): [r][k]i32 =
   map2 (\\is xs -> hist (+) 0 k is xs) iss xss
 entry grid [n] (is: [n]i64) (js: [n]i64) (xs: [n]i32): [5][7]i32 =
   reduce_by_index_2d (replicate 5 (replicate 7 0)) (+) 0 (zip is js) xs
+entry vectors [n][w] (k: i64) (is: [n]i64) (xss: [n][w]i32): [k][w]i32 =
+  hist (map2 (+)) (replicate w 0) k is xss
+entry vectors_onto [n][w] (k: i64) (is: [n]i64) (xss: [n][w]i32): [k][w]i32 =
+  reduce_by_index (tabulate_2d k w (\\i j -> i32.i64 (i - j))) (map2 i32.max) (replicate w i32.lowest) is xss
+entry vectors_last [n][w] (k: i64) (is: [n]i64) (xss: [n][w]i32): [k][w]i32 =
+  hist (\\xs ys -> map2 (\\y x -> if y == 0 then x else y) ys xs) (replicate w 0) k is xss
+entry matrices [n][v][w] (k: i64) (is: [n]i64) (xsss: [n][v][w]i32): [k][v][w]i32 =
+  hist (map2 (map2 (+))) (replicate v (replicate w 0)) k is xsss
+entry pairs_of_vectors [n][w] (k: i64) (is: [n]i64) (xss: [n][w]i32): ([k][w]i32, [k][w]i32) =
+  let both (as: [w]i32, bs: [w]i32) (cs: [w]i32, ds: [w]i32) =
+    unzip (map4 (\\a b c d -> (a + c, i32.max b d)) as bs cs ds)
+  in unzip (hist both (replicate w 0, replicate w i32.lowest) k is (map (\\xs -> (map (2 *) xs, xs)) xss))
+entry rows_of_vectors [r][n][w] (k: i64) (iss: [r][n]i64) (xsss: [r][n][w]i32): [r][k][w]i32 =
+  map2 (\\is xss -> hist (map2 (+)) (replicate w 0) k is xss) iss xsss
+entry neighbours [n][w] (k: i64) (is: [n]i64) (xss: [n][w]i32): [k][w]i32 =
+  hist (\\xs ys -> map2 (\\j y -> xs[j / 2 * 2] + y) (iota w) ys) (replicate w 0) k is xss
 """
 
 
@@ -107,6 +126,22 @@ def test_choices(program: soac.Program, bins: int, points: int) -> None:
     np.testing.assert_array_equal(call(program, "places", bins, at, xs)[0], np.where(first == points, -1, first))
 
 
+@pytest.mark.parametrize("bins", [1, 5, 300])
+def test_zeros_and_what_is_no_number(program: soac.Program, bins: int) -> None:
+    """-0 < +0, and a NaN is the other argument."""
+    at, source = places(bins, 900), np.random.default_rng(9)
+    xs = source.choice(np.array([-0.0, 0.0, np.nan, -1.0, 1.0], np.float32), 900, p=[0.3, 0.3, 0.36, 0.02, 0.02])
+    order = {k: rank for rank, k in enumerate(["-inf", "-1.0", "-0.0", "0.0", "1.0", "inf"])}
+    for found, ne, pick in zip(
+        call(program, "float_extremes", bins, at, xs), (-np.inf, np.inf), (max, min), strict=True
+    ):
+        want = [np.float32(ne)] * bins
+        for k, x in zip(at.tolist(), xs, strict=True):
+            if 0 <= k < bins and not np.isnan(x):
+                want[k] = pick(want[k], x, key=lambda value: order[str(float(value))])
+        assert found.tobytes() == np.array(want, np.float32).tobytes()
+
+
 @pytest.mark.parametrize(("bins", "points"), SIZES)
 def test_the_order_of_values_stays(program: soac.Program, bins: int, points: int) -> None:
     """The last one that is not 0; composition of linear functions: associative, not commutative."""
@@ -140,6 +175,64 @@ def test_bins_of_two_dimensions(program: soac.Program, points: int) -> None:
     inside = (at[0] >= 0) & (at[0] < 5) & (at[1] >= 0) & (at[1] < 7)
     np.add.at(want, (at[0][inside], at[1][inside]), xs[inside])
     np.testing.assert_array_equal(call(program, "grid", *at, xs)[0], want)
+
+
+WIDTHS = [0, 1, 3, 4, 5, 17, 64, 130]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("bins", "points"), [(0, 5), (1, 0), (7, 300), (9, 2 * LEAST_CHUNK // 3), (2000, 700)])
+def test_rows_combined_by_element(program: soac.Program, width: int, bins: int, points: int) -> None:
+    at = places(bins, points)
+    xs = np.random.default_rng(5).integers(-3, 4, (points, width)).astype(np.int32)
+    inside = (at >= 0) & (at < bins)
+    sums, most = np.zeros((bins, width), np.int32), np.full((bins, width), -(2**31), np.int32)
+    np.add.at(sums, at[inside], xs[inside])
+    np.maximum.at(most, at[inside], xs[inside])
+    np.testing.assert_array_equal(call(program, "vectors", bins, at, xs)[0], sums)
+    onto = np.maximum(most, np.arange(bins)[:, None] - np.arange(width))
+    np.testing.assert_array_equal(call(program, "vectors_onto", bins, at, xs)[0], onto)
+    twice, again = call(program, "pairs_of_vectors", bins, at, xs)
+    np.testing.assert_array_equal(twice, 2 * sums)
+    np.testing.assert_array_equal(again, most)
+
+
+@pytest.mark.parametrize("width", [2, 20, 70])
+def test_rows_combined_in_order(program: soac.Program, width: int) -> None:
+    at = places(11, LEAST_CHUNK)
+    xs = np.random.default_rng(6).integers(-2, 3, (LEAST_CHUNK, width)).astype(np.int32)
+    last = np.zeros((11, width), np.int32)
+    for k, row in zip(at.tolist(), xs, strict=True):
+        if 0 <= k < 11:
+            last[k] = np.where(row == 0, last[k], row)
+    np.testing.assert_array_equal(call(program, "vectors_last", 11, at, xs)[0], last)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 1), (5, 70), (0, 3), (3, 0)])
+def test_rows_of_more_dimensions(program: soac.Program, shape: tuple[int, int]) -> None:
+    at = places(13, 40_000)
+    xs = np.random.default_rng(7).integers(-9, 9, (40_000 // max(1, shape[1]), *shape)).astype(np.int32)
+    at, want = at[: len(xs)], np.zeros((13, *shape), np.int32)
+    inside = (at >= 0) & (at < 13)
+    np.add.at(want, at[inside], xs[inside])
+    np.testing.assert_array_equal(call(program, "matrices", 13, at, xs)[0], want)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 70])
+def test_a_histogram_of_vectors_for_each_row(program: soac.Program, rows: int) -> None:
+    at = places(6, rows * 500).reshape(rows, 500)
+    xs = np.random.default_rng(8).integers(-9, 9, (rows, 500, 3)).astype(np.int32)
+    want = np.zeros((rows, 6, 3), np.int32)
+    for k in range(rows):
+        inside = (at[k] >= 0) & (at[k] < 6)
+        np.add.at(want[k], at[k][inside], xs[k][inside])
+    np.testing.assert_array_equal(call(program, "rows_of_vectors", 6, at, xs)[0], want)
+
+
+def test_an_operator_that_reads_other_elements_is_not_by_element(program: soac.Program) -> None:
+    at, xs = np.array([1, 1, 0]), np.array([[1, 2, 3], [10, 20, 30], [5, 6, 7]], np.int32)
+    want = [[5, 6, 7], [11, 21, 33]]
+    np.testing.assert_array_equal(call(program, "neighbours", 2, at, xs)[0], np.array(want, np.int32))
 
 
 def test_floats_do_not_depend_on_the_threads(program: soac.Program) -> None:

@@ -24,8 +24,9 @@ from soac.ir.types import Const, Prim, i64
 from soac.kernels import kir
 from soac.kernels.collective_check import check_collectives
 from soac.kernels.device import KernelFailure
-from soac.kernels.fences import count_fences, place_fences, without_fence
+from soac.kernels.fences import place_fences, without_fence
 from soac.kernels.kir import Kernel
+from soac.kernels.lanes_facts import depending, loaded_names
 from soac.kernels.records import Kind
 from soac.kernels.scope import children, statements, with_children
 from soac.kernels.trace import (
@@ -254,12 +255,41 @@ def test_collectives_are_well_placed(path: Path) -> None:
 
 def mutants(k: Kernel) -> Iterator[tuple[str, Kernel]]:
     """The kernel with one thing wrong: a fence left out, or one thread more than there are elements."""
-    for number in range(count_fences(k)):
-        yield f"fence {number} dropped", without_fence(k, number)
-    roomy = arrays_with_room(k)
+    for number, following in enumerate(after_fences(k.body)):
+        if not updates_loaded_rows(k, following):
+            yield f"fence {number} dropped", without_fence(k, number)
+    roomy, hurried = arrays_with_room(k), list(hurried_ranges(k))
     for number, stm in enumerate(ranges(k.body) if MEASURE not in k.name else ()):
-        if not fills(stm, roomy):
+        if not fills(stm, roomy) and all(stm is not other for other in hurried):
             yield f"range {number} longer", replace(k, body=longer(k.body, number))
+
+
+def after_fences(stms: tuple[kir.KStm, ...]) -> Iterator[kir.KStm]:
+    """What comes after each fence in its list, in the order of the text; the last one itself."""
+    for number, stm in enumerate(stms):
+        if isinstance(stm, kir.Fence):
+            yield stms[min(number + 1, len(stms) - 1)]
+        for inner in children(stm):
+            yield from after_fences(inner)
+
+
+def updates_loaded_rows(k: Kernel, stm: kir.KStm) -> bool:
+    """Is it a loop over a row that begins at a place read from memory? Such rows lie apart by multiples of their
+    length, so that each thread meets its own elements again; the placing of fences does not know that, and keeps
+    one."""
+    everything = tuple(statements(k.body))
+    loaded = depending(everything, loaded_names(everything))
+    stores = [inner for inner in statements((stm,)) if isinstance(inner, kir.Store)]
+    return isinstance(stm, (kir.For, kir.Threads)) and any(
+        isinstance(s.index, kir.KVar) and s.index.name in loaded for s in stores
+    )
+
+
+def hurried_ranges(k: Kernel) -> Iterator[kir.KStm]:
+    """What a block of a chain does only because others are under way: here they run one after the other. See
+    `test_chain.py`."""
+    if any(isinstance(stm, kir.WaitFor) for stm in statements(k.body)):
+        yield from ranges(tuple(stm for stm in k.body if isinstance(stm, kir.KIf)))
 
 
 def arrays_with_room(k: Kernel) -> set[kir.KArray]:

@@ -33,6 +33,20 @@
 -- entry: far
 -- input { [1, 2, 3] } error: out of bounds
 -- random input { [64]i32 } error: out of bounds
+-- ==
+-- entry: shifted
+-- random input { 0i64 0i64 [6][70]i32 } auto output
+-- random input { 1i64 -2i64 [6][70]i32 } error: out of bounds
+-- random input { 0i64 3i64 [6][70]i32 } error: out of bounds
+-- random input { 0i64 40i64 [6][70]i32 } error: out of bounds
+-- random input { -1i64 0i64 [6][70]i32 } error: out of bounds
+-- random input { 6i64 0i64 [6][3]i32 } error: out of bounds
+-- input { 7i64 0i64 empty([0][70]i32) } output { empty([0][70]i32) }
+-- ==
+-- entry: sometimes
+-- random input { [70]bool [70]i32 } auto output
+-- input { [false, false, true, false] [1, 2, 3, 4] } error: out of bounds
+-- input { [false, true, false, false] [1, 2, 3, 4] } output { [2, 8, 5, 11] }
 
 entry clamped [n] (xs: [n]i32): [n]i32 =
   tabulate n (\i -> xs[i64.max 0 (i - 1)] + xs[i] + xs[i64.min (n - 1) (i + 1)])
@@ -58,3 +72,13 @@ entry rows [n][m] (xss: [n][m]i32): [n][m]i32 =
 -- The middle fails: no element may be lost to the cut.
 entry far [n] (xs: [n]i32): [n]i32 =
   tabulate n (\i -> xs[i64.max 0 (i + 1)])
+
+-- Checks beside clamps: of the same row for all places of a line, and of places that are to the left and the right.
+entry shifted [n][m] (down: i64) (along: i64) (xss: [n][m]i32): [n][m]i32 =
+  let other i = if i == n - 1 then 0 else i + down
+  in tabulate_2d n m (\i j -> xss[other i, i64.max 0 (j - 1)] + xss[i, j] + xss[other i, i64.min (m - 1) (j + 1) + along])
+
+-- A check that not every place makes.
+entry sometimes [n] (which: [n]bool) (xs: [n]i32): [n]i32 =
+  tabulate n (\i -> xs[i64.max 0 (i - 1)] + xs[i] + (if which[i] then xs[i + 2] else 0)
+                    + (if which[i] then 1 else if i == n - 1 then xs[i] else 0))

@@ -1,0 +1,30 @@
+"""Which reductions fetch ahead: those that go once through what is their block's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from soac.kernels import kir
+from soac.kernels.lanes import LaneSettings, emit
+from soac.pipeline import compile_prog
+
+OWN = "entry main [n][m] (xss: [n][m]f32): [n]f32 = map (\\xs -> f32.sum (map (\\x -> x * x) xs)) xss"
+SHARED = "entry main [n][m] (ys: [n]f32) (xs: [m]f32): [n]f32 = map (\\y -> f32.sum (map (\\x -> x * y) xs)) ys"
+ALONE = "entry main [n] (xs: [n]f32): f32 = f32.sum xs"
+
+
+def fetches(text: str, name: str) -> bool:
+    """Does a kernel of this name with a reduction of the whole block fetch ahead? Those that move tiles do it there."""
+    kernels = [k for k in compile_prog(text, "<text>").host.kernels if k.name.startswith(name)]
+    texts = [emit((k,), LaneSettings()) for k in kernels if any(isinstance(s, kir.BlockReduce) for s in k.body)]
+    assert texts
+    return any("call void @llvm.prefetch" in text for text in texts)
+
+
+@pytest.mark.parametrize(("text", "name"), [(OWN, "main_ys"), (OWN, "main_add"), (ALONE, "main_add")])
+def test_what_is_a_blocks_own_is_fetched(text: str, name: str) -> None:
+    assert fetches(text, name)
+
+
+def test_what_all_blocks_read_stays_in_the_cache() -> None:
+    assert not fetches(SHARED, "main_ys")

@@ -1,0 +1,91 @@
+"""Scans of long segments on several cores: a chain of chunks, whose bits depend neither on threads nor on timing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import soac
+from soac.ir.errors import RunError
+from soac.kernels.lanes import LaneSettings, emit
+from soac.kernels.sizes import DEFAULTS, Kind
+
+CHUNK = DEFAULTS[Kind.CHUNK]
+THREADS = (1, 2, 3, 8)
+SHAPES = ((1, 5 * CHUNK), (1, 3 * CHUNK + 1), (3, CHUNK + 17), (7, 2 * CHUNK), (2, CHUNK), (5, 1000))
+
+SUMS = """
+entry main [n][m] (xss: [n][m]f32): [n][m]f32 = map (scan (+) 0) xss
+
+def followed_by (a: u32, b: u32) (c: u32, d: u32): (u32, u32) = (c * a, c * b + d)
+
+entry functions [n] (as: [n]u32) (bs: [n]u32): ([n]u32, [n]u32) = unzip (scan followed_by (1, 0) (zip as bs))
+
+entry chosen [n][m] (xs: [n]i32) (is: [m]i64): [m]i32 = scan (+) 0 (map (\\i -> xs[i]) is)
+
+entry bytes [n] (xs: [n]i8): [n]i8 = scan (+) 0 xs
+"""
+
+
+@pytest.fixture(scope="module")
+def sums() -> soac.Program:
+    return soac.compile(SUMS)
+
+
+def values(n: int, m: int) -> np.ndarray:
+    return np.random.default_rng(n).standard_normal((n, m)).astype(np.float32)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_floats_have_the_same_bits_on_any_number_of_threads(sums: soac.Program, shape: tuple[int, int]) -> None:
+    xss = values(*shape)
+    first, *others = (sums.call("main", [xss], threads=threads)[0] for threads in (*THREADS, *THREADS))
+    exact = np.cumsum(xss, axis=1, dtype=np.float64)
+    assert np.allclose(first, exact, rtol=1e-3, atol=1e-2)
+    for other in others:
+        assert np.array_equal(first.view(np.int32), other.view(np.int32))
+
+
+@pytest.mark.parametrize("chunk", [100, 1000, CHUNK])
+def test_any_length_of_chunks_is_right(sums: soac.Program, chunk: int) -> None:
+    xss = np.round(100 * values(3, 20_000))
+    for threads in THREADS:
+        (found,) = sums.call("main", [xss], thresholds={"main.chunk": chunk}, threads=threads)
+        assert np.array_equal(found, np.cumsum(xss, axis=1, dtype=np.float64).astype(np.float32))
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_order_is_kept(sums: soac.Program, threads: int) -> None:
+    n = 2 * CHUNK + 100
+    factors, terms = np.random.default_rng(3).integers(0, 1 << 32, (2, n)).astype(np.uint32)
+    found = sums.call("functions", [factors, terms], threads=threads)
+    a, b = np.uint32(1), np.uint32(0)
+    with np.errstate(over="ignore"):
+        for k in range(n):
+            a, b = factors[k] * a, factors[k] * b + terms[k]
+            if k % 999 == 0 or k == n - 1:
+                assert (found[0][k], found[1][k]) == (a, b), k
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_narrow_elements(sums: soac.Program, threads: int) -> None:
+    xs = np.random.default_rng(4).integers(-128, 128, 3 * CHUNK).astype(np.int8)
+    assert np.array_equal(sums.call("bytes", [xs], threads=threads)[0], np.cumsum(xs, dtype=np.int8))
+
+
+@pytest.mark.parametrize("place", [0, 1, CHUNK, 3 * CHUNK + 5, 8 * CHUNK - 1])
+@pytest.mark.parametrize("threads", THREADS)
+def test_who_waits_hears_of_a_failure(sums: soac.Program, threads: int, place: int) -> None:
+    """The block that fails publishes nothing: those behind it must not wait for that."""
+    xs, places = np.arange(10, dtype=np.int32), np.zeros(8 * CHUNK, np.int64)
+    places[place] = 10
+    with pytest.raises(RunError, match="10"):
+        sums.call("chosen", [xs, places], threads=threads)
+    places[place] = 9
+    assert sums.call("chosen", [xs, places], threads=threads)[0][-1] == 9
+
+
+def test_lanes_stay_as_wide_as_the_elements(sums: soac.Program) -> None:
+    """The numbers of blocks are 64 bits wide, and no reason for fewer lanes."""
+    (kernel,) = [k for k in sums.compiled.host.kernels if any(a.prim.value == "i8" for a in k.arrays)]
+    assert "<64 x i8>" in emit((kernel,), LaneSettings())
