@@ -30,10 +30,11 @@ from .suite import bytes_moved, difference, flops, large_data_sets, program_path
 
 FINALISTS = 3  # versions that meet the peers, besides the tuned and the untuned one
 HEATS = Effort(rounds=1, seconds=0.05, spread=1.0, most_rounds=3, most_seconds=0.5)
+LATE = 120.0  # seconds that a search may take beyond twice its time
 HOPELESS = 4.0  # times as slow as the fastest in the first run: never the best
 
 Sides = Mapping[str, bool]
-Met = tuple[tuple[str, bool], ...]  # the guards of a run and the sides taken
+Met = tuple[tuple[str, int], ...]  # the guards of a run and the sides taken, and the sizes that are set
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,9 @@ class Contest:
         seconds = self.rules.clock() - begin
         if any(par < 0 and forced.get(guard) for guard, par, _ in trace):
             return
-        met = tuple(dict.fromkeys((guard, taken) for guard, _, taken in trace))
+        defaults = self.program.facts.sizes
+        sizes = ((size, value) for size, value in thresholds.items() if defaults.get(size, value) != value)
+        met = tuple(dict.fromkeys([*((guard, int(taken)) for guard, _, taken in trace), *sizes]))
         self.ways.setdefault(met, []).append(name)
         if met not in self.calls:
             self.results = self.results or list(results)
@@ -206,10 +209,10 @@ def tuned_thresholds(path: Path, program: soac.Program, rules: Rules) -> tuple[M
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "found.tuning"
         words = ["autotune", str(path), "--tuning", str(file), "--device", rules.device]
-        words += ["--threads", str(rules.threads), "--runs", "3"]
+        words += ["--threads", str(rules.threads), "--runs", "3", "--timeout", str(rules.tuner_seconds)]
         command = [sys.executable, "-m", "soac", *words]
         try:
-            subprocess.run(command, check=True, timeout=rules.tuner_seconds, stdout=subprocess.DEVNULL)
+            subprocess.run(command, check=True, timeout=LATE + 2 * rules.tuner_seconds, stdout=subprocess.DEVNULL)
         except subprocess.SubprocessError as fault:
             return {}, [f"not tuned: {type(fault).__name__}"]
         settings = Settings(

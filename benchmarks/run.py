@@ -3,7 +3,7 @@
 Prints a table, ratios and geometric means; writes `benchmarks/results/<date>-<device>.json` with the machine described
 and its limits measured in the same run, and pictures of it. Every program runs in a process of its own, all contenders
 of a row in the same one. With one thread the clock is that of the processor's time in this process, so that other load
-shows only where it fills the caches and the memory's channels.
+shows only where it fills the caches and the memory's channels; `clock.py` says what a call is charged with.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import llvmlite.binding as llvm
 
 from soac.timing import Effort
 
+from .clock import processor_clock
 from .contest import Rules, rows_of
 from .machine import Limits, describe_machine, measure_limits
 from .peers import CPU, CUDA
@@ -121,7 +122,7 @@ def measure(
     """In the process of the program. With one thread it stays on one core, so that no library has a second one."""
     if by_processor and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    clock = time.process_time if by_processor else time.perf_counter
+    clock = processor_clock() if by_processor else time.perf_counter
     libraries = CPU if device == "cpu" else CUDA
     rows: list[dict[str, Any]] = []
     for row in rows_of(program, Rules(device, threads, effort, libraries, limits, tuner_seconds, clock), only):

@@ -8,6 +8,7 @@ about how times are distributed. Five times or fewer reach no 95 %: then it goes
 from __future__ import annotations
 
 import math
+import random
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -66,13 +67,15 @@ class Effort:
 
 
 def race(runs: Mapping[str, Run], effort: Effort, clock: Clock = time.perf_counter) -> dict[str, Times]:
-    """The times of runs that take turns, so that other load falls on all of them."""
+    """The times of runs that take turns, so that other load falls on all of them; in another order each time, since a
+    run finds the caches as the one before it has left them."""
     found: dict[str, list[float]] = {name: [] for name in runs}
+    order, drawn = list(runs.items()), random.Random(0)
     for run in runs.values():
         warm_up(run)
     begin = time.perf_counter()
     while not effort.is_done(found, time.perf_counter() - begin):
-        for name, run in runs.items():
+        for name, run in drawn.sample(order, len(order)):
             found[name].append(seconds_of(run, clock))
     return {name: Times(tuple(seen)) for name, seen in found.items()}
 

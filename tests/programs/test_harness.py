@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import threading
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -11,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.clock import processor_clock
 from benchmarks.contest import Rules, rows_of
 from benchmarks.machine import Limits, describe_machine
 from benchmarks.report import headline, markdown, page, update_page
 from benchmarks.suite import SUITE, difference
-from soac.timing import Effort
+from soac.timing import Effort, race
 
 LIMITS = Limits(triad=40.0, read=40.0, sgemm=200.0)
 SHORT = Effort(rounds=2, seconds=0, spread=1, most_rounds=2, most_seconds=1)
@@ -37,6 +40,23 @@ def test_a_row_says_what_was_measured(row: dict[str, Any]) -> None:
     assert (row["versions"], row["regret"], row["untuned_over_tuned"]) == (1, 1.0, 1.0)
     assert row["faults"] == ()
     assert json.loads(json.dumps(row))["rounds"] == 2
+
+
+def test_a_call_is_charged_with_what_its_threads_do_afterwards() -> None:
+    def work() -> None:
+        while turn.acquire() and not over:
+            hashlib.pbkdf2_hmac("sha256", b"", b"", 100_000)  # some 30 ms, without the interpreter's lock
+
+    turn, over = threading.Semaphore(0), []
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        times = race({"sets off": turn.release, "nothing": lambda: None}, SHORT, processor_clock())
+    finally:
+        over.append(True)
+        turn.release()
+        worker.join()
+    assert 10 * max(times["nothing"].seconds) < times["sets off"].least
 
 
 def made_row(program: str, dataset: str, soac: float, peers: dict[str, float], **rest: Any) -> dict[str, Any]:
