@@ -25,7 +25,7 @@ from ..ir.types import Atom, Name, Names
 from .attributes import is_opaque
 from .fuse_gather import fuse_gather
 from .fuse_loops import loop_to_map
-from .fuse_rules import VERTICAL, Rule, fuse_horizontally, mapped_results, pull_rearrange, read_once
+from .fuse_rules import VERTICAL, Rule, fuse_horizontally, mapped_results, pull_rearrange
 from .fuse_scope import (
     Context,
     Node,
@@ -38,6 +38,7 @@ from .fuse_scope import (
 )
 from .simplify import simplify
 from .simplify_sharing import sharing_in
+from .simplify_soacs import read_once
 from .sink import sink
 
 ROUNDS = 4

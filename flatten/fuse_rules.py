@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from ..ir.core import Body, Hist, Lambda, Param, Rearrange, Scatter, Screma, Soac, Stm
 from ..ir.traverse import substitute_lambda
-from ..ir.types import Atom, Name, Names, Type, Var
+from ..ir.types import Atom, Name, Names, Type
 
 Rule = Callable[[Stm, Stm, frozenset[Name]], Stm | None]
 T = TypeVar("T")
@@ -118,27 +118,6 @@ def pull_rearrange(consumer: Stm, array: Name, view: Rearrange, row: Type, names
     arrays = tuple(view.array if xs == array else xs for xs in soac.arrays)
     body = Body((*views, *soac.map.body.stms), soac.map.body.result)
     return replace(consumer, exp=replace(soac, arrays=arrays, map=Lambda(tuple(params), body, soac.map.ret)))
-
-
-def read_once(stm: Stm, is_consumed: Callable[[Name], bool]) -> Stm:
-    r"""map (\x y -> e) xs xs  ⟶  map (\x -> e [x/y]) xs        [S-InputTwice]
-
-    SOACs inside of two that were fused side by side then have inputs in common, and are fused in the same walk."""
-    soac = stm.exp
-    assert isinstance(soac, Soac)
-    first: dict[Name, Param] = {}
-    again: dict[Name, Atom] = {}
-    kept: list[tuple[Name, Param]] = []
-    for xs, x in zip(soac.arrays, soac.map.params, strict=True):
-        if xs in first and not is_consumed(xs):
-            again[x.name] = Var(first[xs].name)
-        else:
-            kept.append((xs, x))
-            first[xs] = x
-    if not again:
-        return stm
-    f = substitute_lambda(Lambda(tuple(x for _, x in kept), soac.map.body, soac.map.ret), again)
-    return replace(stm, exp=replace(soac, arrays=tuple(xs for xs, _ in kept), map=f))
 
 
 # ---- composition --------------------------------------------------------------------------------------------------

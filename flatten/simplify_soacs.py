@@ -5,6 +5,7 @@ Before the lambda is simplified its inputs are looked at, afterwards its results
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..ir.core import (
@@ -28,6 +29,7 @@ from ..ir.core import (
     Stm,
 )
 from ..ir.ops import Op
+from ..ir.traverse import substitute_lambda
 from ..ir.types import Atom, Name, Prim, Var
 from .simplify_bounds import counting
 from .simplify_env import Env, Frame, is_one, is_zero, with_certs
@@ -41,20 +43,16 @@ _COMMUTES = frozenset({Op.ADD, Op.MUL, Op.MIN, Op.MAX, Op.AND, Op.OR, Op.XOR})
 
 
 def replace_inputs(stm: Stm, env: Env) -> Stm | None:
-    r"""map (\x y -> e) (replicate n a) ys ⟶ map (\y -> e [a/x]) ys;  map (\x y -> e) xs xs ⟶ map (\x -> e [x/y]) xs
-
-    [S-InputReplicate] [S-InputTwice]"""
-    soac = stm.exp
-    if not isinstance(soac, Soac):
+    r"""map (\x y -> e) (replicate n a) ys ⟶ map (\y -> e [a/x]) ys, and `read_once`        [S-InputReplicate]"""
+    if not isinstance(stm.exp, Soac):
         return None
+    once = read_once(stm, env.sharing.consumed)
+    soac = once.exp
+    assert isinstance(soac, Soac)
     kept: list[tuple[Name, Param]] = []
-    first: dict[Name, Param] = {}
     relied: list[Stm] = []
     for array, param in zip(soac.arrays, soac.map.params, strict=True):
         env.types[param.name] = param.type
-        if array in first and not env.sharing.consumed(array):
-            env.alias(param.name, Var(first[array].name))
-            continue
         producer = env.producer(array)
         row = _row_of_replicate(producer, param, env)
         if producer is not None and row is not None:
@@ -62,11 +60,31 @@ def replace_inputs(stm: Stm, env: Env) -> Stm | None:
             relied.append(producer)
         else:
             kept.append((array, param))
-            first[array] = param
     if len(kept) == len(soac.arrays):
-        return None
+        return None if once is stm else once
     f = Lambda(tuple(param for _, param in kept), soac.map.body, soac.map.ret)
-    return with_certs(stm, replace(soac, arrays=tuple(array for array, _ in kept), map=f), *relied)
+    return with_certs(once, replace(soac, arrays=tuple(array for array, _ in kept), map=f), *relied)
+
+
+def read_once(stm: Stm, is_consumed: Callable[[Name], bool]) -> Stm:
+    r"""map (\x y -> e) xs xs  ⟶  map (\x -> e [x/y]) xs        [S-InputTwice]
+
+    SOACs inside of two that were fused side by side then have inputs in common, and are fused in the same walk."""
+    soac = stm.exp
+    assert isinstance(soac, Soac)
+    first: dict[Name, Param] = {}
+    again: dict[Name, Atom] = {}
+    kept: list[tuple[Name, Param]] = []
+    for xs, x in zip(soac.arrays, soac.map.params, strict=True):
+        if xs in first and not is_consumed(xs):
+            again[x.name] = Var(first[xs].name)
+        else:
+            kept.append((xs, x))
+            first[xs] = x
+    if not again:
+        return stm
+    f = substitute_lambda(Lambda(tuple(x for _, x in kept), soac.map.body, soac.map.ret), again)
+    return replace(stm, exp=replace(soac, arrays=tuple(xs for xs, _ in kept), map=f))
 
 
 def _row_of_replicate(producer: Stm | None, param: Param, env: Env) -> Atom | None:

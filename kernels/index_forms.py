@@ -57,6 +57,19 @@ def sub(x: Poly, y: Poly) -> Poly:
     return add(x, mul(constant(-1), y))
 
 
+def divided(value: Poly, factor: str) -> tuple[Poly, Poly]:
+    """(q, r) with `value = q*factor + r`, no term of r with the factor."""
+    quotient: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for names, c in value:
+        if factor in names:
+            at = names.index(factor)
+            quotient[(*names[:at], *names[at + 1 :])] = c
+        else:
+            rest[names] = c
+    return poly(quotient), poly(rest)
+
+
 def value_poly(rhs: kir.Rhs, args: list[Poly]) -> Poly | None:
     """The polynomial of a right-hand side whose operands are `args`; None where it is none."""
     match rhs:

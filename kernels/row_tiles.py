@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from ..ir.ops import Op
 from ..ir.types import Const, Prim
 from . import kir
-from .index_forms import Poly, atom, constant, poly, value_poly
+from .index_forms import Poly, atom, constant, divided, poly, value_poly
 from .kir import For, KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, LoadTile, Operand, Space, Store, StoreTile
 from .lanes_facts import find_facts
 from .scope import children, with_children
@@ -262,19 +262,6 @@ class _Plan:
         var = self.tiler.fresh("t")
         self.out.append(KLet(var, kir.KConvert(prim, Prim.I64, KVar(name, prim))))
         return var
-
-
-def divided(value: Poly, factor: str) -> tuple[Poly, Poly]:
-    """(q, r) with `value = q*factor + r`, no term of r with the factor."""
-    quotient: dict[tuple[str, ...], int] = {}
-    rest: dict[tuple[str, ...], int] = {}
-    for names, c in value:
-        if factor in names:
-            at = names.index(factor)
-            quotient[(*names[:at], *names[at + 1 :])] = c
-        else:
-            rest[names] = c
-    return poly(quotient), poly(rest)
 
 
 def assigned(stms: tuple[KStm, ...]) -> frozenset[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 import soac
 from soac.ir.ops import Op
 from soac.kernels import kir
 from soac.kernels.interior import LEAST, cut_ends
 from soac.kernels.kir import Kernel, KIf, KLet, KOp, KStm, Threads
+from soac.kernels.scope import statements
 
 CLAMPS = {Op.MIN, Op.MAX}
 
@@ -17,26 +16,14 @@ def kernels_of(text: str) -> list[Kernel]:
     return [cut_ends(kernel) for kernel in soac.compile(text).compiled.host.kernels]
 
 
-def inside(stms: Iterable[KStm]) -> Iterator[KStm]:
-    for stm in stms:
-        yield stm
-        match stm:
-            case KIf(_, then, orelse):
-                yield from inside((*then, *orelse))
-            case kir.For(body=body) | Threads(body=body):
-                yield from inside(body)
-            case _:
-                pass
-
-
 def cuts(kernels: list[Kernel]) -> list[KIf]:
     """The branches between a cut loop and the loop as it was."""
-    found = [stm for kernel in kernels for stm in inside(kernel.body) if isinstance(stm, KIf)]
+    found = [stm for kernel in kernels for stm in statements(kernel.body) if isinstance(stm, KIf)]
     return [stm for stm in found if stm.then and isinstance(stm.then[0], Threads)]
 
 
-def clamps(stms: Iterable[KStm]) -> int:
-    return sum(isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and stm.rhs.op in CLAMPS for stm in inside(stms))
+def clamps(stms: tuple[KStm, ...]) -> int:
+    return sum(isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and stm.rhs.op in CLAMPS for stm in statements(stms))
 
 
 def test_clamps_are_gone_from_the_middle() -> None:
@@ -51,11 +38,11 @@ def test_clamps_are_gone_from_the_middle() -> None:
 def test_conditions_are_gone_from_the_middle() -> None:
     text = "entry f [n] (xs: [n]i32) = map (\\i -> if i == 0 then 0 else if i < n - 1 then xs[i + 1] else 7) (iota n)"
     (cut,) = cuts(kernels_of(text))
-    assert not any(isinstance(stm, KIf) for stm in inside((cut.then[0],)))
+    assert not any(isinstance(stm, KIf) for stm in statements((cut.then[0],)))
 
 
-def checks(stms: Iterable[KStm]) -> int:
-    return sum(isinstance(stm, kir.BoundsCheck) for stm in inside(stms))
+def checks(stms: tuple[KStm, ...]) -> int:
+    return sum(isinstance(stm, kir.BoundsCheck) for stm in statements(stms))
 
 
 def test_checks_are_gone_from_the_middle() -> None:
@@ -89,7 +76,7 @@ def test_the_copies_share_no_variable() -> None:
     text = "entry f [n] (xs: [n]i32) = tabulate n (\\i -> loop s = 0 for k < 3 do s + xs[i64.max 0 (i - k)])"
     text = text.replace("(i - k)", "(i - 1)")
     (cut,) = cuts(kernels_of(text))
-    middle, ends = ({s.var.name for s in inside((part,)) if isinstance(s, KLet)} for part in cut.then)
+    middle, ends = ({s.var.name for s in statements((part,)) if isinstance(s, KLet)} for part in cut.then)
     assert not middle & ends
 
 

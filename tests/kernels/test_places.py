@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 import numpy as np
 import pytest
 
 import soac
 from soac.ir.ops import Op
 from soac.ir.types import Prim
-from soac.kernels import kir, places
-from soac.kernels.kir import BlockReduce, Kernel, KIf, KLet, KOp, KStm, Threads
+from soac.kernels import places
+from soac.kernels.kir import BlockReduce, Kernel, KIf, KLet, KOp, KStm
 from soac.kernels.places import with_places
+from soac.kernels.scope import statements
 from soac.kernels.selects import with_selects
 
 ARGMAX = """
@@ -25,27 +24,15 @@ entry f [n] (xs: [n]f32) = reduce_comm larger (-f32.inf, -1) (zip xs (iota n))
 """
 
 
-def inside(stms: Iterable[KStm]) -> Iterator[KStm]:
-    for stm in stms:
-        yield stm
-        match stm:
-            case KIf(_, then, orelse):
-                yield from inside((*then, *orelse))
-            case kir.For(body=body) | Threads(body=body):
-                yield from inside(body)
-            case _:
-                pass
-
-
 def kernels_of(text: str) -> list[Kernel]:
     return [with_places(with_selects(kernel)) for kernel in soac.compile(text).compiled.host.kernels]
 
 
 def reductions_of(text: str) -> list[BlockReduce]:
-    return [stm for kernel in kernels_of(text) for stm in inside(kernel.body) if isinstance(stm, BlockReduce)]
+    return [stm for kernel in kernels_of(text) for stm in statements(kernel.body) if isinstance(stm, BlockReduce)]
 
 
-def operations(stms: Iterable[KStm]) -> list[tuple[Op, Prim]]:
+def operations(stms: tuple[KStm, ...]) -> list[tuple[Op, Prim]]:
     return [(s.rhs.op, s.rhs.prim) for s in stms if isinstance(s, KLet) and isinstance(s.rhs, KOp)]
 
 
@@ -95,12 +82,12 @@ def test_several_pieces(monkeypatch: pytest.MonkeyPatch, rows: int, size: int) -
 def test_cheap_branches_are_selects() -> None:
     text = "entry f [n] (xs: [n]i32) = map (\\x -> if x < 3 then (if x > 0 then x * 5 else 1) + x else x - 1) xs"
     (kernel,) = kernels_of(text)
-    assert not any(isinstance(stm, KIf) for stm in inside(kernel.body))
+    assert not any(isinstance(stm, KIf) for stm in statements(kernel.body))
     assert soac.compile(text).f(np.arange(-2, 6, dtype=np.int32)).tolist() == [-1, 0, 1, 6, 12, 2, 3, 4]
 
 
 def test_branches_that_divide_stay() -> None:
     text = "entry f [n] (xs: [n]i32) = map (\\x -> if x == 0 then 7 else 12 / x) xs"
     (kernel,) = kernels_of(text)
-    assert any(isinstance(stm, KIf) for stm in inside(kernel.body))
+    assert any(isinstance(stm, KIf) for stm in statements(kernel.body))
     assert soac.compile(text).f(np.array([0, 3, -5], np.int32)).tolist() == [7, 4, -3]
