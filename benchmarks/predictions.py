@@ -1,7 +1,7 @@
 """`python -m benchmarks.predictions`: what the contests of `benchmarks/gpu.py` move and take, known without a GPU.
 
 Each version runs at its full size on a device that executes nothing: of every launch the sectors of global memory are
-counted (`kernels/sectors.py`, from a sample of its blocks, exact for these up to the ends), copies count what they read
+counted (`kernels/sectors.py`, from a sample of its blocks and of their iterations), copies count what they read
 and write. Registers and shared memory are those that NVRTC reports for sm_90. Caches are left out: what is read again
 counts again.
 

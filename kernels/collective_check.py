@@ -24,9 +24,9 @@ from ..ir.core import Level
 from ..ir.types import Const
 from . import kir
 from .collective import BLOCK, THREAD, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
-from .cuda_text import is_static
 from .kir import KArray, Kernel, KStm, KVar, Operand, Space
 from .scope import statements
+from .stacks import is_static
 from .trace_code import statement_text
 
 Stms = tuple[KStm, ...]
@@ -227,6 +227,8 @@ class Walk:
             case kir.LoadTile(tile, array) | kir.StoreTile(array, tile=tile):
                 self.access(scope, stm, array)
                 self.access(scope, stm, tile)
+            case kir.RowScan():
+                raise AssertionError("rows are scanned as they lie in code for lanes alone")
             case kir.CommitCopies() | kir.WaitCopies():
                 if scope.is_operator:
                     self.report(scope, statement_text(stm), "an operator touches no memory", "straight code on scalars")

@@ -28,7 +28,6 @@ from .cuda_text import (
     by,
     can_fail,
     check,
-    is_on_block_stack,
     only,
     place_text,
     printable,
@@ -134,6 +133,8 @@ def _setup(p: Printer) -> list[str]:
             "  DYNAMIC_SHARED_MEMORY;",
             "  Stack stack = block_stack(memory, shared_memory), own = thread_stack(memory);",
         ]
+    if p.half:
+        lines.append(f"  i32 {p.half} = 0;")
     return lines
 
 
@@ -222,5 +223,3 @@ def _leader(p: Printer, stm: KStm) -> None:
         statement(p, stm, Who.LEADER)
     for var in sorted(assigned, key=lambda v: v.name):
         broadcast(p, var)
-    if any(map(is_on_block_stack, statements((stm,)))):
-        barrier(p)

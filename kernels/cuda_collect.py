@@ -4,6 +4,10 @@ Operators become lambdas `op(x.., y.., out..)`. Every thread takes part with the
 so all lanes are live. Order: a commutative reduction lets each thread take every `THREADS`-th element; any other, and
 a scan, goes through tiles of `THREADS` elements, one for each thread, in which lanes combine with those behind (before)
 them.
+
+A reduction has one barrier: all warps write their values, meet, and then each combines them for itself. Where it is
+executed again, warps that are ahead may be there before others have read; so its values alternate between two halves
+of memory: nobody is beyond the next barrier before all have read.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ..ir.types import Const
 from . import kir
 from .cuda_operator import Names, Operator, assign, constants, declared, operator, step, take_in, texts
 from .cuda_ops import c_type, operand
@@ -59,6 +64,15 @@ def tiles(p: Printer, index: KVar, lo: Operand, hi: Operand) -> Iterator[None]:
     with p.block(f"for (i64 {first} = {operand(lo)}; {first} < {operand(hi)}; {first} += {p.threads})"):
         p.line(f"const i64 {index.name} = {first} + threadIdx.x;")
         yield
+    meet_if_empty(p, lo, hi)
+
+
+def meet_if_empty(p: Printer, lo: Operand, hi: Operand) -> None:
+    """A collective of no elements is one: what came before it is visible behind it."""
+    if isinstance(lo, Const) and isinstance(hi, Const) and lo.value < hi.value:
+        return
+    with p.block(f"if ({operand(lo)} >= {operand(hi)})"):
+        barrier(p)
 
 
 def tile_values(
@@ -80,23 +94,38 @@ def tile_values(
 
 def combined(p: Printer, op: Operator, value: Names, neutral: Names) -> Names:
     """All threads' values, in order, in every thread."""
-    partial = shared(p, op, p.threads // WARP)
-    warp_reduce(p, op, value)
+    warp_reduce(p, op, value, WARP)
+    if p.threads > WARP:
+        over_warps(p, op, value, neutral)
+    else:
+        barrier(p)
+    return constants(p, op.types, "all", tuple(f"value_at({v}, 0)" for v in value))
+
+
+def over_warps(p: Printer, op: Operator, value: Names, neutral: Names) -> None:
+    """The first lane of each warp ends with the values of those of all warps."""
+    warps, again = p.threads // WARP, p.depth > ONCE
+    partial, half = shared(p, op, 2 * warps if again else warps), f"{half_in_use(p)} + " if again else ""
     with p.block("if (lane_id() == 0)"):
-        assign(p, tuple(f"{s}[warp_id()]" for s in partial), value)
+        assign(p, tuple(f"{s}[{half}warp_id()]" for s in partial), value)
     barrier(p)
-    with p.block("if (warp_id() == 0)"):
-        loaded = tuple(
-            f"lane_id() < {p.threads // WARP} ? {s}[lane_id()] : {ne}" for s, ne in zip(partial, neutral, strict=True)
-        )
-        assign(p, value, loaded)
-        warp_reduce(p, op, value)
-        with p.block("if (lane_id() == 0)"):
-            assign(p, tuple(f"{s}[0]" for s in partial), value)
-    barrier(p)
-    total = constants(p, op.types, "all", tuple(f"{s}[0]" for s in partial))
-    barrier(p)
-    return total
+    inside = f"lane_id() < {warps}"
+    loaded = (f"{inside} ? {s}[{half}lane_id()] : {ne}" for s, ne in zip(partial, neutral, strict=True))
+    assign(p, value, tuple(loaded))
+    if again:
+        p.line(f"{p.half} ^= {warps};")
+    warp_reduce(p, op, value, warps)
+
+
+ONCE = 2
+"""The depth of a reduction in the kernel's own list, which a block executes once; a block that takes turns meets at the
+end of each."""
+
+
+def half_in_use(p: Printer) -> str:
+    """The variable that says where the half begins that the next reduction writes."""
+    p.half = p.half or p.fresh("half")
+    return p.half
 
 
 def shared(p: Printer, op: Operator, size: int) -> Names:
@@ -106,9 +135,9 @@ def shared(p: Printer, op: Operator, size: int) -> Names:
     return names
 
 
-def warp_reduce(p: Printer, op: Operator, value: Names) -> None:
-    """Lane 0 ends with all lanes' values in order: lane l holds those of l to l + 2d - 1 after distance d."""
-    with p.index("d") as d, p.block(f"for (i32 {d} = 1; {d} < {WARP}; {d} *= 2)"):
+def warp_reduce(p: Printer, op: Operator, value: Names, lanes: int) -> None:
+    """Lane 0 ends with the values of so many lanes in order: lane l holds those of l to l + 2d - 1 after distance d."""
+    with p.index("d") as d, p.block(f"for (i32 {d} = 1; {d} < {lanes}; {d} *= 2)"):
         step(p, op, value, value, tuple(f"value_below({v}, {d})" for v in value))
 
 
@@ -128,6 +157,7 @@ def block_scan(p: Printer, stm: kir.BlockScan) -> None:
         with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {first} += {p.threads})"):
             p.line(f"const i64 {index} = {first} + threadIdx.x;")
             _scan_tile(p, stm, op, carry, totals)
+        meet_if_empty(p, stm.lo, stm.hi)
         assign(p, tuple(o.name for o in stm.carry_out), carry)
 
 

@@ -19,7 +19,7 @@ from .adopt import adopted
 from .cuda import THREADS
 from .cuda_array import CudaArray
 from .cuda_device import CudaDevice, StackOverflow
-from .device import KernelFailure, OutOfMemory
+from .device import Call, KernelFailure, OutOfMemory
 from .executions import Event
 from .gpu import Gpu
 from .host import HostProgram
@@ -63,6 +63,16 @@ class CudaExecutable:
         sizes = bind_sizes(fun, given)
         settings = thresholds or {}, forced or {}
         return self.gpu.call(lambda: self.attempts(entry, [*sizes, *given], settings, log))
+
+    def prepare(
+        self,
+        entry: str,
+        settings: Settings,
+        threads: int | None,
+        convert: Callable[[FunDef, Sequence[Any]], Sequence[Any]],
+    ) -> Call:
+        """`run` with these settings."""
+        return lambda args: self.run(entry, args, *settings, threads, convert)[0]
 
     def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
         """Arguments with their arrays in the memory of the GPU, for calls that are to take no time for that."""

@@ -14,12 +14,7 @@ from .cuda_ops import c_type, operand
 from .cuda_readable import bare, number
 from .kir import KArray, Kernel, KStm, Operand, Space
 from .scope import Who
-
-STATIC_BYTES = 16 << 10
-"""Arrays of constant size up to this stand in shared memory by themselves."""
-PRIVATE_WORDS = 64
-"""Arrays of a thread up to this are the thread's own registers or local memory."""
-
+from .stacks import is_static
 
 MOST_ROUNDS = 8
 """Rounds of a thread loop that are worth being code of their own."""
@@ -29,8 +24,8 @@ MOST_ROUNDS = 8
 class Printer:
     """The text of one kernel so far. `run` prints statements; `declared`: names that stand before the statement that
     binds them; `waits`: for other blocks; `staged`: bytes of shared memory that tiles take; `noted`: the last comment;
-    `alone`: a statement that has a block of the text for itself; `distributed`: what holds a distributed array for all
-    the indices that a thread takes."""
+    `half`: the variable by which reductions alternate, if there are any; `alone`: a statement that has a block of the
+    text for itself; `distributed`: what holds a distributed array for all the indices that a thread takes."""
 
     kernel: Kernel
     threads: int
@@ -45,6 +40,7 @@ class Printer:
     waits: bool = False
     staged: int = 0
     noted: str = ""
+    half: str = ""
     distributed: dict[str, str] = field(default_factory=dict)
 
     def line(self, text: str) -> None:
@@ -134,8 +130,6 @@ def statements_text(p: Printer, stms: tuple[KStm, ...], who: Who) -> None:
     """A list of statements; what it takes from the stacks it gives back."""
     with stack_scope(p, stms):
         p.run(p, stms, who)
-    if who is Who.EVERY and p.depth > 1 and any(map(is_on_block_stack, stms)):
-        barrier(p)  # what comes next may take the same memory, in which a thread that is behind still reads
 
 
 @contextmanager
@@ -149,20 +143,6 @@ def stack_scope(p: Printer, stms: tuple[KStm, ...]) -> Iterator[None]:
     p.line(f"const Stack {mark} = stack, {mark}_own = own;")
     yield
     p.line(f"stack = {mark}, own = {mark}_own;")
-
-
-def is_on_block_stack(stm: KStm) -> bool:
-    """Whether a statement takes memory for all threads of the block."""
-    return isinstance(stm, kir.Alloc) and stm.array.space is Space.SHARED and not is_static(stm)
-
-
-def is_static(stm: kir.Alloc) -> bool:
-    """Whether an array needs no stack."""
-    if not isinstance(stm.count, Const):
-        return False
-    if stm.array.space is Space.PRIVATE:
-        return int(stm.count.value) <= PRIVATE_WORDS
-    return int(stm.count.value) * stm.array.prim.bytes <= STATIC_BYTES
 
 
 def by(p: Printer, who: Who, text: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import kir
-from .cuda_collect import WARP, before_warp, combined, shared
+from .cuda_collect import WARP, before_warp, combined, meet_if_empty, shared
 from .cuda_operator import Names, Operator, assign, constants, declared, operator, step, texts
 from .cuda_ops import c_type, operand
 from .cuda_text import Printer, barrier, names_in, statements_text
@@ -52,7 +52,8 @@ def bound_in(stms: tuple[kir.KStm, ...]) -> set[str]:
 
 
 def staged_reduce(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
-    """Tiles one after the other; the total so far stands left of the next tile."""
+    """Tiles one after the other; the total so far stands left of the next tile. All have read a tile when they meet to
+    combine their runs."""
     items = tile_items(element_bytes(stm.op))
     total = declared(p, op.types, "total", stm.neutral)
     stage = stages(p, op, items)
@@ -82,6 +83,7 @@ def staged_scan(p: Printer, stm: kir.BlockScan) -> None:
             add_before(p, op, stage, items, before)
             barrier(p)
             finish(p, stm, stage, items, first)
+            barrier(p)
 
         over_tiles(p, stm, items, tile)
         assign(p, tuple(o.name for o in stm.carry_out), carry)
@@ -104,7 +106,7 @@ def over_tiles(p: Printer, stm: Staged, items: int, tile: Callable[[str], None])
     step = f"{first} += {p.threads * items}"
     with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {step})"):
         tile(first)
-        barrier(p)
+    meet_if_empty(p, stm.lo, stm.hi)
 
 
 def at_stage(stage: Names, at: str) -> Names:

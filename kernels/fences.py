@@ -3,10 +3,15 @@
     threads i { s[i] := .. }; threads i { .. s[j] .. }     ⟶     threads i { .. }; fence; threads i { .. }
 
 Two phases of a block (thread loops, collectives, uniform accesses) need a fence between them if they may touch an
-element from two threads and one of them writes. The walk goes through the kernel in the order of execution, through
-loops twice, with the touches that no fence has ordered yet; at the first conflict a fence is put as late as possible,
-but before the loops that the earlier touch stands outside of; and again, until there is none. Then every fence without
-which the walk is still clean is taken out, inner ones first. Put as late as possible, they are fewest in straight code.
+element from two threads and one of them writes. Arrays that are taken from the block's stack one after the other may
+have the same bytes (`touches.py`), so that what is taken waits for those who still use what was given back:
+
+    for { alloc s; threads i { s[i] := .. }; fence; threads i { .. s[j] .. } }   ⟶   for { alloc s; fence; threads i ..
+
+The walk goes through the kernel in the order of execution, through loops twice, with the touches that no fence has
+ordered yet; at the first conflict a fence is put as late as possible, but before the loops that the earlier touch
+stands outside of; and again, until there is none. Then every fence without which the walk is still clean is taken out,
+inner ones first. Put as late as possible, they are fewest in straight code.
 
 A kernel without conflicts is returned as it is. Fences order the block; CPU lanes need none.
 """
@@ -21,7 +26,7 @@ from . import kir
 from .index_forms import Poly
 from .kir import KArray, Kernel, KStm, Space
 from .scope import children, read_arrays, spreads, statements, with_children, written_arrays
-from .touches import Path, Touch, Values, conflict, forget, is_collective, phase
+from .touches import Path, Touch, Values, conflict, forget, giving_back, is_collective, phase
 
 Stms = tuple[KStm, ...]
 
@@ -77,8 +82,9 @@ def first_conflict(body: Stms, shown: frozenset[KArray] = frozenset()) -> Confli
 
 def walk(values: Values, stms: Stms, path: Path, which: int, pending: Pending) -> Pending:
     """Goes through a list, the `which`-th of the statement at `path`; gives the touches that are unordered after it."""
-    for k, stm in enumerate(stms):
-        pending = walk_stm(values, stm, (*path, (which, k)), pending)
+    with giving_back(values):
+        for k, stm in enumerate(stms):
+            pending = walk_stm(values, stm, (*path, (which, k)), pending)
     return pending
 
 

@@ -19,10 +19,10 @@ from ..ir.ops import Op
 from ..ir.types import Atom, Name, Prim, i64
 from . import kir
 from .build import ZERO, Builder, NotLowerable, Operand
-from .cuda_text import STATIC_BYTES
 from .hostbuild import HostBuilder
 from .kir import KArray, Space
 from .segspace import bind_space
+from .stacks import STATIC_BYTES
 
 THREADS = GRID * GRID
 

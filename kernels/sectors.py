@@ -5,13 +5,15 @@ for all lanes of a block at once: what is computed from sizes and indices is kno
 a warp to global memory costs its distinct 32-byte sectors, one to shared memory the turns of its fullest bank, as the
 tracer counts them (`kernels/trace_memory.py`); an access through a loaded index costs a sector for each lane.
 
-`predict` evaluates every block and every iteration, or a sample: the first blocks, and of each loop the first, the
-middle and the last value, weighed by what they stand for. That is exact for quasi-affine indices up to alignment.
+`predict` evaluates every block and every iteration, or a sample: the first and the last ones, which count for
+themselves, since what is begun or ended there is not done in between (a pipelined loop copies nothing in its last
+iteration), and some between them, which count for all the others. For quasi-affine indices a sample is right up to
+alignment; it is not called exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -48,7 +50,8 @@ SOME = Sample(blocks=2, rounds=2, iterations=3)
 @dataclass(slots=True)
 class Predicted:
     """What one access site costs: requests of warps, their sectors (or turns of a bank), threads that take part.
-    `exact`: nothing unknown had a part in it. `of_block`: it is outside of threads, once for a block."""
+    `exact`: nothing unknown had a part in it, and nothing was left out. `of_block`: it is outside of threads, once for
+    a block."""
 
     statement: KStm
     array: KArray
@@ -65,9 +68,7 @@ def predict(
     """The access sites of a launch, in the order of the text; `scalars` as the kernel takes them."""
     e = Evaluation(threads, warp, sample)
     e.env.update((var.name, value) for var, value in zip(kernel.scalars, scalars, strict=True))
-    chosen, weight = spread(blocks, sample.blocks)
-    e.weight = weight
-    for block in chosen:
+    for block in sampled(e, blocks, sample.blocks):
         e.env[kernel.block.name] = e.block = block
         run(e, kernel.body, Who.EVERY)
     return tuple(e.sites.values())
@@ -78,12 +79,16 @@ def global_sectors(sites: Sequence[Predicted]) -> float:
     return sum(site.units for site in sites if site.array.space is Space.GLOBAL)
 
 
-def spread(count: int, most: int) -> tuple[Sequence[int], float]:
-    """At most so many of 0 .. count-1, first and last among them, and how many each stands for."""
+def spread(count: int, most: int) -> Iterator[tuple[int, float]]:
+    """At most so many of 0 .. count-1, and how many each stands for: the ends for themselves, those between them for
+    all the rest, which is the first one's if there are none."""
     if count <= most:
-        return range(count), 1.0
-    chosen = sorted({k * (count - 1) // max(1, most - 1) for k in range(most)})
-    return chosen, count / len(chosen)
+        yield from ((k, 1.0) for k in range(count))
+        return
+    yield 0, {1: float(count), 2: count - 1.0}.get(most, 1.0)
+    yield from ((k * (count - 1) // (most - 1), (count - 2) / (most - 2)) for k in range(1, most - 1))
+    if most > 1:
+        yield count - 1, 1.0
 
 
 # ---- requests ----------------------------------------------------------------------------------------------------
@@ -101,8 +106,9 @@ class Turn:
 @dataclass(slots=True)
 class Evaluation:
     """Values of variables, the lanes that run (None: outside of threads), and what was counted. `weight`: how many
-    executions the present one stands for; `guessed`: whether it is known to happen. Where blocks take numbers one after
-    the other, each has that of another one, and all together have the same: `block`."""
+    executions the present one stands for; `left_out`: whether there are such; `guessed`: whether it is known to happen.
+    Where blocks take numbers one after the other, each has that of another one, and all together have the same:
+    `block`."""
 
     threads: int
     warp: int
@@ -113,6 +119,7 @@ class Evaluation:
     mask: np.ndarray | None = None
     block: int = 0
     weight: float = 1.0
+    left_out: bool = False
     guessed: bool = False
 
     def get(self, operand: Operand) -> Value:
@@ -122,12 +129,22 @@ class Evaluation:
         return self.sites.setdefault(id(stm), Predicted(stm, array))
 
 
+def sampled(e: Evaluation, count: int, most: int) -> Iterator[int]:
+    """The values of an index that are evaluated, each with its weight."""
+    before = e.weight, e.left_out
+    e.left_out = e.left_out or count > most
+    for k, others in spread(count, most):
+        e.weight = before[0] * others
+        yield k
+    e.weight, e.left_out = before
+
+
 def note(e: Evaluation, stm: KStm, array: KArray, index: Value, who: Who, width: int = 1) -> None:
     """An access happens at `index`, of so many elements."""
     if array.space in (Space.PRIVATE, Space.REGISTERS):
         return
     site = e.site(stm, array)
-    site.exact = site.exact and not e.guessed and index is not None
+    site.exact = site.exact and not (e.guessed or e.left_out) and index is not None
     if e.mask is None:
         site.of_block = True
         warps = -(-e.threads // e.warp) if who is Who.EVERY else 1
@@ -240,21 +257,19 @@ def scanned(e: Evaluation, stm: kir.BlockScan) -> None:
 def in_turn(e: Evaluation, index: kir.KVar, lo: Operand, hi: Operand, body: Callable[[], None]) -> None:
     """`body` for all lanes of a round, then for those of the next."""
     first, end = e.get(lo), e.get(hi)
-    before = e.guessed, e.weight
+    before = e.guessed
     if not isinstance(first, int) or not isinstance(end, int):
         e.guessed = True
         first = first if isinstance(first, int) else 0
         end = end if isinstance(end, int) else first + e.threads
     lanes = np.arange(e.threads)
-    chosen, weight = spread(max(0, -(-(end - first) // e.threads)), e.sample.rounds)
-    e.weight *= weight
-    for number in chosen:
+    for number in sampled(e, max(0, -(-(end - first) // e.threads)), e.sample.rounds):
         e.env[index.name] = at = first + number * e.threads + lanes
         e.mask = at < end
         body()
         close(e)
     e.mask = None
-    e.guessed, e.weight = before
+    e.guessed = before
 
 
 def teams(e: Evaluation, stm: kir.TeamReduce) -> None:
@@ -264,22 +279,20 @@ def teams(e: Evaluation, stm: kir.TeamReduce) -> None:
         return
     team, first, end, width = known
     size = min(team, e.warp, e.threads)
-    lanes, weight = np.arange(e.threads), e.weight
-    chosen, each = spread(max(0, -(-(end - first) // (e.threads // size))), e.sample.rounds)
-    for number in chosen:
+    lanes = np.arange(e.threads)
+    for number in sampled(e, max(0, -(-(end - first) // (e.threads // size))), e.sample.rounds):
         segment = first + number * (e.threads // size) + lanes // size
         e.env[stm.segment.name] = segment
-        steps, times = spread(-(-width // size), e.sample.iterations)
-        for k in steps:
+        for k in sampled(e, -(-width // size), e.sample.iterations):
             e.env[stm.index.name] = at = k * size + lanes % size
-            e.weight, e.mask = weight * each * times, (segment < end) & (at < width)
+            e.mask = (segment < end) & (at < width)
             combined(e, stm.body, stm.op)
             close(e)
         e.env.update((out.name, None) for out in stm.outs)
-        e.weight, e.mask = weight * each, (segment < end) & (lanes % size == 0)
+        e.mask = (segment < end) & (lanes % size == 0)
         run(e, stm.after, Who.EACH)
         close(e)
-    e.weight, e.mask = weight, None
+    e.mask = None
 
 
 def branch(e: Evaluation, cond: Value, then: tuple[KStm, ...], orelse: tuple[KStm, ...], who: Who) -> None:
@@ -313,15 +326,12 @@ def counted(e: Evaluation, index: kir.KVar, bound: Value, body: tuple[KStm, ...]
         guessing(e, lambda: counted(e, index, UNKNOWN_TRIPS, body, who))
         return
     active = bound if e.mask is None or not isinstance(bound, np.ndarray) else bound[e.mask]
-    chosen, weight = spread(int(np.max(active, initial=0)), e.sample.iterations)
-    before, e.weight = e.weight, e.weight * weight
-    for i in chosen:
+    for i in sampled(e, int(np.max(active, initial=0)), e.sample.iterations):
         e.env[index.name] = i
         if isinstance(bound, np.ndarray):
             masked(e, i < bound, lambda: run(e, body, who))
         else:
             run(e, body, who)
-    e.weight = before
 
 
 def repeated(e: Evaluation, before: tuple[KStm, ...], cond: Operand, body: tuple[KStm, ...], who: Who) -> None:

@@ -2,11 +2,20 @@
 
 Values that a loop of the block computes anew in each iteration carry the number of the pass in their names, so that
 two accesses of different iterations are not taken to use the same ones.
+
+Arrays of the block's stack (`stacks.py`) that are not there at the same time may have the same bytes. Where one lies
+depends on what is below it alone: its *place* is the sequence of the sizes of all arrays on the stack when it was
+taken, and its own. Of two arrays
+
+    s1 .. sm  and  s1 .. sm .. sn        are both there: their bytes are their own
+    s1 .. sm x  and  s1 .. sm y          begin at the same byte: element i is element i, if elements are of one size
+    else                                 any element of one may be any of the other
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -32,9 +41,14 @@ from .index_forms import (
 )
 from .kir import KArray, KStm, Operand, Space
 from .scope import Who, solo, statements
+from .stacks import is_on_block_stack
 
 Path = tuple[tuple[int, int], ...]
 """Where a statement stands: for each list on the way, (number of the list in its statement, position)."""
+
+
+Place = tuple[tuple[Poly, int], ...]
+"""Where an array of the block's stack lies: counts and sizes of elements of all below it, and its own."""
 
 
 class Effect(Enum):
@@ -46,7 +60,8 @@ class Effect(Enum):
 @dataclass(frozen=True, slots=True)
 class Touch:
     """One access site, as executed in one pass. `carried`: the loop whose earlier iteration it belongs to. `skipped`:
-    the bounds of loops that it has passed without an iteration, so that they are 0."""
+    the bounds of loops that it has passed without an iteration, so that they are 0. `place`: that of an array of the
+    block's stack; others have memory of their own."""
 
     array: KArray
     effect: Effect
@@ -55,13 +70,43 @@ class Touch:
     path: Path
     carried: Path | None
     skipped: frozenset[Poly]
+    place: Place | None
 
 
 def conflict(x: Touch, y: Touch) -> bool:
     """May two threads touch the same element, in an order that matters?"""
-    if x.array != y.array or x.effect is Effect.READ is y.effect or x.effect is Effect.ATOMIC is y.effect:
+    if x.effect is Effect.READ is y.effect or x.who is Who.LEADER is y.who or never(x.skipped, y.form):
         return False
-    if x.who is Who.LEADER is y.who or disjoint(x.form, y.form) or never(x.skipped, y.form):
+    match overlap(x, y):
+        case Overlap.NONE:
+            return False
+        case Overlap.ANY:
+            return True
+        case Overlap.ELEMENTS:
+            return elements_conflict(x, y)
+
+
+class Overlap(Enum):
+    """What two arrays have in common."""
+
+    NONE = "nothing"
+    ELEMENTS = "each element, or nothing"
+    ANY = "any bytes"
+
+
+def overlap(x: Touch, y: Touch) -> Overlap:
+    if x.place is None or y.place is None:
+        return Overlap.ELEMENTS if x.array == y.array else Overlap.NONE
+    shorter, longer = sorted((x.place, y.place), key=len)
+    if len(shorter) < len(longer) and longer[: len(shorter)] == shorter:
+        return Overlap.NONE
+    same = x.place[:-1] == y.place[:-1] and x.array.prim.bytes == y.array.prim.bytes
+    return Overlap.ELEMENTS if same else Overlap.ANY
+
+
+def elements_conflict(x: Touch, y: Touch) -> bool:
+    """May two threads touch the element of one index, in an order that matters?"""
+    if disjoint(x.form, y.form) or (x.array == y.array and x.effect is Effect.ATOMIC is y.effect):
         return False
     match x.who, y.who:
         case Who.EACH, Who.EACH:
@@ -83,7 +128,8 @@ def never(skipped: frozenset[Poly], form: Form | None) -> bool:
 class Values:
     """What is known of the values at a point: the polynomial of each variable, the digits, what varies over
     threads, what no value of a name exceeds. `published`: the global arrays that a flag may speak of, so that what
-    threads have written there must be the first thread's before it publishes."""
+    threads have written there must be the first thread's before it publishes. `stack`: the place of the last array on
+    the block's stack; `places`: those of all that were taken."""
 
     polys: dict[str, Poly] = field(default_factory=dict)
     digits: dict[str, Digit] = field(default_factory=dict)
@@ -91,6 +137,12 @@ class Values:
     most: dict[str, int] = field(default_factory=dict)
     number: int = 0
     published: frozenset[KArray] = frozenset()
+    stack: Place = ()
+    places: dict[KArray, Place] = field(default_factory=dict)
+
+    def take(self, array: KArray, count: Operand) -> None:
+        """An array comes onto the block's stack."""
+        self.stack = self.places[array] = (*self.stack, (self.of(count), array.prim.bytes))
 
     def named(self, name: str) -> str:
         """A name of its own for this pass."""
@@ -180,13 +232,13 @@ def phase(values: Values, stm: KStm, path: Path) -> tuple[list[Touch], list[Touc
             return [], []
         case kir.WaitFor(out=out, array=array):
             values.define(out.name, None, False)
-            return [Touch(array, Effect.READ, Who.LEADER, None, path, None, NEVER)], []
+            return [Touch(array, Effect.READ, Who.LEADER, None, path, None, NEVER, None)], []
         case kir.Atomic(array=array, index=index, out=kir.KVar() as out):
             found = list(touch(values, array, Effect.ATOMIC, index, path, Who.LEADER))
             values.define(out.name, None, False)
             return found, []
         case kir.Publish(array=array, index=index):
-            seen = [Touch(a, Effect.READ, Who.LEADER, None, path, None, NEVER) for a in values.published]
+            seen = [Touch(a, Effect.READ, Who.LEADER, None, path, None, NEVER, None) for a in values.published]
             return [*seen, *touch(values, array, Effect.WRITE, index, path, Who.LEADER)], []
         case _:
             found = list(touches(values, stm, path, Who.EVERY))
@@ -236,7 +288,8 @@ def touches(values: Values, stm: KStm, path: Path, who: Who) -> Iterator[Touch]:
             yield from row_touches(values, source, Effect.READ, start, count, path, who)
             yield from row_touches(values, target, Effect.WRITE, at, count, path, who)
         case kir.KIf(_, then, orelse):
-            yield from each(values, (*then, *orelse), path, who)
+            yield from each(values, then, path, who)
+            yield from each(values, orelse, path, who)
         case kir.For(index, bound, body):
             forget(values, body, varies)
             values.define_index(index.name, ZERO, values.of(bound), False)
@@ -244,7 +297,8 @@ def touches(values: Values, stm: KStm, path: Path, who: Who) -> Iterator[Touch]:
             forget(values, body, varies)
         case kir.KWhile(before, _, body):
             forget(values, (*before, *body), varies)
-            yield from each(values, (*before, *body), path, who)
+            yield from each(values, before, path, who)
+            yield from each(values, body, path, who)
             forget(values, (*before, *body), varies)
         case kir.Threads(index, lo, hi, body):
             thread_index(values, index, lo, hi)
@@ -262,22 +316,34 @@ def touches(values: Values, stm: KStm, path: Path, who: Who) -> Iterator[Touch]:
             yield from each(values, (*body, *turn), path, Who.EACH)
         case kir.BlockReduce() | kir.BlockScan() | kir.WaitFor() | kir.LookBack():
             raise AssertionError("a collective is a phase of its own")
-        case kir.LoadTile() | kir.StoreTile():
+        case kir.LoadTile() | kir.StoreTile() | kir.RowScan():
             raise AssertionError("tiles are made for lanes, whose loops touch the same without them")
-        case kir.Alloc() | kir.Check() | kir.BoundsCheck() | kir.Fence():
+        case kir.Alloc(array, count):
+            if is_on_block_stack(stm):
+                values.take(array, count)
+        case kir.Check() | kir.BoundsCheck() | kir.Fence():
             pass
         case kir.CommitCopies() | kir.WaitCopies() | kir.Distribute() | kir.Note():
             pass
 
 
 def each(values: Values, stms: tuple[KStm, ...], path: Path, who: Who) -> Iterator[Touch]:
-    for stm in stms:
-        yield from touches(values, stm, path, who)
+    with giving_back(values):
+        for stm in stms:
+            yield from touches(values, stm, path, who)
+
+
+@contextmanager
+def giving_back(values: Values) -> Iterator[None]:
+    """What a list takes from the stack is given back at its end."""
+    before = values.stack
+    yield
+    values.stack = before
 
 
 def touch(values: Values, array: KArray, effect: Effect, index: Operand, path: Path, who: Who) -> Iterator[Touch]:
     if array.space in (Space.GLOBAL, Space.SHARED):
-        yield Touch(array, effect, who, values.form(index), path, None, NEVER)
+        yield Touch(array, effect, who, values.form(index), path, None, NEVER, values.places.get(array))
 
 
 def row_touches(
@@ -286,7 +352,7 @@ def row_touches(
     """The elements of a row, one after the other."""
     for k in range(count):
         form = form_of(add(values.of(index), constant(k)), values.digits, values.varying)
-        yield Touch(array, effect, who, form, path, None, NEVER)
+        yield Touch(array, effect, who, form, path, None, NEVER, values.places.get(array))
 
 
 def thread_index(values: Values, index: kir.KVar, lo: Operand, hi: Operand) -> None:

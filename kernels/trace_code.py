@@ -2,7 +2,7 @@
 
 The threads of a block take the indices of a thread loop in turn: index lo + k is thread k mod t's. All threads of a
 round are run, then those of the next; a collective combines in ascending order. What is uniform runs once, in the
-name of all threads or of the first (`kernels/scope.py`).
+name of all threads or of the first (`kernels/scope.py`). What a list takes from the block's stack it gives back.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from .kir import Kernel, KStm, Operand, Space
 from .records import Machine, Track
 from .scope import Who, solo, statements, writer, written_arrays
 from .show import show_kernel
-from .trace_memory import Memory, Site, checked_index, new_site, zero
+from .stacks import is_on_block_stack
+from .trace_memory import Memory, Site, Stack, checked_index, new_site, zero
 
 Step = Callable[[], None]
 Get = Callable[[], Any]
@@ -51,6 +52,7 @@ class Traced:
     shared: dict[str, Track] = field(default_factory=dict)
     shared_bytes: dict[str, int] = field(default_factory=dict)
     distributed: dict[str, int] = field(default_factory=dict)
+    stack: Stack = field(default_factory=lambda: Stack(0))
     written: frozenset[kir.KArray] = frozenset()
 
     @property
@@ -86,6 +88,7 @@ def run_block(t: Traced, block: int) -> None:
     t.thread = 0
     t.shared.clear()
     t.shared_bytes.clear()
+    t.stack = Stack(t.machine.everyone)
     t.work[:] = [0] * t.machine.threads
     t.body()
     t.machine.end_block()
@@ -97,7 +100,9 @@ def run_block(t: Traced, block: int) -> None:
 def steps(t: Traced, stms: tuple[KStm, ...], who: Who) -> Step:
     """A statement list; in a thread's code its length counts as the thread's work."""
     done = tuple(step(t, s, Who.LEADER if who is Who.EVERY and solo(s) else who) for s in stms)
-    count = len(done)
+    count, taken = len(done), sum(map(is_on_block_stack, stms))
+    if taken:
+        done = (*done, lambda: t.stack.give_back(taken))
     if who is Who.EVERY:
 
         def uniform() -> None:
@@ -128,7 +133,7 @@ def step(t: Traced, stm: KStm, who: Who) -> Step:
         case kir.Atomic():
             return atomic(t, stm, writer(who), who is Who.EVERY)
         case kir.Alloc(array, count):
-            return alloc(t, array, reader(env, count))
+            return alloc(t, stm, reader(env, count))
         case kir.Check(ok, site, values):
             return check(t, reader(env, ok), site, values)
         case kir.BoundsCheck(index, size, site, values):
@@ -344,18 +349,18 @@ def noting(t: Traced, site: Site, who: Who) -> Callable[[int], None]:
             return lambda index: site.note_uniform(1)
 
 
-def alloc(t: Traced, array: kir.KArray, count: Get) -> Step:
+def alloc(t: Traced, stm: kir.Alloc, count: Get) -> Step:
     """New memory holds nothing; shared memory that is allocated again keeps its history: it is the same memory."""
-    nothing = zero(array)
+    array, nothing, on_stack = stm.array, zero(stm.array), is_on_block_stack(stm)
 
     def step() -> None:
         size = max(0, count())
         track = Track(array.name, bytearray(size))
+        if on_stack:
+            t.stack.take(array, size, track)
+        elif array.space is Space.SHARED:
+            track.locations = t.shared.setdefault(array.name, track).locations
         if array.space is Space.SHARED:
-            before = t.shared.get(array.name)
-            if before is not None:
-                track.locations = before.locations
-            t.shared[array.name] = track
             t.shared_bytes[array.name] = max(t.shared_bytes.get(array.name, 0), size * array.prim.bytes)
         t.memory[array.name] = Memory(array, [nothing] * size, track, track if array.space is Space.SHARED else None)
 

@@ -4,6 +4,9 @@ An access *site* is a load, store or atomic of the kernel's text. The threads of
 often as they come to it: the k-th time a thread comes to a site in one turn of its loop belongs to the k-th *request*
 of its warp. A request to global memory costs its distinct 32-byte sectors; one to shared memory as many turns as the
 fullest of 32 banks has distinct words. Arrays are taken to begin at a sector.
+
+Memory that is used again has a history: a new array of the block's stack begins with the records of all accesses to its
+bytes, in arrays that were given back, that not all threads have seen yet.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from dataclasses import dataclass, field
 
 from . import kir
 from .kir import KArray, Space
-from .records import Machine, Track
+from .records import Location, Machine, Record, Track
+from .stacks import stack_bytes
 
 SECTOR = 32  # bytes
 BANKS, WORD = 32, 4  # banks of shared memory, bytes of a word of them
@@ -96,3 +100,74 @@ def checked_index(machine: Machine, memory: Memory, index: int, thread: int, pla
         return True
     machine.out_of_bounds(memory.defined, index, thread, place)
     return False
+
+
+# ---- the block's stack -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An array that is on the stack, or was: its first byte, the size of its elements, its history."""
+
+    start: int
+    size: int
+    track: Track
+
+
+@dataclass(slots=True)
+class Stack:
+    """The block's stack, as if all of it were in one piece of memory: `top`, the first free byte; the arrays `held`,
+    the last one on top; those that were `left`, with what not all threads (`everyone`) have seen of them."""
+
+    everyone: int
+    top: int = 0
+    held: list[Taken] = field(default_factory=list)
+    left: list[Taken] = field(default_factory=list)
+
+    def take(self, array: KArray, count: int, track: Track) -> None:
+        """A new array: its history is that of its bytes."""
+        new = Taken(self.top, array.prim.bytes, track)
+        self.left = [old for old in self.left if self._forget_seen(old.track)]
+        for old in self.left:
+            hand_on(old, new, count)
+        self.held.append(new)
+        self.top += stack_bytes(count, new.size)
+
+    def give_back(self, count: int) -> None:
+        """The last `count` arrays."""
+        given = self.held[len(self.held) - count :]
+        self.top = given[0].start
+        self.left += given
+        del self.held[len(self.held) - count :]
+
+    def _forget_seen(self, track: Track) -> bool:
+        """Only what somebody has not seen can be in the way; is there anything?"""
+        for location in track.locations.values():
+            location.writes = [w for w in location.writes if w.seen != self.everyone]
+            location.reads = {who: r for who, r in location.reads.items() if r.seen != self.everyone}
+        track.locations = {k: here for k, here in track.locations.items() if here.writes or here.reads}
+        return bool(track.locations)
+
+
+def hand_on(old: Taken, new: Taken, count: int) -> None:
+    """The records of bytes that `count` elements of a new array have."""
+    kept: dict[int, Location] = {}
+    for index, location in old.track.locations.items():
+        first = old.start + index * old.size - new.start
+        last = first + old.size - 1
+        for k in range(max(0, first // new.size), min(count - 1, last // new.size) + 1):
+            inherit(new.track.at(k), location)
+        if first < 0 or last >= count * new.size:
+            kept[index] = location
+    old.track.locations = kept
+
+
+def inherit(location: Location, old: Location) -> None:
+    """The records of another element; of two reads by a thread, the one that fewer have seen."""
+    location.writes += old.writes
+    for who, record in old.reads.items():
+        location.reads[who] = less_seen(record, location.reads.get(who, record))
+
+
+def less_seen(x: Record, y: Record) -> Record:
+    return x if x.seen.bit_count() <= y.seen.bit_count() else y

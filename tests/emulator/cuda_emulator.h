@@ -106,17 +106,17 @@ static int given_up() {
 }
 
 // threads of a warp go on when all that are not done have come
+static bool release_warp(int w) {
+  int waiting = 0, done = 0, end = w + 32 < count ? w + 32 : count;
+  for (int i = w; i < end; i++) waiting += fibers[i].state == AT_EXCHANGE, done += fibers[i].state == DONE;
+  if (!waiting || waiting + done != end - w) return false;
+  for (int i = w; i < end; i++)
+    if (fibers[i].state == AT_EXCHANGE) fibers[i].state = READY;
+  return true;
+}
 static bool release_warps() {
   bool released = false;
-  for (int w = 0; w < count; w += 32) {
-    int waiting = 0, done = 0, end = w + 32 < count ? w + 32 : count;
-    for (int i = w; i < end; i++) waiting += fibers[i].state == AT_EXCHANGE, done += fibers[i].state == DONE;
-    if (waiting && waiting + done == end - w) {
-      released = true;
-      for (int i = w; i < end; i++)
-        if (fibers[i].state == AT_EXCHANGE) fibers[i].state = READY;
-    }
-  }
+  for (int w = 0; w < count; w += 32) released |= release_warp(w);
   return released;
 }
 static bool release_block() {
@@ -163,7 +163,8 @@ static void begin(Block *block, long long number) {
 }
 
 enum Round { WENT_ON, PAUSED, FINISHED, STUCK };
-// every thread of the block that can goes on to where it waits
+// every thread of the block that can goes on to where it waits; in order a warp goes on to where it waits for others,
+// so that it is as far ahead of them as it can be
 static Round run_round() {
   int order[MOST];
   for (int i = 0; i < count; i++) order[i] = mode == 1 ? count - 1 - i : i;
@@ -173,12 +174,17 @@ static Round run_round() {
       order[i] = order[j], order[j] = other;
     }
   bool ran = false, paused = true;
-  for (int k = 0; k < count; k++) {
-    Fiber &f = fibers[order[k]];
-    if (f.state != READY) continue;
-    f.paused = false, ran = true;
-    resume(order[k]);
-    paused = paused && f.paused && f.state == READY;
+  for (int first = 0; first < count;) {
+    int warp = order[first] / 32, last = first, asleep = 0;
+    for (; last < count && (mode >= 2 || order[last] / 32 == warp); last++) {
+      Fiber &f = fibers[order[last]];
+      if (f.state != READY) continue;
+      f.paused = false, ran = true;
+      resume(order[last]);
+      const bool sleeps = f.paused && f.state == READY;
+      asleep += sleeps, paused = paused && sleeps;
+    }
+    if (mode >= 2 || asleep || !release_warp(32 * warp)) first = last;
   }
   if (ran) return paused ? PAUSED : WENT_ON;
   if (release_warps() || release_block()) return WENT_ON;

@@ -15,11 +15,12 @@ from soac.ir.ops import Op
 from soac.ir.types import Prim, i64
 from soac.kernels import kir, trace
 from soac.kernels.kir import KArray, Kernel, KVar, Space
-from soac.kernels.sectors import EVERYTHING, SOME, Sample, predict
+from soac.kernels.sectors import EVERYTHING, SOME, Sample, predict, spread
 from soac.kernels.trace import KernelTrace, TraceSettings, trace_program
 from soac.kernels.trace_code import statement_text
 from tests.kernels.block_kernels import kernel, let, threads, var
-from tests.kernels.test_trace import PROGRAMS, calls, opened
+from tests.kernels.test_trace import calls
+from tests.opened import PROGRAMS, opened
 
 N, M, K = 64, 64, 128
 A = KArray("a", Prim.F32, Space.GLOBAL)
@@ -55,9 +56,59 @@ def test_worked_values(x: str, scale: int, y: str, sectors: int, sample: Sample)
     """SEEDS 5.4: sectors of a warp's load of f32."""
     *index, at = linear(x, scale, y)
     (site,) = predict(access(*index, at=at), [0], 1, 64, sample=Sample(1, 2, 3) if sample is SOME else Sample(rounds=4))
-    assert site.exact
+    assert not site.exact  # a part is left out
     assert site.requests == N * M // 32 * K
     assert site.units / site.requests == sectors
+
+
+def ahead(depth: int) -> Kernel:
+    """threads t { a[t]; for k < K { if k + 1 < K { a[(k + 1) * M + t] } } }, in loops of this depth."""
+    t, more = NAMES["t"], var("more", Prim.BOOL)
+    first, now = KVar("x", Prim.F32), KVar("y", Prim.F32)
+    following, to_next = let(Op.ADD, NAMES["k"], i64(1))
+    start, scaled = let(Op.MUL, following, i64(M))
+    at, plus = let(Op.ADD, start, t)
+    copied = kir.KIf(more, (scaled, plus, kir.KLet(now, kir.KLoad(A, at))), ())
+    test = kir.KLet(more, kir.KOp(Op.LT, Prim.I64, (following, i64(K))))
+    loop: kir.KStm = kir.For(NAMES["k"], i64(K), (to_next, test, copied))
+    for _ in range(depth - 1):
+        loop = kir.For(var("n"), i64(5), (loop,))
+    return kernel(threads(t, i64(N), kir.KLet(first, kir.KLoad(A, t)), loop), arrays=(A,))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_the_last_iteration_of_a_pipeline_copies_nothing(depth: int) -> None:
+    """It counts for itself, in a sample too; which is no exact count, and says so."""
+    whole, some = (predict(ahead(depth), [0], 1, 64, sample=sample) for sample in (EVERYTHING, SOME))
+    counted = [(site.requests, site.units, site.lanes) for site in whole]
+    times = 5 ** (depth - 1) * (K - 1)
+    assert counted[1] == (2 * times, 8 * times, 64 * times)
+    assert [(site.requests, site.units, site.lanes) for site in some] == counted
+    assert [site.exact for site in (*whole, *some)] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 8, 100])
+def test_samples_stand_for_all(count: int, most: int) -> None:
+    chosen = list(spread(count, most))
+    indices = [k for k, _ in chosen]
+    assert indices == sorted(set(indices))
+    assert set(indices) <= set(range(count))
+    assert len(chosen) == min(count, most)
+    assert sum(weight for _, weight in chosen) == pytest.approx(count)
+    if most > 1 and count > 1:
+        assert (indices[0], chosen[-1]) == (0, (count - 1, 1.0))
+
+
+def test_a_last_block_that_is_short_stands_for_itself() -> None:
+    """Blocks of 64 threads for 130 elements."""
+    t, inside = NAMES["t"], var("inside", Prim.BOOL)
+    start, scaled = let(Op.MUL, KVar("block", Prim.I64), i64(64))
+    at, plus = let(Op.ADD, start, t)
+    test = kir.KLet(inside, kir.KOp(Op.LT, Prim.I64, (at, i64(130))))
+    read = kir.KIf(inside, (kir.KLet(KVar("x", Prim.F32), kir.KLoad(A, at)),), ())
+    (site,) = predict(kernel(scaled, threads(t, i64(64), plus, test, read), arrays=(A,)), [0], 3, 64, sample=SOME)
+    assert (site.requests, site.units, site.lanes) == (5, 17, 130)
 
 
 def test_reversed_is_as_good() -> None:
