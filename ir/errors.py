@@ -34,8 +34,8 @@ class Label:
     text: str
 
 
-NOTES = frozenset({"T0103", "T0104"})
-"""Codes of a tuning file that is used all the same."""
+NOTES = frozenset({"T0103", "T0104", "T0207"})
+"""Codes of what is said of tuning where the work goes on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,16 +23,17 @@ from ..ir.scalar import DTYPES
 from ..ir.types import Prim
 from . import native, pool
 from .arena import Arenas, make_arenas
-from .device import KernelFailure, Scalar, default_of
+from .device import Call, KernelFailure, Scalar, default_of
 from .executions import Event
 from .failures import RECORD, failure
 from .host import HostProgram
+from .hostcall import UNSUITED
 from .hostruntime import INLINE_WORK
 from .image import Image, MachineCode, compiled_code, image_of
 from .jit import CompiledKernels
 from .kir import Kernel
 from .memory import Pool, address
-from .native import Native, Trace, link
+from .native import Native, Trace, Turn, link
 from .run import Code, Run, as_type, compile_host, failure_error
 from .words import Plan, checked_words, exactly, plan_of, suits, word_of
 
@@ -58,6 +59,7 @@ class CpuDevice:
     threads: int
     pool: Pool = field(default_factory=Pool)
     arenas: list[Arenas] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
 
     # ---- memory and bulk operations -------------------------------------------------------------------------------
 
@@ -156,6 +158,14 @@ class CpuDevice:
             return make_arenas(max(WORKERS, threads))
         return arenas if len(arenas.regions) >= threads else make_arenas(threads)
 
+    def take_turn(self, threads: int) -> Turn:
+        """The turn that prepared calls on so many workers wait for."""
+        for turn in self.turns:
+            if len(turn.arenas.regions) >= threads:
+                return turn
+        self.turns.append(Turn(ctypes.c_int64(0), self.take_arenas(threads)))
+        return self.turns[-1]
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -240,11 +250,47 @@ class Executable:
             if plan is None or entry not in self.native.entries:
                 return self.run_python(entry, args, settings, threads or self.device.threads, log)
             return self.run_native(entry, plan, args, settings, threads or self.device.threads, log)
-        except KernelFailure as found:
-            raise failure_error(found) from None
-        except MemoryError as error:
-            loc = self.functions[entry].loc
-            raise RunError(Diagnostic("R0301", f"out of memory: {error}", Label(loc, ""))) from None
+        except (KernelFailure, MemoryError) as fault:
+            raise self.told(entry, fault) from None
+
+    def told(self, entry: str, fault: BaseException) -> BaseException:
+        """What the user sees of a fault."""
+        match fault:
+            case KernelFailure():
+                return failure_error(fault)
+            case MemoryError():
+                text = f"out of memory: {fault}"
+                return RunError(Diagnostic("R0301", text, Label(self.functions[entry].loc, "")))
+            case _:
+                return fault
+
+    def prepare(self, entry: str, settings: native.Settings, threads: int | None, convert: Convert) -> Call:
+        """A call of an entry with these settings, decided once; it gives the results alone, and raises what `run`
+        raises."""
+        plan, found = self.plans.get(entry), self.native.entries.get(entry)
+
+        def slowly(args: Sequence[Any]) -> list[Any]:
+            return self.run(entry, args, *settings, threads, convert)[0]
+
+        if plan is None or found is None:
+            return slowly
+        workers = threads or self.device.threads
+        pool.start(workers)
+        ready = native.prepared(found, plan, settings, self.default, workers, self.device.take_turn(workers))
+        run = ready.run
+
+        def call(args: Sequence[Any]) -> list[Any]:
+            try:
+                results = run(*args)
+            except MemoryError as fault:
+                raise self.told(entry, fault) from None
+            if results.__class__ is list:
+                return results
+            if results == UNSUITED:
+                return slowly(args)
+            raise self.told(entry, ready.failed(results)) from None
+
+        return call
 
     def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
         return list(args)

@@ -17,6 +17,7 @@ from .kir import FailureSite
 
 DeviceArray = Any
 Scalar = bool | int | float
+Call = Callable[[Sequence[Any]], list[Any]]
 
 
 class KernelFailure(Exception):
@@ -104,6 +105,16 @@ class Runnable(Protocol):
         log: list[Event] | None = None,
     ) -> tuple[list[Any], Sequence[tuple[str, int, bool]]]:
         """Results, arrays where the device has them, and the guards met: (threshold, parallelism, taken)."""
+        ...
+
+    def prepare(
+        self,
+        entry: str,
+        settings: tuple[Mapping[str, int], Mapping[str, bool]],
+        threads: int | None,
+        convert: Callable[[FunDef, Sequence[Any]], Sequence[Any]],
+    ) -> Call:
+        """A call that is `run` with these settings, thresholds and forced decisions, and gives the results."""
         ...
 
     def place(self, entry: str, args: Sequence[Any]) -> list[Any]:

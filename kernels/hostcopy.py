@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from .hostplanes import planes_text
+from .streaming import FAR_BYTES
+
 TILE = 16
 """Elements of a row that are copied before the next row's, where reading goes against the grain."""
 
@@ -10,16 +13,17 @@ LARGE = 1 << 20
 
 JOB = (
     ("ptr", "unfailed"), ("i64", "t_start"), ("i64", "s_start"), ("i64", "m"), ("ptr", "sizes"), ("ptr", "tsteps"),
-    ("ptr", "ssteps"), ("i64", "element"),
+    ("ptr", "ssteps"), ("i64", "element"), ("i64", "past"),
 )  # fmt: skip
 """A copy as workers see it: one word for each of these."""
 
 
 def copy_text() -> str:
     """`soac_host_copy`, `soac_host_iota` and what they use; `$..$` of the runtime stay."""
-    text = _COPIES.replace("$TILE$", str(TILE)).replace("$LARGE$", str(LARGE))
+    text = _COPIES + planes_text()
+    text = text.replace("$TILE$", str(TILE)).replace("$LARGE$", str(LARGE)).replace("$STREAM$", str(FAR_BYTES))
     text = text.replace("$JOB$", _job_lines("store")).replace("$READ_JOB$", _job_lines("load"))
-    return text + "".join(_elements(bits) for bits in (8, 16, 32, 64))
+    return text.replace("$JOB_WORDS$", str(len(JOB))) + "".join(_elements(bits) for bits in (8, 16, 32, 64))
 
 
 def _job_lines(action: str) -> str:
@@ -45,7 +49,7 @@ entry:
   %sizes = alloca i64, i64 %rank
   %tsteps = alloca i64, i64 %rank
   %ssteps = alloca i64, i64 %rank
-  %job = alloca [8 x i64], align 8
+  %job = alloca [$JOB_WORDS$ x i64], align 8
   %unfailed = alloca i64, align 8
   %target_sizes = getelementptr i64, ptr %target, i64 2
   %target_strides = getelementptr i64, ptr %target_sizes, i64 %rank
@@ -118,8 +122,12 @@ element_only:
   call void @row(i64 %t_start, i64 %s_start, i64 1, i64 %element, i64 %element, i64 %element)
   ret void
 rows:
+  %turned = call i1 @turned(ptr %sizes, ptr %tsteps, ptr %ssteps, i64 %m, i64 %element)
+  %code = select i1 %turned, ptr @planes, ptr @part
   %count = load i64, ptr %sizes
   store i64 0, ptr %unfailed
+  %exceeds = icmp uge i64 %bytes, $STREAM$
+  %past = zext i1 %exceeds to i64
   $JOB$
   %large = icmp uge i64 %bytes, $LARGE$
   br i1 %large, label %share, label %alone
@@ -131,13 +139,13 @@ share:
   %part = sdiv i64 %count, %ranges
   %grain = call i64 @llvm.smax.i64(i64 %part, i64 1)
   %helpers = sub i64 %used, 1
-  %code = ptrtoint ptr @part to i64
+  %address = ptrtoint ptr %code to i64
   %args = ptrtoint ptr %job to i64
-  %stopped = call i64 @soac_pool_run(i64 %code, i64 %args, i64 %count, i64 %grain, i64 %helpers)
+  %stopped = call i64 @soac_pool_run(i64 %address, i64 %args, i64 %count, i64 %grain, i64 %helpers)
   %again = icmp ne i64 %stopped, 0
   br i1 %again, label %alone, label %done
 alone:
-  call void @part(ptr %job, i64 0, i64 %count, i64 0)
+  call void %code(ptr %job, i64 0, i64 %count, i64 0)
   ret void
 done:
   ret void

@@ -221,11 +221,4 @@ return:
 done:
   ret i64 0
 }
-
-; Copy bytes out of a buffer and drop it.
-define i64 @soac_host_hand(ptr %target, ptr %buffer, ptr %data, i64 %bytes) {
-  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %data, i64 %bytes, i1 false)
-  %dropped = call i64 @soac_host_drop(ptr %buffer)
-  ret i64 %dropped
-}
 """

@@ -13,10 +13,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import llvmlite.binding as llvm
 
-from . import jit, pool
+from . import hostcall, jit, pool
 from .hostarrays import array_text
 from .hostcopy import copy_text
 from .hostmemory import memory_text
@@ -85,12 +86,13 @@ PYTHON = ("PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals")
 @dataclass(frozen=True, slots=True)
 class Runtime:
     """What Python uses: `enter(code, state)` runs a host program and gives its status, or raises what a signal handler
-    raises; `drop(buffer)` gives a buffer back, `hand(target, buffer, data, bytes)` copies what is in it first; the
-    address of the stop flag."""
+    raises; `results(table, state)` gives its results, `forget(table, state)` drops them; the address of a whole call
+    (`hostcall.py`); that of the stop flag."""
 
     enter: Callable[[int, int], int]
-    drop: Callable[[int], int]
-    hand: Callable[[int, int, int, int], int]
+    results: Callable[[int, int], list[Any]]
+    forget: Callable[[int, int], None]
+    call: int
     stop: int
 
 
@@ -112,26 +114,28 @@ def _compiled() -> Runtime:
     """The runtime, its functions made known to what is linked later. Its memory is never freed."""
     workers = pool.the_pool()
     llvm.add_symbol("soac_pool_run", workers.run_address)
-    for name in PYTHON:
+    for name in (*PYTHON, *hostcall.INTERPRETER):
         llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
-    used = ("soac_host_enter", "soac_host_drop", "soac_host_hand", "soac_host_reset")
-    code = jit.load_text(runtime_text(), (*FUNCTIONS, *used))
+    used = ("enter", "results", "forget", "call", "reset", "know")
+    code = jit.load_text(runtime_text(), (*FUNCTIONS, *(f"soac_host_{name}" for name in used)))
     for name in FUNCTIONS:
         llvm.add_symbol(name, code.address(name))
     code.engine.detach()
-    i64 = ctypes.c_int64
-    enter = ctypes.PYFUNCTYPE(i64, i64, i64)(code.address("soac_host_enter"))
-    drop = ctypes.PYFUNCTYPE(i64, i64)(code.address("soac_host_drop"))
-    hand = ctypes.PYFUNCTYPE(i64, i64, i64, i64, i64)(code.address("soac_host_hand"))
-    reset = ctypes.CFUNCTYPE(i64)(code.address("soac_host_reset"))
-    os.register_at_fork(after_in_child=lambda: _after_fork(reset))
-    return Runtime(enter, drop, hand, ctypes.addressof(workers.stop_flag))
+    i64, at = ctypes.c_int64, {name: code.address(f"soac_host_{name}") for name in used}
+    enter = ctypes.PYFUNCTYPE(i64, i64, i64)(at["enter"])
+    results = ctypes.PYFUNCTYPE(ctypes.py_object, i64, i64)(at["results"])
+    forget = ctypes.PYFUNCTYPE(None, i64, i64)(at["forget"])
+    reset, know = ctypes.CFUNCTYPE(i64)(at["reset"]), ctypes.CFUNCTYPE(i64, i64, i64)(at["know"])
+    know(hostcall.numpy_table(), threading.main_thread().ident)
+    os.register_at_fork(after_in_child=lambda: _after_fork(reset, know))
+    return Runtime(enter, results, forget, at["call"], ctypes.addressof(workers.stop_flag))
 
 
-def _after_fork(reset: Callable[[], int]) -> None:
-    """Whoever held a lock is not in the child."""
+def _after_fork(reset: Callable[[], int], know: Callable[[int, int], int]) -> None:
+    """Whoever held a lock is not in the child; the thread that forked is its main thread."""
     _Holder.lock = threading.Lock()
     reset()
+    know(hostcall.numpy_table(), threading.get_ident())
 
 
 # ---- the code ----------------------------------------------------------------------------------------------------
@@ -141,10 +145,10 @@ def runtime_text() -> str:
     words = {f"{name}_WORD": word for name, word in vars(Word).items() if isinstance(word, int)}
     statuses = {status.name: int(status) for status in Status}
     constants = {
-        **words, **statuses, "INLINE_WORK": f"{INLINE_WORK:e}", "RANGES": pool.TASKS,
+        **words, **statuses, **hostcall.constants(), "INLINE_WORK": f"{INLINE_WORK:e}", "RANGES": pool.TASKS,
         "CLOCK": time.CLOCK_MONOTONIC, "LOOK_EVERY": LOOK_EVERY,
     }  # fmt: skip
-    text = memory_text() + array_text() + copy_text() + _TEXT
+    text = memory_text() + array_text() + copy_text() + _TEXT + hostcall.call_text()
     for name, value in constants.items():
         text = text.replace(f"${name}$", str(value))
     return text

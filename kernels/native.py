@@ -1,13 +1,12 @@
-"""Native host programs, ready to be called: states filled and emptied, statuses as exceptions, results as arrays.
+"""Native host programs, ready to be called: states filled and emptied, statuses as exceptions.
 
-A result's memory belongs to the array that shows it: its base (`Owner`) gives the buffer back when the last view dies.
+A call with settings of its own fills a state here (`call`); one whose settings were decided once is machine code from
+end to end (`prepared`, `hostcall.py`), which also makes the results of both.
 """
 
 from __future__ import annotations
 
 import ctypes
-import math
-import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.scalar import DTYPES
-from ..ir.types import Prim
-from . import pool
+from ..ir.scalar import DTYPES, prim_of
+from . import hostcall, pool
 from .arena import Arenas
 from .executions import Begin, End, Event, Note
 from .failures import failure, values_of
+from .hostcall import SCALARS, Head
 from .hostcode import NativeFun, result_words
 from .hostcode_control import BEGIN
 from .hostruntime import Runtime, Status, Word, runtime
@@ -28,10 +27,7 @@ from .hostsites import error_of, recorded
 from .image import Image, MachineCode
 from .jit import CompiledKernels
 from .kir import Kernel
-from .memory import address
-
-SMALL = 1 << 10
-"""Elements of a result below which an array of NumPy's own costs less than an owner."""
+from .words import Plan
 
 ALWAYS, NEVER = 0, (1 << 63) - 1
 """Thresholds of guards that are forced."""
@@ -39,19 +35,6 @@ ALWAYS, NEVER = 0, (1 << 63) - 1
 Trace = tuple[tuple[str, int, bool], ...]
 Default = Callable[[str], int]
 Settings = tuple[Mapping[str, int], Mapping[str, bool]]
-
-
-class Owner:
-    """The base of a result: NumPy reads where its elements are, and its end is the buffer's."""
-
-    __slots__ = ("__array_interface__", "buffer", "drop")
-
-    def __init__(self, interface: dict[str, Any], buffer: int, drop: Callable[[int], int]) -> None:
-        self.__array_interface__ = interface
-        self.buffer, self.drop = buffer, drop
-
-    def __del__(self) -> None:
-        self.drop(self.buffer)
 
 
 @dataclass(slots=True)
@@ -64,25 +47,16 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """A result that the user sees: where it stands in the state, and how a scalar is read."""
-
-    at: int
-    rank: int
-    dtype: np.dtype
-    read: struct.Struct
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """A native function. `code`: its address; `idle`: states that no call uses now; `addresses`: the
-    kernels', by their numbers; `guards`: the names of its settings."""
+    kernels', by their numbers; `results`: the table of its results (`hostcall.Head`); `guards`: the names of its
+    settings."""
 
     info: NativeFun
     code: int
     kernels: tuple[Kernel, ...]
     addresses: ctypes.Array[ctypes.c_int64]
-    results: tuple[Result, ...]
+    results: ctypes.Array[ctypes.c_int64]
     runtime: Runtime
     guards: tuple[str, ...]
     idle: list[State] = field(default_factory=list)
@@ -111,10 +85,10 @@ def _entry(
 ) -> Entry:
     table = (ctypes.c_int64 * len(info.kernels))(*(compiled.address(name) for name in info.kernels))
     used, guards = tuple(kernels[n] for n in info.kernels), tuple(setting.name for setting in info.settings)
-    return Entry(info, code.address(info.symbol), used, table, _results(info), shared, guards)
+    return Entry(info, code.address(info.symbol), used, table, results_table(info), shared, guards)
 
 
-def _results(info: NativeFun) -> tuple[Result, ...]:
+def results_table(info: NativeFun) -> ctypes.Array[ctypes.c_int64]:
     """The components that the user sees, in order."""
     starts, at = [], info.results
     for param in info.fun.results:
@@ -122,16 +96,12 @@ def _results(info: NativeFun) -> tuple[Result, ...]:
         at += result_words(param.type)
     wanted = [k for result in info.fun.entry.results for k in result.components]
     types = [info.fun.results[k].type for k in wanted]
-    return tuple(
-        Result(starts[k], t.rank, DTYPES[t.prim], struct.Struct(_FORMATS[t.prim])) for k, t in zip(wanted, types)
-    )
+    words = [(starts[k], t.rank, id(DTYPES[t.prim]), DTYPES[t.prim].itemsize) for k, t in zip(wanted, types)]
+    return table_of([len(words), *(word for four in words for word in four)])
 
 
-_FORMATS = {
-    Prim.I8: "<b", Prim.I16: "<h", Prim.I32: "<i", Prim.I64: "<q", Prim.U8: "<B", Prim.U16: "<H", Prim.U32: "<I",
-    Prim.U64: "<Q", Prim.F16: "<e", Prim.F32: "<f", Prim.F64: "<d", Prim.BOOL: "<?",
-}  # fmt: skip
-"""How a scalar stands at the start of its word."""
+def table_of(words: Sequence[int]) -> ctypes.Array[ctypes.c_int64]:
+    return (ctypes.c_int64 * len(words))(*words)
 
 
 # ---- a call ------------------------------------------------------------------------------------------------------
@@ -161,9 +131,10 @@ def call(
         status = entry.runtime.enter(entry.code, state.address)
         if status != Status.FINE:
             raise trouble(entry, memory, status)
-        return take_results(entry, memory), take_trace(entry, memory)
+        trace = take_trace(entry, memory)
+        return entry.runtime.results(ctypes.addressof(entry.results), state.address), trace
     except BaseException:
-        drop_results(entry, memory)
+        entry.runtime.forget(ctypes.addressof(entry.results), state.address)
         raise
     finally:
         if log is not None:
@@ -230,34 +201,6 @@ def take_events(entry: Entry, memory: ctypes.Array[ctypes.c_int64]) -> Iterator[
             yield End(value * 1e-9)
 
 
-def take_results(entry: Entry, memory: ctypes.Array[ctypes.c_int64]) -> list[np.ndarray | np.generic]:
-    """What the user sees; every array has memory of its own."""
-    seen: set[int] = set()
-    shown: list[np.ndarray | np.generic] = []
-    for result in entry.results:
-        if not result.rank:
-            shown.append(result.dtype.type(result.read.unpack_from(memory, 8 * result.at)[0]))
-            continue
-        buffer, array = take_array(entry, memory, result)
-        shown.append(array.copy() if buffer in seen else array)
-        seen.add(buffer)
-    return shown
-
-
-def take_array(entry: Entry, memory: ctypes.Array[ctypes.c_int64], result: Result) -> tuple[int, np.ndarray]:
-    """The number of a buffer, and the array in it, which owns a reference from now on."""
-    at = result.at
-    buffer, data = memory[at], memory[at + 1]
-    shape = tuple(memory[at + 2 : at + 2 + result.rank])
-    memory[at] = 0
-    if math.prod(shape) < SMALL:
-        array = np.empty(shape, result.dtype)
-        entry.runtime.hand(address(array), buffer, data, array.nbytes)
-        return buffer, array
-    interface = {"data": (data, False), "shape": shape, "typestr": result.dtype.str, "version": 3}
-    return buffer, np.asarray(Owner(interface, buffer, entry.runtime.drop))
-
-
 def trouble(entry: Entry, memory: ctypes.Array[ctypes.c_int64], status: int) -> BaseException:
     """The exception for a status."""
     record, failed = memory[entry.info.record :], memory[Word.FAILED]
@@ -275,9 +218,59 @@ def trouble(entry: Entry, memory: ctypes.Array[ctypes.c_int64], status: int) -> 
             return MemoryError("no room for the trace of the guards")
 
 
-def drop_results(entry: Entry, memory: ctypes.Array[ctypes.c_int64]) -> None:
-    """Give back what nobody has taken: a call that failed may have made some results."""
-    for result in entry.results:
-        if result.rank and memory[result.at]:
-            entry.runtime.drop(memory[result.at])
-            memory[result.at] = 0
+# ---- prepared calls ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one call at a time uses: a word that is 1 meanwhile, and the arenas."""
+
+    word: ctypes.c_int64
+    arenas: Arenas
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An entry whose settings are decided. `run (*args)` is a list of results, `UNSUITED`, or a status; `parts` is what
+    its machine code reads."""
+
+    run: Callable[..., Any]
+    entry: Entry
+    state: State
+    turn: Turn
+    parts: tuple[object, ...]
+
+    def failed(self, status: int) -> BaseException:
+        """The exception for a status, which ends the turn."""
+        try:
+            return trouble(self.entry, self.state.words, status)
+        finally:
+            self.turn.word.value = 0
+
+
+def prepared(entry: Entry, plan: Plan, settings: Settings, default: Default, threads: int, turn: Turn) -> Prepared:
+    state = new_state(entry)
+    set_words(entry, state, settings, default)
+    state.words[Word.ARENAS], state.words[Word.THREADS] = turn.arenas.address, threads
+    head, arguments = (ctypes.c_int64 * Head.SIZE)(), arguments_table(plan)
+    head[Head.TURN], head[Head.CODE], head[Head.STATE] = ctypes.addressof(turn.word), entry.code, state.address
+    head[Head.ARGUMENTS], head[Head.COUNT] = ctypes.addressof(arguments), len(plan.kinds)
+    head[Head.RESULTS] = ctypes.addressof(entry.results)
+    head[Head.WORKERS], head[Head.HELPERS] = ctypes.addressof(pool.the_pool().workers), threads - 1
+    return Prepared(hostcall.builtin(entry.runtime.call, head), entry, state, turn, (head, arguments))
+
+
+def arguments_table(plan: Plan) -> ctypes.Array[ctypes.c_int64]:
+    """What the arguments must be (`Head`). In the state they stand behind the size parameters."""
+    first = at = Word.FIRST + len(plan.sizes)
+    words: list[int] = []
+    for dtype, rank, _ in plan.kinds:
+        prim = prim_of(dtype)
+        assert prim is not None
+        kind = rank or -1 - SCALARS[prim]
+        words += [id(dtype if rank else dtype.type), kind, at]
+        at += 1 + rank
+    words += [len(plan.equal), *(first + k for pair in plan.equal for k in pair)]
+    words += [len(plan.fixed), *(word for k, n in plan.fixed for word in (first + k, n))]
+    given = enumerate(plan.sizes, start=Word.FIRST)
+    return table_of([*words, len(plan.sizes), *(word for k, giver in given for word in (k, first + giver))])

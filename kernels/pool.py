@@ -32,14 +32,14 @@ PATIENCE = 1 << 12
 
 @dataclass(slots=True)
 class Pool:
-    """The compiled functions and how many workers have been started."""
+    """The compiled functions, and the words that say how many workers have been started, and that all shall stop."""
 
     run: Callable[[int, int, int, int, int], int]
     run_address: int
     grow: Callable[[int], int]
     reset: Callable[[], int]
     stop_flag: ctypes.c_int64
-    workers: int = 0
+    workers: ctypes.c_int64 = field(default_factory=lambda: ctypes.c_int64(0))
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -71,7 +71,7 @@ def share(blocks: int, threads: int, tasks: int) -> int:
 def start(threads: int) -> Pool:
     """The pool, with workers for launches on so many threads."""
     pool = _Holder.pool or the_pool()
-    if threads - 1 > pool.workers:
+    if threads - 1 > pool.workers.value:
         _grow(pool, threads - 1)
     return pool
 
@@ -117,9 +117,9 @@ def _compiled_pool() -> Pool:
 def _grow(pool: Pool, workers: int) -> None:
     """Start workers until there are as many; fewer where the system gives no more threads."""
     with pool.lock:
-        if workers > pool.workers:
-            pool.grow(workers - pool.workers)
-            pool.workers = workers
+        if workers > pool.workers.value:
+            pool.grow(workers - pool.workers.value)
+            pool.workers.value = workers
 
 
 def _after_fork() -> None:
@@ -129,7 +129,7 @@ def _after_fork() -> None:
     if pool is not None:
         pool.reset()
         pool.stop_flag.value = 0
-        pool.workers, pool.lock = 0, threading.Lock()
+        pool.workers.value, pool.lock = 0, threading.Lock()
 
 
 # ---- the code ----------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
     prog = soac.load("matmul.soac")
     zss = prog.main(xss, yss)
-    call = prog.call("main", [xss, yss], thresholds={"main.zss.suff_outer_0": 1})
+    results = prog.call("main", [xss, yss], thresholds={"main.zss.suff_outer_0": 1})
 
 With `device="cuda"` it runs on a GPU. Results stay there until somebody looks at them (`numpy.asarray(zss)`), and are
 arguments of other calls or arrays of CuPy, PyTorch and JAX without a copy; so are their arrays as arguments.
@@ -29,7 +29,7 @@ from .entries import no_entry, require_entries
 from .frontend.compile import Reach
 from .ir.core import FunDef
 from .kernels.cuda_array import on_host
-from .kernels.device import Runnable
+from .kernels.device import Call, Runnable
 from .kernels.executions import Event
 from .pipeline import Compiled, compile_prog
 from .source import read_source
@@ -60,6 +60,7 @@ class Program:
     facts: Facts = field(repr=False)
     executable: Runnable = field(repr=False)
     thresholds: Mapping[str, int]
+    _prepared: dict[str, Call] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     @property
     def compiled(self) -> Compiled:
@@ -86,7 +87,25 @@ class Program:
         threads: int | None = None,
     ) -> list[Any]:
         """The results of an entry point, one array or scalar for each component; arrays of a GPU stay there."""
-        return self._run(entry, args, thresholds, forced, threads, None)[0]
+        if thresholds or forced or threads:
+            return self._run(entry, args, thresholds, forced, threads, None)[0]
+        return (self._prepared.get(entry) or self._ready(entry))(args)
+
+    def prepare(
+        self,
+        entry: str,
+        thresholds: Mapping[str, int] | None = None,
+        forced: Mapping[str, bool] | None = None,
+        threads: int | None = None,
+    ) -> Call:
+        """`call` with settings that are decided once: a function from the arguments, in a list, to the results. Worth
+        it where many calls of some microseconds have settings of their own."""
+        settings, workers = self._settings(entry, thresholds, threads)
+        return self.executable.prepare(entry, (settings, forced or {}), workers, to_arguments)
+
+    def _ready(self, entry: str) -> Call:
+        """The call that nobody gives settings to."""
+        return self._prepared.setdefault(entry, self.prepare(entry))
 
     def trace(
         self,
@@ -126,18 +145,25 @@ class Program:
         threads: int | None,
         log: list[Event] | None,
     ) -> tuple[list[Any], Trace]:
+        settings, workers = self._settings(entry, thresholds, threads)
+        return self.executable.run(entry, args, settings, forced, workers, to_arguments, log)
+
+    def _settings(
+        self, entry: str, thresholds: Mapping[str, int] | None, threads: int | None
+    ) -> tuple[Mapping[str, int], int | None]:
+        """What a call runs with, and on how many threads, if that is said."""
         if entry not in self.executable.functions:
             raise no_entry(entry, self.entries)
         settings = {**self.thresholds, **thresholds} if thresholds else self.thresholds
-        workers = threads or settings.get(threads_name(entry)) or None
-        return self.executable.run(entry, args, settings, forced, workers, to_arguments, log)
+        return settings, threads or settings.get(threads_name(entry)) or None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("__") or name not in self.entries:
+        if name.startswith("__") or name not in self.executable.functions:
             raise AttributeError(f"the program has no entry point `{name}`; it has: {', '.join(self.entries)}")
+        call = self._prepared.get(name) or self._ready(name)
 
         def entry(*args: Any) -> Any:
-            results = self.call(name, args)
+            results = call(args)
             return results[0] if len(results) == 1 else tuple(results)
 
         entry.__name__ = name

@@ -51,15 +51,23 @@ class DeviceInfo:
 
 
 def devices() -> tuple[DeviceInfo, ...]:
-    return (
-        DeviceInfo("cpu", f"{os.cpu_count()} cores of {llvm.get_host_cpu_name()}, LLVM lanes", ()),
-        DeviceInfo("cuda", described_gpu(), missing_for_cuda()),
-    )
+    return tuple(map(device, MACHINES))
+
+
+def device(name: str) -> DeviceInfo:
+    """The device `name`. What a GPU lacks is looked for where the GPU is asked for only: that starts processes."""
+    match name:
+        case "cpu":
+            return DeviceInfo("cpu", f"{os.cpu_count()} cores of {llvm.get_host_cpu_name()}, LLVM lanes", ())
+        case "cuda":
+            return DeviceInfo("cuda", described_gpu(), missing_for_cuda())
+        case _:
+            raise ValueError(f"there is no device `{name}`")
 
 
 def described(name: str) -> str:
     """The device `name` of this machine, in words."""
-    return next(device.description for device in devices() if device.name == name)
+    return device(name).description
 
 
 def described_gpu() -> str:
@@ -123,9 +131,9 @@ def cxx_compiler() -> str | None:
 
 def require(name: str) -> None:
     """Raises `SystemFault` S0101 if the device `name` cannot be used."""
-    device = next(d for d in devices() if d.name == name)
-    if device.missing:
-        raise unusable(name, device.missing)
+    missing = device(name).missing
+    if missing:
+        raise unusable(name, missing)
 
 
 def unusable(name: str, missing: tuple[Missing, ...]) -> SystemFault:

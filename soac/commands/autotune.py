@@ -23,6 +23,7 @@ from ..autotune.solve import weights_of
 from ..autotune.store import Facts, Planned, Timed, open_beside, open_storage, open_study
 from ..autotune.tuning import program_digest, write_tuning
 from ..devices import described
+from ..failures import show_diagnostics
 from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
 from ..kernels.sizes import Kind, size_kind
 from ..session import Session, open_program, tuning_to_write
@@ -41,6 +42,8 @@ from ..tuning_runs import (
     subject_of,
 )
 from .options import FILE, DataCommand, Settings, run_options
+
+MORE_TIME = "give more time with `--timeout SECONDS`; what was timed is kept, and a search goes on where it ended"
 
 NOISE = 1.03
 """How much longer than the untuned program the tuned one may take in confirming runs."""
@@ -93,14 +96,19 @@ def command(file: Path, settings: Settings, **options: Any) -> None:
             tuner.write(target.with_name(target.name + ".partial"), kept)
             raise
     if not tuner.report:
-        _nothing_to_tune(file, session)
+        _nothing_to_tune(file, session, tuner.untimed)
+    show_diagnostics([_untimed(entry) for entry in tuner.untimed])
     tuner.draw()
     if not asked.simulate:
         tuner.write(target, kept)
         click.echo(f"wrote {target}")
 
 
-def _nothing_to_tune(file: Path, session: Session) -> None:
+def _nothing_to_tune(file: Path, session: Session, untimed: Sequence[str]) -> None:
+    """There is nothing to write: an error, unless there was nothing to choose."""
+    if untimed:
+        names = ", ".join(f"`{entry}`" for entry in untimed)
+        raise TuningError(Diagnostic("T0202", f"no time was left to run {names}", Label(NOWHERE, ""), hint=MORE_TIME))
     if not any(has_choices(session, entry) for entry in session.program.entries):
         click.echo(f"{file}: one version only, nothing to tune")
         raise SystemExit(0)
@@ -124,7 +132,7 @@ def _database(file: Path, asked: Options) -> Iterator[BaseStorage]:
 
 @dataclass(slots=True)
 class Tuner:
-    """Tunes one entry after another, and keeps what is found."""
+    """Tunes one entry after another, and keeps what is found. `untimed`: entries for which no time was left."""
 
     file: Path
     session: Session
@@ -134,6 +142,7 @@ class Tuner:
     until: float
     values: dict[str, int] = field(default_factory=dict)
     report: dict[str, Any] = field(default_factory=dict)
+    untimed: list[str] = field(default_factory=list)
     sections: dict[str, tuple[Sequence[Row], Sequence[str], Mapping[str, str]]] = field(default_factory=dict)
 
     def tune(self, entry: str) -> None:
@@ -195,7 +204,10 @@ class Tuner:
         timed = search.timed()
         tuned = tune(problem, timed)
         if all(math.isinf(seconds) for seconds in tuned.after):
-            raise _all_failed(entry, timed)
+            if any(one.record.reason for one in timed):
+                raise _all_failed(entry, timed)
+            self.untimed.append(entry)
+            return
         settings = settings_of(tuned.solution.thresholds, problem.sizes)
         confirmed = search.confirm(problem, settings) if is_whole else (None,) * len(problem.labels)
         sites = [site for site in self.session.sites if site.entry == entry]
@@ -256,8 +268,12 @@ def _forget(storage: BaseStorage, name: str) -> None:
 
 def _all_failed(entry: str, timed: Sequence[Timed]) -> TuningError:
     reasons = tuple(dict.fromkeys(t.record.reason for t in timed if t.record.reason))
-    text = f"all runs of `{entry}` failed" if timed else f"no time was left to run `{entry}`"
-    return TuningError(Diagnostic("T0202", text, Label(NOWHERE, ""), notes=reasons[:10]))
+    return TuningError(Diagnostic("T0202", f"all runs of `{entry}` failed", Label(NOWHERE, ""), notes=reasons[:10]))
+
+
+def _untimed(entry: str) -> Diagnostic:
+    text = f"no time was left to run `{entry}`, which keeps its settings"
+    return Diagnostic("T0207", text, Label(NOWHERE, ""), hint=MORE_TIME)
 
 
 def _record(problem: Problem, tuned: Tuned, rows: Sequence[Row], timed: Sequence[Timed]) -> dict[str, Any]:

@@ -100,4 +100,5 @@ def _misfits(session: Session, entry: str, args: list) -> str | None:
 
 
 def _call(session: Session, entry: str, args: list, threads: int | None) -> Callable[[], object]:
-    return lambda: session.program.call(entry, args, forced=session.forced, threads=threads)
+    call = session.program.prepare(entry, forced=session.forced, threads=threads)
+    return lambda: call(args)

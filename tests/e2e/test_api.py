@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import soac
+from soac import devices
 from soac.ir.errors import CompileError, DataError, RunError
 
 DIVIDE = "def main [n] (xs: [n]i32) (k: i32): ([n]i32, i32) = (map (/ k) xs, k)"
@@ -21,6 +22,13 @@ def test_compile_and_call() -> None:
     assert quotients.dtype == np.int32
     assert quotients.tolist() == [2, 3]
     assert k == 2
+
+
+def test_who_compiles_for_the_cpu_looks_for_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To find out what a GPU lacks takes longer than to find a program that was compiled before."""
+    monkeypatch.setattr(devices, "missing_for_cuda", lambda: pytest.fail("looked for a GPU"))
+    assert soac.compile(DIVIDE, device="cpu").main([4], 2)[1] == 2
+    assert "LLVM lanes" in devices.described("cpu")
 
 
 def test_python_values_take_the_type_of_the_entry() -> None:

@@ -293,6 +293,19 @@ def test_autotune_within_a_budget(command: Command, tmp_path: Path) -> None:
     assert command("autotune", "two.soac", "--simulate").err.count("T0205") == 1
 
 
+def test_autotune_without_time_for_one_entry(command: Command, tmp_path: Path) -> None:
+    """The others are tuned and written, here from stored times; a warning names the one that keeps its settings."""
+    (tmp_path / "two.soac").write_text(TWO)
+    command("autotune", "two.soac", "-e", "main", "--runs", "1", "--trials", "0").clean()
+    outcome = command("autotune", "two.soac", "--timeout", "0.000001")
+    assert (outcome.code, outcome.err.count("T0207")) == (0, 1)
+    assert "warning[T0207]: no time was left to run `other`" in outcome.err
+    assert "--timeout" in outcome.err
+    written = (tmp_path / "two.soac.tuning").read_text()
+    assert "main." in written
+    assert "other." not in written
+
+
 def test_autotune_simulates_sizes_too(command: Command, tmp_path: Path) -> None:
     text = "-- ==\n-- random input { [9000]i32 }\n"
     text += "def main [n] (xs: [n]i32): i32 = let c = i64.min n (#[param(CHUNK)] 8)\n"
