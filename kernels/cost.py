@@ -202,6 +202,8 @@ def _stm(stm: KStm, lies: _Lies, lanes: bool) -> Cost:
             return 0.0
         case kir.WaitFor() | kir.LookBack() | kir.AsyncCopy():
             return BLOCK_REDUCE
+        case kir.RowScan():
+            raise AssertionError("rows are scanned as they lie when code is printed: the estimate is of the loop")
         case kir.LoadTile() | kir.StoreTile():
             return EXTENT * lies.weights.tiled
         case kir.TeamReduce(index=index, body=body, after=after) | kir.WarpTurns(index=index, body=body, turn=after):

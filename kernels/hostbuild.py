@@ -23,8 +23,9 @@ from .host import HostBody, HostExp, HostIf, HostStm, Interpret, Launch
 from .jam_loop import gen_soac
 from .row_tiles import tiled_accesses
 from .sizes import Kind, Side, size_param
+from .streaming import FAR, FAR_BYTES, streamed
 
-TRUE = Const(Prim.BOOL, True)
+TRUE, FALSE = Const(Prim.BOOL, True), Const(Prim.BOOL, False)
 MANIFEST_GAIN = 1.5  # how much cheaper a kernel must be for a copy of its input to pay
 
 
@@ -242,12 +243,24 @@ class HostBuilder:
         kernel = replace(made.kernel, name=f"{stem}_{len(self.kernels.made)}")
         if self.machine.name == CUDA.name and loc.line > 0:
             kernel = replace(kernel, body=(kir.Note(loc), *kernel.body))
+        scalars: tuple[Atom, ...] = tuple(Var(s) for s in made.scalars)
+        if (far := self.far(made)) is not None:
+            kernel, scalars = replace(kernel, scalars=(*kernel.scalars, FAR)), (*scalars, far)
         kernel = self.kernels.shared(kernel)
-        scalars = tuple(Var(s) for s in made.scalars)
         stored = zip(made.arrays, made.layouts, strict=True)
         arrays = tuple(self.stored(name, perm, loc) for name, perm in stored)
         sizes = self.launch_sizes(kernel, blocks)
         self.emit((), Launch(kernel.name, blocks, arrays, scalars, made.writes, units, work, sizes), loc)
+
+    def far(self, made: Made) -> Atom | None:
+        """Are results, which caches need not hold, too large for them? None where they never are."""
+        arrays = streamed(made.kernel) if self.machine.name != CUDA.name else frozenset[kir.KArray]()
+        names = [name for name, array in zip(made.arrays, made.kernel.arrays, strict=True) if array in arrays]
+        total: Atom = i64(0)
+        for type_ in (self.types[name] for name in names):
+            total = self.op(Op.ADD, total, self.op(Op.MUL, self.product(type_.shape), i64(type_.prim.bytes)))
+        far = self.op(Op.LE, i64(FAR_BYTES), total, base="far")
+        return None if far == FALSE else far
 
 
 def either(h: HostBuilder, cond: Atom, then: Callable[[], None], orelse: Callable[[], None], loc: Loc) -> None:

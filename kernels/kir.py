@@ -32,6 +32,7 @@ from .kir_threads import WaitCopies as WaitCopies
 from .kir_threads import WaitFor as WaitFor
 from .kir_threads import WarpTurns as WarpTurns
 from .kir_tiles import LoadTile as LoadTile
+from .kir_tiles import RowScan as RowScan
 from .kir_tiles import StoreTile as StoreTile
 
 
@@ -306,7 +307,7 @@ class Fence:
 
 KStm = (
     KLet | Declare | Assign | Store | Alloc | Check | BoundsCheck | KIf | For | KWhile | Threads | BlockReduce |
-    BlockScan | Atomic | Fence | ForThreads | LoadTile | StoreTile
+    BlockScan | Atomic | Fence | ForThreads | LoadTile | StoreTile | RowScan
 )  # fmt: skip
 
 

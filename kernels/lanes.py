@@ -11,7 +11,7 @@ fast-math flags: the same bits for any number of workers.
 
 The parts: `lanes_code` (text), `lanes_values` (values, masks, the emitter's state), `lanes_facts` (what varies),
 `lanes_ops`, `lanes_ints`, `lanes_convert`, `mathlib` (operations), `lanes_memory`, `lanes_ahead`, `lanes_flags`,
-`lanes_checks`, `lanes_control`, `lanes_collect`, `lanes_stms`.
+`lanes_checks`, `lanes_control`, `lanes_collect`, `lanes_rows`, `lanes_stms`.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from .kir import (
     KVar,
     KWhile,
     Publish,
+    RowScan,
     Store,
     StoreTile,
     Threads,
@@ -47,9 +48,11 @@ from .lanes_facts import find_facts
 from .lanes_stms import statements
 from .lanes_values import Lanes, Place, Uniform
 from .places import with_places
+from .row_scans import with_row_scans
 from .row_tiles import in_tiles
 from .row_walks import with_rows_in_turn
 from .selects import with_selects
+from .streaming import FAR, streamed
 from .varying_rows import with_varying_rows
 
 MOST_ACCUMULATORS = 12
@@ -85,7 +88,7 @@ class Shape:
 def emit(kernels: tuple[Kernel, ...], settings: LaneSettings) -> str:
     """The module of all kernels, as text."""
     module = Module()
-    texts = [_kernel(module, *_shaped(kernel, settings)) for kernel in kernels]
+    texts = [_kernel(module, *_shaped(kernel, settings), streamed(kernel)) for kernel in kernels]
     return "\n".join([module.text(), *texts, MODULE_END])
 
 
@@ -95,6 +98,7 @@ attributes #1 = { nounwind willreturn memory(none) }
 attributes #2 = { noinline nounwind "no-trapping-math"="true" "prefer-vector-width"="512" }
 !0 = !{!"branch_weights", i32 1, i32 1000000}
 !1 = !{!"llvm.loop.vectorize.enable", i1 false}
+!2 = !{i32 1}
 """
 
 
@@ -109,19 +113,26 @@ def _shaped(kernel: Kernel, settings: LaneSettings) -> tuple[Kernel, Shape]:
 # ---- one kernel --------------------------------------------------------------------------------------------------
 
 
-def _kernel(module: Module, kernel: Kernel, shape: Shape) -> str:
-    """The entry, which unpacks the slots, and the function that does the work. Two functions, since parameters can say
-    that arrays do not overlap."""
-    kernel = with_varying_rows(with_rows_in_turn(kernel), shape.width)
+def _kernel(module: Module, kernel: Kernel, shape: Shape, streams: frozenset[KArray]) -> str:
+    """The entry, which unpacks the slots, and the function that does the work; a second one that writes past the
+    caches. Not in one, since parameters can say that arrays do not overlap."""
+    kernel = with_varying_rows(with_rows_in_turn(with_row_scans(kernel)), shape.width)
     tiled = in_tiles(kernel, shape.width)
     if tiled is not kernel and body_size(kernel.body) <= LIGHT:
         shape = replace(shape, unroll=1, singles=False)
-    kernel = tiled
+    near, _ = _working(module, tiled, shape, frozenset())
+    far, past = _working(module, tiled, shape, streams) if FAR in kernel.scalars else ("", False)
+    return near + (far if past else "") + _entry(module, tiled, past)
+
+
+def _working(module: Module, kernel: Kernel, shape: Shape, streams: frozenset[KArray]) -> tuple[str, bool]:
+    """The function that runs blocks. What it writes past the caches, if it does, others see when it is done."""
     e = Lanes(Code(module), kernel, find_facts(kernel), shape.width, shape.unroll, shape.peeled, shape.singles)
+    e.streams = streams
     params = _bind_parameters(e)
     _block_loop(e)
-    head = f"define internal void @{_working_function(kernel)}({params}) #2"
-    return f"{head} {{\nentry:\n{e.code.text()}}}\n" + _entry(module, kernel)
+    head = f"define internal void @{_working_function(kernel, e.streamed)}({params}) #2"
+    return f"{head} {{\nentry:\n{e.code.text()}}}\n", e.streamed
 
 
 def symbol_of(name: str) -> str:
@@ -129,8 +140,8 @@ def symbol_of(name: str) -> str:
     return f"kernel.{name}"
 
 
-def _working_function(kernel: Kernel) -> str:
-    return f'"{symbol_of(kernel.name)}.blocks"'
+def _working_function(kernel: Kernel, far: bool) -> str:
+    return f'"{symbol_of(kernel.name)}.{"far" if far else "blocks"}"'
 
 
 def _bind_parameters(e: Lanes) -> str:
@@ -162,10 +173,12 @@ def _block_loop(e: Lanes) -> None:
     code.do(f"store i64 {code.op(f'add i64 {b}, 1')}, ptr {block}")
     code.jump("head")
     code.label("end")
+    if e.streamed:
+        code.do("fence seq_cst")
     code.do("ret void")
 
 
-def _entry(module: Module, kernel: Kernel) -> str:
+def _entry(module: Module, kernel: Kernel, past: bool) -> str:
     code = Code(module)
     e = Lanes(code, kernel, find_facts(kernel), 2, 1, False, False)
     record, table = (_slot(code, "ptr", k) for k in (0, 1))
@@ -178,7 +191,13 @@ def _entry(module: Module, kernel: Kernel) -> str:
     args += [("ptr", _slot(code, "ptr", 2 + k)) for k in range(len(kernel.arrays))]
     for k, var in enumerate(kernel.scalars, 2 + len(kernel.arrays)):
         args.append((llvm_type(var.prim), from_memory(e, var.prim, _slot(code, memory_type(var.prim), k))))
-    code.call_void(_working_function(kernel), tuple(args))
+    if past:
+        code.branch(args[-1][1], "far", "near")
+        code.label("far")
+        code.call_void(_working_function(kernel, True), tuple(args))
+        code.do("ret void")
+        code.label("near")
+    code.call_void(_working_function(kernel, False), tuple(args))
     code.do("ret void")
     head = f'define void @"{symbol_of(kernel.name)}"(ptr readonly %args, i64 %b0, i64 %b1, i64 %worker) #0'
     return f"{head} {{\nentry:\n{code.text()}}}\n"
@@ -202,7 +221,7 @@ def inner(stm: KStm) -> tuple[tuple[KStm, ...], ...]:
             return before, body
         case BlockReduce():
             return stm.body, stm.op.body
-        case BlockScan():
+        case BlockScan() | RowScan():
             return stm.body, stm.op.body, stm.after
         case _:
             return ()

@@ -7,7 +7,7 @@ block is read by all of them, and stays in the cache.
 
 from __future__ import annotations
 
-from .kir import BlockReduce, Kernel
+from .kir import BlockReduce, BlockScan, Kernel
 from .lanes_code import Code
 from .lanes_facts import depending, names
 from .scope import statements
@@ -18,7 +18,7 @@ MOST_STATEMENTS = 24
 """Of a loop that waits for memory alone."""
 
 
-def own_places(kernel: Kernel, stm: BlockReduce) -> frozenset[str]:
+def own_places(kernel: Kernel, stm: BlockReduce | BlockScan) -> frozenset[str]:
     """Indices of a loop that depend on the number of the block; none where the loop has other things to do, or is one
     of many of its block."""
     if all(s is not stm for s in kernel.body) or len(stm.body) > MOST_STATEMENTS:
@@ -29,6 +29,15 @@ def own_places(kernel: Kernel, stm: BlockReduce) -> frozenset[str]:
 
 def fetch(code: Code, pointer: str) -> None:
     """Ask for the line that is `AHEAD` bytes behind a pointer; harmless where nothing is there."""
+    _prefetch(code, pointer, 0)
+
+
+def fetch_to_write(code: Code, pointer: str) -> None:
+    """The same for a line that is to be written."""
+    _prefetch(code, pointer, 1)
+
+
+def _prefetch(code: Code, pointer: str, way: int) -> None:
     code.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32", "i32", "i32"))
     place = code.op(f"getelementptr i8, ptr {pointer}, i64 {AHEAD}")
-    code.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+    code.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 {way}, i32 3, i32 1)")

@@ -65,9 +65,9 @@ class Module:
     scalar_loops: int = 0
 
     def scalar_loop(self) -> str:
-        """Metadata for the jump back of a loop that LLVM is not to vectorise: !0 and !1 are those of `MODULE_END`."""
+        """Metadata for the jump back of a loop that LLVM is not to vectorise: !0 to !2 are those of `MODULE_END`."""
         self.scalar_loops += 1
-        return f"!{self.scalar_loops + 1}"
+        return f"!{self.scalar_loops + 2}"
 
     def declare(self, name: str, result: str, params: tuple[str, ...], attributes: str = "") -> None:
         if name not in self.declarations:
@@ -85,7 +85,7 @@ class Module:
         self.functions[name] = f"define internal {result} @{name}({listed}) #0 {{\nentry:\n{code.text()}}}\n"
 
     def text(self) -> str:
-        loops = [f"!{k} = distinct !{{!{k}, !1}}" for k in range(2, self.scalar_loops + 2)]
+        loops = [f"!{k} = distinct !{{!{k}, !1}}" for k in range(3, self.scalar_loops + 3)]
         return "\n".join([*self.declarations.values(), "", *self.functions.values(), *loops])
 
 

@@ -197,7 +197,9 @@ def block_scan(e: Lanes, stm: BlockScan, run: Run, run_keeping: Run) -> None:
         run(e, stm.after)
         arena_release(e, mark)
 
+    e.ahead = own_places(e.kernel, stm)
     thread_loop(e, stm.index, stm.lo, stm.hi, body, _nothing)
+    e.ahead = frozenset()
     for var, value in zip(stm.carry_out, read_scalars(e, carry, slots), strict=True):
         e.env[var.name] = value
 
@@ -222,7 +224,7 @@ def _add_carries(
     """Each vector after all before it, and the carry moved on, by the total of all vectors as a reduction in order
     combines it: so the last carry has the bits of `reduce_lanes`."""
     carry = read_scalars(e, prefixes, slots)
-    last: list[Tuple] = [_last_lane(e, prefixes, j) for j in range(e.unroll)]
+    last: list[Tuple] = [last_lane(e, prefixes, j) for j in range(e.unroll)]
     befores, total = _before_each(e, op, last, run)
     carries = [carry, *(combine_scalars(e, op, carry, before, run) for before in befores)]
     write_scalars(e, slots, combine_scalars(e, op, carry, total, run))
@@ -232,7 +234,7 @@ def _add_carries(
     return as_varying(e, combine(e, op, left, prefixes, run))
 
 
-def _last_lane(e: Lanes, values: tuple[Varying, ...], j: int) -> Tuple:
+def last_lane(e: Lanes, values: tuple[Varying, ...], j: int) -> Tuple:
     return tuple(
         Uniform(x.prim, e.code.op(f"extractelement {e.type(x.prim)} {x.texts[j]}, i64 {e.width - 1}")) for x in values
     )

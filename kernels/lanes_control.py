@@ -333,14 +333,14 @@ def _masked_groups(e: Lanes, index: KVar, position: str, last: str, body: Callab
     code.branch(e.one.ins("icmp slt" if prim.is_signed else "icmp ult", prim, i, last), inside, end)
     code.label(inside)
     e.env[index.name] = Linear(prim, i, 1, True)
-    with e.masked((_first_lanes(e, prim, code.op(f"sub {t} {last}, {i}")),)):
+    with e.masked((first_lanes(e, prim, code.op(f"sub {t} {last}, {i}")),)):
         body()
     code.do(f"store {t} {code.op(f'add {t} {i}, {e.width}')}, ptr {position}")
     code.jump(head)
     code.label(end)
 
 
-def _first_lanes(e: Lanes, prim: Prim, count: str) -> str:
+def first_lanes(e: Lanes, prim: Prim, count: str) -> str:
     """The mask of the first `count` lanes, counted in i32: one comparison of one vector."""
     few = convert(e.one, prim, Prim.I32, e.one.intrinsic("umin", prim, count, str(e.width)))
     return e.vec.ins("icmp ult", Prim.U32, steps(Prim.U32, 0, 1, e.width), splat(e, Prim.U32, few))

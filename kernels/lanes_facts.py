@@ -37,6 +37,7 @@ from .kir import (
     Operand,
     Publish,
     Rhs,
+    RowScan,
     Space,
     Store,
     StoreTile,
@@ -123,6 +124,11 @@ def visit_stm(f: Finder, stm: KStm, depth: int) -> None:
             visit(f, body, depth)
             visit_lambda(f, op, depth)
             visit(f, after, depth)
+        case RowScan():
+            f.mark((stm.index, *stm.scanned))
+            visit(f, stm.body, depth)
+            visit_lambda(f, stm.op, depth)
+            visit(f, stm.after, depth)
         case Store() | Alloc() | Check() | BoundsCheck() | Atomic() | Fence() | Publish() | WaitFor():
             pass
         case _:  # what only machines with threads have: the emitter refuses it
@@ -196,6 +202,9 @@ def used_by(stm: KStm, f: Finder) -> frozenset[str]:
         case BlockScan(_, _, _, lo, hi, body, values, op, carry, neutral, after):
             inside = find_dead(body, f) | used_by_lambda(op, f) | find_dead(after, f)
             return names(lo, hi, *values, *carry, *neutral) | inside
+        case RowScan():
+            inside = find_dead(stm.body, f) | used_by_lambda(stm.op, f) | find_dead(stm.after, f)
+            return names(stm.count, stm.width, *stm.values, *stm.neutral) | inside
         case LoadTile(_, _, start, row, pitch, count) | StoreTile(_, start, row, pitch, count):
             return names(start, row, pitch, count)
         case Fence():

@@ -67,7 +67,8 @@ def store(e: Lanes, stm: Store) -> None:
             raw = _scalar_to_memory(e, value)
             e.code.do(f"store {element} {raw}, ptr {address(e, element, place.pointer, text)}, align {prim.bytes}")
         case Linear(_, _, 1 | -1, _), _:
-            _store_run(e, place, prim, i, stored(e, value))
+            streams = stm.array in e.streams and e.mask is None and e.lanes * prim.bytes >= LINE
+            (_store_past_caches if streams else _store_run)(e, place, prim, i, stored(e, value))
         case _:
             pointers = _pointers(e, prim, place.pointer, vectors(e, i))
             for p, x, m in zip(pointers, stored(e, value), full_mask(e), strict=True):
@@ -168,6 +169,23 @@ def _store_run(e: Lanes, place: Place, prim: Prim, index: Linear, values: tuple[
             e.code.module.declare(name, "void", (t, "ptr", "i32", e.vec.raw("i1")))
             mask = (e.vec.raw("i1"), _run_mask(e, index, e.mask, j))
             e.code.call_void(name, ((t, x), ("ptr", pointer), ("i32", str(prim.bytes)), mask))
+
+
+def _store_past_caches(e: Lanes, place: Place, prim: Prim, index: Linear, values: tuple[str, ...]) -> None:
+    """Non-temporal stores, where the run begins at a multiple of a vector; what is no multiple is stored as usual."""
+    t, code, e.streamed = vector(memory_type(prim), e.width), e.code, True
+    size = min(LINE, e.width * prim.bytes)
+    starts = [_run_start(e, place, prim, index, j) for j in range(len(values))]
+    texts = [x if index.stride == 1 else _reversed(e, t, x) for x in values]
+    rest = code.op(f"and i64 {code.op(f'ptrtoint ptr {starts[0]} to i64')}, {size - 1}")
+    past, through, end = code.fresh("past"), code.fresh("through"), code.fresh("stored")
+    code.branch(code.op(f"icmp eq i64 {rest}, 0"), past, through)
+    for label, how in ((past, f"align {size}, !nontemporal !2"), (through, f"align {prim.bytes}")):
+        code.label(label)
+        for x, pointer in zip(texts, starts, strict=True):
+            code.do(f"store {t} {x}, ptr {pointer}, {how}")
+        code.jump(end)
+    code.label(end)
 
 
 def _pointers(e: Lanes, prim: Prim, pointer: str, indices: tuple[str, ...]) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from .kir import (
     Note,
     Publish,
     Rhs,
+    RowScan,
     Store,
     StoreRow,
     StoreTile,
@@ -49,6 +50,7 @@ from .lanes_convert import convert, int_to_int
 from .lanes_flags import publish, wait_for
 from .lanes_memory import alloc, arena_mark, arena_release, atomic, load, store
 from .lanes_ops import apply
+from .lanes_rows import row_scan
 from .lanes_tiles import load_tile, store_tile
 from .lanes_values import (
     Lanes,
@@ -107,6 +109,8 @@ def statement(e: Lanes, stm: KStm) -> None:
             block_reduce(e, stm, statements)
         case BlockScan():
             block_scan(e, stm, statements, unfreed)
+        case RowScan():
+            row_scan(e, stm, statements)
         case Atomic():
             atomic(e, stm)
         case LoadTile():

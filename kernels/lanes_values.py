@@ -78,7 +78,8 @@ class Facts:
 @dataclass(slots=True)
 class Lanes:
     """The emitter of one kernel: where code goes, how many lanes there are at this point, which are on; `ahead`: the
-    indices of loads that are fetched ahead (`lanes_ahead.py`)."""
+    indices of loads that are fetched ahead (`lanes_ahead.py`); `streams`: the arrays whose whole vectors are written
+    past the caches (`streaming.py`), `streamed`: has one been."""
 
     code: Code
     kernel: Kernel
@@ -90,6 +91,8 @@ class Lanes:
     mask: Mask | None = None
     in_threads: bool = False
     ahead: frozenset[str] = frozenset()
+    streams: frozenset[KArray] = frozenset()
+    streamed: bool = False
     env: dict[str, LaneValue | Slot] = field(default_factory=dict)
     places: dict[KArray, Place] = field(default_factory=dict)
     scratch: dict[str, str] = field(default_factory=dict)

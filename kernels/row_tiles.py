@@ -16,16 +16,16 @@ tile is read ahead of the steps that use it, so that a loop with checks, which m
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ..ir.ops import Op
 from ..ir.types import Const, Prim
 from . import kir
-from .index_forms import Poly, atom, constant, divided, poly, value_poly
+from .index_forms import Poly, atom, constant, poly, value_poly
 from .kir import For, KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, LoadTile, Operand, Space, Store, StoreTile
 from .lanes_facts import find_facts
+from .poly_code import PolyCode
 from .scope import children, with_children
 from .scope import statements as everything
 
@@ -173,7 +173,6 @@ class _Plan:
     loads: dict[tuple[KArray, _Row], KArray] = field(default_factory=dict)
     stores: dict[KArray, tuple[_Row, KArray]] = field(default_factory=dict)
     read: dict[str, KArray] = field(default_factory=dict)
-    out: list[KStm] = field(default_factory=list)
 
     def find(self, body: tuple[KStm, ...]) -> None:
         """What of the loop's own statements goes into tiles."""
@@ -203,24 +202,25 @@ class _Plan:
 
     def emitted(self, body: tuple[KStm, ...]) -> tuple[KStm, ...]:
         tiler, bound, size = self.tiler, self.stm.bound, Const(Prim.I64, self.tiler.columns)
+        code = PolyCode(tiler.prims, tiler.fresh)
         tiles = [*self.loads.values(), *(tile for _, tile in self.stores.values())]
-        self.out += [kir.Alloc(tile, size) for tile in tiles]
-        rows = {row: (self.emit(row.start), self.emit(row.pitch)) for row in self.rows()}
-        more = self.let(Op.ADD, bound, Const(Prim.I64, tiler.columns - 1))
-        count = self.let(Op.QUOT, more, size)
-        before, self.out = self.out, []
+        code.out += [kir.Alloc(tile, size) for tile in tiles]
+        rows = {row: (code.value(row.start), code.value(row.pitch)) for row in self.rows()}
+        more = code.let(Op.ADD, bound, Const(Prim.I64, tiler.columns - 1))
+        count = code.let(Op.QUOT, more, size)
+        before, code.out = code.out, []
         number = tiler.fresh("tile")
-        first = self.let(Op.MUL, number, size)
-        here = self.let(Op.MIN, self.let(Op.SUB, bound, first), size)
-        starts = {row: self.let(Op.ADD, start, first) for row, (start, _) in rows.items()}
+        first = code.let(Op.MUL, number, size)
+        here = code.let(Op.MIN, code.let(Op.SUB, bound, first), size)
+        starts = {row: code.let(Op.ADD, start, first) for row, (start, _) in rows.items()}
         for (array, row), tile in self.loads.items():
-            self.out.append(LoadTile(tile, array, starts[row], self.thread, rows[row][1], here))
+            code.out.append(LoadTile(tile, array, starts[row], self.thread, rows[row][1], here))
         step = tiler.fresh("k")
         own = KLet(self.stm.index, KOp(Op.ADD, Prim.I64, (first, step), True))
-        self.out.append(For(step, here, (own, *(self.moved(s, step) for s in body))))
+        code.out.append(For(step, here, (own, *(self.moved(s, step) for s in body))))
         for array, (row, tile) in self.stores.items():
-            self.out.append(StoreTile(array, starts[row], self.thread, rows[row][1], here, tile))
-        return (*before, For(number, count, tuple(self.out)))
+            code.out.append(StoreTile(array, starts[row], self.thread, rows[row][1], here, tile))
+        return (*before, For(number, count, tuple(code.out)))
 
     def rows(self) -> list[_Row]:
         return [*(row for _, row in self.loads), *(row for row, _ in self.stores.values())]
@@ -234,34 +234,6 @@ class _Plan:
                 return Store(self.stores[array][1], step, value)
             case _:
                 return stm
-
-    # ---- scalar code --------------------------------------------------------------------------------------------
-
-    def let(self, op: Op, x: Operand, y: Operand) -> KVar:
-        var = self.tiler.fresh("t")
-        self.out.append(KLet(var, KOp(op, Prim.I64, (x, y), True)))
-        return var
-
-    def emit(self, value: Poly) -> Operand:
-        """The value of a polynomial of uniform variables, by Horner's rule in the variable of most terms."""
-        counts = Counter(name for names, _ in value for name in dict.fromkeys(names))
-        if not counts:
-            return Const(Prim.I64, sum(c for _, c in value))
-        factor, _ = counts.most_common(1)[0]
-        inner, rest = divided(value, factor)
-        product = self.times(self.emit(inner), self.wide(factor))
-        return product if not rest else self.let(Op.ADD, product, self.emit(rest))
-
-    def times(self, x: Operand, y: KVar) -> KVar:
-        return y if x == Const(Prim.I64, 1) else self.let(Op.MUL, x, y)
-
-    def wide(self, name: str) -> KVar:
-        prim = self.tiler.prims[name]
-        if prim is Prim.I64:
-            return KVar(name, prim)
-        var = self.tiler.fresh("t")
-        self.out.append(KLet(var, kir.KConvert(prim, Prim.I64, KVar(name, prim))))
-        return var
 
 
 def assigned(stms: tuple[KStm, ...]) -> frozenset[str]:

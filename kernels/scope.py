@@ -42,8 +42,8 @@ def children(stm: KStm) -> tuple[tuple[KStm, ...], ...]:
             return (body,)
         case kir.KWhile(before, _, body):
             return before, body
-        case kir.BlockScan(body=body, after=after) | kir.TeamReduce(body=body, after=after):
-            return body, after
+        case kir.BlockScan() | kir.TeamReduce() | kir.RowScan():
+            return stm.body, stm.after
         case kir.WarpTurns(body=body, turn=turn):
             return body, turn
         case _:
@@ -59,7 +59,7 @@ def with_children(stm: KStm, lists: tuple[tuple[KStm, ...], ...]) -> KStm:
             return replace(stm, body=lists[0])
         case kir.KWhile():
             return replace(stm, before=lists[0], body=lists[1])
-        case kir.BlockScan() | kir.TeamReduce():
+        case kir.BlockScan() | kir.TeamReduce() | kir.RowScan():
             return replace(stm, body=lists[0], after=lists[1])
         case kir.WarpTurns():
             return replace(stm, body=lists[0], turn=lists[1])

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from ..ir import core
 from ..ir.commute import is_commutative
-from ..ir.core import Body, Lambda, Reduction, Stm
+from ..ir.core import Body, Lambda, Reduction, SegSpace, Stm
 from ..ir.ops import Op
 from ..ir.types import Atom, Const, Name, Prim, Type, i64
 from . import kir
@@ -29,7 +29,7 @@ from .cost import EXTENT
 from .hostbuild import HostBuilder, Made
 from .kir import KArray, KVar
 from .segred import chunks_of
-from .segspace import bind_segment, output, row_of, scalar, segment_screma
+from .segspace import bind_segment, bind_space, output, row_of, scalar, segment_screma
 from .soacs import is_simple, k_lambda, neutral_of, put
 
 
@@ -102,6 +102,23 @@ def segscan_chunks(h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Typ
     carry = carry_of(b, exp, link, lambda: reduced(h, b, exp, indices, (lo, count)))
     total = scan_part(b, exp, bounds, refs, carry)
     hand_on(b, exp, link, carry, total)
+    return h.finish(b, base)
+
+
+def scan_rows(
+    h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]], rows: tuple[Atom, Atom], base: str
+) -> Made:
+    """A block for some rows, which it scans one after the other. `rows`: of a block, and of all."""
+    b = h.builder()
+    outer, width = SegSpace(exp.space.dims[:-1]), b.operand(exp.space.widths[-1])
+    (each, total), row = (b.operand(a) for a in rows), b.fresh("row", Prim.I64)
+    first = b.mul(b.block, each)
+    count = b.minimum(each, b.sub(total, first))
+    refs = [output(b, name) for name, _ in outs]
+    with b.nested() as stms:
+        indices = bind_space(b, outer, b.add(first, row))
+        scan_part(b, exp, (ZERO, width), {k: row_of(b, ref, indices) for k, ref in enumerate(refs)}, ())
+    b.emit(kir.For(row, count, tuple(stms)))
     return h.finish(b, base)
 
 

@@ -103,6 +103,11 @@ def _stm(stm: KStm, depth: int) -> list[str]:
             return [f"{pad}load {tile.name}[0 .. {operand(count)}] := {array.name}[{_row(start, row, pitch)} ..]"]
         case kir.StoreTile(array, start, row, pitch, count, tile):
             return [f"{pad}store {array.name}[{_row(start, row, pitch)} ..] := {tile.name}[0 .. {operand(count)}]"]
+        case kir.RowScan(scanned, index, count, width, body, values, op, neutral, after):
+            head = f"{pad}scan ({_vars(scanned)}) in rows of {operand(width)} neutral ({_operands(neutral)})"
+            head += f" over {index.name} in 0..{operand(count)} {{"
+            lines = [head, *_stms(body, depth + 1), f"{pad}  values {_operands(values)}"]
+            return [*lines, *_lambda(op, depth), f"{pad}  after", *_stms(after, depth + 1), pad + "}"]
         case _:
             return [pad + line for line in _for_threads(stm)]
 

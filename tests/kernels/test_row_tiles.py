@@ -117,7 +117,8 @@ def test_segmented_operators_have_a_row_to_a_lane() -> None:
 
 def test_the_sizes_decide_who_walks_a_row() -> None:
     """A scan of rows is launched in two ways, and compares how many and how long rows are."""
-    kernels = soac.compile("entry f [n][m] (xss: [n][m]f32): [n][m]f32 = map (scan (+) 0) xss").compiled.host.kernels
+    text = "entry f [n][m] (xss: [n][m]i64): [n][m]i64 = map (\\xs -> scan (+) 0 (map2 (*) xs (iota m))) xss"
+    kernels = soac.compile(text).compiled.host.kernels
     assert sum(bool(tiled_accesses(kernel)) for kernel in kernels) == 1
     assert any(isinstance(s, kir.BlockScan) for kernel in kernels for s in statements(kernel.body))
 
