@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -19,6 +22,23 @@ ROOT = Path(__file__).parent.parent
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write what comes out into the golden files; read the diff")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compiled kernels of a test run go to a directory of its own, one for all its processes, unless one is named."""
+    if "SOAC_CACHE_DIR" not in os.environ:
+        os.environ["SOAC_CACHE_DIR"] = tempfile.mkdtemp(prefix="soac-tests-")
+        config.add_cleanup(_remove_cache)
+
+
+def _remove_cache() -> None:
+    shutil.rmtree(os.environ.pop("SOAC_CACHE_DIR"), ignore_errors=True)
+
+
+def pytest_collection_finish() -> None:
+    """What is there now stays, and the collector of cycles need not walk it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -41,12 +61,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be rewritten (`pytest --update`)."""
     return bool(request.config.getoption("--update"))
-
-
-@pytest.fixture(autouse=True, scope="session")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Compiled kernels of a test run go to a directory of its own, unless one is named."""
-    os.environ.setdefault("SOAC_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
 
 
 @pytest.fixture(scope="session")

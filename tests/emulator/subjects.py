@@ -32,6 +32,7 @@ from soac.ir.scalar import DTYPES
 from soac.ir.types import Name, Var
 from soac.kernels import gpu_seghist, gpu_segred, gpu_segscan
 from soac.pipeline import Compiled, compile_core, compile_prog
+from tests.opened import is_large
 from tests.property.device import resized
 from tests.property.guards import Broken
 from tests.property.soak import on_device, program, within
@@ -43,8 +44,9 @@ MOST_ELEMENTS = 1000
 """Of the arguments of a case."""
 LARGE = 100
 """A script with a number above it is not run as it is."""
-ORACLE_SECONDS, SMALLER_SECONDS = 3.0, 0.5
-"""Of the processor: what the interpreter may take for a case, and for one that was made smaller."""
+ORACLE_SECONDS, SMALLER_SECONDS, RANDOM_SECONDS = 3.0, 0.5, 60.0
+"""Of the processor: what the interpreter may take for a case, for one that was made smaller, and for one of a random
+program."""
 ODD, POWERS = (17, 9, 5, 3), (16, 4, 2)
 """What the least of the numbers becomes that are made smaller; the next ones become 2 more, or twice as much for
 programs that ask for powers of two; n + 1 stays one more than n. Numbers that are less stay."""
@@ -212,8 +214,7 @@ class Cases:
         """Raises what reading them or running a script raises."""
         given, fun = one.case.input, self.functions[one.entry]
         if not isinstance(given, ScriptInput):
-            too_many = isinstance(given, RandomInput) and elements(given) > MOST_ELEMENTS
-            return [np.empty(MOST_ELEMENTS + 1)] if too_many else arguments_of(one, fun, self.path)
+            return [np.empty(MOST_ELEMENTS + 1)] if is_large(one, MOST_ELEMENTS) else arguments_of(one, fun, self.path)
         if isinstance(given.text, str) and any(number > LARGE for number in numbers_in(given.text)):
             return [np.empty(MOST_ELEMENTS + 1)]
         self.scripted = self.scripted or soac.load(self.path)
@@ -253,10 +254,6 @@ def small_numbers(param: Param, lengths: Mapping[Name, int]) -> Argument:
 
 
 # ---- smaller cases -----------------------------------------------------------------------------------------------
-
-
-def elements(given: RandomInput) -> int:
-    return sum(prod(item.shape) for item in given.items if isinstance(item, RandomType))
 
 
 def numbers_in(text: str) -> list[int]:
@@ -312,10 +309,16 @@ def renumbered(one: DataSet, to: Mapping[int, int]) -> DataSet:
 
 
 def of_number(seed: int, number: int) -> Subject:
-    """Random program `number` of a seed, with arguments of several sizes."""
+    """Random program `number` of a seed, with arguments of several sizes; those that take long are left out."""
     case = on_device(program(seed, number), number)
     compile, oracle = partial(compile_core, case.prog, Mode.INCREMENTAL, CUDA), prepare(case.prog).run
     all_args = [case.args, *(resized(case, n, k, number).args for n, k in RANDOM_SIZES)]
-    calls = sorted((timed(oracle, "main", f"#{k}", args) for k, args in enumerate(all_args)), key=lambda c: c.seconds)
-    compiled = compile()
-    return Subject(f"random {seed} {number}", compile, compiled, tuple(calls), wide=wide_calls(compiled))
+    calls, left_out = list[Call](), list[str]()
+    for k, args in enumerate(all_args):
+        try:
+            with within(RANDOM_SECONDS):
+                calls.append(timed(oracle, "main", f"#{k}", args))
+        except Broken:
+            left_out.append(f"main #{k}: the interpreter takes more than {RANDOM_SECONDS:g} s")
+    quick, compiled = tuple(sorted(calls, key=lambda call: call.seconds)), compile()
+    return Subject(f"random {seed} {number}", compile, compiled, quick, tuple(left_out), wide_calls(compiled))

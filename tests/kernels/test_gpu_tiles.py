@@ -112,10 +112,10 @@ def interpreted(entry: str, shape: tuple[int, int, int]) -> list[Any]:
 @pytest.mark.parametrize("each", REGISTERS)
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_the_values_are_those_of_the_interpreter(entry: str, each: int) -> None:
+    runs = {order: emulated(compiled(), emulator(256), order).run for order in (0, 1, 5)}
     for shape in SHAPES:
         args, wanted = arguments(entry, *shape), interpreted(entry, shape)
-        for order in (0, 1, 5):
-            run = emulated(compiled(), emulator(256), order).run
+        for order, run in runs.items():
             found, _ = run(entry, args, sizes(each), outermost(entry))
             for x, y in zip(found, wanted, strict=True):
                 same(x, y, f"{shape} {order}")

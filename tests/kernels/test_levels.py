@@ -18,7 +18,7 @@ from soac.kernels.fences import count_fences, place_fences, without_fence
 from soac.kernels.host import HostProgram, Interpret
 from soac.kernels.kir import Kernel
 from soac.kernels.records import Missing
-from soac.kernels.trace import Finding, TraceSettings, show_finding, trace_kernels, trace_program
+from soac.kernels.trace import Finding, TraceSettings, fenced_kernels, show_finding, trace_kernels, trace_program
 from soac.pipeline import Compiled, compile_prog
 from soac.versions import runs_of
 
@@ -112,10 +112,11 @@ def test_every_leaf_on_the_device(name: str, mode: Mode, machine: str) -> None:
 def test_every_leaf_on_the_tracer(name: str) -> None:
     """Races nowhere, also where the block is smaller than what it is to do."""
     prog = compiled(name, "cuda", Mode.EVERY)
+    kernels = fenced_kernels(prog)
     for shape in SHAPES:
         expected, _ = interpret(prog.core, "main", [matrix(shape)])
         for leaf in leaves(name, "cuda", Mode.EVERY):
-            report = trace_program(prog, "main", [matrix(shape)], leaf, SETTINGS)
+            report = trace_kernels(prog, kernels, "main", [matrix(shape)], leaf, SETTINGS)
             assert report.is_clean, [show_finding(f) for f in report.findings]
             np.testing.assert_array_equal(report.results[0], expected[0], f"{shape} {leaf}")
 

@@ -18,17 +18,15 @@ import numpy as np
 import pytest
 
 import soac
-from soac.datasets import data_sets, inputs_of
-from soac.frontend.testblocks import parse_tests
+from soac.datasets import inputs_of
 from soac.ir.errors import DataError, RunError
 from soac.kernels import hostruntime, jit, pool
 from soac.kernels.cpu import Executable, Runner
 from soac.kernels.host import HostBody, HostProgram, HostStm, Interpret
 from soac.kernels.hostcode import emit_host
 from soac.versions import runs_of
+from tests.opened import PROGRAMS, ROOT, is_large, opened, sets_of
 
-ROOT = Path(__file__).parent.parent.parent
-PROGRAMS = sorted((ROOT / "programs").glob("*.soac"))
 CORPUS = sorted(
     path
     for path in (ROOT / "tests" / "conformance").rglob("*.fut")
@@ -42,13 +40,14 @@ LARGEST = 1 << 16  # elements of an argument; larger data sets are for other tes
 @pytest.mark.parametrize("path", [*PROGRAMS, *CORPUS], ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_both_runners_agree(path: Path) -> None:
     """Results, guards met and messages, on every version. All of `programs/` is native."""
-    text = path.read_text()
-    program = soac.compile(text, str(path))
+    program = opened(path).program
     native = on_cpu(program)
     assert path not in PROGRAMS or set(native.native.entries) == set(program.entries)
     by_python = Executable.build(program.compiled.host, program.compiled.core.functions, runner=Runner.PYTHON)
     assert by_python.native.entries == {}
-    for one in data_sets(parse_tests(text, str(path)), program.entries):
+    for one in sets_of(path):
+        if is_large(one, LARGEST):
+            continue
         try:
             args = inputs_of(one, program, path)
         except RunError:  # sizes that do not fit each other: no runner sees them

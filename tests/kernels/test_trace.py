@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soac.commands.options import Settings
-from soac.datasets import data_sets, inputs_of
-from soac.frontend.compile import Reach
-from soac.frontend.testblocks import Fails, parse_tests
+from soac.datasets import inputs_of
+from soac.frontend.testblocks import Fails
 from soac.ir.errors import NOWHERE, RunError
 from soac.ir.interpret import Thresholds, interpret
 from soac.ir.ops import Op
@@ -33,19 +31,17 @@ from soac.kernels.trace import (
     KernelTrace,
     Report,
     TraceSettings,
+    fenced_kernels,
     show_finding,
     trace_kernel,
     trace_kernels,
-    trace_program,
 )
-from soac.session import Session, open_program
 from soac.versions import runs_of
 from tests.kernels.block_kernels import I64, OUT, XS, N, copy, kernel, let, load, shared, threads, var
 from tests.kernels.oracle import interpret as one_by_one
 from tests.kernels.test_lanes_fuzz import inputs, make_kernel
+from tests.opened import PROGRAMS, is_large, opened, sets_of
 
-PROGRAMS = sorted((Path(__file__).parent.parent.parent / "programs").glob("*.soac"))
-DEFAULTS = Settings("cpu", None, None, use_tuning=False, params=(), forces=(), reach=Reach.PROJECT)
 SMALL = TraceSettings(threads=8, warp=4)
 OTHER = TraceSettings(threads=6, warp=3)  # where the thread that is wrong is the right one by chance
 MOST_ELEMENTS = 1000  # of the arguments of a traced call
@@ -196,11 +192,6 @@ class Call:
     expected: list[Any]
 
 
-@cache
-def opened(path: Path) -> Session:
-    return open_program(path, DEFAULTS)
-
-
 def small(args: list[Any]) -> bool:
     """Few elements, and numbers whose product is small: they may be sizes."""
     numbers = [int(a) for a in args if np.asarray(a).dtype.kind in "iu" and np.ndim(a) == 0 and a > 1]
@@ -211,8 +202,8 @@ def small(args: list[Any]) -> bool:
 def calls(path: Path) -> list[Call]:
     """Every small case of the test block on every version; the values are the interpreter's, of core."""
     session, found = opened(path), []
-    for one in data_sets(parse_tests(session.text, str(path)), session.program.entries):
-        if isinstance(one.case.expected, Fails):
+    for one in sets_of(path):
+        if isinstance(one.case.expected, Fails) or is_large(one, MOST_ELEMENTS):
             continue
         args = inputs_of(one, session.program, path)
         if not small(args):
@@ -237,8 +228,10 @@ each_program = pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.s
 
 @each_program
 def test_every_kernel_is_clean_and_right(path: Path) -> None:
+    compiled = opened(path).program.compiled
+    kernels = fenced_kernels(compiled)
     for call in calls(path):
-        report = trace_program(opened(path).program.compiled, call.entry, call.args, call.forced, SMALL)
+        report = trace_kernels(compiled, kernels, call.entry, call.args, call.forced, SMALL)
         assert report.is_clean, [show_finding(f) for f in report.findings]
         assert agree(report.results, call.expected)
 

@@ -10,19 +10,16 @@ import pytest
 
 from benchmarks.peers import CPU, Peer, package_of, peers_of
 from benchmarks.suite import SUITE, difference, large_data_sets, program_path
-from soac.commands.options import Settings
-from soac.datasets import DataSet, data_sets, inputs_of
-from soac.frontend.compile import Reach
-from soac.frontend.testblocks import Fails, parse_tests
-from soac.session import Session, open_program
-
-DEFAULTS = Settings("cpu", None, None, use_tuning=False, params=(), forces=(), reach=Reach.PROJECT)
+from soac.datasets import DataSet, inputs_of
+from soac.frontend.testblocks import Fails
+from soac.session import Session
+from tests.opened import opened, sets_of
 
 
 def small_data_sets(session: Session, program: str) -> Iterator[tuple[DataSet, list[Any]]]:
     """Those that have elements, and that tests use."""
     path = program_path(program)
-    for one in data_sets(parse_tests(session.text, str(path)), session.program.entries):
+    for one in sets_of(path):
         if not isinstance(one.case.expected, Fails) and "notest" not in one.case.tags:
             args = inputs_of(one, session.program, path)
             if all(np.size(arg) for arg in args):
@@ -36,7 +33,7 @@ def test_peers_agree(program: str, library: str) -> None:
     package = package_of(library)
     if package is None:
         pytest.skip(f"{library} is not installed")
-    session = open_program(program_path(program), DEFAULTS)
+    session = opened(program_path(program))
     compared: set[str] = set()
     for one, args in small_data_sets(session, program):
         for peer in peers_of(program, one.entry, args, [library]):
@@ -53,7 +50,7 @@ def results_of(peer: Peer) -> list[Any]:
 
 @pytest.mark.parametrize("program", SUITE)
 def test_every_program_has_large_data_and_a_peer(program: str) -> None:
-    session = open_program(program_path(program), DEFAULTS)
+    session = opened(program_path(program))
     entries = {one.entry for one in large_data_sets(program, session.program.entries)}
     numpy = package_of("numpy")
     assert numpy is not None

@@ -8,17 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soac.commands.options import Settings
-from soac.datasets import data_sets, inputs_of
-from soac.frontend.compile import Reach
+from soac.datasets import inputs_of
 from soac.frontend.testblocks import Fails, RandomInput, parse_tests
-from soac.session import open_program
 from soac.testing import Outcome, test_program
+from tests.opened import DEFAULTS, PROGRAMS, opened, sets_of
 
 from .references import REFERENCES, in_double
-
-PROGRAMS = sorted((Path(__file__).parent.parent.parent / "programs").glob("*.soac"))
-DEFAULTS = Settings("cpu", None, None, use_tuning=False, params=(), forces=(), reach=Reach.PROJECT)
 
 each_program = pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 
@@ -40,8 +35,8 @@ def test_has_literal_and_random_cases(path: Path) -> None:
 @each_program
 def test_agrees_with_numpy(path: Path) -> None:
     """On all data of the test block: floats against f64 within the rounding of f32, integers exactly."""
-    session = open_program(path, DEFAULTS)
-    for one in data_sets(parse_tests(session.text, str(path)), session.program.entries):
+    session = opened(path)
+    for one in sets_of(path):
         if isinstance(one.case.expected, Fails) or "notest" in one.case.tags:
             continue
         args = inputs_of(one, session.program, path)

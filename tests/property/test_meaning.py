@@ -1,7 +1,7 @@
 """The law of the project on random programs: the share of a pull request.
 
 Programs are numbered, so that every run takes the same ones: at most $SOAC_PROPERTY_PROGRAMS (2000) in at most
-$SOAC_PROPERTY_SECONDS (40). At the end of the run stand how many there were and how often each rule has fired; printed
+$SOAC_PROPERTY_SECONDS (25). At the end of the run stand how many there were and how often each rule has fired; printed
 is how common each feature of programs was. `python -m tests.property.soak` runs more.
 """
 
@@ -22,7 +22,7 @@ from tests.property.law import Tally, check_law
 from tests.property.soak import Found, program, record, run_part, table
 
 PROGRAMS = int(os.environ.get("SOAC_PROPERTY_PROGRAMS", "2000"))
-SECONDS = float(os.environ.get("SOAC_PROPERTY_SECONDS", "40"))
+SECONDS = float(os.environ.get("SOAC_PROPERTY_SECONDS", "25"))
 SEED = 0
 PART = 20
 
