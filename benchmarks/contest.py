@@ -108,8 +108,9 @@ class Contest:
                 self.faults.append(f"{name}: {why}")
 
     def call_of(self, thresholds: Mapping[str, int], forced: Sides) -> Callable[[], Any]:
-        program, entry, threads = self.program, self.one.entry, self.rules.threads
-        return lambda: program.call(entry, self.placed, thresholds, forced, threads)
+        """With its settings decided beforehand, as those of a program that was loaded with them are."""
+        prepared, placed = self.program.prepare(self.one.entry, thresholds, forced, self.rules.threads), self.placed
+        return lambda: prepared(placed)
 
     def differs(self, results: Sequence[Any]) -> str | None:
         """How results differ from those of the first way."""

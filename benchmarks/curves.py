@@ -59,7 +59,8 @@ def times_of(sweep: Sweep) -> list[Times]:
     found: list[Times] = []
     for n in SIZES:
         args = sweep.arguments(n)
-        run = {"": lambda args=args: program.call(sweep.entry, args, threads=1)}
+        call = program.prepare(sweep.entry, threads=1)
+        run = {"": lambda call=call, args=args: call(args)}
         found.append(race(run, ENOUGH, time.process_time)[""])
     return found
 

@@ -132,11 +132,12 @@ def measured(case: Case, rounds: int) -> Row:
     args = case.make(np.random.default_rng(1))
     leaves = leaves_of(program.compiled.flat)
     forced = {f"{site}={leaf}": sides for site, leaf, sides in leaves if site.startswith("main.")}
-    times: dict[str, list[float]] = {name: [] for name in ("", *forced)}
+    calls = {name: program.prepare("main", forced=forced.get(name), threads=1) for name in ("", *forced)}
+    times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds + 1):
         for name, seen in times.items():
             start = time.thread_time()
-            program.call("main", args, forced=forced.get(name, {}), threads=1)
+            calls[name](args)
             seen.append(1000 * (time.thread_time() - start))
     medians = {name: statistics.median(seen[1:]) for name, seen in times.items()}
     return Row(case, medians.pop(""), medians)

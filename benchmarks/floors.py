@@ -133,14 +133,20 @@ KINDS: Mapping[str, tuple[Callable[[str], Iterator[Case]], Sequence[str]]] = {
 # ---- times ----------------------------------------------------------------------------------------------------------
 
 
+def prepared(program: soac.Program, args: Sequence[np.ndarray], forced: Mapping[str, bool]) -> Run:
+    """A version by force, on one thread."""
+    call = program.prepare("main", forced=forced, threads=1)
+    return lambda: call(args)
+
+
 def measured(case: Case, program: soac.Program, triad: float, effort: Effort) -> Row:
     """The default and every version by force, and the loops, in turns."""
     placed = program.place("main", case.args)
-    runs: dict[str, Run] = {"soac": lambda: program.call("main", placed, threads=1)}
+    runs: dict[str, Run] = {"soac": prepared(program, placed, {})}
     for forced in runs_of(program.compiled.flat, "main"):
         if forced:
             name = " ".join(f"{guard.rpartition('.')[2]}={int(side)}" for guard, side in forced.items())
-            runs[name] = lambda forced=forced: program.call("main", placed, {}, forced, 1)
+            runs[name] = prepared(program, placed, forced)
     times = race({**runs, **case.loops}, effort, time.thread_time)
     floor = min(case.floors, key=lambda name: times[name].least)
     best = min(runs, key=lambda name: times[name].least)
