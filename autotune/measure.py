@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..ir.errors import SoacError
-from ..kernels import pool
-from ..kernels.executions import Event, executions
+from ..kernels.devices.cpu.runtime import thread_pool as pool
+from ..kernels.host_ir.timing_events import Event, executions
 from .observe import Fate, Piece, median_piece, piece_from_data, piece_of, piece_to_data
 
 SURE = 0.1

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from ..kernels.executions import Execution
+from ..kernels.host_ir.timing_events import Execution
 from .model import FAILS, Met, Side
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..flatten.tree import Branch
+from ..ir.version_tree import Branch
 from .observe import Key, Piece, median_seconds
 
 Forced = dict[str, bool]

@@ -16,7 +16,7 @@ from typing import Protocol
 import optuna
 from optuna.study import Study
 
-from ..flatten.tree import Branch
+from ..ir.version_tree import Branch
 from .measure import Record, Version, drift
 from .model import FAILS, Met, Side, seconds_of
 from .observe import Fate, Piece, is_guess, scaled, seen, side_of

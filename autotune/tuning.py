@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from ..ir.errors import NOWHERE, Diagnostic, Label, Loc, TuningError
-from ..kernels.sizes import MOST_BLOCK, WARP, fitting
+from ..kernels.host_ir.launch_parameters import MOST_BLOCK, WARP, fitting
 
 
 class SettingError(TuningError):

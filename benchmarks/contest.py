@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import soac
-from soac.commands.options import Settings
-from soac.datasets import DataSet, inputs_of
-from soac.flatten.tree import sites as sites_of
 from soac.frontend.compile import Reach
+from soac.ir.version_tree import sites as sites_of
+from soac.reports.timing import Clock, Effort, Times, race
 from soac.session import open_program
-from soac.timing import Clock, Effort, Times, race
+from soac.settings import Settings
+from soac.testing.datasets import DataSet, inputs_of
 from soac.versions import names_of_leaves, runs_of
 
 from .machine import Limits

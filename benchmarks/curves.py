@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 import soac
-from soac.flatten.levels import CPU, Mode
-from soac.flatten.tree import sites
-from soac.pictures import Line, draw_lines
+from soac.ir.machine import CPU, Mode
+from soac.ir.version_tree import sites
 from soac.pipeline import compile_prog
-from soac.timing import Effort, Times, race
+from soac.reports.pictures import Line, draw_lines
+from soac.reports.timing import Effort, Times, race
 
 from .suite import program_path
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import soac
-from soac.timing import Effort, Times, race
+from soac.reports.timing import Effort, Times, race
 from soac.versions import runs_of
 
 from .machine import describe_machine

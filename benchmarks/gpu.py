@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 import soac
-from soac.kernels.cuda_program import CudaExecutable
-from soac.timing import Effort, race
+from soac.kernels.devices.cuda.executable import CudaExecutable
+from soac.reports.timing import Effort, race
 from soac.versions import runs_of
 
 ROOT = Path(__file__).parent.parent

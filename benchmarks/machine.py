@@ -21,7 +21,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 import soac
-from soac.timing import seconds_of
+from soac.reports.timing import seconds_of
 
 ELEMENTS = 1 << 24
 SIDE = 1536

@@ -1,9 +1,9 @@
 """`python -m benchmarks.predictions`: what the contests of `benchmarks/gpu.py` move and take, known without a GPU.
 
 Each version runs at its full size on a device that executes nothing: of every launch the sectors of global memory are
-counted (`kernels/sectors.py`, from a sample of its blocks and of their iterations), copies count what they read
-and write. Registers and shared memory are those that NVRTC reports for sm_90. Caches are left out: what is read again
-counts again.
+counted (`kernels/analysis/sectors.py`, from a sample of its blocks and of their iterations), copies count what they
+read and write. Registers and shared memory are those that NVRTC reports for sm_90. Caches are left out: what is read
+again counts again.
 
     least     bytes that the result needs: every input read once, every output written once
     moved     bytes of all sectors, as a multiple of `least`
@@ -18,17 +18,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from soac.flatten.levels import CUDA
-from soac.kernels.cpu import CpuDevice, Executable
-from soac.kernels.cuda import cuda_kernel, cuda_module
-from soac.kernels.device import Scalar
-from soac.kernels.kir import Kernel
-from soac.kernels.nvrtc import NoCompiler
-from soac.kernels.resources import Resources, resources
-from soac.kernels.run import compile_host
-from soac.kernels.sectors import Sample, global_sectors, predict
-from soac.kernels.trace_device import no_code
-from soac.kernels.trace_memory import SECTOR
+from soac.ir.machine import CUDA
+from soac.kernels.analysis.memory_model import SECTOR
+from soac.kernels.analysis.sectors import Sample, global_sectors, predict
+from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
+from soac.kernels.devices.cpu.executable import CpuDevice, Executable
+from soac.kernels.devices.cuda.nvrtc import NoCompiler
+from soac.kernels.devices.cuda.ptxas_report import Resources, resources
+from soac.kernels.devices.device import Scalar
+from soac.kernels.devices.host_runner import compile_host
+from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.tracer.device import no_code
 from soac.pipeline import Compiled, compile_prog
 from soac.versions import misfits, runs_of
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from soac.pictures import Bar, draw_bars
-from soac.timing import geometric_mean
+from soac.reports.pictures import Bar, draw_bars
+from soac.reports.timing import geometric_mean
 
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 HEAD = (

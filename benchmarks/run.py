@@ -22,7 +22,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from soac.timing import Effort
+from soac.reports.timing import Effort
 
 from .clock import processor_clock
 from .contest import Rules, rows_of

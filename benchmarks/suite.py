@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from soac.datasets import DataSet, data_sets
-from soac.frontend.testblocks import parse_tests
+from soac.testing.blocks import parse_tests
+from soac.testing.datasets import DataSet, data_sets
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 

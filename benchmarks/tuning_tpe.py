@@ -15,14 +15,14 @@ from dataclasses import dataclass
 
 import optuna
 
+from benchmarks.synthetic import MadeUp, entry, total
 from soac.autotune.measure import Record, Version
 from soac.autotune.model import Side, candidates, seconds_of
 from soac.autotune.observe import Fate
 from soac.autotune.search import LEAST_LIMIT, SLOWEST, Problem, Search, Tuned
 from soac.autotune.solve import solve, weights_of
 from soac.autotune.store import Facts, Phase, Planned, Request, open_study
-from soac.svg import Chart, Curve, chart
-from tests.autotune.synthetic import MadeUp, entry, total
+from soac.reports.svg import Chart, Curve, chart
 
 FACTS = Facts("benchmark", "this machine", "")
 ENTRIES = 40

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from soac.flatten.levels import CPU, CUDA, Machine, Mode
-from soac.flatten.tree import sites
-from soac.kernels.cpu import Executable
+from soac.ir.machine import CPU, CUDA, Machine, Mode
+from soac.ir.version_tree import sites
+from soac.kernels.devices.cpu.executable import Executable
 from soac.pipeline import Compiled, compile_prog
 
 ROOT = Path(__file__).parent.parent

@@ -1,4 +1,5 @@
-"""In: core (`ir/core.py`) as elaborated. Out: core, inlined, simplified and fused, then segops in several versions.
-Every pass is a function `Prog -> Prog` made of rules, one function each with its formula as docstring.
-What holds after each: `check` accepts the program, and `interpret` gives what it gave before (the law of failure).
+"""Core to segops in several versions.
+
+In: core (`ir/core.py`) as elaborated. Out: core inlined, simplified and fused, then segops. Holds: `check` accepts
+the program after each pass, and `interpret` gives what it gave before (the law of failure).
 """

@@ -13,25 +13,25 @@ from dataclasses import dataclass, replace
 
 from ..ir.core import Body, Copied, FunDef, Hist, If, Loop, Prog, Scatter, Screma, Stm
 from ..ir.errors import NOWHERE, Diagnostic, Label
+from ..ir.machine import Machine, Mode
 from ..ir.traverse import free_in_lambda, free_in_stm, types_in
 from ..ir.types import Atom, Name, Names, Type, Var
-from .consumed import consumed_names
-from .irregular_control import varying_if_rule, varying_loop_rule
-from .irregular_rows import row_operators_rule, rows_of_rows_rule
-from .irregular_rules import varying_rule
-from .irregular_versions import versions_rule
-from .irregular_writes import varying_concat_rule, varying_update_rule, varying_write_rule
-from .levels import Machine, Mode
-from .nest import TOP, Flow, Guards, Nest, Walked
-from .rules_branch_write import branch_write_rule
-from .rules_bulk import alias_rule, concat_rule, invariant_rule, rearrange_rule, reshape_rule, slice_rule
-from .rules_control import map_if, map_loop, top_rule
-from .rules_map import map_rule, sequential_rule
-from .rules_red import reduction_rule
-from .rules_write import hist_rule, scatter_rule, update_rule
-from .segbody import defer
-from .sequentialise import sequentialise
-from .trace import Fired, Rule
+from .aliasing.overwritten import consumed_names
+from .context.nest import TOP, Flow, Guards, Nest, Walked
+from .context.segop_bodies import defer
+from .context.trace import Fired, Rule
+from .irregular.control import varying_if_rule, varying_loop_rule
+from .irregular.rows import row_operators_rule, rows_of_rows_rule
+from .irregular.soacs import varying_rule
+from .irregular.writes import varying_concat_rule, varying_update_rule, varying_write_rule
+from .memory.thread_fusion import sequentialise
+from .rules.branch_writes import branch_write_rule
+from .rules.bulk import alias_rule, concat_rule, invariant_rule, rearrange_rule, reshape_rule, slice_rule
+from .rules.control import map_if, map_loop, top_rule
+from .rules.maps import map_rule, sequential_rule
+from .rules.reductions import reduction_rule
+from .rules.writes import hist_rule, scatter_rule, update_rule
+from .versions.irregular import versions_rule
 
 RuleFunction = Callable[[Flow, Nest, Stm], Rule | None]
 

@@ -20,13 +20,13 @@ from pathlib import Path
 
 from ..ir.core import Prog
 from ..ir.errors import CompileError, Diagnostic, Label, Loc
-from . import syntax as s
-from .elaborate import elaborate
-from .infer import Known, infer, infer_prelude
-from .parse import decode_source, parse_module
-from .unzipped import plain_calls
+from .elaborate.program import elaborate
+from .modules.program import Known, infer, infer_prelude
+from .parsing.desugar_unzipped import plain_calls
+from .parsing.parse import decode_source, parse_module
+from .source import syntax as s
 
-PRELUDE = Path(__file__).with_name("prelude.soac")
+PRELUDE = Path(__file__).parent / "source" / "prelude.soac"
 MAX_IMPORTS = 1000
 FRAMES = 200_000  # Python frames: calls within calls, each with nested expressions
 

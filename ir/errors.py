@@ -1,7 +1,7 @@
 """Source locations, diagnostics as data, and the exceptions of the project.
 
 A user's fault is a `Diagnostic` (compile time: `CompileError`, run time: `RunError`); ours is `IRError`.
-Rendering with source line and caret is in `frontend/diagnostics.py`, the only place that does it.
+Rendering with source line and caret is in `frontend/source/diagnostics.py`, the only place that does it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 r"""Reads the textual form of the IR (`ir/show.py`) back into an equal tree.
 
-Recursive descent over the tokens (`ir/tokens.py`): one function for each construct, in the order of `show.py`. White
-space and line breaks mean nothing; locations may be there or not. Statements are read in a loop, so only nesting costs
-stack.
+Recursive descent over the tokens (`ir/tokens.py`): one function for each construct, in the order of
+`ir/show.py`. White space and line breaks mean nothing; locations may be there or not. Statements are
+read in a loop, so only nesting costs stack.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Segops to kernels and a host program; kernels to LLVM lanes (CUDA C later); devices that run them.
+"""Segops to kernels and a host program, kernels to code, devices that run them; `lower.py` drives the first.
 
-In: a flat `Prog`. Out: kernel IR, a host program, code. Holds: collectives whole until printing, every access
-checked or proved.
+In: a flat `Prog`. Out: kernel IR and a host program, LLVM IR or CUDA C, results. Holds: collectives whole until
+printing, every access checked or proved.
 """

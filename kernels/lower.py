@@ -2,9 +2,10 @@
 
 Statements of the host stay; a segop becomes one or more kernels, in the schedules of the machine that is to run
 them (`SCHEDULES`). On a CPU its space is laid over blocks: outer indices are uniform, lanes run over the innermost
-dimension, or, where the body holds SOACs and it is cheaper, over those (`segmap.py`, `segred.py`, `segscan.py`). A
-GPU has files of its own (`gpu_*.py`). Long reductions and scans are cut by sizes alone, so that results do not depend
-on the number of threads. What has no kernel form is kept and interpreted.
+dimension, or, where the body holds SOACs and it is cheaper, over those (`schedule/cpu/segmap.py`,
+`schedule/cpu/segred.py`, `schedule/cpu/segscan.py`). A GPU has files of its own (`gpu_*.py`). Long reductions and scans
+are cut by sizes alone, so that results do not depend on the number of threads. What has no kernel form is kept and
+interpreted.
 """
 
 from __future__ import annotations
@@ -12,26 +13,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..flatten.levels import CPU, CUDA, Machine
-from ..flatten.tree import comparisons
 from ..ir import core
 from ..ir.core import Body, Stm
+from ..ir.machine import CPU, CUDA, Machine
 from ..ir.types import Names, Type, Var
-from .alike import Kernels
-from .build import NotLowerable
-from .contents import has_segop
-from .gpu_seghist import gpu_seghist
-from .gpu_segmap import gpu_segmap
-from .gpu_segred import gpu_segred
-from .gpu_segscan import gpu_segscan
-from .host import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm, launches
-from .hostbuild import HostBuilder
-from .hostdead import without_unread_iotas
-from .mergepath import segred_rows
-from .row_lanes import segred_by_rows, segscan_by_rows
-from .seghist import seghist
-from .segmap import segmap, segscatter, sequential
-from .sizes import Side
+from ..ir.version_tree import comparisons
+from .host_ir.dead_code import without_unread_iotas
+from .host_ir.launch_parameters import Side
+from .host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm, launches
+from .kernel_ir.dedup import Kernels
+from .schedule.cpu.lanes_over_rows import segred_by_rows, segscan_by_rows
+from .schedule.cpu.seghist import seghist
+from .schedule.cpu.segmap import segmap, segscatter, sequential
+from .schedule.cpu.unroll_and_jam_loop import gen_soac
+from .schedule.cuda.inner_points import points
+from .schedule.cuda.seghist import gpu_seghist
+from .schedule.cuda.segmap import gpu_segmap
+from .schedule.cuda.segred import gpu_segred
+from .schedule.cuda.segscan import gpu_segscan
+from .schedule.host_builder import HostBuilder
+from .schedule.kernel_builder import InnerSchedules, NotLowerable
+from .schedule.merge_path import segred_rows
+from .schedule.queries import has_segop
 
 SCHEDULES: Mapping[str, Mapping[type, Callable[[HostBuilder, Stm, Any], None]]] = {
     CPU.name: {
@@ -51,6 +54,12 @@ SCHEDULES: Mapping[str, Mapping[type, Callable[[HostBuilder, Stm, Any], None]]] 
 }
 """How each machine runs a segop."""
 
+INNER: Mapping[str, InnerSchedules] = {
+    CPU.name: InnerSchedules(gen_soac, None),
+    CUDA.name: InnerSchedules(gen_soac, points),
+}
+"""How each machine runs what is inside of a kernel."""
+
 
 def lower(prog: core.Prog, machine: Machine = CPU) -> HostProgram:
     """All entry points of a flat program, in the schedules of `machine`."""
@@ -59,7 +68,7 @@ def lower(prog: core.Prog, machine: Machine = CPU) -> HostProgram:
     for fun in prog.functions:
         if fun.entry is None:
             continue
-        h = HostBuilder(fun.entry.name, Names(prog.next_name), kernels, prog.functions, machine)
+        h = HostBuilder(fun.entry.name, Names(prog.next_name), kernels, prog.functions, machine, INNER[machine.name])
         h.others = len(kernels.made)
         h.bind(fun.params)
         stms = lower_stms(h, (*prog.consts, *fun.body.stms))

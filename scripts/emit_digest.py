@@ -51,7 +51,7 @@ def texts_of(path: Path) -> Iterator[tuple[str, str]]:
     try:
         from soac.ir.machine import CPU, CUDA
     except ImportError:
-        from soac.flatten.levels import CPU, CUDA
+        from soac.ir.machine import CPU, CUDA
 
     text = (ROOT / path).read_text(encoding="utf-8")
     for machine, prefix, emitted in ((CPU, "", ON_CPU), (CUDA, "cuda-", ON_CUDA)):

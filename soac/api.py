@@ -21,19 +21,19 @@ from typing import Any
 
 import numpy as np
 
-from . import stored
+from . import program_cache as stored
 from .arguments import to_arguments
 from .autotune.tuning import threads_name
 from .devices import MACHINES, on_gpu, require
 from .entries import no_entry, require_entries
 from .frontend.compile import Reach
 from .ir.core import FunDef
-from .kernels.cuda_array import on_host
-from .kernels.device import Call, Runnable
-from .kernels.executions import Event
+from .kernels.devices.cuda.array import on_host
+from .kernels.devices.device import Call, Runnable
+from .kernels.host_ir.timing_events import Event
 from .pipeline import Compiled, compile_prog
+from .program_cache import Facts
 from .source import read_source
-from .stored import Facts
 
 Trace = Sequence[tuple[str, int, bool]]  # threshold, parallelism, taken
 

@@ -1,4 +1,4 @@
-"""Arguments of an entry point: from Python values, and from the texts and files of the command line.
+"""Arguments of an entry point, from Python values.
 
 Nothing is converted that would change a value: an i64 array is no i32 array (D0104), but Python integers and lists take
 the type that the entry asks for, if they fit.
@@ -7,24 +7,17 @@ the type that the entry asks for, if they fit.
 from __future__ import annotations
 
 import reprlib
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
-from .frontend.data import ValueType, read_values
 from .ir.core import FunDef
 from .ir.entry import Argument, bind_sizes
 from .ir.errors import NOWHERE, DataError, Diagnostic, Label
 from .ir.scalar import DTYPES, prim_of
 from .ir.types import Prim, Type
-from .kernels.cuda_array import CudaArray
-
-DATA_SUFFIXES = frozenset({".in", ".out", ".dat", ".data", ".bin", ".txt", ".npy", ".npz", ".gz"})
-"""An argument that ends so is the name of a file, also where there is none."""
+from .kernels.devices.cuda.array import CudaArray
 
 
 def parameter_types(fun: FunDef) -> tuple[Type, ...]:
@@ -96,44 +89,3 @@ def _shown(t: Type) -> str:
 
 def _bad_argument(number: int, text: str) -> DataError:
     return DataError(Diagnostic("D0104", f"argument {number}: {text}", Label(NOWHERE, "")))
-
-
-# ---- from the command line ---------------------------------------------------------------------------------------
-
-
-def gather(fun: FunDef, items: Sequence[str], limit: int | None = None) -> list[Argument]:
-    """The arguments that `items` give: each is a file (text, binary or .npy) or a text of values. Without items
-    they are read from stdin, if the entry takes any. One item holds all values, or there is one for each. `limit`: the
-    most bytes that a file may declare (D0112)."""
-    assert fun.entry is not None
-    types = [ValueType(t.prim, t.rank) for t in parameter_types(fun)]
-    entry = fun.entry.name
-    if not items and types:
-        return checked(fun, read_values(sys.stdin.buffer.read(), "<stdin>", types, limit=limit, entry=entry))
-    contents = [_contents(item, position) for position, item in enumerate(items, start=1)]
-    if len(items) == 1:
-        return checked(fun, read_values(*contents[0], types, limit=limit, entry=entry))
-    expected = [[t] for t in types] if len(items) == len(types) else [None] * len(items)
-    values = [read_values(data, name, want, limit=limit, entry=entry) for (data, name), want in zip(contents, expected)]
-    return checked(fun, [value for part in values for value in part])
-
-
-def _contents(item: str, position: int) -> tuple[bytes, str]:
-    """The bytes of an argument, a file's or its own, and what messages call them; raises `click.BadParameter`."""
-    path = Path(item)
-    if not _is_on_disk(path):
-        if path.suffix in DATA_SUFFIXES:
-            raise click.BadParameter(f"File '{item}' does not exist.", param_hint="'DATA'")
-        return item.encode(errors="surrogateescape"), f"<argument {position}>"
-    try:
-        return path.read_bytes(), item
-    except OSError as fault:
-        raise click.BadParameter(f"Cannot read '{item}': {fault.strerror}.", param_hint="'DATA'") from None
-
-
-def _is_on_disk(path: Path) -> bool:
-    """Whether a file, a pipe or a directory has this name; a text of values may be too long for one, or hold a NUL."""
-    try:
-        return path.is_file() or path.is_fifo() or path.is_dir()
-    except (OSError, ValueError):
-        return False

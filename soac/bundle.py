@@ -11,9 +11,9 @@ from importlib import metadata
 from pathlib import Path
 
 from . import __version__
-from .flatten.levels import CPU, Mode
 from .frontend.compile import compile_text
 from .ir.errors import SoacError
+from .ir.machine import CPU, Mode
 from .ir.show import show
 from .pipeline import PASSES, stages
 from .source import read_source

@@ -9,18 +9,17 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-import llvmlite.binding as llvm
-
-from .flatten.levels import CPU, CUDA
 from .ir.errors import NOWHERE, Diagnostic, Label, SystemFault
-from .kernels import libcuda
-from .kernels.device import Runnable, bytes_text
-from .kernels.libcuda import Found, NoDriver
-from .kernels.nvrtc import NoCompiler, architectures, nvrtc
+from .ir.machine import CPU, CUDA
+from .kernels.devices.cpu.runtime import jit
+from .kernels.devices.cuda import libcuda
+from .kernels.devices.cuda.libcuda import Found, NoDriver
+from .kernels.devices.cuda.nvrtc import NoCompiler, architectures, nvrtc
+from .kernels.devices.device import Runnable, bytes_text
 from .pipeline import Compiled
 
 if TYPE_CHECKING:
-    from .kernels.gpu import Gpu
+    from .kernels.devices.cuda.gpu import Gpu
 
 MACHINES = {"cpu": CPU, "cuda": CUDA}
 """The devices by name, and the levels that programs are flattened for."""
@@ -58,7 +57,7 @@ def device(name: str) -> DeviceInfo:
     """The device `name`. What a GPU lacks is looked for where the GPU is asked for only: that starts processes."""
     match name:
         case "cpu":
-            return DeviceInfo("cpu", f"{os.cpu_count()} cores of {llvm.get_host_cpu_name()}, LLVM lanes", ())
+            return DeviceInfo("cpu", f"{os.cpu_count()} cores of {jit.host().cpu}, LLVM lanes", ())
         case "cuda":
             return DeviceInfo("cuda", described_gpu(), missing_for_cuda())
         case _:
@@ -148,7 +147,7 @@ def unusable(name: str, missing: tuple[Missing, ...]) -> SystemFault:
 
 def on_gpu(compiled: Compiled) -> Runnable:
     """A program ready to run on the GPU, which `require` has let through; it was compiled for that machine."""
-    from .kernels.cuda_program import CudaExecutable
+    from .kernels.devices.cuda.executable import CudaExecutable
 
     return CudaExecutable.build(compiled.host, compiled.core.functions, the_gpu())
 
@@ -156,7 +155,7 @@ def on_gpu(compiled: Compiled) -> Runnable:
 @cache
 def the_gpu() -> Gpu:
     """The first GPU, one object for all programs of the process."""
-    from .kernels.gpu import Gpu
-    from .kernels.pycuda_driver import PyCuda
+    from .kernels.devices.cuda.gpu import Gpu
+    from .kernels.devices.cuda.pycuda_driver import PyCuda
 
     return Gpu(PyCuda.open())

@@ -9,9 +9,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
-from .frontend.diagnostics import render
+from .frontend.source.diagnostics import render
 from .ir.errors import Diagnostic, SoacError
 
 INTERNAL = 70
@@ -30,7 +28,7 @@ def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
     """Each diagnostic with its source line, on stderr; in colour where that is a terminal."""
     color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     for diagnostic in diagnostics:
-        click.echo(render(diagnostic, source_line_of, color).rstrip("\n"), err=True, color=color)
+        print(render(diagnostic, source_line_of, color).rstrip("\n"), file=sys.stderr)
 
 
 def source_line_of(file: str) -> str | None:
@@ -52,7 +50,7 @@ def _report_bug(error: Exception, args: Sequence[str]) -> int:
     """One line and a bundle to send; the traceback only with SOAC_DEBUG=1."""
     trace = "".join(traceback.format_exception(error))
     if os.environ.get("SOAC_DEBUG") == "1":
-        click.echo(trace, err=True, nl=False)
+        print(trace, end="", file=sys.stderr)
     try:
         bundle, failing = importlib.import_module(".bundle", __package__).write_bundle(trace, args)
         kept = f"bundle in ./{bundle}/ (source, program before the pass, versions, log)"
@@ -60,5 +58,5 @@ def _report_bug(error: Exception, args: Sequence[str]) -> int:
         kept, failing = "no bundle could be written; set SOAC_DEBUG=1 for the log", None
     where = f" in pass `{failing}`" if failing else ""
     summary = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-    click.echo(f"soac: internal compiler error{where}: {summary}\n  {kept}", err=True)
+    print(f"soac: internal compiler error{where}: {summary}\n  {kept}", file=sys.stderr)
     return INTERNAL

@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from .flatten.flatten import Flattened, flatten_traced
-from .flatten.fuse import fuse
+from .flatten.fusion.driver import fuse
 from .flatten.inline import inline
-from .flatten.inplace import in_place
-from .flatten.levels import CPU, Machine, Mode
+from .flatten.memory.in_place import in_place
 from .flatten.safety import safety_warnings
-from .flatten.simplify import simplify
-from .flatten.tile import tile
+from .flatten.simplify.driver import simplify
+from .flatten.tiling.choose import tile
 from .frontend.compile import Reach, compile_source, paused_collector
 from .ir.check import Stage, check
 from .ir.core import Prog
 from .ir.errors import Diagnostic
-from .kernels.host import HostProgram
+from .ir.machine import CPU, Machine, Mode
+from .kernels.host_ir.nodes import HostProgram
 from .kernels.lower import lower
 
 Pass = Callable[[Prog], Prog]

@@ -17,10 +17,10 @@ from .autotune.tuning import (
     threads_name,
     tuning_path,
 )
-from .commands.options import Settings
 from .devices import described, require
 from .failures import show_diagnostics
-from .flatten.tree import Site
+from .ir.version_tree import Site
+from .settings import Settings
 from .source import read_source
 from .versions import forced_sides
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from .ir.show import show
-from .kernels.cuda import cuda_kernel
-from .kernels.host import show_host
-from .kernels.lanes import LaneSettings, emit
-from .kernels.show import show_kernel
+from .kernels.cuda_c.module import cuda_kernel
+from .kernels.host_ir.nodes import show_host
+from .kernels.kernel_ir.show import show_kernel
+from .kernels.lanes.module import LaneSettings, emit
 from .pipeline import Compiled, Emit
 
 

@@ -11,10 +11,10 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
 from .autotune.tuning import SettingError
-from .flatten.levels import is_inside, level_of
-from .flatten.tree import Leaf, Site, combinations, sites
 from .ir.core import Prog
 from .ir.errors import NOWHERE, Diagnostic, Label
+from .ir.machine import is_inside, level_of
+from .ir.version_tree import Leaf, Site, combinations, sites
 
 
 def names_of_leaves(site: Site) -> Mapping[str, Leaf]:

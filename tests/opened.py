@@ -7,11 +7,11 @@ from functools import cache
 from math import prod
 from pathlib import Path
 
-from soac.commands.options import Settings
-from soac.datasets import DataSet, data_sets
 from soac.frontend.compile import Reach
-from soac.frontend.testblocks import RandomInput, RandomType, parse_tests
 from soac.session import Session, open_program
+from soac.settings import Settings
+from soac.testing.blocks import RandomInput, RandomType, parse_tests
+from soac.testing.datasets import DataSet, data_sets
 
 ROOT = Path(__file__).parent.parent
 PROGRAMS = sorted((ROOT / "programs").glob("*.soac"))

@@ -1,1 +1,4 @@
-"""The commands of the CLI, one file each; `soac/cli.py` loads them by name."""
+"""The command line: a file for each command.
+
+In: arguments of the command line. Out: text, files, an exit code. Holds: the only package that imports click.
+"""

@@ -25,11 +25,12 @@ from ..autotune.tuning import program_digest, write_tuning
 from ..devices import described
 from ..failures import show_diagnostics
 from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
-from ..kernels.sizes import Kind, size_kind
+from ..kernels.host_ir.launch_parameters import Kind, size_kind
 from ..session import Session, open_program, tuning_to_write
-from ..tuning_pictures import page, pictures, write_pictures
-from ..tuning_report import Row, counted, lines_of, remarks, rows_of
-from ..tuning_runs import (
+from ..settings import Settings
+from ..tuning.charts import page, pictures, write_pictures
+from ..tuning.report import Row, counted, lines_of, remarks, rows_of
+from ..tuning.runs import (
     Replay,
     Stopwatch,
     all_sizes,
@@ -41,7 +42,7 @@ from ..tuning_runs import (
     settings_of,
     subject_of,
 )
-from .options import FILE, DataCommand, Settings, run_options
+from .options import FILE, DataCommand, run_options
 
 MORE_TIME = "give more time with `--timeout SECONDS`; what was timed is kept, and a search goes on where it ended"
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import click
 
-from ..datasets import data_sets, inputs_of
-from ..frontend.testblocks import Fails, parse_tests
-from ..pictures import Bar, draw_bars, require_matplotlib
+from ..reports.pictures import Bar, draw_bars, require_matplotlib
+from ..reports.timing import Effort, Times, race
 from ..session import Session, open_program
-from ..timing import Effort, Times, race
+from ..settings import Settings
+from ..testing.blocks import Fails, parse_tests
+from ..testing.datasets import data_sets, inputs_of
 from ..versions import misfits
-from .options import FILES, DataCommand, Settings, run_options
+from .options import FILES, DataCommand, run_options
 from .test import programs_in
 
 SKIPPED = frozenset({"disable", "nobench", "no_soac"})

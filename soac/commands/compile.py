@@ -10,12 +10,12 @@ import click
 
 from ..autotune.tuning import program_digest
 from ..failures import show_diagnostics
-from ..flatten.levels import CPU, CUDA
-from ..flatten.tree import sites
 from ..ir.core import FunDef
 from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError, SystemFault
-from ..kernels.cuda import cuda_kernel, cuda_module
-from ..kernels.nvrtc import NoCompiler, compile_cuda
+from ..ir.machine import CPU, CUDA
+from ..ir.version_tree import sites
+from ..kernels.cuda_c.module import cuda_kernel, cuda_module
+from ..kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda
 from ..pipeline import Compiled, Emit, compile_prog
 from ..source import read_source
 from ..stages import show_stage

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from ..dataset_types import bounds_of, drawn_of, generate, read_as, wanted_of
-from ..frontend.data import TOLERANCE, Format, Value, compare_values, read_values, write_values
+from ..data.dataset_types import bounds_of, drawn_of, generate, read_as, wanted_of
+from ..data.read_write import TOLERANCE, Format, Value, compare_values, read_values, write_values
 from ..ir.errors import NOWHERE, DataError, Diagnostic, Label, SoacError
 from .options import FILE, DataCommand
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from ..flatten.levels import CPU, CUDA, Mode
 from ..frontend.compile import compile_text
+from ..ir.machine import CPU, CUDA, Mode
 from ..ir.show import show
 from ..pipeline import PASSES, Emit, compile_prog, stages
 from ..source import read_source

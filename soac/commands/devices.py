@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ..calibrate import calibrate
 from ..devices import devices
+from ..tuning.calibrate import calibrate
 
 
 @click.command("devices")

@@ -6,8 +6,8 @@ import click
 
 from ..bundle import versions
 from ..devices import GET_COMPILER, GET_NVRTC, cxx_compiler, devices
-from ..kernels.cache import user_cache
-from ..kernels.nvrtc import NoCompiler, architectures, nvrtc
+from ..kernels.devices.cuda.nvrtc import NoCompiler, architectures, nvrtc
+from ..kernels.devices.disk_cache import user_cache
 
 
 @click.command("doctor")

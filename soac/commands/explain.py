@@ -10,9 +10,11 @@ from typing import Any
 
 import click
 
-from ..arguments import gather
 from ..autotune.tuning import INFINITY, parse_setting
-from ..explain import (
+from ..ir.errors import NOWHERE, Loc
+from ..ir.version_tree import Leaf, Site
+from ..kernels.devices.device import default_of
+from ..reports.explain import (
     Decision,
     Guard,
     Interpreted,
@@ -24,12 +26,11 @@ from ..explain import (
     kernels_of,
     versions_taken,
 )
-from ..flatten.tree import Leaf, Site
-from ..ir.errors import NOWHERE, Loc
-from ..kernels.device import default_of
 from ..session import Session, open_program
+from ..settings import Settings
 from ..versions import names_of_leaves
-from .options import FILE, DataCommand, Settings, run_options
+from .arguments import gather
+from .options import FILE, DataCommand, run_options
 from .run import default_entry
 
 

@@ -1,33 +1,20 @@
-"""Options that commands share, and what they say together: `Settings`."""
+"""Options that commands share."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..frontend.compile import Reach
+from ..settings import Settings
 
 FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 FILES = click.Path(exists=True, path_type=Path)
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How programs are to be run. `tuning` is None for the file beside the program; `reach`: what they may import."""
-
-    device: str
-    threads: int | None
-    tuning: Path | None
-    use_tuning: bool
-    params: tuple[str, ...]
-    forces: tuple[str, ...]
-    reach: Reach
 
 
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
-from ..arguments import gather
-from ..frontend.data import Format, write_values
+from ..data.read_write import Format, write_values
 from ..session import Session, open_program
+from ..settings import Settings
 from ..versions import misfits
-from .options import FILE, DataCommand, Settings, run_options
+from .arguments import gather
+from .options import FILE, DataCommand, run_options
 
 
 @click.command("run", cls=DataCommand)

@@ -17,13 +17,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..checks import EXCLUDED, Testing
 from ..devices import require
 from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
-from ..outcomes import Begin, Costs, Outcome, Said, Seen, Status
-from ..sync import total
-from ..workers import Ended, run_tests
-from .options import FILES, DataCommand, Settings, run_options
+from ..settings import Settings
+from ..testing.checks import EXCLUDED, Testing
+from ..testing.outcomes import Begin, Costs, Outcome, Said, Seen, Status
+from ..testing.sync import total
+from ..testing.workers import Ended, run_tests
+from .options import FILES, DataCommand, run_options
 
 SUFFIXES = (".soac", ".fut")
 BLOCK = re.compile(rb"^-- ==[ \t\r]*$", re.MULTILINE)

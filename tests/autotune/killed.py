@@ -22,11 +22,11 @@ from pathlib import Path
 
 from optuna.storages import BaseStorage
 
+from benchmarks.synthetic import MadeUp, entry
 from soac.autotune.measure import Record
 from soac.autotune.search import Problem, Progress, Search
 from soac.autotune.store import Facts, Planned, Request, Timed, open_beside, open_storage, open_study
 from soac.autotune.tuning import read_tuning, write_tuning
-from tests.autotune.synthetic import MadeUp, entry
 
 FACTS = Facts("program", "made up", "1")
 NAMES = tuple(f"main.t{k}" for k in range(200))

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import soac
-from soac import calibrate
 from soac.autotune.model import Met, Side
-from soac.kernels.calibration import calibrated, kind_of, store
-from soac.kernels.cpu import CpuDevice
-from soac.kernels.trace_device import TracingDevice
+from soac.kernels.devices.calibration import calibrated, kind_of, store
+from soac.kernels.devices.cpu.executable import CpuDevice
+from soac.kernels.tracer.device import TracingDevice
+from soac.tuning import calibrate
 
 ROWS = "def main [n][m] (xss: [n][m]i32): [n]i32 = map i32.sum xss"
 

@@ -13,10 +13,10 @@ import soac
 from soac.autotune.measure import UNTUNED, Version, deadline, drift, goes_on, interval, measure
 from soac.autotune.model import FAILS, Met, Side
 from soac.autotune.observe import Fate, Key, piece_from_data, piece_of, piece_to_data, side_of
-from soac.flatten.tree import sites
 from soac.ir.errors import NOWHERE, Diagnostic, Label, RunError
-from soac.kernels.cpu import Executable, Runner
-from soac.kernels.executions import Begin, End, Event, Execution, Note, executions
+from soac.ir.version_tree import sites
+from soac.kernels.devices.cpu.executable import Executable, Runner
+from soac.kernels.host_ir.timing_events import Begin, End, Event, Execution, Note, executions
 
 ROWS = "def main [n][m] (xss: [n][m]i32): [n]i32 = map i32.sum xss"
 LOOP = """

@@ -12,10 +12,10 @@ from soac.autotune.model import Met, Side
 from soac.autotune.observe import Fate, Piece
 from soac.autotune.search import Problem, Tuned
 from soac.autotune.solve import solve, weights_of
-from soac.flatten.tree import Branch, Site
-from soac.svg import Chart, Curve, chart, marks_between, seconds_label
-from soac.tuning_pictures import fixed_versions, page, pictures
-from soac.tuning_report import leaf_text, lines_of, noise_of, remarks, rows_of
+from soac.ir.version_tree import Branch, Site
+from soac.reports.svg import Chart, Curve, chart, marks_between, seconds_label
+from soac.tuning.charts import fixed_versions, page, pictures
+from soac.tuning.report import leaf_text, lines_of, noise_of, remarks, rows_of
 
 INSIDE = Branch(("main.ys.suff_intra_0",), (), ())
 SITE = Site("main", Branch(("main.ys.suff_outer_0",), (), (INSIDE,)))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.synthetic import MadeUp, entry
 from soac.autotune.measure import Version
 from soac.autotune.model import seconds_of
 from soac.autotune.observe import Fate
@@ -18,7 +19,6 @@ from soac.autotune.solve import solve, weights_of
 from soac.autotune.store import Facts, Phase, Planned, open_storage, open_study
 from soac.ir.errors import TuningError
 from tests.autotune.killed import check_end, start, torture
-from tests.autotune.synthetic import MadeUp, entry
 
 FACTS = Facts("program", "made up", "1")
 

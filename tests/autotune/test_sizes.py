@@ -29,15 +29,15 @@ from soac.autotune.sizes import (
 from soac.autotune.solve import Solution, solve
 from soac.autotune.store import Facts, Planned, Request, open_beside, open_study
 from soac.autotune.tuning import SettingError, clamped, read_tuning, require_possible
-from soac.commands.options import Settings
-from soac.flatten.tree import Size, sizes_of
 from soac.frontend.compile import Reach
 from soac.ir.errors import TuningError
-from soac.kernels.cpu import Executable, Runner
-from soac.kernels.pool import share
-from soac.kernels.sizes import DEFAULTS, size_kind
+from soac.ir.version_tree import Size, sizes_of
+from soac.kernels.devices.cpu.executable import Executable, Runner
+from soac.kernels.devices.cpu.runtime.thread_pool import share
+from soac.kernels.host_ir.launch_parameters import DEFAULTS, size_kind
 from soac.session import Session, open_program
-from soac.tuning_runs import all_sizes, blocks_of
+from soac.settings import Settings
+from soac.tuning.runs import all_sizes, blocks_of
 from tests.autotune.killed import Slow, start_child
 
 FACTS = Facts("program", "made up", "1")

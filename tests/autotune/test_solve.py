@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from benchmarks.synthetic import entry
 from soac.autotune.model import NOTHING, Cost, Met, Side, candidates, cost_of
 from soac.autotune.solve import Solution, descend, solve, weights_of
 from soac.autotune.tuning import INFINITY
-from tests.autotune.synthetic import entry
 
 SEQUENCES = 1000
 MOST_CHOICES = 600  # of thresholds, for brute force

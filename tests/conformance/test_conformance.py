@@ -24,12 +24,12 @@ import pytest
 
 from soac.api import Program, compile
 from soac.arguments import Argument
-from soac.datasets import DataSet, arguments_of, data_sets, values_of
-from soac.frontend.data import compare_values
-from soac.frontend.diagnostics import render
-from soac.frontend.testblocks import AutoOutput, Fails, Output, parse_tests
+from soac.data.read_write import compare_values
+from soac.frontend.source.diagnostics import render
 from soac.ir.errors import CompileError, RunError
 from soac.ir.interpret import Prepared, Thresholds, prepare
+from soac.testing.blocks import AutoOutput, Fails, Output, parse_tests
+from soac.testing.datasets import DataSet, arguments_of, data_sets, values_of
 from soac.versions import runs_of
 
 from .known import KNOWN

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from soac.flatten.context.trace import Rule
 from soac.flatten.flatten import flatten_traced
-from soac.flatten.fuse import fuse
+from soac.flatten.fusion.driver import fuse
 from soac.flatten.inline import inline
-from soac.flatten.levels import CUDA, Mode
-from soac.flatten.simplify import simplify
-from soac.flatten.trace import Rule
-from soac.flatten.tree import combinations, sites
+from soac.flatten.simplify.driver.driver import simplify
 from soac.frontend.compile import compile_text
 from soac.ir.core import Prog
 from soac.ir.interpret import Thresholds, interpret
+from soac.ir.machine import CUDA, Mode
+from soac.ir.version_tree import combinations, sites
 
 ROOT = Path(__file__).parent.parent.parent
 TEXT = (ROOT / "docs" / "flattening.md").read_text(encoding="utf-8")

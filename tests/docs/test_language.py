@@ -18,10 +18,10 @@ import pytest
 
 import soac
 from soac.cli import run_cli
-from soac.frontend import syntax as s
+from soac.data.read_write import read_values
 from soac.frontend.compile import prelude
-from soac.frontend.data import read_values
-from soac.frontend.numeric import members
+from soac.frontend.source import syntax as s
+from soac.frontend.source.numeric_modules import members
 from soac.ir.types import Prim
 
 ROOT = Path(__file__).parent.parent.parent

@@ -22,7 +22,7 @@ from soac import pipeline
 from soac.ir.core import Prog
 from soac.ir.parse import parse_prog
 from soac.ir.show import same, without_locations
-from soac.kernels.nvrtc import NoCompiler, nvrtc
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
 
 from .conftest import Command
 

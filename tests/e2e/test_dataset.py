@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soac.dataset_types import Bounds, bounds_of, convert, drawn_of, generate, read_as, wanted_of
-from soac.frontend.data import Format, random_values, read_values, write_values
+from soac.data.dataset_types import Bounds, bounds_of, convert, drawn_of, generate, read_as, wanted_of
+from soac.data.read_write import Format, random_values, read_values, write_values
 from soac.ir.errors import DataError
 from soac.ir.types import Prim
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import soac
-from soac.explain import decisions_of, versions_taken
+from soac.reports.explain import decisions_of, versions_taken
 
 from .conftest import Command
 

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import soac
-from soac import api, stored
+from soac import api
+from soac import program_cache as stored
 from soac.ir.errors import RunError
-from soac.kernels import cache, jit
+from soac.kernels.devices import disk_cache as cache
+from soac.kernels.devices.cpu.runtime import jit
 
 TEXT = 'import "lib"\nentry main [n] (xs: [n]f32) (i: i64): f32 = twice (reduce (+) 0 xs) + xs[i]\n'
 LIB = "def twice (x: f32) = 2 * x\n"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from soac.kernels import trace
-from soac.kernels.fences import place_fences
-from soac.outcomes import START, Outcome, Seen, Status
-from soac.testing import events
+from soac.kernels.passes.place_fences import place_fences
+from soac.kernels.tracer import run as trace
+from soac.testing.outcomes import START, Outcome, Seen, Status
+from soac.testing.run import events
 
 from .conftest import Command
 from .test_test_command import SUMS, under

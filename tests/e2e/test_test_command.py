@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import soac
-from soac import references
-from soac.checks import EXCLUDED, Testing
-from soac.commands.options import Settings
+from soac.data.read_write import Format, write_values
 from soac.frontend.compile import Reach
-from soac.frontend.data import Format, write_values
-from soac.frontend.posix import matches
-from soac.outcomes import START, Begin, Outcome, Place, Said, Status
-from soac.testing import events
+from soac.settings import Settings
+from soac.testing import references
+from soac.testing.checks import EXCLUDED, Testing
+from soac.testing.outcomes import START, Begin, Outcome, Place, Said, Status
+from soac.testing.posix_regex import matches
+from soac.testing.run import events
 
 SUMS = "def main [n][m] (xss: [n][m]i32): [n]i32 = map (reduce (+) 0) xss\n"
 SCRIPTED = """

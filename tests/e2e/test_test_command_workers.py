@@ -13,8 +13,8 @@ import sys
 import time
 from pathlib import Path
 
-from soac.outcomes import Outcome, Status
-from soac.workers import Ended, run_tests
+from soac.testing.outcomes import Outcome, Status
+from soac.testing.workers import Ended, run_tests
 
 from .conftest import Command
 from .test_test_command import SUMS, under

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from soac.ir.errors import SoacError
-from soac.pictures import Bar, Line, draw_bars, draw_lines
-from soac.timing import Effort, Times, geometric_mean, race, warm_up
+from soac.reports.pictures import Bar, Line, draw_bars, draw_lines
+from soac.reports.timing import Effort, Times, geometric_mean, race, warm_up
 
 
 def test_interval_of_few_times_is_their_range() -> None:

@@ -28,7 +28,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from soac.kernels.resources import Resources
+from soac.kernels.devices.cuda.ptxas_report import Resources
 
 from .checks import ARCH, ORDERS, Outcome, check, has_nvrtc
 from .emulate import COMPILER

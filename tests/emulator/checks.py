@@ -18,20 +18,20 @@ from pathlib import Path
 import numpy as np
 
 from soac.arguments import Argument
-from soac.flatten.levels import CUDA, Machine
-from soac.flatten.tile import REGISTERS
-from soac.flatten.tree import sizes_of
-from soac.frontend.data import compare_values
+from soac.data.read_write import compare_values
+from soac.flatten.tiling.choose import REGISTERS
 from soac.ir.errors import RunError
-from soac.kernels.cuda import CudaKernel, cuda_kernel, cuda_module
-from soac.kernels.cuda_array import on_host
-from soac.kernels.cuda_program import CudaExecutable
-from soac.kernels.gpu import Gpu
-from soac.kernels.kir import Kernel
-from soac.kernels.nvrtc import NoCompiler, nvrtc
-from soac.kernels.resources import Resources, resources
-from soac.kernels.trace import Report, fenced_kernels, trace_kernels
-from soac.sync import hazards_of
+from soac.ir.machine import CUDA, Machine
+from soac.ir.version_tree import sizes_of
+from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
+from soac.kernels.devices.cuda.array import on_host
+from soac.kernels.devices.cuda.executable import CudaExecutable
+from soac.kernels.devices.cuda.gpu import Gpu
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
+from soac.kernels.devices.cuda.ptxas_report import Resources, resources
+from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.tracer.run import Report, fenced_kernels, trace_kernels
+from soac.testing.sync import hazards_of
 from soac.versions import misfits, runs_of
 from tests.property.guards import Broken
 from tests.property.soak import within

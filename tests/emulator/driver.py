@@ -20,10 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from soac.kernels import cache as disk
-from soac.kernels import dlpack
-from soac.kernels.driver import DriverFault, DriverMemoryError, Properties, Signature, Value
-from soac.kernels.gpu import Gpu
+from soac.kernels.devices import disk_cache as disk
+from soac.kernels.devices.cuda import dlpack
+from soac.kernels.devices.cuda.driver import DriverFault, DriverMemoryError, Properties, Signature, Value
+from soac.kernels.devices.cuda.gpu import Gpu
 
 from .emulate import COMPILER, HERE
 

@@ -1,7 +1,7 @@
 """The CPU device with launches emulated: the generated CUDA C, compiled by the system's C++ compiler, thread by thread.
 
-A test oracle for the printer of CUDA C (`kernels/cuda.py`): what kernels compute must not depend on the order in which
-the threads of a block run between barriers.
+A test oracle for the printer of CUDA C (`kernels/cuda_c/module.py`): what kernels compute must not depend on the order
+in which the threads of a block run between barriers.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import ClassVar
 import numpy as np
 
 from soac.ir.types import Prim
-from soac.kernels.cpu import CpuDevice, Executable, failure
-from soac.kernels.cuda import CudaKernel, cuda_kernel, cuda_module
-from soac.kernels.cuda_ops import c_type
-from soac.kernels.device import Scalar
-from soac.kernels.kir import Atomic, Kernel, LookBack, WaitFor
-from soac.kernels.run import compile_host
-from soac.kernels.scope import statements
-from soac.kernels.trace_device import no_code
+from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
+from soac.kernels.cuda_c.ops import c_type
+from soac.kernels.devices.cpu.executable import CpuDevice, Executable, failure
+from soac.kernels.devices.device import Scalar
+from soac.kernels.devices.host_runner import compile_host
+from soac.kernels.kernel_ir.execution import statements
+from soac.kernels.kernel_ir.nodes import Atomic, Kernel, LookBack, WaitFor
+from soac.kernels.tracer.device import no_code
 from soac.pipeline import Compiled
 
 HERE = Path(__file__).parent

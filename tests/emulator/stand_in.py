@@ -19,16 +19,16 @@ import pytest
 
 from soac.arguments import to_arguments
 from soac.devices import described_gpu, missing_for_cuda
-from soac.flatten.levels import CUDA
 from soac.ir.errors import RunError
-from soac.kernels import pycuda_driver
-from soac.kernels.bulk import bulk_text
-from soac.kernels.cuda_array import CudaArray, on_host
-from soac.kernels.cuda_program import CudaExecutable
-from soac.kernels.driver import Signature
-from soac.kernels.gpu import Gpu, GpuLost
-from soac.kernels.nvrtc import compile_cuda
-from soac.kernels.pycuda_driver import PyCuda
+from soac.ir.machine import CUDA
+from soac.kernels.devices.cuda import pycuda_driver
+from soac.kernels.devices.cuda.array import CudaArray, on_host
+from soac.kernels.devices.cuda.bulk import bulk_text
+from soac.kernels.devices.cuda.driver import GpuLost, Signature
+from soac.kernels.devices.cuda.executable import CudaExecutable
+from soac.kernels.devices.cuda.gpu import Gpu
+from soac.kernels.devices.cuda.nvrtc import compile_cuda
+from soac.kernels.devices.cuda.pycuda_driver import PyCuda
 from soac.pipeline import compile_prog
 
 from .driver import compile_library, emulated_text

@@ -21,17 +21,19 @@ import numpy as np
 import soac
 from soac.api import Program
 from soac.arguments import Argument, parameter_types
-from soac.datasets import DataSet, arguments_of, data_sets, described, inputs_of
-from soac.flatten.levels import CUDA, Machine, Mode
 from soac.frontend.compile import Reach
-from soac.frontend.testblocks import RandomInput, RandomType, ScriptInput, ValuesText, parse_tests
 from soac.ir.core import FunDef, Param
 from soac.ir.errors import RunError, SoacError
 from soac.ir.interpret import Thresholds, prepare
+from soac.ir.machine import CUDA, Machine, Mode
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Name, Var
-from soac.kernels import gpu_seghist, gpu_segred, gpu_segscan
+from soac.kernels.schedule.cuda import seghist as gpu_seghist
+from soac.kernels.schedule.cuda import segred as gpu_segred
+from soac.kernels.schedule.cuda import segscan as gpu_segscan
 from soac.pipeline import Compiled, compile_core, compile_prog
+from soac.testing.blocks import RandomInput, RandomType, ScriptInput, ValuesText, parse_tests
+from soac.testing.datasets import DataSet, arguments_of, data_sets, described, inputs_of
 from tests.opened import is_large
 from tests.property.device import resized
 from tests.property.guards import Broken

@@ -10,11 +10,11 @@ import pytest
 
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim
-from soac.kernels.bulk import Axis, merged, tiles
-from soac.kernels.cpu import CpuDevice
-from soac.kernels.cuda_array import CudaArray
-from soac.kernels.cuda_device import CudaDevice
-from soac.kernels.trace_device import no_code
+from soac.kernels.devices.cpu.executable import CpuDevice
+from soac.kernels.devices.cuda.array import CudaArray
+from soac.kernels.devices.cuda.bulk import Axis, merged, tiles
+from soac.kernels.devices.cuda.device import CudaDevice
+from soac.kernels.tracer.device import no_code
 
 from .driver import EmulatedDriver, emulated_gpu
 from .emulate import COMPILER

@@ -12,12 +12,12 @@ import pytest
 
 from soac.ir.ops import Op
 from soac.ir.types import i64
-from soac.kernels import kir
-from soac.kernels.cuda import CudaKernel, cuda_kernel
-from soac.kernels.fences import count_fences
-from soac.kernels.kir import Kernel
-from soac.kernels.records import Kind
-from soac.kernels.trace import TraceSettings, trace_kernel
+from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.passes.place_fences import count_fences
+from soac.kernels.tracer.run import TraceSettings, trace_kernel
+from soac.kernels.tracer.visibility import Kind
 from tests.emulator.emulate import COMPILER, build
 from tests.kernels.block_kernels import OUT, XS, N, copy, kernel, let, load, shared, threads, var
 from tests.kernels.oracle import interpret

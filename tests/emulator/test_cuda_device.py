@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from soac.arguments import to_arguments
-from soac.flatten.levels import CUDA
 from soac.ir.errors import RunError
-from soac.kernels.cuda_array import CudaArray, on_host
-from soac.kernels.cuda_program import CudaExecutable
-from soac.kernels.gpu import Gpu, GpuLost
+from soac.ir.machine import CUDA
+from soac.kernels.devices.cuda.array import CudaArray, on_host
+from soac.kernels.devices.cuda.driver import GpuLost
+from soac.kernels.devices.cuda.executable import CudaExecutable
+from soac.kernels.devices.cuda.gpu import Gpu
 from soac.pipeline import compile_prog
 
 from .driver import EmulatedDriver, emulated_gpu
@@ -235,7 +236,7 @@ def test_sizes_that_do_not_fit(program: CudaExecutable) -> None:
 
 def test_more_blocks_than_a_grid_has(compiled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the grid take turns, in kernels whose blocks wait for each other too."""
-    monkeypatch.setattr("soac.kernels.cuda_device.MOST_GRID", 16)
+    monkeypatch.setattr("soac.kernels.devices.cuda.device.MOST_GRID", 16)
     program = build(compiled, EmulatedDriver(most_grid=16))
     xss = np.arange(3000, dtype=np.int32).reshape(1000, 3)
     at = np.arange(3000)[::-1].copy()

@@ -9,8 +9,8 @@ from soac.ir import scalar
 from soac.ir.core import Level
 from soac.ir.ops import Op, operand_types, result_type
 from soac.ir.types import Prim, i64
-from soac.kernels import kir
-from soac.kernels.kir import KArray, KConvert, KLet, KLoad, KOp, KVar, Space, Store
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.nodes import KArray, KConvert, KLet, KLoad, KOp, KVar, Space, Store
 from tests.emulator.emulate import COMPILER, Emulator, build
 from tests.kernels.test_lanes_ops import ELEMENTARY, RhsOf, Row, Value, arguments, operations, same, samples
 

@@ -16,16 +16,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soac.flatten.levels import CPU
 from soac.ir.core import Level
 from soac.ir.errors import Loc
+from soac.ir.machine import CPU
 from soac.ir.ops import Op
 from soac.ir.types import Prim, i64
-from soac.kernels import kir
-from soac.kernels.device import KernelFailure
-from soac.kernels.kir import KArray, KLet, KLoad, KVar, Space
-from soac.kernels.nvrtc import NoCompiler, nvrtc
-from soac.kernels.resources import Resources, parsed
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
+from soac.kernels.devices.cuda.ptxas_report import Resources, parsed
+from soac.kernels.devices.device import KernelFailure
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.nodes import KArray, KLet, KLoad, KVar, Space
 from tests.emulator import check, checks, subjects
 from tests.emulator.emulate import COMPILER, build
 
@@ -232,7 +232,7 @@ def test_fences_are_placed(order: int) -> None:
 
 @needs_compiler
 def test_orders_tell_a_missing_fence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soac.kernels.cuda.place_fences", lambda kernel: kernel)
+    monkeypatch.setattr("soac.kernels.cuda_c.module.place_fences", lambda kernel: kernel)
     assert not all(reversed_in(order) for order in (0, 1, 7))
 
 
@@ -242,7 +242,7 @@ def test_memory_of_a_block_is_taken_again(monkeypatch: pytest.MonkeyPatch, waits
     """Not before all threads have done with it: where the placing of fences takes each array to have memory of its own,
     every order of threads tells, and the tracer."""
     if not waits:
-        monkeypatch.setattr("soac.kernels.touches.is_on_block_stack", lambda stm: False)
+        monkeypatch.setattr("soac.kernels.analysis.accesses.is_on_block_stack", lambda stm: False)
     found = checks.Outcome()
     checks.run_all(subjects.of_file(ROOT / "tests" / "conformance" / "nests" / "weighted_sums.fut"), found)
     assert all(any(how in fault for fault in found.faults) is not waits for how in HOW_FAULTS_ARE_FOUND)

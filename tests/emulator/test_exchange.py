@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from soac.ir.types import Prim
-from soac.kernels import dlpack
-from soac.kernels.adopt import adopted
-from soac.kernels.cuda_array import CudaArray, Foreign
-from soac.kernels.dlpack import CUDA, Tensor, consumed, produced
-from soac.kernels.gpu import Gpu
+from soac.kernels.devices.cuda import dlpack
+from soac.kernels.devices.cuda.array import CudaArray, Foreign
+from soac.kernels.devices.cuda.dlpack import CUDA, Tensor, consumed, produced
+from soac.kernels.devices.cuda.gpu import Gpu
+from soac.kernels.devices.cuda.import_arrays import adopted
 
 from .driver import EmulatedDriver, emulated_gpu
 from .emulate import COMPILER
@@ -285,8 +285,8 @@ def test_arguments(gpu: Gpu) -> None:
     if COMPILER is None:
         pytest.skip("no C++ compiler")
     from soac.arguments import to_arguments
-    from soac.flatten.levels import CUDA as MACHINE
-    from soac.kernels.cuda_program import CudaExecutable
+    from soac.ir.machine import CUDA as MACHINE
+    from soac.kernels.devices.cuda.executable import CudaExecutable
     from soac.pipeline import compile_prog
 
     text = "def main [n] (xs: *[n]f32) (ys: [n]f32) : ([n]f32, f32) = (map2 (+) xs ys, reduce (+) 0 ys)"

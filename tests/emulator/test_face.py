@@ -16,16 +16,16 @@ from benchmarks import gpu as contests
 from soac import devices
 from soac.cli import run_cli
 from soac.commands import doctor
-from soac.commands.options import Settings
 from soac.devices import Missing, missing_for_cuda, require
 from soac.frontend.compile import Reach
 from soac.ir.errors import DataError, SystemFault
-from soac.kernels import libcuda, nvrtc
-from soac.kernels.cuda_array import CudaArray
-from soac.kernels.gpu import Gpu
-from soac.kernels.libcuda import Found, NoDriver
-from soac.kernels.nvrtc import NoCompiler
-from soac.testing import test_program as outcomes_of
+from soac.kernels.devices.cuda import libcuda, nvrtc
+from soac.kernels.devices.cuda.array import CudaArray
+from soac.kernels.devices.cuda.gpu import Gpu
+from soac.kernels.devices.cuda.libcuda import Found, NoDriver
+from soac.kernels.devices.cuda.nvrtc import NoCompiler
+from soac.settings import Settings
+from soac.testing.run import test_program as outcomes_of
 
 from .driver import emulated_gpu
 from .emulate import COMPILER

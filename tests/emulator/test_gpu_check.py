@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from soac.kernels.libcuda import NoDriver, gpus
+from soac.kernels.devices.cuda.libcuda import NoDriver, gpus
 
 from .emulate import COMPILER, HERE
 

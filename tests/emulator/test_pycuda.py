@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from soac.kernels import libcuda
+from soac.kernels.devices.cuda import libcuda
 
 from .emulate import COMPILER, HERE
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from soac.ir.interpret import Thresholds, prepare
-from soac.kernels.cuda import cuda_kernel, cuda_module
-from soac.kernels.nvrtc import NoCompiler, compile_cuda, nvrtc
+from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda, nvrtc
 from soac.versions import runs_of
 from tests.emulator.emulate import COMPILER, Emulator, build, emulated
 from tests.kernels.gpu_programs import arguments, compiled, floats, keyed, same

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from soac.arguments import to_arguments
-from soac.flatten.levels import CUDA
-from soac.kernels.cuda_array import on_host
-from soac.kernels.cuda_program import CudaExecutable
-from soac.kernels.sizes import launch_sizes
+from soac.ir.machine import CUDA
+from soac.kernels.devices.cuda.array import on_host
+from soac.kernels.devices.cuda.executable import CudaExecutable
+from soac.kernels.host_ir.launch_parameters import launch_sizes
 from soac.pipeline import Compiled, compile_prog
 
 from .driver import Emulated, EmulatedDriver, emulated_gpu

@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from soac.flatten.tile import GRID, REGISTERS, tileable, tiled_with
-from soac.flatten.tree import Size, sizes_of
+from soac.flatten.tiling.choose import GRID, REGISTERS, tileable, tiled_with
 from soac.ir.core import Body, FunDef, Prog
 from soac.ir.traverse import bodies
 from soac.ir.types import Name, Var
+from soac.ir.version_tree import Size, sizes_of
 
 NARROW = 5
 """What a size becomes along which nothing is tiled."""

@@ -10,22 +10,22 @@ import numpy as np
 import pytest
 
 from soac.flatten.flatten import flatten_traced
-from soac.flatten.fuse import fuse
+from soac.flatten.fusion.driver import fuse
 from soac.flatten.inline import inline
-from soac.flatten.levels import CPU, CUDA, Machine, Mode
-from soac.flatten.simplify import simplify
-from soac.flatten.structure import structure
-from soac.flatten.tree import combinations, sites, size_params
+from soac.flatten.simplify.driver.driver import simplify
 from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
 from soac.ir.core import Level, Prog, SegMap, SegRed
 from soac.ir.interpret import Thresholds, interpret
+from soac.ir.machine import CPU, CUDA, Machine, Mode
 from soac.ir.parse import parse_prog
 from soac.ir.show import show
 from soac.ir.traverse import all_exps
-from soac.kernels import mergepath
-from soac.kernels.cpu import Executable
+from soac.ir.version_tree import combinations, sites, size_params
+from soac.kernels.devices.cpu.executable import Executable
+from soac.kernels.schedule import merge_path as mergepath
 from soac.pipeline import compile_core
+from soac.testing.structure import structure
 
 CSR = """
 entry main [n][nnz][m] (off: [n]i64) (col: [nnz]i64) (value: [nnz]i32) (x: [m]i32): [n - 1]i32 =

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from soac.flatten.flatten import flatten_traced
-from soac.flatten.fuse import fuse
+from soac.flatten.fusion.driver import fuse
 from soac.flatten.inline import inline
-from soac.flatten.levels import BLOCK, CUDA, THREAD, Machine, Mode
-from soac.flatten.simplify import simplify
-from soac.flatten.structure import structure
-from soac.flatten.tree import combinations, sites
+from soac.flatten.simplify.driver.driver import simplify
 from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
 from soac.ir.core import Prog
 from soac.ir.interpret import Thresholds, interpret
+from soac.ir.machine import BLOCK, CUDA, THREAD, Machine, Mode
 from soac.ir.show import show
+from soac.ir.version_tree import combinations, sites
+from soac.testing.structure import structure
 
 
 def fused(text: str) -> Prog:

@@ -8,19 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from soac.flatten.context.trace import Rule
 from soac.flatten.flatten import flatten_traced
-from soac.flatten.fuse import fuse
+from soac.flatten.fusion.driver import fuse
 from soac.flatten.inline import inline
-from soac.flatten.levels import CPU, CUDA, Mode
-from soac.flatten.simplify import simplify
-from soac.flatten.trace import Rule
-from soac.flatten.tree import combinations, sites
+from soac.flatten.simplify.driver.driver import simplify
 from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
 from soac.ir.core import Prog
 from soac.ir.errors import RunError
 from soac.ir.interpret import Thresholds, interpret
-from soac.kernels.cpu import Executable
+from soac.ir.machine import CPU, CUDA, Mode
+from soac.ir.version_tree import combinations, sites
+from soac.kernels.devices.cpu.executable import Executable
 from soac.pipeline import compile_core
 
 SIZE = "let k = i64.i32 (i32.abs y)"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from soac.flatten.fuse import fuse
-from soac.flatten.inplace import in_place
-from soac.flatten.simplify import simplify
+from soac.flatten.fusion.driver import fuse
+from soac.flatten.memory.in_place import in_place
+from soac.flatten.simplify.driver.driver import simplify
 from soac.ir.check import Stage
 
 from .pairs import assert_pair, pairs

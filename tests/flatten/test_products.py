@@ -13,7 +13,7 @@ from soac.ir.parse import parse_prog
 from soac.ir.show import show, without_locations
 from soac.ir.traverse import bodies
 from soac.ir.types import Const
-from soac.kernels.cpu import Executable, Runner
+from soac.kernels.devices.cpu.executable import Executable, Runner
 
 SCORES = """
 entry main [b][n][h] (xs: [b][n]i32) (w: [h][n]i32): [b][h]i32 =

@@ -8,20 +8,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from soac.flatten.context.trace import Rule
 from soac.flatten.flatten import Flattened, flatten_traced
-from soac.flatten.fuse import fuse
+from soac.flatten.fusion.driver import fuse
 from soac.flatten.inline import inline
-from soac.flatten.levels import CUDA, Mode
-from soac.flatten.simplify import simplify
-from soac.flatten.structure import structure
-from soac.flatten.trace import Rule
-from soac.flatten.tree import combinations, sites
+from soac.flatten.simplify.driver.driver import simplify
 from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
 from soac.ir.core import Prog
 from soac.ir.interpret import Thresholds, interpret
+from soac.ir.machine import CUDA, Mode
 from soac.ir.parse import parse_prog
 from soac.ir.types import Prim, Type, Var
+from soac.ir.version_tree import combinations, sites
+from soac.testing.structure import structure
 
 RULES = {
     "map of a map": ("[n][m]i32", "map (map (+ 1)) xss", {Rule.G2, Rule.G1}),

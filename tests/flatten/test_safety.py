@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from soac.flatten.levels import CPU, Mode
+from soac.ir.machine import CPU, Mode
 from soac.pipeline import compile_prog
 
 INDEX = "this index may be out of bounds"

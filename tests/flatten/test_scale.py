@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 import soac
-from soac.flatten.levels import CUDA, Mode
-from soac.flatten.tree import sites
+from soac.ir.machine import CUDA, Mode
+from soac.ir.version_tree import sites
 from soac.pipeline import compile_prog
 
 DEPTH, SIBLINGS = 6, 8

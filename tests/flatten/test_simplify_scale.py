@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from soac.flatten.fuse import fuse
+from soac.flatten.fusion.driver import fuse
 from soac.flatten.inline import inline
-from soac.flatten.simplify import simplify
+from soac.flatten.simplify.driver.driver import simplify
 from soac.ir.core import Prog
 from soac.ir.parse import parse_prog
 

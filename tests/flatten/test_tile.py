@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soac.flatten.levels import CPU, CUDA, Machine
-from soac.flatten.structure import structure
-from soac.flatten.tile import REGISTERS, tiled_with
-from soac.flatten.tree import combinations, sites, size_params
+from soac.flatten.tiling.choose import REGISTERS, tiled_with
 from soac.ir.core import Body, If, PrimOp, Prog, SizeParam
 from soac.ir.interpret import Thresholds, interpret
+from soac.ir.machine import CPU, CUDA, Machine
 from soac.ir.parse import parse_prog
 from soac.ir.scalar import apply
 from soac.ir.show import show
 from soac.ir.traverse import bodies
 from soac.ir.types import Atom, Const, Name
+from soac.ir.version_tree import combinations, sites, size_params
 from soac.pipeline import compile_prog
+from soac.testing.structure import structure
 
 SUMS = """
 entry main [n] (xs: [n]i32) : [n]i32 =

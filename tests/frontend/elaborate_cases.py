@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from soac.data.read_write import read_values
 from soac.frontend.compile import compile_text
-from soac.frontend.data import read_values
 from soac.ir.check import Stage, check
 from soac.ir.core import Prog
 from soac.ir.interpret import interpret

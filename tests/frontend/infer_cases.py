@@ -8,12 +8,12 @@ from importlib import resources
 
 import pytest
 
-from soac.frontend import syntax as s
-from soac.frontend.infer import infer
-from soac.frontend.infer_show import Shower
-from soac.frontend.infer_unify import Solver
-from soac.frontend.parse import parse_module
-from soac.frontend.types import Typed
+from soac.frontend.modules.program import infer
+from soac.frontend.parsing.parse import parse_module
+from soac.frontend.source import syntax as s
+from soac.frontend.source.types import Typed
+from soac.frontend.typing.show import Shower
+from soac.frontend.typing.unify import Solver
 from soac.ir.errors import CompileError, Diagnostic
 
 

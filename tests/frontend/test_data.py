@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from soac.frontend.data import (
+from soac.data.read_write import (
     DTYPES,
     Format,
     ValueType,

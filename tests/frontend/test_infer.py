@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from infer_cases import definitions, infer_text, nodes, show, type_of
 
-from soac.frontend import syntax as s
-from soac.frontend.types import SizeConst, SizeVar, TArray, TPrim
+from soac.frontend.source import syntax as s
+from soac.frontend.source.types import SizeConst, SizeVar, TArray, TPrim
 from soac.ir.types import Prim
 
 TYPES = {

@@ -6,9 +6,21 @@ import math
 
 import pytest
 
-from soac.frontend.infer_show import Shower
-from soac.frontend.infer_unify import Solver
-from soac.frontend.numeric import Arg, Cast, Fold, Formula, Node, Scalar, Value, highest, lowest, meanings, members
+from soac.frontend.source.numeric_modules import (
+    Arg,
+    Cast,
+    Fold,
+    Formula,
+    Node,
+    Scalar,
+    Value,
+    highest,
+    lowest,
+    meanings,
+    members,
+)
+from soac.frontend.typing.show import Shower
+from soac.frontend.typing.unify import Solver
 from soac.ir.ops import Op, arity, operand_types, result_type
 from soac.ir.types import Prim
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from soac.frontend.compile import Reach, known_prelude, load_modules
-from soac.frontend.infer import infer
-from soac.frontend.infer_show import Shower
-from soac.frontend.infer_unify import Solver
+from soac.frontend.modules.program import infer
+from soac.frontend.typing.show import Shower
+from soac.frontend.typing.unify import Solver
 from soac.ir.errors import CompileError
 
 PROGRAMS = sorted((Path(__file__).parent.parent.parent / "programs").glob("*.soac"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soac.frontend.compile import Reach, compile_text, load_modules
-from soac.frontend.infer import infer
+from soac.frontend.modules.program import infer
 from soac.ir.check import Stage, check
 from soac.ir.errors import CompileError
 from soac.ir.interpret import interpret

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soac.frontend import parse, parse_tables
-from soac.frontend import syntax as s
-from soac.frontend.parse import decode_source, parse_module, require_entry
-from soac.frontend.parse_generate import analyse
+from soac.frontend.parsing import parse
+from soac.frontend.parsing import tables as parse_tables
+from soac.frontend.parsing.analyse_grammar import analyse
+from soac.frontend.parsing.parse import decode_source, parse_module, require_entry
+from soac.frontend.source import syntax as s
 from soac.ir.core import Attr
 from soac.ir.errors import CompileError, Loc
 from soac.ir.types import Prim

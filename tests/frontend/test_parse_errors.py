@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from soac.frontend.diagnostics import did_you_mean, edit_distance, nowhere, render, render_all
-from soac.frontend.parse import parse_module
+from soac.frontend.parsing.parse import parse_module
+from soac.frontend.source.diagnostics import did_you_mean, edit_distance, nowhere, render, render_all
 from soac.ir.errors import CompileError, Diagnostic, Label, Loc
 
 

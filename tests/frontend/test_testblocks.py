@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from soac.frontend import testblocks as t
-from soac.frontend.data import read_values
-from soac.frontend.testblocks import parse_tests
+from soac.data.read_write import read_values
 from soac.ir.errors import CompileError, DataError
 from soac.ir.types import Prim
+from soac.testing import blocks as t
+from soac.testing.blocks import parse_tests
 
 
 def one(text: str) -> t.TestBlock:

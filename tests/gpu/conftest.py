@@ -7,7 +7,7 @@ import os
 import pytest
 
 from soac.devices import missing_for_cuda, the_gpu
-from soac.kernels.gpu import Gpu
+from soac.kernels.devices.cuda.gpu import Gpu
 
 
 @pytest.fixture(scope="session")

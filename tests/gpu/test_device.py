@@ -10,10 +10,10 @@ import pytest
 
 import soac
 from soac.ir.errors import RunError
-from soac.kernels.adopt import adopted
-from soac.kernels.cuda_array import CudaArray
-from soac.kernels.cuda_program import CudaExecutable
-from soac.kernels.gpu import Gpu
+from soac.kernels.devices.cuda.array import CudaArray
+from soac.kernels.devices.cuda.executable import CudaExecutable
+from soac.kernels.devices.cuda.gpu import Gpu
+from soac.kernels.devices.cuda.import_arrays import adopted
 
 pytestmark = pytest.mark.gpu
 SUMS = "def main [n][m] (xss: [n][m]f32): [n]f32 = map (reduce (+) 0) xss"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from soac.commands.options import Settings
 from soac.frontend.compile import Reach
-from soac.kernels.gpu import Gpu
-from soac.testing import test_program as outcomes_of
+from soac.kernels.devices.cuda.gpu import Gpu
+from soac.settings import Settings
+from soac.testing.run import test_program as outcomes_of
 from tests.emulator import checks, subjects
 
 pytestmark = pytest.mark.gpu

@@ -7,8 +7,8 @@ from itertools import count
 from soac.ir.core import Level
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
-from soac.kernels import kir
-from soac.kernels.kir import KArray, Kernel, KStm, KVar, Operand, Space
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.nodes import KArray, Kernel, KStm, KVar, Operand, Space
 
 I64, BOOL = Prim.I64, Prim.BOOL
 ZERO = i64(0)

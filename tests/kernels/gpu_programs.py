@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from soac.flatten.levels import CUDA, Mode
+from soac.ir.machine import CUDA, Mode
 from soac.pipeline import Compiled, compile_prog
 
 Args = list[np.ndarray | np.generic]

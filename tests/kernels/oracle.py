@@ -9,10 +9,11 @@ import numpy as np
 
 from soac.ir import scalar
 from soac.ir.types import Const, Prim
-from soac.kernels import jit, kir
-from soac.kernels.cache import Cache
-from soac.kernels.lanes import LaneSettings
-from soac.kernels.lanes_checks import RECORD_WORDS
+from soac.kernels.devices.cpu.runtime import jit
+from soac.kernels.devices.disk_cache import Cache
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.lanes.module.checks import RECORD_WORDS
+from soac.kernels.lanes.module.module import LaneSettings
 
 Value = bool | int | float
 Arrays = dict[str, np.ndarray]

@@ -1,10 +1,10 @@
-"""Kernels that are the same but for names are one (`kernels/alike.py`)."""
+"""Kernels that are the same but for names are one (`kernels/kernel_ir/dedup.py`)."""
 
 from __future__ import annotations
 
-from soac.flatten.levels import CPU, Mode
-from soac.kernels.alike import Kernels, form_of
-from soac.kernels.host import HostProgram
+from soac.ir.machine import CPU, Mode
+from soac.kernels.host_ir.nodes import HostProgram
+from soac.kernels.kernel_ir.dedup import Kernels, form_of
 from soac.pipeline import compile_prog
 
 ONE = "entry first (xs: []i32) = map (\\x -> 2 * x + 1) xs\n"

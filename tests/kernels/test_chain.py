@@ -7,8 +7,8 @@ import pytest
 
 import soac
 from soac.ir.errors import RunError
-from soac.kernels.lanes import LaneSettings, emit
-from soac.kernels.sizes import DEFAULTS, Kind
+from soac.kernels.host_ir.launch_parameters import DEFAULTS, Kind
+from soac.kernels.lanes.module.module import LaneSettings, emit
 
 CHUNK = DEFAULTS[Kind.CHUNK]
 THREADS = (1, 2, 3, 8)

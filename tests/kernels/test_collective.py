@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from soac.ir.core import Level
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
-from soac.kernels import kir
-from soac.kernels.collective import (
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.tracer.check_collectives import check_collectives
+from soac.kernels.tracer.collectives import (
     BLOCK,
     BLOCK_SIZE,
     THREAD,
@@ -42,7 +43,6 @@ from soac.kernels.collective import (
     unit_type,
     whole,
 )
-from soac.kernels.collective_check import check_collectives
 
 
 def loops(cluster: Cluster, *nest: tuple[str, Unit, int]) -> Tiling:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
-from soac.kernels.conditions import All, Any, Comparison, Condition, chosen, every, in_order, negated, some
-from soac.kernels.kir import KVar
+from soac.kernels.kernel_ir.nodes import KVar
+from soac.kernels.schedule.conditions import All, Any, Comparison, Condition, chosen, every, in_order, negated, some
 
 X, Y = KVar("x", Prim.F32), KVar("y", Prim.F32)
 PLACE, COUNT = KVar("i", Prim.I64), KVar("j", Prim.I64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from soac.kernels.cuda_readable import is_call
+from soac.kernels.cuda_c.inline_expressions import is_call
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from soac.flatten.levels import CUDA
+from soac.ir.machine import CUDA
 from soac.ir.types import Prim
-from soac.kernels import kir
-from soac.kernels.cuda import cuda_kernel
-from soac.kernels.gpu_rows import rows_of, straightened
-from soac.kernels.kir import Kernel, KVar
-from soac.kernels.scope import statements
+from soac.kernels.cuda_c.module import cuda_kernel
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.execution import statements
+from soac.kernels.kernel_ir.nodes import Kernel, KVar
+from soac.kernels.passes.vectorise_accesses import rows_of, straightened
 from soac.pipeline import compile_prog
 from tests.kernels.block_kernels import OUT, N, kernel, threads
 

@@ -8,8 +8,8 @@ import pytest
 import soac
 from soac.ir.ops import Op
 from soac.ir.types import Prim
-from soac.kernels.fma import contracted, contracted_step
-from soac.kernels.kir import KLambda, KLet, KOp, KVar
+from soac.kernels.kernel_ir.fma import contracted, contracted_step
+from soac.kernels.kernel_ir.nodes import KLambda, KLet, KOp, KVar
 
 A, B, X, Y, SUM, PRODUCT = (KVar(name, Prim.F32) for name in ("a", "b", "x", "y", "sum", "product"))
 

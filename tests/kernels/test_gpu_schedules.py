@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from soac.ir.interpret import Thresholds, prepare
-from soac.kernels import kir
-from soac.kernels.collective_check import check_collectives
-from soac.kernels.fences import count_fences, place_fences, without_fence
-from soac.kernels.kir import Kernel, KStm
-from soac.kernels.records import Kind
-from soac.kernels.scope import children, statements, with_children
-from soac.kernels.trace import TraceSettings, show_finding, trace_kernels, trace_program
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.execution import children, statements, with_children
+from soac.kernels.kernel_ir.nodes import Kernel, KStm
+from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
+from soac.kernels.tracer.check_collectives import check_collectives
+from soac.kernels.tracer.run import TraceSettings, show_finding, trace_kernels, trace_program
+from soac.kernels.tracer.visibility import Kind
 from soac.versions import runs_of
 from tests.kernels.gpu_programs import arguments, compiled, floats, ints, same
 

@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soac.flatten.levels import CUDA
-from soac.flatten.tile import REGISTERS
-from soac.flatten.tree import size_params
+from soac.flatten.tiling.choose import REGISTERS
 from soac.ir.interpret import Thresholds, prepare
+from soac.ir.machine import CUDA
 from soac.ir.ops import Op
 from soac.ir.types import Prim, i64
-from soac.kernels import kir
-from soac.kernels.collective_check import check_collectives
-from soac.kernels.cuda import cuda_kernel, cuda_module
-from soac.kernels.fences import count_fences, place_fences, without_fence
-from soac.kernels.kir import KArray, Kernel, KStm, Space
-from soac.kernels.nvrtc import NoCompiler, nvrtc
-from soac.kernels.records import Kind
-from soac.kernels.resources import resources
-from soac.kernels.scope import children, statements, with_children
-from soac.kernels.trace import KernelTrace, TraceSettings, trace_kernels
+from soac.ir.version_tree import size_params
+from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
+from soac.kernels.devices.cuda.ptxas_report import resources
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.execution import children, statements, with_children
+from soac.kernels.kernel_ir.nodes import KArray, Kernel, KStm, Space
+from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
+from soac.kernels.tracer.check_collectives import check_collectives
+from soac.kernels.tracer.run import KernelTrace, TraceSettings, trace_kernels
+from soac.kernels.tracer.visibility import Kind
 from soac.pipeline import Compiled, compile_prog
 from tests.emulator.emulate import COMPILER, Emulator, build, emulated
 from tests.kernels.gpu_programs import same

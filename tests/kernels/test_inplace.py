@@ -9,7 +9,7 @@ import soac
 from soac.ir.core import Concat, SegScatter, Update
 from soac.ir.interpret import interpret
 from soac.ir.traverse import all_exps
-from soac.kernels.trace import TraceSettings, trace_program
+from soac.kernels.tracer.run import TraceSettings, trace_program
 
 PARTS = """
 entry main [n] (t: i64) (a: *[n]i32): *[n]i32 =

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import soac
 from soac.ir.ops import Op
-from soac.kernels import kir
-from soac.kernels.interior import LEAST, cut_ends
-from soac.kernels.kir import Kernel, KIf, KLet, KOp, KStm, Threads
-from soac.kernels.scope import statements
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.execution import statements
+from soac.kernels.kernel_ir.nodes import Kernel, KIf, KLet, KOp, KStm, Threads
+from soac.kernels.passes.peel_boundaries import LEAST, cut_ends
 
 CLAMPS = {Op.MIN, Op.MAX}
 

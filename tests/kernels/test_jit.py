@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from soac.kernels import cache, jit
-from soac.kernels.cache import Cache
-from soac.kernels.objects import undefined_symbols
+from soac.kernels.devices import disk_cache as cache
+from soac.kernels.devices.cpu.runtime import jit
+from soac.kernels.devices.cpu.runtime.object_symbols import undefined_symbols
+from soac.kernels.devices.disk_cache import Cache
 
 TEXT = """
 define i64 @answer(i64 %x) {

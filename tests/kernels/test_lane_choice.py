@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soac.flatten.levels import CPU, Mode
-from soac.flatten.tree import sites
 from soac.frontend.compile import compile_text
 from soac.ir import scalar
 from soac.ir.core import Convert, PrimOp
 from soac.ir.interpret import interpret
+from soac.ir.machine import CPU, Mode
 from soac.ir.ops import Op
 from soac.ir.types import Atom, Const, Name, Prim
-from soac.kernels import kir
-from soac.kernels.cost import cost_at, cost_by_sizes
-from soac.kernels.cpu import Executable
-from soac.kernels.host import HostBody, HostIf
-from soac.kernels.kir import KArray, KVar, Space
-from soac.kernels.sums import Role
+from soac.ir.version_tree import sites
+from soac.kernels.analysis.cost import cost_at, cost_by_sizes
+from soac.kernels.analysis.symbolic_cost import Role
+from soac.kernels.devices.cpu.executable import Executable
+from soac.kernels.host_ir.nodes import HostBody, HostIf
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.nodes import KArray, KVar, Space
 from soac.pipeline import Compiled, compile_core
 
 THREE_SCANS = """

@@ -12,8 +12,8 @@ from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Const, Prim, i64
-from soac.kernels import jit
-from soac.kernels.kir import (
+from soac.kernels.devices.cpu.runtime import jit
+from soac.kernels.kernel_ir.nodes import (
     Alloc,
     Assign,
     Atomic,
@@ -41,7 +41,7 @@ from soac.kernels.kir import (
     Store,
     Threads,
 )
-from soac.kernels.lanes import LaneSettings, emit, shape_of
+from soac.kernels.lanes.module.module import LaneSettings, emit, shape_of
 from tests.kernels.oracle import ARENA_BYTES, compiled, failure_of, interpret
 
 I64, I32, U32, F32, BOOL = Prim.I64, Prim.I32, Prim.U32, Prim.F32, Prim.BOOL

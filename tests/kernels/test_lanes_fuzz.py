@@ -12,7 +12,7 @@ from soac.ir import scalar
 from soac.ir.core import Level
 from soac.ir.ops import Op, result_type
 from soac.ir.types import Const, Prim, i64
-from soac.kernels.kir import (
+from soac.kernels.kernel_ir.nodes import (
     Alloc,
     Assign,
     BlockReduce,
@@ -37,7 +37,7 @@ from soac.kernels.kir import (
     Store,
     Threads,
 )  # fmt: skip
-from soac.kernels.lanes import LaneSettings
+from soac.kernels.lanes.module.module import LaneSettings
 from tests.kernels.oracle import compiled, failure_of, interpret
 
 ROW = 8  # each thread owns this many elements of the outputs

@@ -13,9 +13,10 @@ from soac.ir import scalar
 from soac.ir.core import Level
 from soac.ir.ops import Op, operand_types, result_type
 from soac.ir.types import Prim, i64
-from soac.kernels import jit, kir
-from soac.kernels.kir import KArray, KConvert, KLet, KLoad, KOp, KStm, KVar, Operand, Space, Store
-from soac.kernels.lanes import LaneSettings
+from soac.kernels.devices.cpu.runtime import jit
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.nodes import KArray, KConvert, KLet, KLoad, KOp, KStm, KVar, Operand, Space, Store
+from soac.kernels.lanes.module.module import LaneSettings
 from tests.kernels.oracle import NO_CACHE, Runner
 
 Value = bool | int | float

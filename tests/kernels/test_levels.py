@@ -8,17 +8,17 @@ from functools import cache
 import numpy as np
 import pytest
 
-from soac.flatten.levels import CPU, CUDA, Machine, Mode, is_inside
-from soac.flatten.tree import Leaf
 from soac.ir.core import Level
 from soac.ir.interpret import interpret
-from soac.kernels.collective_check import check_collectives
-from soac.kernels.cpu import Executable
-from soac.kernels.fences import count_fences, place_fences, without_fence
-from soac.kernels.host import HostProgram, Interpret
-from soac.kernels.kir import Kernel
-from soac.kernels.records import Missing
-from soac.kernels.trace import Finding, TraceSettings, fenced_kernels, show_finding, trace_kernels, trace_program
+from soac.ir.machine import CPU, CUDA, Machine, Mode, is_inside
+from soac.ir.version_tree import Leaf
+from soac.kernels.devices.cpu.executable import Executable
+from soac.kernels.host_ir.nodes import HostProgram, Interpret
+from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
+from soac.kernels.tracer.check_collectives import check_collectives
+from soac.kernels.tracer.run import Finding, TraceSettings, fenced_kernels, show_finding, trace_kernels, trace_program
+from soac.kernels.tracer.visibility import Missing
 from soac.pipeline import Compiled, compile_prog
 from soac.versions import runs_of
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import soac
-from soac.flatten.tree import sites
-from soac.kernels import kir
-from soac.kernels.narrow import LEAST_LENGTH, MOST_RESULTS, TILE
+from soac.ir.version_tree import sites
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.schedule.cpu.split_k import LEAST_LENGTH, MOST_RESULTS, TILE
 
 PROGRAM = """
 entry product [n][p][m] (xss: [n][p]i32) (yss: [p][m]i32): [n][m]i32 =

@@ -18,12 +18,14 @@ import numpy as np
 import pytest
 
 import soac
-from soac.datasets import inputs_of
 from soac.ir.errors import DataError, RunError
-from soac.kernels import hostruntime, jit, pool
-from soac.kernels.cpu import Executable, Runner
-from soac.kernels.host import HostBody, HostProgram, HostStm, Interpret
-from soac.kernels.hostcode import emit_host
+from soac.kernels.devices.cpu.executable import Executable, Runner
+from soac.kernels.devices.cpu.host.emit import emit_host
+from soac.kernels.devices.cpu.runtime import functions as hostruntime
+from soac.kernels.devices.cpu.runtime import jit
+from soac.kernels.devices.cpu.runtime import thread_pool as pool
+from soac.kernels.host_ir.nodes import HostBody, HostProgram, HostStm, Interpret
+from soac.testing.datasets import inputs_of
 from soac.versions import runs_of
 from tests.opened import PROGRAMS, ROOT, is_large, opened, sets_of
 

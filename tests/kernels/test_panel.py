@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import soac
-from soac.flatten.tree import sites
-from soac.kernels import kir
-from soac.kernels.panel import CHUNK, DEPTH, LEAST_COLUMNS, LEAST_ROWS, TILES
+from soac.ir.version_tree import sites
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.schedule.cpu.packed_panels import CHUNK, DEPTH, LEAST_COLUMNS, LEAST_ROWS, TILES
 
 PROGRAM = """
 entry ints [n][p][m] (xss: [n][p]i32) (yss: [p][m]i32): [n][m]i32 =

@@ -9,11 +9,11 @@ import pytest
 import soac
 from soac.ir.ops import Op
 from soac.ir.types import Prim
-from soac.kernels import places
-from soac.kernels.kir import BlockReduce, Kernel, KIf, KLet, KOp, KStm
-from soac.kernels.places import with_places
-from soac.kernels.scope import statements
-from soac.kernels.selects import with_selects
+from soac.kernels.kernel_ir.execution import statements
+from soac.kernels.kernel_ir.nodes import BlockReduce, Kernel, KIf, KLet, KOp, KStm
+from soac.kernels.passes import narrow_argreduce as places
+from soac.kernels.passes.if_convert import with_selects
+from soac.kernels.passes.narrow_argreduce import with_places
 
 ARGMAX = """
 def larger (x: f32, i: i64) (y: f32, j: i64): (f32, i64) =

@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks.gpu import ROWS, SCAN, SUM
 from benchmarks.predictions import floats, predicted, warps_of
-from soac.flatten.levels import CUDA
-from soac.kernels.resources import Resources
+from soac.ir.machine import CUDA
+from soac.kernels.devices.cuda.ptxas_report import Resources
 from soac.pipeline import compile_prog
 
 N = 1 << 20

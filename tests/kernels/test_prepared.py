@@ -16,7 +16,7 @@ import pytest
 
 import soac
 from soac.ir.errors import SoacError
-from soac.kernels.cpu import Executable
+from soac.kernels.devices.cpu.executable import Executable
 
 SOURCE = """
 entry scalars (a: i8) (b: u8) (c: i16) (d: u16) (e: i32) (f: u32) (g: i64) (h: u64) (x: f16) (y: f32) (z: f64) (q: bool)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from soac.kernels.records import Access, Hazard, Kind, Machine, Missing, Track
+from soac.kernels.tracer.visibility import Access, Hazard, Kind, Machine, Missing, Track
 
 NONE: frozenset[int] = frozenset()
 

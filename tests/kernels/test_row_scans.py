@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import soac
-from soac.kernels import kir
-from soac.kernels.kir import Kernel, RowScan
-from soac.kernels.lanes import LaneSettings
-from soac.kernels.row_scans import row_scan_of, with_row_scans
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.nodes import Kernel, RowScan
+from soac.kernels.lanes.module.module import LaneSettings
+from soac.kernels.passes.flat_row_scans import row_scan_of, with_row_scans
 from tests.kernels.oracle import Value, compiled, interpret
 
 LENGTHS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 167)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import soac
-from soac.kernels import kir
-from soac.kernels.row_tiles import in_tiles, tiled_accesses
-from soac.kernels.scope import statements
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.execution import statements
+from soac.kernels.passes.tile_rows import in_tiles, tiled_accesses
 
 PROGRAM = """
 entry f64s [n][m] (xss: [n][m]f64): [n]f64 = map (\\xs -> #[sequential] f64.sum xs) xss
@@ -124,9 +124,9 @@ def test_the_sizes_decide_who_walks_a_row() -> None:
 
 
 EMITTING = """
-from soac.flatten.levels import CPU, Mode
+from soac.ir.machine import CPU, Mode
 from soac.frontend.compile import compile_text
-from soac.kernels.lanes import LaneSettings, emit
+from soac.kernels.lanes.module import LaneSettings, emit
 from soac.pipeline import compile_core
 text = "entry main [n][m][k] (xsss: [n][m][k]i32) = map (map (scan (+) 0)) xsss"
 print(emit(compile_core(compile_text(text, "rows.soac"), Mode.EVERY, CPU).host.kernels, LaneSettings()))

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import soac
-from soac.kernels.kir import Kernel, Threads
-from soac.kernels.lanes import LaneSettings, emit
-from soac.kernels.row_walks import with_rows_in_turn
-from soac.kernels.scope import statements
+from soac.kernels.kernel_ir.execution import statements
+from soac.kernels.kernel_ir.nodes import Kernel, Threads
+from soac.kernels.lanes.module.module import LaneSettings, emit
+from soac.kernels.passes.scalarise_row_walks import with_rows_in_turn
 
 WALK = """
 entry f [n][m][k] (off: [n]i64) (at: [m]i64) (xs: [k]f32) (len: i64) =

@@ -13,11 +13,12 @@ import pytest
 from soac.ir.errors import RunError
 from soac.ir.ops import Op
 from soac.ir.types import Prim, i64
-from soac.kernels import kir, trace
-from soac.kernels.kir import KArray, Kernel, KVar, Space
-from soac.kernels.sectors import EVERYTHING, SOME, Sample, predict, spread
-from soac.kernels.trace import KernelTrace, TraceSettings, trace_program
-from soac.kernels.trace_code import statement_text
+from soac.kernels.analysis.sectors import EVERYTHING, SOME, Sample, predict, spread
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.nodes import KArray, Kernel, KVar, Space
+from soac.kernels.tracer import run as trace
+from soac.kernels.tracer.closures import statement_text
+from soac.kernels.tracer.run import KernelTrace, TraceSettings, trace_program
 from tests.kernels.block_kernels import kernel, let, threads, var
 from tests.kernels.test_trace import calls
 from tests.opened import PROGRAMS, opened

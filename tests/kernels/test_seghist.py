@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import soac
-from soac.flatten.tree import sites
-from soac.kernels.seghist import LEAST_CHUNK
+from soac.ir.version_tree import sites
+from soac.kernels.schedule.cpu.seghist import LEAST_CHUNK
 
 PROGRAM = """
 entry counts [n] (k: i64) (is: [n]i64): [k]i32 = hist (+) 0 k is (replicate n 1)

@@ -9,20 +9,22 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from soac.flatten.levels import CUDA
 from soac.ir.core import Copy, Level, Rearrange
 from soac.ir.interpret import Thresholds, interpret
+from soac.ir.machine import CUDA
 from soac.ir.ops import Op
 from soac.ir.types import Atom, Names, Prim, i64
-from soac.kernels import gpu_segmap, kir
-from soac.kernels.alike import Kernels
-from soac.kernels.build import NotLowerable
-from soac.kernels.host import HostBody, HostIf, HostLoop, HostStm
-from soac.kernels.hostbuild import HostBuilder, Made
-from soac.kernels.kir import KArray, Kernel, Space
-from soac.kernels.sectors import global_sectors, predict
-from soac.kernels.sigma import FACTORS, GAIN, Build, Layouts, Mapping, Search, best_mapping, mapped
-from soac.kernels.trace import TraceSettings, trace_program
+from soac.kernels.analysis.sectors import global_sectors, predict
+from soac.kernels.host_ir.nodes import HostBody, HostIf, HostLoop, HostStm
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.dedup import Kernels
+from soac.kernels.kernel_ir.nodes import KArray, Kernel, Space
+from soac.kernels.lower import INNER
+from soac.kernels.schedule.cuda import segmap as gpu_segmap
+from soac.kernels.schedule.cuda.mapping import FACTORS, GAIN, Build, Layouts, Mapping, Search, best_mapping, mapped
+from soac.kernels.schedule.host_builder import HostBuilder, Made
+from soac.kernels.schedule.kernel_builder import NotLowerable
+from soac.kernels.tracer.run import TraceSettings, trace_program
 from soac.pipeline import Compiled, compile_prog
 from tests.kernels.block_kernels import BLOCK, let, threads, var
 
@@ -150,7 +152,7 @@ def with_constants(mapping: Mapping, size: int) -> Made:
 
 def test_a_pair_of_order_and_factor_is_found_that_is_not_of_the_best_order() -> None:
     """With S = 1 the order of the source is best; with S = 8 a block reads its constants for 8 times the points."""
-    h = HostBuilder("main", Names(0), Kernels(), (), CUDA)
+    h = HostBuilder("main", Names(0), Kernels(), (), CUDA, INNER[CUDA.name])
     search = Search(h, (i64(64), i64(64)), with_constants)
     costs = {(o, s): mapped(search, {}, Mapping(o, s)).bytes for o in ((0, 1), (1, 0)) for s in FACTORS}
     assert costs[(0, 1), 1] < costs[(1, 0), 1]

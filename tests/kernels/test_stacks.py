@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
-from soac.kernels import kir
-from soac.kernels.fences import count_fences, place_fences, without_fence
-from soac.kernels.kir import KArray, Kernel, KStm, Operand, Space
-from soac.kernels.records import Kind, Missing
-from soac.kernels.trace import KernelTrace, TraceSettings, trace_kernel
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
+from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
+from soac.kernels.tracer.run import KernelTrace, TraceSettings, trace_kernel
+from soac.kernels.tracer.visibility import Kind, Missing
 from tests.emulator.emulate import COMPILER, build
 from tests.kernels.block_kernels import OUT, TRUE, XS, N, copy, kernel, let, load, shared, threads, var
 from tests.kernels.oracle import interpret
@@ -196,7 +196,7 @@ def test_random_lists_are_clean(body: tuple[KStm, ...]) -> None:
 def test_the_emulator_tells(dropped: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fence that is left out of the kernel is left out of the CUDA text, and then the values are wrong."""
     k = place_fences(kernel(scope(*take(C, *mirrored(C))), scope(*take(D, zeros(D)))))
-    monkeypatch.setattr("soac.kernels.cuda.place_fences", lambda kernel: kernel)
+    monkeypatch.setattr("soac.kernels.cuda_c.module.place_fences", lambda kernel: kernel)
     emulator = build((k if dropped is None else without_fence(k, dropped),))
     right = []
     for order in (0, 1, 5):

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soac.flatten.levels import CPU, CUDA, Machine, Mode
-from soac.flatten.tree import sites
 from soac.frontend.compile import compile_text
 from soac.ir.interpret import interpret
+from soac.ir.machine import CPU, CUDA, Machine, Mode
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim
-from soac.kernels import hostbuild
-from soac.kernels.cpu import Executable
-from soac.kernels.lanes import LaneSettings, emit
-from soac.kernels.scope import read_arrays, written_arrays
-from soac.kernels.streaming import FAR, streamed
+from soac.ir.version_tree import sites
+from soac.kernels.devices.cpu.executable import Executable
+from soac.kernels.kernel_ir.execution import read_arrays, written_arrays
+from soac.kernels.lanes.module.module import LaneSettings, emit
+from soac.kernels.passes.nontemporal_stores import FAR, streamed
+from soac.kernels.schedule import host_builder as hostbuild
 from soac.pipeline import Compiled, compile_core
 
 PROGRAMS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soac.flatten.levels import CPU, CUDA
-from soac.flatten.tile import REGISTERS
-from soac.kernels.cpu import Executable
+from soac.flatten.tiling.choose import REGISTERS
+from soac.ir.machine import CPU, CUDA
+from soac.kernels.devices.cpu.executable import Executable
 from soac.pipeline import compile_prog
 
 PROGRAM = """

@@ -13,21 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soac.datasets import inputs_of
-from soac.frontend.testblocks import Fails
 from soac.ir.errors import NOWHERE, RunError
 from soac.ir.interpret import Thresholds, interpret
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
-from soac.kernels import kir
-from soac.kernels.collective_check import check_collectives
-from soac.kernels.device import KernelFailure
-from soac.kernels.fences import place_fences, without_fence
-from soac.kernels.kir import Kernel
-from soac.kernels.lanes_facts import depending, loaded_names
-from soac.kernels.records import Kind
-from soac.kernels.scope import children, statements, with_children
-from soac.kernels.trace import (
+from soac.kernels.analysis.uniformity import depending, loaded_names
+from soac.kernels.devices.device import KernelFailure
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.execution import children, statements, with_children
+from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.passes.place_fences import place_fences, without_fence
+from soac.kernels.tracer.check_collectives import check_collectives
+from soac.kernels.tracer.run import (
     KernelTrace,
     Report,
     TraceSettings,
@@ -36,6 +33,9 @@ from soac.kernels.trace import (
     trace_kernel,
     trace_kernels,
 )
+from soac.kernels.tracer.visibility import Kind
+from soac.testing.blocks import Fails
+from soac.testing.datasets import inputs_of
 from soac.versions import runs_of
 from tests.kernels.block_kernels import I64, OUT, XS, N, copy, kernel, let, load, shared, threads, var
 from tests.kernels.oracle import interpret as one_by_one

@@ -11,8 +11,9 @@ from soac.ir.core import Level
 from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
-from soac.kernels import kir
-from soac.kernels.kir import (
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.execution import statements
+from soac.kernels.kernel_ir.nodes import (
     BlockReduce,
     BoundsCheck,
     FailureSite,
@@ -26,9 +27,8 @@ from soac.kernels.kir import (
     Space,
     Store,
 )  # fmt: skip
-from soac.kernels.lanes import LaneSettings, emit
-from soac.kernels.scope import statements
-from soac.kernels.varying_rows import with_varying_rows
+from soac.kernels.lanes.module.module import LaneSettings, emit
+from soac.kernels.passes.split_varying_reductions import with_varying_rows
 from tests.kernels.oracle import Arrays, Value, compiled, failure_of, interpret
 
 WIDTH = 16

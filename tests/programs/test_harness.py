@@ -18,7 +18,7 @@ from benchmarks.contest import Rules, rows_of
 from benchmarks.machine import Limits, describe_machine
 from benchmarks.report import headline, markdown, page, update_page
 from benchmarks.suite import SUITE, difference
-from soac.timing import Effort, race
+from soac.reports.timing import Effort, race
 
 LIMITS = Limits(triad=40.0, read=40.0, sgemm=200.0)
 SHORT = Effort(rounds=2, seconds=0, spread=1, most_rounds=2, most_seconds=1)

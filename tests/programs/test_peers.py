@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.peers import CPU, Peer, package_of, peers_of
 from benchmarks.suite import SUITE, difference, large_data_sets, program_path
-from soac.datasets import DataSet, inputs_of
-from soac.frontend.testblocks import Fails
 from soac.session import Session
+from soac.testing.blocks import Fails
+from soac.testing.datasets import DataSet, inputs_of
 from tests.opened import opened, sets_of
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soac.datasets import inputs_of
-from soac.frontend.testblocks import Fails, RandomInput, parse_tests
-from soac.testing import Outcome, test_program
+from soac.testing.blocks import Fails, RandomInput, parse_tests
+from soac.testing.datasets import inputs_of
+from soac.testing.run import Outcome, test_program
 from tests.opened import DEFAULTS, PROGRAMS, opened, sets_of
 
 from .references import REFERENCES, in_double

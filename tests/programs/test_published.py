@@ -11,7 +11,7 @@ import pytest
 
 import soac
 from benchmarks.peers.on_numpy import finance, flat, optionpricing
-from soac.frontend.data import read_values
+from soac.data.read_write import read_values
 from soac.versions import leaves_of
 
 from .references import in_double

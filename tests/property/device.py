@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from soac.flatten.levels import CPU, Mode
-from soac.flatten.tree import combinations, sites
 from soac.ir.errors import RunError
-from soac.kernels.cpu import Executable
+from soac.ir.machine import CPU, Mode
+from soac.ir.version_tree import combinations, sites
+from soac.kernels.devices.cpu.executable import Executable
 from soac.pipeline import compile_core
 from tests.property.generate import Case, argument
 from tests.property.guards import Broken

@@ -11,9 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from soac.flatten.levels import CUDA, THREAD
 from soac.ir.core import Body, GuardCmp, If, PrimOp, Prog, SegOp, Stm
 from soac.ir.interpret import Trace
+from soac.ir.machine import CUDA, THREAD
 from soac.ir.ops import Op
 from soac.ir.show import show_body
 from soac.ir.traverse import bodies, bound_in_body

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
 
-from soac.flatten.levels import Mode
+from soac.ir.machine import Mode
 from soac.ir.types import Names, Prim, Var
-from soac.kernels import mergepath
+from soac.kernels.schedule import merge_path as mergepath
 from tests.property.choices import Decide, Drawn
 from tests.property.device import check_device
 from tests.property.generate import (

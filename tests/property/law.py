@@ -15,19 +15,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from soac.flatten.context.trace import Rule
 from soac.flatten.flatten import flatten_traced
-from soac.flatten.fuse import fuse, fused_once
-from soac.flatten.levels import CUDA, Mode
-from soac.flatten.sink import sink
-from soac.flatten.tile import tile
-from soac.flatten.trace import Rule
-from soac.flatten.tree import combinations, sites
+from soac.flatten.fusion.driver import fuse, fused_once
+from soac.flatten.fusion.sink import sink
+from soac.flatten.tiling.choose import tile
 from soac.frontend.compile import paused_collector
 from soac.ir.check import Stage, check
 from soac.ir.core import Prog, SizeParam
 from soac.ir.errors import RunError
 from soac.ir.interpret import Prepared, Thresholds, Trace, prepare
+from soac.ir.machine import CUDA, Mode
 from soac.ir.traverse import all_exps
+from soac.ir.version_tree import combinations, sites
 from soac.pipeline import CORE_PASSES, FLAT_PASSES, Pass
 from tests.property import guards
 from tests.property.generate import Case

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from soac.flatten.levels import Mode
-from soac.flatten.trace import Rule
+from soac.flatten.context.trace import Rule
 from soac.ir.core import Attr
+from soac.ir.machine import Mode
 from soac.ir.types import Names, Prim, Var
 from tests.property.bricks import (
     indices,

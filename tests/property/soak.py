@@ -25,16 +25,16 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from soac.flatten.fuse_gather import fuse_gather
-from soac.flatten.fuse_loops import loop_to_map
-from soac.flatten.fuse_rules import VERTICAL, fuse_horizontally, pull_rearrange
-from soac.flatten.levels import Mode
-from soac.flatten.sink import sink
-from soac.flatten.tile import tile
-from soac.flatten.trace import Rule
+from soac.flatten.context.trace import Rule
+from soac.flatten.fusion.gather import fuse_gather
+from soac.flatten.fusion.loops import loop_to_map
+from soac.flatten.fusion.rules import VERTICAL, fuse_horizontally, pull_rearrange
+from soac.flatten.fusion.sink import sink
+from soac.flatten.tiling.choose import tile
 from soac.frontend.compile import compile_text
 from soac.ir.errors import CompileError
 from soac.ir.interpret import Thresholds, prepare
+from soac.ir.machine import Mode
 from tests.property.choices import Decide, Drawn, Replayed, shrunk
 from tests.property.device import SIZES, check_device, resized
 from tests.property.generate import Case, case_of

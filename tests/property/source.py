@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from soac.frontend.data_text import write_text
+from soac.data.text import write_text
 from soac.ir import core
 from soac.ir.core import Body, DimIndex, Fix, Lambda, Param, Reduction, Slice, Stm
 from soac.ir.ops import Op

@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from soac.flatten.levels import Mode
+from soac.ir.machine import Mode
 from tests.property.features import Feature, features
 from tests.property.generate import Case, cases
 from tests.property.law import Tally, check_law

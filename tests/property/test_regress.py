@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soac.cli import run_cli
-from soac.flatten.levels import Mode
+from soac.ir.machine import Mode
 from tests.property.device import check_device
 from tests.property.law import check_law
 from tests.property.saved import load

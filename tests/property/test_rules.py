@@ -13,20 +13,20 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from soac.flatten import flatten as flatten_module
-from soac.flatten import fuse as fuse_module
+from soac.flatten.context.nest import Flow, Nest
+from soac.flatten.context.trace import Rule
 from soac.flatten.flatten import RULES, RuleFunction
-from soac.flatten.fuse import fuse
-from soac.flatten.fuse_rules import VERTICAL, fuse_horizontally
-from soac.flatten.irregular_rules import varying_rule
-from soac.flatten.levels import Mode
-from soac.flatten.nest import Flow, Nest
-from soac.flatten.rules_bulk import invariant_rule
-from soac.flatten.rules_control import map_loop
-from soac.flatten.rules_map import map_rule
-from soac.flatten.trace import Rule
+from soac.flatten.fusion import driver as fuse_module
+from soac.flatten.fusion.driver import fuse
+from soac.flatten.fusion.rules import VERTICAL, fuse_horizontally
+from soac.flatten.rules.bulk import invariant_rule
+from soac.flatten.rules.control import map_loop
+from soac.flatten.rules.maps import map_rule
+from soac.flatten.versions.segment_descriptors.soacs import varying_rule
 from soac.ir.check import Stage, check
 from soac.ir.core import Stm
 from soac.ir.interpret import Thresholds, prepare
+from soac.ir.machine import Mode
 from tests.property.generate import Case
 from tests.property.irregular import small_parts
 from tests.property.law import Tally, agree, check_law, check_values, run

@@ -1,0 +1,103 @@
+"""What it costs to compute a deferred statement again in another kernel, and what may be moved at all.
+
+Units are roughly one arithmetic operation of one thread. `HEAVY` is for loops, SOACs and whatever else is computed
+once per point of the nest and no more.
+"""
+
+from __future__ import annotations
+
+from ...ir.core import (
+    Apply,
+    ArrayLit,
+    Assert,
+    Body,
+    Concat,
+    Convert,
+    Copied,
+    Copy,
+    Exp,
+    Fix,
+    GuardCmp,
+    If,
+    Index,
+    Iota,
+    Loop,
+    PrimOp,
+    Rearrange,
+    Replicate,
+    Reshape,
+    Scratch,
+    SizeParam,
+    Stm,
+    Update,
+)
+from ...ir.ops import BINARY, COUNTS, PREDICATES, TERNARY, Op, can_fail
+
+LIMIT = 24
+"""Up to this weight a statement is computed again rather than stored and loaded."""
+HEAVY = 1 << 20
+
+_CHEAP = (BINARY | TERNARY | PREDICATES | COUNTS) - {Op.POW, Op.ATAN2, Op.HYPOT, Op.NEXTAFTER, Op.LDEXP} | {
+    Op.NOT, Op.NEG, Op.ABS, Op.SGN, Op.SQRT, Op.FLOOR, Op.CEIL, Op.TRUNC, Op.ROUND, Op.TO_BITS, Op.FROM_BITS,
+}  # fmt: skip
+
+
+def weight_of(exp: Exp) -> int:
+    """The weight of an expression alone."""
+    match exp:
+        case PrimOp(op, prim, _):
+            return 16 if can_fail(op, prim) or op not in _CHEAP else 1
+        case Convert() | Assert() | GuardCmp():
+            return 1
+        case Index(_, dims, _):
+            return 2 if all(isinstance(dim, Fix) for dim in dims) else 0
+        case Copied() | Copy() | SizeParam() | Iota() | Replicate() | Rearrange() | Reshape() | Scratch():
+            return 0
+        case If(_, then, orelse):
+            return 2 + _weight_of_branch(then) + _weight_of_branch(orelse)
+        case Update() | Concat() | ArrayLit() | Loop() | Apply():
+            return HEAVY
+        case _:
+            return HEAVY
+
+
+def _weight_of_branch(body: Body) -> int:
+    """A branch that makes arrays is heavy: its result has no single place."""
+    if any(p.type.shape for stm in body.stms for p in stm.pat):
+        return HEAVY
+    return min(HEAVY, sum(weight_of(stm.exp) for stm in body.stms))
+
+
+def is_total(exp: Exp) -> bool:
+    """A basic operation that gives a value whatever its operands: it may run where the program would not have."""
+    match exp:
+        case PrimOp(op, prim, _):
+            return not can_fail(op, prim)
+        case Index(_, _, safe):
+            return safe
+        case Convert() | Copied() | Iota() | Replicate() | Rearrange() | Reshape() | Scratch() | ArrayLit() | Concat():
+            return True
+        case _:
+            return False
+
+
+def is_total_body(body: Body) -> bool:
+    return all(is_total(stm.exp) for stm in body.stms)
+
+
+def is_movable(stm: Stm) -> bool:
+    """Whether a statement that is the same at all points of a nest may be computed before it: it is total, or a check
+    or a scalar that can be kept from failing where there is no point."""
+    return is_total(stm.exp) or (not any(p.type.shape for p in stm.pat) and _can_be_kept(stm.exp))
+
+
+def _can_be_kept(exp: Exp) -> bool:
+    match exp:
+        case PrimOp(_, _, (_, _)) | Assert():
+            return True
+        case If(_, then, orelse):
+            bodies = (then, orelse)
+            is_plain = all(weight_of(stm.exp) < HEAVY for body in bodies for stm in body.stms)
+            return is_plain and any(map(is_total_body, bodies))
+        case _:
+            return False

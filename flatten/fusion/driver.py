@@ -1,0 +1,217 @@
+"""Fusion: in every body, SOACs are merged with the producers of their inputs and with neighbours that read the same.
+
+Statements are taken in order. A SOAC looks for a producer among its inputs, then for a neighbour, and swallows what a
+rule of `rules.py` allows; the fused SOAC stands in its place. What lies between and needs a result of the
+swallowed statement moves behind; where that is impossible, since the SOAC needs it too or since an array would be
+overwritten too early, nothing is fused. Outer bodies come first, so that the inner ones are fused as they then are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...ir.attributes import is_opaque
+from ...ir.core import (
+    Body,
+    Iota,
+    Loop,
+    Prog,
+    Rearrange,
+    Screma,
+    Soac,
+    Stm,
+)
+from ...ir.traverse import bodies, free_in_stm, types_in, with_bodies
+from ...ir.types import Atom, Name, Names
+from ..aliasing.classes import sharing_in
+from ..simplify.driver import simplify
+from ..simplify.soacs import read_once
+from .gather import fuse_gather
+from .graph import (
+    Context,
+    Node,
+    Scope,
+    fused_node,
+    is_row_by_row,
+    may_move,
+    node_of,
+    scope_of,
+)
+from .loops import loop_to_map
+from .rules import VERTICAL, Rule, fuse_horizontally, mapped_results, pull_rearrange
+from .sink import sink
+
+ROUNDS = 4
+"""Simplification after fusion may make more fusible; it seldom does twice."""
+
+NEIGHBOURS = 4
+"""How many of the last SOACs that read an array are tried as neighbours."""
+
+
+def fuse(prog: Prog) -> Prog:
+    """`prog` with its SOACs fused, and simplified where that changed anything."""
+    for _ in range(ROUNDS):
+        prog, fired = fused_once(prog)
+        if not fired:
+            break
+        prog = simplify(prog)
+    return prog
+
+
+def fused_once(prog: Prog) -> tuple[Prog, tuple[str, ...]]:
+    """One walk over `prog`, and the names of the rules that fired."""
+    prog = sink(prog)
+    context = Context(Names(prog.next_name), sharing_in(prog), types_in(prog))
+    functions = tuple(replace(f, body=fuse_body(f.body, context)) for f in prog.functions)
+    return Prog(prog.consts, functions, context.names.next), tuple(context.fired)
+
+
+def fuse_body(body: Body, context: Context) -> Body:
+    """`body` with the SOACs in it fused, at every depth."""
+    nodes = [node_of(_interchanged(stm, context)) for stm in body.stms]
+    scope = scope_of(body, nodes, context)
+    for node in nodes:
+        scope.waiting.subtract(node.free)
+        scope.add(_swallow_all(node, scope) if isinstance(node.stm.exp, Soac) else node)
+    stms = [node.stm for node in scope.nodes if node is not None]
+    return Body(tuple(_fuse_inside(stm, context) for stm in stms), body.result)
+
+
+def _interchanged(stm: Stm, context: Context) -> Stm:
+    """A loop of a map as a map of loops, where it can be."""
+    made = loop_to_map(stm, context.names) if isinstance(stm.exp, Loop) else None
+    if made is None:
+        return stm
+    context.fired.append(loop_to_map.__name__)
+    return made
+
+
+def _fuse_inside(stm: Stm, context: Context) -> Stm:
+    inner = bodies(stm.exp)
+    if not inner:
+        return stm
+    return replace(stm, exp=with_bodies(stm.exp, tuple(fuse_body(body, context) for body in inner)))
+
+
+def _swallow_all(node: Node, scope: Scope) -> Node:
+    """The SOAC after swallowing all it can: producers as long as there are any, then neighbours."""
+    node = _seen_through(node, scope)
+    while (
+        fused := _with_producer(node, scope) or _with_gathered(node, scope) or _with_neighbour(node, scope)
+    ) is not None:
+        node = fused
+    once = read_once(node.stm, scope.context.sharing.consumed)
+    return node if once is node.stm else node_of(once)
+
+
+def _with_producer(node: Node, scope: Scope) -> Node | None:
+    soac = node.stm.exp
+    assert isinstance(soac, Soac)
+    for array in dict.fromkeys(soac.arrays):
+        match scope.maker_of(array):
+            case (number, producer) if is_row_by_row(producer, node):
+                fused = _swallow(number, producer, node, VERTICAL, scope)
+                if fused is not None:
+                    return fused
+            case _:
+                pass
+    return None
+
+
+def _with_gathered(node: Node, scope: Scope) -> Node | None:
+    """The SOAC with a producer whose result it alone reads, at an index."""
+    soac = node.stm.exp
+    assert isinstance(soac, Soac)
+    for array in free_in_stm(node.stm):
+        match scope.maker_of(array):
+            case (number, Node(Stm(exp=Screma(width=width))) as producer) if (
+                width == soac.width and array in node.beside
+            ):
+                if scope.is_needed(array) or is_opaque(producer.stm) or is_opaque(node.stm):
+                    continue
+                if not may_move(number, producer, node, [], scope):
+                    continue
+                stm = fuse_gather(producer.stm, node.stm)
+                if stm is not None:
+                    scope.context.fired.append(fuse_gather.__name__)
+                    scope.remove(number)
+                    return node_of(stm)
+            case _:
+                pass
+    return None
+
+
+def _with_neighbour(node: Node, scope: Scope) -> Node | None:
+    if not isinstance(node.stm.exp, Screma):
+        return None
+    for array in dict.fromkeys(node.stm.exp.arrays):
+        if _is_iota(array, scope):
+            continue
+        for number in reversed(scope.readers.get(array, ())[-NEIGHBOURS:]):
+            neighbour = scope.nodes[number]
+            if neighbour is None or neighbour.stm.attrs != node.stm.attrs or neighbour.made & node.free:
+                continue
+            fused = _swallow(number, neighbour, node, (fuse_horizontally,), scope)
+            if fused is not None:
+                return fused
+    return None
+
+
+def _is_iota(array: Name, scope: Scope) -> bool:
+    """Reading an `iota` twice costs nothing."""
+    match scope.maker_of(array):
+        case (_, node):
+            return isinstance(node.stm.exp, Iota)
+        case _:
+            return False
+
+
+def _swallow(number: int, producer: Node, consumer: Node, rules: tuple[Rule, ...], scope: Scope) -> Node | None:
+    """The two fused, if a rule applies and the order of execution allows it; then the producer is gone."""
+    p, c = producer.stm.exp, consumer.stm.exp
+    if not isinstance(p, Screma) or not isinstance(c, Soac) or p.width != c.width or not _may_mix(p, c):
+        return None
+    if is_opaque(producer.stm) or is_opaque(consumer.stm):
+        return None
+    dependents = scope.dependents(producer)
+    if not may_move(number, producer, consumer, dependents, scope):
+        return None
+    kept = frozenset(name for name in mapped_results(producer.stm) if scope.is_needed(name))
+    fused = next(((rule, new) for rule in rules if (new := rule(producer.stm, consumer.stm, kept)) is not None), None)
+    if fused is None:
+        return None
+    rule, stm = fused
+    scope.context.fired.append(rule.__name__)
+    scope.remove(number)
+    scope.behind = [scope.remove(k) for k in dependents] + scope.behind
+    return fused_node(stm, producer, consumer)
+
+
+def _may_mix(p: Screma, c: Soac) -> bool:
+    """A SOAC either scans or reduces, since its kernel does one."""
+    return not isinstance(c, Screma) or not ((p.scans or c.scans) and (p.reds or c.reds))
+
+
+def _seen_through(node: Node, scope: Scope) -> Node:
+    """The SOAC reading the source of a rearranged input, where that may make it fusible."""
+    stm = node.stm
+    soac = stm.exp
+    assert isinstance(soac, Soac)
+    for array in dict.fromkeys(soac.arrays):
+        match scope.maker_of(array):
+            case (_, Node(Stm(exp=Rearrange((0, *_), source) as view, certs=()))):
+                if _is_mapped_here(source, soac.width, scope):
+                    row = scope.context.types[source].row()
+                    stm = pull_rearrange(stm, array, view, row, scope.context.names)
+                    scope.context.fired.append(pull_rearrange.__name__)
+            case _:
+                pass
+    return node if stm is node.stm else node_of(stm)
+
+
+def _is_mapped_here(array: Name, width: Atom, scope: Scope) -> bool:
+    match scope.maker_of(array):
+        case (_, Node(Stm(exp=Screma() as screma) as stm)):
+            return array in mapped_results(stm) and screma.width == width
+        case _:
+            return False

@@ -1,0 +1,178 @@
+r"""The rules of fusion: two SOACs of one width become one, and the arrays between them need not exist.
+
+All are one composition, `_composed`: a SOAC maps, then scans and reduces what it has mapped, so a producer's map may
+be put before a consumer's. Nothing is computed twice: what others still need of the producer stays as a further
+result. Maps are pure, hence sound; a failure of either remains one of the fused SOAC.
+
+A rule takes the producer's statement, the consumer's, and the results of the producer that others need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from ...ir.core import Body, Hist, Lambda, Param, Rearrange, Scatter, Screma, Soac, Stm
+from ...ir.traverse import substitute_lambda
+from ...ir.types import Atom, Name, Names, Type
+
+Rule = Callable[[Stm, Stm, frozenset[Name]], Stm | None]
+T = TypeVar("T")
+
+
+def fuse_map_map(producer: Stm, consumer: Stm, kept: frozenset[Name]) -> Stm | None:
+    """map f (map g xs)  ⟶  map (f ∘ g) xs        [F-MapMap]"""
+    match producer.exp, consumer.exp:
+        case Screma(scans=(), reds=()), Screma(scans=(), reds=()):
+            return _composed(producer, consumer, kept)
+        case _:
+            return None
+
+
+def fuse_map_reduce(producer: Stm, consumer: Stm, kept: frozenset[Name]) -> Stm | None:
+    """redomap ⊕ f ne (map g xs)  ⟶  redomap ⊕ (f ∘ g) ne xs        [F-MapRed]"""
+    match producer.exp, consumer.exp:
+        case Screma(scans=(), reds=()), Screma(scans=(), reds=(_, *_)):
+            return _composed(producer, consumer, kept)
+        case _:
+            return None
+
+
+def fuse_map_scan(producer: Stm, consumer: Stm, kept: frozenset[Name]) -> Stm | None:
+    """scanomap ⊕ f ne (map g xs)  ⟶  scanomap ⊕ (f ∘ g) ne xs        [F-MapScan]"""
+    match producer.exp, consumer.exp:
+        case Screma(scans=(), reds=()), Screma(scans=(_, *_), reds=()):
+            return _composed(producer, consumer, kept)
+        case _:
+            return None
+
+
+def fuse_redomap_map(producer: Stm, consumer: Stm, kept: frozenset[Name]) -> Stm | None:
+    """(s, ys) = redomap ⊕ g ne xs;  zs = map f ys  ⟶  (s, zs) = redomap ⊕ (g, f ∘ g) ne xs        [F-RedMap]
+
+    The same for what a scanomap maps besides, and for a consumer that reduces or scans in its turn."""
+    match producer.exp, consumer.exp:
+        case Screma() as p, Screma() if p.scans or p.reds:
+            return _composed(producer, consumer, kept)
+        case _:
+            return None
+
+
+def fuse_map_hist(producer: Stm, consumer: Stm, kept: frozenset[Name]) -> Stm | None:
+    """hist ⊕ f dests (map g xs)  ⟶  hist ⊕ (f ∘ g) dests xs        [F-MapHist]"""
+    match producer.exp, consumer.exp:
+        case Screma(scans=(), reds=()), Hist() if not kept:
+            return _composed(producer, consumer, kept)
+        case _:
+            return None
+
+
+def fuse_map_scatter(producer: Stm, consumer: Stm, kept: frozenset[Name]) -> Stm | None:
+    """scatter f dests (map g xs)  ⟶  scatter (f ∘ g) dests xs        [F-MapScatter]"""
+    match producer.exp, consumer.exp:
+        case Screma(scans=(), reds=()), Scatter() if not kept:
+            return _composed(producer, consumer, kept)
+        case _:
+            return None
+
+
+def fuse_horizontally(first: Stm, second: Stm, kept: frozenset[Name]) -> Stm | None:
+    r"""ys = map f xs;  zs = map g xs  ⟶  (ys, zs) = map (\x -> (f x, g x)) xs        [F-Horizontal]
+
+    Any two Scremas of one width of which neither needs the other."""
+    match first.exp, second.exp:
+        case Screma(), Screma():
+            return _composed(first, second, kept)
+        case _:
+            return None
+
+
+VERTICAL: tuple[Rule, ...] = (
+    fuse_map_map,
+    fuse_map_reduce,
+    fuse_map_scan,
+    fuse_redomap_map,
+    fuse_map_hist,
+    fuse_map_scatter,
+)
+
+
+def pull_rearrange(consumer: Stm, array: Name, view: Rearrange, row: Type, names: Names) -> Stm:
+    r"""map (\x -> e) (rearrange (0,2,1) ys)  ⟶  map (\y -> e [rearrange (1,0) y / x]) ys        [F-Rearrange]
+
+    Where the outermost dimension stays: then the consumer can be fused with what makes ys. `row` is the type of y."""
+    soac = consumer.exp
+    assert isinstance(soac, Soac)
+    assert view.perm[0] == 0
+    perm = tuple(k - 1 for k in view.perm[1:])
+    params: list[Param] = []
+    views: list[Stm] = []
+    for param, xs in zip(soac.map.params, soac.arrays, strict=True):
+        if xs != array:
+            params.append(param)
+            continue
+        y = Param(names.again(param.name), row)
+        params.append(y)
+        views.append(Stm((param,), Rearrange(perm, y.name), (), (), consumer.loc))
+    arrays = tuple(view.array if xs == array else xs for xs in soac.arrays)
+    body = Body((*views, *soac.map.body.stms), soac.map.body.result)
+    return replace(consumer, exp=replace(soac, arrays=arrays, map=Lambda(tuple(params), body, soac.map.ret)))
+
+
+# ---- composition --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What belongs to scans, to reductions and to mapped results, of a list in that order."""
+
+    scans: tuple
+    reds: tuple
+    mapped: tuple
+
+
+def _parts(screma: Screma, items: tuple[T, ...]) -> Parts:
+    a, b = screma.num_scans, screma.num_scans + screma.num_reds
+    return Parts(items[:a], items[a:b], items[b:])
+
+
+def _composed(producer: Stm, consumer: Stm, kept: frozenset[Name]) -> Stm:
+    """The two as one; `kept` names the mapped results of the producer that others need."""
+    p, c = producer.exp, consumer.exp
+    assert isinstance(p, Screma)
+    assert isinstance(c, Soac)
+    value: dict[Name, Atom] = {x.name: atom for x, atom in zip(producer.pat, p.map.body.result, strict=True)}
+    own = [(xs, x) for xs, x in zip(c.arrays, c.map.params, strict=True) if xs not in value]
+    taken = {x.name: value[xs] for xs, x in zip(c.arrays, c.map.params, strict=True) if xs in value}
+    f = substitute_lambda(Lambda((), c.map.body, c.map.ret), taken)
+    arrays = (*p.arrays, *(xs for xs, _ in own))
+    params = (*p.map.params, *(x for _, x in own))
+    stms = (*p.map.body.stms, *f.body.stms)
+    certs = tuple(dict.fromkeys((*producer.certs, *consumer.certs)))
+    attrs = tuple(dict.fromkeys((*producer.attrs, *consumer.attrs)))
+    if not isinstance(c, Screma):
+        exp = replace(c, arrays=arrays, map=Lambda(params, Body(stms, f.body.result), f.ret))
+        return Stm(consumer.pat, exp, certs, attrs, consumer.loc)
+    stays = [x.name in kept for x in _parts(p, producer.pat).mapped]
+    result = _interleaved(p, p.map.body.result, stays, c, f.body.result)
+    ret = _interleaved(p, p.map.ret, stays, c, f.ret)
+    pat = _interleaved(p, producer.pat, stays, c, consumer.pat)
+    exp = Screma(c.width, arrays, Lambda(params, Body(stms, result), ret), p.scans + c.scans, p.reds + c.reds)
+    return Stm(pat, exp, certs, attrs, consumer.loc)
+
+
+def _interleaved(p: Screma, of_p: tuple[T, ...], stays: list[bool], c: Screma, of_c: tuple[T, ...]) -> tuple[T, ...]:
+    """Scans of both, reductions of both, then what the producer still maps and what the consumer maps."""
+    x, y = _parts(p, of_p), _parts(c, of_c)
+    mapped = tuple(item for item, stay in zip(x.mapped, stays, strict=True) if stay)
+    return (*x.scans, *y.scans, *x.reds, *y.reds, *mapped, *y.mapped)
+
+
+def mapped_results(stm: Stm) -> frozenset[Name]:
+    """The results of a Screma that are there row by row: its mapped arrays, not its scans."""
+    match stm.exp:
+        case Screma() as screma:
+            return frozenset(x.name for x in stm.pat[screma.num_scans + screma.num_reds :])
+        case _:
+            return frozenset()

@@ -1,0 +1,182 @@
+"""Rows of more than one dimension in parallelism of varying width: maps that give rows of varying size, and operators
+that work on rows.
+
+    G(Σ, map (λx̄ → r) x̄s)  ⟶  rs = G(Σf, r), ys = reshape [w][v] rs[start :+ w*v]          r: [v]t, v varies over Σ
+
+The rows of all points together are flat data again, of a width that varies over the flat nest Σf; those of one point
+lie one after the other, since the size of a row does not vary within it.
+
+    G(Σ, scan (map ⊕) (replicate m d) xss)    ⟶  segscan (j < m, q < total) ⊙' d' { (k = 0, xss[k, j]) }
+    G(Σ, reduce (map ⊕) (replicate m d) xss)  ⟶  G(Σ, map (λxs → reduce ⊕ d xs) (transpose xss))
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...ir.core import (
+    Body,
+    Copied,
+    If,
+    Index,
+    Param,
+    PrimOp,
+    Rearrange,
+    Reduction,
+    Reshape,
+    Screma,
+    SegScan,
+    Slice,
+    Stm,
+)
+from ...ir.ops import Op
+from ...ir.traverse import free_in_stm
+from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64
+from ..context.distribute import expand, frontier, settle
+from ..context.nest import Flow, Nest, Segments
+from ..context.segop_bodies import defer, element_of, is_identity, seg_body, single, whole
+from ..context.trace import Rule
+from ..rules.interchange import element_reduction, interchanged, interchanged_map
+from ..rules.reductions import identity
+from ..versions.parallelism import flattens_varying
+from ..versions.row_operators import has_row_operator, row_width
+from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments
+from .soacs import enter_rows, flagged, split_varying
+from .writes import last_row
+
+# ---- rows of varying size in rows of varying number ------------------------------------------------------------------
+
+
+def rows_of_rows_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """A map of varying width that gives rows whose size varies over the nest, too.
+
+    G(Σ, map (λx̄ → r) x̄s)  ⟶  rs = G(Σf, r), ys = reshape [w][v] rs[start :+ w*v]
+    """
+    match stm.exp:
+        case Screma(_, _, f, (), ()) as exp if not flow.is_regular(f.ret) and flattens_varying(flow, stm, set()):
+            wanted = frontier(flow, free_in_stm(stm))
+        case _:
+            return None
+    if wanted is None:
+        return None
+    settle(flow, nest, wanted)
+    flow.note(Rule.FLAT_MAP, ", ".join(str(p.name) for p in stm.pat))
+    seg = segments(flow, nest, exp.width, stm)
+    made: list[tuple[Name, Name | None]] = []
+    with flat_nest(flow, nest, seg) as (flat, k):
+        enter_rows(flow, flat, k, seg, f.params, exp.arrays)
+        flow.walk(flow, flat, f.body.stms, f.body.result)
+        for t, atom in zip(f.ret, f.body.result, strict=True):
+            if is_varying(flow, t):
+                made.append(flat_rows(flow, flat, atom, stm))
+            else:
+                made.append((expand(flow, flat, (atom,))[0], None))
+    for param, (array, starts) in zip(stm.pat, made, strict=True):
+        if starts is None:
+            bind_rows(flow, nest, seg, (param,), (array,))
+        else:
+            _bind_rows_of_rows(flow, nest, seg, param, array, starts)
+    return Rule.FLAT_MAP
+
+
+def flat_rows(flow: Flow, flat: Nest, atom: Atom, stm: Stm) -> tuple[Name, Name]:
+    """Flat data of what is a row of varying size for each point of the flat nest, and where the rows start."""
+    assert isinstance(atom, Var)
+    seg = segments(flow, flat, flow.types[atom.name].shape[0], replace(stm, exp=Copied(atom)))
+    return last_row(flow, flat, seg, atom.name), seg.starts
+
+
+def _bind_rows_of_rows(flow: Flow, nest: Nest, seg: Segments, param: Param, array: Name, starts: Name) -> None:
+    """`ys = reshape [w][v] array[s :+ w*v]`, s where the first row of the point starts."""
+    rows, size, *rest = param.type.shape
+    some, first, s = (flow.fresh_param(base, t) for base, t in (("some", BOOL), ("s", I64), ("s", I64)))
+    count = flow.fresh_param("count", I64)
+    part = flow.fresh_param(param.name.base, Type(param.type.prim, (Var(count.name), *rest)))
+    load = single(element_of(starts, (seg.total,), (Var(seg.start),)), first, flow.loc)
+    start = If(Var(some.name), Body((load,), (Var(first.name),)), Body((), (i64(0),)))
+    view = Index(array, (Slice(Var(s.name), Var(count.name), i64(1)), *whole(tuple(rest))), True)
+    stms = (
+        single(PrimOp(Op.LT, Prim.I64, (i64(0), Var(seg.length))), some, flow.loc),
+        single(start, s, flow.loc),
+        single(PrimOp(Op.MUL, Prim.I64, (rows, size)), count, flow.loc),
+        single(view, part, flow.loc),
+        single(Reshape(param.type.shape, part.name), param, flow.loc),
+    )
+    defer(flow, nest, stms)
+
+
+# ---- operators on rows -----------------------------------------------------------------------------------------------
+
+
+def row_operators_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """A reduction or scan of varying width whose operator works row by row, on rows of one size.
+
+    G(Σ, reduce (map ⊕) (replicate m d) xss)  ⟶  G(Σ, map (λxs → reduce ⊕ d xs) (transpose xss))
+    """
+    match stm.exp:
+        case Screma(_, _, f, scans, reds) as exp if flattens_varying(flow, stm, set()):
+            ops = [*((op, True) for op in scans), *((op, False) for op in reds)]
+        case _:
+            return None
+    if not any(has_row_operator(flow, op) for op, _ in ops) or frontier(flow, free_in_stm(stm)) is None:
+        return None
+    if not is_identity(f):
+        stms = None if scans else interchanged_map(flow, exp, stm.pat, stm.loc)
+        if stms is None:
+            return split_varying(flow, nest, stm, exp)
+        flow.note(Rule.IRWIM, ", ".join(str(p.name) for p in stm.pat))
+        flow.walk(flow, nest, stms, tuple(Var(p.name) for p in stm.pat))
+        return Rule.IRWIM
+    if len(ops) == 1 and scans:
+        return flat_scan_of_rows(flow, nest, stm, exp)
+    flow.note(Rule.IRWIM, ", ".join(str(p.name) for p in stm.pat))
+    apart = (_alone(flow, stm, exp, place, op, is_scan) for place, (op, is_scan) in enumerate(ops))
+    flow.walk(flow, nest, tuple(inner for stms in apart for inner in stms), tuple(Var(p.name) for p in stm.pat))
+    return Rule.IRWIM
+
+
+def _alone(flow: Flow, stm: Stm, exp: Screma, place: int, op: Reduction, is_scan: bool) -> tuple[Stm, ...]:
+    """One of the operators by itself: a reduction of rows interchanged, anything else as it is."""
+    before = sum(len(other.neutral) for other in (exp.scans + exp.reds)[:place])
+    taken = slice(before, before + len(op.neutral))
+    arrays, results = exp.arrays[taken], stm.pat[taken]
+    if has_row_operator(flow, op) and not is_scan:
+        return interchanged(flow, exp.width, op, False, arrays, results, stm.loc)
+    f = identity(flow, exp.map.ret[taken])
+    alone = Screma(exp.width, arrays, f, (op,) if is_scan else (), () if is_scan else (op,))
+    return (Stm(results, alone, (), stm.attrs, stm.loc),)
+
+
+def flat_scan_of_rows(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
+    """The columns of the flat data, scanned side by side, each starting again at every segment.
+
+    G(Σ, scan (map ⊕) (replicate m d) xss)    ⟶  segscan (j < m, q < total) ⊙' d' { (k = 0, xss[k, j]) }
+    """
+    (op,) = exp.scans
+    width, element = row_width(flow, op), element_reduction(flow, op, flow.loc)
+    assert width is not None
+    flow.note(Rule.ISWIM, ", ".join(str(p.name) for p in stm.pat))
+    seg = segments(flow, nest, exp.width, stm)
+    types = tuple(t.row() for t in exp.map.ret)
+    j, flag = flow.fresh_param("j", I64), flow.fresh_param("flag", BOOL)
+    with flat_nest(flow, nest, seg) as (flat, k):
+        enter_rows(flow, flat, k, seg, exp.map.params, exp.arrays)
+        first = single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(0))), flag, flow.loc)
+        values = tuple(flow.fresh_param("x", t) for t in types)
+        loads = tuple(
+            single(element_of(x.name, x.type.shape, (Var(j.name),)), value, flow.loc)
+            for x, value in zip(exp.map.params, values, strict=True)
+        )
+        results = (Var(flag.name), *(Var(value.name) for value in values))
+        made = seg_body(flow, ((j.name, width), *flat.dims), Body((first, *loads), results))
+    ret = (BOOL, *types)
+    scanned = tuple(flow.fresh_param("s", t.array_of(width, seg.total)) for t in ret)
+    flow.emit(scanned, SegScan(flow.machine.lowest.level, made.space, (flagged(flow, (element,)),), made.body, ret))
+    rows = tuple(
+        flow.emit_as(p.name.base, Type(t.prim, (seg.total, width)), Rearrange((1, 0), s.name))
+        for p, t, s in zip(stm.pat, types, scanned[1:], strict=True)
+    )
+    bind_rows(flow, nest, seg, stm.pat, rows)
+    for row in rows:
+        flow.fresh.discard(row)  # a view, which nobody may overwrite
+    return Rule.ISWIM

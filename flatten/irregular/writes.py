@@ -1,0 +1,245 @@
+"""Scatters, histograms, concatenations and updates whose width, or what they write to, varies over the nest.
+
+    G(Σ, scatter w (λx̄ → i v) x̄s d)  ⟶  segscatter Σf ds { Σ i v }                                     [flat scatter]
+
+over the flat nest Σf of w (Σ and a dimension for an invariant w). Destinations of varying size are segments of flat
+data: then what is written is `start + i` where `0 ≤ i < n`, n the length of the segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from ...ir.core import (
+    Body,
+    Concat,
+    Copy,
+    Fix,
+    Hist,
+    Param,
+    PrimOp,
+    Replicate,
+    Scatter,
+    Scratch,
+    SegHist,
+    SegScatter,
+    Stm,
+    Update,
+)
+from ...ir.ops import Op
+from ...ir.traverse import free_in_lambda, free_in_stm
+from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64, scalar
+from ..context.distribute import frontier, settle, source_of
+from ..context.nest import Dim, Flow, Nest, Segments
+from ..context.segop_bodies import element_of, emit_segmap, fresh_reductions, seg_body, single
+from ..context.trace import Rule
+from ..rules.bulk import pick
+from ..rules.maps import enter_arrays
+from ..rules.writes import nest_atoms, own
+from ..versions.parallelism import is_sequential
+from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments
+from .soacs import enter_rows
+
+# ---- scatter and hist ------------------------------------------------------------------------------------------------
+
+
+def varying_write_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """A scatter or histogram of varying width, or to destinations of varying size.
+
+    G(Σ, scatter w (λx̄ → i v) x̄s d)  ⟶  segscatter Σf ds { Σ i v }
+    """
+    match stm.exp:
+        case Scatter() | Hist() as exp if flow.flattens_varying and nest.dims and not is_sequential(stm):
+            pass
+        case _:
+            return None
+    sizes = {flow.types[dest].shape[0] for dest in exp.dests}
+    to_rows = all(is_varying(flow, flow.types[dest]) for dest in exp.dests) and exp.rank == 1 and len(sizes) == 1
+    regular = flow.is_regular(flow.types[dest] for dest in exp.dests)
+    if not (to_rows or (regular and not flow.is_invariant(exp.width))) or not _is_closed(flow, exp):
+        return None
+    wanted = frontier(flow, free_in_stm(stm))
+    if wanted is None:
+        return None
+    settle(flow, nest, wanted)
+    flow.note(Rule.FLAT_SCATTER, ", ".join(str(p.name) for p in stm.pat))
+    if to_rows:
+        return _write_rows(flow, nest, stm, exp)
+    reads = (*exp.arrays, *free_in_lambda(exp.map))
+    owned = own(flow, nest, exp.dests, reads)
+    pat = flow.bind(nest, stm.pat)
+    with _points(flow, nest, stm, exp) as space:
+        body = Body(exp.map.body.stms, nest_atoms(nest) + exp.map.body.result)
+        _emit_write(flow, space, exp, pat, owned, nest.depth + exp.rank, body)
+    return Rule.FLAT_SCATTER
+
+
+def _is_closed(flow: Flow, exp: Scatter | Hist) -> bool:
+    """Values of one shape, and an operator that is the same for all segments."""
+    if not flow.is_regular(exp.map.ret):
+        return False
+    if isinstance(exp, Scatter):
+        return True
+    return all(map(flow.is_invariant, exp.op.neutral)) and not any(map(flow.is_variant, free_in_lambda(exp.op.op)))
+
+
+@contextmanager
+def _points(flow: Flow, nest: Nest, stm: Stm, exp: Scatter | Hist) -> Iterator[Nest]:
+    """The nest of all writes, with the elements of the arrays in scope."""
+    if flow.is_invariant(exp.width):
+        yield enter_arrays(flow, nest, exp.width, exp.map.params, exp.arrays)
+        return
+    seg = segments(flow, nest, exp.width, stm)
+    with flat_nest(flow, nest, seg) as (flat, k):
+        enter_rows(flow, flat, k, seg, exp.map.params, exp.arrays)
+        yield flat
+
+
+def _write_rows(flow: Flow, nest: Nest, stm: Stm, exp: Scatter | Hist) -> Rule:
+    seg = segments(flow, nest, flow.types[exp.dests[0]].shape[0], stm)
+    reads = (*exp.arrays, *free_in_lambda(exp.map))
+    owned = own_rows(flow, nest, seg, exp.dests, reads)
+    pat = tuple(flow.fresh_param(p.name.base, flow.types[array]) for p, array in zip(stm.pat, owned, strict=True))
+    with _points(flow, nest, stm, exp) as space:
+        index, *values = exp.map.body.result
+        place, stms = in_segment(flow, seg, index)
+        body = Body((*exp.map.body.stms, *stms), (place, *values))
+        _emit_write(flow, space, exp, pat, owned, 1, body)
+    bind_rows(flow, nest, seg, stm.pat, tuple(p.name for p in pat))
+    return Rule.FLAT_SCATTER
+
+
+def _emit_write(
+    flow: Flow, space: Nest, exp: Scatter | Hist, pat: tuple[Param, ...], owned: tuple[Name, ...], rank: int, body: Body
+) -> None:
+    made, level = seg_body(flow, space.dims, body), flow.machine.lowest.level
+    match exp:
+        case Scatter():
+            flow.emit(pat, SegScatter(level, made.space, owned, rank, made.body))
+        case Hist(op=op):
+            flow.emit(pat, SegHist(level, made.space, fresh_reductions(flow, (op,))[0], owned, rank, made.body))
+
+
+def in_segment(flow: Flow, seg: Segments, index: Atom) -> tuple[Atom, tuple[Stm, ...]]:
+    """The place in the flat data of an index of the segment; -1 where it is out of range."""
+    low, high, both = (flow.fresh_param(base, BOOL) for base in ("low", "high", "in"))
+    place, chosen = flow.fresh_param("p", I64), flow.fresh_param("p", I64)
+    stms = (
+        single(PrimOp(Op.LE, Prim.I64, (i64(0), index)), low, flow.loc),
+        single(PrimOp(Op.LT, Prim.I64, (index, Var(seg.length))), high, flow.loc),
+        single(PrimOp(Op.AND, Prim.BOOL, (Var(low.name), Var(high.name))), both, flow.loc),
+        single(PrimOp(Op.ADD, Prim.I64, (Var(seg.start), index)), place, flow.loc),
+        single(PrimOp(Op.SELECT, Prim.I64, (Var(both.name), Var(place.name), i64(-1))), chosen, flow.loc),
+    )
+    return Var(chosen.name), stms
+
+
+# ---- arrays of varying size as flat data -----------------------------------------------------------------------------
+
+
+def own_rows(flow: Flow, nest: Nest, seg: Segments, rows: tuple[Name, ...], reads: Iterable[Name]) -> tuple[Name, ...]:
+    """Flat data of the rows that nobody else holds, each array for itself."""
+    also = set(reads)
+    return tuple(_own_row(flow, nest, seg, row, row in also) for row in rows)
+
+
+def _own_row(flow: Flow, nest: Nest, seg: Segments, name: Name, is_read: bool) -> Name:
+    row = flow.rows.get(name)
+    is_last = flow.uses.get(name, 0) <= 1 and not is_read
+    if row is not None and row.segments.rows == seg.rows and is_last and row.array in flow.fresh:
+        flow.fresh.discard(row.array)
+        return row.array
+    return flat_copy(flow, nest, seg, name)
+
+
+def last_row(flow: Flow, nest: Nest, seg: Segments, name: Name) -> Name:
+    """As `own_rows`, where nothing reads the row any more."""
+    row = flow.rows.get(name)
+    if row is not None and row.segments.rows == seg.rows and row.array in flow.fresh:
+        flow.fresh.discard(row.array)
+        return row.array
+    return flat_copy(flow, nest, seg, name)
+
+
+def flat_copy(flow: Flow, nest: Nest, seg: Segments, name: Name) -> Name:
+    """Fresh flat data of a row: `segmap Σf { xs[k] }`, or in bulk where no thread is needed for it."""
+    source = source_of(flow, Var(name))
+    assert isinstance(source, Var)
+    t = flow.types[name]
+    flat_type = Type(t.prim, (seg.total, *t.shape[1:]))
+    row = flow.rows.get(source.name)
+    if row is not None and row.segments.rows == seg.rows:
+        return flow.emit_as(name.base, flat_type, Copy(row.array))
+    found = flow.deferred.get(source.name) if source.name not in flow.elems else None
+    match found.stm if found is not None else None:
+        case Stm(exp=Scratch(), certs=()):
+            return flow.emit_as(name.base, flat_type, Scratch(flat_type))
+        case Stm(exp=Replicate((_, *rest), value), certs=()) if flow.is_invariant(value):
+            return flow.emit_as(name.base, flat_type, Replicate((seg.total, *rest), value))
+        case _:
+            return _copy_elements(flow, nest, seg, source, flat_type)
+
+
+def _copy_elements(flow: Flow, nest: Nest, seg: Segments, source: Var, flat_type: Type) -> Name:
+    made = flow.fresh_param(source.name.base, flat_type)
+    element = scalar(flat_type.prim)
+    with flat_nest(flow, nest, seg) as (flat, k):
+        inner = _rest(flow, flat_type)
+        value = flow.fresh_param(source.name.base, element)
+        indices = (Var(k), *(Var(name) for name, _ in inner))
+        load = single(element_of(source.name, flow.types[source.name].shape, indices), value, flow.loc)
+        emit_segmap(flow, flat.dims + inner, (made,), Body((load,), (Var(value.name),)), (element,))
+    return made.name
+
+
+def _rest(flow: Flow, flat_type: Type) -> tuple[Dim, ...]:
+    return tuple((flow.fresh_param("l", I64).name, size) for size in flat_type.shape[1:])
+
+
+# ---- concat and update -----------------------------------------------------------------------------------------------
+
+
+def varying_concat_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """G(Σ, concat xs ys)  ⟶  segmap Σf { if k < n then xs[k] else ys[k-n] }        Σf that of n + m"""
+    match stm:
+        case Stm((param,), Concat(arrays, width), (), _, _) if flow.varying and is_varying(flow, param.type):
+            wanted = frontier(flow, arrays)
+        case _:
+            return None
+    if wanted is None or not all(map(flow.is_invariant, param.type.shape[1:])):
+        return None
+    settle(flow, nest, wanted)
+    flow.note(Rule.CONCAT, str(param.name))
+    seg = segments(flow, nest, width, stm)
+    flat_type = Type(param.type.prim, (seg.total, *param.type.shape[1:]))
+    element = scalar(param.type.prim)
+    made = flow.fresh_param(param.name.base, flat_type)
+    with flat_nest(flow, nest, seg) as (flat, k):
+        inner = _rest(flow, flat_type)
+        body = pick(flow, arrays, (Var(k), *(Var(name) for name, _ in inner)), element)
+        emit_segmap(flow, flat.dims + inner, (made,), body, (element,))
+    bind_rows(flow, nest, seg, stm.pat, (made.name,))
+    return Rule.CONCAT
+
+
+def varying_update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """G(Σ, xs with [i] <- v)  ⟶  segscatter Σ flat { start + i, v }        xs of varying size"""
+    match stm:
+        case Stm((param,), Update(array, (Fix(index),), value, True), (), _, _) if flow.varying:
+            pass
+        case _:
+            return None
+    others = [name for name in free_in_stm(stm) if name != array]
+    if not is_varying(flow, param.type) or frontier(flow, others) is None or frontier(flow, (array,)) is None:
+        return None
+    flow.note(Rule.UPDATE, str(param.name))
+    seg = segments(flow, nest, param.type.shape[0], stm)
+    owned = own_rows(flow, nest, seg, (array,), others)
+    place, stms = in_segment(flow, seg, index)
+    made = seg_body(flow, nest.dims, Body(stms, (place, value)))
+    level = flow.machine.lowest.level
+    result = flow.fresh_param(param.name.base, flow.types[owned[0]])
+    flow.emit((result,), SegScatter(level, made.space, owned, 1, made.body))
+    bind_rows(flow, nest, seg, stm.pat, (result.name,))
+    return Rule.UPDATE

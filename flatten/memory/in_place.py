@@ -1,0 +1,274 @@
+"""In-place maps: what is computed only to overwrite a part of an array is written there by the threads that compute it.
+
+    let ys = segmap (i < n, j < m) { e }  ⟶  segscatter (i < n, j < m) a { (s + i*t, k, u + j, e) }        [P-Update]
+    in a with [s :+ n*t, k, u :+ m] <- ys
+
+    let xs = segmap (i < n) { e }  ⟶  let zs = scratch [n+m]                                               [P-Concat]
+    in concat xs ys                   let zs' = segscatter (i < n) zs { (i, e) } in zs' with [n :+ m] <- ys
+
+    a with [r1] <- v with [r2] <- ys  ⟶  a with [r2] <- ys with [r1] <- v                                  [P-Swap]
+
+The array between is never there. Sound where threads see of `a` only what no other thread overwrites: their own place,
+or places that are not in the part (`flatten/aliasing/regions.py`), and where nothing that they read is overwritten in
+between. [P-Swap] for parts that do not meet brings an update next to the map that it takes. After Munksgaard et al.,
+"Memory Optimizations in an Array Language" (SC'22), and the in-place lowering of Futhark.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from ...ir.core import (
+    Body,
+    Concat,
+    Fix,
+    Index,
+    Level,
+    Param,
+    PrimOp,
+    Prog,
+    Scratch,
+    SegMap,
+    SegScatter,
+    Slice,
+    Stm,
+    Update,
+)
+from ...ir.errors import Loc
+from ...ir.ops import Op
+from ...ir.traverse import bodies, free_in_stm, map_bodies, types_in
+from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
+from ..aliasing.classes import Sharing, sharing_in
+from ..aliasing.regions import are_apart, is_plain, part_of, reads_only_own
+from ..context.segop_bodies import whole
+from ..fusion.graph import node_of
+from .thread_fusion import is_segop
+
+
+def in_place(prog: Prog) -> Prog:
+    """`prog` with its maps in place where they overwrite a part of an array."""
+    names, sharing, types = Names(prog.next_name), sharing_in(prog), types_in(prog)
+    defined: dict[Name, Stm] = {}
+
+    def on_body(body: Body) -> Body:
+        defined.update((p.name, stm) for stm in body.stms for p in stm.pat)
+        stms = [
+            stm if is_segop(stm.exp) or not bodies(stm.exp) else replace(stm, exp=map_bodies(on_body, stm.exp))
+            for stm in body.stms
+        ]
+        if not any(isinstance(stm.exp, Update | Concat) for stm in stms):
+            return Body(tuple(stms), body.result)
+        scope = Scope(names, sharing, types, defined, stms, _uses(stms, body.result), _places(stms))
+        _rewrite(scope)
+        return Body(tuple(scope.stms), body.result)
+
+    functions = tuple(replace(fun, body=on_body(fun.body)) for fun in prog.functions)
+    return Prog(prog.consts, functions, names.next)
+
+
+@dataclass(slots=True)
+class Scope:
+    """The statements of a body of the host, where each of its names is bound and how many use it (the result counts as
+    one); what is known of all names."""
+
+    names: Names
+    sharing: Sharing
+    types: dict[Name, Type]
+    defined: dict[Name, Stm]
+    stms: list[Stm]
+    uses: Counter[Name]
+    places: dict[Name, int]
+
+    def fresh(self, param: Param) -> Param:
+        """A further version of the array `param`, which one statement uses."""
+        made = Param(self.names.again(param.name), param.type)
+        self.sharing.link(param.name, made.name)
+        self.types[made.name] = made.type
+        self.uses[made.name] = 1
+        return made
+
+    def change(self, stms: list[Stm]) -> None:
+        """Other statements in place of those so far."""
+        self.stms, self.places = stms, _places(stms)
+
+
+def _uses(stms: list[Stm], result: tuple[Atom, ...]) -> Counter[Name]:
+    uses = Counter(name for stm in stms for name in free_in_stm(stm))
+    uses.update({atom.name for atom in result if isinstance(atom, Var)})
+    return uses
+
+
+def _places(stms: list[Stm]) -> dict[Name, int]:
+    return {p.name: k for k, stm in enumerate(stms) for p in stm.pat}
+
+
+def _rewrite(scope: Scope) -> None:
+    """Every update and concatenation of the body, the last one first: what it takes the others may still read."""
+    k = len(scope.stms) - 1
+    while k >= 0:
+        match scope.stms[k].exp:
+            case Update(_, _, Var(), _):
+                k = _update(scope, k)
+            case Concat():
+                k = _concat(scope, k)
+            case _:
+                k -= 1
+
+
+# ---- updates -------------------------------------------------------------------------------------------------------
+
+
+def _update(scope: Scope, k: int) -> int:
+    """P-Update for the update at `k`, after P-Swap where that makes it possible; gives where to go on."""
+    number = _made_for(scope, k)
+    if number is None:
+        return k - 1
+    order = _swapped(scope, number, k)
+    stms, at = (scope.stms, k) if order is None else (order, k - 1)
+    map_, update = stms[number], stms[at]
+    if not _is_in_place(scope, map_, update, stms[number + 1 : at]):
+        return k - 1
+    scope.change([*stms[:number], *stms[number + 1 : at], _scattered(scope, map_, update), *stms[at + 1 :]])
+    return at if order is not None else at - 2
+
+
+def _made_for(scope: Scope, k: int) -> int | None:
+    """The map over threads with plain statements that the update at `k` alone uses."""
+    exp = scope.stms[k].exp
+    assert isinstance(exp, Update)
+    assert isinstance(exp.value, Var)
+    number = scope.places.get(exp.value.name)
+    if number is None or scope.uses[exp.value.name] > 1 or not _is_plain_map(scope.stms[number]):
+        return None
+    slices = sum(isinstance(dim, Slice) for dim in exp.dims)
+    map_ = scope.stms[number].exp
+    assert isinstance(map_, SegMap)
+    return number if len(map_.space.dims) == slices else None
+
+
+def _is_plain_map(stm: Stm) -> bool:
+    """One result, a scalar for each thread, by statements that a scatter can hold as well as a map."""
+    match stm.exp:
+        case SegMap(Level.THREAD, _, body, (t,)):
+            return not t.shape and is_plain(body)
+        case _:
+            return False
+
+
+def _swapped(scope: Scope, number: int, k: int) -> list[Stm] | None:
+    """The statements with the update at `k` before the one whose result it overwrites, if that comes after the map."""
+    second = scope.stms[k]
+    assert isinstance(second.exp, Update)
+    j = scope.places.get(second.exp.array)
+    if j is None or j < number or scope.uses[second.exp.array] > 1:
+        return None
+    first = scope.stms[j]
+    match first.exp:
+        case Update(array, dims, _, _) as one if are_apart(dims, second.exp.dims, scope.defined):
+            pass
+        case _:
+            return None
+    between = scope.fresh(second.pat[0])
+    early = replace(second, pat=(between,), exp=replace(second.exp, array=array))
+    late = replace(first, pat=second.pat, exp=replace(one, array=between.name))
+    return [*scope.stms[:j], *scope.stms[j + 1 : k], early, late, *scope.stms[k + 1 :]]
+
+
+def _is_in_place(scope: Scope, map_: Stm, update: Stm, between: list[Stm]) -> bool:
+    """Whether the map can be executed where the update is, behind what is between them, by threads that see nothing of
+    each other's writes."""
+    exp, to = map_.exp, update.exp
+    assert isinstance(exp, SegMap)
+    assert isinstance(to, Update)
+    part = part_of(to.dims, exp.space, scope.defined)
+    if part is None or not _is_checked(scope, map_, to) or not _may_move(scope, map_, between):
+        return False
+    return reads_only_own(exp.body, to.array, part, scope.sharing, scope.defined)
+
+
+def _is_checked(scope: Scope, map_: Stm, to: Update) -> bool:
+    """Whether the part is in bounds where the map is executed: because it is marked so, or because the map reads a view
+    of just this part, which has been checked."""
+    if to.safe:
+        return True
+    views = (scope.defined[name].exp for name in free_in_stm(map_) if name in scope.defined)
+    shape = scope.types[to.array].shape
+    return any(isinstance(v, Index) and v.dims == to.dims and scope.types[v.array].shape == shape for v in views)
+
+
+def _may_move(scope: Scope, stm: Stm, between: list[Stm]) -> bool:
+    """Whether nothing that the statement reads is overwritten in between."""
+    reads = [name for name in free_in_stm(stm) if scope.sharing.consumed(name)]
+    written = {name for other in between for name in node_of(other).overwritten} if reads else set()
+    return not any(scope.sharing.same(x, y) for x in reads for y in written)
+
+
+def _scattered(scope: Scope, map_: Stm, update: Stm) -> Stm:
+    """segscatter (i < n) a { (s + i*t, e) }"""
+    exp, to = map_.exp, update.exp
+    assert isinstance(exp, SegMap)
+    assert isinstance(to, Update)
+    stms, places, indices = list(exp.body.stms), [], iter(exp.space.indices)
+    for dim in to.dims:
+        match dim:
+            case Fix(index):
+                places.append(index)
+            case Slice(start, _, stride):
+                step = _op(scope, stms, Op.MUL, Var(next(indices)), stride, map_.loc)
+                places.append(_op(scope, stms, Op.ADD, start, step, map_.loc))
+    body = Body(tuple(stms), (*places, *exp.body.result))
+    certs = tuple(dict.fromkeys((*map_.certs, *update.certs)))
+    attrs = tuple(dict.fromkeys((*map_.attrs, *update.attrs)))
+    scatter = SegScatter(exp.level, exp.space, (to.array,), len(to.dims), body, safe=True)
+    return Stm(update.pat, scatter, certs, attrs, map_.loc)
+
+
+def _op(scope: Scope, stms: list[Stm], op: Op, x: Atom, y: Atom, loc: Loc) -> Atom:
+    """`x op y`, for sums and products of sizes."""
+    if (op, x) == (Op.ADD, i64(0)) or (op, x) == (Op.MUL, i64(1)):
+        return y
+    if (op, y) == (Op.MUL, i64(1)):
+        return x
+    if op is Op.ADD and isinstance(x, Const) and isinstance(y, Const):
+        return i64(int(x.value) + int(y.value))
+    param = Param(scope.names.fresh("at"), I64)
+    stms.append(Stm((param,), PrimOp(op, Prim.I64, (x, y)), (), (), loc))
+    scope.defined[param.name] = stms[-1]
+    return Var(param.name)
+
+
+# ---- concatenations ------------------------------------------------------------------------------------------------
+
+
+def _concat(scope: Scope, k: int) -> int:
+    """P-Concat for the concatenation at `k`: as updates of a fresh array, some of which are in place. Gives where to go
+    on: at the last of them."""
+    stm = scope.stms[k]
+    assert isinstance(stm.exp, Concat)
+    if not any(_is_made_for_part(scope, name, k) for name in stm.exp.arrays):
+        return k - 1
+    (result,) = stm.pat
+    stms: list[Stm] = []
+    array = scope.fresh(result)
+    stms.append(Stm((array,), Scratch(result.type), (), (), stm.loc))
+    start: Atom = i64(0)
+    for number, part in enumerate(stm.exp.arrays, start=1):
+        last = number == len(stm.exp.arrays)
+        width = scope.types[part].shape[0]
+        dims = (Slice(start, width, i64(1)), *whole(result.type.shape[1:]))
+        to = result if last else scope.fresh(result)
+        stms.append(Stm((to,), Update(array.name, dims, Var(part), True), stm.certs, stm.attrs, stm.loc))
+        start = start if last else _op(scope, stms, Op.ADD, start, width, stm.loc)
+        array = to
+    scope.defined.update((p.name, made) for made in stms for p in made.pat)
+    scope.change([*scope.stms[:k], *stms, *scope.stms[k + 1 :]])
+    return k + len(stms) - 1
+
+
+def _is_made_for_part(scope: Scope, name: Name, k: int) -> bool:
+    number, stm = scope.places.get(name), scope.stms[k]
+    if number is None or scope.uses[name] > 1 or not _is_plain_map(scope.stms[number]):
+        return False
+    assert isinstance(stm.exp, Concat)
+    return stm.exp.arrays.count(name) == 1 and _may_move(scope, scope.stms[number], scope.stms[number + 1 : k])

@@ -1,0 +1,272 @@
+"""What stays in a thread is fused again: a chain of SOACs that ends in reductions becomes one loop.
+
+    let ys = scan ⊕ d xs in reduce ⊗ e ys  ⟶  loop (y, r) = (d, e) for i < n do (let y' = y ⊕ xs[i] in (y', r ⊗ y'))
+
+Between a scan and a reduction no two SOACs can be fused in parallel; in one thread they can, and then no thread needs
+an array for what lies between (golden 4.4). Only chains of one width whose arrays nobody else wants are rewritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ...ir.core import (
+    Apply,
+    Body,
+    Exp,
+    ForLoop,
+    Iota,
+    Lambda,
+    Loop,
+    Param,
+    Prog,
+    Screma,
+    SegHist,
+    SegMap,
+    SegRed,
+    SegScan,
+    SegScatter,
+    Stm,
+)
+from ...ir.errors import Loc
+from ...ir.traverse import (
+    all_exps,
+    consumed_by,
+    free_in_lambda,
+    free_in_stm,
+    map_bodies,
+    rename_lambda,
+    substitute_body,
+)
+from ...ir.types import Atom, Name, Names, Prim, Var
+from ..context.segop_bodies import element_of, iota_element, single
+from ..context.trace import Rule
+
+Note = Callable[[Rule, str], None]
+
+
+def sequentialise(prog: Prog, note: Note) -> Prog:
+    """`prog` with the bodies of its segops fused; `note` is told of each chain."""
+    names = Names(prog.next_name)
+
+    def on_host(body: Body) -> Body:
+        stms = tuple(
+            replace(stm, exp=map_bodies(on_thread if is_segop(stm.exp) else on_host, stm.exp)) for stm in body.stms
+        )
+        return Body(stms, body.result)
+
+    def on_thread(body: Body) -> Body:
+        inner = tuple(replace(stm, exp=map_bodies(on_thread, stm.exp)) for stm in body.stms)
+        return fuse_chains(Body(inner, body.result), names, note)
+
+    consts = on_host(Body(prog.consts, ())).stms
+    functions = tuple(replace(fun, body=on_host(fun.body)) for fun in prog.functions)
+    return Prog(consts, functions, names.next)
+
+
+def is_segop(exp: Exp) -> bool:
+    return isinstance(exp, SegMap | SegRed | SegScan | SegScatter | SegHist)
+
+
+def fuse_chains(body: Body, names: Names, note: Note) -> Body:
+    """Every chain of a thread's body as a loop, the last one first."""
+    position = len(body.stms) - 1
+    while position >= 0:
+        if ends_chain(body.stms[position].exp):
+            members = chain_at(body, position)
+            if len(members) > 1:
+                note(Rule.SEQUENTIALISE, ", ".join(str(p.name) for p in body.stms[position].pat))
+                body = _replaced(body, members, names)
+                position -= len(members) - 1
+        position -= 1
+    return _without_dead_iotas(body)
+
+
+def ends_chain(exp: Exp) -> bool:
+    """Reductions only: what comes out of the loop are accumulators."""
+    return isinstance(exp, Screma) and not exp.scans and len(exp.reds) > 0 and _num_mapped(exp) == 0
+
+
+def _num_mapped(exp: Screma) -> int:
+    return len(exp.map.body.result) - exp.num_scans - exp.num_reds
+
+
+# ---- which statements make a chain ---------------------------------------------------------------------------------
+
+
+def chain_at(body: Body, last: int) -> tuple[int, ...]:
+    """Positions of the statements that can be one loop with the one at `last`, in program order."""
+    made_at = {p.name: k for k, stm in enumerate(body.stms[:last]) for p in stm.pat}
+    members = _producers(body, last, made_at)
+    if len(members) == 1 or _overwrites(body, min(members), last):
+        return (last,)
+    used_at = _uses(body)
+    while bad := [k for k in members if k != last and not _stays_inside(body, k, members, last, used_at)]:
+        members -= set(bad)
+        members &= _producers(body, last, {name: k for name, k in made_at.items() if k in members})
+    return tuple(sorted(members))
+
+
+def _producers(body: Body, last: int, made_at: dict[Name, int]) -> set[int]:
+    """SOACs of the same width whose arrays the statement at `last` reads, directly or not."""
+    exp = body.stms[last].exp
+    assert isinstance(exp, Screma)
+    members = {last}
+    work = list(exp.arrays)
+    while work:
+        k = made_at.get(work.pop())
+        if k is None or k in members:
+            continue
+        producer = body.stms[k].exp
+        if isinstance(producer, Screma) and producer.width == exp.width:
+            members.add(k)
+            work.extend(producer.arrays)
+    return members
+
+
+def _overwrites(body: Body, first: int, last: int) -> bool:
+    """Whether anything in between overwrites an array (which a statement moved behind it may read)."""
+    return any(consumed_by(exp) or isinstance(exp, Apply) for exp in all_exps(Body(body.stms[first:last], ())))
+
+
+def _uses(body: Body) -> dict[Name, list[int]]:
+    """Where each name is used; the result of the body stands behind all statements."""
+    used: dict[Name, list[int]] = {}
+    for k, stm in enumerate(body.stms):
+        for name in free_in_stm(stm):
+            used.setdefault(name, []).append(k)
+    for atom in body.result:
+        if isinstance(atom, Var):
+            used.setdefault(atom.name, []).append(len(body.stms))
+    return used
+
+
+def _stays_inside(body: Body, k: int, members: set[int], last: int, used_at: dict[Name, list[int]]) -> bool:
+    """Whether the arrays of the statement at `k` are only read element by element by the chain, and its reductions
+    only behind it."""
+    exp = body.stms[k].exp
+    assert isinstance(exp, Screma)
+    for place, param in enumerate(body.stms[k].pat):
+        is_reduced = exp.num_scans <= place < exp.num_scans + exp.num_reds
+        for user in used_at.get(param.name, []):
+            if is_reduced and user <= last:
+                return False
+            if not is_reduced and not (user in members and _reads_by_element(body.stms[user], param.name)):
+                return False
+    return True
+
+
+def _reads_by_element(stm: Stm, array: Name) -> bool:
+    exp = stm.exp
+    assert isinstance(exp, Screma)
+    lambdas = (exp.map, *(op.op for op in exp.scans + exp.reds))
+    neutral = [atom for op in exp.scans + exp.reds for atom in op.neutral]
+    return Var(array) not in neutral and not any(array in free_in_lambda(f) for f in lambdas)
+
+
+# ---- the loop ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Iteration:
+    """One iteration under construction: its statements, elements of arrays that the chain makes, accumulators."""
+
+    names: Names
+    index: Name
+    iotas: dict[Name, Stm]
+    certs: dict[Name, None]
+    loc: Loc
+    stms: list[Stm]
+    elements: dict[Name, Atom]
+    accumulators: list[Param]
+    inits: list[Atom]
+    nexts: list[Atom]
+
+
+def _replaced(body: Body, members: tuple[int, ...], names: Names) -> Body:
+    """`body` with the chain as one loop in place of its last statement."""
+    last = members[-1]
+    chain = [body.stms[k] for k in members]
+    loop = _loop_of(body, chain, names)
+    stms = [loop if k == last else stm for k, stm in enumerate(body.stms) if k == last or k not in members]
+    return Body(tuple(stms), body.result)
+
+
+def _loop_of(body: Body, chain: list[Stm], names: Names) -> Stm:
+    exp = chain[-1].exp
+    assert isinstance(exp, Screma)
+    iotas = {stm.pat[0].name: stm for stm in body.stms if isinstance(stm.exp, Iota)}
+    index = names.fresh("i")
+    certs = dict.fromkeys(cert for stm in chain for cert in stm.certs)
+    made = _Iteration(names, index, iotas, certs, chain[-1].loc, [], {}, [], [], [])
+    results: list[Param] = []
+    for stm in chain:
+        results += _add_member(made, stm)
+    loop = Loop(
+        tuple(made.accumulators),
+        tuple(made.inits),
+        ForLoop(index, exp.width, Prim.I64),
+        Body(tuple(made.stms), tuple(made.nexts)),
+    )
+    return Stm(tuple(results), loop, tuple(made.certs), (), chain[-1].loc)
+
+
+def _add_member(made: _Iteration, stm: Stm) -> list[Param]:
+    """Add a SOAC to the iteration; gives what the loop binds for its accumulators."""
+    exp = stm.exp
+    assert isinstance(exp, Screma)
+    rows = [_row(made, param, array) for param, array in zip(exp.map.params, exp.arrays, strict=True)]
+    values = _inline(made, exp.map, rows)
+    results: list[Param] = []
+    place = 0
+    for op in exp.scans + exp.reds:
+        types = op.op.ret
+        taken = slice(place, place + len(op.neutral))
+        accumulators = [Param(made.names.fresh("acc"), t) for t in types]
+        nexts = _inline(made, op.op, [*(Var(p.name) for p in accumulators), *values[taken]])
+        made.accumulators += accumulators
+        made.inits += op.neutral
+        made.nexts += nexts
+        if place < exp.num_scans:
+            made.elements.update(zip((p.name for p in stm.pat[taken]), nexts, strict=True))
+            results += [Param(made.names.fresh("last"), t) for t in types]
+        else:
+            results += stm.pat[taken]
+        place += len(op.neutral)
+    made.elements.update(zip((p.name for p in stm.pat[place:]), values[place:], strict=True))
+    return results
+
+
+def _row(made: _Iteration, param: Param, array: Name) -> Atom:
+    """The element of an input of the chain: computed in this iteration, or read."""
+    if array in made.elements:
+        return made.elements[array]
+    match made.iotas.get(array):
+        case Stm(exp=Iota() as iota, certs=certs):
+            made.certs.update(dict.fromkeys(certs))
+            stms, atom = iota_element(made.names, iota, Var(made.index), param.name.base, made.loc)
+            made.stms += stms
+            return atom
+        case _:
+            pass
+    fresh = Param(made.names.again(param.name), param.type)
+    shape = (Var(made.index), *param.type.shape)
+    made.stms.append(single(element_of(array, shape, (Var(made.index),)), fresh, made.loc))
+    return Var(fresh.name)
+
+
+def _inline(made: _Iteration, f: Lambda, args: list[Atom]) -> tuple[Atom, ...]:
+    fresh = rename_lambda(f, made.names)
+    body = substitute_body(fresh.body, {p.name: arg for p, arg in zip(fresh.params, args, strict=True)})
+    made.stms += body.stms
+    return body.result
+
+
+def _without_dead_iotas(body: Body) -> Body:
+    """Without the index arrays that only chains read."""
+    if not any(isinstance(stm.exp, Iota) for stm in body.stms):
+        return body
+    used = _uses(body)
+    stms = tuple(stm for stm in body.stms if not isinstance(stm.exp, Iota) or stm.pat[0].name in used)
+    return Body(stms, body.result)

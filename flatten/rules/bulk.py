@@ -1,0 +1,211 @@
+"""Bulk operations in a nest: what needs no kernel, since it is a view or the same for all points.
+
+G((Σ, ⟨x ∈ y⟩), rearrange (k1..kn) x)  ⟶  G(Σ, rearrange (0, 1+k1 .. 1+kn) y)        [rearrange]
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...ir.core import (
+    Assert,
+    Body,
+    Concat,
+    Copied,
+    Copy,
+    DimIndex,
+    Exp,
+    If,
+    Index,
+    Param,
+    PrimOp,
+    Rearrange,
+    Reshape,
+    Stm,
+)
+from ...ir.ops import Op
+from ...ir.traverse import free_in_stm, index_atoms
+from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scalar
+from ..context.distribute import expand, frontier, settle
+from ..context.nest import Dim, Elem, Flow, Nest
+from ..context.recompute_cost import HEAVY, is_movable, is_total, is_total_body
+from ..context.segop_bodies import element_of, emit_segmap, single, whole
+from ..context.trace import Rule
+from ..versions.guards import parallelism_of
+
+
+def invariant_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """What is invariant to the nest is computed once, before it: what may fail only if the nest has a point.
+
+    G(Σ, let x = e1 in e2)  ⟶  let x = e1 in G(Σ, e2)        if no variable of Σ is free in e1
+    """
+    if not nest.dims or not is_movable(stm) or any(map(flow.is_variant, free_in_stm(stm))):
+        return None
+    if any(p.name in flow.consumed for p in stm.pat):
+        return None
+    flow.note(Rule.INVARIANT, ", ".join(str(p.name) for p in stm.pat))
+    exp = stm.exp if is_total(stm.exp) else _where_there_are_points(flow, nest, stm.exp)
+    flow.keep(replace(stm, exp=exp))
+    return Rule.INVARIANT
+
+
+def _where_there_are_points(flow: Flow, nest: Nest, exp: Exp) -> Exp:
+    """The expression, such that it cannot fail where Σ has no point: what it gives there nobody uses."""
+    some = Var(flow.emit_as("some", BOOL, PrimOp(Op.LT, Prim.I64, (i64(0), parallelism_of(flow, nest)))))
+    match exp:
+        case Assert(cond, code, parts):
+            return Assert(_bool(flow, Op.OR, _not(flow, some), cond), code, parts)
+        case PrimOp(op, prim, (x, y)):
+            good = flow.emit_as("good", scalar(prim), PrimOp(Op.SELECT, prim, (some, y, Const(prim, 1))))
+            return PrimOp(op, prim, (x, Var(good)))
+        case If(cond, then, orelse) if is_total_body(orelse):
+            return If(_bool(flow, Op.AND, some, cond), then, orelse)
+        case If(cond, then, orelse):
+            return If(_bool(flow, Op.OR, _not(flow, some), cond), then, orelse)
+        case _:
+            raise AssertionError(f"not movable: {exp}")
+
+
+def _bool(flow: Flow, op: Op, x: Atom, y: Atom) -> Atom:
+    return Var(flow.emit_as("cond", BOOL, PrimOp(op, Prim.BOOL, (x, y))))
+
+
+def _not(flow: Flow, x: Atom) -> Atom:
+    return Var(flow.emit_as("none", BOOL, PrimOp(Op.NOT, Prim.BOOL, (x,))))
+
+
+def alias_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """Another name of an element is the same element; so is a copy that nobody overwrites."""
+    match stm:
+        case Stm((param,), Copied(Var(source)), (), _, _):
+            pass
+        case Stm((param,), Copy(source), (), _, _) if param.name not in flow.consumed:
+            pass
+        case _:
+            return None
+    elem = flow.elems.get(source)
+    if elem is None:
+        return None
+    return _now_element(flow, param, elem, Rule.ALIAS)
+
+
+def _now_element(flow: Flow, param: Param, elem: Elem, rule: Rule) -> Rule:
+    """`param` is an element of an array that others see too."""
+    flow.note(rule, str(param.name))
+    flow.fresh.discard(elem.array)
+    flow.elems[param.name] = elem
+    return rule
+
+
+def rearrange_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """G((Σ, ⟨x ∈ y⟩), rearrange (k1..kn) x)  ⟶  G(Σ, rearrange (0, 1+k1 .. 1+kn) y)"""
+    match stm:
+        case Stm((param,), Rearrange(perm, source)) if not flow.relies_on_nest(stm):
+            elem = flow.elems.get(source)
+        case _:
+            return None
+    if elem is None:
+        return None
+    outer = len(elem.indices)
+    shape = flow.types[elem.array].shape
+    whole_perm = (*range(outer), *(outer + k for k in perm))
+    new_type = Type(param.type.prim, tuple(shape[k] for k in whole_perm))
+    flow.fresh.discard(elem.array)
+    array = flow.emit_as(param.name.base, new_type, Rearrange(whole_perm, elem.array))
+    return _now_element(flow, param, Elem(array, elem.indices), Rule.REARRANGE)
+
+
+def reshape_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """G((Σ, ⟨x ∈ y⟩), reshape [s] x)  ⟶  G(Σ, reshape [m][s] y)        m the width of y; s invariant"""
+    match stm:
+        case Stm((param,), Reshape(new, source)) if nest.dims and all(map(flow.is_invariant, new)):
+            pass
+        case _:
+            return None
+    if flow.relies_on_nest(stm):
+        return None
+    elem = flow.elems.get(source)
+    if elem is None:
+        elem = _array_of_deferred(flow, nest, source)
+    if elem is None:
+        return None
+    outer = flow.types[elem.array].shape[: len(elem.indices)]
+    flow.fresh.discard(elem.array)
+    array = flow.emit_as(param.name.base, param.type.array_of(*outer), Reshape(outer + new, elem.array))
+    return _now_element(flow, param, Elem(array, elem.indices), Rule.RESHAPE)
+
+
+def _array_of_deferred(flow: Flow, nest: Nest, name: Name) -> Elem | None:
+    """An array for a deferred row of regular size."""
+    deferred = flow.deferred.get(name)
+    if deferred is None or deferred.weight >= HEAVY or not flow.is_regular((flow.types[name],)):
+        return None
+    (array,) = expand(flow, nest, (Var(name),))
+    return Elem(array, nest.indices)
+
+
+def slice_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """G((Σ, ⟨x ∈ y⟩), x[a:+n*s])  ⟶  G(Σ, y[:, a:+n*s])        a, n, s invariant, known in bounds"""
+    match stm:
+        case Stm((param,), Index(source, dims, True)) if param.type.shape and nest.dims:
+            pass
+        case _:
+            return None
+    elem = flow.elems.get(source)
+    if elem is None or not all(map(flow.is_invariant, index_atoms(dims))) or flow.relies_on_nest(stm):
+        return None
+    outer = flow.types[elem.array].shape[: len(elem.indices)]
+    all_dims: tuple[DimIndex, ...] = (*whole(outer), *dims)
+    flow.fresh.discard(elem.array)
+    array = flow.emit_as(param.name.base, param.type.array_of(*outer), Index(elem.array, all_dims, True))
+    return _now_element(flow, param, Elem(array, elem.indices), Rule.SLICE)
+
+
+def concat_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """G(Σ, concat xs ys)  ⟶  segmap (Σ, k < n+m) { if k < n then xs[k] else ys[k-n] }"""
+    match stm:
+        case Stm((param,), Concat(arrays, _)) if nest.dims and not flow.relies_on_nest(stm):
+            pass
+        case _:
+            return None
+    wanted = frontier(flow, arrays)
+    if wanted is None or not flow.is_regular((param.type, *(flow.types[a] for a in arrays))):
+        return None
+    settle(flow, nest, wanted)
+    flow.note(Rule.CONCAT, str(param.name))
+    inner: tuple[Dim, ...] = tuple((flow.fresh_param("k", I64).name, size) for size in param.type.shape)
+    body = pick(flow, arrays, tuple(Var(k) for k, _ in inner), scalar(param.type.prim))
+    emit_segmap(flow, nest.dims + inner, flow.bind(nest, stm.pat), body, (scalar(param.type.prim),))
+    return Rule.CONCAT
+
+
+def pick(flow: Flow, arrays: tuple[Name, ...], indices: tuple[Atom, ...], element: Type) -> Body:
+    """The element at `indices` of the concatenation: from the last array backwards, one branch around the other."""
+    offsets: list[Atom] = [i64(0)]
+    before: list[Stm] = []
+    for array in arrays[:-1]:
+        size = flow.types[array].shape[0]
+        offsets.append(_binary(flow, before, Op.ADD, offsets[-1], size) if len(offsets) > 1 else size)
+    chosen = _at(flow, arrays[-1], offsets[-1], indices, element)
+    for array, offset, end in zip(arrays[-2::-1], offsets[-2::-1], offsets[:0:-1], strict=True):
+        here = _at(flow, array, offset, indices, element)
+        is_here = flow.fresh_param("c", BOOL)
+        value = flow.fresh_param("x", element)
+        test = single(PrimOp(Op.LT, Prim.I64, (indices[0], end)), is_here, flow.loc)
+        choice = single(If(Var(is_here.name), here, chosen), value, flow.loc)
+        chosen = Body((test, choice), (Var(value.name),))
+    return Body((*before, *chosen.stms), chosen.result)
+
+
+def _at(flow: Flow, array: Name, offset: Atom, indices: tuple[Atom, ...], element: Type) -> Body:
+    stms: list[Stm] = []
+    first = indices[0] if offset == i64(0) else _binary(flow, stms, Op.SUB, indices[0], offset)
+    value = flow.fresh_param("x", element)
+    stms.append(single(element_of(array, flow.types[array].shape, (first, *indices[1:])), value, flow.loc))
+    return Body(tuple(stms), (Var(value.name),))
+
+
+def _binary(flow: Flow, stms: list[Stm], op: Op, left: Atom, right: Atom) -> Atom:
+    made = flow.fresh_param("p", I64)
+    stms.append(single(PrimOp(op, Prim.I64, (left, right)), made, flow.loc))
+    return Var(made.name)

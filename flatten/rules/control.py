@@ -1,0 +1,110 @@
+"""Loops and branches: descended into at the top level, interchanged with the nest where they do not vary over it.
+
+    G((Σ, ⟨x̄ ȳ ∈ x̄s ȳs⟩), loop z̄' = z̄ for i < n do e)
+      ⟶  G(Σ, loop z̄s' = replicate m z̄ for i < n do map (λ.. → e) x̄s ȳs z̄s')            n invariant    [map-loop]
+    G(Σ, if c then e1 else e2)  ⟶  if c then G(Σ, e1) else G(Σ, e2)                       c invariant    [map-if]
+
+Loops whose trip count varies, while loops, and branches whose condition varies stay in the thread.
+"""
+
+from __future__ import annotations
+
+from ...ir.core import Body, Exp, ForLoop, If, Loop, Param, Stm
+from ...ir.traverse import free_in_body, free_in_stm
+from ...ir.types import Atom, Var, scalar
+from ..context.distribute import expand, expand_owned, frontier, settle
+from ..context.nest import Elem, Flow, Nest, host_body
+from ..context.trace import Rule
+from ..versions.parallelism import exploitable_stm
+
+
+def top_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """At the top level loops and branches stay, and what is inside them is flattened.
+
+    G(•, loop z̄' = z̄ .. do e)  ⟶  loop z̄' = z̄ .. do G(•, e)
+    """
+    if nest.dims:
+        return None
+    match stm.exp:
+        case Loop(params, inits, form, body):
+            exp: Exp = Loop(params, inits, form, _flat(flow, body))
+        case If(cond, then, orelse):
+            exp = If(cond, _flat(flow, then), _flat(flow, orelse))
+        case _:
+            return None
+    flow.note(Rule.G0, ", ".join(str(p.name) for p in stm.pat))
+    flow.keep(Stm(stm.pat, exp, stm.certs, stm.attrs, stm.loc))
+    return Rule.G0
+
+
+def _flat(flow: Flow, body: Body) -> Body:
+    def work() -> tuple[Atom, ...]:
+        flow.walk_top(flow, body)
+        return body.result
+
+    return host_body(flow, work)
+
+
+def map_loop(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """Interchange of a nest with a loop of invariant trip count whose body holds parallelism.
+
+    G((Σ, ⟨x̄ ȳ ∈ x̄s ȳs⟩), loop z̄' = z̄ for i < n do e)  ⟶  G(Σ, loop z̄s' = replicate m z̄ for i < n do map (λ.. → e) ..)
+    """
+    match stm.exp:
+        case Loop(params, inits, ForLoop(index, _, prim) as form, body) if _interchangeable(flow, nest, stm):
+            pass
+        case _:
+            return None
+    flow.note(Rule.MAP_LOOP, ", ".join(str(p.name) for p in stm.pat))
+    arrays = tuple(Var(name) for name in expand_owned(flow, nest, inits, free_in_body(body)))
+    carried = tuple(flow.fresh_param(p.name.base, p.type.array_of(*nest.widths)) for p in params)
+    flow.types[index] = scalar(prim)
+
+    def work() -> tuple[Atom, ...]:
+        for param, array in zip(params, carried, strict=True):
+            _as_element(flow, nest, param, array)
+        flow.walk(flow, nest, body.stms, body.result)
+        return tuple(Var(name) for name in expand(flow, nest, body.result))
+
+    flow.emit(flow.bind(nest, stm.pat), Loop(carried, arrays, form, host_body(flow, work)))
+    return Rule.MAP_LOOP
+
+
+def _as_element(flow: Flow, nest: Nest, param: Param, array: Param) -> None:
+    flow.types[param.name] = param.type
+    flow.elems[param.name] = Elem(array.name, nest.indices)
+    flow.fresh.add(array.name)
+
+
+def map_if(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """Interchange of a nest with a branch of invariant condition.
+
+    G(Σ, if c then e1 else e2)  ⟶  if c then G(Σ, e1) else G(Σ, e2)
+    """
+    match stm.exp:
+        case If(cond, then, orelse) if _interchangeable(flow, nest, stm):
+            pass
+        case _:
+            return None
+    flow.note(Rule.MAP_IF, ", ".join(str(p.name) for p in stm.pat))
+
+    def branch(body: Body) -> Body:
+        def work() -> tuple[Atom, ...]:
+            flow.walk(flow, nest, body.stms, body.result)
+            return tuple(Var(name) for name in expand(flow, nest, body.result))
+
+        return host_body(flow, work)
+
+    flow.emit(flow.bind(nest, stm.pat), If(cond, branch(then), branch(orelse)))
+    return Rule.MAP_IF
+
+
+def _interchangeable(flow: Flow, nest: Nest, stm: Stm) -> bool:
+    """In a nest, invariant, with parallelism inside; if so, what it needs of the nest has been computed afterwards."""
+    if not nest.dims or not exploitable_stm(flow, stm, set()):
+        return False
+    wanted = frontier(flow, free_in_stm(stm))
+    if wanted is None:
+        return False
+    settle(flow, nest, wanted)
+    return True

@@ -1,0 +1,236 @@
+"""Reductions and scans in a nest: Gr, splitting off a map that is parallel itself, and interchange (IRWIM, ISWIM).
+
+G(Σ, redomap ⊙ (λx̄ → e) d̄ x̄s)   ⟶  segred (Σ, ⟨x̄ ∈ x̄s⟩) ⊙ d̄ e         [Gr]
+G(Σ, scanomap ⊙ (λx̄ → e) d̄ x̄s)  ⟶  segscan (Σ, ⟨x̄ ∈ x̄s⟩) ⊙ d̄ e        [Gr]
+"""
+
+from __future__ import annotations
+
+from ...ir.core import Attr, Body, Copied, Lambda, Param, Reduction, Screma, SegRed, SegScan, Stm
+from ...ir.traverse import free_in_lambda, rename_lambda
+from ...ir.types import Atom, Type, Var
+from ..context.distribute import expand_into
+from ..context.nest import Elem, Flow, Nest
+from ..context.recompute_cost import LIMIT, weight_of
+from ..context.segop_bodies import fresh_reductions, is_identity, seg_body
+from ..context.trace import Rule
+from ..versions.guards import OUTER, choose_reduction, guarded, outer_version
+from ..versions.parallelism import exploitable
+from ..versions.row_operators import has_row_operator, row_width
+from .interchange import interchanged, interchanged_map
+from .maps import distributable, enter
+
+NO_OUTER = Attr("flattening", (Attr("no_outer", ()),))
+"""On what a rule has taken apart: the whole had the version in which the map stays in the thread."""
+
+
+def reduction_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """The versions of a redomap, scanomap or any Screma of the two.
+
+    Where the map holds parallelism to exploit: a segred (segscan) whose body is sequential, or the map flattened for
+    itself and then the reduction; else the segred alone. An operator on rows that works row by row is interchanged.
+    """
+    match stm.exp:
+        case Screma(_, _, f, scans, reds) as exp if scans or reds:
+            pass
+        case _:
+            return None
+    if not all(_operator_is_invariant(flow, op) for op in scans + reds) or not distributable(flow, nest, stm):
+        return None
+    pat = flow.bind(nest, stm.pat)
+    if is_identity(f):
+        return _of_values(flow, nest, stm, exp, pat)
+    has_rows = any(has_row_operator(flow, op) for op in scans + reds)
+    choice = OUTER
+    if has_rows or exploitable(flow, f.body, [p.name for p in f.params]):
+        choice = choose_reduction(flow, stm, has_rows)
+    if not choice.full:
+        return gr(flow, nest, exp, pat)
+    if not choice.outer:
+        return in_full(flow, nest, stm, exp, pat)
+    _versions(flow, nest, stm, exp, pat)
+    return Rule.INCREMENTAL
+
+
+def _versions(flow: Flow, nest: Nest, stm: Stm, exp: Screma, pat: tuple[Param, ...]) -> None:
+    def in_threads(to: tuple[Param, ...]) -> None:
+        gr(flow, nest, exp, to)
+
+    def flat(to: tuple[Param, ...]) -> None:
+        in_full(flow, nest, stm, exp, to)
+
+    guarded(flow, pat, [outer_version(flow, enter(flow, nest, exp), in_threads)], flat)
+
+
+def _operator_is_invariant(flow: Flow, op: Reduction) -> bool:
+    """The operator of a segop is the same for all segments."""
+    return all(map(flow.is_invariant, op.neutral)) and not any(map(flow.is_variant, free_in_lambda(op.op)))
+
+
+# ---- Gr --------------------------------------------------------------------------------------------------------------
+
+
+def gr(flow: Flow, nest: Nest, exp: Screma, pat: tuple[Param, ...]) -> Rule:
+    """The reduction or scan of each segment, the map sequential in its body."""
+    names = f"{', '.join(str(p.name) for p in pat)} over {nest.points(exp.width)}"
+    match exp:
+        case Screma(_, _, _, (), _):
+            flow.note(Rule.GR_RED, names)
+            emit_segred(flow, enter(flow, nest, exp), exp.reds, pat, exp.map.body, exp.map.ret)
+            return Rule.GR_RED
+        case Screma(_, _, _, _, ()):
+            flow.note(Rule.GR_SCAN, names)
+            emit_segscan(flow, enter(flow, nest, exp), exp.scans, pat, exp.map.body, exp.map.ret)
+            return Rule.GR_SCAN
+        case _:
+            flow.note(Rule.GR_SCREMA, names)
+            return gr_screma(flow, nest, exp, pat)
+
+
+def gr_screma(flow: Flow, nest: Nest, exp: Screma, pat: tuple[Param, ...]) -> Rule:
+    """Scans and reductions of one map: a scan that also gives the inputs of the reductions, then these.
+
+    screma n x̄s f scans reds  ⟶  let s̄, r̄s, m̄s = segscan scans f x̄s in let r̄ = segred reds id r̄s in s̄ r̄ m̄s
+    """
+    inner = enter(flow, nest, exp)
+    first, last = exp.num_scans, exp.num_scans + exp.num_reds
+    types = exp.map.ret[first:last]
+    inputs = tuple(flow.fresh_param("r", t.array_of(*inner.widths)) for t in types)
+    emit_segscan(flow, inner, exp.scans, (*pat[:first], *inputs, *pat[last:]), exp.map.body, exp.map.ret)
+    elements: list[Atom] = []
+    for array, type_ in zip(inputs, types, strict=True):
+        element = flow.fresh_param("r", type_).name
+        flow.elems[element] = Elem(array.name, inner.indices)
+        elements.append(Var(element))
+    emit_segred(flow, inner, exp.reds, pat[first:last], Body((), tuple(elements)), types)
+    return Rule.GR_SCREMA
+
+
+def emit_segred(
+    flow: Flow, inner: Nest, reds: tuple[Reduction, ...], pat: tuple[Param, ...], body: Body, ret: tuple[Type, ...]
+) -> None:
+    made = seg_body(flow, inner.dims, body)
+    flow.emit(pat, SegRed(flow.machine.lowest.level, made.space, fresh_reductions(flow, reds), made.body, ret, None))
+
+
+def emit_segscan(
+    flow: Flow, inner: Nest, scans: tuple[Reduction, ...], pat: tuple[Param, ...], body: Body, ret: tuple[Type, ...]
+) -> None:
+    made = seg_body(flow, inner.dims, body)
+    flow.emit(pat, SegScan(flow.machine.lowest.level, made.space, fresh_reductions(flow, scans), made.body, ret))
+
+
+# ---- a map that is parallel itself -----------------------------------------------------------------------------------
+
+
+def in_full(flow: Flow, nest: Nest, stm: Stm, exp: Screma, pat: tuple[Param, ...]) -> Rule:
+    """All parallelism of a redomap: operator and map interchanged at once, or the map on its own first."""
+    results = flow.again(stm.pat)
+    rule = Rule.FISSION
+    stms = fission(flow, exp, results, stm)
+    if stms is None:
+        rule = Rule.IRWIM if exp.reds else Rule.ISWIM
+        stms = interchanged_map(flow, exp, results, stm.loc)
+    if stms is None:
+        return split(flow, nest, stm, exp, pat)
+    flow.note(rule, ", ".join(str(p.name) for p in pat))
+    walk_into(flow, nest, stms, results, pat)
+    return rule
+
+
+def fission(flow: Flow, exp: Screma, results: tuple[Param, ...], stm: Stm) -> tuple[Stm, ...] | None:
+    """Operators on rows apart from the others (and by the width of the rows), where the map is cheap to have twice.
+
+    redomap ⊙ ⊗ (λx̄ → e1 e2) x̄s  ⟶  redomap ⊙ (λx̄ → e1) x̄s, redomap ⊗ (λx̄ → e2) x̄s
+    """
+    kinds = tuple(row_width(flow, op) for op in exp.scans + exp.reds)
+    has_mapped_values = len(exp.map.ret) > exp.num_scans + exp.num_reds
+    weight = sum(weight_of(inner.exp) for inner in exp.map.body.stms)
+    if len(set(kinds)) < 2 or has_mapped_values or weight > LIMIT:
+        return None
+    return tuple(_only(flow, exp, kinds, kind, results, stm) for kind in dict.fromkeys(kinds))
+
+
+def _only(
+    flow: Flow, exp: Screma, kinds: tuple[Atom | None, ...], kind: Atom | None, results: tuple[Param, ...], stm: Stm
+) -> Stm:
+    """The operators of one kind, with a map of their own."""
+    places: list[int] = []
+    position = 0
+    for op, own in zip(exp.scans + exp.reds, kinds, strict=True):
+        if own == kind:
+            places += range(position, position + len(op.neutral))
+        position += len(op.neutral)
+    cut = len(exp.scans)
+    scans = tuple(op for op, own in zip(exp.scans, kinds[:cut], strict=True) if own == kind)
+    reds = tuple(op for op, own in zip(exp.reds, kinds[cut:], strict=True) if own == kind)
+    f = exp.map
+    part = Lambda(f.params, Body(f.body.stms, tuple(f.body.result[k] for k in places)), tuple(f.ret[k] for k in places))
+    alone = Screma(exp.width, exp.arrays, flow.learn(rename_lambda(part, flow.names)), scans, reds)
+    return Stm(tuple(results[k] for k in places), alone, (), (*stm.attrs, NO_OUTER), stm.loc)
+
+
+def split(flow: Flow, nest: Nest, stm: Stm, exp: Screma, pat: tuple[Param, ...]) -> Rule:
+    """Fission of the map from the reduction, so that the map can be flattened.
+
+    redomap ⊙ f d̄ x̄s  ⟶  let ȳs = map f x̄s in reduce ⊙ d̄ ȳs
+
+    The map has no version of its own with `f` in one thread: the segred with `f` in its body does that and more.
+    """
+    flow.note(Rule.SPLIT, ", ".join(str(p.name) for p in pat))
+    results = flow.again(stm.pat)
+    values = exp.num_scans + exp.num_reds
+    inputs = tuple(flow.fresh_param("y", t.array_of(exp.width)) for t in exp.map.ret[:values])
+    attrs = (*stm.attrs, NO_OUTER)
+    mapped = Stm((*inputs, *results[values:]), Screma(exp.width, exp.arrays, exp.map, (), ()), (), attrs, stm.loc)
+    operated = Screma(
+        exp.width, tuple(p.name for p in inputs), identity(flow, exp.map.ret[:values]), exp.scans, exp.reds
+    )
+    walk_into(flow, nest, (mapped, Stm(results[:values], operated, (), stm.attrs, stm.loc)), results, pat)
+    return Rule.SPLIT
+
+
+def identity(flow: Flow, types: tuple[Type, ...]) -> Lambda:
+    """`λx̄ → x̄`."""
+    params = tuple(flow.fresh_param("x", t) for t in types)
+    return Lambda(params, Body((), tuple(Var(p.name) for p in params)), types)
+
+
+def walk_into(
+    flow: Flow, nest: Nest, stms: tuple[Stm, ...], results: tuple[Param, ...], pat: tuple[Param, ...]
+) -> None:
+    """Flatten statements of the nest, and bind `pat` to arrays of the values `results` that they define."""
+    atoms = tuple(Var(p.name) for p in results)
+    flow.walk(flow, nest, stms, atoms)
+    if nest.dims:
+        expand_into(flow, nest, atoms, pat)
+        return
+    for param, atom in zip(pat, atoms, strict=True):
+        flow.emit((param,), Copied(atom))
+
+
+def _of_values(flow: Flow, nest: Nest, stm: Stm, exp: Screma, pat: tuple[Param, ...]) -> Rule:
+    """Operators on values that are there: each for itself where one is interchanged, else all together."""
+    if not any(has_row_operator(flow, op) for op in exp.scans + exp.reds):
+        return gr(flow, nest, exp, pat)
+    flow.note(Rule.IRWIM if exp.reds else Rule.ISWIM, ", ".join(str(p.name) for p in pat))
+    results = flow.again(stm.pat)
+    stms: list[Stm] = []
+    position = 0
+    for op, is_scan in [*((op, True) for op in exp.scans), *((op, False) for op in exp.reds)]:
+        taken = slice(position, position + len(op.neutral))
+        position += len(op.neutral)
+        stms += _one_operator(flow, exp, op, is_scan, exp.arrays[taken], results[taken], stm)
+    walk_into(flow, nest, tuple(stms), results, pat)
+    return Rule.IRWIM if exp.reds else Rule.ISWIM
+
+
+def _one_operator(
+    flow: Flow, exp: Screma, op: Reduction, is_scan: bool, arrays: tuple, results: tuple[Param, ...], stm: Stm
+) -> tuple[Stm, ...]:
+    """A reduction or scan with one of the operators alone."""
+    if has_row_operator(flow, op):
+        return interchanged(flow, exp.width, op, is_scan, arrays, results, stm.loc)
+    f = identity(flow, tuple(flow.types[array].row() for array in arrays))
+    alone = Screma(exp.width, arrays, f, (op,) if is_scan else (), () if is_scan else (op,))
+    return (Stm(results, alone, (), stm.attrs, stm.loc),)

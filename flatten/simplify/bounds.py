@@ -1,0 +1,304 @@
+"""Proofs that an index is in bounds, by the shape of the program alone.
+
+Known are ranges of names: a loop index, the element of an `iota`, a size, and inside a branch what its condition says.
+An index of the form x + c with 0 <= x + c and x + c < n is in bounds of a dimension n. Sizes do not wrap around.
+
+What is proved by ranges holds wherever the operands are known, so that an index marked safe may still be moved. That
+a body is executed at all, and its width therefore positive, holds only inside: it lets an index be hoisted as far as
+there, and marks nothing (see `in_bounds_at`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...ir.core import Convert, Copied, DimIndex, Exp, Fix, Index, PrimOp, Slice, Stm, Update
+from ...ir.ops import Op
+from ...ir.types import Atom, Const, Name, Prim, Var
+from .env import NOTHING_KNOWN, Env, Range, is_one, is_zero, known_i64
+from .scalars import offset_of
+
+Linear = tuple[Name | None, int]
+"""x + c, or c alone."""
+
+DEPTH = 8
+"""How many definitions a proof looks through."""
+
+
+def mark_in_bounds(stm: Stm, env: Env) -> Stm | None:
+    """xs[i]  ⟶  xs[i] (safe), where 0 <= i < n is known of xs : [n]        [S-InBounds]"""
+    match stm.exp:
+        case Index(array, dims, False) | Update(array, dims, _, False) if in_bounds(array, dims, env):
+            return replace(stm, exp=replace(stm.exp, safe=True))
+        case _:
+            return None
+
+
+def in_bounds(array: Name, dims: tuple[DimIndex, ...], env: Env) -> bool:
+    """Whether the index is in bounds wherever its operands are known."""
+    shape = env.types[array].shape
+    return all(_dim_in_bounds(dim, size, env) for dim, size in zip(dims, shape, strict=True))
+
+
+def in_bounds_at(array: Name, dims: tuple[DimIndex, ...], level: int, env: Env) -> bool:
+    """Whether the index is in bounds in the frame at `level` where that is executed: in a map of n rows, n > 0."""
+    shape = env.types[array].shape
+    width = env.innermost_width(level)
+    return all(
+        _dim_in_bounds(dim, size, env) or (width is not None and _below_positive(dim, size, width, env))
+        for dim, size in zip(dims, shape, strict=True)
+    )
+
+
+def _below_positive(dim: DimIndex, size: Atom, width: Atom, env: Env) -> bool:
+    """Whether a constant index is below a size that exceeds `width` or is it, where `width` is positive."""
+    if not isinstance(dim, Fix) or not isinstance(dim.index, Const) or dim.index.value < 0:
+        return False
+    (base, offset), (limit, more) = linear(width, env), linear(size, env)
+    return base is not None and base == limit and dim.index.value <= more - offset
+
+
+def _dim_in_bounds(dim: DimIndex, size: Atom, env: Env) -> bool:
+    match dim:
+        case Fix(index):
+            return _at_least_zero(index, env, DEPTH) and _is_below(index, size, env, DEPTH)
+        case Slice(start, count, stride):
+            if is_zero(start) and is_one(stride):
+                return linear(count, env) == linear(size, env)
+            return _constant_slice(start, count, stride, size)
+
+
+def _constant_slice(start: Atom, count: Atom, stride: Atom, size: Atom) -> bool:
+    i, k, s, n = known_i64(start), known_i64(count), known_i64(stride), known_i64(size)
+    if i is None or k is None or s is None or n is None:
+        return False
+    return k == 0 or (k > 0 and 0 <= i < n and 0 <= i + (k - 1) * s < n)
+
+
+def linear(atom: Atom, env: Env) -> Linear:
+    """`atom` as x + c, looking through sums with constants and conversions that keep the value."""
+    offset = 0
+    for _ in range(DEPTH):
+        match atom:
+            case Const(_, value):
+                return None, int(value) + offset
+            case Var():
+                exp = env.definition(atom)
+        step = _linear_step(exp)
+        if step is None:
+            return atom.name, offset
+        atom, offset = step[0], offset + step[1]
+    return (None, int(atom.value) + offset) if isinstance(atom, Const) else (atom.name, offset)
+
+
+def _linear_step(exp: Exp | None) -> tuple[Atom, int] | None:
+    match exp:
+        case PrimOp(Op.ADD | Op.SUB, Prim.I64, _):  # a narrower sum may wrap where the wide one does not
+            return offset_of(exp)
+        case Convert(source, target, arg) if source.is_signed and target.is_signed and target.bits >= source.bits:
+            return arg, 0
+        case _:
+            return None
+
+
+def _difference(base: Name, env: Env) -> tuple[Linear, Name] | None:
+    """The definition `x - k` of a name, with x as a linear form."""
+    match env.definition(Var(base)):
+        case PrimOp(Op.SUB, Prim.I64, (x, Var(k))):
+            return linear(x, env), k
+        case _:
+            return None
+
+
+def _at_least_zero(atom: Atom, env: Env, depth: int) -> bool:
+    base, offset = linear(atom, env)
+    if base is None:
+        return offset >= 0
+    low = env.range_of(base).low
+    outermost = depth == DEPTH  # then x + c is also known to be below a size, and has not wrapped
+    if low is not None and low + offset >= 0 and (outermost or offset <= 0):
+        return True
+    apart = _difference(base, env)
+    if apart is not None and outermost and _at_most(apart[1], apart[0], offset, env):
+        return True
+    if offset != 0 or depth == 0:
+        return False
+    match env.definition(Var(base)):
+        case PrimOp(Op.MAX, prim, (x, y)) if prim.is_signed:
+            return _at_least_zero(x, env, depth - 1) or _at_least_zero(y, env, depth - 1)
+        case PrimOp(Op.MIN | Op.DIV | Op.QUOT, prim, (x, y)) if prim.is_signed:
+            return _at_least_zero(x, env, depth - 1) and _at_least_zero(y, env, depth - 1)
+        case PrimOp(Op.MOD, prim, (_, y)) if prim.is_signed:
+            return _at_least_zero(y, env, depth - 1)
+        case _:
+            return False
+
+
+def _at_most(k: Name, x: Linear, offset: int, env: Env) -> bool:
+    """Whether 0 <= k <= x + offset."""
+    known = env.range_of(k)
+    low_enough = any(name == x[0] and below <= x[1] + offset + 1 for name, below in known.below)
+    return low_enough and known.low is not None and known.low >= 0
+
+
+def _is_below(atom: Atom, size: Atom, env: Env, depth: int) -> bool:
+    base, offset = linear(atom, env)
+    limit, more = linear(size, env)
+    if base is None:
+        return limit is None and offset < more
+    may_wrap = offset != 0 and depth != DEPTH  # outermost, x + c is also known not to be negative
+    if not may_wrap and any(name == limit and offset + below <= more for name, below in env.range_of(base).below):
+        return True
+    apart = _difference(base, env)
+    if apart is not None and depth == DEPTH and _at_most(apart[1], apart[0], offset, env):
+        (name, constant), k = apart
+        low = env.range_of(k).low or 0
+        return name == limit and constant + offset - low < more
+    if offset != 0 or depth == 0:
+        return False
+    match env.definition(Var(base)):
+        case PrimOp(Op.MIN, prim, (x, y)) if prim.is_signed:
+            return _is_below(x, size, env, depth - 1) or _is_below(y, size, env, depth - 1)
+        case PrimOp(Op.MAX, prim, (x, y)) if prim.is_signed:
+            return _is_below(x, size, env, depth - 1) and _is_below(y, size, env, depth - 1)
+        case PrimOp(Op.MOD, prim, (_, y)) if prim.is_signed:
+            return linear(y, env) == (limit, more)  # the divisor is a size, hence positive where it does not fail
+        case PrimOp(Op.DIV | Op.QUOT, prim, (x, Const(_, c))) if prim.is_signed and c >= 1:
+            return _at_least_zero(x, env, depth - 1) and _is_below(x, size, env, depth - 1)
+        case _:
+            return False
+
+
+# ---- comparisons ------------------------------------------------------------------------------------------------
+
+
+def decide_comparison(stm: Stm, env: Env) -> Stm | None:
+    """i + 1 <= n  ⟶  true, where i < n is known;  0 <= i  ⟶  true        [S-CompareRange] (i64)"""
+    match stm.exp:
+        case PrimOp(Op.LE, Prim.I64, (x, y)):
+            holds = _is_less(x, y, 1, env)
+        case PrimOp(Op.LT, Prim.I64, (x, y)):
+            holds = _is_less(x, y, 0, env)
+        case PrimOp(Op.GE, Prim.I64, (x, y)):
+            holds = _is_less(y, x, 1, env)
+        case PrimOp(Op.GT, Prim.I64, (x, y)):
+            holds = _is_less(y, x, 0, env)
+        case _:
+            return None
+    return replace(stm, exp=Copied(Const(Prim.BOOL, True))) if holds else None
+
+
+def _is_less(x: Atom, y: Atom, slack: int, env: Env) -> bool:
+    """Whether x < y + slack, of linear forms that do not wrap around."""
+    (base, offset), (limit, more) = linear(x, env), linear(y, env)
+    if limit is None or not _keeps_range(limit, more, env):
+        return False
+    low = env.range_of(limit).low
+    if base is None:
+        return low is not None and offset < low + more + slack
+    if not _keeps_range(base, offset, env):
+        return False
+    if base == limit:
+        return offset < more + slack
+    return any(name == limit and offset + below <= more + slack for name, below in env.range_of(base).below)
+
+
+def _keeps_range(base: Name, offset: int, env: Env) -> bool:
+    """Whether x + c cannot wrap: x is not negative, and below a size if c is added."""
+    known = env.range_of(base)
+    if known.low is None or known.low < 0:
+        return False
+    sizes = ((name, below) for name, below in known.below if name is not None)
+    return offset <= 0 or any(_is_size(name, env) and below + offset <= 1 for name, below in sizes)
+
+
+def _is_size(name: Name, env: Env) -> bool:
+    low = env.range_of(name).low
+    return low is not None and low >= 0
+
+
+# ---- where ranges come from -------------------------------------------------------------------------------------
+
+
+def counting(bound: Atom, env: Env) -> Range:
+    """The range of an index that counts from 0 up to a bound."""
+    return Range(0, (linear(bound, env),))
+
+
+def assume(cond: Atom, truth: bool, env: Env) -> dict[Name, Range]:
+    """Notes what follows from `cond` being `truth`; gives the ranges that were known before, to be put back."""
+    before: dict[Name, Range] = {}
+    for name, fact in _consequences(cond, truth, env, DEPTH):
+        old = env.range_of(name)
+        before.setdefault(name, old)
+        env.ranges[name] = _both(old, fact)
+    return before
+
+
+def _both(x: Range, y: Range) -> Range:
+    low = x.low if y.low is None else y.low if x.low is None else max(x.low, y.low)
+    return Range(low, tuple(dict.fromkeys((*x.below, *y.below))))
+
+
+def _consequences(cond: Atom, truth: bool, env: Env, depth: int) -> Iterator[tuple[Name, Range]]:
+    exp = env.definition(cond)
+    if not isinstance(exp, PrimOp) or depth == 0:
+        return
+    match exp.op, exp.args:
+        case Op.NOT, (x,):
+            yield from _consequences(x, not truth, env, depth - 1)
+        case (Op.AND, args) if truth and exp.prim is Prim.BOOL:
+            for arg in args:
+                yield from _consequences(arg, True, env, depth - 1)
+        case (Op.OR, args) if not truth and exp.prim is Prim.BOOL:
+            for arg in args:
+                yield from _consequences(arg, False, env, depth - 1)
+        case ((Op.LT | Op.LE | Op.GT | Op.GE | Op.EQ | Op.NE), (x, y)) if exp.prim.is_signed:
+            yield from _of_comparison(exp.op, truth, x, y, env)
+        case _:
+            pass
+
+
+def _of_comparison(op: Op, truth: bool, x: Atom, y: Atom, env: Env) -> Iterator[tuple[Name, Range]]:
+    match op, truth:
+        case (Op.LT, True) | (Op.GE, False):
+            yield from _less(x, y, 0, env)
+        case (Op.LE, True) | (Op.GT, False):
+            yield from _less(x, y, 1, env)
+        case (Op.GT, True) | (Op.LE, False):
+            yield from _less(y, x, 0, env)
+        case (Op.GE, True) | (Op.LT, False):
+            yield from _less(y, x, 1, env)
+        case (Op.EQ, True) | (Op.NE, False):
+            yield from _less(x, y, 1, env)
+            yield from _less(y, x, 1, env)
+        case (Op.NE, True) | (Op.EQ, False):
+            yield from _apart(x, y, env)
+        case _:
+            pass
+
+
+def _less(x: Atom, y: Atom, slack: int, env: Env) -> Iterator[tuple[Name, Range]]:
+    """From x < y + slack: an upper bound of x where y is linear, a lower bound of y where x is constant."""
+    if isinstance(x, Var):
+        base, offset = linear(y, env)
+        yield x.name, Range(None, ((base, offset + slack),))
+    if isinstance(x, Const) and isinstance(y, Var):
+        yield y.name, Range(int(x.value) + 1 - slack, ())
+
+
+def _apart(x: Atom, y: Atom, env: Env) -> Iterator[tuple[Name, Range]]:
+    """From x != c where c is the least value of x: x is above it."""
+    for var, const in ((x, y), (y, x)):
+        if isinstance(var, Var) and isinstance(const, Const) and env.range_of(var.name).low == const.value:
+            yield var.name, Range(int(const.value) + 1, ())
+
+
+def restore(before: dict[Name, Range], env: Env) -> None:
+    """Forgets what `assume` noted."""
+    for name, old in before.items():
+        if old is NOTHING_KNOWN:
+            env.ranges.pop(name, None)
+        else:
+            env.ranges[name] = old

@@ -1,0 +1,148 @@
+"""Rules for branches and loops.
+
+An *expansion* replaces a statement by others, before its bodies are looked at; the other rules look at an `If` or
+`Loop` whose bodies are simplified already and take values out of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...ir.core import Body, Convert, Copied, ForLoop, GuardCmp, If, Loop, Param, PrimOp, Stm, WhileLoop
+from ...ir.ops import Op, can_fail
+from ...ir.types import Atom, Const, Type, Var, scalar
+from .env import Env
+from .scalars import FALSE, TRUE
+
+SPECULATED = 4
+"""A branch with no more scalar operations than this may be computed without being chosen."""
+
+_COSTLY = frozenset(
+    {
+        Op.DIV, Op.MOD, Op.QUOT, Op.REM, Op.POW, Op.SQRT, Op.RSQRT, Op.CBRT, Op.EXP, Op.EXP2, Op.EXP10, Op.EXPM1,
+        Op.LOG, Op.LOG2, Op.LOG10, Op.LOG1P, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.SINH, Op.COSH,
+        Op.TANH, Op.ASINH, Op.ACOSH, Op.ATANH, Op.SINPI, Op.COSPI, Op.TANPI, Op.ATAN2, Op.HYPOT, Op.GAMMA,
+        Op.LGAMMA, Op.ERF, Op.ERFC,
+    }
+)  # fmt: skip
+
+
+def choose_branch(stm: Stm, env: Env) -> list[Stm] | None:
+    """if true then b1 else b2  ⟶  b1        [S-IfConst]"""
+    match stm.exp:
+        case If(Const() as cond, then, orelse):
+            body = then if cond == TRUE else orelse
+            return [*body.stms, *env.bring(stm, zip(stm.pat, body.result, strict=True))]
+        case _:
+            return None
+
+
+def select_scalars(stm: Stm, env: Env) -> list[Stm] | None:
+    """if c then x else y  ⟶  select c x y, of scalars that cost little and cannot fail        [S-IfSelect]"""
+    match stm.exp:
+        case If(Var() as cond, then, orelse) if not any(p.type.shape for p in stm.pat):
+            pass
+        case _:
+            return None
+    if not (_is_cheap(then) and _is_cheap(orelse)) or isinstance(env.definition(cond), GuardCmp):
+        return None
+    chosen = [
+        Stm((param,), PrimOp(Op.SELECT, param.type.prim, (cond, x, y)), stm.certs, (), stm.loc)
+        for param, x, y in zip(stm.pat, then.result, orelse.result, strict=True)
+    ]
+    return [*then.stms, *orelse.stms, *chosen]
+
+
+def _is_cheap(body: Body) -> bool:
+    if len(body.stms) > SPECULATED:
+        return False
+    return all(_is_cheap_stm(stm) for stm in body.stms)
+
+
+def _is_cheap_stm(stm: Stm) -> bool:
+    if stm.certs:
+        return False
+    match stm.exp:
+        case PrimOp(op, prim):
+            return op not in _COSTLY and not can_fail(op, prim)
+        case Convert():
+            return True
+        case Copied():
+            return not stm.pat[0].type.shape
+        case _:
+            return False
+
+
+def run_short_loop(stm: Stm, env: Env) -> list[Stm] | None:
+    """loop x = e for i < 0 do b  ⟶  e;    loop x = e for i < 1 do b  ⟶  b [e/x, 0/i]        [S-LoopShort]"""
+    match stm.exp:
+        case Loop(params, inits, ForLoop(index, Const(_, bound), prim), body):
+            if bound < 1:
+                return env.bring(stm, zip(stm.pat, inits, strict=True))
+            if bound > 1:
+                return None
+            start = Stm((Param(index, scalar(prim)),), Copied(Const(prim, 0)), (), (), stm.loc)
+            first = env.bring(stm, zip(params, inits, strict=True))
+            return [start, *first, *body.stms, *env.bring(stm, zip(stm.pat, body.result, strict=True))]
+        case Loop(params, inits, WhileLoop(cond), _):
+            where = [p.name for p in params].index(cond)
+            return env.bring(stm, zip(stm.pat, inits, strict=True)) if inits[where] == FALSE else None
+        case _:
+            return None
+
+
+def drop_invariant_params(stm: Stm, env: Env) -> list[Stm] | None:
+    """loop (x, y) = (a, b) for i < n do (e, y)  ⟶  loop x = a for i < n do e [b/y];  y' = b        [S-LoopInvariant]"""
+    match stm.exp:
+        case Loop(params, inits, form, body):
+            pass
+        case _:
+            return None
+    kept: list[int] = []
+    gone: list[int] = []
+    for k, (param, init, result) in enumerate(zip(params, inits, body.result, strict=True)):
+        invariant = result in (Var(param.name), init) and _agree(param.type, env.type_of(init))
+        condition = isinstance(form, WhileLoop) and form.cond == param.name
+        (gone if invariant and not condition else kept).append(k)
+    if not gone:
+        return None
+    for k in gone:
+        env.types[params[k].name] = params[k].type
+        env.alias(params[k].name, inits[k])
+    brought = env.bring(stm, ((stm.pat[k], inits[k]) for k in gone))
+    if not kept and isinstance(form, ForLoop):
+        return brought
+    result = tuple(body.result[k] for k in kept)
+    loop = Loop(tuple(params[k] for k in kept), tuple(inits[k] for k in kept), form, Body(body.stms, result))
+    return [*brought, replace(stm, pat=tuple(stm.pat[k] for k in kept), exp=loop)]
+
+
+def _agree(x: Type, y: Type) -> bool:
+    return x.prim is y.prim and x.rank == y.rank
+
+
+def drop_equal_results(stm: Stm, env: Env) -> Stm | None:
+    """(x, y) = if c then (e, a) else (f, a)  ⟶  x = if c then e else f;  y = a        [S-IfSame]"""
+    match stm.exp:
+        case If(cond, then, orelse):
+            pass
+        case _:
+            return None
+    kept = [k for k, param in enumerate(stm.pat) if not _same_outside(param, then.result[k], orelse.result[k], env)]
+    if len(kept) == len(stm.pat):
+        return None
+    for k in set(range(len(stm.pat))) - set(kept):
+        for copy in env.bring(stm, [(stm.pat[k], then.result[k])]):
+            env.step(copy)
+    then = Body(then.stms, tuple(then.result[k] for k in kept))
+    orelse = Body(orelse.stms, tuple(orelse.result[k] for k in kept))
+    return env.resolve_stm(replace(stm, pat=tuple(stm.pat[k] for k in kept), exp=If(cond, then, orelse)))
+
+
+def _same_outside(param: Param, x: Atom, y: Atom, env: Env) -> bool:
+    if x != y or param.type.rank != env.type_of(x).rank:
+        return False
+    return isinstance(x, Const) or env.levels[x.name] <= env.here
+
+
+EXPANSIONS = (choose_branch, select_scalars, run_short_loop, drop_invariant_params)

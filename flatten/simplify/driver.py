@@ -1,0 +1,305 @@
+"""Simplification: rounds of one walk forward and one backward, until nothing changes.
+
+    forward   rules on every statement, sharing of common subexpressions, hoisting     (simplify_*.py)
+    backward  removal of what nobody uses                                              (simplify_dead.py)
+
+The walk keeps an `Env`: each statement is first resolved (its operands replaced by what they are known to be), then
+rewritten by rules until none applies, its bodies are walked, and it is put where it belongs, unless an equal one is
+there already. A statement with certificates that turns out to be a mere copy hands its certificates to its users.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+from ...ir.core import (
+    Assert,
+    Body,
+    Copied,
+    Exp,
+    ForLoop,
+    FunDef,
+    Hist,
+    If,
+    Lambda,
+    Loop,
+    Param,
+    Prog,
+    Reduction,
+    Scatter,
+    Screma,
+    SegHist,
+    SegMap,
+    SegOp,
+    SegRed,
+    SegScan,
+    SegScatter,
+    Soac,
+    Stm,
+    WhileLoop,
+)
+from ...ir.traverse import operands, reductions, scoped_bodies, space_params, with_bodies, with_lambdas
+from ...ir.types import Atom, Const, Name, Names, Var
+from ..aliasing.classes import consumed_params, sharing_in
+from .bounds import assume, counting, decide_comparison, mark_in_bounds, restore
+from .control import EXPANSIONS, drop_equal_results
+from .cse import key_of, same_value
+from .dead_code import remove_dead
+from .env import Env, FrameKind
+from .hoist import level_for
+from .map_views import rearrange_of_nest, reshape_of_nest, slice_of_map
+from .scalars import RULES as SCALAR_RULES
+from .scalars import TRUE
+from .soacs import INPUT_RULES, RESULT_RULES, note_inputs, take_row, with_rows
+from .views import RULES as VIEW_RULES
+
+StmRule = Callable[[Stm, Env], Stm | None]
+
+ROUNDS = 12
+"""Programs settle after two or three rounds; this bounds the strange ones."""
+
+
+def simplify(prog: Prog) -> Prog:
+    """A program that computes the same with less."""
+    prog = remove_dead(prog)
+    for _ in range(ROUNDS):
+        prog, fired = _round(prog)
+        prog = remove_dead(prog)
+        if not fired:
+            break
+    return prog
+
+
+def _round(prog: Prog) -> tuple[Prog, int]:
+    """One walk over the program, and how many rules fired."""
+    env = Env(Names(prog.next_name), sharing_in(prog), consumed_params(prog), lambda stm: _simplify_stm(stm, env))
+    env.uses = _uses(prog)
+    env.open(FrameKind.ROOT, runs=True)
+    _walk(prog.consts, env)
+    functions = tuple(_simplify_fun(fun, env) for fun in prog.functions)
+    consts = tuple(env.close())
+    return Prog(consts, functions, env.names.next), env.fired
+
+
+def _uses(prog: Prog) -> Counter[Name]:
+    """How often each name is an operand or a result."""
+    uses: Counter[Name] = Counter()
+    pending = [Body(prog.consts, ()), *(fun.body for fun in prog.functions)]
+    while pending:
+        body = pending.pop()
+        uses.update(a.name for a in body.result if isinstance(a, Var))
+        for stm in body.stms:
+            uses.update(a.name for a in operands(stm.exp) if isinstance(a, Var))
+            pending.extend(inner for _, inner in scoped_bodies(stm.exp))
+    return uses
+
+
+def _simplify_fun(fun: FunDef, env: Env) -> FunDef:
+    env.open(FrameKind.ROOT, runs=False)
+    env.bind(fun.params)
+    body = _finish_body(fun.body, env)
+    return replace(fun, body=body)
+
+
+# ---- bodies -------------------------------------------------------------------------------------------------------
+
+
+def _walk(stms: tuple[Stm, ...], env: Env) -> None:
+    for stm in stms:
+        _simplify_stm(stm, env)
+
+
+def _finish_body(body: Body, env: Env) -> Body:
+    """Walks a body in the innermost frame and closes the frame."""
+    _walk(body.stms, env)
+    result = tuple(env.resolve(atom) for atom in body.result)
+    return Body(tuple(env.close()), result)
+
+
+def _simplify_branch(body: Body, cond: Atom, truth: bool, env: Env) -> Body:
+    env.open(FrameKind.BRANCH, runs=False)
+    before = assume(cond, truth, env)
+    simpler = _finish_body(body, env)
+    restore(before, env)
+    return simpler
+
+
+def _simplify_loop_body(loop: Loop, env: Env) -> Body:
+    bound = loop.form.bound if isinstance(loop.form, ForLoop) else None
+    env.open(FrameKind.LOOP, runs=_runs(loop, env), width=bound)
+    env.bind(loop.params)
+    if isinstance(loop.form, ForLoop):
+        env.bind((Param(loop.form.index, env.type_of(loop.form.bound)),))
+        if loop.form.prim.is_signed:
+            env.ranges[loop.form.index] = counting(loop.form.bound, env)
+    return _finish_body(loop.body, env)
+
+
+def _runs(loop: Loop, env: Env) -> bool:
+    """Whether the loop is known to have a first iteration."""
+    match loop.form:
+        case ForLoop(bound=Const(_, value)):
+            return value >= 1
+        case ForLoop(bound=bound):
+            low = env.range_of(bound.name).low if isinstance(bound, Var) else None
+            return low is not None and low >= 1
+        case WhileLoop(cond):
+            return loop.inits[[p.name for p in loop.params].index(cond)] == TRUE
+
+
+def _simplify_operator(reduction: Reduction, env: Env) -> Reduction:
+    env.open(FrameKind.LAMBDA, runs=False)
+    env.bind(reduction.op.params)
+    body = _finish_body(reduction.op.body, env)
+    return Reduction(Lambda(reduction.op.params, body, reduction.op.ret), reduction.neutral, reduction.comm)
+
+
+def _simplify_lambda(soac: Soac, env: Env) -> Soac:
+    runs = isinstance(soac.width, Const) and soac.width.value >= 1
+    frame = env.open(FrameKind.LAMBDA, runs=runs, width=soac.width)
+    env.bind(soac.map.params)
+    note_inputs(soac, env)
+    body = _finish_body(soac.map.body, env)
+    return with_rows(replace(soac, map=Lambda(soac.map.params, body, soac.map.ret)), frame)
+
+
+def _simplify_bodies(stm: Stm, env: Env) -> Stm:
+    """`stm` with its bodies simplified, and what they show taken out."""
+    exp = stm.exp
+    match exp:
+        case If(cond, then, orelse):
+            branches = (_simplify_branch(then, cond, True, env), _simplify_branch(orelse, cond, False, env))
+            stm = replace(stm, exp=with_bodies(exp, branches))
+            return _first_rule((drop_equal_results,), stm, env)
+        case Loop():
+            return replace(stm, exp=with_bodies(exp, (_simplify_loop_body(exp, env),)))
+        case Screma() | Hist() | Scatter():
+            soac = _simplify_lambda(exp, env)
+            ops = tuple(_simplify_operator(r, env).op for r in reductions(soac))
+            return _first_rule(RESULT_RULES, replace(stm, exp=with_lambdas(soac, (soac.map, *ops))), env)
+        case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
+            return replace(stm, exp=_simplify_segop(exp, env))
+        case _:
+            return stm
+
+
+def _simplify_segop(segop: SegOp, env: Env) -> Exp:
+    ops = tuple(_simplify_operator(r, env).op for r in reductions(segop))
+    env.open(FrameKind.SEGOP, runs=False)
+    env.bind(space_params(segop.space))
+    for name, width in segop.space.dims:
+        env.ranges[name] = counting(width, env)
+    body = _finish_body(segop.body, env)
+    return with_bodies(segop, (*(op.body for op in ops), body))
+
+
+# ---- statements ---------------------------------------------------------------------------------------------------
+
+
+BASIC_RULES = (
+    take_row,
+    *VIEW_RULES,
+    reshape_of_nest,
+    rearrange_of_nest,
+    slice_of_map,
+    mark_in_bounds,
+    decide_comparison,
+)
+
+
+def _simplify_stm(stm: Stm, env: Env) -> None:
+    """Simplifies a statement and puts it, or what becomes of it, into its frame."""
+    pending = [stm]
+    while pending:
+        stm = env.resolve_stm(pending.pop())
+        env.loc = stm.loc
+        following = _next(stm, env)
+        if following is None:
+            _settle(_simplify_bodies(stm, env), env)
+        else:
+            env.fired += 1
+            pending.extend(reversed(following))
+
+
+def _next(stm: Stm, env: Env) -> list[Stm] | None:
+    """What takes the place of `stm` by the first rule that applies to it, before its bodies are looked at."""
+    match stm.exp:
+        case Copied():
+            return None
+        case If() | Loop():
+            return next((new for rule in EXPANSIONS if (new := rule(stm, env)) is not None), None)
+        case Screma() | Hist() | Scatter():
+            new = _apply_first(INPUT_RULES, stm, env)
+        case _:
+            new = _rewrite_basic(stm, env)
+    return None if new is None else [new]
+
+
+def _rewrite_basic(stm: Stm, env: Env) -> Stm | None:
+    exp = next((new for rule in SCALAR_RULES if (new := rule(stm.exp, env)) is not None), None)
+    if exp is not None:
+        return replace(stm, exp=exp)
+    match stm.exp:
+        case Assert(Const() as cond) if cond == TRUE:
+            return replace(stm, exp=Copied(TRUE))
+        case _:
+            return _apply_first(BASIC_RULES, stm, env)
+
+
+def _apply_first(rules: tuple[StmRule, ...], stm: Stm, env: Env) -> Stm | None:
+    return next((new for rule in rules if (new := rule(stm, env)) is not None), None)
+
+
+def _first_rule(rules: tuple[StmRule, ...], stm: Stm, env: Env) -> Stm:
+    """`stm` after each of `rules` had its turn."""
+    for rule in rules:
+        new = rule(stm, env)
+        if new is not None:
+            env.fired += 1
+            stm = new
+    return stm
+
+
+def _settle(stm: Stm, env: Env) -> None:
+    """Aliases a copy, shares what is there already, places the rest."""
+    if not stm.pat:
+        return
+    if isinstance(stm.exp, Copied):
+        _settle_copy(stm, stm.exp.atom, env)
+        return
+    key = key_of(stm.exp)
+    level = level_for(stm, env)
+    if level < env.here:
+        env.fired += 1
+    earlier = _earlier(stm, key, env)
+    if earlier is not None:
+        env.fired += 1
+        certs = tuple(c for c in stm.certs if c not in earlier.certs)
+        for param, same in zip(stm.pat, earlier.pat, strict=True):
+            _settle_copy(Stm((param,), Copied(Var(same.name)), certs, (), stm.loc), Var(same.name), env)
+        return
+    env.place(stm, level)
+    if key is not None:
+        env.remember(key, stm, level)
+
+
+def _earlier(stm: Stm, key: object, env: Env) -> Stm | None:
+    """A statement known here that computes the same, and whose arrays may be shared        [S-Share]"""
+    for earlier in env.seen.get(key, ()) if key is not None else ():
+        types_agree = [x.type for x in earlier.pat] == [x.type for x in stm.pat]
+        if types_agree and all(map(env.may_share, (*earlier.pat, *stm.pat))) and same_value(earlier, stm):
+            return earlier
+    return None
+
+
+def _settle_copy(stm: Stm, atom: Atom, env: Env) -> None:
+    """x = y  ⟶  [y/x]        [S-CopyProp]; with certificates, x keeps a statement for the results that name it."""
+    (param,) = stm.pat
+    env.types[param.name] = param.type
+    if not stm.certs:
+        env.alias(param.name, atom)
+        return
+    env.guarded[param.name] = (atom, stm.certs)
+    env.place(stm, env.here)

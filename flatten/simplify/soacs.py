@@ -1,0 +1,283 @@
+"""Rules for SOACs: inputs that need not be arrays, results that need no map.
+
+Before the lambda is simplified its inputs are looked at, afterwards its results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ...ir.core import (
+    Body,
+    Copied,
+    Copy,
+    Exp,
+    Fix,
+    Index,
+    Iota,
+    Lambda,
+    Param,
+    PrimOp,
+    Rearrange,
+    Reduction,
+    Replicate,
+    Reshape,
+    Screma,
+    Slice,
+    Soac,
+    Stm,
+)
+from ...ir.ops import Op
+from ...ir.traverse import substitute_lambda
+from ...ir.types import Atom, Name, Prim, Var
+from ..aliasing.classes import note_sharing
+from .bounds import counting
+from .env import Env, Frame, is_one, is_zero, with_certs
+from .views import whole
+
+_COMMUTES = frozenset({Op.ADD, Op.MUL, Op.MIN, Op.MAX, Op.AND, Op.OR, Op.XOR})
+
+
+# ---- inputs -------------------------------------------------------------------------------------------------------
+
+
+def replace_inputs(stm: Stm, env: Env) -> Stm | None:
+    r"""map (\x y -> e) (replicate n a) ys ⟶ map (\y -> e [a/x]) ys, and `read_once`        [S-InputReplicate]"""
+    if not isinstance(stm.exp, Soac):
+        return None
+    once = read_once(stm, env.sharing.consumed)
+    soac = once.exp
+    assert isinstance(soac, Soac)
+    kept: list[tuple[Name, Param]] = []
+    relied: list[Stm] = []
+    for array, param in zip(soac.arrays, soac.map.params, strict=True):
+        env.types[param.name] = param.type
+        producer = env.producer(array)
+        row = _row_of_replicate(producer, param, env)
+        if producer is not None and row is not None:
+            env.alias(param.name, row)
+            relied.append(producer)
+        else:
+            kept.append((array, param))
+    if len(kept) == len(soac.arrays):
+        return None if once is stm else once
+    f = Lambda(tuple(param for _, param in kept), soac.map.body, soac.map.ret)
+    return with_certs(once, replace(soac, arrays=tuple(array for array, _ in kept), map=f), *relied)
+
+
+def read_once(stm: Stm, is_consumed: Callable[[Name], bool]) -> Stm:
+    r"""map (\x y -> e) xs xs  ⟶  map (\x -> e [x/y]) xs        [S-InputTwice]
+
+    SOACs inside of two that were fused side by side then have inputs in common, and are fused in the same walk."""
+    soac = stm.exp
+    assert isinstance(soac, Soac)
+    first: dict[Name, Param] = {}
+    again: dict[Name, Atom] = {}
+    kept: list[tuple[Name, Param]] = []
+    for xs, x in zip(soac.arrays, soac.map.params, strict=True):
+        if xs in first and not is_consumed(xs):
+            again[x.name] = Var(first[xs].name)
+        else:
+            kept.append((xs, x))
+            first[xs] = x
+    if not again:
+        return stm
+    f = substitute_lambda(Lambda(tuple(x for _, x in kept), soac.map.body, soac.map.ret), again)
+    return replace(stm, exp=replace(soac, arrays=tuple(xs for xs, _ in kept), map=f))
+
+
+def _row_of_replicate(producer: Stm | None, param: Param, env: Env) -> Atom | None:
+    """What every row of a replicate is."""
+    match producer:
+        case Stm(exp=Replicate((_, *inner), value)):
+            pass
+        case _:
+            return None
+    if env.sharing.consumed(param.name) or (isinstance(value, Var) and env.sharing.consumed(value.name)):
+        return None
+    return env.emit(param.name.base, Replicate(tuple(inner), value), param.type) if inner else value
+
+
+def note_inputs(soac: Soac, env: Env) -> None:
+    """What is known of the rows: those of an `iota` count."""
+    for array, param in zip(soac.arrays, soac.map.params, strict=True):
+        match env.producer(array):
+            case Stm(exp=Iota(count, start, step, prim)) if is_zero(start) and is_one(step) and prim.is_signed:
+                env.ranges[param.name] = counting(count, env)
+                if prim is Prim.I64:
+                    env.counters[param.name] = env.here
+            case _:
+                pass
+
+
+def take_row(stm: Stm, env: Env) -> Stm | None:
+    r"""map (\i -> .. xs[i] ..) (iota n)  ⟶  map (\i x -> .. x ..) (iota n) xs, where xs : [n]        [S-IndexRow]
+
+    xs is defined outside the lambda. A scalar is not read ahead of a branch."""
+    match stm.exp:
+        case Index(array, (Fix(Var(index)), *rest), safe) if index in env.counters:
+            level = env.counters[index]
+        case _:
+            return None
+    frame, t = env.frames[level], env.types[array]
+    if t.shape[0] != frame.width or env.levels[array] >= level or env.sharing.consumed(array):
+        return None
+    if not rest and level != env.here:
+        return None
+    row = _row_param(array, frame, level, env)
+    return replace(stm, exp=Index(row, tuple(rest), safe) if rest else Copied(Var(row)))
+
+
+def _row_param(array: Name, frame: Frame, level: int, env: Env) -> Name:
+    if array not in frame.rows:
+        param = Param(env.names.fresh(array.base), env.types[array].row())
+        frame.rows[array] = param
+        env.types[param.name] = param.type
+        env.levels[param.name] = level
+        env.sharing.link(array, param.name)
+    return frame.rows[array].name
+
+
+def with_rows(soac: Soac, frame: Frame) -> Soac:
+    """The SOAC with the inputs that `take_row` asked for."""
+    if not frame.rows:
+        return soac
+    f = soac.map
+    f = Lambda((*f.params, *frame.rows.values()), f.body, f.ret)
+    return replace(soac, arrays=(*soac.arrays, *frame.rows), map=f)
+
+
+# ---- results ------------------------------------------------------------------------------------------------------
+
+
+def lift_results(stm: Stm, env: Env) -> Stm | None:
+    r"""Results of a map that are views of its inputs need no map; the others stay.
+
+    map (\x -> x) xs ⟶ xs                          [S-MapId]
+    map (\x -> a) xs ⟶ replicate n a               [S-MapInvariant]
+    map (rearrange (1,0)) xs ⟶ rearrange (0,2,1) xs   [S-MapRearrange], the same for reshape, slices and copy
+    map (\x -> v (w x)) xs ⟶ map v (map w xs)      where v and w are such views
+    """
+    screma = stm.exp
+    if not isinstance(screma, Screma):
+        return None
+    first = screma.num_scans + screma.num_reds
+    inputs = dict(zip((p.name for p in screma.map.params), screma.arrays, strict=True))
+    rows = _Rows(
+        stm, screma.width, inputs, {param.name: inner for inner in screma.map.body.stms for param in inner.pat}
+    )
+    lifted: dict[int, Exp] = {}
+    for k in range(first, len(stm.pat)):
+        exp = _as_view(screma.map.body.result[k], rows, env)
+        if exp is not None:
+            lifted[k] = exp
+    if not lifted:
+        return None
+    kept = [k for k in range(len(stm.pat)) if k not in lifted]
+    for k, exp in lifted.items():
+        _bind_view(stm, stm.pat[k], exp, env)
+    f = screma.map
+    body = Body(f.body.stms, tuple(f.body.result[k] for k in kept))
+    smaller = replace(screma, map=Lambda(f.params, body, tuple(f.ret[k] for k in kept)))
+    return replace(stm, pat=tuple(stm.pat[k] for k in kept), exp=smaller)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A map whose results are looked at: the arrays that its parameters are rows of, and the statements of its body."""
+
+    stm: Stm
+    width: Atom
+    inputs: dict[Name, Name]
+    local: dict[Name, Stm]
+
+    def outside(self, atoms: tuple[Atom, ...]) -> bool:
+        return all(not isinstance(a, Var) or (a.name not in self.inputs and a.name not in self.local) for a in atoms)
+
+
+def _as_view(result: Atom, rows: _Rows, env: Env) -> Exp | None:
+    """The mapped array as an expression of the surrounding scope, where `result` is that simple."""
+    if rows.outside((result,)):
+        return Replicate((rows.width,), result)
+    assert isinstance(result, Var)
+    if result.name in rows.inputs:
+        return Copied(Var(rows.inputs[result.name]))
+    stm = rows.local[result.name]
+    if stm.certs:
+        return None
+    match stm.exp:
+        case Rearrange(perm, row) if (array := _array_of(row, rows, env)) is not None:
+            return Rearrange((0, *(k + 1 for k in perm)), array)
+        case Reshape(shape, row) if rows.outside(shape) and (array := _array_of(row, rows, env)) is not None:
+            return Reshape((rows.width, *shape), array)
+        case Copy(row) if row in rows.inputs:
+            return Copy(rows.inputs[row])
+        case Index(row, dims, True) if all(isinstance(d, Slice) for d in dims):
+            atoms = tuple(a for d in dims if isinstance(d, Slice) for a in (d.start, d.count, d.stride))
+            array = _array_of(row, rows, env) if rows.outside(atoms) else None
+            return None if array is None else Index(array, (whole(rows.width), *dims), True)
+        case _:
+            return None
+
+
+def _array_of(row: Name, rows: _Rows, env: Env) -> Name | None:
+    """The array of these rows: an input, or a view of one, which is made."""
+    if row in rows.inputs or row not in rows.local:
+        return rows.inputs.get(row)
+    inner = rows.local[row]
+    view = None if isinstance(inner.exp, Copy) else _as_view(Var(row), rows, env)
+    if view is None:
+        return None
+    (param,) = inner.pat
+    array = Param(env.names.again(param.name), param.type.array_of(rows.width))
+    made = Stm((array,), view, rows.stm.certs, (), rows.stm.loc)
+    note_sharing(made, env.sharing, env.consumes)
+    env.step(made)
+    return array.name
+
+
+def _bind_view(stm: Stm, param: Param, exp: Exp, env: Env) -> None:
+    """Binds a result to what it is; a result that is overwritten, or whose source is, gets memory of its own."""
+    source = exp.atom.name if isinstance(exp, Copied) and isinstance(exp.atom, Var) else getattr(exp, "array", None)
+    shared = source is not None and (env.sharing.consumed(source) or env.sharing.consumed(param.name))
+    if isinstance(exp, Replicate | Copy) or not shared:
+        env.step(Stm((param,), exp, stm.certs, (), stm.loc))
+        return
+    assert source is not None
+    view = source if isinstance(exp, Copied) else env.names.again(param.name)
+    if not isinstance(exp, Copied):
+        env.step(Stm((Param(view, param.type),), exp, stm.certs, (), stm.loc))
+    env.step(Stm((param,), Copy(view), stm.certs, (), stm.loc))
+
+
+# ---- operators ----------------------------------------------------------------------------------------------------
+
+
+def recognise_commutative(stm: Stm, env: Env) -> Stm | None:
+    """reduce (+) is known to be commutative, and so are *, min, max, &, |, ^, where exactly so        [S-Comm]"""
+    match stm.exp:
+        case Screma(reds=reds) if any(not r.comm and _commutes(r) for r in reds):
+            marked = tuple(Reduction(r.op, r.neutral, r.comm or _commutes(r)) for r in reds)
+            return replace(stm, exp=replace(stm.exp, reds=marked))
+        case _:
+            return None
+
+
+def _commutes(reduction: Reduction) -> bool:
+    """One operation of a table on the two parameters; floats are added in order, since that rounds."""
+    op = reduction.op
+    if len(op.params) != 2 or len(op.body.stms) != 1:
+        return False
+    (stm,) = op.body.stms
+    x, y = (Var(p.name) for p in op.params)
+    match stm.exp:
+        case PrimOp(operation, prim, args) if operation in _COMMUTES and args in ((x, y), (y, x)):
+            exact = not prim.is_float or operation in (Op.MIN, Op.MAX)
+            return exact and op.body.result == (Var(stm.pat[0].name),)
+        case _:
+            return False
+
+
+INPUT_RULES = (replace_inputs,)
+RESULT_RULES = (lift_results, recognise_commutative)

@@ -1,0 +1,219 @@
+"""Versions whose threads are inside a collective: a warp or a block for each point of the nest.
+
+    G(Σ, map (λx̄ → e) x̄s)  ⟶  segmap^l Σ' { G(•, e) }        Σ' = Σ, ⟨x̄ ∈ x̄s⟩, l a level above the thread
+
+What the collective does is flattened as a program of its own, at the top level, whose segops are of the lowest level:
+arrays between them are in the memory of the collective. There are no guards inside; one policy decides (`choose` in
+`flatten/versions/guards.py`). The version runs where all segops inside fit: then its parallelism is what the least of
+them has, else a negative number, which no threshold allows. Widths that vary over the nest vary from collective to
+collective; their guard is measured (`flatten/versions/irregular.py`), and what fits is what the longest row takes.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap, Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ...ir.core import (
+    Body,
+    Copied,
+    Exp,
+    Index,
+    Iota,
+    Lambda,
+    Loop,
+    Param,
+    PrimOp,
+    Rearrange,
+    Replicate,
+    Reshape,
+    SegOp,
+    Stm,
+)
+from ...ir.machine import LevelRow, Mode, Room
+from ...ir.ops import Op
+from ...ir.traverse import bodies, bound_in_body
+from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64
+from ..context.nest import Flow, Nest
+from ..context.segop_bodies import emit_segmap_at
+from ..context.trace import Fired, Rule
+from ..context.widths import is_small
+from .guards import Version, product_of
+from .irregular import parallelism_of_collectives
+from .skew import Lengths
+
+Widths = tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """The body of a collective: the widths of its segops, the types of the arrays that stay in its memory, which of
+    these sizes vary over the nest, and the rules that made it."""
+
+    body: Body
+    spaces: tuple[Widths, ...]
+    arrays: tuple[Type, ...]
+    varying: frozenset[Atom]
+    trail: tuple[Fired, ...]
+
+    @property
+    def known(self) -> tuple[Widths, ...]:
+        """The widths of the segops of which none varies."""
+        return tuple(space for space in self.spaces if self.varying.isdisjoint(space))
+
+
+def inside(flow: Flow, f: Lambda, lengths: Lengths | None) -> Inside | None:
+    """G(•, e) for the body of `f`; None where nothing in it is parallel, or where it has sizes that are neither known
+    nor measured before the version runs."""
+    flow.types.update((p.name, p.type) for p in f.params)
+    own = replace(
+        flow, mode=Mode.OUTER, inside=True, varying=False, mixed=False, elems=ChainMap(), deferred={}, coordinates={},
+        segments=ChainMap(), rows=ChainMap(), uses={}, fresh=set(), lent=set(), walked=[], replicates={},
+        out=[], certs=(), trail=[], guards=replace(flow.guards),
+    )  # fmt: skip
+    own.walk_top(own, f.body)
+    body = Body(tuple(own.out), f.body.result)
+    results = {atom.name for atom in body.result if isinstance(atom, Var)}
+    segops = (stm.exp for stm in _statements(body) if isinstance(stm.exp, SegOp))
+    spaces = tuple(dict.fromkeys(in_order(exp.space.widths) for exp in segops))
+    arrays = tuple(t for stm in _statements(body) if not is_view(stm.exp) for t in _arrays(stm, results))
+    local = {*bound_in_body(body), *(p.name for p in f.params)}
+    sizes = [size for shape in (*spaces, *(t.shape for t in arrays)) for size in shape]
+    varying = frozenset(size for size in sizes if not _is_known(flow, size, local))
+    if not spaces or not varying <= frozenset(lengths.widths if lengths is not None else ()):
+        return None
+    return Inside(body, spaces, arrays, varying, tuple(own.trail))
+
+
+def in_order(widths: Widths) -> Widths:
+    """Widths of which only the product counts."""
+    return tuple(sorted(widths, key=str))
+
+
+def _statements(body: Body) -> Iterator[Stm]:
+    """The statements that the collective executes, those in its loops and branches included; not those of a thread."""
+    for stm in body.stms:
+        yield stm
+        if not isinstance(stm.exp, SegOp):
+            for inner in bodies(stm.exp):
+                yield from _statements(inner)
+
+
+def _arrays(stm: Stm, results: set[Name]) -> Iterator[Type]:
+    """The types of the arrays that a statement leaves in the memory of the collective; its results are outside, but for
+    what a loop carries."""
+    return (p.type for p in stm.pat if p.type.shape and (p.name not in results or isinstance(stm.exp, Loop)))
+
+
+def is_view(exp: Exp) -> bool:
+    """Whether an array needs no memory of its own."""
+    return isinstance(exp, Copied | Index | Rearrange | Reshape | Iota | Replicate)
+
+
+def _is_known(flow: Flow, size: Atom, local: set[Name]) -> bool:
+    return isinstance(size, Const) or (size.name not in local and flow.is_invariant(size))
+
+
+# ---- versions ------------------------------------------------------------------------------------------------------
+
+
+def inside_version(
+    flow: Flow, nest: Nest, f: Lambda, middle: Inside, row: LevelRow, lengths: Lengths | None
+) -> Version:
+    """`segmap^l Σ' { G(•, e) }`, taken where `t ≤ Par(e_mid)` and `e_mid` fits a collective of the level."""
+
+    def emit(to: tuple[Param, ...]) -> None:
+        g_inside(flow, nest, to, middle, f.ret, row)
+
+    if middle.varying and lengths is not None:
+        return Version(row.guard, lambda: parallelism_of_rows(flow, middle, row, lengths), emit)
+    return Version(row.guard, lambda: parallelism_inside(flow, middle, row), emit)
+
+
+def g_inside(
+    flow: Flow, nest: Nest, pat: tuple[Param, ...], middle: Inside, ret: tuple[Type, ...], row: LevelRow
+) -> Rule:
+    """A collective of level l for each point of the nest; the segops inside are of the lowest level.
+
+    G(Σ, e)  ⟶  segmap^l Σ { G(•, e) }
+    """
+    flow.note(Rule.INSIDE, f"{', '.join(str(p.name) for p in pat)} ({row.level.value})")
+    flow.trail += middle.trail
+    emit_segmap_at(flow, row.level, nest.dims, pat, middle.body, ret)
+    return Rule.INSIDE
+
+
+def parallelism_inside(flow: Flow, middle: Inside, row: LevelRow) -> Atom:
+    """Par(e_mid): that of its least parallel segop where everything fits; else minus that of the most parallel one."""
+    wide = tuple(space for space in middle.spaces if not all(map(is_small, space))) or middle.spaces
+    least = _folded(flow, Op.MIN, tuple(product_of(flow, space) for space in _smallest(wide)))
+    return _where_it_fits(flow, middle.spaces, middle.arrays, row, least)
+
+
+def parallelism_of_rows(flow: Flow, middle: Inside, row: LevelRow, lengths: Lengths) -> Atom:
+    """What the guard of collectives with rows of varying length measures, where all fits that is in the memory of one
+    or has a width that is known. The threads of a collective go over a long row several times."""
+    par, longest = parallelism_of_collectives(flow, lengths, row), lengths.measured(flow).longest
+    arrays = tuple(
+        Type(t.prim, tuple(longest if size in middle.varying else size for size in t.shape)) for t in middle.arrays
+    )
+    if not arrays and not middle.known:
+        return par
+    rows: tuple[Widths, ...] = () if arrays == middle.arrays and middle.known else ((longest,),)
+    if not middle.known:
+        rows = (*rows, (i64(1),))
+    return _where_it_fits(flow, middle.known, arrays, row, par, rows)
+
+
+def _where_it_fits(
+    flow: Flow,
+    spaces: tuple[Widths, ...],
+    arrays: tuple[Type, ...],
+    row: LevelRow,
+    par: Atom,
+    rows: tuple[Widths, ...] = (),
+) -> Atom:
+    """`par`, or minus the most parallelism of a segop where that or the arrays are too much for a collective."""
+    room = row.room
+    assert room is not None
+    most = _folded(flow, Op.MAX, tuple(product_of(flow, space) for space in (*_largest(spaces), *rows)))
+    fits: Atom = Const(Prim.BOOL, True)
+    if spaces:
+        fits = _let(flow, "fits", BOOL, Op.LE, most, i64(room.threads))
+    if (taken := bytes_inside(flow, spaces, arrays, room)) is not None:
+        enough = _let(flow, "fits", BOOL, Op.LE, taken, i64(room.bytes))
+        fits = Var(flow.emit_as("fits", BOOL, PrimOp(Op.AND, Prim.BOOL, (fits, enough))))
+    too_many = Var(flow.emit_as("par", I64, PrimOp(Op.NEG, Prim.I64, (most,))))
+    return Var(flow.emit_as("par", I64, PrimOp(Op.SELECT, Prim.I64, (fits, par, too_many))))
+
+
+def _smallest(spaces: tuple[Widths, ...]) -> tuple[Widths, ...]:
+    """Without spaces that have all dimensions of another one."""
+    return tuple(space for space in spaces if not any(Counter(other) < Counter(space) for other in spaces))
+
+
+def _largest(spaces: tuple[Widths, ...]) -> tuple[Widths, ...]:
+    """Without spaces whose dimensions another one has too."""
+    return tuple(space for space in spaces if not any(Counter(space) < Counter(other) for other in spaces))
+
+
+def bytes_inside(flow: Flow, spaces: tuple[Widths, ...], arrays: tuple[Type, ...], room: Room) -> Atom | None:
+    """The memory that the arrays of a collective take; None where they fit as soon as the segops do."""
+    together = Counter[Widths]()
+    for t in arrays:
+        together[in_order(t.shape)] += t.prim.bytes
+    if all(shape in spaces for shape in together) and together.total() * room.threads <= room.bytes:
+        return None
+    return _folded(flow, Op.ADD, tuple(product_of(flow, (*shape, i64(each))) for shape, each in together.items()))
+
+
+def _folded(flow: Flow, op: Op, atoms: tuple[Atom, ...]) -> Atom:
+    first, *rest = atoms
+    for atom in rest:
+        first = _let(flow, "par", I64, op, first, atom)
+    return first
+
+
+def _let(flow: Flow, base: str, type_: Type, op: Op, left: Atom, right: Atom) -> Atom:
+    return Var(flow.emit_as(base, type_, PrimOp(op, Prim.I64, (left, right))))

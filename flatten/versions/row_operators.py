@@ -1,0 +1,53 @@
+"""Operators that work row by row: `λā b̄ → map g ā b̄`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...ir.core import Lambda, Param, Reduction, Replicate, Screma, Stm
+from ...ir.traverse import free_in_lambda
+from ...ir.types import Atom, Name, Var
+from ..context.nest import Flow
+from ..context.widths import counts
+
+
+@dataclass(frozen=True, slots=True)
+class RowOperator:
+    """`op = λā b̄ → map g (some of ā b̄)`, its neutral element a replicate: the width, g, and the rows' elements."""
+
+    width: Atom
+    g: Lambda
+    params: tuple[Param, ...]
+    arrays: tuple[Name, ...]
+    picked: tuple[int, ...]
+    neutral: tuple[Replicate, ...]
+
+
+def has_row_operator(flow: Flow, op: Reduction) -> bool:
+    return row_operator(flow, op) is not None
+
+
+def row_width(flow: Flow, op: Reduction) -> Atom | None:
+    """The width of the rows that an operator works on one by one; None for other operators."""
+    row = row_operator(flow, op)
+    return None if row is None else row.width
+
+
+def row_operator(flow: Flow, op: Reduction) -> RowOperator | None:
+    """The operator as a map over its rows, if it is one."""
+    match op.op.body.stms:
+        case (Stm(pat, Screma(width, arrays, g, (), ()), (), _, _),):
+            pass
+        case _:
+            return None
+    own = {p.name for p in op.op.params}
+    bound = {p.name: k for k, p in enumerate(pat)}
+    if not set(arrays) <= own or own & free_in_lambda(g).keys() or not flow.is_invariant(width):
+        return None
+    if (isinstance(width, Var) and width.name in own) or not counts(flow, width):
+        return None
+    picked = tuple(bound[a.name] for a in op.op.body.result if isinstance(a, Var) and a.name in bound)
+    neutral = tuple(flow.replicates[a.name] for a in op.neutral if isinstance(a, Var) and a.name in flow.replicates)
+    if len(picked) != len(op.neutral) or len(neutral) != len(op.neutral):
+        return None
+    return RowOperator(width, g, op.op.params, arrays, picked, neutral)

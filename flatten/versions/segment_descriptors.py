@@ -1,0 +1,261 @@
+"""Widths that vary over a nest: segment descriptors, and the flat nest over the data of all segments.
+
+A width w that varies over Σ = (i < n, j < m) cuts flat data into one segment for each point p < n*m of the nest:
+
+    ns = segmap Σ { max 0 w }              ends = segscan (p < n*m) (+) 0 { ns[p] }          total = ends[n*m - 1]
+    starts = segmap (p < n*m) { ends[p] - ns[p] }        rows = segscan (q < total) max 0 { marks[q] }
+    marks = segscatter (p < n*m) (replicate total 0) { (if 0 < ns[p] then starts[p] else -1), p }
+
+(+) saturates, so that a total that no memory holds is not mistaken for a small one. Over the flat data there is a nest
+of one dimension, whose threads know all variables of Σ: the indices of Σ are values there (`Flow.coordinates`),
+
+    (q < total):    p = rows[q]      i = p / m      j = p % m      k = q - starts[p]
+
+so that elements and deferred statements of Σ need no change: they travel into the kernels of the flat nest as into any
+other. An array of variant width is a slice of flat data, `ys = flat[start :+ w]` with `start` an element of `starts`.
+A segred of rows goes through points and flat data together, so that it needs no `rows` (`rows_nest`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...ir.core import (
+    Assert,
+    Body,
+    Copied,
+    Copy,
+    Exp,
+    If,
+    Index,
+    Lambda,
+    Param,
+    PrimOp,
+    Reduction,
+    Replicate,
+    Reshape,
+    SegScan,
+    SegScatter,
+    Slice,
+    Stm,
+)
+from ...ir.ops import Op
+from ...ir.traverse import free_in_stm
+from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64
+from ..context.nest import Deferred, Elem, Flow, Nest, Row, Segments, enter_scope, leave_scope
+from ..context.segop_bodies import defer, element_of, emit_segmap, needs, seg_body, single, whole
+from ..context.trace import Rule
+from .guards import parallelism_of
+
+MOST = 2**63 - 1
+
+# ---- descriptors -----------------------------------------------------------------------------------------------------
+
+
+def segments(flow: Flow, nest: Nest, width: Atom, asking: Stm) -> Segments:
+    """The descriptor of `width` over the nest; what `asking` relies on is checked for all points, the empty segments
+    included."""
+    certs = _checks(flow, asking)
+    key = (width, nest.indices)
+    found = flow.segments.get(key)
+    if found is None or not certs <= found.certs:
+        found = flow.segments[key] = _describe(flow, nest, width, certs)
+    for name, array in ((found.length, found.lengths), (found.start, found.starts), (found.end, found.ends)):
+        flow.types[name] = I64
+        flow.elems[name] = Elem(array, nest.indices)
+    return found
+
+
+def _checks(flow: Flow, stm: Stm) -> frozenset[Name]:
+    """The assertions of the nest that `stm` relies on."""
+    return frozenset(d.stm.pat[0].name for d in needs(flow, free_in_stm(stm)).stms if isinstance(d.stm.exp, Assert))
+
+
+def _describe(flow: Flow, nest: Nest, width: Atom, certs: frozenset[Name]) -> Segments:
+    flow.note(Rule.SEGMENTS, str(width.name) if isinstance(width, Var) else str(width))
+    flow.guards.segments += 1
+    points = parallelism_of(flow, nest)
+    lengths = _lengths(flow, nest, width, certs)
+    flat = by_point(flow, nest, lengths, points)
+    ends, starts = _bounds(flow, flat, points)
+    total = _total(flow, ends, points)
+    rows = _rows(flow, flat, starts, points, total)
+    length, start, end = (flow.names.fresh(base) for base in ("length", "start", "end"))
+    return Segments(
+        nest.indices, points, total, starts, ends, rows, lengths, over_nest(flow, nest, starts),
+        over_nest(flow, nest, ends), length, start, end, certs,
+    )  # fmt: skip
+
+
+def _lengths(flow: Flow, nest: Nest, width: Atom, certs: frozenset[Name]) -> Name:
+    """`segmap Σ { max 0 w }`"""
+    length = flow.fresh_param("n", I64)
+    stm = Stm((length,), PrimOp(Op.MAX, Prim.I64, (width, i64(0))), tuple(certs), (), flow.loc)
+    array = flow.fresh_param("ns", I64.array_of(*nest.widths))
+    emit_segmap(flow, nest.dims, (array,), Body((stm,), (Var(length.name),)), (I64,))
+    return array.name
+
+
+def by_point(flow: Flow, nest: Nest, array: Name, points: Atom) -> Name:
+    """The array over the nest as one over its points."""
+    return array if nest.depth == 1 else flow.emit_as(array.base, I64.array_of(points), Reshape((points,), array))
+
+
+def over_nest(flow: Flow, nest: Nest, array: Name) -> Name:
+    """The array over the points of the nest as one over the nest."""
+    if nest.depth == 1:
+        return array
+    return flow.emit_as(array.base, Type(flow.types[array].prim, nest.widths), Reshape(nest.widths, array))
+
+
+def _bounds(flow: Flow, lengths: Name, points: Atom) -> tuple[Name, Name]:
+    """Where each segment ends and where it begins."""
+    p, n = flow.fresh_param("p", I64), flow.fresh_param("n", I64)
+    load = single(element_of(lengths, (points,), (Var(p.name),)), n, flow.loc)
+    made = seg_body(flow, ((p.name, points),), Body((load,), (Var(n.name),)))
+    level = flow.machine.lowest.level
+    ends = flow.emit_as(
+        "ends", I64.array_of(points), SegScan(level, made.space, (saturating_sum(flow),), made.body, (I64,))
+    )
+    end, start = flow.fresh_param("end", I64), flow.fresh_param("start", I64)
+    last = single(element_of(ends, (points,), (Var(p.name),)), end, flow.loc)
+    first = single(PrimOp(Op.SUB, Prim.I64, (Var(end.name), Var(n.name))), start, flow.loc)
+    starts = flow.fresh_param("starts", I64.array_of(points))
+    emit_segmap(flow, ((p.name, points),), (starts,), Body((load, last, first), (Var(start.name),)), (I64,))
+    return ends, starts.name
+
+
+def saturating_sum(flow: Flow) -> Reduction:
+    """`λa b → if a > MOST - b then MOST else a + b`, associative on what is not negative."""
+    a, b, room, full, both, r = (flow.fresh_param(x, I64) for x in ("a", "b", "room", "full", "both", "r"))
+    stms = (
+        single(PrimOp(Op.SUB, Prim.I64, (i64(MOST), Var(b.name))), room, flow.loc),
+        single(PrimOp(Op.GT, Prim.I64, (Var(a.name), Var(room.name))), Param(full.name, BOOL), flow.loc),
+        single(PrimOp(Op.ADD, Prim.I64, (Var(a.name), Var(b.name))), both, flow.loc),
+        single(PrimOp(Op.SELECT, Prim.I64, (Var(full.name), i64(MOST), Var(both.name))), r, flow.loc),
+    )
+    flow.types[full.name] = BOOL
+    return Reduction(Lambda((a, b), Body(stms, (Var(r.name),)), (I64,)), (i64(0),), True)
+
+
+def _total(flow: Flow, ends: Name, points: Atom) -> Atom:
+    """The last end; 0 if there is no segment."""
+    some = flow.emit_as("some", BOOL, PrimOp(Op.LT, Prim.I64, (i64(0), points)))
+    place, last = flow.fresh_param("p", I64), flow.fresh_param("last", I64)
+    stms = (
+        single(PrimOp(Op.SUB, Prim.I64, (points, i64(1))), place, flow.loc),
+        single(element_of(ends, (points,), (Var(place.name),)), last, flow.loc),
+    )
+    return Var(flow.emit_as("total", I64, If(Var(some), Body(stms, (Var(last.name),)), Body((), (i64(0),)))))
+
+
+def can_be_counted(flow: Flow, total: Atom) -> Name:
+    """The assertion that there are no more elements than can be counted, of which no memory is needed."""
+    few = flow.emit_as("few", BOOL, PrimOp(Op.LE, Prim.I64, (total, i64(MOST >> 1))))
+    text = ("out of memory: too many elements in rows of varying length",)
+    return flow.emit_as("few", BOOL, Assert(Var(few), "R0301", text))
+
+
+def _rows(flow: Flow, lengths: Name, starts: Name, points: Atom, total: Atom) -> Name:
+    """For each place of the flat data the number of the point whose segment it is in."""
+    level = flow.machine.lowest.level
+    zeros = flow.emit_as("zeros", I64.array_of(total), Replicate((total,), i64(0)))
+    p, n, start, place = (flow.fresh_param(base, I64) for base in ("p", "n", "start", "place"))
+    some = flow.fresh_param("some", BOOL)
+    stms = (
+        single(element_of(lengths, (points,), (Var(p.name),)), n, flow.loc),
+        single(element_of(starts, (points,), (Var(p.name),)), start, flow.loc),
+        single(PrimOp(Op.LT, Prim.I64, (i64(0), Var(n.name))), some, flow.loc),
+        single(PrimOp(Op.SELECT, Prim.I64, (Var(some.name), Var(start.name), i64(-1))), place, flow.loc),
+    )
+    made = seg_body(flow, ((p.name, points),), Body(stms, (Var(place.name), Var(p.name))))
+    marks = flow.emit_as("marks", I64.array_of(total), SegScatter(level, made.space, (zeros,), 1, made.body))
+    q, mark = flow.fresh_param("q", I64), flow.fresh_param("mark", I64)
+    load = single(element_of(marks, (total,), (Var(q.name),)), mark, flow.loc)
+    made = seg_body(flow, ((q.name, total),), Body((load,), (Var(mark.name),)))
+    greatest = Reduction(binary(flow, Op.MAX), (i64(0),), True)
+    return flow.emit_as("rows", I64.array_of(total), SegScan(level, made.space, (greatest,), made.body, (I64,)))
+
+
+def binary(flow: Flow, op: Op) -> Lambda:
+    """`λa b → a op b` on i64."""
+    a, b, r = (flow.fresh_param(base, I64) for base in ("a", "b", "r"))
+    stm = single(PrimOp(op, Prim.I64, (Var(a.name), Var(b.name))), r, flow.loc)
+    return Lambda((a, b), Body((stm,), (Var(r.name),)), (I64,))
+
+
+# ---- the flat nest ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def flat_nest(flow: Flow, nest: Nest, seg: Segments) -> Iterator[tuple[Nest, Name]]:
+    """The nest (q < total), and `k`, the place in the segment. Inside, the indices of `nest` are computed; what becomes
+    an array over the flat nest is known as one only there."""
+    q, p = (flow.fresh_param(base, I64).name for base in ("q", "p"))
+    row = element_of(seg.rows, (seg.total,), (Var(q),))
+    with _places(flow, nest, seg, p, q, row) as k:
+        yield Nest(((q, seg.total),)), k
+
+
+@contextmanager
+def rows_nest(flow: Flow, nest: Nest, seg: Segments) -> Iterator[tuple[Nest, Name]]:
+    """The nest (p < points, q < total) of a segred of rows, in which q runs through the elements of row p; and `k`."""
+    p, q = (flow.fresh_param(base, I64).name for base in ("p", "q"))
+    with _places(flow, nest, seg, p, q, None) as k:
+        yield Nest(((p, seg.points), (q, seg.total))), k
+
+
+@contextmanager
+def _places(flow: Flow, nest: Nest, seg: Segments, p: Name, q: Name, row: Exp | None) -> Iterator[Name]:
+    """k and the indices of the nest as what they are at place q of point p; p is computed as `row`, unless it is an
+    index itself."""
+    level = 1 + max((place.depth for place in flow.coordinates.values()), default=0)
+    enter_scope(flow)
+    before = set(flow.coordinates)
+    if row is not None:
+        _coordinate(flow, level, p, row)
+    rest = p
+    for (index, width), is_outermost in reversed([(dim, place == 0) for place, dim in enumerate(nest.dims)]):
+        if is_outermost:
+            _coordinate(flow, level, index, Copied(Var(rest)))
+            break
+        _coordinate(flow, level, index, PrimOp(Op.REM, Prim.I64, (Var(rest), width)))
+        outer = flow.fresh_param("p", I64).name
+        _coordinate(flow, level, outer, PrimOp(Op.QUOT, Prim.I64, (Var(rest), width)))
+        rest = outer
+    start, k = (flow.fresh_param(base, I64).name for base in ("start", "k"))
+    _coordinate(flow, level, start, element_of(seg.starts_by_point, (seg.points,), (Var(p),)))
+    _coordinate(flow, level, k, PrimOp(Op.SUB, Prim.I64, (Var(q), Var(start))))
+    yield k
+    for name in set(flow.coordinates) - before:
+        del flow.coordinates[name]
+    leave_scope(flow)
+
+
+def _coordinate(flow: Flow, level: int, name: Name, exp: Exp) -> None:
+    flow.types[name] = I64
+    flow.coordinates[name] = Deferred(single(exp, Param(name, I64), flow.loc), level, 0, flow.next_order)
+    flow.next_order += 1
+
+
+# ---- arrays of variant width -----------------------------------------------------------------------------------------
+
+
+def bind_rows(flow: Flow, nest: Nest, seg: Segments, pat: tuple[Param, ...], flats: tuple[Name, ...]) -> None:
+    """`ys = flat[start :+ w]`: variables of the nest that are segments of flat data; a copy if they are overwritten."""
+    for param, flat in zip(pat, flats, strict=True):
+        flow.rows[param.name] = Row(flat, seg)
+        flow.fresh.add(flat)
+        width, *rest = param.type.shape
+        view = Index(flat, (Slice(Var(seg.start), width, i64(1)), *whole(tuple(rest))), True)
+        if param.name not in flow.consumed:
+            defer(flow, nest, (single(view, param, flow.loc),))
+            continue
+        seen = flow.fresh_param(param.name.base, param.type)
+        defer(flow, nest, (single(view, seen, flow.loc), single(Copy(seen.name), param, flow.loc)))
+
+
+def is_varying(flow: Flow, t: Type) -> bool:
+    """An array of rows of one shape, as many as vary over the nest."""
+    return bool(t.shape) and not flow.is_invariant(t.shape[0]) and all(map(flow.is_invariant, t.shape[1:]))

@@ -1,0 +1,190 @@
+"""What the guards of versions know of rows of varying length: measured properties of the lengths.
+
+With n rows of lengths ls, m = sum ls, each version pads the work m + n in its own way:
+
+    ε_thread = sum over warps (32 * max ls) / (m + n)        a row to a thread: a warp is as slow as its longest row
+    ε_warp   = sum over rows (32 * ceil(l / 32)) / (m + n)   a row to a warp: the threads past its end have no work
+
+in thousandths, and 0 without work. They and the longest row cost one pass over the lengths. On a machine without warps
+nobody asks for ε: there the sum and the greatest of the lengths are reduced as they are found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...ir.core import Body, If, Level, PrimOp, Reduction, SegRed, Stm
+from ...ir.ops import Op
+from ...ir.types import BOOL, I64, Atom, Name, Prim, Var, i64
+from ..context.nest import Flow, Nest
+from ..context.segop_bodies import element_of, emit_segmap, seg_body, single
+from ..context.trace import Rule
+from .guards import parallelism_of
+from .segment_descriptors import binary, by_point
+
+LANES = 32
+"""Threads of a warp."""
+
+GREATEST = 1 << 40
+"""A longer row counts as this long, so that sums of lengths do not overflow but where nothing could be computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """The padded work of a row to a thread and of a row to a warp, in thousandths of the work."""
+
+    thread: Atom
+    warp: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """Of the rows of a nest: how many, how many elements they have together, the length of the longest, and on a
+    machine with warps the padded work of the versions."""
+
+    rows: Atom
+    elements: Atom
+    longest: Atom
+    skew: Skew | None
+
+
+@dataclass(slots=True)
+class Lengths:
+    """The lengths of the rows of a nest: the sum of `widths`, which the cheap statements `before` compute. They are
+    measured where a guard asks first; the guards after it stand on its refusing side and see what was found."""
+
+    nest: Nest
+    before: tuple[Stm, ...]
+    widths: tuple[Atom, ...]
+    found: Measures | None
+
+    def measured(self, flow: Flow) -> Measures:
+        if self.found is None:
+            self.found = _measure(flow, self)
+        return self.found
+
+
+def _measure(flow: Flow, lengths: Lengths) -> Measures:
+    flow.note(Rule.BALANCE, ", ".join(str(w.name) for w in lengths.widths if isinstance(w, Var)))
+    if not any(row.level is Level.WARP for row in flow.machine.levels):
+        return Measures(*_sum_and_greatest(flow, lengths), None)
+    array, rows = _stored(flow, lengths), parallelism_of(flow, lengths.nest)
+    warps = _let(flow, Op.QUOT, _let(flow, Op.ADD, rows, i64(LANES - 1)), i64(LANES))
+    by_warp = _each_warp(flow, by_point(flow, lengths.nest, array, rows), rows, warps)
+    padded, elements, rounded, longest = _all_warps(flow, warps, *by_warp)
+    work = _let(flow, Op.MAX, _let(flow, Op.ADD, rows, elements), i64(1))
+    return Measures(rows, elements, longest, Skew(_thousandths(flow, padded, work), _thousandths(flow, rounded, work)))
+
+
+def _stored(flow: Flow, lengths: Lengths) -> Name:
+    """The lengths as an array over the nest."""
+    nest = lengths.nest
+    array = flow.fresh_param("lengths", I64.array_of(*nest.widths))
+    emit_segmap(flow, nest.dims, (array,), _length(flow, lengths), (I64,))
+    return array.name
+
+
+def _sum_and_greatest(flow: Flow, lengths: Lengths) -> tuple[Atom, Atom, Atom]:
+    """The rows, and `segred (p < rows) (+) max { length p }`: in a nest of one dimension the lengths are not stored."""
+    nest = lengths.nest
+    if nest.depth == 1:
+        rows, body = parallelism_of(flow, nest), _length(flow, lengths)
+        made = seg_body(flow, nest.dims, Body(body.stms, body.result * 2))
+    else:
+        stored, rows = _stored(flow, lengths), parallelism_of(flow, nest)
+        array = by_point(flow, nest, stored, rows)
+        p, length = (flow.fresh_param(base, I64) for base in ("p", "l"))
+        load = single(element_of(array, (rows,), (Var(p.name),)), length, flow.loc)
+        made = seg_body(flow, ((p.name, rows),), Body((load,), (Var(length.name),) * 2))
+    pat = tuple(flow.fresh_param(base, I64) for base in ("elements", "longest"))
+    reds = (_sum(flow), greatest(flow))
+    flow.emit(pat, SegRed(flow.machine.lowest.level, made.space, reds, made.body, (I64,) * 2, None))
+    elements, longest = (Var(param.name) for param in pat)
+    return rows, elements, longest
+
+
+def _length(flow: Flow, lengths: Lengths) -> Body:
+    """`max 0 w1 + max 0 w2 ..`"""
+    stms = list(lengths.before)
+
+    def let(op: Op, left: Atom, right: Atom) -> Atom:
+        param = flow.fresh_param("l", I64)
+        stms.append(single(PrimOp(op, Prim.I64, (left, right)), param, flow.loc))
+        return Var(param.name)
+
+    total: Atom = i64(0)
+    for width in lengths.widths:
+        total = let(Op.ADD, total, let(Op.MIN, let(Op.MAX, width, i64(0)), i64(GREATEST)))
+    return Body(tuple(stms), (total,))
+
+
+def _each_warp(flow: Flow, lengths: Name, rows: Atom, warps: Atom) -> tuple[Name, Name, Name]:
+    """For each warp of rows the greatest length, the sum of the lengths, and that of the lengths rounded up."""
+    w, lane, first, p, more, chunks, rounded = (
+        flow.fresh_param(base, I64) for base in ("w", "lane", "p", "p", "l", "chunks", "rounded")
+    )
+    length, there = flow.fresh_param("l", I64), flow.fresh_param("there", BOOL)
+    loaded = flow.fresh_param("l", I64)
+    load = single(element_of(lengths, (rows,), (Var(p.name),)), loaded, flow.loc)
+    stms = (
+        single(PrimOp(Op.MUL, Prim.I64, (Var(w.name), i64(LANES))), first, flow.loc),
+        single(PrimOp(Op.ADD, Prim.I64, (Var(first.name), Var(lane.name))), p, flow.loc),
+        single(PrimOp(Op.LT, Prim.I64, (Var(p.name), rows)), there, flow.loc),
+        single(If(Var(there.name), Body((load,), (Var(loaded.name),)), Body((), (i64(0),))), length, flow.loc),
+        single(PrimOp(Op.ADD, Prim.I64, (Var(length.name), i64(LANES - 1))), more, flow.loc),
+        single(PrimOp(Op.QUOT, Prim.I64, (Var(more.name), i64(LANES))), chunks, flow.loc),
+        single(PrimOp(Op.MUL, Prim.I64, (Var(chunks.name), i64(LANES))), rounded, flow.loc),
+    )
+    values = tuple(Var(x.name) for x in (length, length, rounded))
+    made = seg_body(flow, ((w.name, warps), (lane.name, i64(LANES))), Body(stms, values))
+    reds = (greatest(flow), _sum(flow), _sum(flow))
+    pat = tuple(flow.fresh_param(base, I64.array_of(warps)) for base in ("longest", "elements", "rounded"))
+    flow.emit(pat, SegRed(flow.machine.lowest.level, made.space, reds, made.body, (I64,) * 3, None))
+    longest, elements, rounded_up = pat
+    return longest.name, elements.name, rounded_up.name
+
+
+def _all_warps(flow: Flow, warps: Atom, longest: Name, elements: Name, rounded: Name) -> tuple[Atom, ...]:
+    """The work of all warps: 32 times the greatest lengths, the lengths, the rounded lengths; the greatest length."""
+    w = flow.fresh_param("w", I64)
+    loaded = tuple(flow.fresh_param("x", I64) for _ in range(3))
+    padded = flow.fresh_param("padded", I64)
+    arrays = (longest, elements, rounded)
+    loads = (
+        single(element_of(array, (warps,), (Var(w.name),)), x, flow.loc)
+        for array, x in zip(arrays, loaded, strict=True)
+    )
+    pad = single(PrimOp(Op.MUL, Prim.I64, (Var(loaded[0].name), i64(LANES))), padded, flow.loc)
+    values = (padded, loaded[1], loaded[2], loaded[0])
+    made = seg_body(flow, ((w.name, warps),), Body((*loads, pad), tuple(Var(x.name) for x in values)))
+    reds = (_sum(flow), _sum(flow), _sum(flow), greatest(flow))
+    pat = tuple(flow.fresh_param(base, I64) for base in ("padded", "elements", "rounded", "longest"))
+    flow.emit(pat, SegRed(flow.machine.lowest.level, made.space, reds, made.body, (I64,) * 4, None))
+    return tuple(Var(p.name) for p in pat)
+
+
+def greatest(flow: Flow) -> Reduction:
+    """The greatest of numbers that are not negative."""
+    return Reduction(binary(flow, Op.MAX), (i64(0),), True)
+
+
+def _sum(flow: Flow) -> Reduction:
+    return Reduction(binary(flow, Op.ADD), (i64(0),), True)
+
+
+def _thousandths(flow: Flow, padded: Atom, work: Atom) -> Atom:
+    counted = _let(flow, Op.MUL, padded, i64(1000))
+    return Var(flow.emit_as("skew", I64, PrimOp(Op.QUOT, Prim.I64, (counted, work))))
+
+
+def _let(flow: Flow, op: Op, left: Atom, right: Atom) -> Atom:
+    return Var(flow.emit_as("n", I64, PrimOp(op, Prim.I64, (left, right))))
+
+
+# ---- guards ----------------------------------------------------------------------------------------------------------
+
+
+def where(flow: Flow, op: Op, left: Atom, right: Atom, par: Atom) -> Atom:
+    """`par` where the comparison holds, else 0, which no threshold but 0 takes."""
+    holds = flow.emit_as("holds", BOOL, PrimOp(op, Prim.I64, (left, right)))
+    return Var(flow.emit_as("par", I64, PrimOp(Op.SELECT, Prim.I64, (Var(holds), par, i64(0)))))

@@ -1,0 +1,78 @@
+"""Application. A known function is elaborated where it is called, with its arguments as they are: this is what makes
+polymorphism, higher-order functions and tuples vanish. Some calls become calls of core functions instead
+(`specialise.py`).
+"""
+
+from __future__ import annotations
+
+from ...ir.errors import CompileError, Diagnostic, IRError, Label, Loc
+from ..source import syntax as s
+from .inline import inline
+from .specialise import call_special, specialised
+from .state import Stage
+from .values import (
+    Closure,
+    Function,
+    Native,
+    Partial,
+    Value,
+    arity_of,
+)
+
+MAX_DEPTH = 4000  # calls within calls
+
+
+def apply(st: Stage, function: Value, args: tuple[Value, ...], loc: Loc, hint: str) -> Value:
+    """`function args`, any number of them."""
+    while args:
+        if not isinstance(function, Closure | Native | Partial):
+            raise IRError(f"elaborate: a {type(function).__name__} is applied at {loc}")
+        missing = arity_of(function)
+        if len(args) < missing:
+            return _partial(function, args)
+        now, args = args[:missing], args[missing:]
+        function = _saturated(st, function, now, loc, "" if args else hint)
+    return function
+
+
+def _partial(function: Function, args: tuple[Value, ...]) -> Partial:
+    if isinstance(function, Partial):
+        return Partial(function.function, function.args + args)
+    return Partial(function, args)
+
+
+def _saturated(st: Stage, function: Function, args: tuple[Value, ...], loc: Loc, hint: str) -> Value:
+    match function:
+        case Partial(inner, earlier):
+            return _saturated(st, inner, earlier + args, loc, hint)
+        case Native(_, _, run):
+            return run(args, loc, hint)
+        case Closure():
+            return _call(st, function, args, loc, hint)
+
+
+def _call(st: Stage, function: Closure, args: tuple[Value, ...], loc: Loc, hint: str) -> Value:
+    special = specialised(st, function, args, loc)
+    if special is not None:
+        return call_special(st, special, args, loc, hint)
+    if len(st.calls) > MAX_DEPTH:
+        raise CompileError(_recursion(function, st.at(loc)))
+    site = st.site
+    in_library = function.fun.loc.file == st.prelude_file
+    st.site = (site or loc) if in_library else None
+    st.calls.append(function)
+    try:
+        return inline(st, function, args, hint)
+    finally:
+        st.site = site
+        st.calls.pop()
+
+
+def _recursion(function: Closure, loc: Loc) -> Diagnostic:
+    name = function.fun.name if isinstance(function.fun, s.ValDec | s.LetFun) else "a function"
+    return Diagnostic(
+        "E0206",
+        f"`{name}` is still being called after {MAX_DEPTH} calls within calls: recursion is not supported",
+        Label(loc, "called here"),
+        hint="write it as a `loop`",
+    )

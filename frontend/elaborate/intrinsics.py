@@ -1,0 +1,208 @@
+"""First-order array functions of the prelude, and the table of all intrinsics by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...ir.core import Concat, Iota, Rearrange, Replicate, Reshape, Scratch
+from ...ir.errors import IRError, Loc
+from ...ir.ops import Op
+from ...ir.types import Atom, Prim, Type, Var, i64
+from .assertions import require_equal, require_size
+from .indexing import copy_value
+from .shapes import coerce_like
+from .soacs import (
+    hist_value,
+    map_value,
+    redomap_value,
+    reduce_comm_value,
+    reduce_value,
+    scan_value,
+    scanomap_value,
+    scatter_value,
+)
+from .state import Certs, Stage, base_of, emit, prim_op
+from .values import Arr, Leaf, Native, Rec, Value, components, tuple_of, with_atoms
+
+Args = tuple[Value, ...]
+Intrinsic = Callable[[Stage, Args, Loc, str], Value]
+
+
+def intrinsic(st: Stage, name: str, arity: int, loc: Loc) -> Native:
+    """The function that `#[intrinsic] def name` stands for."""
+    run = INTRINSICS.get(name) or _numbered(name)
+    if run is None:
+        raise IRError(f"elaborate: there is no intrinsic `{name}` ({loc})")
+    return Native(name, arity, lambda args, at, hint: run(st, args, at, hint))
+
+
+def _numbered(name: str) -> Intrinsic | None:
+    """`redomap3`: for three arrays; `rearrange_2_1_0`: by that permutation."""
+    if name.startswith("rearrange_"):
+        perm = tuple([int(place) for place in name.split("_")[1:]])
+        return lambda st, args, loc, hint: rearranged(st, perm, args[0], loc, hint)
+    return INTRINSICS.get(name.rstrip("0123456789"))
+
+
+def _i64(value: Value) -> Atom:
+    assert isinstance(value, Leaf)
+    return value.atom
+
+
+def _array(value: Value) -> Arr:
+    assert isinstance(value, Arr)
+    return value
+
+
+# ---- making arrays ------------------------------------------------------------------------------------------------
+
+
+def _iota(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    """`iota n`: 0 .. n-1."""
+    count = _i64(args[0])
+    certs = require_size(st, count, "iota", loc)
+    exp = Iota(count, i64(0), i64(1), Prim.I64)
+    return Arr(count, Leaf(emit(st, hint or "is", exp, Type(Prim.I64, (count,)), loc, certs), Prim.I64))
+
+
+def _replicate(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    """`replicate n x`."""
+    count, value = _i64(args[0]), args[1]
+    certs = require_size(st, count, "replicate", loc)
+    atoms = [
+        emit(st, hint or "rep", Replicate((count,), atom), type.array_of(count), loc, certs)
+        for atom, type in components(value)
+    ]
+    return Arr(count, with_atoms(value, atoms))
+
+
+def _scratch(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    """`scratch n xs`: n rows like those of xs, to be written before they are read; n is known to be a size."""
+    count, xs = _i64(args[0]), _array(args[1])
+    types = [type.row().array_of(count) for _, type in components(xs)]
+    st.builder.checked["size", count] = ()
+    return Arr(count, with_atoms(xs.row, [emit(st, hint or "dest", Scratch(type), type, loc) for type in types]))
+
+
+def _copy(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    return copy_value(st, args[0], loc, hint)
+
+
+# ---- changing shape -----------------------------------------------------------------------------------------------
+
+
+def _length(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    return Leaf(_array(args[0]).size, Prim.I64)
+
+
+def _transpose(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    return rearranged(st, (1, 0), args[0], loc, hint)
+
+
+def rearranged(st: Stage, perm: tuple[int, ...], value: Value, loc: Loc, hint: str) -> Value:
+    """Dimension i of the result is dimension perm[i] of `value`."""
+    sizes: list[Atom] = []
+    rest = value
+    for _ in perm:
+        sizes.append(_array(rest).size)
+        rest = _array(rest).row
+    atoms: list[Atom] = []
+    for atom, type in components(value):
+        assert isinstance(atom, Var)
+        full = perm + tuple(range(len(perm), type.rank))
+        result = Type(type.prim, tuple([type.shape[k] for k in full]))
+        atoms.append(emit(st, hint or base_of(atom, "xs"), Rearrange(full, atom.name), result, loc))
+    result_value = with_atoms(rest, atoms)
+    for k in reversed(perm):
+        result_value = Arr(sizes[k], result_value)
+    return result_value
+
+
+def _flatten(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    """`[n][m]t -> [n*m]t`."""
+    outer = _array(args[0])
+    inner = _array(outer.row)
+    total = prim_op(st, Op.MUL, Prim.I64, (outer.size, inner.size), loc, "nm")
+    return _reshaped(st, args[0], (total,), 2, inner.row, (), loc, hint)
+
+
+def _unflatten(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    """`unflatten_to n m xs`: `[n*m]t -> [n][m]t`."""
+    n, m, xs = _i64(args[0]), _i64(args[1]), _array(args[2])
+    certs = require_size(st, n, "unflatten", loc) + require_size(st, m, "unflatten", loc)
+    total = prim_op(st, Op.MUL, Prim.I64, (n, m), loc, "nm")
+    certs += require_equal(st, xs.size, total, ("the array to unflatten has size ", xs.size, ", needs ", total), loc)
+    return _reshaped(st, xs, (n, m), 1, xs.row, certs, loc, hint)
+
+
+def _reshaped(
+    st: Stage, value: Value, outer: tuple[Atom, ...], dropped: int, row: Value, certs: Certs, loc: Loc, hint: str
+) -> Value:
+    """`value` with its first `dropped` dimensions replaced by `outer`; `row` is what lies below them."""
+    atoms: list[Atom] = []
+    for atom, type in components(value):
+        assert isinstance(atom, Var)
+        result = Type(type.prim, outer + type.shape[dropped:])
+        atoms.append(emit(st, hint or base_of(atom, "xs"), Reshape(result.shape, atom.name), result, loc, certs))
+    result_value = with_atoms(row, atoms)
+    for size in reversed(outer):
+        result_value = Arr(size, result_value)
+    return result_value
+
+
+def _concat(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    """`xs ++ ys`."""
+    xs, ys = _array(args[0]), _array(args[1])
+    width = prim_op(st, Op.ADD, Prim.I64, (xs.size, ys.size), loc, "nm")
+    ys = _array(Arr(ys.size, coerce_rows(st, ys, xs, loc)))
+    atoms: list[Atom] = []
+    for (left, type), right in zip(components(xs), [atom for atom, _ in components(ys)], strict=True):
+        assert isinstance(left, Var)
+        assert isinstance(right, Var)
+        result = type.row().array_of(width)
+        atoms.append(emit(st, hint or "xs", Concat((left.name, right.name), width), result, loc))
+    return Arr(width, with_atoms(xs.row, atoms))
+
+
+def coerce_rows(st: Stage, ys: Arr, xs: Arr, loc: Loc) -> Value:
+    """The rows of `ys` with the sizes of those of `xs`."""
+    same = coerce_like(st, ys, Arr(ys.size, xs.row), "a row", loc)
+    return _array(same).row
+
+
+# ---- tuples -------------------------------------------------------------------------------------------------------
+
+
+def _zip(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    """`zip xs ys ..`: nothing happens, an array of tuples is a tuple of arrays."""
+    arrays = [_array(arg) for arg in args]
+    width = arrays[0].size
+    rows = [arrays[0].row]
+    for xs in arrays[1:]:
+        rows.append(_array(coerce_like(st, xs, Arr(width, xs.row), "an array", loc)).row)
+    return Arr(width, tuple_of(*rows))
+
+
+def _unzip(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    xs = _array(args[0])
+    assert isinstance(xs.row, Rec)
+    return tuple_of(*[Arr(xs.size, field) for _, field in xs.row.fields])
+
+
+def _same(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    return args[0]
+
+
+INTRINSICS: dict[str, Intrinsic] = {
+    "map": map_value, "map1": map_value, "map2": map_value, "map3": map_value, "map4": map_value, "map5": map_value,
+    "reduce": reduce_value, "reduce_comm": reduce_comm_value, "redomap": redomap_value,
+    "scan": scan_value, "scanomap": scanomap_value,
+    "scatter": scatter_value, "scatter_2d": scatter_value, "scatter_3d": scatter_value,
+    "reduce_by_index": hist_value, "reduce_by_index_2d": hist_value, "reduce_by_index_3d": hist_value,
+    "iota": _iota, "replicate": _replicate, "scratch": _scratch, "copy": _copy, "length": _length,
+    "transpose": _transpose, "flatten": _flatten, "unflatten_to": _unflatten,
+    "concat": _concat, "++": _concat,
+    "zip": _zip, "zip2": _zip, "zip3": _zip, "zip4": _zip, "zip5": _zip,
+    "unzip": _unzip, "unzip2": _unzip, "unzip3": _unzip, "unzip4": _unzip, "unzip5": _unzip,
+    "opaque": _same, "trace": _same,
+}  # fmt: skip

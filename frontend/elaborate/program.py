@@ -1,0 +1,66 @@
+"""Typed syntax to core: a staged evaluation of the program.
+
+Functions, tuples, records, modules and size parameters are values of the elaborator (`values.py`) and are computed
+away; scalars and arrays are atoms of the core, and what happens to them becomes core statements
+(`state.py`). The evaluator proper is `expressions.py`. Only entry points and what they reach are
+elaborated; errors in the rest have been found by inference.
+"""
+
+from __future__ import annotations
+
+from ...ir.core import Body, FunDef, Prog, Stm
+from ...ir.traverse import called_functions
+from ...ir.types import Name
+from ..parsing.desugar_unzipped import parts_of
+from ..source import syntax as s
+from ..source.types import Typed
+from .calls import apply
+from .entry_points import entry_function
+from .expressions import evaluate
+from .modules import declare_files
+from .scalars import builtin_operators, numeric_modules
+from .state import Stage
+from .values import empty_env
+
+
+def elaborate(modules: tuple[s.Module, ...], typed: Typed) -> Prog:
+    """The core of a program: its files in dependency order, the prelude first and the root file last."""
+    st = Stage(typed, {module.file: module.text for module in modules}, modules[0].file if len(modules) > 1 else "")
+    st.evaluate = lambda exp, env, hint: evaluate(st, exp, env, hint)
+    st.apply = lambda function, args, loc, hint: apply(st, function, args, loc, hint)
+    st.counts = _mentions(modules[-1 if len(modules) == 1 else 1 :])
+    env = empty_env()
+    env.values.update(builtin_operators(st))
+    env.modules.update(numeric_modules(st))
+    scope = declare_files(st, modules, env)
+    entries = [entry_function(st, dec, home) for dec, home in scope.entries]
+    consts = tuple(st.globals.stms)
+    return Prog(consts, _reached(st.functions, consts, entries), st.names.next)
+
+
+def _reached(functions: list[FunDef], consts: tuple[Stm, ...], entries: list[FunDef]) -> tuple[FunDef, ...]:
+    """The entries and the functions that they and the constants call, callees first."""
+    by_name: dict[Name, FunDef] = {fun.name: fun for fun in functions}
+    wanted: set[Name] = set()
+    waiting = [Body(consts, ()), *[fun.body for fun in entries]]
+    while waiting:
+        for name in called_functions(waiting.pop()):
+            if name not in wanted:
+                wanted.add(name)
+                waiting.append(by_name[name].body)
+    return (*[fun for fun in functions if fun.name in wanted], *entries)
+
+
+def _mentions(modules: tuple[s.Module, ...]) -> dict[str, int]:
+    """How often each name occurs in the expressions of the program."""
+    counts: dict[str, int] = {}
+    waiting: list[object] = [module.decs for module in modules]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tuple):
+            waiting += node
+            continue
+        if isinstance(node, s.Ident | s.Operator):
+            counts[node.name[-1]] = counts.get(node.name[-1], 0) + 1
+        waiting += parts_of(node).values()
+    return counts

@@ -1,0 +1,270 @@
+"""Functions of the core. A top-level function of the program that takes only data, is mentioned more than once and is
+not small becomes one core function for each form of its arguments; calls of it become `Apply`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...ir.core import Apply, Body, FunDef, Param
+from ...ir.errors import IRError, Loc
+from ...ir.traverse import all_exps
+from ...ir.types import I64, Atom, Name, Prim, Var
+from ..source import syntax as s
+from ..source.types import Instance, TPrim, TRecord, Ty
+from .assertions import note_sizes
+from .inline import inline
+from .loops import leaf_bases
+from .shapes import UnknownSize, expand, resolve_type
+from .state import Builder, Stage, body_of, emit_pattern
+from .values import (
+    Arr,
+    Closure,
+    Env,
+    Leaf,
+    Rec,
+    Sum,
+    Use,
+    Value,
+    atoms_of,
+    components,
+    is_data,
+    rebuild,
+    sizes_of,
+    with_atoms,
+    with_sizes,
+)
+
+SMALL = 20  # statements: below, a function is elaborated at each call
+LARGE = 200  # above, even one whose result has sizes of its own becomes a core function
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A definition made a core function for one form of arguments.
+
+    `params`: its parameters, sizes first; `fresh`: the sizes it chooses, its first results; `result`: the value it
+    gives, in terms of both."""
+
+    name: Name
+    params: tuple[Name, ...]
+    fresh: tuple[Name, ...]
+    result: Value
+
+
+def specialised(st: Stage, function: Closure, args: tuple[Value, ...], loc: Loc) -> Special | None:
+    """The core function for this call, made now if it is the first of its form; None if it is to be inlined."""
+    types = closed_types(function.use)
+    if types is None or not _may_be_special(st, function, args):
+        return None
+    assert isinstance(function.fun, s.ValDec)
+    key = ("function", function.fun.id, types, signature(args))
+    if key not in st.memo:
+        st.memo[key] = None  # a call of itself, if there were one, would be inlined
+        st.memo[key] = _specialise(st, function, args)
+    found = st.memo[key]
+    assert found is None or isinstance(found, Special)
+    return found
+
+
+def _may_be_special(st: Stage, function: Closure, args: tuple[Value, ...]) -> bool:
+    fun = function.fun
+    if not isinstance(fun, s.ValDec) or fun.loc.file == st.prelude_file:
+        return False
+    if any(attr.name == "inline" for attr in fun.attrs):
+        return False
+    return st.counts.get(fun.name, 0) > 1 and all(is_data(arg) for arg in args)
+
+
+def closed_types(use: Use | None) -> tuple[object, ...] | None:
+    """What the type parameters stand for, if that has no sizes: those would be of the place of use."""
+    if use is None:
+        return ()
+    found = []
+    for name, type in sorted(use.instance.types.items()):
+        closed = _closed_type(type, use.env)
+        if closed is None:
+            return None
+        found.append((name, closed))
+    return tuple(found)
+
+
+def _closed_type(type: Ty, env: Env) -> object:
+    type, env = resolve_type(type, env)
+    match type:
+        case TPrim(prim):
+            return prim.value
+        case TRecord(fields):
+            parts = [(name, _closed_type(field, env)) for name, field in fields]
+            return None if any(part is None for _, part in parts) else tuple(parts)
+        case _:
+            return None
+
+
+def variable_sizes(args: tuple[Value, ...]) -> list[Var]:
+    """The sizes of the arguments that are not constants, each once."""
+    return list(dict.fromkeys(size for arg in args for size in sizes_of(arg) if isinstance(size, Var)))
+
+
+def signature(args: tuple[Value, ...]) -> tuple[object, ...]:
+    """The form of first-order arguments: their trees, and which of their sizes and i64 scalars are the same."""
+    sizes: dict[Atom, int] = {size: i for i, size in enumerate(variable_sizes(args))}
+    return tuple([_form(arg, sizes, 0) for arg in args])
+
+
+def _form(value: Value, sizes: dict[Atom, int], rank: int) -> object:
+    match value:
+        case Leaf(atom, prim):
+            return (prim.value, sizes.get(atom, -1) if rank == 0 and prim is Prim.I64 else -1)
+        case Arr(size, row):
+            return ("[]", sizes.get(size, size), _form(row, sizes, rank + 1))
+        case Rec(fields):
+            return ("{}", tuple([(name, _form(field, sizes, rank)) for name, field in fields]))
+        case Sum(_, cases):
+            return ("|", tuple([(name, tuple([_form(a, sizes, rank) for a in args])) for name, args in cases]))
+        case _:
+            raise IRError("elaborate: a function among first-order arguments")
+
+
+def _specialise(st: Stage, function: Closure, args: tuple[Value, ...]) -> Special | None:
+    fun = function.fun
+    assert isinstance(fun, s.ValDec)
+    with st.apart(Builder(st.globals)) as builder:
+        bases = [base for pat, arg in zip(fun.params, args, strict=True) for base in leaf_bases(pat, arg)]
+        sizes, params, inner_args = parameters(st, args, bases)
+        st.calls.append(function)
+        try:
+            result = inline(st, _without_sizes(function), inner_args, "")
+        except UnknownSize:  # it depends on the place of use after all
+            return None
+        finally:
+            st.calls.pop()
+    count = sum(1 for _ in all_exps(Body(tuple(builder.stms), ())))
+    own = own_sizes(st, result, builder, [*sizes, *params]) if is_data(result) else None
+    keep = any(attr.name == "noinline" for attr in fun.attrs)
+    if own is None or not atoms_of(result) or (not keep and count < (LARGE if own else SMALL)):
+        return None
+    name = st.fresh(fun.name)
+    consumed = consumed_names(st, fun.params, inner_args, function.env)
+    definition, special = finish_function(st, name, sizes, params, builder, result, own, fun)
+    st.functions.append(_consuming(definition, consumed))
+    return special
+
+
+def _without_sizes(function: Closure) -> Closure:
+    """`function` for any place of use of its type."""
+    use = function.use
+    return (
+        function if use is None else Closure(function.fun, function.env, Use(Instance(use.instance.types, {}), use.env))
+    )
+
+
+def _consuming(definition: FunDef, consumed: tuple[Name, ...]) -> FunDef:
+    return FunDef(
+        definition.name,
+        definition.params,
+        consumed,
+        definition.results,
+        definition.body,
+        definition.entry,
+        definition.attrs,
+        definition.loc,
+    )
+
+
+def parameters(
+    st: Stage, args: tuple[Value, ...], bases: list[str]
+) -> tuple[list[Param], list[Param], tuple[Value, ...]]:
+    """Fresh parameters for arguments like `args`: sizes first, then the leaves; and the arguments made of them.
+
+    A scalar that is one of the sizes needs no parameter of its own."""
+    sizes: dict[Atom, Param] = {}
+    for size in variable_sizes(args):
+        sizes[size] = Param(st.fresh(size.name.base), I64)
+    note_sizes(st, [Var(param.name) for param in sizes.values()])
+    params: list[Param] = []
+    values: list[Value] = []
+    names = iter(bases)
+    for arg in args:
+        resized = with_sizes(arg, [Var(sizes[size].name) if size in sizes else size for size in sizes_of(arg)])
+        atoms: list[Atom] = []
+        for atom, type in components(resized):
+            base = next(names)
+            if type == I64 and atom in sizes:
+                atoms.append(Var(sizes[atom].name))
+                continue
+            params.append(Param(st.fresh(base or "x"), type))
+            atoms.append(Var(params[-1].name))
+        values.append(with_atoms(resized, atoms))
+    return list(sizes.values()), params, tuple(values)
+
+
+def own_sizes(st: Stage, result: Value, builder: Builder, params: list[Param]) -> list[Atom]:
+    """The sizes of a result that are not parameters or constants of the program."""
+    known = {Var(param.name) for param in params}
+    return list(dict.fromkeys(a for a in sizes_of(result) if st.is_local(a, builder) and a not in known))
+
+
+def finish_function(
+    st: Stage,
+    name: Name,
+    sizes: list[Param],
+    params: list[Param],
+    builder: Builder,
+    result: Value,
+    own: list[Atom],
+    fun: s.ValDec,
+) -> tuple[FunDef, Special]:
+    """The core function whose body is `builder` with `result`; its own sizes are its first results."""
+    fresh = {atom: Param(st.fresh("n"), I64) for atom in own}
+    outside = with_sizes(result, [Var(fresh[a].name) if a in fresh else a for a in sizes_of(result)])
+    types = [type for _, type in components(outside)]
+    results = [Param(st.fresh("result"), type) for type in types]
+    body = body_of(builder, own + atoms_of(result))
+    definition = FunDef(name, (*sizes, *params), (), (*fresh.values(), *results), body, None, fun.attrs, fun.loc)
+    names = tuple([param.name for param in (*sizes, *params)])
+    return definition, Special(name, names, tuple([param.name for param in fresh.values()]), outside)
+
+
+def consumed_names(st: Stage, pats: tuple[s.Pat, ...], args: tuple[Value, ...], env: Env) -> tuple[Name, ...]:
+    """The array parameters that are written as unique, `*t`."""
+    found: list[Name] = []
+    for pat, arg in zip(pats, args, strict=True):
+        if isinstance(pat, s.PAscript):
+            found += _unique_names(st, pat.type, arg, env)
+    return tuple(found)
+
+
+def _unique_names(st: Stage, type: s.TypeExp, value: Value, env: Env) -> list[Name]:
+    match type, value:
+        case s.TEUnique(), _:
+            return array_names(value)
+        case s.TETuple(elems), Rec(fields) if len(elems) == len(fields):
+            pairs = list(zip(elems, [field for _, field in fields], strict=True))
+        case s.TERecord(types), Rec(fields):
+            written = dict(types)
+            pairs = [(written[name], field) for name, field in fields]
+        case s.TEName(), Rec():
+            inner, home = expand(st, type, env)
+            return [] if inner is type else _unique_names(st, inner, value, home)
+        case _:
+            return []
+    return [name for elem, field in pairs for name in _unique_names(st, elem, field, env)]
+
+
+def array_names(value: Value) -> list[Name]:
+    return [atom.name for atom, type in components(value) if type.shape and isinstance(atom, Var)]
+
+
+def call_special(st: Stage, special: Special, args: tuple[Value, ...], loc: Loc, hint: str) -> Value:
+    """`Apply`, with the sizes of the arguments first; its results in the form of the function's value."""
+    sizes = variable_sizes(args)
+    given = (*sizes, *[atom for arg in args for atom, type in components(arg) if not (type == I64 and atom in sizes)])
+    known: dict[Atom, Atom] = dict(zip([Var(name) for name in special.params], given, strict=True))
+    chosen = [Param(st.fresh("n"), I64) for _ in special.fresh]
+    known |= {Var(old): Var(new.name) for old, new in zip(special.fresh, chosen, strict=True)}
+    result = rebuild(special.result, lambda leaf: leaf.atom, lambda size: known.get(size, size))
+    values = [Param(st.fresh(hint or special.name.base), type) for _, type in components(result)]
+    emit_pattern(st, (*chosen, *values), Apply(special.name, given), loc)
+    note_sizes(st, [Var(param.name) for param in chosen])
+    return with_atoms(result, [Var(param.name) for param in values])

@@ -1,0 +1,120 @@
+"""Abstract types, seen through: what a signature hides is put in again.
+
+While a program is inferred, an abstract type is a `TOpaque` and equals nothing but itself. A functor's body, which has
+been checked with an abstract parameter, is inferred again for each argument with the argument's own types; and when
+inference is over, every type is, so that nothing after it knows of abstract types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from ..source.types import Scheme, Size, SizeVar, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty, Typed
+from ..typing.scope import Binding, FunctorBinding, ModuleBinding, ModuleLike, TypeBinding
+from ..typing.sizes import ANY_SIZE
+from ..typing.state import substitute
+from ..typing.unify import Solver
+
+Known = Mapping[int, TypeBinding]
+"""What abstract types stand for, by id."""
+
+
+Make = Callable[[], SizeVar]
+
+
+def reveal(solver: Solver, ty: Ty, known: Known, taken: Make = lambda: ANY_SIZE) -> tuple[Ty, tuple[SizeVar, ...]]:
+    """`ty` with what abstract types stand for, and the sizes that this brings to light. A function takes what it is
+    given (`taken` makes the sizes of parameters), and chooses the sizes of its result."""
+    found: list[SizeVar] = []
+    return _Revealing(solver, known, taken).type(ty, _noting(solver, found)), tuple(found)
+
+
+def _noting(solver: Solver, found: list[SizeVar]) -> Make:
+    def make() -> SizeVar:
+        found.append(solver.existential())
+        return found[-1]
+
+    return make
+
+
+@dataclass(frozen=True, slots=True)
+class _Revealing:
+    solver: Solver
+    known: Known
+    taken: Make
+
+    def type(self, ty: Ty, make: Make) -> Ty:
+        ty = self.solver.resolve(ty)
+        match ty:
+            case TVar() | TPrim():
+                return ty
+            case TArray(size, elem):
+                return TArray(size, self.type(elem, make))
+            case TRecord(fields):
+                return TRecord(tuple([(name, self.type(t, make)) for name, t in fields]))
+            case TSum(constructors):
+                return TSum(tuple([(c, tuple([self.type(t, make) for t in ts])) for c, ts in constructors]))
+            case TFun():
+                found: list[SizeVar] = []
+                dom, cod = self.type(ty.dom, self.taken), self.type(ty.cod, _noting(self.solver, found))
+                return replace(ty, dom=dom, cod=cod, exists=(*ty.exists, *found))
+            case TOpaque():
+                types = tuple([self.type(t, make) for t in ty.types])
+                behind = self.known.get(ty.id)
+                return replace(ty, types=types) if behind is None else self._put_in(behind, types, ty.sizes, make)
+
+    def _put_in(self, behind: TypeBinding, types: tuple[Ty, ...], sizes: tuple[Size, ...], make: Make) -> Ty:
+        """The type behind, with the arguments of the abstract one."""
+        by_type = {p.id: t for p, t in zip([p for p in behind.params if isinstance(p, TVar)], types, strict=True)}
+        by_size = {p.id: n for p, n in zip([p for p in behind.params if isinstance(p, SizeVar)], sizes, strict=True)}
+        hidden: dict[int, Size] = {k.id: make() for k in behind.anonymous}
+        return self.type(substitute(self.solver, behind.type, by_type, by_size | hidden), make)
+
+
+# ---- modules --------------------------------------------------------------------------------------------------------
+
+
+def reveal_module(solver: Solver, module: ModuleLike, known: Known) -> ModuleLike:
+    """A module with the same members, nothing in their types hidden."""
+    if isinstance(module, FunctorBinding) or not known:
+        return module
+    values = {name: _reveal_value(solver, value, known) for name, value in module.values.items()}
+    types = {name: _reveal_type(solver, binding, known) for name, binding in module.types.items()}
+    modules = {name: reveal_module(solver, inner, known) for name, inner in module.modules.items()}
+    return ModuleBinding(values, types, modules, module.signatures, module.is_failed)
+
+
+def _reveal_value(solver: Solver, value: Binding, known: Known) -> Binding:
+    return replace(value, scheme=replace(value.scheme, type=reveal(solver, value.scheme.type, known)[0]))
+
+
+def _reveal_type(solver: Solver, binding: TypeBinding, known: Known) -> TypeBinding:
+    ty, sizes = reveal(solver, binding.type, known)
+    return replace(binding, type=ty, anonymous=(*binding.anonymous, *sizes))
+
+
+# ---- at the end -----------------------------------------------------------------------------------------------------
+
+
+def reveal_all(solver: Solver, typed: Typed, known: Known) -> None:
+    """What inference found, with nothing hidden."""
+    if not known:
+        return
+    memo: dict[int, tuple[Ty, Ty]] = {}
+
+    def shown(ty: Ty) -> Ty:
+        if id(ty) not in memo:
+            memo[id(ty)] = (ty, reveal(solver, ty, known)[0] if _is_hiding(solver, ty) else ty)
+        return memo[id(ty)][1]
+
+    for node, ty in typed.types.items():
+        typed.types[node] = shown(ty)
+    for node, scheme in typed.schemes.items():
+        typed.schemes[node] = Scheme(scheme.types, scheme.sizes, shown(scheme.type))
+    for node, instance in typed.instances.items():
+        typed.instances[node] = replace(instance, types={name: shown(ty) for name, ty in instance.types.items()})
+
+
+def _is_hiding(solver: Solver, ty: Ty) -> bool:
+    return any(isinstance(part, TOpaque) for part in solver.inside(ty))

@@ -1,0 +1,141 @@
+"""Type inference: Hindley-Milner with overloaded numbers, and sizes in the types of arrays.
+
+    infer_scope     names                    infer_unify    unknowns, and making types equal
+    infer_need      what is asked of them    infer_size     sizes
+    infer_texp      type expressions         infer_pattern  patterns
+    infer_exp       expressions, by way of   infer_apply    calls and operators
+                                             infer_array    arrays and records
+                                             infer_bind     definitions, let, lambda, match
+                                             infer_loop     loops
+    infer_dec       declarations, modules    infer_cover    whether a match is complete
+    infer_value     top-level values         infer_opaque   abstract types, seen through
+    infer_signature modules seen through module types, by way of infer_fits
+    infer_unique    consumption, by way of   infer_alias    what shares data, and infer_flow,
+                                             infer_called, infer_function
+    infer_show      types as text            infer_fault    the codes of messages
+
+What a reader of `Typed` should know: a size that names a value is `SizeVar(name, id)` with the id of the node that
+binds it (a `PVar` or a definition); size parameters, names of `let [n]`, loop counters and sizes that merely exist have
+ids of their own. The type recorded for a `PVar` therefore says what each of these ids stands for: whoever has the value
+of the variable can read the sizes off. A size named "" was not determined, `_` equals every size.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+
+from ...ir.errors import CompileError, Diagnostic, Label, Loc
+from ..source.imports import imports_of, library_of
+from ..source.syntax import Module
+from ..source.types import Typed
+from ..typing.expressions import start_work
+from ..typing.scope import ModuleBinding
+from ..typing.state import Work
+from .abstract_types import reveal_all
+from .declarations import apply_functor, infer_decs
+from .definitions import Progress
+
+FRAMES = 6_000  # enough for the deepest nesting that the parser lets through
+MOST_ERRORS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The prelude, and what inference knows behind it. The ids of other files start at the module's `next_id`."""
+
+    module: Module
+    work: Work
+    progress: Progress
+
+
+def infer(modules: tuple[Module, ...], known: Known | None = None) -> tuple[Typed, tuple[Diagnostic, ...]]:
+    """The types of a program: its files in order of dependency, the prelude first. Raises `CompileError`.
+
+    `known`: where to start, if it speaks of the first of several modules."""
+    first_id = max((module.next_id for module in modules), default=0) + 1
+    if known is not None and len(modules) > 1 and modules[0] is known.module:
+        work, progress, done = _work_behind(known.work, first_id), _progress_behind(known.progress), 1
+    else:
+        work, progress, done = start_work(first_id), _no_progress(), 0
+    _infer_rest(work, modules, progress, done)
+    if progress.errors:
+        raise CompileError(*progress.errors[:MOST_ERRORS])
+    reveal_all(work.solver, progress.typed, work.hidden)
+    return progress.typed, tuple(work.warnings)
+
+
+def infer_prelude(module: Module) -> Known:
+    """The prelude by itself, to start from: it is the same for all programs."""
+    work, progress = start_work(module.next_id + 1), _no_progress()
+    root = replace(module, file="", decs=())  # somebody for whom the prelude is the library
+    _infer_rest(work, (module, root), progress, 0)
+    return Known(replace(module, next_id=work.solver.next_id), work, progress)
+
+
+def _no_progress() -> Progress:
+    return Progress(Typed({}, {}, {}, {}), [], is_root=False, is_copy=False)
+
+
+def _work_behind(before: Work, first_id: int) -> Work:
+    """A work of its own that knows what `before` does."""
+    work = start_work(first_id)
+    work.solver = before.solver.copy(first_id)
+    work.scope = before.scope.copy()
+    for field in fields(work):
+        known = getattr(before, field.name)
+        if isinstance(known, dict | list | set):
+            setattr(work, field.name, known.copy())
+    return work
+
+
+def _progress_behind(before: Progress) -> Progress:
+    typed = before.typed
+    copies = Typed(*(getattr(typed, field.name).copy() for field in fields(typed)))
+    return Progress(copies, list(before.errors), is_root=False, is_copy=False)
+
+
+def _infer_rest(work: Work, modules: tuple[Module, ...], progress: Progress, done: int) -> None:
+    """All files but the first `done`."""
+    work.apply_functor = lambda functor, arg, name, loc: apply_functor(
+        work, functor, arg, name, loc, work.solver.fresh_id(), progress
+    )
+    work.imports = imports_of(modules)
+    with _deep_recursion():
+        _infer_files(work, modules, progress, done)
+
+
+def _infer_files(work: Work, modules: tuple[Module, ...], progress: Progress, done: int) -> None:
+    """Every file sees the library and what it imports."""
+    shared, library = work.scope, library_of(modules)
+    for at, module in list(enumerate(modules))[done:]:
+        work.is_prelude = at == 0 and len(modules) > 1
+        progress.is_root = at == len(modules) - 1
+        work.scope = shared.copy()
+        work.files[module.file] = _infer_file(work, module, progress)
+        if module.file in library:
+            shared.open(work.files[module.file])
+    work.scope = shared
+
+
+def _infer_file(work: Work, module: Module, progress: Progress) -> ModuleBinding:
+    """What one file offers."""
+    mark = work.scope.mark()
+    try:
+        hidden = infer_decs(work, module.decs, progress)
+    except RecursionError:
+        where = Label(Loc(module.file, 1, 1, 1, 2), "in this file")
+        raise CompileError(Diagnostic("E0103", "types are nested too deeply", where)) from None
+    return work.scope.offered(mark, hidden)
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

@@ -1,0 +1,93 @@
+"""The limit on nesting (E0103), so that later passes may recurse over the tree.
+
+Brackets are counted in the text, before parsing; everything else (`if` in `if`, `- - x`) in the tree.
+What the tree keeps flat does not count: operators of one level, `let` after `let`; nor do chains of `with`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from ...ir.errors import CompileError, Loc
+from ..source import syntax as s
+from .spans import syntax_error
+
+MAX_DEPTH = 256
+
+_BRACKETS = re.compile(
+    r"""--[^\n]*                        # a comment
+    |   [-+*/%=!><|&^][-+*/%=!><|&^.]*  # an operator: no comment begins inside it
+    |   "(?:[^"\\\n]|\\.)*"             # a string
+    |   '(?:[^'\\\n]|\\.)'              # a character
+    |   [(\[{]|[)\]}]""",
+    re.VERBOSE,
+)
+
+
+def check_brackets(text: str, file: str) -> None:
+    """Refuse brackets nested deeper than the limit."""
+    if text.count("(") + text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        bracket = found[0]
+        if bracket in "([{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise too_deep(_loc_of(text, file, found.start()))
+        elif bracket in ")]}":
+            depth = max(0, depth - 1)
+
+
+def _loc_of(text: str, file: str, offset: int) -> Loc:
+    line = text.count("\n", 0, offset) + 1
+    col = offset - text.rfind("\n", 0, offset)
+    return Loc(file, line, col, line, col + 1)
+
+
+def too_deep(loc: Loc) -> CompileError:
+    """E0103 at a place."""
+    return syntax_error(
+        "E0103",
+        f"nested deeper than {MAX_DEPTH} levels",
+        loc,
+        "too deep here",
+        "name inner parts with `let` or `def`",
+    )
+
+
+_LEAVES = {"id", "loc", "name", "name_loc", "prim", "is_decimal", "attr", "attrs", "file", "text", "kind"}
+
+
+def _child_slots() -> dict[type, tuple[str, ...]]:
+    """For every class of the tree, its fields that can hold further nodes."""
+    classes = [c for c in vars(s).values() if isinstance(c, type) and is_dataclass(c)]
+    return {c: tuple(f.name for f in fields(c) if f.name not in _LEAVES) for c in classes}
+
+
+_SLOTS = _child_slots()
+
+
+def check_depth(decs: tuple[s.Dec, ...]) -> None:
+    """Refuse a tree higher than the limit. Tuples and paths add no level."""
+    todo: list[tuple[Any, int, Loc | None]] = [(decs, 0, None)]
+    while todo:
+        node, depth, loc = todo.pop()
+        if node.__class__ is tuple:
+            todo += [(child, depth, loc) for child in node if child.__class__ not in _PLAIN]
+            continue
+        slots = _SLOTS[node.__class__]
+        loc = getattr(node, "loc", loc)
+        if depth > MAX_DEPTH:
+            assert loc is not None
+            raise too_deep(loc)
+        for slot in slots:
+            child = getattr(node, slot)
+            if child.__class__ not in _PLAIN:
+                inside = depth if node.__class__ is s.With and slot == "target" else depth + 1
+                todo.append((child, inside, loc))
+
+
+_PLAIN = {str, int, float, bool, type(None), Loc, s.Ident, s.Lit, s.PVar, s.Operator, s.RangeEnd, s.TypeParamKind}

@@ -1,0 +1,77 @@
+"""From the text of a `.soac` file to its syntax tree.
+
+    decode_source    bytes ⟶ text: UTF-8, a byte-order mark is dropped (E0002)
+    parse_module     text ⟶ Module; on a fault one diagnostic
+                     (E0101 syntax, E0102 characters, E0103 depth, E0104 literals)
+
+`grammar.lark` is the grammar; Lark turns it into the tables of an LALR(1) automaton (`generate.py`, `tables.py`).
+The automaton (`automaton.py`) calls `parse_decs.Builder` for every phrase that is complete.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ...ir.errors import CompileError, Diagnostic, Label, Loc
+from ..source import syntax as s
+from .automaton import Automaton, Stopped
+from .declarations import Builder
+from .depth import check_brackets, check_depth
+from .errors import diagnose
+from .tables import load_tables
+
+MAX_SOURCE = 4 << 20  # bytes
+
+
+def decode_source(data: bytes, file: str) -> str:
+    """The text of a source file."""
+    if len(data) > MAX_SOURCE:
+        raise _unreadable(file, Loc(file, 1, 1, 1, 1), f"larger than {MAX_SOURCE >> 20} MiB ({len(data)} bytes)")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        raise _unreadable(file, _byte_loc(data, file, fault.start), f"not UTF-8 at byte {fault.start}") from None
+    at = data.find(b"\0")
+    if at >= 0:
+        raise _unreadable(file, _byte_loc(data, file, at), f"not a text file: NUL at byte {at}")
+    return text
+
+
+def _byte_loc(data: bytes, file: str, offset: int) -> Loc:
+    line = data.count(b"\n", 0, offset) + 1
+    start = data.rfind(b"\n", 0, offset) + 1
+    col = len(data[start:offset].decode("utf-8", "replace")) + 1
+    return Loc(file, line, col, line, col + 1)
+
+
+def _unreadable(file: str, loc: Loc, why: str) -> CompileError:
+    return CompileError(Diagnostic("E0002", f"`{file}` is {why}", Label(loc, "")))
+
+
+def parse_module(text: str, file: str, first_id: int = 0) -> s.Module:
+    """The module in `text`; its node ids count from `first_id`."""
+    check_brackets(text, file)
+    build = Builder(file, first_id)
+    try:
+        decs = _automaton().run(text, build)
+    except Stopped as stopped:
+        raise CompileError(diagnose(stopped, text, file)) from None
+    for error in build.too_large.values():
+        raise error
+    check_depth(decs)
+    return s.Module(file, text, decs, build.fresh())
+
+
+@cache
+def _automaton() -> Automaton:
+    return Automaton(load_tables())
+
+
+def require_entry(module: s.Module) -> None:
+    """E0001 unless the module has something to call: an `entry`, or a definition called `main`."""
+    values = [dec for dec in module.decs if isinstance(dec, s.ValDec)]
+    if any(dec.is_entry or dec.name == "main" for dec in values):
+        return
+    label = Label(Loc(module.file, 1, 1, 1, 1), "")
+    raise CompileError(Diagnostic("E0001", "no entry point", label, hint="add `entry main ...` or pass `-e`"))

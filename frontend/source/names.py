@@ -1,0 +1,28 @@
+"""The names that occur in an expression."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+
+from ...ir.errors import Loc
+from . import syntax as s
+
+
+def names_in(exp: s.Exp) -> list[s.Qual]:
+    """Every name and operator in an expression; those that it binds itself are not told apart."""
+    found: list[s.Qual] = []
+    todo: list[object] = [exp]
+    while todo:
+        node = todo.pop()
+        match node:
+            case s.Ident(name=name) | s.Operator(name=name):
+                found.append(name)
+            case tuple():
+                todo.extend(node)
+            case Loc():
+                pass
+            case _ if is_dataclass(node):
+                todo.extend(getattr(node, part.name) for part in fields(node))
+            case _:
+                pass
+    return found

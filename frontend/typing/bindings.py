@@ -1,0 +1,294 @@
+"""Binding forms: definitions with parameters, `let`, lambda, `loop`, `match`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...ir.errors import Label, Loc
+from ..source import syntax as s
+from ..source.types import BOOL, I64, Paths, Scheme, Size, SizeVar, TFun, TPrim, TVar, Ty
+from .errors import bound_twice, fault
+from .exhaustiveness import MATCH, PATTERN
+from .patterns import Bound, bind_pattern, check_spoken, function_type, hidden_names
+from .size_expressions import binds_names, hide, size_of
+from .state import Work
+from .type_expressions import (
+    LIFTED,
+    SIZE_LIFTED,
+    Anonymous,
+    bind_type_param,
+    check_type_params,
+    resolve_type,
+    unique_parts,
+)
+
+# ---- definitions ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A definition's type, not yet generalised, with the parameters it was written with."""
+
+    type: Ty
+    types: tuple[TVar, ...]
+    sizes: tuple[SizeVar, ...]
+    lifted: frozenset[str]
+    mark: int
+    body: s.Exp
+
+
+def infer_definition(work: Work, dec: s.ValDec | s.LetFun) -> Defined:
+    """`def f 'a [n] (x: t) : r = e`."""
+    mark, scope_mark, owner = work.solver.fresh_id(), work.scope.mark(), work.owner
+    outer, work.solver.function, work.owner = work.solver.function, mark, mark
+    work.defining.append(dec.name)
+    check_type_params(dec.tparams)
+    params = [bind_type_param(work, p) for p in dec.tparams]
+    bound = Bound({p.name: p.loc for p in dec.tparams if p.kind is s.TypeParamKind.SIZE})
+    doms = [bind_pattern(work, p, None, bound, Anonymous.FREE) for p in dec.params]
+    cod = _result(work, dec)
+    work.scope.leave(scope_mark)
+    consumes = [_consumes(p) for p in dec.params]
+    fresh = unique_parts(dec.ret) if dec.ret is not None else ()
+    ty = function_type(work, dec.params, doms, cod, consumes, fresh, mark, (dec.id, dec.body.loc))
+    _check_parameters(work, dec, params, ty, mark)
+    work.solver.function, work.owner = outer, owner
+    work.defining.pop()
+    lifted = frozenset(v.name for p, v in zip(dec.tparams, params) if p.kind is s.TypeParamKind.LIFTED)
+    types, sizes = [p for p in params if isinstance(p, TVar)], [p for p in params if isinstance(p, SizeVar)]
+    return Defined(ty, tuple(types), tuple(sizes), lifted, mark, dec.body)
+
+
+def _result(work: Work, dec: s.ValDec | s.LetFun | s.Lambda) -> Ty:
+    """The type of the body, which the declared type of the result has to meet."""
+    if dec.ret is None:
+        return work.exp(dec.body)
+    ret = resolve_type(work, dec.ret, Anonymous.FREE)
+    hidden = hidden_names(dec.params)
+    names = {i for size in work.solver.sizes_in(ret) for i in work.solver.names_in(size)}
+    check_spoken(work, names, hidden, dec.ret.loc, "result")
+    body = hide(work, work.exp(dec.body), set(hidden), {}, dec.id, dec.body.loc)
+    label = Label(dec.ret.loc, "the declared type")
+    name = "a lambda" if isinstance(dec, s.Lambda) else f"`{dec.name}`"
+    work.expect(ret, body, dec.body.loc, f"result of {name}", [label])
+    return ret
+
+
+def _check_parameters(
+    work: Work, dec: s.ValDec | s.LetFun, params: Sequence[TVar | SizeVar], ty: Ty, mark: int
+) -> None:
+    """E0226: the size of a parameter cannot be one that comes up in the body; E0227: size parameters are used."""
+    solver = work.solver
+    used = {tag for size in solver.sizes_in(ty) for tag in solver.names_in(size)}
+    for param, var in zip(dec.tparams, params):
+        if isinstance(var, SizeVar) and var.id not in used:
+            message = f"unused size: nothing in the type of `{dec.name}` has size `{var.name}`"
+            raise fault("E0227", message, param.loc, "nothing says how large this is")
+    for tag in sorted(solver.uses(ty)[1]) if isinstance(ty, TFun) else ():
+        if tag in solver.origins and solver.age_of(tag) >= mark:
+            message = f"unknown size in parameter of `{dec.name}`: it is known inside `{dec.name}` only"
+            place, at = dec.name_loc if isinstance(dec, s.ValDec) else dec.loc, solver.origins[tag]
+            raise fault("E0226", message, place, f"its type is `{work.show(ty)}`", [at] if at is not None else [])
+
+
+def _consumes(pat: s.Pat) -> Paths:
+    """The parts of a parameter that are consumed."""
+    match pat:
+        case s.PAscript(pat=inner, type=te):
+            return unique_parts(te) or _consumes(inner)
+        case s.PTuple(elems=elems):
+            return tuple([(str(i), *path) for i, p in enumerate(elems) for path in _consumes(p)])
+        case s.PRecord(fields=fields):
+            return tuple([(name, *path) for name, p in fields for path in _consumes(p)])
+        case s.PAttr(pat=inner):
+            return _consumes(inner)
+        case s.PVar() | s.PWild() | s.PLit() | s.PConstr():
+            return ()
+
+
+def generalise(work: Work, defined: Defined) -> Scheme:
+    """The scheme of a definition: what is unknown and younger than it becomes a parameter, but for what is still
+    waiting to become a number or a record. A definition that is no function keeps its unknowns."""
+    solver, ty = work.solver, work.solver.resolve(defined.type)
+    if not isinstance(ty, TFun) and not defined.types and not defined.sizes:
+        return Scheme((), (), ty)
+    _keep_waiting(work, defined.mark)
+    new_types: list[TVar] = []
+    for var in dict.fromkeys(solver.unknowns_in(ty)):
+        if var.id in solver.needs or solver.age(var) < defined.mark:
+            solver.ages[var.id] = min(solver.age(var), defined.mark - 1)
+            continue
+        tag = solver.fresh_id()
+        new_types.append(TVar(f"t{tag}", tag))
+        solver.bound_types[var.id] = new_types[-1]
+    new_sizes = _generalise_sizes(work, defined, ty)
+    return Scheme((*defined.types, *new_types), (*defined.sizes, *new_sizes), ty)
+
+
+def _keep_waiting(work: Work, mark: int) -> None:
+    """Types that unfinished records and sums speak of stay unknown."""
+    solver = work.solver
+    solver.structured = [v for v in solver.structured if solver.resolve(v) is v]
+    for var in solver.structured:
+        for part in solver.need_types(var):
+            for inner in solver.unknowns_in(part):
+                solver.ages[inner.id] = min(solver.age(inner), mark - 1)
+
+
+def _generalise_sizes(work: Work, defined: Defined, ty: Ty) -> list[SizeVar]:
+    """Unknown sizes, and anonymous ones of parameters, become size parameters."""
+    solver = work.solver
+    written = {p.id for p in defined.sizes}
+    found: dict[int, SizeVar] = {}
+    names = {tag: name for size in solver.sizes_in(ty) for tag, name in solver.names_in(size).items()}
+    for tag, name in names.items():
+        if not name.name and solver.age(name) >= defined.mark:
+            new = solver.fresh_id()
+            solver.bound_sizes[tag] = found[new] = SizeVar(f"n{new}", new)
+        elif tag not in written and solver.parameters.get(tag, (0,))[0] == defined.mark:
+            found[tag] = name
+    return list(found.values())
+
+
+# ---- let ------------------------------------------------------------------------------------------------------------
+
+
+def infer_let(work: Work, exp: s.Let) -> Ty:
+    """A chain of bindings, one after the other."""
+    mark, ids, given = work.scope.mark(), set[int](), dict[int, Size]()
+    for binding in exp.bindings:
+        match binding:
+            case s.LetPat():
+                _bind_let(work, binding, ids, given)
+            case s.LetFun(id=node, name=name, loc=loc):
+                defined = infer_definition(work, binding)
+                scheme = generalise(work, defined)
+                work.pending.schemes[node] = scheme
+                work.record(node, scheme.type)
+                work.bind_scheme(name, node, scheme, loc, defined.lifted)
+                ids.add(node)
+    ty = work.exp(exp.body)
+    work.scope.leave(mark)
+    numbers = {i: size for i, size in given.items() if work.solver.resolve(work.pending.types[i]) == I64}
+    return work.record(exp.id, hide(work, ty, ids, numbers, exp.id, exp.loc))
+
+
+def _bind_let(work: Work, binding: s.LetPat, ids: set[int], given: dict[int, Size]) -> None:
+    """`let p = e`; a number with a name is the same size as `e`."""
+    rhs = work.exp(binding.rhs)
+    size = size_of(work, binding.rhs) if _is_number(work, rhs) and not binds_names(binding.rhs) else None
+    bound = Bound()
+    bind_sizes(work, binding.sizes, binding.loc, ids, bound)
+    bind_pattern(work, binding.pat, rhs, bound, Anonymous.FREE)
+    ids |= bound.ids
+    if size is not None:
+        given.update(dict.fromkeys(bound.ids, size))
+    check_covers(work, rhs, (binding.pat,), binding.pat)
+
+
+def _is_number(work: Work, ty: Ty) -> bool:
+    return isinstance(work.solver.resolve(ty), TPrim | TVar)
+
+
+def bind_sizes(work: Work, names: tuple[str, ...], loc: Loc, ids: set[int], bound: Bound) -> None:
+    """`let [n] ..`: names for sizes, to be had from the value."""
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            raise bound_twice("size", name, loc, loc)
+        tag = work.solver.fresh_id()
+        work.bind(name, tag, I64, loc)
+        ids.add(tag)
+        bound.names[name] = loc
+        bound.sizes[tag] = work.solver.unknown_size()
+
+
+def check_covers(work: Work, ty: Ty, pats: tuple[s.Pat, ...], at: s.Pat | s.Match) -> None:
+    """Note that these patterns have to cover the type, unless that is plain."""
+    if not (len(pats) == 1 and is_irrefutable(pats[0])):
+        work.pending.matches.append((ty, pats, at.loc, MATCH if isinstance(at, s.Match) else PATTERN))
+
+
+def is_irrefutable(pat: s.Pat) -> bool:
+    """Whether a pattern matches whatever comes, by its form alone."""
+    match pat:
+        case s.PVar() | s.PWild():
+            return True
+        case s.PTuple(elems=elems):
+            return all(is_irrefutable(p) for p in elems)
+        case s.PRecord(fields=fields):
+            return all(is_irrefutable(p) for _, p in fields)
+        case s.PAscript(pat=inner) | s.PAttr(pat=inner):
+            return is_irrefutable(inner)
+        case s.PLit() | s.PConstr():
+            return False
+
+
+# ---- lambda ---------------------------------------------------------------------------------------------------------
+
+
+def infer_lambda(work: Work, exp: s.Lambda) -> Ty:
+    r"""`\p q -> e`."""
+    mark, scope_mark, bound = work.solver.fresh_id(), work.scope.mark(), Bound()
+    outer, work.solver.function = work.solver.function, mark
+    doms = [bind_pattern(work, p, None, bound, Anonymous.FREE) for p in exp.params]
+    for pat, dom in zip(exp.params, doms):
+        check_covers(work, dom, (pat,), pat)
+    cod = _result(work, exp)
+    work.scope.leave(scope_mark)
+    fresh = unique_parts(exp.ret) if exp.ret is not None else ()
+    consumes = [_consumes(p) for p in exp.params]
+    ty = function_type(work, exp.params, doms, cod, consumes, fresh, mark, (exp.id, exp.body.loc))
+    work.solver.function = outer
+    return work.record(exp.id, ty)
+
+
+# ---- branches -------------------------------------------------------------------------------------------------------
+
+
+def infer_if(work: Work, exp: s.If) -> Ty:
+    work.expect(BOOL, work.exp(exp.cond), exp.cond.loc, "condition of `if`")
+    then, orelse = work.exp(exp.then), work.exp(exp.orelse)
+    label = Label(exp.then.loc, f"the first branch is `{work.show(then)}`")
+    ty = work.join(then, orelse, exp, exp.orelse.loc, "branches of `if` differ", [label])
+    work.pending.data_only.append((ty, exp.loc, "result of `if`"))
+    return work.record(exp.id, ty)
+
+
+def infer_match(work: Work, exp: s.Match) -> Ty:
+    scrutinee = work.exp(exp.scrutinee)
+    result: Ty | None = None
+    for pat, body in exp.cases:
+        mark, bound = work.scope.mark(), Bound()
+        bind_pattern(work, pat, scrutinee, bound, Anonymous.FREE)
+        ty = hide(work, work.exp(body), bound.ids, {}, exp.id, body.loc)
+        work.scope.leave(mark)
+        if result is None:
+            result = ty
+        else:
+            label = Label(exp.cases[0][1].loc, f"the first case is `{work.show(result)}`")
+            result = work.join(result, ty, exp, body.loc, "cases of `match` differ", [label])
+    assert result is not None, "a match has cases"
+    check_covers(work, scrutinee, tuple(pat for pat, _ in exp.cases), exp)
+    work.pending.data_only.append((result, exp.loc, "result of `match`"))
+    return work.record(exp.id, result)
+
+
+# ---- data ------------------------------------------------------------------------------------------------------------
+
+
+def refuse_functions(work: Work) -> None:
+    """E0218: functions are not data."""
+    for ty, loc, what in work.pending.data_only:
+        if work.solver.has_function(ty):
+            shown = work.show(ty)
+            raise fault("E0218", f"{what} cannot be a function", loc, f"this is `{shown}`")
+        if (var := work.solver.lifted_in(ty, LIFTED)) is not None:
+            message = f"{what} cannot be of type `{var.name}`, which may be a function"
+            hint = f"make the parameter `'{var.name}`" if isinstance(var, TVar) else None
+            raise fault("E0218", message, loc, f"this is `{work.show(ty)}`", hint=hint)
+    for ty, loc, what in work.pending.one_shape:
+        if (var := work.solver.lifted_in(ty, SIZE_LIFTED)) is not None:
+            message = f"{what} cannot be of type `{var.name}`, which may hide sizes"
+            hint = f"make the parameter `'{var.name}`" if isinstance(var, TVar) else None
+            raise fault("E0223", message, loc, f"this is `{work.show(ty)}`", hint=hint)

@@ -1,0 +1,151 @@
+"""Loops: the type of the loop parameter, and which of its sizes stay the same from turn to turn."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ...ir.errors import Label, Loc
+from ..source import syntax as s
+from ..source.types import BOOL, Size, SizeVar, TArray, Ty
+from .bindings import bind_sizes, check_covers
+from .constraints import INTS, needs_prim
+from .errors import bound_twice, fault
+from .patterns import Bound, bind_pattern
+from .size_expressions import hide
+from .sizes import SizeClash, is_unknown
+from .state import Work
+from .type_expressions import Anonymous
+from .unify import Solver
+
+CHANGES = "the loop changes this size"
+
+
+def infer_loop(work: Work, exp: s.Loop) -> Ty:
+    """`loop p = init for .. do body`. The sizes of the loop parameter are unknown while the body is looked at: one that
+    the body gives back as it got it is that of the initial value, any other may change from turn to turn."""
+    init = work.exp(exp.init)
+    over = _loop_over(work, exp.form)
+    work.pending.data_only.append((init, exp.init.loc, "loop parameter"))
+    ty, sizes = work.solver.refresh_sizes(init)
+    mark, mark_id, bound = work.scope.mark(), work.solver.fresh_id(), Bound()
+    ids = set[int]()
+    bind_sizes(work, exp.sizes, exp.loc, ids, bound)
+    bind_pattern(work, exp.pat, ty, bound, Anonymous.FREE)
+    check_covers(work, ty, (exp.pat,), exp.pat)
+    _loop_form(work, exp.form, over, exp.loc, bound)
+    body = work.exp(exp.body)
+    work.scope.leave(mark)
+    _check_parameter(work, exp, ty, sizes, mark_id)
+    changing = _close_loop(work, exp, ty, body, {var.id: start for var, start in sizes})
+    fresh: dict[int, Size] = {}
+    for var, _ in sizes:
+        if var.id in changing:
+            inside = work.solver.existential(Label(exp.loc, CHANGES))
+            work.solver.bound_sizes[var.id] = inside
+            fresh[inside.id] = work.exists(exp.id, exp.loc, CHANGES)
+    _start_sizes(work, exp, init, ty, sizes, fresh.keys())
+    result = hide(work, ty, ids | bound.ids, {}, exp.id, exp.loc)
+    return work.record(exp.id, work.solver.replace_sizes(result, fresh))
+
+
+def _check_parameter(work: Work, exp: s.Loop, ty: Ty, sizes: list[tuple[SizeVar, Size]], mark: int) -> None:
+    """E0226: the size of a loop parameter cannot be one that comes up in the body."""
+    solver = work.solver
+    for tag in sorted({tag for var, _ in sizes for tag in solver.names_in(var)}):
+        if tag in solver.origins and tag > mark:
+            message = "the loop parameter has a size that is known inside the loop only"
+            origin = solver.origins[tag]
+            label = f"its type is `{work.show(ty)}`"
+            raise fault("E0226", message, exp.init.loc, label, [origin] if origin is not None else [])
+
+
+def _loop_over(work: Work, form: s.ForLess | s.ForIn | s.While) -> Ty | None:
+    """The type of what is counted through, which does not see the loop parameter; of an array, that of its elements."""
+    match form:
+        case s.ForLess(bound=limit):
+            ty = work.exp(limit)
+            work.ask(ty, needs_prim(INTS, limit.loc, "the bound of a loop"))
+            return ty
+        case s.ForIn(array=array):
+            elem = work.solver.unknown()
+            whole = TArray(work.solver.unknown_size(), elem)
+            work.expect(whole, work.exp(array), array.loc, "what a loop runs over")
+            return elem
+        case s.While():
+            return None
+
+
+def _loop_form(work: Work, form: s.ForLess | s.ForIn | s.While, over: Ty | None, loc: Loc, bound: Bound) -> None:
+    """Bind what counts, or check the condition, which sees the loop parameter."""
+    match form:
+        case s.ForLess(name=name, bound=limit):
+            assert over is not None
+            tag = work.solver.fresh_id()
+            bound.ids.add(tag)
+            if name in bound.names:
+                raise bound_twice("name in a loop", name, limit.loc, bound.names[name])
+            work.bind(name, tag, over, loc)
+        case s.ForIn(pat=pat):
+            assert over is not None
+            bind_pattern(work, pat, over, bound, Anonymous.FREE)
+            check_covers(work, over, (pat,), pat)
+        case s.While(cond=cond):
+            work.expect(BOOL, work.exp(cond), cond.loc, "condition of a loop")
+
+
+def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size]) -> set[int]:
+    """Unify the loop parameter with the body; gives those of its sizes (`own`, with their first values) that change."""
+    solver, passed = work.solver, list[tuple[int, Size]]()
+
+    def close(before: Size, after: Size) -> None:
+        before, after = solver.size(before), solver.size(after)
+        is_open = isinstance(after, SizeVar) and is_unknown(after) and after.id not in own
+        if isinstance(before, SizeVar) and before.id in own and not is_open:
+            passed.append((before.id, after))
+        else:
+            solver.unify_size(before, after)
+
+    label = Label(exp.init.loc, f"the initial value is `{work.show(ty)}`")
+    work.expect_with(ty, body, close, exp.body.loc, "body of a loop", [label])
+    changing = _changing(solver, passed, own)
+    work.guarded(lambda: _agree(solver, passed, changing), ty, body, exp.body.loc, "body of a loop", [label])
+    return changing
+
+
+def _agree(solver: Solver, passed: list[tuple[int, Size]], changing: set[int]) -> None:
+    """A size that changes, and that several dimensions share, becomes the same in all of them."""
+    becomes: dict[int, Size] = {}
+    for size, after in passed:
+        if size in changing and not solver.same_size(becomes.setdefault(size, after), after):
+            raise SizeClash(becomes[size], after)
+
+
+def _changing(solver: Solver, passed: list[tuple[int, Size]], own: dict[int, Size]) -> set[int]:
+    """The sizes that get something else than their first value, at once or from another that changes."""
+    changing, before = set[int](), -1
+    while before != len(changing):
+        before = len(changing)
+        for size, after in passed:
+            after = solver.size(after)
+            origin = after.id if isinstance(after, SizeVar) and after.id in own else None
+            first = own[origin] if origin is not None else after
+            if origin in changing or not solver.same_size(own[size], first):
+                changing.add(size)
+    return changing
+
+
+def _start_sizes(
+    work: Work, exp: s.Loop, init: Ty, ty: Ty, sizes: list[tuple[SizeVar, Size]], changing: Collection[int]
+) -> None:
+    """The first values have the sizes that stay; one that changes starts the same in all dimensions that share it."""
+    solver, starts = work.solver, dict[int, Size]()
+
+    def start() -> None:
+        for var, size in sizes:
+            known = solver.size(var)
+            if isinstance(known, SizeVar) and known.id in changing:
+                solver.unify_size(starts.setdefault(known.id, size), size)
+            else:
+                solver.unify_size(var, size)
+
+    work.guarded(start, ty, init, exp.init.loc, "initial value of a loop")

@@ -1,0 +1,187 @@
+"""Patterns: the type of a pattern, and the names it binds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from ...ir.errors import Label, Loc
+from ..source import syntax as s
+from ..source.types import Paths, Size, TFun, TRecord, Ty, field_key, record, tuple_of
+from .constraints import needs_constructor
+from .errors import bound_twice, fault
+from .literals import literal_type
+from .size_expressions import hide
+from .state import Work
+from .type_expressions import Anonymous, resolve_type
+from .unify import Clash
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The names bound so far by the patterns of one scope."""
+
+    names: dict[str, Loc] = field(default_factory=dict)
+    ids: set[int] = field(default_factory=set)
+    sizes: dict[int, Size] = field(default_factory=dict)  # of `let [n] ..`: what the value's type has for `n`
+
+
+def bind_pattern(work: Work, pat: s.Pat, expected: Ty | None, bound: Bound, anonymous: Anonymous) -> Ty:
+    """Bind the names of `pat` at type `expected` (None: not known yet); gives the type of the pattern."""
+    match pat:
+        case s.PVar(id=node, name=name, loc=loc):
+            if name in bound.names:
+                raise bound_twice("name in a pattern", name, loc, bound.names[name])
+            bound.names[name] = loc
+            bound.ids.add(node)
+            ty = expected or work.solver.unknown()
+            work.bind(name, node, ty, loc)
+            return work.record(node, ty)
+        case s.PWild(id=node):
+            return work.record(node, expected or work.solver.unknown())
+        case s.PAttr(pat=inner):
+            return bind_pattern(work, inner, expected, bound, anonymous)
+        case s.PAscript(pat=inner, type=te, loc=loc):
+            ty = resolve_type(work, te, anonymous)
+            if expected is not None:
+                work.expect(
+                    work.solver.replace_sizes(ty, bound.sizes), expected, loc, "the value does not match this pattern"
+                )
+            return bind_pattern(work, inner, ty, bound, anonymous)
+        case s.PLit(literal=literal, loc=loc):
+            ty = literal_type(work, literal, negative=False)
+            if expected is not None:
+                work.expect(expected, ty, loc, "literal pattern")
+            return ty
+        case s.PTuple(elems=elems, loc=loc):
+            parts = _parts(work, [str(i) for i in range(len(elems))], expected, loc)
+            return tuple_of([bind_pattern(work, p, t, bound, anonymous) for p, t in zip(elems, parts)])
+        case s.PRecord(fields=fields, loc=loc):
+            names = [name for name, _ in fields]
+            parts = _parts(work, names, expected, loc)
+            return record([(n, bind_pattern(work, p, t, bound, anonymous)) for (n, p), t in zip(fields, parts)])
+        case s.PConstr():
+            return _constructor(work, pat, expected, bound, anonymous)
+
+
+def _parts(work: Work, names: list[str], expected: Ty | None, loc: Loc) -> list[Ty | None]:
+    """The types of the components named, from the type of the whole."""
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise bound_twice("field in a pattern", name, loc, loc)
+    if expected is None:
+        return [None] * len(names)
+    whole = work.solver.resolve(expected)
+    if isinstance(whole, TRecord):
+        found = dict(whole.fields)
+        if sorted(found, key=field_key) == sorted(names, key=field_key):
+            return [found[name] for name in names]
+    parts: list[Ty] = [work.solver.unknown() for _ in names]
+    work.expect(whole, record(zip(names, parts)), loc, "the pattern does not match")
+    return [*parts]
+
+
+def _constructor(work: Work, pat: s.PConstr, expected: Ty | None, bound: Bound, anonymous: Anonymous) -> Ty:
+    whole = expected or work.solver.unknown()
+    args = tuple(work.solver.unknown() for _ in pat.args)
+    try:
+        work.solver.ask(whole, needs_constructor(pat.name, args, pat.loc))
+    except Clash as clash:
+        shown = work.show(whole)
+        raise fault("E0216", f"`#{pat.name}` does not match `{shown}`", pat.loc, clash.reason or "") from None
+    for inner, ty in zip(pat.args, args):
+        bind_pattern(work, inner, ty, bound, anonymous)
+    return work.record(pat.id, whole)
+
+
+def function_type(
+    work: Work,
+    params: tuple[s.Pat, ...],
+    doms: list[Ty],
+    cod: Ty,
+    consumes: list[Paths],
+    fresh: Paths,
+    mark: int,
+    at: tuple[int, Loc],
+) -> Ty:
+    """`p1 -> .. -> cod`. A parameter that is a plain name may be spoken of by the sizes after it; what else the body
+    brought forth since `mark` merely exists, and is chosen by the function."""
+    plain = {var.id for p in params if (var := _plain(p)) is not None}
+    hidden = hidden_names(params)
+    ty = hide(work, cod, set(hidden), {}, *at)
+    spoken = _spoken(work, ty)
+    for pat, dom in zip(reversed(params), reversed(doms)):
+        names = _spoken(work, dom)
+        check_spoken(work, names, hidden, pat.loc, "parameter")
+        spoken |= names
+    for param, dom, takes in zip(reversed(params), reversed(doms), reversed(consumes)):
+        var = _plain(param)
+        name, node = (var.name, var.id) if var is not None and var.id in spoken else (None, -1)
+        ty = TFun(name, dom, ty, bool(takes), bool(fresh), (), node, takes, fresh)
+        fresh = ()
+    return _with_exists(work, ty, _young(work, spoken, doms, mark) - plain) if isinstance(ty, TFun) else ty
+
+
+def _young(work: Work, spoken: set[int], doms: list[Ty], mark: int) -> set[int]:
+    """Sizes that came to exist since `mark`, but for those of parameters."""
+    solver = work.solver
+    young = {i for i in spoken if i in solver.origins and solver.age_of(i) >= mark}
+    return young.difference(*[solver.uses(dom)[0] for dom in doms]) if young else young
+
+
+def _with_exists(work: Work, fun: TFun, chosen: set[int]) -> TFun:
+    """A function that chooses these sizes, where its result shows them."""
+    if not chosen:
+        return fun
+    cod = work.solver.resolve(fun.cod)
+    if isinstance(cod, TFun):
+        return replace(fun, cod=_with_exists(work, cod, chosen))
+    sizes = {i: work.solver.existential() for i in sorted(chosen & work.solver.uses(cod)[0])}
+    found = (*fun.exists, *sizes.values())
+    return replace(fun, cod=work.solver.replace_sizes(cod, dict(sizes)), exists=found)
+
+
+def check_spoken(work: Work, names: set[int], hidden: dict[int, s.PVar], loc: Loc, what: str) -> None:
+    """E0226: a name inside a tuple or record is not one that the caller sees."""
+    for tag in sorted(names & hidden.keys()):
+        message = f"the type of this {what} refers to size `{hidden[tag].name}`, which the caller does not see"
+        label = Label(hidden[tag].loc, "it is part of a tuple or record here")
+        raise fault("E0226", message, loc, "", [label], hint=f"make `{hidden[tag].name}` a parameter of its own")
+
+
+def _plain(pat: s.Pat) -> s.PVar | None:
+    match pat:
+        case s.PVar():
+            return pat
+        case s.PAscript(pat=inner) | s.PAttr(pat=inner):
+            return _plain(inner)
+        case _:
+            return None
+
+
+def hidden_names(pats: tuple[s.Pat, ...]) -> dict[int, s.PVar]:
+    """The names that are parts of a parameter: a caller does not see them."""
+    found: dict[int, s.PVar] = {}
+    todo = [p for p in pats if _plain(p) is None]
+    while todo:
+        match todo.pop():
+            case s.PVar(id=node) as var:
+                found[node] = var
+            case s.PTuple(elems=elems):
+                todo.extend(elems)
+            case s.PRecord(fields=fields):
+                todo.extend(p for _, p in fields)
+            case s.PConstr(args=args):
+                todo.extend(args)
+            case s.PAscript(pat=inner) | s.PAttr(pat=inner):
+                todo.append(inner)
+            case s.PWild() | s.PLit():
+                pass
+    return found
+
+
+def _spoken(work: Work, ty: Ty) -> set[int]:
+    """Ids of all names that the sizes of a type speak of."""
+    found: set[int] = set()
+    for size in work.solver.sizes_in(ty):
+        found |= work.solver.names_in(size).keys()
+    return found

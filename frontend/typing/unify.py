@@ -1,0 +1,522 @@
+"""Unification: unknown types, what is asked of them, and making two types equal.
+
+An unknown is a `TVar` with an empty name; the solver maps its id to what it was found to be, and keeps what is asked of
+it until then (`Need`). Whatever is bound to an unknown has to make sense at its age (`sizes.py`): younger unknowns
+inside become as old, and sizes that name something born later are refused. Generalisation takes the unknowns younger
+than the definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from ..source.syntax import TypeParamKind
+from ..source.types import UNIT, Size, SizeVar, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty, with_parts
+from .constraints import Need, need_parts, needs_equality
+from .sizes import SizeClash, Sizes
+
+ANONYMOUS = "a type parameter cannot stand for a type containing anonymous sizes, which only the function itself knows"
+
+
+class Clash(Exception):
+    """Two types cannot be equal: the parts that differ, and a reason where the parts do not say it."""
+
+    def __init__(self, left: Ty, right: Ty, reason: str | None) -> None:
+        super().__init__(reason)
+        self.left, self.right, self.reason = left, right, reason
+
+
+OnSize = Callable[[Size, Size], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Differ:
+    """Pairs of sizes that differ between branches, each with the size that stands for both."""
+
+    make: Callable[[], SizeVar]
+    seen: list[tuple[Size, Size, SizeVar]]
+
+
+class Solver(Sizes):
+    """The unknowns of one inference: what they are bound to, their ages and needs."""
+
+    __slots__ = ("bound_types", "chosen", "needs", "structured", "unlifted")
+
+    def __init__(self, first_id: int) -> None:
+        super().__init__(first_id)
+        self.bound_types: dict[int, Ty] = {}
+        self.needs: dict[int, Need] = {}
+        self.structured: list[TVar] = []  # unknowns that were asked for fields or constructors
+        self.chosen: set[int] = set()  # names bound in a function's type, in what an unknown is bound to
+        self.unlifted: set[int] = set()  # unknowns whose sizes must be known: for a type parameter `'t`
+
+    # -- making and looking --------------------------------------------------------------------------------------------
+
+    def unknown(self) -> TVar:
+        return TVar("", self.fresh_id())
+
+    def unknown_with(self, need: Need) -> TVar:
+        var = self.unknown()
+        self._note_need(var, need)
+        return var
+
+    def resolve(self, ty: Ty) -> Ty:
+        """What an unknown is bound to, at the outside only."""
+        if type(ty) is not TVar or ty.name:
+            return ty
+        bound = self.bound_types
+        if ty.id not in bound:
+            return ty
+        trail = [ty.id]
+        found = bound[ty.id]
+        while type(found) is TVar and found.id in bound:
+            trail.append(found.id)
+            found = bound[found.id]
+        for var in trail:
+            bound[var] = found
+        return found
+
+    def age(self, var: TVar | SizeVar) -> int:
+        return self.ages.get(var.id, var.id)
+
+    # -- unifying ----------------------------------------------------------------------------------------------------
+
+    def unify(self, a: Ty, b: Ty) -> None:
+        """Make `a` and `b` equal, sizes where that can be decided; raises `Clash` or `SizeClash`."""
+        self.unify_with(a, b, self.unify_size)
+
+    def unify_with(self, a: Ty, b: Ty, on_size: OnSize) -> None:
+        """Make `a` and `b` equal, leaving pairs of sizes to `on_size`."""
+        while True:
+            a, b = self.resolve(a), self.resolve(b)
+            if a is b:
+                return
+            match a, b:
+                case TVar("", _), _:
+                    self._bind(a, b, on_size)
+                    return
+                case _, TVar("", _):
+                    self._bind(b, a, on_size)
+                    return
+                case TPrim(p), TPrim(q) if p is q:
+                    return
+                case TVar(_, i), TVar(_, j) if i == j:
+                    return
+                case TArray(n, x), TArray(m, y):
+                    self._unify_dimension(n, m, x, y, on_size)
+                    return
+                case TFun(), TFun():
+                    self._unify_domains(a.dom, b.dom, on_size)
+                    a, b = self._codomains(a, b)
+                case TRecord(xs), TRecord(ys) if _names(xs) == _names(ys):
+                    for (_, x), (_, y) in zip(xs, ys):
+                        self.unify_with(x, y, on_size)
+                    return
+                case TSum(xs), TSum(ys) if _names(xs) == _names(ys):
+                    self._unify_payloads(a, b, on_size)
+                    return
+                case TOpaque(), TOpaque() if a.id == b.id:
+                    for x, y in zip(a.types, b.types):
+                        self.unify_with(x, y, on_size)
+                    for n, m in zip(a.sizes, b.sizes):
+                        on_size(n, m)
+                    return
+                case _:
+                    raise Clash(a, b, None)
+
+    def _unify_dimension(self, n: Size, m: Size, x: Ty, y: Ty, on_size: OnSize) -> None:
+        """`[n]x` and `[m]y`; a wrong element is worth saying before a wrong size."""
+        try:
+            on_size(n, m)
+        except SizeClash:
+            self.unify_with(x, y, lambda _, __: None)
+            raise
+        self.unify_with(x, y, on_size)
+
+    def _unify_payloads(self, a: TSum, b: TSum, on_size: OnSize) -> None:
+        for (name, xs), (_, ys) in zip(a.constructors, b.constructors):
+            if len(xs) != len(ys):
+                raise Clash(a, b, f"constructor `#{name}` has {len(xs)} here and {len(ys)} there")
+            for x, y in zip(xs, ys):
+                self.unify_with(x, y, on_size)
+
+    def _unify_domains(self, a: Ty, b: Ty, on_size: OnSize) -> None:
+        """What is expected of a function that is a parameter itself, the one found may expect of what it is given."""
+        if isinstance(self.resolve(a), TFun):
+            a, b = b, a
+        self.unify_with(a, b, on_size)
+
+    def _codomains(self, a: TFun, b: TFun) -> tuple[Ty, Ty]:
+        """The results of two functions, speaking of one parameter: `(n: i64) -> [n]t` against `(m: i64) -> [m]t`. The
+        sizes that the first one chooses may be any, those that the second one chooses are nobody else's."""
+        if a.name is None and b.name is None and not a.exists and not b.exists:
+            return a.cod, b.cod
+        left: dict[int, Size] = {k.id: self.open_size() for k in a.exists}
+        right: dict[int, Size] = {k.id: self.inner_name(f"k{k.id}") for k in b.exists}
+        if (name := a.name or b.name) is not None:
+            common = self.inner_name(name)
+            left |= {a.param_id: common} if a.name is not None else {}
+            right |= {b.param_id: common} if b.name is not None else {}
+        return self.replace_sizes(a.cod, left), self.replace_sizes(b.cod, right)
+
+    def _bind(self, var: TVar, ty: Ty, on_size: OnSize) -> None:
+        if type(ty) is TVar and not ty.name and self.ages.get(ty.id, ty.id) > self.ages.get(var.id, var.id):
+            var, ty = ty, var
+        ty = self._fit(var, ty, self.age(var))
+        if var.id in self.unlifted and isinstance(ty, TVar):
+            self.unlifted.add(ty.id)
+        self.bound_types[var.id] = ty
+        need = self.needs.get(var.id)
+        if need is None:
+            return
+        try:
+            self.ask(ty, need, on_size)
+        except Clash:
+            del self.bound_types[var.id]  # so that the message shows what was there
+            raise
+
+    def _fit(self, var: TVar, ty: Ty, age: int) -> Ty:
+        """`ty` as it makes sense at `age`; raises `Clash` where it contains `var` itself."""
+        ty = self.resolve(ty)
+        match ty:
+            case TVar("", i):
+                if i == var.id:
+                    raise Clash(var, ty, "a type cannot contain itself")
+                if self.ages.get(i, i) > age:
+                    self.ages[i] = age
+                return ty
+            case TVar(name, i) if i > age:
+                raise Clash(var, ty, f"`'{name}` is not in scope where the other type comes up (scope violation)")
+            case TVar() | TPrim():
+                return ty
+            case TArray(size, elem):
+                new_size, new_elem = self._fit_size(var, ty, size, age), self._fit(var, elem, age)
+                return ty if new_size is size and new_elem is elem else TArray(new_size, new_elem)
+            case TRecord(fields):
+                new_fields = tuple([(name, self._fit(var, t, age)) for name, t in fields])
+                return ty if all(n is o for (_, n), (_, o) in zip(new_fields, fields)) else TRecord(new_fields)
+            case TFun():
+                dom, cod = self._fit(var, ty.dom, age), self._fit_result(var, ty, age)
+                return ty if dom is ty.dom and cod is ty.cod else with_parts(ty, dom, cod)
+            case TSum(constructors):
+                return TSum(tuple([(c, tuple([self._fit(var, t, age) for t in ts])) for c, ts in constructors]))
+            case TOpaque():
+                types = tuple([self._fit(var, t, age) for t in ty.types])
+                return replace(ty, types=types, sizes=tuple([self._fit_size(var, ty, n, age) for n in ty.sizes]))
+
+    def _fit_result(self, var: TVar, fun: TFun, age: int) -> Ty:
+        """As `_fit`; the function's own parameter and existentials stay: they are bound by its type."""
+        if fun.name is None and not fun.exists:
+            return self._fit(var, fun.cod, age)
+        own = [fun.param_id, *(k.id for k in fun.exists)]
+        before = {i: self.ages.get(i) for i in own}
+        for i in own:
+            self.ages[i] = 0
+        try:
+            return self._fit(var, fun.cod, age)
+        finally:
+            for i, old in before.items():
+                if old is None:
+                    del self.ages[i]
+                else:
+                    self.ages[i] = old
+
+    def _fit_size(self, var: TVar, ty: Ty, size: Size, age: int) -> Size:
+        size = self.size(size)
+        names = self.names_in(size)
+        if not self.inner.isdisjoint(names):
+            if var.id in self.unlifted:
+                raise Clash(var, ty, ANONYMOUS)
+            self.chosen |= self.inner & names.keys()
+            names = {i: name for i, name in names.items() if i not in self.inner}
+        self.fit_names(names, age, False, (size, size))
+        return size
+
+    # -- needs -------------------------------------------------------------------------------------------------------
+
+    def ask(self, ty: Ty, need: Need, on_size: OnSize | None = None) -> None:
+        """Require `need` of `ty`, now or when it becomes known; raises `Clash`."""
+        on_size = on_size or self.unify_size
+        ty = self.resolve(ty)
+        if type(ty) is TVar and not ty.name:
+            old = self.needs.get(ty.id)
+            self._note_need(ty, need if old is None else self._both(ty, old, need, on_size))
+            return
+        if need.prims is not None and not (type(ty) is TPrim and ty.prim in need.prims):
+            raise Clash(ty, ty, need.why)
+        if need.equality:
+            self._ask_equality(ty, need, on_size)
+        for name, field in need.fields:
+            self._ask_field(ty, name, field, on_size)
+        for name, args in need.constructors:
+            self._ask_constructor(ty, name, args, on_size)
+
+    def _note_need(self, var: TVar, need: Need) -> None:
+        self.needs[var.id] = need
+        if need.fields or need.constructors:
+            self.structured.append(var)
+            for part in need_parts(need):
+                self._fit(var, part, self.age(var))
+
+    def _both(self, ty: TVar, a: Need, b: Need, on_size: OnSize) -> Need:
+        if a is b:
+            return a
+        prims = b.prims if a.prims is None else a.prims if b.prims is None else a.prims & b.prims
+        if prims is not None and (not prims or a.fields or b.fields or a.constructors or b.constructors):
+            raise Clash(ty, ty, f"{a.why}, and {b.why}")
+        fields, constructors = dict(a.fields), dict(a.constructors)
+        for name, field in b.fields:
+            if name in fields:
+                self.unify_with(fields[name], field, on_size)
+            fields.setdefault(name, field)
+        for name, args in b.constructors:
+            if name in constructors:
+                self._ask_constructor(TSum(((name, constructors[name]),)), name, args, on_size)
+            constructors.setdefault(name, args)
+        if fields and constructors:
+            raise Clash(ty, ty, f"{a.why}, and {b.why}")
+        kept = b if b.prims is not None and a.prims is None else a
+        return Need(
+            prims, a.equality or b.equality, tuple(fields.items()), tuple(constructors.items()), kept.loc, kept.why
+        )
+
+    def _ask_equality(self, ty: Ty, need: Need, on_size: OnSize) -> None:
+        parts: Iterable[Ty]
+        match ty:
+            case TFun():
+                raise Clash(ty, ty, "functions cannot be compared")
+            case TArray(_, elem):
+                parts = (elem,)
+            case TRecord(fields):
+                parts = [t for _, t in fields]
+            case TSum(constructors):
+                parts = [t for _, ts in constructors for t in ts]
+            case TOpaque():
+                raise Clash(ty, ty, "values of an abstract type cannot be compared")
+            case TPrim() | TVar():
+                parts = ()
+        for part in parts:
+            self.ask(part, needs_equality(need.loc, need.why), on_size)
+
+    def _ask_field(self, ty: Ty, name: str, field: Ty, on_size: OnSize) -> None:
+        found = dict(ty.fields).get(name) if isinstance(ty, TRecord) else None
+        if found is None:
+            raise Clash(ty, ty, f"it has no field `{name}`")
+        self.unify_with(found, field, on_size)
+
+    def _ask_constructor(self, ty: Ty, name: str, args: tuple[Ty, ...], on_size: OnSize) -> None:
+        found = dict(ty.constructors).get(name) if isinstance(ty, TSum) else None
+        if found is None:
+            raise Clash(ty, ty, f"it has no constructor `#{name}`")
+        if len(found) != len(args):
+            raise Clash(ty, ty, f"constructor `#{name}` takes {len(found)} values, not {len(args)}")
+        for a, b in zip(found, args):
+            self.unify_with(a, b, on_size)
+
+    # -- the same type with other sizes ------------------------------------------------------------------------------
+
+    def map_sizes(self, ty: Ty, change: Callable[[Size], Size]) -> Ty:
+        """`ty` with every size changed; what does not change is shared."""
+        ty = self.resolve(ty)
+        match ty:
+            case TVar() | TPrim():
+                return ty
+            case TArray(size, elem):
+                new_size, new_elem = change(self.size(size)), self.map_sizes(elem, change)
+                return ty if new_size is size and new_elem is elem else TArray(new_size, new_elem)
+            case TRecord(fields):
+                new_fields = tuple([(name, self.map_sizes(t, change)) for name, t in fields])
+                return ty if all(n is o for (_, n), (_, o) in zip(new_fields, fields)) else TRecord(new_fields)
+            case TFun():
+                dom, cod = self.map_sizes(ty.dom, change), self.map_sizes(ty.cod, change)
+                return ty if dom is ty.dom and cod is ty.cod else with_parts(ty, dom, cod)
+            case TSum(constructors):
+                return TSum(tuple([(c, tuple([self.map_sizes(t, change) for t in ts])) for c, ts in constructors]))
+            case TOpaque():
+                types = tuple([self.map_sizes(t, change) for t in ty.types])
+                return replace(ty, types=types, sizes=tuple([change(self.size(n)) for n in ty.sizes]))
+
+    def replace_sizes(self, ty: Ty, sizes: dict[int, Size]) -> Ty:
+        """`ty` with sizes put in for others by id."""
+        return self.map_sizes(ty, lambda size: self.put_in(size, sizes.get))
+
+    def refresh_sizes(self, ty: Ty) -> tuple[Ty, list[tuple[SizeVar, Size]]]:
+        """`ty` with a fresh unknown for each size, and the pairs of new and old."""
+        pairs: list[tuple[SizeVar, Size]] = []
+
+        def change(size: Size) -> Size:
+            fresh = self.unknown_size()
+            pairs.append((fresh, size))
+            return fresh
+
+        return self.map_sizes(ty, change), pairs
+
+    def join(self, a: Ty, b: Ty, make: Callable[[], SizeVar]) -> Ty:
+        """The type of a branch: `a` and `b` unified, with a size nobody knows where theirs differ, the same one
+        wherever the same two differ."""
+        return self._join(a, b, _Differ(make, []))
+
+    def _join(self, a: Ty, b: Ty, differ: _Differ) -> Ty:
+        a, b = self.resolve(a), self.resolve(b)
+        if a is b:
+            return a
+        match a, b:
+            case TArray(n, x), TArray(m, y):
+                return TArray(self._join_size(n, m, differ), self._join(x, y, differ))
+            case TRecord(xs), TRecord(ys) if _names(xs) == _names(ys):
+                return TRecord(tuple([(name, self._join(x, y, differ)) for (name, x), (_, y) in zip(xs, ys)]))
+            case TSum(xs), TSum(ys) if [(c, len(ts)) for c, ts in xs] == [(c, len(ts)) for c, ts in ys]:
+                both = zip(xs, ys)
+                return TSum(
+                    tuple([(c, tuple([self._join(x, y, differ) for x, y in zip(ts, us)])) for (c, ts), (_, us) in both])
+                )
+            case TOpaque(), TOpaque() if a.id == b.id:
+                types = tuple([self._join(x, y, differ) for x, y in zip(a.types, b.types)])
+                return replace(
+                    a, types=types, sizes=tuple([self._join_size(*n, differ) for n in zip(a.sizes, b.sizes)])
+                )
+            case _:
+                self.unify_with(a, b, self.try_size)
+                return a
+
+    def _join_size(self, a: Size, b: Size, differ: _Differ) -> Size:
+        a, b = self.size(a), self.size(b)
+        if self.same_size(a, b):
+            return a
+        for x, y, size in differ.seen:
+            if self.same_size(a, x) and self.same_size(b, y):
+                return size
+        differ.seen.append((a, b, differ.make()))
+        return differ.seen[-1][2]
+
+    def try_size(self, a: Size, b: Size) -> None:
+        """Make two sizes equal if they can be."""
+        with suppress(SizeClash):
+            self.unify_size(a, b)
+
+    def sizes_in(self, ty: Ty) -> list[Size]:
+        """Every size of a type, in order, with repetitions."""
+        found: list[Size] = []
+        todo = [ty]
+        while todo:
+            part = self.resolve(todo.pop())
+            match part:
+                case TPrim() | TVar():
+                    pass
+                case TArray(size, elem):
+                    found.append(self.size(size))
+                    todo.append(elem)
+                case TOpaque(sizes=sizes):
+                    todo.extend(reversed(part.types))
+                    found.extend(map(self.size, sizes))
+                case _:
+                    todo.extend(reversed(self.parts(part)))
+        return found
+
+    def uses(self, ty: Ty) -> tuple[set[int], set[int]]:
+        """The names that the sizes of a type speak of: where a value shows the size, and in parameters. What the result
+        of a function shows of `chosen` names is bound there."""
+        shown, taken = set[int](), set[int]()
+        todo = [ty]
+        while todo:
+            part = self.resolve(todo.pop())
+            match part:
+                case TFun():
+                    (given, asked), (made, later) = self.uses(part.dom), self.uses(part.cod)
+                    own = {part.param_id, *(k.id for k in part.exists), *(made & self.chosen)}
+                    taken |= given | asked | (later - own)
+                case TArray(size, elem):
+                    shown.update(self.names_in(size))
+                    todo.append(elem)
+                case TOpaque(sizes=sizes):
+                    shown.update(*map(self.names_in, sizes))
+                    todo.extend(self.parts(part))
+                case _:
+                    todo.extend(self.parts(part))
+        return shown, taken
+
+    def parts(self, ty: Ty) -> list[Ty]:
+        """The types right inside a type."""
+        match ty:
+            case TArray(_, elem):
+                return [elem]
+            case TRecord(fields):
+                return [t for _, t in fields]
+            case TFun():
+                return [ty.dom, ty.cod]
+            case TSum(constructors):
+                return [t for _, ts in constructors for t in ts]
+            case TOpaque():
+                return list(ty.types)
+            case TPrim() | TVar():
+                return []
+
+    def inside(self, ty: Ty) -> Iterator[Ty]:
+        """A type and all types inside it, from left to right; one that is shared comes once."""
+        seen: set[int] = set()
+        todo = [ty]
+        while todo:
+            part = self.resolve(todo.pop())
+            if id(part) not in seen:
+                seen.add(id(part))
+                yield part
+                todo.extend(reversed(self.parts(part)))
+
+    def unknowns_in(self, ty: Ty) -> list[TVar]:
+        """The unknown types inside a type, from left to right."""
+        return [part for part in self.inside(ty) if isinstance(part, TVar) and not part.name]
+
+    def has_function(self, ty: Ty) -> bool:
+        return any(isinstance(part, TFun) for part in self.inside(ty))
+
+    def lifted_in(self, ty: Ty, *kinds: TypeParamKind) -> TVar | TOpaque | None:
+        """A type parameter or an abstract type of one of these kinds inside a type."""
+        vars_in = (part for part in self.inside(ty) if isinstance(part, TVar | TOpaque))
+        return next((var for var in vars_in if self.kinds.get(var.id) in kinds), None)
+
+    def is_scalar(self, ty: Ty) -> bool:
+        """A scalar, or a record of scalars."""
+        return all(isinstance(part, TPrim | TRecord) for part in self.inside(ty))
+
+    def need_types(self, var: TVar) -> list[Ty]:
+        """The types that the fields and constructors asked of `var` have."""
+        need = self.needs.get(var.id)
+        return [] if need is None else list(need_parts(need))
+
+    def forget_needs(self) -> None:
+        """Begin a new definition: everything asked in the last one is settled."""
+        self.needs.clear()
+        self.structured.clear()
+
+    # -- the end of a definition -------------------------------------------------------------------------------------
+
+    def zonk(self, ty: Ty, memo: dict[int, tuple[Ty, Ty]]) -> Ty:
+        """`ty` with everything found filled in; an unknown that nothing asked for is unit. `memo` is by identity."""
+        ty = self.resolve(ty)
+        known = memo.get(id(ty))
+        if known is not None:
+            return known[1]
+        match ty:
+            case TVar("", _):
+                done: Ty = UNIT
+            case TVar() | TPrim():
+                done = ty
+            case TArray(size, elem):
+                done = TArray(self.size(size), self.zonk(elem, memo))
+            case TRecord(fields):
+                done = TRecord(tuple([(name, self.zonk(t, memo)) for name, t in fields]))
+            case TFun():
+                done = with_parts(ty, self.zonk(ty.dom, memo), self.zonk(ty.cod, memo))
+            case TSum(constructors):
+                done = TSum(tuple([(c, tuple([self.zonk(t, memo) for t in ts])) for c, ts in constructors]))
+            case TOpaque():
+                types = tuple([self.zonk(t, memo) for t in ty.types])
+                done = replace(ty, types=types, sizes=tuple([self.size(n) for n in ty.sizes]))
+        memo[id(ty)] = (ty, done)
+        return done
+
+
+def _names(parts: tuple[tuple[str, object], ...]) -> list[str]:
+    return [name for name, _ in parts]

@@ -1,0 +1,14 @@
+"""Attributes of the source that passes obey, by name."""
+
+from __future__ import annotations
+
+from .core import Attr, Stm
+
+
+def has_attr(attrs: tuple[Attr, ...], name: str) -> bool:
+    return any(attr.name == name for attr in attrs)
+
+
+def is_opaque(stm: Stm) -> bool:
+    """`#[opaque]`: no rule looks into the statement from others, or fuses it with them."""
+    return has_attr(stm.attrs, "opaque")

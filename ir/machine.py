@@ -1,0 +1,96 @@
+"""The machine as data: an ordered table of levels, and how far to flatten for it.
+
+Flattening is written once over the table. A row says at which level the threads of a version run, what the guard of
+such a version is called, and how much parallelism and memory there is inside it. Adding a level is adding a row
+(DESIGN 2.4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from .core import Level
+
+
+class Mode(Enum):
+    """FULL exploits all parallelism, OUTER only the outermost, INCREMENTAL puts versions under thresholds; EVERY as
+    well, without leaving out those that cannot win."""
+
+    FULL = "full"
+    OUTER = "outer"
+    INCREMENTAL = "incremental"
+    EVERY = "every"
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What one collective of a level holds: the most parallelism of a segop inside it, and bytes of the arrays that
+    go from one to the next."""
+
+    threads: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRow:
+    """A level of the machine: `level` tags the segops that run there, `guard` names the thresholds of versions that
+    stop at it (`main.ys.suff_outer_0`). The lowest level has nothing inside, so no `room`."""
+
+    level: Level
+    guard: str
+    room: Room | None
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine: its levels from the lowest to the highest, the most versions an entry may hold, the most widths that
+    vary over a nest which it flattens, the edge of a tile unless a tuning file says otherwise (None: rows are not
+    shared by way of the memory of a block), and whether a loop of maps on arrays of its own is worth versions in which
+    these stay with one thread or collective, though no thread reads what another has made (where there are caches)."""
+
+    name: str
+    levels: tuple[LevelRow, ...]
+    max_versions: int
+    max_segments: int
+    tile: int | None
+    keeps_rows: bool = False
+
+    @property
+    def lowest(self) -> LevelRow:
+        return self.levels[0]
+
+    @property
+    def higher(self) -> tuple[LevelRow, ...]:
+        """The levels that have threads inside."""
+        return self.levels[1:]
+
+
+MOST_SEGMENTS = 16
+"""Each descriptor of a width that varies takes about ten kernels, and copies the branch around it."""
+
+SEQUENTIAL_FACTOR = 8
+"""Elements that a lane of a warp may take one after the other."""
+
+THREAD = LevelRow(Level.THREAD, "suff_outer", None)
+WARP = LevelRow(Level.WARP, "suff_intra_warp", Room(32 * SEQUENTIAL_FACTOR, 48 * 1024 // 8))
+BLOCK = LevelRow(Level.BLOCK, "suff_intra", Room(1024, 48 * 1024))
+CORE = LevelRow(Level.BLOCK, "suff_intra", Room(1 << 14, 1 << 20))
+"""A block of the CPU is one core's turn: its arrays stay in the cache of the core, and the others do not wait long."""
+
+CUDA = Machine("cuda", (THREAD, WARP, BLOCK), 64, MOST_SEGMENTS, 32)
+CPU = Machine("cpu", (THREAD, CORE), 64, MOST_SEGMENTS, None, keeps_rows=True)
+MACHINES = {machine.name: machine for machine in (CUDA, CPU)}
+
+
+def level_of(threshold: str) -> Level | None:
+    """The level inside whose collectives the threads of a version are that this threshold guards; None if it guards
+    another kind of version."""
+    kind = threshold.rpartition(".")[2].rstrip("0123456789").removesuffix("_")
+    rows = (row for machine in MACHINES.values() for row in machine.higher)
+    return next((row.level for row in rows if row.guard == kind), None)
+
+
+def is_inside(threshold: str) -> bool:
+    """Whether a threshold guards versions whose threads are inside a collective."""
+    return level_of(threshold) is not None

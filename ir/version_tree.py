@@ -1,0 +1,173 @@
+"""The version tree of a flat program: sites, and the leaves of each.
+
+A *site* is an outermost guard: an `If` on a `GuardCmp`, or on a conjunction of such. Its *leaves* are the versions of
+the nest, each the sides taken at the guards on the way to it. Sites are independent of each other; "every version"
+means every leaf of every site. Used by `--force SITE=LEAF`, `test --all-versions`, the tuner and `explain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from .core import Body, GuardCmp, If, PrimOp, Prog, SizeParam, Stm
+from .ops import Op
+from .traverse import bodies, free_in_body, free_in_stm
+from .types import Name, Prim, Var
+
+Leaf = dict[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A guard, its thresholds joined by `&&`, and what is on its two sides: further guards, independent of each
+    other."""
+
+    thresholds: tuple[str, ...]
+    then: tuple[Branch, ...]
+    orelse: tuple[Branch, ...]
+
+    @property
+    def threshold(self) -> str:
+        """The guard is called by its first threshold."""
+        return self.thresholds[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An outermost guard; `entry` is the function it stands in."""
+
+    entry: str
+    tree: Branch
+
+    @property
+    def name(self) -> str:
+        """The site is called by its outermost threshold."""
+        return self.tree.threshold
+
+    @property
+    def thresholds(self) -> tuple[str, ...]:
+        return tuple(_thresholds(self.tree))
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The versions: for each, the sides of the guards that lead to it. Nested guards side by side multiply only
+        while there are few; beyond that each of their leaves is taken at least once."""
+        return leaves_of(self.tree)
+
+
+MAX_PRODUCT = 64
+
+CONSTANTS = "consts"
+"""Where the guards of constants stand, which every entry may meet."""
+
+
+def sites(prog: Prog) -> tuple[Site, ...]:
+    """The sites of the constants and of all functions, in program order."""
+    bodies_of = [(CONSTANTS, Body(prog.consts, ()))]
+    bodies_of += [(fun.entry.name if fun.entry is not None else fun.name.base, fun.body) for fun in prog.functions]
+    return tuple(Site(entry, tree) for entry, body in bodies_of for tree in guards_in(body))
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A size parameter with its default, and the sides of guards that lead to it."""
+
+    name: str
+    default: int
+    path: tuple[tuple[str, bool], ...]
+
+
+def size_params(prog: Prog) -> dict[str, int]:
+    """The size parameters of the constants and of all functions, with their defaults."""
+    found = [size for body in (Body(prog.consts, ()), *(fun.body for fun in prog.functions)) for size in sizes_in(body)]
+    return {size.name: size.default for size in found}
+
+
+def sizes_of(prog: Prog, entry: str) -> tuple[Size, ...]:
+    """The size parameters that an entry uses: its own, and those of the constants that it needs."""
+    body = next(fun.body for fun in prog.functions if fun.entry is not None and fun.entry.name == entry)
+    needed, found = set(free_in_body(body)), list(sizes_in(body))
+    for stm in reversed(prog.consts):
+        if any(param.name in needed for param in stm.pat):
+            needed |= set(free_in_stm(stm))
+            found.extend(sizes_in(Body((stm,), ())))
+    return tuple({size.name: size for size in found}.values())
+
+
+def sizes_in(body: Body, path: tuple[tuple[str, bool], ...] = ()) -> Iterator[Size]:
+    """The size parameters of a body, with the sides of guards that lead to them."""
+    compared = comparisons(body)
+    for stm in body.stms:
+        match stm.exp:
+            case SizeParam(name, default):
+                yield Size(name, default, path)
+            case If(Var(cond), then, orelse) if cond in compared:
+                yield from sizes_in(then, (*path, *((t, True) for t in compared[cond])))
+                yield from sizes_in(orelse, (*path, *((t, False) for t in compared[cond])))
+            case exp:
+                for inner in bodies(exp):
+                    yield from sizes_in(inner, path)
+
+
+def guards_in(body: Body) -> tuple[Branch, ...]:
+    """The outermost guards of a body, those in its loops and other branches included."""
+    compared = comparisons(body)
+    return tuple(branch for stm in body.stms for branch in _of_stm(stm, compared))
+
+
+def comparisons(body: Body) -> dict[Name, tuple[str, ...]]:
+    """The thresholds behind each condition of a body that is a guard or a conjunction of guards."""
+    found: dict[Name, tuple[str, ...]] = {}
+    for stm in body.stms:
+        match stm.exp:
+            case GuardCmp(threshold):
+                found[stm.pat[0].name] = (threshold,)
+            case PrimOp(Op.AND, Prim.BOOL, (Var(a), Var(b))) if a in found and b in found:
+                found[stm.pat[0].name] = tuple(dict.fromkeys(found[a] + found[b]))
+            case _:
+                pass
+    return found
+
+
+def _of_stm(stm: Stm, compared: dict[Name, tuple[str, ...]]) -> tuple[Branch, ...]:
+    match stm.exp:
+        case If(Var(cond), then, orelse) if cond in compared:
+            return (Branch(compared[cond], guards_in(then), guards_in(orelse)),)
+        case exp:
+            return tuple(branch for body in bodies(exp) for branch in guards_in(body))
+
+
+def _thresholds(branch: Branch) -> Iterator[str]:
+    yield from branch.thresholds
+    for inner in (*branch.then, *branch.orelse):
+        yield from _thresholds(inner)
+
+
+def leaves_of(branch: Branch) -> tuple[Leaf, ...]:
+    """The leaves below a guard, least parallel first."""
+    then = tuple({**dict.fromkeys(branch.thresholds, True), **leaf} for leaf in _combined(branch.then))
+    orelse = tuple({**dict.fromkeys(branch.thresholds, False), **leaf} for leaf in _combined(branch.orelse))
+    return then + orelse
+
+
+def _combined(branches: tuple[Branch, ...]) -> tuple[Leaf, ...]:
+    """Leaves of independent guards together."""
+    choices = [leaves_of(branch) for branch in branches]
+    count = 1
+    for leaves in choices:
+        count *= len(leaves)
+    if count <= MAX_PRODUCT:
+        return tuple(_merged(picked) for picked in product(*choices))
+    longest = max(map(len, choices))
+    return tuple(_merged(tuple(leaves[min(k, len(leaves) - 1)] for leaves in choices)) for k in range(longest))
+
+
+def _merged(leaves: tuple[Leaf, ...]) -> Leaf:
+    return {threshold: side for leaf in leaves for threshold, side in leaf.items()}
+
+
+def combinations(all_sites: tuple[Site, ...]) -> tuple[Leaf, ...]:
+    """Leaves of all sites together such that every leaf of every site occurs; all combinations while they are few."""
+    return _combined(tuple(site.tree for site in all_sites))

@@ -1,0 +1,399 @@
+"""How many memory sectors a kernel's accesses cost, predicted without running it (SEEDS row H).
+
+An access function f' gives the index of an access from the block, the lane and the sequential indices. It is evaluated
+for all lanes of a block at once: what is computed from sizes and indices is known, what is loaded is not. A request of
+a warp to global memory costs its distinct 32-byte sectors, one to shared memory the turns of its fullest bank, as the
+tracer counts them (`kernels/tracer/memory.py`); an access through a loaded index costs a sector for each lane.
+
+`predict` evaluates every block and every iteration, or a sample: the first and the last ones, which count for
+themselves, since what is begun or ended there is not done in between (a pipelined loop copies nothing in its last
+iteration), and some between them, which count for all the others. For quasi-affine indices a sample is right up to
+alignment; it is not called exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...ir import scalar
+from ...ir.ops import Op
+from ...ir.types import Const, Prim, i64
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.execution import Who, solo, writer
+from ..kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
+from .memory_model import SECTOR, WORD, fullest_bank
+
+Known = bool | int | float | np.ndarray
+Value = Known | None
+"""One for all lanes, one for each lane, or unknown."""
+
+UNKNOWN_TRIPS = 8
+"""How often a loop runs of which nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How much is evaluated: blocks, rounds of a thread loop, iterations of a sequential loop."""
+
+    blocks: int = 1 << 62
+    rounds: int = 1 << 62
+    iterations: int = 1 << 62
+
+
+EVERYTHING = Sample()
+SOME = Sample(blocks=2, rounds=2, iterations=3)
+
+
+@dataclass(slots=True)
+class Predicted:
+    """What one access site costs: requests of warps, their sectors (or turns of a bank), threads that take part.
+    `exact`: nothing unknown had a part in it, and nothing was left out. `of_block`: it is outside of threads, once for
+    a block."""
+
+    statement: KStm
+    array: KArray
+    requests: float = 0.0
+    units: float = 0.0
+    lanes: float = 0.0
+    exact: bool = True
+    of_block: bool = False
+
+
+def predict(
+    kernel: Kernel, scalars: Sequence[Value], blocks: int, threads: int, warp: int = 32, sample: Sample = EVERYTHING
+) -> tuple[Predicted, ...]:
+    """The access sites of a launch, in the order of the text; `scalars` as the kernel takes them."""
+    e = Evaluation(threads, warp, sample)
+    e.env.update((var.name, value) for var, value in zip(kernel.scalars, scalars, strict=True))
+    for block in sampled(e, blocks, sample.blocks):
+        e.env[kernel.block.name] = e.block = block
+        run(e, kernel.body, Who.EVERY)
+    return tuple(e.sites.values())
+
+
+def global_sectors(sites: Sequence[Predicted]) -> float:
+    """Sectors of global memory over all sites."""
+    return sum(site.units for site in sites if site.array.space is Space.GLOBAL)
+
+
+def spread(count: int, most: int) -> Iterator[tuple[int, float]]:
+    """At most so many of 0 .. count-1, and how many each stands for: the ends for themselves, those between them for
+    all the rest, which is the first one's if there are none."""
+    if count <= most:
+        yield from ((k, 1.0) for k in range(count))
+        return
+    yield 0, {1: float(count), 2: count - 1.0}.get(most, 1.0)
+    yield from ((k * (count - 1) // (most - 1), (count - 2) / (most - 2)) for k in range(1, most - 1))
+    if most > 1:
+        yield count - 1, 1.0
+
+
+# ---- requests ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Turn:
+    """The accesses of a site in the present round: how often each lane has come here, and for each request, by turn
+    and warp, its units and weight."""
+
+    taken: np.ndarray
+    open: dict[tuple[int, int], tuple[set[int], float]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """Values of variables, the lanes that run (None: outside of threads), and what was counted. `weight`: how many
+    executions the present one stands for; `left_out`: whether there are such; `guessed`: whether it is known to happen.
+    Where blocks take numbers one after the other, each has that of another one, and all together have the same:
+    `block`."""
+
+    threads: int
+    warp: int
+    sample: Sample
+    env: dict[str, Value] = field(default_factory=dict)
+    sites: dict[int, Predicted] = field(default_factory=dict)
+    turns: dict[int, Turn] = field(default_factory=dict)
+    mask: np.ndarray | None = None
+    block: int = 0
+    weight: float = 1.0
+    left_out: bool = False
+    guessed: bool = False
+
+    def get(self, operand: Operand) -> Value:
+        return operand.value if isinstance(operand, Const) else self.env.get(operand.name)
+
+    def site(self, stm: KStm, array: KArray) -> Predicted:
+        return self.sites.setdefault(id(stm), Predicted(stm, array))
+
+
+def sampled(e: Evaluation, count: int, most: int) -> Iterator[int]:
+    """The values of an index that are evaluated, each with its weight."""
+    before = e.weight, e.left_out
+    e.left_out = e.left_out or count > most
+    for k, others in spread(count, most):
+        e.weight = before[0] * others
+        yield k
+    e.weight, e.left_out = before
+
+
+def note(e: Evaluation, stm: KStm, array: KArray, index: Value, who: Who, width: int = 1) -> None:
+    """An access happens at `index`, of so many elements."""
+    if array.space in (Space.PRIVATE, Space.REGISTERS):
+        return
+    site = e.site(stm, array)
+    site.exact = site.exact and not (e.guessed or e.left_out) and index is not None
+    if e.mask is None:
+        site.of_block = True
+        warps = -(-e.threads // e.warp) if who is Who.EVERY else 1
+        site.requests += warps * e.weight
+        site.units += warps * e.weight
+        site.lanes += warps * e.weight
+        return
+    turn = e.turns.setdefault(id(stm), Turn(np.zeros(e.threads, np.int64)))
+    lanes = np.flatnonzero(e.mask)
+    site.lanes += len(lanes) * e.weight
+    grain = SECTOR if array.space is Space.GLOBAL else WORD
+    units = lanes * grain if index is None else np.broadcast_to(np.asarray(index, np.int64), e.threads)[lanes]
+    size = 1 if index is None else array.prim.bytes
+    last = (units + width - 1) * size // grain
+    places = zip(
+        turn.taken[lanes].tolist(), (lanes // e.warp).tolist(), (units * size // grain).tolist(), last.tolist()
+    )
+    for number, warp, start, end in places:
+        turn.open.setdefault((number, warp), (set(), e.weight))[0].update(range(start, end + 1))
+    turn.taken[lanes] += 1
+
+
+def close(e: Evaluation) -> None:
+    """A round of threads is over: its requests are counted."""
+    for key, turn in e.turns.items():
+        site = e.sites[key]
+        for units, weight in turn.open.values():
+            cost = len(units) if site.array.space is Space.GLOBAL else fullest_bank(units)
+            site.requests += weight
+            site.units += weight * cost
+    e.turns.clear()
+
+
+# ---- statements --------------------------------------------------------------------------------------------------
+
+
+def run(e: Evaluation, stms: tuple[KStm, ...], who: Who) -> None:
+    for stm in stms:
+        step(e, stm, Who.LEADER if who is Who.EVERY and solo(stm) else who)
+
+
+def step(e: Evaluation, stm: KStm, who: Who) -> None:
+    match stm:
+        case kir.KLet(var, kir.KLoad(array, index)):
+            note(e, stm, array, e.get(index), who)
+            e.env[var.name] = None
+        case kir.KLet(var, rhs):
+            e.env[var.name] = value_of(e, rhs)
+        case kir.Declare(var, value):
+            e.env[var.name] = e.get(value)
+        case kir.Assign(var, value):
+            assign(e, var.name, e.get(value))
+        case kir.Store(array, index, _):
+            note(e, stm, array, e.get(index), writer(who))
+        case kir.Atomic(op, _, array, index, value, out):
+            note(e, stm, array, e.get(index), writer(who))
+            if out is not None:
+                counts = who is Who.EVERY and op is Op.ADD and value == i64(1)
+                e.env[out.name] = e.block if counts else None
+        case kir.TeamReduce():
+            teams(e, stm)
+        case kir.LoadRow(row, array, index):
+            note(e, stm, array, e.get(index), who, len(row))
+            e.env.update((var.name, None) for var in row)
+        case kir.StoreRow(array, index, row):
+            note(e, stm, array, e.get(index), writer(who), len(row))
+        case kir.AsyncCopy(source=source, start=start, count=count):
+            note(e, stm, source, e.get(start), who, count)
+        case kir.KIf(cond, then, orelse):
+            branch(e, e.get(cond), then, orelse, who)
+        case kir.For(index, bound, body):
+            counted(e, index, e.get(bound), body, who)
+        case kir.KWhile(before, cond, body):
+            repeated(e, before, cond, body, who)
+        case kir.Threads(index, lo, hi, body):
+            in_turn(e, index, lo, hi, lambda: run(e, body, Who.EACH))
+        case kir.BlockReduce():
+            in_turn(e, stm.index, stm.lo, stm.hi, lambda: combined(e, stm.body, stm.op))
+            e.env.update((out.name, None) for out in stm.outs)
+        case kir.BlockScan():
+            in_turn(e, stm.index, stm.lo, stm.hi, lambda: scanned(e, stm))
+            e.env.update((out.name, None) for out in stm.carry_out)
+        case _:
+            pass
+
+
+def assign(e: Evaluation, name: str, value: Value) -> None:
+    old = e.env.get(name)
+    if e.guessed or e.mask is None or e.mask.all():
+        same = old is not None and value is not None and np.array_equal(old, value)
+        e.env[name] = value if not e.guessed or same else None
+    elif old is None or value is None:
+        e.env[name] = None
+    else:
+        e.env[name] = np.where(e.mask, value, old)
+
+
+def combined(e: Evaluation, body: tuple[KStm, ...], op: kir.KLambda) -> None:
+    run(e, body, Who.EACH)
+    e.env.update((var.name, None) for var in (*op.left, *op.right))
+    run(e, op.body, Who.EACH)
+
+
+def scanned(e: Evaluation, stm: kir.BlockScan) -> None:
+    combined(e, stm.body, stm.op)
+    e.env.update((var.name, None) for var in stm.scanned)
+    run(e, stm.after, Who.EACH)
+
+
+def in_turn(e: Evaluation, index: kir.KVar, lo: Operand, hi: Operand, body: Callable[[], None]) -> None:
+    """`body` for all lanes of a round, then for those of the next."""
+    first, end = e.get(lo), e.get(hi)
+    before = e.guessed
+    if not isinstance(first, int) or not isinstance(end, int):
+        e.guessed = True
+        first = first if isinstance(first, int) else 0
+        end = end if isinstance(end, int) else first + e.threads
+    lanes = np.arange(e.threads)
+    for number in sampled(e, max(0, -(-(end - first) // e.threads)), e.sample.rounds):
+        e.env[index.name] = at = first + number * e.threads + lanes
+        e.mask = at < end
+        body()
+        close(e)
+    e.mask = None
+    e.guessed = before
+
+
+def teams(e: Evaluation, stm: kir.TeamReduce) -> None:
+    """Rounds of segments, in each of them rounds of elements, then what the first thread of a team does."""
+    known = [x for x in map(e.get, (stm.team, stm.lo, stm.hi, stm.width)) if isinstance(x, int)]
+    if len(known) < 4:
+        return
+    team, first, end, width = known
+    size = min(team, e.warp, e.threads)
+    lanes = np.arange(e.threads)
+    for number in sampled(e, max(0, -(-(end - first) // (e.threads // size))), e.sample.rounds):
+        segment = first + number * (e.threads // size) + lanes // size
+        e.env[stm.segment.name] = segment
+        for k in sampled(e, -(-width // size), e.sample.iterations):
+            e.env[stm.index.name] = at = k * size + lanes % size
+            e.mask = (segment < end) & (at < width)
+            combined(e, stm.body, stm.op)
+            close(e)
+        e.env.update((out.name, None) for out in stm.outs)
+        e.mask = (segment < end) & (lanes % size == 0)
+        run(e, stm.after, Who.EACH)
+        close(e)
+    e.mask = None
+
+
+def branch(e: Evaluation, cond: Value, then: tuple[KStm, ...], orelse: tuple[KStm, ...], who: Who) -> None:
+    """One side, or, where the lanes do not agree, each with its lanes; both if nothing is known."""
+    if cond is None:
+        guessing(e, lambda: (run(e, then, who), run(e, orelse, who)))
+    elif not isinstance(cond, np.ndarray):
+        run(e, then if cond else orelse, who)
+    else:
+        masked(e, cond, lambda: run(e, then, who))
+        masked(e, ~cond, lambda: run(e, orelse, who))
+
+
+def masked(e: Evaluation, lanes: np.ndarray, body: Callable[[], None]) -> None:
+    before = e.mask
+    assert before is not None
+    e.mask = before & lanes
+    if e.mask.any():
+        body()
+    e.mask = before
+
+
+def guessing(e: Evaluation, body: Callable[[], object]) -> None:
+    before, e.guessed = e.guessed, True
+    body()
+    e.guessed = before
+
+
+def counted(e: Evaluation, index: kir.KVar, bound: Value, body: tuple[KStm, ...], who: Who) -> None:
+    if bound is None:
+        guessing(e, lambda: counted(e, index, UNKNOWN_TRIPS, body, who))
+        return
+    active = bound if e.mask is None or not isinstance(bound, np.ndarray) else bound[e.mask]
+    for i in sampled(e, int(np.max(active, initial=0)), e.sample.iterations):
+        e.env[index.name] = i
+        if isinstance(bound, np.ndarray):
+            masked(e, i < bound, lambda: run(e, body, who))
+        else:
+            run(e, body, who)
+
+
+def repeated(e: Evaluation, before: tuple[KStm, ...], cond: Operand, body: tuple[KStm, ...], who: Who) -> None:
+    """As long as the condition is known; from there on as a loop of which nothing is known."""
+    run(e, before, who)
+    for _ in range(e.sample.iterations):
+        going = e.get(cond)
+        if going is None or isinstance(going, np.ndarray):
+            break
+        if not going:
+            return
+        run(e, body, who)
+        run(e, before, who)
+    weight, e.weight = e.weight, e.weight * UNKNOWN_TRIPS
+    guessing(e, lambda: (run(e, body, who), run(e, before, who)))
+    e.weight = weight
+
+
+# ---- scalars -----------------------------------------------------------------------------------------------------
+
+_FAST: Mapping[Op, Callable[..., np.ndarray]] = {
+    Op.ADD: np.add, Op.SUB: np.subtract, Op.MUL: np.multiply, Op.MIN: np.minimum, Op.MAX: np.maximum,
+    Op.EQ: np.equal, Op.NE: np.not_equal, Op.LT: np.less, Op.LE: np.less_equal, Op.GT: np.greater,
+    Op.GE: np.greater_equal,
+}  # fmt: skip
+"""What 64-bit integers have in common with NumPy's."""
+
+
+def value_of(e: Evaluation, rhs: kir.Rhs) -> Value:
+    match rhs:
+        case kir.KConvert(source, target, arg):
+            return elementwise(scalar.conversion(source, target), [e.get(arg)])
+        case kir.KOp(op, prim, args):
+            values = [e.get(arg) for arg in args]
+            if op in _FAST and prim is Prim.I64 and any(isinstance(v, np.ndarray) for v in values):
+                return None if any(v is None for v in values) else _FAST[op](*values)
+            return elementwise(scalar.meaning(op, prim), values)
+        case kir.KAligned(_, index, count):  # arrays are taken to begin at a sector
+            at = e.get(index)
+            return None if at is None else at % count == 0
+        case kir.KLoad():
+            raise AssertionError("loads are accesses")
+
+
+def elementwise(meaning: Callable[..., scalar.Value], values: list[Value]) -> Value:
+    """`meaning` lane by lane; unknown where a lane's operation has no value: such a lane does not run."""
+    if any(value is None for value in values):
+        return None
+    try:
+        if not any(isinstance(value, np.ndarray) for value in values):
+            return meaning(*values)
+        lanes = [v.tolist() if isinstance(v, np.ndarray) else None for v in values]
+        count = next(len(lane) for lane in lanes if lane is not None)
+        columns = [lane if lane is not None else [v] * count for lane, v in zip(lanes, values)]
+        return in_lanes([meaning(*row) for row in zip(*columns)])
+    except (scalar.ScalarFailure, OverflowError):
+        return None
+
+
+def in_lanes(values: list[scalar.Value]) -> np.ndarray:
+    """A value for each lane; unsigned integers that need it stay Python's."""
+    if isinstance(values[0], (bool, float)):
+        return np.array(values)
+    fits = all(-(1 << 63) <= value < 1 << 63 for value in values)
+    return np.array(values, np.int64 if fits else object)

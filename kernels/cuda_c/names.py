@@ -1,0 +1,177 @@
+"""Names of a kernel as a person would give them.
+
+A variable keeps the word before its number, with a number only where another one has the word already: one that can be
+seen from there. Loops beside each other have the same names. What a collective binds or mentions is its own in the
+whole kernel, and so are arrays: printers declare them where they need them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
+
+from ...ir.types import Const
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.execution import children, statements, with_children
+from ..kernel_ir.nodes import KArray, Kernel, KStm, KVar
+from .ops import LIBRARY
+
+WORD = re.compile(r"[A-Za-z_]\w*")
+NUMBERED = re.compile(r"^(.*?)(?:_r?\d+)+$")
+KEYWORDS = frozenset(WORD.findall("""
+    alignas alignof and asm auto bool break case catch char class compl concept const constexpr continue decltype
+    default delete do double else enum explicit export extern false float for friend goto if inline int linux long major
+    minor mutable namespace new noexcept not nullptr operator or private protected public register requires restrict
+    return short signed sizeof static struct switch template this throw true try typedef typeid typename union unix
+    unsigned using virtual void volatile wchar_t while xor main stdin stdout stderr assert errno emulator blocks
+    failures failed memory stack own shared_memory y0 y1 yn j0 j1 jn gamma signgam index environ div
+"""))  # fmt: skip
+SPOKEN = {"if": "chosen"}
+"""What is named after a keyword."""
+
+
+def renamed(kernel: Kernel, taken: frozenset[str]) -> Kernel:
+    """Every variable and array under a short name; `taken`: names that mean something else."""
+    apart = taken | KEYWORDS | LIBRARY | {kernel.name}
+    naming = Naming({kernel.name: kernel.name}, set(apart), set())
+    seen = set(apart)
+    naming.own = {var.name for var in (*kernel.scalars, *kernel.arrays, kernel.block)} | bound_in(kernel.body)
+    naming.give((kernel.scalars, kernel.arrays, kernel.block), seen)
+    name_list(naming, kernel.body, seen)
+    return with_names(kernel, naming.names)
+
+
+@dataclass(slots=True)
+class Naming:
+    """New names by old ones; all that were given, and those among them that nobody else may have anywhere; `own`: what
+    is to be named."""
+
+    names: dict[str, str]
+    given: set[str]
+    lasting: set[str]
+    own: set[str] = field(default_factory=set)
+
+    def give(self, node: object, seen: set[str], everywhere: bool = False) -> None:
+        """Names for what `node` mentions first, which differ from those that can be seen."""
+        for name in (word for text in names_in(node) for word in WORD.findall(text)):
+            if name not in self.own or name in self.names:
+                continue
+            new = free_name(stem(name), self.given if everywhere else seen | self.lasting)
+            self.names[name] = new
+            self.given.add(new)
+            seen.add(new)
+            if everywhere:
+                self.lasting.add(new)
+
+
+def name_list(naming: Naming, stms: tuple[KStm, ...], seen: set[str]) -> None:
+    """Names for a list, of which nothing can be seen behind it."""
+    for stm in stms:
+        naming.give(tuple(arrays_in(headed(stm))), seen, everywhere=True)
+        match stm:
+            case kir.For(index, bound, body):
+                naming.give(bound, seen)
+                name_inside(naming, index, body, seen)
+            case kir.Threads(index, lo, hi, body):
+                naming.give((lo, hi), seen)
+                name_inside(naming, index, body, seen)
+            case kir.KIf(cond, then, orelse):
+                naming.give(cond, seen)
+                name_inside(naming, None, then, seen)
+                name_inside(naming, None, orelse, seen)
+            case kir.KWhile(before, cond, body):
+                inside = set(seen)
+                name_list(naming, before, inside)
+                naming.give(cond, inside)
+                name_list(naming, body, inside)
+            case kir.BlockReduce() | kir.BlockScan() | kir.TeamReduce() | kir.WarpTurns() | kir.LookBack():
+                naming.give(stm, seen, everywhere=True)
+            case _:
+                naming.give(stm, seen)
+
+
+def name_inside(naming: Naming, index: KVar | None, stms: tuple[KStm, ...], seen: set[str]) -> None:
+    inside = set(seen)
+    naming.give(index, inside)
+    name_list(naming, stms, inside)
+
+
+def bound_in(stms: tuple[KStm, ...]) -> set[str]:
+    """The names of variables and arrays, without what calls in expressions are named."""
+    return {name for stm in statements(stms) for name in names_in(headed(stm)) if WORD.fullmatch(name)}
+
+
+def arrays_in(node: Any) -> Iterator[KArray]:
+    """The arrays that a piece of kernel IR mentions."""
+    match node:
+        case KArray():
+            yield node
+        case tuple():
+            for part in node:
+                yield from arrays_in(part)
+        case _ if is_dataclass(node) and not isinstance(node, (type, Const)):
+            for part in fields(node):
+                yield from arrays_in(getattr(node, part.name))
+        case _:
+            pass
+
+
+def headed(stm: KStm) -> KStm:
+    """A statement without the lists inside."""
+    return with_children(stm, tuple(() for _ in children(stm)))
+
+
+def stem(name: str) -> str:
+    found = NUMBERED.match(name)
+    word = (found.group(1) if found else name).strip("_") or "x"
+    word = SPOKEN.get(word, word)
+    return re.sub(r"_+", "_", word) if word[0].isalpha() and not word.isupper() else f"v_{word}"
+
+
+def free_name(word: str, used: set[str]) -> str:
+    if word not in used:
+        return word
+    number = 2
+    while f"{word}{number}" in used:
+        number += 1
+    return f"{word}{number}"
+
+
+def names_in(node: Any) -> Iterator[str]:
+    """The names of all variables and arrays that a piece of kernel IR mentions, in order."""
+    match node:
+        case KVar(name, _) | KArray(name, _, _):
+            yield name
+        case tuple():
+            for part in node:
+                yield from names_in(part)
+        case Const():
+            pass
+        case _ if is_dataclass(node):
+            for part in fields(node):
+                yield from names_in(getattr(node, part.name))
+        case _:
+            pass
+
+
+def in_text(text: str, names: dict[str, str]) -> str:
+    """A variable's name, or the text of an expression, with other names for the variables."""
+    return names[text] if text in names else WORD.sub(lambda word: names.get(word[0], word[0]), text)
+
+
+def with_names(node: Any, names: dict[str, str]) -> Any:
+    match node:
+        case KVar(name, prim):
+            return KVar(in_text(name, names), prim)
+        case KArray(name, prim, space):
+            return KArray(names.get(name, name), prim, space)
+        case tuple():
+            return tuple(with_names(part, names) for part in node)
+        case Const() | kir.FailureSite() | kir.Note():
+            return node
+        case _ if is_dataclass(node) and not isinstance(node, type):
+            return replace(node, **{f.name: with_names(getattr(node, f.name), names) for f in fields(node) if f.init})
+        case _:
+            return node

@@ -1,0 +1,161 @@
+"""Scans and ordered reductions of a block in CUDA C, by tiles that pass through shared memory.
+
+A tile is ITEMS elements for each thread. Thread t computes elements t, THREADS + t, .. of the tile, so that a warp
+reads neighbours, and puts them into `stage`; then it folds the ITEMS neighbours from t*ITEMS on, so that the threads of
+the block meet once for a tile; what a scan has found goes back through `stage`, and thread t goes on with its elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..analysis.tile_items import element_bytes, tile_items
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.execution import Who
+from .collectives import WARP, before_warp, combined, meet_if_empty, shared
+from .operator import Names, Operator, assign, constants, declared, operator, step, texts
+from .ops import c_type, operand
+from .text import Printer, barrier, names_in, statements_text
+
+Staged = kir.BlockReduce | kir.BlockScan
+STAGE_BYTES = 24 << 10
+"""Shared memory of a block for tiles; the rest is for its arrays."""
+
+
+def goes_staged(p: Printer, stm: Staged) -> bool:
+    """Does it pay, and is there room? What is computed for an element and used after the scan would have to be kept."""
+    items = tile_items(element_bytes(stm.op))
+    if not stm.is_long or items == 1 or p.threads < WARP:
+        return False
+    if isinstance(stm, kir.BlockScan) and set(names_in(stm.after)) & bound_in(stm.body):
+        return False
+    size = p.threads * items * element_bytes(stm.op) * (WARP + 1) // WARP
+    if p.staged + size > STAGE_BYTES:
+        return False
+    p.staged += size
+    return True
+
+
+def bound_in(stms: tuple[kir.KStm, ...]) -> set[str]:
+    """What a statement list makes for those that follow."""
+    names = {s.var.name for s in stms if isinstance(s, (kir.KLet, kir.Declare))}
+    return names | {s.array.name for s in stms if isinstance(s, kir.Alloc)}
+
+
+def staged_reduce(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
+    """Tiles one after the other; the total so far stands left of the next tile. All have read a tile when they meet to
+    combine their runs."""
+    items = tile_items(element_bytes(stm.op))
+    total = declared(p, op.types, "total", stm.neutral)
+    stage = stages(p, op, items)
+
+    def tile(first: str) -> None:
+        fill(p, stm, op, stage, items, first)
+        run = fold_run(p, op, stage, items, None)
+        step(p, op, total, total, combined(p, op, run, texts(stm.neutral)))
+
+    over_tiles(p, stm, items, tile)
+    return total
+
+
+def staged_scan(p: Printer, stm: kir.BlockScan) -> None:
+    """Runs, warps, the block: each scanned from the one before; `after` is executed by who executed the body."""
+    for out in stm.carry_out:
+        p.line(f"{c_type(out.prim)} {out.name};")
+    with p.block(""):
+        op, items = operator(p, stm.op), tile_items(element_bytes(stm.op))
+        carry = declared(p, op.types, "carry", stm.carry)
+        stage, totals = stages(p, op, items), shared(p, op, p.threads // WARP)
+
+        def tile(first: str) -> None:
+            fill(p, stm, op, stage, items, first)
+            run = fold_run(p, op, stage, items, stage)
+            before = before_run(p, stm, op, run, (carry, totals))
+            add_before(p, op, stage, items, before)
+            barrier(p)
+            finish(p, stm, stage, items, first)
+            barrier(p)
+
+        over_tiles(p, stm, items, tile)
+        assign(p, tuple(o.name for o in stm.carry_out), carry)
+
+
+# ---- tiles -------------------------------------------------------------------------------------------------------
+
+
+def stages(p: Printer, op: Operator, items: int) -> Names:
+    """A tile in shared memory, with a gap after each 32 elements so that runs begin in different banks."""
+    names = tuple(p.fresh("stage") for _ in op.types)
+    size = p.threads * items
+    for t, name in zip(op.types, names, strict=True):
+        p.line(f"__shared__ {t} {name}[{size + size // WARP}];")
+    return names
+
+
+def over_tiles(p: Printer, stm: Staged, items: int, tile: Callable[[str], None]) -> None:
+    first = p.fresh("first")
+    step = f"{first} += {p.threads * items}"
+    with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {step})"):
+        tile(first)
+    meet_if_empty(p, stm.lo, stm.hi)
+
+
+def at_stage(stage: Names, at: str) -> Names:
+    return tuple(f"{s}[with_gaps({at})]" for s in stage)
+
+
+def fill(p: Printer, stm: Staged, op: Operator, stage: Names, items: int, first: str) -> None:
+    """The elements of the tile; the neutral element behind the last one."""
+    item, at = p.fresh("item"), p.fresh("at")
+    p.line("#pragma unroll 4")
+    with p.block(f"for (i32 {item} = 0; {item} < {items}; {item}++)"):
+        p.line(f"const i32 {at} = {item} * {p.threads} + threadIdx.x;")
+        p.line(f"const i64 {stm.index.name} = {first} + {at};")
+        value = declared(p, op.types, "value", stm.neutral)
+        with p.block(f"if ({stm.index.name} < {operand(stm.hi)})"):
+            statements_text(p, stm.body, Who.EACH)
+            assign(p, value, texts(stm.values))
+        assign(p, at_stage(stage, at), value)
+    barrier(p)
+
+
+def fold_run(p: Printer, op: Operator, stage: Names, items: int, target: Names | None) -> Names:
+    """The thread's run, from the left; a scan leaves in `target` what it has found on the way."""
+    run = declared(p, op.types, "run")
+    assign(p, run, at_stage(stage, f"threadIdx.x * {items}"))
+    item, at = p.fresh("item"), p.fresh("at")
+    p.line("#pragma unroll")
+    with p.block(f"for (i32 {item} = 1; {item} < {items}; {item}++)"):
+        p.line(f"const i32 {at} = threadIdx.x * {items} + {item};")
+        step(p, op, run, run, at_stage(stage, at))
+        if target is not None:
+            assign(p, at_stage(target, at), run)
+    return run
+
+
+def before_run(p: Printer, stm: kir.BlockScan, op: Operator, run: Names, sums: tuple[Names, Names]) -> Names:
+    """What stands left of the thread's run; the carry moves on behind the tile. `sums`: it, and the warps' totals."""
+    before = before_warp(p, op, run, *sums)
+    above = constants(p, op.types, "above", tuple(f"value_above({r}, 1)" for r in run))
+    with p.block("if (lane_id() > 0)"):
+        step(p, op, before, before, above)
+    return before
+
+
+def add_before(p: Printer, op: Operator, stage: Names, items: int, before: Names) -> None:
+    item, at = p.fresh("item"), p.fresh("at")
+    p.line("#pragma unroll")
+    with p.block(f"for (i32 {item} = 0; {item} < {items}; {item}++)"):
+        p.line(f"const i32 {at} = threadIdx.x * {items} + {item};")
+        step(p, op, at_stage(stage, at), before, at_stage(stage, at))
+
+
+def finish(p: Printer, stm: kir.BlockScan, stage: Names, items: int, first: str) -> None:
+    item, at = p.fresh("item"), p.fresh("at")
+    with p.block(f"for (i32 {item} = 0; {item} < {items}; {item}++)"):
+        p.line(f"const i32 {at} = {item} * {p.threads} + threadIdx.x;")
+        p.line(f"const i64 {stm.index.name} = {first} + {at};")
+        p.line(f"if ({stm.index.name} >= {operand(stm.hi)}) break;")
+        for var, value in zip(stm.scanned, at_stage(stage, at), strict=True):
+            p.line(f"const {c_type(var.prim)} {var.name} = {value};")
+        statements_text(p, stm.after, Who.EACH)

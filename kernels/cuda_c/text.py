@@ -1,0 +1,225 @@
+"""What printers of CUDA C share: lines, arrays of a block or a thread, checks, barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, fields, is_dataclass
+
+from ...ir.errors import Loc
+from ...ir.types import Const
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.execution import Who
+from ..kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
+from ..kernel_ir.shared_stack import is_static
+from .inline_expressions import bare, number
+from .names import WORD, free_name
+from .ops import c_type, operand
+
+MOST_ROUNDS = 8
+"""Rounds of a thread loop that are worth being code of their own."""
+
+
+@dataclass(slots=True)
+class Printer:
+    """The text of one kernel so far. `run` prints statements; `declared`: names that stand before the statement that
+    binds them; `waits`: for other blocks; `staged`: bytes of shared memory that tiles take; `noted`: the last comment;
+    `half`: the variable by which reductions alternate, if there are any; `alone`: a statement that has a block of the
+    text for itself; `distributed`: what holds a distributed array for all the indices that a thread takes."""
+
+    kernel: Kernel
+    threads: int
+    run: Callable[[Printer, tuple[KStm, ...], Who], None]
+    first_site: int = 0
+    lines: list[str] = field(default_factory=list)
+    depth: int = 1
+    names: set[str] = field(default_factory=set)
+    alone: KStm | None = None
+    used_stack: bool = False
+    declared: set[str] = field(default_factory=set)
+    waits: bool = False
+    staged: int = 0
+    noted: str = ""
+    half: str = ""
+    distributed: dict[str, str] = field(default_factory=dict)
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " * self.depth + text)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """`head { .. }`"""
+        self.line(f"{head} {{" if head else "{")
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.line("}")
+
+    def note(self, what: Loc | str) -> None:
+        """A comment with a place of the source, where it is not that of the comment before; how the whole kernel
+        works is said at its head."""
+        place = self.noted if isinstance(what, str) else place_text(what)
+        if place != self.noted:
+            self.line(place)
+        self.noted = place
+
+    def fresh(self, base: str) -> str:
+        """A name that nothing else has."""
+        name = free_name(base, self.names)
+        self.names.add(name)
+        return name
+
+    @contextmanager
+    def index(self, base: str) -> Iterator[str]:
+        """A name that nothing else has in a loop; what comes after it may have it."""
+        name = self.fresh(base)
+        yield name
+        self.names.remove(name)
+
+
+def thread_steps(p: Printer, index: str, lo: Operand, hi: Operand) -> str:
+    """The head of a loop in which the block's threads take turns."""
+    start = "threadIdx.x" if isinstance(lo, Const) and lo.value == 0 else f"{operand(lo)} + threadIdx.x"
+    return f"for (i64 {index} = {start}; {index} < {number(operand(hi))}; {index} += {p.threads})"
+
+
+@contextmanager
+def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
+    """The loop; its body alone where each thread takes one index. So many rounds, which are code of their own, where
+    the indices of a distributed array must be known, or where all threads take as many indices."""
+    i, used = stm.index.name, [a for a in names_in(stm.body) if a in p.distributed]
+    match stm.lo, stm.hi:
+        case Const(value=0), Const(value=n) if n == p.threads:
+            with nullcontext() if stm is p.alone else p.block(""):
+                p.line(f"const i64 {i} = threadIdx.x;")
+                yield
+        case Const(value=0), Const(value=n) if used or (n % p.threads == 0 and 0 < n <= MOST_ROUNDS * p.threads):
+            p.line("#pragma unroll")
+            with (
+                p.index("round") as number,
+                p.block(f"for (i32 {number} = 0; {number} < {-(-int(n) // p.threads)}; {number}++)"),
+            ):
+                p.line(f"const i64 {i} = {number} * {p.threads} + threadIdx.x;")
+                for name in dict.fromkeys(used):
+                    p.line(f"auto &{name} = {p.distributed[name]}[{number}];")
+                with p.block(f"if ({i} < {n})") if n % p.threads else nullcontext():
+                    yield
+        case _:
+            with p.block(thread_steps(p, i, stm.lo, stm.hi)):
+                yield
+
+
+def only(stms: tuple[KStm, ...]) -> KStm | None:
+    return stms[0] if len(stms) == 1 else None
+
+
+def place_text(loc: Loc) -> str:
+    return f"// {printable(loc.file)}:{loc.line}"
+
+
+def printable(text: str) -> str:
+    """A text of the user's that cannot end a comment, or go on with it in the next line."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in " ./:_-") else "?" for c in text)
+
+
+def can_fail(p: Printer) -> bool:
+    return bool(p.kernel.sites) or p.used_stack or p.waits
+
+
+def statements_text(p: Printer, stms: tuple[KStm, ...], who: Who) -> None:
+    """A list of statements; what it takes from the stacks it gives back."""
+    with stack_scope(p, stms):
+        p.run(p, stms, who)
+
+
+@contextmanager
+def stack_scope(p: Printer, stms: tuple[KStm, ...]) -> Iterator[None]:
+    """What `stms` take from the stacks is given back at the end."""
+    if not any(isinstance(s, kir.Alloc) and not is_static(s) for s in stms):
+        yield
+        return
+    p.used_stack = True
+    mark = p.fresh("mark")
+    p.line(f"const Stack {mark} = stack, {mark}_own = own;")
+    yield
+    p.line(f"stack = {mark}, own = {mark}_own;")
+
+
+def by(p: Printer, who: Who, text: str) -> None:
+    """What writes memory: of the block, the first thread."""
+    p.line(f"if (threadIdx.x == 0) {text}" if who is Who.EVERY else text)
+
+
+def barrier(p: Printer) -> None:
+    """All threads of the block; after a failure nobody goes on."""
+    p.line("__syncthreads();")
+    if can_fail(p):
+        p.line("if (failed) return;")
+
+
+def check(p: Printer, ok: str, site: int, values: tuple[Operand, ...]) -> None:
+    said = "".join(f", {operand(v)}" for v in values[:15])
+    with p.block(f"if (!({ok}))"):
+        p.line(f"fail(failures, {p.first_site + site + 1}{said});")
+        p.line("failed = 1;")
+        p.line("return;")
+
+
+def alloc(p: Printer, stm: kir.Alloc) -> None:
+    """An array of the block or of a thread."""
+    array, t = stm.array, c_type(stm.array.prim)
+    if is_static(stm):
+        if array.name not in p.declared:
+            p.line(static_array(stm))
+        return
+    p.used_stack = True
+    size = f"greatest<i64>(0, {bare(stm.count)}) * (i64)sizeof({t})"
+    stack = "own" if array.space is Space.PRIVATE else "stack"
+    kind = "" if array.name in p.declared else f"{t} *const "
+    p.line(f"{kind}{array.name} = ({t} *)take({stack}, {size});")
+    _out_of_memory(p, array)
+
+
+def static_array(stm: kir.Alloc) -> str:
+    """The declaration of an array of constant size."""
+    shared = "__shared__ " if stm.array.space is Space.SHARED else ""
+    if stm.align > 1:
+        shared = f"alignas({stm.align * stm.array.prim.bytes}) {shared}"
+    assert isinstance(stm.count, Const)
+    return f"{shared}{c_type(stm.array.prim)} {stm.array.name}[{max(1, int(stm.count.value))}];"
+
+
+def declare(p: Printer, stms: tuple[KStm, ...], wanted: set[str]) -> None:
+    """Declarations of what `stms` bind, ahead of them, as far as it is wanted behind the block that they stand in."""
+    for stm in stms:
+        match stm:
+            case kir.KLet(var, _) | kir.Declare(var, _) if var.name in wanted:
+                p.line(f"{c_type(var.prim)} {var.name};")
+                p.declared.add(var.name)
+            case kir.Alloc(array, _) if array.name in wanted:
+                p.line(static_array(stm) if is_static(stm) else f"{c_type(array.prim)} *{array.name};")
+                p.declared.add(array.name)
+            case _:
+                pass
+
+
+def names_in(node: object) -> Iterator[str]:
+    """The names of all variables and arrays that a piece of kernel IR mentions, in its expressions too."""
+    match node:
+        case kir.KVar(name, _) | kir.KArray(name, _, _):
+            yield from WORD.findall(name)
+        case tuple():
+            for part in node:
+                yield from names_in(part)
+        case _ if is_dataclass(node):
+            for part in fields(node):
+                yield from names_in(getattr(node, part.name))
+        case _:
+            pass
+
+
+def _out_of_memory(p: Printer, array: KArray) -> None:
+    with p.block(f"if ({array.name} == nullptr)"):
+        p.line("fail(failures, -1);")
+        p.line("failed = 1;")
+        p.line("return;")

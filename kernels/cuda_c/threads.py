@@ -1,0 +1,252 @@
+"""Flags between blocks, teams, turns of warps, asynchronous copies, rows and atomic updates in CUDA C."""
+
+from __future__ import annotations
+
+from ...ir.ops import Op
+from ...ir.types import Prim
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.execution import Who
+from ..kernel_ir.nodes import KStm, KVar
+from .inline_expressions import bare
+from .operator import Names, Operator, assign, constants, declared, operator, step, take_in, texts
+from .ops import c_type, expression, operand
+from .text import Printer, barrier, by, declare, names_in, stack_scope, statements_text
+
+
+def for_threads(p: Printer, stm: KStm, who: Who) -> None:
+    """A statement that lanes have no form for."""
+    match stm:
+        case kir.Publish(array, index, value):
+            by(p, who, f"publish(&{array.name}[{operand(index)}], {operand(value)});")
+        case kir.WaitFor():
+            wait_for(p, stm)
+        case kir.LookBack():
+            look_back(p, stm)
+        case kir.TeamReduce():
+            team_reduce(p, stm)
+        case kir.WarpTurns():
+            warp_turns(p, stm)
+        case kir.AsyncCopy(target, at, source, start, count):
+            wide = f"<{count}>" if count > 1 else ""
+            p.line(f"copy_later{wide}(&{target.name}[{bare(at)}], &{source.name}[{bare(start)}]);")
+        case kir.Distribute():
+            distribute(p, stm)
+        case kir.CommitCopies():
+            p.line("commit_copies();")
+        case kir.WaitCopies(latest):
+            p.line(f"wait_for_copies<{latest}>();")
+        case kir.LoadRow():
+            load_row(p, stm)
+        case kir.StoreRow(array, index, values):
+            row = f"{{{{{', '.join(map(bare, values))}}}}}"
+            by(p, who, f"store_row<{len(values)}>(&{array.name}[{operand(index)}], {row});")
+        case _:
+            assert isinstance(stm, kir.Note)
+            p.note(stm.what)
+
+
+def load_row(p: Printer, stm: kir.LoadRow) -> None:
+    row = p.fresh("row")
+    p.line(f"const auto {row} = load_row<{len(stm.vars)}>(&{stm.array.name}[{operand(stm.index)}]);")
+    for k, var in enumerate(stm.vars):
+        kind = "" if var.name in p.declared else f"const {c_type(var.prim)} "
+        p.line(f"{kind}{var.name} = {row}.at[{k}];")
+
+
+def distribute(p: Printer, stm: kir.Distribute) -> None:
+    """An array of each thread; where threads take several indices, one for each (`cuda_text.in_rounds`)."""
+    rounds = -(-stm.threads // p.threads)
+    name, t = stm.array.name, c_type(stm.array.prim)
+    if rounds == 1:
+        p.line(f"{t} {name}[{stm.count}];")
+        return
+    p.distributed[name] = p.fresh(f"{name}_of")
+    p.line(f"{t} {p.distributed[name]}[{rounds}][{stm.count}];")
+
+
+# ---- atomic updates ----------------------------------------------------------------------------------------------
+
+HARDWARE = {
+    Op.ADD: "atomicAdd", Op.MIN: "atomicMin", Op.MAX: "atomicMax", Op.AND: "atomicAnd", Op.OR: "atomicOr",
+    Op.XOR: "atomicXor",
+}  # fmt: skip
+WORDS = (Prim.I32, Prim.U32, Prim.I64, Prim.U64)
+
+
+def atomic(p: Printer, stm: kir.Atomic, who: Who) -> None:
+    """The hardware's where it has the operation at the type, else compare and swap; a float's order would show."""
+    place, fence = f"&{stm.array.name}[{operand(stm.index)}]", _order_fence(stm.array)
+    before = f"{fence} " if stm.order in (kir.Order.RELEASE, kir.Order.BOTH) else ""
+    after = f" {fence}" if stm.order in (kir.Order.ACQUIRE, kir.Order.BOTH) else ""
+    update = _update(stm, place)
+    if stm.out is None:
+        by(p, who, f"{before}{update};{after}" if not (before or after) else f"{{ {before}{update};{after} }}")
+        return
+    p.line(f"{c_type(stm.out.prim)} {stm.out.name};")
+    by(p, who, f"{{ {before}{stm.out.name} = {update};{after} }}")
+    if who is Who.EVERY:
+        broadcast(p, stm.out)
+
+
+def _order_fence(array: kir.KArray) -> str:
+    return "__threadfence();" if array.space is kir.Space.GLOBAL else "__threadfence_block();"
+
+
+def _update(stm: kir.Atomic, place: str) -> str:
+    t, x = c_type(stm.prim), operand(stm.value)
+    if stm.op in HARDWARE and stm.prim in WORDS:
+        is_sum = stm.op in (Op.ADD, Op.AND, Op.OR, Op.XOR)
+        word = {Prim.I64: "u64", Prim.I32: "u32"}.get(stm.prim, t) if is_sum else t
+        return f"({t}){HARDWARE[stm.op]}(({word} *){place}, ({word}){x})"
+    update = f"[&]({t} old) -> {t} {{ return {expression(stm.op, stm.prim, ('old', x))}; }}"
+    return f"atomic_update({place}, {update})"
+
+
+def broadcast(p: Printer, var: KVar) -> None:
+    """The first thread's value to all."""
+    place = p.fresh(var.name)
+    p.line(f"__shared__ {c_type(var.prim)} {place};")
+    p.line(f"if (threadIdx.x == 0) {place} = {var.name};")
+    barrier(p)
+    p.line(f"{var.name} = {place};")
+    barrier(p)
+
+
+# ---- flags between blocks ----------------------------------------------------------------------------------------
+
+
+def wait_for(p: Printer, stm: kir.WaitFor) -> None:
+    p.line(f"i32 {stm.out.name};")
+    place = f"&{stm.array.name}[{operand(stm.index)}]"
+    with p.block("if (threadIdx.x == 0)"):
+        p.line(f"{stm.out.name} = wait_for({place}, {operand(stm.least)}, failures);")
+        p.line(f"if ({stm.out.name} == FAILED) failed = 1;")
+    broadcast(p, stm.out)
+
+
+def look_back(p: Printer, stm: kir.LookBack) -> None:
+    """The first warp goes back to the nearest total, 32 tiles at once, and adds the sums from there on, in order."""
+    for out in stm.outs:
+        p.line(f"{c_type(out.prim)} {out.name};")
+    with p.block(""):
+        op = operator(p, stm.op)
+        found = tuple(p.fresh("found") for _ in op.types)
+        for t, name in zip(op.types, found, strict=True):
+            p.line(f"__shared__ {t} {name};")
+        with p.block("if (warp_id() == 0)"):
+            acc = declared(p, op.types, "acc", stm.neutral)
+            _add_sums(p, stm, op, acc, _nearest_total(p, stm, acc))
+            with p.block("if (lane_id() == 0)"):
+                assign(p, found, acc)
+        barrier(p)
+        assign(p, tuple(out.name for out in stm.outs), found)
+        barrier(p)
+
+
+def _nearest_total(p: Printer, stm: kir.LookBack, acc: Names) -> str:
+    """The first tile whose sum is to be added; the total before it is in `acc`."""
+    start, ahead, flag, totals = p.fresh("start"), p.fresh("ahead"), p.fresh("flag"), p.fresh("totals")
+    first = operand(stm.first)
+    p.line(f"i64 {start} = {operand(stm.tile)};  // tiles from here on have published their sums")
+    with p.block(f"while ({start} > {first})"):
+        p.line(f"const i64 {ahead} = {start} - 1 - lane_id();")
+        wait = f"wait_for(&{stm.flags.name}[{ahead}], SUM, failures)"
+        p.line(f"const i32 {flag} = {ahead} >= {first} ? {wait} : 0;")
+        with p.block(f"if (__any_sync(WHOLE_WARP, {flag} == FAILED))"):
+            p.line("failed = 1;")
+            p.line("break;")
+        p.line(f"const u32 {totals} = __ballot_sync(WHOLE_WARP, {flag} == TOTAL);")
+        with p.block(f"if ({totals} != 0)"):
+            p.line(f"{start} -= __ffs({totals});")
+            assign(p, acc, tuple(f"{a.name}[{start}]" for a in stm.totals))
+            p.line(f"{start}++;")
+            p.line("break;")
+        p.line(f"{start} = greatest<i64>({start} - 32, {first});")
+    p.line("__syncwarp();")
+    return start
+
+
+def _add_sums(p: Printer, stm: kir.LookBack, op: Operator, acc: Names, start: str) -> None:
+    """`acc` op the sums from `start` on, from the left: each lane loads one, all add all."""
+    tile, mine, lane = operand(stm.tile), p.fresh("mine"), p.fresh("lane")
+    with p.block(f"for (; {start} < {tile}; {start} += 32)"):
+        p.line(f"const i64 {mine} = least<i64>({start} + lane_id(), {tile} - 1);")
+        sums = constants(p, op.types, "sum", tuple(f"{a.name}[{mine}]" for a in stm.sums))
+        with p.block(f"for (i32 {lane} = 0; {lane} < 32 && {start} + {lane} < {tile}; {lane}++)"):
+            step(p, op, acc, acc, tuple(f"value_at({s}, {lane})" for s in sums))
+
+
+# ---- teams -------------------------------------------------------------------------------------------------------
+
+
+def team_reduce(p: Printer, stm: kir.TeamReduce) -> None:
+    """All threads of a warp take part in its shuffles, whether their segments are there or not."""
+    with p.block(""):
+        op = operator(p, stm.op)
+        team, member, first = p.fresh("team"), p.fresh("member"), p.fresh("first")
+        p.line(f"const i32 {team} = (i32){operand(stm.team)}, {member} = threadIdx.x & ({team} - 1);")
+        step = f"{first} += {p.threads} / {team}"
+        with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {step})"):
+            p.line(f"const i64 {stm.segment.name} = {first} + threadIdx.x / {team};")
+            how = _team_any_order if stm.commutative else _team_in_order
+            total = how(p, stm, op, team, member)
+            with p.block(f"if ({member} == 0 && {stm.segment.name} < {operand(stm.hi)})"):
+                for out, name in zip(stm.outs, total, strict=True):
+                    p.line(f"const {c_type(out.prim)} {out.name} = {name};")
+                statements_text(p, stm.after, Who.EACH)
+
+
+def _team_any_order(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, member: str) -> Names:
+    """Each thread folds its elements, then the threads combine."""
+    acc, i = declared(p, op.types, "acc", stm.neutral), stm.index.name
+    inside = f"{stm.segment.name} < {operand(stm.hi)} && {i} < {operand(stm.width)}"
+    with p.block(f"for (i64 {i} = {member}; {inside}; {i} += {team})"), stack_scope(p, stm.body):
+        take_in(p, stm.op, acc, stm.body, stm.values)
+    _combine_team(p, op, acc, team)
+    return acc
+
+
+def _team_in_order(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, member: str) -> Names:
+    """As many elements at once as there are threads; the total so far stands left of them."""
+    total, first = declared(p, op.types, "total", stm.neutral), p.fresh("first")
+    with p.block(f"for (i64 {first} = 0; {first} < {operand(stm.width)}; {first} += {team})"):
+        p.line(f"const i64 {stm.index.name} = {first} + {member};")
+        mine = declared(p, op.types, "value", stm.neutral)
+        inside = f"{stm.segment.name} < {operand(stm.hi)} && {stm.index.name} < {operand(stm.width)}"
+        with p.block(f"if ({inside})"):
+            statements_text(p, stm.body, Who.EACH)
+            assign(p, mine, texts(stm.values))
+        _combine_team(p, op, mine, team)
+        step(p, op, total, total, mine)
+    return total
+
+
+def _combine_team(p: Printer, op: Operator, value: Names, team: str) -> None:
+    """The first thread of a team ends with the team's values in order."""
+    with p.index("d") as d, p.block(f"for (i32 {d} = 1; {d} < {team}; {d} *= 2)"):
+        step(p, op, value, value, tuple(f"value_below({v}, {d})" for v in value))
+
+
+# ---- turns of warps ----------------------------------------------------------------------------------------------
+
+
+def warp_turns(p: Printer, stm: kir.WarpTurns) -> None:
+    """Lanes with the same key go one after the other; others at once."""
+    first, key, place, number = p.fresh("first"), p.fresh("key"), p.fresh("place"), p.fresh("turn")
+    i, hi = stm.index.name, operand(stm.hi)
+    p.line(f"const i64 {stm.warp.name} = warp_id();")
+    with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {hi}; {first} += {p.threads})"):
+        p.line(f"const i64 {i} = {first} + threadIdx.x;")
+        p.line(f"i64 {key} = -1;")
+        declare(p, stm.body, set(names_in(stm.turn)))
+        with stack_scope(p, stm.body):
+            with p.block(f"if ({i} < {hi})"):
+                p.run(p, stm.body, Who.EACH)
+                p.line(f"{key} = {operand(stm.key)};")
+            p.line(f"const i32 {place} = turn_of({key});")
+            p.line("__syncwarp();")
+            more = f"__any_sync(WHOLE_WARP, {key} >= 0 && {place} >= {number})"
+            with p.block(f"for (i32 {number} = 0; {more}; {number}++)"):
+                with p.block(f"if ({key} >= 0 && {place} == {number})"):
+                    statements_text(p, stm.turn, Who.EACH)
+                p.line("__syncwarp();")

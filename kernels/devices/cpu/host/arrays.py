@@ -1,0 +1,315 @@
+"""Arrays of a native host program: views change descriptors, bulk operations fill fresh buffers.
+
+A view of `array[i, j]` starts at data + i * stride0 + j * stride1, in bytes; a slice multiplies its stride.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .....ir import core
+from .....ir.core import Fix, Slice
+from .....ir.errors import Loc
+from .....ir.scalar import DTYPES
+from .....ir.types import Atom, Const
+from ....host_ir.nodes import HostStm
+from .failure_sites import BoundsSite
+from .frame import (
+    DATA,
+    SIZES,
+    Array,
+    Emitter,
+    allocate,
+    ask,
+    bind_scalar,
+    call,
+    declare_array,
+    descriptor,
+    fail_if,
+    get,
+    is_array,
+    number,
+    obtain,
+    operand,
+    put,
+    read_scalar,
+    release,
+    size,
+    sizes,
+    stride,
+    unless_memory,
+    value,
+    write_scalar,
+)  # fmt: skip
+
+# ---- views -------------------------------------------------------------------------------------------------------
+
+
+def alias(h: Emitter, target: Array, source: Array) -> None:
+    """target = source, of the same rank, with a reference of its own."""
+    call(h, "soac_host_alias", target.pointer, source.pointer, str(source.rank))
+
+
+def set_sizes(h: Emitter, array: Array, listed: tuple[str, ...]) -> None:
+    for k, text in enumerate(listed):
+        put(h, array, SIZES + k, text)
+
+
+def set_strides(h: Emitter, array: Array, listed: tuple[str, ...]) -> None:
+    for k, text in enumerate(listed):
+        put(h, array, SIZES + array.rank + k, text)
+
+
+def rearrange(h: Emitter, stm: HostStm, exp: core.Rearrange) -> None:
+    source = h.arrays[exp.array]
+    target = declare_array(h, stm.pat[0], False)
+    moved = tuple((size(h, source, k), stride(h, source, k)) for k in exp.perm)
+    alias(h, target, source)
+    set_sizes(h, target, tuple(n for n, _ in moved))
+    set_strides(h, target, tuple(s for _, s in moved))
+
+
+def reshape(h: Emitter, stm: HostStm, exp: core.Reshape) -> None:
+    """The same elements, in other dimensions; what is not dense is copied."""
+    source = h.arrays[exp.array]
+    target = declare_array(h, stm.pat[0], True)
+    obtain(h, "bind", target, source, stm.loc)
+    set_sizes(h, target, tuple(number(h, n) for n in exp.shape))
+    lay(h, target)
+
+
+def lay(h: Emitter, array: Array) -> None:
+    """The strides of a dense array of these sizes."""
+    ask(h, "soac_host_lay", array.pointer, str(array.rank), width(array))
+
+
+def width(array: Array) -> str:
+    return str(array.prim.bytes)
+
+
+# ---- places ------------------------------------------------------------------------------------------------------
+
+
+def starts(dims: tuple[core.DimIndex, ...]) -> tuple[Atom, ...]:
+    return tuple(d.index if isinstance(d, Fix) else d.start for d in dims)
+
+
+def address(h: Emitter, array: Array, dims: tuple[core.DimIndex, ...]) -> str:
+    """i64: where the place starts."""
+    at = get(h, array, DATA)
+    for k, start in enumerate(starts(dims)):
+        offset = h.code.op(f"mul i64 {number(h, start)}, {stride(h, array, k)}")
+        at = h.code.op(f"add i64 {at}, {offset}")
+    return at
+
+
+def pointer(h: Emitter, at: str) -> str:
+    return h.code.op(f"inttoptr i64 {at} to ptr")
+
+
+def narrow(h: Emitter, target: Array, source: Array, dims: tuple[core.DimIndex, ...]) -> None:
+    """`target`, which has a slice for each of its dimensions, as the place `dims` of `source`; the buffer is not
+    touched."""
+    put(h, target, DATA, address(h, source, dims))
+    slices = [(k, d) for k, d in enumerate(dims) if isinstance(d, Slice)]
+    set_sizes(h, target, tuple(number(h, d.count) for _, d in slices))
+    steps = (h.code.op(f"mul i64 {number(h, d.stride)}, {stride(h, source, k)}") for k, d in slices)
+    set_strides(h, target, tuple(steps))
+
+
+def check_place(h: Emitter, array: Array, dims: tuple[core.DimIndex, ...], loc: Loc) -> None:
+    """R0101 unless every index and every slice that is not empty is inside."""
+    bad = "false"
+    for k, dim in enumerate(dims):
+        n = size(h, array, k)
+        bad = h.one.either(bad, outside_index(h, dim, n) if isinstance(dim, Fix) else outside_slice(h, dim, n))
+    site = BoundsSite(tuple(isinstance(d, Slice) for d in dims), loc)
+    fail_if(h, bad, site, lambda: (*place_values(h, dims), *sizes(h, array)))
+
+
+def place_values(h: Emitter, dims: tuple[core.DimIndex, ...]) -> tuple[str, ...]:
+    listed: list[Atom] = []
+    for dim in dims:
+        listed += (dim.index,) if isinstance(dim, Fix) else (dim.start, dim.count, dim.stride)
+    return tuple(number(h, atom) for atom in listed)
+
+
+def outside_index(h: Emitter, dim: Fix, n: str) -> str:
+    return h.code.op(f"icmp uge i64 {number(h, dim.index)}, {n}")
+
+
+def outside_slice(h: Emitter, dim: Slice, n: str) -> str:
+    """count < 0, or count > 0 and the first or the last element is outside; the last in 128 bits, where nothing
+    wraps."""
+    code = h.code
+    start, count, step = (number(h, x) for x in (dim.start, dim.count, dim.stride))
+    first = code.op(f"icmp uge i64 {start}, {n}")
+    wide_start, wide_count, wide_step, wide_n = (code.op(f"sext i64 {x} to i128") for x in (start, count, step, n))
+    steps = code.op(f"sub i128 {wide_count}, 1")
+    last = code.op(f"add i128 {wide_start}, {code.op(f'mul i128 {steps}, {wide_step}')}")
+    ends = h.one.either(first, code.op(f"icmp uge i128 {last}, {wide_n}"))
+    some = code.op(f"icmp sgt i64 {count}, 0")
+    return h.one.either(code.op(f"icmp slt i64 {count}, 0"), h.one.both(some, ends))
+
+
+def index(h: Emitter, stm: HostStm, exp: core.Index) -> None:
+    source = h.arrays[exp.array]
+    if not exp.safe:
+        check_place(h, source, exp.dims, stm.loc)
+    (param,) = stm.pat
+    if not param.type.shape:
+        found = read_scalar(h, source.prim, pointer(h, address(h, source, exp.dims)))
+        bind_scalar(h, param.name, source.prim, found)
+        return
+    target = declare_array(h, param, False)
+    share_buffer(h, target, source)
+    narrow(h, target, source, exp.dims)
+
+
+def share_buffer(h: Emitter, target: Array, source: Array) -> None:
+    """A reference to the buffer, without sizes and strides."""
+    call(h, "soac_host_alias", target.pointer, source.pointer, "0")
+
+
+def update(h: Emitter, stm: HostStm, exp: core.Update) -> None:
+    """Write in place; the result is the array under another name."""
+    source = h.arrays[exp.array]
+    if not exp.safe:
+        check_place(h, source, exp.dims, stm.loc)
+    if all(isinstance(d, Fix) for d in exp.dims):
+        write_scalar(h, source.prim, value(h, exp.value), pointer(h, address(h, source, exp.dims)))
+    else:
+        write_slice(h, source, exp, stm.loc)
+    alias(h, declare_array(h, stm.pat[0], source.dense), source)
+
+
+def write_slice(h: Emitter, array: Array, exp: core.Update, loc: Loc) -> None:
+    """Elements that come from the same buffer are copied first: they may overlap."""
+    target = descriptor(h, array.prim, sum(isinstance(d, Slice) for d in exp.dims), False)
+    narrow(h, target, array, exp.dims)
+    if not is_array(h, exp.value):
+        copy(h, target, spread(h, exp.value, target))
+        return
+    source, apart = operand(h, exp.value), descriptor(h, target.prim, target.rank, False)
+    how = ("%state", apart.pointer, source.pointer, array.pointer, str(source.rank), width(source))
+    unless_memory(h, ask(h, "soac_host_apart", *how), source, loc)
+    copy(h, target, apart)
+    release(h, apart)
+
+
+# ---- bulk operations ---------------------------------------------------------------------------------------------
+
+
+def copy(h: Emitter, target: Array, source: Array) -> None:
+    """All elements of `target`, which has memory, from those of `source`."""
+    call(h, "soac_host_copy", "%state", target.pointer, source.pointer, str(target.rank), width(target))
+
+
+def made(h: Emitter, stm: HostStm, shape: tuple[str, ...]) -> Array:
+    """The array that a statement binds, with memory for a shape."""
+    array = declare_array(h, stm.pat[0], True)
+    set_sizes(h, array, shape)
+    allocate(h, array, stm.loc)
+    return array
+
+
+def scratch(h: Emitter, stm: HostStm, exp: core.Scratch) -> None:
+    made(h, stm, numbers(h, exp.type.shape))
+
+
+def numbers(h: Emitter, atoms: tuple[Atom, ...]) -> tuple[str, ...]:
+    return tuple(number(h, a) for a in atoms)
+
+
+def iota(h: Emitter, stm: HostStm, exp: core.Iota) -> None:
+    count, start, step = numbers(h, (exp.count, exp.start, exp.step))
+    array = made(h, stm, (count,))
+    call(h, "soac_host_iota", array.pointer, count, start, step, width(array))
+
+
+def replicate(h: Emitter, stm: HostStm, exp: core.Replicate) -> None:
+    inner = sizes(h, operand(h, exp.value)) if is_array(h, exp.value) else ()
+    array = made(h, stm, (*numbers(h, exp.shape), *inner))
+    copy(h, array, spread(h, exp.value, array))
+
+
+def spread(h: Emitter, atom: Atom, target: Array) -> Array:
+    """A view that has a value at every place of the outer dimensions of `target`: their strides are 0."""
+    view = descriptor(h, target.prim, target.rank, False)
+    if is_array(h, atom):
+        source = operand(h, atom)
+        strides = tuple(stride(h, source, k) for k in range(source.rank))
+        put(h, view, DATA, get(h, source, DATA))
+    else:
+        slot, strides = h.code.slot("i64", 8), ()
+        write_scalar(h, target.prim, value(h, atom), slot)
+        put(h, view, DATA, h.code.op(f"ptrtoint ptr {slot} to i64"))
+    set_strides(h, view, ("0",) * (target.rank - len(strides)) + strides)
+    return view
+
+
+def array_literal(h: Emitter, stm: HostStm, exp: core.ArrayLit) -> None:
+    array = made(h, stm, numbers(h, stm.pat[0].type.shape))
+    constants = [a for a in exp.elems if isinstance(a, Const)]
+    if len(constants) == len(exp.elems):
+        copy_constants(h, array, constants)
+    elif not exp.row.shape:
+        store_elements(h, array, exp.elems)
+    else:
+        store_rows(h, array, exp.elems)
+
+
+def copy_constants(h: Emitter, array: Array, constants: list[Const]) -> None:
+    """From a constant of the module."""
+    module, data = h.code.module, np.array([c.value for c in constants], DTYPES[array.prim]).tobytes()
+    name = f"constants.{len(module.declarations)}"
+    shown = "".join(f"\\{byte:02X}" for byte in data)
+    module.declarations[name] = f'@{name} = private constant [{len(data)} x i8] c"{shown}"'
+    module.declare("llvm.memcpy.p0.p0.i64", "void", ("ptr", "ptr", "i64", "i1"))
+    args = (("ptr", pointer(h, get(h, array, DATA))), ("ptr", f"@{name}"), ("i64", str(len(data))), ("i1", "false"))
+    h.code.call_void("llvm.memcpy.p0.p0.i64", args)
+
+
+def store_elements(h: Emitter, array: Array, elems: tuple[Atom, ...]) -> None:
+    start = get(h, array, DATA)
+    for k, elem in enumerate(elems):
+        at = h.code.op(f"add i64 {start}, {k * array.prim.bytes}")
+        write_scalar(h, array.prim, value(h, elem), pointer(h, at))
+
+
+def store_rows(h: Emitter, array: Array, rows: tuple[Atom, ...]) -> None:
+    row = descriptor(h, array.prim, array.rank - 1, True)
+    set_strides(h, row, tuple(stride(h, array, k) for k in range(1, array.rank)))
+    at = get(h, array, DATA)
+    for atom in rows:
+        set_sizes(h, row, sizes(h, operand(h, atom)))
+        put(h, row, DATA, at)
+        copy(h, row, operand(h, atom))
+        at = h.code.op(f"add i64 {at}, {stride(h, array, 0)}")
+
+
+def concatenate(h: Emitter, stm: HostStm, exp: core.Concat) -> None:
+    array = made(h, stm, numbers(h, stm.pat[0].type.shape))
+    part = descriptor(h, array.prim, array.rank, True)
+    set_strides(h, part, tuple(stride(h, array, k) for k in range(array.rank)))
+    at = get(h, array, DATA)
+    for name in exp.arrays:
+        source = h.arrays[name]
+        set_sizes(h, part, sizes(h, source))
+        put(h, part, DATA, at)
+        copy(h, part, source)
+        at = h.code.op(f"add i64 {at}, {h.code.op(f'mul i64 {size(h, source, 0)}, {stride(h, array, 0)}')}")
+
+
+def fresh(h: Emitter, stm: HostStm, exp: core.Copy) -> None:
+    obtain(h, "fresh", declare_array(h, stm.pat[0], True), h.arrays[exp.array], stm.loc)
+
+
+def copied(h: Emitter, stm: HostStm, exp: core.Copied) -> None:
+    """The same value under another name."""
+    (param,) = stm.pat
+    if is_array(h, exp.atom):
+        source = operand(h, exp.atom)
+        alias(h, declare_array(h, param, source.dense), source)
+    else:
+        bind_scalar(h, param.name, param.type.prim, value(h, exp.atom))

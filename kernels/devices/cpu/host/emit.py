@@ -1,0 +1,276 @@
+"""Host functions to LLVM IR: `i64 @host.k(ptr state)` runs the function whose arguments stand in the state.
+
+    let (n: i64) = add_i64 a b            an instruction; scalars are stack slots, which LLVM turns into registers
+    let (ys: [n]f32) = scratch [n]f32     a descriptor in the frame: a counted buffer of the runtime
+    launch k[n](ys, xs, n)                a table of words, and a call of the runtime's fork-join
+
+Behind its first words (`hostruntime.Word`) the state holds the parameters (a word for a size or a scalar; address and
+sizes for an array), the results (a word, or a descriptor), the thresholds and sizes that may be set, the failure
+record, and the *frame*: a descriptor for each array. An array is
+released where the Python runner forgets it (`run.dead_after`), and at the end the whole frame is. A failure stores its
+site and values and leaves with a status; the caller turns them into the error (`failure_sites.py`).
+
+The parts: `frame.py` (the emitter's state), `arrays.py`, `control.py`; called at run time:
+`hostruntime`, `hostmemory`, `hostarrays`, `hostcopy`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .....ir import core
+from .....ir.core import Param
+from .....ir.errors import NOWHERE, IRError
+from .....ir.ops import Op, can_fail
+from .....ir.types import Atom, Const, Prim, Type
+from ....host_ir.liveness import conjunction, dead_after
+from ....host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm, Interpret, Launch
+from ....lanes.module import MODULE_END
+from ....llvm import ops as lanes_ops
+from ....llvm.convert import convert
+from ....llvm.text import Code, Module
+from ...failures import RECORD
+from ..runtime.functions import FUNCTIONS, Word
+from .arrays import (
+    array_literal,
+    concatenate,
+    copied,
+    fresh,
+    index,
+    iota,
+    lay,
+    rearrange,
+    replicate,
+    reshape,
+    scratch,
+    set_sizes,
+    update,
+)  # fmt: skip
+from .control import branch, guard, launch, loop, size_param
+from .failure_sites import AssertionSite, ScalarSite, Site, recorded
+from .frame import (
+    DATA,
+    Array,
+    Emitter,
+    Setting,
+    bind_scalar,
+    call,
+    declare_array,
+    descriptor,
+    fail_if,
+    highest_rank,
+    obtain,
+    operand,
+    place,
+    prim_of,
+    put,
+    read_scalar,
+    release,
+    value,
+    write_scalar,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NativeFun:
+    """A host function as code. `kernels`, `settings` and `branches` (those that guards decide) by number; `results`,
+    `first_setting` and `record` are where these start in its state, which has so many `words`."""
+
+    fun: HostFun
+    symbol: str
+    kernels: tuple[str, ...]
+    settings: tuple[Setting, ...]
+    sites: tuple[Site, ...]
+    branches: tuple[tuple[str, ...], ...]
+    results: int
+    first_setting: int
+    record: int
+    words: int
+
+
+def is_native(body: HostBody) -> bool:
+    """Has every statement a native form?"""
+    return all(_is_native(stm.exp) for stm in body.stms)
+
+
+def _is_native(exp: object) -> bool:
+    match exp:
+        case Interpret():
+            return False
+        case HostIf(_, then, orelse):
+            return is_native(then) and is_native(orelse)
+        case HostLoop(_, _, _, body):
+            return is_native(body)
+        case _:
+            return True
+
+
+def emit_host(program: HostProgram) -> tuple[str, tuple[NativeFun, ...]]:
+    """The module of all functions that have a native form, and what the caller must know of each."""
+    module = Module()
+    for name, (result, params) in FUNCTIONS.items():
+        module.declare(name, result, params)
+    native = [f for f in program.functions if is_native(f.body)]
+    made = [function(module, fun, f"host.{k}") for k, fun in enumerate(native)]
+    text = "\n".join([module.text(), *(text for text, _ in made), MODULE_END])
+    return text, tuple(info for _, info in made)
+
+
+def function(module: Module, fun: HostFun, symbol: str) -> tuple[str, NativeFun]:
+    """The text of one function."""
+    results = Word.FIRST + sum(1 + p.type.rank for p in fun.params)
+    first_setting = results + sum(result_words(p.type) for p in fun.results)
+    h = Emitter(Code(module), 2 + 2 * highest_rank(fun), first_setting)
+    bind_params(h, fun)
+    emit_body(h, fun.body)
+    give_results(h, fun, results)
+    record = first_setting + len(h.settings)
+    frame = record + max([RECORD, *(1 + len(recorded(site)) for site in h.sites)])
+    finish(h, frame)
+    text = f'define i64 @"{symbol}"(ptr %state) #0 {{\nentry:\n{h.code.text()}}}\n'
+    words = frame + h.descriptors * h.words
+    numbered = tuple(h.kernels), tuple(h.settings), tuple(h.sites), tuple(h.branches)
+    return text, NativeFun(fun, symbol, *numbered, results, first_setting, record, words)
+
+
+def result_words(type_: Type) -> int:
+    """A scalar, or a descriptor."""
+    return 2 + 2 * type_.rank if type_.shape else 1
+
+
+def bind_params(h: Emitter, fun: HostFun) -> None:
+    at = int(Word.FIRST)
+    for param in fun.params:
+        if param.type.shape:
+            bind_array_param(h, param, at, param.name in fun.consumes)
+        else:
+            bind_scalar(h, param.name, param.type.prim, read_scalar(h, param.type.prim, place(h, "%state", at)))
+        at += 1 + param.type.rank
+
+
+def bind_array_param(h: Emitter, param: Param, at: int, consumed: bool) -> None:
+    """The caller's memory, without a buffer; a copy where the function may write it."""
+    array = declare_array(h, param, True)
+    given = descriptor(h, array.prim, array.rank, True) if consumed else array
+    words = [h.code.op(f"load i64, ptr {place(h, '%state', at + k)}") for k in range(1 + array.rank)]
+    put(h, given, DATA, words[0])
+    set_sizes(h, given, tuple(words[1:]))
+    lay(h, given)
+    if consumed:
+        obtain(h, "fresh", array, given, NOWHERE)
+
+
+def give_results(h: Emitter, fun: HostFun, at: int) -> None:
+    for param, atom in zip(fun.results, fun.body.result, strict=True):
+        target = place(h, "%state", at)
+        if param.type.shape:
+            obtain(h, "give", Array(target, param.type.prim, param.type.rank, True), operand(h, atom), NOWHERE)
+        else:
+            write_scalar(h, param.type.prim, value(h, atom), target)
+        at += result_words(param.type)
+
+
+def finish(h: Emitter, frame: int) -> None:
+    """Frame, table and record at the beginning; the one way out at the end."""
+    code, size = h.code, 8 * h.descriptors * h.words
+    code.do("store i64 0, ptr %status")
+    code.jump("leave")
+    code.label("leave")
+    call(h, "soac_host_release_all", "%frame", str(h.descriptors), str(h.words))
+    code.do(f"ret i64 {code.op('load i64, ptr %status')}")
+    code.module.declare("llvm.memset.p0.i64", "void", ("ptr", "i8", "i64", "i1"))
+    code.entry[:0] = [
+        f"  %frame = getelementptr i64, ptr %state, i64 {frame}",
+        f"  %table = alloca [{h.slots} x i64], align 16",
+        "  %status = alloca i64, align 8",
+        f"  %record.place = getelementptr i64, ptr %state, i64 {int(Word.RECORD)}",
+        "  %record = load ptr, ptr %record.place",
+        f"  call void @llvm.memset.p0.i64(ptr align 8 %frame, i8 0, i64 {size}, i1 false)",
+    ]
+
+
+# ---- statements --------------------------------------------------------------------------------------------------
+
+
+def emit_body(h: Emitter, body: HostBody) -> None:
+    for stm, dead in zip(body.stms, dead_after(body), strict=True):
+        statement(h, stm)
+        for name in dead:
+            release(h, h.arrays[name])
+
+
+def statement(h: Emitter, stm: HostStm) -> None:
+    exp = stm.exp
+    match exp:
+        case Launch():
+            launch(h, stm, exp)
+        case HostIf():
+            branch(h, stm, exp, emit_body)
+        case HostLoop():
+            loop(h, stm, exp, emit_body)
+        case Interpret():
+            raise IRError("interpreted statements have no native form")
+        case core.PrimOp():
+            primop(h, stm, exp)
+        case core.Convert(source, target, arg):
+            bind_scalar(h, stm.pat[0].name, target, convert(h.one, source, target, value(h, arg)))
+        case core.Copied():
+            copied(h, stm, exp)
+        case core.Assert():
+            check(h, stm, exp)
+        case core.GuardCmp():
+            guard(h, stm, exp)
+        case core.SizeParam():
+            size_param(h, stm, exp)
+        case core.Index():
+            index(h, stm, exp)
+        case core.Update():
+            update(h, stm, exp)
+        case core.Iota():
+            iota(h, stm, exp)
+        case core.Replicate():
+            replicate(h, stm, exp)
+        case core.Scratch():
+            scratch(h, stm, exp)
+        case core.ArrayLit():
+            array_literal(h, stm, exp)
+        case core.Rearrange():
+            rearrange(h, stm, exp)
+        case core.Reshape():
+            reshape(h, stm, exp)
+        case core.Concat():
+            concatenate(h, stm, exp)
+        case core.Copy():
+            fresh(h, stm, exp)
+
+
+def primop(h: Emitter, stm: HostStm, exp: core.PrimOp) -> None:
+    """An operation of the table; one that can fail fails first."""
+    args = tuple(value(h, a) for a in exp.args)
+    if can_fail(exp.op, exp.prim) and not is_fine(exp.args[1]):
+        bad = h.one.ins(f"icmp {refused(exp)}", exp.prim, args[1], "0")
+        fail_if(h, bad, ScalarSite(exp.op, exp.prim, stm.loc), lambda: args)
+    (param,) = stm.pat
+    if (guards := conjunction(exp, h.guards)) is not None:
+        h.guards[param.name] = guards
+    bind_scalar(h, param.name, param.type.prim, lanes_ops.apply(h.one, exp.op, exp.prim, args))
+
+
+def refused(exp: core.PrimOp) -> str:
+    """How an operand that fails compares with 0: a negative exponent, a divisor of 0."""
+    if exp.op is not Op.POW:
+        return "eq"
+    return "slt" if exp.prim.is_signed else "ult"
+
+
+def is_fine(divisor: Atom) -> bool:
+    """A constant that neither divisions nor powers refuse."""
+    return isinstance(divisor, Const) and divisor.value > 0
+
+
+def check(h: Emitter, stm: HostStm, exp: core.Assert) -> None:
+    holes = tuple(p for p in exp.parts if not isinstance(p, str))
+    parts = tuple(p if isinstance(p, str) else prim_of(h, p) for p in exp.parts)
+    bad = h.one.negate(value(h, exp.cond))
+    fail_if(h, bad, AssertionSite(exp.code, parts, stm.loc), lambda: tuple(value(h, p) for p in holes))
+    bind_scalar(h, stm.pat[0].name, Prim.BOOL, "true")

@@ -1,0 +1,263 @@
+"""The emitter of one host function: scalars in stack slots, arrays as descriptors in the frame, failures.
+
+A descriptor (`descriptors.py`) is buffer, address, sizes, strides; all of a function have the same number of words, so
+that the frame can be released as a whole. `bind` makes an array dense, as what branches and loops bind must be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from .....ir.core import Param
+from .....ir.errors import Loc
+from .....ir.types import Atom, Const, Name, Prim, Var
+from ....host_ir.nodes import HostBody, HostFun, HostIf, HostLoop
+from ....llvm.convert import convert
+from ....llvm.text import SCALAR, Code, Vec, literal, llvm_type, memory_type
+from ..runtime.functions import FUNCTIONS, Status, Word
+from .failure_sites import MemorySite, Site, recorded
+
+BUFFER, DATA, SIZES = 0, 1, 2
+"""Words of a descriptor; the strides stand behind the sizes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A scalar variable: its stack slot."""
+
+    prim: Prim
+    slot: str
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array variable: its descriptor, and whether it is known to be dense."""
+
+    pointer: str
+    prim: Prim
+    rank: int
+    dense: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a caller may set: the threshold of a guard, or a size with its default."""
+
+    name: str
+    size: int | None
+
+
+@dataclass(slots=True)
+class Emitter:
+    """`words`: of a descriptor. `slots`: words of the longest table of a launch. `first_setting`: where thresholds and
+    sizes start in the state. `guards`: the thresholds behind a condition; `branches`: those behind the branches that
+    guards decide, by number."""
+
+    code: Code
+    words: int
+    first_setting: int
+    scalars: dict[Name, Scalar] = field(default_factory=dict)
+    arrays: dict[Name, Array] = field(default_factory=dict)
+    kernels: dict[str, int] = field(default_factory=dict)
+    settings: list[Setting] = field(default_factory=list)
+    sites: list[Site] = field(default_factory=list)
+    guards: dict[Name, tuple[str, ...]] = field(default_factory=dict)
+    branches: list[tuple[str, ...]] = field(default_factory=list)
+    descriptors: int = 0
+    slots: int = 2
+
+    @property
+    def one(self) -> Vec:
+        """Instructions on scalars."""
+        return Vec(self.code, SCALAR)
+
+
+def params_of(body: HostBody) -> Iterator[Param]:
+    """All that a body binds, at any depth."""
+    for stm in body.stms:
+        yield from stm.pat
+        match stm.exp:
+            case HostIf(_, then, orelse):
+                yield from params_of(then)
+                yield from params_of(orelse)
+            case HostLoop(params, _, _, inner):
+                yield from params
+                yield from params_of(inner)
+            case _:
+                pass
+
+
+def highest_rank(fun: HostFun) -> int:
+    return max((p.type.rank for p in (*fun.params, *fun.results, *params_of(fun.body))), default=0)
+
+
+# ---- scalars -----------------------------------------------------------------------------------------------------
+
+
+def value(h: Emitter, atom: Atom) -> str:
+    match atom:
+        case Const(prim, constant):
+            return literal(prim, constant)
+        case Var(name):
+            scalar = h.scalars[name]
+            return h.code.op(f"load {llvm_type(scalar.prim)}, ptr {scalar.slot}")
+
+
+def prim_of(h: Emitter, atom: Atom) -> Prim:
+    return atom.prim if isinstance(atom, Const) else h.scalars[atom.name].prim
+
+
+def number(h: Emitter, atom: Atom) -> str:
+    """An integer as an i64."""
+    return convert(h.one, prim_of(h, atom), Prim.I64, value(h, atom))
+
+
+def bind_scalar(h: Emitter, name: Name, prim: Prim, text: str) -> None:
+    if name not in h.scalars:
+        h.scalars[name] = Scalar(prim, h.code.slot(llvm_type(prim), 8))
+    h.code.do(f"store {llvm_type(prim)} {text}, ptr {h.scalars[name].slot}")
+
+
+def is_array(h: Emitter, atom: Atom) -> bool:
+    return isinstance(atom, Var) and atom.name in h.arrays
+
+
+def operand(h: Emitter, atom: Atom) -> Array:
+    """The descriptor of an atom that is an array."""
+    assert isinstance(atom, Var)
+    return h.arrays[atom.name]
+
+
+def read_scalar(h: Emitter, prim: Prim, pointer: str) -> str:
+    """What memory holds at a place."""
+    stored = h.code.op(f"load {memory_type(prim)}, ptr {pointer}, align 1")
+    match prim:
+        case Prim.BOOL:
+            return h.one.ins("icmp ne", Prim.U8, stored, "0")
+        case Prim.F16:
+            return h.one.cast("bitcast", Prim.U16, Prim.F16, stored)
+        case _:
+            return stored
+
+
+def write_scalar(h: Emitter, prim: Prim, text: str, pointer: str) -> None:
+    match prim:
+        case Prim.BOOL:
+            text = h.one.cast("zext", Prim.BOOL, Prim.U8, text)
+        case Prim.F16:
+            text = h.one.cast("bitcast", Prim.F16, Prim.U16, text)
+        case _:
+            pass
+    h.code.do(f"store {memory_type(prim)} {text}, ptr {pointer}, align 1")
+
+
+def word_of(h: Emitter, prim: Prim, text: str) -> str:
+    """A value as failure records hold it: integers extended to 64 bits, floats as the bits of their f64."""
+    if prim.is_float:
+        return h.one.cast("bitcast", Prim.F64, Prim.I64, convert(h.one, prim, Prim.F64, text))
+    return convert(h.one, prim, Prim.I64, text)
+
+
+# ---- arrays ------------------------------------------------------------------------------------------------------
+
+
+def descriptor(h: Emitter, prim: Prim, rank: int, dense: bool) -> Array:
+    """A new descriptor in the frame, empty from the start."""
+    at, h.descriptors = h.descriptors * h.words, h.descriptors + 1
+    pointer = f"%d{at}"
+    h.code.entry.append(f"  {pointer} = getelementptr i64, ptr %frame, i64 {at}")
+    return Array(pointer, prim, rank, dense)
+
+
+def declare_array(h: Emitter, param: Param, dense: bool) -> Array:
+    h.arrays[param.name] = descriptor(h, param.type.prim, param.type.rank, dense)
+    return h.arrays[param.name]
+
+
+def place(h: Emitter, pointer: str, word: int) -> str:
+    return h.code.op(f"getelementptr i64, ptr {pointer}, i64 {word}") if word else pointer
+
+
+def get(h: Emitter, array: Array, word: int) -> str:
+    return h.code.op(f"load i64, ptr {place(h, array.pointer, word)}")
+
+
+def put(h: Emitter, array: Array, word: int, text: str) -> None:
+    h.code.do(f"store i64 {text}, ptr {place(h, array.pointer, word)}")
+
+
+def size(h: Emitter, array: Array, k: int) -> str:
+    return get(h, array, SIZES + k)
+
+
+def stride(h: Emitter, array: Array, k: int) -> str:
+    return get(h, array, SIZES + array.rank + k)
+
+
+def call(h: Emitter, name: str, *args: str) -> None:
+    """A function of the runtime."""
+    h.code.call_void(name, tuple(zip(FUNCTIONS[name][1], args, strict=True)))
+
+
+def ask(h: Emitter, name: str, *args: str) -> str:
+    """The i64 that a function of the runtime gives."""
+    return h.code.call(name, "i64", tuple(zip(FUNCTIONS[name][1], args, strict=True)))
+
+
+def release(h: Emitter, array: Array) -> None:
+    call(h, "soac_host_release", array.pointer)
+
+
+def move(h: Emitter, target: Array, source: Array) -> None:
+    call(h, "soac_host_move", target.pointer, source.pointer, str(source.rank))
+
+
+def obtain(h: Emitter, how: str, target: Array, source: Array, loc: Loc) -> None:
+    """target = source by `fresh` (a copy), `bind` (a copy if need be) or `give` (for results)."""
+    size_of = str(source.prim.bytes)
+    status = ask(h, f"soac_host_{how}", "%state", target.pointer, source.pointer, str(source.rank), size_of)
+    unless_memory(h, status, source, loc)
+
+
+def allocate(h: Emitter, array: Array, loc: Loc) -> None:
+    """Memory for the sizes in the descriptor."""
+    status = ask(h, "soac_host_scratch", array.pointer, str(array.rank), str(array.prim.bytes))
+    unless_memory(h, status, array, loc)
+
+
+def unless_memory(h: Emitter, status: str, array: Array, loc: Loc) -> None:
+    """Fail with the sizes of `array` if there was no memory for it."""
+    site = MemorySite(array.prim, array.rank, loc)
+    fail_if(h, h.code.op(f"icmp ne i64 {status}, 0"), site, lambda: sizes(h, array))
+
+
+def sizes(h: Emitter, array: Array) -> tuple[str, ...]:
+    return tuple(size(h, array, k) for k in range(array.rank))
+
+
+# ---- failures ----------------------------------------------------------------------------------------------------
+
+
+def fail_if(h: Emitter, bad: str, site: Site, values: Callable[[], tuple[str, ...]]) -> None:
+    """Leave with the site and its values if `bad` holds; the values are computed then."""
+    code, number = h.code, len(h.sites)
+    h.sites.append(site)
+    cold, fine = code.fresh("fail"), code.fresh("fine")
+    code.branch_rarely(bad, cold, fine)
+    with code.cold_section():
+        code.label(cold)
+        for k, (prim, text) in enumerate(zip(recorded(site), values(), strict=True), start=1):
+            code.do(f"store i64 {word_of(h, prim, text)}, ptr {place(h, '%record', k)}")
+        code.do(f"store i64 {number}, ptr {place(h, '%state', Word.FAILED)}")
+        code.do(f"store i64 {int(Status.SITE)}, ptr %status")
+        code.jump("leave")
+    code.label(fine)
+
+
+def stop_if(h: Emitter, status: str) -> None:
+    """Leave with a status of the runtime if it is not FINE."""
+    fine = h.code.fresh("fine")
+    h.code.do(f"store i64 {status}, ptr %status")
+    h.code.branch_rarely(h.code.op(f"icmp ne i64 {status}, 0"), "leave", fine)
+    h.code.label(fine)

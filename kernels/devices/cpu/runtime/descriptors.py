@@ -1,0 +1,221 @@
+"""Descriptors of arrays in native host programs, as LLVM text: references to buffers (`memory.py`), and layouts.
+
+A descriptor of rank r is 2 + 2r words: the buffer (null: the memory is the caller's, or there is none yet), the address
+of the first element, r sizes, r strides in bytes. Releasing a descriptor empties it.
+"""
+
+from __future__ import annotations
+
+from .memory import HEADER
+
+
+def array_text() -> str:
+    return _DESCRIPTORS.replace("$HEADER$", str(HEADER))
+
+
+_DESCRIPTORS = """
+define void @soac_host_release(ptr %array) {
+entry:
+  %buffer = load ptr, ptr %array
+  %none = icmp eq ptr %buffer, null
+  br i1 %none, label %done, label %drop
+drop:
+  store ptr null, ptr %array
+  %dropped = call i64 @soac_host_drop(ptr %buffer)
+  br label %done
+done:
+  ret void
+}
+
+; Release `count` descriptors of `words` words each.
+define void @soac_host_release_all(ptr %frame, i64 %count, i64 %words) {
+entry:
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %go, label %done
+go:
+  %at = mul i64 %k, %words
+  %array = getelementptr i64, ptr %frame, i64 %at
+  call void @soac_host_release(ptr %array)
+  %k1 = add i64 %k, 1
+  br label %each
+done:
+  ret void
+}
+
+; target = source: one more reference.
+define void @soac_host_alias(ptr %target, ptr %source, i64 %rank) {
+entry:
+  %words = mul i64 %rank, 16
+  %bytes = add i64 %words, 16
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %source, i64 %bytes, i1 false)
+  %buffer = load ptr, ptr %source
+  %none = icmp eq ptr %buffer, null
+  br i1 %none, label %done, label %count
+count:
+  %old = atomicrmw add ptr %buffer, i64 1 monotonic
+  br label %done
+done:
+  ret void
+}
+
+; target = source, which is left empty.
+define void @soac_host_move(ptr %target, ptr %source, i64 %rank) {
+  %words = mul i64 %rank, 16
+  %bytes = add i64 %words, 16
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %source, i64 %bytes, i1 false)
+  store ptr null, ptr %source
+  ret void
+}
+
+; Set the strides of a row-major array of these sizes. Gives its bytes, -1 if no array can have the sizes.
+define i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element) {
+entry:
+  %sizes = getelementptr i64, ptr %array, i64 2
+  %strides = getelementptr i64, ptr %sizes, i64 %rank
+  br label %each
+each:
+  %left = phi i64 [ %rank, %entry ], [ %k, %go ]
+  %bytes = phi i64 [ %element, %entry ], [ %product, %go ]
+  %bad = phi i1 [ false, %entry ], [ %worse, %go ]
+  %empty = phi i1 [ false, %entry ], [ %emptier, %go ]
+  %below = phi i1 [ false, %entry ], [ %lower, %go ]
+  %more = icmp sgt i64 %left, 0
+  br i1 %more, label %go, label %done
+go:
+  %k = sub i64 %left, 1
+  %stride = getelementptr i64, ptr %strides, i64 %k
+  store i64 %bytes, ptr %stride
+  %place = getelementptr i64, ptr %sizes, i64 %k
+  %size = load i64, ptr %place
+  %pair = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %bytes, i64 %size)
+  %product = extractvalue { i64, i1 } %pair, 0
+  %over = extractvalue { i64, i1 } %pair, 1
+  %large = icmp ugt i64 %product, 4611686018427387904
+  %too = or i1 %over, %large
+  %worse = or i1 %bad, %too
+  %zero = icmp eq i64 %size, 0
+  %emptier = or i1 %empty, %zero
+  %negative = icmp slt i64 %size, 0
+  %lower = or i1 %below, %negative
+  br label %each
+done:
+  %full = select i1 %bad, i64 -1, i64 %bytes
+  %some = select i1 %empty, i64 0, i64 %full
+  %result = select i1 %below, i64 -1, i64 %some
+  ret i64 %result
+}
+
+; Memory for an array whose sizes stand in the descriptor. Gives 1 if there is none.
+define i64 @soac_host_scratch(ptr %array, i64 %rank, i64 %element) {
+entry:
+  %bytes = call i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element)
+  %impossible = icmp slt i64 %bytes, 0
+  br i1 %impossible, label %fail, label %try
+try:
+  %buffer = call ptr @take(i64 %bytes)
+  %none = icmp eq ptr %buffer, null
+  br i1 %none, label %fail, label %got
+got:
+  store ptr %buffer, ptr %array
+  %data = getelementptr i8, ptr %buffer, i64 $HEADER$
+  %place = getelementptr i64, ptr %array, i64 1
+  store ptr %data, ptr %place
+  ret i64 0
+fail:
+  ret i64 1
+}
+
+define internal i1 @dense(ptr %array, i64 %rank, i64 %element) {
+entry:
+  %sizes = getelementptr i64, ptr %array, i64 2
+  %strides = getelementptr i64, ptr %sizes, i64 %rank
+  br label %each
+each:
+  %left = phi i64 [ %rank, %entry ], [ %k, %go ]
+  %bytes = phi i64 [ %element, %entry ], [ %next, %go ]
+  %bad = phi i1 [ false, %entry ], [ %worse, %go ]
+  %empty = phi i1 [ false, %entry ], [ %emptier, %go ]
+  %more = icmp sgt i64 %left, 0
+  br i1 %more, label %go, label %done
+go:
+  %k = sub i64 %left, 1
+  %stride_place = getelementptr i64, ptr %strides, i64 %k
+  %stride = load i64, ptr %stride_place
+  %size_place = getelementptr i64, ptr %sizes, i64 %k
+  %size = load i64, ptr %size_place
+  %differs = icmp ne i64 %stride, %bytes
+  %several = icmp ne i64 %size, 1
+  %wrong = and i1 %differs, %several
+  %worse = or i1 %bad, %wrong
+  %zero = icmp eq i64 %size, 0
+  %emptier = or i1 %empty, %zero
+  %next = mul i64 %bytes, %size
+  br label %each
+done:
+  %fine = xor i1 %bad, true
+  %result = or i1 %fine, %empty
+  ret i1 %result
+}
+
+; target = a dense copy of source. Gives 1 if there is no memory.
+define i64 @soac_host_fresh(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element) {
+entry:
+  %target_sizes = getelementptr i64, ptr %target, i64 2
+  %source_sizes = getelementptr i64, ptr %source, i64 2
+  %bytes = mul i64 %rank, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %target_sizes, ptr %source_sizes, i64 %bytes, i1 false)
+  %status = call i64 @soac_host_scratch(ptr %target, i64 %rank, i64 %element)
+  %failed = icmp ne i64 %status, 0
+  br i1 %failed, label %done, label %fill
+fill:
+  call void @soac_host_copy(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element)
+  br label %done
+done:
+  ret i64 %status
+}
+
+; target = source, or a dense copy of it where it is not dense.
+define i64 @soac_host_bind(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element) {
+entry:
+  %as_it_is = call i1 @dense(ptr %source, i64 %rank, i64 %element)
+  br i1 %as_it_is, label %same, label %other
+same:
+  call void @soac_host_alias(ptr %target, ptr %source, i64 %rank)
+  ret i64 0
+other:
+  %status = call i64 @soac_host_fresh(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element)
+  ret i64 %status
+}
+
+; target = source, or a copy of it where it has the buffer of `other`.
+define i64 @soac_host_apart(ptr %state, ptr %target, ptr %source, ptr %other, i64 %rank, i64 %element) {
+entry:
+  %buffer = load ptr, ptr %source
+  %others = load ptr, ptr %other
+  %shared = icmp eq ptr %buffer, %others
+  br i1 %shared, label %copy, label %same
+same:
+  call void @soac_host_alias(ptr %target, ptr %source, i64 %rank)
+  ret i64 0
+copy:
+  %status = call i64 @soac_host_fresh(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element)
+  ret i64 %status
+}
+
+; As `bind`, but what is not in a buffer of ours is copied: for results.
+define i64 @soac_host_give(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element) {
+entry:
+  %buffer = load ptr, ptr %source
+  %foreign = icmp eq ptr %buffer, null
+  br i1 %foreign, label %other, label %own
+own:
+  %bound = call i64 @soac_host_bind(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element)
+  ret i64 %bound
+other:
+  %status = call i64 @soac_host_fresh(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element)
+  ret i64 %status
+}
+"""

@@ -1,0 +1,257 @@
+"""LLVM text to machine code in this process, by llvmlite, with compiled objects cached on disk.
+
+Compiling is parse, verify, optimise, emit an object; running is loading an object, whether fresh or cached. Every
+symbol that an object leaves undefined must be on the allow-list: LLVM would give an unknown one an address that dies
+when called. The processor's whole vector width is used (`-prefer-256-bit`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache as memoised
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from .....ir.errors import IRError
+from ....kernel_ir.nodes import Kernel
+from ....lanes.module import LaneSettings, emit, symbol_of
+from ... import disk_cache as disk
+from ...disk_cache import Cache
+from .object_symbols import undefined_symbols
+
+ALLOWED = frozenset(
+    {
+        "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp",
+        "exp2", "expm1", "hypot", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "pow", "sin", "sinh", "tan",
+        "tanh", "tgamma", "fmod", "fmodf", "fma", "fmaf", "floor", "floorf", "ceil", "ceilf", "trunc", "truncf",
+        "roundeven", "roundevenf", "memcpy", "memset", "memmove", "sqrt", "sqrtf",
+        "pthread_create", "pthread_detach", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
+        "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield",
+        "aligned_alloc", "free", "realloc", "madvise", "clock_gettime",
+        "PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals", "PyErr_Occurred", "PyCapsule_GetPointer",
+        "PyCapsule_New", "PyList_New", "PyList_SetItem", "PyLong_FromLongLong", "PyThread_get_thread_ident",
+        "Py_DecRef", "Py_IncRef",
+    }
+)  # fmt: skip
+"""Symbols of the C library and the interpreter that generated code may call."""
+
+OWN_SYMBOLS = "soac_"
+"""How the names of the pool's and the runtime's functions begin, which host programs call."""
+
+LOADER_SYMBOLS = frozenset({"_GLOBAL_OFFSET_TABLE_"})
+"""Symbols that the loader itself provides."""
+
+LONG_TEXT = 400_000
+"""Modules of more characters get the short pipeline and a lower level of code generation: compile time matters more
+than the last per cent."""
+
+
+class Effort(Enum):
+    """What LLVM does with a module: kernels get its whole pipeline; host programs run each statement once and are
+    to be there soon."""
+
+    FULL = "full"
+    QUICK = "quick"
+
+
+class Unlinkable(IRError):
+    """Generated code calls what it must not."""
+
+
+@dataclass(slots=True)
+class CompiledKernels:
+    """Machine code, valid as long as this object is alive."""
+
+    engine: llvm.ExecutionEngine
+    addresses: dict[str, int]
+
+    def address(self, name: str) -> int:
+        """The address of the kernel `name`."""
+        return self.addresses[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What code is made for."""
+
+    triple: str
+    cpu: str
+    features: str
+
+
+@memoised
+def host() -> Host:
+    """The processor of this process. LLVM is initialised on the way."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features().flatten()
+    return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(), features + ",-prefer-256-bit" if features else "")
+
+
+def compile_kernels(kernels: tuple[Kernel, ...], settings: LaneSettings, cache: Cache | None = None) -> CompiledKernels:
+    """The kernels as machine code; `cache` None is the user's."""
+    return by_kernel(load_text(emit(kernels, settings), symbols_of(kernels), cache), kernels)
+
+
+def symbols_of(kernels: tuple[Kernel, ...]) -> tuple[str, ...]:
+    return tuple(symbol_of(kernel.name) for kernel in kernels)
+
+
+def by_kernel(loaded: CompiledKernels, kernels: tuple[Kernel, ...]) -> CompiledKernels:
+    """Addresses by the names of the kernels, not of their symbols."""
+    return CompiledKernels(loaded.engine, {k.name: loaded.addresses[symbol_of(k.name)] for k in kernels})
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A module as text, and the key of its code in the cache."""
+
+    text: str
+    effort: Effort
+    key: str
+
+
+def source_of(text: str, effort: Effort) -> Source:
+    return Source(text, effort, disk.key_of(text, effort.value, *identity()))
+
+
+def load_text(
+    text: str, names: tuple[str, ...], cache: Cache | None = None, effort: Effort = Effort.FULL
+) -> CompiledKernels:
+    """The functions `names` of a module given as text."""
+    return load_source(source_of(text, effort), names, cache)
+
+
+def load_source(source: Source, names: tuple[str, ...], cache: Cache | None = None) -> CompiledKernels:
+    """The functions `names` of a module, from the cache or compiled."""
+    cache = user_cache() if cache is None else cache
+    found = load_stored(source.key, names, cache)
+    if found is not None:
+        return found
+    fresh = compile_object(source.text, host(), source.effort)
+    disk.put(cache, source.key, fresh)
+    loaded = load_object(fresh, names)
+    if loaded is None:
+        raise IRError(f"a compiled module lacks one of {', '.join(names)}")
+    return loaded
+
+
+def load_stored(key: str, names: tuple[str, ...], cache: Cache | None = None) -> CompiledKernels | None:
+    """The functions `names` of a module whose code the cache has under `key`."""
+    found = disk.get(user_cache() if cache is None else cache, key)
+    return None if found is None else load_object(found, names)
+
+
+@memoised
+def user_cache() -> Cache:
+    return disk.user_cache()
+
+
+@memoised
+def identity() -> tuple[str, ...]:
+    """Everything but the text that decides about the object."""
+    here = host()
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return "jit-3", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
+
+
+# ---- compile -----------------------------------------------------------------------------------------------------
+
+
+def target_machine(target: Host, level: int = 2) -> llvm.TargetMachine:
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=level, codemodel="jitdefault", jit=True
+    )
+
+
+def code_level(text: str, effort: Effort) -> int:
+    """How much LLVM's code generator does."""
+    if effort is Effort.QUICK:
+        return 0
+    return 1 if len(text) > LONG_TEXT else 2
+
+
+def optimised(text: str, machine: llvm.TargetMachine, target: Host, effort: Effort = Effort.FULL) -> llvm.ModuleRef:
+    """The module, verified and after LLVM's passes."""
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise IRError(f"LLVM refuses generated code: {error}") from error
+    module.triple = target.triple
+    module.data_layout = str(machine.target_data)
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(2))
+    pipeline(text, builder, effort).run(module, builder)
+    return module
+
+
+def pipeline(text: str, builder: llvm.PassBuilder, effort: Effort) -> llvm.ModulePassManager:
+    if effort is Effort.QUICK:
+        return quick_pipeline()
+    return short_pipeline() if len(text) > LONG_TEXT else builder.getModulePassManager()
+
+
+def quick_pipeline() -> llvm.ModulePassManager:
+    """Stack slots become registers."""
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    return passes
+
+
+def short_pipeline() -> llvm.ModulePassManager:
+    """The passes that code of this kind needs most."""
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_new_gvn_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_aggressive_dce_pass()
+    return passes
+
+
+def compile_object(text: str, target: Host, effort: Effort = Effort.FULL) -> bytes:
+    """Object code of a module."""
+    machine = target_machine(target, code_level(text, effort))
+    data = machine.emit_object(optimised(text, machine, target, effort))
+    check_symbols(data)
+    return data
+
+
+def check_symbols(data: bytes) -> None:
+    """Refuse an object that calls what is not on the list."""
+    undefined = (undefined_symbols(data) or frozenset()) - ALLOWED - LOADER_SYMBOLS
+    strangers = {name for name in undefined if not name.startswith(OWN_SYMBOLS)}
+    if strangers:
+        raise Unlinkable(f"generated code calls {', '.join(sorted(strangers))}, not on the list")
+
+
+# ---- load --------------------------------------------------------------------------------------------------------
+
+
+def load_object(data: bytes, names: tuple[str, ...]) -> CompiledKernels | None:
+    """Machine code from an object; None if it is not one of ours after all."""
+    load_libm()
+    machine = target_machine(host())
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    try:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        engine.finalize_object()
+    except RuntimeError:
+        return None
+    addresses = {name: engine.get_function_address(name) for name in names}
+    return CompiledKernels(engine, addresses) if all(addresses.values()) else None
+
+
+@memoised
+def load_libm() -> None:
+    """Make the functions of libm visible to generated code, where the process has not loaded them by itself."""
+    if not llvm.address_of_symbol("lgamma"):
+        library = ctypes.util.find_library("m")
+        if library is not None:
+            llvm.load_library_permanently(library)

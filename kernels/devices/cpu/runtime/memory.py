@@ -1,0 +1,224 @@
+"""Memory of native host programs, as LLVM text: counted buffers with free lists.
+
+A buffer has a header in front: how many descriptors (`descriptors.py`) refer to it; its size class, or the next free
+buffer while it is free itself; its capacity; what the system gave. Sizes are rounded up to an eighth of their power of
+two, and there is a free list for each.
+
+The system puts large buffers at the same place of a page. Where the addresses of a load and of a store before it agree
+in their last 12 bits, a processor takes them for one place, and the load waits: so buffers begin at places that differ.
+"""
+
+from __future__ import annotations
+
+import sys
+
+HEADER = 64
+LIMIT = 1 << 32
+"""Bytes of free buffers that are kept; what exceeds them goes back to the system."""
+
+HUGE = 1 << 22
+"""Bytes from which memory is asked for in large pages: first touches cost less."""
+
+PAGE, LARGE = 1 << 12, 1 << 16
+"""Buffers of `LARGE` bytes begin at the quarters of a page, in the order 0, 2, 1, 3: each far from the one before."""
+
+
+def memory_text() -> str:
+    advise = "call i32 @madvise(ptr %page, i64 %pages, i32 14)" if sys.platform == "linux" else ""
+    declared = "declare i32 @madvise(ptr, i64, i32)" if advise else ""
+    constants = {"LIMIT": LIMIT, "HUGE": HUGE, "ADVISE": advise, "DECLARE": declared}
+    constants |= {"LARGE": LARGE, "SPARE": 2 * PAGE + 127, "IN_PAGE": PAGE - 1, "HALF": PAGE // 2, "QUARTER": PAGE // 4}
+    text = _BUFFERS
+    for name, value in constants.items():
+        text = text.replace(f"${name}$", str(value))
+    return text
+
+
+_BUFFERS = """
+@lists = internal global [512 x ptr] zeroinitializer, align 64
+@held = internal global i64 0, align 64
+@lock = internal global i64 0, align 64
+@turn = internal global i64 0, align 64
+
+declare ptr @aligned_alloc(i64, i64)
+declare void @free(ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare i64 @llvm.ctlz.i64(i64, i1)
+declare i64 @llvm.umax.i64(i64, i64)
+declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
+declare i32 @sched_yield()
+$DECLARE$
+
+define internal void @enter() {
+entry:
+  br label %try
+try:
+  %pair = cmpxchg ptr @lock, i64 0, i64 1 acquire monotonic
+  %ours = extractvalue { i64, i1 } %pair, 1
+  br i1 %ours, label %done, label %wait
+wait:
+  call i32 @sched_yield()
+  br label %try
+done:
+  ret void
+}
+
+define internal void @leave() {
+  store atomic i64 0, ptr @lock release, align 8
+  ret void
+}
+
+; A child of fork has but one thread: whoever held the lock is not in it.
+define i64 @soac_host_reset() {
+  store i64 0, ptr @lock
+  ret i64 0
+}
+
+define internal void @give(ptr %buffer) {
+  %fourth_word = getelementptr i64, ptr %buffer, i64 3
+  %given = load ptr, ptr %fourth_word
+  call void @free(ptr %given)
+  ret void
+}
+
+; Give all free buffers back to the system.
+define internal i64 @trim() {
+entry:
+  call void @enter()
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %next ]
+  %more = icmp ult i64 %k, 512
+  br i1 %more, label %list, label %done
+list:
+  %place = getelementptr ptr, ptr @lists, i64 %k
+  %head = load ptr, ptr %place
+  %none = icmp eq ptr %head, null
+  br i1 %none, label %next, label %drop
+drop:
+  %link = getelementptr i64, ptr %head, i64 1
+  %rest = load ptr, ptr %link
+  store ptr %rest, ptr %place
+  call void @give(ptr %head)
+  br label %list
+next:
+  %k1 = add i64 %k, 1
+  br label %each
+done:
+  store i64 0, ptr @held
+  call void @leave()
+  ret i64 0
+}
+
+; A buffer of so many bytes, counted once; null if there is no memory.
+define internal ptr @take(i64 %bytes) {
+entry:
+  %size = call i64 @llvm.umax.i64(i64 %bytes, i64 64)
+  %zeros = call i64 @llvm.ctlz.i64(i64 %size, i1 true)
+  %shift = sub i64 60, %zeros
+  %step = shl i64 1, %shift
+  %up = add i64 %size, %step
+  %top = sub i64 %up, 1
+  %units = lshr i64 %top, %shift
+  %capacity = shl i64 %units, %shift
+  %group = shl i64 %shift, 3
+  %class = add i64 %group, %units
+  %place = getelementptr ptr, ptr @lists, i64 %class
+  call void @enter()
+  %head = load ptr, ptr %place
+  %none = icmp eq ptr %head, null
+  br i1 %none, label %new, label %reuse
+reuse:
+  %link = getelementptr i64, ptr %head, i64 1
+  %rest = load ptr, ptr %link
+  store ptr %rest, ptr %place
+  %held = load i64, ptr @held
+  %less = sub i64 %held, %capacity
+  store i64 %less, ptr @held
+  call void @leave()
+  br label %made
+new:
+  call void @leave()
+  %large = icmp uge i64 %capacity, $LARGE$
+  %spare = select i1 %large, i64 $SPARE$, i64 127
+  %needed = add i64 %capacity, %spare
+  %whole = and i64 %needed, -64
+  %first = call ptr @aligned_alloc(i64 64, i64 %whole)
+  %full = icmp eq ptr %first, null
+  br i1 %full, label %again, label %got
+again:
+  %trimmed = call i64 @trim()
+  %second = call ptr @aligned_alloc(i64 64, i64 %whole)
+  %gone = icmp eq ptr %second, null
+  br i1 %gone, label %fail, label %got
+got:
+  %fresh = phi ptr [ %first, %new ], [ %second, %again ]
+  %given = ptrtoint ptr %fresh to i64
+  %below = sub i64 0, %given
+  %to_page = and i64 %below, $IN_PAGE$
+  %turn = atomicrmw add ptr @turn, i64 1 monotonic
+  %odd = and i64 %turn, 1
+  %second_bit = lshr i64 %turn, 1
+  %pair = and i64 %second_bit, 1
+  %halves = mul i64 %odd, $HALF$
+  %quarters = mul i64 %pair, $QUARTER$
+  %in_page = add i64 %halves, %quarters
+  %chosen = add i64 %to_page, %in_page
+  %skipped = select i1 %large, i64 %chosen, i64 0
+  %begin = getelementptr i8, ptr %fresh, i64 %skipped
+  %fourth_word = getelementptr i64, ptr %begin, i64 3
+  store ptr %fresh, ptr %fourth_word
+  %huge = icmp uge i64 %whole, $HUGE$
+  br i1 %huge, label %advise, label %made
+advise:
+  %start = ptrtoint ptr %fresh to i64
+  %past = add i64 %start, 4095
+  %aligned = and i64 %past, -4096
+  %page = inttoptr i64 %aligned to ptr
+  %pages = sub i64 %whole, 4096
+  $ADVISE$
+  br label %made
+made:
+  %buffer = phi ptr [ %head, %reuse ], [ %begin, %got ], [ %begin, %advise ]
+  store i64 1, ptr %buffer
+  %second_word = getelementptr i64, ptr %buffer, i64 1
+  store i64 %class, ptr %second_word
+  %third_word = getelementptr i64, ptr %buffer, i64 2
+  store i64 %capacity, ptr %third_word
+  ret ptr %buffer
+fail:
+  ret ptr null
+}
+
+; One reference less; without any, the buffer goes back to its list.
+define i64 @soac_host_drop(ptr %buffer) {
+entry:
+  %old = atomicrmw sub ptr %buffer, i64 1 acq_rel
+  %last = icmp eq i64 %old, 1
+  br i1 %last, label %back, label %done
+back:
+  %second_word = getelementptr i64, ptr %buffer, i64 1
+  %class = load i64, ptr %second_word
+  %third_word = getelementptr i64, ptr %buffer, i64 2
+  %capacity = load i64, ptr %third_word
+  %place = getelementptr ptr, ptr @lists, i64 %class
+  call void @enter()
+  %held = load i64, ptr @held
+  %more = add i64 %held, %capacity
+  %fits = icmp ule i64 %more, $LIMIT$
+  br i1 %fits, label %keep, label %return
+keep:
+  store i64 %more, ptr @held
+  %head = load ptr, ptr %place
+  store ptr %head, ptr %second_word
+  store ptr %buffer, ptr %place
+  call void @leave()
+  ret i64 0
+return:
+  call void @leave()
+  call void @give(ptr %buffer)
+  ret i64 0
+done:
+  ret i64 0
+}
+"""

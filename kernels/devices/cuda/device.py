@@ -1,0 +1,285 @@
+"""The CUDA device: the operations of the host program on a GPU, and launches of the kernels of one program.
+
+Launches and bulk operations return before they are done. A failing check records itself in words of the device; all
+later kernels of the run see that and do nothing (so none of them relies on what the check was to ensure), and the host
+reads the words where it waits for the device anyway: before it uses a scalar, and at the end of a run.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ....ir.scalar import DTYPES
+from ....ir.types import Prim
+from ...cuda_c.module import CudaKernel, Grid, cuda_kernel, cuda_module
+from ...host_ir.launch_parameters import fitting_block
+from ...kernel_ir.nodes import Kernel
+from ..device import KernelFailure, Scalar
+from ..failures import failure
+from .array import CudaArray, dense
+from .driver import Loaded, signature_of, word
+from .gpu import Gpu
+
+RECORD = 17
+"""Words of the failure record: site + 1, then values."""
+DYNAMIC_SHARED = 48 << 10
+"""Shared memory of a block that needs no leave of the driver."""
+STACK_BUDGET = 1 << 30
+BLOCK_STACK, THREAD_STACK, GROWTH = 64 << 10, 4 << 10, 8
+"""Bytes of the arrays of a block and of a thread whose size is known in the kernel only, and by what factor they are
+enlarged when they turn out to be too small."""
+TURNS = 8
+"""Blocks for each multiprocessor, where blocks of a kernel take turns."""
+MOST_GRID = (1 << 31) - 1
+"""Blocks of a grid; where a kernel has more, each of the grid does the work of several."""
+
+
+def fitting_factor(blocks: int, sizes: Sequence[int]) -> Sequence[int]:
+    """`sizes` of a launch with a factor that leaves no more than `MOST_GRID` blocks."""
+    least = -(-blocks // MOST_GRID)
+    return sizes if least <= max((1, *sizes[:1])) else (least, *sizes[1:])
+
+
+class StackOverflow(KernelFailure):
+    """Arrays inside of a kernel need more memory than its stack has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A kernel as the driver has it; `first_site` is the number of its first failure site in the program."""
+
+    kernel: Kernel
+    text: CudaKernel
+    loaded: Loaded
+    first_site: int
+    shared_left: int
+
+
+@dataclass(slots=True)
+class CudaDevice:
+    """Runs in the thread of the GPU. `pending`: kernels have been launched since the failure words were read;
+    `others`: kernels for other blocks than of `threads` threads, or that take turns, as launches asked for them."""
+
+    calibration: ClassVar[str] = ""
+    default_threshold: ClassVar[int] = 1 << 15
+    default_inside: ClassVar[int] = 256
+
+    gpu: Gpu
+    kernels: dict[str, Prepared]
+    record: CudaArray
+    threads: int
+    others: dict[tuple[str, int, Grid], Prepared] = field(default_factory=dict, repr=False)
+    stack_level: int = 0
+    pending: bool = field(default=False, repr=False)
+
+    @staticmethod
+    def of(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> CudaDevice:
+        """Compiles the kernels, for blocks of so many threads, or finds them in the cache, and loads them."""
+        record = gpu.scratch(Prim.U64, (RECORD,))
+        device = CudaDevice(gpu, prepared(gpu, kernels, threads), record, threads)
+        device.begin()
+        return device
+
+    # ---- a run ----------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Forget failures of a run before."""
+        self.gpu.driver.clear(self.record.address, self.record.nbytes)
+        self.pending = False
+
+    def synchronise(self) -> None:
+        """Wait for the device. Raises KernelFailure."""
+        if not self.pending:
+            self.gpu.driver.synchronise()
+            return
+        self.pending = False
+        words = self.gpu.to_host(self.record).view(np.int64).tolist()
+        if words[0]:
+            raise self.failure(words)
+
+    def failure(self, words: Sequence[int]) -> KernelFailure:
+        number = words[0] - 1
+        if number < 0:
+            missing = failure(next(iter(self.kernels.values())).kernel, words)
+            return StackOverflow(missing.site, missing.values)
+        known = sorted(self.kernels.values(), key=lambda k: k.first_site)
+        of_site = known[bisect_right([k.first_site for k in known], number) - 1]
+        return failure(of_site.kernel, [words[0] - of_site.first_site, *words[1:]])
+
+    def launch(
+        self,
+        kernel: str,
+        blocks: int,
+        arrays: list[CudaArray],
+        scalars: list[Scalar],
+        work: float,
+        sizes: Sequence[int],
+    ) -> None:
+        """Start all blocks of a kernel."""
+        sizes = fitting_factor(blocks, sizes)
+        what, driver = self.shaped(kernel, sizes), self.gpu.driver
+        held = [self.gpu.dense(array) for array in arrays]
+        stack, grid = self.stack(what, blocks) if what.text.stack else ((0, 0, 0, 0), blocks)
+        if what.text.take_turns:
+            grid = min(grid, -(-blocks // max((1, *sizes[:1]))))
+        values = [self.record.address, blocks, *stack, *(array.address for array in held)]
+        values += [word(v.prim, value) for v, value in zip(what.kernel.scalars, scalars, strict=True)]
+        self.pending = True
+        driver.launch(what.loaded, grid, what.text.threads, stack[3], values)
+
+    def shaped(self, kernel: str, sizes: Sequence[int]) -> Prepared:
+        """The kernel for blocks of so many threads, each of which does so many blocks' work; compiled when it is first
+        asked for."""
+        usual = self.kernels[kernel]
+        if not any(sizes):
+            return usual
+        factor, *asked = sizes
+        threads = fitting_block(asked[0]) if any(asked) else self.threads
+        grid = Grid.TURNS if factor > 1 else Grid.WHOLE
+        if (threads, grid) == (self.threads, Grid.WHOLE):
+            return usual
+        if (kernel, threads, grid) not in self.others:
+            text = cuda_kernel(usual.kernel, threads, usual.first_site, grid)
+            made = loaded_kernels(self.gpu, [usual.kernel], [(usual.first_site, text)])
+            self.others[kernel, threads, grid] = made[kernel]
+        return self.others[kernel, threads, grid]
+
+    def stack(self, what: Prepared, blocks: int) -> tuple[tuple[int, int, int, int], int]:
+        """`Memory` for a kernel whose blocks take turns, and how many may at once. The memory is in use until the
+        kernel is done, and so is not used before by what comes after it in the stream."""
+        factor = GROWTH**self.stack_level
+        block, thread = BLOCK_STACK * factor, THREAD_STACK * factor
+        each = block + what.text.threads * thread
+        grid = max(1, min(blocks, TURNS * self.gpu.driver.properties.multiprocessors, STACK_BUDGET // each))
+        memory = self.gpu.pool.block(grid * each)
+        return (memory.address, block, thread, what.shared_left), grid
+
+    def enlarge(self) -> bool:
+        """Give the arrays of blocks and threads more room from now on, unless one block alone would fill the device."""
+        _, total = self.gpu.driver.memory()
+        threads = max(kernel.text.threads for kernel in self.kernels.values())
+        if (BLOCK_STACK + threads * THREAD_STACK) * GROWTH ** (self.stack_level + 1) > total:
+            return False
+        self.stack_level += 1
+        return True
+
+    # ---- memory and bulk operations -------------------------------------------------------------------------------
+
+    def scratch(self, prim: Prim, shape: tuple[int, ...]) -> CudaArray:
+        return self.gpu.scratch(prim, shape)
+
+    def from_host(self, array: np.ndarray) -> CudaArray:
+        return self.gpu.upload(array)
+
+    def to_host(self, array: CudaArray) -> np.ndarray:
+        self.settle()
+        return self.gpu.to_host(array)
+
+    def settle(self) -> None:
+        """Failures so far; what the host is about to read is good after it."""
+        if self.pending:
+            self.synchronise()
+
+    def iota(self, count: int, start: int, step: int, prim: Prim) -> CudaArray:
+        if prim.is_float:
+            return self.gpu.upload((np.arange(count, dtype=np.int64) * step + start).astype(DTYPES[prim]))
+        array = self.gpu.scratch(prim, (count,))
+        self.gpu.ramp(array, start, step)
+        return array
+
+    def replicate(self, shape: tuple[int, ...], value: Any, prim: Prim) -> CudaArray:
+        if not isinstance(value, CudaArray):
+            array = self.gpu.scratch(prim, shape)
+            self.gpu.fill(array, value)
+            return array
+        array = self.gpu.scratch(prim, shape + value.shape)
+        self.gpu.broadcast(array, value)
+        return array
+
+    def literal(self, elems: list[Any], prim: Prim, shape: tuple[int, ...]) -> CudaArray:
+        if not any(isinstance(elem, CudaArray) for elem in elems):
+            return self.gpu.upload(np.array(elems, DTYPES[prim]).reshape(shape))
+        array = self.gpu.scratch(prim, shape)
+        for k, elem in enumerate(elems):
+            self.gpu.assign(self.view(array, (k,)), elem)
+        return array
+
+    def concat(self, arrays: list[CudaArray], prim: Prim, shape: tuple[int, ...]) -> CudaArray:
+        joined, start = self.gpu.scratch(prim, shape), 0
+        for array in arrays:
+            end = start + array.shape[0]
+            self.gpu.assign(self.view(joined, (slice(start, end),)), array)
+            start = end
+        return joined
+
+    def copy(self, array: CudaArray) -> CudaArray:
+        return self.gpu.copy(array)
+
+    def dense(self, array: CudaArray) -> CudaArray:
+        return self.gpu.dense(array)
+
+    # ---- views ----------------------------------------------------------------------------------------------------
+
+    def reshape(self, array: CudaArray, shape: tuple[int, ...]) -> CudaArray:
+        held = self.gpu.dense(array)
+        return CudaArray(self.gpu, held.block, held.address, shape, dense(shape), held.prim)
+
+    def rearrange(self, array: CudaArray, perm: tuple[int, ...]) -> CudaArray:
+        shape, strides = tuple(array.shape[p] for p in perm), tuple(array.strides[p] for p in perm)
+        return CudaArray(self.gpu, array.block, array.address, shape, strides, array.prim)
+
+    def view(self, array: CudaArray, index: tuple[int | slice, ...]) -> CudaArray:
+        offset, shape, strides = 0, list[int](), list[int]()
+        for at, size, stride in zip(index, array.shape, array.strides):
+            if isinstance(at, slice):
+                part = range(size)[at]
+                offset += part.start * stride if part else 0
+                shape.append(len(part))
+                strides.append(part.step * stride)
+            else:
+                offset += at * stride
+        rest = len(index)
+        whole = (*shape, *array.shape[rest:]), (*strides, *array.strides[rest:])
+        return CudaArray(self.gpu, array.block, array.address + offset * array.prim.bytes, *whole, array.prim)
+
+    def read(self, array: CudaArray, index: tuple[int, ...]) -> Scalar:
+        return self.to_host(self.view(array, index)).item()
+
+    def write(self, array: CudaArray, index: tuple[int | slice, ...], value: Any) -> None:
+        target = self.view(array, index)
+        if not isinstance(value, CudaArray):
+            self.gpu.fill(target, value)
+        else:
+            self.gpu.assign(target, self.gpu.copy(value) if value.block is array.block else value)
+
+
+def prepared(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> dict[str, Prepared]:
+    """The kernels of a program, compiled as one module and loaded; failure sites are numbered throughout."""
+    if not kernels:
+        return {}
+    sites, texts = 0, list[tuple[int, CudaKernel]]()
+    for kernel in kernels:
+        texts.append((sites, cuda_kernel(kernel, threads, sites)))
+        sites += len(kernel.sites)
+    return loaded_kernels(gpu, kernels, texts)
+
+
+def loaded_kernels(gpu: Gpu, kernels: Sequence[Kernel], texts: Sequence[tuple[int, CudaKernel]]) -> dict[str, Prepared]:
+    """Kernels as one module, by name; `texts` with the number of the first failure site of each."""
+    module = cuda_module(text for _, text in texts)
+    loaded = gpu.driver.load(module, [signature_of(kernel) for kernel in kernels])
+    return {
+        kernel.name: Prepared(kernel, text, loaded[kernel.name], first, _shared_left(gpu, loaded[kernel.name]))
+        for kernel, (first, text) in zip(kernels, texts, strict=True)
+    }
+
+
+def _shared_left(gpu: Gpu, kernel: Loaded) -> int:
+    """What a block may have of shared memory beside what the kernel declares, in pieces of 16 bytes."""
+    most = min(DYNAMIC_SHARED, gpu.driver.properties.shared_bytes)
+    return max(0, most - gpu.driver.shared_bytes(kernel)) & ~15

@@ -1,0 +1,140 @@
+"""What the CUDA device asks of a GPU: memory by address, one stream of work in order, kernels from CUDA C.
+
+`pycuda_driver.py` does it with a GPU. Everything above this protocol (memory, bulk operations, launches, failures,
+exchange of arrays) is the same for any driver, so that it is tested where there is no GPU: the tests have a driver that
+emulates kernels in host memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ....ir.types import Prim
+from ...cuda_c.ops import c_type
+from ...kernel_ir.nodes import Kernel
+
+Loaded = Any
+"""A kernel that a driver has loaded."""
+Mark = Any
+"""A moment in the driver's stream."""
+Value = int | float
+
+
+class DriverMemoryError(Exception):
+    """The GPU has no free piece of memory of that size."""
+
+
+class DriverFault(Exception):
+    """The GPU has failed, in words of the driver; its context can no longer be used."""
+
+
+class GpuLost(Exception):
+    """The GPU reported a fault behind which its context can no longer be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """A GPU: `arch` is what NVRTC calls it (`sm_90`); `shared_bytes` is the shared memory that any block may have."""
+
+    name: str
+    arch: str
+    multiprocessors: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a kernel: its type in CUDA C, and its value as the module `struct` packs it, a structure as
+    several values."""
+
+    c_type: str
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """How a kernel is called. Values stand one after the other, each at a multiple of its size."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+
+
+class Driver(Protocol):
+    """One GPU, used by the thread that has attached itself to it. All work is done in the order of the calls, most of
+    it later; `download` and `synchronise` wait. Every method may raise `DriverFault`."""
+
+    properties: Properties
+    stream: int
+    """The stream of all work, as the CUDA array interface and DLPack name streams."""
+    place: tuple[int, int]
+    """The device of its memory, as DLPack names devices."""
+
+    def attach(self) -> None: ...
+    def detach(self) -> None: ...
+    def alloc(self, size: int) -> int:
+        """The address of so many bytes; raises `DriverMemoryError`."""
+        ...
+
+    def free(self, address: int) -> None: ...
+    def memory(self) -> tuple[int, int]:
+        """Free bytes, and bytes there are."""
+        ...
+
+    def upload(self, address: int, array: np.ndarray) -> None:
+        """The array may be changed afterwards."""
+        ...
+
+    def download(self, array: np.ndarray, address: int) -> None: ...
+    def copy(self, target: int, source: int, size: int) -> None: ...
+    def clear(self, address: int, size: int) -> None: ...
+    def load(self, text: str, signatures: Sequence[Signature]) -> Mapping[str, Loaded]:
+        """The kernels of a module of CUDA C, by name."""
+        ...
+
+    def shared_bytes(self, kernel: Loaded) -> int:
+        """Shared memory that a block of the kernel has by its declarations."""
+        ...
+
+    def launch(self, kernel: Loaded, grid: int, threads: int, shared: int, values: Sequence[Value]) -> None: ...
+    def synchronise(self) -> None: ...
+    def await_stream(self, stream: int) -> None:
+        """Returns when the work is done that is in another stream now."""
+        ...
+
+    def mark(self) -> Mark: ...
+    def seconds(self, begin: Mark, end: Mark) -> float:
+        """The time of the device between two marks, which are used up."""
+        ...
+
+
+# ---- parameters --------------------------------------------------------------------------------------------------
+
+POINTER, I64 = Parameter("void *", "P"), Parameter("i64", "q")
+MEMORY = Parameter("Memory", "Pqqq")
+"""`Memory` of `cuda_prelude.h`."""
+_FORMS = {
+    Prim.I8: "b", Prim.I16: "h", Prim.I32: "i", Prim.I64: "q", Prim.U8: "B", Prim.U16: "H", Prim.U32: "I",
+    Prim.U64: "Q", Prim.F16: "H", Prim.F32: "f", Prim.F64: "d", Prim.BOOL: "B",
+}  # fmt: skip
+
+
+def signature_of(kernel: Kernel) -> Signature:
+    """Of a kernel as `cuda_kernel` prints it: failures, blocks, memory, arrays, scalars."""
+    arrays = tuple(Parameter(f"{c_type(a.prim)} *", "P") for a in kernel.arrays)
+    scalars = tuple(Parameter(c_type(v.prim), _FORMS[v.prim]) for v in kernel.scalars)
+    return Signature(kernel.name, (Parameter("u64 *", "P"), I64, MEMORY, *arrays, *scalars))
+
+
+def word(prim: Prim, value: Any) -> Value:
+    """A scalar as its parameter takes it: halves by their bits, booleans as 0 and 1."""
+    match prim:
+        case Prim.F16:
+            return int(np.float16(value).view(np.uint16))
+        case Prim.F32 | Prim.F64:
+            return float(value)
+        case _:
+            return int(value)

@@ -1,0 +1,165 @@
+"""A program ready to run on a GPU: arguments there, host functions by Python, results left there.
+
+A call waits for the device before it returns, so failures are the call's, and nothing is under way in memory that a
+caller gets or gave. Memory of other libraries is used where it is; it is never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ....ir.core import FunDef
+from ....ir.entry import bind_sizes
+from ....ir.scalar import DTYPES
+from ...cuda_c.module import THREADS
+from ...host_ir.nodes import HostProgram
+from ...host_ir.timing_events import Event
+from ..device import Call, KernelFailure, OutOfMemory, Trace
+from ..host_runner import Code, Run, as_type, compile_host, failure_error, room_error
+from .array import CudaArray
+from .device import CudaDevice, StackOverflow
+from .gpu import Gpu
+from .import_arrays import adopted
+
+Settings = tuple[Mapping[str, int], Mapping[str, bool]]
+
+
+@dataclass(slots=True)
+class CudaExecutable:
+    """The entry points of a program on a GPU. `run` may be called from several threads; they take turns."""
+
+    codes: dict[str, Code]
+    functions: dict[str, FunDef]
+    gpu: Gpu
+    device: CudaDevice
+
+    @staticmethod
+    def build(program: HostProgram, functions: tuple[FunDef, ...], gpu: Gpu, threads: int = THREADS) -> CudaExecutable:
+        """`functions`: the entry points as core functions, for their signatures; `threads` are those of a block."""
+        device = gpu.call(lambda: CudaDevice.of(gpu, program.kernels, threads))
+        codes = {f.entry.name: compile_host(f) for f in program.functions}
+        return CudaExecutable(codes, {f.entry.name: f for f in functions if f.entry}, gpu, device)
+
+    def run(
+        self,
+        entry: str,
+        args: Sequence[Any],
+        thresholds: Mapping[str, int] | None = None,
+        forced: Mapping[str, bool] | None = None,
+        threads: int | None = None,
+        convert: Callable[[FunDef, Sequence[Any]], Sequence[Any]] = lambda fun, args: args,
+        log: list[Event] | None = None,
+    ) -> tuple[list[Any], Trace]:
+        """Results of an entry, arrays in the memory of the GPU, and the guards met; `threads` says nothing here.
+
+        Raises RunError, DataError, GpuLost."""
+        fun = self.functions[entry]
+        given = convert(fun, [adopted(self.gpu, arg) for arg in args])
+        sizes = bind_sizes(fun, given)
+        settings = thresholds or {}, forced or {}
+        return self.gpu.call(lambda: self.attempts(entry, [*sizes, *given], settings, log))
+
+    def prepare(
+        self,
+        entry: str,
+        settings: Settings,
+        threads: int | None,
+        convert: Callable[[FunDef, Sequence[Any]], Sequence[Any]],
+    ) -> Call:
+        """`run` with these settings."""
+        return lambda args: self.run(entry, args, *settings, threads, convert)[0]
+
+    def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
+        """Arguments with their arrays in the memory of the GPU, for calls that are to take no time for that."""
+        params = self.functions[entry].params[-len(args) :] if args else ()
+        return self.gpu.call(
+            lambda: [
+                self.gpu.upload(arg) if isinstance(arg, np.ndarray) and param.type.shape else arg
+                for param, arg in zip(params, args, strict=True)
+            ]
+        )
+
+    def seconds(self, run: Callable[[], object]) -> float:
+        """What `run` takes on the device, by events in its stream."""
+        driver = self.gpu.driver
+        begin = self.gpu.call(driver.mark)
+        run()
+        end = self.gpu.call(driver.mark)
+        return self.gpu.call(lambda: driver.seconds(begin, end))
+
+    # ---- in the thread of the GPU ---------------------------------------------------------------------------------
+
+    def attempts(
+        self, entry: str, args: Sequence[Any], settings: Settings, log: list[Event] | None
+    ) -> tuple[list[Any], Trace]:
+        """A run; again from the start with larger stacks, while arrays inside of kernels have too little room."""
+        while True:
+            begun = 0 if log is None else len(log)
+            try:
+                return self.attempt(entry, args, settings, log)
+            except StackOverflow as full:
+                self.device.begin()
+                if not self.device.enlarge():
+                    raise failure_error(full) from None
+                if log is not None:
+                    del log[begun:]
+            except KernelFailure as found:
+                raise failure_error(found) from None
+
+    def attempt(
+        self, entry: str, args: Sequence[Any], settings: Settings, log: list[Event] | None
+    ) -> tuple[list[Any], Trace]:
+        code, run, done = self.codes[entry], Run(self.device, *settings, log), False
+        try:
+            env = code.frame.copy()
+            for slot, value in zip(code.params, self.arguments(entry, args), strict=True):
+                env[slot] = value
+            code.steps.run(env, run)
+            results = self.results(code, [env[slot] for slot in code.results], args)
+            self.device.synchronise()
+            done = True
+            return results, tuple(run.trace)
+        finally:
+            if not done:
+                self.device.begin()
+
+    def arguments(self, entry: str, args: Sequence[Any]) -> list[Any]:
+        """Arrays dense in the memory of the GPU, those that the entry consumes as copies; scalars as Python values."""
+        fun = self.codes[entry].fun
+        consumed = set(fun.consumes)
+        values: list[Any] = []
+        for param, arg in zip(fun.params, args, strict=True):
+            if not param.type.shape:
+                values.append(as_type(arg, param.type))
+                continue
+            try:
+                given = isinstance(arg, CudaArray)
+                array = self.gpu.dense(arg) if given else self.gpu.upload(np.asarray(arg))
+                values.append(self.gpu.copy(array) if given and param.name in consumed else array)
+            except OutOfMemory as why:
+                raise room_error(why, f"the argument `{param.name.base}`", self.functions[entry].loc) from None
+        return values
+
+    def results(self, code: Code, results: list[Any], args: Sequence[Any]) -> list[Any]:
+        """What the user sees: arrays of their own, scalars of NumPy's types, without sizes that are only sizes."""
+        wanted = [k for result in code.fun.entry.results for k in result.components]
+        loc = self.functions[code.fun.entry.name].loc
+        seen = {id(arg.block) for arg in args if isinstance(arg, CudaArray)}
+        shown: list[Any] = []
+        for k in wanted:
+            value, type_ = results[k], code.fun.results[k].type
+            if not type_.shape:
+                shown.append(DTYPES[type_.prim].type(value))
+                continue
+            try:
+                own = self.gpu.dense(value)
+                own = self.gpu.copy(own) if id(own.block) in seen else own
+            except OutOfMemory as why:
+                raise room_error(why, "a result", loc) from None
+            seen.add(id(own.block))
+            shown.append(own)
+        return shown

@@ -1,0 +1,192 @@
+"""A GPU at work: its driver, its memory, and what is done to arrays without kernels of a program.
+
+One for each GPU and process; programs share its memory, so that results of one may be arguments of another. Everything
+that asks the driver runs in the thread of the GPU; `call` gets there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ....ir.scalar import prim_of
+from ....ir.types import Prim
+from .array import CudaArray, dense
+from .bulk import (
+    MOST_DIMS,
+    THREADS,
+    WORDS,
+    Axis,
+    Tiles,
+    bulk_signatures,
+    bulk_text,
+    count,
+    layout,
+    merged,
+    tiles,
+)
+from .context_thread import DriverThread
+from .driver import Driver, DriverFault, GpuLost, Loaded, Value, word
+from .memory_pool import DevicePool
+
+T = TypeVar("T")
+WAVES = 8
+"""Blocks for each multiprocessor that a bulk operation starts at most; each goes on in steps of them all."""
+TILE = 32
+
+
+@dataclass(eq=False)
+class Gpu:
+    """`lost` says what the GPU died of."""
+
+    driver: Driver
+    lost: str | None = None
+    pool: DevicePool = field(init=False, repr=False)
+    thread: DriverThread = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.pool = DevicePool(self.driver)
+        self.thread = DriverThread(self.driver.attach, self.driver.detach)
+
+    def call(self, job: Callable[[], T]) -> T:
+        """What the job gives, which is done in the thread of the GPU. Raises GpuLost."""
+        if self.lost is not None:
+            raise GpuLost(f"the GPU has failed before ({self.lost}): this process can no longer use it")
+        try:
+            return self.thread.call(job)
+        except DriverFault as fault:
+            self.lost = str(fault)
+            raise GpuLost(f"the GPU has failed: {fault}; this process can no longer use it") from fault
+
+    @cached_property
+    def bulk(self) -> Mapping[str, Loaded]:
+        """The kernels of bulk operations, loaded when they are first needed."""
+        return self.driver.load(bulk_text(), bulk_signatures())
+
+    # ---- memory ---------------------------------------------------------------------------------------------------
+
+    def scratch(self, prim: Prim, shape: tuple[int, ...]) -> CudaArray:
+        size = prim.bytes * int(np.prod(shape, dtype=object)) if shape else prim.bytes
+        block = self.pool.block(size)
+        return CudaArray(self, block, block.address, shape, dense(shape), prim)
+
+    def upload(self, array: np.ndarray) -> CudaArray:
+        prim = prim_of(array.dtype)
+        assert prim is not None
+        held = np.ascontiguousarray(array).reshape(array.shape)
+        there = self.scratch(prim, array.shape)
+        if array.size:
+            self.driver.upload(there.address, held)
+        return there
+
+    def to_host(self, array: CudaArray) -> np.ndarray:
+        found = np.empty(array.shape, array.dtype)
+        if found.size:
+            self.driver.download(found, self.dense(array).address)
+        return found
+
+    # ---- copies ---------------------------------------------------------------------------------------------------
+
+    def dense(self, array: CudaArray) -> CudaArray:
+        return array if array.is_dense else self.copy(array)
+
+    def copy(self, array: CudaArray) -> CudaArray:
+        fresh = self.scratch(array.prim, array.shape)
+        self.assign(fresh, array)
+        return fresh
+
+    def finished_copy(self, array: CudaArray) -> CudaArray:
+        """A copy that is done."""
+        fresh = self.copy(array)
+        self.driver.synchronise()
+        return fresh
+
+    def assign(self, target: CudaArray, source: CudaArray) -> None:
+        """`target[..] = source[..]` of one shape; they do not overlap."""
+        self.move(target.prim.bytes, target.address, source.address, target.shape, target.strides, source.strides)
+
+    def broadcast(self, target: CudaArray, source: CudaArray) -> None:
+        """Every row of `target` of the shape of `source` becomes it."""
+        outer = (0,) * (target.ndim - source.ndim)
+        strides = outer + source.strides
+        self.move(target.prim.bytes, target.address, source.address, target.shape, target.strides, strides)
+
+    def move(
+        self,
+        size: int,
+        target: int,
+        source: int,
+        shape: tuple[int, ...],
+        to: tuple[int, ...],
+        strides: tuple[int, ...],
+    ) -> None:
+        if 0 not in shape:
+            self.move_axes(size, target, source, merged(shape, to, strides))
+
+    def move_axes(self, size: int, target: int, source: int, axes: tuple[Axis, ...]) -> None:
+        """Elements of so many bytes; the way depends on what the axes are like."""
+        if not axes or (len(axes) == 1 and axes[0].to == axes[0].source == 1):
+            self.driver.copy(target, source, size * count(axes))
+        elif (found := tiles(axes)) is not None:
+            self.transpose(size, target, source, found)
+        elif len(axes) <= MOST_DIMS:
+            self.spread("copy", size, count(axes), [target, source, count(axes), *layout(axes)])
+        else:
+            first, rest = axes[0], axes[1:]
+            for k in range(first.size):
+                self.move_axes(size, target + size * k * first.to, source + size * k * first.source, rest)
+
+    def transpose(self, size: int, target: int, source: int, t: Tiles) -> None:
+        parts = t.matrix.size * -(-t.row.size // TILE) * -(-t.column.size // TILE)
+        sizes = t.matrix.size, t.row.size, t.column.size
+        strides = t.matrix.to, t.row.to, t.matrix.source, t.column.source
+        self.start("transpose", size, parts, [target, source, *sizes, *strides])
+
+    # ---- values ---------------------------------------------------------------------------------------------------
+
+    def ramp(self, array: CudaArray, start: int, step: int) -> None:
+        """`array[i] = start + i · step`, as integers of its width; array is dense."""
+        mask = (1 << 64) - 1
+        if array.size and (start | step) & mask == 0:
+            self.driver.clear(array.address, array.nbytes)
+        elif array.size:
+            self.spread("ramp", array.prim.bytes, array.size, [array.address, start & mask, step & mask, array.size])
+
+    def fill(self, array: CudaArray, value: Any) -> None:
+        """Every element becomes a scalar."""
+        bits = bits_of(array.prim, value)
+        if array.is_dense:
+            self.ramp(array, bits, 0)
+        elif array.size:
+            axes = merged(array.shape, array.strides, (0,) * array.ndim)
+            self.fill_axes(array.prim.bytes, array.address, bits, axes)
+
+    def fill_axes(self, size: int, address: int, bits: int, axes: tuple[Axis, ...]) -> None:
+        if len(axes) <= MOST_DIMS:
+            self.spread("fill", size, count(axes), [address, bits, count(axes), *layout(axes)])
+            return
+        first, rest = axes[0], axes[1:]
+        for k in range(first.size):
+            self.fill_axes(size, address + size * k * first.to, bits, rest)
+
+    def spread(self, name: str, size: int, elements: int, values: Sequence[Value]) -> None:
+        self.start(name, size, -(-elements // THREADS), values)
+
+    def start(self, name: str, size: int, blocks: int, values: Sequence[Value]) -> None:
+        """A bulk kernel for elements of so many bytes; any number of blocks does the work of all."""
+        grid = min(blocks, WAVES * self.driver.properties.multiprocessors)
+        self.driver.launch(self.bulk[f"{name}_{WORDS[size].c_type}"], grid, THREADS, 0, values)
+
+
+def bits_of(prim: Prim, value: Any) -> int:
+    """A scalar as the integer with its bits."""
+    there = np.array(word(prim, value), np.uint16) if prim is Prim.F16 else np.array(value, _dtype(prim))
+    return int(there.view(f"u{prim.bytes}"))
+
+
+def _dtype(prim: Prim) -> np.dtype:
+    return np.dtype(np.bool_ if prim is Prim.BOOL else f"{prim.value[0]}{prim.bytes}")

@@ -1,0 +1,88 @@
+"""Memory of a GPU, pooled: asking the driver for memory waits for all work, and takes longer than most kernels.
+
+A block returns to the pool when nothing refers to it any more. All work is in one stream, so whoever takes it next
+writes behind the work that read it. What other libraries have seen may still be read in their streams: it goes back to
+the driver, which waits for them.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+from dataclasses import dataclass, field
+
+from ..device import OutOfMemory
+from ..host_memory import size_class
+from .driver import Driver, DriverMemoryError
+
+SMALLEST = 512
+Returned = tuple[int, int, bool]
+"""Address, capacity, shown."""
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """A piece of memory at `address`, and who gets it back; a piece of nothing is at 0. `shown`: other libraries know
+    it."""
+
+    address: int
+    capacity: int
+    returned: deque[Returned] = field(repr=False)
+    shown: bool = False
+
+    def __del__(self) -> None:
+        if self.capacity:
+            self.returned.append((self.address, self.capacity, self.shown))
+
+
+@dataclass(slots=True)
+class DevicePool:
+    """Free blocks by size. Blocks may die in any thread; all else is done by the thread that drives the GPU."""
+
+    driver: Driver
+    free: dict[int, list[int]] = field(default_factory=dict)
+    returned: deque[Returned] = field(default_factory=deque)
+    held: int = 0
+    """Bytes in free blocks."""
+
+    def block(self, size: int) -> Block:
+        """Raises `OutOfMemory` if not even without the free blocks there is room."""
+        if size == 0:
+            return Block(0, 0, self.returned)
+        capacity = SMALLEST if size <= SMALLEST else size_class(size)
+        self.take_back()
+        if stack := self.free.get(capacity):
+            self.held -= capacity
+            return Block(stack.pop(), capacity, self.returned)
+        return Block(self.fresh(size, capacity), capacity, self.returned)
+
+    def fresh(self, size: int, capacity: int) -> int:
+        """Memory of the driver; the second attempt is made without anything that nobody uses."""
+        try:
+            return self.driver.alloc(capacity)
+        except DriverMemoryError:
+            gc.collect()
+            self.trim()
+        try:
+            return self.driver.alloc(capacity)
+        except DriverMemoryError:
+            raise OutOfMemory(size, *self.driver.memory()) from None
+
+    def take_back(self) -> None:
+        """What has died since."""
+        while self.returned:
+            address, capacity, shown = self.returned.popleft()
+            if shown:
+                self.driver.free(address)
+            else:
+                self.free.setdefault(capacity, []).append(address)
+                self.held += capacity
+
+    def trim(self) -> None:
+        """Give all free blocks back to the driver."""
+        self.take_back()
+        for addresses in self.free.values():
+            for address in addresses:
+                self.driver.free(address)
+        self.free.clear()
+        self.held = 0

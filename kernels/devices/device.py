@@ -1,0 +1,132 @@
+"""What a device is to the host program: memory, bulk operations, launches.
+
+Arrays of a device are opaque to the host program but for their shape; on the CPU they are NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
+
+from ...ir.core import FunDef
+from ...ir.machine import is_inside
+from ...ir.types import Prim
+from ..host_ir.timing_events import Event
+from ..kernel_ir.nodes import FailureSite
+from .calibration import calibrated, kind_of
+
+DeviceArray = Any
+Scalar = bool | int | float
+Call = Callable[[Sequence[Any]], list[Any]]
+Trace = tuple[tuple[str, int, bool], ...]
+"""The guards that a run executed: threshold, parallelism, first branch taken."""
+
+
+class KernelFailure(Exception):
+    """A check of a kernel failed: the site and the values of its message."""
+
+    def __init__(self, site: FailureSite, values: tuple[Scalar, ...]) -> None:
+        super().__init__(site.code)
+        self.site = site
+        self.values = values
+
+
+class OutOfMemory(MemoryError):
+    """The device has no room for `needs` bytes: so many bytes are free of those there are."""
+
+    def __init__(self, needs: int, free: int, total: int) -> None:
+        super().__init__(f"needs {bytes_text(needs)}, free {bytes_text(free)} of {bytes_text(total)}")
+        self.needs = needs
+        self.free = free
+        self.total = total
+
+
+def bytes_text(size: int) -> str:
+    """A size for people: `12.0 GiB`."""
+    scaled, unit = float(size), "bytes"
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
+        if scaled < 1024 or unit == "TiB":
+            break
+        scaled /= 1024
+    return f"{size} bytes" if unit == "bytes" else f"{scaled:.1f} {unit}"
+
+
+class Device(Protocol):
+    """Memory is row-major unless it is a view; `launch` may return before the work is done, `synchronise` waits. A
+    launch is told what its sizes are set to, 0 for one that is not set.
+
+    For guards that no tuning file speaks of: what the machine was calibrated to as `calibration`, else
+    `default_threshold`, the parallelism that fills the device, and `default_inside`, that which fills a collective of
+    it."""
+
+    calibration: ClassVar[str]
+    default_threshold: ClassVar[int]
+    default_inside: ClassVar[int]
+
+    def scratch(self, prim: Prim, shape: tuple[int, ...]) -> DeviceArray: ...
+    def from_host(self, array: Any) -> DeviceArray: ...
+    def to_host(self, array: DeviceArray) -> Any: ...
+    def iota(self, count: int, start: int, step: int, prim: Prim) -> DeviceArray: ...
+    def replicate(self, shape: tuple[int, ...], value: Any, prim: Prim) -> DeviceArray: ...
+    def literal(self, elems: list[Any], prim: Prim, shape: tuple[int, ...]) -> DeviceArray: ...
+    def concat(self, arrays: list[DeviceArray], prim: Prim, shape: tuple[int, ...]) -> DeviceArray: ...
+    def copy(self, array: DeviceArray) -> DeviceArray: ...
+    def dense(self, array: DeviceArray) -> DeviceArray: ...
+    def reshape(self, array: DeviceArray, shape: tuple[int, ...]) -> DeviceArray: ...
+    def rearrange(self, array: DeviceArray, perm: tuple[int, ...]) -> DeviceArray: ...
+    def view(self, array: DeviceArray, index: tuple[int | slice, ...]) -> DeviceArray: ...
+    def read(self, array: DeviceArray, index: tuple[int, ...]) -> Scalar: ...
+    def write(self, array: DeviceArray, index: tuple[int | slice, ...], value: Any) -> None: ...
+    def launch(
+        self,
+        kernel: str,
+        blocks: int,
+        arrays: list[DeviceArray],
+        scalars: list[Scalar],
+        work: float,
+        sizes: Sequence[int],
+    ) -> None: ...
+    def synchronise(self) -> None: ...
+
+
+class Runnable(Protocol):
+    """A program ready to run on a device; `functions` are its entry points."""
+
+    @property
+    def functions(self) -> Mapping[str, FunDef]: ...
+    @property
+    def device(self) -> Device: ...
+    def run(
+        self,
+        entry: str,
+        args: Sequence[Any],
+        thresholds: Mapping[str, int] | None = None,
+        forced: Mapping[str, bool] | None = None,
+        threads: int | None = None,
+        convert: Callable[[FunDef, Sequence[Any]], Sequence[Any]] = ...,
+        log: list[Event] | None = None,
+    ) -> tuple[list[Any], Sequence[tuple[str, int, bool]]]:
+        """Results, arrays where the device has them, and the guards met: (threshold, parallelism, taken)."""
+        ...
+
+    def prepare(
+        self,
+        entry: str,
+        settings: tuple[Mapping[str, int], Mapping[str, bool]],
+        threads: int | None,
+        convert: Callable[[FunDef, Sequence[Any]], Sequence[Any]],
+    ) -> Call:
+        """A call that is `run` with these settings, thresholds and forced decisions, and gives the results."""
+        ...
+
+    def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
+        """Arguments where the device reads them, for calls that are to take no time for that."""
+        ...
+
+
+def default_of(device: Device, threshold: str) -> int:
+    """What a threshold is on the device unless somebody sets it."""
+    found = calibrated(device.calibration).get(kind_of(threshold))
+    if found is not None:
+        return found
+    return device.default_inside if is_inside(threshold) else device.default_threshold

@@ -1,0 +1,152 @@
+"""The host program: what is left of a flat program when every segop has become kernel launches.
+
+The nodes of core stay (scalars, views, bulk operations, if, loop); a segop becomes `Scratch` for its results and
+`Launch`. What no kernel can do (yet) is kept as it is and run by the interpreter: never refused, never wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...ir import core
+from ...ir.core import ForLoop, Param, WhileLoop
+from ...ir.errors import Loc
+from ...ir.show import show_atom, show_exp, show_size, show_type
+from ...ir.types import Atom, Name
+from ..kernel_ir.nodes import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """`launch k [blocks] (arrays) (scalars) sizes`: run the kernel's body for every block.
+
+    `writes`: for each array, does the kernel write it. `units` is a size of the whole launch and `work` the estimated
+    cost of one of them (kernels/analysis/cost.py), by which small launches stay on the calling thread. `sizes`: how the
+    device lays blocks on its threads, as far as that may be set (kernels/host_ir/launch_parameters.py)."""
+
+    kernel: str
+    blocks: Atom
+    arrays: tuple[Name, ...]
+    scalars: tuple[Atom, ...]
+    writes: tuple[bool, ...]
+    units: Atom
+    work: float
+    sizes: tuple[core.SizeParam, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interpret:
+    """A statement that is run by the interpreter, as the body of `fun`, on `args`; `why` says what has no kernel
+    form."""
+
+    fun: core.FunDef
+    callees: tuple[core.FunDef, ...]
+    args: tuple[Name, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostIf:
+    cond: Atom
+    then: HostBody
+    orelse: HostBody
+
+
+@dataclass(frozen=True, slots=True)
+class HostLoop:
+    params: tuple[Param, ...]
+    inits: tuple[Atom, ...]
+    form: ForLoop | WhileLoop
+    body: HostBody
+
+
+HostExp = core.Basic | Launch | Interpret | HostIf | HostLoop
+
+
+@dataclass(frozen=True, slots=True)
+class HostStm:
+    pat: tuple[Param, ...]
+    exp: HostExp
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class HostBody:
+    stms: tuple[HostStm, ...]
+    result: tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostFun:
+    """An entry point: as `core.FunDef`, with a host body."""
+
+    entry: core.Entry
+    params: tuple[Param, ...]
+    consumes: tuple[Name, ...]
+    results: tuple[Param, ...]
+    body: HostBody
+
+
+@dataclass(frozen=True, slots=True)
+class HostProgram:
+    functions: tuple[HostFun, ...]
+    kernels: tuple[Kernel, ...]
+
+
+def launches(body: HostBody) -> Iterator[Launch]:
+    """All launches of a body, those of branches and loops too."""
+    for stm in body.stms:
+        match stm.exp:
+            case Launch() as launch:
+                yield launch
+            case HostIf(_, then, orelse):
+                yield from launches(then)
+                yield from launches(orelse)
+            case HostLoop(_, _, _, inner):
+                yield from launches(inner)
+            case _:
+                pass
+
+
+def show_host(program: HostProgram) -> str:
+    """The host program as text, for people (`soac dev --emit=host`)."""
+    return "\n\n".join(_show_fun(f) for f in program.functions) + "\n"
+
+
+def _show_fun(fun: HostFun) -> str:
+    params = " ".join(f"({p.name}: {show_type(p.type)})" for p in fun.params)
+    results = ", ".join(show_type(r.type) for r in fun.results)
+    return f"host {fun.entry.name} {params} : ({results}) =\n" + _show_body(fun.body, 1)
+
+
+def _show_body(body: HostBody, depth: int) -> str:
+    pad = "  " * depth
+    lines = [pad + _show_stm(stm, depth) for stm in body.stms]
+    return "\n".join([*lines, f"{pad}in {{{', '.join(map(show_atom, body.result))}}}"])
+
+
+def _show_stm(stm: HostStm, depth: int) -> str:
+    pat = ", ".join(f"{p.name}: {show_type(p.type)}" for p in stm.pat)
+    shown = _show_exp(stm.exp, depth)
+    return f"let ({pat}) = {shown}" if stm.pat else shown
+
+
+def _show_exp(exp: HostExp, depth: int) -> str:
+    pad = "  " * depth
+    match exp:
+        case Launch(kernel, blocks, arrays, scalars):
+            args = ", ".join([*map(str, arrays), *map(show_atom, scalars)])
+            sizes = "".join(f" {size.name}={size.default}" for size in exp.sizes)
+            return f"launch {kernel}[{show_size(blocks)}]({args}){sizes}"
+        case Interpret(fun, _, _, why):
+            return f"interpret -- {why}\n{pad}  {show_exp(fun.body.stms[0].exp)}"
+        case HostIf(cond, then, orelse):
+            branches = f"then\n{_show_body(then, depth + 1)}\n{pad}else\n{_show_body(orelse, depth + 1)}"
+            return f"if {show_atom(cond)} {branches}"
+        case HostLoop(params, inits, form, body):
+            shown = ", ".join(f"{p.name} = {show_atom(i)}" for p, i in zip(params, inits, strict=True))
+            how = f"for {form.index} < {show_atom(form.bound)}" if isinstance(form, ForLoop) else f"while {form.cond}"
+            return f"loop ({shown}) {how} do\n{_show_body(body, depth + 1)}"
+        case _:
+            return show_exp(exp)

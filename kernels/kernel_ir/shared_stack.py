@@ -1,0 +1,40 @@
+"""Arrays of a block or a thread that have no place of their own: they lie on stacks.
+
+An array of constant size that is small stands in the text: in shared memory, in registers, in local memory. All others
+are taken from a stack where they are allocated, and given back at the end of the statement list that allocates them, so
+that what is allocated later has the same bytes. Each thread has a stack, and the block has one, whose arrays all its
+threads use: who takes memory from that one again has to wait for those who still use what was there
+(`passes/place_fences.py`).
+"""
+
+from __future__ import annotations
+
+from ...ir.types import Const
+from . import nodes as kir
+from .nodes import KStm, Space
+
+STATIC_BYTES = 16 << 10
+"""Arrays of constant size up to this stand in shared memory by themselves."""
+PRIVATE_WORDS = 64
+"""Arrays of a thread up to this are the thread's own registers or local memory."""
+UNIT = 16
+"""Arrays begin at multiples of so many bytes."""
+
+
+def is_static(stm: kir.Alloc) -> bool:
+    """Whether an array needs no stack."""
+    if not isinstance(stm.count, Const):
+        return False
+    if stm.array.space is Space.PRIVATE:
+        return int(stm.count.value) <= PRIVATE_WORDS
+    return int(stm.count.value) * stm.array.prim.bytes <= STATIC_BYTES
+
+
+def is_on_block_stack(stm: KStm) -> bool:
+    """Whether a statement takes memory for all threads of the block."""
+    return isinstance(stm, kir.Alloc) and stm.array.space is Space.SHARED and not is_static(stm)
+
+
+def stack_bytes(count: int, size: int) -> int:
+    """What `count` elements of `size` bytes take."""
+    return -(-max(1, count * size) // UNIT) * UNIT

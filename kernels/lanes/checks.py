@@ -1,0 +1,214 @@
+"""Checks: a failing one records its site and values once for the launch, in a cold block, and leaves the kernel.
+
+The failure record is a table of i64: site + 1 (0: nothing failed, -1: out of scratch memory), then the values, sign- or
+zero-extended, floats as the bits of their f64. They are those of the first lane that failed. Lanes are never switched
+off and continued, so whatever stands after a check may rely on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...ir.types import Prim
+from ..kernel_ir.nodes import BoundsCheck, Check
+from ..llvm.convert import convert
+from ..llvm.text import Code, Module, memory_type, vector
+from .values import (
+    Lanes,
+    LaneValue,
+    Linear,
+    Mask,
+    Uniform,
+    Varying,
+    any_lane,
+    intersect,
+    mask_of,
+    operand,
+    pointwise,
+    vectors,
+)  # fmt: skip
+
+MAX_VALUES = 15
+OUT_OF_MEMORY = -1
+RECORD_WORDS = 1 + MAX_VALUES
+
+
+def check(e: Lanes, stm: Check) -> None:
+    ok = operand(e, stm.ok)
+    bad = pointwise(e, Prim.BOOL, (ok,), lambda v, a: v.negate(*a))
+    values = tuple(operand(e, x) for x in stm.values)
+    if isinstance(bad, Uniform):
+        fail_if(e, bad.text, stm.site + 1, values)
+        return
+    fail_in_lanes(e, mask_of(e, bad), stm.site + 1, values)
+
+
+def bounds_check(e: Lanes, stm: BoundsCheck) -> None:
+    index, size = operand(e, stm.index), operand(e, stm.size)
+    values = tuple(operand(e, x) for x in stm.values)
+    match index, size:
+        case Uniform(prim, i), Uniform(_, n):
+            fail_if(e, e.one.ins("icmp uge", prim, i, n), stm.site + 1, values)
+        case Linear(), Uniform():
+            ends = _ends_outside(e, index, size)
+            with unlikely(e, ends):
+                fail_in_lanes(e, _lanes_outside(e, index, size), stm.site + 1, values)
+        case _:
+            fail_in_lanes(e, _lanes_outside(e, index, size), stm.site + 1, values)
+
+
+def _ends_outside(e: Lanes, index: Linear, size: Uniform) -> str:
+    """i1: is the first or the last lane outside? If neither is, no lane is: the steps are small and constant. Under a
+    mask the answer may be yes in vain."""
+    v = e.one
+    last = v.ins("add", index.prim, index.base, str((e.lanes - 1) * index.stride))
+    low = v.ins("icmp uge", index.prim, index.base, size.text)
+    return v.either(low, v.ins("icmp uge", index.prim, last, size.text))
+
+
+def _lanes_outside(e: Lanes, index: LaneValue, size: LaneValue) -> Mask:
+    indices, sizes = vectors(e, index), vectors(e, size)
+    outside = tuple(e.vec.ins("icmp uge", index.prim, i, n) for i, n in zip(indices, sizes, strict=True))
+    return intersect(e, e.mask, outside)
+
+
+@contextmanager
+def unlikely(e: Lanes, cond: str) -> Iterator[None]:
+    """Code that runs where `cond` holds, out of the way; it joins again behind itself."""
+    code = e.code
+    cold, joined = code.fresh("cold"), code.fresh("joined")
+    code.branch_rarely(cond, cold, joined)
+    with code.cold_section():
+        code.label(cold)
+        yield
+        code.jump(joined)
+    code.label(joined)
+
+
+def fail_if(e: Lanes, bad: str, record: int, values: tuple[LaneValue, ...]) -> None:
+    """Leave with a failure if the scalar `bad` holds; values are those of the first lane that is on."""
+    with failing(e, bad):
+        lane = first_lane(e, e.mask) if e.mask is not None else "0"
+        report(e, record, tuple(value_at(e, x, lane) for x in values[:MAX_VALUES]))
+
+
+def fail_in_lanes(e: Lanes, bad: Mask, record: int, values: tuple[LaneValue, ...]) -> None:
+    with failing(e, any_lane(e, bad)):
+        lane = first_lane(e, bad)
+        report(e, record, tuple(value_at(e, x, lane) for x in values[:MAX_VALUES]))
+
+
+@contextmanager
+def failing(e: Lanes, cond: str) -> Iterator[None]:
+    """Code that runs where `cond` holds, then leaves the kernel."""
+    code = e.code
+    cold, fine = code.fresh("fail"), code.fresh("fine")
+    code.branch_rarely(cond, cold, fine)
+    with code.cold_section():
+        code.label(cold)
+        yield
+        code.do("ret void")
+    code.label(fine)
+
+
+def first_lane(e: Lanes, mask: Mask) -> str:
+    """i64: the first lane of the mask, which is not empty."""
+    code, bits = e.code, f"i{e.width}"
+    code.module.declare(f"llvm.cttz.{bits}", bits, (bits, "i1"))
+    lane = "0"
+    for j in range(e.unroll - 1, -1, -1):
+        group = code.op(f"bitcast <{e.width} x i1> {mask[j]} to {bits}")
+        inside = code.call(f"llvm.cttz.{bits}", bits, ((bits, group), ("i1", "false")))
+        inside = inside if e.width == 64 else code.op(f"zext {bits} {inside} to i64")
+        position = code.op(f"add i64 {inside}, {j * e.width}")
+        lane = code.op(f"select i1 {code.op(f'icmp ne {bits} {group}, 0')}, i64 {position}, i64 {lane}")
+    return lane
+
+
+def value_at(e: Lanes, value: LaneValue, lane: str) -> str:
+    """i64: what the record holds of a value in one lane."""
+    return word(e, value.prim, element_at(e, value, lane))
+
+
+def element_at(e: Lanes, value: LaneValue, lane: str) -> str:
+    """The scalar of a value in a lane known at run time."""
+    match value:
+        case Uniform(_, text):
+            return text
+        case Linear(prim, base, stride, _):
+            offset = convert(e.one, Prim.I64, prim, e.code.op(f"mul i64 {lane}, {stride}"))
+            return e.one.ins("add", prim, base, offset)
+        case Varying(prim, texts):
+            memory = spill(e, prim, texts)
+            element = memory_type(prim)
+            address = e.code.op(f"getelementptr {element}, ptr {memory}, i64 {lane}")
+            return from_memory(e, prim, e.code.op(f"load {element}, ptr {address}"))
+
+
+def from_memory(e: Lanes, prim: Prim, text: str) -> str:
+    """A scalar as it was loaded, as a value."""
+    match prim:
+        case Prim.BOOL:
+            return e.one.ins("icmp ne", Prim.U8, text, "0")
+        case Prim.F16:
+            return e.one.cast("bitcast", Prim.U16, Prim.F16, text)
+        case _:
+            return text
+
+
+def spill(e: Lanes, prim: Prim, texts: tuple[str, ...]) -> str:
+    """Store the vectors in stack memory that is shared by all who spill; gives its address."""
+    element = memory_type(prim)
+    key = f"{element}.{e.lanes}"
+    if key not in e.scratch:
+        e.scratch[key] = e.code.slot(f"[{e.lanes} x {element}]")
+    memory, t = e.scratch[key], vector(element, e.width)
+    for j, text in enumerate(texts):
+        stored = text
+        if prim is Prim.BOOL:
+            stored = e.vec.cast("zext", Prim.BOOL, Prim.U8, text)
+        elif prim is Prim.F16:
+            stored = e.vec.cast("bitcast", Prim.F16, Prim.U16, text)
+        address = e.code.op(f"getelementptr {element}, ptr {memory}, i64 {j * e.width}")
+        e.code.do(f"store {t} {stored}, ptr {address}, align {prim.bytes}")
+    return memory
+
+
+def word(e: Lanes, prim: Prim, text: str) -> str:
+    if prim.is_float:
+        return e.one.cast("bitcast", Prim.F64, Prim.I64, convert(e.one, prim, Prim.F64, text))
+    return convert(e.one, prim, Prim.I64, text)
+
+
+def report(e: Lanes, record: int, words: tuple[str, ...]) -> None:
+    """Write the failure record, unless another failure was first."""
+    if "words" not in e.scratch:
+        e.scratch["words"] = e.code.slot(f"[{MAX_VALUES} x i64]")
+    memory = e.scratch["words"]
+    for k, text in enumerate(words):
+        e.code.do(f"store i64 {text}, ptr {e.code.op(f'getelementptr i64, ptr {memory}, i64 {k}')}")
+    define_fail(e.code.module)
+    args = (
+        ("ptr", "%record"),
+        ("i64", str(record)),
+        ("ptr", memory),
+        ("i64", str(len(words))),
+    )
+    e.code.call_void("soac.fail", args)
+
+
+def define_fail(module: Module) -> None:
+    def write(code: Code) -> str:
+        won = code.op("cmpxchg ptr %0, i64 0, i64 %1 seq_cst seq_cst")
+        code.branch(code.op(f"extractvalue {{i64, i1}} {won}, 1"), "won", "lost")
+        code.label("won")
+        target = code.op("getelementptr i64, ptr %0, i64 1")
+        size = code.op("mul i64 %3, 8")
+        module.declare("llvm.memcpy.p0.p0.i64", "void", ("ptr", "ptr", "i64", "i1"))
+        code.call_void("llvm.memcpy.p0.p0.i64", (("ptr", target), ("ptr", "%2"), ("i64", size), ("i1", "false")))
+        code.jump("lost")
+        code.label("lost")
+        return ""
+
+    module.function("soac.fail", "void", ("ptr", "i64", "ptr", "i64"), write)

@@ -1,0 +1,327 @@
+"""Control in lanes: uniform control branches, varying control masks.
+
+The body of a varying construct is skipped where no lane wants it, so code never runs with an empty mask and what is
+uniform inside stays valid (scalar loads, checks). Loops over threads run full groups without a mask, then the rest
+under one, a single vector at a time. `run` emits a list of statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ...ir.errors import IRError
+from ...ir.types import Const, Prim
+from ..analysis.speculation import is_harmless
+from ..kernel_ir.nodes import Assign, Declare, For, KConvert, KIf, KLet, KLoad, KOp, KStm, KVar, KWhile, Operand, Store
+from ..llvm.convert import convert
+from ..llvm.text import llvm_type
+from .values import (
+    Lanes,
+    Linear,
+    Mask,
+    Slot,
+    Uniform,
+    any_lane,
+    chosen,
+    complement,
+    intersect,
+    mask_of,
+    operand,
+    scalar,
+    splat,
+    steps,
+    vectors,
+)  # fmt: skip
+
+Run = Callable[[Lanes, tuple[KStm, ...]], None]
+
+BLENDED = 4
+"""A body of so many harmless statements is computed in all lanes rather than branched around."""
+
+
+# ---- mutable variables -------------------------------------------------------------------------------------------
+
+
+def declare(e: Lanes, stm: Declare) -> None:
+    value = operand(e, stm.init)
+    name, prim = stm.var.name, stm.var.prim
+    if name not in e.facts.mutable:
+        e.env[name] = value
+        return
+    varying = name in e.facts.varying
+    slot_type = e.type(prim) if varying else llvm_type(prim)
+    slot = Slot(prim, varying, tuple(e.code.slot(slot_type) for _ in range(e.unroll if varying else 1)), e.mask)
+    e.env[name] = slot
+    _store(e, slot, vectors(e, value) if varying else (scalar(e, value),))
+
+
+def assign(e: Lanes, stm: Assign) -> None:
+    slot, value = e.env[stm.var.name], operand(e, stm.value)
+    assert isinstance(slot, Slot), f"{stm.var.name} is not mutable"
+    if not slot.varying:
+        assert isinstance(value, Uniform), f"{stm.var.name} varies after all"
+        _store(e, slot, (value.text,))
+        return
+    texts = vectors(e, value)
+    if e.mask is not None and e.mask is not slot.mask:
+        old = tuple(e.code.op(f"load {e.type(slot.prim)}, ptr {p}") for p in slot.pointers)
+        texts = chosen(e, e.mask, slot.prim, texts, old)
+    _store(e, slot, texts)
+
+
+def _store(e: Lanes, slot: Slot, texts: tuple[str, ...]) -> None:
+    t = e.type(slot.prim) if slot.varying else llvm_type(slot.prim)
+    for pointer, text in zip(slot.pointers, texts, strict=True):
+        e.code.do(f"store {t} {text}, ptr {pointer}")
+
+
+@contextmanager
+def owning(e: Lanes, loop: KStm, mask: Mask) -> Iterator[None]:
+    """Inside, lanes outside of `mask` do not care for the variables that die with the loop."""
+    slots = [e.env.get(name) for name in e.facts.dead_after[id(loop)]]
+    owned = [(slot, slot.mask) for slot in slots if isinstance(slot, Slot)]
+    for slot, _ in owned:
+        slot.mask = mask
+    with e.masked(mask):
+        yield
+    for slot, before in owned:
+        slot.mask = before
+
+
+# ---- if ----------------------------------------------------------------------------------------------------------
+
+
+def conditional(e: Lanes, stm: KIf, run: Run) -> None:
+    cond = operand(e, stm.cond)
+    if isinstance(cond, Uniform):
+        _branch(e, stm, cond.text, run)
+        return
+    holds = vectors(e, cond)
+    masks = intersect(e, e.mask, holds), intersect(e, e.mask, complement(e, holds)) if stm.orelse else ()
+    for mask, body in zip(masks, (stm.then, stm.orelse), strict=True):
+        if body:
+            _under_mask(e, mask, body, run)
+
+
+def _branch(e: Lanes, stm: KIf, cond: str, run: Run) -> None:
+    code = e.code
+    then, orelse, end = code.fresh("then"), code.fresh("else"), code.fresh("endif")
+    code.branch(cond, then, orelse if stm.orelse else end)
+    code.label(then)
+    run(e, stm.then)
+    code.jump(end)
+    if stm.orelse:
+        code.label(orelse)
+        run(e, stm.orelse)
+        code.jump(end)
+    code.label(end)
+
+
+def _under_mask(e: Lanes, mask: Mask, body: tuple[KStm, ...], run: Run) -> None:
+    if len(body) <= BLENDED and all(is_harmless(stm) for stm in body):
+        with e.masked(mask):
+            run(e, body)
+        return
+    code = e.code
+    some, end = code.fresh("some"), code.fresh("none")
+    code.branch(any_lane(e, mask), some, end)
+    code.label(some)
+    with e.masked(mask):
+        run(e, body)
+    code.jump(end)
+    code.label(end)
+
+
+# ---- loops -------------------------------------------------------------------------------------------------------
+
+
+def for_loop(e: Lanes, stm: For, run: Run) -> None:
+    code, prim, bound = e.code, stm.index.prim, operand(e, stm.bound)
+    t = llvm_type(prim)
+    less = "icmp slt" if prim.is_signed else "icmp ult"
+    limits = () if isinstance(bound, Uniform) else vectors(e, bound)
+    counter = code.slot(t, 8)
+    code.do(f"store {t} 0, ptr {counter}")
+    head, body, end = code.fresh("for"), code.fresh("do"), code.fresh("done")
+    code.jump(head)
+    code.label(head)
+    i = code.op(f"load {t}, ptr {counter}")
+    mask = None
+    if isinstance(bound, Uniform):
+        code.branch(e.one.ins(less, prim, i, bound.text), body, end)
+    else:
+        here = splat(e, prim, i)
+        mask = intersect(e, e.mask, tuple(e.vec.ins(less, prim, here, n) for n in limits))
+        code.branch(any_lane(e, mask), body, end)
+    code.label(body)
+    e.env[stm.index.name] = Uniform(prim, i)
+    if mask is None:
+        run(e, stm.body)
+    else:
+        with owning(e, stm, mask):
+            run(e, stm.body)
+    code.do(f"store {t} {code.op(f'add {t} {i}, 1')}, ptr {counter}")
+    code.do(f"br label %{head}" + (f", !llvm.loop {code.module.scalar_loop()}" if scatters(stm) else ""))
+    code.label(end)
+
+
+def scatters(stm: For) -> bool:
+    """Does a loop store where loaded numbers say? As a loop over vectors, which LLVM may make of it, it would take
+    several times as long: a scatter is not faster than its stores, and what may be equal is tested first."""
+    loaded: set[Operand] = set()
+
+    def in_body(stms: tuple[KStm, ...]) -> bool:
+        found = False
+        for inner in stms:
+            match inner:
+                case KLet(var, KLoad()):
+                    loaded.add(var)
+                case KLet(var, KOp(_, _, args)) if loaded.intersection(args):
+                    loaded.add(var)
+                case KLet(var, KConvert(_, _, arg)) if arg in loaded:
+                    loaded.add(var)
+                case KIf(_, then, orelse):
+                    found = found or in_body(then) or in_body(orelse)
+                case Store(_, index, _):
+                    found = found or index in loaded
+                case _:
+                    pass
+        return found
+
+    return in_body(stm.body)
+
+
+def while_loop(e: Lanes, stm: KWhile, run: Run) -> None:
+    if isinstance(stm.cond, KVar) and stm.cond.name in e.facts.varying:
+        _varying_while(e, stm, run)
+        return
+    code = e.code
+    head, body, end = code.fresh("while"), code.fresh("do"), code.fresh("done")
+    code.jump(head)
+    code.label(head)
+    run(e, stm.before)
+    cond = operand(e, stm.cond)
+    if not isinstance(cond, Uniform):
+        raise IRError("lanes: the condition of a uniform loop varies")
+    code.branch(cond.text, body, end)
+    code.label(body)
+    run(e, stm.body)
+    code.jump(head)
+    code.label(end)
+
+
+def _varying_while(e: Lanes, stm: KWhile, run: Run) -> None:
+    """Lanes leave one by one; the loop ends with the last."""
+    code, t = e.code, e.vec.raw("i1")
+    slots = [code.slot(t) for _ in range(e.unroll)]
+    for slot, bits in zip(slots, e.mask or ("splat (i1 true)",) * e.unroll, strict=True):
+        code.do(f"store {t} {bits}, ptr {slot}")
+    head, body, end = code.fresh("while"), code.fresh("do"), code.fresh("done")
+    code.jump(head)
+    code.label(head)
+    entering = tuple(code.op(f"load {t}, ptr {slot}") for slot in slots)
+    with owning(e, stm, entering):
+        run(e, stm.before)
+        staying = mask_of(e, operand(e, stm.cond))
+    for slot, bits in zip(slots, staying, strict=True):
+        code.do(f"store {t} {bits}, ptr {slot}")
+    code.branch(any_lane(e, staying), body, end)
+    code.label(body)
+    with owning(e, stm, staying):
+        run(e, stm.body)
+    code.jump(head)
+    code.label(end)
+
+
+# ---- threads -----------------------------------------------------------------------------------------------------
+
+
+def thread_loop(
+    e: Lanes, index: KVar, lo: Operand, hi: Operand, body: Callable[[], None], between: Callable[[], None]
+) -> None:
+    """`body` for each group of lanes: full groups with nothing masked, `between`, where threads loop (`singles`) full
+    vectors one by one, then the rest, one masked vector at a time."""
+    position, last = _thread_range(e, index, lo, hi)
+    count = int(hi.value) - int(lo.value) if isinstance(lo, Const) and isinstance(hi, Const) else None
+    e.in_threads = True
+    if e.peeled and (count is None or count >= e.lanes):
+        _groups(e, index, position, last, body)
+    between()
+    if e.singles and e.peeled and (count is None or count % e.lanes >= e.width):
+        with _vector_by_vector(e):
+            _groups(e, index, position, last, body)
+    if count is None or not e.peeled or (count > 0 and count % e.lanes):
+        with _vector_by_vector(e):
+            _masked_groups(e, index, position, last, body)
+    e.in_threads = False
+
+
+def full_thread_loop(
+    e: Lanes, index: KVar, lo: Operand, hi: Operand, body: Callable[[], None], between: Callable[[], None]
+) -> None:
+    """The same where `hi - lo` is a multiple of the lanes' width: nothing is masked."""
+    position, last = _thread_range(e, index, lo, hi)
+    e.in_threads = True
+    _groups(e, index, position, last, body)
+    between()
+    if e.unroll > 1:
+        with _vector_by_vector(e):
+            _groups(e, index, position, last, body)
+    e.in_threads = False
+
+
+def _thread_range(e: Lanes, index: KVar, lo: Operand, hi: Operand) -> tuple[str, str]:
+    """The slot that counts, from `lo` on, and the end."""
+    first, last = operand(e, lo), operand(e, hi)
+    assert isinstance(first, Uniform), "the bounds of a thread loop are uniform"
+    assert isinstance(last, Uniform), "the bounds of a thread loop are uniform"
+    t = llvm_type(index.prim)
+    position = e.code.slot(t, 8)
+    e.code.do(f"store {t} {first.text}, ptr {position}")
+    return position, last.text
+
+
+@contextmanager
+def _vector_by_vector(e: Lanes) -> Iterator[None]:
+    """Groups of a single vector."""
+    unroll, e.unroll = e.unroll, 1
+    yield
+    e.unroll = unroll
+
+
+def _groups(e: Lanes, index: KVar, position: str, last: str, body: Callable[[], None]) -> None:
+    prim, t, code = index.prim, llvm_type(index.prim), e.code
+    head, inside, end = code.fresh("threads"), code.fresh("group"), code.fresh("rest")
+    code.jump(head)
+    code.label(head)
+    i = code.op(f"load {t}, ptr {position}")
+    code.branch(e.one.ins("icmp sge", prim, code.op(f"sub {t} {last}, {i}"), str(e.lanes)), inside, end)
+    code.label(inside)
+    e.env[index.name] = Linear(prim, i, 1, True)
+    body()
+    code.do(f"store {t} {code.op(f'add {t} {i}, {e.lanes}')}, ptr {position}")
+    code.jump(head)
+    code.label(end)
+
+
+def _masked_groups(e: Lanes, index: KVar, position: str, last: str, body: Callable[[], None]) -> None:
+    prim, t, code = index.prim, llvm_type(index.prim), e.code
+    head, inside, end = code.fresh("threads"), code.fresh("masked"), code.fresh("end")
+    code.jump(head)
+    code.label(head)
+    i = code.op(f"load {t}, ptr {position}")
+    code.branch(e.one.ins("icmp slt" if prim.is_signed else "icmp ult", prim, i, last), inside, end)
+    code.label(inside)
+    e.env[index.name] = Linear(prim, i, 1, True)
+    with e.masked((first_lanes(e, prim, code.op(f"sub {t} {last}, {i}")),)):
+        body()
+    code.do(f"store {t} {code.op(f'add {t} {i}, {e.width}')}, ptr {position}")
+    code.jump(head)
+    code.label(end)
+
+
+def first_lanes(e: Lanes, prim: Prim, count: str) -> str:
+    """The mask of the first `count` lanes, counted in i32: one comparison of one vector."""
+    few = convert(e.one, prim, Prim.I32, e.one.intrinsic("umin", prim, count, str(e.width)))
+    return e.vec.ins("icmp ult", Prim.U32, steps(Prim.U32, 0, 1, e.width), splat(e, Prim.U32, few))

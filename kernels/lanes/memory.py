@@ -1,0 +1,392 @@
+"""Loads, stores, allocation and atomics.
+
+An index that is linear with stride 1 over the lanes makes a plain vector access, stride -1 a reversed one, a uniform
+index a scalar one; anything else is a gather or scatter. PRIVATE arrays are interleaved over the lanes, so that a
+uniform index is a vector access there. Arrays of small constant size live on the stack, where LLVM may keep them in
+registers; the others in the worker's arena, a stack of their own.
+"""
+
+from __future__ import annotations
+
+from ...ir.errors import IRError
+from ...ir.ops import Op
+from ...ir.types import Const, Prim
+from ..kernel_ir.nodes import Alloc, Atomic, KArray, KVar, Operand, Space, Store
+from ..llvm.convert import convert
+from ..llvm.ops import apply
+from ..llvm.text import Code, Vec, mangled, memory_type, vector
+from .checks import OUT_OF_MEMORY, element_at, failing, from_memory, report
+from .prefetch import LINE, fetch
+from .values import (
+    Lanes,
+    LaneValue,
+    Linear,
+    Mask,
+    Place,
+    Uniform,
+    Varying,
+    chosen,
+    full_mask,
+    operand,
+    steps,
+    vectors,
+)  # fmt: skip
+
+STACK_ARRAY = 8 << 10
+STACK_TOTAL = 96 << 10
+ALIGN = 64
+
+
+def load(e: Lanes, array: KArray, index: Operand) -> LaneValue:
+    place, i = e.places[array], as_index(e, index)
+    prim = array.prim
+    if place.lanes:
+        return loaded(e, prim, _load_private(e, place, prim, i))
+    match i:
+        case Uniform(_, text):
+            element = memory_type(prim)
+            raw = e.code.op(f"load {element}, ptr {address(e, element, place.pointer, text)}, align {prim.bytes}")
+            return Uniform(prim, from_memory(e, prim, raw))
+        case Linear(_, _, 1 | -1, _):
+            fetched = isinstance(index, KVar) and index.name in e.ahead and array.space is Space.GLOBAL
+            return loaded(e, prim, _load_run(e, place, prim, i, fetched))
+        case _:
+            pointers = _pointers(e, prim, place.pointer, vectors(e, i))
+            return loaded(e, prim, tuple(gather(e, prim, p, m) for p, m in zip(pointers, full_mask(e), strict=True)))
+
+
+def store(e: Lanes, stm: Store) -> None:
+    place, i, value = e.places[stm.array], as_index(e, stm.index), operand(e, stm.value)
+    prim = stm.array.prim
+    if place.lanes:
+        _store_private(e, place, prim, i, stored(e, value))
+        return
+    match i, value:
+        case Uniform(_, text), Uniform():
+            element = memory_type(prim)
+            raw = _scalar_to_memory(e, value)
+            e.code.do(f"store {element} {raw}, ptr {address(e, element, place.pointer, text)}, align {prim.bytes}")
+        case Linear(_, _, 1 | -1, _), _:
+            streams = stm.array in e.streams and e.mask is None and e.lanes * prim.bytes >= LINE
+            (_store_past_caches if streams else _store_run)(e, place, prim, i, stored(e, value))
+        case _:
+            pointers = _pointers(e, prim, place.pointer, vectors(e, i))
+            for p, x, m in zip(pointers, stored(e, value), full_mask(e), strict=True):
+                scatter(e, prim, p, x, m)
+
+
+def as_index(e: Lanes, index: Operand) -> LaneValue:
+    value = operand(e, index)
+    if value.prim is not Prim.I64:
+        raise IRError(f"lanes: an index of type {value.prim.value}")
+    return value
+
+
+def address(e: Lanes, element: str, pointer: str, index: str) -> str:
+    return e.code.op(f"getelementptr {element}, ptr {pointer}, i64 {index}")
+
+
+# ---- between memory and registers --------------------------------------------------------------------------------
+
+
+def loaded(e: Lanes, prim: Prim, raw: tuple[str, ...]) -> Varying:
+    """Vectors as they lie in memory, as a value."""
+    match prim:
+        case Prim.BOOL:
+            return Varying(prim, tuple(e.vec.ins("icmp ne", Prim.U8, x, e.vec.const(Prim.U8, 0)) for x in raw))
+        case Prim.F16:
+            return Varying(prim, tuple(e.vec.cast("bitcast", Prim.U16, Prim.F16, x) for x in raw))
+        case _:
+            return Varying(prim, raw)
+
+
+def stored(e: Lanes, value: LaneValue) -> tuple[str, ...]:
+    """A value as vectors that lie in memory."""
+    match value.prim:
+        case Prim.BOOL:
+            return tuple(e.vec.cast("zext", Prim.BOOL, Prim.U8, x) for x in vectors(e, value))
+        case Prim.F16:
+            return tuple(e.vec.cast("bitcast", Prim.F16, Prim.U16, x) for x in vectors(e, value))
+        case _:
+            return vectors(e, value)
+
+
+def _scalar_to_memory(e: Lanes, value: Uniform) -> str:
+    match value.prim:
+        case Prim.BOOL:
+            return e.one.cast("zext", Prim.BOOL, Prim.U8, value.text)
+        case Prim.F16:
+            return e.one.cast("bitcast", Prim.F16, Prim.U16, value.text)
+        case _:
+            return value.text
+
+
+# ---- vector accesses ---------------------------------------------------------------------------------------------
+
+
+def _run_start(e: Lanes, place: Place, prim: Prim, index: Linear, group: int) -> str:
+    """Address of the lowest element that a group of a run touches."""
+    first = group * e.width if index.stride == 1 else -(group * e.width + e.width - 1)
+    start = address(e, memory_type(prim), place.pointer, index.base)
+    return address(e, memory_type(prim), start, str(first)) if first else start
+
+
+def _reversed(e: Lanes, t: str, x: str) -> str:
+    order = ", ".join(f"i32 {lane}" for lane in range(e.width - 1, -1, -1))
+    return e.code.op(f"shufflevector {t} {x}, {t} poison, <{e.width} x i32> <{order}>")
+
+
+def _run_mask(e: Lanes, index: Linear, mask: Mask, group: int) -> str:
+    return mask[group] if index.stride == 1 else _reversed(e, e.vec.raw("i1"), mask[group])
+
+
+def _load_run(e: Lanes, place: Place, prim: Prim, index: Linear, fetched: bool) -> tuple[str, ...]:
+    t, raw = vector(memory_type(prim), e.width), []
+    for j in range(e.unroll):
+        pointer = _run_start(e, place, prim, index, j)
+        if e.mask is None:
+            if fetched and j * e.width * prim.bytes % LINE == 0:
+                fetch(e.code, pointer)
+            x = e.code.op(f"load {t}, ptr {pointer}, align {prim.bytes}")
+        else:
+            name = f"llvm.masked.load.{mangled(memory_type(prim), e.width)}.p0"
+            e.code.module.declare(name, t, ("ptr", "i32", e.vec.raw("i1"), t))
+            mask = (e.vec.raw("i1"), _run_mask(e, index, e.mask, j))
+            x = e.code.call(name, t, (("ptr", pointer), ("i32", str(prim.bytes)), mask, (t, "zeroinitializer")))
+        raw.append(x if index.stride == 1 else _reversed(e, t, x))
+    return tuple(raw)
+
+
+def _store_run(e: Lanes, place: Place, prim: Prim, index: Linear, values: tuple[str, ...]) -> None:
+    t = vector(memory_type(prim), e.width)
+    for j, value in enumerate(values):
+        pointer = _run_start(e, place, prim, index, j)
+        x = value if index.stride == 1 else _reversed(e, t, value)
+        if e.mask is None:
+            e.code.do(f"store {t} {x}, ptr {pointer}, align {prim.bytes}")
+        else:
+            name = f"llvm.masked.store.{mangled(memory_type(prim), e.width)}.p0"
+            e.code.module.declare(name, "void", (t, "ptr", "i32", e.vec.raw("i1")))
+            mask = (e.vec.raw("i1"), _run_mask(e, index, e.mask, j))
+            e.code.call_void(name, ((t, x), ("ptr", pointer), ("i32", str(prim.bytes)), mask))
+
+
+def _store_past_caches(e: Lanes, place: Place, prim: Prim, index: Linear, values: tuple[str, ...]) -> None:
+    """Non-temporal stores, where the run begins at a multiple of a vector; what is no multiple is stored as usual."""
+    t, code, e.streamed = vector(memory_type(prim), e.width), e.code, True
+    size = min(LINE, e.width * prim.bytes)
+    starts = [_run_start(e, place, prim, index, j) for j in range(len(values))]
+    texts = [x if index.stride == 1 else _reversed(e, t, x) for x in values]
+    rest = code.op(f"and i64 {code.op(f'ptrtoint ptr {starts[0]} to i64')}, {size - 1}")
+    past, through, end = code.fresh("past"), code.fresh("through"), code.fresh("stored")
+    code.branch(code.op(f"icmp eq i64 {rest}, 0"), past, through)
+    for label, how in ((past, f"align {size}, !nontemporal !2"), (through, f"align {prim.bytes}")):
+        code.label(label)
+        for x, pointer in zip(texts, starts, strict=True):
+            code.do(f"store {t} {x}, ptr {pointer}, {how}")
+        code.jump(end)
+    code.label(end)
+
+
+def _pointers(e: Lanes, prim: Prim, pointer: str, indices: tuple[str, ...]) -> tuple[str, ...]:
+    element, t = memory_type(prim), e.vec.raw("i64")
+    return tuple(e.code.op(f"getelementptr {element}, ptr {pointer}, {t} {i}") for i in indices)
+
+
+def gather(e: Lanes, prim: Prim, pointers: str, mask: str) -> str:
+    t, ptrs, bits = (e.vec.raw(x) for x in (memory_type(prim), "ptr", "i1"))
+    name = f"llvm.masked.gather.{mangled(memory_type(prim), e.width)}.{mangled('ptr', e.width)}"
+    e.code.module.declare(name, t, (ptrs, "i32", bits, t))
+    args = ((ptrs, pointers), ("i32", str(prim.bytes)), (bits, mask), (t, "zeroinitializer"))
+    return e.code.call(name, t, args)
+
+
+def scatter(e: Lanes, prim: Prim, pointers: str, value: str, mask: str) -> None:
+    t, ptrs, bits = (e.vec.raw(x) for x in (memory_type(prim), "ptr", "i1"))
+    name = f"llvm.masked.scatter.{mangled(memory_type(prim), e.width)}.{mangled('ptr', e.width)}"
+    e.code.module.declare(name, "void", (t, ptrs, "i32", bits))
+    e.code.call_void(name, ((t, value), (ptrs, pointers), ("i32", str(prim.bytes)), (bits, mask)))
+
+
+# ---- private arrays ----------------------------------------------------------------------------------------------
+
+
+def _private_row(e: Lanes, place: Place, prim: Prim, index: str) -> tuple[str, ...]:
+    """Addresses of the vectors that hold element `index` of every lane."""
+    element = memory_type(prim)
+    row = address(e, element, place.pointer, e.code.op(f"mul i64 {index}, {place.lanes}"))
+    return tuple(address(e, element, row, str(j * e.width)) if j else row for j in range(e.unroll))
+
+
+def _private_pointers(e: Lanes, place: Place, prim: Prim, index: LaneValue) -> tuple[str, ...]:
+    scaled = []
+    for j, i in enumerate(vectors(e, index)):
+        row = e.vec.ins("mul", Prim.I64, i, e.vec.const(Prim.I64, place.lanes))
+        scaled.append(e.vec.ins("add", Prim.I64, row, steps(Prim.I64, j * e.width, 1, e.width)))
+    return _pointers(e, prim, place.pointer, tuple(scaled))
+
+
+def _load_private(e: Lanes, place: Place, prim: Prim, index: LaneValue) -> tuple[str, ...]:
+    assert place.lanes == e.lanes, "a private array of another number of lanes"
+    if isinstance(index, Uniform):
+        t = vector(memory_type(prim), e.width)
+        rows = _private_row(e, place, prim, index.text)
+        return tuple(e.code.op(f"load {t}, ptr {p}, align {prim.bytes * e.width}") for p in rows)
+    pointers = _private_pointers(e, place, prim, index)
+    return tuple(gather(e, prim, p, m) for p, m in zip(pointers, full_mask(e), strict=True))
+
+
+def _store_private(e: Lanes, place: Place, prim: Prim, index: LaneValue, values: tuple[str, ...]) -> None:
+    assert place.lanes == e.lanes, "a private array of another number of lanes"
+    if not isinstance(index, Uniform):
+        for p, x, m in zip(_private_pointers(e, place, prim, index), values, full_mask(e), strict=True):
+            scatter(e, prim, p, x, m)
+        return
+    t = vector(memory_type(prim), e.width)
+    for j, (p, x) in enumerate(zip(_private_row(e, place, prim, index.text), values, strict=True)):
+        if e.mask is not None and e.mask is not place.mask:
+            old = e.code.op(f"load {t}, ptr {p}, align {prim.bytes * e.width}")
+            x = e.code.op(f"select {e.vec.raw('i1')} {e.mask[j]}, {t} {x}, {t} {old}")
+        e.code.do(f"store {t} {x}, ptr {p}, align {prim.bytes * e.width}")
+
+
+# ---- allocation --------------------------------------------------------------------------------------------------
+
+
+def alloc(e: Lanes, stm: Alloc) -> None:
+    private = stm.array.space is Space.PRIVATE
+    lanes = e.lanes if private else 0
+    unit = stm.array.prim.bytes * (lanes or 1)
+    count = operand(e, stm.count)
+    pointer = _on_stack(e, stm, unit) or _in_arena(e, _widest(e, count), unit)
+    e.places[stm.array] = Place(pointer, lanes, e.mask)
+
+
+def _on_stack(e: Lanes, stm: Alloc, unit: int) -> str | None:
+    if not isinstance(stm.count, Const):
+        return None
+    size = max(1, int(stm.count.value)) * unit
+    if size > STACK_ARRAY or e.stack_bytes + size > STACK_TOTAL:
+        return None
+    e.stack_bytes += size
+    count = size // stm.array.prim.bytes
+    return e.code.slot(f"[{count} x {memory_type(stm.array.prim)}]")
+
+
+def _widest(e: Lanes, count: LaneValue) -> str:
+    """The largest count of the lanes that are on."""
+    if isinstance(count, Uniform):
+        return count.text
+    zero = (e.vec.const(Prim.I64, 0),) * e.unroll
+    largest, *others = chosen(e, full_mask(e), Prim.I64, vectors(e, count), zero)
+    for other in others:
+        largest = e.vec.intrinsic("smax", Prim.I64, largest, other)
+    name, t = f"llvm.vector.reduce.smax.{mangled('i64', e.width)}", e.type(Prim.I64)
+    e.code.module.declare(name, "i64", (t,))
+    return e.code.call(name, "i64", ((t, largest),))
+
+
+def _in_arena(e: Lanes, count: str, unit: int) -> str:
+    """Bump the arena; a negative count is read as too large."""
+    code = e.code
+    top = code.op("load i64, ptr %arena.top")
+    size = code.op(f"mul i64 {count}, {unit}")
+    padded = code.op(f"and i64 {code.op(f'add i64 {size}, {ALIGN - 1}')}, {-ALIGN}")
+    end = code.op(f"add i64 {top}, {padded}")
+    absurd = code.op(f"icmp ugt i64 {count}, %arena.size")
+    over = code.op(f"icmp ugt i64 {end}, %arena.size")
+    with failing(e, code.op(f"or i1 {absurd}, {over}")):
+        report(e, OUT_OF_MEMORY, (size, "%arena.size"))
+    code.do(f"store i64 {end}, ptr %arena.top")
+    return code.op(f"getelementptr i8, ptr %arena, i64 {top}")
+
+
+def arena_mark(e: Lanes) -> str:
+    return e.code.op("load i64, ptr %arena.top")
+
+
+def arena_release(e: Lanes, mark: str) -> None:
+    e.code.do(f"store i64 {mark}, ptr %arena.top")
+
+
+# ---- atomics -----------------------------------------------------------------------------------------------------
+
+
+def atomic(e: Lanes, stm: Atomic) -> None:
+    """One update outside of `Threads`; inside, one for each lane that is on, in order."""
+    index, value, place = as_index(e, stm.index), operand(e, stm.value), e.places[stm.array]
+    if place.lanes:
+        raise IRError("lanes: an atomic update of a private array")
+    if not e.in_threads:
+        assert isinstance(index, Uniform), "code outside of threads is uniform"
+        assert isinstance(value, Uniform), "code outside of threads is uniform"
+        old = _update(e, stm, index.text, value.text)
+        if stm.out is not None:
+            e.env[stm.out.name] = Uniform(stm.prim, old)
+        return
+    for j, mask in enumerate(full_mask(e)):
+        _for_each_lane(e, stm, j, mask, index, value)
+
+
+def _for_each_lane(e: Lanes, stm: Atomic, group: int, mask: str, index: LaneValue, value: LaneValue) -> None:
+    code, bits = e.code, f"i{e.width}"
+    code.module.declare(f"llvm.cttz.{bits}", bits, (bits, "i1"))
+    left = code.slot(bits, 8)
+    code.do(f"store {bits} {code.op(f'bitcast <{e.width} x i1> {mask} to {bits}')}, ptr {left}")
+    head, body, end = code.fresh("lane"), code.fresh("update"), code.fresh("lanes")
+    code.jump(head)
+    code.label(head)
+    now = code.op(f"load {bits}, ptr {left}")
+    code.branch(code.op(f"icmp ne {bits} {now}, 0"), body, end)
+    code.label(body)
+    first = code.call(f"llvm.cttz.{bits}", bits, ((bits, now), ("i1", "true")))
+    wide = first if e.width == 64 else code.op(f"zext {bits} {first} to i64")
+    lane = code.op(f"add i64 {wide}, {group * e.width}")
+    _update(e, stm, element_at(e, index, lane), element_at(e, value, lane))
+    others = code.op(f"and {bits} {now}, {code.op(f'sub {bits} {now}, 1')}")
+    code.do(f"store {bits} {others}, ptr {left}")
+    code.jump(head)
+    code.label(end)
+
+
+_RMW = {Op.ADD: "add", Op.AND: "and", Op.OR: "or", Op.XOR: "xor"}
+
+
+def _update(e: Lanes, stm: Atomic, index: str, value: str) -> str:
+    """Gives the old value of an integer; others have none to give."""
+    prim, op = stm.prim, stm.op
+    pointer = address(e, memory_type(stm.array.prim), e.places[stm.array].pointer, index)
+    if prim.is_int and (op in _RMW or op in (Op.MIN, Op.MAX)):
+        name = _RMW.get(op) or ("" if prim.is_signed else "u") + op.value
+        return e.code.op(f"atomicrmw {name} ptr {pointer}, {memory_type(prim)} {value} monotonic")
+    if stm.out is not None:
+        raise IRError(f"lanes: the old value of an atomic {op.value} of {prim.value}")
+    name = f"soac.atomic.{op.value}.{prim.value}"
+    t = e.one.type(prim)
+    e.code.module.function(name, "void", ("ptr", t), lambda code: _compare_and_swap(code, op, prim))
+    e.code.call_void(name, (("ptr", pointer), (t, value)))
+    return ""
+
+
+def _compare_and_swap(code: Code, op: Op, prim: Prim) -> str:
+    """*%0 = op(*%0, %1), tried until nobody comes between."""
+    one, bits = Vec(code, 0), f"i{prim.bits}"
+    old = code.slot(bits, 8)
+    code.do(f"store {bits} {code.op(f'load atomic {bits}, ptr %0 monotonic, align {prim.bytes}')}, ptr {old}")
+    code.jump("again")
+    code.label("again")
+    seen = code.op(f"load {bits}, ptr {old}")
+    word = Prim.U8 if prim is Prim.BOOL else Prim(f"u{prim.bits}")
+    before = convert(one, word, Prim.BOOL, seen) if prim is Prim.BOOL else _as(one, word, prim, seen)
+    after = apply(one, op, prim, (before, "%1"))
+    new = convert(one, Prim.BOOL, word, after) if prim is Prim.BOOL else _as(one, prim, word, after)
+    pair = code.op(f"cmpxchg ptr %0, {bits} {seen}, {bits} {new} monotonic monotonic")
+    code.do(f"store {bits} {code.op(f'extractvalue {{{bits}, i1}} {pair}, 0')}, ptr {old}")
+    code.branch(code.op(f"extractvalue {{{bits}, i1}} {pair}, 1"), "done", "again")
+    code.label("done")
+    return ""
+
+
+def _as(one: Vec, source: Prim, target: Prim, x: str) -> str:
+    """The same bits as another type."""
+    return one.cast("bitcast", source, target, x) if source.is_float or target.is_float else x

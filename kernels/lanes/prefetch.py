@@ -1,0 +1,43 @@
+"""Fetching ahead: where a block goes once through what is its own, memory is all that it waits for.
+
+The processor fetches lines of a stream by itself, but stops at the ends of pages, and vectors that lie across two lines
+keep it busy. A line asked for `AHEAD` bytes before its turn is there in time. What does not depend on the number of the
+block is read by all of them, and stays in the cache.
+"""
+
+from __future__ import annotations
+
+from ..analysis.uniformity import depending, names
+from ..kernel_ir.execution import statements
+from ..kernel_ir.nodes import BlockReduce, BlockScan, Kernel
+from ..llvm.text import Code
+
+AHEAD = 1 << 12
+LINE = 64
+MOST_STATEMENTS = 24
+"""Of a loop that waits for memory alone."""
+
+
+def own_places(kernel: Kernel, stm: BlockReduce | BlockScan) -> frozenset[str]:
+    """Indices of a loop that depend on the number of the block; none where the loop has other things to do, or is one
+    of many of its block."""
+    if all(s is not stm for s in kernel.body) or len(stm.body) > MOST_STATEMENTS:
+        return frozenset()
+    found = depending(statements(kernel.body), [kernel.block.name])
+    return found if found.isdisjoint(names(stm.lo)) else depending(stm.body, {*found, stm.index.name})
+
+
+def fetch(code: Code, pointer: str) -> None:
+    """Ask for the line that is `AHEAD` bytes behind a pointer; harmless where nothing is there."""
+    _prefetch(code, pointer, 0)
+
+
+def fetch_to_write(code: Code, pointer: str) -> None:
+    """The same for a line that is to be written."""
+    _prefetch(code, pointer, 1)
+
+
+def _prefetch(code: Code, pointer: str, way: int) -> None:
+    code.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32", "i32", "i32"))
+    place = code.op(f"getelementptr i8, ptr {pointer}, i64 {AHEAD}")
+    code.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 {way}, i32 3, i32 1)")

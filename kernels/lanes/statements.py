@@ -1,0 +1,222 @@
+"""Statements in lanes: one case each, and the linear forms of index arithmetic."""
+
+from __future__ import annotations
+
+from ...ir.errors import IRError
+from ...ir.ops import Op, can_fail, result_type
+from ...ir.types import Prim
+from ..kernel_ir.nodes import (
+    Alloc,
+    Assign,
+    AsyncCopy,
+    Atomic,
+    BlockReduce,
+    BlockScan,
+    BoundsCheck,
+    Check,
+    CommitCopies,
+    Declare,
+    Distribute,
+    Fence,
+    For,
+    KAligned,
+    KConvert,
+    KIf,
+    KLet,
+    KLoad,
+    KOp,
+    KStm,
+    KWhile,
+    LoadRow,
+    LoadTile,
+    LookBack,
+    Note,
+    Publish,
+    Rhs,
+    RowScan,
+    Store,
+    StoreRow,
+    StoreTile,
+    TeamReduce,
+    Threads,
+    WaitCopies,
+    WaitFor,
+    WarpTurns,
+)  # fmt: skip
+from ..llvm.convert import convert, int_to_int
+from ..llvm.ops import apply
+from .checks import bounds_check, check
+from .collectives import block_reduce, block_scan
+from .control import assign, conditional, declare, for_loop, thread_loop, while_loop
+from .flags import publish, wait_for
+from .memory import alloc, arena_mark, arena_release, atomic, load, store
+from .row_scans import row_scan
+from .tiles import load_tile, store_tile
+from .values import (
+    Lanes,
+    LaneValue,
+    Linear,
+    Uniform,
+    Varying,
+    chosen,
+    operand,
+    pointwise,
+    scalar,
+    vectors,
+)  # fmt: skip
+
+
+def statements(e: Lanes, stms: tuple[KStm, ...]) -> None:
+    """A list of statements; what it allocated is freed at its end."""
+    mark = arena_mark(e) if any(isinstance(s, Alloc) for s in stms) else None
+    for stm in stms:
+        statement(e, stm)
+    if mark is not None:
+        arena_release(e, mark)
+
+
+def unfreed(e: Lanes, stms: tuple[KStm, ...]) -> None:
+    """A list whose allocations outlive it."""
+    for stm in stms:
+        statement(e, stm)
+
+
+def statement(e: Lanes, stm: KStm) -> None:
+    match stm:
+        case KLet(var, rhs):
+            e.env[var.name] = value_of(e, rhs)
+        case Declare():
+            declare(e, stm)
+        case Assign():
+            assign(e, stm)
+        case Store():
+            store(e, stm)
+        case Alloc():
+            alloc(e, stm)
+        case Check():
+            check(e, stm)
+        case BoundsCheck():
+            bounds_check(e, stm)
+        case KIf():
+            conditional(e, stm, statements)
+        case For():
+            for_loop(e, stm, statements)
+        case KWhile():
+            while_loop(e, stm, statements)
+        case Threads(index, lo, hi, body):
+            thread_loop(e, index, lo, hi, lambda: statements(e, body), lambda: None)
+        case BlockReduce():
+            block_reduce(e, stm, statements)
+        case BlockScan():
+            block_scan(e, stm, statements, unfreed)
+        case RowScan():
+            row_scan(e, stm, statements)
+        case Atomic():
+            atomic(e, stm)
+        case LoadTile():
+            load_tile(e, stm)
+        case StoreTile():
+            store_tile(e, stm)
+        case Fence() | Note():
+            pass
+        case Publish():
+            publish(e, stm)
+        case WaitFor():
+            wait_for(e, stm)
+        case LookBack() | TeamReduce() | WarpTurns() | LoadRow() | StoreRow():
+            raise IRError(f"{type(stm).__name__} is for machines with threads")
+        case AsyncCopy() | CommitCopies() | WaitCopies() | Distribute():
+            raise IRError(f"{type(stm).__name__} is for machines with threads")
+
+
+def value_of(e: Lanes, rhs: Rhs) -> LaneValue:
+    match rhs:
+        case KOp(op, prim, args):
+            return operation(e, op, prim, tuple(operand(e, a) for a in args))
+        case KConvert(source, target, arg):
+            return conversion(e, source, target, operand(e, arg))
+        case KLoad(array, index):
+            return load(e, array, index)
+        case KAligned():
+            raise IRError("rows of elements are for machines with threads")
+
+
+def operation(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> LaneValue:
+    if prim.is_int and any(isinstance(a, Linear) for a in args):
+        linear = linear_form(e, op, prim, args)
+        if linear is not None:
+            return linear
+    if op is Op.SELECT and isinstance(args[0], Uniform):
+        return _select_uniform(e, prim, *args)
+    if can_fail(op, prim) and op is not Op.POW and isinstance(args[1], Varying):
+        args = args[0], _safe_divisor(e, args[1])
+    return pointwise(e, result_type(op, prim), args, lambda v, texts: apply(v, op, prim, texts))
+
+
+def _select_uniform(e: Lanes, prim: Prim, cond: LaneValue, x: LaneValue, y: LaneValue) -> LaneValue:
+    if isinstance(x, Uniform) and isinstance(y, Uniform):
+        return Uniform(prim, e.one.select(prim, scalar(e, cond), x.text, y.text))
+    t = e.type(prim)
+    pairs = zip(vectors(e, x), vectors(e, y), strict=True)
+    return Varying(prim, tuple(e.code.op(f"select i1 {scalar(e, cond)}, {t} {a}, {t} {b}") for a, b in pairs))
+
+
+def _safe_divisor(e: Lanes, divisor: Varying) -> Varying:
+    """1 in the lanes that are off: they must not trap."""
+    if e.mask is None:
+        return divisor
+    ones = (e.vec.const(divisor.prim, 1),) * e.unroll
+    return Varying(divisor.prim, chosen(e, e.mask, divisor.prim, divisor.texts, ones))
+
+
+# ---- linear forms ------------------------------------------------------------------------------------------------
+
+
+STRIDE_LIMIT = 1 << 32
+"""Bounds are checked at the first and the last lane, which must not be an address space apart."""
+
+
+def linear_form(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> LaneValue | None:
+    """Sums and differences of linear and uniform values, and products with a constant, stay linear: all of it is
+    modulo the width of the type, so wrapping does no harm."""
+    found = _linear_form(e, op, prim, args)
+    return found if found is None or abs(_stride(found)) < STRIDE_LIMIT else None
+
+
+def _linear_form(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Linear | Uniform | None:
+    match op, args:
+        case ((Op.ADD | Op.SUB), (Linear() | Uniform() as x, Linear() | Uniform() as y)):
+            base = e.one.ins(op.value, prim, scalar(e, x), scalar(e, y))
+            step = _stride(y) if op is Op.ADD else -_stride(y)
+            return _linear(prim, base, _stride(x) + step)
+        case Op.MUL, (Linear(_, base, stride, _), Uniform(_, factor)) if _is_literal(factor):
+            return _linear(prim, e.one.ins("mul", prim, base, factor), stride * int(factor))
+        case Op.MUL, (Uniform(_, factor), Linear(_, base, stride, _)) if _is_literal(factor):
+            return _linear(prim, e.one.ins("mul", prim, base, factor), stride * int(factor))
+        case Op.NEG, (Linear(_, base, stride, _),):
+            return _linear(prim, e.one.ins("sub", prim, "0", base), -stride)
+        case _:
+            return None
+
+
+def _linear(prim: Prim, base: str, stride: int) -> Linear | Uniform:
+    return Linear(prim, base, stride, False) if stride else Uniform(prim, base)
+
+
+def _stride(x: Linear | Uniform) -> int:
+    return x.stride if isinstance(x, Linear) else 0
+
+
+def _is_literal(text: str) -> bool:
+    return not text.startswith("%") and abs(int(text)) < 1 << 24
+
+
+def conversion(e: Lanes, source: Prim, target: Prim, x: LaneValue) -> LaneValue:
+    if source is target:
+        return x
+    match x:
+        case Linear(_, base, stride, exact) if target.is_int and (target.bits <= source.bits or exact):
+            exact = exact and target.bits >= source.bits
+            return Linear(target, int_to_int(e.one, source, target, base), stride, exact)
+        case _:
+            return pointwise(e, target, (x,), lambda v, texts: convert(v, source, target, *texts))

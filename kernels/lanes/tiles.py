@@ -1,0 +1,291 @@
+"""Rows of a matrix between memory and the lanes, transposed in registers.
+
+    tile[k] of lane l  =  array[start + (first + l)*pitch + k]          k < count <= T
+
+Rows l, l + T, l + 2T, .. are loaded into one vector each, T of them; log2 T steps of a butterfly, in which vectors r
+and r + s swap the halves of their blocks of 2s lanes, make columns of these rows. Fewer columns take fewer steps. Rows
+of up to three elements that lie side by side are whole vectors, and one shuffle of all of them for a column. Storing
+goes the same way back. Where lanes are off, elements are gathered and scattered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ...ir.types import Prim
+from ..kernel_ir.nodes import COLUMNS, LoadTile, StoreTile
+from ..llvm.text import Code, memory_type, vector
+from .memory import address, gather, scatter
+from .values import Lanes, Linear, operand, scalar, splat, steps
+
+DENSE = 3
+"""The longest rows of which whole vectors are loaded."""
+AHEAD = 1 << 13
+"""Bytes ahead of which rows are fetched."""
+LONG = 256
+"""Elements of a row from which on the next columns are fetched, not the next rows."""
+
+
+def load_tile(e: Lanes, stm: LoadTile) -> None:
+    prim = stm.tile.prim
+    if e.mask is None:
+        _move(e, stm, _helper(e, prim, "load", _load, _load_dense))
+        return
+    t, (mask,) = vector(memory_type(prim), e.width), e.mask
+
+    def column(pointers: str, place: str) -> None:
+        e.code.do(f"store {t} {gather(e, prim, pointers, mask)}, ptr {place}, align {prim.bytes}")
+
+    _columns(e, stm, column)
+
+
+def store_tile(e: Lanes, stm: StoreTile) -> None:
+    prim = stm.tile.prim
+    if e.mask is None:
+        _move(e, stm, _helper(e, prim, "store", _store, _store_dense))
+        return
+    t, (mask,) = vector(memory_type(prim), e.width), e.mask
+
+    def column(pointers: str, place: str) -> None:
+        scatter(e, prim, pointers, e.code.op(f"load {t}, ptr {place}, align {prim.bytes}"), mask)
+
+    _columns(e, stm, column)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of the lanes, as text: those of lane 0 begin at `first` elements behind `array`, and have `count`."""
+
+    array: str
+    first: str
+    pitch: str
+    count: str
+
+
+def _rows(e: Lanes, stm: LoadTile | StoreTile) -> _Rows:
+    start, pitch, count = (scalar(e, operand(e, x)) for x in (stm.start, stm.pitch, stm.count))
+    row, element = operand(e, stm.row), memory_type(stm.tile.prim)
+    assert isinstance(row, Linear), "a row to a lane"
+    first = e.code.op(f"mul i64 {row.base}, {pitch}")
+    return _Rows(address(e, element, e.places[stm.array].pointer, start), first, pitch, count)
+
+
+def _move(e: Lanes, stm: LoadTile | StoreTile, name: str) -> None:
+    """All groups of lanes by a function."""
+    rows, element, place = _rows(e, stm), memory_type(stm.tile.prim), e.places[stm.tile]
+    for group in range(e.unroll):
+        skipped = e.code.op(f"mul i64 {rows.pitch}, {group * e.width}")
+        first = e.code.op(f"add i64 {rows.first}, {skipped}")
+        source, tile = address(e, element, rows.array, first), address(e, element, place.pointer, str(group * e.width))
+        sizes = ("i64", rows.pitch), ("i64", rows.count), ("ptr", tile), ("i64", str(e.lanes))
+        e.code.call_void(name, (("ptr", source), *sizes))
+
+
+def _columns(e: Lanes, stm: LoadTile | StoreTile, column: Callable[[str, str], None]) -> None:
+    """One vector, of which some lanes are off: a column at a time, from or to where its elements are."""
+    code, rows, element = e.code, _rows(e, stm), memory_type(stm.tile.prim)
+    apart = e.vec.ins("mul", Prim.I64, splat(e, Prim.I64, rows.pitch), steps(Prim.I64, 0, 1, e.width))
+    first = e.vec.ins("add", Prim.I64, splat(e, Prim.I64, rows.first), apart)
+    counter = code.slot("i64", 8)
+    code.do(f"store i64 0, ptr {counter}")
+    head, body, end = code.fresh("columns"), code.fresh("column"), code.fresh("moved")
+    code.jump(head)
+    code.label(head)
+    k = code.op(f"load i64, ptr {counter}")
+    code.branch(code.op(f"icmp slt i64 {k}, {rows.count}"), body, end)
+    code.label(body)
+    index = e.vec.ins("add", Prim.I64, first, splat(e, Prim.I64, k))
+    pointers = code.op(f"getelementptr {element}, ptr {rows.array}, {e.vec.raw('i64')} {index}")
+    column(pointers, address(e, element, e.places[stm.tile].pointer, code.op(f"mul i64 {k}, {e.lanes}")))
+    code.do(f"store i64 {code.op(f'add i64 {k}, 1')}, ptr {counter}")
+    code.jump(head)
+    code.label(end)
+
+
+# ---- full groups -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """The function of (first row %0, pitch %1, count %2, tile %3, lanes %4) that moves a tile of `width` rows."""
+
+    code: Code
+    element: str
+    bytes: int
+    width: int
+
+    @property
+    def columns(self) -> int:
+        return min(self.width, COLUMNS)
+
+    @property
+    def half(self) -> int:
+        """Columns that are moved at once: a transposition of all would need more registers than there are."""
+        return self.columns // 2
+
+    def shuffled(self, x: str, y: str, width: int, lanes: Iterable[int]) -> str:
+        """Lanes of x (from 0) and y (from `width`)."""
+        t, listed = vector(self.element, width), [f"i32 {lane}" for lane in lanes]
+        return self.code.op(f"shufflevector {t} {x}, {t} {y}, <{len(listed)} x i32> <{', '.join(listed)}>")
+
+    def at(self, pointer: str, index: str) -> str:
+        return self.code.op(f"getelementptr {self.element}, ptr {pointer}, i64 {index}")
+
+    def row(self, first: str, number: int) -> str:
+        """Address of a row, from its column `first` on."""
+        return self.at(self.at("%0", first), self.code.op(f"mul i64 %1, {number}"))
+
+    def column(self, first: str, number: int) -> str:
+        """Address of column number `first + number` of the tile."""
+        k = self.code.op(f"add i64 {first}, {number}")
+        return self.at("%3", self.code.op(f"mul i64 %4, {k}"))
+
+    def load(self, width: int, pointer: str) -> str:
+        return self.code.op(f"load {vector(self.element, width)}, ptr {pointer}, align {self.bytes}")
+
+    def store(self, width: int, value: str, pointer: str) -> None:
+        self.code.do(f"store {vector(self.element, width)} {value}, ptr {pointer}, align {self.bytes}")
+
+
+Move = Callable[[_Tile, int, str], None]
+"""Moves so many columns, from the one given on."""
+Dense = Callable[[_Tile, int], None]
+"""Moves all of so many columns, whose rows lie side by side."""
+
+
+def _helper(e: Lanes, prim: Prim, way: str, move: Move, dense: Dense) -> str:
+    """The function that moves a tile one way."""
+    element = memory_type(prim)
+    name = f"soac.tile.{way}.{element}.{e.width}"
+
+    def write(code: Code) -> str:
+        tile = _Tile(code, element, prim.bytes, e.width)
+        code.branch(code.op(f"icmp eq i64 %2, {tile.columns}"), "whole", "fewer")
+        code.label("whole")
+        _fetch(tile)
+        for first in range(0, tile.columns, tile.half):
+            move(tile, tile.half, str(first))
+        code.jump("moved")
+        code.label("fewer")
+        code.branch(code.op("icmp eq i64 %1, %2"), "dense", "apart")
+        code.label("dense")
+        _dense_cases(tile, dense)
+        code.label("apart")
+        _fetch(tile)
+        _cover(tile, move)
+        code.label("moved")
+        return ""
+
+    e.code.module.function(name, "void", ("ptr noalias", "i64", "i64", "ptr noalias", "i64"), write)
+    return name
+
+
+def _dense_cases(tile: _Tile, dense: Dense) -> None:
+    code, widths = tile.code, range(1, min(DENSE, tile.columns - 1) + 1)
+    cases = " ".join(f"i64 {width}, label %dense{width}" for width in widths)
+    code.do(f"switch i64 %2, label %apart [{cases}]")
+    for width in widths:
+        code.label(f"dense{width}")
+        dense(tile, width)
+        code.jump("moved")
+
+
+def _fetch(tile: _Tile) -> None:
+    """Ask for what comes next: the rows of the next group, at least AHEAD bytes from here, or the next columns of long
+    rows. Rows side by side are more streams than a processor follows by itself."""
+    code = tile.code
+    code.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32", "i32", "i32"))
+    group = code.op("mul i64 %1, %4")
+    is_far = code.op(f"icmp ugt i64 {group}, {AHEAD // tile.bytes}")
+    rows = code.op(f"select i1 {is_far}, i64 {group}, i64 {AHEAD // tile.bytes}")
+    is_short = code.op(f"icmp ult i64 %1, {LONG}")
+    ahead = code.op(f"select i1 {is_short}, i64 {rows}, i64 {2 * tile.columns}")
+    for r in range(tile.width):
+        keep = (("i32", "0"), ("i32", "3"), ("i32", "1"))
+        code.call_void("llvm.prefetch.p0", (("ptr", tile.row(ahead, r)), *keep))
+
+
+def _cover(tile: _Tile, move: Move) -> None:
+    """Fewer columns than a tile has: the largest power of two of them, then as many that end with the last. Some may be
+    moved twice. (A masked load that misses the cache was measured to take four times as long as two plain ones.)"""
+    code, size = tile.code, tile.half
+    while size:
+        begin, again, smaller = (f"{word}{size}" for word in ("begin", "again", "smaller"))
+        if size > 1:
+            code.branch(code.op(f"icmp uge i64 %2, {size}"), begin, smaller)
+        else:
+            code.jump(begin)
+        code.label(begin)
+        end, slot = code.op(f"sub i64 %2, {size}"), code.slot("i64", 8)
+        code.do(f"store i64 0, ptr {slot}")
+        code.jump(again)
+        code.label(again)
+        first = code.op(f"load i64, ptr {slot}")
+        move(tile, size, first)
+        code.do(f"store i64 {end}, ptr {slot}")
+        code.branch(code.op(f"icmp eq i64 {first}, {end}"), "moved", again)
+        if size > 1:
+            code.label(smaller)
+        size //= 2
+
+
+def _load(tile: _Tile, columns: int, first: str) -> None:
+    def row(k: int) -> str:
+        """Rows k, k + columns, .. side by side."""
+        parts = [tile.load(columns, tile.row(first, r)) for r in range(k, tile.width, columns)]
+        return _joined(tile, parts, columns)
+
+    for k, column in enumerate(_transposed(tile, [row(k) for k in range(columns)])):
+        tile.store(tile.width, column, tile.column(first, k))
+
+
+def _store(tile: _Tile, columns: int, first: str) -> None:
+    made = [tile.load(tile.width, tile.column(first, k)) for k in range(columns)]
+    for k, rows in enumerate(_transposed(tile, made)):
+        for r in range(k, tile.width, columns):
+            part = rows
+            if columns < tile.width:
+                part = tile.shuffled(rows, "poison", tile.width, range(r - k, r - k + columns))
+            tile.store(columns, part, tile.row(first, r))
+
+
+def _joined(tile: _Tile, parts: list[str], width: int) -> str:
+    """Vectors of that width side by side as one."""
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [tile.shuffled(x, y, width, range(2 * width)) for x, y in pairs]
+        width *= 2
+    return parts[0]
+
+
+def _transposed(tile: _Tile, rows: list[str]) -> list[str]:
+    """n vectors of blocks of n lanes: element r of block b of vector k becomes element k of block b of vector r."""
+    rows, step = list(rows), 1
+    while step < len(rows):
+        lanes = range(tile.width)
+        for r in range(len(rows)):
+            if r & step:
+                continue
+            x, y = rows[r], rows[r + step]
+            low = [tile.width + lane - step if lane & step else lane for lane in lanes]
+            high = [tile.width + lane if lane & step else lane + step for lane in lanes]
+            rows[r], rows[r + step] = (tile.shuffled(x, y, tile.width, pick) for pick in (low, high))
+        step *= 2
+    return rows
+
+
+def _load_dense(tile: _Tile, columns: int) -> None:
+    """Column k is every so many-th element."""
+    count = columns * tile.width
+    rows = tile.load(count, "%0")
+    for k in range(columns):
+        tile.store(tile.width, tile.shuffled(rows, "poison", count, range(k, count, columns)), tile.column("0", k))
+
+
+def _store_dense(tile: _Tile, columns: int) -> None:
+    made = [tile.load(tile.width, tile.column("0", k)) for k in range(columns)]
+    made += ["poison"] * (columns == 3)
+    picks = (i % columns * tile.width + i // columns for i in range(columns * tile.width))
+    rows = tile.shuffled(_joined(tile, made, tile.width), "poison", len(made) * tile.width, picks)
+    tile.store(columns * tile.width, rows, "%0")

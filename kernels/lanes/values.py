@@ -1,0 +1,232 @@
+"""Values of a kernel as the lanes see them, and the state of the emitter.
+
+A value is uniform (one scalar), linear over the lanes (base + lane * stride, kept as a scalar: this is how contiguous
+accesses are found), or varying (one vector for each of the `unroll` groups of lanes). A mask says which lanes are on;
+None means all of them, a fact known while emitting, which makes loads plain and selects disappear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ...ir.types import Const, Prim
+from ..analysis.uniformity import Facts
+from ..kernel_ir.nodes import KArray, Kernel, KVar, Operand
+from ..llvm.text import SCALAR, Code, Vec, literal, llvm_type, vector
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    prim: Prim
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """`base + lane * stride`, modulo the width of the type; `exact` if it does not wrap in any lane that is on."""
+
+    prim: Prim
+    base: str
+    stride: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Varying:
+    """A vector for each group of lanes."""
+
+    prim: Prim
+    texts: tuple[str, ...]
+
+
+LaneValue = Uniform | Linear | Varying
+Mask = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Slot:
+    """A mutable variable: stack slots, which LLVM turns into registers. Lanes outside of `mask` (None: none) do not
+    care what is stored for them."""
+
+    prim: Prim
+    varying: bool
+    pointers: tuple[str, ...]
+    mask: Mask | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an array lives: its address; `lanes` is 0, or for PRIVATE arrays the lanes that its elements are
+    interleaved over: element i of lane l is at i * lanes + l. Lanes outside of `mask` do not care for it."""
+
+    pointer: str
+    lanes: int
+    mask: Mask | None
+
+
+@dataclass(slots=True)
+class Lanes:
+    """The emitter of one kernel: where code goes, how many lanes there are at this point, which are on; `ahead`: the
+    indices of loads that are fetched ahead (`prefetch.py`); `streams`: the arrays whose whole vectors are written
+    past the caches (`passes/nontemporal_stores.py`), `streamed`: has one been."""
+
+    code: Code
+    kernel: Kernel
+    facts: Facts
+    width: int
+    unroll: int
+    peeled: bool
+    singles: bool
+    mask: Mask | None = None
+    in_threads: bool = False
+    ahead: frozenset[str] = frozenset()
+    streams: frozenset[KArray] = frozenset()
+    streamed: bool = False
+    env: dict[str, LaneValue | Slot] = field(default_factory=dict)
+    places: dict[KArray, Place] = field(default_factory=dict)
+    scratch: dict[str, str] = field(default_factory=dict)
+    stack_bytes: int = 0
+
+    @property
+    def lanes(self) -> int:
+        return self.width * self.unroll
+
+    @property
+    def vec(self) -> Vec:
+        return Vec(self.code, self.width)
+
+    @property
+    def one(self) -> Vec:
+        """Instructions on scalars."""
+        return Vec(self.code, SCALAR)
+
+    def type(self, prim: Prim) -> str:
+        return vector(llvm_type(prim), self.width)
+
+    @contextmanager
+    def masked(self, mask: Mask | None) -> Iterator[None]:
+        saved, self.mask = self.mask, mask
+        try:
+            yield
+        finally:
+            self.mask = saved
+
+    @contextmanager
+    def shaped(self, width: int, unroll: int) -> Iterator[None]:
+        """Code for another number of lanes, all of them on."""
+        saved = self.width, self.unroll, self.mask
+        self.width, self.unroll, self.mask = width, unroll, None
+        try:
+            yield
+        finally:
+            self.width, self.unroll, self.mask = saved
+
+
+# ---- reading -----------------------------------------------------------------------------------------------------
+
+
+def operand(e: Lanes, x: Operand) -> LaneValue:
+    """The value an operand has now."""
+    match x:
+        case Const(prim, value):
+            return Uniform(prim, literal(prim, value))
+        case KVar(name, _):
+            value = e.env[name]
+            return load_slot(e, value) if isinstance(value, Slot) else value
+
+
+def load_slot(e: Lanes, slot: Slot) -> LaneValue:
+    if not slot.varying:
+        return Uniform(slot.prim, e.code.op(f"load {llvm_type(slot.prim)}, ptr {slot.pointers[0]}"))
+    return Varying(slot.prim, tuple(e.code.op(f"load {e.type(slot.prim)}, ptr {p}") for p in slot.pointers))
+
+
+def splat(e: Lanes, prim: Prim, text: str) -> str:
+    """A scalar in every lane of one vector."""
+    if not text.startswith("%"):
+        return f"splat ({llvm_type(prim)} {text})"
+    t = e.type(prim)
+    first = e.code.op(f"insertelement {t} poison, {llvm_type(prim)} {text}, i64 0")
+    return e.code.op(f"shufflevector {t} {first}, {t} poison, <{e.width} x i32> zeroinitializer")
+
+
+def vectors(e: Lanes, value: LaneValue) -> tuple[str, ...]:
+    """The value as vectors, one for each group."""
+    match value:
+        case Uniform(prim, text):
+            return (splat(e, prim, text),) * e.unroll
+        case Linear(prim, base, stride, _):
+            start = splat(e, prim, base)
+            return tuple(
+                e.vec.ins("add", prim, start, steps(prim, j * e.width * stride, stride, e.width))
+                for j in range(e.unroll)
+            )
+        case Varying(_, texts):
+            assert len(texts) == e.unroll, "a value of another number of lanes"
+            return texts
+
+
+def steps(prim: Prim, start: int, stride: int, width: int) -> str:
+    """The constant vector start, start + stride, .. (modulo the width of the type)."""
+    modulus = 1 << prim.bits
+    listed = (f"{llvm_type(prim)} {(start + lane * stride) % modulus}" for lane in range(width))
+    return f"<{', '.join(listed)}>"
+
+
+def scalar(e: Lanes, value: LaneValue) -> str:
+    """The text of a value that all lanes agree on."""
+    match value:
+        case Uniform(_, text):
+            return text
+        case Linear(_, base, _, _):
+            return base
+        case Varying(prim, texts):
+            return e.code.op(f"extractelement {e.type(prim)} {texts[0]}, i64 0")
+
+
+def pointwise(
+    e: Lanes, result: Prim, args: tuple[LaneValue, ...], f: Callable[[Vec, tuple[str, ...]], str]
+) -> LaneValue:
+    """`f` on scalars if all operands are uniform, else on each group of lanes."""
+    if all(isinstance(a, Uniform) for a in args):
+        return Uniform(result, f(e.one, tuple(scalar(e, a) for a in args)))
+    columns = [vectors(e, a) for a in args]
+    return Varying(result, tuple(f(e.vec, tuple(c[j] for c in columns)) for j in range(e.unroll)))
+
+
+# ---- masks -------------------------------------------------------------------------------------------------------
+
+
+def mask_of(e: Lanes, cond: LaneValue) -> Mask:
+    """The lanes that are on and where `cond` holds."""
+    return intersect(e, e.mask, vectors(e, cond))
+
+
+def intersect(e: Lanes, mask: Mask | None, other: Mask) -> Mask:
+    if mask is None:
+        return other
+    return tuple(e.vec.both(x, y) for x, y in zip(mask, other, strict=True))
+
+
+def complement(e: Lanes, mask: Mask) -> Mask:
+    return tuple(e.vec.negate(x) for x in mask)
+
+
+def full_mask(e: Lanes) -> Mask:
+    """The lanes that are on, as vectors."""
+    return e.mask if e.mask is not None else ("splat (i1 true)",) * e.unroll
+
+
+def any_lane(e: Lanes, mask: Mask) -> str:
+    """i1: is a lane on?"""
+    joined = mask[0]
+    for other in mask[1:]:
+        joined = e.vec.either(joined, other)
+    return e.vec.any(joined)
+
+
+def chosen(e: Lanes, mask: Mask, prim: Prim, on: tuple[str, ...], off: tuple[str, ...]) -> tuple[str, ...]:
+    """`on` in the lanes of the mask, `off` in the others."""
+    return tuple(e.vec.select(prim, m, x, y) for m, x, y in zip(mask, on, off, strict=True))

@@ -1,0 +1,98 @@
+"""Conversions between scalar types, on one vector.
+
+LLVM's own conversions are poison out of range, its saturating ones are scalarised: float to int is the plain
+conversion under three selects. Halves go through f32; from f64 they are rounded to odd first, in integers, since the
+direct conversion needs a run-time library on many targets (the fence keeps LLVM from making two roundings that one).
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...ir.scalar import int_range
+from ...ir.types import Prim
+from .text import Vec
+
+STICKY_BITS = 29
+"""The f64 significand has so many bits more than that of f32."""
+
+
+def convert(v: Vec, source: Prim, target: Prim, x: str) -> str:
+    """`x` of type `source` as a `target`, by the rules of `ir/scalar.py`."""
+    if source is target:
+        return x
+    if target is Prim.BOOL:
+        return to_bool(v, source, x)
+    match source.is_float, target.is_float:
+        case True, True:
+            return float_to_float(v, source, target, x)
+        case True, False:
+            return float_to_int(v, source, target, x)
+        case False, True:
+            return int_to_float(v, source, target, x)
+        case _:
+            return int_to_int(v, source, target, x)
+
+
+def to_bool(v: Vec, source: Prim, x: str) -> str:
+    if source.is_float:
+        wide = float_to_float(v, source, Prim.F64, x) if source is Prim.F16 else x
+        prim = Prim.F64 if source is Prim.F16 else source
+        return v.ins("fcmp une", prim, wide, v.const(prim, 0.0))
+    return v.ins("icmp ne", source, x, v.const(source, 0))
+
+
+def int_to_int(v: Vec, source: Prim, target: Prim, x: str) -> str:
+    from_bits = 1 if source is Prim.BOOL else source.bits
+    if from_bits == target.bits:
+        return x
+    if from_bits > target.bits:
+        return v.cast("trunc", source, target, x)
+    return v.cast("sext" if source.is_signed else "zext", source, target, x)
+
+
+def int_to_float(v: Vec, source: Prim, target: Prim, x: str) -> str:
+    """Rounded once. For f16 by way of f32: every integer below the largest half is exact there."""
+    if target is Prim.F16:
+        return float_to_float(v, Prim.F32, Prim.F16, int_to_float(v, source, Prim.F32, x))
+    return v.cast("sitofp" if source.is_signed else "uitofp", source, target, x)
+
+
+def float_to_float(v: Vec, source: Prim, target: Prim, x: str) -> str:
+    match source, target:
+        case Prim.F16, Prim.F64:
+            return v.cast("fpext", Prim.F32, Prim.F64, v.cast("fpext", Prim.F16, Prim.F32, x))
+        case Prim.F64, Prim.F16:
+            return float_to_float(v, Prim.F32, Prim.F16, v.cast("fptrunc", Prim.F64, Prim.F32, rounded_to_odd(v, x)))
+        case Prim.F32, Prim.F16:
+            fenced = v.intrinsic("arithmetic.fence", Prim.F32, x)
+            return v.cast("fptrunc", Prim.F32, Prim.F16, fenced)
+        case _:
+            return v.cast("fpext" if target.bits > source.bits else "fptrunc", source, target, x)
+
+
+def rounded_to_odd(v: Vec, x: str) -> str:
+    """An f64 with the significand of f32, rounded to odd: the last bit tells whether anything was lost, so that a
+    second rounding gives what one rounding would (Boldo and Melquiond 2008)."""
+    bits = v.cast("bitcast", Prim.F64, Prim.U64, x)
+    low = v.ins("and", Prim.U64, bits, v.const(Prim.U64, (1 << STICKY_BITS) - 1))
+    carried = v.ins("add", Prim.U64, low, v.const(Prim.U64, (1 << STICKY_BITS) - 1))
+    kept = v.ins("or", Prim.U64, bits, carried)
+    return v.cast("bitcast", Prim.U64, Prim.F64, v.ins("and", Prim.U64, kept, v.const(Prim.U64, -(1 << STICKY_BITS))))
+
+
+def float_to_int(v: Vec, source: Prim, target: Prim, x: str) -> str:
+    """Truncated and saturated, to an unsigned type the bits of a negative number; nan and both infinities give 0."""
+    if source is Prim.F16:
+        return float_to_int(v, Prim.F32, target, float_to_float(v, Prim.F16, Prim.F32, x))
+    lowest, highest = -(1 << (target.bits - 1)), int_range(target)[1]
+    inside = v.cast("fptosi", source, target, x)
+    if target.is_unsigned:
+        negative = v.ins("fcmp olt", source, x, v.const(source, 0.0))
+        inside = v.select(target, negative, inside, v.cast("fptoui", source, target, x))
+    below = v.ins("fcmp olt", source, x, v.const(source, float(lowest)))
+    above = v.ins("fcmp oge", source, x, v.const(source, float(highest + 1)))
+    finite = v.ins("fcmp olt", source, v.intrinsic("fabs", source, x), v.const(source, math.inf))
+    result = v.select(target, below, v.const(target, lowest), inside)
+    result = v.select(target, above, v.const(target, highest), result)
+    return v.select(target, finite, result, v.const(target, 0))

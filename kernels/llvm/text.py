@@ -1,0 +1,227 @@
+"""LLVM IR as text, under construction: a module's shared parts, one function, and instructions on one vector.
+
+`Module` collects what functions share: declarations and internal functions, each made once. `Code` is a function that
+is being written: stack slots go to its entry, cold code behind its end. `Vec` writes instructions on scalars or on
+vectors of some width with the same calls, so that every operation is written down once.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ...ir.types import Prim
+
+SCALAR = 0
+"""The width that means: no vector at all."""
+
+_LLVM = {Prim.BOOL: "i1", Prim.F16: "half", Prim.F32: "float", Prim.F64: "double"}
+_MEMORY = {Prim.BOOL: "i8", Prim.F16: "i16"}
+
+
+def llvm_type(prim: Prim) -> str:
+    """The type of a value in a register."""
+    return _LLVM.get(prim) or f"i{prim.bits}"
+
+
+def memory_type(prim: Prim) -> str:
+    """The type of an element in memory: bools are bytes; halves move as integers, which every target can mask."""
+    return _MEMORY.get(prim) or llvm_type(prim)
+
+
+def vector(element: str, width: int) -> str:
+    return f"<{width} x {element}>" if width else element
+
+
+def mangled(element: str, width: int) -> str:
+    """The suffix of an overloaded intrinsic."""
+    name = {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}.get(element, element)
+    return f"v{width}{name}" if width else name
+
+
+def literal(prim: Prim, value: bool | int | float) -> str:
+    match prim:
+        case Prim.BOOL:
+            return "true" if value else "false"
+        case Prim.F16:
+            return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
+        case Prim.F32:
+            rounded = struct.unpack("<f", struct.pack("<f", value))[0]
+            return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
+        case Prim.F64:
+            return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+        case _:
+            return str(int(value))
+
+
+@dataclass(slots=True)
+class Module:
+    """What the functions of one module share."""
+
+    declarations: dict[str, str] = field(default_factory=dict)
+    functions: dict[str, str] = field(default_factory=dict)
+    scalar_loops: int = 0
+
+    def scalar_loop(self) -> str:
+        """Metadata for the jump back of a loop that LLVM is not to vectorise: !0 to !2 are those of `MODULE_END`."""
+        self.scalar_loops += 1
+        return f"!{self.scalar_loops + 2}"
+
+    def declare(self, name: str, result: str, params: tuple[str, ...], attributes: str = "") -> None:
+        if name not in self.declarations:
+            self.declarations[name] = f"declare {result} @{name}({', '.join(params)}){attributes}"
+
+    def function(self, name: str, result: str, params: tuple[str, ...], write: Callable[[Code], str]) -> None:
+        """Define the internal function `name` of parameters %0, %1, ..; `write` gives the text of its result."""
+        if name in self.functions:
+            return
+        self.functions[name] = ""  # reserved: a function may use others
+        code = Code(self)
+        value = write(code)
+        code.do(f"ret {result} {value}" if result != "void" else "ret void")
+        listed = ", ".join(f"{p} %{k}" for k, p in enumerate(params))
+        self.functions[name] = f"define internal {result} @{name}({listed}) #0 {{\nentry:\n{code.text()}}}\n"
+
+    def text(self) -> str:
+        loops = [f"!{k} = distinct !{{!{k}, !1}}" for k in range(3, self.scalar_loops + 3)]
+        return "\n".join([*self.declarations.values(), "", *self.functions.values(), *loops])
+
+
+@dataclass(slots=True)
+class Code:
+    """One function under construction. Labels and temporaries are numbered, so nothing written twice collides."""
+
+    module: Module
+    lines: list[str] = field(default_factory=list)
+    entry: list[str] = field(default_factory=list)
+    cold: list[str] = field(default_factory=list)
+    counter: int = 0
+
+    def fresh(self, base: str) -> str:
+        self.counter += 1
+        return f"{base}.{self.counter}"
+
+    def op(self, text: str) -> str:
+        """An instruction with a result, which is named and returned."""
+        self.counter += 1
+        name = f"%t{self.counter}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def do(self, text: str) -> None:
+        self.lines.append("  " + text)
+
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+
+    def jump(self, target: str) -> None:
+        self.do(f"br label %{target}")
+
+    def branch(self, cond: str, then: str, orelse: str) -> None:
+        self.do(f"br i1 {cond}, label %{then}, label %{orelse}")
+
+    def branch_rarely(self, cond: str, cold: str, usual: str) -> None:
+        self.do(f"br i1 {cond}, label %{cold}, label %{usual}, !prof !0")
+
+    def slot(self, type_: str, align: int = 64) -> str:
+        """A stack slot in the function's entry."""
+        self.counter += 1
+        name = f"%s{self.counter}"
+        self.entry.append(f"  {name} = alloca {type_}, align {align}")
+        return name
+
+    @contextmanager
+    def cold_section(self) -> Iterator[None]:
+        """What is written inside goes behind the function's end."""
+        saved, self.lines = self.lines, []
+        try:
+            yield
+        finally:
+            self.cold += self.lines
+            self.lines = saved
+
+    def call(self, name: str, result: str, args: tuple[tuple[str, str], ...]) -> str:
+        """A call of a declared or defined function; `args` are (type, text)."""
+        listed = ", ".join(f"{t} {x}" for t, x in args)
+        return self.op(f"call {result} @{name}({listed})")
+
+    def call_void(self, name: str, args: tuple[tuple[str, str], ...]) -> None:
+        self.do(f"call void @{name}({', '.join(f'{t} {x}' for t, x in args)})")
+
+    def text(self) -> str:
+        return "\n".join([*self.entry, *self.lines, *self.cold]) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Vec:
+    """Instructions on vectors of `width` lanes, or on scalars if `width` is SCALAR."""
+
+    code: Code
+    width: int
+
+    def type(self, prim: Prim) -> str:
+        return vector(llvm_type(prim), self.width)
+
+    def raw(self, element: str) -> str:
+        return vector(element, self.width)
+
+    def const(self, prim: Prim, value: bool | int | float) -> str:
+        return self.spread(llvm_type(prim), literal(prim, value))
+
+    def spread(self, element: str, text: str) -> str:
+        """A literal in every lane."""
+        return f"splat ({element} {text})" if self.width else text
+
+    # ---- instructions: the prim is that of the operands -----------------------------------------------------------
+
+    def ins(self, name: str, prim: Prim, *args: str) -> str:
+        return self.code.op(f"{name} {self.type(prim)} {', '.join(args)}")
+
+    def select(self, prim: Prim, cond: str, x: str, y: str) -> str:
+        t = self.type(prim)
+        return self.code.op(f"select {self.raw('i1')} {cond}, {t} {x}, {t} {y}")
+
+    def cast(self, name: str, source: Prim, target: Prim, x: str) -> str:
+        return self.code.op(f"{name} {self.type(source)} {x} to {self.type(target)}")
+
+    def intrinsic(self, name: str, prim: Prim, *args: str) -> str:
+        """`llvm.name` overloaded on one type, of which all operands and the result are."""
+        t, full = self.type(prim), f"llvm.{name}.{mangled(llvm_type(prim), self.width)}"
+        self.code.module.declare(full, t, (t,) * len(args))
+        return self.code.call(full, t, tuple((t, x) for x in args))
+
+    def intrinsic_flag(self, name: str, prim: Prim, x: str) -> str:
+        """`llvm.name(x, i1 false)`: abs, ctlz, cttz, defined for every operand."""
+        t, full = self.type(prim), f"llvm.{name}.{mangled(llvm_type(prim), self.width)}"
+        self.code.module.declare(full, t, (t, "i1"))
+        return self.code.call(full, t, ((t, x), ("i1", "false")))
+
+    def helper(
+        self, name: str, result: Prim, args: tuple[tuple[Prim, str], ...], write: Callable[[Vec, tuple[str, ...]], str]
+    ) -> str:
+        """A call of an internal function at this width, written on first use."""
+        full = f"soac.{name}.{self.width or 's'}"
+        params = tuple(self.type(p) for p, _ in args)
+        operands = tuple(f"%{k}" for k in range(len(args)))
+        self.code.module.function(full, self.type(result), params, lambda code: write(Vec(code, self.width), operands))
+        return self.code.call(full, self.type(result), tuple((t, x) for t, (_, x) in zip(params, args, strict=True)))
+
+    # ---- booleans -------------------------------------------------------------------------------------------------
+
+    def both(self, x: str, y: str) -> str:
+        return self.ins("and", Prim.BOOL, x, y)
+
+    def either(self, x: str, y: str) -> str:
+        return self.ins("or", Prim.BOOL, x, y)
+
+    def negate(self, x: str) -> str:
+        return self.ins("xor", Prim.BOOL, x, self.const(Prim.BOOL, True))
+
+    def any(self, x: str) -> str:
+        """i1: does any lane hold?"""
+        if not self.width:
+            return x
+        bits = self.code.op(f"bitcast <{self.width} x i1> {x} to i{self.width}")
+        return self.code.op(f"icmp ne i{self.width} {bits}, 0")

@@ -1,0 +1,203 @@
+"""Cheap branches as selects.
+
+    var r = 0; if c { r := x } else { let t = y + 1; r := t }   ⟶   let t = y + 1; let s = select c x t; r := s
+
+On lanes a branch that varies is a mask for either side, a test whether any lane wants it, and a blend for each
+assignment. Where both sides are a few harmless statements, all lanes compute both (if-conversion, Allen et al. 1983).
+An operator that becomes plain code by this is written without mutable variables, so that it can be reasoned about
+(`narrow_argreduce.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ...ir.ops import Op
+from ...ir.types import Prim
+from ..analysis.speculation import is_harmless
+from ..analysis.uniformity import find_facts
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.nodes import KConvert, Kernel, KIf, KLambda, KLet, KOp, KStm, KVar, Operand
+from .peel_boundaries import with_operands
+
+MOST = 16
+"""Statements of both sides that all lanes compute."""
+MOST_OF_OPERATOR = 32
+"""The same in an operator, which is applied to every element."""
+
+Values = dict[Operand, Operand]
+"""What variables stand for: mutable ones their value now, copies what they are copies of."""
+
+
+def with_selects(kernel: Kernel) -> Kernel:
+    """The kernel with its cheap varying branches as selects."""
+    facts = find_facts(kernel)
+    selector = _Selector(facts.varying, facts.mutable, [0])
+    return replace(kernel, body=selector.statements(kernel.body))
+
+
+@dataclass(frozen=True, slots=True)
+class _Selector:
+    """Names of what differs from lane to lane, and of what is assigned; `fresh` counts the names made."""
+
+    varying: frozenset[str]
+    mutable: frozenset[str]
+    fresh: list[int]
+
+    def statements(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
+        return tuple(new for stm in stms for new in self.statement(stm))
+
+    def statement(self, stm: KStm) -> tuple[KStm, ...]:
+        match stm:
+            case KIf(KVar(name), _, _) if name in self.varying and _is_cheap((stm,), MOST):
+                return self.selected(stm)
+            case KIf(cond, then, orelse):
+                return (KIf(cond, self.statements(then), self.statements(orelse)),)
+            case kir.For() | kir.Threads():
+                return (replace(stm, body=self.statements(stm.body)),)
+            case kir.KWhile(before, cond, body):
+                return (kir.KWhile(self.statements(before), cond, self.statements(body)),)
+            case kir.BlockReduce():
+                return (replace(stm, body=self.statements(stm.body), op=self.operator(stm.op)),)
+            case kir.BlockScan():
+                after = self.statements(stm.after)
+                return (replace(stm, body=self.statements(stm.body), op=self.operator(stm.op), after=after),)
+            case _:
+                return (stm,)
+
+    def selected(self, branch: KIf) -> tuple[KStm, ...]:
+        """A branch as plain code, and what it assigns."""
+        out: list[KStm] = []
+        values: Values = {}
+        self.straighten((branch,), values, out)
+        outside = [var for var in _assigned((branch,)) if var in values]
+        return (*out, *(kir.Assign(var, values[var]) for var in outside))
+
+    def operator(self, op: KLambda) -> KLambda:
+        """An operator without branches and mutable variables, where it is cheap."""
+        if not _is_cheap(op.body, MOST_OF_OPERATOR):
+            return replace(op, body=self.statements(op.body))
+        out: list[KStm] = []
+        values: Values = {}
+        self.straighten(op.body, values, out)
+        return needed(replace(op, body=tuple(out), results=tuple(values.get(r, r) for r in op.results)))
+
+    def straighten(self, stms: Iterable[KStm], values: Values, out: list[KStm]) -> None:
+        """Plain code for `stms`, which reads variables as `values` says; afterwards they say what is assigned."""
+
+        def read(operand: Operand) -> Operand:
+            return values.get(operand, operand)
+
+        for stm in stms:
+            match stm:
+                case KIf(cond, then, orelse):
+                    self.join(read(cond), then, orelse, values, out)
+                case kir.Declare(var, value) | kir.Assign(var, value):
+                    values[var] = self.value_now(value, values, out)
+                case KLet(var, KConvert(source, target, arg)) if source is target:
+                    values[var] = self.value_now(arg, values, out)
+                case KLet(var, KOp(_, _, args) as rhs):
+                    out.append(KLet(var, replace(rhs, args=tuple(map(read, args)))))
+                case _:
+                    out.append(with_operands(stm, read))
+
+    def join(
+        self, cond: Operand, then: tuple[KStm, ...], orelse: tuple[KStm, ...], values: Values, out: list[KStm]
+    ) -> None:
+        """Both sides, and a select for each variable in which they differ."""
+        sides = dict(values), dict(values)
+        for side, body in zip(sides, (then, orelse), strict=True):
+            self.straighten(body, side, out)
+        for var in dict.fromkeys((*_assigned(then), *_assigned(orelse))):
+            x, y = (side[var] if var in side else self.old_value(var, out) for side in sides)
+            values[var] = x if x == y else self.select(var, cond, x, y, out)
+
+    def select(self, var: KVar, cond: Operand, x: Operand, y: Operand, out: list[KStm]) -> KVar:
+        """`select cond x y`; with a select of the same values beneath it, one select by both conditions.
+
+        select c x (select d x y)  ⟶  select (c or d) x y
+        select c x (select d y x)  ⟶  select (not c and d) y x
+        """
+        match _definition(y, out):
+            case KOp(Op.SELECT, _, (d, p, q)) if p == x:
+                return self.let(var, KOp(Op.SELECT, var.prim, (self.both(Op.OR, cond, d, out), p, q)), out)
+            case KOp(Op.SELECT, _, (d, p, q)) if q == x:
+                other = self.test(KOp(Op.NOT, Prim.BOOL, (cond,)), out)
+                return self.let(var, KOp(Op.SELECT, var.prim, (self.both(Op.AND, other, d, out), p, q)), out)
+            case _:
+                return self.let(var, KOp(Op.SELECT, var.prim, (cond, x, y)), out)
+
+    def both(self, op: Op, x: Operand, y: Operand, out: list[KStm]) -> KVar:
+        return self.test(KOp(op, Prim.BOOL, (x, y)), out)
+
+    def test(self, rhs: KOp, out: list[KStm]) -> KVar:
+        return self.let(KVar("both", Prim.BOOL), rhs, out)
+
+    def value_now(self, operand: Operand, values: Values, out: list[KStm]) -> Operand:
+        """An operand as a value that does not change."""
+        if isinstance(operand, KVar) and operand not in values and operand.name in self.mutable:
+            return self.old_value(operand, out)
+        return values.get(operand, operand)
+
+    def old_value(self, var: KVar, out: list[KStm]) -> KVar:
+        """What a variable of the surroundings holds."""
+        return self.let(var, KConvert(var.prim, var.prim, var), out)
+
+    def let(self, like: KVar, rhs: kir.Rhs, out: list[KStm]) -> KVar:
+        self.fresh[0] += 1
+        var = KVar(f"{like.name}.s{self.fresh[0]}", like.prim)
+        out.append(KLet(var, rhs))
+        return var
+
+
+def needed(op: KLambda) -> KLambda:
+    """An operator of plain code without what its results do not need."""
+    used: set[Operand] = set(op.results)
+    kept: list[KStm] = []
+    for stm in reversed(op.body):
+        match stm:
+            case KLet(var, KOp(args=args)) if var in used:
+                used.update(args)
+                kept.append(stm)
+            case KLet(var, KConvert(arg=arg)) if var in used:
+                used.add(arg)
+                kept.append(stm)
+            case _:
+                pass
+    return replace(op, body=tuple(reversed(kept)))
+
+
+def _definition(operand: Operand, out: list[KStm]) -> kir.Rhs | None:
+    """How an operand was computed, among these statements."""
+    return next((s.rhs for s in reversed(out) if isinstance(s, KLet) and s.var == operand), None)
+
+
+def _assigned(stms: Iterable[KStm]) -> list[KVar]:
+    """Variables that are assigned and not declared there, in order."""
+    found: dict[KVar, None] = {}
+    declared: set[KVar] = set()
+    for stm in stms:
+        match stm:
+            case kir.Declare(var, _):
+                declared.add(var)
+            case kir.Assign(var, _):
+                found[var] = None
+            case KIf(_, then, orelse):
+                found |= dict.fromkeys((*_assigned(then), *_assigned(orelse)))
+            case _:
+                pass
+    return [var for var in found if var not in declared]
+
+
+def _is_cheap(stms: tuple[KStm, ...], most: int) -> bool:
+    """At most so many statements, all of them harmless in lanes that do not want them."""
+    pending, count = [stms], 0
+    while pending:
+        for stm in pending.pop():
+            count += not isinstance(stm, KIf | kir.Declare | kir.Assign)
+            if isinstance(stm, KIf):
+                pending += [stm.then, stm.orelse]
+            elif not is_harmless(stm):
+                return False
+    return count <= most

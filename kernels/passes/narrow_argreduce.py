@@ -1,0 +1,292 @@
+"""Reductions that find a place: places counted in i32, and what is known of an element's place.
+
+    reduce op (x0, n) (threads i in lo..hi { e(i), first + i })     first >= 0 > n; op compares and selects places
+    ⟶  for pieces of 2^30 elements from s on:
+          (x, k) = reduce op' (x0, -1) (threads j { e(s + j), i32 j })
+          acc := op acc (x, if k < 0 then n else first + s + k)
+
+Counting keeps the order of places, and what of a place is a test for `none` is a test of its sign, so op' does to the
+numbers what op does to the places. A vector of f32 then has one vector of places beside it, not two. And where an
+accumulator (x, k) takes in an element (y, j), it is known that j >= 0 and k < j, since elements come in ascending order
+to each lane: comparisons fold, by which argmax is a comparison and two selects (`BlockReduce.step`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from ...ir.errors import IRError
+from ...ir.ops import Op
+from ...ir.types import Const, Prim
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KIf, KLambda, KLet, KOp, KStm, KVar, Operand
+from ..kernel_ir.signs import Ranges
+from .if_convert import needed
+from .peel_boundaries import MIRRORED, Renamed, folded
+
+PIECE = 1 << 30
+"""Elements that are counted at once."""
+NONE = Const(Prim.I32, -1)
+ZERO = Const(Prim.I32, 0)
+I64_ZERO = Const(Prim.I64, 0)
+
+
+def with_places(kernel: Kernel) -> Kernel:
+    """The kernel with the places that its reductions find counted in i32."""
+    ranges = Ranges(naturals={kernel.block})
+    return replace(kernel, body=_Counter(ranges, [0]).statements(kernel.body))
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """`fresh` counts the names made."""
+
+    ranges: Ranges
+    fresh: list[int]
+
+    def statements(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
+        return tuple(new for stm in stms for new in self.statement(stm))
+
+    def statement(self, stm: KStm) -> tuple[KStm, ...]:
+        self.ranges.note(stm)
+        match stm:
+            case KIf(cond, then, orelse):
+                return (KIf(cond, self.statements(then), self.statements(orelse)),)
+            case kir.For(index, bound, body):
+                self.ranges.naturals.add(index)
+                return (kir.For(index, bound, self.statements(body)),)
+            case kir.KWhile(before, cond, body):
+                return (kir.KWhile(self.statements(before), cond, self.statements(body)),)
+            case BlockReduce():
+                return self.reduction(stm)
+            case _:
+                return (stm,)
+
+    def reduction(self, stm: BlockReduce) -> tuple[KStm, ...]:
+        """The reduction with its first component that is a place counted; else as it is."""
+        for k in range(len(stm.outs)):
+            first = self.first_place(stm, k)
+            op = counted(stm.op, k, stm.neutral[k]) if first is not None else None
+            if first is not None and op is not None:
+                return self.pieces(stm, k, first, op)
+        return (stm,)
+
+    def first_place(self, stm: BlockReduce, k: int) -> Operand | None:
+        """`first` where component k of element i is `first + i`, which is not negative; the neutral one is."""
+        value, neutral = stm.values[k], stm.neutral[k]
+        if stm.index.prim is not Prim.I64 or not (isinstance(neutral, Const) and value.prim is Prim.I64):
+            return None
+        positive = self.ranges.positive_with(stm.hi)
+        inside: dict[Operand, kir.Rhs] = {s.var: s.rhs for s in stm.body if isinstance(s, KLet)}
+        match inside.get(value):
+            case None if value == stm.index:
+                first: Operand = I64_ZERO
+            case KOp(Op.ADD, _, (x, y), True) if stm.index in (x, y):
+                first = y if x == stm.index else x
+            case _:
+                return None
+        known = first not in inside and first != stm.index and int(neutral.value) < 0
+        natural = self.ranges.is_natural(stm.lo, frozenset()) and self.ranges.is_natural(first, positive)
+        return first if known and natural else None
+
+    def pieces(self, stm: BlockReduce, k: int, first: Operand, op: KLambda) -> tuple[KStm, ...]:
+        """The loop over pieces."""
+        out: list[KStm] = []
+        accs = [self.name("acc", o.prim) for o in stm.outs]
+        out += [kir.Declare(acc, ne) for acc, ne in zip(accs, stm.neutral, strict=True)]
+        number = self.op(out, Op.ADD, self.op(out, Op.SUB, stm.hi, stm.lo), Const(Prim.I64, PIECE - 1))
+        count = self.op(out, Op.QUOT, number, Const(Prim.I64, PIECE))
+        body: list[KStm] = []
+        piece = self.name("piece", Prim.I64)
+        start = self.op(body, Op.ADD, stm.lo, self.op(body, Op.MUL, piece, Const(Prim.I64, PIECE)))
+        length = self.op(body, Op.MIN, Const(Prim.I64, PIECE), self.op(body, Op.SUB, stm.hi, start))
+        found = self.piece(stm, k, start, length, op)
+        body.append(found)
+        results: list[Operand] = list(found.outs)
+        results[k] = self.place(body, found.outs[k], stm.neutral[k], self.op(body, Op.ADD, start, first))
+        self.fresh[0] += 1
+        lefts = [self.name("left", acc.prim) for acc in accs]
+        body += [KLet(left, KConvert(acc.prim, acc.prim, acc)) for left, acc in zip(lefts, accs, strict=True)]
+        names: dict[Operand, Operand] = dict(zip((*stm.op.left, *stm.op.right), (*lefts, *results), strict=True))
+        copied = Renamed(f".{self.fresh[0]}", names)
+        body += copied.rewritten(stm.op.body)
+        body += [kir.Assign(acc, copied.read(r)) for acc, r in zip(accs, stm.op.results, strict=True)]
+        out.append(kir.For(piece, count, tuple(body)))
+        out += [KLet(o, KConvert(o.prim, o.prim, acc)) for o, acc in zip(stm.outs, accs, strict=True)]
+        return tuple(out)
+
+    def piece(self, stm: BlockReduce, k: int, start: Operand, length: Operand, op: KLambda) -> BlockReduce:
+        """The reduction of the elements of a piece."""
+        j, number = self.name("j", Prim.I64), self.name("number", Prim.I32)
+        outs = [self.name(o.name, o.prim) for o in stm.outs]
+        outs[k] = self.name(stm.outs[k].name, Prim.I32)
+        body = (
+            KLet(stm.index, KOp(Op.ADD, Prim.I64, (start, j), True)),
+            *stm.body,
+            KLet(number, KConvert(Prim.I64, Prim.I32, j)),
+        )
+        return replace(
+            stm,
+            outs=tuple(outs),
+            index=j,
+            lo=I64_ZERO,
+            hi=length,
+            body=body,
+            values=(*stm.values[:k], number, *stm.values[k + 1 :]),
+            op=op,
+            neutral=(*stm.neutral[:k], NONE, *stm.neutral[k + 1 :]),
+            step=step_of(op, k),
+        )
+
+    def place(self, out: list[KStm], number: KVar, neutral: Operand, start: Operand) -> KVar:
+        """`if number < 0 then neutral else start + number`"""
+        none, wide, place = self.name("none", Prim.BOOL), self.name("wide", Prim.I64), self.name("place", Prim.I64)
+        out.append(KLet(none, KOp(Op.LT, Prim.I32, (number, ZERO))))
+        out.append(KLet(wide, KConvert(Prim.I32, Prim.I64, number)))
+        at = self.op(out, Op.ADD, start, wide)
+        out.append(KLet(place, KOp(Op.SELECT, Prim.I64, (none, neutral, at))))
+        return place
+
+    def op(self, out: list[KStm], op: Op, x: Operand, y: Operand) -> KVar:
+        var = self.name("at", Prim.I64)
+        out.append(KLet(var, KOp(op, Prim.I64, (x, y), True)))
+        return var
+
+    def name(self, base: str, prim: Prim) -> KVar:
+        self.fresh[0] += 1
+        return KVar(f"{base}.p{self.fresh[0]}", prim)
+
+
+# ---- operators ------------------------------------------------------------------------------------------------------
+
+
+COMPARISONS = frozenset({Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE})
+
+
+def counted(op: KLambda, k: int, neutral: Operand) -> KLambda | None:
+    """The operator with component k in i32, its neutral element -1; None where it does more with places than compare
+    and select them."""
+    assert isinstance(neutral, Const), "a place that no element has"
+    counts = _Counts(int(neutral.value), {v: KVar(v.name, Prim.I32) for v in (op.left[k], op.right[k])})
+    body: list[KStm] = []
+    for stm in op.body:
+        new = counts.statement(stm)
+        if new is None:
+            return None
+        body.append(new)
+    results = [counts.number(r) if j == k else r for j, r in enumerate(op.results)]
+    result = results[k]
+    if result is None or any(r in counts.numbers for j, r in enumerate(op.results) if j != k):
+        return None
+    left, right = ((*side[:k], counts.numbers[side[k]], *side[k + 1 :]) for side in (op.left, op.right))
+    return KLambda(left, right, tuple(body), tuple(r for r in results if r is not None))
+
+
+@dataclass(slots=True)
+class _Counts:
+    """`numbers`: the places met, as i32."""
+
+    neutral: int
+    numbers: dict[Operand, KVar] = field(default_factory=dict)
+
+    def number(self, x: Operand) -> Operand | None:
+        """A place as its number."""
+        return NONE if isinstance(x, Const) and x.value == self.neutral else self.numbers.get(x)
+
+    def statement(self, stm: KStm) -> KStm | None:
+        match stm:
+            case KLet(var, KOp(Op.SELECT, Prim.I64, (cond, x, y))) if x in self.numbers or y in self.numbers:
+                return self.made(var, Op.SELECT, (cond, self.number(x), self.number(y)))
+            case KLet(var, KOp(Op.MIN | Op.MAX as op, Prim.I64, (x, y))) if x in self.numbers and y in self.numbers:
+                return self.made(var, op, (self.numbers[x], self.numbers[y]))
+            case KLet(var, KOp(op, Prim.I64, (x, y))) if op in COMPARISONS:
+                return self.comparison(var, op, x, y)
+            case KLet(_, KOp(args=args)):
+                return None if any(a in self.numbers for a in args) else stm
+            case KLet(_, KConvert(arg=arg)):
+                return None if arg in self.numbers else stm
+            case _:
+                return None
+
+    def made(self, var: KVar, op: Op, args: tuple[Operand | None, ...]) -> KStm | None:
+        """A place made of others."""
+        found = tuple(a for a in args if a is not None)
+        if len(found) < len(args) or (op is Op.SELECT and args[0] in self.numbers):
+            return None
+        self.numbers[var] = KVar(var.name, Prim.I32)
+        return KLet(self.numbers[var], KOp(op, Prim.I32, found))
+
+    def comparison(self, var: KVar, op: Op, x: Operand, y: Operand) -> KStm | None:
+        """Of two places: of their numbers. With a constant that parts `none` from all places: of the sign."""
+        if x in self.numbers and y in self.numbers:
+            return KLet(var, KOp(op, Prim.I32, (self.numbers[x], self.numbers[y])))
+        if y in self.numbers:
+            x, y, op = y, x, MIRRORED[op]
+        if x not in self.numbers:
+            return KLet(var, KOp(op, Prim.I64, (x, y)))
+        if not isinstance(y, Const) or not parts_signs(op, int(y.value)):
+            return None
+        none, some = holds(op, self.neutral, int(y.value)), holds(op, 0, int(y.value))
+        if none == some:
+            return KLet(var, KConvert(Prim.BOOL, Prim.BOOL, Const(Prim.BOOL, some)))
+        return KLet(var, KOp(Op.LT if none else Op.GE, Prim.I32, (self.numbers[x], ZERO)))
+
+
+def parts_signs(op: Op, k: int) -> bool:
+    """Does `p op k` hold for all numbers p >= 0, or for none?"""
+    return k <= 0 if op in (Op.LT, Op.GE) else k < 0
+
+
+def holds(op: Op, x: int, y: int) -> bool:
+    match op:
+        case Op.EQ | Op.NE:
+            return (x == y) is (op is Op.EQ)
+        case Op.LT | Op.GE:
+            return (x < y) is (op is Op.LT)
+        case _:
+            return (x <= y) is (op is Op.LE)
+
+
+# ---- the step -------------------------------------------------------------------------------------------------------
+
+
+def step_of(op: KLambda, k: int) -> KLambda:
+    """The operator where component k of the right operand is at least 0 and more than that of the left one."""
+    left, right = op.left[k], op.right[k]
+    known: dict[Operand, Operand] = {}
+    body: list[KStm] = []
+    for stm in op.body:
+        match stm:
+            case KLet(var, KOp(o, _, args) as rhs):
+                args = tuple(known.get(a, a) for a in args)
+                value = folded(o, args) or decided(o, args, left, right)
+                if value is None:
+                    body.append(KLet(var, replace(rhs, args=args)))
+                else:
+                    known[var] = value
+            case KLet(var, KConvert(source, target, arg)) if source is target:
+                known[var] = known.get(arg, arg)
+            case KLet(var, KConvert() as rhs):
+                body.append(KLet(var, replace(rhs, arg=known.get(rhs.arg, rhs.arg))))
+            case _:
+                raise IRError(f"places: {type(stm).__name__} in an operator that is counted")
+    return needed(replace(op, body=tuple(body), results=tuple(known.get(r, r) for r in op.results)))
+
+
+def decided(op: Op, args: tuple[Operand, ...], left: Operand, right: Operand) -> Operand | None:
+    """What an operation on `0 <= right` and `left < right` gives, where that is known."""
+    match op, args:
+        case _, (x, y) if (x, y) == (right, left) and op in MIRRORED:
+            return decided(MIRRORED[op], (y, x), left, right)
+        case ((Op.LT | Op.LE | Op.NE), (x, y)) if (x, y) == (left, right):
+            return Const(Prim.BOOL, True)
+        case ((Op.GT | Op.GE | Op.EQ), (x, y)) if (x, y) == (left, right):
+            return Const(Prim.BOOL, False)
+        case Op.MIN, (x, y) if (x, y) == (left, right):
+            return left
+        case Op.MAX, (x, y) if (x, y) == (left, right):
+            return right
+        case ((Op.LT | Op.GE), (x, y)) if x == right and y == ZERO:
+            return Const(Prim.BOOL, op is Op.GE)
+        case _:
+            return None

@@ -1,0 +1,418 @@
+"""Thread loops whose ends differ: the middle without what only the ends need.
+
+    threads i in lo..hi { .. xs[max 0 (i-1)] .. if i < n-1 then xs[i+1] else xs[i] .. }
+
+reads a neighbour that is one element away everywhere but at the ends. On lanes, `max 0 (i-1)` is no run of elements,
+and the branch masks. So the loop is cut: in the middle [a, b) every such clamp is its linear operand, every such
+comparison a constant;
+
+    threads i in a..b { .. xs[i-1] .. xs[i+1] .. }         plain vector accesses
+    for i in lo..a and b..hi { as it was }                 one by one
+
+with a the greatest of the bounds below i, b the least of those above, found before the loop. Where the middle is short
+or the ends are not, the loop runs as it was. The cut changes no value and no check.
+
+In a loop that is cut, checks that every thread makes are gone from the middle too: 0 <= i + k < n bounds i as a clamp
+does, and a check of what is the same for all threads becomes a condition of the cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from ...ir.errors import IRError
+from ...ir.ops import Op, can_fail
+from ...ir.types import Const, Prim
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.nodes import Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
+
+LEAST = 32
+"""Elements of a middle that is worth the cut."""
+MOST_ENDS = 8
+"""Elements at both ends together: they are computed one by one."""
+MOST = 200
+"""Statements of a loop that is worth a second copy."""
+FAR = 1 << 61
+"""Beyond every index; bounds are brought within it, so that moving them by a few does not wrap."""
+
+MIRRORED = {
+    Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE, Op.MIN: Op.MIN, Op.MAX: Op.MAX,
+}  # fmt: skip
+"""`x op y` is `y MIRRORED[op] x`."""
+
+
+def cut_ends(kernel: Kernel) -> Kernel:
+    """The kernel with every thread loop cut where that removes clamps or branches; the same one where there is none."""
+    cutter = _Cutter(frozenset(_assigned(kernel.body)), [0])
+    body = cutter.cut(kernel.body)
+    return replace(kernel, body=body) if cutter.fresh[0] else kernel
+
+
+@dataclass(frozen=True, slots=True)
+class _Cutter:
+    """`mutable`: variables that are assigned; `fresh` counts the names made."""
+
+    mutable: frozenset[str]
+    fresh: list[int]
+
+    def cut(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
+        return tuple(new for stm in stms for new in self.statement(stm))
+
+    def statement(self, stm: KStm) -> tuple[KStm, ...]:
+        match stm:
+            case Threads():
+                return self.loop(stm)
+            case KIf(cond, then, orelse):
+                return (KIf(cond, self.cut(then), self.cut(orelse)),)
+            case kir.For(index, bound, body):
+                return (kir.For(index, bound, self.cut(body)),)
+            case kir.KWhile(before, cond, body):
+                return (kir.KWhile(before, cond, self.cut(body)),)
+            case _:
+                return (stm,)
+
+    def loop(self, stm: Threads) -> tuple[KStm, ...]:
+        """The loop cut, or as it is where there is nothing to gain."""
+        if stm.index.prim is not Prim.I64 or not _is_plain(stm.body) or _count(stm.body) > MOST:
+            return (stm,)
+        before, rest = _invariants(stm, self.mutable)
+        middle = _Middle(stm.index, frozenset(_defined(rest.body)) | self.mutable)
+        body = middle.unchecked(middle.rewritten(rest.body))
+        if not middle.pays:
+            return (stm,)
+        return (*before, *self.pieces(rest, middle, body))
+
+    def pieces(self, stm: Threads, middle: _Middle, body: tuple[KStm, ...]) -> tuple[KStm, ...]:
+        out: list[KStm] = []
+        a, b = stm.lo, stm.hi
+        for bound in sorted(middle.below, key=str):
+            a = self.let(out, Op.MAX, a, self.moved(out, bound))
+        for bound in sorted(middle.above, key=str):
+            b = self.let(out, Op.MIN, b, self.moved(out, bound))
+        length = self.let(out, Op.SUB, b, a)
+        ends = self.let(out, Op.SUB, self.let(out, Op.SUB, stm.hi, stm.lo), length)
+        long = self.let(out, Op.GE, length, Const(Prim.I64, LEAST), Prim.BOOL)
+        short = self.let(out, Op.LE, ends, Const(Prim.I64, MOST_ENDS), Prim.BOOL)
+        enough = self.both(out, long, short)
+        for index, size in sorted(middle.within, key=str):
+            low = self.let(out, Op.GE, index, Const(Prim.I64, 0), Prim.BOOL)
+            high = self.let(out, Op.LT, index, size, Prim.BOOL)
+            enough = self.both(out, enough, self.both(out, low, high))
+        cut = (Threads(stm.index, a, b, body), self.ends(stm, ends, a, b))
+        return (*out, KIf(enough, cut, (stm,)))
+
+    def ends(self, stm: Threads, count: Operand, a: Operand, b: Operand) -> KStm:
+        """The elements before a and from b on, one after the other; their variables are others, since these are
+        uniform."""
+        body: list[KStm] = []
+        k = self.name("end", Prim.I64)
+        before = self.let(body, Op.SUB, a, stm.lo)
+        first = self.let(body, Op.LT, k, before, Prim.BOOL)
+        early = self.let(body, Op.ADD, stm.lo, k)
+        late = self.let(body, Op.ADD, b, self.let(body, Op.SUB, k, before))
+        self.fresh[0] += 1
+        renamed = Renamed(f".{self.fresh[0]}", {})
+        index = renamed.made(stm.index)
+        body.append(KLet(index, KOp(Op.SELECT, Prim.I64, (first, early, late))))
+        return kir.For(k, count, (*body, *renamed.rewritten(stm.body)))
+
+    def moved(self, out: list[KStm], bound: _Bound) -> Operand:
+        """The bound for the index alone."""
+        if isinstance(bound.of, Const):
+            return Const(Prim.I64, max(-FAR, min(FAR, int(bound.of.value))) + bound.shift)
+        near = self.let(out, Op.MIN, self.let(out, Op.MAX, bound.of, Const(Prim.I64, -FAR)), Const(Prim.I64, FAR))
+        return self.let(out, Op.ADD, near, Const(Prim.I64, bound.shift)) if bound.shift else near
+
+    def let(self, out: list[KStm], op: Op, x: Operand, y: Operand, result: Prim = Prim.I64) -> KVar:
+        var = self.name("cut", result)
+        out.append(KLet(var, KOp(op, Prim.I64, (x, y))))
+        return var
+
+    def both(self, out: list[KStm], x: Operand, y: Operand) -> KVar:
+        var = self.name("cut", Prim.BOOL)
+        out.append(KLet(var, KOp(Op.AND, Prim.BOOL, (x, y))))
+        return var
+
+    def name(self, base: str, prim: Prim) -> KVar:
+        self.fresh[0] += 1
+        return KVar(f"{base}.{self.fresh[0]}", prim)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """The index is at least (or less than) `of` + `shift`."""
+
+    of: Operand
+    shift: int
+
+
+@dataclass(slots=True)
+class _Middle:
+    """The loop's body as it is in the middle, and what makes it so: the bounds, and pairs of an index and the size that
+    it is to be within.
+
+    `offsets`: variables that are the index plus a number; `known`: variables that stand for another operand; `pays`:
+    whether a clamp or a branch is gone."""
+
+    index: KVar
+    inside: frozenset[str]
+    offsets: dict[Operand, int] = field(default_factory=dict)
+    known: dict[Operand, Operand] = field(default_factory=dict)
+    below: set[_Bound] = field(default_factory=set)
+    above: set[_Bound] = field(default_factory=set)
+    within: set[tuple[Operand, Operand]] = field(default_factory=set)
+    pays: bool = False
+
+    def __post_init__(self) -> None:
+        self.offsets[self.index] = 0
+
+    def rewritten(self, stms: Iterable[KStm]) -> tuple[KStm, ...]:
+        return tuple(new for stm in stms for new in self.statement(stm))
+
+    def statement(self, stm: KStm) -> tuple[KStm, ...]:
+        match stm:
+            case KLet(var, KOp(op, prim, args) as rhs):
+                args = tuple(map(self.read, args))
+                value = self.value(op, prim, args)
+                if value is None:
+                    self.note_offset(var, op, args)
+                    return (KLet(var, replace(rhs, args=args)),)
+                self.known[var] = value
+                return ()
+            case KIf(cond, then, orelse):
+                match self.read(cond):
+                    case Const(_, holds):
+                        return self.rewritten(then if holds else orelse)
+                    case read:
+                        return (KIf(read, self.rewritten(then), self.rewritten(orelse)),)
+            case kir.For(index, bound, body):
+                return (kir.For(index, self.read(bound), self.rewritten(body)),)
+            case kir.KWhile(before, cond, body):
+                return (kir.KWhile(self.rewritten(before), self.read(cond), self.rewritten(body)),)
+            case _:
+                return (with_operands(stm, self.read),)
+
+    def unchecked(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
+        """Without the checks that every thread makes of what is known before the loop, or counts with the index."""
+        return tuple(stm for stm in stms if not (isinstance(stm, kir.BoundsCheck) and self.holds(stm.index, stm.size)))
+
+    def holds(self, index: Operand, size: Operand) -> bool:
+        """Whether `0 <= index < size` in the middle; what this needs is noted."""
+        if not self.is_outside(size):
+            return False
+        if index in self.offsets and abs(self.offsets[index]) < FAR:
+            self.below.add(_Bound(Const(Prim.I64, 0), -self.offsets[index]))
+            self.above.add(_Bound(size, -self.offsets[index]))
+            return True
+        if self.is_outside(index):
+            self.within.add((index, size))
+            return True
+        return False
+
+    def read(self, operand: Operand) -> Operand:
+        return self.known.get(operand, operand)
+
+    def note_offset(self, var: KVar, op: Op, args: tuple[Operand, ...]) -> None:
+        match op, args:
+            case (Op.ADD, (x, Const(_, k))) | (Op.ADD, (Const(_, k), x)) if x in self.offsets:
+                self.offsets[var] = self.offsets[x] + int(k)
+            case Op.SUB, (x, Const(_, k)) if x in self.offsets:
+                self.offsets[var] = self.offsets[x] - int(k)
+            case _:
+                pass
+
+    def value(self, op: Op, prim: Prim, args: tuple[Operand, ...]) -> Operand | None:
+        """What an operation gives in the middle, where that is known; the bounds that this needs are noted."""
+        if prim is Prim.I64 and len(args) == 2:
+            x, y = args
+            if y in self.offsets and x not in self.offsets and op in MIRRORED:
+                x, y, op = y, x, MIRRORED[op]
+            if x in self.offsets and self.is_outside(y):
+                return self.compared(op, x, y)
+            return None
+        return folded(op, args)
+
+    def compared(self, op: Op, x: Operand, u: Operand) -> Operand | None:
+        """`x op u` where x is the index and a number. A constant u is taken to be the first end, another one the
+        last."""
+        k = self.offsets[x]
+        if abs(k) >= FAR:
+            return None
+        self.pays |= op in MIRRORED
+        match op:
+            case Op.MAX:
+                self.below.add(_Bound(u, -k))
+                return x
+            case Op.MIN:
+                self.above.add(_Bound(u, 1 - k))
+                return x
+            case Op.LT | Op.LE | Op.GT | Op.GE | Op.EQ | Op.NE:
+                late = isinstance(u, Const)
+                one = op in (Op.LE, Op.GT, Op.EQ, Op.NE) if late else op in (Op.LE, Op.GT)
+                (self.below if late else self.above).add(_Bound(u, int(one) - k))
+                return Const(Prim.BOOL, op in ((Op.GT, Op.GE, Op.NE) if late else (Op.LT, Op.LE, Op.NE)))
+            case _:
+                return None
+
+    def is_outside(self, operand: Operand) -> bool:
+        """Is it known before the loop?"""
+        return isinstance(operand, Const) or operand.name not in self.inside
+
+
+def _invariants(loop: Threads, mutable: frozenset[str]) -> tuple[tuple[KStm, ...], Threads]:
+    """What the loop computes that is the same for all threads, and cannot fail, and the loop without it."""
+    inside = set(_defined(loop.body)) | {loop.index.name}
+    before: list[KStm] = []
+    rest: list[KStm] = []
+
+    def outside(operand: Operand) -> bool:
+        return isinstance(operand, Const) or (operand.name not in inside and operand.name not in mutable)
+
+    for stm in loop.body:
+        match stm:
+            case KLet(var, KOp(op, prim, args)) if not can_fail(op, prim) and all(map(outside, args)):
+                inside.discard(var.name)
+                before.append(stm)
+            case _:
+                rest.append(stm)
+    return tuple(before), replace(loop, body=tuple(rest))
+
+
+def folded(op: Op, args: tuple[Operand, ...]) -> Operand | None:
+    """Operations on constants of the middle."""
+    match op, args:
+        case Op.SELECT, (Const(_, holds), x, y):
+            return x if holds else y
+        case (Op.AND, (Const(Prim.BOOL, holds), x)) | (Op.AND, (x, Const(Prim.BOOL, holds))):
+            return x if holds else Const(Prim.BOOL, False)
+        case (Op.OR, (Const(Prim.BOOL, holds), x)) | (Op.OR, (x, Const(Prim.BOOL, holds))):
+            return Const(Prim.BOOL, True) if holds else x
+        case Op.NOT, (Const(Prim.BOOL, holds),):
+            return Const(Prim.BOOL, not holds)
+        case _:
+            return None
+
+
+@dataclass(slots=True)
+class Renamed:
+    """A copy of statements whose variables have other names."""
+
+    suffix: str
+    names: dict[Operand, Operand]
+
+    def made(self, var: KVar) -> KVar:
+        new = KVar(var.name + self.suffix, var.prim)
+        self.names[var] = new
+        return new
+
+    def read(self, operand: Operand) -> Operand:
+        return self.names.get(operand, operand)
+
+    def target(self, var: KVar) -> KVar:
+        new = self.read(var)
+        assert isinstance(new, KVar), "a variable is named after a variable"
+        return new
+
+    def rewritten(self, stms: Iterable[KStm]) -> tuple[KStm, ...]:
+        return tuple(map(self.statement, stms))
+
+    def statement(self, stm: KStm) -> KStm:
+        match stm:
+            case KLet(var, KOp(_, _, args) as rhs):
+                return KLet(self.made(var), replace(rhs, args=tuple(map(self.read, args))))
+            case KLet(var, _):
+                read = with_operands(stm, self.read)
+                assert isinstance(read, KLet), "a statement stays what it is"
+                return KLet(self.made(var), read.rhs)
+            case kir.Declare(var, init):
+                start = self.read(init)
+                return kir.Declare(self.made(var), start)
+            case kir.Assign(var, value):
+                return kir.Assign(self.target(var), self.read(value))
+            case KIf(cond, then, orelse):
+                return KIf(self.read(cond), self.rewritten(then), self.rewritten(orelse))
+            case kir.For(index, bound, body):
+                trips = self.read(bound)
+                return kir.For(self.made(index), trips, self.rewritten(body))
+            case kir.KWhile(before, cond, body):
+                ahead = self.rewritten(before)
+                return kir.KWhile(ahead, self.read(cond), self.rewritten(body))
+            case _:
+                return with_operands(stm, self.read)
+
+
+# ---- statements -----------------------------------------------------------------------------------------------------
+
+
+def with_operands(stm: KStm, read: Callable[[Operand], Operand]) -> KStm:
+    """A plain statement without parts, with its operands read."""
+    match stm:
+        case KLet(var, kir.KConvert() as rhs):
+            return KLet(var, replace(rhs, arg=read(rhs.arg)))
+        case KLet(var, kir.KLoad() | kir.KAligned() as rhs):
+            return KLet(var, replace(rhs, index=read(rhs.index)))
+        case kir.Declare(var, init):
+            return kir.Declare(var, read(init))
+        case kir.Assign(var, value):
+            return kir.Assign(var, read(value))
+        case kir.Store(array, index, value):
+            return kir.Store(array, read(index), read(value))
+        case kir.Check(ok, site, values):
+            return kir.Check(read(ok), site, tuple(map(read, values)))
+        case kir.BoundsCheck(index, size, site, values):
+            return kir.BoundsCheck(read(index), read(size), site, tuple(map(read, values)))
+        case kir.Note():
+            return stm
+        case _:
+            raise IRError(f"interior: {type(stm).__name__} is not a plain statement")
+
+
+def _is_plain(stms: Iterable[KStm]) -> bool:
+    """Only what can be written out a second time."""
+    return all(isinstance(stm, _PLAIN) and all(map(_is_plain, _parts(stm))) for stm in stms)
+
+
+_PLAIN = (
+    KLet, kir.Declare, kir.Assign, kir.Store, kir.Check, kir.BoundsCheck, KIf, kir.For, kir.KWhile, kir.Note,
+)  # fmt: skip
+
+
+def _parts(stm: KStm) -> tuple[tuple[KStm, ...], ...]:
+    match stm:
+        case KIf(_, then, orelse):
+            return then, orelse
+        case kir.For(body=body) | Threads(body=body):
+            return (body,)
+        case kir.KWhile(before, _, body):
+            return before, body
+        case kir.BlockReduce(body=body) | kir.BlockScan(body=body):
+            return (body,)
+        case _:
+            return ()
+
+
+def _count(stms: Iterable[KStm]) -> int:
+    return sum(1 + sum(map(_count, _parts(stm))) for stm in stms)
+
+
+def _defined(stms: Iterable[KStm]) -> Iterable[str]:
+    """Variables that a loop's body makes."""
+    for stm in stms:
+        match stm:
+            case KLet(var, _) | kir.Declare(var, _):
+                yield var.name
+            case kir.For(index=index):
+                yield index.name
+            case _:
+                pass
+        for part in _parts(stm):
+            yield from _defined(part)
+
+
+def _assigned(stms: Iterable[KStm]) -> Iterable[str]:
+    for stm in stms:
+        if isinstance(stm, kir.Assign):
+            yield stm.var.name
+        for part in _parts(stm):
+            yield from _assigned(part)

@@ -1,0 +1,126 @@
+"""Reductions of rows whose lengths are read from memory: full vectors, and what is left one by one.
+
+    reduce op ne (threads i in lo..hi { e })          lo or hi depends on a load
+    ⟶  acc = ne; middle = lo + W * floor((hi - lo) / W)
+        if lo < middle { acc = reduce op ne (threads i in lo..middle { e }) }
+        for i in middle..hi { acc := op acc e }
+
+with W the lanes of a vector. Such rows are mostly short, and their bounds differ from one to the next: a reduction in
+lanes alone sets up its accumulators, masks the last vector and folds the lanes for three elements as for three hundred.
+A masked load is no cheaper than the elements of it where these are few, and rows that come from memory arrive more
+slowly by masked loads than by plain ones. Here a row below W elements is plain scalar code, combined from the left;
+the order depends on (lo, hi) and W alone. It is done where an element is few operations, none of them dear: else the
+masked vector is cheaper than a call for each element.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...ir.ops import Op
+from ...ir.types import Const, Prim
+from ..analysis.speculation import is_harmless
+from ..analysis.uniformity import depending, loaded_names
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.execution import children, statements, with_children
+from ..kernel_ir.fma import contracted_step
+from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KIf, KLet, KLoad, KOp, KStm, KVar, Operand
+from .peel_boundaries import Renamed
+
+MOST = 40
+"""Statements of an element, with those of the operator."""
+
+
+def with_varying_rows(kernel: Kernel, width: int) -> Kernel:
+    """The kernel with the last elements of rows of varying length one by one, for lanes of this width."""
+    everything = tuple(statements(kernel.body))
+    if not any(isinstance(stm, BlockReduce) for stm in everything):
+        return kernel
+    loaded = depending(everything, loaded_names(everything))
+    return replace(kernel, body=_Splitter(width, loaded, [0]).statements(kernel.body))
+
+
+@dataclass(frozen=True, slots=True)
+class _Splitter:
+    """`loaded`: names of what depends on a load; `fresh` counts the names made."""
+
+    width: int
+    loaded: frozenset[str]
+    fresh: list[int]
+
+    def statements(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
+        return tuple(new for stm in stms for new in self.statement(stm))
+
+    def statement(self, stm: KStm) -> tuple[KStm, ...]:
+        match stm:
+            case BlockReduce(full=False) if self.varies(stm) and is_light(stm):
+                return self.split(stm)
+            case KIf() | kir.For() | kir.KWhile():
+                return (with_children(stm, tuple(map(self.statements, children(stm)))),)
+            case _:
+                return (stm,)
+
+    def varies(self, stm: BlockReduce) -> bool:
+        names = {bound.name for bound in (stm.lo, stm.hi) if isinstance(bound, KVar)}
+        return stm.index.prim is Prim.I64 and not names.isdisjoint(self.loaded)
+
+    def split(self, stm: BlockReduce) -> tuple[KStm, ...]:
+        out: list[KStm] = []
+        length = self.let(out, Op.MAX, self.let(out, Op.SUB, stm.hi, stm.lo), Const(Prim.I64, 0))
+        full = self.let(out, Op.AND, length, Const(Prim.I64, -self.width))
+        middle = self.let(out, Op.ADD, stm.lo, full)
+        accs = [self.name("acc", o.prim) for o in stm.outs]
+        out += [kir.Declare(acc, ne) for acc, ne in zip(accs, stm.neutral, strict=True)]
+        some = self.name("some", Prim.BOOL)
+        out.append(KLet(some, KOp(Op.GT, Prim.I64, (full, Const(Prim.I64, 0)))))
+        out.append(KIf(some, self.vectors(stm, middle, accs), ()))
+        rest = self.let(out, Op.SUB, length, full)
+        out.append(self.one_by_one(stm, middle, rest, accs))
+        out += [KLet(o, KConvert(o.prim, o.prim, acc)) for o, acc in zip(stm.outs, accs, strict=True)]
+        return tuple(out)
+
+    def vectors(self, stm: BlockReduce, middle: Operand, accs: list[KVar]) -> tuple[KStm, ...]:
+        """The elements before `middle`, in full vectors."""
+        outs = tuple(self.name(o.name, o.prim) for o in stm.outs)
+        reduction = replace(stm, outs=outs, hi=middle, full=True)
+        return (reduction, *(kir.Assign(acc, o) for acc, o in zip(accs, outs, strict=True)))
+
+    def one_by_one(self, stm: BlockReduce, middle: Operand, rest: Operand, accs: list[KVar]) -> KStm:
+        """The elements from `middle` on. Their variables are others, since these are uniform."""
+        self.fresh[0] += 1
+        copy = Renamed(f".v{self.fresh[0]}", {})
+        body: list[KStm] = []
+        k = self.name("k", Prim.I64)
+        body.append(KLet(copy.made(stm.index), KOp(Op.ADD, Prim.I64, (middle, k), True)))
+        body += copy.rewritten(stm.body)
+        step = contracted_step(stm.step or stm.op, stm.body, stm.values)
+        lefts = [self.name("left", acc.prim) for acc in accs]
+        body += [KLet(left, KConvert(acc.prim, acc.prim, acc)) for left, acc in zip(lefts, accs, strict=True)]
+        values = [copy.read(v) for v in stm.values]
+        copy.names |= dict(zip((*step.left, *step.right), (*lefts, *values), strict=True))
+        body += copy.rewritten(step.body)
+        body += [kir.Assign(acc, copy.read(r)) for acc, r in zip(accs, step.results, strict=True)]
+        return kir.For(k, rest, tuple(body))
+
+    def let(self, out: list[KStm], op: Op, x: Operand, y: Operand) -> KVar:
+        var = self.name("row", Prim.I64)
+        out.append(KLet(var, KOp(op, Prim.I64, (x, y), True)))
+        return var
+
+    def name(self, base: str, prim: Prim) -> KVar:
+        self.fresh[0] += 1
+        return KVar(f"{base}.v{self.fresh[0]}", prim)
+
+
+def is_light(stm: BlockReduce) -> bool:
+    """Few operations for an element, without loops and without what is dear one by one."""
+    parts = [*statements(stm.body), *statements((stm.step or stm.op).body)]
+    return len(parts) <= MOST and all(map(_is_light_part, parts))
+
+
+def _is_light_part(stm: KStm) -> bool:
+    match stm:
+        case KLet(_, KLoad()) | kir.Store() | kir.Check() | kir.BoundsCheck() | KIf() | kir.Note():
+            return True
+        case _:
+            return is_harmless(stm)

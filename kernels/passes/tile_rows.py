@@ -1,0 +1,270 @@
+"""Loops of a thread along a row of its own, in tiles: rows are read and written as they lie in memory.
+
+    threads i { for j < m { x = a[i*m + j]; .. out[i*m + j] := y } }
+
+has lanes on the rows, so that step j reads a column: a gather. With tiles of T columns,
+
+    threads i { for b < ceil (m / T) {
+      load tile[0 .. T] = a[i*m + b*T ..]                          rows are loaded as they lie, and transposed
+      for k < min T (m - b*T) { x = tile[k]; .. made[k] := y }     a tile is interleaved over the lanes: plain accesses
+      store out[i*m + b*T ..] = made } }
+
+the same values in the same order at the speed of memory (`lanes/tiles.py`). An access may take part where its index is
+`start + i*pitch + j`, in every step of the loop; an array that is written, where the loop touches it nowhere else. A
+tile is read ahead of the steps that use it, so that a loop with checks, which may end early, reads nothing in tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from ...ir.ops import Op
+from ...ir.types import Const, Prim
+from ..analysis.uniformity import find_facts
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.affine import Poly, atom, constant, poly, value_poly
+from ..kernel_ir.affine_code import PolyCode
+from ..kernel_ir.execution import children, with_children
+from ..kernel_ir.execution import statements as everything
+from ..kernel_ir.nodes import (
+    COLUMNS,
+    For,
+    KArray,
+    Kernel,
+    KLet,
+    KLoad,
+    KOp,
+    KStm,
+    KVar,
+    LoadTile,
+    Operand,
+    Space,
+    Store,
+    StoreTile,
+)
+
+MOST_TILES = 8
+"""Tiles of a loop: they are to stay in the first cache."""
+
+
+def in_tiles(kernel: Kernel, width: int) -> Kernel:
+    """The kernel with its rows in tiles, for lanes of this width; the same one where it has none."""
+    tiler = _Tiler(find_facts(kernel).varying, assigned(kernel.body), min(width, COLUMNS))
+    body = tiler.statements(kernel.body, None)
+    return replace(kernel, body=body) if tiler.tiled else kernel
+
+
+def tiled_accesses(kernel: Kernel) -> frozenset[str | KArray]:
+    """What is read and written in tiles: the variables loaded, and the arrays stored."""
+    tiler = _Tiler(find_facts(kernel).varying, assigned(kernel.body), COLUMNS)
+    tiler.statements(kernel.body, None)
+    return frozenset(tiler.tiled)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The index `start + i*pitch + j`, i the thread and j the step of a loop."""
+
+    start: Poly
+    pitch: Poly
+
+
+@dataclass(slots=True)
+class _Tiler:
+    """`polys`: values of i64 variables in others that do not change; `prims`: the types of those."""
+
+    varying: frozenset[str]
+    mutable: frozenset[str]
+    columns: int
+    polys: dict[str, Poly] = field(default_factory=dict)
+    prims: dict[str, Prim] = field(default_factory=dict)
+    tiled: set[str | KArray] = field(default_factory=set)
+    counter: int = 0
+
+    def statements(self, stms: Iterable[KStm], thread: KVar | None) -> tuple[KStm, ...]:
+        return tuple(new for stm in stms for new in self.statement(stm, thread))
+
+    def statement(self, stm: KStm, thread: KVar | None) -> tuple[KStm, ...]:
+        match stm:
+            case KLet(var, rhs):
+                self.polys[var.name] = self.value(var, rhs)
+                return (stm,)
+            case kir.Threads(index=index) | kir.BlockReduce(index=index) | kir.BlockScan(index=index):
+                return (self.inside(stm, index if index.prim is Prim.I64 else None),)
+            case For() if thread is not None:
+                return self.loop(stm, thread)
+            case For():
+                return (self.inside(stm, None),)
+            case kir.KIf(cond) | kir.KWhile(_, cond):
+                return (self.inside(stm, None if self.varies(cond) else thread),)
+            case _:
+                return (stm,)
+
+    def inside(self, stm: KStm, thread: KVar | None) -> KStm:
+        return with_children(stm, tuple(self.statements(part, thread) for part in children(stm)))
+
+    def varies(self, x: Operand) -> bool:
+        return isinstance(x, KVar) and x.name in self.varying
+
+    # ---- indices ------------------------------------------------------------------------------------------------
+
+    def value(self, var: KVar, rhs: kir.Rhs) -> Poly:
+        """A value as a polynomial; a variable that changes is not looked through."""
+        args = operands(rhs)
+        if var.prim is Prim.I64 and not any(isinstance(a, KVar) and a.name in self.mutable for a in args):
+            found = value_poly(rhs, [self.poly(a) for a in args])
+            if found is not None:
+                return found
+        self.prims[var.name] = var.prim
+        return atom(var.name)
+
+    def poly(self, x: Operand) -> Poly:
+        if isinstance(x, Const):
+            return constant(int(x.value))
+        self.prims.setdefault(x.name, x.prim)
+        return self.polys.get(x.name) or atom(x.name)
+
+    def row(self, index: Operand, loop: For, thread: KVar, inside: frozenset[str]) -> _Row | None:
+        """The row that a loop goes along with this index; None where it goes another way, or lanes lie side by side
+        anyhow."""
+        step, start, pitch = 0, dict[tuple[str, ...], int](), dict[tuple[str, ...], int]()
+        for names, c in self.poly(index):
+            if names == (loop.index.name,):
+                step = c
+                continue
+            rest = tuple(name for name in names if name != thread.name)
+            if len(names) - len(rest) > 1 or any(self.changes(name, inside) for name in rest):
+                return None
+            (start if rest == names else pitch)[rest] = c
+        lies = poly(pitch)
+        return _Row(poly(start), lies) if step == 1 and lies and lies != constant(1) else None
+
+    def changes(self, name: str, inside: frozenset[str]) -> bool:
+        return name in inside or name in self.varying or name in self.mutable
+
+    # ---- loops --------------------------------------------------------------------------------------------------
+
+    def loop(self, stm: For, thread: KVar) -> tuple[KStm, ...]:
+        """A loop in tiles, or as it is."""
+        body = self.statements(stm.body, thread if not self.varies(stm.bound) else None)
+        whole = For(stm.index, stm.bound, body)
+        if self.varies(stm.bound) or stm.index.prim is not Prim.I64:
+            return (whole,)
+        inside = defined((stm,))
+        plan = _Plan(self, stm, thread, inside)
+        plan.find(body)
+        return plan.emitted(body) if plan.loads or plan.stores else (whole,)
+
+    def fresh(self, base: str, prim: Prim = Prim.I64) -> KVar:
+        self.counter += 1
+        return KVar(f"{base}.{self.counter}", prim)
+
+    def tile(self, prim: Prim) -> KArray:
+        self.counter += 1
+        return KArray(f"tile.{self.counter}", prim, Space.PRIVATE)
+
+
+def operands(rhs: kir.Rhs) -> tuple[Operand, ...]:
+    match rhs:
+        case KOp(_, _, args):
+            return args
+        case kir.KConvert(_, _, arg):
+            return (arg,)
+        case KLoad(_, index) | kir.KAligned(_, index):
+            return (index,)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """A loop that is to be in tiles: a tile for each row that is read, and for each array that is written."""
+
+    tiler: _Tiler
+    stm: For
+    thread: KVar
+    inside: frozenset[str]
+    loads: dict[tuple[KArray, _Row], KArray] = field(default_factory=dict)
+    stores: dict[KArray, tuple[_Row, KArray]] = field(default_factory=dict)
+    read: dict[str, KArray] = field(default_factory=dict)
+
+    def find(self, body: tuple[KStm, ...]) -> None:
+        """What of the loop's own statements goes into tiles."""
+        written = [s.array for s in everything(body) if isinstance(s, (Store, kir.Atomic, StoreTile))]
+        touched = [array for s in everything(body) if (array := accessed(s)) is not None]
+        ends_early = any(isinstance(s, (kir.Check, kir.BoundsCheck)) for s in everything(body))
+        for stm in body:
+            match stm:
+                case KLet(var, KLoad(array, index)) if not ends_early and array not in written:
+                    row = self.row(array, index)
+                    if row is not None:
+                        self.read[var.name] = self.loads.setdefault((array, row), self.tiler.tile(array.prim))
+                        self.tiler.tiled.add(var.name)
+                case Store(array, index, _) if touched.count(array) == 1:
+                    row = self.row(array, index)
+                    if row is not None:
+                        self.stores[array] = row, self.tiler.tile(array.prim)
+                        self.tiler.tiled.add(array)
+                case _:
+                    pass
+
+    def row(self, array: KArray, index: Operand) -> _Row | None:
+        is_full = len(self.loads) + len(self.stores) >= MOST_TILES
+        if is_full or array.space is Space.PRIVATE:
+            return None
+        return self.tiler.row(index, self.stm, self.thread, self.inside)
+
+    def emitted(self, body: tuple[KStm, ...]) -> tuple[KStm, ...]:
+        tiler, bound, size = self.tiler, self.stm.bound, Const(Prim.I64, self.tiler.columns)
+        code = PolyCode(tiler.prims, tiler.fresh)
+        tiles = [*self.loads.values(), *(tile for _, tile in self.stores.values())]
+        code.out += [kir.Alloc(tile, size) for tile in tiles]
+        rows = {row: (code.value(row.start), code.value(row.pitch)) for row in self.rows()}
+        more = code.let(Op.ADD, bound, Const(Prim.I64, tiler.columns - 1))
+        count = code.let(Op.QUOT, more, size)
+        before, code.out = code.out, []
+        number = tiler.fresh("tile")
+        first = code.let(Op.MUL, number, size)
+        here = code.let(Op.MIN, code.let(Op.SUB, bound, first), size)
+        starts = {row: code.let(Op.ADD, start, first) for row, (start, _) in rows.items()}
+        for (array, row), tile in self.loads.items():
+            code.out.append(LoadTile(tile, array, starts[row], self.thread, rows[row][1], here))
+        step = tiler.fresh("k")
+        own = KLet(self.stm.index, KOp(Op.ADD, Prim.I64, (first, step), True))
+        code.out.append(For(step, here, (own, *(self.moved(s, step) for s in body))))
+        for array, (row, tile) in self.stores.items():
+            code.out.append(StoreTile(array, starts[row], self.thread, rows[row][1], here, tile))
+        return (*before, For(number, count, tuple(code.out)))
+
+    def rows(self) -> list[_Row]:
+        return [*(row for _, row in self.loads), *(row for row, _ in self.stores.values())]
+
+    def moved(self, stm: KStm, step: KVar) -> KStm:
+        """A statement with its access in a tile."""
+        match stm:
+            case KLet(var, KLoad()) if var.name in self.read:
+                return KLet(var, KLoad(self.read[var.name], step))
+            case Store(array, _, value) if array in self.stores:
+                return Store(self.stores[array][1], step, value)
+            case _:
+                return stm
+
+
+def assigned(stms: tuple[KStm, ...]) -> frozenset[str]:
+    return frozenset(s.var.name for s in everything(stms) if isinstance(s, kir.Assign))
+
+
+def defined(stms: tuple[KStm, ...]) -> frozenset[str]:
+    """Variables that a thread's statements make."""
+    lets = (s.var.name for s in everything(stms) if isinstance(s, (KLet, kir.Declare)))
+    return frozenset((*lets, *(s.index.name for s in everything(stms) if isinstance(s, For))))
+
+
+def accessed(stm: KStm) -> KArray | None:
+    """The array that a statement reads or writes."""
+    match stm:
+        case KLet(_, KLoad(array, _)) | Store(array, _, _) | LoadTile(array=array) | StoreTile(array=array):
+            return array
+        case kir.Atomic(array=array):
+            return array
+        case _:
+            return None

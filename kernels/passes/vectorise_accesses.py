@@ -1,0 +1,334 @@
+"""Maps of a GPU with their indices made straight and, where elements are neighbours, in rows of up to 16 bytes.
+
+    threads p in lo..hi { i = p / m; j = p % m; ys[i*m + j] := f xs[i*m + j] }
+      ⟶  threads p in lo..hi { ys[p] := f xs[p] }
+      ⟶  if aligned xs[lo], ys[lo] and (hi - lo) % 4 == 0
+          then threads r in 0..(hi - lo) / 4 { (x0, .., x3) = xs[lo + 4*r ..]; ys[lo + 4*r ..] := (f x0, .., f x3) }
+          else threads p in lo..hi { ys[p] := f xs[p] }
+
+An index is a polynomial, in which a remainder is p - (p / m) * m. Whether rows begin where one access can reach them
+depends on where the arrays begin, so it is found out when the kernel runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
+
+from ...ir.ops import Op
+from ...ir.types import Const, Prim, i64
+from ..analysis.accesses import operands
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.affine import Poly, atom, constant, mul, sub, value_poly
+from ..kernel_ir.execution import statements
+from ..kernel_ir.nodes import KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, Operand, Space
+
+ROW_BYTES, MOST_WIDE, MOST_STATEMENTS = 16, 4, 40
+
+
+# ---- indices as polynomials --------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Values:
+    """The polynomials of variables; `varying`: the atoms that differ between the threads, the index aside."""
+
+    polys: dict[str, Poly] = field(default_factory=dict)
+    varying: set[str] = field(default_factory=set)
+
+    def of(self, x: Operand) -> Poly:
+        if isinstance(x, Const):
+            return constant(x.value) if isinstance(x.value, int) else atom(repr(x))
+        return self.polys.get(x.name, atom(x.name))
+
+    def define(self, stm: KLet, index: str | None) -> None:
+        """`index`: of the thread loop that the statement stands in."""
+        match stm.rhs:
+            case KOp(Op.QUOT, Prim.I64, (x, y)):
+                self.polys[stm.var.name] = self.quotient(self.of(x), self.of(y), index)
+            case KOp(Op.REM, Prim.I64, (x, y)):
+                whole = mul(self.quotient(self.of(x), self.of(y), index), self.of(y))
+                self.polys[stm.var.name] = sub(self.of(x), whole)
+            case rhs:
+                known = value_poly(rhs, [self.of(a) for a in operands(rhs)])
+                self.polys[stm.var.name] = known if known is not None else atom(stm.var.name)
+                if known is None and index is not None:
+                    self.varying.add(stm.var.name)
+
+    def quotient(self, x: Poly, y: Poly, index: str | None) -> Poly:
+        name = f"{x} / {y}"
+        used = {n for poly in (x, y) for monomial, _ in poly for n in monomial}
+        if index in used or used & self.varying:
+            self.varying.add(name)
+        return atom(name)
+
+    def beside(self, x: Operand, index: str) -> Poly | None:
+        """What `x` is beside the index itself, if that is the same for all threads."""
+        rest = sub(self.of(x), atom(index))
+        names = {n for monomial, _ in rest for n in monomial}
+        return None if index in names or names & self.varying else rest
+
+
+def thread_loop(kernel: Kernel) -> kir.Threads | None:
+    """The loop of a kernel that is nothing but one, after uniform values."""
+    *head, last = kernel.body
+    good = isinstance(last, kir.Threads) and all(isinstance(stm, (KLet, kir.Note)) for stm in head)
+    return last if good and isinstance(last, kir.Threads) else None
+
+
+def values_before(kernel: Kernel) -> Values:
+    values = Values()
+    for stm in kernel.body:
+        if isinstance(stm, KLet):
+            values.define(stm, None)
+    return values
+
+
+# ---- straight indices --------------------------------------------------------------------------------------------
+
+
+def straightened(kernel: Kernel) -> Kernel:
+    """Indices that are the thread's index, as that; what nobody uses then goes."""
+    loop = thread_loop(kernel) if kernel.body else None
+    if loop is None:
+        return kernel
+    values, index = values_before(kernel), loop.index
+    body = _straight(values, index, loop.body)
+    used = set(names_of((body, loop.lo, loop.hi)))
+    return replace(kernel, body=needed((*kernel.body[:-1], replace(loop, body=needed(body, set()))), used))
+
+
+def _straight(values: Values, index: KVar, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
+    done: list[KStm] = []
+    for stm in stms:
+        match stm:
+            case KLet(var, KLoad(array, at)) if values.beside(at, index.name) == ():
+                done.append(KLet(var, KLoad(array, index)))
+            case kir.Store(array, at, value) if values.beside(at, index.name) == ():
+                done.append(kir.Store(array, index, value))
+            case kir.KIf(cond, then, orelse):
+                done.append(kir.KIf(cond, _straight(values, index, then), _straight(values, index, orelse)))
+            case _:
+                done.append(stm)
+        for inner in statements((stm,)):
+            if isinstance(inner, KLet):
+                values.define(inner, index.name)
+            elif isinstance(inner, (kir.For, kir.Threads)):
+                values.varying.add(inner.index.name)
+            elif isinstance(inner, (kir.Declare, kir.Assign)):
+                values.varying.add(inner.var.name)
+    return tuple(done)
+
+
+def needed(stms: tuple[KStm, ...], used: set[str]) -> tuple[KStm, ...]:
+    """Without values of arithmetic that nothing after them uses (a division there fails no program)."""
+    kept: list[KStm] = []
+    for stm in reversed(stms):
+        match stm:
+            case KLet(var, KOp() | kir.KConvert()) if var.name not in used:
+                continue
+            case _:
+                kept.append(stm)
+                used |= set(names_of(stm))
+    return tuple(reversed(kept))
+
+
+def names_of(node: Any) -> Iterable[str]:
+    """The names of the variables that a piece of kernel IR mentions."""
+    match node:
+        case KVar(name, _):
+            yield name
+        case tuple():
+            for part in node:
+                yield from names_of(part)
+        case _ if is_dataclass(node) and not isinstance(node, Const):
+            for part in fields(node):
+                yield from names_of(getattr(node, part.name))
+        case _:
+            pass
+
+
+# ---- rows --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The accesses of a loop that may go in rows of `width`: numbers of its statements, arrays, indices."""
+
+    width: int
+    loads: tuple[tuple[int, KArray, Operand], ...]
+    stores: tuple[tuple[int, KArray, Operand], ...]
+
+
+def rows_of(kernel: Kernel) -> Rows | None:
+    """None where rows are not possible, or not worth it: where any access is of neither a row nor one place."""
+    loop = thread_loop(kernel) if kernel.body else None
+    if loop is None or not _is_plain(loop.body):
+        return None
+    values, loads, stores = values_before(kernel), [], []
+    written = {s.array for s in statements(loop.body) if isinstance(s, kir.Store)}
+    read = {s.rhs.array for s in statements(loop.body) if isinstance(s, KLet) and isinstance(s.rhs, KLoad)}
+    checked, strided = False, False
+    for number, stm in enumerate(loop.body):
+        match stm:
+            case KLet(_, KLoad(array, at)) if _is_row(values, array, at, loop.index) and not checked:
+                loads.append((number, array, at))
+            case kir.Store(array, at, _) if _is_row(values, array, at, loop.index):
+                stores.append((number, array, at))
+            case kir.Check() | kir.BoundsCheck():
+                checked = True
+            case _:
+                pass
+        rows = {k for k, _, _ in (*loads, *stores)}
+        for inner in statements((stm,)):
+            if number not in rows:
+                strided = strided or _is_strided(values, inner, loop.index)
+            if isinstance(inner, KLet):
+                values.define(inner, loop.index.name)
+    if strided or written & read or not stores or len({array for _, array, _ in stores}) < len(stores):
+        return None
+    widest = max(array.prim.bytes for _, array, _ in (*loads, *stores))
+    width = min(MOST_WIDE, ROW_BYTES // widest)
+    return Rows(width, tuple(loads), tuple(stores)) if width > 1 else None
+
+
+def _is_plain(body: tuple[KStm, ...]) -> bool:
+    """Short code without loops, memory of its own or changing variables."""
+    found = list(statements(body))
+    kinds = (KLet, kir.Store, kir.KIf, kir.Check, kir.BoundsCheck, kir.Declare, kir.Assign, kir.Note)
+    return len(found) <= MOST_STATEMENTS and all(isinstance(stm, kinds) for stm in found)
+
+
+def _is_row(values: Values, array: KArray, at: Operand, index: KVar) -> bool:
+    return array.space is Space.GLOBAL and values.beside(at, index.name) is not None
+
+
+def _is_strided(values: Values, stm: KStm, index: KVar) -> bool:
+    """Does each thread access another element, which in rows the threads of a warp would do far from each other?"""
+    match stm:
+        case KLet(_, KLoad(_, at)) | kir.Store(_, at, _):
+            names = {n for monomial, _ in values.of(at) for n in monomial}
+            return index.name in names or bool(names & values.varying)
+        case _:
+            return False
+
+
+def in_rows(kernel: Kernel, rows: Rows) -> Kernel:
+    """The loop in rows, or, where they are not aligned or the last one is not whole, as it is."""
+    loop = thread_loop(kernel)
+    assert loop is not None
+    made = Made(loop, rows)
+    count, row, start, several, rest, past = map(made.var, ("count", "row", "start", "rows", "rest", "past"))
+    whole, good, wide = made.var("whole", Prim.BOOL), made.var("good", Prim.BOOL), i64(rows.width)
+    tests, aligned = made.alignment()
+    body = (_let(past, Op.MUL, row, wide), _let(start, Op.ADD, loop.lo, past), *made.row(start))
+    stms = (
+        *kernel.body[:-1],
+        *tests,
+        _let(count, Op.SUB, loop.hi, loop.lo),
+        _let(rest, Op.REM, count, wide),
+        _let(several, Op.QUOT, count, wide),
+        KLet(whole, KOp(Op.EQ, Prim.I64, (rest, i64(0)))),
+        KLet(good, KOp(Op.AND, Prim.BOOL, (aligned, whole))),
+        kir.KIf(good, (kir.Threads(row, i64(0), several, body),), (loop,)),
+    )
+    return replace(kernel, body=stms)
+
+
+def _let(var: KVar, op: Op, *args: Operand) -> KLet:
+    return KLet(var, KOp(op, Prim.I64, args, op in (Op.ADD, Op.SUB, Op.MUL)))
+
+
+@dataclass(slots=True)
+class Made:
+    """The parts of a loop in rows under construction."""
+
+    loop: kir.Threads
+    rows: Rows
+    number: int = 0
+
+    def var(self, base: str, prim: Prim = Prim.I64) -> KVar:
+        self.number += 1
+        return KVar(f"{base}_r{self.number}", prim)
+
+    def renaming(self, stms: Iterable[KStm], index: Operand) -> dict[str, Operand]:
+        """New names for what the statements bind; `index` for the loop's."""
+        bound = (s.var for s in statements(tuple(stms)) if isinstance(s, (KLet, kir.Declare)))
+        return {self.loop.index.name: index} | {v.name: self.var(v.name, v.prim) for v in bound}
+
+    def place(self, at: Operand, index: Operand) -> tuple[tuple[KStm, ...], Operand]:
+        """The index `at` where the loop's is `index`, with the statements that compute it."""
+        wanted, slice_ = set(names_of(at)), []
+        for stm in reversed(self.loop.body):
+            if isinstance(stm, KLet) and stm.var.name in wanted:
+                slice_.append(stm)
+                wanted |= set(names_of(stm.rhs))
+        names = self.renaming(slice_, index)
+        return tuple(substituted(stm, names) for stm in reversed(slice_)), substituted(at, names)
+
+    def alignment(self) -> tuple[tuple[KStm, ...], Operand]:
+        """Is every row one access?"""
+        stms: list[KStm] = []
+        good: Operand | None = None
+        for _, array, at in dict.fromkeys((0, array, at) for _, array, at in (*self.rows.loads, *self.rows.stores)):
+            before, index = self.place(at, self.loop.lo)
+            test = self.var("good", Prim.BOOL)
+            stms += [*before, KLet(test, kir.KAligned(array, index, self.rows.width))]
+            if good is not None:
+                both = self.var("good", Prim.BOOL)
+                stms.append(KLet(both, KOp(Op.AND, Prim.BOOL, (good, test))))
+                test = both
+            good = test
+        assert good is not None
+        return tuple(stms), good
+
+    def row(self, start: KVar) -> tuple[KStm, ...]:
+        """Load the rows, do the body for each element, store the rows."""
+        width, stms = self.rows.width, list[KStm]()
+        loaded: dict[int, tuple[KVar, ...]] = {}
+        for number, array, at in self.rows.loads:
+            before, index = self.place(at, start)
+            loaded[number] = tuple(self.var("x", array.prim) for _ in range(width))
+            stms += [*before, kir.LoadRow(loaded[number], array, index)]
+        values: dict[int, list[Operand]] = {number: [] for number, _, _ in self.rows.stores}
+        for k in range(width):
+            stms += self.element(start, k, loaded, values)
+        for number, array, at in self.rows.stores:
+            before, index = self.place(at, start)
+            stms += [*before, kir.StoreRow(array, index, tuple(values[number]))]
+        return needed(tuple(stms), set())
+
+    def element(
+        self, start: KVar, k: int, loaded: dict[int, tuple[KVar, ...]], values: dict[int, list[Operand]]
+    ) -> list[KStm]:
+        index = self.var(self.loop.index.name) if k else start
+        names, done = self.renaming(self.loop.body, index), list[KStm]()
+        if k:
+            done.append(_let(index, Op.ADD, start, i64(k)))
+        for number, stm in enumerate(self.loop.body):
+            if number in loaded:
+                assert isinstance(stm, KLet)
+                names[stm.var.name] = loaded[number][k]
+            elif number in values:
+                assert isinstance(stm, kir.Store)
+                values[number].append(substituted(stm.value, names))
+            elif k == 0 or not isinstance(stm, kir.Note):
+                done.append(substituted(stm, names))
+        return done
+
+
+def substituted(node: Any, names: Mapping[str, Operand]) -> Any:
+    """A piece of kernel IR with other operands for some variables."""
+    match node:
+        case KVar(name, _):
+            return names.get(name, node)
+        case tuple():
+            return tuple(substituted(part, names) for part in node)
+        case Const() | KArray():
+            return node
+        case _ if is_dataclass(node) and not isinstance(node, type):
+            changes = {f.name: substituted(getattr(node, f.name), names) for f in fields(node)}
+            return replace(node, **changes)
+        case _:
+            return node

@@ -1,0 +1,376 @@
+"""What a block does with its chunk of a histogram's points, piece by piece.
+
+    for each piece lo..hi:  for k { bins[key k] op= value k }
+
+A body that computes goes on the lanes first, with its keys and values in memory of the block; one that only fetches
+stays in the loop, whose arithmetic then goes on while memory is waited for. Few bins have C copies, if the operator is
+commutative, whose parts of the piece (of length q) are taken in side by side:
+
+    for k < q { bins_0[key k] op= value k;  bins_1[key (q + k)] op= value (q + k); .. };  the rest to bins_C-1
+    at the end  bins op= bins_0 op bins_1 op ..
+
+so that equal bins side by side do not wait for each other's store (some 4 cycles and the operator), and there is a
+place for what is out of range. An operator that chooses one of its arguments stores only where that changes a bin: a
+branch that is mostly foreseen, where a store would make the next load of that bin wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ....ir import core
+from ....ir.core import Body, Lambda, Reduction, SegSpace
+from ....ir.ops import Op
+from ....ir.types import Atom, Const, Name, Prim, Var, i64
+from ...kernel_ir import nodes as kir
+from ..host_builder import HostBuilder, Made
+from ..kernel_builder import ONE, ZERO, Builder, Mode, Operand, clean
+from ..queries import has_soac
+from ..soacs import cheaper, split_indices
+from ..space import bind_space, scalar, split_chunk
+from ..statements import gen_body
+from .hist_select import chooses, store_chosen
+
+STAGED = 1 << 10
+"""Points of a piece whose keys and values wait in memory."""
+FEW_OPERATIONS = 4
+QUICK = frozenset(
+    {
+        Op.ADD, Op.SUB, Op.MUL, Op.AND, Op.OR, Op.XOR, Op.NOT, Op.NEG, Op.SHL, Op.SHR, Op.USHR, Op.SELECT,
+        Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE,
+    }
+)  # fmt: skip
+PARTS = 2
+APART = 1 << 10
+"""Bytes by which copies lie further apart than a power of two: addresses that differ in high bits alone collide."""
+BYTES = 32 << 10
+"""Bytes of all copies: what stays in the first cache beside the pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How the points are cut: `fixed` outer dimensions of the space are segments, whose bins have a shape;
+    the points lie in units, pieces of rows of that length, `each` of them in a chunk."""
+
+    fixed: int
+    segments: Atom
+    shape: tuple[Atom, ...]
+    bins: Atom
+    points: Atom
+    chunks: Atom
+    piece: Atom
+    units: Atom
+    each: Atom
+
+
+def parts_pay(op: Reduction) -> bool:
+    """A bin that is rarely stored needs no copies; with copies, values lose their order."""
+    return op.comm and not chooses(op.op)
+
+
+def most_bins(prims: tuple[Prim, ...]) -> int:
+    return BYTES // PARTS // sum(p.bytes for p in prims)
+
+
+# ---- operators ---------------------------------------------------------------------------------------------------
+
+
+def applied(b: Builder, op: Lambda, left: tuple[Operand, ...], right: tuple[Operand, ...]) -> tuple[Operand, ...]:
+    for param, value in zip(op.params, (*left, *right), strict=True):
+        b.env[param.name] = value
+    return tuple(scalar(v) for v in gen_body(b, op.body, Mode.THREAD))
+
+
+Update = Callable[[Builder, core.SegHist, list[kir.KArray], Operand, tuple[Operand, ...]], None]
+
+
+def combine(b: Builder, exp: core.SegHist, arrays: list[kir.KArray], at: Operand, values: tuple[Operand, ...]) -> None:
+    """`arrays[at] op= values`"""
+    old = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in arrays)
+    for array, result in zip(arrays, applied(b, exp.op.op, old, values), strict=True):
+        b.emit(kir.Store(array, at, result))
+
+
+def combine_new(
+    b: Builder, exp: core.SegHist, arrays: list[kir.KArray], at: Operand, values: tuple[Operand, ...]
+) -> None:
+    """`arrays[at] op= values` by an operator that chooses, if it changes anything."""
+    op, results = exp.op.op, exp.body.result[exp.rank :]
+    old = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in arrays)
+    counts = {x for x, a in zip(values, results, strict=True) if isinstance(a, Var) and a.name in exp.space.indices}
+    store_chosen(b, op, arrays, at, (old, values), frozenset(counts), lambda: applied(b, op, old, values))
+
+
+# ---- points ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Is there a bin, which, and what goes there."""
+
+    inside: Operand
+    bin: Operand
+    values: tuple[Operand, ...]
+
+
+def point_at(b: Builder, exp: core.SegHist, cut: Cut, index: Operand, mode: Mode) -> Point:
+    """The point with this innermost index."""
+    b.env[exp.space.dims[-1][0]] = index
+    at, values = split_indices(gen_body(b, exp.body, mode), exp.rank)
+    own, shape, bin_ = at[cut.fixed :], tuple(b.operand(width) for width in cut.shape), ZERO
+    inside = inside_of(b, own, shape)
+    for i, stride in zip(own, b.strides(shape), strict=True):
+        bin_ = b.wrapping(Op.ADD, bin_, b.wrapping(Op.MUL, i, stride))  # an index may be out of range
+    return Point(inside, bin_, tuple(scalar(v) for v in values))
+
+
+def inside_of(b: Builder, indices: tuple[Operand, ...], shape: tuple[Operand, ...]) -> Operand:
+    """Is an index in range? One comparison of numbers without sign for each dimension."""
+    found: Operand = Const(Prim.BOOL, True)
+    for pair in zip(indices, shape, strict=True):
+        index, width = (b.let("u", Prim.U64, kir.KConvert(Prim.I64, Prim.U64, x)) for x in pair)
+        below = b.op(Op.LT, Prim.U64, index, width)
+        found = below if isinstance(found, Const) else b.op(Op.AND, Prim.BOOL, found, below)
+    return found
+
+
+def only_fetches(body: Body) -> bool:
+    """Is there hardly anything but loads?"""
+    operations = [stm for stm in body.stms if isinstance(stm.exp, core.PrimOp)]
+    return len(operations) <= FEW_OPERATIONS and all(_is_quick(stm.exp) for stm in body.stms)
+
+
+def _is_quick(exp: core.Exp) -> bool:
+    """A load, or what takes one number an instruction or two: an integer made of a float is far from it."""
+    match exp:
+        case core.PrimOp(op):
+            return op in QUICK
+        case core.Convert(source, target):
+            return not source.is_float or target.is_float
+        case _:
+            return isinstance(exp, (core.Index, core.Copied))
+
+
+Points = Callable[[Operand], Point]
+"""Point number k of a piece."""
+
+
+def points_of(b: Builder, exp: core.SegHist, cut: Cut, prims: tuple[Prim, ...]) -> Callable[[Operand, Operand], Points]:
+    """The points of a piece `lo..hi`."""
+    if only_fetches(exp.body):
+        return lambda lo, hi: lambda k: point_at(b, exp, cut, b.add(lo, k), Mode.THREAD)
+    stage = stage_of(b, exp, prims)
+
+    def points(lo: Operand, hi: Operand) -> Points:
+        stage_piece(b, exp, cut, stage, lo, hi)
+        return lambda k: staged(b, exp, stage, k)
+
+    return points
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Memory for the bins (-1: none) and values of a piece; `values[k]` is None where component k has the same value
+    at all points."""
+
+    bins: kir.KArray
+    values: tuple[kir.KArray | None, ...]
+
+
+def stage_of(b: Builder, exp: core.SegHist, prims: tuple[Prim, ...]) -> Stage:
+    size = (i64(STAGED),)
+    bins = b.alloc("keys", Prim.I64, size, kir.Space.SHARED).mem
+    varying = [varies(exp, atom) for atom in exp.body.result[exp.rank :]]
+    values = (
+        b.alloc("values", p, size, kir.Space.SHARED).mem if v else None for p, v in zip(prims, varying, strict=True)
+    )
+    return Stage(bins, tuple(values))
+
+
+def varies(exp: core.SegHist, atom: Atom) -> bool:
+    inside = {p.name for s in exp.body.stms for p in s.pat} | set(exp.space.indices)
+    return isinstance(atom, Var) and atom.name in inside
+
+
+def stage_piece(b: Builder, exp: core.SegHist, cut: Cut, stage: Stage, lo: Operand, hi: Operand) -> None:
+    """`threads j in lo..hi`; or one point after the other, where the SOACs of the body are better on the lanes."""
+
+    def put(index: Operand, mode: Mode) -> None:
+        point, place = point_at(b, exp, cut, index, mode), b.sub(index, lo)
+        b.emit(kir.Store(stage.bins, place, b.op(Op.SELECT, Prim.I64, point.inside, point.bin, i64(-1), base="key")))
+        for array, value in zip(stage.values, point.values, strict=True):
+            if array is not None:
+                b.emit(kir.Store(array, place, value))
+
+    def on_lanes() -> tuple[()]:
+        j = b.fresh("j", Prim.I64)
+        with b.nested() as stms:
+            put(j, Mode.THREAD)
+        b.emit(kir.Threads(j, lo, hi, tuple(stms)))
+        return ()
+
+    def one_by_one() -> tuple[()]:
+        j = b.fresh("j", Prim.I64)
+        with b.nested() as stms:
+            put(b.add(lo, j), Mode.BLOCK)
+        b.emit(kir.For(j, b.sub(hi, lo), tuple(stms)))
+        return ()
+
+    if has_soac(exp.body):
+        cheaper(b, on_lanes, one_by_one)
+    else:
+        on_lanes()
+
+
+def staged(b: Builder, exp: core.SegHist, stage: Stage, place: Operand) -> Point:
+    bin_ = b.let("key", Prim.I64, kir.KLoad(stage.bins, place))
+    values = zip(stage.values, exp.body.result[exp.rank :], strict=True)
+    found = (b.operand(x) if a is None else b.let("x", a.prim, kir.KLoad(a, place)) for a, x in values)
+    return Point(b.op(Op.GE, Prim.I64, bin_, ZERO), bin_, tuple(found))
+
+
+# ---- pieces ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A block's part: where its bins begin in the targets, its first unit and the one behind its last."""
+
+    base: Operand
+    first: Operand
+    last: Operand
+
+
+def chunk_of(b: Builder, exp: core.SegHist, cut: Cut) -> Chunk:
+    segment, number = split_chunk(b, exp.space.dims[: cut.fixed], b.operand(cut.chunks))
+    bind_space(b, SegSpace(exp.space.dims[: cut.fixed]), segment)
+    first = b.mul(number, b.operand(cut.each), "first")
+    last = b.minimum(b.operand(cut.units), b.add(first, b.operand(cut.each)), "last")
+    return Chunk(b.mul(b.block, b.operand(cut.bins), "base"), first, last)
+
+
+def bind_unit(b: Builder, exp: core.SegHist, cut: Cut, unit: Operand) -> tuple[Operand, Operand]:
+    """The bounds of a unit in its row."""
+    rows, width = exp.space.dims[cut.fixed : -1], b.operand(exp.space.widths[-1])
+    size, piece = b.operand(cut.piece), unit
+    if rows:
+        pieces = b.op(Op.QUOT, Prim.I64, b.add(width, b.sub(size, ONE)), size, base="pieces")
+        bind_space(b, SegSpace(rows), b.op(Op.QUOT, Prim.I64, unit, pieces, base="row"))
+        piece = b.op(Op.REM, Prim.I64, unit, pieces, base="piece")
+    lo = b.mul(piece, size, "lo")
+    return lo, b.minimum(width, b.add(lo, size), "hi")
+
+
+def memory(b: Builder, prim: Prim, name: Name) -> kir.KArray:
+    """A result as memory alone, so that a kernel is the same whatever the shape of what it fills."""
+    mem = kir.KArray(b.fresh(clean(name.base), prim).name, prim, kir.Space.GLOBAL)
+    b.arrays[name] = mem
+    b.outputs.add(mem)
+    return mem
+
+
+# ---- the two kernels ---------------------------------------------------------------------------------------------
+
+
+def direct_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, targets: tuple[Name, ...], base: str) -> Made:
+    """Into the targets."""
+    return _into_targets(h, exp, cut, targets, base, combine)
+
+
+def choosing_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, targets: tuple[Name, ...], base: str) -> Made:
+    """Into the targets, where something is new."""
+    return _into_targets(h, exp, cut, targets, base, combine_new)
+
+
+def _into_targets(
+    h: HostBuilder, exp: core.SegHist, cut: Cut, targets: tuple[Name, ...], base: str, update: Update
+) -> Made:
+    b = h.builder()
+    arrays = [memory(b, h.types[name].prim, name) for name in targets]
+    chunk = chunk_of(b, exp, cut)
+
+    def take_in(_part: int, point: Point) -> None:
+        with b.nested() as stms:
+            update(b, exp, arrays, b.add(chunk.base, point.bin), point.values)
+        b.emit(kir.KIf(point.inside, tuple(stms), ()))
+
+    all_points(b, exp, cut, chunk, tuple(a.prim for a in arrays), take_in)
+    return h.finish(b, base)
+
+
+def copies_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, targets: tuple[Name, ...], base: str) -> Made:
+    """Into copies, which have a place behind their last bin for what is out of range; then into the targets."""
+    b = h.builder()
+    arrays = [memory(b, h.types[name].prim, name) for name in targets]
+    chunk, bins = chunk_of(b, exp, cut), b.operand(cut.bins)
+    prims = tuple(a.prim for a in arrays)
+    stride = most_bins(prims) + APART // min(p.bytes for p in prims)
+    subs = [b.alloc("bins", p, (i64(PARTS * stride),), kir.Space.SHARED).mem for p in prims]
+
+    def take_in(part: int, point: Point) -> None:
+        key = b.op(Op.SELECT, Prim.I64, point.inside, point.bin, bins, base="key")
+        combine(b, exp, subs, b.add(key, i64(part * stride)), point.values)
+
+    _begin(b, exp, subs, bins, stride)
+    all_points(b, exp, cut, chunk, prims, take_in)
+    _end(b, exp, subs, arrays, chunk.base, bins, stride)
+    return h.finish(b, base)
+
+
+def all_points(
+    b: Builder,
+    exp: core.SegHist,
+    cut: Cut,
+    chunk: Chunk,
+    prims: tuple[Prim, ...],
+    take_in: Callable[[int, Point], None],
+) -> None:
+    """The points of a chunk; those of the parts of a piece side by side, if the operator commutes."""
+    points, parts = points_of(b, exp, cut, prims), PARTS if parts_pay(exp.op) else 1
+    unit, k, rest = (b.fresh(name, Prim.I64) for name in ("unit", "k", "k"))
+    with b.nested() as stms:
+        lo, hi = bind_unit(b, exp, cut, b.add(chunk.first, unit))
+        take, count = points(lo, hi), b.sub(hi, lo)
+        length = count if parts == 1 else b.op(Op.QUOT, Prim.I64, count, i64(parts), base="part")
+        with b.nested() as step:
+            for part in range(parts):
+                take_in(part, take(b.add(k, b.mul(length, i64(part)))))
+        b.emit(kir.For(k, length, tuple(step)))
+        if parts > 1:
+            done = b.mul(length, i64(parts))
+            with b.nested() as step:
+                take_in(parts - 1, take(b.add(done, rest)))
+            b.emit(kir.For(rest, b.sub(count, done), tuple(step)))
+    b.emit(kir.For(unit, b.sub(chunk.last, chunk.first), tuple(stms)))
+
+
+def _begin(b: Builder, exp: core.SegHist, subs: list[kir.KArray], bins: Operand, stride: int) -> None:
+    """Neutral elements in all copies, and in the place behind their bins."""
+    k = b.fresh("k", Prim.I64)
+    with b.nested() as stms:
+        for c in range(PARTS):
+            for sub, neutral in zip(subs, exp.op.neutral, strict=True):
+                b.emit(kir.Store(sub, b.add(k, i64(c * stride)), b.operand(neutral)))
+    b.emit(kir.Threads(k, ZERO, b.add(bins, ONE), tuple(stms)))
+
+
+def _end(
+    b: Builder,
+    exp: core.SegHist,
+    subs: list[kir.KArray],
+    targets: list[kir.KArray],
+    base: Operand,
+    bins: Operand,
+    stride: int,
+) -> None:
+    """`targets[k] op= subs_0[k] op subs_1[k] op ..`"""
+    k = b.fresh("k", Prim.I64)
+    with b.nested() as stms:
+        at = b.add(base, k)
+        so_far = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in targets)
+        for c in range(PARTS):
+            place = b.add(k, i64(c * stride))
+            so_far = applied(b, exp.op.op, so_far, tuple(b.let("x", a.prim, kir.KLoad(a, place)) for a in subs))
+        b.stms.extend(kir.Store(a, at, x) for a, x in zip(targets, so_far, strict=True))
+    b.emit(kir.Threads(k, ZERO, bins, tuple(stms)))

@@ -1,0 +1,198 @@
+"""SegHist on a CPU: chunks of the points with histograms of their own, put together in order.
+
+    seghist (s < S, j < m) dest op { (s, k), v }     block = (s, chunk of j): part[s, chunk] = op over its values
+                                                     dest[s, k] op= part[s, 0, k] op part[s, 1, k] op ..
+
+A dimension that is an index of the result as it stands makes segments (s); the others are cut by sizes alone, so that
+results have the same bits for any number of threads. One chunk works on `dest` itself. Values keep their order, but
+where the operator is known to commute. What a chunk does is in `hist_chunk.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ....ir import core
+from ....ir.core import Stm
+from ....ir.errors import Loc
+from ....ir.ops import Op
+from ....ir.types import Atom, Name, Prim, Type, Var, i64
+from ...analysis.cost import EXTENT
+from ...kernel_ir import nodes as kir
+from ..host_builder import HostBuilder, Made, either
+from ..kernel_builder import Mode
+from ..queries import nest_depth
+from ..soacs import combine_at, is_simple
+from ..space import output
+from ..statements import gen_body
+from .hist_chunk import (
+    STAGED,
+    Cut,
+    applied,
+    choosing_kernel,
+    copies_kernel,
+    direct_kernel,
+    most_bins,
+    only_fetches,
+    parts_pay,
+)
+from .hist_select import chooses
+from .hist_vector import by_element, rows_kernel
+from .segmap import alias, destinations
+from .unroll_and_jam import ceil_div
+
+LEAST_CHUNK, LEAST_CHOICE = 1 << 17, 1 << 18
+MOST_CHUNKS = 256
+ENOUGH_SEGMENTS = 64
+"""From here on segments are parallelism enough."""
+EACH_BIN, EACH_CHOICE = 8, 1024
+"""Points for each bin that make a part worth its beginning and its end; a choice is new log n times of n."""
+FORESEEN = 128
+"""Points for a bin from which on it is foreseen that the next one changes nothing. Where it is not, a store costs less
+than the branch; but of floats, the next one on the same bin would wait for it."""
+SUMMED = 1 << 12
+"""Bins that a block puts together."""
+
+
+def seghist(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
+    """In chunks where the operator is on scalars, or works by element, and cannot fail; else one point after the
+    other."""
+    elements = exp if is_simple(exp.op.op) else by_element(exp)
+    if elements is None or not exp.space.dims or any(dest in h.views for dest in exp.dests):
+        in_sequence(h, stm, exp)
+    else:
+        in_chunks(h, stm, elements)
+
+
+def in_chunks(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
+    cut = cut_of(h, exp)
+
+    def on_dest() -> None:
+        fill(h, stm, exp, cut, exp.dests)
+
+    def on_parts() -> None:
+        parts = tuple(neutral_parts(h, exp, cut, stm.loc))
+        fill(h, stm, exp, cut, parts)
+        made = sum_kernel(h, stm, exp, cut, parts)
+        blocks = h.op(Op.MUL, cut.segments, h.ceil_div(cut.bins, SUMMED))
+        h.launch(made, blocks, h.op(Op.MUL, cut.segments, cut.bins), made.cost / EXTENT, stm.loc)
+
+    either(h, h.op(Op.EQ, cut.chunks, i64(1), base="one"), on_dest, on_parts, stm.loc)
+    alias(h, stm, exp.dests)
+
+
+def cut_of(h: HostBuilder, exp: core.SegHist) -> Cut:
+    """How many chunks a segment has: such that each has several points for a bin."""
+    shape, widths, fixed = h.types[exp.dests[0]].shape, exp.space.widths, fixed_dims(h, exp)
+    segments, bins, points = (h.product(dims) for dims in (widths[:fixed], shape[fixed:], widths[fixed:]))
+    elements = h.op(Op.MUL, points, h.product(shape[exp.rank :]))
+    least_chunk, each_bin = (LEAST_CHOICE, EACH_CHOICE) if chooses(exp.op.op) else (LEAST_CHUNK, EACH_BIN)
+    least = h.op(Op.MAX, i64(least_chunk), h.op(Op.MUL, bins, i64(each_bin)))
+    chunks = h.op(Op.MIN, i64(MOST_CHUNKS), h.op(Op.MAX, i64(1), h.op(Op.QUOT, elements, least)))
+    if fixed:
+        many = h.op(Op.GE, segments, i64(ENOUGH_SEGMENTS), base="many")
+        chunks = h.choice(many, i64(1), chunks, "chunks")
+    piece = piece_of(h, exp, widths[fixed:], chunks)
+    pieces = h.ceil_div(widths[-1], piece)
+    units = h.op(Op.MUL, h.product(widths[fixed:-1]), pieces)
+    return Cut(fixed, segments, shape[fixed:], bins, points, chunks, piece, units, h.ceil_div(units, chunks))
+
+
+def piece_of(h: HostBuilder, exp: core.SegHist, widths: tuple[Atom, ...], chunks: Atom) -> Atom:
+    """The length of a unit: what can be kept; else as long as can be, since two streams that lie far apart are fetched
+    in less time than one."""
+    if not only_fetches(exp.body):
+        return i64(STAGED)
+    return h.op(Op.MAX, i64(1), h.ceil_div(widths[-1], chunks) if len(widths) == 1 else widths[-1])
+
+
+def fixed_dims(h: HostBuilder, exp: core.SegHist) -> int:
+    """How many outer dimensions of the space are indices of the result as they stand, and as many as it has."""
+    shape, count = h.types[exp.dests[0]].shape, 0
+    for (name, width), index in zip(exp.space.dims[:-1], exp.body.result[: exp.rank], strict=False):
+        if index != Var(name) or width != shape[count]:
+            break
+        count += 1
+    return count
+
+
+def neutral_parts(h: HostBuilder, exp: core.SegHist, cut: Cut, loc: Loc) -> list[Name]:
+    parts: list[Name] = []
+    for neutral, dest in zip(exp.op.neutral, exp.dests, strict=True):
+        row = h.types[dest].shape[exp.rank :]
+        count = h.product((cut.segments, cut.chunks, *cut.shape[: len(cut.shape) - len(row)]))
+        name = h.names.fresh("parts")
+        h.emit((core.Param(name, Type(h.types[dest].prim, (count, *row))),), core.Replicate((count,), neutral), loc)
+        parts.append(name)
+    return parts
+
+
+def fill(h: HostBuilder, stm: Stm, exp: core.SegHist, cut: Cut, targets: tuple[Name, ...]) -> None:
+    """Each chunk's values into its part of the targets: by way of copies where the bins are few."""
+    base, depth = stm.pat[0].name.base, nest_depth(exp.space, exp.body)
+    prims = tuple(h.types[dest].prim for dest in exp.dests)
+    blocks, total = h.op(Op.MUL, cut.segments, cut.chunks), h.op(Op.MUL, cut.segments, cut.points)
+
+    def run(kernel: Callable[[HostBuilder, core.SegHist, Cut, tuple[Name, ...], str], Made]) -> None:
+        made = h.best_layout(depth, lambda: kernel(h, exp, cut, targets, base))
+        h.launch(made, blocks, total, made.cost / EXTENT / EXTENT, stm.loc)
+
+    each = h.op(Op.QUOT, cut.points, cut.chunks)
+    if h.types[exp.dests[0]].rank > exp.rank:
+        run(rows_kernel)
+    elif parts_pay(exp.op):
+        least = h.op(Op.QUOT, each, i64(EACH_BIN))
+        few = h.op(Op.LE, cut.bins, h.op(Op.MIN, i64(most_bins(prims)), least), base="few")
+        either(h, few, lambda: run(copies_kernel), lambda: run(direct_kernel), stm.loc)
+    elif not chooses(exp.op.op):
+        run(direct_kernel)
+    elif any(prim.is_float for prim in prims):
+        run(choosing_kernel)
+    else:
+        many = h.op(Op.GT, cut.bins, h.op(Op.QUOT, each, i64(FORESEEN)), base="many")
+        either(h, many, lambda: run(direct_kernel), lambda: run(choosing_kernel), stm.loc)
+
+
+def sum_kernel(h: HostBuilder, stm: Stm, exp: core.SegHist, cut: Cut, parts: tuple[Name, ...]) -> Made:
+    """`dest[s, k] op= parts[s, 0, k] op parts[s, 1, k] op ..`"""
+    b = h.builder()
+    dests = [d.mem for d in destinations(h, b, exp.dests)]
+    arrays = [output(b, name).mem for name in parts]
+    bins, chunks = b.operand(cut.bins), b.operand(cut.chunks)
+    groups = ceil_div(b, bins, SUMMED)
+    segment = b.op(Op.QUOT, Prim.I64, b.block, groups, base="segment")
+    lo = b.mul(b.op(Op.REM, Prim.I64, b.block, groups, base="group"), i64(SUMMED), "lo")
+    k, row = b.fresh("bin", Prim.I64), b.fresh("row", Prim.I64)
+    with b.nested() as stms:
+        at = b.add(b.mul(segment, bins), k)
+        accs = [b.fresh("acc", d.prim) for d in dests]
+        for acc, dest in zip(accs, dests, strict=True):
+            b.emit(kir.Declare(acc, b.let("old", dest.prim, kir.KLoad(dest, at))))
+        with b.nested() as step:
+            place = b.add(b.mul(b.add(b.mul(segment, chunks), row), bins), k)
+            right = tuple(b.let("x", a.prim, kir.KLoad(a, place)) for a in arrays)
+            for acc, value in zip(accs, applied(b, exp.op.op, tuple(map(b.copy, accs)), right), strict=True):
+                b.emit(kir.Assign(acc, value))
+        b.emit(kir.For(row, chunks, tuple(step)))
+        for dest, acc in zip(dests, accs, strict=True):
+            b.emit(kir.Store(dest, at, b.copy(acc)))
+    b.emit(kir.Threads(k, lo, b.minimum(bins, b.add(lo, i64(SUMMED))), tuple(stms)))
+    return h.finish(b, f"{stm.pat[0].name.base}_sum")
+
+
+def in_sequence(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
+    """One block, one element after the other, in place."""
+    b = h.builder()
+    dests = destinations(h, b, exp.dests)
+    variables = [(b.fresh(n.base[:12] or "i", Prim.I64), b.operand(w)) for n, w in exp.space.dims]
+    for (name, _), (var, _) in zip(exp.space.dims, variables, strict=True):
+        b.env[name] = var
+    with b.nested() as stms:
+        combine_at(b, dests, exp.op, exp.rank, gen_body(b, exp.body, Mode.BLOCK), Mode.BLOCK)
+    inner = tuple(stms)
+    for var, width in reversed(variables):
+        inner = (kir.For(var, width, inner),)
+    b.stms.extend(inner)
+    made = h.finish(b, stm.pat[0].name.base)
+    h.launch(made, i64(1), i64(1), made.cost, stm.loc)
+    alias(h, stm, exp.dests)

@@ -1,0 +1,270 @@
+"""SegScan as kernels.
+
+segscan (i < n, j < m)     block = (i, chunk of j), in the order in which blocks begin: scan the chunk, combine what
+                           precedes it with each prefix, publish the total up to its end
+
+A block that is alone goes through its chunk once, and publishes at its end. One that is not first reduces its chunk, so
+that others need not wait for its scan; the second time the chunk is in the cache. Both give the same bits: a scan moves
+its carry on by what a reduction in order combines, and totals of chunks are combined from the left. So results depend
+neither on timing nor on the number of threads. Where a segment is not cut, its block scans it, and that is all.
+Source: Merrill and Garland, single-pass parallel prefix scan; looking back no further than one chunk, since a core has
+but one block under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ....ir import core
+from ....ir.commute import is_commutative
+from ....ir.core import Body, Lambda, Reduction, SegSpace, Stm
+from ....ir.ops import Op
+from ....ir.types import Atom, Const, Name, Prim, Type, i64
+from ...analysis.cost import EXTENT
+from ...kernel_ir import nodes as kir
+from ...kernel_ir.nodes import KArray, KVar
+from ..host_builder import HostBuilder, Made
+from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand
+from ..queries import nest_depth
+from ..soacs import is_simple, k_lambda, neutral_of, put
+from ..space import bind_segment, bind_space, output, row_of, scalar, segment_screma
+from ..statements import gen_body
+from .segred import chunks_of
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """How segments are cut: chunks of a segment and their length; `counters` of the blocks that have begun, and of
+    those that have ended; `flags` and `totals` of all chunks."""
+
+    chunks: Atom
+    length: Atom
+    counters: Name
+    flags: Name
+    totals: tuple[Name, ...]
+
+
+def segscan(h: HostBuilder, stm: Stm, exp: core.SegScan) -> None:
+    """A block for a segment that is not cut, or whose operators fit no collective; else one for each chunk."""
+    for param in stm.pat:
+        h.emit((param,), core.Scratch(param.type), stm.loc)
+    outs = [(p.name, p.type) for p in stm.pat]
+    outer = exp.space.widths[:-1]
+    base, units = stm.pat[0].name.base, h.product(exp.space.widths)
+    depth = nest_depth(exp.space, exp.body)
+    if not all(is_simple(s.op) for s in exp.scans):
+        made = h.best_layout(depth, lambda: segscan_whole(h, exp, outs, base))
+        h.launch(made, h.product(outer), units, made.cost / EXTENT, stm.loc)
+        return
+    chain = chain_of(h, exp, outs)
+    made = h.best_layout(depth, lambda: segscan_chunks(h, exp, outs, chain, base))
+    blocks = h.op(Op.MUL, h.product(outer), chain.chunks)
+    h.launch(made, blocks, units, made.cost / EXTENT, stm.loc)
+
+
+def chain_of(h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]]) -> Chain:
+    """Flags and the counter begin as 0."""
+    outer, width = exp.space.widths[:-1], exp.space.widths[-1]
+    chunks, length = chunks_of(h, outer, width)
+    ns = sum(len(s.neutral) for s in exp.scans)
+    blocks = h.op(Op.MUL, h.product(outer), chunks)
+    several = h.op(Op.GT, chunks, i64(1), base="several")
+    room = h.choice(several, blocks, i64(1), "room")
+    totals = tuple(h.scratch("totals", Type(t.prim, (room,))) for _, t in outs[:ns])
+    return Chain(chunks, length, h.zeros("counters", Prim.I64, i64(2)), h.zeros("flags", Prim.I32, room), totals)
+
+
+def segscan_whole(h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]], base: str) -> Made:
+    b = h.builder()
+    indices, _, lo, count = bind_segment(b, exp.space, None, b.block)
+    ns = sum(len(s.neutral) for s in exp.scans)
+    for name, _ in outs:
+        output(b, name)
+    rank = len(exp.space.dims)
+    rows = [Type(t.prim, t.shape[rank - 1 :]) for _, t in outs[:ns]]
+    segment_screma(b, h.names, exp, exp.scans, (), lo, count, outs, indices, rows)
+    return h.finish(b, base)
+
+
+def segscan_chunks(h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]], chain: Chain, base: str) -> Made:
+    """Scan every chunk by itself, what precedes it combined with each prefix."""
+    b = h.builder()
+    cut = chain.chunks != ONE
+    number = number_of(b, chain) if cut else b.block
+    indices, chunk, lo, count = bind_segment(b, exp.space, (chain.chunks, chain.length), number)
+    refs = {k: row_of(b, output(b, name), indices) for k, (name, _) in enumerate(outs)}
+    bounds = lo, b.add(lo, count)
+    if not cut:
+        scan_part(b, exp, bounds, refs, ())
+        return h.finish(b, base)
+    link = link_of(b, chain, number, chunk)
+    carry = carry_of(b, exp, link, lambda: reduced(h, b, exp, indices, (lo, count)))
+    total = scan_part(b, exp, bounds, refs, carry)
+    hand_on(b, exp, link, carry, total)
+    return h.finish(b, base)
+
+
+def scan_rows(
+    h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]], rows: tuple[Atom, Atom], base: str
+) -> Made:
+    """A block for some rows, which it scans one after the other. `rows`: of a block, and of all."""
+    b = h.builder()
+    outer, width = SegSpace(exp.space.dims[:-1]), b.operand(exp.space.widths[-1])
+    (each, total), row = (b.operand(a) for a in rows), b.fresh("row", Prim.I64)
+    first = b.mul(b.block, each)
+    count = b.minimum(each, b.sub(total, first))
+    refs = [output(b, name) for name, _ in outs]
+    with b.nested() as stms:
+        indices = bind_space(b, outer, b.add(first, row))
+        scan_part(b, exp, (ZERO, width), {k: row_of(b, ref, indices) for k, ref in enumerate(refs)}, ())
+    b.emit(kir.For(row, count, tuple(stms)))
+    return h.finish(b, base)
+
+
+def scan_part(
+    b: Builder,
+    exp: core.SegScan,
+    bounds: tuple[Operand, Operand],
+    refs: dict[int, ArrayRef],
+    carry: tuple[Operand, ...],
+) -> tuple[KVar, ...]:
+    """refs[j] := carry op (scan of the part), without a carry if there is none; gives the total of the part."""
+    op, neutral = k_lambda(b, exp.scans), neutral_of(b, exp.scans)
+    index = b.fresh("j", Prim.I64)
+    with b.nested() as body:
+        b.env[exp.space.dims[-1][0]] = index
+        values = gen_body(b, exp.body, Mode.THREAD)
+        for k, value in enumerate(values[len(neutral) :], start=len(neutral)):
+            put(b, refs[k], index, value, Mode.THREAD)
+        scanned = tuple(scalar(v) for v in values[: len(neutral)])
+    prefixes = tuple(b.fresh("prefix", v.prim) for v in op.left)
+    total = tuple(b.fresh("total", v.prim) for v in op.left)
+    with b.nested() as after:
+        for k, value in enumerate(combined(b, exp, carry, prefixes) if carry else prefixes):
+            put(b, refs[k], index, value, Mode.THREAD)
+    b.emit(kir.BlockScan(prefixes, total, index, *bounds, tuple(body), scanned, op, neutral, neutral, tuple(after)))
+    return total
+
+
+def reduced(
+    h: HostBuilder, b: Builder, exp: core.SegScan, indices: tuple[Operand, ...], part: tuple[Operand, Operand]
+) -> tuple[Operand, ...]:
+    """A chunk reduced, in any order where that gives the same bits. `part`: its first index, its length."""
+    reds = tuple(Reduction(s.op, s.neutral, is_commutative(s.op) and is_exact(s.op)) for s in exp.scans)
+    ns = sum(len(s.neutral) for s in exp.scans)
+    body = Body(exp.body.stms, exp.body.result[:ns])
+    types = [Type(t.prim, ()) for s in exp.scans for t in s.op.ret]
+    red = core.SegRed(exp.level, exp.space, reds, body, exp.ret[:ns], None)
+    return tuple(scalar(v) for v in segment_screma(b, h.names, red, (), reds, *part, [], indices, types))
+
+
+def is_exact(op: Lambda) -> bool:
+    """Without floats nothing is rounded."""
+    return not any(t.prim.is_float for t in op.ret)
+
+
+# ---- the chain ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A block of a chain. `cut`: is its segment cut at all? `before`, `behind`: is there a chunk of its segment before
+    it, behind it? `alone`: it began when all before it had ended. Its number; flags, totals and counters."""
+
+    number: Operand
+    cut: Operand
+    before: Operand
+    behind: Operand
+    alone: Operand
+    flags: KArray
+    totals: tuple[KArray, ...]
+    counters: KArray
+
+
+def number_of(b: Builder, chain: Chain) -> Operand:
+    """Chunks are taken in the order in which blocks begin, so that a block waits for such only as have begun."""
+    number, ticket = b.fresh("number", Prim.I64), b.fresh("ticket", Prim.I64)
+    b.emit(kir.Declare(number, b.block))
+    take = kir.Atomic(Op.ADD, Prim.I64, output(b, chain.counters).mem, ZERO, ONE, ticket)
+    b.emit(kir.KIf(is_cut(b, chain), (take, kir.Assign(number, ticket)), ()))
+    return b.copy(number)
+
+
+def is_cut(b: Builder, chain: Chain) -> Operand:
+    return b.op(Op.GT, Prim.I64, b.operand(chain.chunks), ONE)
+
+
+def link_of(b: Builder, chain: Chain, number: Operand, chunk: Operand) -> Link:
+    cut, counters = is_cut(b, chain), output(b, chain.counters).mem
+    alone, ended = b.fresh("alone", Prim.BOOL), b.fresh("ended", Prim.I64)
+    b.emit(kir.Declare(alone, Const(Prim.BOOL, False)))
+    with b.nested() as stms:
+        b.emit(kir.Atomic(Op.ADD, Prim.I64, counters, ONE, ZERO, ended))
+        b.emit(kir.Assign(alone, b.op(Op.EQ, Prim.I64, ended, number)))
+    b.emit(kir.KIf(cut, tuple(stms), ()))
+    before = b.op(Op.GT, Prim.I64, chunk, ZERO)
+    behind = b.op(Op.LT, Prim.I64, b.add(chunk, ONE), b.operand(chain.chunks))
+    flags, totals = output(b, chain.flags).mem, tuple(output(b, t).mem for t in chain.totals)
+    return Link(number, cut, before, behind, b.copy(alone), flags, totals, counters)
+
+
+def carry_of(
+    b: Builder, exp: core.SegScan, link: Link, reduce: Callable[[], tuple[Operand, ...]]
+) -> tuple[Operand, ...]:
+    """The total of the chunk before. A block that is not alone publishes its own as soon as that is there."""
+    neutral = neutral_of(b, exp.scans)
+    carry, own = ([b.fresh(base, n.prim) for n in neutral] for base in ("carry", "own"))
+    for var, n in zip((*carry, *own), (*neutral, *neutral), strict=True):
+        b.emit(kir.Declare(var, n))
+    hurries = b.op(Op.AND, Prim.BOOL, link.behind, b.op(Op.NOT, Prim.BOOL, link.alone))
+    with b.nested() as stms:
+        for var, value in zip(own, reduce(), strict=True):
+            b.emit(kir.Assign(var, value))
+    b.emit(kir.KIf(hurries, tuple(stms), ()))
+    with b.nested() as stms:
+        last = b.sub(link.number, ONE)
+        b.emit(kir.WaitFor(b.fresh("seen", Prim.I32), link.flags, last, Const(Prim.I32, kir.TOTAL)))
+        for var, array in zip(carry, link.totals, strict=True):
+            b.emit(kir.Assign(var, b.let("before", var.prim, kir.KLoad(array, last))))
+    b.emit(kir.KIf(link.before, tuple(stms), ()))
+    found = tuple(b.copy(v) for v in carry)
+    with b.nested() as stms:
+        publish(b, link, combined(b, exp, found, tuple(b.copy(v) for v in own)))
+    b.emit(kir.KIf(hurries, tuple(stms), ()))
+    return found
+
+
+def hand_on(b: Builder, exp: core.SegScan, link: Link, carry: tuple[Operand, ...], own: tuple[Operand, ...]) -> None:
+    """A block that is alone publishes its total here; it has ended."""
+    with b.nested() as stms:
+        publish(b, link, combined(b, exp, carry, own))
+    b.emit(kir.KIf(b.op(Op.AND, Prim.BOOL, link.behind, link.alone), tuple(stms), ()))
+    end = kir.Atomic(Op.ADD, Prim.I64, link.counters, ONE, ONE, b.fresh("ended", Prim.I64))
+    b.emit(kir.KIf(link.cut, (end,), ()))
+
+
+def publish(b: Builder, link: Link, total: tuple[Operand, ...]) -> None:
+    publish_part(b, link.flags, link.number, link.totals, total, kir.TOTAL)
+
+
+def publish_part(
+    b: Builder, flags: KArray, tile: Operand, arrays: Sequence[KArray], values: tuple[Operand, ...], what: int
+) -> None:
+    """What the tile holds, then the flag that says so."""
+    for array, value in zip(arrays, values, strict=True):
+        b.emit(kir.Store(array, tile, value))
+    b.emit(kir.Publish(flags, tile, Const(Prim.I32, what)))
+
+
+def combined(
+    b: Builder, exp: core.SegScan, left: tuple[Operand, ...], right: tuple[Operand, ...]
+) -> tuple[Operand, ...]:
+    """`left op right`, all components."""
+    results: list[Operand] = []
+    for scan in exp.scans:
+        start, k = len(results), len(scan.neutral)
+        for param, value in zip(scan.op.params, (*left[start : start + k], *right[start : start + k]), strict=True):
+            b.env[param.name] = value
+        results += [scalar(v) for v in gen_body(b, scan.op.body, Mode.THREAD)]
+    return tuple(results)

@@ -1,0 +1,266 @@
+"""SegHist on a machine with many threads: sub-histograms of a block, put together at the end.
+
+seghist (i < n, ..) dest op (k, v)     block = (chunk of the space, range of bins)
+    one component, exact in any order     atomic updates of the block's sub-histogram in shared memory, then of dest;
+                                          of dest at once where the bins make too many ranges
+    else                                  a sub-histogram for each warp, whose threads take turns; the warps' in order
+                                          give the block's, a second launch adds the blocks' to dest in order
+
+A range is what fits in shared memory; each range of bins is a pass of other blocks over the chunk. The second way needs
+no lock, takes any operator, and gives the same bits in each run, for float sums too. Source: Henriksen et al., SC'20.
+"""
+
+from __future__ import annotations
+
+from ....ir import core
+from ....ir.core import Stm
+from ....ir.ops import Op
+from ....ir.types import Atom, Name, Prim, Type, Var, i64
+from ...analysis.cost import EXTENT
+from ...host_ir.launch_parameters import Kind
+from ...kernel_ir import nodes as kir
+from ..cpu.hist_chunk import applied
+from ..cpu.seghist import in_sequence
+from ..cpu.segmap import alias, destinations
+from ..host_builder import HostBuilder, Made, either
+from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand
+from ..queries import nest_depth
+from ..soacs import in_range, is_simple, split_indices
+from ..space import bind_space, output, scalar
+from ..statements import gen_body
+from .segred import THREADS, WARP
+
+SHARED = 32 << 10
+"""Bytes of the sub-histograms of a block."""
+MOST_RANGES = 8
+LEAST_CHUNK = 4096
+MOST_PARTIAL = 1 << 22
+"""Elements of all blocks' sub-histograms."""
+EXACT = (Op.ADD, Op.MUL, Op.MIN, Op.MAX, Op.AND, Op.OR, Op.XOR)
+WARPS = THREADS // WARP
+
+
+def gpu_seghist(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
+    """By the operator; one that fits no collective as on any machine."""
+    if not is_simple(exp.op.op) or not exp.space.dims or any(dest in h.views for dest in exp.dests):
+        in_sequence(h, stm, exp)
+        return
+    atomic = exact_operation(exp)
+    if atomic is None:
+        in_turns(h, stm, exp)
+    else:
+        by_atomics(h, stm, exp, atomic)
+    alias(h, stm, exp.dests)
+
+
+def exact_operation(exp: core.SegHist) -> tuple[Op, Prim] | None:
+    """The operation of the table that the operator is, if its result depends on no order."""
+    lam = exp.op.op
+    match lam.body.stms:
+        case (core.Stm(exp=core.PrimOp(op, prim, (Var(x), Var(y))), pat=(result,)),):
+            names = {p.name for p in lam.params}
+            exact = not prim.is_float or op in (Op.MIN, Op.MAX)
+            good = op in EXACT and exact and {x, y} == names and lam.body.result == (Var(result.name),)
+            return (op, prim) if good else None
+        case _:
+            return None
+
+
+def bins_of(h: HostBuilder, exp: core.SegHist) -> Atom:
+    """How many elements a destination has (its bins, all dimensions)."""
+    return h.product(h.types[exp.dests[0]].shape)
+
+
+def element(b: Builder, exp: core.SegHist, shape: tuple[Operand, ...]) -> tuple[Operand, Operand, tuple[Operand, ...]]:
+    """At one point of the space: is the bin in range, which is it in the order of memory, the values for it."""
+    at, values = split_indices(gen_body(b, exp.body, Mode.THREAD), exp.rank)
+    inside, bin_ = in_range(b, at, shape), ZERO
+    for index, stride in zip(at, b.strides(shape), strict=True):
+        bin_ = b.wrapping(Op.ADD, bin_, b.wrapping(Op.MUL, index, stride))  # an index may be out of range
+    return inside, bin_, tuple(scalar(v) for v in values)
+
+
+def chunk_of(b: Builder, exp: core.SegHist, number: Operand, length: Operand) -> tuple[Operand, Operand]:
+    """The points of a chunk, as numbers in the order of the space."""
+    total: Operand = ONE
+    for width in exp.space.widths:
+        total = b.mul(total, b.operand(width))
+    lo = b.mul(number, length, "lo")
+    return lo, b.minimum(total, b.add(lo, length), "hi")
+
+
+def range_of(b: Builder, bins: Operand, size: int, ranges: Operand) -> tuple[Operand, Operand, Operand]:
+    """The chunk of a block, the first bin of its range, how many there are."""
+    chunk = b.op(Op.QUOT, Prim.I64, b.block, ranges, base="chunk")
+    first = b.mul(b.op(Op.REM, Prim.I64, b.block, ranges, base="range"), i64(size), "first")
+    return chunk, first, b.minimum(i64(size), b.sub(bins, first), "here")
+
+
+# ---- atomic updates ----------------------------------------------------------------------------------------------
+
+
+def by_atomics(h: HostBuilder, stm: Stm, exp: core.SegHist, atomic: tuple[Op, Prim]) -> None:
+    bins, points = bins_of(h, exp), h.product(exp.space.widths)
+    size = SHARED // 2 // atomic[1].bytes
+    fair = h.op(Op.MAX, h.ceil_div(points, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
+    depth = nest_depth(exp.space, exp.body)
+
+    def shared() -> None:
+        length = h.op(Op.MAX, fair, h.op(Op.MUL, bins, i64(4)), base="length")
+        ranges = h.ceil_div(bins, size)
+        made = h.best_layout(depth, lambda: shared_kernel(h, stm, exp, atomic, (bins, ranges, length), size))
+        blocks = h.op(Op.MUL, h.ceil_div(points, length), ranges)
+        h.launch(made, blocks, points, made.cost / EXTENT, stm.loc)
+
+    def directly() -> None:
+        made = h.best_layout(depth, lambda: direct_kernel(h, stm, exp, atomic, fair))
+        h.launch(made, h.ceil_div(points, fair), points, made.cost / EXTENT, stm.loc)
+
+    either(h, h.op(Op.LE, bins, i64(MOST_RANGES * size), base="is"), shared, directly, stm.loc)
+
+
+def shared_kernel(
+    h: HostBuilder, stm: Stm, exp: core.SegHist, atomic: tuple[Op, Prim], cut: tuple[Atom, Atom, Atom], size: int
+) -> Made:
+    """`cut`: bins, ranges of them, points of a chunk."""
+    (op, prim), b = atomic, h.builder()
+    b.say("a block for each chunk of the points and range of the bins, which it has in shared memory")
+    dests = destinations(h, b, exp.dests)
+    bins, ranges, length = (b.operand(a) for a in cut)
+    chunk, first, here = range_of(b, bins, size, ranges)
+    lo, hi = chunk_of(b, exp, chunk, length)
+    neutral = b.operand(exp.op.neutral[0])
+    sub = b.alloc("bins", prim, (i64(size),), kir.Space.SHARED).mem
+    k, point, k_out = (b.fresh(base, Prim.I64) for base in ("k", "point", "k"))
+    b.emit(kir.Threads(k, ZERO, here, (kir.Store(sub, k, neutral),)))
+    with b.nested() as stms:
+        bind_space(b, exp.space, point)
+        inside, bin_, (value,) = element(b, exp, dests[0].shape)
+        place = b.wrapping(Op.SUB, bin_, first)
+        mine = in_range(b, (place,), (here,))
+        both = b.op(Op.AND, Prim.BOOL, inside, mine)
+        b.emit(kir.KIf(both, (kir.Atomic(op, prim, sub, place, value),), ()))
+    b.emit(kir.Threads(point, lo, hi, tuple(stms)))
+    with b.nested() as stms:
+        found = b.let("found", prim, kir.KLoad(sub, k_out))
+        target = b.add(first, k_out)
+        changed = b.op(Op.NE, prim, found, neutral)
+        b.emit(kir.KIf(changed, (kir.Atomic(op, prim, dests[0].mem, target, found),), ()))
+    b.emit(kir.Threads(k_out, ZERO, here, tuple(stms)))
+    return h.finish(b, stm.pat[0].name.base)
+
+
+def direct_kernel(h: HostBuilder, stm: Stm, exp: core.SegHist, atomic: tuple[Op, Prim], length: Atom) -> Made:
+    (op, prim), b = atomic, h.builder()
+    b.say("a block for each chunk of the points; bins in global memory")
+    dests = destinations(h, b, exp.dests)
+    lo, hi = chunk_of(b, exp, b.block, b.operand(length))
+    point = b.fresh("point", Prim.I64)
+    with b.nested() as stms:
+        bind_space(b, exp.space, point)
+        inside, bin_, (value,) = element(b, exp, dests[0].shape)
+        b.emit(kir.KIf(inside, (kir.Atomic(op, prim, dests[0].mem, bin_, value),), ()))
+    b.emit(kir.Threads(point, lo, hi, tuple(stms)))
+    return h.finish(b, stm.pat[0].name.base)
+
+
+# ---- turns -------------------------------------------------------------------------------------------------------
+
+
+def in_turns(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
+    """As many chunks as keep the machine busy, and no more than the room for their sub-histograms allows."""
+    bins, points = bins_of(h, exp), h.product(exp.space.widths)
+    prims = [h.types[dest].prim for dest in exp.dests]
+    size = SHARED // WARPS // sum(p.bytes for p in prims)
+    least = h.op(Op.QUOT, h.op(Op.MUL, bins, points), i64(MOST_PARTIAL))
+    number = h.op(Op.MAX, h.op(Op.QUOT, h.size(Kind.NUM_BLOCKS), i64(4)), i64(1))
+    fair = h.op(Op.MAX, h.ceil_div(points, number), i64(LEAST_CHUNK))
+    length = h.op(Op.MAX, fair, least, base="length")
+    chunks = h.ceil_div(points, length)
+    parts = [h.scratch("parts", Type(p, (chunks, bins))) for p in prims]
+    depth = nest_depth(exp.space, exp.body)
+    ranges = h.ceil_div(bins, size)
+    made = h.best_layout(depth, lambda: turns_kernel(h, stm, exp, parts, (bins, ranges, length), size))
+    h.launch(made, h.op(Op.MUL, chunks, ranges), points, made.cost / EXTENT, stm.loc)
+    last = sum_kernel(h, stm, exp, parts, (bins, chunks))
+    h.launch(last, h.ceil_div(bins, THREADS), bins, last.cost / EXTENT, stm.loc)
+
+
+def turns_kernel(
+    h: HostBuilder, stm: Stm, exp: core.SegHist, parts: list[Name], cut: tuple[Atom, Atom, Atom], size: int
+) -> Made:
+    """`parts[chunk][bin]`, the values of a chunk for a bin in order. `cut`: bins, ranges of them, points of a chunk."""
+    b = h.builder()
+    b.say("a block for each chunk of the points and range of the bins, which each warp has in shared memory")
+    shape = tuple(b.operand(width) for width in h.types[exp.dests[0]].shape)
+    bins, ranges, length = (b.operand(a) for a in cut)
+    chunk, first, here = range_of(b, bins, size, ranges)
+    lo, hi = chunk_of(b, exp, chunk, length)
+    neutral = tuple(b.operand(a) for a in exp.op.neutral)
+    subs = [b.alloc("bins", n.prim, (i64(WARPS * size),), kir.Space.SHARED).mem for n in neutral]
+    k, point, k_out, warp = (b.fresh(base, Prim.I64) for base in ("k", "point", "k", "warp"))
+    b.emit(kir.Threads(k, ZERO, i64(WARPS * size), tuple(map(lambda a, n: kir.Store(a, k, n), subs, neutral))))
+    with b.nested() as body:
+        bind_space(b, exp.space, point)
+        inside, bin_, values = element(b, exp, shape)
+        place = b.wrapping(Op.SUB, bin_, first)
+        both = b.op(Op.AND, Prim.BOOL, inside, in_range(b, (place,), (here,)))
+        key = b.op(Op.SELECT, Prim.I64, both, place, i64(-1), base="key")
+    with b.nested() as turn:
+        at = b.add(b.mul(warp, i64(size)), key)
+        old = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in subs)
+        for array, value in zip(subs, applied(b, exp.op.op, old, values), strict=True):
+            b.emit(kir.Store(array, at, value))
+    b.emit(kir.WarpTurns(warp, point, lo, hi, tuple(body), key, tuple(turn)))
+    with b.nested() as stms:
+        totals = in_order(b, exp, subs, (i64(WARPS), i64(size), k_out), neutral)
+        for name, value in zip(parts, totals, strict=True):
+            b.emit(kir.Store(output(b, name).mem, b.add(b.mul(chunk, bins), b.add(first, k_out)), value))
+    b.emit(kir.Threads(k_out, ZERO, here, tuple(stms)))
+    return h.finish(b, stm.pat[0].name.base)
+
+
+def sum_kernel(h: HostBuilder, stm: Stm, exp: core.SegHist, parts: list[Name], cut: tuple[Atom, Atom]) -> Made:
+    """`dest[bin] op= parts[0][bin] op parts[1][bin] op ..`; `cut`: bins, chunks."""
+    b = h.builder()
+    b.say("a thread for each bin: the sums of all chunks, in order")
+    dests = destinations(h, b, exp.dests)
+    bins, chunks = (b.operand(a) for a in cut)
+    arrays = [mem_of(b, name) for name in parts]
+    lo = b.mul(b.block, i64(THREADS), "lo")
+    bin_ = b.fresh("bin", Prim.I64)
+    with b.nested() as stms:
+        old = tuple(b.let("old", d.mem.prim, kir.KLoad(d.mem, bin_)) for d in dests)
+        for dest, value in zip(dests, in_order(b, exp, arrays, (chunks, bins, bin_), old), strict=True):
+            b.emit(kir.Store(dest.mem, bin_, value))
+    b.emit(kir.Threads(bin_, lo, b.minimum(bins, b.add(lo, i64(THREADS))), tuple(stms)))
+    return h.finish(b, stm.pat[0].name.base)
+
+
+def mem_of(b: Builder, name: Name) -> kir.KArray:
+    ref = b.array(name)
+    assert isinstance(ref, ArrayRef)
+    return ref.mem
+
+
+def in_order(
+    b: Builder,
+    exp: core.SegHist,
+    arrays: list[kir.KArray],
+    rows: tuple[Operand, Operand, Operand],
+    start: tuple[Operand, ...],
+) -> tuple[Operand, ...]:
+    """`start op arrays[0][k] op arrays[1][k] op ..`; `rows`: how many, their length, k."""
+    count, length, k = rows
+    accs = tuple(b.fresh("acc", x.prim) for x in start)
+    for acc, x in zip(accs, start, strict=True):
+        b.emit(kir.Declare(acc, x))
+    row = b.fresh("row", Prim.I64)
+    with b.nested() as stms:
+        left = tuple(b.copy(acc) for acc in accs)
+        at = b.add(b.mul(row, length), k)
+        right = tuple(b.let("x", a.prim, kir.KLoad(a, at)) for a in arrays)
+        for acc, value in zip(accs, applied(b, exp.op.op, left, right), strict=True):
+            b.emit(kir.Assign(acc, value))
+    b.emit(kir.For(row, count, tuple(stms)))
+    return tuple(b.copy(acc) for acc in accs)

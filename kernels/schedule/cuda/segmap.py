@@ -1,0 +1,74 @@
+"""SegMap on a machine with many threads: a thread for every S points of the space, in the order that σ chooses.
+
+segmap (i < n, j < m)     block = T*S points; thread t takes points s*T + t; point p ↦ (i, j) by σ's order
+                          where neighbours are accessed, a row of up to 16 bytes at once
+                          (`passes/vectorise_accesses.py`)
+#[tiled(R)]               blocks of 16 x 16 threads with R x R points each (`tiles.py`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ....ir import core
+from ....ir.core import SegSpace, Stm
+from ....ir.types import Prim, i64
+from ...kernel_ir import nodes as kir
+from ...passes.vectorise_accesses import in_rows, rows_of, straightened
+from ..cpu.segmap import segmap
+from ..host_builder import HostBuilder, Made
+from ..kernel_builder import ONE, Builder, Mode, Operand
+from ..space import bind_space, segment_results
+from .mapping import Mapping, best_mapping
+from .tiles import tiled, tiling
+
+THREADS = 256
+
+
+def gpu_segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
+    """The threads of the grid over all dimensions; at a higher level, and for a single point, as `segmap`."""
+    if exp.level is not core.Level.THREAD or not exp.space.dims:
+        segmap(h, stm, exp)
+        return
+    shared = tiling(stm, exp)
+    if shared is not None:
+        tiled(h, stm, exp, *shared)
+        return
+    outs = [(p.name, p.type) for p in stm.pat]
+    for param in stm.pat:
+        h.emit((param,), core.Scratch(param.type), stm.loc)
+    base = stm.pat[0].name.base if stm.pat else "map"
+
+    def build(mapping: Mapping, threads: int) -> Made:
+        b = h.builder()
+        over_points(b, exp.space, mapping, threads, lambda at: segment_results(b, exp.body, outs, at, Mode.THREAD))
+        return h.finish(b, base)
+
+    mapping, layouts = best_mapping(h, exp.space.widths, build)
+    h.layouts.update(layouts)
+    made, threads = build(mapping, THREADS), THREADS
+    made = replace(made, kernel=straightened(made.kernel))
+    rows = rows_of(made.kernel)
+    if rows is not None:
+        threads *= rows.width
+        made = build(mapping, threads)
+        made = replace(made, kernel=in_rows(straightened(made.kernel), rows))
+    h.layouts.clear()
+    points = h.product(exp.space.widths)
+    h.launch(made, h.ceil_div(points, mapping.chunk(threads)), points, made.cost, stm.loc)
+
+
+def over_points(
+    b: Builder, space: SegSpace, mapping: Mapping, threads: int, body: Callable[[tuple[Operand, ...]], None]
+) -> None:
+    """`threads p` over the points of a block; `body` gets the indices of the space."""
+    total: Operand = ONE
+    for width in space.widths:
+        total = b.mul(total, b.operand(width))
+    lo = b.mul(b.block, i64(mapping.chunk(threads)), "lo")
+    hi = b.minimum(total, b.add(lo, i64(mapping.chunk(threads))), "hi")
+    point = b.fresh("point", Prim.I64)
+    with b.nested() as stms:
+        body(bind_space(b, space, point, mapping.order))
+    b.emit(kir.Threads(point, lo, hi, tuple(stms)))

@@ -1,0 +1,173 @@
+"""SegRed on a machine with many threads.
+
+segred (i < n, j < m)     m short: a team of a warp's threads for each segment (`TeamReduce`), several segments a block
+                          else block = (i, chunk of j): partial results; a second launch combines more than one chunk
+
+Chunks are so long that all segments together fill the machine; with many segments there is one chunk, and a block for
+each segment. What is commutative each thread reads at a stride of the block, so that a warp reads neighbours; else the
+elements go through the block in tiles, in order. Source: Larsen and Henriksen, FHPC'17.
+"""
+
+from __future__ import annotations
+
+from ....ir import core
+from ....ir.core import Param, SegSpace, Stm
+from ....ir.ops import Op
+from ....ir.types import Atom, Const, Name, Prim, Type, i64
+from ...analysis.cost import EXTENT
+from ...host_ir.launch_parameters import Kind
+from ...kernel_ir import nodes as kir
+from ..cpu.segred import combine, segred
+from ..host_builder import HostBuilder, Made, either
+from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, clean
+from ..queries import nest_depth
+from ..soacs import collective_reduce, is_simple, k_lambda, neutral_of, put
+from ..space import bind_space, output, row_of, scalar, split_chunk
+from ..statements import gen_body
+
+THREADS, WARP = 256, 32
+SHORT = 512
+"""Segments up to this are reduced by teams."""
+LEAST_CHUNK, CHUNK_UNIT = 4096, 1024
+"""Elements that a chunk of a segment has at least, and of what their number is a multiple."""
+ROUNDS = 4
+"""Segments that a team reduces, one after the other, where it has a thread for each element."""
+
+
+def gpu_segred(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
+    """Teams or blocks, by the length of a segment; operators that fit no collective as on any machine."""
+    if not all(is_simple(r.op) for r in exp.reds):
+        segred(h, stm, exp)
+        return
+    outer, width = exp.space.widths[:-1], exp.space.widths[-1]
+    nr = sum(len(r.neutral) for r in exp.reds)
+    mapped = [(p.name, p.type) for p in stm.pat[nr:]]
+    for name, type_ in mapped:
+        h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
+    length = chunk_length(h, h.product(exp.space.widths))
+    chunks = h.op(Op.MAX, h.ceil_div(width, length), i64(1), base="chunks")
+    partial = [h.scratch("partial", Type(p.type.prim, (*outer, chunks))) for p in stm.pat[:nr]]
+    base = stm.pat[0].name.base if stm.pat else "red"
+
+    def teams() -> None:
+        launch_teams(h, exp, partial, mapped, base, stm)
+
+    def blocks() -> None:
+        made = h.best_layout(
+            nest_depth(exp.space, exp.body), lambda: chunks_kernel(h, exp, partial, mapped, (chunks, length), base)
+        )
+        count = h.op(Op.MUL, h.product(outer), chunks)
+        h.launch(made, count, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
+
+    either(h, h.op(Op.LE, width, i64(SHORT), base="is"), teams, blocks, stm.loc)
+    combine(h, stm.pat[:nr], exp.reds, partial, outer, chunks, base, stm.loc)
+
+
+def chunk_length(h: HostBuilder, elements: Atom) -> Atom:
+    """Elements of a chunk: a multiple of `CHUNK_UNIT`, so that `num_blocks` of them hold all; by sizes alone."""
+    fair = h.op(Op.MAX, h.ceil_div(elements, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
+    return h.op(Op.MUL, h.ceil_div(fair, CHUNK_UNIT), i64(CHUNK_UNIT), base="length")
+
+
+# ---- a block for a chunk -----------------------------------------------------------------------------------------
+
+
+def chunks_kernel(
+    h: HostBuilder,
+    exp: core.SegRed,
+    partial: list[Name],
+    mapped: list[tuple[Name, Type]],
+    cut: tuple[Atom, Atom],
+    base: str,
+) -> Made:
+    """`partial[i][c] = reduce op ne (j in chunk c)`; `cut`: number and length of the chunks of a segment."""
+    b = h.builder()
+    b.say("a block for each chunk of a segment")
+    (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
+    chunks, length = (b.operand(a) for a in cut)
+    point, number = split_chunk(b, outer, chunks)
+    indices = bind_space(b, SegSpace(outer), point)
+    lo = b.mul(number, length, "lo")
+    hi = b.minimum(b.operand(width), b.add(lo, length), "hi")
+    index = b.fresh(clean(inner.base), Prim.I64)
+    b.env[inner] = index
+    rows = [row_of(b, output(b, name), indices) for name, _ in mapped]
+    values = collective_reduce(b, exp.reds, index, (lo, hi), lambda: element(b, exp, rows, index), True)
+    for name, value in zip(partial, values, strict=True):
+        put(b, row_of(b, output(b, name), indices), number, value, Mode.BLOCK)
+    return h.finish(b, base)
+
+
+def element(b: Builder, exp: core.SegRed, rows: list[ArrayRef], index: Operand) -> list[Operand]:
+    """The body at one point of the space: what is mapped is stored, what is reduced is given."""
+    values = gen_body(b, exp.body, Mode.THREAD)
+    count = len(values) - len(rows)
+    for row, value in zip(rows, values[count:], strict=True):
+        put(b, row, index, value, Mode.THREAD)
+    return [scalar(v) for v in values[:count]]
+
+
+# ---- teams -------------------------------------------------------------------------------------------------------
+
+
+def launch_teams(
+    h: HostBuilder, exp: core.SegRed, partial: list[Name], mapped: list[tuple[Name, Type]], base: str, stm: Stm
+) -> None:
+    outer, width = exp.space.widths[:-1], exp.space.widths[-1]
+    team = powers_of_two(h, width, WARP, "team")
+    rounds = i64(ROUNDS)
+    if not isinstance(width, Const) or int(width.value) > WARP:
+        rounds = h.choice(h.op(Op.LE, width, i64(WARP)), i64(ROUNDS), i64(1), "rounds")
+    each = h.op(Op.MUL, h.op(Op.QUOT, i64(THREADS), team), rounds, base="segments")
+    segments = h.product(outer)
+    depth = nest_depth(exp.space, exp.body)
+    made = h.best_layout(depth, lambda: teams_kernel(h, exp, partial, mapped, (team, each, segments), base))
+    blocks = h.ceil_div(segments, each)
+    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
+
+
+def teams_kernel(
+    h: HostBuilder,
+    exp: core.SegRed,
+    partial: list[Name],
+    mapped: list[tuple[Name, Type]],
+    cut: tuple[Atom, Atom, Atom],
+    base: str,
+) -> Made:
+    """`cut`: the threads of a team, the segments of a block, all segments."""
+    b = h.builder()
+    b.say("a team of threads for each segment, several segments for a block")
+    (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
+    team, each, segments = (b.operand(a) for a in cut)
+    m = b.operand(width)
+    lo = b.mul(b.block, each, "lo")
+    hi = b.minimum(segments, b.add(lo, each), "hi")
+    segment, index = b.fresh("segment", Prim.I64), b.fresh(clean(inner.base), Prim.I64)
+    op, neutral = k_lambda(b, exp.reds), neutral_of(b, exp.reds)
+    with b.nested() as body:
+        indices = bind_space(b, SegSpace(outer), segment) if outer else ()
+        b.env[inner] = index
+        values = element(b, exp, [row_of(b, output(b, name), indices) for name, _ in mapped], index)
+    outs = tuple(b.fresh("red", v.prim) for v in op.left)
+    with b.nested() as after:
+        for name, value in zip(partial, outs, strict=True):
+            b.emit(kir.Store(output(b, name).mem, segment if outer else ZERO, value))
+    commutative = all(r.comm for r in exp.reds)
+    b.emit(
+        kir.TeamReduce(
+            outs, team, segment, lo, hi, index, m, tuple(body), tuple(values), op, neutral, commutative, tuple(after)
+        )
+    )
+    return h.finish(b, base)
+
+
+def powers_of_two(h: HostBuilder, size: Atom, most: int, base: str) -> Atom:
+    """The least power of two that is not below `size`, or `most`."""
+    if isinstance(size, Const):
+        return i64(min(most, 1 << max(0, int(size.value) - 1).bit_length()))
+    found: Atom = i64(most)
+    power = most // 2
+    while power:
+        found = h.choice(h.op(Op.LE, size, i64(power)), i64(power), found, base)
+        power //= 2
+    return found

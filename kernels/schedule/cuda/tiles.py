@@ -1,0 +1,326 @@
+"""Tiled segmaps on a machine whose blocks share memory: rows in shared memory, R x R results of a thread in registers.
+
+    segmap^thread (.., i < n, j < m) { redomap p f ⊕ xs_i ys_j }                                               [T2]
+    ⟶  block (.., b, c) of G x G threads, G·R rows of either from b·G·R and c·G·R on {
+          threads { accs = replicate R R ne }                                        registers (`kir.Distribute`)
+          copy the first K elements of all rows
+          for s < ⌈p/K⌉ {
+            wait for the copies; fence; begin to copy the next K elements into the other half
+            threads { for k < K { x = [R] of xs, y = [R] of ys; accs[a,b] ⊕= f x[a] y[b] } }
+          }
+          threads { out[i,j] = what follows of accs }
+        }
+
+A thread's rows lie in runs of neighbours, so that the elements of a run are one access to shared memory; the runs of
+neighbouring threads are neighbours. Threads beyond the end of the space repeat its last row and store nothing. The
+order of a reduction stays. `tile_rows.py` has the copies. Volkov & Demmel, "Benchmarking GPUs to tune dense linear
+algebra" (SC'08); PPoPP'17 (locality); Futhark's block and register tiling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ....flatten.tiling.block import Tileable, needed
+from ....flatten.tiling.choose import GRID, REGISTERS, tileable, tiled_with
+from ....ir import core
+from ....ir.core import Stm
+from ....ir.ops import Op
+from ....ir.traverse import free_in_lambda, free_in_stm
+from ....ir.types import Name, Prim, Var, i64
+from ...kernel_ir import nodes as kir
+from ...kernel_ir.fma import contracted
+from ...kernel_ir.nodes import KArray
+from ..host_builder import HostBuilder, Made
+from ..kernel_builder import ZERO, Mode, Operand
+from ..soacs import apply_lambda, neutral_of, only_scalars
+from ..space import output, scalar
+from ..statements import gen_body, gen_stm
+from .tile_block import Result, TileBlock, shape_of, tile_block
+from .tile_rows import Tile, begin_copies, end_copies, is_later, shared_tile, taken
+
+
+def tiling(stm: Stm, exp: core.SegMap) -> tuple[Tileable, int] | None:
+    """How a segmap is to be tiled, if it is and there is room: with results of a thread along each dimension."""
+    each = tiled_with(stm)
+    found = tileable(stm) if each is not None else None
+    if found is None or len(found.tiled) != 2:
+        return None
+    sizes = (size for size in REGISTERS if size <= (each or 0) and shape_of(found, exp, size) is not None)
+    return next(((found, size) for size in sizes), None)
+
+
+def tiled(h: HostBuilder, stm: Stm, exp: core.SegMap, found: Tileable, each: int) -> None:
+    """A kernel with `each` results of a thread along each tiled dimension, and its launch."""
+    for param in stm.pat:
+        h.emit((param,), core.Scratch(param.type), stm.loc)
+    block, blocks = tile_block(h, found, exp, each)
+    made = _kernel(h, block, stm, exp)
+    h.launch(made, blocks, h.product(exp.space.widths), made.cost, stm.loc)
+
+
+def _kernel(h: HostBuilder, block: TileBlock, stm: Stm, exp: core.SegMap) -> Made:
+    b, found, shape = block.b, block.found, block.shape
+    b.say(f"{GRID} x {GRID} threads, {shape.each} x {shape.each} results each; of two tiles of {shape.depth} elements")
+    b.say("of each row one is copied and one is used")
+    b.note(found.redomap.loc)
+    tiles = _tiles(block)
+    accs = _accumulators(block)
+    kept = _kept(block)
+    steps = b.exact(Op.QUOT, b.add(block.width, i64(shape.depth - 1)), i64(shape.depth), "steps")
+    later = any(is_later(tile) for tile in tiles.values())
+    any_step = b.op(Op.LT, Prim.I64, ZERO, steps, base="any")
+    _if(
+        block,
+        any_step,
+        lambda: _copies(tiles, lambda t: (begin_copies(block, t, ZERO, ZERO), end_copies(block, t, ZERO))),
+    )
+    if later:
+        b.emit(kir.CommitCopies())
+    s = b.fresh("s", Prim.I64)
+    with b.nested() as body:
+        if later:
+            b.emit(kir.WaitCopies(0))
+        b.emit(kir.Fence())
+        here = b.exact(Op.REM, s, i64(2), "here")
+        there, following = b.sub(i64(1), here, "there"), b.add(s, i64(1), "following")
+        more = b.op(Op.LT, Prim.I64, following, steps, base="more")
+        ahead = b.mul(following, i64(shape.depth), "ahead")
+        _if(block, more, lambda: _copies(tiles, lambda t: begin_copies(block, t, ahead, there)))
+        if later:
+            b.emit(kir.CommitCopies())
+        _steps(block, tiles, accs, kept, s, here)
+        if not all(map(is_later, tiles.values())):
+            _if(block, more, lambda: _copies(tiles, lambda t: end_copies(block, t, there)))
+    b.emit(kir.For(s, steps, tuple(body)))
+    _finish(block, stm, exp, accs)
+    return h.finish(b, stm.pat[0].name.base)
+
+
+def _if(block: TileBlock, cond: Operand, emit: Callable[[], None]) -> None:
+    with block.b.nested() as stms:
+        emit()
+    block.b.emit(kir.KIf(cond, tuple(stms), ()))
+
+
+def _copies(tiles: dict[int, Tile], copy: Callable[[Tile], object]) -> None:
+    for tile in tiles.values():
+        copy(tile)
+
+
+def _tiles(block: TileBlock) -> dict[int, Tile]:
+    """The tile of each row that is shared, by the number of the input."""
+    found: dict[int, Tile] = {}
+    for k, (row, param) in enumerate(zip(block.found.rows, block.found.screma.map.params, strict=True)):
+        tile = shared_tile(block, row, param.type.prim) if row is not None else None
+        if tile is not None:
+            found[k] = tile
+    return found
+
+
+def _accumulators(block: TileBlock) -> list[KArray]:
+    """threads { accs[c] = ne for c < R*R }, an array for each component."""
+    b, found, shape = block.b, block.found, block.shape
+    accs = [block.registers("accs", p.type.prim, shape.results) for p in found.redomap.pat]
+    neutral = neutral_of(b, found.screma.reds)
+    with block.threads():
+        c = b.fresh("c", Prim.I64)
+        stores = tuple(kir.Store(acc, c, ne) for acc, ne in zip(accs, neutral, strict=True))
+        b.emit(kir.For(c, i64(shape.results), stores, shape.results))
+    return accs
+
+
+# ---- what stands before the redomap ------------------------------------------------------------------------------
+
+
+def _kept(block: TileBlock) -> dict[Name, tuple[KArray, frozenset[int]]]:
+    """Scalars that the redomap needs of its surroundings: those of the block are bound, those of a point are kept in
+    registers, one for each row of the dimensions that they depend on."""
+    found = block.found
+    own = {a for k, a in enumerate(found.screma.arrays) if found.rows[k] is None}
+    stms = needed(found.before, own | set(free_in_lambda(found.screma.map)))
+    on = _depends(block, stms)
+    kept: dict[Name, tuple[KArray, frozenset[int]]] = {}
+    for stm in stms:
+        dims = on[stm.pat[0].name]
+        if not dims:
+            gen_stm(block.b, stm, Mode.BLOCK)
+        elif not any(p.type.shape for p in stm.pat):
+            count = block.shape.each ** len(dims)
+            kept |= {p.name: (block.registers(p.name.base, p.type.prim, count), dims) for p in stm.pat}
+    for dims in sorted({dims for _, dims in kept.values()}, key=sorted):
+        _keep(block, stms, on, kept, dims)
+    return kept
+
+
+def _depends(block: TileBlock, stms: tuple[Stm, ...]) -> dict[Name, frozenset[int]]:
+    """The tiled dimensions that each name depends on."""
+    on = {name: frozenset((d,)) for d, (name, _) in enumerate(block.found.tiled)}
+    for stm in stms:
+        dims = frozenset[int]().union(*(on.get(name, frozenset()) for name in free_in_stm(stm)))
+        on |= {p.name: dims for p in stm.pat}
+    return on
+
+
+def _keep(
+    block: TileBlock,
+    stms: tuple[Stm, ...],
+    on: dict[Name, frozenset[int]],
+    kept: dict[Name, tuple[KArray, frozenset[int]]],
+    dims: frozenset[int],
+) -> None:
+    """threads { value[a] = .. } for what depends on just these dimensions."""
+    b = block.b
+
+    def put(results: tuple[Result | None, ...]) -> None:
+        block.bind_points(results, {name for name, _ in block.found.tiled})
+        for stm in stms:
+            if on[stm.pat[0].name] and on[stm.pat[0].name] <= dims:
+                gen_stm(b, stm, Mode.THREAD)
+                for p in stm.pat:
+                    if p.name in kept and kept[p.name][1] == dims:
+                        b.emit(kir.Store(kept[p.name][0], block.number(results), scalar(b.atom(Var(p.name)))))
+
+    with block.threads() as at:
+        block.over_results(at, put, dims)
+
+
+def _surroundings(
+    block: TileBlock, kept: dict[Name, tuple[KArray, frozenset[int]]], results: tuple[Result, ...], wanted: set[Name]
+) -> None:
+    """Bind what the redomap needs of its surroundings, for one of the thread's results."""
+    b, found = block.b, block.found
+    stms = needed(found.before, wanted)
+    on = _depends(block, stms)
+    made = [stm for stm in stms if on[stm.pat[0].name] and stm.pat[0].name not in kept]
+    block.bind_points(results, wanted.union(*map(free_in_stm, made)))
+    for stm in stms:
+        if stm.pat[0].name in kept:
+            for p in stm.pat:
+                array, dims = kept[p.name]
+                at = block.number(tuple(r if d in dims else None for d, r in enumerate(results)))
+                b.env[p.name] = b.let(p.name.base, array.prim, kir.KLoad(array, at))
+        elif stm in made:
+            gen_stm(b, stm, Mode.THREAD)
+
+
+# ---- a step ------------------------------------------------------------------------------------------------------
+
+
+def _steps(
+    block: TileBlock,
+    tiles: dict[int, Tile],
+    accs: list[KArray],
+    kept: dict[Name, tuple[KArray, frozenset[int]]],
+    s: Operand,
+    here: Operand,
+) -> None:
+    """threads { for k < K { the thread's elements of each tile; accs[a,b] ⊕= f .. for each result } }"""
+    b, shape = block.b, block.shape
+    first = b.mul(s, i64(shape.depth), "first")
+    length = b.minimum(i64(shape.depth), b.sub(block.width, first), "length")
+    with block.threads() as at:
+        k = b.fresh("k", Prim.I64)
+        with b.nested() as stms:
+            held = {number: taken(block, tile, at, k, here) for number, tile in tiles.items()}
+
+            def step(results: tuple[Result | None, ...]) -> None:
+                inputs = [
+                    held[n](results) if n in held else _own_element(block, n, results, b.add(first, k))
+                    for n in range(len(block.found.rows))
+                ]
+                _combine(block, accs, block.number(results), inputs)
+
+            def with_surroundings(results: tuple[Result | None, ...]) -> None:
+                found = block.found
+                own = {a for n, a in enumerate(found.screma.arrays) if n not in tiles}
+                wanted = own | set(free_in_lambda(found.screma.map))
+                _surroundings(block, kept, tuple(r for r in results if r is not None), wanted)
+                step(results)
+
+            block.over_results(at, with_surroundings)
+        b.emit(kir.For(k, length, tuple(stms), shape.depth))
+
+
+def _own_element(block: TileBlock, number: int, results: tuple[Result | None, ...], k: Operand) -> Operand:
+    """Element k of a row that is not shared: the thread's own, or one that is in no memory."""
+    b, row = block.b, block.found.rows[number]
+    if row is None:
+        return scalar(b.element(b.array(block.found.screma.arrays[number]), (k,)))
+    place = block.place(row)
+    index = ZERO if place is None else block.clamped(place, results)
+    return scalar(b.element(b.array(row.array), block.element(row, k, index)))
+
+
+def _combine(block: TileBlock, accs: list[KArray], at: Operand, inputs: list[Operand]) -> None:
+    """accs[at] ⊕= f inputs"""
+    b, screma = block.b, block.found.screma
+    with b.nested() as stms:
+        values = apply_lambda(b, screma.map, list(inputs), Mode.THREAD)
+        results: list[Operand] = []
+        for red in screma.reds:
+            mine = slice(len(results), len(results) + len(red.neutral))
+            left = [b.let("acc", acc.prim, kir.KLoad(acc, at)) for acc in accs[mine]]
+            results += only_scalars(apply_lambda(b, red.op, [*left, *values[mine]], Mode.THREAD))
+        stms[:] = contracted(stms, results, only_scalars(values))
+        for acc, value in zip(accs, results, strict=True):
+            b.emit(kir.Store(acc, at, value))
+    b.stms += stms
+
+
+# ---- results -----------------------------------------------------------------------------------------------------
+
+
+def _finish(block: TileBlock, stm: Stm, exp: core.SegMap, accs: list[KArray]) -> None:
+    """threads { out[i, j] = what follows of the accumulators }, a run of neighbours at a time."""
+    b, shape = block.b, block.shape
+    outs = [output(b, p.name) for p in stm.pat]
+
+    def run_of(results: tuple[Result | None, ...], first: Result) -> None:
+        runs = [[*results[:-1], block.in_run(first, c)] for c in range(shape.run)]
+        values = [_result(block, exp, accs, tuple(run)) for run in runs]
+        i, j = block.index(0, results), b.add(block.bases[1], first.row, "j")
+        for k, out in enumerate(outs):
+            at = b.address(out, (*block.outer, i, j))
+            _store_run(block, out.mem, at, j, [one[k] for one in values])
+
+    def of_row(results: tuple[Result | None, ...]) -> None:
+        inside = b.op(Op.LT, Prim.I64, block.index(0, results), block.widths[0])
+        _if(block, inside, lambda: block.over_runs(at[1], lambda first: run_of(results, first)))
+
+    with block.threads() as at:
+        block.over_results(at, of_row, frozenset((0,)))
+
+
+def _result(
+    block: TileBlock, exp: core.SegMap, accs: list[KArray], results: tuple[Result | None, ...]
+) -> list[Operand]:
+    """The results of the segmap at a point."""
+    b, found = block.b, block.found
+    for param, acc in zip(found.redomap.pat, accs, strict=True):
+        b.env[param.name] = b.let("acc", acc.prim, kir.KLoad(acc, block.number(results)))
+    wanted = {n for s in found.after for n in free_in_stm(s)} | {a.name for a in exp.body.result if isinstance(a, Var)}
+    before = needed(found.before, wanted)
+    block.bind_points(results, wanted.union(*map(free_in_stm, before)))
+    for stm in before:
+        gen_stm(b, stm, Mode.THREAD)
+    return [scalar(v) for v in gen_body(b, core.Body(found.after, exp.body.result), Mode.THREAD)]
+
+
+def _store_run(block: TileBlock, out: KArray, at: Operand, start: Operand, values: list[Operand]) -> None:
+    """out[at ..] := values, as far as the space goes; in one access where that is aligned and all of it is inside."""
+    b, width = block.b, block.widths[-1]
+    with b.nested() as one_by_one:
+        for c, value in enumerate(values):
+            inside = b.op(Op.LT, Prim.I64, b.add(start, i64(c)), width)
+            with b.nested() as store:
+                b.emit(kir.Store(out, b.add(at, i64(c)), value))
+            b.emit(kir.KIf(inside, tuple(store), ()))
+    if len(values) == 1:
+        b.stms += one_by_one
+        return
+    end = b.add(start, i64(len(values)))
+    inside = b.op(Op.LE, Prim.I64, end, width)
+    aligned = b.let("aligned", Prim.BOOL, kir.KAligned(out, at, len(values)))
+    whole = b.op(Op.AND, Prim.BOOL, inside, aligned, base="whole")
+    b.emit(kir.KIf(whole, (kir.StoreRow(out, at, tuple(values)),), tuple(one_by_one)))

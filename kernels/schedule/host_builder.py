@@ -1,0 +1,275 @@
+"""The builder of a host program: host statements, what kernels may see of the host, and launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from ...ir import core, scalar
+from ...ir.core import Body, Param, Stm
+from ...ir.errors import NOWHERE, Loc
+from ...ir.machine import CUDA, Machine
+from ...ir.ops import Op, result_type
+from ...ir.traverse import free_in_stm
+from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
+from ..analysis.cost import GATHER, Tiled, cost
+from ..host_ir.launch_parameters import Kind, Side, size_param
+from ..host_ir.nodes import HostBody, HostExp, HostIf, HostStm, Interpret, Launch
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.dedup import Kernels
+from ..passes.nontemporal_stores import FAR, FAR_BYTES, streamed
+from ..passes.tile_rows import tiled_accesses
+from .kernel_builder import Builder, HostScope, InnerSchedules, NotLowerable, clean
+from .statements import view_of
+
+TRUE, FALSE = Const(Prim.BOOL, True), Const(Prim.BOOL, False)
+MANIFEST_GAIN = 1.5  # how much cheaper a kernel must be for a copy of its input to pay
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A kernel with what it wants from the host. `layouts`: the order of dimensions in which it reads an array, if
+    not the array's own. `tiled`: what it accesses in tiles. `contiguous_cost`: its cost if no access were a gather."""
+
+    kernel: kir.Kernel
+    arrays: tuple[Name, ...]
+    scalars: tuple[Name, ...]
+    writes: tuple[bool, ...]
+    layouts: tuple[tuple[int, ...] | None, ...]
+    tiled: Tiled
+    cost: float
+    contiguous_cost: float
+
+
+@dataclass(slots=True)
+class HostBuilder:
+    """One entry point under construction; `types`, `views` and `iotas` describe every host name seen so far. `side`:
+    the last side of a guard on the way to what is being built. `others`: how many kernels other entries had made
+    before."""
+
+    entry: str
+    names: Names
+    kernels: Kernels
+    functions: tuple[core.FunDef, ...]
+    machine: Machine
+    inner: InnerSchedules
+    types: dict[Name, Type] = field(default_factory=dict)
+    views: dict[Name, core.Rearrange | core.Reshape | core.Index] = field(default_factory=dict)
+    iotas: dict[Name, core.Iota] = field(default_factory=dict)
+    out: list[HostStm] = field(default_factory=list)
+    layouts: dict[Name, tuple[int, ...]] = field(default_factory=dict)
+    side: Side | None = None
+    others: int = 0
+
+    def bind(self, params: tuple[Param, ...]) -> None:
+        for param in params:
+            self.types[param.name] = param.type
+
+    def emit(self, pat: tuple[Param, ...], exp: HostExp, loc: Loc) -> None:
+        """A statement; of a branch whose condition is known, the one that runs."""
+        self.bind(pat)
+        if isinstance(exp, HostIf) and isinstance(exp.cond, Const):
+            taken = exp.then if exp.cond == TRUE else exp.orelse
+            self.out += taken.stms
+            self.out += [HostStm((p,), core.Copied(a), loc) for p, a in zip(pat, taken.result, strict=True)]
+            return
+        self.out.append(HostStm(pat, exp, loc))
+
+    def interpreted(self, stm: Stm, why: str) -> None:
+        args = tuple(n for n in free_in_stm(stm) if n in self.types)
+        params = tuple(Param(n, self.types[n]) for n in args)
+        body = Body((stm,), tuple(Var(p.name) for p in stm.pat))
+        fun = core.FunDef(self.names.fresh("interpreted"), params, (), stm.pat, body, None, (), stm.loc)
+        callees = tuple(f for f in self.functions if f.entry is None)
+        self.emit(stm.pat, Interpret(fun, callees, args, why), stm.loc)
+
+    def note_view(self, stm: Stm) -> None:
+        """Views and indices that kernels make again for themselves."""
+        match stm.exp:
+            case core.Iota():
+                self.iotas[stm.pat[0].name] = stm.exp
+            case core.Rearrange() | core.Index() if stm.pat[0].type.shape:
+                self.views[stm.pat[0].name] = stm.exp
+            case core.Reshape(_, array) if array not in self.views:
+                self.views[stm.pat[0].name] = stm.exp
+            case _:
+                pass
+
+    # ---- scalars and memory ---------------------------------------------------------------------------------------
+
+    def op(self, op: Op, *args: Atom, base: str = "n") -> Atom:
+        """`op` of i64 values, computed here where they are constants."""
+        type_ = result_type(op, Prim.I64)
+        if all(isinstance(a, Const) for a in args):
+            values = tuple(a.value for a in args if isinstance(a, Const))
+            return Const(type_, scalar.apply(op, Prim.I64, values))
+        if op is Op.MUL and args[0] == i64(1):
+            return args[1]
+        name = self.names.fresh(base)
+        self.emit((Param(name, Type(type_, ())),), core.PrimOp(op, Prim.I64, args), NOWHERE)
+        return Var(name)
+
+    def choice(self, cond: Atom, x: Atom, y: Atom, base: str) -> Atom:
+        """`x` where `cond` holds, else `y` (i64)."""
+        if x == y or isinstance(cond, Const):
+            return x if x == y or cond == TRUE else y
+        name = self.names.fresh(base)
+        self.emit((Param(name, I64),), core.PrimOp(Op.SELECT, Prim.I64, (cond, x, y)), NOWHERE)
+        return Var(name)
+
+    def product(self, atoms: tuple[Atom, ...]) -> Atom:
+        total: Atom = i64(1)
+        for atom in atoms:
+            total = self.op(Op.MUL, total, atom)
+        return total
+
+    def ceil_div(self, x: Atom, size: Atom | int) -> Atom:
+        """x / size, rounded up."""
+        by = i64(size) if isinstance(size, int) else size
+        return self.op(Op.QUOT, self.op(Op.ADD, x, self.op(Op.SUB, by, i64(1))), by)
+
+    def size(self, kind: Kind) -> Atom:
+        """A size that may be set."""
+        name = self.names.fresh(kind.value)
+        self.emit((Param(name, I64),), size_param(self.entry, self.side, kind), NOWHERE)
+        return Var(name)
+
+    def launch_sizes(self, kernel: kir.Kernel, blocks: Atom) -> tuple[core.SizeParam, ...]:
+        """How more than one block is laid on the threads of the machine; a warp is a block of its own size."""
+        if blocks == i64(1):
+            return ()
+        of_gpu = (Kind.FACTOR,) if kernel.collective is core.Level.WARP else (Kind.FACTOR, Kind.BLOCK_SIZE)
+        kinds = of_gpu if self.machine.name == CUDA.name else (Kind.TASKS,)
+        return tuple(size_param(self.entry, self.side, kind) for kind in kinds)
+
+    def scratch(self, base: str, type_: Type) -> Name:
+        name = self.names.fresh(base)
+        self.emit((Param(name, type_),), core.Scratch(type_), NOWHERE)
+        return name
+
+    def zeros(self, base: str, prim: Prim, count: Atom) -> Name:
+        """An array of zeros, for counters and flags of one launch."""
+        name = self.names.fresh(base)
+        self.emit((Param(name, Type(prim, (count,))),), core.Replicate((count,), Const(prim, 0)), NOWHERE)
+        return name
+
+    @contextmanager
+    def supposing(self, size: Atom, value: Atom) -> Iterator[None]:
+        """What is built inside takes dimensions of this size to have that value."""
+        before = self.types
+        supposed = {n: Type(t.prim, tuple(value if d == size else d for d in t.shape)) for n, t in before.items()}
+        self.types = supposed
+        try:
+            yield
+        finally:
+            made = {n: t for n, t in self.types.items() if n not in before}
+            self.types = before | made
+
+    # ---- kernels --------------------------------------------------------------------------------------------------
+
+    def builder(self) -> Builder:
+        """A kernel to be built, which reads its inputs in the layouts that are being tried."""
+        scope = HostScope(self.types, self.views, self.iotas, dict(self.layouts))
+        return Builder(scope, view_of, self.inner)
+
+    def best_layout(self, depth: int, build: Callable[[], Made]) -> Made:
+        """The kernel with each input read where it lies, or from a copy with another dimension innermost where that
+        makes the kernel clearly cheaper. A copy only pays where elements are read again: `depth` (loops around an
+        access) must exceed the rank."""
+        best = build()
+        if best.cost <= MANIFEST_GAIN * best.contiguous_cost:
+            return best
+        for name, writes in zip(best.arrays, best.writes, strict=True):
+            rank = self.types[name].rank
+            if writes or not 2 <= rank < depth:
+                continue
+            for inner in range(rank - 1):
+                perm = (*(d for d in range(rank) if d != inner), inner)
+                made = self.built_with(name, perm, build)
+                if made is not None and made.cost * MANIFEST_GAIN < best.cost:
+                    best = made
+                    self.layouts[name] = perm
+        self.layouts.clear()
+        return best
+
+    def built_with(self, name: Name, perm: tuple[int, ...], build: Callable[[], Made]) -> Made | None:
+        before = self.layouts.get(name)
+        self.layouts[name] = perm
+        try:
+            return build()
+        except NotLowerable:
+            return None
+        finally:
+            if before is None:
+                del self.layouts[name]
+            else:
+                self.layouts[name] = before
+
+    def stored(self, name: Name, perm: tuple[int, ...] | None, loc: Loc) -> Name:
+        """An array as the kernel wants it: as it is, or a copy with its dimensions rearranged."""
+        if perm is None:
+            return name
+        type_ = self.types[name]
+        moved = Type(type_.prim, tuple(type_.shape[d] for d in perm))
+        view, copy = self.names.again(name), self.names.again(name)
+        self.emit((Param(view, moved),), core.Rearrange(perm, name), loc)
+        self.emit((Param(copy, moved),), core.Copy(view), loc)
+        return copy
+
+    def finish(self, b: Builder, base: str) -> Made:
+        """The kernel that `b` has built."""
+        body = (*b.prologue, *b.stms)
+        name = f"{clean(self.entry)}_{clean(base)}_{len(self.kernels.made)}"
+        kernel = kir.Kernel(
+            name,
+            b.block,
+            tuple(b.arrays.values()),
+            tuple(b.scalars.values()),
+            body,
+            tuple(b.sites),
+            b.collective,
+        )
+        layouts = tuple(b.scope.layouts.get(n) for n in b.arrays)
+        writes = tuple(a in b.outputs for a in b.arrays.values())
+        tiled = frozenset() if self.machine.name == CUDA.name else tiled_accesses(kernel)
+        costs = cost(body, GATHER, tiled), cost(body, 1.0, tiled)
+        return Made(kernel, tuple(b.arrays), tuple(b.scalars), writes, layouts, tiled, *costs)
+
+    def launch(self, made: Made, blocks: Atom, units: Atom, work: float, loc: Loc) -> None:
+        stem = made.kernel.name.rpartition("_")[0]  # others may have been launched since it was finished
+        kernel = replace(made.kernel, name=f"{stem}_{len(self.kernels.made)}")
+        if self.machine.name == CUDA.name and loc.line > 0:
+            kernel = replace(kernel, body=(kir.Note(loc), *kernel.body))
+        scalars: tuple[Atom, ...] = tuple(Var(s) for s in made.scalars)
+        if (far := self.far(made)) is not None:
+            kernel, scalars = replace(kernel, scalars=(*kernel.scalars, FAR)), (*scalars, far)
+        kernel = self.kernels.shared(kernel)
+        stored = zip(made.arrays, made.layouts, strict=True)
+        arrays = tuple(self.stored(name, perm, loc) for name, perm in stored)
+        sizes = self.launch_sizes(kernel, blocks)
+        self.emit((), Launch(kernel.name, blocks, arrays, scalars, made.writes, units, work, sizes), loc)
+
+    def far(self, made: Made) -> Atom | None:
+        """Are results, which caches need not hold, too large for them? None where they never are."""
+        arrays = streamed(made.kernel) if self.machine.name != CUDA.name else frozenset[kir.KArray]()
+        names = [name for name, array in zip(made.arrays, made.kernel.arrays, strict=True) if array in arrays]
+        total: Atom = i64(0)
+        for type_ in (self.types[name] for name in names):
+            total = self.op(Op.ADD, total, self.op(Op.MUL, self.product(type_.shape), i64(type_.prim.bytes)))
+        far = self.op(Op.LE, i64(FAR_BYTES), total, base="far")
+        return None if far == FALSE else far
+
+
+def either(h: HostBuilder, cond: Atom, then: Callable[[], None], orelse: Callable[[], None], loc: Loc) -> None:
+    """`if cond then .. else ..`; decided here where the sizes are known."""
+    if isinstance(cond, Const):
+        (then if cond.value else orelse)()
+        return
+    saved, bodies = h.out, []
+    for emit in (then, orelse):
+        h.out = []
+        emit()
+        bodies.append(HostBody(tuple(h.out), ()))
+    h.out = saved
+    h.emit((), HostIf(cond, *bodies), loc)

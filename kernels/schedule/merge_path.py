@@ -1,0 +1,150 @@
+"""Rows of varying length, reduced in equal parts: a segred with `rows` (merge path; Merrill and Garland, SC'16).
+
+    segred (p < n, q < m) rows ends ⊙ d { e }
+
+The path through n row ends and m elements that takes elements while `q < ends[p]`, and else the end of row p, has n + m
+steps. Block b makes the steps b*GRAIN .. (b+1)*GRAIN: it finds where on the path they begin and end, (p0, q0) and
+(p1, q1), with two binary searches, reduces the elements of the rows p0 .. p1-1 that end there, its threads side by side
+on the elements of a row, and carries out what it has of row p1. A second pass combines these carries with the rows that
+they belong to, in order, so that operators need not commute and nothing is added atomically. The parts depend on the
+sizes alone: the result has the same bits for any number of threads.
+"""
+
+from __future__ import annotations
+
+from ...ir import core
+from ...ir.core import Stm
+from ...ir.ops import Op
+from ...ir.types import I64, Name, Prim, Type, i64
+from ..analysis.cost import EXTENT
+from ..host_ir.nodes import HostBody, HostIf
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.nodes import KVar
+from .host_builder import HostBuilder, Made
+from .kernel_builder import ONE, ZERO, Builder, Mode, Operand, Value
+from .queries import nest_depth
+from .soacs import apply_lambda, put
+from .space import output, scalar, segment_screma
+
+GRAIN = 1 << 12
+"""Steps of a part: rows that end in it, and elements."""
+
+
+def segred_rows(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
+    """The parts, then their carries where there are several."""
+    rows, elements = exp.space.widths
+    for param in stm.pat:
+        h.emit((param,), core.Scratch(param.type), stm.loc)
+    outs, base = [p.name for p in stm.pat], stm.pat[0].name.base
+    steps = h.op(Op.ADD, rows, elements)
+    parts = h.ceil_div(steps, GRAIN)
+    carries = [h.scratch("carry", Type(p.type.prim, (parts,))) for p in stm.pat]
+    ends = h.scratch("last", I64.array_of(parts))
+    depth = nest_depth(exp.space, exp.body)
+    made = h.best_layout(depth, lambda: part_kernel(h, exp, outs, carries, ends, base))
+    h.launch(made, parts, steps, 1.0 + made.cost / EXTENT**2, stm.loc)
+    saved, h.out = h.out, []
+    carried = carry_kernel(h, exp, outs, carries, ends, base)
+    h.launch(carried, i64(1), parts, carried.cost / EXTENT, stm.loc)
+    several, h.out = HostBody(tuple(h.out), ()), saved
+    many = h.op(Op.LT, i64(1), parts, base="many")
+    h.emit((), HostIf(many, several, HostBody((), ())), stm.loc)
+
+
+def part_kernel(
+    h: HostBuilder, exp: core.SegRed, outs: list[Name], carries: list[Name], lasts: Name, base: str
+) -> Made:
+    """A part: its rows one after the other, the last of them as far as it goes."""
+    b = h.builder()
+    (row_name, rows), (_, elements) = exp.space.dims
+    assert exp.ends is not None
+    n, m, ends = b.operand(rows), b.operand(elements), b.array(exp.ends)
+    begin = b.mul(b.block, i64(GRAIN))
+    finish = b.minimum(b.add(begin, i64(GRAIN)), b.add(n, m))
+    first, last = (path_row(b, ends, step, n, m) for step in (begin, finish))
+    stop = b.sub(finish, last)
+    low = b.fresh("low", Prim.I64)
+    b.emit(kir.Declare(low, b.sub(begin, first)))
+    number = b.fresh("r", Prim.I64)
+    with b.nested() as stms:
+        place = b.add(first, number)
+        row = b.minimum(place, b.sub(n, ONE))
+        lo = b.copy(low)
+        hi = b.minimum(stop, scalar(b.element(ends, (row,))))
+        b.env[row_name] = row
+        types = [Type(h.types[c].prim, ()) for c in carries]
+        values = segment_screma(b, h.names, exp, (), exp.reds, lo, b.sub(hi, lo), [], (), types)
+        ended = b.op(Op.LT, Prim.I64, place, last, base="ended")
+        b.emit(kir.KIf(ended, stored(b, outs, row, values), stored(b, carries, b.block, values)))
+        b.emit(kir.Assign(low, hi))
+    b.emit(kir.For(number, b.add(b.sub(last, first), ONE), tuple(stms)))
+    put(b, output(b, lasts), b.block, last, Mode.BLOCK)
+    return h.finish(b, base)
+
+
+def path_row(b: Builder, ends: Value, step: Operand, n: Operand, m: Operand) -> Operand:
+    """How many rows have ended after so many steps of the path: the least p with `step - p <= ends[p]`."""
+    low, high = b.fresh("low", Prim.I64), b.fresh("high", Prim.I64)
+    b.emit(kir.Declare(low, b.op(Op.MAX, Prim.I64, b.sub(step, m), ZERO)))
+    b.emit(kir.Declare(high, b.minimum(step, n)))
+    with b.nested() as before:
+        searching = b.op(Op.LT, Prim.I64, low, high, base="searching")
+    with b.nested() as stms:
+        middle = b.op(Op.SHR, Prim.I64, b.op(Op.ADD, Prim.I64, low, high), ONE, base="middle")
+        after = b.add(middle, ONE)
+        is_behind = b.op(Op.LE, Prim.I64, scalar(b.element(ends, (middle,))), b.sub(step, after))
+        b.emit(kir.KIf(is_behind, (kir.Assign(low, after),), (kir.Assign(high, middle),)))
+    b.emit(kir.KWhile(tuple(before), searching, tuple(stms)))
+    return b.copy(low)
+
+
+def stored(b: Builder, arrays: list[Name], at: Operand, values: tuple[Value, ...]) -> tuple[kir.KStm, ...]:
+    """`array[at] := value` for each."""
+    with b.nested() as stms:
+        for name, value in zip(arrays, values, strict=True):
+            put(b, output(b, name), at, value, Mode.BLOCK)
+    return tuple(stms)
+
+
+def carry_kernel(
+    h: HostBuilder, exp: core.SegRed, outs: list[Name], carries: list[Name], lasts: Name, base: str
+) -> Made:
+    """A row that began in earlier parts gets what these carry; a segmented reduction of the carries, by row."""
+    b = h.builder()
+    results, partial, last = [output(b, o) for o in outs], [b.array(c) for c in carries], b.array(lasts)
+    neutral = [b.operand(atom) for red in exp.reds for atom in red.neutral]
+    row, accs = b.fresh("row", Prim.I64), [b.fresh("acc", ne.prim) for ne in neutral]
+    for var, start in zip((row, *accs), (ZERO, *neutral), strict=True):
+        b.emit(kir.Declare(var, start))
+    part = b.fresh("part", Prim.I64)
+    with b.nested() as stms:
+        at, so_far = b.copy(row), [b.copy(acc) for acc in accs]
+        next_row = scalar(b.element(last, (part,)))
+        carried = [b.element(array, (part,)) for array in partial]
+        with b.nested() as ends_here:
+            tail = [b.element(result, (at,)) for result in results]
+            for result, value in zip(results, combined(b, exp, so_far, tail), strict=True):
+                put(b, result, at, value, Mode.BLOCK)
+            assign(b, accs, carried)
+        with b.nested() as goes_on:
+            assign(b, accs, combined(b, exp, so_far, carried))
+        ended = b.op(Op.LT, Prim.I64, at, next_row, base="ended")
+        b.emit(kir.KIf(ended, tuple(ends_here), tuple(goes_on)))
+        b.emit(kir.Assign(row, next_row))
+    (parts,) = h.types[lasts].shape
+    b.emit(kir.For(part, b.operand(parts), tuple(stms)))
+    return h.finish(b, f"{base}_carry")
+
+
+def combined(b: Builder, exp: core.SegRed, left: list[KVar | Operand], right: list[Value]) -> list[Value]:
+    """All operators on their values."""
+    results: list[Value] = []
+    for red in exp.reds:
+        taken = slice(len(results), len(results) + len(red.neutral))
+        results += apply_lambda(b, red.op, [*left[taken], *right[taken]], Mode.BLOCK)
+    return results
+
+
+def assign(b: Builder, variables: list[KVar], values: list[Value]) -> None:
+    for var, value in zip(variables, values, strict=True):
+        b.emit(kir.Assign(var, scalar(value)))

@@ -1,0 +1,379 @@
+"""SOACs inside kernels: as loops of one thread, or spread over the threads of the block.
+
+A nest inside a kernel has one axis on the lanes; the axes above it are uniform loops, those below are loops of a
+thread. Where both are possible the cheaper one by `kernels/analysis/cost.py` is taken: contiguity decides (evidence: an
+affine access made a gather costs 18 times).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ...ir import core
+from ...ir.core import Lambda, Reduction, Stm
+from ...ir.ops import Op, can_fail
+from ...ir.types import Const, Prim, Type, Var
+from ..analysis.cost import cost
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.execution import repeated
+from ..kernel_ir.fma import contracted
+from ..kernel_ir.nodes import KVar
+from .kernel_builder import ZERO, ArrayRef, Builder, Mode, NotLowerable, Operand, Value
+from .queries import array_origins
+from .statements import copy_into, gen_body, new_array, next_values, owned
+
+
+def gen_soac(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:
+    """Emit a SOAC; gives the values of the statement's pattern."""
+    match stm.exp:
+        case core.Screma():
+            if mode is Mode.THREAD:
+                return sequential(b, stm, stm.exp, mode)
+            return cheaper(b, spread_or_none(b, stm, stm.exp), lambda: sequential(b, stm, _screma(stm), mode))
+        case core.Scatter():
+            return gen_scatter(b, stm, stm.exp, mode)
+        case core.Hist():
+            return gen_hist(b, stm, stm.exp, mode)
+        case _:
+            raise AssertionError("not a SOAC")
+
+
+def _screma(stm: Stm) -> core.Screma:
+    assert isinstance(stm.exp, core.Screma)
+    return stm.exp
+
+
+Gen = Callable[[], tuple[Value, ...]]
+
+
+def cheaper(b: Builder, spread: Gen | None, loop: Gen) -> tuple[Value, ...]:
+    """Emit the cheaper of two forms; one that cannot be emitted costs nothing but the try."""
+    if spread is None:
+        return loop()
+    costs: list[float] = []
+    for gen in (spread, loop):
+        saved = b.snapshot()
+        try:
+            with b.nested() as stms:
+                gen()
+            costs.append(cost(tuple(stms)))
+        except NotLowerable:
+            costs.append(float("inf"))
+        b.restore(saved)
+    return spread() if costs[0] <= costs[1] else loop()
+
+
+# ---- operators ---------------------------------------------------------------------------------------------------
+
+
+def is_simple(op: Lambda) -> bool:
+    """Scalar operands and code that cannot fail, loop or touch memory: fit for a collective."""
+    return all(not p.type.shape for p in op.params) and _simple_body(op.body)
+
+
+def _simple_body(body: core.Body) -> bool:
+    for stm in body.stms:
+        match stm.exp:
+            case core.PrimOp(op, prim, args):
+                divisor = args[-1]
+                if can_fail(op, prim) and not (isinstance(divisor, Const) and divisor.value > 0):
+                    return False
+            case core.Convert() | core.Copied():
+                pass
+            case core.If(_, then, orelse):
+                if any(p.type.shape for p in stm.pat) or not (_simple_body(then) and _simple_body(orelse)):
+                    return False
+            case _:
+                return False
+    return True
+
+
+def k_lambda(b: Builder, ops: tuple[Reduction, ...]) -> kir.KLambda:
+    """All operators of a Screma as one operator on all components."""
+    left: list[KVar] = []
+    right: list[KVar] = []
+    results: list[Operand] = []
+    noted = b.noted
+    with b.nested() as stms:
+        for red in ops:
+            k = len(red.neutral)
+            for param in red.op.params:
+                b.env[param.name] = b.fresh(param.name.base[:12] or "a", param.type.prim)
+            variables = [b.env[p.name] for p in red.op.params]
+            left += [v for v in variables[:k] if isinstance(v, KVar)]
+            right += [v for v in variables[k:] if isinstance(v, KVar)]
+            for value in gen_body(b, red.op.body, Mode.THREAD):
+                assert isinstance(value, (KVar, Const))
+                results.append(value)
+    b.noted, body = noted, tuple(stm for stm in stms if not isinstance(stm, kir.Note))
+    return kir.KLambda(tuple(left), tuple(right), body, tuple(results))
+
+
+def neutral_of(b: Builder, ops: tuple[Reduction, ...]) -> tuple[Operand, ...]:
+    return tuple(b.operand(a) for red in ops for a in red.neutral)
+
+
+def apply_lambda(b: Builder, lam: Lambda, args: list[Value], mode: Mode) -> tuple[Value, ...]:
+    for param, arg in zip(lam.params, args, strict=True):
+        b.env[param.name] = arg
+    return gen_body(b, lam.body, mode)
+
+
+# ---- one thread's loop -------------------------------------------------------------------------------------------
+
+
+def sequential(b: Builder, stm: Stm, exp: core.Screma, mode: Mode) -> tuple[Value, ...]:
+    """`for i < w`: accumulators for scans and reductions, stores for what is scanned or mapped."""
+    ns, nr = exp.num_scans, exp.num_reds
+    pat = stm.pat
+    types = [*(p.type.row() for p in pat[:ns]), *(p.type for p in pat[ns : ns + nr])]
+    arrays = {k: new_array(b, p.name, p.type, mode) for k, p in enumerate(pat) if k < ns or k >= ns + nr}
+    ops = exp.scans + exp.reds
+    accs = [accumulator(b, t, b.atom(a), mode) for t, a in zip(types, (a for r in ops for a in r.neutral), strict=True)]
+    index = b.fresh("i", Prim.I64)
+    with b.nested() as stms:
+        rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
+        places = rows_in_place(b, exp.map.body, {k: arrays[k] for k in range(ns + nr, len(pat))}, index, mode)
+        values = apply_lambda(b, exp.map, rows, mode)
+        position = 0
+        results: list[Value] = []
+        for red in ops:
+            k = len(red.neutral)
+            left = [b.copy(a) if isinstance(a, KVar) else a for a in accs[position : position + k]]
+            results += apply_lambda(b, red.op, [*left, *values[position : position + k]], mode)
+            position += k
+        stms[:] = contracted(stms, only_scalars(results), only_scalars(values))
+        next_values(b, accs, tuple(results), mode)
+        for k in range(ns):
+            put(b, arrays[k], index, accs[k], mode)
+        for k in range(ns + nr, len(pat)):
+            if values[k] != places.get(k):
+                put(b, arrays[k], index, values[k], mode)
+    b.emit(kir.For(index, b.operand(exp.width), tuple(stms)))
+    scanned = [arrays[k] for k in range(ns)]
+    reduced = [b.copy(a) if isinstance(a, KVar) else a for a in accs[ns:]]
+    return (*scanned, *reduced, *(arrays[k] for k in range(ns + nr, len(pat))))
+
+
+def rows_in_place(
+    b: Builder, body: core.Body, arrays: dict[int, ArrayRef], index: Operand, mode: Mode
+) -> dict[int, ArrayRef]:
+    """Rows that a block makes are made where they belong; gives the places of those that may be. A thread makes them in
+    its own memory, where its accesses lie better."""
+    places: dict[int, ArrayRef] = {}
+    origins = array_origins(body) if mode is Mode.BLOCK else {}
+    for k, array in arrays.items():
+        result = body.result[k]
+        origin = origins.get(result.name) if isinstance(result, Var) else None
+        if origin is None or origin in b.destinations:
+            continue
+        row = b.element(array, (index,))
+        assert isinstance(row, ArrayRef)
+        b.destinations[origin] = places[k] = row
+    return places
+
+
+def only_scalars(values: Iterable[Value]) -> list[Operand]:
+    return [v for v in values if isinstance(v, (KVar, Const))]
+
+
+def accumulator(b: Builder, type_: Type, neutral: Value, mode: Mode) -> Value:
+    if not type_.shape:
+        assert isinstance(neutral, (KVar, Const))
+        var = b.fresh("acc", type_.prim)
+        b.emit(kir.Declare(var, neutral))
+        return var
+    buffer = b.alloc("acc", type_.prim, tuple(b.operand(d) for d in type_.shape), mode.space)
+    copy_into(b, buffer, neutral, mode)
+    return buffer
+
+
+def put(b: Builder, array: ArrayRef, index: Operand, value: Value, mode: Mode) -> None:
+    """`array[index] := value`."""
+    if isinstance(value, (KVar, Const)):
+        b.emit(kir.Store(array.mem, b.address(array, (index,)), value))
+        return
+    row = b.element(array, (index,))
+    assert isinstance(row, ArrayRef)
+    if row != value:
+        copy_into(b, row, value, mode)
+
+
+# ---- spread over the block ---------------------------------------------------------------------------------------
+
+
+def spread_or_none(b: Builder, stm: Stm, exp: core.Screma) -> Gen | None:
+    """The spread form, where its operators fit a collective."""
+    if all(is_simple(r.op) for r in exp.scans + exp.reds):
+        return lambda: spread(b, stm, exp)
+    return None
+
+
+def spread(b: Builder, stm: Stm, exp: core.Screma) -> tuple[Value, ...]:
+    """A thread per element; scans and reductions as collectives of the block. With both, the inputs of the
+    reductions are kept for a second pass."""
+    ns, nr = exp.num_scans, exp.num_reds
+    pat, width = stm.pat, b.operand(exp.width)
+    arrays = {k: new_array(b, p.name, p.type, Mode.BLOCK) for k, p in enumerate(pat) if k < ns or k >= ns + nr}
+    both = bool(ns and nr)
+    if both:
+        for k in range(ns, ns + nr):
+            arrays[k] = b.alloc("in", pat[k].type.prim, (width,), Mode.BLOCK.space)
+    index = b.fresh("i", Prim.I64)
+    stored = [k for k in range(len(pat)) if k >= ns + nr or (both and k >= ns)]
+
+    def mapped() -> list[Operand]:
+        rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
+        values = apply_lambda(b, exp.map, rows, Mode.THREAD)
+        for k in stored:
+            put(b, arrays[k], index, values[k], Mode.THREAD)
+        return [v for v in values[: ns + nr] if isinstance(v, (KVar, Const))]
+
+    reduced: tuple[KVar, ...] = ()
+    if ns:
+        collective_scan(b, exp.scans, index, (ZERO, width), lambda: mapped()[:ns], neutral_of(b, exp.scans), arrays)
+        if nr:
+            again = b.fresh("i", Prim.I64)
+            kept = [arrays[k] for k in range(ns, ns + nr)]
+            reduced = collective_reduce(b, exp.reds, again, (ZERO, width), lambda: [_load(b, a, again) for a in kept])
+    elif nr:
+        reduced = collective_reduce(b, exp.reds, index, (ZERO, width), mapped)
+    else:
+        with b.nested() as stms:
+            mapped()
+        b.emit(kir.Threads(index, ZERO, width, tuple(stms)))
+    return (*(arrays[k] for k in range(ns)), *reduced, *(arrays[k] for k in range(ns + nr, len(pat))))
+
+
+def _load(b: Builder, array: ArrayRef, index: Operand) -> Operand:
+    value = b.element(array, (index,))
+    assert isinstance(value, (KVar, Const))
+    return value
+
+
+def collective_reduce(
+    b: Builder,
+    reds: tuple[Reduction, ...],
+    index: KVar,
+    bounds: tuple[Operand, Operand],
+    body: Callable[[], list[Operand]],
+    is_long: bool = False,
+) -> tuple[KVar, ...]:
+    """BlockReduce over `bounds` of the values that `body` emits; gives the uniform results."""
+    op, neutral = k_lambda(b, reds), neutral_of(b, reds)
+    with b.nested() as stms:
+        values = body()
+    outs = tuple(b.fresh("red", v.prim) for v in op.left)
+    commutative = all(r.comm for r in reds)
+    b.emit(kir.BlockReduce(outs, index, *bounds, tuple(stms), tuple(values), op, neutral, commutative, is_long))
+    return outs
+
+
+def collective_scan(
+    b: Builder,
+    scans: tuple[Reduction, ...],
+    index: KVar,
+    bounds: tuple[Operand, Operand],
+    body: Callable[[], list[Operand]],
+    carry: tuple[Operand, ...],
+    targets: dict[int, ArrayRef],
+) -> tuple[KVar, ...]:
+    """BlockScan over `bounds`; component k is stored in `targets[k]` at the index. Gives the uniform carry out."""
+    op, neutral = k_lambda(b, scans), neutral_of(b, scans)
+    with b.nested() as stms:
+        values = body()
+    scanned = tuple(b.fresh("scanned", v.prim) for v in op.left)
+    outs = tuple(b.fresh("carry", v.prim) for v in op.left)
+    with b.nested() as after:
+        for k, value in enumerate(scanned):
+            put(b, targets[k], index, value, Mode.THREAD)
+    b.emit(kir.BlockScan(scanned, outs, index, *bounds, tuple(stms), tuple(values), op, carry, neutral, tuple(after)))
+    return outs
+
+
+# ---- scatter and hist --------------------------------------------------------------------------------------------
+
+
+def in_range(b: Builder, indices: tuple[Operand, ...], shape: tuple[Operand, ...]) -> Operand:
+    """Is a (possibly multi-dimensional) index inside the leading dimensions of a shape?"""
+    inside: Operand = Const(Prim.BOOL, True)
+    for k, index in enumerate(indices):
+        low = b.op(Op.GE, Prim.I64, index, ZERO)
+        high = b.op(Op.LT, Prim.I64, index, shape[k])
+        both = b.op(Op.AND, Prim.BOOL, low, high)
+        inside = both if isinstance(inside, Const) else b.op(Op.AND, Prim.BOOL, inside, both)
+    return inside
+
+
+def write_in_range(
+    b: Builder, dests: list[ArrayRef], indices: tuple[Operand, ...], values: tuple[Value, ...], mode: Mode
+) -> None:
+    """`dest[indices] := value` for every destination, nothing where out of range. Indices may be equal where the values
+    are."""
+    inside = in_range(b, indices, dests[0].shape)
+    with b.nested() as stms:
+        write_at(b, dests, indices, values, mode)
+    b.emit(kir.KIf(inside, tuple(map(repeated, stms)), ()))
+
+
+def write_at(
+    b: Builder, dests: list[ArrayRef], indices: tuple[Operand, ...], values: tuple[Value, ...], mode: Mode
+) -> None:
+    """`dest[indices] := value` for every destination, known to be in range."""
+    for dest, value in zip(dests, values, strict=True):
+        put_at(b, dest, indices, value, mode)
+
+
+def put_at(b: Builder, dest: ArrayRef, indices: tuple[Operand, ...], value: Value, mode: Mode) -> None:
+    if isinstance(value, (KVar, Const)):
+        b.emit(kir.Store(dest.mem, b.address(dest, indices), value))
+        return
+    place = b.element(dest, indices)
+    assert isinstance(place, ArrayRef)
+    copy_into(b, place, value, mode)
+
+
+def split_indices(values: tuple[Value, ...], rank: int) -> tuple[tuple[Operand, ...], tuple[Value, ...]]:
+    indices = tuple(v for v in values[:rank] if isinstance(v, (KVar, Const)))
+    assert len(indices) == rank
+    return indices, values[rank:]
+
+
+def gen_scatter(b: Builder, stm: Stm, exp: core.Scatter, mode: Mode) -> tuple[Value, ...]:
+    dests = [owned(b, b.array(d), d.base, mode) for d in exp.dests]
+    index = b.fresh("i", Prim.I64)
+    with b.nested() as stms:
+        rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
+        indices, values = split_indices(apply_lambda(b, exp.map, rows, Mode.THREAD), exp.rank)
+        write_in_range(b, dests, indices, values, Mode.THREAD)
+    width = b.operand(exp.width)
+    loop = kir.For(index, width, tuple(stms)) if mode is Mode.THREAD else kir.Threads(index, ZERO, width, tuple(stms))
+    b.emit(loop)
+    return tuple(dests)
+
+
+def gen_hist(b: Builder, stm: Stm, exp: core.Hist, mode: Mode) -> tuple[Value, ...]:
+    """One element after the other: dest[idx] := op dest[idx] value."""
+    dests = [owned(b, b.array(d), d.base, mode) for d in exp.dests]
+    index = b.fresh("i", Prim.I64)
+    with b.nested() as stms:
+        rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
+        combine_at(b, dests, exp.op, exp.rank, apply_lambda(b, exp.map, rows, mode), mode)
+    b.emit(kir.For(index, b.operand(exp.width), tuple(stms)))
+    return tuple(dests)
+
+
+def combine_at(
+    b: Builder, dests: list[ArrayRef], op: Reduction, rank: int, mapped: tuple[Value, ...], mode: Mode
+) -> None:
+    """`dest[idx] := op dest[idx] value` in range."""
+    indices, values = split_indices(mapped, rank)
+    inside = in_range(b, indices, dests[0].shape)
+    with b.nested() as stms:
+        places = [b.element(d, indices) for d in dests]
+        results = apply_lambda(b, op.op, [*places, *values], mode)
+        for dest, result in zip(dests, results, strict=True):
+            if isinstance(result, ArrayRef) and result.mem == dest.mem:
+                raise NotLowerable("an operator that gives back its argument")
+            put_at(b, dest, indices, result, mode)
+    b.emit(kir.KIf(inside, tuple(stms), ()))

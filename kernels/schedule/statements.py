@@ -1,0 +1,635 @@
+"""Core statements to kernel statements, as executed by one thread or, uniformly, by a whole block.
+
+`Mode.THREAD`: inside a `Threads` loop; SOACs become loops, arrays are private. `Mode.BLOCK`: executed once by the
+block; arrays are shared, and a SOAC may spread over the block's threads (`kernels/schedule/soacs.py` decides).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...ir import core
+from ...ir.core import Body, Fix, Param, Slice, Stm
+from ...ir.ops import Op, can_fail
+from ...ir.types import Const, Name, Prim, Type, Var, i64
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.nodes import KVar, Space
+from .kernel_builder import (
+    ONE,
+    ZERO,
+    ArrayRef,
+    ArrayValue,
+    Builder,
+    IotaRef,
+    Mode,
+    NotLowerable,
+    Operand,
+    ReplicateRef,
+    Value,
+    clean,
+    index_message,
+    is_const,
+    prim_of,
+    shape_of,
+)
+from .queries import array_origins
+
+OPERATIONS = frozenset(op.value for op in Op)
+
+
+# ---- array values: views, copies, memory -------------------------------------------------------------------------
+
+
+def view_of(b: Builder, exp: core.Exp) -> ArrayValue:
+    """The value of a view expression: no element is touched."""
+    match exp:
+        case core.Rearrange(perm, array):
+            return rearranged(b.array(array), perm)
+        case core.Reshape(shape, array):
+            return reshaped(b, b.array(array), tuple(b.operand(d) for d in shape))
+        case core.Index(array, dims, _):
+            value = sliced(b, b.array(array), dims)
+            assert not isinstance(value, (KVar, Const))
+            return value
+        case _:
+            raise AssertionError("not a view")
+
+
+def rearranged(array: ArrayValue, perm: tuple[int, ...]) -> ArrayValue:
+    match array:
+        case ArrayRef(mem, offset, shape, strides, row_major):
+            same = row_major and perm == tuple(range(len(perm)))
+            return ArrayRef(mem, offset, tuple(shape[k] for k in perm), tuple(strides[k] for k in perm), same)
+        case ReplicateRef(shape, value) if len(shape) == len(perm):
+            return ReplicateRef(tuple(shape[k] for k in perm), value)
+        case IotaRef():
+            return array
+        case _:
+            raise NotLowerable("rearrange of a replicated array")
+
+
+def reshaped(b: Builder, array: ArrayValue, shape: tuple[Operand, ...]) -> ArrayValue:
+    """Needs row-major memory: anything else is copied by the caller (`reshape_any`)."""
+    if shape_of(array) == shape:
+        return array
+    match array:
+        case ReplicateRef(_, value) if not shape_of(value):
+            return ReplicateRef(shape, value)
+        case ArrayRef(mem, offset, _, _, True):
+            return ArrayRef(mem, offset, shape, b.strides(shape), True)
+        case _:
+            raise NotLowerable("reshape of a strided view")
+
+
+def sliced(b: Builder, array: Value, dims: tuple[core.DimIndex, ...]) -> Value:
+    """`array[dims]` without bounds checks: an element or a view."""
+    fixed = 0
+    while fixed < len(dims) and isinstance(dims[fixed], Fix):
+        fixed += 1
+    prefix = tuple(b.operand(d.index) for d in dims[:fixed] if isinstance(d, Fix))
+    array = b.element(array, prefix)
+    rest = dims[fixed:]
+    if not rest:
+        return array
+    match array:
+        case ArrayRef(mem, offset, _, strides):
+            new_shape: list[Operand] = []
+            new_strides: list[Operand] = []
+            for k, dim in enumerate(rest):
+                match dim:
+                    case Fix(index):
+                        offset = b.add(offset, b.mul(b.operand(index), strides[k]))
+                    case Slice(start, count, stride):
+                        offset = b.add(offset, b.mul(b.operand(start), strides[k]))
+                        new_shape.append(b.operand(count))
+                        new_strides.append(b.mul(strides[k], b.operand(stride)))
+            return ArrayRef(mem, offset, tuple(new_shape), tuple(new_strides), is_run_of_rows(array, rest))
+        case IotaRef(Prim.I64, _, start, step):
+            (dim,) = rest
+            assert isinstance(dim, Slice)
+            first = b.iota_element(Prim.I64, start, step, b.operand(dim.start))
+            return IotaRef(Prim.I64, b.operand(dim.count), first, b.wrapping(Op.MUL, step, b.operand(dim.stride)))
+        case ReplicateRef(shape, value) if len(shape) == len(rest):
+            counts = tuple(b.operand(d.count) for d in rest if isinstance(d, Slice))
+            return ReplicateRef(counts, value) if counts else value
+        case _:
+            raise NotLowerable("slice of an array that is not stored")
+
+
+def is_run_of_rows(array: ArrayRef, dims: tuple[core.DimIndex, ...]) -> bool:
+    """Whether a view takes rows side by side of what is row-major, and all of each."""
+    match dims:
+        case (Slice(_, _, stride), *rest) if array.row_major and stride == ONE:
+            return not rest
+        case _:
+            return False
+
+
+def copy_into(b: Builder, target: ArrayRef, source: Value, mode: Mode) -> None:
+    """Element-wise copy; in BLOCK mode the innermost dimension is spread over the threads, or, where they are many, all
+    dimensions are."""
+    shape = target.shape
+    if mode is Mode.BLOCK and b.has_threads and len(shape) > 1:
+        copy_points(b, target, source)
+        return
+
+    def level(indices: tuple[Operand, ...]) -> None:
+        k = len(indices)
+        if k == len(shape):
+            value = b.element(source, indices)
+            assert isinstance(value, (KVar, Const))
+            b.emit(kir.Store(target.mem, b.address(target, indices), value))
+            return
+        if is_const(shape[k], 1):
+            level((*indices, ZERO))
+            return
+        index = b.fresh("c", Prim.I64)
+        spread = mode is Mode.BLOCK and k == len(shape) - 1
+        with b.nested() as body:
+            level((*indices, index))
+        if spread:
+            b.emit(kir.Threads(index, ZERO, shape[k], tuple(body)))
+        else:
+            b.emit(kir.For(index, shape[k], tuple(body)))
+
+    level(())
+
+
+def copy_points(b: Builder, target: ArrayRef, source: Value) -> None:
+    """A thread for each element; what lies in memory as one row is copied as one."""
+    total: Operand = ONE
+    for width in target.shape:
+        total = b.mul(total, width, "points")
+    point = b.fresh("point", Prim.I64)
+    with b.nested() as body:
+        if target.row_major and _is_one_row(source):
+            where, place = b.add(target.offset, point), flat_element(b, source, point)
+        else:
+            indices = flat_indices(b, target.shape, point)
+            where, place = b.address(target, indices), b.element(source, indices)
+        assert isinstance(place, (KVar, Const))
+        b.emit(kir.Store(target.mem, where, place))
+    b.emit(kir.Threads(point, ZERO, total, tuple(body)))
+
+
+def _is_one_row(source: Value) -> bool:
+    match source:
+        case ArrayRef(row_major=good):
+            return good
+        case ReplicateRef(_, value):
+            return not shape_of(value)
+        case _:
+            return False
+
+
+def flat_element(b: Builder, source: Value, point: Operand) -> Value:
+    """Element number `point` of what lies in memory as one row."""
+    if isinstance(source, ArrayRef):
+        return b.let("x", source.mem.prim, kir.KLoad(source.mem, b.add(source.offset, point)))
+    assert isinstance(source, ReplicateRef)
+    return source.value
+
+
+def flat_indices(b: Builder, shape: tuple[Operand, ...], point: Operand) -> tuple[Operand, ...]:
+    """The indices of element number `point`, in the order of rows."""
+    rest, indices = point, list[Operand]()
+    for width in reversed(shape[1:]):
+        indices.append(b.op(Op.REM, Prim.I64, rest, width, base="i"))
+        rest = b.op(Op.QUOT, Prim.I64, rest, width, base="row")
+    return (rest, *reversed(indices))
+
+
+def stored(b: Builder, value: Value, base: str, mode: Mode) -> ArrayRef:
+    """An array value as memory of its own (copied unless it is a stored array of this kernel's making)."""
+    fresh = b.alloc(base, prim_of(value), shape_of(value), mode.space)
+    copy_into(b, fresh, value, mode)
+    return fresh
+
+
+def owned(b: Builder, value: Value, base: str, mode: Mode) -> ArrayRef:
+    """Memory that may be overwritten: the array itself if this kernel made it, else a copy."""
+    if isinstance(value, ArrayRef) and (value.mem.space is not Space.GLOBAL or value.mem in b.outputs):
+        return value
+    return stored(b, value, base, mode)
+
+
+# ---- statements --------------------------------------------------------------------------------------------------
+
+
+def gen_body(b: Builder, body: Body, mode: Mode) -> tuple[Value, ...]:
+    """Emit a body; gives the values of its results."""
+    for stm in body.stms:
+        gen_stm(b, stm, mode)
+    return tuple(b.atom(a) for a in body.result)
+
+
+def gen_stm(b: Builder, stm: Stm, mode: Mode) -> None:
+    """Emit one statement and bind its pattern."""
+    b.note(stm.loc)
+    values = gen_exp(b, stm, mode)
+    assert len(values) == len(stm.pat), f"{stm.pat}: {values}"
+    for param, value in zip(stm.pat, values, strict=True):
+        b.env[param.name] = value
+
+
+def gen_exp(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:
+    exp = stm.exp
+    match exp:
+        case core.Copied(atom):
+            return (b.atom(atom),)
+        case core.PrimOp():
+            return (gen_primop(b, exp, stm),)
+        case core.Convert(source, target, arg):
+            return (b.let(own_name(stm), target, kir.KConvert(source, target, b.operand(arg))),)
+        case core.Index(array, dims, safe):
+            if not safe:
+                check_dims(b, dims, shape_of(b.array(array)), stm)
+            return (sliced(b, b.array(array), dims),)
+        case core.Update():
+            return (gen_update(b, exp, stm, mode),)
+        case core.Iota(count, start, step, prim):
+            return (IotaRef(prim, b.operand(count), b.operand(start), b.operand(step)),)
+        case core.Replicate(shape, value):
+            widths = tuple(b.operand(d) for d in shape)
+            return (ReplicateRef(widths, b.atom(value)) if widths else b.atom(value),)
+        case core.Scratch(type_):
+            return (new_array(b, stm.pat[0].name, type_, mode),)
+        case core.ArrayLit(elems, _):
+            return (gen_array_lit(b, elems, stm, mode),)
+        case core.Rearrange(perm, array):
+            return (rearranged_any(b, b.array(array), perm, mode),)
+        case core.Reshape(shape, array):
+            return (reshape_any(b, b.array(array), tuple(b.operand(d) for d in shape), mode),)
+        case core.Concat(arrays, _):
+            return (gen_concat(b, arrays, stm, mode),)
+        case core.Copy(array):
+            target = new_array(b, stm.pat[0].name, stm.pat[0].type, mode)
+            copy_into(b, target, b.array(array), mode)
+            return (target,)
+        case core.Assert(cond, code, parts):
+            gen_assert(b, cond, code, parts, stm)
+            return (Const(Prim.BOOL, True),)
+        case core.If():
+            return gen_if(b, exp, stm, mode)
+        case core.Loop():
+            return gen_loop(b, exp, stm, mode)
+        case core.Screma() | core.Scatter() | core.Hist():
+            return b.inner.soac(b, stm, mode)
+        case core.GuardCmp() | core.SizeParam() | core.Apply():
+            raise NotLowerable("guards, parameters and calls stand outside kernels")
+        case core.SegMap() if b.inner.points is not None and mode is Mode.BLOCK:
+            return b.inner.points(b, stm, exp)
+        case core.SegMap() | core.SegRed() | core.SegScan() | core.SegScatter() | core.SegHist():
+            raise NotLowerable("a segop of an inner level")
+
+
+def gen_primop(b: Builder, exp: core.PrimOp, stm: Stm) -> Operand:
+    args = tuple(b.operand(a) for a in exp.args)
+    if can_fail(exp.op, exp.prim):
+        check_total(b, exp.op, exp.prim, args[1], stm)
+    return b.op(exp.op, exp.prim, *args, base=own_name(stm))
+
+
+def own_name(stm: Stm) -> str:
+    """What the source calls a value; `v` where it is named after the operation alone."""
+    word = clean(stm.pat[0].name.base)
+    return "v" if word in OPERATIONS else word
+
+
+def check_total(b: Builder, op: Op, prim: Prim, second: Operand, stm: Stm) -> None:
+    """R0102 on a zero divisor or a negative exponent."""
+    zero = Const(prim, 0)
+    if op is Op.POW:
+        if prim.is_unsigned or (isinstance(second, Const) and second.value >= 0):
+            return
+        ok = b.op(Op.GE, prim, second, zero)
+        site = b.site("R0102", stm.loc, ("negative exponent ", prim))
+        b.emit(kir.Check(ok, site, (second,)))
+        return
+    if isinstance(second, Const) and second.value != 0:
+        return
+    ok = b.op(Op.NE, prim, second, zero)
+    b.emit(kir.Check(ok, b.site("R0102", stm.loc, ("division by zero",)), ()))
+
+
+def check_dims(b: Builder, dims: tuple[core.DimIndex, ...], shape: tuple[Operand, ...], stm: Stm) -> None:
+    """Bounds of a full index or of a slice."""
+    fixed = [(b.operand(d.index), n) for d, n in zip(dims, shape, strict=True) if isinstance(d, Fix)]
+    if len(fixed) == len(dims):
+        b.check_index(tuple(i for i, _ in fixed), shape, stm.loc)
+        return
+    for k, (dim, width) in enumerate(zip(dims, shape, strict=True)):
+        match dim:
+            case Fix(index):
+                one = b.operand(index)
+                site = b.site("R0101", stm.loc, index_message(1, len(shape)))
+                b.emit(kir.BoundsCheck(one, width, site, (one, *shape)))
+            case Slice(start, count, stride):
+                check_slice(b, (b.operand(start), b.operand(count), b.operand(stride)), shape, k, stm)
+
+
+def check_slice(
+    b: Builder, part: tuple[Operand, Operand, Operand], shape: tuple[Operand, ...], k: int, stm: Stm
+) -> None:
+    """A slice is in bounds if it is empty, or its first and last index are."""
+    start, count, stride = part
+    width = shape[k]
+    if is_const(start, 0) and count == width and is_const(stride, 1):
+        return
+    last = b.wrapping(Op.ADD, start, b.wrapping(Op.MUL, b.wrapping(Op.SUB, count, ONE), stride))
+    parts: list[str | Prim] = [
+        "slice [",
+        Prim.I64,
+        ":+",
+        Prim.I64,
+        "*",
+        Prim.I64,
+        "] out of bounds for array of shape ",
+    ]
+    for _ in shape:
+        parts += ["[", Prim.I64, "]"]
+    site = b.site("R0101", stm.loc, tuple(parts))
+    empty = b.op(Op.EQ, Prim.I64, count, ZERO)
+    good = b.op(Op.GE, Prim.I64, count, ZERO)
+    for end in (start, last):
+        low = b.op(Op.GE, Prim.I64, end, ZERO)
+        high = b.op(Op.LT, Prim.I64, end, width)
+        inside = b.op(Op.AND, Prim.BOOL, low, high)
+        good = b.op(Op.AND, Prim.BOOL, good, inside)
+    ok = b.op(Op.OR, Prim.BOOL, empty, good)
+    b.emit(kir.Check(ok, site, (start, count, stride, *shape)))
+
+
+def gen_assert(b: Builder, cond: core.Atom, code: str, parts: tuple[str | core.Atom, ...], stm: Stm) -> None:
+    operands = tuple(b.operand(p) for p in parts if not isinstance(p, str))
+    shown = tuple(p if isinstance(p, str) else b.operand(p).prim for p in parts)
+    b.emit(kir.Check(b.operand(cond), b.site(code, stm.loc, shown), operands))
+
+
+# ---- arrays made by statements -----------------------------------------------------------------------------------
+
+
+def new_array(b: Builder, name: Name, type_: Type, mode: Mode) -> ArrayRef:
+    """Memory for an array that a statement makes: the kernel's result if `name` ends there, else fresh."""
+    destination = b.destinations.pop(name, None)
+    if destination is not None:
+        b.used_destinations.add(name)
+        return destination
+    return b.alloc(name.base, type_.prim, tuple(b.operand(d) for d in type_.shape), mode.space)
+
+
+def rearranged_any(b: Builder, array: ArrayValue, perm: tuple[int, ...], mode: Mode) -> ArrayValue:
+    try:
+        return rearranged(array, perm)
+    except NotLowerable:
+        return rearranged(stored(b, array, "m", mode), perm)
+
+
+def reshape_any(b: Builder, array: ArrayValue, shape: tuple[Operand, ...], mode: Mode) -> ArrayValue:
+    try:
+        return reshaped(b, array, shape)
+    except NotLowerable:
+        return reshaped(b, stored(b, array, "m", mode), shape)
+
+
+def gen_update(b: Builder, exp: core.Update, stm: Stm, mode: Mode) -> ArrayRef:
+    array = b.array(exp.array)
+    if not exp.safe:
+        check_dims(b, exp.dims, shape_of(array), stm)
+    target = owned(b, array, exp.array.base, mode)
+    value = b.atom(exp.value)
+    if all(isinstance(d, Fix) for d in exp.dims) and not shape_of(value):
+        indices = tuple(b.operand(d.index) for d in exp.dims if isinstance(d, Fix))
+        assert isinstance(value, (KVar, Const))
+        b.emit(kir.Store(target.mem, b.address(target, indices), value))
+        return target
+    place = sliced(b, target, exp.dims)
+    assert isinstance(place, ArrayRef)
+    if isinstance(value, ArrayRef) and value.mem == place.mem:
+        value = stored(b, value, "m", mode)
+    copy_into(b, place, value, mode)
+    return target
+
+
+def gen_array_lit(b: Builder, elems: tuple[core.Atom, ...], stm: Stm, mode: Mode) -> ArrayRef:
+    target = new_array(b, stm.pat[0].name, stm.pat[0].type, mode)
+    for k, elem in enumerate(elems):
+        store_value(b, b.element(target, (Const(Prim.I64, k),)) if target.shape[1:] else target, k, b.atom(elem), mode)
+    return target
+
+
+def store_value(b: Builder, target: Value, k: int, value: Value, mode: Mode) -> None:
+    """`target[k] := value` for a scalar, `target := value` for a row."""
+    assert isinstance(target, ArrayRef)
+    if isinstance(value, (KVar, Const)):
+        b.emit(kir.Store(target.mem, b.address(target, (Const(Prim.I64, k),)), value))
+    else:
+        copy_into(b, target, value, mode)
+
+
+def gen_concat(b: Builder, arrays: tuple[Name, ...], stm: Stm, mode: Mode) -> ArrayRef:
+    target = new_array(b, stm.pat[0].name, stm.pat[0].type, mode)
+    start: Operand = ZERO
+    for name in arrays:
+        part = b.array(name)
+        width = shape_of(part)[0]
+        offset = b.add(target.offset, b.mul(start, target.strides[0]))
+        copy_into(b, ArrayRef(target.mem, offset, (width, *target.shape[1:]), target.strides, False), part, mode)
+        start = b.add(start, width)
+    return target
+
+
+# ---- if and loop -------------------------------------------------------------------------------------------------
+
+
+def gen_if(b: Builder, exp: core.If, stm: Stm, mode: Mode) -> tuple[Value, ...]:
+    """Results that are scalars become mutable variables; arrays are copied into memory that both branches fill, unless
+    both leave them in the same place: as they were, or updated there."""
+    values: list[tuple[Value, ...]] = []
+    branches: list[list[kir.KStm]] = []
+    for body in (exp.then, exp.orelse):
+        with b.nested() as stms:
+            values.append(gen_body(b, body, mode))
+        branches.append(stms)
+    targets = [if_target(b, p, x, y, stm, mode) for p, x, y in zip(stm.pat, *values, strict=True)]
+    for branch, results in zip(branches, values, strict=True):
+        with b.nested() as stms:
+            for target, value in zip(targets, results, strict=True):
+                assign(b, target, value, mode)
+        branch += stms
+    b.emit(kir.KIf(b.operand(exp.cond), tuple(branches[0]), tuple(branches[1])))
+    return tuple(targets)
+
+
+def if_target(b: Builder, param: Param, then: Value, orelse: Value, stm: Stm, mode: Mode) -> Value:
+    """Where a result of a branch is, whichever side is taken."""
+    if not param.type.shape:
+        var = b.fresh(param.name.base[:12] or "r", param.type.prim)
+        b.emit(kir.Declare(var, zero_of(param.type.prim)))
+        return var
+    type_ = checked_type(b, param.type, stm)
+    return then if isinstance(then, ArrayRef) and then == orelse else new_array(b, param.name, type_, mode)
+
+
+def checked_type(b: Builder, type_: Type, stm: Stm) -> Type:
+    """The type, if its sizes are known before the statement runs."""
+    own = {p.name for p in stm.pat}
+    if any(not isinstance(d, Const) and d.name in own for d in type_.shape):
+        raise NotLowerable("an array whose size is found inside the kernel")
+    return type_
+
+
+def zero_of(prim: Prim) -> Const:
+    return Const(prim, False if prim is Prim.BOOL else 0.0 if prim.is_float else 0)
+
+
+def assign(b: Builder, target: Value, value: Value, mode: Mode) -> None:
+    match target:
+        case KVar():
+            assert isinstance(value, (KVar, Const))
+            b.emit(kir.Assign(target, value))
+        case ArrayRef():
+            if value != target:
+                copy_into(b, target, value, mode)
+        case _:
+            raise AssertionError("no place to assign to")
+
+
+def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, ...]:
+    """Scalar parameters become mutable variables. An array parameter that a block makes anew in each iteration has two
+    halves that take turns; any other has one buffer, which the body's result is copied into unless the body has updated
+    it in place."""
+    own = {p.name for p in exp.params}
+    origins = made_anew(exp.body) if mode is Mode.BLOCK else {}
+    slots: list[Value | Turns] = []
+    for param, init, bound, result in zip(exp.params, exp.inits, stm.pat, exp.body.result, strict=True):
+        if not param.type.shape:
+            var = b.fresh(param.name.base[:12] or "s", param.type.prim)
+            b.emit(kir.Declare(var, b.operand(init)))
+            slots.append(var)
+            continue
+        if any(not isinstance(d, Const) and d.name in own for d in param.type.shape):
+            raise NotLowerable("a loop whose arrays change their size inside the kernel")
+        made = origins.get(result.name) if isinstance(result, Var) else None
+        if made is None:
+            slots.append(loop_buffer(b, bound.name, param, b.atom(init), mode))
+        else:
+            slots.append(take_turns(b, made, param, b.atom(init), mode))
+            origins = {name: origin for name, origin in origins.items() if origin != made}
+    with b.nested() as stms:
+        current = [reading(b, slot) for slot in slots]
+        for param, value in zip(exp.params, current, strict=True):
+            b.env[param.name] = value
+        targets = [making(b, slot) for slot in slots]
+        index = bind_index(b, exp.form)
+        results = gen_body(b, exp.body, mode)
+        next_values(b, targets, results, mode)
+        for slot in slots:
+            if isinstance(slot, Turns):
+                b.emit(kir.Assign(slot.turn, other(b, slot)))
+    match exp.form:
+        case core.ForLoop(_, bound, _):
+            assert index is not None
+            b.emit(kir.For(index, b.operand(bound), tuple(stms)))
+        case core.WhileLoop(cond):
+            position = [p.name for p in exp.params].index(cond)
+            condition = slots[position]
+            assert isinstance(condition, KVar)
+            b.emit(kir.KWhile((), condition, tuple(stms)))
+    return tuple(reading(b, slot) for slot in slots)
+
+
+def loop_buffer(b: Builder, name: Name, param: core.Param, init: Value, mode: Mode) -> ArrayRef:
+    """The buffer of an array parameter, holding the initial value."""
+    target = b.destinations.pop(name, None)
+    if target is not None:
+        b.used_destinations.add(name)
+    else:
+        target = b.alloc(param.name.base, param.type.prim, shape_of(init), mode.space)
+    copy_into(b, target, init, mode)
+    return target
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Two halves of a buffer for an array parameter: the one that begins at `turn * distance`, turn 0 or 1, has its
+    value; the statement that binds `made` fills the other one."""
+
+    first: ArrayRef
+    distance: Operand
+    turn: KVar
+    made: Name
+
+
+APART = 1024  # bytes
+
+
+def made_anew(body: Body) -> dict[Name, Name]:
+    """`array_origins` without what branches give, which may be what was there before."""
+    chosen = {p.name for stm in body.stms if isinstance(stm.exp, core.If) for p in stm.pat}
+    return {name: origin for name, origin in array_origins(body).items() if origin not in chosen}
+
+
+def take_turns(b: Builder, made: Name, param: core.Param, init: Value, mode: Mode) -> Turns:
+    """Both halves, the first of which holds the initial value. On a CPU they are `APART`: where the addresses of a load
+    and of a store before it agree in their last 12 bits, the processor takes them for one place and the load waits."""
+    prim, shape, distance = param.type.prim, shape_of(init), ONE
+    for width in shape:
+        distance = b.mul(distance, width)
+    if not b.has_threads:
+        distance = b.add(distance, i64(APART // prim.bytes))
+    both = b.alloc(param.name.base, prim, (b.mul(i64(2), distance),), mode.space)
+    first = ArrayRef(both.mem, ZERO, shape, b.strides(shape), True)
+    copy_into(b, first, init, mode)
+    turn = b.fresh("turn", Prim.I64)
+    b.emit(kir.Declare(turn, ZERO))
+    return Turns(first, distance, turn, made)
+
+
+def reading(b: Builder, slot: Value | Turns) -> Value:
+    """The value that a parameter has now."""
+    match slot:
+        case Turns(first, distance, turn):
+            return replace(first, offset=b.mul(b.copy(turn), distance))
+        case KVar():
+            return b.copy(slot)
+        case _:
+            return slot
+
+
+def making(b: Builder, slot: Value | Turns) -> Value:
+    """Where the next value of a parameter belongs."""
+    if not isinstance(slot, Turns):
+        return slot
+    half = replace(slot.first, offset=b.mul(other(b, slot), slot.distance))
+    b.destinations[slot.made] = half
+    return half
+
+
+def other(b: Builder, slot: Turns) -> Operand:
+    return b.sub(ONE, b.copy(slot.turn))
+
+
+def bind_index(b: Builder, form: core.ForLoop | core.WhileLoop) -> KVar | None:
+    match form:
+        case core.ForLoop(name, _, prim):
+            index = b.fresh(name.base[:12] or "i", prim)
+            b.env[name] = index
+            return index
+        case core.WhileLoop():
+            return None
+
+
+def next_values(b: Builder, slots: list[Value], results: tuple[Value, ...], mode: Mode) -> None:
+    """All at once: what would be overwritten before it is read is copied first."""
+    buffers = {slot.mem for slot in slots if isinstance(slot, ArrayRef)}
+    ready: list[Value] = []
+    for slot, result in zip(slots, results, strict=True):
+        if (isinstance(result, ArrayRef) and result.mem in buffers and result != slot) or (
+            isinstance(result, ReplicateRef) and isinstance(result.value, ArrayRef) and result.value.mem in buffers
+        ):
+            ready.append(stored(b, result, "n", mode))
+        else:
+            ready.append(result)
+    for slot, result in zip(slots, ready, strict=True):
+        assign(b, slot, result, mode)

@@ -1,0 +1,415 @@
+"""The collective check: every statement of a kernel stands where enough of the right threads execute it.
+
+The walk carries the collective tiling ω of the statement (`kernels/tracer/collectives.py`): the whole block at the top,
+one thread inside a `Threads` loop or a collective's body. What is demanded:
+
+    fence, thread loop, block reduce, block scan, shared memory     the block
+    teams, turns of warps, waiting, looking back                    the block
+    private memory, and the use of what a thread computed           the thread
+    asynchronous copies                                             the thread
+    registers of indices                                            the block makes them, loops over just these use them
+    shared memory of constant size                                  48 KiB
+    an operator                                                     scalars alone, no memory and no collective
+
+Control flow above a thread loop is uniform by construction, since nothing of a thread can be named there: so barriers
+cannot diverge. A variable of the block is not assigned by threads: each would have its own idea of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ...ir.core import Level
+from ...ir.types import Const
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.execution import statements
+from ..kernel_ir.nodes import KArray, Kernel, KStm, KVar, Operand, Space
+from ..kernel_ir.shared_stack import is_static
+from .closures import statement_text
+from .collectives import BLOCK, THREAD, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
+
+Stms = tuple[KStm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """A statement, the collective that executes it, the collective that it wants, and the loop or collective whose
+    body it stands in (None: the kernel's own)."""
+
+    kernel: str
+    statement: str
+    why: str
+    found: str
+    expected: str
+    loop: str | None
+
+    def __str__(self) -> str:
+        where = f", in the body of `{self.loop}`" if self.loop else ""
+        return f"{self.kernel}: `{self.statement}`: {self.why}; found {self.found}, expected {self.expected}{where}"
+
+
+def check_collectives(kernel: Kernel, threads: int = 64, warp: int = 32) -> tuple[Misplaced, ...]:
+    """All that is misplaced in a kernel whose blocks have `threads` threads, or which a warp executes."""
+    threads = warp if kernel.collective is Level.WARP else threads
+    walk = Walk(kernel.name, Cluster(1, threads))
+    scope = Scope(whole(walk.cluster), None)
+    if threads % warp:
+        part = f"box ({warp}): a warp, {warp} threads"
+        walk.report(scope, f"block of {threads} threads", "the last warp is not full", part)
+    for var in (kernel.block, *kernel.scalars):
+        walk.bind(scope, var, False)
+    for array in kernel.arrays:
+        scope.arrays.add(array)
+    walk.stms(scope, kernel.body)
+    shared = sum(static_bytes(stm) for stm in statements(kernel.body) if isinstance(stm, kir.Alloc))
+    if shared > MOST_SHARED:
+        walk.report(scope, kernel.name, f"{shared} bytes of shared memory in its text", f"{MOST_SHARED} at most")
+    return tuple(walk.found)
+
+
+MOST_SHARED = 48 << 10
+"""Bytes of shared memory that a block's arrays of constant size may take."""
+
+
+def static_bytes(stm: kir.Alloc) -> int:
+    if stm.array.space is not Space.SHARED or not is_static(stm):
+        return 0
+    assert isinstance(stm.count, Const)
+    return int(stm.count.value) * stm.array.prim.bytes
+
+
+# ---- scopes ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a variable lives: the loop whose threads each have their own (None: the block), and may it change."""
+
+    loop: str | None
+    mutable: bool
+
+
+@dataclass(slots=True)
+class Scope:
+    """A statement list: ω of its statements, the loop that made it, what is visible. In an operator (`is_operator`)
+    only scalars are. `indices`: n in a thread loop over 0..n, where that is a constant."""
+
+    tiling: Tiling
+    loop: str | None
+    variables: dict[str, Home] = field(default_factory=dict)
+    arrays: set[KArray] = field(default_factory=set)
+    is_operator: bool = False
+    indices: int | None = None
+
+    def inner(self) -> Scope:
+        return replace(self, variables=dict(self.variables), arrays=set(self.arrays))
+
+
+def collective_text(tiling: Tiling) -> str:
+    return f"{tiling.type}: {threads_text(tiling.count)}"
+
+
+def unit_text(unit: Unit, cluster: Cluster) -> str:
+    type_ = unit_type(unit, cluster, agnostic=False)
+    return f"{type_}: a {unit.name}, {threads_text(type_.threads)}"
+
+
+def threads_text(count: int | None) -> str:
+    return "one thread" if count == 1 else f"{count} threads"
+
+
+# ---- the walk ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Walk:
+    """`homes`: every variable met, also those that are no longer visible."""
+
+    kernel: str
+    cluster: Cluster
+    found: list[Misplaced] = field(default_factory=list)
+    homes: dict[str, Home] = field(default_factory=dict)
+    private: dict[KArray, str | None] = field(default_factory=dict)
+    distributed: dict[KArray, int] = field(default_factory=dict)
+
+    def report(self, scope: Scope, statement: str, why: str, expected: str) -> None:
+        self.found.append(Misplaced(self.kernel, statement, why, collective_text(scope.tiling), expected, scope.loop))
+
+    def want(self, scope: Scope, stm: KStm, unit: Unit, why: str) -> bool:
+        """Report a statement that does not stand at the scope of `unit`."""
+        good = matches(scope.tiling, unit, self.cluster) and not scope.is_operator
+        if not good:
+            self.report(scope, statement_text(stm), why, unit_text(unit, self.cluster))
+        return good
+
+    def bind(self, scope: Scope, var: KVar, mutable: bool) -> None:
+        home = Home(scope.loop, mutable)
+        scope.variables[var.name] = home
+        self.homes[var.name] = home
+
+    def stms(self, scope: Scope, stms: Stms) -> None:
+        for stm in stms:
+            self.stm(scope, stm)
+
+    def stm(self, scope: Scope, stm: KStm) -> None:
+        for used in operands(stm):
+            self.use(scope, stm, used)
+        match stm:
+            case kir.KLet(var, rhs):
+                if isinstance(rhs, (kir.KLoad, kir.KAligned)):
+                    self.access(scope, stm, rhs.array)
+                self.bind(scope, var, False)
+            case kir.Declare(var, _):
+                self.bind(scope, var, True)
+            case kir.Assign(var, _):
+                self.assign(scope, stm, var)
+            case kir.Store(array) | kir.StoreRow(array) | kir.Publish(array):
+                self.access(scope, stm, array)
+            case kir.Atomic(_, _, array, out=out):
+                self.access(scope, stm, array)
+                if out is not None:
+                    self.bind(scope, out, False)
+            case kir.LoadRow(variables, array):
+                self.access(scope, stm, array)
+                for var in variables:
+                    self.bind(scope, var, False)
+            case kir.Alloc(array, _):
+                self.alloc(scope, stm, array)
+            case kir.KIf(_, then, orelse):
+                self.stms(scope.inner(), then)
+                self.stms(scope.inner(), orelse)
+            case kir.For(index, _, body):
+                self.repeated(scope, stm)
+                inner = scope.inner()
+                self.bind(inner, index, False)
+                self.stms(inner, body)
+            case kir.KWhile(before, cond, body):
+                self.repeated(scope, stm)
+                inner = scope.inner()
+                self.stms(inner, before)
+                self.use(inner, stm, cond)
+                self.stms(inner, body)
+            case kir.Threads(index, lo, hi, body):
+                self.want(scope, stm, BLOCK, "a thread loop subdivides the whole block")
+                inner = self.threads(scope, stm, index)
+                if isinstance(lo, Const) and lo.value == 0 and isinstance(hi, Const):
+                    inner.indices = int(hi.value)
+                self.stms(inner, body)
+            case kir.Distribute(array, count):
+                self.want(scope, stm, BLOCK, "registers of indices are the block's to distribute")
+                self.distributed[array] = count
+                scope.arrays.add(array)
+            case kir.BlockReduce():
+                self.want(scope, stm, BLOCK, "a reduction of the block needs all its threads")
+                self.reduce(scope, stm)
+            case kir.BlockScan():
+                self.want(scope, stm, BLOCK, "a scan of the block needs all its threads")
+                self.scan(scope, stm)
+            case kir.Fence():
+                self.want(scope, stm, BLOCK, "a barrier that not all threads of the block reach")
+            case kir.WaitFor(out, array):
+                self.want(scope, stm, BLOCK, "all threads of the block wait together")
+                self.access(scope, stm, array)
+                self.bind(scope, out, False)
+            case kir.LookBack():
+                self.want(scope, stm, BLOCK, "all threads of the block look back together")
+                self.look_back(scope, stm)
+            case kir.TeamReduce():
+                self.want(scope, stm, BLOCK, "teams subdivide the whole block")
+                self.teams(scope, stm)
+            case kir.WarpTurns():
+                self.want(scope, stm, BLOCK, "turns of warps subdivide the whole block")
+                self.turns(scope, stm)
+            case kir.AsyncCopy(target, _, source):
+                self.want(scope, stm, THREAD, "each element is copied by one thread")
+                self.copy(scope, stm, target, source)
+            case kir.LoadTile(tile, array) | kir.StoreTile(array, tile=tile):
+                self.access(scope, stm, array)
+                self.access(scope, stm, tile)
+            case kir.RowScan():
+                raise AssertionError("rows are scanned as they lie in code for lanes alone")
+            case kir.CommitCopies() | kir.WaitCopies():
+                if scope.is_operator:
+                    self.report(scope, statement_text(stm), "an operator touches no memory", "straight code on scalars")
+            case kir.Note():
+                pass
+            case kir.Check() | kir.BoundsCheck():
+                if scope.is_operator:
+                    self.report(scope, statement_text(stm), "an operator cannot fail", "straight code on scalars")
+
+    # ---- variables and memory -------------------------------------------------------------------------------------
+
+    def use(self, scope: Scope, stm: KStm, operand: Operand) -> None:
+        """A value is used where all threads that execute the statement have it."""
+        if isinstance(operand, Const) or operand.name in scope.variables:
+            return
+        home = self.homes.get(operand.name)
+        if home is not None and home.loop is not None and home.loop != scope.loop:
+            why = f"{operand.name} differs between the threads of `{home.loop}`"
+        else:
+            why = f"{operand.name} is not defined here"
+        self.report(scope, statement_text(stm), why, unit_text(THREAD, self.cluster))
+
+    def assign(self, scope: Scope, stm: KStm, var: KVar) -> None:
+        home = scope.variables.get(var.name)
+        if home is None:
+            self.use(scope, stm, var)
+        elif not home.mutable:
+            self.report(scope, statement_text(stm), f"{var.name} cannot change", "a declared variable")
+        elif home.loop != scope.loop:
+            why = f"{var.name} belongs to the block, and each thread would change it"
+            self.report(scope, statement_text(stm), why, unit_text(BLOCK, self.cluster))
+
+    def access(self, scope: Scope, stm: KStm, array: KArray) -> None:
+        if scope.is_operator:
+            self.report(scope, statement_text(stm), "an operator touches no memory", "straight code on scalars")
+        elif array in self.distributed and scope.indices != self.distributed[array]:
+            why = f"{array.name} belongs to the indices of loops over 0..{self.distributed[array]}"
+            self.report(scope, statement_text(stm), why, "such a loop")
+        elif array in scope.arrays:
+            return
+        elif array in self.private and self.private[array] != scope.loop:
+            why = f"{array.name} is private to the threads of `{self.private[array]}`"
+            self.report(scope, statement_text(stm), why, unit_text(THREAD, self.cluster))
+        else:
+            self.report(scope, statement_text(stm), f"{array.name} is not allocated here", "an array in scope")
+
+    def alloc(self, scope: Scope, stm: KStm, array: KArray) -> None:
+        match array.space:
+            case Space.SHARED:
+                self.want(scope, stm, BLOCK, "shared memory belongs to the whole block")
+            case Space.PRIVATE:
+                self.want(scope, stm, THREAD, "private memory belongs to one thread")
+                self.private[array] = scope.loop
+            case Space.REGISTERS:
+                self.report(scope, statement_text(stm), "registers are distributed, not allocated", "indices for them")
+            case Space.GLOBAL:
+                self.report(scope, statement_text(stm), "global memory is the host's", "the host")
+        scope.arrays.add(array)
+
+    def repeated(self, scope: Scope, stm: KStm) -> None:
+        if scope.is_operator:
+            self.report(scope, statement_text(stm), "an operator does not loop", "straight code on scalars")
+
+    # ---- threads and collectives ----------------------------------------------------------------------------------
+
+    def threads(self, scope: Scope, stm: KStm, index: KVar) -> Scope:
+        """The scope of a body that is executed by each thread of the block."""
+        inner = scope.inner()
+        if matches(scope.tiling, BLOCK, self.cluster):
+            inner.tiling = over_threads(scope.tiling, index.name, THREAD, self.cluster.block, self.cluster)
+        inner.loop = statement_text(stm).rstrip(" {")
+        self.bind(inner, index, False)
+        return inner
+
+    def reduce(self, scope: Scope, stm: kir.BlockReduce) -> None:
+        inner = self.threads(scope, stm, stm.index)
+        self.stms(inner, stm.body)
+        for value in stm.values:
+            self.use(inner, stm, value)
+        self.operator(scope, stm, stm.op)
+        for var in stm.outs:
+            self.bind(scope, var, False)
+
+    def scan(self, scope: Scope, stm: kir.BlockScan) -> None:
+        inner = self.threads(scope, stm, stm.index)
+        self.stms(inner, stm.body)
+        for value in stm.values:
+            self.use(inner, stm, value)
+        self.operator(scope, stm, stm.op)
+        for var in stm.scanned:
+            self.bind(inner, var, False)
+        self.stms(inner, stm.after)
+        for var in stm.carry_out:
+            self.bind(scope, var, False)
+
+    def look_back(self, scope: Scope, stm: kir.LookBack) -> None:
+        for array in (stm.flags, *stm.sums, *stm.totals):
+            self.access(scope, stm, array)
+        self.operator(scope, stm, stm.op)
+        for var in stm.outs:
+            self.bind(scope, var, False)
+
+    def teams(self, scope: Scope, stm: kir.TeamReduce) -> None:
+        inner = self.threads(scope, stm, stm.index)
+        self.bind(inner, stm.segment, False)
+        after = inner.inner()
+        del after.variables[stm.index.name]
+        self.stms(inner, stm.body)
+        for value in stm.values:
+            self.use(inner, stm, value)
+        self.operator(scope, stm, stm.op)
+        for var in stm.outs:
+            self.bind(after, var, False)
+        self.stms(after, stm.after)
+
+    def turns(self, scope: Scope, stm: kir.WarpTurns) -> None:
+        inner = self.threads(scope, stm, stm.index)
+        self.bind(inner, stm.warp, False)
+        self.stms(inner, stm.body)
+        self.use(inner, stm, stm.key)
+        self.stms(inner, stm.turn)
+
+    def copy(self, scope: Scope, stm: KStm, target: KArray, source: KArray) -> None:
+        if (target.space, source.space) != (Space.SHARED, Space.GLOBAL):
+            self.report(scope, statement_text(stm), "a copy of this kind cannot be asynchronous", "global to shared")
+        self.access(scope, stm, target)
+        self.access(scope, stm, source)
+
+    def operator(self, scope: Scope, stm: KStm, op: kir.KLambda) -> None:
+        inner = self.threads(scope, stm, KVar("", kir.Prim.I64))
+        inner.loop = f"{inner.loop} (operator)"
+        inner.is_operator = True
+        for var in (*op.left, *op.right):
+            self.bind(inner, var, False)
+        self.stms(inner, op.body)
+        for result in op.results:
+            self.use(inner, stm, result)
+
+
+def operands(stm: KStm) -> Iterator[Operand]:
+    """The operands that a statement uses when it begins; not those of its inner lists."""
+    match stm:
+        case kir.KLet(_, kir.KOp(_, _, args)):
+            yield from args
+        case kir.KLet(_, kir.KConvert(_, _, arg)):
+            yield arg
+        case kir.KLet(_, kir.KLoad(_, index) | kir.KAligned(_, index)) | kir.LoadRow(_, _, index):
+            yield index
+        case kir.Declare(_, value) | kir.Assign(_, value):
+            yield value
+        case kir.Store(_, index, value) | kir.Atomic(_, _, _, index, value) | kir.Publish(_, index, value):
+            yield from (index, value)
+        case kir.StoreRow(_, index, values):
+            yield from (index, *values)
+        case kir.LoadTile(_, _, start, row, pitch, count) | kir.StoreTile(_, start, row, pitch, count):
+            yield from (start, row, pitch, count)
+        case kir.WaitFor(_, _, index, least):
+            yield from (index, least)
+        case kir.LookBack(tile=tile, first=first, neutral=neutral):
+            yield from (tile, first, *neutral)
+        case kir.TeamReduce(team=team, lo=lo, hi=hi, width=width, neutral=neutral):
+            yield from (team, lo, hi, width, *neutral)
+        case kir.WarpTurns(lo=lo, hi=hi):
+            yield from (lo, hi)
+        case kir.AsyncCopy(_, at, _, start):
+            yield from (at, start)
+        case kir.Alloc(_, count):
+            yield count
+        case kir.Check(ok, _, values):
+            yield from (ok, *values)
+        case kir.BoundsCheck(index, size, _, values):
+            yield from (index, size, *values)
+        case kir.KIf(cond):
+            yield cond
+        case kir.For(_, bound):
+            yield bound
+        case kir.Threads(_, lo, hi):
+            yield from (lo, hi)
+        case kir.BlockReduce(lo=lo, hi=hi, neutral=neutral):
+            yield from (lo, hi, *neutral)
+        case kir.BlockScan(lo=lo, hi=hi, carry=carry, neutral=neutral):
+            yield from (lo, hi, *carry, *neutral)
+        case _:
+            pass

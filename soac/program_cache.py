@@ -1,0 +1,126 @@
+"""Programs that were compiled before: found again on disk by what they were made from, without the compiler.
+
+    key = hash (name and text of the file, what it may import, the compiler's own files, the machine)
+
+An entry holds what running needs (`kernels/devices/cpu/image.py`), what commands need to set parameters, and the
+digests of the files that were imported: where one of them has changed, the entry does not count. Machine code lies
+beside it, under keys of its own. It is data (`plain.py`), read from the user's own directory only
+(`kernels/devices/disk_cache.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from .frontend.compile import Reach, paused_collector, prelude
+from .frontend.parsing.parse import decode_source
+from .ir import core, errors, ops, types
+from .ir import version_tree as tree
+from .ir.errors import CompileError, Diagnostic
+from .ir.version_tree import Site, sites, size_params
+from .kernels.devices import disk_cache as disk
+from .kernels.devices.cpu import image
+from .kernels.devices.cpu.executable import Executable
+from .kernels.devices.cpu.host import emit as hostcode
+from .kernels.devices.cpu.host import failure_sites as hostsites
+from .kernels.devices.cpu.host import frame as hostcode_frame
+from .kernels.devices.cpu.image import Image, compiled_code, image_of, stored_code
+from .kernels.devices.cpu.runtime import jit
+from .kernels.host_ir import nodes as host
+from .kernels.host_ir.launch_parameters import launch_sizes
+from .kernels.kernel_ir import nodes as kir
+from .pipeline import Compiled
+from .plain import Classes, NotPlain, classes_of, from_plain, plain
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What commands ask of a program before they run it: warnings, guards, and sizes that may be set."""
+
+    warnings: tuple[Diagnostic, ...]
+    sites: tuple[Site, ...]
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """`imported`: the files that took part, with the digests of their texts."""
+
+    image: Image
+    facts: Facts
+    imported: tuple[tuple[str, str], ...]
+
+
+@cache
+def classes() -> Classes:
+    """What an entry may be made of."""
+    return classes_of(
+        (core, errors, ops, types, host, hostcode, hostcode_frame, hostsites, image, kir, tree, sys.modules[__name__])
+    )
+
+
+def facts_of(compiled: Compiled) -> Facts:
+    sizes = {size.name: size.default for fun in compiled.host.functions for size in launch_sizes(fun)}
+    return Facts(compiled.warnings, tuple(sites(compiled.flat)), size_params(compiled.flat) | sizes)
+
+
+def build(text: str, file: str, reach: Reach, compiled: Compiled) -> Executable:
+    """A compiled program ready to run on the CPU; it is kept for the next time."""
+    with paused_collector():
+        image, sources = image_of(compiled.host, compiled.core.functions, native=True)
+    code = compiled_code(image, sources)
+    library = prelude().text
+    imported = tuple((n, digest(other)) for n, other in compiled.texts.items() if n != file and other != library)
+    entry = Stored(image, facts_of(compiled), imported)
+    with suppress(NotPlain, RecursionError):
+        disk.put(jit.user_cache(), key(text, file, reach), json.dumps(plain(entry, classes())).encode())
+    return Executable.of(image, code)
+
+
+def find(text: str, file: str, reach: Reach) -> tuple[Executable, Facts] | None:
+    """The program, if it was compiled before and nothing that it was made from has changed."""
+    data = disk.get(jit.user_cache(), key(text, file, reach))
+    if data is None:
+        return None
+    entry: Stored = from_plain(json.loads(data), classes())
+    if any(digest_of_file(name) != known for name, known in entry.imported):
+        return None
+    code = stored_code(entry.image)
+    return None if code is None else (Executable.of(entry.image, code), entry.facts)
+
+
+def key(text: str, file: str, reach: Reach) -> str:
+    return disk.key_of("program-1", str(Path(file).absolute()), file, text, reach.value, compiler(), *jit.identity())
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest_of_file(name: str) -> str | None:
+    """The digest of a file's text; None if it cannot be read."""
+    try:
+        return digest(decode_source(Path(name).read_bytes(), name))
+    except (OSError, CompileError):
+        return None
+
+
+@cache
+def compiler() -> str:
+    """Names, sizes and times of all files of this package: any change of the compiler makes old entries foreign."""
+    here = Path(__file__).parent.parent
+    lines: list[str] = []
+    for folder, _, names in os.walk(here, followlinks=True):
+        for name in sorted(names):
+            if not name.endswith(".pyc"):
+                seen = os.stat(os.path.join(folder, name))
+                lines.append(f"{folder}/{name} {seen.st_size} {seen.st_mtime_ns}")
+    return digest("\n".join(sorted(lines)))

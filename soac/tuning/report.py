@@ -1,0 +1,156 @@
+"""What the user sees of a search: a table of data sets, the thresholds, and what could not be served."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..autotune.measure import Record, drift, interval
+from ..autotune.model import FAILS, Met, Side, leaf_of, seconds_of
+from ..autotune.observe import Fate
+from ..autotune.search import Problem, Tuned, untuned_samples
+from ..autotune.store import Phase, Timed
+from ..ir.version_tree import Site
+from ..versions import names_of_leaves
+from .runs import seconds_text
+
+TOLERANCE = 0.02
+"""Of a time, by which others always may differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A data set: seconds untuned, tuned (measured where a confirming run was made, else as predicted) with a
+    confidence interval, and at best; the leaf that it takes at each site."""
+
+    label: str
+    before: float
+    after: float
+    low: float
+    high: float
+    best: float
+    predicted: float
+    leaf: str
+
+
+def rows_of(
+    problem: Problem, tuned: Tuned, timed: Sequence[Timed], confirmed: Sequence[Record | None], sites: Sequence[Site]
+) -> list[Row]:
+    return [
+        _row(problem, tuned, case, record, untuned_samples(timed, case), sites) for case, record in enumerate(confirmed)
+    ]
+
+
+def _row(
+    problem: Problem, tuned: Tuned, case: int, record: Record | None, usual: Sequence[float], sites: Sequence[Site]
+) -> Row:
+    predicted, before = tuned.after[case], tuned.before[case]
+    after, low, high = predicted, predicted, predicted
+    if record is not None and record.fate is Fate.ENDED:
+        factor = drift(usual, record.untuned)
+        after = record.seconds * factor
+        low, high = (bound * factor for bound in interval(record.samples))
+    leaf = leaf_text(tuned.cases[case], tuned.solution.thresholds, sites)
+    return Row(problem.labels[case], before, after, low, high, min(tuned.best[case], after), predicted, leaf)
+
+
+def leaf_text(case: Side, thresholds: Mapping[str, int], sites: Sequence[Site]) -> str:
+    """The leaf that a data set takes at each site that it meets; both names where a loop takes several."""
+    met = leaf_of(case, thresholds)
+    found = {site.name: _leaf_at(site, met) for site in sites}
+    return ", ".join(leaf for leaf in found.values() if leaf) or "-"
+
+
+def _leaf_at(site: Site, met: Sequence[tuple[Met, bool]]) -> str:
+    sides: dict[str, set[bool]] = {}
+    for one, taken in met:
+        for threshold in one.thresholds:
+            sides.setdefault(threshold, set()).add(taken)
+    if site.name not in sides:
+        return ""
+    fitting = (
+        name
+        for name, leaf in names_of_leaves(site).items()
+        if all(side in sides.get(guard, {side}) for guard, side in leaf.items())
+    )
+    names = list(fitting)
+    return names[0] if all(len(found) == 1 for found in sides.values()) or len(names) == 1 else "/".join(names)
+
+
+# ---- text -------------------------------------------------------------------------------------------------------
+
+
+def lines_of(entry: str, rows: Sequence[Row], tuned: Tuned, sizes: Mapping[str, int]) -> Iterator[str]:
+    """The table, and the settings."""
+    width = max(len("data set"), *(len(row.label[:44]) for row in rows))
+    yield f"{entry}: {'data set':<{width}}  {'before':>9}  {'after':>9}  {'best':>9}  {'':>6}  leaf"
+    for row in rows:
+        gain = f"{row.before / row.after:.2f}×" if 0 < row.after < FAILS and row.before < FAILS else ""
+        times = "  ".join(f"{seconds_text(seconds):>9}" for seconds in (row.before, row.after, row.best))
+        yield f"{'':{len(entry)}}  {row.label[:44]:<{width}}  {times}  {gain:>6}  {row.leaf}"
+    for name, value in sorted({**tuned.solution.thresholds, **sizes}.items()):
+        yield f"  {name}={value}"
+
+
+def remarks(problem: Problem, rows: Sequence[Row], tuned: Tuned, timed: Sequence[Timed]) -> Iterator[str]:
+    """What should be known of the result."""
+    if not tuned.solution.proved:
+        yield "the thresholds were improved one by one: they are not proved to be the best"
+    noises = [noise_of(untuned_samples(timed, case)) for case in range(len(rows))]
+    for name, labels in non_monotone(problem, tuned, noises).items():
+        yield f"not monotone: `{name}` is better taken for {labels}, and better refused at more parallelism"
+    for case, row in enumerate(rows):
+        ours, best = seconds_of(tuned.cases[case], tuned.solution.thresholds), tuned.best[case]
+        if ours > best * (1 + noises[case]):
+            yield f"not separable: `{row.label}` alone would take {seconds_text(best)} with other thresholds"
+        if not row.low * (1 - noises[case]) <= row.predicted <= row.high * (1 + noises[case]):
+            yield (
+                f"not additive: `{row.label}` was to take {seconds_text(row.predicted)}, and takes "
+                f"{seconds_text(row.after)} ({seconds_text(row.low)} to {seconds_text(row.high)})"
+            )
+    for one in timed:
+        if one.record.fate is Fate.FAILED:
+            taken = ", ".join(guard for guard, side in one.request.version.forced.items() if side) or "full"
+            yield f"failed: {problem.labels[one.request.case]}, {taken}: {one.record.reason}"
+
+
+def noise_of(samples: Sequence[float]) -> float:
+    """How much two times of a data set may differ by chance: the spread of the middle half of one version's."""
+    if len(samples) < 4:
+        return TOLERANCE
+    first, middle, third = statistics.quantiles(samples, n=4)
+    return max(TOLERANCE, (third - first) / middle)
+
+
+def non_monotone(problem: Problem, tuned: Tuned, noises: Sequence[float]) -> dict[str, str]:
+    """Guards that some data sets want taken while others with more parallelism want them refused, and these."""
+    wishes: dict[str, list[tuple[int, bool, str]]] = {}
+    for case, side in enumerate(tuned.cases):
+        for met in side.met:
+            first, second = _least(met.then), _least(met.orelse)
+            if len(met.thresholds) == 1 and met.pars[0] >= 0 and abs(first - second) > noises[case] * tuned.best[case]:
+                wishes.setdefault(met.thresholds[0], []).append((met.pars[0], first < second, problem.labels[case]))
+    found: dict[str, str] = {}
+    for name, wanted in wishes.items():
+        refused = max((par for par, taken, _ in wanted if not taken), default=-1)
+        labels = dict.fromkeys(f"`{label}`" for par, taken, label in wanted if taken and par < refused)
+        if labels:
+            found[name] = ", ".join(labels)
+    return found
+
+
+def _least(side: Side) -> float:
+    """The time of a side whose guards all go the better way."""
+    return side.seconds + sum(min(_least(met.then), _least(met.orelse)) for met in side.met)
+
+
+def counted(timed: Sequence[Timed], tried: int, bound: int) -> str:
+    """How many runs it took, and may take: one that was stopped may hide a leaf behind it, which takes one more."""
+    count = {phase: sum(t.request.phase is phase for t in timed) for phase in Phase}
+    stopped = sum(t.request.phase is Phase.LEAF and t.record.fate is Fate.STOPPED for t in timed)
+    more = f", and one more for each of {stopped} that were stopped" if stopped else ""
+    text = f"{count[Phase.LEAF]} timed runs of leaves (at most {bound}{more})"
+    if tried:
+        text += f", {tried} trials of sizes"
+    return f"{text}, {count[Phase.CONFIRM]} to confirm"
