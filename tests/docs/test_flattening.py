@@ -13,7 +13,7 @@ from soac.flatten.context.trace import Rule
 from soac.flatten.flatten import flatten_traced
 from soac.flatten.fusion.driver import fuse
 from soac.flatten.inline import inline
-from soac.flatten.simplify.driver.driver import simplify
+from soac.flatten.simplify.driver import simplify
 from soac.frontend.compile import compile_text
 from soac.ir.core import Prog
 from soac.ir.interpret import Thresholds, interpret
@@ -29,7 +29,7 @@ TESTS = "\n".join(
 )
 SECTION = re.compile(r"^### ([\w -]+): [^\n]*\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 FORMULA = re.compile(r"^    (.*(?:⟶|=).*)$", re.MULTILINE)
-PLACE = re.compile(r"^`(\w+)` in `(flatten/\w+\.py)` · ((?:.+\n)+)", re.MULTILINE)
+PLACE = re.compile(r"^`(\w+)` in `(flatten/[\w/]+\.py)` · ((?:.+\n)+)", re.MULTILINE)
 EXAMPLE = re.compile(r"^```\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
 

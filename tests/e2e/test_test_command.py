@@ -264,7 +264,7 @@ def test_a_bug_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def broken(*_: object) -> None:
         raise AssertionError("impossible")
 
-    monkeypatch.setattr("soac.testing.reference", broken)
+    monkeypatch.setattr("soac.testing.run.reference", broken)
     blocks = "input { [[1]] } auto output\ninput { [[1]] } output { [1] }"
     assert faults(tmp_path, blocks, SUMS) == ["internal compiler error: AssertionError: impossible", None]
 

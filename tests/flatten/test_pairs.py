@@ -8,7 +8,7 @@ import pytest
 
 from soac.flatten.fusion.driver import fuse
 from soac.flatten.memory.in_place import in_place
-from soac.flatten.simplify.driver.driver import simplify
+from soac.flatten.simplify.driver import simplify
 from soac.ir.check import Stage
 
 from .pairs import assert_pair, pairs

@@ -12,7 +12,7 @@ from soac.flatten.context.trace import Rule
 from soac.flatten.flatten import Flattened, flatten_traced
 from soac.flatten.fusion.driver import fuse
 from soac.flatten.inline import inline
-from soac.flatten.simplify.driver.driver import simplify
+from soac.flatten.simplify.driver import simplify
 from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
 from soac.ir.core import Prog

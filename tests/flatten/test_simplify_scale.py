@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from soac.flatten.fusion.driver import fuse
 from soac.flatten.inline import inline
-from soac.flatten.simplify.driver.driver import simplify
+from soac.flatten.simplify.driver import simplify
 from soac.ir.core import Prog
 from soac.ir.parse import parse_prog
 

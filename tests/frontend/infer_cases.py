@@ -19,7 +19,7 @@ from soac.ir.errors import CompileError, Diagnostic
 
 @cache
 def prelude() -> s.Module:
-    text = resources.files("soac.frontend").joinpath("prelude.soac").read_text(encoding="utf-8")
+    text = resources.files("soac.frontend.source").joinpath("prelude.soac").read_text(encoding="utf-8")
     return parse_module(text, "prelude.soac", 0)
 
 

@@ -12,8 +12,8 @@ from soac.ir.types import Const, Prim
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.disk_cache import Cache
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.lanes.module.checks import RECORD_WORDS
-from soac.kernels.lanes.module.module import LaneSettings
+from soac.kernels.lanes.checks import RECORD_WORDS
+from soac.kernels.lanes.module import LaneSettings
 
 Value = bool | int | float
 Arrays = dict[str, np.ndarray]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.lanes.module.module import LaneSettings, emit
+from soac.kernels.lanes.module import LaneSettings, emit
 from soac.pipeline import compile_prog
 
 OWN = "entry main [n][m] (xss: [n][m]f32): [n]f32 = map (\\xs -> f32.sum (map (\\x -> x * x) xs)) xss"

@@ -8,7 +8,7 @@ import pytest
 import soac
 from soac.ir.errors import RunError
 from soac.kernels.host_ir.launch_parameters import DEFAULTS, Kind
-from soac.kernels.lanes.module.module import LaneSettings, emit
+from soac.kernels.lanes.module import LaneSettings, emit
 
 CHUNK = DEFAULTS[Kind.CHUNK]
 THREADS = (1, 2, 3, 8)

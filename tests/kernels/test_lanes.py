@@ -41,7 +41,7 @@ from soac.kernels.kernel_ir.nodes import (
     Store,
     Threads,
 )
-from soac.kernels.lanes.module.module import LaneSettings, emit, shape_of
+from soac.kernels.lanes.module import LaneSettings, emit, shape_of
 from tests.kernels.oracle import ARENA_BYTES, compiled, failure_of, interpret
 
 I64, I32, U32, F32, BOOL = Prim.I64, Prim.I32, Prim.U32, Prim.F32, Prim.BOOL

@@ -9,7 +9,7 @@ import pytest
 import soac
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, RowScan
-from soac.kernels.lanes.module.module import LaneSettings
+from soac.kernels.lanes.module import LaneSettings
 from soac.kernels.passes.flat_row_scans import row_scan_of, with_row_scans
 from tests.kernels.oracle import Value, compiled, interpret
 

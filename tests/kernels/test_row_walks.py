@@ -9,7 +9,7 @@ import pytest
 import soac
 from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import Kernel, Threads
-from soac.kernels.lanes.module.module import LaneSettings, emit
+from soac.kernels.lanes.module import LaneSettings, emit
 from soac.kernels.passes.scalarise_row_walks import with_rows_in_turn
 
 WALK = """

@@ -13,7 +13,7 @@ from soac.ir.types import Prim
 from soac.ir.version_tree import sites
 from soac.kernels.devices.cpu.executable import Executable
 from soac.kernels.kernel_ir.execution import read_arrays, written_arrays
-from soac.kernels.lanes.module.module import LaneSettings, emit
+from soac.kernels.lanes.module import LaneSettings, emit
 from soac.kernels.passes.nontemporal_stores import FAR, streamed
 from soac.kernels.schedule import host_builder as hostbuild
 from soac.pipeline import Compiled, compile_core

@@ -27,7 +27,7 @@ from soac.kernels.kernel_ir.nodes import (
     Space,
     Store,
 )  # fmt: skip
-from soac.kernels.lanes.module.module import LaneSettings, emit
+from soac.kernels.lanes.module import LaneSettings, emit
 from soac.kernels.passes.split_varying_reductions import with_varying_rows
 from tests.kernels.oracle import Arrays, Value, compiled, failure_of, interpret
 

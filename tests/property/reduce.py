@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from soac.flatten.simplify.driver.dead_code import remove_dead
+from soac.flatten.simplify.dead_code import remove_dead
 from soac.ir.check import Stage, check
 from soac.ir.core import Body, Copied, Entry, EntryResult, FunDef, If, Prog, Replicate, Stm
 from soac.ir.errors import IRError

@@ -22,7 +22,7 @@ from soac.flatten.fusion.rules import VERTICAL, fuse_horizontally
 from soac.flatten.rules.bulk import invariant_rule
 from soac.flatten.rules.control import map_loop
 from soac.flatten.rules.maps import map_rule
-from soac.flatten.versions.segment_descriptors.soacs import varying_rule
+from soac.flatten.irregular.soacs import varying_rule
 from soac.ir.check import Stage, check
 from soac.ir.core import Stm
 from soac.ir.interpret import Thresholds, prepare
