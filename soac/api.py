@@ -7,9 +7,9 @@
 With `device="cuda"` it runs on a GPU. Results stay there until somebody looks at them (`numpy.asarray(zss)`), and are
 arguments of other calls or arrays of CuPy, PyTorch and JAX without a copy; so are their arrays as arguments.
 
-Arguments are NumPy arrays and scalars of exactly the types of the entry; Python numbers and nested lists are converted
-where no value changes. Errors are exceptions (`soac.SoacError`) with the text that the command line shows. A
-caller's array is never written.
+Arguments are NumPy arrays and scalars of exactly the types of the entry. Python numbers and nested lists are converted:
+integers must fit, floats are rounded (0.1 for an f32), but may not overflow (1e300). Errors are exceptions
+(`soac.SoacError`) with the text that the command line shows. A caller's array is never written.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ says where a fault is.
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import numpy as np
 from ..frontend.parsing.literals import MAX_DIGITS, BadLiteral, fits, of_bits, out_of_range, unescape
 from ..ir.errors import DataError
 from ..ir.types import Prim
-from .value import DTYPES, Value, data_error, text_loc
+from .value import DTYPES, Value, data_error, does_not_fit, text_loc
 
 MAX_RANK = 64  # as NumPy
 
@@ -158,7 +159,21 @@ def _as(text: Text, scalar: _Scalar, prim: Prim) -> bool | int | float:
         spelling = text.data[scalar.start : scalar.end].decode()
         hint = f"write `{spelling}i64`" if scalar.prim is None and fits(int(scalar.value), Prim.I64) else None
         raise text.fault("D0104", out_of_range(spelling, prim), *span, hint=hint)
-    return float(scalar.value) if prim.is_float else scalar.value
+    return _rounded(text, scalar, prim) if prim.is_float else scalar.value
+
+
+def _rounded(text: Text, scalar: _Scalar, prim: Prim) -> float:
+    """The number as a float, if that is finite in `prim` or the literal is an infinity."""
+    try:
+        value = float(scalar.value)
+    except OverflowError:  # an integer
+        value = math.inf
+    spelling = text.data[scalar.start : scalar.end].decode()
+    with np.errstate(over="ignore"):
+        overflows = np.isinf(DTYPES[prim].type(value)) and "inf" not in spelling
+    if overflows:
+        raise text.fault("D0104", does_not_fit(spelling, prim), scalar.start, scalar.end)
+    return value
 
 
 # ---- strings and empty arrays
@@ -305,7 +320,9 @@ def _fast_array(data: bytes, pos: int, want: Prim | None) -> tuple[Value, int] |
     if numbers is None or numbers.size != prod(shape):
         return None
     with np.errstate(over="ignore"):
-        return numbers.astype(DTYPES[prim]).reshape(shape), end
+        values = numbers.astype(DTYPES[prim]).reshape(shape)
+    overflows = prim.is_float and np.isinf(values).sum() != body.count(b"inf")
+    return None if overflows else (values, end)
 
 
 def _without_types(body: bytes, prim: Prim) -> bytes:

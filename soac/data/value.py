@@ -38,6 +38,11 @@ def shape_text(value: Value) -> str:
     return f"{dims}{type_of(value).prim.value}"
 
 
+def does_not_fit(spelling: str, prim: Prim) -> str:
+    """The message for a finite number that rounds to an infinity in a float type."""
+    return f"`{spelling}` does not fit {prim.value} (at most {float(np.finfo(DTYPES[prim]).max):.9g})"
+
+
 def text_loc(data: bytes, name: str, start: int, end: int, first_line: int = 1) -> Loc:
     """The place of `data[start:end]`, counted in characters."""
     line, col = _line_col(data, start)

@@ -108,6 +108,37 @@ def test_concurrent_calls() -> None:
     assert wrong == []
 
 
+FLOATS = """
+entry single (x: f32) = x
+entry list [n] (xs: [n]f32) = xs
+entry half (x: f16) = x
+entry double (x: f64) = x
+"""
+
+
+@pytest.mark.parametrize(("entry", "arg", "message"), [
+    ("single", 1e300, "`1e+300` does not fit f32 (at most 3.40282347e+38)"),
+    ("single", -(2**62) ** 2.5, "does not fit f32"),
+    ("list", [0.1, 1e39], "`1e+39` does not fit f32"),
+    ("list", np.array([1e39]), "expected []f32, got [1]f64"),
+    ("half", 65520, "`65520` does not fit f16 (at most 65504)"),
+])  # fmt: skip
+@pytest.mark.filterwarnings("error")
+def test_floats_do_not_overflow(entry: str, arg: object, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        soac.compile(FLOATS).call(entry, [arg])
+    assert message in str(caught.value)
+
+
+def test_floats_are_rounded() -> None:
+    prog = soac.compile(FLOATS)
+    assert prog.single(0.1) == np.float32(0.1)
+    assert prog.single(16777217) == 16777216
+    assert prog.list([0.1, float("inf")]).tolist() == [np.float32(0.1), np.inf]
+    assert prog.half(-float("inf")) == -np.inf
+    assert prog.double(1e300) == 1e300
+
+
 @pytest.mark.parametrize(("args", "message"), [
     ((["x"], 1), "argument 1: expected []i32, got ['x']"),
     (([1], 2**40), f"argument 2: expected i32, got {2**40}"),

@@ -192,6 +192,9 @@ def test_unsuffixed_numbers_take_the_expected_type() -> None:
         ("300i8", "D0104", "`300i8` does not fit i8 (-128..127)", 1, 1),
         ("-1u8", "D0104", "`-1u8` does not fit u8 (0..255)", 1, 1),
         ("[1, 3000000000]", "D0104", "`3000000000` does not fit i32 (-2147483648..2147483647)", 1, 5),
+        ("-1e300f32", "D0104", "`-1e300f32` does not fit f32 (at most 3.40282347e+38)", 1, 1),
+        ("[1f16, 65520f16]", "D0104", "`65520f16` does not fit f16 (at most 65504)", 1, 8),
+        ("1e999999999", "D0104", "`1e999999999` does not fit f64 (at most 1.79769313e+308)", 1, 1),
         ("[" * 100_000, "D0107", "more than 64 dimensions", 1, 65),
     ],
 )
@@ -207,6 +210,16 @@ def test_faults_in_text(text: str, code: str, message: str, line: int, col: int)
 def test_faults_in_large_arrays_are_those_of_small_ones(wrong: str) -> None:
     small, large = fault(f"[{wrong}]"), fault("[" + "[5,6]," * 2000 + f"{wrong}]")
     assert small.code == large.code
+
+
+@pytest.mark.parametrize("number", ["1e39", "1" + "0" * 399])
+def test_floats_are_rounded_but_do_not_overflow(number: str) -> None:
+    """Element by element and, in a large array, by NumPy; an infinity that is written is one."""
+    for rest in ("", ", 0.5" * 400):
+        diagnostic = fault(f"[0.1, {number}{rest}]", ValueType(Prim.F32, 1))
+        assert (diagnostic.code, diagnostic.primary.loc.col) == ("D0104", 7)
+        (kept,) = read_values(f"[0.1, -f32.inf{rest}]".encode(), "a", [ValueType(Prim.F32, 1)])
+        assert kept[:2].tolist() == [np.float32(0.1), -np.inf]
 
 
 def test_first_line_and_columns_in_characters() -> None:
