@@ -8,14 +8,15 @@ With `device="cuda"` it runs on a GPU. Results stay there until somebody looks a
 arguments of other calls or arrays of CuPy, PyTorch and JAX without a copy; so are their arrays as arguments.
 
 Arguments are NumPy arrays and scalars of exactly the types of the entry. Python numbers and nested lists are converted:
-integers must fit, floats are rounded (0.1 for an f32), but may not overflow (1e300). Errors are exceptions
+integers must fit, floats are rounded (0.1 for an f32), but may not overflow (1e300). Settings are those of the command
+line (`--param`, `--threads`), and the same names and values are wrong. Errors are exceptions
 (`soac.SoacError`) with the text that the command line shows. A caller's array is never written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import numpy as np
 from . import program_cache as stored
 from .arguments import to_arguments
 from .autotune.tuning import threads_name
+from .checked_settings import checked_sides, checked_threads, checked_values, guards_of, parameters_of
 from .devices import MACHINES, on_gpu, require
 from .entries import no_entry, require_entries
 from .frontend.compile import Reach
@@ -87,8 +89,8 @@ class Program:
         threads: int | None = None,
     ) -> list[Any]:
         """The results of an entry point, one array or scalar for each component; arrays of a GPU stay there."""
-        if thresholds or forced or threads:
-            return self._run(entry, args, thresholds, forced, threads, None)[0]
+        if thresholds or forced or threads is not None:
+            return self._run(entry, args, thresholds, forced, threads)[0]
         return (self._prepared.get(entry) or self._ready(entry))(args)
 
     def prepare(
@@ -100,8 +102,8 @@ class Program:
     ) -> Call:
         """`call` with settings that are decided once: a function from the arguments, in a list, to the results. Worth
         it where many calls of some microseconds have settings of their own."""
-        settings, workers = self._settings(entry, thresholds, threads)
-        return self.executable.prepare(entry, (settings, forced or {}), workers, to_arguments)
+        settings, sides, workers = self._settings(entry, thresholds, forced, threads)
+        return self.executable.prepare(entry, (settings, sides), workers, to_arguments)
 
     def _ready(self, entry: str) -> Call:
         """The call that nobody gives settings to."""
@@ -117,7 +119,7 @@ class Program:
     ) -> tuple[list[np.ndarray | np.generic], Trace]:
         """The results in host memory, and the guards that were decided: (threshold, parallelism, first branch
         taken)."""
-        results, met = self._run(entry, args, thresholds, forced, threads, None)
+        results, met = self._run(entry, args, thresholds, forced, threads)
         return on_host(results), met
 
     def timed(
@@ -129,8 +131,12 @@ class Program:
         threads: int | None,
         log: list[Event] | None,
     ) -> list[Any]:
-        """The results as `call` gives them, and in `log` the guards met and when, also if the run fails."""
-        return self._run(entry, args, settings, forced, threads, log)[0]
+        """The results as `call` gives them, and in `log` the guards met and when, also if the run fails. Settings are
+        taken as they are."""
+        values = {**self.thresholds, **settings}
+        return self.executable.run(
+            entry, args, values, forced, threads or self._threads(entry, values), to_arguments, log
+        )[0]
 
     def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
         """Arguments where the device reads them, so that calls take no time to bring them there."""
@@ -143,19 +149,28 @@ class Program:
         thresholds: Mapping[str, int] | None,
         forced: Mapping[str, bool] | None,
         threads: int | None,
-        log: list[Event] | None,
     ) -> tuple[list[Any], Trace]:
-        settings, workers = self._settings(entry, thresholds, threads)
-        return self.executable.run(entry, args, settings, forced, workers, to_arguments, log)
+        settings, sides, workers = self._settings(entry, thresholds, forced, threads)
+        return self.executable.run(entry, args, settings, sides, workers, to_arguments)
 
     def _settings(
-        self, entry: str, thresholds: Mapping[str, int] | None, threads: int | None
-    ) -> tuple[Mapping[str, int], int | None]:
-        """What a call runs with, and on how many threads, if that is said."""
-        if entry not in self.executable.functions:
-            raise no_entry(entry, self.entries)
-        settings = {**self.thresholds, **thresholds} if thresholds else self.thresholds
-        return settings, threads or settings.get(threads_name(entry)) or None
+        self,
+        entry: str,
+        thresholds: Mapping[str, int] | None,
+        forced: Mapping[str, bool] | None,
+        threads: int | None,
+    ) -> tuple[Mapping[str, int], Mapping[str, bool], int | None]:
+        """What a call runs with, and on how many threads, if that is said; `SettingError` C0101 for what the program
+        or no machine has."""
+        self.function(entry)
+        settings = self.thresholds
+        if thresholds:
+            settings = {**settings, **checked_values(thresholds, parameters_of(self.facts, self.entries))}
+        sides = checked_sides(forced, guards_of(self.facts)) if forced else {}
+        return settings, sides, checked_threads(threads) or self._threads(entry, settings)
+
+    def _threads(self, entry: str, settings: Mapping[str, int]) -> int | None:
+        return settings.get(threads_name(entry)) or None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__") or name not in self.executable.functions:
@@ -184,11 +199,16 @@ def compile(
     if found is not None:
         executable, facts = found
         again = Deferred(lambda: compile_prog(text, file, reach=reach))
-        return Program(again, facts, executable, dict(thresholds or {}))
+        return _with_settings(Program(again, facts, executable, {}), thresholds)
     compiled = with_entries(compile_prog(text, file, machine=MACHINES[device], reach=reach))
     done = Deferred(lambda: compiled, compiled)
     runnable = stored.build(text, file, reach, compiled) if device == "cpu" else on_gpu(compiled)
-    return Program(done, stored.facts_of(compiled), runnable, dict(thresholds or {}))
+    return _with_settings(Program(done, stored.facts_of(compiled), runnable, {}), thresholds)
+
+
+def _with_settings(program: Program, thresholds: Mapping[str, int] | None) -> Program:
+    known = parameters_of(program.facts, program.entries)
+    return replace(program, thresholds=checked_values(thresholds or {}, known))
 
 
 def load(path: str | Path, thresholds: Mapping[str, int] | None = None, device: str = "cpu") -> Program:

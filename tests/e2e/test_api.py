@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,6 +92,55 @@ def test_thresholds_choose_the_version() -> None:
         results, met = prog.trace("main", [matrix], thresholds={threshold: value})
         assert met == ((threshold, 3, expected),)
         assert results[0].tolist() == [4, 4, 4]
+
+
+SUMS = "def main [n][m] (xss: [n][m]i32): [n]i32 = map (reduce (+) 0) xss"
+
+
+SITE = "main.ys.suff_outer_0"
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"threads": 0}, ["`threads` is 0", "from 1 to 1024"]),
+    ({"threads": -1}, ["`threads` is -1"]),
+    ({"threads": 1025}, ["`threads` is 1025"]),
+    ({"threads": 2.0}, ["`threads` is 2.0"]),
+    ({"threads": True}, ["`threads` is True"]),
+    ({"thresholds": {"main.sum_outer_0": 1}}, ["tuning parameter `main.sum_outer_0`", f"did you mean `{SITE}`"]),
+    ({"thresholds": {0: 1}}, ["unknown tuning parameter `0`"]),
+    ({"thresholds": {SITE: "1"}}, [f"`{SITE}` is '1'", "an integer from 0 to 2^63-1"]),
+    ({"thresholds": {SITE: 1.0}}, ["is 1.0"]),
+    ({"thresholds": {SITE: None}}, ["is None"]),
+    ({"thresholds": {SITE: True}}, ["is True"]),
+    ({"thresholds": {SITE: -1}}, ["is -1"]),
+    ({"thresholds": {SITE: 2**63}}, ["is 9223372036854775808"]),
+    ({"thresholds": {"main.threads": 5000}}, ["`main.threads` is 5000, and at most 1024"]),
+    ({"forced": {"main.sum_outer_0": True}}, ["unknown guard `main.sum_outer_0`", f"did you mean `{SITE}`"]),
+    ({"forced": {"main.threads": True}}, ["unknown guard `main.threads`"]),
+    ({"forced": {SITE: 1}}, [f"the side of `{SITE}` is 1", "True takes the first version"]),
+])  # fmt: skip
+def test_wrong_settings_are_refused(settings: dict[str, Any], words: list[str]) -> None:
+    """As on the command line, by everything that takes settings."""
+    prog = soac.compile(SUMS)
+    takers: list[Callable[[], Any]] = [
+        lambda: prog.call("main", [[[1]]], **settings),
+        lambda: prog.trace("main", [[[1]]], **settings),
+        lambda: prog.prepare("main", **settings),
+    ]
+    if "thresholds" in settings:
+        takers.append(lambda: soac.compile(SUMS, **settings))
+    for take in takers:
+        with pytest.raises(soac.SoacError) as caught:
+            take()
+        (said,) = caught.value.diagnostics
+        assert all(word in f"{said.message}; {said.hint}" for word in words)
+
+
+def test_settings_may_be_numbers_of_numpy() -> None:
+    numbers: dict[str, Any] = {SITE: np.int64(1), "main.threads": 0}
+    others: dict[str, Any] = {"forced": {SITE: np.bool_(False)}, "threads": np.int32(1)}
+    trace = soac.compile(SUMS, thresholds=numbers).trace("main", [[[1]]], numbers, **others)
+    assert trace[1] == ((SITE, 1, False),)
 
 
 def test_concurrent_calls() -> None:
