@@ -61,7 +61,8 @@ def device(name: str) -> DeviceInfo:
         case "cuda":
             return DeviceInfo("cuda", described_gpu(), missing_for_cuda())
         case _:
-            raise ValueError(f"there is no device `{name}`")
+            hint = "there are: " + ", ".join(f"`{one}`" for one in MACHINES)
+            raise SystemFault(Diagnostic("S0101", f"there is no device `{name}`", Label(NOWHERE, ""), hint=hint))
 
 
 def described(name: str) -> str:

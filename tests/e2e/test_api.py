@@ -61,6 +61,12 @@ def test_errors_are_exceptions_with_a_place() -> None:
         _ = soac.compile(DIVIDE).mian
 
 
+def test_a_device_that_there_is_not() -> None:
+    with pytest.raises(soac.SoacError, match=r"S0101.*no device `gpu`") as caught:
+        soac.compile(DIVIDE, device="gpu")
+    assert caught.value.diagnostics[0].hint == "there are: `cpu`, `cuda`"
+
+
 def test_load(tmp_path: Path) -> None:
     (tmp_path / "a.soac").write_text(DIVIDE)
     assert soac.load(tmp_path / "a.soac").main([9], 3)[0].tolist() == [3]
