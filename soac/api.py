@@ -3,6 +3,7 @@
     prog = soac.load("matmul.soac")
     zss = prog.main(xss, yss)
     results = prog.call("main", [xss, yss], thresholds={"main.zss.suff_outer_0": 1})
+    prog["call"](x)                       an entry point that is called like a method
 
 With `device="cuda"` it runs on a GPU. Results stay there until somebody looks at them (`numpy.asarray(zss)`), and are
 arguments of other calls or arrays of CuPy, PyTorch and JAX without a copy; so are their arrays as arguments.
@@ -15,6 +16,7 @@ line (`--param`, `--threads`), and the same names and values are wrong. Errors a
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -77,7 +79,7 @@ class Program:
     def function(self, entry: str) -> FunDef:
         """The signature of an entry point; `CompileError` E0001 where there is none of that name."""
         if entry not in self.executable.functions:
-            raise no_entry(entry, self.entries)
+            raise no_entry(str(entry), self.entries)
         return self.executable.functions[entry]
 
     def call(
@@ -172,17 +174,21 @@ class Program:
     def _threads(self, entry: str, settings: Mapping[str, int]) -> int | None:
         return settings.get(threads_name(entry)) or None
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("__") or name not in self.executable.functions:
-            raise AttributeError(f"the program has no entry point `{name}`; it has: {', '.join(self.entries)}")
-        call = self._prepared.get(name) or self._ready(name)
+    def __getitem__(self, entry: str) -> Callable[..., Any]:
+        """The entry point as a function; also where the attribute `prog.NAME` is something else (`prog["call"]`)."""
+        call = self._prepared.get(entry) or self._ready(entry)
 
-        def entry(*args: Any) -> Any:
+        def function(*args: Any) -> Any:
             results = call(args)
             return results[0] if len(results) == 1 else tuple(results)
 
-        entry.__name__ = name
-        return entry
+        function.__name__ = entry
+        return function
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__") or name not in self.executable.functions:
+            raise AttributeError(f"the program has no entry point `{name}`; it has: {', '.join(self.entries)}")
+        return self[name]
 
 
 def compile(
@@ -194,26 +200,36 @@ def compile(
 ) -> Program:
     """Compiles the text of a program for a device, `cpu` or `cuda`; `file` is the name that messages show, `reach` says
     what it may import."""
+    return _for_python(build(text, file, reach, device), thresholds)
+
+
+def load(path: str | Path, thresholds: Mapping[str, int] | None = None, device: str = "cpu") -> Program:
+    """Compiles the program in a file."""
+    return _for_python(build(read_source(Path(path)), str(path), Reach.PROJECT, device), thresholds)
+
+
+def _for_python(program: Program, thresholds: Mapping[str, int] | None) -> Program:
+    """The program with settings; its user is told of entry points that are no attributes."""
+    for name in program.entries:
+        if name.startswith("__") or hasattr(Program, name):
+            text = f'`prog.{name}` is not the entry point `{name}`: write `prog["{name}"]`'
+            warnings.warn(text, stacklevel=3)
+    known = parameters_of(program.facts, program.entries)
+    return replace(program, thresholds=checked_values(thresholds or {}, known))
+
+
+def build(text: str, file: str, reach: Reach, device: str) -> Program:
+    """The program, found on disk or compiled, without settings."""
     require(device)
     found = stored.find(text, file, reach) if device == "cpu" else None
     if found is not None:
         executable, facts = found
         again = Deferred(lambda: compile_prog(text, file, reach=reach))
-        return _with_settings(Program(again, facts, executable, {}), thresholds)
+        return Program(again, facts, executable, {})
     compiled = with_entries(compile_prog(text, file, machine=MACHINES[device], reach=reach))
     done = Deferred(lambda: compiled, compiled)
     runnable = stored.build(text, file, reach, compiled) if device == "cpu" else on_gpu(compiled)
-    return _with_settings(Program(done, stored.facts_of(compiled), runnable, {}), thresholds)
-
-
-def _with_settings(program: Program, thresholds: Mapping[str, int] | None) -> Program:
-    known = parameters_of(program.facts, program.entries)
-    return replace(program, thresholds=checked_values(thresholds or {}, known))
-
-
-def load(path: str | Path, thresholds: Mapping[str, int] | None = None, device: str = "cpu") -> Program:
-    """Compiles the program in a file."""
-    return compile(read_source(Path(path)), str(path), thresholds, device=device)
+    return Program(done, stored.facts_of(compiled), runnable, {})
 
 
 def with_entries(compiled: Compiled) -> Compiled:

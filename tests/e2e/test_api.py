@@ -61,6 +61,28 @@ def test_errors_are_exceptions_with_a_place() -> None:
         _ = soac.compile(DIVIDE).mian
 
 
+def test_entries_that_are_called_like_methods() -> None:
+    with pytest.warns(UserWarning, match="`prog") as seen:
+        prog = soac.compile("entry call (x: i32) = x + 1\nentry entries (x: i32) = x + 2\nentry twice (x: i32) = 2 * x")
+    assert [str(one.message) for one in seen] == [
+        '`prog.call` is not the entry point `call`: write `prog["call"]`',
+        '`prog.entries` is not the entry point `entries`: write `prog["entries"]`',
+    ]
+    assert {one.filename for one in seen} == {__file__}
+    assert prog.entries == ("call", "entries", "twice")
+    assert [prog[name](5) for name in prog.entries] == [6, 7, 10]
+    assert prog["entries"].__name__ == "entries"
+    with pytest.raises(CompileError, match="E0001"):
+        prog["twise"]
+
+
+def test_a_program_that_is_loaded_warns_as_well(tmp_path: Path) -> None:
+    (tmp_path / "a.soac").write_text("entry prepare (x: i32) = x")
+    with pytest.warns(UserWarning, match="prog.prepare") as seen:
+        soac.load(tmp_path / "a.soac")
+    assert seen[0].filename == __file__
+
+
 def test_a_device_that_there_is_not() -> None:
     with pytest.raises(soac.SoacError, match=r"S0101.*no device `gpu`") as caught:
         soac.compile(DIVIDE, device="gpu")
