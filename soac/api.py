@@ -42,6 +42,16 @@ from .source import read_source
 Trace = Sequence[tuple[str, int, bool]]  # threshold, parallelism, taken
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a program is compiled from: text, name of the file, what it may import, the device it is for."""
+
+    text: str
+    file: str
+    reach: Reach
+    device: str
+
+
 @dataclass(slots=True)
 class Deferred:
     """A program that is compiled when somebody looks at how."""
@@ -58,8 +68,9 @@ class Deferred:
 @dataclass(frozen=True, slots=True)
 class Program:
     """A compiled program. `thresholds` are the settings it runs with unless a call says otherwise; `facts` what may be
-    set, and warnings."""
+    set, and warnings. It is copied and pickled as its source and settings, and compiled again where it arrives."""
 
+    source: Source = field(repr=False)
     stages: Deferred = field(repr=False)
     facts: Facts = field(repr=False)
     executable: Runnable = field(repr=False)
@@ -174,6 +185,9 @@ class Program:
     def _threads(self, entry: str, settings: Mapping[str, int]) -> int | None:
         return settings.get(threads_name(entry)) or None
 
+    def __reduce__(self) -> tuple[Callable[..., Program], tuple[Source, dict[str, int]]]:
+        return again, (self.source, dict(self.thresholds))
+
     def __getitem__(self, entry: str) -> Callable[..., Any]:
         """The entry point as a function; also where the attribute `prog.NAME` is something else (`prog["call"]`)."""
         call = self._prepared.get(entry) or self._ready(entry)
@@ -200,12 +214,12 @@ def compile(
 ) -> Program:
     """Compiles the text of a program for a device, `cpu` or `cuda`; `file` is the name that messages show, `reach` says
     what it may import."""
-    return _for_python(build(text, file, reach, device), thresholds)
+    return _for_python(build(Source(text, file, reach, device)), thresholds)
 
 
 def load(path: str | Path, thresholds: Mapping[str, int] | None = None, device: str = "cpu") -> Program:
     """Compiles the program in a file."""
-    return _for_python(build(read_source(Path(path)), str(path), Reach.PROJECT, device), thresholds)
+    return _for_python(build(Source(read_source(Path(path)), str(path), Reach.PROJECT, device)), thresholds)
 
 
 def _for_python(program: Program, thresholds: Mapping[str, int] | None) -> Program:
@@ -218,18 +232,23 @@ def _for_python(program: Program, thresholds: Mapping[str, int] | None) -> Progr
     return replace(program, thresholds=checked_values(thresholds or {}, known))
 
 
-def build(text: str, file: str, reach: Reach, device: str) -> Program:
+def again(source: Source, thresholds: Mapping[str, int]) -> Program:
+    """A program that was copied or pickled."""
+    return replace(build(source), thresholds=thresholds)
+
+
+def build(source: Source) -> Program:
     """The program, found on disk or compiled, without settings."""
-    require(device)
-    found = stored.find(text, file, reach) if device == "cpu" else None
+    text, file, reach = source.text, source.file, source.reach
+    require(source.device)
+    found = stored.find(text, file, reach) if source.device == "cpu" else None
     if found is not None:
         executable, facts = found
-        again = Deferred(lambda: compile_prog(text, file, reach=reach))
-        return Program(again, facts, executable, {})
-    compiled = with_entries(compile_prog(text, file, machine=MACHINES[device], reach=reach))
+        return Program(source, Deferred(lambda: compile_prog(text, file, reach=reach)), facts, executable, {})
+    compiled = with_entries(compile_prog(text, file, machine=MACHINES[source.device], reach=reach))
     done = Deferred(lambda: compiled, compiled)
-    runnable = stored.build(text, file, reach, compiled) if device == "cpu" else on_gpu(compiled)
-    return Program(done, stored.facts_of(compiled), runnable, {})
+    runnable = stored.build(text, file, reach, compiled) if source.device == "cpu" else on_gpu(compiled)
+    return Program(source, done, stored.facts_of(compiled), runnable, {})
 
 
 def with_entries(compiled: Compiled) -> Compiled:

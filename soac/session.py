@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .api import Program, build
+from .api import Program, Source, build
 from .autotune.tuning import (
     clamped,
     device_tuning_path,
@@ -38,7 +38,7 @@ def open_program(path: Path, settings: Settings) -> Session:
     """Compiles the program at `path`; warnings go to stderr, errors are raised."""
     require(settings.device)
     text = read_source(path)
-    program = build(text, str(path), settings.reach, settings.device)
+    program = build(Source(text, str(path), settings.reach, settings.device))
     show_diagnostics(program.facts.warnings)
     all_sites = program.facts.sites
     known = parameters_of(program.facts, program.entries)

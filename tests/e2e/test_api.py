@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import multiprocessing
+import operator
 import os
+import pickle
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +20,8 @@ from soac import devices
 from soac.ir.errors import CompileError, DataError, RunError
 
 DIVIDE = "def main [n] (xs: [n]i32) (k: i32): ([n]i32, i32) = (map (/ k) xs, k)"
+SUMS = "def main [n][m] (xss: [n][m]i32): [n]i32 = map (reduce (+) 0) xss"
+SITE = "main.ys.suff_outer_0"
 
 
 def test_compile_and_call() -> None:
@@ -83,6 +89,29 @@ def test_a_program_that_is_loaded_warns_as_well(tmp_path: Path) -> None:
     assert seen[0].filename == __file__
 
 
+@pytest.mark.parametrize("remade", [
+    copy.deepcopy, copy.copy, lambda prog: pickle.loads(pickle.dumps(prog)),  # noqa: S301
+])  # fmt: skip
+def test_programs_are_copied_and_pickled(remade: Callable[[soac.Program], soac.Program], tmp_path: Path) -> None:
+    """With what they import and their settings."""
+    (tmp_path / "one.soac").write_text("let one = 1i32")
+    text = f'import "one"\n{SUMS} |> map (+ one)\nentry twice (x: i32) = 2 * x'
+    prog = soac.compile(text, str(tmp_path / "a.soac"), thresholds={SITE: 1})
+    prog.main([[1]])
+    found = remade(prog)
+    assert found is not prog
+    assert (found.entries, found.thresholds) == (prog.entries, {SITE: 1})
+    assert found.main([[1, 2]]).tolist() == [4]
+    assert found.trace("main", [[[1]]])[1] == ((SITE, 1, True),)
+    assert found.twice(4) == 8
+
+
+def test_programs_run_in_other_processes() -> None:
+    """As `multiprocessing` hands arguments over."""
+    with multiprocessing.get_context("spawn").Pool(1) as workers:
+        assert workers.apply(operator.methodcaller("main", [4, 6], 2), (soac.compile(DIVIDE),))[0].tolist() == [2, 3]
+
+
 def test_a_device_that_there_is_not() -> None:
     with pytest.raises(soac.SoacError, match=r"S0101.*no device `gpu`") as caught:
         soac.compile(DIVIDE, device="gpu")
@@ -120,12 +149,6 @@ def test_thresholds_choose_the_version() -> None:
         results, met = prog.trace("main", [matrix], thresholds={threshold: value})
         assert met == ((threshold, 3, expected),)
         assert results[0].tolist() == [4, 4, 4]
-
-
-SUMS = "def main [n][m] (xss: [n][m]i32): [n]i32 = map (reduce (+) 0) xss"
-
-
-SITE = "main.ys.suff_outer_0"
 
 
 @pytest.mark.parametrize(("settings", "words"), [
