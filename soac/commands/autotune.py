@@ -124,7 +124,8 @@ def _database(file: Path, asked: Options) -> Iterator[BaseStorage]:
     if asked.storage is not None:
         yield open_storage(asked.storage)
         return
-    with open_beside(file.absolute().with_name(file.name + ".tuning.db")) as storage:
+    program = file.resolve()
+    with open_beside(program.with_name(program.name + ".tuning.db")) as storage:
         yield storage
 
 
@@ -161,7 +162,7 @@ class Tuner:
 
     def _search(self, entry: str, facts: Facts) -> Search:
         """A search in the study of the entry; a simulated one in a study of its own, among the runs stored there."""
-        name = f"{self.file.name} {entry} {self.settings.device} {facts.program[:16]}"
+        name = f"{self.file.resolve().name} {entry} {self.settings.device} {facts.program[:16]}"
         sampler = Planned(1)
         if self.asked.fresh:
             _forget(self.storage, name)

@@ -229,6 +229,21 @@ def test_autotune_writes_what_bench_uses(
     assert "T0102" in command("bench", rows).err
 
 
+@pytest.mark.parametrize(
+    "spelling", ["{}/rows.soac", "../rows.soac", "../sub/../rows.soac", "../link/rows.soac", "r.soac"]
+)
+def test_a_study_is_found_from_everywhere(
+    command: Command, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    command("autotune", "rows.soac", "--runs", "1", "--trials", "0").clean()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "sub" / "r.soac").symlink_to(rows)
+    monkeypatch.chdir(tmp_path / "sub")
+    command("autotune", spelling.format(tmp_path), "--simulate", "--trials", "0").clean()
+    assert [path.name for path in (tmp_path / "sub").iterdir()] == ["r.soac"]
+
+
 TWO = """
 -- ==
 -- entry: main other
