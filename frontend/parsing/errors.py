@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ...ir.errors import Diagnostic, Label, Loc
 from .automaton import END, Stopped, Token, TooDeep
 from .bad_characters import bad_character
-from .depth import too_deep
+from .depth import BRANCHES, MAX_DEPTH, NAME_PARTS, too_deep
 from .spans import token_loc
 
 _EXP = {"IF", "LPAR", "INT", "BACKSLASH"}
@@ -67,8 +68,17 @@ def diagnose(stopped: Stopped, text: str, file: str) -> Diagnostic:
     if stopped.token is None:
         return bad_character(text, stopped.offset, file, stopped.line, stopped.column)
     if isinstance(stopped, TooDeep):
-        return too_deep(token_loc(file, stopped.token)).diagnostics[0]
+        token = _nested_most(stopped) or stopped.token
+        return too_deep(token_loc(file, token), BRANCHES if token.type == "IF" else NAME_PARTS).diagnostics[0]
     return _bad_token(stopped, stopped.token, text, file)
+
+
+def _nested_most(stopped: Stopped) -> Token | None:
+    """The first token beyond the limit, of the kind that is open most often; the stack holds far more of them."""
+    tokens = [value for value in stopped.values if isinstance(value, Token)]
+    kinds = Counter(token.type for token in tokens).most_common(1)
+    alike = [token for token in tokens if (token.type,) == kinds[0][:1]]
+    return alike[MAX_DEPTH] if len(alike) > MAX_DEPTH else None
 
 
 def _bad_token(stopped: Stopped, token: Token, text: str, file: str) -> Diagnostic:

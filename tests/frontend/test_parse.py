@@ -495,6 +495,16 @@ def test_deep_nesting_is_refused(text: str) -> None:
     assert (diagnostic.code, diagnostic.message) == ("E0103", "nested deeper than 256 levels")
 
 
+@pytest.mark.parametrize("count", [300, 1500, 3000])
+def test_a_chain_of_branches_is_too_deep_at_one_place(count: int) -> None:
+    """Also where it is so long that the parser gives up before there is a tree."""
+    diagnostic = fault("def x = " + "if a then b else " * count + "1")
+    assert 250 <= diagnostic.primary.loc.col // len("if a then b else ") <= 258
+    assert "each `else if` is a level" in str(diagnostic.hint)
+    assert "match" not in str(fault("def x = " + "\\x -> " * count + "1").hint)
+    exp("match a " + "".join(f"case {k} -> b " for k in range(count)) + "case _ -> c")
+
+
 def test_moderate_nesting_is_accepted() -> None:
     exp("(" * 250 + "1" + ")" * 250)
     exp("f (" * 200 + "1" + ")" * 200)
