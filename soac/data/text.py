@@ -84,7 +84,8 @@ def read_text_value(text: Text, pos: int, want: Prim | None) -> tuple[Value, int
         case _:
             scalar = _scalar(text, pos)
             prim = _resolve(scalar, want)
-            return DTYPES[prim].type(_as(text, scalar, prim)), scalar.end
+            to_widen = None if want else f"write `{_shown(text, scalar)}i64`"
+            return DTYPES[prim].type(_as(text, scalar, prim, to_widen)), scalar.end
 
 
 # ---- scalars
@@ -147,8 +148,9 @@ def _resolve(first: _Scalar, want: Prim | None) -> Prim:
     return Prim.F64 if first.is_decimal else Prim.I32
 
 
-def _as(text: Text, scalar: _Scalar, prim: Prim) -> bool | int | float:
-    """The value of `scalar` at type `prim`, if it may have that type."""
+def _as(text: Text, scalar: _Scalar, prim: Prim, to_widen: str | None) -> bool | int | float:
+    """The value of `scalar` at type `prim`, if it may have that type. `to_widen`: how an integer without a suffix could
+    be an i64."""
     span = (scalar.start, scalar.end)
     if scalar.prim not in (None, prim) or (scalar.prim is None and prim is Prim.BOOL):
         kind = scalar.prim.value if scalar.prim else "a number"
@@ -156,10 +158,13 @@ def _as(text: Text, scalar: _Scalar, prim: Prim) -> bool | int | float:
     if scalar.is_decimal and not prim.is_float:
         raise text.fault("D0102", f"the array began with {prim.value}, this element is a decimal", *span)
     if prim.is_int and not fits(int(scalar.value), prim):
-        spelling = text.data[scalar.start : scalar.end].decode()
-        hint = f"write `{spelling}i64`" if scalar.prim is None and fits(int(scalar.value), Prim.I64) else None
-        raise text.fault("D0104", out_of_range(spelling, prim), *span, hint=hint)
+        hint = to_widen if scalar.prim is None and fits(int(scalar.value), Prim.I64) else None
+        raise text.fault("D0104", out_of_range(_shown(text, scalar), prim), *span, hint=hint)
     return _rounded(text, scalar, prim) if prim.is_float else scalar.value
+
+
+def _shown(text: Text, scalar: _Scalar) -> str:
+    return text.data[scalar.start : scalar.end].decode()
 
 
 def _rounded(text: Text, scalar: _Scalar, prim: Prim) -> float:
@@ -168,7 +173,7 @@ def _rounded(text: Text, scalar: _Scalar, prim: Prim) -> float:
         value = float(scalar.value)
     except OverflowError:  # an integer
         value = math.inf
-    spelling = text.data[scalar.start : scalar.end].decode()
+    spelling = _shown(text, scalar)
     with np.errstate(over="ignore"):
         overflows = np.isinf(DTYPES[prim].type(value)) and "inf" not in spelling
     if overflows:
@@ -227,7 +232,7 @@ def _slow_array(text: Text, pos: int, want: Prim | None) -> tuple[Value, int]:
         elif data[pos : pos + 1] != b"]" or (counts and counts[-1] > 0):
             scalar = _scalar_in(text, pos, opened[-1])
             prim = prim or _resolve(scalar, want)
-            values.append(_as(text, scalar, prim))
+            values.append(_as(text, scalar, prim, None if want else "give the first element the suffix `i64`"))
             if len(counts) != len(shape):
                 raise text.fault("D0103", "a scalar among arrays", scalar.start, scalar.end)
             counts[-1] += 1

@@ -218,7 +218,7 @@ def test_floats_are_rounded_but_do_not_overflow(number: str) -> None:
     for rest in ("", ", 0.5" * 400):
         diagnostic = fault(f"[0.1, {number}{rest}]", ValueType(Prim.F32, 1))
         assert (diagnostic.code, diagnostic.primary.loc.col) == ("D0104", 7)
-        (kept,) = read_values(f"[0.1, -f32.inf{rest}]".encode(), "a", [ValueType(Prim.F32, 1)])
+        (kept,) = read(f"[0.1, -f32.inf{rest}]", ValueType(Prim.F32, 1))
         assert kept[:2].tolist() == [np.float32(0.1), -np.inf]
 
 
@@ -230,10 +230,34 @@ def test_first_line_and_columns_in_characters() -> None:
 # ---- the expected types
 
 
+@pytest.mark.parametrize(("text", "want", "hint"), [
+    ("[1i64, 2]", "[]i32", "without the suffix `i64` it is read as []i32"),
+    ("1.5f64", "f32", "without the suffix `f64` it is read as f32"),
+    ("1i32", "f32", "without the suffix `i32` it is read as f32"),
+    ("[1.5]", "[]i32", "a file is converted by `soac dataset FILE --as []i32`"),
+    ("1f32", "i32", "a file is converted by `soac dataset FILE --as i32`"),
+    ('"u8"', "[]i32", "a file is converted by `soac dataset FILE --as []i32`"),
+    ("empty([0]i64)", "[]i32", "a file is converted by `soac dataset FILE --as []i32`"),
+    (write_value(np.arange(3), Format.BINARY), "[]i32", "a file is converted by `soac dataset FILE --as []i32`"),
+    (write_value(np.arange(3), Format.NPY), "[]i32", "a file is converted by `soac dataset FILE --as []i32`"),
+    ("[[1]]", "[]i32", None),
+    ("1", "[]i32", None),
+    ("3000000000", "i32", None),
+    ("[1, 3000000000]", "[]i32", None),
+    ("300", "u8", None),
+    ("3000000000", None, "write `3000000000i64`"),
+    ("[1i32, 3000000000]", None, "give the first element the suffix `i64`"),
+    ("3000000000i32", None, None),
+    ("9" * 20, None, None),
+])  # fmt: skip
+def test_hints_lead_to_what_is_accepted(text: str | bytes, want: str | None, hint: str | None) -> None:
+    expect = () if want is None else (ValueType(Prim(want.lstrip("[]")), want.count("[")),)
+    assert fault(text, *expect).hint == hint
+
+
 def test_wrong_type() -> None:
     diagnostic = fault("1i32 [1i64, 2, 3]", ValueType(Prim.I32, 0), ValueType(Prim.I32, 1))
     assert (diagnostic.code, diagnostic.message) == ("D0104", "expected [3]i32, got [3]i64")
-    assert diagnostic.hint == "convert with `soac dataset --as []i32`"
     assert fault("[1]", ValueType(Prim.I32, 2)).message == "expected [][]i32, got [1]i32"
     assert fault("1.5", ValueType(Prim.I32, 0)).message == "expected i32, got f64"
     assert (
