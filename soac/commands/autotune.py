@@ -26,6 +26,7 @@ from ..devices import described
 from ..failures import show_diagnostics
 from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
 from ..kernels.host_ir.launch_parameters import Kind, size_kind
+from ..reports.timing import seconds_text
 from ..session import Session, open_program, tuning_to_write
 from ..settings import Settings
 from ..tuning.charts import page, pictures, write_pictures
@@ -37,7 +38,6 @@ from ..tuning.runs import (
     blocks_of,
     facts_of,
     problem_of,
-    seconds_text,
     sets_of,
     settings_of,
     subject_of,

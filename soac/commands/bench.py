@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ..reports.pictures import Bar, draw_bars, require_matplotlib
-from ..reports.timing import Effort, Times, race
+from ..reports.timing import Effort, Times, race, seconds_text
 from ..session import Session, open_program
 from ..settings import Settings
 from ..testing.blocks import Fails, parse_tests
@@ -66,10 +66,8 @@ def command(
 
 
 def _line(name: str, times: Times) -> str:
-    low, high = times.interval
-    return (
-        f"  {name:<44} {times.median * 1e3:10.3f} ms  ({low * 1e3:.3f} to {high * 1e3:.3f}, {len(times.seconds)} runs)"
-    )
+    low, high = map(seconds_text, times.interval)
+    return f"  {name:<44} {seconds_text(times.median):>10}  ({low} to {high}, {len(times.seconds)} runs)"
 
 
 def _bar(name: str, times: Times) -> Bar:

@@ -12,6 +12,7 @@ from ..autotune.observe import Fate
 from ..autotune.search import Problem, Tuned, untuned_samples
 from ..autotune.store import Phase, Timed
 from ..ir.version_tree import Site
+from ..reports.timing import seconds_text
 from ..versions import names_of_leaves
 from .runs import seconds_text
 

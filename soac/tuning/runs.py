@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -55,6 +55,10 @@ class Subject:
 
     def run(self, case: int, version: Version, log: list[Event]) -> list[Any]:
         return self.program.timed(self.entry, self.placed[case], version.settings, version.forced, self.threads, log)
+
+    def prepare(self, case: int, version: Version) -> Callable[[], object]:
+        call, args = self.program.prepare(self.entry, version.settings, version.forced, self.threads), self.placed[case]
+        return lambda: call(args)
 
     def check(self, case: int, version: Version, results: Any) -> None:
         """Raises `IRError` unless the results are right: versions that disagree are a bug of the compiler. Sums of n
@@ -193,16 +197,6 @@ def facts_of(session: Session, entry: str, sets: Sequence[DataSet], device: str,
         digest.update(text.encode() + b"\0")
     driver = f"soac {__version__}, llvmlite {metadata.version('llvmlite')}"
     return Facts(digest.hexdigest(), described(device), driver)
-
-
-def seconds_text(seconds: float) -> str:
-    """A time for people."""
-    if seconds == float("inf"):
-        return "fails"
-    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
 
 
 def settings_of(thresholds: Mapping[str, int], sizes: Mapping[str, int]) -> dict[str, int]:

@@ -244,6 +244,14 @@ def test_a_study_is_found_from_everywhere(
     assert [path.name for path in (tmp_path / "sub").iterdir()] == ["r.soac"]
 
 
+def test_bench_shows_digits_of_brief_times(command: Command, rows: Path) -> None:
+    """A call takes some microseconds, of which milliseconds show one digit at most."""
+    out = command("bench", rows, "--runs", "2", "--most-seconds", "0.1").clean().out
+    assert re.search(
+        r"main \[\[1, 2\], \[3, 4\]\] +[0-9.]+ (µs|ms)  \([0-9.]+ (µs|ms) to [0-9.]+ (µs|ms), \d+ runs\)", out
+    )
+
+
 TWO = """
 -- ==
 -- entry: main other
