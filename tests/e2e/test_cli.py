@@ -248,8 +248,17 @@ def test_bench_shows_digits_of_brief_times(command: Command, rows: Path) -> None
     """A call takes some microseconds, of which milliseconds show one digit at most."""
     out = command("bench", rows, "--runs", "2", "--most-seconds", "0.1").clean().out
     assert re.search(
-        r"main \[\[1, 2\], \[3, 4\]\] +[0-9.]+ (µs|ms)  \([0-9.]+ (µs|ms) to [0-9.]+ (µs|ms), \d+ runs\)", out
+        r"main \[\[1, 2\], \[3, 4\]\] +[0-9.]+ (ns|µs|ms)  \([0-9.]+ (ns|µs|ms) to [0-9.]+ (ns|µs|ms), \d+ runs\)", out
     )
+
+
+def test_bench_without_data_sets_says_so(command: Command, rows: Path, tmp_path: Path) -> None:
+    """What is left out by a tag is none, nor that of another entry point."""
+    for text in (ROWS[ROWS.index("def main") :], "-- ==\n-- nobench input { 1 }\ndef main (x: i32): i32 = x"):
+        (tmp_path / "a.soac").write_text(text)
+        expected = "a.soac:\n  nothing to time: no test block has an input for an entry point\n"
+        assert command("bench", "a.soac").clean().out == expected
+    assert "no test block has an input for `other`" in command("bench", rows, "-e", "other").clean().out
 
 
 TWO = """
