@@ -22,10 +22,11 @@ from .flatten.tiling.choose import tile
 from .frontend.compile import Reach, compile_source, paused_collector
 from .ir.check import Stage, check
 from .ir.core import Prog
-from .ir.errors import Diagnostic
+from .ir.errors import Diagnostic, IRError
 from .ir.machine import CPU, Machine, Mode
 from .kernels.host_ir.nodes import HostProgram
 from .kernels.lower import lower
+from .kernels.tracer.check_collectives import misplaced
 
 Pass = Callable[[Prog], Prog]
 
@@ -124,10 +125,14 @@ def compile_prog(
 def compile_core(
     prog: Prog, mode: Mode, machine: Machine, checked: bool = False, schedules: Machine | None = None
 ) -> Compiled:
-    """From core to a host program with kernels."""
+    """From core to a host program with kernels. With `checked` the programs between passes and the kernels are checked;
+    raises IRError."""
     said: list[Flattened] = []
     after = dict(stages(prog, mode, machine, checked, said.append))
     (flattened,) = said
     fused, flat = after[CORE_PASSES[-1][0]], after[PASSES[-1]]
     warnings = safety_warnings(fused) + flattened.warnings
-    return Compiled(prog, fused, flat, lower(flat, schedules or machine), flattened, warnings, {})
+    host = lower(flat, schedules or machine)
+    if checked and (wrong := misplaced(host.kernels)):
+        raise IRError("\n".join(map(str, wrong)))
+    return Compiled(prog, fused, flat, host, flattened, warnings, {})

@@ -17,7 +17,7 @@ cannot diverge. A variable of the block is not assigned by threads: each would h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ...ir.core import Level
@@ -47,6 +47,11 @@ class Misplaced:
     def __str__(self) -> str:
         where = f", in the body of `{self.loop}`" if self.loop else ""
         return f"{self.kernel}: `{self.statement}`: {self.why}; found {self.found}, expected {self.expected}{where}"
+
+
+def misplaced(kernels: Iterable[Kernel]) -> tuple[Misplaced, ...]:
+    """All that is misplaced in the kernels of a program."""
+    return tuple(found for kernel in kernels for found in check_collectives(kernel))
 
 
 def check_collectives(kernel: Kernel, threads: int = 64, warp: int = 32) -> tuple[Misplaced, ...]:
