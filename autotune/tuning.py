@@ -16,8 +16,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from ..ir.errors import NOWHERE, Diagnostic, Label, Loc, TuningError
-from ..kernels.limits import MAX_THREADS
 from ..kernels.host_ir.launch_parameters import MOST_BLOCK, WARP, fitting
+from ..kernels.limits import MAX_THREADS
 
 
 class SettingError(TuningError):

@@ -15,7 +15,6 @@ from ..reports import svg
 from ..reports.timing import seconds_text
 from ..versions import names_of_leaves
 from .report import Row
-from .runs import seconds_text
 
 MOST_CURVES = 12
 

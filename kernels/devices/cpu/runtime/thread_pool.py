@@ -19,8 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ....host_ir.launch_parameters import TASKS
-from . import jit
 from ....limits import MAX_THREADS
+from . import jit
 
 SPINS = 4000
 """Looks at the gate, with a pause after each, before a worker sleeps: about 100 µs."""
