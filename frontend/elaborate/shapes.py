@@ -422,7 +422,7 @@ def blank(st: Stage, type: Ty, env: Env, loc: Loc, shape: tuple[Atom, ...] = ())
             is_known = isinstance(binding, TypeArgument)
             return blank(st, binding.type, binding.env, loc, shape) if is_known else Rec(())
         case TFun():
-            return Native("blank", 1, _never_applied)
+            return _blank_function(st, type, env, loc)
         case TOpaque():
             raise IRError("elaborate: an abstract type is left")
 
@@ -447,9 +447,15 @@ def tells_sizes(type: Ty, env: Env) -> bool:
             return False
 
 
-def _never_applied(_: tuple[Value, ...], loc: Loc, hint: str) -> Value:
-    """The blank function: which constructor a value with functions has is known while it is elaborated."""
-    raise IRError(f"elaborate: a blank function is applied at {loc} {hint}")
+def _blank_function(st: Stage, type: TFun, env: Env, loc: Loc) -> Native:
+    """A function that gives a blank, whose sizes may speak of the argument."""
+
+    def run(args: tuple[Value, ...], _: Loc, __: str) -> Value:
+        inner = env.child()
+        inner.values[type.param_id] = args[0]
+        return blank(st, type.cod, inner, loc)
+
+    return Native("blank", 1, run)
 
 
 def filled(st: Stage, type: Type, loc: Loc) -> Atom:
