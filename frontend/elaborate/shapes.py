@@ -6,7 +6,7 @@ any other size must agree, which is checked at run time unless the two are known
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ...ir.core import Replicate
 from ...ir.errors import CompileError, Diagnostic, IRError, Label, Loc
@@ -422,7 +422,7 @@ def blank(st: Stage, type: Ty, env: Env, loc: Loc, shape: tuple[Atom, ...] = ())
             is_known = isinstance(binding, TypeArgument)
             return blank(st, binding.type, binding.env, loc, shape) if is_known else Rec(())
         case TFun():
-            return _blank_function(st, type, env, loc)
+            return blank_function(type, env, lambda result, inner: blank(st, result, inner, loc))
         case TOpaque():
             raise IRError("elaborate: an abstract type is left")
 
@@ -447,13 +447,13 @@ def tells_sizes(type: Ty, env: Env) -> bool:
             return False
 
 
-def _blank_function(st: Stage, type: TFun, env: Env, loc: Loc) -> Native:
-    """A function that gives a blank, whose sizes may speak of the argument."""
+def blank_function(type: TFun, env: Env, make: Callable[[Ty, Env], Value]) -> Native:
+    """A function of `type`; `make` makes what it gives, in an environment that knows the argument as a size."""
 
     def run(args: tuple[Value, ...], _: Loc, __: str) -> Value:
         inner = env.child()
         inner.values[type.param_id] = args[0]
-        return blank(st, type.cod, inner, loc)
+        return make(type.cod, inner)
 
     return Native("blank", 1, run)
 

@@ -14,6 +14,9 @@
 -- ==
 -- entry: over
 -- input { [1i64, 2i64] } error: hole
+-- ==
+-- entry: first
+-- input { 3i64 } output { 3i64 }
 
 entry two (x: i64): bool = ??? x x
 entry section (x: i64): bool = ??? (+ 1) x
@@ -23,4 +26,5 @@ entry named (x: i64) = unwritten x
 
 def pair (x: i64): (i64, i64 -> i64) = (x, ???)
 entry second (x: i64) = (pair x).1 x
+entry first (x: i64) = let (a, _) = (x, ??? : i64 -> i64) in a
 entry over (xs: []i64): []i64 = map (???) xs
