@@ -206,7 +206,9 @@ def bind_sizes(work: Work, names: tuple[str, ...], loc: Loc, ids: set[int], boun
         work.bind(name, tag, I64, loc)
         ids.add(tag)
         bound.names[name] = loc
-        bound.sizes[tag] = work.solver.unknown_size()
+        size = work.solver.unknown_size()
+        bound.sizes[tag] = size
+        work.pending.sizes.append((size, loc, f"size `{name}`"))
 
 
 def check_covers(work: Work, ty: Ty, pats: tuple[s.Pat, ...], at: s.Pat | s.Match) -> None:
