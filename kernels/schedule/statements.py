@@ -12,6 +12,7 @@ from ...ir import core
 from ...ir.core import Body, Fix, Param, Slice, Stm
 from ...ir.ops import Op, can_fail
 from ...ir.types import Const, Name, Prim, Type, Var, i64
+from ..found_sizes import sizes_first
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KVar, Space
 from .kernel_builder import (
@@ -444,7 +445,11 @@ def gen_concat(b: Builder, arrays: tuple[Name, ...], stm: Stm, mode: Mode) -> Ar
 
 def gen_if(b: Builder, exp: core.If, stm: Stm, mode: Mode) -> tuple[Value, ...]:
     """Results that are scalars become mutable variables; arrays are copied into memory that both branches fill, unless
-    both leave them in the same place: as they were, or updated there."""
+    both leave them in the same place: as they were, or updated there. Their sizes are found first."""
+    if (parts := sizes_first(stm)) is not None:
+        for part in parts:
+            gen_stm(b, part, mode)
+        return tuple(b.env[p.name] for p in stm.pat)
     values: list[tuple[Value, ...]] = []
     branches: list[list[kir.KStm]] = []
     for body in (exp.then, exp.orelse):
