@@ -88,8 +88,7 @@ def sliced(b: Builder, array: Value, dims: tuple[core.DimIndex, ...]) -> Value:
     while fixed < len(dims) and isinstance(dims[fixed], Fix):
         fixed += 1
     prefix = tuple(b.operand(d.index) for d in dims[:fixed] if isinstance(d, Fix))
-    array = b.element(array, prefix)
-    rest = dims[fixed:]
+    array, rest = b.element(array, prefix), dims[fixed:]
     if not rest:
         return array
     match array:
@@ -105,16 +104,18 @@ def sliced(b: Builder, array: Value, dims: tuple[core.DimIndex, ...]) -> Value:
                         new_shape.append(b.operand(count))
                         new_strides.append(b.mul(strides[k], b.operand(stride)))
             return ArrayRef(mem, offset, tuple(new_shape), tuple(new_strides), is_run_of_rows(array, rest))
-        case IotaRef(Prim.I64, _, start, step):
+        case IotaRef(prim, _, start, step):
             (dim,) = rest
             assert isinstance(dim, Slice)
-            first = b.iota_element(Prim.I64, start, step, b.operand(dim.start))
-            return IotaRef(Prim.I64, b.operand(dim.count), first, b.wrapping(Op.MUL, step, b.operand(dim.stride)))
-        case ReplicateRef(shape, value) if len(shape) == len(rest):
-            counts = tuple(b.operand(d.count) for d in rest if isinstance(d, Slice))
+            first = b.iota_element(prim, start, step, b.operand(dim.start))
+            stride = b.iota_element(prim, Const(prim, 0), step, b.operand(dim.stride))
+            return IotaRef(prim, b.operand(dim.count), first, stride)
+        case ReplicateRef(shape, value):
+            counts = tuple(b.operand(d.count) for d in rest[: len(shape)] if isinstance(d, Slice))
+            value = sliced(b, value, rest[len(shape) :])
             return ReplicateRef(counts, value) if counts else value
         case _:
-            raise NotLowerable("slice of an array that is not stored")
+            raise AssertionError("a scalar is not sliced")
 
 
 def is_run_of_rows(array: ArrayRef, dims: tuple[core.DimIndex, ...]) -> bool:
