@@ -22,7 +22,7 @@ import numpy as np
 
 from soac.kernels.devices import disk_cache as disk
 from soac.kernels.devices.cuda import dlpack
-from soac.kernels.devices.cuda.driver import DriverFault, DriverMemoryError, Properties, Signature, Value
+from soac.kernels.devices.cuda.driver import DriverFault, DriverMemoryError, DriverRefusal, Properties, Signature, Value
 from soac.kernels.devices.cuda.gpu import Gpu
 
 from .emulate import COMPILER, HERE
@@ -102,7 +102,7 @@ class EmulatedDriver:
         if self.broken is not None:
             raise DriverFault(self.broken)
         if not 1 <= grid <= self.most_grid or not 1 <= threads <= 1024 or shared > self.properties.shared_bytes:
-            raise DriverFault(f"a launch of {grid} blocks of {threads} threads with {shared} bytes")
+            raise DriverRefusal(f"a launch of {grid} blocks of {threads} threads with {shared} bytes")
         self.launches += 1
         self.names.add(kernel.signature.name)
         form = "".join(p.form for p in kernel.signature.parameters)

@@ -275,6 +275,15 @@ def test_a_fault_ends_the_gpu(compiled: Any) -> None:
         call(program, "sums", np.ones((3, 4), np.int32))
 
 
+def test_a_launch_that_the_driver_refuses_ends_the_call_alone(compiled: Any) -> None:
+    program = build(compiled, EmulatedDriver(most_grid=0))
+    with pytest.raises(RunError, match=r"the driver of the GPU refuses: a launch of \d+ blocks") as failed:
+        call(program, "sums", np.ones((3, 4), np.int32))
+    assert failed.value.diagnostics[0].code == "R0302"
+    driver_of(program).most_grid = 1 << 20
+    assert call(program, "sums", np.ones((3, 4), np.int32))[0].tolist() == [4, 4, 4]
+
+
 def test_a_driver_that_does_not_start() -> None:
     class Stuck(EmulatedDriver):
         def attach(self) -> None:

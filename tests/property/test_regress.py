@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from soac.cli import run_cli
-from soac.ir.machine import CPU, CUDA, Mode
 from soac.frontend.compile import compile_text
 from soac.ir.core import Prog
+from soac.ir.machine import CPU, CUDA, Mode
 from soac.kernels.host_ir.nodes import show_host
 from soac.pipeline import compile_core
 from tests.property.device import check_device

@@ -32,6 +32,10 @@ class DriverFault(Exception):
     """The GPU has failed, in words of the driver; its context can no longer be used."""
 
 
+class DriverRefusal(Exception):
+    """The driver has not done what it was asked, and says why; its context is as it was before."""
+
+
 class GpuLost(Exception):
     """The GPU reported a fault behind which its context can no longer be used."""
 
@@ -65,7 +69,7 @@ class Signature:
 
 class Driver(Protocol):
     """One GPU, used by the thread that has attached itself to it. All work is done in the order of the calls, most of
-    it later; `download` and `synchronise` wait. Every method may raise `DriverFault`."""
+    it later; `download` and `synchronise` wait. Every method may raise `DriverFault` or `DriverRefusal`."""
 
     properties: Properties
     stream: int

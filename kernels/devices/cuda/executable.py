@@ -14,6 +14,7 @@ import numpy as np
 
 from ....ir.core import FunDef
 from ....ir.entry import bind_sizes
+from ....ir.errors import Diagnostic, Label, Loc, RunError
 from ....ir.scalar import DTYPES
 from ...cuda_c.module import THREADS
 from ...host_ir.nodes import HostProgram
@@ -22,6 +23,7 @@ from ..device import Call, KernelFailure, OutOfMemory, Trace
 from ..host_runner import Code, Run, as_type, compile_host, failure_error, room_error
 from .array import CudaArray
 from .device import CudaDevice, StackOverflow
+from .driver import DriverMemoryError, DriverRefusal
 from .gpu import Gpu
 from .import_arrays import adopted
 
@@ -109,6 +111,8 @@ class CudaExecutable:
                     del log[begun:]
             except KernelFailure as found:
                 raise failure_error(found) from None
+            except (DriverRefusal, DriverMemoryError) as why:
+                raise refused(str(why), self.functions[entry].loc) from None
 
     def attempt(
         self, entry: str, args: Sequence[Any], settings: Settings, log: list[Event] | None
@@ -163,3 +167,9 @@ class CudaExecutable:
             seen.add(id(own.block))
             shown.append(own)
         return shown
+
+
+def refused(why: str, loc: Loc) -> RunError:
+    """R0302 for what the driver would not do; the GPU can still be used."""
+    hint = "another version may ask for less: see `soac explain`, and choose it with --force or a tuning file"
+    return RunError(Diagnostic("R0302", f"the driver of the GPU refuses: {why}", Label(loc, ""), hint=hint))
