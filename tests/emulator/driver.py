@@ -2,7 +2,7 @@
 
 The same path as with a GPU, but for the last layer. Memory is limited, so that running out of it can be tested, and
 filled with rubbish, so that nothing relies on zeros. Work is done when it is asked for; what has been asked for and
-not been waited for is counted as if it were not.
+not been waited for is counted as if it were not; until then an array that is uploaded has to stay as it is.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import struct
 import subprocess
 import tempfile
 import time
+import weakref
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,6 +58,7 @@ class EmulatedDriver:
     names: set[str] = field(default_factory=set)
     waits: int = 0
     awaited: list[int] = field(default_factory=list)
+    uploads: list[tuple[weakref.ref[np.ndarray], int]] = field(default_factory=list)
     broken: str | None = None
 
     def attach(self) -> None: ...
@@ -80,9 +83,10 @@ class EmulatedDriver:
     def upload(self, address: int, array: np.ndarray) -> None:
         assert array.flags.c_contiguous
         ctypes.memmove(address, array.ctypes.data, array.nbytes)
+        self.uploads.append((weakref.ref(array), zlib.crc32(array.data)))
 
     def download(self, array: np.ndarray, address: int) -> None:
-        self.waits += 1
+        self.synchronise()
         ctypes.memmove(array.ctypes.data, address, array.nbytes)
 
     def copy(self, target: int, source: int, size: int) -> None:
@@ -112,7 +116,13 @@ class EmulatedDriver:
             raise DriverFault(f"{kernel.signature.name}: {kernel.library.emulator_problem().decode()}")
 
     def synchronise(self) -> None:
+        """What is uploaded may be read up to here: it must be there, and be what it was."""
         self.waits += 1
+        for array, was in self.uploads:
+            held = array()
+            assert held is not None, "an array has gone before it was uploaded"
+            assert zlib.crc32(held.data) == was, "an array has changed before it was uploaded"
+        self.uploads.clear()
 
     def await_stream(self, stream: int) -> None:
         self.awaited.append(stream)

@@ -95,11 +95,11 @@ def test_each_kernel_has_its_own_sites(program: CudaExecutable) -> None:
 def test_kernels_after_a_failure_do_nothing(program: CudaExecutable) -> None:
     """What follows in the stream may rely on what failed; it must not run."""
     device, gpu = program.device, program.gpu
-    wanted = np.zeros(3, np.int32)
+    wanted, failed = np.zeros(3, np.int32), np.array([1], np.int64)
 
     def job() -> np.ndarray:
         out = gpu.upload(wanted)
-        gpu.driver.upload(device.record.address, np.array([1], np.int64))
+        gpu.driver.upload(device.record.address, failed)
         kernel = next(k for k in device.kernels.values() if k.kernel.arrays and not k.text.take_turns)
         inputs = [gpu.upload(np.ones(9, np.int32)) for _ in kernel.kernel.arrays[:-1]]
         device.launch(kernel.kernel.name, 1, [*inputs, out], [0 for _ in kernel.kernel.scalars], 1.0, [])
@@ -190,6 +190,30 @@ def test_arrays_inside_of_kernels_get_more_room(compiled: Any) -> None:
         got = on_host(program.run("private", [ints(*sizes)], forced=forced)[0])[0]
         assert got.tolist() == [expected(n) for n in sizes]
     assert small.tolist() == [expected(n) for n in sizes[:2]]
+
+
+def test_what_is_uploaded_stays_until_the_copy_is_done(program: CudaExecutable) -> None:
+    """Copies that the upload makes for itself, those of the host program, a caller's own, also if the call fails."""
+    xss = np.asfortranarray(np.ones((3, 4), np.int32))
+    assert call(program, "sums", xss)[0].tolist() == [4, 4, 4]
+    assert call(program, "halves", np.ones(8, np.float16)[::2], np.float16(2), True)[0].tolist() == [2] * 4
+    (there,) = program.place("sums", [xss])
+    xss[:] = 2
+    assert call(program, "sums", there)[0].tolist() == [4, 4, 4]
+    xs = XS.copy()
+    with pytest.raises(RunError, match="R0105"):
+        call(program, "gather", xs, ints(0))
+    xs[:] = 0
+    assert call(program, "same", XS)[0].tolist() == XS.tolist()
+    assert program.gpu.uploading == []
+
+
+def test_uploads_hold_no_more_than_their_limit(program: CudaExecutable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soac.kernels.devices.cuda.gpu.MOST_UPLOADING", 100)
+    waits = driver_of(program).waits
+    program.gpu.call(lambda: [program.gpu.upload(XS) for _ in range(10)])
+    assert driver_of(program).waits == waits + 1
+    assert program.gpu.uploading_bytes <= 100
 
 
 # ---- what callers give and get -----------------------------------------------------------------------------------

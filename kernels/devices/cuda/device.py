@@ -95,7 +95,7 @@ class CudaDevice:
     def synchronise(self) -> None:
         """Wait for the device. Raises KernelFailure."""
         if not self.pending:
-            self.gpu.driver.synchronise()
+            self.gpu.synchronise()
             return
         self.pending = False
         words = self.gpu.to_host(self.record).view(np.int64).tolist()

@@ -78,12 +78,16 @@ class CudaExecutable:
     def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
         """Arguments with their arrays in the memory of the GPU, for calls that are to take no time for that."""
         params = self.functions[entry].params[-len(args) :] if args else ()
-        return self.gpu.call(
-            lambda: [
+
+        def job() -> list[Any]:
+            placed = [
                 self.gpu.upload(arg) if isinstance(arg, np.ndarray) and param.type.shape else arg
                 for param, arg in zip(params, args, strict=True)
             ]
-        )
+            self.gpu.synchronise()
+            return placed
+
+        return self.gpu.call(job)
 
     def seconds(self, run: Callable[[], object]) -> float:
         """What `run` takes on the device, by events in its stream."""
@@ -129,6 +133,7 @@ class CudaExecutable:
             return results, tuple(run.trace)
         finally:
             if not done:
+                self.gpu.synchronise()
                 self.device.begin()
 
     def arguments(self, entry: str, args: Sequence[Any]) -> list[Any]:

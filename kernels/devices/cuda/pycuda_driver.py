@@ -121,7 +121,7 @@ class PyCuda:
 
     @guarded
     def upload(self, address: int, array: np.ndarray) -> None:
-        """From memory that is not locked: the driver has read it when the call returns."""
+        """From memory that is not locked, which the driver may read after the call has returned."""
         self.cuda.memcpy_htod_async(address, array, self.queue)
 
     @guarded
