@@ -19,8 +19,8 @@ from importlib.resources import files
 from ...ir.core import Level
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, solo, statements, written_arrays
-from ..kernel_ir.nodes import Kernel, KStm
-from ..passes.place_fences import place_fences
+from ..kernel_ir.nodes import KArray, Kernel, KStm
+from ..passes.place_fences import place_fences, published
 from .collectives import WARP, block_reduce, block_scan, in_order
 from .inline_expressions import bare, number, readable, right_hand_side
 from .names import KEYWORDS, WORD, names_in
@@ -103,7 +103,11 @@ def _head(p: Printer) -> list[str]:
     kernel = p.kernel
     written = {array.name for array in written_arrays(kernel)}
     params = ["u64 *failures", "i64 blocks", "Memory memory"]
-    params += [f"{'' if a.name in written else 'const '}{c_type(a.prim)} *__restrict__ {a.name}" for a in kernel.arrays]
+    alone = {array.name: "__restrict__ " for array in {*kernel.arrays} - between_blocks(kernel)}
+    params += [
+        f"{'' if a.name in written else 'const '}{c_type(a.prim)} *{alone.get(a.name, '')}{a.name}"
+        for a in kernel.arrays
+    ]
     params += [f"{c_type(v.prim)} {v.name}" for v in kernel.scalars]
     notes = [stm.what for stm in kernel.body if isinstance(stm, kir.Note)]
     place = [place_text(what) for what in notes[:1] if not isinstance(what, str)]
@@ -115,6 +119,21 @@ def _head(p: Printer) -> list[str]:
     for param in params[1:]:
         text += f",\n    {param}" if len(text.rpartition("\n")[2]) + len(param) > WIDTH else f", {param}"
     return [*lines, text + ") {"]
+
+
+def between_blocks(kernel: Kernel) -> frozenset[KArray]:
+    """The arrays that blocks of one launch show each other: flags, what they speak of, what is updated atomically.
+    That nothing else reads or writes them (`__restrict__`) would let accesses move across those that order them."""
+    found = set(published(kernel))
+    for stm in statements(kernel.body):
+        match stm:
+            case kir.Publish(array) | kir.WaitFor(_, array) | kir.Atomic(_, _, array):
+                found.add(array)
+            case kir.LookBack(flags=flags, sums=sums, totals=totals):
+                found.update((flags, *sums, *totals))
+            case _:
+                pass
+    return frozenset(found)
 
 
 def _places(kernel: Kernel) -> list[str]:

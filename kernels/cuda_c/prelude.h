@@ -285,7 +285,7 @@ struct Memory {
 #ifdef EMULATED
 #define DYNAMIC_SHARED_MEMORY char *shared_memory = emulator::dynamic_shared
 #else
-#define DYNAMIC_SHARED_MEMORY extern __shared__ char shared_memory[]
+#define DYNAMIC_SHARED_MEMORY extern __shared__ __align__(16) char shared_memory[]
 #endif
 struct Stack {
   char *shared, *global;

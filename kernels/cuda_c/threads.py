@@ -158,6 +158,7 @@ def _nearest_total(p: Printer, stm: kir.LookBack, acc: Names) -> str:
         p.line(f"const u32 {totals} = __ballot_sync(WHOLE_WARP, {flag} == TOTAL);")
         with p.block(f"if ({totals} != 0)"):
             p.line(f"{start} -= __ffs({totals});")
+            p.line("__syncwarp();")  # what the lane has acquired that saw the flag, all may read: a vote orders nothing
             assign(p, acc, tuple(f"{a.name}[{start}]" for a in stm.totals))
             p.line(f"{start}++;")
             p.line("break;")
