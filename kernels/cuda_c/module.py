@@ -19,14 +19,16 @@ from importlib.resources import files
 from ...ir.core import Level
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, solo, statements, written_arrays
-from ..kernel_ir.nodes import KArray, Kernel, KStm
+from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
 from ..passes.place_fences import place_fences, published
+from ..stack_sizes import takes_stack
 from .collectives import WARP, block_reduce, block_scan, in_order
 from .inline_expressions import bare, number, readable, right_hand_side
 from .names import KEYWORDS, WORD, names_in
 from .ops import LIBRARY, c_type, operand
 from .ordered_collectives import goes_staged, staged_reduce, staged_scan
 from .text import (
+    STACKS,
     Printer,
     alloc,
     barrier,
@@ -59,14 +61,14 @@ def prelude_names() -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class CudaKernel:
-    """A kernel's text. If blocks `take_turns`, a grid of any number of blocks does the work of all; with a `stack`
-    they must, for each needs memory."""
+    """A kernel's text. If blocks `take_turns`, a grid of any number of blocks does the work of all; with `stacks` they
+    must, for each needs memory."""
 
     name: str
     text: str
     threads: int
     take_turns: bool
-    stack: bool
+    stacks: frozenset[Space]
 
 
 class Grid(Enum):
@@ -91,12 +93,13 @@ def cuda_kernel(kernel: Kernel, threads: int = THREADS, first_site: int = 0, gri
     waits = any(isinstance(s, (kir.WaitFor, kir.LookBack)) for s in statements(kernel.body))
     shown = readable(place_fences(kernel), prelude_names())
     names = {word for name in names_in(shown) for word in WORD.findall(name)} | prelude_names() | KEYWORDS | LIBRARY
-    p = Printer(shown, threads, plain_statements, first_site, names=names, waits=waits)
+    stacks = frozenset(space for space in STACKS if takes_stack(kernel, space))
+    p = Printer(shown, threads, plain_statements, first_site, names=names, waits=waits, stacks=stacks)
     head = _head(p)
     statements_text(p, p.kernel.body, Who.EVERY)
-    turns = p.used_stack or (grid is Grid.TURNS and not waits)
+    turns = bool(stacks) or (grid is Grid.TURNS and not waits)
     text = "\n".join([*head, *_setup(p), *(_in_turns(p) if turns else _one_block(p)), "}", ""])
-    return CudaKernel(kernel.name, text, threads, turns, p.used_stack)
+    return CudaKernel(kernel.name, text, threads, turns, stacks)
 
 
 def _head(p: Printer) -> list[str]:
@@ -148,11 +151,10 @@ def _setup(p: Printer) -> list[str]:
     if can_fail(p):
         failed = ["  __shared__ i32 failed;", "  if (threadIdx.x == 0) failed = has_failed(failures);"]
         lines = [*failed, "  __syncthreads();", "  if (failed) return;"]
-    if p.used_stack:
-        lines += [
-            "  DYNAMIC_SHARED_MEMORY;",
-            "  Stack stack = block_stack(memory, shared_memory), own = thread_stack(memory);",
-        ]
+    if Space.SHARED in p.stacks:
+        lines += ["  DYNAMIC_SHARED_MEMORY;", "  Stack stack = block_stack(memory, shared_memory);"]
+    if Space.PRIVATE in p.stacks:
+        lines.append("  Stack own = thread_stack(memory);")
     if p.half:
         lines.append(f"  i32 {p.half} = 0;")
     return lines

@@ -289,19 +289,20 @@ struct Memory {
 #endif
 struct Stack {
   char *shared, *global;
-  i64 shared_left, global_left;
+  i64 shared_left, global_left, global_size;
 };
 DEVICE Stack block_stack(const Memory &memory, char *shared) {
   char *mine = memory.global + blockIdx.x * (memory.block_size + blockDim.x * memory.thread_size);
-  return Stack{shared, mine, memory.shared_size, memory.block_size};
+  return Stack{shared, mine, memory.shared_size, memory.block_size, memory.block_size};
 }
 DEVICE Stack thread_stack(const Memory &memory) {
   char *mine = memory.global + blockIdx.x * (memory.block_size + blockDim.x * memory.thread_size) + memory.block_size;
-  return Stack{nullptr, mine + threadIdx.x * memory.thread_size, 0, memory.thread_size};
+  return Stack{nullptr, mine + threadIdx.x * memory.thread_size, 0, memory.thread_size, memory.thread_size};
 }
+DEVICE i64 whole_units(i64 bytes) { return (greatest<i64>(bytes, 1) + 15) & ~15ll; }
 // nullptr where there is not enough
 DEVICE char *take(Stack &stack, i64 bytes) {
-  bytes = (greatest<i64>(bytes, 1) + 15) & ~15ll;
+  bytes = whole_units(bytes);
   if (bytes <= stack.shared_left) {
     char *taken = stack.shared;
     stack.shared += bytes, stack.shared_left -= bytes;
@@ -311,6 +312,11 @@ DEVICE char *take(Stack &stack, i64 bytes) {
   char *taken = stack.global;
   stack.global += bytes, stack.global_left -= bytes;
   return taken;
+}
+
+// the size of the stack with which there would have been enough
+DEVICE i64 lacking(const Stack &stack, i64 bytes) {
+  return stack.global_size - stack.global_left + whole_units(bytes);
 }
 
 // ---- rows of elements in one access ----------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from .inline_expressions import bare, number
 from .names import WORD, free_name
 from .ops import c_type, operand
 
+STACKS = {Space.SHARED: "stack", Space.PRIVATE: "own"}
+"""What the stacks are called."""
 MOST_ROUNDS = 8
 """Rounds of a thread loop that are worth being code of their own."""
 
@@ -25,7 +27,8 @@ class Printer:
     """The text of one kernel so far. `run` prints statements; `declared`: names that stand before the statement that
     binds them; `waits`: for other blocks; `staged`: bytes of shared memory that tiles take; `noted`: the last comment;
     `half`: the variable by which reductions alternate, if there are any; `alone`: a statement that has a block of the
-    text for itself; `distributed`: what holds a distributed array for all the indices that a thread takes."""
+    text for itself; `stacks`: of the block and of threads, as far as there are any; `distributed`: what holds a
+    distributed array for all the indices that a thread takes."""
 
     kernel: Kernel
     threads: int
@@ -35,7 +38,7 @@ class Printer:
     depth: int = 1
     names: set[str] = field(default_factory=set)
     alone: KStm | None = None
-    used_stack: bool = False
+    stacks: frozenset[Space] = frozenset()
     declared: set[str] = field(default_factory=set)
     waits: bool = False
     staged: int = 0
@@ -123,7 +126,7 @@ def printable(text: str) -> str:
 
 
 def can_fail(p: Printer) -> bool:
-    return bool(p.kernel.sites) or p.used_stack or p.waits
+    return bool(p.kernel.sites or p.stacks) or p.waits
 
 
 def statements_text(p: Printer, stms: tuple[KStm, ...], who: Who) -> None:
@@ -135,14 +138,13 @@ def statements_text(p: Printer, stms: tuple[KStm, ...], who: Who) -> None:
 @contextmanager
 def stack_scope(p: Printer, stms: tuple[KStm, ...]) -> Iterator[None]:
     """What `stms` take from the stacks is given back at the end."""
-    if not any(isinstance(s, kir.Alloc) and not is_static(s) for s in stms):
-        yield
-        return
-    p.used_stack = True
-    mark = p.fresh("mark")
-    p.line(f"const Stack {mark} = stack, {mark}_own = own;")
+    spaces = {s.array.space for s in stms if isinstance(s, kir.Alloc) and not is_static(s)}
+    marks = {STACKS[space]: p.fresh("mark") for space in STACKS if space in spaces}
+    for stack, mark in marks.items():
+        p.line(f"const Stack {mark} = {stack};")
     yield
-    p.line(f"stack = {mark}, own = {mark}_own;")
+    for stack, mark in marks.items():
+        p.line(f"{stack} = {mark};")
 
 
 def by(p: Printer, who: Who, text: str) -> None:
@@ -172,12 +174,10 @@ def alloc(p: Printer, stm: kir.Alloc) -> None:
         if array.name not in p.declared:
             p.line(static_array(stm))
         return
-    p.used_stack = True
     size = f"greatest<i64>(0, {bare(stm.count)}) * (i64)sizeof({t})"
-    stack = "own" if array.space is Space.PRIVATE else "stack"
     kind = "" if array.name in p.declared else f"{t} *const "
-    p.line(f"{kind}{array.name} = ({t} *)take({stack}, {size});")
-    _out_of_memory(p, array)
+    p.line(f"{kind}{array.name} = ({t} *)take({STACKS[array.space]}, {size});")
+    _out_of_memory(p, array, size)
 
 
 def static_array(stm: kir.Alloc) -> str:
@@ -218,8 +218,10 @@ def names_in(node: object) -> Iterator[str]:
             pass
 
 
-def _out_of_memory(p: Printer, array: KArray) -> None:
+def _out_of_memory(p: Printer, array: KArray, size: str) -> None:
+    """The site behind those of the kernel; which stack, and how much would do as far as is known."""
+    site, is_own = p.first_site + len(p.kernel.sites) + 1, int(array.space is Space.PRIVATE)
     with p.block(f"if ({array.name} == nullptr)"):
-        p.line("fail(failures, -1);")
+        p.line(f"fail(failures, {site}, {is_own}, lacking({STACKS[array.space]}, {size}));")
         p.line("failed = 1;")
         p.line("return;")

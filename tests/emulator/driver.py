@@ -16,6 +16,7 @@ import tempfile
 import time
 import weakref
 import zlib
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +43,17 @@ class Emulated:
     library: ctypes.CDLL
 
 
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What a launch asked for."""
+
+    name: str
+    grid: int
+    threads: int
+    shared: int
+    values: tuple[Value, ...]
+
+
 @dataclass(slots=True)
 class EmulatedDriver:
     """`order` is that of the threads of a block; `limit` the bytes that there are; `names` of kernels that ran."""
@@ -56,6 +68,7 @@ class EmulatedDriver:
     most_grid: int = (1 << 31) - 1
     launches: int = 0
     names: set[str] = field(default_factory=set)
+    launched: deque[Launched] = field(default_factory=lambda: deque(maxlen=100))
     waits: int = 0
     awaited: list[int] = field(default_factory=list)
     uploads: list[tuple[weakref.ref[np.ndarray], int]] = field(default_factory=list)
@@ -109,6 +122,7 @@ class EmulatedDriver:
             raise DriverRefusal(f"a launch of {grid} blocks of {threads} threads with {shared} bytes")
         self.launches += 1
         self.names.add(kernel.signature.name)
+        self.launched.append(Launched(kernel.signature.name, grid, threads, shared, tuple(values)))
         form = "".join(p.form for p in kernel.signature.parameters)
         arguments = ctypes.create_string_buffer(struct.pack(form, *values))
         entry = getattr(kernel.library, f"emulate_{kernel.signature.name}")

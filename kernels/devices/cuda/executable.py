@@ -109,7 +109,7 @@ class CudaExecutable:
                 return self.attempt(entry, args, settings, log)
             except StackOverflow as full:
                 self.device.begin()
-                if not self.device.enlarge():
+                if not self.device.enlarge(full):
                     raise failure_error(full) from None
                 if log is not None:
                     del log[begun:]
@@ -122,6 +122,7 @@ class CudaExecutable:
         self, entry: str, args: Sequence[Any], settings: Settings, log: list[Event] | None
     ) -> tuple[list[Any], Trace]:
         code, run, done = self.codes[entry], Run(self.device, *settings, log), False
+        self.device.begin_version(*settings)
         try:
             env = code.frame.copy()
             for slot, value in zip(code.params, self.arguments(entry, args), strict=True):
