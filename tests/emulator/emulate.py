@@ -62,7 +62,8 @@ class Emulator:
         scratch = np.empty(GRID * (BLOCK_BYTES + threads * THREAD_BYTES), np.uint8)
         held = [np.ascontiguousarray(a) for a in arrays]
         values = [
-            ctypes.c_void_p(ctypes.addressof(failures)), ctypes.c_int64(blocks),
+            ctypes.c_void_p(ctypes.addressof(failures)), ctypes.c_void_p(ctypes.addressof(failures)),
+            ctypes.c_int64(blocks),
             Memory(scratch.ctypes.data, BLOCK_BYTES, THREAD_BYTES, SHARED_BYTES),
             *(ctypes.c_void_p(a.ctypes.data) for a in held),
             *(c_value(v.prim, x) for v, x in zip(kernel.scalars, scalars, strict=True)),
@@ -134,7 +135,7 @@ def build(kernels: tuple[Kernel, ...], threads: int = 64) -> Emulator:
 
 def wrapper(kernel: Kernel) -> str:
     """`emulate_NAME(table of pointers to arguments, grid, threads, order)`."""
-    types = ["u64 *", "i64", "Memory", *(f"{c_type(a.prim)} *" for a in kernel.arrays)]
+    types = ["u64 *", "const u64 *", "i64", "Memory", *(f"{c_type(a.prim)} *" for a in kernel.arrays)]
     types += [c_type(v.prim) for v in kernel.scalars]
     args = ", ".join(f"*({t} *)arguments_of_{kernel.name}[{k}]" for k, t in enumerate(types))
     return f"""

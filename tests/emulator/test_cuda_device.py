@@ -101,6 +101,7 @@ def test_kernels_after_a_failure_do_nothing(program: CudaExecutable) -> None:
     def job() -> np.ndarray:
         out = gpu.upload(wanted)
         gpu.driver.upload(device.record.address, failed)
+        device.may_have_failed = True
         kernel = next(k for k in device.kernels.values() if k.kernel.arrays and not k.text.take_turns)
         inputs = [gpu.upload(np.ones(9, np.int32)) for _ in kernel.kernel.arrays[:-1]]
         device.launch(kernel.kernel.name, 1, [*inputs, out], [0 for _ in kernel.kernel.scalars], 1.0, [])
@@ -241,7 +242,7 @@ def stacks_of(program: CudaExecutable, entry: str, arg: np.ndarray, forced: dict
     program.run(entry, [arg], forced=forced)
     texts = {name: kernel.text for name, kernel in program.device.kernels.items()}
     found = [one for one in launched if one.name in texts and texts[one.name].stacks]
-    return [(one.name, one.grid, one.shared, *one.values[3:6]) for one in found]
+    return [(one.name, one.grid, one.shared, *one.values[4:7]) for one in found]
 
 
 def test_stacks_have_the_size_that_is_known_at_the_launch(with_stacks: Any) -> None:

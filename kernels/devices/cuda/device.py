@@ -72,7 +72,8 @@ class Prepared:
 
 @dataclass(slots=True)
 class CudaDevice:
-    """Runs in the thread of the GPU. `pending`: kernels have been launched since the failure words were read;
+    """Runs in the thread of the GPU. `pending`: kernels have been launched since the failure words were read, and
+    `may_have_failed`: one that can fail;
     `others`: kernels for other blocks than of `threads` threads, or that take turns, as launches asked for them;
     `peaks`: what launches take of their stacks; `grown`: the sizes of stacks that were too small at first, in the
     `version` that runs."""
@@ -90,6 +91,7 @@ class CudaDevice:
     grown: dict[tuple[str, Space], int] = field(default_factory=dict)
     version: tuple[dict[str, int], dict[str, bool]] = field(default_factory=lambda: ({}, {}), repr=False)
     pending: bool = field(default=False, repr=False)
+    may_have_failed: bool = field(default=False, repr=False)
 
     @staticmethod
     def of(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> CudaDevice:
@@ -104,7 +106,7 @@ class CudaDevice:
     def begin(self) -> None:
         """Forget failures of a run before."""
         self.gpu.driver.clear(self.record.address, self.record.nbytes)
-        self.pending = False
+        self.pending = self.may_have_failed = False
 
     def begin_version(self, thresholds: Mapping[str, int], forced: Mapping[str, bool]) -> None:
         """With other settings: what stacks have grown to is nothing to this version, and their memory goes back."""
@@ -122,6 +124,7 @@ class CudaDevice:
         words = self.gpu.to_host(self.record).view(np.int64).tolist()
         if words[0]:
             raise self.failure(words)
+        self.may_have_failed = False
 
     def failure(self, words: Sequence[int]) -> KernelFailure:
         known = sorted(self.kernels.values(), key=lambda k: k.first_site)
@@ -147,9 +150,11 @@ class CudaDevice:
         stack, grid = self.stack(what, blocks, scalars) if what.text.stacks else ((0, 0, 0, 0), blocks)
         if what.text.take_turns:
             grid = min(grid, -(-blocks // max((1, *sizes[:1]))))
-        values = [self.record.address, blocks, *stack, *(array.address for array in held)]
+        before = self.record.address if self.may_have_failed else 0
+        values = [self.record.address, before, blocks, *stack, *(array.address for array in held)]
         values += [word(v.prim, value) for v, value in zip(what.kernel.scalars, scalars, strict=True)]
         self.pending = True
+        self.may_have_failed = self.may_have_failed or what.text.fails
         driver.launch(what.loaded, grid, what.text.threads, stack[3], values)
 
     def shaped(self, kernel: str, sizes: Sequence[int]) -> Prepared:

@@ -127,10 +127,11 @@ _FORMS = {
 
 
 def signature_of(kernel: Kernel) -> Signature:
-    """Of a kernel as `cuda_kernel` prints it: failures, blocks, memory, arrays, scalars."""
+    """Of a kernel as `cuda_kernel` prints it: failures, those before it, blocks, memory, arrays, scalars."""
     arrays = tuple(Parameter(f"{c_type(a.prim)} *", "P") for a in kernel.arrays)
     scalars = tuple(Parameter(c_type(v.prim), _FORMS[v.prim]) for v in kernel.scalars)
-    return Signature(kernel.name, (Parameter("u64 *", "P"), I64, MEMORY, *arrays, *scalars))
+    records = Parameter("u64 *", "P"), Parameter("const u64 *", "P")
+    return Signature(kernel.name, (*records, I64, MEMORY, *arrays, *scalars))
 
 
 def word(prim: Prim, value: Any) -> Value:
