@@ -17,11 +17,11 @@ from functools import cache
 from importlib.resources import files
 
 from ...ir.core import Level
+from ..analysis.stack_sizes import takes_stack
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, solo, statements, written_arrays
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
 from ..passes.place_fences import place_fences, published
-from ..stack_sizes import takes_stack
 from .collectives import WARP, block_reduce, block_scan, in_order
 from .inline_expressions import bare, number, readable, right_hand_side
 from .names import KEYWORDS, WORD, names_in

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soac.ir.machine import CUDA
 from soac.ir.core import Level
 from soac.ir.errors import Loc, RunError
+from soac.ir.machine import CUDA
 from soac.ir.ops import Op
 from soac.ir.types import Prim, i64
-from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.cuda_c.module import cuda_kernel, prelude
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.device import KernelFailure
+from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, KStm, KVar
 from soac.pipeline import compile_prog
 from tests.kernels.block_kernels import BLOCK, OUT, XS, N, copy, let, load, shared, threads, var

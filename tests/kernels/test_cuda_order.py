@@ -7,8 +7,8 @@ import re
 import pytest
 
 from soac.kernels.cuda_c.module import cuda_kernel
-from soac.kernels.kernel_ir.nodes import Atomic, Kernel, LookBack, Publish, Space, WaitFor
 from soac.kernels.kernel_ir.execution import statements
+from soac.kernels.kernel_ir.nodes import Atomic, Kernel, LookBack, Publish, Space, WaitFor
 from tests.kernels.gpu_programs import compiled
 
 COMMON = re.compile(r"(?:publish|wait_for|atomic\w+|atomic_update)\((?:\(\w+ \*\))?&(\w+)\[")

@@ -17,10 +17,10 @@ import numpy as np
 from ....ir.errors import NOWHERE
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
+from ...analysis.stack_sizes import UNKNOWN, Peak, StackSizes
 from ...cuda_c.module import CudaKernel, Grid, cuda_kernel, cuda_module
 from ...host_ir.launch_parameters import fitting_block
 from ...kernel_ir.nodes import FailureSite, Kernel, Space
-from ...stack_sizes import UNKNOWN, Peak, StackSizes
 from ..device import KernelFailure, Scalar
 from ..failures import failure
 from .array import CudaArray, dense

@@ -13,15 +13,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..ir import scalar
-from ..ir.scalar import ScalarFailure
-from ..ir.types import Const
-from .kernel_ir import nodes as kir
-from .devices.device import Scalar
-from .kernel_ir.nodes import Kernel, KStm, KVar, Operand, Space
-from .kernel_ir.execution import children, statements
-from .kernel_ir.shared_stack import is_static, stack_bytes
+from ...ir import scalar
+from ...ir.scalar import ScalarFailure
+from ...ir.types import Const
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.execution import children, statements
+from ..kernel_ir.nodes import Kernel, KStm, KVar, Operand, Space
+from ..kernel_ir.shared_stack import is_static, stack_bytes
 
+Scalar = bool | int | float
 UNKNOWN = math.inf
 TOGETHER = (kir.BlockScan, kir.WarpTurns)
 """Statements whose second list sees the arrays of the first."""

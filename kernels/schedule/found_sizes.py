@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..flatten.aliasing.overwritten import consumed_in
-from ..ir.core import Body, If, Stm
-from ..ir.traverse import free_in_body, free_in_stm, names_in_types
-from ..ir.types import Atom, Name, Var
+from ...flatten.aliasing.overwritten import consumed_in
+from ...ir.core import Body, If, Stm
+from ...ir.traverse import free_in_body, free_in_stm, names_in_types
+from ...ir.types import Atom, Name, Var
 
 
 def sizes_first(stm: Stm) -> tuple[Stm, Stm] | None:
