@@ -18,6 +18,7 @@ from math import prod
 
 import numpy as np
 
+from ..ir.scalar import DTYPES
 from ..ir.types import Prim
 from .binary import (
     GZIP_MAGIC,
@@ -32,13 +33,13 @@ from .binary import (
     write_npy,
 )  # fmt: skip
 from .text import Text, read_text_value, skip_space, write_text
-from .value import DTYPES, Value, ValueType, data_error, does_not_fit, shape_text, type_of
+from .value import Value, ValueType, data_error, does_not_fit, shape_text, type_of
 
 TOLERANCE = 0.002
 
 __all__ = [
-    "DTYPES", "TOLERANCE", "Format", "Value", "ValueType", "compare_values", "default_limit", "does_not_fit",
-    "random_value", "random_values", "read_values", "shape_text", "type_of", "write_value", "write_values",
+    "TOLERANCE", "Format", "Value", "ValueType", "compare_values", "default_limit", "does_not_fit", "random_value",
+    "random_values", "read_values", "shape_text", "type_of", "write_value", "write_values",
 ]  # fmt: skip
 
 

@@ -19,8 +19,9 @@ import numpy as np
 
 from ..frontend.parsing.literals import MAX_DIGITS, BadLiteral, fits, of_bits, out_of_range, unescape
 from ..ir.errors import DataError
+from ..ir.scalar import DTYPES
 from ..ir.types import Prim
-from .value import DTYPES, Value, data_error, does_not_fit, text_loc
+from .value import Value, data_error, does_not_fit, text_loc, type_of
 
 MAX_RANK = 64  # as NumPy
 
@@ -421,7 +422,7 @@ def _from_string(text: str, dtype: np.dtype) -> np.ndarray | None:
 def write_text(value: Value) -> str:
     """The value as text that reads back to the same bits; every number has its suffix."""
     array = np.asarray(value)
-    prim = Prim.BOOL if array.dtype == bool else next(p for p, d in DTYPES.items() if d == array.dtype)
+    prim = type_of(array).prim
     if array.size == 0:
         return f"empty({''.join(f'[{n}]' for n in array.shape)}{prim.value})"
     words = _words(array.ravel(), prim)

@@ -8,12 +8,10 @@ from math import prod
 import numpy as np
 
 from ..ir.errors import DataError, Diagnostic, Label, Loc
+from ..ir.scalar import DTYPES, prim_of
 from ..ir.types import Prim
 
 Value = np.ndarray | np.generic
-
-DTYPES: dict[Prim, np.dtype] = {p: np.dtype("?" if p is Prim.BOOL else f"{p.value[0]}{p.bytes}") for p in Prim}
-PRIMS: dict[np.dtype, Prim] = {dtype: prim for prim, dtype in DTYPES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +26,10 @@ class ValueType:
 
 
 def type_of(value: Value) -> ValueType:
-    """The type of an array or NumPy scalar."""
-    return ValueType(PRIMS[value.dtype.newbyteorder("=")], value.ndim)
+    """The type of an array or NumPy scalar whose elements the language has."""
+    prim = prim_of(value.dtype.newbyteorder("="))
+    assert prim is not None, value.dtype
+    return ValueType(prim, value.ndim)
 
 
 def shape_text(value: Value) -> str:

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim
 from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
 from soac.kernels.cuda_c.ops import c_type
@@ -104,9 +105,8 @@ class EmulatedDevice(CpuDevice):
 
 def c_value(prim: Prim, value: Scalar) -> ctypes.Structure | ctypes._SimpleCData:
     """A scalar argument in memory, as its C type."""
-    dtype = np.dtype(np.bool_ if prim is Prim.BOOL else f"{prim.value[0]}{prim.bytes}")
     return {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uint32, 8: ctypes.c_uint64}[prim.bytes](
-        int.from_bytes(dtype.type(value).tobytes(), "little")
+        int.from_bytes(DTYPES[prim].type(value).tobytes(), "little")
     )
 
 

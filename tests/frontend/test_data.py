@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from soac.data.read_write import (
-    DTYPES,
     Format,
     ValueType,
     compare_values,
@@ -28,6 +27,7 @@ from soac.data.read_write import (
     write_values,
 )  # fmt: skip
 from soac.ir.errors import DataError, Diagnostic
+from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim
 
 

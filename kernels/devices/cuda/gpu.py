@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ....ir.scalar import prim_of
+from ....ir.scalar import DTYPES, prim_of
 from ....ir.types import Prim
 from .array import CudaArray, dense
 from .bulk import (
@@ -201,9 +201,5 @@ class Gpu:
 
 def bits_of(prim: Prim, value: Any) -> int:
     """A scalar as the integer with its bits."""
-    there = np.array(word(prim, value), np.uint16) if prim is Prim.F16 else np.array(value, _dtype(prim))
+    there = np.array(word(prim, value), np.uint16) if prim is Prim.F16 else np.array(value, DTYPES[prim])
     return int(there.view(f"u{prim.bytes}"))
-
-
-def _dtype(prim: Prim) -> np.dtype:
-    return np.dtype(np.bool_ if prim is Prim.BOOL else f"{prim.value[0]}{prim.bytes}")
