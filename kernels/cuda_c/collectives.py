@@ -21,7 +21,7 @@ from ..kernel_ir.execution import Who
 from ..kernel_ir.nodes import KVar, Operand
 from .operator import Names, Operator, assign, constants, declared, operator, step, take_in, texts
 from .ops import c_type, operand
-from .text import Printer, barrier, declare, names_in, stack_scope, statements_text, thread_steps
+from .text import Printer, barrier, declare, stack_scope, statements_text, thread_steps, words_in
 
 WARP = 32
 Reduce = Callable[[Printer, kir.BlockReduce, Operator], Names]
@@ -164,7 +164,7 @@ def block_scan(p: Printer, stm: kir.BlockScan) -> None:
 def _scan_tile(p: Printer, stm: kir.BlockScan, op: Operator, carry: Names, totals: Names) -> None:
     has = f"if ({stm.index.name} < {operand(stm.hi)})"
     mine = declared(p, op.types, "value", stm.neutral)
-    declare(p, stm.body, set(names_in(stm.after)))
+    declare(p, stm.body, set(words_in(stm.after)))
     with stack_scope(p, stm.body):
         with p.block(has):
             p.run(p, stm.body, Who.EACH)

@@ -18,11 +18,12 @@ from importlib.resources import files
 
 from ...ir.core import Level
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import Who, solo, statements, written_arrays
+from ..kernel_ir.execution import Who, solo, written_arrays
 from ..kernel_ir.nodes import Kernel, KStm
+from ..kernel_ir.traverse import names_in, statements
 from .collectives import WARP, block_reduce, block_scan, in_order
 from .inline_expressions import bare, number, readable, right_hand_side
-from .names import KEYWORDS, WORD, names_in
+from .names import KEYWORDS, WORD
 from .ops import LIBRARY, c_type, operand
 from .ordered_collectives import goes_staged, staged_reduce, staged_scan
 from .text import (

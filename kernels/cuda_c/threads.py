@@ -10,7 +10,7 @@ from ..kernel_ir.nodes import KStm, KVar
 from .inline_expressions import bare
 from .operator import Names, Operator, assign, constants, declared, operator, step, take_in, texts
 from .ops import c_type, expression, operand
-from .text import Printer, barrier, by, declare, names_in, stack_scope, statements_text
+from .text import Printer, barrier, by, declare, stack_scope, statements_text, words_in
 
 
 def for_threads(p: Printer, stm: KStm, who: Who) -> None:
@@ -238,7 +238,7 @@ def warp_turns(p: Printer, stm: kir.WarpTurns) -> None:
     with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {hi}; {first} += {p.threads})"):
         p.line(f"const i64 {i} = {first} + threadIdx.x;")
         p.line(f"i64 {key} = -1;")
-        declare(p, stm.body, set(names_in(stm.turn)))
+        declare(p, stm.body, set(words_in(stm.turn)))
         with stack_scope(p, stm.body):
             with p.block(f"if ({i} < {hi})"):
                 p.run(p, stm.body, Who.EACH)

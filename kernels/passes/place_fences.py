@@ -25,8 +25,9 @@ from ...ir.types import Const, Prim
 from ..analysis.accesses import Path, Touch, Values, conflict, forget, giving_back, is_collective, phase
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Poly
-from ..kernel_ir.execution import children, read_arrays, spreads, statements, with_children, written_arrays
+from ..kernel_ir.execution import read_arrays, spreads, written_arrays
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
+from ..kernel_ir.traverse import children, statements, with_children
 
 Stms = tuple[KStm, ...]
 

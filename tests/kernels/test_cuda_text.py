@@ -11,8 +11,8 @@ from soac.ir.machine import CUDA
 from soac.ir.types import Prim
 from soac.kernels.cuda_c.module import cuda_kernel
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import Kernel, KVar
+from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.kernels.passes.vectorise_accesses import rows_of, straighten_indices
 from soac.pipeline import compile_prog

@@ -20,8 +20,8 @@ from soac.ir.types import Const, Prim, i64
 from soac.kernels.analysis.uniformity import depending, loaded_names
 from soac.kernels.devices.device import KernelFailure
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import children, statements, with_children
 from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.kernel_ir.traverse import children, statements, with_children
 from soac.kernels.passes.pipeline import CUDA_PASSES, ready
 from soac.kernels.passes.place_fences import without_fence
 from soac.kernels.tracer.check_collectives import check_collectives
