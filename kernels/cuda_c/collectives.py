@@ -27,10 +27,10 @@ from .text import (
     apart_if,
     barrier,
     declare,
-    names_in,
     stack_scope,
     statements_text,
     thread_steps,
+    words_in,
 )
 
 WARP = 32
@@ -175,7 +175,7 @@ def block_scan(p: Printer, stm: kir.BlockScan) -> None:
 def _scan_tile(p: Printer, stm: kir.BlockScan, op: Operator, carry: Names, totals: Names) -> None:
     has = f"{stm.index.name} < {operand(stm.hi)}"
     mine = declared(p, op.types, "value", stm.neutral)
-    declare(p, stm.body, set(names_in(stm.after)))
+    declare(p, stm.body, set(words_in(stm.after)))
     with stack_scope(p, stm.body):
         with apart_if(p, has, stm.body):
             p.run(p, stm.body, Who.EACH)

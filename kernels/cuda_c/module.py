@@ -17,14 +17,15 @@ from functools import cache
 from importlib.resources import files
 
 from ...ir.core import Level
+from ..analysis.accesses import published
 from ..analysis.stack_sizes import takes_stack
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import Who, solo, statements, written_arrays
+from ..kernel_ir.execution import Who, solo, written_arrays
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
-from ..passes.place_fences import place_fences, published
+from ..kernel_ir.traverse import names_in, statements
 from .collectives import WARP, block_reduce, block_scan, in_order
 from .inline_expressions import bare, number, readable, right_hand_side
-from .names import KEYWORDS, WORD, names_in
+from .names import KEYWORDS, WORD
 from .ops import LIBRARY, c_type, operand
 from .ordered_collectives import goes_staged, staged_reduce, staged_scan
 from .text import (
@@ -89,14 +90,14 @@ def cuda_module(kernels: Iterable[CudaKernel]) -> str:
 
 
 def cuda_kernel(kernel: Kernel, threads: int = THREADS, first_site: int = 0, grid: Grid = Grid.WHOLE) -> CudaKernel:
-    """`extern "C" __global__ void NAME(failures, before, blocks, memory, arrays, scalars)` for so many threads;
-    a kernel whose collective is a warp has blocks of one. Failure sites are recorded by numbers from `first_site` on.
-    Blocks that wait for each other do not take turns."""
+    """`extern "C" __global__ void NAME(failures, before, blocks, memory, arrays, scalars)` for so many threads, of a
+    kernel that has its fences; one whose collective is a warp has blocks of one. Failure sites are recorded by numbers
+    from `first_site` on. Blocks that wait for each other do not take turns."""
     threads = WARP if kernel.collective is Level.WARP else threads
     if any(isinstance(s, kir.WarpTurns) for s in statements(kernel.body)):  # it has so many warps' histograms
         threads = min(threads, THREADS)
     waits = any(isinstance(s, (kir.WaitFor, kir.LookBack)) for s in statements(kernel.body))
-    shown = readable(place_fences(kernel), prelude_names())
+    shown = readable(kernel, prelude_names())
     names = {word for name in names_in(shown) for word in WORD.findall(name)} | prelude_names() | KEYWORDS | LIBRARY
     stacks = frozenset(space for space in STACKS if takes_stack(kernel, space))
     torn = waits or tears(shown.body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 
 from ...ir.errors import Loc
 from ...ir.types import Const
@@ -12,6 +12,7 @@ from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, children, solo, statements
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
 from ..kernel_ir.shared_stack import is_static
+from ..kernel_ir.traverse import names_in
 from .inline_expressions import bare, number
 from .names import WORD, free_name
 from .ops import c_type, operand
@@ -94,7 +95,7 @@ def thread_steps(p: Printer, index: str, lo: Operand, hi: Operand) -> str:
 def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
     """The loop; its body alone where each thread takes one index. So many rounds, which are code of their own, where
     the indices of a distributed array must be known, or where all threads take as many indices."""
-    i, used = stm.index.name, [a for a in names_in(stm.body) if a in p.distributed]
+    i, used = stm.index.name, [a for a in words_in(stm.body) if a in p.distributed]
     match stm.lo, stm.hi:
         case Const(value=0), Const(value=n) if n == p.threads:
             inside = nullcontext() if stm is p.alone and not (p.loose or fails(stm.body)) else apart_if(p, "", stm.body)
@@ -274,19 +275,9 @@ def declare(p: Printer, stms: tuple[KStm, ...], wanted: set[str]) -> None:
                 pass
 
 
-def names_in(node: object) -> Iterator[str]:
+def words_in(node: object) -> Iterator[str]:
     """The names of all variables and arrays that a piece of kernel IR mentions, in its expressions too."""
-    match node:
-        case kir.KVar(name, _) | kir.KArray(name, _, _):
-            yield from WORD.findall(name)
-        case tuple():
-            for part in node:
-                yield from names_in(part)
-        case _ if is_dataclass(node):
-            for part in fields(node):
-                yield from names_in(getattr(node, part.name))
-        case _:
-            pass
+    return (word for name in names_in(node) for word in WORD.findall(name))
 
 
 def _out_of_memory(p: Printer, array: KArray, size: str, who: Who) -> None:

@@ -18,9 +18,9 @@ from .text import (
     by,
     declare,
     fails,
-    names_in,
     stack_scope,
     statements_text,
+    words_in,
 )
 
 
@@ -252,7 +252,7 @@ def warp_turns(p: Printer, stm: kir.WarpTurns) -> None:
     with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {hi}; {first} += {p.threads})"):
         p.line(f"const i64 {i} = {first} + threadIdx.x;")
         p.line(f"i64 {key} = -1;")
-        declare(p, stm.body, set(names_in(stm.turn)))
+        declare(p, stm.body, set(words_in(stm.turn)))
         with stack_scope(p, stm.body):
             with apart_if(p, f"{i} < {hi}", stm.body):
                 p.run(p, stm.body, Who.EACH)

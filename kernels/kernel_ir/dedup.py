@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from .execution import statements
 from .nodes import FailureSite, Kernel, KLet, KOp
 from .show import show_kernel
+from .traverse import statements
 
 NUMBERED = re.compile(r"\b[A-Za-z_]\w*?_(\d+)\b")
 

@@ -17,15 +17,15 @@ cannot diverge. A variable of the block is not assigned by threads: each would h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ...ir.core import Level
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import statements
 from ..kernel_ir.nodes import KArray, Kernel, KStm, KVar, Operand, Space
 from ..kernel_ir.shared_stack import is_static
+from ..kernel_ir.traverse import operands, statements
 from .closures import statement_text
 from .collectives import BLOCK, THREAD, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
 
@@ -371,50 +371,3 @@ class Walk:
         self.stms(inner, op.body)
         for result in op.results:
             self.use(inner, stm, result)
-
-
-def operands(stm: KStm) -> Iterator[Operand]:
-    """The operands that a statement uses when it begins; not those of its inner lists."""
-    match stm:
-        case kir.KLet(_, kir.KOp(_, _, args)):
-            yield from args
-        case kir.KLet(_, kir.KConvert(_, _, arg)):
-            yield arg
-        case kir.KLet(_, kir.KLoad(_, index) | kir.KAligned(_, index)) | kir.LoadRow(_, _, index):
-            yield index
-        case kir.Declare(_, value) | kir.Assign(_, value):
-            yield value
-        case kir.Store(_, index, value) | kir.Atomic(_, _, _, index, value) | kir.Publish(_, index, value):
-            yield from (index, value)
-        case kir.StoreRow(_, index, values):
-            yield from (index, *values)
-        case kir.LoadTile(_, _, start, row, pitch, count) | kir.StoreTile(_, start, row, pitch, count):
-            yield from (start, row, pitch, count)
-        case kir.WaitFor(_, _, index, least):
-            yield from (index, least)
-        case kir.LookBack(tile=tile, first=first, neutral=neutral):
-            yield from (tile, first, *neutral)
-        case kir.TeamReduce(team=team, lo=lo, hi=hi, width=width, neutral=neutral):
-            yield from (team, lo, hi, width, *neutral)
-        case kir.WarpTurns(lo=lo, hi=hi):
-            yield from (lo, hi)
-        case kir.AsyncCopy(_, at, _, start):
-            yield from (at, start)
-        case kir.Alloc(_, count):
-            yield count
-        case kir.Check(ok, _, values):
-            yield from (ok, *values)
-        case kir.BoundsCheck(index, size, _, values):
-            yield from (index, size, *values)
-        case kir.KIf(cond):
-            yield cond
-        case kir.For(_, bound):
-            yield bound
-        case kir.Threads(_, lo, hi):
-            yield from (lo, hi)
-        case kir.BlockReduce(lo=lo, hi=hi, neutral=neutral):
-            yield from (lo, hi, *neutral)
-        case kir.BlockScan(lo=lo, hi=hi, carry=carry, neutral=neutral):
-            yield from (lo, hi, *carry, *neutral)
-        case _:
-            pass

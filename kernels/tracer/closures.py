@@ -17,10 +17,11 @@ from ...ir.core import Level
 from ...ir.types import Const
 from ..devices.device import KernelFailure
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import Who, solo, statements, writer, written_arrays
+from ..kernel_ir.execution import Who, solo, writer, written_arrays
 from ..kernel_ir.nodes import Kernel, KStm, Operand, Space
 from ..kernel_ir.shared_stack import is_on_block_stack
 from ..kernel_ir.show import show_kernel
+from ..kernel_ir.traverse import statements
 from .memory import Memory, Site, Stack, checked_index, new_site, zero
 from .visibility import Machine, Track
 
