@@ -64,7 +64,8 @@ class Plan:
 def planned(path: Path, settings: Settings) -> Plan:
     """As `open_program`, for a program that is not run: the device need not be there."""
     text = read_source(path)
-    compiled = with_entries(compile_prog(text, str(path), machine=MACHINES[settings.device], reach=settings.reach))
+    made = compile_prog(text, str(path), machine=MACHINES[settings.device], reach=settings.reach)
+    compiled = with_entries(made, str(path))
     facts = facts_of(compiled)
     plan = Plan(compiled, facts.sites, {}, forced_sides(facts.sites, settings.forces))
     return replace(plan, thresholds=_chosen(path, text, settings, facts, plan.entries))

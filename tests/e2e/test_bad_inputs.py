@@ -17,8 +17,8 @@ PAIR = "def main [n][m] (a: [n][m]i32) (b: [m]i32): [n]i32 = map (\\r -> reduce 
 
 # text of the program, expected code, a part of the message
 WRONG_PROGRAMS = {
-    "empty file": ("", "E0001", "entry"),
-    "no entry point": ("def helper (x: i32) = x\n", "E0001", "entry"),
+    "empty file": ("", "E0001", "--> a.soac:1:1"),
+    "no entry point": ("def helper (x: i32) = x\n", "E0001", "--> a.soac:1:1"),
     "ends in an expression": ("def main xs = map (\\x -> x+", "E0101", "end of file"),
     "name that starts with a digit": ("def main = let 2x = 1 in 2x", "E010", ""),
     "typographic quote": ("def main = \u201cabc\u201d", "E0102", "U+201C"),
