@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import sys
@@ -9,6 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from soac.failures import show_diagnostics
+from soac.ir.errors import NOWHERE, Diagnostic, Label
 
 from .conftest import Command
 
@@ -52,6 +56,27 @@ def test_wrong_program(command: Command, tmp_path: Path, case: str) -> None:
     assert f"error[{code}" in outcome.err
     assert part in outcome.err
     assert "Traceback" not in outcome.err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("settings", "colored"), [
+    ({"TERM": "xterm"}, True), ({}, True), ({"TERM": "dumb"}, False), ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+])  # fmt: skip
+def test_colour_where_the_terminal_has_it(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], colored: bool
+) -> None:
+    for name in ("TERM", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    show_diagnostics([Diagnostic("E0201", "unknown name", Label(NOWHERE, ""))])
+    assert ("\x1b[" in terminal.getvalue()) is colored
 
 
 FINE_PROGRAMS = {
