@@ -24,8 +24,8 @@ from ...ir.types import Const
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KArray, Kernel, KStm, KVar, Operand, Space
 from ..kernel_ir.shared_stack import is_static
+from ..kernel_ir.show import show_stm
 from ..kernel_ir.traverse import operands, statements
-from .closures import statement_text
 from .collectives import BLOCK, THREAD, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
 
 Stms = tuple[KStm, ...]
@@ -139,7 +139,7 @@ class Walk:
         """Report a statement that does not stand at the scope of `unit`."""
         good = matches(scope.tiling, unit, self.cluster) and not scope.is_operator
         if not good:
-            self.report(scope, statement_text(stm), why, unit_text(unit, self.cluster))
+            self.report(scope, show_stm(stm), why, unit_text(unit, self.cluster))
         return good
 
     def bind(self, scope: Scope, var: KVar, mutable: bool) -> None:
@@ -230,12 +230,12 @@ class Walk:
                 raise AssertionError("rows are scanned as they lie in code for lanes alone")
             case kir.CommitCopies() | kir.WaitCopies():
                 if scope.is_operator:
-                    self.report(scope, statement_text(stm), "an operator touches no memory", "straight code on scalars")
+                    self.report(scope, show_stm(stm), "an operator touches no memory", "straight code on scalars")
             case kir.Note():
                 pass
             case kir.Check() | kir.BoundsCheck():
                 if scope.is_operator:
-                    self.report(scope, statement_text(stm), "an operator cannot fail", "straight code on scalars")
+                    self.report(scope, show_stm(stm), "an operator cannot fail", "straight code on scalars")
 
     # ---- variables and memory -------------------------------------------------------------------------------------
 
@@ -248,31 +248,31 @@ class Walk:
             why = f"{operand.name} differs between the threads of `{home.loop}`"
         else:
             why = f"{operand.name} is not defined here"
-        self.report(scope, statement_text(stm), why, unit_text(THREAD, self.cluster))
+        self.report(scope, show_stm(stm), why, unit_text(THREAD, self.cluster))
 
     def assign(self, scope: Scope, stm: KStm, var: KVar) -> None:
         home = scope.variables.get(var.name)
         if home is None:
             self.use(scope, stm, var)
         elif not home.mutable:
-            self.report(scope, statement_text(stm), f"{var.name} cannot change", "a declared variable")
+            self.report(scope, show_stm(stm), f"{var.name} cannot change", "a declared variable")
         elif home.loop != scope.loop:
             why = f"{var.name} belongs to the block, and each thread would change it"
-            self.report(scope, statement_text(stm), why, unit_text(BLOCK, self.cluster))
+            self.report(scope, show_stm(stm), why, unit_text(BLOCK, self.cluster))
 
     def access(self, scope: Scope, stm: KStm, array: KArray) -> None:
         if scope.is_operator:
-            self.report(scope, statement_text(stm), "an operator touches no memory", "straight code on scalars")
+            self.report(scope, show_stm(stm), "an operator touches no memory", "straight code on scalars")
         elif array in self.distributed and scope.indices != self.distributed[array]:
             why = f"{array.name} belongs to the indices of loops over 0..{self.distributed[array]}"
-            self.report(scope, statement_text(stm), why, "such a loop")
+            self.report(scope, show_stm(stm), why, "such a loop")
         elif array in scope.arrays:
             return
         elif array in self.private and self.private[array] != scope.loop:
             why = f"{array.name} is private to the threads of `{self.private[array]}`"
-            self.report(scope, statement_text(stm), why, unit_text(THREAD, self.cluster))
+            self.report(scope, show_stm(stm), why, unit_text(THREAD, self.cluster))
         else:
-            self.report(scope, statement_text(stm), f"{array.name} is not allocated here", "an array in scope")
+            self.report(scope, show_stm(stm), f"{array.name} is not allocated here", "an array in scope")
 
     def alloc(self, scope: Scope, stm: KStm, array: KArray) -> None:
         match array.space:
@@ -282,14 +282,14 @@ class Walk:
                 self.want(scope, stm, THREAD, "private memory belongs to one thread")
                 self.private[array] = scope.loop
             case Space.REGISTERS:
-                self.report(scope, statement_text(stm), "registers are distributed, not allocated", "indices for them")
+                self.report(scope, show_stm(stm), "registers are distributed, not allocated", "indices for them")
             case Space.GLOBAL:
-                self.report(scope, statement_text(stm), "global memory is the host's", "the host")
+                self.report(scope, show_stm(stm), "global memory is the host's", "the host")
         scope.arrays.add(array)
 
     def repeated(self, scope: Scope, stm: KStm) -> None:
         if scope.is_operator:
-            self.report(scope, statement_text(stm), "an operator does not loop", "straight code on scalars")
+            self.report(scope, show_stm(stm), "an operator does not loop", "straight code on scalars")
 
     # ---- threads and collectives ----------------------------------------------------------------------------------
 
@@ -298,7 +298,7 @@ class Walk:
         inner = scope.inner()
         if matches(scope.tiling, BLOCK, self.cluster):
             inner.tiling = over_threads(scope.tiling, index.name, THREAD, self.cluster.block, self.cluster)
-        inner.loop = statement_text(stm).rstrip(" {")
+        inner.loop = show_stm(stm).rstrip(" {")
         self.bind(inner, index, False)
         return inner
 
@@ -352,7 +352,7 @@ class Walk:
 
     def copy(self, scope: Scope, stm: KStm, target: KArray, source: KArray) -> None:
         if (target.space, source.space) != (Space.SHARED, Space.GLOBAL):
-            self.report(scope, statement_text(stm), "a copy of this kind cannot be asynchronous", "global to shared")
+            self.report(scope, show_stm(stm), "a copy of this kind cannot be asynchronous", "global to shared")
         self.access(scope, stm, target)
         self.access(scope, stm, source)
 
