@@ -1,7 +1,7 @@
 """The collective check: every statement of a kernel stands where enough of the right threads execute it.
 
-The walk carries the collective tiling ω of the statement (`kernels/tracer/collectives.py`): the whole block at the top,
-one thread inside a `Threads` loop or a collective's body. What is demanded:
+The walk carries the collective tiling ω of the statement (`collectives.py`): the whole block at the top, one thread
+inside a `Threads` loop or a collective's body. What is demanded:
 
     fence, thread loop, block reduce, block scan, shared memory     the block
     teams, turns of warps, waiting, looking back                    the block
@@ -20,13 +20,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from ...ir.core import Level
+from ...ir.errors import IRError
+from ...ir.machine import CUDA, Machine
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KArray, Kernel, KStm, KVar, Operand, Space
 from ..kernel_ir.shared_stack import is_static
 from ..kernel_ir.show import show_stm
-from ..kernel_ir.traverse import operands, statements
+from ..kernel_ir.traverse import bound, operands, statements
 from .collectives import BLOCK, THREAD, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
+
+MOST_SHARED = 48 << 10
+"""Bytes of shared memory that a block of a GPU has for arrays of constant size."""
 
 Stms = tuple[KStm, ...]
 
@@ -48,8 +53,19 @@ class Misplaced:
         return f"{self.kernel}: `{self.statement}`: {self.why}; found {self.found}, expected {self.expected}{where}"
 
 
-def check_collectives(kernel: Kernel, threads: int = 64, warp: int = 32) -> tuple[Misplaced, ...]:
-    """All that is misplaced in a kernel whose blocks have `threads` threads, or which a warp executes."""
+def check_kernel(kernel: Kernel, machine: Machine) -> None:
+    """Raises IRError where a statement of a machine's kernel is misplaced. On a CPU the arrays of a block are memory
+    like any other."""
+    found = check_collectives(kernel, most_shared=MOST_SHARED if machine.name == CUDA.name else None)
+    if found:
+        raise IRError("\n".join(map(str, found)))
+
+
+def check_collectives(
+    kernel: Kernel, threads: int = 64, warp: int = 32, most_shared: int | None = MOST_SHARED
+) -> tuple[Misplaced, ...]:
+    """All that is misplaced in a kernel whose blocks have `threads` threads, or which a warp executes; `most_shared`:
+    bytes that a block's arrays of constant size may take together."""
     threads = warp if kernel.collective is Level.WARP else threads
     walk = Walk(kernel.name, Cluster(1, threads))
     scope = Scope(whole(walk.cluster), None)
@@ -62,13 +78,9 @@ def check_collectives(kernel: Kernel, threads: int = 64, warp: int = 32) -> tupl
         scope.arrays.add(array)
     walk.stms(scope, kernel.body)
     shared = sum(static_bytes(stm) for stm in statements(kernel.body) if isinstance(stm, kir.Alloc))
-    if shared > MOST_SHARED:
-        walk.report(scope, kernel.name, f"{shared} bytes of shared memory in its text", f"{MOST_SHARED} at most")
+    if most_shared is not None and shared > most_shared:
+        walk.report(scope, kernel.name, f"{shared} bytes of shared memory in its text", f"{most_shared} at most")
     return tuple(walk.found)
-
-
-MOST_SHARED = 48 << 10
-"""Bytes of shared memory that a block's arrays of constant size may take."""
 
 
 def static_bytes(stm: kir.Alloc) -> int:
@@ -227,7 +239,8 @@ class Walk:
                 self.access(scope, stm, array)
                 self.access(scope, stm, tile)
             case kir.RowScan():
-                raise AssertionError("rows are scanned as they lie in code for lanes alone")
+                self.want(scope, stm, BLOCK, "a scan of the block needs all its threads")
+                self.scan(scope, stm)
             case kir.CommitCopies() | kir.WaitCopies():
                 if scope.is_operator:
                     self.report(scope, show_stm(stm), "an operator touches no memory", "straight code on scalars")
@@ -311,7 +324,7 @@ class Walk:
         for var in stm.outs:
             self.bind(scope, var, False)
 
-    def scan(self, scope: Scope, stm: kir.BlockScan) -> None:
+    def scan(self, scope: Scope, stm: kir.BlockScan | kir.RowScan) -> None:
         inner = self.threads(scope, stm, stm.index)
         self.stms(inner, stm.body)
         for value in stm.values:
@@ -320,7 +333,7 @@ class Walk:
         for var in stm.scanned:
             self.bind(inner, var, False)
         self.stms(inner, stm.after)
-        for var in stm.carry_out:
+        for var in bound(stm):
             self.bind(scope, var, False)
 
     def look_back(self, scope: Scope, stm: kir.LookBack) -> None:

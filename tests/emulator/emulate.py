@@ -23,8 +23,8 @@ from soac.kernels.cuda_c.ops import c_type
 from soac.kernels.devices.cpu.executable import CpuDevice, Executable, failure
 from soac.kernels.devices.device import Scalar
 from soac.kernels.devices.host_runner import compile_host
-from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.kernel_ir.nodes import Atomic, Kernel, LookBack, WaitFor
+from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.pipeline import CUDA_PASSES, Passes, all_ready
 from soac.kernels.tracer.device import no_code
 from soac.pipeline import Compiled

@@ -1,4 +1,5 @@
-"""Kernel IR as text, and back: all programs, on both machines, as lowered and after each pass."""
+"""Kernel IR as text, and back: all programs, on both machines, as lowered and after each pass; the checker of
+collectives runs in between."""
 
 from __future__ import annotations
 
@@ -19,8 +20,7 @@ from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KLambda, KStm, KVar, Space
 from soac.kernels.kernel_ir.parse import parse_kernel
 from soac.kernels.kernel_ir.show import show_kernel
-from soac.kernels.passes.pipeline import after_each
-from soac.pipeline import KERNEL_PASSES, compile_prog
+from soac.pipeline import compile_prog, kernel_stages
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAMS = sorted(ROOT.glob("programs/*.soac"))
@@ -28,15 +28,14 @@ FOLDERS = sorted({path.parent for path in ROOT.glob("tests/conformance/**/*.fut"
 
 
 def kernels_of(path: Path, machine: Machine) -> Iterator[Kernel]:
-    """The kernels of a program, as lowered and after each pass; none where it is refused."""
+    """The kernels of a program, as lowered and after each pass, and checked; none where it is refused."""
     text = path.read_text(encoding="utf-8")
     try:
         compiled = compile_prog(text, str(path.relative_to(ROOT)), machine=machine, reach=Reach.ANYWHERE)
     except CompileError:
         return
-    for kernel in compiled.host.kernels:
-        yield kernel
-        yield from (made for _, made in after_each(kernel, KERNEL_PASSES[machine.name]))
+    for _, kernels in kernel_stages(compiled.host.kernels, machine, checked=True):
+        yield from kernels
 
 
 def reads_back(kernel: Kernel) -> bool:
