@@ -125,7 +125,7 @@ class _Loading:
 def load_modules(text: str, file: str, reach: Reach) -> tuple[s.Module, ...]:
     """All files of the program with the root file `text`, each after those it imports, the prelude first."""
     first = prelude()
-    place = Path(file).absolute()
+    place = Path(file).parent.resolve() / Path(file).name
     loading = _Loading(place.parent, reach, first.next_id)
     _load(loading, text, file, place)
     return plain_calls((first, *loading.done))

@@ -29,7 +29,7 @@ from .ir.check import Stage, check
 from .ir.core import Prog
 from .ir.errors import Diagnostic
 from .ir.machine import CPU, CUDA, Machine, Mode
-from .kernels.analysis.check_collectives import check_kernel
+from .kernels.analysis.check_collectives import check_kernels
 from .kernels.host_ir.nodes import HostProgram
 from .kernels.kernel_ir.nodes import Kernel
 from .kernels.lower import lower
@@ -128,8 +128,7 @@ def kernel_stages(kernels: Kernels, machine: Machine, checked: bool) -> Iterator
     for name, run in ((LOWER, None), *KERNEL_PASSES[machine.name]):
         kernels = kernels if run is None else tuple(map(run, kernels))
         if checked:
-            for kernel in kernels:
-                check_kernel(kernel, machine)
+            check_kernels(kernels, machine)
         yield name, kernels
 
 
@@ -163,7 +162,8 @@ def compile_prog(
 def compile_core(
     prog: Prog, mode: Mode, machine: Machine, checked: bool = False, schedules: Machine | None = None
 ) -> Compiled:
-    """From core to a host program with kernels."""
+    """From core to a host program with kernels. With `checked` the programs between passes and the kernels are checked;
+    raises IRError."""
     said: list[Flattened] = []
     after = dict(stages(prog, mode, machine, checked, said.append))
     (flattened,) = said

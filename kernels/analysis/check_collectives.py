@@ -17,6 +17,7 @@ cannot diverge. A variable of the block is not assigned by threads: each would h
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ...ir.core import Level
@@ -53,12 +54,16 @@ class Misplaced:
         return f"{self.kernel}: `{self.statement}`: {self.why}; found {self.found}, expected {self.expected}{where}"
 
 
-def check_kernel(kernel: Kernel, machine: Machine) -> None:
-    """Raises IRError where a statement of a machine's kernel is misplaced. On a CPU the arrays of a block are memory
-    like any other."""
-    found = check_collectives(kernel, most_shared=MOST_SHARED if machine.name == CUDA.name else None)
-    if found:
+def check_kernels(kernels: Iterable[Kernel], machine: Machine) -> None:
+    """Raises IRError where a statement of the kernels of a machine is misplaced."""
+    if found := misplaced(kernels, machine):
         raise IRError("\n".join(map(str, found)))
+
+
+def misplaced(kernels: Iterable[Kernel], machine: Machine) -> tuple[Misplaced, ...]:
+    """All that is misplaced in the kernels of a machine. On a CPU the arrays of a block are memory like any other."""
+    most_shared = MOST_SHARED if machine.name == CUDA.name else None
+    return tuple(found for kernel in kernels for found in check_collectives(kernel, most_shared=most_shared))
 
 
 def check_collectives(

@@ -24,7 +24,7 @@ KEYWORDS = frozenset(WORD.findall("""
     minor mutable namespace new noexcept not nullptr operator or private protected public register requires restrict
     return short signed sizeof static struct switch template this throw true try typedef typeid typename union unix
     unsigned using virtual void volatile wchar_t while xor main stdin stdout stderr assert errno emulator blocks
-    failures failed memory stack own shared_memory y0 y1 yn j0 j1 jn gamma signgam index environ div
+    failures before failed memory stack own shared_memory y0 y1 yn j0 j1 jn gamma signgam index environ div
 """))  # fmt: skip
 SPOKEN = {"if": "chosen"}
 """What is named after a keyword."""

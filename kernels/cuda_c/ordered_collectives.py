@@ -16,7 +16,7 @@ from ..kernel_ir.traverse import bound
 from .collectives import WARP, before_warp, combined, meet_if_empty, shared
 from .operator import Names, Operator, assign, constants, declared, operator, step, texts
 from .ops import c_type, operand
-from .text import Printer, barrier, statements_text, words_in
+from .text import Printer, apart_if, barrier, statements_text, words_in
 
 Staged = kir.BlockReduce | kir.BlockScan
 STAGE_BYTES = 24 << 10
@@ -113,7 +113,7 @@ def fill(p: Printer, stm: Staged, op: Operator, stage: Names, items: int, first:
         p.line(f"const i32 {at} = {item} * {p.threads} + threadIdx.x;")
         p.line(f"const i64 {stm.index.name} = {first} + {at};")
         value = declared(p, op.types, "value", stm.neutral)
-        with p.block(f"if ({stm.index.name} < {operand(stm.hi)})"):
+        with apart_if(p, f"{stm.index.name} < {operand(stm.hi)}", stm.body):
             statements_text(p, stm.body, Who.EACH)
             assign(p, value, texts(stm.values))
         assign(p, at_stage(stage, at), value)

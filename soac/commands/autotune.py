@@ -26,6 +26,7 @@ from ..devices import described
 from ..failures import show_diagnostics
 from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
 from ..kernels.host_ir.launch_parameters import Kind, size_kind
+from ..reports.timing import seconds_text
 from ..session import Session, open_program, tuning_to_write
 from ..settings import Settings
 from ..tuning.charts import page, pictures, write_pictures
@@ -37,7 +38,6 @@ from ..tuning.runs import (
     blocks_of,
     facts_of,
     problem_of,
-    seconds_text,
     sets_of,
     settings_of,
     subject_of,
@@ -124,7 +124,8 @@ def _database(file: Path, asked: Options) -> Iterator[BaseStorage]:
     if asked.storage is not None:
         yield open_storage(asked.storage)
         return
-    with open_beside(file.absolute().with_name(file.name + ".tuning.db")) as storage:
+    program = file.resolve()
+    with open_beside(program.with_name(program.name + ".tuning.db")) as storage:
         yield storage
 
 
@@ -161,7 +162,7 @@ class Tuner:
 
     def _search(self, entry: str, facts: Facts) -> Search:
         """A search in the study of the entry; a simulated one in a study of its own, among the runs stored there."""
-        name = f"{self.file.name} {entry} {self.settings.device} {facts.program[:16]}"
+        name = f"{self.file.resolve().name} {entry} {self.settings.device} {facts.program[:16]}"
         sampler = Planned(1)
         if self.asked.fresh:
             _forget(self.storage, name)

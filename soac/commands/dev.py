@@ -24,7 +24,7 @@ MACHINES = {"cpu": CPU, "cuda": CUDA}
 @click.option("--trace-rules", is_flag=True, help="Print each flattening rule as it fires.")
 @click.option("--flatten", "mode", type=click.Choice([m.value for m in Mode]), default=Mode.INCREMENTAL.value)
 @click.option("--machine", type=click.Choice(list(MACHINES)), help="Whose levels; default: cpu, or cuda to emit it.")
-@click.option("--check", "checked", is_flag=True, help="Run the checkers after every pass.")
+@click.option("--check", "checked", is_flag=True, help="Check the program and its kernels after every pass.")
 def command(
     file: Path, emit: str | None, after: str | None, trace_rules: bool, mode: str, machine: str | None, checked: bool
 ) -> None:

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.lib import format as npy
 
 from ..ir.errors import DataError
+from ..ir.scalar import DTYPES, prim_of
 from ..ir.types import Prim
 from .text import MAX_RANK
-from .value import DTYPES, PRIMS, Value, bytes_of, data_error, type_of
+from .value import Value, bytes_of, data_error, type_of
 
 VERSION = 2
 NPY_MAGIC = b"\x93NUMPY"
@@ -93,7 +94,7 @@ def read_npy(data: bytes, name: str, limit: int) -> Value:
         raise data_error("D0109", f"`{name}` has a broken .npy header: {bad}") from None
     if dtype.hasobject:
         raise data_error("D0111", f"`{name}` holds pickled Python objects, which are never read")
-    prim = PRIMS.get(dtype.newbyteorder("="))
+    prim = prim_of(dtype.newbyteorder("="))
     if prim is None:
         raise data_error("D0108", f"`{name}` holds elements of type {dtype}, which the language does not have")
     size, at = bytes_of(prim, shape), file.tell()

@@ -54,15 +54,20 @@ def data_sets(blocks: Sequence[TestBlock], entries: Sequence[str]) -> Iterator[D
 
 
 def described(given: Input) -> str:
-    """What reports call an input."""
+    """What reports call an input; nothing for values that are too long for that."""
+    text = spelling_of(given)
+    return "" if isinstance(given, ValuesText) and len(text) > 40 else text
+
+
+def spelling_of(given: Input) -> str:
+    """An input as its block writes it, wherever the block is."""
     match given:
         case ValuesFile(path, _):
             return path
         case RandomInput(items, _):
             return " ".join(_describe_item(item) for item in items)
         case ValuesText(text, _, _):
-            words = " ".join(text.split())
-            return words if len(words) <= 40 else ""
+            return " ".join(text.split())
         case ScriptInput(text, _):
             return text.path if isinstance(text, ValuesFile) else text
 

@@ -26,9 +26,9 @@ SUMS = """entry main [n][m] (xss: [n][m]f32): [n]f32 =
 BLOCKS = """// sums.soac:2
 // a block for each chunk of a segment
 extern "C" __global__ void __launch_bounds__(256)
-sums(u64 *failures, i64 blocks, Memory memory, const f32 *__restrict__ xss, f32 *__restrict__ partial,
-    i64 chunks, i64 length, i64 n, i64 m) {
-  if (has_failed(failures)) return;
+sums(u64 *failures, const u64 *before, i64 blocks, Memory memory, const f32 *__restrict__ xss,
+    f32 *__restrict__ partial, i64 chunks, i64 length, i64 n, i64 m) {
+  if (has_failed(before)) return;
   const i64 block = blockIdx.x;
   const i64 segment = quot(block, chunks);
   const i64 chunk = rem(block, chunks);
