@@ -15,9 +15,9 @@ from . import __version__
 from .frontend.compile import compile_text
 from .ir.errors import SoacError
 from .ir.machine import CPU, Mode
-from .ir.show import show
-from .pipeline import PASSES, stages
+from .pipeline import PASSES, all_stages
 from .source import read_source
+from .stages import show_after
 
 PACKAGES = ("lark", "numpy", "click", "llvmlite", "optuna", "rich", "platformdirs", "pycuda", "nvidia-cuda-nvrtc")
 
@@ -34,9 +34,9 @@ def replay(source: Path) -> Replay | None:
     """Runs the passes on `source` again, with the checker in between; None if none fails."""
     failing, before = PASSES[0], ""
     try:
-        for name, prog in stages(compile_text(read_source(source), str(source)), Mode.INCREMENTAL, CPU, checked=True):
-            following = PASSES.index(name) + 1
-            failing, before = PASSES[following] if following < len(PASSES) else "lower", show(prog)
+        core = compile_text(read_source(source), str(source))
+        for name, after in all_stages(core, Mode.INCREMENTAL, CPU, True, CPU):
+            failing, before = PASSES[PASSES.index(name) + 1], show_after(after)
     except SoacError:
         return None
     except Exception:

@@ -39,8 +39,8 @@ from ..kernel_ir.affine import (
     sub,
     value_poly,
 )
-from ..kernel_ir.execution import Who, read_arrays, solo, written_arrays
-from ..kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
+from ..kernel_ir.execution import Who, solo
+from ..kernel_ir.nodes import KArray, KStm, Operand, Space
 from ..kernel_ir.shared_stack import is_on_block_stack
 from ..kernel_ir.traverse import rhs_operands, statements
 
@@ -356,10 +356,3 @@ def forget(values: Values, body: tuple[KStm, ...], varies: bool) -> None:
     for stm in statements(body):
         if isinstance(stm, kir.Assign):
             values.define(stm.var.name, None, varies)
-
-
-def published(kernel: Kernel) -> frozenset[KArray]:
-    """What a flag may speak of: the global arrays that the kernel writes and reads, where it publishes."""
-    if not any(isinstance(stm, kir.Publish) for stm in statements(kernel.body)):
-        return frozenset()
-    return frozenset(a for a in written_arrays(kernel) & read_arrays(kernel) if a.space is Space.GLOBAL)

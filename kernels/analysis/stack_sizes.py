@@ -17,9 +17,9 @@ from ...ir import scalar
 from ...ir.scalar import ScalarFailure
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import children, statements
 from ..kernel_ir.nodes import Kernel, KStm, KVar, Operand, Space
 from ..kernel_ir.shared_stack import is_static, stack_bytes
+from ..kernel_ir.traverse import children, rhs_operands, statements
 
 Scalar = bool | int | float
 UNKNOWN = math.inf
@@ -52,7 +52,7 @@ class StackSizes:
         needed = {count.name for count in counts if isinstance(count, KVar)}
         for stm in reversed(stms):
             if isinstance(stm, kir.KLet) and stm.var.name in needed:
-                needed |= {arg.name for arg in arguments(stm.rhs) if isinstance(arg, KVar)}
+                needed |= {arg.name for arg in rhs_operands(stm.rhs) if isinstance(arg, KVar)}
         used = tuple(k for k, var in enumerate(kernel.scalars) if var.name in needed)
         return StackSizes(kernel, bool(counts), frozenset(needed), used)
 
@@ -84,23 +84,13 @@ def takes_stack(kernel: Kernel, space: Space) -> bool:
     return any(stm.array.space is space and not is_static(stm) for stm in allocs)
 
 
-def arguments(rhs: kir.Rhs) -> tuple[Operand, ...]:
-    match rhs:
-        case kir.KOp(args=args):
-            return args
-        case kir.KConvert(arg=arg):
-            return (arg,)
-        case _:
-            return ()
-
-
 def known(operand: Operand, values: Mapping[str, Scalar]) -> Scalar | None:
     return operand.value if isinstance(operand, Const) else values.get(operand.name)
 
 
 def value_of(rhs: kir.Rhs, values: Mapping[str, Scalar]) -> Scalar | None:
     """None where it depends on what is not known, or is not defined."""
-    operands = arguments(rhs)
+    operands = rhs_operands(rhs)
     args = tuple(value for arg in operands if (value := known(arg, values)) is not None)
     if not args or len(args) < len(operands):
         return None

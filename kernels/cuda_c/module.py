@@ -17,10 +17,9 @@ from functools import cache
 from importlib.resources import files
 
 from ...ir.core import Level
-from ..analysis.accesses import published
 from ..analysis.stack_sizes import takes_stack
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import Who, solo, written_arrays
+from ..kernel_ir.execution import Who, published, solo, written_arrays
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
 from ..kernel_ir.traverse import names_in, statements
 from .collectives import WARP, block_reduce, block_scan, in_order

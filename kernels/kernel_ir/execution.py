@@ -65,3 +65,10 @@ def written_arrays(kernel: kir.Kernel) -> frozenset[kir.KArray]:
 def read_arrays(kernel: kir.Kernel) -> frozenset[kir.KArray]:
     """What a kernel loads from, in tiles of a chain too."""
     return frozenset(array for stm in statements(kernel.body) for array in loaded_arrays(stm))
+
+
+def published(kernel: kir.Kernel) -> frozenset[kir.KArray]:
+    """What a flag may speak of: the global arrays that the kernel writes and reads, where it publishes."""
+    if not any(isinstance(stm, kir.Publish) for stm in statements(kernel.body)):
+        return frozenset()
+    return frozenset(a for a in written_arrays(kernel) & read_arrays(kernel) if a.space is kir.Space.GLOBAL)

@@ -22,10 +22,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ...ir.types import Const, Prim
-from ..analysis.accesses import Path, Touch, Values, conflict, forget, giving_back, is_collective, phase, published
+from ..analysis.accesses import Path, Touch, Values, conflict, forget, giving_back, is_collective, phase
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Poly
-from ..kernel_ir.execution import spreads
+from ..kernel_ir.execution import published, spreads
 from ..kernel_ir.nodes import KArray, Kernel, KStm
 from ..kernel_ir.traverse import children, with_children
 

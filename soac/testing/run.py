@@ -20,10 +20,12 @@ from pathlib import Path
 from ..api import with_entries
 from ..arguments import Argument
 from ..data.read_write import compare_values
+from ..devices import MACHINES
 from ..frontend.compile import Reach
 from ..ir.core import FunDef
 from ..ir.errors import CompileError, Diagnostic, IRError, RunError
-from ..kernels.tracer.check_collectives import misplaced
+from ..ir.machine import Machine
+from ..kernels.analysis.check_collectives import misplaced
 from ..pipeline import Compiled, compile_prog
 from ..session import Session, open_program
 from ..settings import Settings
@@ -100,7 +102,7 @@ def events(path: Path, testing: Testing, since: Place) -> Iterator[Event]:
         return
     if since == START:
         yield from [Said(said)] if said else []
-        yield from _misplaced(subject.compiled)
+        yield from _misplaced(subject.compiled, MACHINES[testing.settings.device])
     for number, check in enumerate(checks):
         if number >= since.check:
             yield from _check(subject, check, number, testing, since)
@@ -117,10 +119,10 @@ def _open(path: Path, text: str, checks: Sequence[Check], settings: Settings) ->
     return Subject(path, text, compiled, None), shown(compiled.warnings)
 
 
-def _misplaced(compiled: Compiled) -> Iterator[Event]:
+def _misplaced(compiled: Compiled, machine: Machine) -> Iterator[Event]:
     """A failure where a statement of a kernel is not executed by all the threads that it needs."""
     begin = time.perf_counter()
-    if found := misplaced(compiled.host.kernels):
+    if found := misplaced(compiled.host.kernels, machine):
         yield failed("kernels", "", "\n".join(map(str, found)), begin)
 
 

@@ -20,6 +20,7 @@ from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.device import KernelFailure
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, KStm, KVar
+from soac.kernels.passes.pipeline import CUDA_PASSES, ready
 from soac.pipeline import compile_prog
 from tests.kernels.block_kernels import BLOCK, OUT, XS, N, copy, let, load, shared, threads, var
 
@@ -157,7 +158,7 @@ def test_a_thread_that_fails_ends_its_block(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_flag_is_what_threads_bring_to_the_barrier(kind: str) -> None:
     """No word of shared memory that one thread writes while others read it, and no thread that is gone."""
-    text = cuda_kernel(kernel_of(kind)).text
+    text = cuda_kernel(ready(kernel_of(kind), CUDA_PASSES)).text
     assert "__syncthreads_or(failed)" in text
     assert "__shared__ i32 failed" not in text
     assert not re.search(r"failed = \w+;\s+return;", text)

@@ -7,8 +7,9 @@ import re
 import pytest
 
 from soac.kernels.cuda_c.module import cuda_kernel
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import Atomic, Kernel, LookBack, Publish, Space, WaitFor
+from soac.kernels.kernel_ir.traverse import statements
+from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from tests.kernels.gpu_programs import compiled
 
 COMMON = re.compile(r"(?:publish|wait_for|atomic\w+|atomic_update)\((?:\(\w+ \*\))?&(\w+)\[")
@@ -22,7 +23,8 @@ def shows_others(kernel: Kernel) -> bool:
     return updates or any(isinstance(s, (Publish, WaitFor, LookBack)) for s in stms)
 
 
-TEXTS = {kernel.name: cuda_kernel(kernel).text for kernel in compiled().host.kernels if shows_others(kernel)}
+KERNELS = all_ready(filter(shows_others, compiled().host.kernels), CUDA_PASSES)
+TEXTS = {kernel.name: cuda_kernel(kernel).text for kernel in KERNELS}
 
 
 @pytest.mark.parametrize("name", TEXTS)
