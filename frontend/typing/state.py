@@ -176,6 +176,7 @@ class Work:
         asked = scheme.sizes if isinstance(scheme.type, TFun) else self.solver.sizes_in(scheme.type, shown=True)
         self.pending.sizes += [(found[var.id], loc, f"a size of `{name}`") for var in scheme.sizes if var in asked]
         self.pending.instances[node] = self._instance(binding, dict(types), sizes)
+        self.solver.hiding |= {types[var.id].id for var in scheme.types if var.id in self.solver.kinds}
         for var in scheme.types:
             if var.name not in binding.lifted:
                 is_written = var.name != f"t{var.id}"
