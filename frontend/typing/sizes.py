@@ -177,7 +177,7 @@ class Sizes:
             if inner is None:
                 if not self.same_size(a, b):
                     return False
-            elif (key := (_key(a), _key(b))) not in seen:
+            elif (key := (size_key(a), size_key(b))) not in seen:
                 seen.add(key)
                 pairs.extend(inner)
         return True
@@ -281,7 +281,7 @@ class Sizes:
         if shape is None:
             found = look_up(size.id) if isinstance(size, SizeVar) else None
             return size if found is None else found
-        key = _key(size)
+        key = size_key(size)
         if key not in done:
             parts = tuple([self._put_in(part, look_up, done) for part in shape.parts])
             is_same = all(new is self.size(old) for new, old in zip(parts, shape.parts))
@@ -302,7 +302,7 @@ def is_unknown(size: Size) -> bool:
     return isinstance(size, SizeVar) and not size.name
 
 
-def _key(size: Size) -> int:
+def size_key(size: Size) -> int:
     """What tells a size that has a shape from others."""
     match size:
         case SizeVar(_, i):
