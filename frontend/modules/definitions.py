@@ -51,16 +51,18 @@ def infer_value(work: Work, dec: s.ValDec, progress: Progress) -> None:
     scheme = replace(scheme, type=_with_gives(work, scheme.type, len(dec.params), gives))
     progress.typed.schemes[dec.id] = scheme
     progress.typed.types[dec.id] = scheme.type
-    work.bind_scheme(dec.name, dec.id, scheme, dec.name_loc, lifted)
+    work.bind_scheme(dec.name, dec.id, scheme, dec.name_loc, lifted, is_written=dec.ret is not None)
 
 
 def _with_gives(work: Work, ty: Ty, arity: int, gives: Gives) -> Ty:
     """A function type that says what is fresh in the result after `arity` arguments (scalars always are)."""
+    if isinstance(ty, TFun) and arity == 0 and gives.lends:
+        return replace(ty, lends=True)
     if not isinstance(ty, TFun) or arity == 0 or (arity == 1 and work.solver.is_scalar(ty.cod)):
         return ty
     if arity > 1:
         return replace(ty, cod=_with_gives(work, ty.cod, arity - 1, gives))
-    return replace(ty, fresh=bool(gives.fresh), fresh_at=gives.fresh, apart=gives.apart)
+    return replace(ty, fresh=bool(gives.fresh), fresh_at=gives.fresh, apart=gives.apart, lends=bool(gives.lends))
 
 
 def _settle(work: Work, defined: Defined, progress: Progress) -> tuple[Scheme, frozenset[str]]:

@@ -29,9 +29,10 @@ def fit_value(work: Work, name: str, wanted: Scheme, found: Binding, known: Know
     sizes: dict[int, Size] = {var.id: solver.unknown_size() for var in found.scheme.sizes}
     got = substitute(solver, found.scheme.type, types, sizes)
     want, hidden = reveal(solver, wanted.type, known, solver.existential)
-    want = solver.replace_sizes(want, {k.id: solver.unknown_size() for k in hidden})
+    places = {k.id: solver.unknown_size() for k in hidden}
     try:
-        _fits(solver, want, got)
+        _fits(solver, solver.replace_sizes(want, dict(places)), got)
+        _fit_hidden(solver, list(places.values()), found)
         _fit_lifted(solver, types, found)
     except (Clash, SizeClash) as clash:
         raise _misfit(work, name, want, found, clash, loc, spec) from None
@@ -61,6 +62,15 @@ def _fits(solver: Solver, want: Ty, got: Ty) -> None:
     chosen: dict[int, Size] = {k.id: solver.unknown_size() for k in want.exists}
     left = solver.replace_sizes(want.cod, {want.param_id: param, **chosen})
     _fits(solver, left, solver.replace_sizes(got.cod, {got.param_id: param}))
+
+
+def _fit_hidden(solver: Solver, places: list[SizeVar], found: Binding) -> None:
+    """A type that hides sizes says nothing of the size of a value, which must not have one that is known."""
+    for place in places if not found.is_written else ():
+        size = solver.size(place)
+        if not isinstance(size, SizeVar) or not (is_unknown(size) or size.id in solver.origins):
+            ty = found.scheme.type
+            raise Clash(ty, ty, "its size is known, which the signature hides: say so, `: t`, where it is defined")
 
 
 def _fit_lifted(solver: Solver, types: dict[int, Ty], found: Binding) -> None:

@@ -173,10 +173,10 @@ def infer_let(work: Work, exp: s.Let) -> Ty:
                 _bind_let(work, binding, ids, given)
             case s.LetFun(id=node, name=name, loc=loc):
                 defined = infer_definition(work, binding)
-                scheme, lifted = generalise(work, defined)
+                scheme, _ = generalise(work, defined)
                 work.pending.schemes[node] = scheme
                 work.record(node, scheme.type)
-                work.bind_scheme(name, node, scheme, loc, lifted)
+                work.bind_scheme(name, node, scheme, loc, defined.lifted)
                 ids.add(node)
     ty = work.exp(exp.body)
     work.scope.leave(mark)

@@ -204,8 +204,11 @@ class Work:
         self.solver.ages[node] = self.solver.fresh_id()
         self.bind_scheme(name, node, Scheme((), (), ty), loc, frozenset())
 
-    def bind_scheme(self, name: str, node: int, scheme: Scheme, loc: Loc, lifted: frozenset[str]) -> None:
-        binding = Binding(scheme, loc, SizeVar(name, node), lifted, is_failed=False, is_prelude=self.is_prelude)
+    def bind_scheme(
+        self, name: str, node: int, scheme: Scheme, loc: Loc, lifted: frozenset[str], *, is_written: bool = True
+    ) -> None:
+        size, is_prelude = SizeVar(name, node), self.is_prelude
+        binding = Binding(scheme, loc, size, lifted, is_failed=False, is_prelude=is_prelude, is_written=is_written)
         self.scope.bind_value(name, binding)
 
     # ---- sizes -------------------------------------------------------------------------------------------------------

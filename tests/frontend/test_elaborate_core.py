@@ -231,7 +231,7 @@ def test_faulty_imports(tmp_path: Path, files: dict[str, str], message: str) -> 
         ("def main (n: i64) = 3..<n", "1i64", "R0104.*range 3..<1"),
         ("def main (n: i64) = 1..n...5", "1i64", "R0104.*range 1..1...5"),
         ("def main (xs: []i32) = xs :> [3]i32", "[1i32]", r"R0105.*shape .\[1\]. cannot match shape of type .\[3\]i32"),
-        ("def main (n: i64) (xs: [n]i32) = xs", "2i64 [1i32]", r"R0105.*shape \[1\]"),
+        ("def main (n: i64) (xs: [n]i32) = xs", "2i64 [1i32]", r"R0105.*shape .\[1\]"),
         ("def main (xs: []i32) = unflatten (xs :> [2*2]i32)", "[1i32]", "R0105"),
         ("def main (xs: []i32) = head xs", "empty([0]i32)", "1:24.*R0101"),
         ("def f (x: i32) : i32 = ??? def main (x: i32) = if x > 0 then x else f x", "0i32", "R0103.*hole"),
