@@ -37,7 +37,7 @@ from ..context.trace import Rule
 from ..rules.bulk import pick
 from ..rules.maps import enter_arrays
 from ..rules.writes import nest_atoms, own
-from ..versions.parallelism import is_sequential
+from ..versions.parallelism import may_be_flattened
 from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments
 from .soacs import enter_rows
 
@@ -50,7 +50,7 @@ def varying_write_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     G(Σ, scatter w (λx̄ → i v) x̄s d)  ⟶  segscatter Σf ds { Σ i v }
     """
     match stm.exp:
-        case Scatter() | Hist() as exp if flow.flattens_varying and nest.dims and not is_sequential(stm):
+        case Scatter() | Hist() as exp if nest.dims and may_be_flattened(flow, stm):
             pass
         case _:
             return None

@@ -34,7 +34,7 @@ from ..context.trace import Rule
 from ..versions.guards import OUTER, Choice, choose, choose_uniform, flattening_attrs, guarded
 from ..versions.intra import inside, inside_version
 from ..versions.irregular import lengths_of, sequential_version
-from ..versions.parallelism import exploitable, exploitable_stm, holds_uniform, holds_varying, is_mixed
+from ..versions.parallelism import exploitable, exploitable_stm, holds_uniform, holds_varying, is_mixed, is_sequential
 from ..versions.product_defaults import in_threads_pays
 
 
@@ -192,7 +192,7 @@ def sequential_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
     G(•, e)  ⟶  segmap (i < 1) e, of which element 0 is taken
     """
-    if nest.dims or not has_attr(stm.attrs, "sequential"):
+    if nest.dims or not is_sequential(stm):
         return None
     flow.note(Rule.SEQUENTIAL, ", ".join(str(p.name) for p in stm.pat))
     one = nest.inside((flow.fresh_param("i", I64).name, i64(1)))

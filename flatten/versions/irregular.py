@@ -22,6 +22,7 @@ from ...ir.ops import Op
 from ...ir.traverse import all_exps, bodies, free_in_stm
 from ...ir.types import I64, Atom, Name, Prim, Var, i64
 from ..context.distribute import expand_into, frontier
+from ..context.found_sizes import has_place
 from ..context.nest import Elem, Flow, Nest
 from ..context.recompute_cost import HEAVY, LIMIT, weight_of
 from ..context.segop_bodies import emit_segmap
@@ -136,7 +137,7 @@ def versions_rule(flow: Flow, nest: Nest, stms: tuple[Stm, ...], result: tuple[A
     needed = {name for stm in rest for name in free_in_stm(stm)} | {a.name for a in result if isinstance(a, Var)}
     pat = tuple(p for stm in group for p in stm.pat if p.name in needed)
     wanted = {name for stm in group for name in free_in_stm(stm)}
-    if any(p.type.shape for p in pat) or not pat or frontier(flow, wanted) is None:
+    if any(p.type.shape for p in pat) or not pat or frontier(flow, wanted) is None or not all(map(has_place, group)):
         return 0
     atoms = tuple(Var(p.name) for p in pat)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from ...ir.core import Body, Exp, ForLoop, Hist, If, Lambda, Loop, Reduction, Scatter, Screma, Stm
 from ...ir.traverse import bodies, free_in_lambda, free_in_stm, names_in_types
 from ...ir.types import Atom, Const, Name, Var
+from ..context.found_sizes import has_place, own_sizes
 from ..context.nest import Flow
 from ..context.recompute_cost import HEAVY, is_movable, weight_of
 from ..context.widths import counts, is_small
@@ -19,8 +20,14 @@ from .row_operators import row_operator
 
 
 def is_sequential(stm: Stm) -> bool:
-    """`#[sequential]`."""
-    return any(attr.name == "sequential" for attr in stm.attrs)
+    """`#[sequential]`, where one thread can do it."""
+    return any(attr.name == "sequential" for attr in stm.attrs) and has_place(stm)
+
+
+def may_be_flattened(flow: Flow, stm: Stm) -> bool:
+    """Whether parallelism of varying width is flattened in a statement: while there is budget left, and where no thread
+    can do it."""
+    return flow.varying and not is_sequential(stm) and (flow.has_segments_left or not has_place(stm))
 
 
 def exploitable(flow: Flow, body: Body, params: Iterable[Name]) -> bool:
@@ -51,8 +58,7 @@ def exploitable_stm(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
         return not (isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name)))
 
     def regular() -> bool:
-        own = {p.name for p in stm.pat}
-        return all(name not in own and invariant(Var(name)) for name in names_in_types(p.type for p in stm.pat))
+        return not own_sizes(stm.pat) and all(invariant(Var(name)) for name in names_in_types(p.type for p in stm.pat))
 
     match stm.exp:
         case Screma(width, _, f, _, _) | Hist(width, _, f, _, _, _) | Scatter(width, _, f, _, _):
@@ -77,7 +83,7 @@ def flattens_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     """Whether a map, reduction or scan whose width varies over the nest is flattened: its operators are the same for
     all segments, and on scalars or on rows of one size, row by row; a map may give rows whose size varies, too."""
     match stm.exp:
-        case Screma(width, _, f, scans, reds) as exp if flow.flattens_varying and not is_sequential(stm):
+        case Screma(width, _, f, scans, reds) as exp if may_be_flattened(flow, stm):
             ops = scans + reds
         case _:
             return False
@@ -114,7 +120,7 @@ def writes_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
             pass
         case _:
             return False
-    if not flow.flattens_varying or is_sequential(stm):
+    if not may_be_flattened(flow, stm):
         return False
 
     def variant(atom: Atom) -> bool:
@@ -138,7 +144,7 @@ def branches_vary(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     """A branch of varying condition that holds parallelism, or one that gives rows of varying number; these are of one
     shape."""
     match stm.exp:
-        case If(cond, then, orelse) if flow.flattens_varying and not is_sequential(stm):
+        case If(cond, then, orelse) if may_be_flattened(flow, stm):
             pass
         case _:
             return False
@@ -146,7 +152,7 @@ def branches_vary(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     def invariant(atom: Atom) -> bool:
         return not (isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name)))
 
-    own = {Var(p.name) for p in stm.pat}
+    own = set(map(Var, own_sizes(stm.pat)))
 
     def regular(sizes: Iterable[Atom]) -> bool:
         return all(size not in own and invariant(size) for size in sizes)
@@ -161,10 +167,10 @@ def branches_vary(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
 
 
 def loop_varies(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
-    """A loop that holds parallelism and carries arrays of varying size; these have rows of one shape, as many as are
-    known before it. Where the trip count alone varies the loop stays in the thread."""
+    """A loop that holds parallelism and carries arrays of varying size, or that changes the sizes of its arrays; these
+    have rows of one shape. Where the trip count alone varies the loop stays in the thread, if it can."""
     match stm.exp:
-        case Loop(params, _, form, body) if flow.flattens_varying and not is_sequential(stm):
+        case Loop(params, _, form, body) if may_be_flattened(flow, stm):
             own = {p.name for p in params}
         case _:
             return False
@@ -172,13 +178,14 @@ def loop_varies(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     def variant(atom: Atom) -> bool:
         return isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name))
 
-    if own & set(names_in_types(p.type for p in params)):
+    sizes = set(map(Var, own_sizes(params)))
+    if any(variant(size) or size in sizes for p in params for size in p.type.shape[1:]):
         return False
-    if any(variant(size) for p in params for size in p.type.shape[1:]):
-        return False
+    if sizes:
+        return True
     index = {form.index} if isinstance(form, ForLoop) else set()
     has_rows = any(p.type.shape and variant(p.type.shape[0]) for p in params)
-    return has_rows and _exploitable(flow, body, varies | own | index)
+    return (has_rows or not has_place(stm)) and _exploitable(flow, body, varies | own | index)
 
 
 def holds_varying(flow: Flow, body: Body, params: Iterable[Name]) -> bool:

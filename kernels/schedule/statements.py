@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ...flatten.context.found_sizes import sizes_first
 from ...ir import core
 from ...ir.core import Body, Fix, Param, Slice, Stm
 from ...ir.ops import Op, can_fail
 from ...ir.types import Const, Name, Prim, Type, Var, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KVar, Space
-from .found_sizes import sizes_first
 from .kernel_builder import (
     ONE,
     ZERO,
