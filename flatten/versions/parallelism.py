@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...ir.core import Body, Exp, ForLoop, Hist, If, Lambda, Loop, Reduction, Scatter, Screma, Stm
-from ...ir.traverse import bodies, free_in_lambda, free_in_stm, names_in_types
+from ...ir.traverse import all_exps, bodies, consumed_by, free_in_lambda, free_in_stm, names_in_types
 from ...ir.types import Atom, Const, Name, Var
 from ..context.found_sizes import has_place, own_sizes
 from ..context.nest import Flow
@@ -141,8 +141,8 @@ def is_varying_stm(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
 
 
 def branches_vary(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
-    """A branch of varying condition that holds parallelism, or one that gives rows of varying number; these are of one
-    shape."""
+    """A branch of varying condition that holds parallelism, or one that gives rows of varying number, unless it writes
+    to them; these are of one shape."""
     match stm.exp:
         case If(cond, then, orelse) if may_be_flattened(flow, stm):
             pass
@@ -159,11 +159,15 @@ def branches_vary(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
 
     if not all(regular(p.type.shape[1:]) for p in stm.pat):
         return False
-    if not all(regular(p.type.shape[:1]) for p in stm.pat):
+    if not all(regular(p.type.shape[:1]) for p in stm.pat) and (own or not _writes(stm.exp)):
         return True
     if invariant(cond):
         return False
     return _exploitable(flow, then, set(varies)) or _exploitable(flow, orelse, set(varies))
+
+
+def _writes(exp: If) -> bool:
+    return any(consumed_by(inner) for body in (exp.then, exp.orelse) for inner in all_exps(body))
 
 
 def loop_varies(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
