@@ -107,9 +107,9 @@ def _varying_widths(flow: Flow, stm: Stm, varies: set[Name]) -> Iterator[Atom]:
     """The width of parallelism that is flattened though it varies; of a loop or branch, the widths inside it that are
     known before it."""
     match stm.exp:
-        case Screma(width):
-            yield from (width,) if flattens_varying(flow, stm, varies) else ()
-        case Loop() | If() if is_varying_stm(flow, stm, varies):
+        case Screma(width) if flattens_varying(flow, stm, varies):
+            yield width
+        case Loop() | If() | Screma() if is_varying_stm(flow, stm, varies):
             inner = (exp for body in bodies(stm.exp) for exp in all_exps(body))
             sizes = (exp.width for exp in inner if isinstance(exp, Screma | Scatter | Hist))
             yield from (size for size in sizes if isinstance(size, Var) and _varies(flow, size.name, varies))

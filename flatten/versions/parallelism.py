@@ -100,6 +100,37 @@ def flattens_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     return works and all(map(invariant, (*free, *_names(sizes))))
 
 
+def gives_varying_rows(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
+    """Whether a map whose width is the same all over the nest, or beside a reduction or scan a map of any width, gives
+    rows whose size varies; these have rows of one shape themselves."""
+    match stm.exp:
+        case Screma(width, _, f, scans, reds) as exp if may_be_flattened(flow, stm):
+            values = exp.num_scans + exp.num_reds
+        case _:
+            return False
+
+    def variant(atom: Atom) -> bool:
+        return isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name))
+
+    shapes = [t.shape for t in f.ret[values:]]
+    if not (scans or reds) and variant(width):
+        return False
+    fits = not any(variant(size) for shape in shapes for size in shape[1:])
+    return fits and any(variant(shape[0]) for shape in shapes if shape)
+
+
+def works_on_varying_rows(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
+    """Whether a reduction or scan has an operator that works row by row, on rows whose size varies over the nest."""
+    match stm.exp:
+        case Screma(_, _, _, scans, reds) if may_be_flattened(flow, stm):
+            bodies_ = [op.op.body.stms for op in scans + reds]
+        case _:
+            return False
+    inner = [stms[0].exp for stms in bodies_ if len(stms) == 1]
+    widths = [exp.width for exp in inner if isinstance(exp, Screma) and is_plain_map(exp)]
+    return any(isinstance(w, Var) and (w.name in varies or flow.is_variant(w.name)) for w in widths)
+
+
 def _is_flat(flow: Flow, op: Reduction, is_scan: bool) -> bool:
     """Whether an operator is on scalars, or on rows: in a scan, rows of scalars."""
     if not any(t.shape for t in op.op.ret):
@@ -137,7 +168,9 @@ def writes_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
 
 def is_varying_stm(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     """Whether there is parallelism in it that is flattened though width, condition or trip count vary."""
-    return any(holds(flow, stm, varies) for holds in (flattens_varying, writes_varying, branches_vary, loop_varies))
+    rows = (gives_varying_rows, works_on_varying_rows)
+    kinds = (flattens_varying, *rows, writes_varying, branches_vary, loop_varies)
+    return any(holds(flow, stm, varies) for holds in kinds)
 
 
 def branches_vary(flow: Flow, stm: Stm, varies: set[Name]) -> bool:

@@ -121,6 +121,33 @@ CASES = {
                         in i32.sum (map (\\row -> x + reduce i32.max 0 (scan (+) 0 row)) rows))) xss""",
         {Rule.FLAT_MAP, Rule.FLAT_SCAN},
     ),
+    "rows of varying size in rows of one number": (
+        "[n]i32",
+        """map (\\y -> let k = i64.min m (i64.i32 (i32.abs y))
+                    let rows = map (\\xs -> scan (+) 0 xs[:k]) xss
+                    in i32.sum (map i32.sum (transpose rows)) + (if k > 0 then rows[0, k-1] else 0)) ys""",
+        {Rule.FLAT_MAP, Rule.FLAT_SCAN, Rule.FLAT_RED},
+    ),
+    "rows of varying size beside sums": (
+        "[n](i32, i32)",
+        """map (\\y -> let k = i64.min m (i64.i32 (i32.abs y))
+                    let (sums, rows) = unzip (map (\\xs -> (i32.sum xs[:k], map (+ y) xs[:k])) xss)
+                    in (i32.sum sums, i32.sum (map i32.sum (transpose rows)))) ys""",
+        {Rule.SPLIT, Rule.FLAT_MAP, Rule.FLAT_RED},
+    ),
+    "operator on rows of varying size": (
+        "[n]i32",
+        """map (\\y -> let k = i64.min m (i64.i32 (i32.abs y))
+                    let rows = map (\\xs -> xs[m-k:] :> [k]i32) xss
+                    in i32.sum (map (% 7) (reduce (map2 i32.max) (replicate k i32.lowest) rows))) ys""",
+        {Rule.IRWIM, Rule.FLAT_MAP},
+    ),
+    "scan of rows of varying size": (
+        "[n]i32",
+        """map (\\y -> let k = i64.min m (i64.i32 (i32.abs y))
+                    in i32.sum (flatten (scan (map2 (+)) (replicate k 0) (map (\\xs -> xs[:k]) xss)))) ys""",
+        {Rule.IRWIM, Rule.FLAT_MAP},
+    ),
     "map over map over iota": (
         "[n]i32",
         """map (\\y -> let k = i64.i32 (i32.abs y)
