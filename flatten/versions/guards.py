@@ -222,6 +222,14 @@ def parallelism_of(flow: Flow, nest: Nest) -> Atom:
     return product_of(flow, nest.widths)
 
 
+def both(flow: Flow, x: Atom, y: Atom) -> Atom:
+    """Whether a version pays for two reasons."""
+    if isinstance(x, Const) or isinstance(y, Const):
+        known, other = (x, y) if isinstance(x, Const) else (y, x)
+        return other if isinstance(known, Const) and known.value else known
+    return Var(flow.emit_as("pays", BOOL, PrimOp(Op.AND, Prim.BOOL, (x, y))))
+
+
 def product_of(flow: Flow, widths: tuple[Atom, ...]) -> Atom:
     known = 1
     product: Atom | None = None

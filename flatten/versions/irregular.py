@@ -20,7 +20,7 @@ from ...ir.core import Body, Hist, If, Level, Loop, Param, PrimOp, Scatter, Scre
 from ...ir.machine import LevelRow
 from ...ir.ops import Op
 from ...ir.traverse import all_exps, bodies, free_in_stm
-from ...ir.types import I64, Atom, Name, Prim, Var, i64
+from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64
 from ..context.distribute import expand_into, frontier
 from ..context.found_sizes import has_place
 from ..context.nest import Elem, Flow, Nest
@@ -33,6 +33,9 @@ from .skew import Lengths, Measures, where
 
 GRAIN = 1 << 14
 """Work that is done before the kernels of the flat version are started: its elements count as parallelism."""
+
+FEWEST_ROWS = 256
+"""Rows from which on warps are the default for them."""
 
 SKEW = 2000
 """The padded work that is worth it, in thousandths of the work, unless a tuning file says otherwise."""
@@ -76,6 +79,12 @@ def parallelism_of_collectives(flow: Flow, lengths: Lengths, row: LevelRow) -> A
     rows = flow.emit_as("rows", I64, PrimOp(Op.MAX, Prim.I64, (found.rows, i64(1))))
     mean = Var(flow.emit_as("mean", I64, PrimOp(Op.QUOT, Prim.I64, (found.elements, Var(rows)))))
     return where(flow, Op.LE, found.longest, parameter(flow, "longest", row.room.threads), mean)
+
+
+def collectives_pay(flow: Flow, lengths: Lengths, row: LevelRow) -> Atom:
+    """Whether there are rows enough, where it is rows that count, not their length."""
+    enough = PrimOp(Op.LE, Prim.I64, (i64(FEWEST_ROWS), lengths.measured(flow).rows))
+    return Var(flow.emit_as("pays", BOOL, enough)) if row.level is Level.WARP else Const(Prim.BOOL, True)
 
 
 def parameter(flow: Flow, kind: str, default: int) -> Atom:

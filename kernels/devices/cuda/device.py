@@ -16,6 +16,7 @@ import numpy as np
 
 from ....ir.core import Level
 from ....ir.errors import NOWHERE
+from ....ir.machine import CUDA
 from ....ir.machine import WARP as WARP_LEVEL
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
@@ -86,7 +87,7 @@ class CudaDevice:
 
     calibration: ClassVar[str] = ""
     default_threshold: ClassVar[int] = 1 << 15
-    default_inside: ClassVar[int] = 256
+    default_inside: ClassVar[Mapping[Level, int]] = {row.level: row.room.fills for row in CUDA.higher if row.room}
 
     gpu: Gpu
     kernels: dict[str, Prepared]
