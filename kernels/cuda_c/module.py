@@ -20,12 +20,10 @@ from ...ir.core import Level
 from ...ir.types import Const
 from ..analysis.stack_sizes import takes_stack
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import Who, published, solo, statements, written_arrays
+from ..kernel_ir.execution import Who, published, solo, written_arrays
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
 from ..kernel_ir.shared_stack import is_static
 from ..kernel_ir.traverse import names_in, statements
-from ..passes.place_fences import published
-from ..stack_sizes import takes_stack
 from .collectives import WARP, block_reduce, block_scan, in_order
 from .inline_expressions import bare, number, readable, right_hand_side
 from .names import KEYWORDS, WORD

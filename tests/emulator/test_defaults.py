@@ -12,8 +12,8 @@ import pytest
 
 from soac.ir.machine import CUDA
 from soac.ir.types import Prim
-from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.driver import Signature, Value
+from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
 from soac.pipeline import compile_prog
 

@@ -12,18 +12,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from ..ir.core import Body, Copied, PrimOp, SegScatter, Slice, Stm, Update
-from ..ir.ops import Op
-from ..ir.traverse import free_in_stm
-from ..ir.types import I64, Atom, Const, Prim, Var
-from .context.checked_indices import checked_part
-from .context.distribute import frontier, settle
-from .context.nest import Flow, Nest
-from .context.segop_bodies import defer, seg_body, single
-from .context.trace import Rule
-from .irregular.writes import own_rows, relied_on
-from .rules.writes import element_of_part, nest_atoms, own, places_of, read_before
-from .versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments
+from ...ir.core import Body, Copied, PrimOp, SegScatter, Slice, Stm, Update
+from ...ir.ops import Op
+from ...ir.traverse import free_in_stm
+from ...ir.types import I64, Atom, Const, Prim, Var
+from ..context.checked_indices import checked_part
+from ..context.distribute import frontier, settle
+from ..context.nest import Flow, Nest
+from ..context.segop_bodies import defer, seg_body, single
+from ..context.trace import Rule
+from ..rules.writes import element_of_part, nest_atoms, own, places_of, read_before
+from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments
+from .writes import own_rows, relied_on
 
 
 def varying_update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
