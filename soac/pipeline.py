@@ -3,7 +3,11 @@
     text --front end--> core --inline, simplify, fuse--> fused --flatten, simplify--> flat
          --lower--> kernels and host program
 
-A pass is a plain function `Prog -> Prog`; `Stage` names where a program can be shown (`soac dev --emit`, `--after`).
+    kernels --CPU_PASSES--> kernels with lanes --kernels/lanes--> LLVM
+    kernels --CUDA_PASSES--> kernels with fences --kernels/cuda_c--> CUDA C
+
+A pass is a plain function `Prog -> Prog` or `Kernel -> Kernel` (`KERNEL_PASSES`); `Stage` names where a program can be
+shown (`soac dev --emit`, `--after`).
 """
 
 from __future__ import annotations
@@ -23,9 +27,10 @@ from .frontend.compile import Reach, compile_source, paused_collector
 from .ir.check import Stage, check
 from .ir.core import Prog
 from .ir.errors import Diagnostic
-from .ir.machine import CPU, Machine, Mode
+from .ir.machine import CPU, CUDA, Machine, Mode
 from .kernels.host_ir.nodes import HostProgram
 from .kernels.lower import lower
+from .kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES, Passes
 
 Pass = Callable[[Prog], Prog]
 
@@ -59,6 +64,9 @@ PASSES: tuple[str, ...] = (
     *(name for name, _ in FLAT_PASSES),
     TILE,
 )
+
+KERNEL_PASSES: Mapping[str, Passes] = {CPU.name: CPU_PASSES, CUDA.name: CUDA_PASSES}
+"""The passes over the kernels of each machine, in order: what its printer gets has gone through all of them."""
 
 
 @dataclass(frozen=True, slots=True)

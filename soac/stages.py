@@ -6,7 +6,8 @@ from .ir.show import show
 from .kernels.cuda_c.module import cuda_kernel
 from .kernels.host_ir.nodes import show_host
 from .kernels.kernel_ir.show import show_kernel
-from .kernels.lanes.module import LaneSettings, emit
+from .kernels.lanes.module import emit
+from .kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES, all_ready
 from .pipeline import Compiled, Emit
 
 
@@ -24,7 +25,7 @@ def show_stage(compiled: Compiled, stage: Emit) -> str:
         case Emit.HOST:
             text = show_host(compiled.host)
         case Emit.LLVM:
-            text = emit(compiled.host.kernels, LaneSettings())
+            text = emit(all_ready(compiled.host.kernels, CPU_PASSES))
         case Emit.CUDA:
-            text = "\n".join(cuda_kernel(kernel).text for kernel in compiled.host.kernels)
+            text = "\n".join(cuda_kernel(kernel).text for kernel in all_ready(compiled.host.kernels, CUDA_PASSES))
     return text.rstrip("\n") + "\n"

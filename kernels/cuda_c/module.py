@@ -20,7 +20,6 @@ from ...ir.core import Level
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, solo, statements, written_arrays
 from ..kernel_ir.nodes import Kernel, KStm
-from ..passes.place_fences import place_fences
 from .collectives import WARP, block_reduce, block_scan, in_order
 from .inline_expressions import bare, number, readable, right_hand_side
 from .names import KEYWORDS, WORD, names_in
@@ -82,14 +81,14 @@ def cuda_module(kernels: Iterable[CudaKernel]) -> str:
 
 
 def cuda_kernel(kernel: Kernel, threads: int = THREADS, first_site: int = 0, grid: Grid = Grid.WHOLE) -> CudaKernel:
-    """`extern "C" __global__ void NAME(failures, blocks, memory, arrays, scalars)` for blocks of so many threads; a
-    kernel whose collective is a warp has blocks of one. Failure sites are recorded by numbers from `first_site` on.
-    Blocks that wait for each other do not take turns."""
+    """`extern "C" __global__ void NAME(failures, blocks, memory, arrays, scalars)` for blocks of so many threads, of a
+    kernel that has its fences; one whose collective is a warp has blocks of one. Failure sites are recorded by numbers
+    from `first_site` on. Blocks that wait for each other do not take turns."""
     threads = WARP if kernel.collective is Level.WARP else threads
     if any(isinstance(s, kir.WarpTurns) for s in statements(kernel.body)):  # it has so many warps' histograms
         threads = min(threads, THREADS)
     waits = any(isinstance(s, (kir.WaitFor, kir.LookBack)) for s in statements(kernel.body))
-    shown = readable(place_fences(kernel), prelude_names())
+    shown = readable(kernel, prelude_names())
     names = {word for name in names_in(shown) for word in WORD.findall(name)} | prelude_names() | KEYWORDS | LIBRARY
     p = Printer(shown, threads, plain_statements, first_site, names=names, waits=waits)
     head = _head(p)

@@ -82,6 +82,14 @@ def statements(stms: tuple[KStm, ...]) -> Iterator[KStm]:
             yield from statements(inner)
 
 
+def all_statements(stms: tuple[KStm, ...]) -> Iterator[KStm]:
+    """All statements, those of operators among them."""
+    for stm in statements(stms):
+        yield stm
+        if isinstance(stm, (kir.BlockReduce, kir.BlockScan, kir.RowScan, kir.LookBack, kir.TeamReduce)):
+            yield from statements(stm.op.body)
+
+
 def spreads(stm: KStm) -> bool:
     """Does the block's collective as a whole take part: a thread loop, a collective, a fence?"""
     return any(isinstance(s, SPREADING) for s in statements((stm,)))
@@ -90,7 +98,7 @@ def spreads(stm: KStm) -> bool:
 SPREADING = (
     kir.Threads, kir.BlockReduce, kir.BlockScan, kir.Fence, kir.WaitFor, kir.LookBack, kir.TeamReduce, kir.WarpTurns,
 )  # fmt: skip
-WRITING = (kir.Store, kir.Atomic, kir.Publish, kir.StoreRow)
+WRITING = (kir.Store, kir.Atomic, kir.Publish, kir.StoreRow, kir.StoreTile)
 
 
 def writes(stm: KStm) -> bool:
@@ -112,6 +120,8 @@ def read_arrays(kernel: kir.Kernel) -> frozenset[kir.KArray]:
     for stm in statements(kernel.body):
         match stm:
             case kir.KLet(_, kir.KLoad(array, _)) | kir.LoadRow(_, array, _) | kir.AsyncCopy(_, _, array, _):
+                found.add(array)
+            case kir.LoadTile(_, array):
                 found.add(array)
             case kir.LookBack(sums=sums, totals=totals):
                 found.update(sums, totals)

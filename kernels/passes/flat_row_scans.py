@@ -25,7 +25,7 @@ from .tile_rows import accessed, assigned, defined, operands
 ZERO = Const(Prim.I64, 0)
 
 
-def with_row_scans(kernel: Kernel) -> Kernel:
+def flat_row_scans(kernel: Kernel) -> Kernel:
     """The kernel with the scans of its rows as one; the same one where it has none."""
     finder = _Finder(assigned(kernel.body))
     body = tuple(new for stm in kernel.body for new in finder.statement(stm))
@@ -34,7 +34,7 @@ def with_row_scans(kernel: Kernel) -> Kernel:
 
 def row_scan_of(kernel: Kernel) -> RowScan | None:
     """The scan of rows that a kernel is."""
-    return next((stm for stm in with_row_scans(kernel).body if isinstance(stm, RowScan)), None)
+    return next((stm for stm in flat_row_scans(kernel).body if isinstance(stm, RowScan)), None)
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ Values = dict[Operand, Operand]
 """What variables stand for: mutable ones their value now, copies what they are copies of."""
 
 
-def with_selects(kernel: Kernel) -> Kernel:
+def if_convert(kernel: Kernel) -> Kernel:
     """The kernel with its cheap varying branches as selects."""
     facts = find_facts(kernel)
     selector = _Selector(facts.varying, facts.mutable, [0])

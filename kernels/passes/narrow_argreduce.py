@@ -31,10 +31,11 @@ ZERO = Const(Prim.I32, 0)
 I64_ZERO = Const(Prim.I64, 0)
 
 
-def with_places(kernel: Kernel) -> Kernel:
-    """The kernel with the places that its reductions find counted in i32."""
-    ranges = Ranges(naturals={kernel.block})
-    return replace(kernel, body=_Counter(ranges, [0]).statements(kernel.body))
+def narrow_argreduce(kernel: Kernel) -> Kernel:
+    """The kernel with the places that its reductions find counted in i32; the same one where they find none."""
+    counter = _Counter(Ranges(naturals={kernel.block}), [0])
+    body = counter.statements(kernel.body)
+    return replace(kernel, body=body) if counter.fresh[0] else kernel
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ MIRRORED = {
 """`x op y` is `y MIRRORED[op] x`."""
 
 
-def cut_ends(kernel: Kernel) -> Kernel:
+def peel_boundaries(kernel: Kernel) -> Kernel:
     """The kernel with every thread loop cut where that removes clamps or branches; the same one where there is none."""
     cutter = _Cutter(frozenset(_assigned(kernel.body)), [0])
     body = cutter.cut(kernel.body)

@@ -33,12 +33,14 @@ SLOW = frozenset({Op.DIV, Op.QUOT, Op.REM, Op.MOD, Op.SQRT})
 """Outside of walks these may stand too: once for a row."""
 
 
-def with_rows_in_turn(kernel: Kernel) -> Kernel:
-    """The kernel with its walks along rows as scalar code."""
+def scalarise_row_walks(kernel: Kernel) -> Kernel:
+    """The kernel with its walks along rows as scalar code; the same one where it has none."""
     loops = [stm for stm in statements(kernel.body) if isinstance(stm, Threads)]
     if not any(isinstance(stm, For) for loop in loops for stm in statements(loop.body)):
         return kernel
-    return replace(kernel, body=_Walker(find_facts(kernel).varying, [0]).statements(kernel.body))
+    walker = _Walker(find_facts(kernel).varying, [0])
+    body = walker.statements(kernel.body)
+    return replace(kernel, body=body) if walker.fresh[0] else kernel
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,13 +31,15 @@ MOST = 40
 """Statements of an element, with those of the operator."""
 
 
-def with_varying_rows(kernel: Kernel, width: int) -> Kernel:
-    """The kernel with the last elements of rows of varying length one by one, for lanes of this width."""
+def split_varying_reductions(kernel: Kernel) -> Kernel:
+    """The kernel with the last elements of rows of varying length one by one; the same one where it has none."""
     everything = tuple(statements(kernel.body))
     if not any(isinstance(stm, BlockReduce) for stm in everything):
         return kernel
-    loaded = depending(everything, loaded_names(everything))
-    return replace(kernel, body=_Splitter(width, loaded, [0]).statements(kernel.body))
+    assert kernel.lanes is not None, "lanes are chosen before"
+    splitter = _Splitter(kernel.lanes.width, depending(everything, loaded_names(everything)), [0])
+    body = splitter.statements(kernel.body)
+    return replace(kernel, body=body) if splitter.fresh[0] else kernel
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,16 +43,25 @@ from ..kernel_ir.nodes import (
     Store,
     StoreTile,
 )
+from .choose_lanes import body_size
 
 MOST_TILES = 8
 """Tiles of a loop: they are to stay in the first cache."""
+LIGHT = 24
+"""Statements of a loop over rows in tiles that waits for memory alone: more groups at once would only touch more lines
+of the same sets of the cache."""
 
 
-def in_tiles(kernel: Kernel, width: int) -> Kernel:
-    """The kernel with its rows in tiles, for lanes of this width; the same one where it has none."""
-    tiler = _Tiler(find_facts(kernel).varying, assigned(kernel.body), min(width, COLUMNS))
+def tile_rows(kernel: Kernel) -> Kernel:
+    """The kernel with its rows in tiles; the same one where it has none."""
+    assert kernel.lanes is not None, "lanes are chosen before"
+    tiler = _Tiler(find_facts(kernel).varying, assigned(kernel.body), min(kernel.lanes.width, COLUMNS))
     body = tiler.statements(kernel.body, None)
-    return replace(kernel, body=body) if tiler.tiled else kernel
+    if not tiler.tiled:
+        return kernel
+    is_light = body_size(kernel.body) <= LIGHT
+    lanes = replace(kernel.lanes, unroll=1, singles=False) if is_light else kernel.lanes
+    return replace(kernel, body=body, lanes=lanes)
 
 
 def tiled_accesses(kernel: Kernel) -> frozenset[str | KArray]:

@@ -88,7 +88,7 @@ def values_before(kernel: Kernel) -> Values:
 # ---- straight indices --------------------------------------------------------------------------------------------
 
 
-def straightened(kernel: Kernel) -> Kernel:
+def straighten_indices(kernel: Kernel) -> Kernel:
     """Indices that are the thread's index, as that; what nobody uses then goes."""
     loop = thread_loop(kernel) if kernel.body else None
     if loop is None:
@@ -96,7 +96,8 @@ def straightened(kernel: Kernel) -> Kernel:
     values, index = values_before(kernel), loop.index
     body = _straight(values, index, loop.body)
     used = set(names_of((body, loop.lo, loop.hi)))
-    return replace(kernel, body=needed((*kernel.body[:-1], replace(loop, body=needed(body, set()))), used))
+    made = needed((*kernel.body[:-1], replace(loop, body=needed(body, set()))), used)
+    return kernel if made == kernel.body else replace(kernel, body=made)
 
 
 def _straight(values: Values, index: KVar, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
@@ -214,10 +215,19 @@ def _is_strided(values: Values, stm: KStm, index: KVar) -> bool:
             return False
 
 
-def in_rows(kernel: Kernel, rows: Rows) -> Kernel:
-    """The loop in rows, or, where they are not aligned or the last one is not whole, as it is."""
-    loop = thread_loop(kernel)
-    assert loop is not None
+def row_width(kernel: Kernel) -> int:
+    """How many neighbouring elements a thread may take at once; 1 where rows are not possible, or not worth it."""
+    rows = rows_of(straighten_indices(kernel))
+    return 1 if rows is None else rows.width
+
+
+def vectorise_accesses(kernel: Kernel) -> Kernel:
+    """A loop whose threads are to take rows, in rows, or, where they are not aligned or the last one is not whole, as
+    it is; other kernels as they are."""
+    loop = thread_loop(kernel) if kernel.body else None
+    rows = rows_of(kernel) if loop is not None and loop.row > 1 else None
+    if loop is None or rows is None or rows.width != loop.row:
+        return kernel
     made = Made(loop, rows)
     count, row, start, several, rest, past = map(made.var, ("count", "row", "start", "rows", "rest", "past"))
     whole, good, wide = made.var("whole", Prim.BOOL), made.var("good", Prim.BOOL), i64(rows.width)

@@ -18,7 +18,7 @@ from ..host_ir.launch_parameters import Kind, Side, size_param
 from ..host_ir.nodes import HostBody, HostExp, HostIf, HostStm, Interpret, Launch
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.dedup import Kernels
-from ..passes.nontemporal_stores import FAR, FAR_BYTES, streamed
+from ..passes.nontemporal_stores import FAR_BYTES, streamed
 from ..passes.tile_rows import tiled_accesses
 from .kernel_builder import Builder, HostScope, InnerSchedules, NotLowerable, clean
 from .statements import view_of
@@ -243,7 +243,7 @@ class HostBuilder:
             kernel = replace(kernel, body=(kir.Note(loc), *kernel.body))
         scalars: tuple[Atom, ...] = tuple(Var(s) for s in made.scalars)
         if (far := self.far(made)) is not None:
-            kernel, scalars = replace(kernel, scalars=(*kernel.scalars, FAR)), (*scalars, far)
+            kernel, scalars = replace(kernel, scalars=(*kernel.scalars, kir.FAR)), (*scalars, far)
         kernel = self.kernels.shared(kernel)
         stored = zip(made.arrays, made.layouts, strict=True)
         arrays = tuple(self.stored(name, perm, loc) for name, perm in stored)

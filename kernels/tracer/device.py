@@ -20,7 +20,7 @@ from ..devices.cpu.executable import CpuDevice
 from ..devices.cpu.runtime.jit import CompiledKernels, compile_kernels
 from ..devices.device import Scalar
 from ..devices.host_memory import address
-from ..lanes.module import LaneSettings
+from ..passes.choose_lanes import LaneSettings
 
 Launch = Callable[[str, int, list[np.ndarray], list[Scalar]], None]
 

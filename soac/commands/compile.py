@@ -16,6 +16,7 @@ from ..ir.machine import CPU, CUDA
 from ..ir.version_tree import sites
 from ..kernels.cuda_c.module import cuda_kernel, cuda_module
 from ..kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda
+from ..kernels.passes.pipeline import CUDA_PASSES, all_ready
 from ..pipeline import Compiled, Emit, compile_prog
 from ..source import read_source
 from ..stages import show_stage
@@ -62,7 +63,7 @@ def _kernels(compiled: Compiled, device: str, arch: str) -> dict[str, bytes]:
     """The code of all kernels for the device, by the suffix of its file."""
     if device == "cpu":
         return {"ll": show_stage(compiled, Emit.LLVM).encode()}
-    module = cuda_module(map(cuda_kernel, compiled.host.kernels))
+    module = cuda_module(map(cuda_kernel, all_ready(compiled.host.kernels, CUDA_PASSES)))
     try:
         return {"cu": module.encode(), "cubin": compile_cuda(module, arch)}
     except NoCompiler as why:

@@ -25,6 +25,7 @@ from soac.kernels.devices.device import Scalar
 from soac.kernels.devices.host_runner import compile_host
 from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import Atomic, Kernel, LookBack, WaitFor
+from soac.kernels.passes.pipeline import CUDA_PASSES, Passes, all_ready
 from soac.kernels.tracer.device import no_code
 from soac.pipeline import Compiled
 
@@ -116,9 +117,10 @@ def emulated(compiled: Compiled, emulator: Emulator, order: int) -> Executable:
     return Executable(codes, {f.entry.name: f for f in compiled.core.functions if f.entry}, device)
 
 
-def build(kernels: tuple[Kernel, ...], threads: int = 64) -> Emulator:
-    """The kernels' CUDA C for blocks of so many threads, with a function for each that emulates a launch."""
-    texts = tuple(cuda_kernel(kernel, threads) for kernel in kernels)
+def build(kernels: tuple[Kernel, ...], threads: int = 64, passes: Passes = CUDA_PASSES) -> Emulator:
+    """The kernels' CUDA C after the passes for blocks of so many threads, with a function for each that emulates a
+    launch."""
+    texts = tuple(cuda_kernel(kernel, threads) for kernel in all_ready(kernels, passes))
     parts = ['#include "cuda_emulator.h"', cuda_module(texts), *(wrapper(kernel) for kernel in kernels)]
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder, "kernels.cpp"), Path(folder, "kernels.so")

@@ -13,7 +13,8 @@ from soac.kernels.cuda_c.module import cuda_kernel
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import Kernel, KVar
-from soac.kernels.passes.vectorise_accesses import rows_of, straightened
+from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
+from soac.kernels.passes.vectorise_accesses import rows_of, straighten_indices
 from soac.pipeline import compile_prog
 from tests.kernels.block_kernels import OUT, N, kernel, threads
 
@@ -78,7 +79,8 @@ STEP = """    const i64 length = least(8ll, p - s * 8);
 
 
 def kernels(text: str, file: str = "sums.soac") -> dict[str, Kernel]:
-    return {kernel.name: kernel for kernel in compile_prog(text, file, machine=CUDA).host.kernels}
+    made = compile_prog(text, file, machine=CUDA).host.kernels
+    return {kernel.name: kernel for kernel in all_ready(made, CUDA_PASSES)}
 
 
 def of_chunks(file: str) -> str:
@@ -187,5 +189,5 @@ def test_an_index_over_two_dimensions_is_the_thread_s() -> None:
     inside = [stm for loop in loops for stm in loop.body if isinstance(stm, kir.KLet) and isinstance(stm.rhs, kir.KOp)]
     assert loops
     assert not any(stm.rhs.op in divisions for stm in inside if isinstance(stm.rhs, kir.KOp))
-    assert straightened(kernel) == kernel
+    assert straighten_indices(kernel) == kernel
     assert rows_of(kernel) is None

@@ -17,7 +17,7 @@ from soac.ir.types import Const, Prim, i64
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.cpu.runtime import thread_pool as pool
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.lanes.module import LaneSettings
+from soac.kernels.passes.choose_lanes import LaneSettings
 from tests.kernels.oracle import NO_CACHE, argument_slots
 
 B, N = kir.KVar("b", Prim.I64), kir.KVar("n", Prim.I64)

@@ -19,6 +19,7 @@ from ....ir.types import Prim
 from ...cuda_c.module import CudaKernel, Grid, cuda_kernel, cuda_module
 from ...host_ir.launch_parameters import fitting_block
 from ...kernel_ir.nodes import Kernel
+from ...passes.pipeline import CUDA_PASSES, all_ready
 from ..device import KernelFailure, Scalar
 from ..failures import failure
 from .array import CudaArray, dense
@@ -262,6 +263,7 @@ def prepared(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> dict[str, Pre
     """The kernels of a program, compiled as one module and loaded; failure sites are numbered throughout."""
     if not kernels:
         return {}
+    kernels = all_ready(kernels, CUDA_PASSES)
     sites, texts = 0, list[tuple[int, CudaKernel]]()
     for kernel in kernels:
         texts.append((sites, cuda_kernel(kernel, threads, sites)))

@@ -18,7 +18,9 @@ import llvmlite.binding as llvm
 
 from .....ir.errors import IRError
 from ....kernel_ir.nodes import Kernel
-from ....lanes.module import LaneSettings, emit, symbol_of
+from ....lanes.module import emit, symbol_of
+from ....passes.choose_lanes import LaneSettings
+from ....passes.pipeline import all_ready, cpu_passes
 from ... import disk_cache as disk
 from ...disk_cache import Cache
 from .object_symbols import undefined_symbols
@@ -94,7 +96,8 @@ def host() -> Host:
 
 def compile_kernels(kernels: tuple[Kernel, ...], settings: LaneSettings, cache: Cache | None = None) -> CompiledKernels:
     """The kernels as machine code; `cache` None is the user's."""
-    return by_kernel(load_text(emit(kernels, settings), symbols_of(kernels), cache), kernels)
+    text = emit(all_ready(kernels, cpu_passes(settings)))
+    return by_kernel(load_text(text, symbols_of(kernels), cache), kernels)
 
 
 def symbols_of(kernels: tuple[Kernel, ...]) -> tuple[str, ...]:
