@@ -152,14 +152,15 @@ def _atom(source: Source) -> Atom:
         return Const(Prim.BOOL, source.next() == "true")
     if _is_name(token):
         return Var(_name(source))
-    return _const(source)
+    return read_const(source)
 
 
 def _atoms(source: Source) -> tuple[Atom, ...]:
     return _list(source, _atom)
 
 
-def _const(source: Source) -> Const:
+def read_const(source: Source) -> Const:
+    """A constant with its type."""
     if special := _SPECIAL.match(source.peek()):
         source.next()
         return _special(*special.groups())

@@ -33,10 +33,11 @@ class Source:
     at: int
 
     @staticmethod
-    def of(text: str) -> Source:
+    def of(text: str, token: re.Pattern[str] = _TOKEN) -> Source:
+        """The tokens of `text`, which are of another form than the IR's where `token` says so."""
         tokens, starts, position = [], [], _past_space(text, 0)
         while position < len(text):
-            match = _TOKEN.match(text, position)
+            match = token.match(text, position)
             if match is None:
                 raise IRError(f"{_place(text, position)}: no token begins with {text[position]!r}")
             tokens.append(match.group())

@@ -51,7 +51,8 @@ def exploitable_stm(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
         return not (isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name)))
 
     def regular() -> bool:
-        return all(invariant(Var(name)) for name in names_in_types(p.type for p in stm.pat))
+        own = {p.name for p in stm.pat}
+        return all(name not in own and invariant(Var(name)) for name in names_in_types(p.type for p in stm.pat))
 
     match stm.exp:
         case Screma(width, _, f, _, _) | Hist(width, _, f, _, _, _) | Scatter(width, _, f, _, _):
@@ -134,7 +135,8 @@ def is_varying_stm(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
 
 
 def branches_vary(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
-    """A branch of varying condition that holds parallelism; what it gives has rows of one shape."""
+    """A branch of varying condition that holds parallelism, or one that gives rows of varying number; these are of one
+    shape."""
     match stm.exp:
         case If(cond, then, orelse) if flow.flattens_varying and not is_sequential(stm):
             pass
@@ -144,13 +146,16 @@ def branches_vary(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     def invariant(atom: Atom) -> bool:
         return not (isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name)))
 
-    inside = varies | {p.name for p in stm.pat}
-    rows_fit = all(
-        not (isinstance(size, Var) and (size.name in inside or flow.is_variant(size.name)))
-        for p in stm.pat
-        for size in p.type.shape[1:]
-    )
-    if invariant(cond) or not rows_fit:
+    own = {Var(p.name) for p in stm.pat}
+
+    def regular(sizes: Iterable[Atom]) -> bool:
+        return all(size not in own and invariant(size) for size in sizes)
+
+    if not all(regular(p.type.shape[1:]) for p in stm.pat):
+        return False
+    if not all(regular(p.type.shape[:1]) for p in stm.pat):
+        return True
+    if invariant(cond):
         return False
     return _exploitable(flow, then, set(varies)) or _exploitable(flow, orelse, set(varies))
 

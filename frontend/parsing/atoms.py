@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from lark import Token
+
 from ...ir.core import Attr
 from ...ir.errors import Loc
 from ...ir.types import Prim
 from ..source import syntax as s
-from .automaton import Token
 from .literals import BadLiteral, fits, of_bits, out_of_range, read_char, read_float, read_int, unescape
 from .spans import Qualified, SpanBuilder, syntax_error
 

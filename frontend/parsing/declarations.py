@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from lark import Token
+
 from ...ir.errors import Loc
 from ..source import syntax as s
-from .automaton import Token
 from .expressions import ExpBuilder
 from .spans import Qualified
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from lark import Token, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
 from ...ir.errors import Diagnostic, Label, Loc
-from .automaton import END, Stopped, Token, TooDeep
 from .bad_characters import bad_character
-from .depth import too_deep
 from .spans import token_loc
 
+END = "$END"
 _EXP = {"IF", "LPAR", "INT", "BACKSLASH"}
 _ATOM = {"LPAR", "INT", "STRING"}
 _TYPE = {"ID", "LPAR", "LSQB", "LBRACE", "STAR"}
@@ -62,23 +63,18 @@ _PARTNERS = {"LET": ("IN",), "IF": ("THEN", "ELSE"), "LOOP": ("DO",), "MATCH": (
 _FOLLOWERS = ("THEN", "ELSE", "IN", "DO", "ARROW", "EQUAL", "CASE", "FOR", "WHILE", "RPAR", "RSQB", "RBRACE", "COMMA")
 
 
-def diagnose(stopped: Stopped, text: str, file: str) -> Diagnostic:
-    """The diagnostic for a fault at a token or character."""
-    if stopped.token is None:
-        return bad_character(text, stopped.offset, file, stopped.line, stopped.column)
-    if isinstance(stopped, TooDeep):
-        return too_deep(token_loc(file, stopped.token)).diagnostics[0]
-    return _bad_token(stopped, stopped.token, text, file)
-
-
-def _bad_token(stopped: Stopped, token: Token, text: str, file: str) -> Diagnostic:
+def diagnose(fault: UnexpectedInput, text: str, file: str) -> Diagnostic:
+    """The diagnostic for what Lark raises at a token or character."""
+    if isinstance(fault, UnexpectedCharacters):
+        return bad_character(text, fault.pos_in_stream, file, fault.line, fault.column)
+    assert isinstance(fault, UnexpectedToken)
+    token, accepts = fault.token, fault.accepts - {END}
     at_end = token.type == END
     loc = _end_of(text, file) if at_end else token_loc(file, token)
     found = "end of file" if at_end else f"`{_short(token)}`"
-    accepts = stopped.accepts()
-    others = _other_labels(file, token, accepts, stopped.values)
+    others = _other_labels(file, token, accepts, fault.interactive_parser.parser_state.value_stack)
     message = f"expected {_expected(accepts)}, found {found}"
-    hint = _token_hint(token, accepts, not text[: token.start].strip())
+    hint = _token_hint(token, accepts, not text[: token.start_pos].strip())
     return Diagnostic("E0101", message, Label(loc, ""), others, hint=hint)
 
 
@@ -129,10 +125,9 @@ def _other_labels(file: str, token: Token, accepts: set[str], values: list[Any])
 
 
 def _tokens(value: object) -> list[Token]:
-    """The token itself, or a bracket that a rule `_lsq` has wrapped in a list."""
-    if isinstance(value, list):
-        return [k for k in value[:1] if isinstance(k, Token)]
-    return [value] if isinstance(value, Token) else []
+    """The token itself, or a bracket that the rule `_lsq` has wrapped in a `Tree`."""
+    first = value.children[:1] if isinstance(value, Tree) else [value]
+    return [token for token in first if isinstance(token, Token)]
 
 
 def _token_hint(token: Token, accepts: set[str], first: bool) -> str | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from lark import Token
+
 from ..source import syntax as s
-from .automaton import Token
 from .precedence import WithOp, resolve
 from .spans import names, nodes, syntax_error
 from .types import TypeBuilder

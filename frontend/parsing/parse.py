@@ -4,21 +4,24 @@
     parse_module     text ⟶ Module; on a fault one diagnostic
                      (E0101 syntax, E0102 characters, E0103 depth, E0104 literals)
 
-`grammar.lark` is the grammar; Lark turns it into the tables of an LALR(1) automaton (`generate.py`, `tables.py`).
-The automaton (`automaton.py`) calls `parse_decs.Builder` for every phrase that is complete.
+`grammar.lark` is the grammar. Lark's LALR(1) parser (`tables.py`) calls `declarations.Builder` for every phrase that is
+complete.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from threading import Lock
+from typing import Any
+
+from lark import UnexpectedInput
 
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
 from ..source import syntax as s
-from .automaton import Automaton, Stopped
 from .declarations import Builder
 from .depth import check_brackets, check_depth
 from .errors import diagnose
-from .tables import load_tables
+from .tables import load_parser
 
 MAX_SOURCE = 4 << 20  # bytes
 
@@ -26,7 +29,7 @@ MAX_SOURCE = 4 << 20  # bytes
 def decode_source(data: bytes, file: str) -> str:
     """The text of a source file."""
     if len(data) > MAX_SOURCE:
-        raise _unreadable(file, Loc(file, 1, 1, 1, 1), f"larger than {MAX_SOURCE >> 20} MiB ({len(data)} bytes)")
+        raise _unreadable(file, Loc(file, 1, 1, 1, 1), f"larger than {MAX_SOURCE >> 20} MiB")
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         text = data.decode("utf-8")
@@ -52,20 +55,35 @@ def _unreadable(file: str, loc: Loc, why: str) -> CompileError:
 def parse_module(text: str, file: str, first_id: int = 0) -> s.Module:
     """The module in `text`; its node ids count from `first_id`."""
     check_brackets(text, file)
-    build = Builder(file, first_id)
-    try:
-        decs = _automaton().run(text, build)
-    except Stopped as stopped:
-        raise CompileError(diagnose(stopped, text, file)) from None
-    for error in build.too_large.values():
-        raise error
+    decs, next_id = _parser().run(text, file, first_id)
     check_depth(decs)
-    return s.Module(file, text, decs, build.fresh())
+    return s.Module(file, text, decs, next_id)
+
+
+class Parser:
+    """Lark with the builder that it calls. The builder holds what belongs to one text: one is parsed at a time."""
+
+    def __init__(self) -> None:
+        self.build = Builder()
+        self.lark = load_parser(self.build)
+        self.lock = Lock()
+
+    def run(self, text: str, file: str, first_id: int) -> tuple[tuple[s.Dec, ...], int]:
+        """The declarations in `text`, and the first id that none of their nodes has."""
+        with self.lock:
+            self.build.begin(file, first_id)
+            try:
+                decs: Any = self.lark.parse(text)  # what the builder gives for `start`
+            except UnexpectedInput as fault:
+                raise CompileError(diagnose(fault, text, file)) from None
+            for error in self.build.too_large.values():
+                raise error
+            return decs, self.build.fresh()
 
 
 @cache
-def _automaton() -> Automaton:
-    return Automaton(load_tables())
+def _parser() -> Parser:
+    return Parser()
 
 
 def require_entry(module: s.Module) -> None:

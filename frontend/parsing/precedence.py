@@ -15,9 +15,10 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from lark import Token
+
 from ...ir.errors import Loc
 from ..source import syntax as s
-from .automaton import Token
 from .depth import MAX_DEPTH, too_deep
 from .spans import syntax_error
 

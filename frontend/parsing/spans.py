@@ -1,7 +1,7 @@
 """What every part of the tree builder needs: fresh ids and source ranges.
 
-The automaton calls the builder bottom-up while it parses, one method for each rule, with all the tokens of the phrase.
-Nesting therefore costs no Python stack. A source range runs from the first to the last piece of the phrase.
+Lark calls the builder bottom-up while it parses, one method for each rule, with all the tokens of the phrase. Nesting
+therefore costs no Python stack. A source range runs from the first to the last piece of the phrase.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from lark import Token
+
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
-from .automaton import Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ def syntax_error(code: str, message: str, loc: Loc, text: str = "", hint: str | 
 
 
 def token_loc(file: str, token: Token) -> Loc:
-    return Loc(file, token.line, token.column, token.line, token.end_column)
+    """The range of a token; none is longer than its line. Lark's type allows tokens without a place."""
+    return Loc(file, token.line, token.column, token.line, token.end_column)  # type: ignore[arg-type]
 
 
 class SpanBuilder:
@@ -38,7 +40,11 @@ class SpanBuilder:
     itself knows nothing of them, but a phrase that begins or ends with them covers them.
     """
 
-    def __init__(self, file: str, first_id: int) -> None:
+    def __init__(self) -> None:
+        self.begin("", 0)
+
+    def begin(self, file: str, first_id: int) -> None:
+        """Starts on the text of a file; the ids of its nodes count from `first_id`."""
         self.file = file
         self.fresh = count(first_id).__next__
         self.groups: dict[int, Loc] = {}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from lark import Token
+
 from ..source import syntax as s
 from .atoms import AtomBuilder
-from .automaton import Token
 from .spans import names, nodes, syntax_error
 
 _KINDS = {

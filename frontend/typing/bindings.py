@@ -23,6 +23,8 @@ from .type_expressions import (
     unique_parts,
 )
 
+SHORT_CIRCUITS = ("&&", "||")
+
 # ---- definitions ----------------------------------------------------------------------------------------------------
 
 
@@ -40,6 +42,10 @@ class Defined:
 
 def infer_definition(work: Work, dec: s.ValDec | s.LetFun) -> Defined:
     """`def f 'a [n] (x: t) : r = e`."""
+    if dec.name in SHORT_CIRCUITS:
+        place = dec.name_loc if isinstance(dec, s.ValDec) else dec.loc
+        message = f"`{dec.name}` cannot be defined anew: its right operand is evaluated only where it is needed"
+        raise fault("E0205", message, place, "the language's own operator")
     mark, scope_mark, owner = work.solver.fresh_id(), work.scope.mark(), work.owner
     outer, work.solver.function, work.owner = work.solver.function, mark, mark
     work.defining.append(dec.name)
@@ -200,7 +206,9 @@ def bind_sizes(work: Work, names: tuple[str, ...], loc: Loc, ids: set[int], boun
         work.bind(name, tag, I64, loc)
         ids.add(tag)
         bound.names[name] = loc
-        bound.sizes[tag] = work.solver.unknown_size()
+        size = work.solver.unknown_size()
+        bound.sizes[tag] = size
+        work.pending.sizes.append((size, loc, f"size `{name}`"))
 
 
 def check_covers(work: Work, ty: Ty, pats: tuple[s.Pat, ...], at: s.Pat | s.Match) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ...ir.errors import Label
 from ..source import syntax as s
-from ..source.types import WHOLE, TArray, TFun, TPrim, TRecord, Ty
+from ..source.types import WHOLE, Paths, TArray, TFun, TPrim, TRecord, Ty
 from ..typing.errors import fault
 from ..typing.type_expressions import unique_parts
 from .aliases import (
@@ -27,7 +27,6 @@ from .aliases import (
     both,
     field_of,
     has_data,
-    lends,
     moved,
     own,
     part_at,
@@ -35,6 +34,7 @@ from .aliases import (
     places_of,
     shared_between_parts,
     spread,
+    type_at,
     with_field,
 )
 from .calls import apply_alias
@@ -50,10 +50,10 @@ PIPES = {("|>",), ("<|",)}
 def check_unique(types: dict[int, Ty], dec: s.ValDec, shown: Callable[[Ty], Ty]) -> Gives:
     """Check a top-level definition; says what its result shares data with. `shown`: what abstract types stand for."""
     flow = Flow(types, {}, {}, {}, [], [], {}, shown)
-    return _function(flow, dec.params, dec.ret, dec.body, dec.name)
+    return _function(flow, dec.params, dec.ret, dec.body, f"`{dec.name}`")
 
 
-def _function(flow: Flow, params: Iterable[s.Pat], ret: s.TypeExp | None, body: s.Exp, name: str) -> Gives:
+def _function(flow: Flow, params: tuple[s.Pat, ...], ret: s.TypeExp | None, body: s.Exp, name: str) -> Gives:
     """Walk through a function; says what is fresh in its result: what is declared so, else all that is."""
     mark, start = len(flow.trail), set(flow.variables)
     for param in params:
@@ -67,15 +67,37 @@ def _function(flow: Flow, params: Iterable[s.Pat], ret: s.TypeExp | None, body: 
     borrowed = {p for p in places_of(result) if p[0] not in mine or not mine[p[0]].owns(p[1])}
     flow.leave(mark)
     parts, shared = list(paths_in(result)), shared_between_parts(result)
-    lent = frozenset([place for place in places_of(result) if place[0] == GLOBAL])
+    _check_globals(flow, body, result, is_called=bool(params), name=name)
     if ret is not None:
         check_written(ret, flow.types[body.id], result, body.loc)
         declared = unique_parts(ret)
         for path in declared:
             _check_result(flow, ret, body, places_of(part_at(result, path)), borrowed, shared, name)
-        return Gives(declared, not shared, lent)
+        return Gives(declared, not shared)
     fresh = tuple([path for path, places in parts if places.isdisjoint(borrowed | shared)])
-    return Gives(WHOLE if len(fresh) == len(parts) else fresh, not shared, lent)
+    return Gives(WHOLE if len(fresh) == len(parts) else fresh, not shared)
+
+
+def _check_globals(flow: Flow, body: s.Exp, result: Alias, *, is_called: bool, name: str) -> None:
+    """E0222: what a function gives, now or as a function that it gives, is not data of the program's own."""
+    for path, places in paths_in(result):
+        found = [place for place in places if place[0] == GLOBAL]
+        if found and _may_give(part_at(result, path), type_at(flow.types[body.id], path), is_called):
+            owner = flow.name_of(min(found))
+            message = f"the result of {name} may share data with `{owner}`, a definition of the program"
+            raise fault("E0222", message, body.loc, "the result", hint="return a `copy`")
+
+
+def _may_give(alias: Alias, ty: Ty, is_called: bool) -> bool:
+    """Whether a part of a result hands out the data that it holds on to."""
+    if not isinstance(ty, TFun):
+        return is_called
+    fresh: Paths = ()
+    while isinstance(ty, TFun):
+        fresh, ty = ty.fresh_at if ty.fresh else (), ty.cod
+    if isinstance(alias, Function) and alias.arity:
+        fresh = alias.gives.fresh
+    return has_data(ty) and fresh != WHOLE
 
 
 def _check_result(
@@ -91,10 +113,10 @@ def _check_result(
     declared = [Label(ret.loc, "declared here")]
     if found := part & borrowed:
         owner = flow.name_of(min(found))
-        message = f"the result of `{name}` is declared unique, but may share data with `{owner}`"
+        message = f"the result of {name} is declared unique, but may share data with `{owner}`"
         raise fault("E0222", message, body.loc, "the result", declared, hint="return a `copy`")
     if part & shared:
-        message = f"the parts of the unique result of `{name}` share data with each other"
+        message = f"the parts of the unique result of {name} share data with each other"
         raise fault("E0222", message, body.loc, "the result", declared)
 
 
@@ -184,11 +206,9 @@ def _ident(flow: Flow, exp: s.Ident) -> Alias:
 
 
 def _global(flow: Flow, ty: Ty, name: str) -> Alias:
-    """A top-level value: its place belongs to no variable, so that it cannot be consumed, nor what a function lends.
-    One of an abstract type has a place where there are arrays in it; where that is not known yet, it will be when the
-    functor is applied."""
-    has_place = lends(ty) if isinstance(ty, TFun) else has_data(flow.shown(ty))
-    return spread(ty, frozenset({(GLOBAL, (name,))} if has_place else ()))
+    """A top-level value: its place belongs to no variable, so that it cannot be consumed. One of an abstract type has a
+    place where there are arrays in it; where that is not known yet, it will be when the functor is applied."""
+    return spread(ty, frozenset({(GLOBAL, (name,))} if has_data(flow.shown(ty)) else ()))
 
 
 def _operator(flow: Flow, op: s.Operator) -> Alias:
@@ -268,7 +288,7 @@ def _closure(flow: Flow, params: tuple[s.Pat, ...], ret: s.TypeExp | None, body:
     flow.consumed = before
     captured = frozenset([place for place in flow.used if place[0] in known])
     flow.used = outer | flow.used
-    return Function(captured | gives.lends, len(params), gives)
+    return Function(captured, len(params), gives)
 
 
 # ---- binding forms --------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from ..typing.type_expressions import unique_parts
 from .aliases import (
     NOTHING,
     Alias,
+    Function,
     Place,
     Shared,
     both,
@@ -185,7 +186,11 @@ def bind_loop(flow: Flow, pat: s.Pat, owned: Paths = WHOLE) -> None:
 
 def bind_pattern(flow: Flow, pat: s.Pat, alias: Alias) -> None:
     match pat:
-        case s.PVar(id=node, name=name):
+        case s.PVar(id=node, name=name, loc=loc):
+            if isinstance(alias, Function) and alias.once is not None:
+                note = f"`{name}` could be called more than once"
+                hint = "give it all its arguments at once, or a `copy` of the array"
+                raise fault("E0221", "a function that has consumed an array gets no name", loc, "", (), [note], hint)
             flow.bind(node, name, flow.types[node], alias)
         case s.PAscript(pat=inner, type=te, loc=loc):
             for path in unique_parts(te):

@@ -21,7 +21,17 @@ from ..kernel_ir.execution import Who
 from ..kernel_ir.nodes import KVar, Operand
 from .operator import Names, Operator, assign, constants, declared, operator, step, take_in, texts
 from .ops import c_type, operand
-from .text import Printer, barrier, declare, names_in, stack_scope, statements_text, thread_steps
+from .text import (
+    Printer,
+    apart_for,
+    apart_if,
+    barrier,
+    declare,
+    stack_scope,
+    statements_text,
+    thread_steps,
+    words_in,
+)
 
 WARP = 32
 Reduce = Callable[[Printer, kir.BlockReduce, Operator], Names]
@@ -43,7 +53,8 @@ def block_reduce(p: Printer, stm: kir.BlockReduce, ordered: Reduce) -> None:
 def any_order(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
     """Each thread folds its elements, then the threads combine."""
     acc = declared(p, op.types, "acc", stm.neutral)
-    with p.block(thread_steps(p, stm.index.name, stm.lo, stm.hi)), stack_scope(p, stm.body):
+    steps = thread_steps(p, stm.index.name, stm.lo, stm.hi)
+    with apart_for(p, steps, stm.body), stack_scope(p, stm.body):
         take_in(p, stm.op, acc, stm.body, stm.values)
     return combined(p, op, acc, texts(stm.neutral))
 
@@ -86,7 +97,7 @@ def tile_values(
 ) -> Names:
     """A thread's element of the tile, or the neutral element."""
     mine = declared(p, op.types, "value", neutral)
-    with p.block(f"if ({index.name} < {operand(hi)})"):
+    with apart_if(p, f"{index.name} < {operand(hi)}", body):
         statements_text(p, body, Who.EACH)
         assign(p, mine, texts(values))
     return mine
@@ -162,15 +173,15 @@ def block_scan(p: Printer, stm: kir.BlockScan) -> None:
 
 
 def _scan_tile(p: Printer, stm: kir.BlockScan, op: Operator, carry: Names, totals: Names) -> None:
-    has = f"if ({stm.index.name} < {operand(stm.hi)})"
+    has = f"{stm.index.name} < {operand(stm.hi)}"
     mine = declared(p, op.types, "value", stm.neutral)
-    declare(p, stm.body, set(names_in(stm.after)))
+    declare(p, stm.body, set(words_in(stm.after)))
     with stack_scope(p, stm.body):
-        with p.block(has):
+        with apart_if(p, has, stm.body):
             p.run(p, stm.body, Who.EACH)
             assign(p, mine, texts(stm.values))
         result = _scanned(p, op, mine, carry, totals)
-        with p.block(has):
+        with apart_if(p, has, stm.after):
             for var, value in zip(stm.scanned, result, strict=True):
                 p.line(f"const {c_type(var.prim)} {var.name} = {value};")
             statements_text(p, stm.after, Who.EACH)

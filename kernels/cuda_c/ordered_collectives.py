@@ -12,10 +12,11 @@ from collections.abc import Callable
 from ..analysis.tile_items import element_bytes, tile_items
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who
+from ..kernel_ir.traverse import bound
 from .collectives import WARP, before_warp, combined, meet_if_empty, shared
 from .operator import Names, Operator, assign, constants, declared, operator, step, texts
 from .ops import c_type, operand
-from .text import Printer, barrier, names_in, statements_text
+from .text import Printer, apart_if, barrier, statements_text, words_in
 
 Staged = kir.BlockReduce | kir.BlockScan
 STAGE_BYTES = 24 << 10
@@ -27,7 +28,7 @@ def goes_staged(p: Printer, stm: Staged) -> bool:
     items = tile_items(element_bytes(stm.op))
     if not stm.is_long or items == 1 or p.threads < WARP:
         return False
-    if isinstance(stm, kir.BlockScan) and set(names_in(stm.after)) & bound_in(stm.body):
+    if isinstance(stm, kir.BlockScan) and not bound_in(stm.body).isdisjoint(words_in(stm.after)):
         return False
     size = p.threads * items * element_bytes(stm.op) * (WARP + 1) // WARP
     if p.staged + size > STAGE_BYTES:
@@ -38,8 +39,8 @@ def goes_staged(p: Printer, stm: Staged) -> bool:
 
 def bound_in(stms: tuple[kir.KStm, ...]) -> set[str]:
     """What a statement list makes for those that follow."""
-    names = {s.var.name for s in stms if isinstance(s, (kir.KLet, kir.Declare))}
-    return names | {s.array.name for s in stms if isinstance(s, kir.Alloc)}
+    arrays = {s.array.name for s in stms if isinstance(s, kir.Alloc)}
+    return arrays | {var.name for s in stms for var in bound(s)}
 
 
 def staged_reduce(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
@@ -112,7 +113,7 @@ def fill(p: Printer, stm: Staged, op: Operator, stage: Names, items: int, first:
         p.line(f"const i32 {at} = {item} * {p.threads} + threadIdx.x;")
         p.line(f"const i64 {stm.index.name} = {first} + {at};")
         value = declared(p, op.types, "value", stm.neutral)
-        with p.block(f"if ({stm.index.name} < {operand(stm.hi)})"):
+        with apart_if(p, f"{stm.index.name} < {operand(stm.hi)}", stm.body):
             statements_text(p, stm.body, Who.EACH)
             assign(p, value, texts(stm.values))
         assign(p, at_stage(stage, at), value)

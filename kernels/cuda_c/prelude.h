@@ -202,7 +202,8 @@ template <class... Ts> DEVICE void fail(u64 *record, i32 site, Ts... values) {
   for (i32 k = 1; k <= (i32)sizeof...(values) && k < 16; k++) record[k] = words[k];
 }
 
-DEVICE bool has_failed(const u64 *record) { return *(const volatile u64 *)record != 0; }
+// of kernels before this one; nullptr where none of them can
+DEVICE bool has_failed(const u64 *before) { return before != nullptr && *before != 0; }
 
 // ---- threads of a warp ---------------------------------------------------------------------------------------------
 
@@ -285,23 +286,24 @@ struct Memory {
 #ifdef EMULATED
 #define DYNAMIC_SHARED_MEMORY char *shared_memory = emulator::dynamic_shared
 #else
-#define DYNAMIC_SHARED_MEMORY extern __shared__ char shared_memory[]
+#define DYNAMIC_SHARED_MEMORY extern __shared__ __align__(16) char shared_memory[]
 #endif
 struct Stack {
   char *shared, *global;
-  i64 shared_left, global_left;
+  i64 shared_left, global_left, global_size;
 };
 DEVICE Stack block_stack(const Memory &memory, char *shared) {
   char *mine = memory.global + blockIdx.x * (memory.block_size + blockDim.x * memory.thread_size);
-  return Stack{shared, mine, memory.shared_size, memory.block_size};
+  return Stack{shared, mine, memory.shared_size, memory.block_size, memory.block_size};
 }
 DEVICE Stack thread_stack(const Memory &memory) {
   char *mine = memory.global + blockIdx.x * (memory.block_size + blockDim.x * memory.thread_size) + memory.block_size;
-  return Stack{nullptr, mine + threadIdx.x * memory.thread_size, 0, memory.thread_size};
+  return Stack{nullptr, mine + threadIdx.x * memory.thread_size, 0, memory.thread_size, memory.thread_size};
 }
+DEVICE i64 whole_units(i64 bytes) { return (greatest<i64>(bytes, 1) + 15) & ~15ll; }
 // nullptr where there is not enough
 DEVICE char *take(Stack &stack, i64 bytes) {
-  bytes = (greatest<i64>(bytes, 1) + 15) & ~15ll;
+  bytes = whole_units(bytes);
   if (bytes <= stack.shared_left) {
     char *taken = stack.shared;
     stack.shared += bytes, stack.shared_left -= bytes;
@@ -311,6 +313,11 @@ DEVICE char *take(Stack &stack, i64 bytes) {
   char *taken = stack.global;
   stack.global += bytes, stack.global_left -= bytes;
   return taken;
+}
+
+// the size of the stack with which there would have been enough
+DEVICE i64 lacking(const Stack &stack, i64 bytes) {
+  return stack.global_size - stack.global_left + whole_units(bytes);
 }
 
 // ---- rows of elements in one access ----------------------------------------------------------------------------------

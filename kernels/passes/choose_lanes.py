@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...ir.types import Prim
-from ..kernel_ir.execution import all_statements, statements
 from ..kernel_ir.nodes import (
     Atomic,
     BlockReduce,
@@ -27,6 +26,7 @@ from ..kernel_ir.nodes import (
     Store,
     Threads,
 )
+from ..kernel_ir.traverse import all_statements, statements
 
 MOST_ACCUMULATORS = 12
 """Accumulators of a thread of which two groups still find registers."""

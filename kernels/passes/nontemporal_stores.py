@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..kernel_ir.execution import read_arrays, statements
+from ..kernel_ir.execution import read_arrays
 from ..kernel_ir.nodes import FAR, BlockScan, For, KArray, Kernel, KStm, KWhile, Store, Threads
+from ..kernel_ir.traverse import statements
 from .flat_row_scans import row_scan_of
 
 FAR_BYTES = 32 << 20

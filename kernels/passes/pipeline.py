@@ -6,7 +6,7 @@ GPU its fences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from ..kernel_ir.nodes import Kernel
 from .choose_lanes import LaneSettings, choose_lanes
@@ -47,13 +47,6 @@ CUDA_PASSES: Passes = (
     ("vectorise-accesses", vectorise_accesses),
     ("place-fences", place_fences),
 )
-
-
-def after_each(kernel: Kernel, passes: Passes) -> Iterator[tuple[str, Kernel]]:
-    """The kernel after each pass, by the pass's name."""
-    for name, run in passes:
-        kernel = run(kernel)
-        yield name, kernel
 
 
 def ready(kernel: Kernel, passes: Passes) -> Kernel:

@@ -42,7 +42,7 @@ MACHINES = {"cpu": CPU, "cuda": CUDA}
 def command(files: tuple[Path, ...], output: Path | None, device: str, arch: str, allow_outside: bool) -> None:
     """Write kernels, host program and manifest of each FILE to a directory; never runs them.
 
-    For `cuda` the kernels are CUDA C and a cubin for --arch, made by NVRTC (`pip install 'soac[cuda]'`)."""
+    For `cuda` the kernels are CUDA C and a cubin for --arch, made by NVRTC (the wheel `nvidia-cuda-nvrtc`)."""
     apart = output is None or len(files) > 1
     for file in files:
         text = read_source(file)

@@ -14,9 +14,9 @@ from math import prod
 import numpy as np
 
 from ..ir.errors import NOWHERE, DataError, Diagnostic, Label, Loc
+from ..ir.scalar import DTYPES
 from ..ir.types import Prim
 from .read_write import (
-    DTYPES,
     Format,
     Value,
     ValueType,

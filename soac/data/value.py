@@ -8,12 +8,10 @@ from math import prod
 import numpy as np
 
 from ..ir.errors import DataError, Diagnostic, Label, Loc
+from ..ir.scalar import DTYPES, prim_of
 from ..ir.types import Prim
 
 Value = np.ndarray | np.generic
-
-DTYPES: dict[Prim, np.dtype] = {p: np.dtype("?" if p is Prim.BOOL else f"{p.value[0]}{p.bytes}") for p in Prim}
-PRIMS: dict[np.dtype, Prim] = {dtype: prim for prim, dtype in DTYPES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +26,21 @@ class ValueType:
 
 
 def type_of(value: Value) -> ValueType:
-    """The type of an array or NumPy scalar."""
-    return ValueType(PRIMS[value.dtype.newbyteorder("=")], value.ndim)
+    """The type of an array or NumPy scalar whose elements the language has."""
+    prim = prim_of(value.dtype.newbyteorder("="))
+    assert prim is not None, value.dtype
+    return ValueType(prim, value.ndim)
 
 
 def shape_text(value: Value) -> str:
     """The type with its sizes, as `[3][2]i32`."""
     dims = "".join(f"[{n}]" for n in value.shape)
     return f"{dims}{type_of(value).prim.value}"
+
+
+def does_not_fit(spelling: str, prim: Prim) -> str:
+    """The message for a finite number that rounds to an infinity in a float type."""
+    return f"`{spelling}` does not fit {prim.value} (at most {float(np.finfo(DTYPES[prim]).max):.9g})"
 
 
 def text_loc(data: bytes, name: str, start: int, end: int, first_line: int = 1) -> Loc:
@@ -54,6 +59,11 @@ def _line_col(data: bytes, offset: int) -> tuple[int, int]:
 def data_error(code: str, message: str, loc: Loc | None = None, text: str = "", hint: str | None = None) -> DataError:
     """A fault in a data file; without a place (`loc` None) the message says where it is."""
     return DataError(Diagnostic(code, message, Label(loc or Loc("", 0, 0, 0, 0), text), hint=hint))
+
+
+def is_shape(prim: Prim, dims: tuple[int, ...]) -> bool:
+    """Can there be an array of these dimensions? Without those of size 0, its bytes must have addresses."""
+    return all(n >= 0 for n in dims) and prod(max(n, 1) for n in dims) * prim.bytes < 2**63
 
 
 def bytes_of(prim: Prim, dims: tuple[int, ...]) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 
 from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError, SystemFault
 
+GET_MATPLOTLIB = "`pip install 'matplotlib>=3.8'`"
+
 
 @dataclass(frozen=True, slots=True)
 class Bar:
@@ -72,8 +74,7 @@ def require_matplotlib() -> Any:
         return importlib.import_module("matplotlib.figure")
     except ImportError as missing:
         text = f"drawing needs Matplotlib: {missing}"
-        hint = "`pip install 'soac[plot]'` installs it"
-        raise SystemFault(Diagnostic("S0102", text, Label(NOWHERE, ""), hint=hint)) from None
+        raise SystemFault(Diagnostic("S0102", text, Label(NOWHERE, ""), hint=GET_MATPLOTLIB)) from None
 
 
 def _figure(count: int, width: float, heights: Sequence[float], ratios: Sequence[int]) -> tuple[Any, Any]:

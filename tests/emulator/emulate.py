@@ -17,14 +17,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim
 from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
 from soac.kernels.cuda_c.ops import c_type
 from soac.kernels.devices.cpu.executable import CpuDevice, Executable, failure
 from soac.kernels.devices.device import Scalar
 from soac.kernels.devices.host_runner import compile_host
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import Atomic, Kernel, LookBack, WaitFor
+from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.pipeline import CUDA_PASSES, Passes, all_ready
 from soac.kernels.tracer.device import no_code
 from soac.pipeline import Compiled
@@ -63,7 +64,8 @@ class Emulator:
         scratch = np.empty(GRID * (BLOCK_BYTES + threads * THREAD_BYTES), np.uint8)
         held = [np.ascontiguousarray(a) for a in arrays]
         values = [
-            ctypes.c_void_p(ctypes.addressof(failures)), ctypes.c_int64(blocks),
+            ctypes.c_void_p(ctypes.addressof(failures)), ctypes.c_void_p(ctypes.addressof(failures)),
+            ctypes.c_int64(blocks),
             Memory(scratch.ctypes.data, BLOCK_BYTES, THREAD_BYTES, SHARED_BYTES),
             *(ctypes.c_void_p(a.ctypes.data) for a in held),
             *(c_value(v.prim, x) for v, x in zip(kernel.scalars, scalars, strict=True)),
@@ -104,9 +106,8 @@ class EmulatedDevice(CpuDevice):
 
 def c_value(prim: Prim, value: Scalar) -> ctypes.Structure | ctypes._SimpleCData:
     """A scalar argument in memory, as its C type."""
-    dtype = np.dtype(np.bool_ if prim is Prim.BOOL else f"{prim.value[0]}{prim.bytes}")
     return {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uint32, 8: ctypes.c_uint64}[prim.bytes](
-        int.from_bytes(dtype.type(value).tobytes(), "little")
+        int.from_bytes(DTYPES[prim].type(value).tobytes(), "little")
     )
 
 
@@ -136,7 +137,7 @@ def build(kernels: tuple[Kernel, ...], threads: int = 64, passes: Passes = CUDA_
 
 def wrapper(kernel: Kernel) -> str:
     """`emulate_NAME(table of pointers to arguments, grid, threads, order)`."""
-    types = ["u64 *", "i64", "Memory", *(f"{c_type(a.prim)} *" for a in kernel.arrays)]
+    types = ["u64 *", "const u64 *", "i64", "Memory", *(f"{c_type(a.prim)} *" for a in kernel.arrays)]
     types += [c_type(v.prim) for v in kernel.scalars]
     args = ", ".join(f"*({t} *)arguments_of_{kernel.name}[{k}]" for k, t in enumerate(types))
     return f"""

@@ -184,6 +184,18 @@ def test_imports_are_found_beside_the_importer(tmp_path: Path) -> None:
     assert [fun.entry.name for fun in prog.functions if fun.entry] == ["main"]
 
 
+@pytest.mark.parametrize("spelling", ["main.soac", "../main.soac", "../sub/../main.soac", "../link/main.soac"])
+def test_imports_do_not_depend_on_the_spelling_of_the_path(
+    tmp_path: Path, spelling: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"main.soac": 'import "lib/a"\ndef main (x: i32) = a x', "lib/a.soac": "def a (x: i32) = x + 1"}
+    path = write(tmp_path / "root", files)
+    (path.parent / "sub").mkdir()
+    (path.parent / "link").symlink_to(path.parent)
+    monkeypatch.chdir(path.parent if spelling == "main.soac" else path.parent / "sub")
+    assert interpret(compile_file(spelling), "main", values("1i32"))[0] == [2]
+
+
 @pytest.mark.parametrize(
     "files, message",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
@@ -13,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scripts.parse_tables import GRAMMAR, OPTIONS, TABLES, analyse, tables
 from soac.frontend.parsing import parse
-from soac.frontend.parsing import tables as parse_tables
-from soac.frontend.parsing.analyse_grammar import analyse
+from soac.frontend.parsing.lexer import FastLexer
 from soac.frontend.parsing.parse import decode_source, parse_module, require_entry
 from soac.frontend.source import syntax as s
 from soac.ir.core import Attr
@@ -495,6 +496,21 @@ def test_deep_nesting_is_refused(text: str) -> None:
     assert (diagnostic.code, diagnostic.message) == ("E0103", "nested deeper than 256 levels")
 
 
+@pytest.mark.parametrize("count", [300, 1500, 3000])
+def test_a_chain_of_branches_is_too_deep_at_one_place(count: int) -> None:
+    """Also where it is so long that the parser gives up before there is a tree."""
+    diagnostic = fault("def x = " + "if a then b else " * count + "1")
+    assert 250 <= diagnostic.primary.loc.col // len("if a then b else ") <= 258
+    assert "each `else if` is a level" in str(diagnostic.hint)
+    assert "match" not in str(fault("def x = " + "\\x -> " * count + "1").hint)
+    exp("match a " + "".join(f"case {k} -> b " for k in range(count)) + "case _ -> c")
+
+
+def test_an_unfinished_deep_phrase_is_a_fault_at_its_end() -> None:
+    for text in ("- " * 10_000, "if a then b else " * 10_000, "\\x -> " * 10_000):
+        assert fault(f"def x = {text}").message == "expected an expression, found end of file"
+
+
 def test_moderate_nesting_is_accepted() -> None:
     exp("(" * 250 + "1" + ")" * 250)
     exp("f (" * 200 + "1" + ")" * 200)
@@ -505,7 +521,7 @@ def test_brackets_in_comments_and_strings_do_not_nest() -> None:
     parse_module("-- " + "(" * 1000 + '\ndef x = "' + "(" * 1000 + "\"\ndef y = '('\n" * 1, "t.soac")
 
 
-# ---- files and caches
+# ---- files
 
 
 def test_decode_source() -> None:
@@ -518,7 +534,9 @@ def test_decode_source() -> None:
             decode_source(data, "t.soac")
         (diagnostic,) = caught.value.diagnostics
         assert (diagnostic.code, diagnostic.message) == ("E0002", message)
-    with pytest.raises(CompileError, match="larger than 4 MiB"):
+    with pytest.raises(
+        CompileError, match=r"`t\.soac` is larger than 4 MiB$"
+    ):  # readers stop there: its size is not known
         decode_source(b" " * (parse.MAX_SOURCE + 1), "t.soac")
 
 
@@ -529,36 +547,50 @@ def test_require_entry() -> None:
         require_entry(parse_module("", "t.soac"))
 
 
-def parsed_with(tables: parse_tables.Tables) -> str:
-    return tree(parse.Automaton(tables).run("def f [n] x = (+ 1) x[0]", parse.Builder("t.soac", 0)))
+# ---- the grammar, and Lark's tables of it
 
 
-def test_tables_come_from_the_cache(tmp_path: Path) -> None:
-    computed = parse_tables.load_tables(tmp_path)
-    (file,) = tmp_path.iterdir()
-    stamp = file.stat().st_mtime_ns
-    assert parse_tables.load_tables(tmp_path) == computed
-    assert file.stat().st_mtime_ns == stamp
-    file.write_bytes(file.read_bytes()[:1000])
-    assert parsed_with(parse_tables.load_tables(tmp_path)) == parsed_with(computed)
+def test_the_tables_are_those_of_the_grammar() -> None:
+    """Fails if the grammar changes, or what Lark makes of it; `python scripts/parse_tables.py` writes them anew."""
+    assert TABLES.read_text(encoding="utf-8") == tables(GRAMMAR.read_text(encoding="utf-8"))
 
 
-def test_a_cache_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    assert parsed_with(parse_tables.load_tables(blocked / "below")) == parsed_with(parse_tables.load_tables())
+def test_the_builder_has_a_method_for_every_rule() -> None:
+    for rule in analyse(GRAMMAR.read_text(encoding="utf-8")).rules:
+        name = rule.alias or rule.options.template_source or rule.origin.name
+        passes_on = rule.options.expand1 and not rule.alias and len(rule.expansion) == 1
+        assert name[0] == "_" or passes_on or hasattr(parse.Builder, name), rule
 
 
 def test_the_grammar_has_one_conflict(caplog: pytest.LogCaptureFixture) -> None:
     level = lark.logger.level
     lark.logger.setLevel(logging.DEBUG)
     try:
-        analyse(parse_tables.GRAMMAR.read_text(), debug=True)
+        analyse(GRAMMAR.read_text(encoding="utf-8"), debug=True)
     finally:
         lark.logger.setLevel(level)
     conflicts = [r.getMessage() for r in caplog.records if "conflict" in r.getMessage().lower()]
     assert len(conflicts) == 1
     assert "CASE" in conflicts[0]
+
+
+def test_the_lexer_is_that_of_lark() -> None:
+    """The same tokens at the same places as Lark's basic lexer, which it replaces for its speed."""
+    text = "\n\n".join(path.read_text(encoding="utf-8") for path in sorted(Path("programs").glob("*.soac")))
+    text += "def f' = -- a\t\n  (-1.5e3f32, 'x', x'[0x1f], t.0.1, 1...2, m.+ _ _a, iff <- a-->b)  \n--\r\n \t"
+    grammar = GRAMMAR.read_text(encoding="utf-8")
+    mine = lark.Lark(grammar, **OPTIONS | {"lexer": FastLexer}).lex(text)
+    slots = ("type", "value", "line", "column", "end_line", "end_column", "start_pos", "end_pos")
+    for got, wanted in zip(mine, analyse(grammar).lex(text), strict=True):
+        assert [getattr(got, slot) for slot in slots] == [getattr(wanted, slot) for slot in slots]
+
+
+def test_threads_parse_at_once() -> None:
+    """The builder holds the file and the ids of one text; none of them reaches the tree of another."""
+    texts = [f"def f{i} (x: i32) = (x + {i}) * 2\n" * 50 for i in range(8)]
+    alone = [parse_module(text, f"{i}.soac", i) for i, text in enumerate(texts)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda i: parse_module(texts[i], f"{i}.soac", i), range(8))) == alone
 
 
 # ---- whatever the text, a tree or a diagnostic

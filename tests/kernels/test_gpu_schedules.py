@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from soac.ir.interpret import Thresholds, prepare
+from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import children, statements, with_children
 from soac.kernels.kernel_ir.nodes import Kernel, KStm
+from soac.kernels.kernel_ir.traverse import children, statements, with_children
 from soac.kernels.passes.pipeline import CUDA_PASSES, ready
 from soac.kernels.passes.place_fences import count_fences, without_fence
-from soac.kernels.tracer.check_collectives import check_collectives
 from soac.kernels.tracer.run import TraceSettings, show_finding, trace_kernels, trace_program
 from soac.kernels.tracer.visibility import Kind
 from soac.versions import runs_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import soac
 from soac.ir.ops import Op
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import Kernel, KIf, KLet, KOp, KStm, Threads
+from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.peel_boundaries import LEAST, peel_boundaries
 
 CLAMPS = {Op.MIN, Op.MAX}

@@ -9,8 +9,8 @@ import pytest
 import soac
 from soac.ir.ops import Op
 from soac.ir.types import Prim
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import BlockReduce, Kernel, KIf, KLet, KOp, KStm
+from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes import narrow_argreduce as places
 from soac.kernels.passes.if_convert import if_convert
 from soac.kernels.passes.narrow_argreduce import narrow_argreduce

@@ -12,8 +12,8 @@ import pytest
 
 import soac
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import LaneShape
+from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.tile_rows import tile_rows, tiled_accesses
 
 PROGRAM = """

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import soac
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import Kernel, Threads
+from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.lanes.module import emit
 from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
 from soac.kernels.passes.scalarise_row_walks import scalarise_row_walks

@@ -17,14 +17,14 @@ from soac.ir.errors import NOWHERE, RunError
 from soac.ir.interpret import Thresholds, interpret
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
+from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.analysis.uniformity import depending, loaded_names
 from soac.kernels.devices.device import KernelFailure
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import children, statements, with_children
 from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.kernel_ir.traverse import children, statements, with_children
 from soac.kernels.passes.pipeline import CUDA_PASSES, ready
 from soac.kernels.passes.place_fences import without_fence
-from soac.kernels.tracer.check_collectives import check_collectives
 from soac.kernels.tracer.run import (
     KernelTrace,
     Report,

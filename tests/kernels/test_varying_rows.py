@@ -14,7 +14,6 @@ from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import (
     BlockReduce,
     BoundsCheck,
@@ -30,6 +29,7 @@ from soac.kernels.kernel_ir.nodes import (
     Space,
     Store,
 )  # fmt: skip
+from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.lanes.module import emit
 from soac.kernels.passes.choose_lanes import LaneSettings
 from soac.kernels.passes.pipeline import CPU_PASSES, all_ready

@@ -1,4 +1,4 @@
--- A partial application that consumed its argument may be called once.
+-- A partial application that consumed its argument is called where it stands.
 -- ==
 -- entry: once
 -- input { [46] }
@@ -13,5 +13,5 @@
 -- output { [5, 0, -45, 10, -36, 20, -26, 30, -16, 39, -6, 49, 4, -42, 13, -32, 23] }
 
 def g (xs: *[]i32) (i: i32): []i32 = xs with [0] = i
-entry once (xs: *[]i32) = let h = g xs in h 1
+entry once (xs: *[]i32) = let h = 1 in (g xs) h
 entry pipe (xs: *[]i32) = 5 |> g xs

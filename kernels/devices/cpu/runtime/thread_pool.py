@@ -20,10 +20,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ....host_ir.launch_parameters import TASKS
+from ....limits import MAX_THREADS
 from . import jit
 from .assembly import module
-
-MAX_WORKERS = 4096
 
 
 @dataclass(slots=True)
@@ -50,7 +49,7 @@ def run_blocks(kernel: int, args: int, blocks: int, threads: int, grain: int | N
     """Run blocks 0 <= b < `blocks` of the kernel at address `kernel` with the argument slots at address `args`, on up
     to `threads` cores, `grain` blocks at a time. Worker numbers, by which the arena table is indexed, are below
     `threads`. Raises KeyboardInterrupt if `request_stop` was called meanwhile."""
-    threads = max(1, min(threads, blocks, MAX_WORKERS))
+    threads = max(1, min(threads, blocks, MAX_THREADS))
     pool = start(threads)
     if grain is None:
         grain = share(blocks, threads, TASKS)
@@ -111,7 +110,9 @@ def _compiled_pool() -> Pool:
 
 
 def _grow(pool: Pool, workers: int) -> None:
-    """Start workers until there are as many; fewer where the system gives no more threads."""
+    """Start workers until there are as many, or as many as a launch may use; fewer where the system gives no more
+    threads."""
+    workers = min(workers, MAX_THREADS - 1)
     with pool.lock:
         if workers > pool.workers.value:
             pool.grow(workers - pool.workers.value)
