@@ -14,6 +14,7 @@ import stat
 import tempfile
 import warnings
 from dataclasses import dataclass, field
+from functools import cache as memoised
 from pathlib import Path
 
 import platformdirs
@@ -43,6 +44,19 @@ def key_of(*parts: bytes | str) -> str:
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()
+
+
+@memoised
+def compiler() -> str:
+    """A hash of the names, sizes and times of all files of this package: any change of the compiler changes it."""
+    here = Path(__file__).parents[2]
+    lines: list[str] = []
+    for folder, _, names in os.walk(here, followlinks=True):
+        for name in names:
+            if not name.endswith(".pyc"):
+                seen = os.stat(os.path.join(folder, name))
+                lines.append(f"{folder}/{name} {seen.st_size} {seen.st_mtime_ns}")
+    return key_of(*sorted(lines))
 
 
 def user_cache() -> Cache:

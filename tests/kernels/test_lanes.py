@@ -483,4 +483,4 @@ def test_other_machines_can_be_compiled_for(triple: str, cpu: str) -> None:
     ra, rb = var("ra", U32), var("rb", U32)
     reduce = BlockReduce((ra, rb), IX, i64(0), N, LOADS, (VA, VB), affine_composition(), ONE_ZERO, False)
     k = kernel((XA, XB, OA, OB), reduce, Store(OA, i64(0), ra), Store(OB, i64(0), rb))
-    assert jit.compile_object(emit(all_ready((k,), CPU_PASSES)), jit.Host(triple, cpu, ""))
+    assert jit.compile_object((emit(all_ready((k,), CPU_PASSES)),), jit.Host(triple, cpu, ""))
