@@ -91,8 +91,8 @@ def _parse_settings(path: Path) -> dict[str, tuple[int, Loc]]:
 def _sidecar(path: Path) -> dict[str, object]:
     """What the sidecar says; nothing where there is none that can be read."""
     try:
-        found = json.loads(sidecar_path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(_read_text(sidecar_path(path)))
+    except (TuningError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -23,7 +23,7 @@ from ..ir.errors import CompileError, Diagnostic, Label, Loc
 from .elaborate.program import elaborate
 from .modules.program import Known, infer, infer_prelude
 from .parsing.desugar_unzipped import plain_calls
-from .parsing.parse import decode_source, parse_module
+from .parsing.parse import MAX_SOURCE, decode_source, parse_module
 from .source import syntax as s
 
 PRELUDE = Path(__file__).parent / "source" / "prelude.soac"
@@ -54,7 +54,7 @@ def compile_text(text: str, file: str) -> Prog:
 
 def compile_file(path: str | Path) -> Prog:
     """The core of the program in the file at `path`."""
-    return compile_source(decode_source(Path(path).read_bytes(), str(path)), str(path), Reach.PROJECT).prog
+    return compile_source(decode_source(read_bytes(Path(path)), str(path)), str(path), Reach.PROJECT).prog
 
 
 def compile_source(text: str, file: str, reach: Reach) -> Compiled:
@@ -131,6 +131,12 @@ def load_modules(text: str, file: str, reach: Reach) -> tuple[s.Module, ...]:
     return plain_calls((first, *loading.done))
 
 
+def read_bytes(path: Path) -> bytes:
+    """The contents of a source file, one byte beyond the limit at most, which `decode_source` refuses then."""
+    with path.open("rb") as file:
+        return file.read(MAX_SOURCE + 1)
+
+
 def _load(loading: _Loading, text: str, file: str, place: Path) -> None:
     """Parse a file, then the files it imports, then note it as done."""
     module = parse_module(text, file, loading.next_id)
@@ -185,7 +191,7 @@ def _import(loading: _Loading, dec: s.ImportDec, importer: str, importer_place: 
     if len(loading.done) >= MAX_IMPORTS:
         raise _fault("E0207", f"more than {MAX_IMPORTS} imports", dec.loc, "")
     name = os.path.join(os.path.dirname(importer), os.path.relpath(place, importer_place.parent))
-    _load(loading, decode_source(place.read_bytes(), name), name, place)
+    _load(loading, decode_source(read_bytes(place), name), name, place)
     return name
 
 
@@ -196,7 +202,7 @@ def _find(loading: _Loading, dec: s.ImportDec, importer: Path) -> Path:
     found = next((name for name in names if name.is_file()), None)
     inside = Path(os.path.normpath(base)).is_relative_to(loading.root)
     if found is not None:
-        found = found.resolve() if found.is_symlink() else Path(os.path.normpath(found))
+        found = found.resolve()
         inside = inside and found.is_relative_to(loading.root)
     if not inside and loading.reach is Reach.PROJECT:
         message = f'import "{dec.path}" is outside the project root `{loading.root.name or loading.root}`'

@@ -245,13 +245,13 @@ def build(source: Source) -> Program:
     if found is not None:
         executable, facts = found
         return Program(source, Deferred(lambda: compile_prog(text, file, reach=reach)), facts, executable, {})
-    compiled = with_entries(compile_prog(text, file, machine=MACHINES[source.device], reach=reach))
+    compiled = with_entries(compile_prog(text, file, machine=MACHINES[source.device], reach=reach), file)
     done = Deferred(lambda: compiled, compiled)
     runnable = stored.build(text, file, reach, compiled) if source.device == "cpu" else on_gpu(compiled)
     return Program(source, done, stored.facts_of(compiled), runnable, {})
 
 
-def with_entries(compiled: Compiled) -> Compiled:
-    """`compiled`, if it has an entry point; raises `CompileError` E0001."""
-    require_entries(compiled.core)
+def with_entries(compiled: Compiled, file: str) -> Compiled:
+    """`compiled` from `file`, if it has an entry point; raises `CompileError` E0001."""
+    require_entries(compiled.core, file)
     return compiled

@@ -46,6 +46,8 @@ def to_arguments(fun: FunDef, args: Sequence[Any]) -> list[Argument]:
 def _to_argument(value: Any, t: Type, number: int) -> Argument:
     if isinstance(value, CudaArray) and t.rank:
         return value  # type: ignore[return-value]  # looked at by `bind_sizes`, and left where it is
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise _bad_argument(number, "the array has masked elements; `filled(..)` gives them values")
     dtype = np.dtype(DTYPES[t.prim])
     typed = isinstance(value, np.ndarray | np.generic)
     array = value if typed else _untyped(value, t, number)

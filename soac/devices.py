@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from .ir.errors import NOWHERE, Diagnostic, Label, SystemFault
 from .ir.machine import CPU, CUDA
+from .kernels.devices.cpu.executable import CpuDevice
 from .kernels.devices.cpu.runtime import jit
 from .kernels.devices.cuda import libcuda
 from .kernels.devices.cuda.libcuda import Found, NoDriver
 from .kernels.devices.cuda.nvrtc import GET_NVRTC, NoCompiler, architectures, nvrtc
-from .kernels.devices.device import Runnable, bytes_text
+from .kernels.devices.device import Device, Runnable, bytes_text
 from .pipeline import Compiled
 
 if TYPE_CHECKING:
@@ -143,6 +144,15 @@ def unusable(name: str, missing: tuple[Missing, ...]) -> SystemFault:
 
 
 # ---- programs ----------------------------------------------------------------------------------------------------
+
+
+def class_of(name: str) -> type[Device]:
+    """The class of a device, which says the default thresholds also where the device is missing."""
+    if name == "cpu":
+        return CpuDevice
+    from .kernels.devices.cuda.device import CudaDevice
+
+    return CudaDevice
 
 
 def on_gpu(compiled: Compiled) -> Runnable:

@@ -105,6 +105,14 @@ def find(text: str, file: str, reach: Reach) -> tuple[Executable, Facts] | None:
     data = disk.get(jit.user_cache(), key(text, file, reach))
     if data is None:
         return None
+    try:
+        return _restored(data)
+    except (ValueError, TypeError, LookupError, AttributeError, AssertionError, NotPlain, RecursionError):
+        return None  # written by other software, or by hand: the program is compiled, and the entry written anew
+
+
+def _restored(data: bytes) -> tuple[Executable, Facts] | None:
+    """The program of an entry, unless a file that it was made from has changed."""
     entry: Stored = from_plain(json.loads(data), classes())
     if any(digest_of_file(name) != known for name, known in entry.imported):
         return None
@@ -131,7 +139,7 @@ def digest_of_file(name: str) -> str | None:
 @cache
 def compiler() -> str:
     """Names, sizes and times of all files of this package: any change of the compiler makes old entries foreign."""
-    here = Path(__file__).parent.parent
+    here = Path(__file__).parent
     lines: list[str] = []
     for folder, _, names in os.walk(here, followlinks=True):
         for name in sorted(names):

@@ -16,10 +16,11 @@ from .autotune.tuning import (
     require_possible,
     tuning_path,
 )
-from .checked_settings import Settings, parameters_of
+from .checked_settings import parameters_of
 from .devices import described, require
 from .failures import show_diagnostics
 from .ir.version_tree import Site
+from .settings import Settings
 from .source import read_source
 from .versions import forced_sides
 

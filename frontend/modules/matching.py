@@ -64,12 +64,14 @@ def _fits(solver: Solver, want: Ty, got: Ty) -> None:
 
 
 def _fit_lifted(solver: Solver, types: dict[int, Ty], found: Binding) -> None:
-    """A parameter that was written to stand for data only is not asked to be more."""
-    for var in [var for var in found.scheme.types if var.name != f"t{var.id}"]:
+    """A parameter that stands for data only is not asked to be more; one that was not written may hide sizes."""
+    for var in found.scheme.types:
         kinds = [] if var.name in found.lifted else [LIFTED]
-        kinds += [] if kinds == [] or solver.kinds.get(var.id) is SIZE_LIFTED else [SIZE_LIFTED]
+        hides = var.name == f"t{var.id}" or solver.kinds.get(var.id) is SIZE_LIFTED
+        kinds += [] if kinds == [] or hides else [SIZE_LIFTED]
         if solver.lifted_in(types[var.id], *kinds) is not None:
-            raise Clash(types[var.id], var, f"the parameter `'{var.name}` of the definition is not lifted")
+            which = "a parameter" if var.name == f"t{var.id}" else f"the parameter `'{var.name}`"
+            raise Clash(types[var.id], var, f"{which} of the definition is not lifted")
 
 
 def _within(inner: Paths, outer: Paths) -> bool:
@@ -105,11 +107,11 @@ _MAY = {TypeParamKind.SIZE_LIFTED: "hide sizes", TypeParamKind.LIFTED: "be a fun
 def fit_abstract(work: Work, name: str, wanted: TypeBinding, found: TypeBinding, loc: Loc) -> None:
     """E0224 where the type behind an abstract one has other parameters, or may hide more than the signature allows."""
     fit_parameters(name, wanted, found, loc)
-    sizes = [work.solver.size(size) for size in work.solver.sizes_in(found.type)]
+    sizes = [work.solver.size(size) for size in work.solver.sizes_in(found.type, shown=True)]
     for param in found.params:
         if isinstance(param, SizeVar) and param not in sizes:
             message = f"type `{name}` is not constructive in its size `{param.name}`"
-            raise fault("E0224", message, loc, "here", [Label(found.loc, f"no dimension is `{param.name}` alone")])
+            raise fault("E0224", message, loc, "here", [Label(found.loc, f"no array in it is `[{param.name}]`")])
     if _ORDER.index(found.lift) > _ORDER.index(wanted.lift):
         message = f"type `{name}` may {_MAY[found.lift]}, but not in the signature"
         labels = [Label(wanted.loc, f"`type{found.lift.value[1:]}` would allow it"), Label(found.loc, "defined here")]

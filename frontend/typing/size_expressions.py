@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 
 from ...ir.errors import Loc
 from ..source import syntax as s
-from ..source.types import Size, SizeConst, SizeExp, SizeVar, TPrim, Ty
+from ..source.types import Size, SizeConst, SizeExp, SizeVar, TFun, TPrim, Ty, with_parts
 from .show import show_exp
 from .state import Work
+from .unify import Solver
 
 BINDS = s.Lambda | s.Let | s.Loop | s.Match
 
@@ -117,22 +118,63 @@ def _taken_apart(work: Work, exp: s.Exp) -> tuple[tuple[str, ...], tuple[Size, .
 
 def hide(work: Work, ty: Ty, ids: set[int], given: Mapping[int, Size], node: int, loc: Loc) -> Ty:
     """`ty` outside the scope of the names `ids`, which ends with the expression `node`: a name that a size speaks of
-    becomes the expression `given` for it, or else, and where that speaks of another, a size that merely exists."""
+    becomes the expression `given` for it, or else, and where that speaks of another, it is lost. A lost name that is a
+    size of the value, or of what a function in it gives, becomes a size that merely exists, and so does any other size
+    that speaks of a lost name, as a whole: of `m` outside of ([m + 1]t, u -> [m]v) is left ([k]t, u -> ?[i].[i]v)."""
     solver = work.solver
     ty = solver.resolve(ty)
-    if not (ids or given) or isinstance(ty, TPrim):
+    if not ids or isinstance(ty, TPrim):
         return ty
-    hidden, known = ids - given.keys(), dict[int, Size]()
+    hiding = _Hiding(solver, ids, given, {}, [])
+    return hiding.level(ty, lambda: work.exists(node, loc, "the size is known here only"))
 
-    def put_given(name: int) -> Size | None:
-        return look_up(name) if name in given else None
 
-    def look_up(name: int) -> Size | None:
-        if name not in known and name in ids:
-            size = solver.put_in(given[name], put_given) if name in given else None
-            if size is None or not hidden.isdisjoint(solver.names_in(size)):
-                size = work.exists(node, loc, "the size is known here only")
-            known[name] = size
-        return known.get(name)
+@dataclass(frozen=True, slots=True)
+class _Hiding:
+    """`found`: what names become; `wholes`: sizes that became others as a whole."""
 
-    return solver.map_sizes(ty, lambda size: solver.put_in(size, look_up))
+    solver: Solver
+    ids: set[int]
+    given: Mapping[int, Size]
+    found: dict[int, Size | None]
+    wholes: list[tuple[Size, Size]]
+
+    def level(self, ty: Ty, make: Callable[[], SizeVar]) -> Ty:
+        """A type that may have sizes of its own: that of a value, or of what a function gives."""
+        for size in self.solver.sizes_in(ty, shown=True):
+            if isinstance(size, SizeVar) and size.id in self.ids and self._becomes(size.id) is None:
+                self.found[size.id] = make()
+        return self.solver.map_sizes(ty, lambda size: self._size(size, make), lambda fun: self._function(fun, make))
+
+    def _function(self, fun: TFun, make: Callable[[], SizeVar]) -> Ty:
+        def make_inside() -> SizeVar:
+            made.append(self.solver.existential())
+            return made[-1]
+
+        made: list[SizeVar] = []
+        dom = self.solver.map_sizes(fun.dom, lambda n: self._size(n, make), lambda inner: self._function(inner, make))
+        inside = replace(self, found=dict(self.found), wholes=list(self.wholes))
+        cod = inside.level(fun.cod, make_inside)
+        same = dom is fun.dom and cod is fun.cod
+        return fun if same else replace(with_parts(fun, dom, cod), exists=(*fun.exists, *made))
+
+    def _size(self, size: Size, make: Callable[[], SizeVar]) -> Size:
+        mentioned = self.ids.intersection(self.solver.names_in(size))
+        if all(self._becomes(name) is not None for name in mentioned):
+            return self.solver.put_in(size, self._becomes) if mentioned else size
+        for whole, instead in self.wholes:
+            if self.solver.same_size(whole, size):
+                return instead
+        self.wholes.append((size, make()))
+        return self.wholes[-1][1]
+
+    def _becomes(self, name: int) -> Size | None:
+        """What is put in for a name; None where it is lost, or none of those that go out of scope."""
+        if name not in self.found:
+            size = self.solver.put_in(self.given[name], self._given) if name in self.given else None
+            is_lost = size is None or not self.ids.isdisjoint(self.solver.names_in(size))
+            self.found[name] = None if is_lost else size
+        return self.found[name]
+
+    def _given(self, name: int) -> Size | None:
+        return self._becomes(name) if name in self.given else None

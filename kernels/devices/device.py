@@ -124,8 +124,8 @@ class Runnable(Protocol):
         ...
 
 
-def default_of(device: Device, threshold: str) -> int:
-    """What a threshold is on the device unless somebody sets it."""
+def default_of(device: Device | type[Device], threshold: str) -> int:
+    """What a threshold is on the device, or on any of its class, unless it is set."""
     found = calibrated(device.calibration).get(kind_of(threshold))
     if found is not None:
         return found

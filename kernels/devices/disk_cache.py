@@ -61,6 +61,8 @@ def get(cache: Cache, key: str) -> bytes | None:
     try:
         if not _is_ours(cache.root):
             return None
+        if path.stat().st_size > cache.size_limit:
+            return None
         data = path.read_bytes()
     except FileNotFoundError:
         return None

@@ -20,7 +20,7 @@ from ..autotune.plan import most_leaves
 from ..autotune.search import OutOfBudget, Problem, Progress, Search, Tuned, tune, with_sizes
 from ..autotune.sizes import count_tried, search_sizes, timed_sizes
 from ..autotune.solve import weights_of
-from ..autotune.store import Facts, Planned, Timed, open_beside, open_storage, open_study
+from ..autotune.store import Facts, Planned, Timed, open_beside, open_storage, open_study, storing
 from ..autotune.tuning import program_digest, write_tuning
 from ..devices import described
 from ..failures import show_diagnostics
@@ -87,7 +87,7 @@ def command(file: Path, settings: Settings, **options: Any) -> None:
     asked = Options(**options)
     session = open_program(file, replace(settings, use_tuning=False))
     target, kept = tuning_to_write(file, session, settings)
-    with _database(file, asked) as storage:
+    with storing(), _database(file, asked) as storage:
         tuner = Tuner(file, session, settings, asked, storage, time.monotonic() + asked.timeout)
         entries = [asked.entry] if asked.entry else session.program.entries
         try:

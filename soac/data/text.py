@@ -21,7 +21,7 @@ from ..frontend.parsing.literals import MAX_DIGITS, BadLiteral, fits, of_bits, o
 from ..ir.errors import DataError
 from ..ir.scalar import DTYPES
 from ..ir.types import Prim
-from .value import Value, data_error, does_not_fit, text_loc, type_of
+from .value import Value, data_error, does_not_fit, is_shape, text_loc, type_of
 
 MAX_RANK = 64  # as NumPy
 
@@ -201,9 +201,12 @@ def _empty(text: Text, found: re.Match[bytes]) -> Value:
     if 0 not in dims or len(dims) > MAX_RANK or max(dims) >= 2**63:
         raise text.fault("D0103", "an empty array has at least one dimension of size 0", *found.span(1))
     try:
-        return np.empty(dims, DTYPES[Prim(found[2].decode())])
+        prim = Prim(found[2].decode())
     except ValueError:
         raise text.fault("D0108", f"`{found[2].decode()}` is not a type of values", *found.span(2)) from None
+    if not is_shape(prim, dims):
+        raise text.fault("D0106", "an array of these dimensions has no addresses", *found.span(1))
+    return np.empty(dims, DTYPES[prim])
 
 
 # ---- arrays, element by element

@@ -61,6 +61,11 @@ def data_error(code: str, message: str, loc: Loc | None = None, text: str = "", 
     return DataError(Diagnostic(code, message, Label(loc or Loc("", 0, 0, 0, 0), text), hint=hint))
 
 
+def is_shape(prim: Prim, dims: tuple[int, ...]) -> bool:
+    """Can there be an array of these dimensions? Without those of size 0, its bytes must have addresses."""
+    return all(n >= 0 for n in dims) and prod(max(n, 1) for n in dims) * prim.bytes < 2**63
+
+
 def bytes_of(prim: Prim, dims: tuple[int, ...]) -> int:
     """The size of an array, without overflow."""
     return prod(dims) * prim.bytes

@@ -16,7 +16,8 @@ import numpy as np
 from ..api import Program
 from ..arguments import Argument, checked, parameter_types
 from ..data.dataset_types import Drawn, check_size
-from ..data.read_write import ValueType, random_value, read_values
+from ..data.files import read_file
+from ..data.read_write import ValueType, default_limit, random_value, read_values
 from ..ir.core import FunDef
 from ..ir.errors import DataError, Diagnostic, Label
 from ..ir.types import Type
@@ -127,7 +128,7 @@ def _bytes_of(given: ValuesFile, program: Path) -> bytes:
     """The bytes of a file beside the program."""
     file = program.parent / given.path
     try:
-        return file.read_bytes()
+        return read_file(file, default_limit())
     except OSError as fault:
         text = f"cannot read `{file}`: {fault.strerror}"
         raise DataError(Diagnostic("D0121", text, Label(given.loc, ""))) from None

@@ -171,7 +171,7 @@ def _rejected(pattern: Pattern, path: Path, text: str, reach: Reach) -> Iterator
     """A program that must not compile; its message is compared."""
     begin = time.perf_counter()
     try:
-        with_entries(compile_prog(text, str(path), reach=reach))
+        with_entries(compile_prog(text, str(path), reach=reach), str(path))
     except CompileError as error:
         words = _words(error.diagnostics)
         either = f"{words}\n{words.replace('`', QUOTE)}"  # names may be asked for in quotes

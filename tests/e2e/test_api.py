@@ -194,6 +194,15 @@ def test_settings_may_be_numbers_of_numpy() -> None:
     assert trace[1] == ((SITE, 1, False),)
 
 
+def test_masked_elements_have_no_value() -> None:
+    prog = soac.compile("def main (xs: []i32) = i32.sum xs")
+    xs = np.ma.MaskedArray(np.arange(4, dtype=np.int32), mask=[False, True, False, False])
+    with pytest.raises(DataError, match="masked elements"):
+        prog.main(xs)
+    assert prog.main(xs.filled(9)) == 14
+    assert prog.main(np.ma.MaskedArray(np.arange(4, dtype=np.int32))) == 6
+
+
 def test_concurrent_calls() -> None:
     prog = soac.compile("def main [n] (k: i64) (xs: [n]i64): i64 = reduce (+) 0 (map (* k) xs)")
     xs = np.arange(100_000)
