@@ -22,7 +22,7 @@ from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import FAR, KArray, Kernel, KLoad, KStm, KVar, LaneShape, Operand, Space
 from ..kernel_builder import ONE, ZERO, Builder, HostScope, InnerSchedules
 from ..soacs import gen_soac
-from ..statements import view_of
+from ..array_values import view_of
 
 WORDS = (Prim.U8, Prim.U16, Prim.U32, Prim.U64)
 LINE = 64
