@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .api import Program, Source, build
+from .api import Program, Source, build, with_entries
 from .autotune.tuning import (
     clamped,
     device_tuning_path,
@@ -17,9 +17,11 @@ from .autotune.tuning import (
     tuning_path,
 )
 from .checked_settings import parameters_of
-from .devices import described, require
+from .devices import MACHINES, described, require
 from .failures import show_diagnostics
 from .ir.version_tree import Site
+from .pipeline import Compiled, compile_prog
+from .program_cache import Facts, facts_of
 from .settings import Settings
 from .source import read_source
 from .versions import forced_sides
@@ -40,12 +42,44 @@ def open_program(path: Path, settings: Settings) -> Session:
     require(settings.device)
     text = read_source(path)
     program = build(Source(text, str(path), settings.reach, settings.device))
-    show_diagnostics(program.facts.warnings)
-    all_sites = program.facts.sites
-    known = parameters_of(program.facts, program.entries)
-    thresholds = _tuned(path, text, settings, known) | _set_by_hand(settings.params, known)
-    tuned = replace(program, thresholds=thresholds)
-    return Session(text, tuned, all_sites, forced_sides(all_sites, settings.forces))
+    chosen = _chosen(path, text, settings, program.facts, program.entries)
+    sites = program.facts.sites
+    return Session(text, replace(program, thresholds=chosen), sites, forced_sides(sites, settings.forces))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A program as it would run on a device: its passes, its guards, and what they are set and forced to."""
+
+    compiled: Compiled
+    sites: tuple[Site, ...]
+    thresholds: Mapping[str, int]
+    forced: Mapping[str, bool]
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        return tuple(fun.entry.name for fun in self.compiled.host.functions)
+
+
+def planned(path: Path, settings: Settings) -> Plan:
+    """As `open_program`, for a program that is not run: the device need not be there."""
+    text = read_source(path)
+    made = compile_prog(text, str(path), machine=MACHINES[settings.device], reach=settings.reach)
+    compiled = with_entries(made, str(path))
+    facts = facts_of(compiled)
+    plan = Plan(compiled, facts.sites, {}, forced_sides(facts.sites, settings.forces))
+    return replace(plan, thresholds=_chosen(path, text, settings, facts, plan.entries))
+
+
+def plan_of(session: Session) -> Plan:
+    return Plan(session.program.compiled, session.sites, session.program.thresholds, session.forced)
+
+
+def _chosen(path: Path, text: str, settings: Settings, facts: Facts, entries: Sequence[str]) -> dict[str, int]:
+    """What the tuning file and `--param` set; warnings are shown."""
+    show_diagnostics(facts.warnings)
+    known = parameters_of(facts, entries)
+    return _tuned(path, text, settings, known) | _set_by_hand(settings.params, known)
 
 
 def tuning_file(path: Path, settings: Settings) -> Path | None:
