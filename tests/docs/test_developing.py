@@ -1,0 +1,27 @@
+"""The map of packages in the developer's guide is that of the code, and the places it names are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.test_layers import LAYERS
+
+ROOT = Path(__file__).parent.parent.parent
+TEXT = (ROOT / "docs" / "developing.md").read_text(encoding="utf-8")
+
+
+def test_the_map_lists_every_package_in_order() -> None:
+    listed = re.findall(r"^\| `([\w/]+)/` \|", TEXT, re.MULTILINE)
+    assert listed == [package.replace(".", "/") for row in LAYERS for package in row]
+
+
+def test_the_files_it_names_are_there() -> None:
+    named = re.findall(r"`((?:ir|frontend|flatten|kernels|autotune|soac|tests|scripts)/[\w/.]+\.\w+)`", TEXT)
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_functions_it_names_are_there() -> None:
+    for name, file in re.findall(r"`(\w+)` in `([\w/.]+\.py)`", TEXT):
+        assert re.search(rf"^(?:def |class )?{name}\b", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE), name
