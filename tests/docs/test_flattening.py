@@ -111,8 +111,8 @@ def test_rule_fires_and_keeps_the_meaning(one: Told) -> None:
 
 
 def test_fusion_rules_are_there() -> None:
-    files = ("fuse_rules.py", "fuse_loops.py", "fuse_gather.py", "sink.py")
-    code = "".join((ROOT / "flatten" / file).read_text(encoding="utf-8") for file in files)
+    files = ("rules.py", "loops.py", "gather.py", "sink.py")
+    code = "".join((ROOT / "flatten" / "fusion" / file).read_text(encoding="utf-8") for file in files)
     rows = re.findall(r"^\| (F-\w+) \| `(.*?)` \| `(\w+)` \| (.*) \|$", TEXT, re.MULTILINE)
     assert sorted(row[0] for row in rows) == sorted(re.findall(r"\[(F-\w+)\]", code))
     for name, formula, function, goldens in rows:
@@ -123,7 +123,7 @@ def test_fusion_rules_are_there() -> None:
 
 
 def test_rules_in_place_are_there() -> None:
-    code = (ROOT / "flatten" / "inplace.py").read_text(encoding="utf-8")
+    code = (ROOT / "flatten" / "memory" / "in_place.py").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (P-\w+) \| `.*?`.* \| (.*) \|$", TEXT, re.MULTILINE)
     assert sorted(row[0] for row in rows) == sorted(set(re.findall(r"\[(P-\w+)\]", code)))
     shown = {golden for _, goldens in rows for golden in re.findall(r"`([\w.]+)`", goldens)}
