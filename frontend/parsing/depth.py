@@ -11,6 +11,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ...ir.errors import CompileError, Loc
+from ...ir.scanner import loc_of
 from ..source import syntax as s
 from .spans import syntax_error
 
@@ -36,15 +37,9 @@ def check_brackets(text: str, file: str) -> None:
         if bracket in "([{":
             depth += 1
             if depth > MAX_DEPTH:
-                raise too_deep(_loc_of(text, file, found.start()))
+                raise too_deep(loc_of(text, file, found.start(), found.end()))
         elif bracket in ")]}":
             depth = max(0, depth - 1)
-
-
-def _loc_of(text: str, file: str, offset: int) -> Loc:
-    line = text.count("\n", 0, offset) + 1
-    col = offset - text.rfind("\n", 0, offset)
-    return Loc(file, line, col, line, col + 1)
 
 
 def too_deep(loc: Loc) -> CompileError:

@@ -17,6 +17,7 @@ from typing import Any
 from lark import UnexpectedInput
 
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
+from ...ir.scanner import place
 from ..source import syntax as s
 from .declarations import Builder
 from .depth import check_brackets, check_depth
@@ -42,9 +43,7 @@ def decode_source(data: bytes, file: str) -> str:
 
 
 def _byte_loc(data: bytes, file: str, offset: int) -> Loc:
-    line = data.count(b"\n", 0, offset) + 1
-    start = data.rfind(b"\n", 0, offset) + 1
-    col = len(data[start:offset].decode("utf-8", "replace")) + 1
+    line, col = place(data, offset)
     return Loc(file, line, col, line, col + 1)
 
 
