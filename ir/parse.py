@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from .core import Body, Entry, EntryParam, EntryResult, Exp, FunDef, Lambda, Prog, Stm
+from .core import Body, Exp, FunDef, Lambda, Prog, Stm
 from .depth import allow_depth
+from .entry_points import Entry, EntryParam, EntryResult
 from .read_atoms import read_name, read_names, read_params, scanner
 from .read_exps import read_attrs, read_body, read_exp, read_lambda, read_loc, read_stm
 from .scanner import Scanner

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .frontend.compile import Reach, paused_collector, prelude
 from .frontend.parsing.parse import decode_source
-from .ir import core, errors, ops, types
+from .ir import core, entry_points, errors, ops, types
 from .ir import version_tree as tree
 from .ir.errors import CompileError, Diagnostic
 from .ir.version_tree import Site, sites, size_params
@@ -63,7 +63,21 @@ class Stored:
 def classes() -> Classes:
     """What an entry may be made of."""
     return classes_of(
-        (core, errors, ops, types, host, hostcode, hostcode_frame, hostsites, image, kir, tree, sys.modules[__name__])
+        (
+            core,
+            entry_points,
+            errors,
+            ops,
+            types,
+            host,
+            hostcode,
+            hostcode_frame,
+            hostsites,
+            image,
+            kir,
+            tree,
+            sys.modules[__name__],
+        )
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...ir.core import Assert, Copied, Entry, EntryParam, EntryResult, FunDef
+from ...ir.core import Assert, Copied, FunDef
+from ...ir.entry_points import Entry, EntryParam, EntryResult
 from ...ir.errors import NOWHERE, Loc
 from ...ir.types import Atom, Name, Prim, Var, i64
 from ..source import syntax as s
