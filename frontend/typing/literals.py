@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...ir.types import Prim
-from ..source import syntax as s
+from ..source.atoms import Lit
 from ..source.types import BOOL, PRIMS, TPrim, Ty
 from .constraints import FLOATS, NUMBERS, needs_prim
 from .errors import fault
@@ -14,7 +14,7 @@ from .state import Work
 LARGEST = {Prim.F16: 65504.0, Prim.F32: 3.4028234663852886e38, Prim.F64: math.inf}
 
 
-def literal_type(work: Work, lit: s.Lit, *, negative: bool) -> Ty:
+def literal_type(work: Work, lit: Lit, *, negative: bool) -> Ty:
     """The type of a literal: what its suffix says, or a number to be decided by its use."""
     if lit.prim is not None:
         return work.record(lit.id, PRIMS[lit.prim])
@@ -36,7 +36,7 @@ def check_literals(work: Work) -> None:
             _check_range(lit, found.prim, -lit.value if negative else lit.value)
 
 
-def _check_range(lit: s.Lit, prim: Prim, value: int | float) -> None:
+def _check_range(lit: Lit, prim: Prim, value: int | float) -> None:
     if prim.is_int and isinstance(value, int):
         low, high = (-(2 ** (prim.bits - 1)), 2 ** (prim.bits - 1) - 1) if prim.is_signed else (0, 2**prim.bits - 1)
         if prim.is_unsigned and value < 0:
