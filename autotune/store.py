@@ -21,7 +21,7 @@ from typing import IO, Any
 
 import optuna
 from optuna.distributions import BaseDistribution, IntDistribution
-from optuna.exceptions import ExperimentalWarning
+from optuna.exceptions import ExperimentalWarning, StorageInternalError
 from optuna.samplers import BaseSampler, TPESampler
 from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from optuna.study import Study
@@ -111,6 +111,17 @@ def _write_ahead(connection: Any, _: Any) -> None:
     """Survives the end of the process at any moment, without a wait for the disk at each step."""
     connection.execute("pragma journal_mode=wal")
     connection.execute("pragma synchronous=normal")
+
+
+@contextmanager
+def storing() -> Iterator[None]:
+    """What fails in a database (a full disk, a connection that ends) is T0208."""
+    try:
+        yield
+    except (SQLAlchemyError, StorageInternalError) as fault:
+        why = str(fault.__cause__ or fault).strip().splitlines()[0]
+        hint = "the times stored so far are kept; the search goes on there when there is room, or with `--storage`"
+        raise TuningError(Diagnostic("T0208", f"cannot store times: {why}", Label(NOWHERE, ""), hint=hint)) from None
 
 
 @contextmanager

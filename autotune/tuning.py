@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..ir.errors import NOWHERE, Diagnostic, Label, Loc, TuningError
 from ..kernels.host_ir.launch_parameters import MOST_BLOCK, WARP, fitting
+from ..kernels.limits import MAX_THREADS
 
 
 class SettingError(TuningError):
@@ -90,8 +91,8 @@ def _parse_settings(path: Path) -> dict[str, tuple[int, Loc]]:
 def _sidecar(path: Path) -> dict[str, object]:
     """What the sidecar says; nothing where there is none that can be read."""
     try:
-        found = json.loads(sidecar_path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(_read_text(sidecar_path(path)))
+    except (TuningError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -154,14 +155,20 @@ def parse_setting(text: str, known: Collection[str]) -> tuple[str, int]:
     except TuningError as error:
         raise _as_setting(error.diagnostics[0]) from None
     if name not in known:
-        raise _as_setting(_unknown_name(name, known, NOWHERE))
+        raise unknown_setting(name, known)
     return name, value
 
 
+def unknown_setting(name: str, known: Collection[str]) -> SettingError:
+    """C0101 for a parameter that the program does not have."""
+    return _as_setting(_unknown_name(name, known, NOWHERE))
+
+
 def require_possible(name: str, value: int) -> None:
-    """Raises `SettingError` C0101 for a size that no machine has; the number of threads is taken as it is."""
-    if (made := fitting(name, value)) != value:
-        hint = f"`--param {name}={made}`"
+    """Raises `SettingError` C0101 for a size that no machine has, and for more threads than a launch may use."""
+    made = min(value, MAX_THREADS) if name.endswith(".threads") else fitting(name, value)
+    if made != value:
+        hint = f"`{name}={made}`"
         raise SettingError(Diagnostic("C0101", _limit(name, value, made), Label(NOWHERE, ""), hint=hint))
 
 

@@ -28,6 +28,7 @@ from soac.kernels.devices.cuda.ptxas_report import Resources, resources
 from soac.kernels.devices.device import Scalar
 from soac.kernels.devices.host_runner import compile_host
 from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.kernels.tracer.device import no_code
 from soac.pipeline import Compiled, compile_prog
 from soac.versions import misfits, runs_of
@@ -115,7 +116,7 @@ def warps_of(use: Resources, threads: int) -> int:
 def show(name: str, text: str, args: Sequence[np.ndarray | np.generic], least: int, operations: int = 0) -> None:
     """A line for each version."""
     compiled = compile_prog(text, name, machine=CUDA)
-    texts = {kernel.name: cuda_kernel(kernel) for kernel in compiled.host.kernels}
+    texts = {kernel.name: cuda_kernel(kernel) for kernel in all_ready(compiled.host.kernels, CUDA_PASSES)}
     try:
         taken = resources(cuda_module(texts.values()), ARCH)
     except NoCompiler:

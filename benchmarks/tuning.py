@@ -33,11 +33,12 @@ from soac.autotune.search import Search, Tuned, untuned_samples
 from soac.autotune.store import Planned, open_study
 from soac.frontend.compile import Reach
 from soac.ir.errors import SoacError
+from soac.reports.timing import seconds_text
 from soac.session import Session, open_program
 from soac.settings import Settings
 from soac.tuning.charts import fixed_versions, pictures, write_pictures
 from soac.tuning.report import noise_of, rows_of
-from soac.tuning.runs import Stopwatch, Subject, problem_of, seconds_text, sets_of, subject_of
+from soac.tuning.runs import Stopwatch, Subject, problem_of, sets_of, subject_of
 
 from .machine import describe_machine
 from .tuning_tpe import FACTS, Contest, made_up, on_program, picture, summary

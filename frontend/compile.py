@@ -23,7 +23,7 @@ from ..ir.errors import CompileError, Diagnostic, Label, Loc
 from .elaborate.program import elaborate
 from .modules.program import Known, infer, infer_prelude
 from .parsing.desugar_unzipped import plain_calls
-from .parsing.parse import decode_source, parse_module
+from .parsing.parse import MAX_SOURCE, decode_source, parse_module
 from .source.declarations import (
     Ascribed,
     Dec,
@@ -71,7 +71,7 @@ def compile_text(text: str, file: str) -> Prog:
 
 def compile_file(path: str | Path) -> Prog:
     """The core of the program in the file at `path`."""
-    return compile_source(decode_source(Path(path).read_bytes(), str(path)), str(path), Reach.PROJECT).prog
+    return compile_source(decode_source(read_bytes(Path(path)), str(path)), str(path), Reach.PROJECT).prog
 
 
 def compile_source(text: str, file: str, reach: Reach) -> Compiled:
@@ -142,10 +142,16 @@ class _Loading:
 def load_modules(text: str, file: str, reach: Reach) -> tuple[Module, ...]:
     """All files of the program with the root file `text`, each after those it imports, the prelude first."""
     first = prelude()
-    place = Path(file).absolute()
+    place = Path(file).parent.resolve() / Path(file).name
     loading = _Loading(place.parent, reach, first.next_id)
     _load(loading, text, file, place)
     return plain_calls((first, *loading.done))
+
+
+def read_bytes(path: Path) -> bytes:
+    """The contents of a source file, one byte beyond the limit at most, which `decode_source` refuses then."""
+    with path.open("rb") as file:
+        return file.read(MAX_SOURCE + 1)
 
 
 def _load(loading: _Loading, text: str, file: str, place: Path) -> None:
@@ -202,7 +208,7 @@ def _import(loading: _Loading, dec: ImportDec, importer: str, importer_place: Pa
     if len(loading.done) >= MAX_IMPORTS:
         raise _fault("E0207", f"more than {MAX_IMPORTS} imports", dec.loc, "")
     name = os.path.join(os.path.dirname(importer), os.path.relpath(place, importer_place.parent))
-    _load(loading, decode_source(place.read_bytes(), name), name, place)
+    _load(loading, decode_source(read_bytes(place), name), name, place)
     return name
 
 
@@ -213,7 +219,7 @@ def _find(loading: _Loading, dec: ImportDec, importer: Path) -> Path:
     found = next((name for name in names if name.is_file()), None)
     inside = Path(os.path.normpath(base)).is_relative_to(loading.root)
     if found is not None:
-        found = found.resolve() if found.is_symlink() else Path(os.path.normpath(found))
+        found = found.resolve()
         inside = inside and found.is_relative_to(loading.root)
     if not inside and loading.reach is Reach.PROJECT:
         message = f'import "{dec.path}" is outside the project root `{loading.root.name or loading.root}`'

@@ -60,6 +60,14 @@ class Scanner:
         self.move(self.pos + len(token))
         return token
 
+    def after(self) -> str:
+        """The token after the next."""
+        start = self.pos
+        self.next()
+        token = self.ahead
+        self.move(start)
+        return token
+
     def move(self, pos: int) -> None:
         """Goes on behind the space at `pos`."""
         space = self.space.match(self.text, pos)

@@ -127,11 +127,12 @@ def lower_stm(h: HostBuilder, stm: Stm) -> None:
 
 def tried(h: HostBuilder, action: Callable[[], None]) -> str | None:
     """Do it, or undo all of it and say why it cannot be done."""
-    start, kernels = len(h.out), len(h.kernels.made)
+    out, start, kernels = h.out, len(h.out), len(h.kernels.made)
     try:
         action()
     except NotLowerable as why:
-        del h.out[start:]
+        h.out = out
+        del out[start:]
         h.kernels.forget(kernels)
         return str(why)
     return None
@@ -139,10 +140,8 @@ def tried(h: HostBuilder, action: Callable[[], None]) -> str | None:
 
 def guarded(h: HostBuilder, stm: Stm, action: Callable[[], None]) -> None:
     """Lower to kernels; what has no kernel form is interpreted."""
-    out = h.out
     why = tried(h, action)
     if why is not None:
-        h.out = out
         h.interpreted(stm, why)
 
 

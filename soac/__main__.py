@@ -1,5 +1,29 @@
-"""`python -m soac`."""
+"""The command `soac`, also as `python -m soac`."""
 
-from .cli import main
+from __future__ import annotations
 
-main()
+import os
+import signal
+import sys
+
+
+def main() -> None:
+    """Load the command line and run it. Ctrl-C while modules are loaded ends the process as it does later."""
+    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_default:
+        signal.signal(signal.SIGINT, _leave)
+    from .cli import main as run
+
+    if is_default:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    run()
+
+
+def _leave(*_: object) -> None:
+    sys.stderr.write("soac: interrupted\n")
+    sys.stderr.flush()
+    os._exit(130)
+
+
+if __name__ == "__main__":
+    main()

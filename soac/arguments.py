@@ -1,7 +1,7 @@
 """Arguments of an entry point, from Python values.
 
-Nothing is converted that would change a value: an i64 array is no i32 array (D0104), but Python integers and lists take
-the type that the entry asks for, if they fit.
+An i64 array is no i32 array (D0104), but Python numbers and lists take the type that the entry asks for: integers if
+they fit, floats rounded to the nearest value of the type (0.1), unless that is an infinity that was not given (1e300).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .data.read_write import does_not_fit
 from .ir.core import FunDef
 from .ir.entry import Argument, bind_sizes
 from .ir.errors import NOWHERE, DataError, Diagnostic, Label
@@ -45,6 +46,8 @@ def to_arguments(fun: FunDef, args: Sequence[Any]) -> list[Argument]:
 def _to_argument(value: Any, t: Type, number: int) -> Argument:
     if isinstance(value, CudaArray) and t.rank:
         return value  # type: ignore[return-value]  # looked at by `bind_sizes`, and left where it is
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise _bad_argument(number, "the array has masked elements; `filled(..)` gives them values")
     dtype = np.dtype(DTYPES[t.prim])
     typed = isinstance(value, np.ndarray | np.generic)
     array = value if typed else _untyped(value, t, number)
@@ -55,19 +58,24 @@ def _to_argument(value: Any, t: Type, number: int) -> Argument:
 
 
 def _untyped(value: Any, t: Type, number: int) -> np.ndarray:
-    """Python numbers and lists as an array of elements of `t`, if no value changes but by the rounding of floats."""
+    """Python numbers and lists as an array of elements of `t`: integers that fit, floats rounded to finite values."""
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError):
         raise _bad_argument(number, "the rows differ in length") from None
     if array.size == 0 and array.dtype.kind == "f":
         return array.astype(DTYPES[t.prim])
-    if not _is_exact(array, t.prim):
+    if not _has_kind(array, t.prim):
         raise _bad_argument(number, f"expected {_shown(t)}, got {reprlib.repr(value)}")
-    return array.astype(DTYPES[t.prim])
+    with np.errstate(over="ignore"):
+        turned = array.astype(DTYPES[t.prim])
+    if t.prim.is_float and (overflows := np.isinf(turned) & ~np.isinf(array)).any():
+        raise _bad_argument(number, does_not_fit(str(array[overflows].flat[0]), t.prim))
+    return turned
 
 
-def _is_exact(array: np.ndarray, prim: Prim) -> bool:
+def _has_kind(array: np.ndarray, prim: Prim) -> bool:
+    """Are these bools for bools, numbers for floats, integers in range for integers?"""
     kind = array.dtype.kind
     if prim is Prim.BOOL:
         return kind == "b"

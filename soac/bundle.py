@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +15,9 @@ from . import __version__
 from .frontend.compile import compile_text
 from .ir.errors import SoacError
 from .ir.machine import CPU, Mode
-from .ir.show import show
-from .pipeline import PASSES, stages
+from .pipeline import PASSES, all_stages
 from .source import read_source
+from .stages import show_after
 
 PACKAGES = ("lark", "numpy", "click", "llvmlite", "optuna", "rich", "platformdirs", "pycuda", "nvidia-cuda-nvrtc")
 
@@ -33,9 +34,9 @@ def replay(source: Path) -> Replay | None:
     """Runs the passes on `source` again, with the checker in between; None if none fails."""
     failing, before = PASSES[0], ""
     try:
-        for name, prog in stages(compile_text(read_source(source), str(source)), Mode.INCREMENTAL, CPU, checked=True):
-            following = PASSES.index(name) + 1
-            failing, before = PASSES[following] if following < len(PASSES) else "lower", show(prog)
+        core = compile_text(read_source(source), str(source))
+        for name, after in all_stages(core, Mode.INCREMENTAL, CPU, True, CPU):
+            failing, before = PASSES[PASSES.index(name) + 1], show_after(after)
     except SoacError:
         return None
     except Exception:
@@ -46,6 +47,15 @@ def replay(source: Path) -> Replay | None:
 def write_bundle(trace: str, args: Sequence[str]) -> tuple[str, str | None]:
     """Writes a directory `soac-ice-....` below the current one: its name, and the pass that failed, if found."""
     bundle = Path(tempfile.mkdtemp(prefix="soac-ice-", dir="."))
+    try:
+        return bundle.name, _filled(bundle, trace, args)
+    except OSError:
+        shutil.rmtree(bundle, ignore_errors=True)
+        raise
+
+
+def _filled(bundle: Path, trace: str, args: Sequence[str]) -> str | None:
+    """Writes the files of a bundle; the pass that failed, if found."""
     (bundle / "log.txt").write_text(trace, encoding="utf-8")
     (bundle / "versions.json").write_text(json.dumps(versions(), indent=2) + "\n", encoding="utf-8")
     (bundle / "command.json").write_text(json.dumps(list(args)) + "\n", encoding="utf-8")
@@ -57,7 +67,7 @@ def write_bundle(trace: str, args: Sequence[str]) -> tuple[str, str | None]:
             if found is not None:
                 failing = found.failing
                 (bundle / f"before-{failing}.soir").write_text(found.before, encoding="utf-8")
-    return bundle.name, failing
+    return failing
 
 
 def versions() -> dict[str, str]:

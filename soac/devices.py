@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from .ir.errors import NOWHERE, Diagnostic, Label, SystemFault
 from .ir.machine import CPU, CUDA
+from .kernels.devices.cpu.executable import CpuDevice
 from .kernels.devices.cpu.runtime import jit
 from .kernels.devices.cuda import libcuda
 from .kernels.devices.cuda.libcuda import Found, NoDriver
-from .kernels.devices.cuda.nvrtc import NoCompiler, architectures, nvrtc
-from .kernels.devices.device import Runnable, bytes_text
+from .kernels.devices.cuda.nvrtc import GET_NVRTC, NoCompiler, architectures, nvrtc
+from .kernels.devices.device import Device, Runnable, bytes_text
 from .pipeline import Compiled
 
 if TYPE_CHECKING:
@@ -25,10 +26,9 @@ MACHINES = {"cpu": CPU, "cuda": CUDA}
 """The devices by name, and the levels that programs are flattened for."""
 GET_DRIVER = "install NVIDIA's driver for the GPU (then `nvidia-smi` shows it)"
 GET_PYCUDA = (
-    "`pip install 'soac[cuda]'`; PyCUDA is compiled then, which takes a C++ compiler and CUDA's headers (the CUDA "
+    "`pip install 'pycuda>=2024.1'`; PyCUDA is compiled then, which takes a C++ compiler and CUDA's headers (the CUDA "
     "toolkit); docs/gpu.md says how to do without a toolkit"
 )
-GET_NVRTC = "`pip install 'soac[cuda]'`, or the wheel alone: `pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'`"
 GET_COMPILER = "install g++ or clang++"
 
 
@@ -61,7 +61,8 @@ def device(name: str) -> DeviceInfo:
         case "cuda":
             return DeviceInfo("cuda", described_gpu(), missing_for_cuda())
         case _:
-            raise ValueError(f"there is no device `{name}`")
+            hint = "there are: " + ", ".join(f"`{one}`" for one in MACHINES)
+            raise SystemFault(Diagnostic("S0101", f"there is no device `{name}`", Label(NOWHERE, ""), hint=hint))
 
 
 def described(name: str) -> str:
@@ -143,6 +144,15 @@ def unusable(name: str, missing: tuple[Missing, ...]) -> SystemFault:
 
 
 # ---- programs ----------------------------------------------------------------------------------------------------
+
+
+def class_of(name: str) -> type[Device]:
+    """The class of a device, which says the default thresholds also where the device is missing."""
+    if name == "cpu":
+        return CpuDevice
+    from .kernels.devices.cuda.device import CudaDevice
+
+    return CudaDevice
 
 
 def on_gpu(compiled: Compiled) -> Runnable:

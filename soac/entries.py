@@ -6,14 +6,14 @@ import difflib
 from collections.abc import Sequence
 
 from .ir.core import Prog
-from .ir.errors import NOWHERE, CompileError, Diagnostic, Label
+from .ir.errors import NOWHERE, CompileError, Diagnostic, Label, Loc
 
 
-def require_entries(prog: Prog) -> None:
-    """Raises `CompileError` E0001 where a program has no entry point."""
+def require_entries(prog: Prog, file: str) -> None:
+    """Raises `CompileError` E0001 where the program in `file` has no entry point."""
     if not any(fun.entry for fun in prog.functions):
-        hint = "add `entry main ...`"
-        raise CompileError(Diagnostic("E0001", "the program has no entry point", Label(NOWHERE, ""), hint=hint))
+        where, hint = Label(Loc(file, 1, 1, 1, 1), ""), "add `entry main ...`"
+        raise CompileError(Diagnostic("E0001", "the program has no entry point", where, hint=hint))
 
 
 def no_entry(entry: str, entries: Sequence[str]) -> CompileError:

@@ -26,7 +26,7 @@ def report(error: Exception, args: Sequence[str]) -> int:
 
 def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
     """Each diagnostic with its source line, on stderr; in colour where that is a terminal."""
-    color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    color = sys.stderr.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
     for diagnostic in diagnostics:
         print(render(diagnostic, source_line_of, color).rstrip("\n"), file=sys.stderr)
 

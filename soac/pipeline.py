@@ -3,11 +3,16 @@
     text --front end--> core --inline, simplify, fuse--> fused --flatten, simplify--> flat
          --lower--> kernels and host program
 
-A pass is a plain function `Prog -> Prog`; `Stage` names where a program can be shown (`soac dev --emit`, `--after`).
+    kernels --CPU_PASSES--> kernels with lanes --kernels/lanes--> LLVM
+    kernels --CUDA_PASSES--> kernels with fences --kernels/cuda_c--> CUDA C
+
+A pass is a plain function `Prog -> Prog` or `Kernel -> Kernel` (`KERNEL_PASSES`); `Stage` names where a program can be
+shown (`soac dev --emit`, `--after`).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -23,11 +28,15 @@ from .frontend.compile import Reach, compile_source, paused_collector
 from .ir.check import Stage, check
 from .ir.core import Prog
 from .ir.errors import Diagnostic
-from .ir.machine import CPU, Machine, Mode
+from .ir.machine import CPU, CUDA, Machine, Mode
+from .kernels.analysis.check_collectives import check_kernels
 from .kernels.host_ir.nodes import HostProgram
+from .kernels.kernel_ir.nodes import Kernel
 from .kernels.lower import lower
+from .kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES, Passes
 
 Pass = Callable[[Prog], Prog]
+Kernels = tuple[Kernel, ...]
 
 
 class Emit(Enum):
@@ -52,13 +61,22 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
 FLAT_PASSES: tuple[tuple[str, Pass], ...] = (("simplify-flat", simplify), ("in-place", in_place))
 TILE = "tile"
 
+LOWER = "lower"
+
+
+KERNEL_PASSES: Mapping[str, Passes] = {CPU.name: CPU_PASSES, CUDA.name: CUDA_PASSES}
+"""The passes over the kernels of each machine, in order: what its printer gets has gone through all of them."""
+
 PASSES: tuple[str, ...] = (
     "elaborate",
     *(name for name, _ in CORE_PASSES),
     "flatten",
     *(name for name, _ in FLAT_PASSES),
     TILE,
+    LOWER,
+    *(name for passes in KERNEL_PASSES.values() for name, _ in passes),
 )
+"""What a program can be shown after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +122,26 @@ def stages(
     yield seen(TILE, tile(prog, machine), Stage.FLAT)
 
 
+def kernel_stages(kernels: Kernels, machine: Machine, checked: bool) -> Iterator[tuple[str, Kernels]]:
+    """The kernels of a machine after lowering and after each pass, by the pass's name; with `checked`, the checker of
+    collectives runs in between."""
+    for name, run in ((LOWER, None), *KERNEL_PASSES[machine.name]):
+        kernels = kernels if run is None else tuple(map(run, kernels))
+        if checked:
+            check_kernels(kernels, machine)
+        yield name, kernels
+
+
+def all_stages(
+    prog: Prog, mode: Mode, machine: Machine, checked: bool, schedules: Machine
+) -> Iterator[tuple[str, Prog | Kernels]]:
+    """The program after each pass, and its kernels after each pass of the machine that is to run them."""
+    for name, after in stages(prog, mode, machine, checked):
+        prog = after
+        yield name, after
+    yield from kernel_stages(lower(prog, schedules).kernels, schedules, checked)
+
+
 def compile_prog(
     text: str,
     file: str,
@@ -124,10 +162,14 @@ def compile_prog(
 def compile_core(
     prog: Prog, mode: Mode, machine: Machine, checked: bool = False, schedules: Machine | None = None
 ) -> Compiled:
-    """From core to a host program with kernels."""
+    """From core to a host program with kernels. With `checked` the programs between passes and the kernels are checked;
+    raises IRError."""
     said: list[Flattened] = []
     after = dict(stages(prog, mode, machine, checked, said.append))
     (flattened,) = said
-    fused, flat = after[CORE_PASSES[-1][0]], after[PASSES[-1]]
+    fused, flat = after[CORE_PASSES[-1][0]], after[TILE]
     warnings = safety_warnings(fused) + flattened.warnings
-    return Compiled(prog, fused, flat, lower(flat, schedules or machine), flattened, warnings, {})
+    host = lower(flat, schedules or machine)
+    if checked:
+        deque(kernel_stages(host.kernels, schedules or machine, checked), maxlen=0)
+    return Compiled(prog, fused, flat, host, flattened, warnings, {})

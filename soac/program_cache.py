@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -104,6 +103,14 @@ def find(text: str, file: str, reach: Reach) -> tuple[Executable, Facts] | None:
     data = disk.get(jit.user_cache(), key(text, file, reach))
     if data is None:
         return None
+    try:
+        return _restored(data)
+    except (ValueError, TypeError, LookupError, AttributeError, AssertionError, NotPlain, RecursionError):
+        return None  # written by other software, or by hand: the program is compiled, and the entry written anew
+
+
+def _restored(data: bytes) -> tuple[Executable, Facts] | None:
+    """The program of an entry, unless a file that it was made from has changed."""
     entry: Stored = from_plain(json.loads(data), classes())
     if any(digest_of_file(name) != known for name, known in entry.imported):
         return None
@@ -112,7 +119,9 @@ def find(text: str, file: str, reach: Reach) -> tuple[Executable, Facts] | None:
 
 
 def key(text: str, file: str, reach: Reach) -> str:
-    return disk.key_of("program-1", str(Path(file).absolute()), file, text, reach.value, compiler(), *jit.identity())
+    return disk.key_of(
+        "program-1", str(Path(file).absolute()), file, text, reach.value, disk.compiler(), *jit.identity()
+    )
 
 
 def digest(text: str) -> str:
@@ -125,16 +134,3 @@ def digest_of_file(name: str) -> str | None:
         return digest(decode_source(Path(name).read_bytes(), name))
     except (OSError, CompileError):
         return None
-
-
-@cache
-def compiler() -> str:
-    """Names, sizes and times of all files of this package: any change of the compiler makes old entries foreign."""
-    here = Path(__file__).parent.parent
-    lines: list[str] = []
-    for folder, _, names in os.walk(here, followlinks=True):
-        for name in sorted(names):
-            if not name.endswith(".pyc"):
-                seen = os.stat(os.path.join(folder, name))
-                lines.append(f"{folder}/{name} {seen.st_size} {seen.st_mtime_ns}")
-    return digest("\n".join(sorted(lines)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .api import Program, compile
+from .api import Program, Source, build
 from .autotune.tuning import (
     clamped,
     device_tuning_path,
@@ -14,9 +14,9 @@ from .autotune.tuning import (
     parse_setting,
     read_tuning,
     require_possible,
-    threads_name,
     tuning_path,
 )
+from .checked_settings import parameters_of
 from .devices import described, require
 from .failures import show_diagnostics
 from .ir.version_tree import Site
@@ -39,19 +39,13 @@ def open_program(path: Path, settings: Settings) -> Session:
     """Compiles the program at `path`; warnings go to stderr, errors are raised."""
     require(settings.device)
     text = read_source(path)
-    program = compile(text, str(path), reach=settings.reach, device=settings.device)
+    program = build(Source(text, str(path), settings.reach, settings.device))
     show_diagnostics(program.facts.warnings)
     all_sites = program.facts.sites
-    known = parameters_of(program, all_sites)
+    known = parameters_of(program.facts, program.entries)
     thresholds = _tuned(path, text, settings, known) | _set_by_hand(settings.params, known)
     tuned = replace(program, thresholds=thresholds)
     return Session(text, tuned, all_sites, forced_sides(all_sites, settings.forces))
-
-
-def parameters_of(program: Program, all_sites: Sequence[Site]) -> list[str]:
-    """What a tuning file may set: thresholds, sizes, and the number of threads of each entry."""
-    thresholds = [name for site in all_sites for name in site.thresholds]
-    return [*thresholds, *program.facts.sizes, *map(threads_name, program.entries)]
 
 
 def tuning_file(path: Path, settings: Settings) -> Path | None:
@@ -85,7 +79,7 @@ def tuning_to_write(path: Path, session: Session, settings: Settings) -> tuple[P
         file = device if is_foreign or device.exists() else own
     if not (file.exists() or file.is_symlink()):
         return file, {}
-    values, _ = read_tuning(file, parameters_of(session.program, session.sites), session.text, None)
+    values, _ = read_tuning(file, parameters_of(session.program.facts, session.program.entries), session.text, None)
     return file, values
 
 

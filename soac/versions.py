@@ -72,16 +72,17 @@ def _forced_leaf(all_sites: Sequence[Site], force: str) -> Leaf:
     name, _, wanted = force.partition("=")
     site = next((s for s in all_sites if s.name == name), None)
     if site is None:
-        raise _unknown("guard site", name, [s.name for s in all_sites])
+        raise unknown("guard site", name, [s.name for s in all_sites])
     named = dict(names_of_leaves(site))
     numbered = {str(number): leaf for number, leaf in enumerate(site.leaves)}
     leaf = (named | numbered).get(wanted)
     if leaf is None:
-        raise _unknown(f"leaf of `{name}`", wanted, list(named))
+        raise unknown(f"leaf of `{name}`", wanted, list(named))
     return leaf
 
 
-def _unknown(what: str, name: str, known: list[str]) -> SettingError:
+def unknown(what: str, name: str, known: Sequence[str]) -> SettingError:
+    """C0101 for something of this kind that the program does not have, with what it has."""
     near = difflib.get_close_matches(name, known, n=1)
     listed = ", ".join(known) or "none"
     hint = f"did you mean `{near[0]}`? there are: {listed}" if near else f"there are: {listed}"

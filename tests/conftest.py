@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import shutil
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import hypothesis
@@ -20,19 +21,65 @@ hypothesis.settings.load_profile("fixed")
 ROOT = Path(__file__).parent.parent
 
 
+DURATIONS = Path(__file__).with_name("durations.json")
+LISTED = 0.1  # seconds from which on a test's duration is kept
+SLOW = 8.0  # seconds from which on a test is `slow`
+QUICK, QUICK_FILE = 0.4, 1.2  # seconds that a `quick` test, and those of a file, take at most
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write what comes out into the golden files; read the diff")
+    parser.addoption("--record", action="store_true", help=f"write how long tests took into {DURATIONS.name}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compiled kernels of a test run go to a directory of its own, one for all its processes, unless one is named."""
-    if "SOAC_CACHE_DIR" not in os.environ:
+    """Compiled kernels are kept between runs in `.cache`, those of a run in CI in a directory of its own; all unless
+    SOAC_CACHE_DIR names one."""
+    if "SOAC_CACHE_DIR" in os.environ:
+        return
+    if "CI" in os.environ:
         os.environ["SOAC_CACHE_DIR"] = tempfile.mkdtemp(prefix="soac-tests-")
         config.add_cleanup(_remove_cache)
+    else:
+        os.environ["SOAC_CACHE_DIR"] = str(ROOT / ".cache")
 
 
 def _remove_cache() -> None:
     shutil.rmtree(os.environ.pop("SOAC_CACHE_DIR"), ignore_errors=True)
+
+
+# ---- which tests are quick, and which slow -----------------------------------------------------------------------
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks by recorded durations: `slow` from SLOW seconds on; `quick` what is quick itself, as much of each file as
+    fits in QUICK_FILE seconds, spread over the file."""
+    seconds: dict[str, float] = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
+    files: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        took = seconds.get(item.nodeid, 0.0)
+        if took >= SLOW:
+            item.add_marker(pytest.mark.slow)
+        elif took <= QUICK and item.get_closest_marker("gpu") is None:
+            files[item.path].append(item)
+    for tests in files.values():
+        each = [max(seconds.get(item.nodeid, 0.0), LISTED / 10) for item in tests]
+        step = max(1, round(sum(each) / QUICK_FILE))
+        for item in tests[::step]:
+            item.add_marker(pytest.mark.quick)
+
+
+_took: Counter[str] = Counter()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _took[report.nodeid] += report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.config.getoption("--record") and not hasattr(session.config, "workerinput"):
+        listed = {name: round(took, 1) for name, took in sorted(_took.items()) if took >= LISTED}
+        DURATIONS.write_text(json.dumps(listed, indent=0) + "\n", encoding="utf-8")
 
 
 def pytest_collection_finish() -> None:

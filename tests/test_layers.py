@@ -4,6 +4,7 @@ and what may be imported where. `docs/developing.md` has the map."""
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -55,6 +56,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 """Packages from the lowest to the highest; those of one row do not import each other."""
 
 MOST_LINES = 500
+MOST_MACHINE_CODE = 60
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "yaml"}
 DEVICE_MODULES = {"ctypes", "llvmlite", "pycuda"}
@@ -190,6 +192,19 @@ def test_nothing_is_evaluated(module: str) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_files_are_short(module: str) -> None:
     assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+MACHINE_CODE = re.compile(
+    r"^(define .*@|declare .*@|%\w+ = type |  %\S+ = (load|getelementptr|icmp|call) )", re.MULTILINE
+)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_machine_code_is_no_python_text(module: str) -> None:
+    """It is in files of its own: `.ll`."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and MACHINE_CODE.search(node.value):
+            assert len(node.value.splitlines()) <= MOST_MACHINE_CODE, f"{module}:{node.lineno}"
 
 
 @pytest.mark.parametrize("package", sorted(PACKAGES))

@@ -89,7 +89,7 @@ def expand_into(flow: Flow, nest: Nest, atoms: tuple[Atom, ...], params: tuple[P
 def _expand_in_bulk(flow: Flow, nest: Nest, atom: Atom, param: Param) -> bool:
     """Values that need no computation in a thread; whether `atom` is one."""
     source = source_of(flow, atom)
-    if isinstance(source, Var) and source.name in nest.indices:
+    if isinstance(source, Var) and (source.name in nest.indices or source.name in flow.coordinates):
         return False
     if flow.is_invariant(source):
         flow.note(Rule.REPLICATE, str(param.name))

@@ -37,6 +37,7 @@ from ...ir.core import (
     PrimOp,
     Prog,
     Rearrange,
+    Reduction,
     Replicate,
     Reshape,
     Screma,
@@ -49,7 +50,7 @@ from ...ir.core import (
 from ...ir.machine import Machine
 from ...ir.ops import Op
 from ...ir.rename import rename_body, substitute_body
-from ...ir.traverse import bound_in_body, map_bodies
+from ...ir.traverse import bound_in_body, free_in_lambda, map_bodies
 from ...ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..context.segop_bodies import whole
 from ..memory.thread_fusion import is_segop
@@ -123,6 +124,8 @@ def tileable(stm: Stm) -> Tileable | None:
     bound = {*bound_in_body(exp.body), *exp.space.indices}
     if not _is_scalar_redomap(redomap, screma) or _uses(screma.width, bound) or _is_short(screma.width):
         return None
+    if not all(_is_closed(red, bound) for red in screma.reds):
+        return None
     views = {s.pat[0].name: s.exp for s in stms[: at[0]] if isinstance(s.exp, Index) and not s.certs}
     rows = tuple(_row(a, screma.width, views, bound, exp.space) for a in screma.arrays)
     for depth in (2, 1):
@@ -145,6 +148,11 @@ def _is_scalar_redomap(stm: Stm, exp: Screma) -> bool:
         and all(not p.type.shape for p in (*stm.pat, *exp.map.params))
         and all(_is_plain(inner) for red in exp.reds for inner in red.op.body.stms)
     )
+
+
+def _is_closed(red: Reduction, bound: set[Name]) -> bool:
+    """Whether operator and neutral element are the same for all results of a tile."""
+    return not any(_uses(atom, bound) for atom in red.neutral) and bound.isdisjoint(free_in_lambda(red.op))
 
 
 def _uses(atom: Atom, names: Iterable[Name]) -> bool:

@@ -10,7 +10,7 @@ from ...ir.types import Atom, Const, Prim, Type, i64, scalar
 from ..source import syntax as s
 from ..source.atoms import FieldStep, Hole, Ident, Lit, Operator, Qual, StringLit
 from ..source.declarations import ValDec
-from ..source.types import TPrim, TSum
+from ..source.types import TFun, TPrim, TSum, Ty
 from .assertions import emit_assert
 from .branches import assert_then, branch, match_cases, relying_on, short_circuit
 from .calls import apply
@@ -22,6 +22,7 @@ from .scalars import FALSE, complement, negate
 from .shapes import (
     bind_pattern,
     blank,
+    blank_function,
     check_type,
     coerce_like,
     filled,
@@ -131,7 +132,7 @@ def _rarer(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
         case s.OpenIn(_, module, body):
             return evaluate(st, body, env.opened(env.module(module)), hint)
         case Hole(_, loc):
-            return _hole(st, exp, env, loc)
+            return _hole(st, st.typed.types[exp.id], env, loc)
         case _:
             raise IRError(f"elaborate: unknown expression {exp.__class__.__name__}")
 
@@ -333,10 +334,13 @@ def _constructor(st: Stage, exp: s.Constr, env: Env) -> Value:
     return Sum(Leaf(Const(Prim.I8, position), Prim.I8), tuple(cases))
 
 
-def _hole(st: Stage, exp: Hole, env: Env, loc: Loc) -> Value:
-    """`???` compiles and fails when it is reached."""
+def _hole(st: Stage, type: Ty, env: Env, loc: Loc) -> Value:
+    """`???` compiles and fails when it is reached; a function, when it is called."""
+    found, home = resolve_type(type, env)
+    if isinstance(found, TFun):
+        return blank_function(found, home, lambda result, inner: _hole(st, result, inner, loc))
     certs = emit_assert(st, FALSE, "R0103", ("a hole `???` was reached",), loc)
-    return relying_on(st, certs, lambda: blank(st, st.typed.types[exp.id], env, loc), loc)
+    return relying_on(st, certs, lambda: blank(st, found, home, loc), loc)
 
 
 # ---- attributes ---------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ any other size must agree, which is checked at run time unless the two are known
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ...ir.core import Replicate
 from ...ir.errors import CompileError, Diagnostic, IRError, Label, Loc
@@ -195,7 +195,7 @@ def _mismatch(value: Value, have: Atom, want: Atom, new: list[Atom], what: str) 
     if not isinstance(row, Leaf):
         return f"{what} has size ", have, ", needs ", want
     shown = shape_parts(sizes_of(value))
-    return f"{what} of shape ", *shown, " cannot match shape of type ", *shape_parts(new), row.prim.value
+    return f'{what} of shape "', *shown, '" cannot match shape of type "', *shape_parts(new), f'{row.prim.value}"'
 
 
 def shape_parts(sizes: Sequence[Atom]) -> tuple[str | Atom, ...]:
@@ -424,7 +424,7 @@ def blank(st: Stage, type: Ty, env: Env, loc: Loc, shape: tuple[Atom, ...] = ())
             is_known = isinstance(binding, TypeArgument)
             return blank(st, binding.type, binding.env, loc, shape) if is_known else Rec(())
         case TFun():
-            return Native("blank", 1, _never_applied)
+            return blank_function(type, env, lambda result, inner: blank(st, result, inner, loc))
         case TOpaque():
             raise IRError("elaborate: an abstract type is left")
 
@@ -449,9 +449,15 @@ def tells_sizes(type: Ty, env: Env) -> bool:
             return False
 
 
-def _never_applied(_: tuple[Value, ...], loc: Loc, hint: str) -> Value:
-    """The blank function: which constructor a value with functions has is known while it is elaborated."""
-    raise IRError(f"elaborate: a blank function is applied at {loc} {hint}")
+def blank_function(type: TFun, env: Env, make: Callable[[Ty, Env], Value]) -> Native:
+    """A function of `type`; `make` makes what it gives, in an environment that knows the argument as a size."""
+
+    def run(args: tuple[Value, ...], _: Loc, __: str) -> Value:
+        inner = env.child()
+        inner.values[type.param_id] = args[0]
+        return make(type.cod, inner)
+
+    return Native("blank", 1, run)
 
 
 def filled(st: Stage, type: Type, loc: Loc) -> Atom:

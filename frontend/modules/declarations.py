@@ -181,9 +181,10 @@ def _place_of(exp: ModuleExp) -> Loc:
 
 def _structure(work: Work, decs: tuple[Dec, ...], progress: Progress) -> ModuleBinding:
     mark = work.scope.mark()
-    outer, progress.is_root = progress.is_root, False
+    outer = progress.is_root, progress.is_inside
+    progress.is_root, progress.is_inside = False, True
     hidden = infer_decs(work, decs, progress)
-    progress.is_root = outer
+    progress.is_root, progress.is_inside = outer
     offered = work.scope.offered(mark, hidden)
     work.scope.leave(mark)
     return offered

@@ -24,30 +24,34 @@ from .abstract_types import reveal
 @dataclass(slots=True)
 class Progress:
     """What is done so far: facts about nodes, and errors. `is_copy`: what is looked at is a copy of the body of a
-    functor, which was checked where the functor is defined."""
+    functor, which was checked where the functor is defined. `is_inside`: it is in a module within a file."""
 
     typed: Typed
     errors: list[Diagnostic]
     is_root: bool
     is_copy: bool
+    is_inside: bool = False
 
 
 def infer_value(work: Work, dec: ValDec, progress: Progress) -> None:
     for attr in dec.attrs:
         check_attr(work, attr, dec.name_loc)
+    if dec.is_entry and progress.is_inside:
+        message = f"entry point `{dec.name}` is inside a module"
+        raise fault("E0219", message, dec.name_loc, "only a file has entry points", hint="write `def` here")
     mark = work.scope.mark()
     try:
         defined = infer_definition(work, dec)
     finally:
         work.scope.leave(mark)
-    scheme = _settle(work, defined, progress)
+    scheme, lifted = _settle(work, defined, progress)
     if dec.is_entry or (progress.is_root and dec.name == "main"):
         _check_entry(work, dec, scheme)
     gives = check_unique(progress.typed.types, dec, lambda ty: reveal(work.solver, ty, work.hidden)[0])
     scheme = replace(scheme, type=_with_gives(work, scheme.type, len(dec.params), gives))
     progress.typed.schemes[dec.id] = scheme
     progress.typed.types[dec.id] = scheme.type
-    work.bind_scheme(dec.name, dec.id, scheme, dec.name_loc, defined.lifted)
+    work.bind_scheme(dec.name, dec.id, scheme, dec.name_loc, lifted, is_written=dec.ret is not None)
 
 
 def _with_gives(work: Work, ty: Ty, arity: int, gives: Gives) -> Ty:
@@ -61,10 +65,10 @@ def _with_gives(work: Work, ty: Ty, arity: int, gives: Gives) -> Ty:
     return replace(ty, fresh=bool(gives.fresh), fresh_at=gives.fresh, apart=gives.apart, lends=bool(gives.lends))
 
 
-def _settle(work: Work, defined: Defined, progress: Progress) -> Scheme:
+def _settle(work: Work, defined: Defined, progress: Progress) -> tuple[Scheme, frozenset[str]]:
     """The end of a definition: decide what is open, generalise, check what had to wait, fill in."""
     settle_needs(work)
-    scheme = generalise(work, defined)
+    scheme, lifted = generalise(work, defined)
     check_literals(work)
     refuse_functions(work)
     check_matches(work)
@@ -72,7 +76,7 @@ def _settle(work: Work, defined: Defined, progress: Progress) -> Scheme:
     check_causality(work, defined.body)
     work.solver.chosen &= set().union(*map(work.solver.names_in, work.solver.sizes_in(scheme.type)))
     memo = finish(work, progress)
-    return replace(scheme, type=work.solver.zonk(scheme.type, memo))
+    return replace(scheme, type=work.solver.zonk(scheme.type, memo)), lifted
 
 
 def _check_sizes(work: Work, ty: Ty) -> None:
@@ -131,16 +135,25 @@ def _undetermined(work: Work, node: int, need: Need) -> CompileError:
 
 
 def _check_entry(work: Work, dec: ValDec, scheme: Scheme) -> None:
-    """E0219: an entry point has data in and data out, of known types."""
+    """E0219: an entry point has data in and data out, of known types, and its arguments tell all its sizes."""
     if scheme.types:
         shown = work.show(scheme.type)
         message = f"entry point `{dec.name}` is polymorphic"
         raise fault("E0219", message, dec.name_loc, f"its type is `{shown}`", hint="give its parameters types")
-    ty: Ty = scheme.type
+    ty, told = reveal(work.solver, scheme.type, work.hidden)[0], set[int]()
     while isinstance(ty, TFun):
-        if work.solver.has_function(ty.dom):
-            shown = work.show(ty.dom)
-            raise fault("E0219", f"entry point `{dec.name}` has a function among its parameters", dec.name_loc, shown)
+        _check_data(work, dec, ty.dom, "among its parameters")
+        told |= {size.id for size in work.solver.sizes_in(ty.dom) if isinstance(size, SizeVar)}
         ty = ty.cod
+    _check_data(work, dec, ty, "in its result")
+    for size in scheme.sizes:
+        if size.id not in told:
+            where = next((p.loc for p in dec.tparams if p.name == size.name), dec.name_loc)
+            message = f"entry point `{dec.name}` has a size that no argument tells"
+            hint = "give a parameter an array of that size, or pass the size as an `i64`"
+            raise fault("E0219", message, where, f"its type is `{work.show(scheme.type)}`", hint=hint)
+
+
+def _check_data(work: Work, dec: ValDec, ty: Ty, where: str) -> None:
     if work.solver.has_function(ty):
-        raise fault("E0219", f"entry point `{dec.name}` has a function in its result", dec.name_loc, work.show(ty))
+        raise fault("E0219", f"entry point `{dec.name}` has a function {where}", dec.name_loc, work.show(ty))

@@ -45,15 +45,13 @@ def check_brackets(text: str, file: str) -> None:
             depth = max(0, depth - 1)
 
 
-def too_deep(loc: Loc) -> CompileError:
+NAME_PARTS = "name inner parts with `let` or `def`"
+BRANCHES = f"each `else if` is a level, the cases of a `match` are not; or {NAME_PARTS}"
+
+
+def too_deep(loc: Loc, hint: str = NAME_PARTS) -> CompileError:
     """E0103 at a place."""
-    return syntax_error(
-        "E0103",
-        f"nested deeper than {MAX_DEPTH} levels",
-        loc,
-        "too deep here",
-        "name inner parts with `let` or `def`",
-    )
+    return syntax_error("E0103", f"nested deeper than {MAX_DEPTH} levels", loc, "too deep here", hint)
 
 
 _LEAVES = {"id", "loc", "name", "name_loc", "prim", "is_decimal", "attr", "attrs", "file", "text", "kind"}
@@ -80,7 +78,7 @@ def check_depth(decs: tuple[Dec, ...]) -> None:
         loc = getattr(node, "loc", loc)
         if depth > MAX_DEPTH:
             assert loc is not None
-            raise too_deep(loc)
+            raise too_deep(loc, BRANCHES if node.__class__ is s.If else NAME_PARTS)
         for slot in slots:
             child = getattr(node, slot)
             if child.__class__ not in _PLAIN:

@@ -30,7 +30,7 @@ MAX_SOURCE = 4 << 20  # bytes
 def decode_source(data: bytes, file: str) -> str:
     """The text of a source file."""
     if len(data) > MAX_SOURCE:
-        raise _unreadable(file, Loc(file, 1, 1, 1, 1), f"larger than {MAX_SOURCE >> 20} MiB ({len(data)} bytes)")
+        raise _unreadable(file, Loc(file, 1, 1, 1, 1), f"larger than {MAX_SOURCE >> 20} MiB")
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         text = data.decode("utf-8")

@@ -22,6 +22,7 @@ from ...ir.errors import Diagnostic, Label, Loc
 
 TAB = 4
 MAX_WIDTH = 160  # columns of a source line that are shown
+MAX_MESSAGE = 2000  # characters of a line of text about it
 
 SourceOf = Callable[[str], str | None]
 
@@ -60,15 +61,15 @@ def render(diag: Diagnostic, source_of: SourceOf, color: bool = False) -> str:
     paint = _Paint(color)
     style = _YELLOW if diag.is_warning else _RED
     kind = "warning" if diag.is_warning else "error"
-    lines = [paint(style, f"{kind}[{diag.code}]") + paint(_BOLD, f": {_visible(diag.message)}")]
+    lines = [paint(style, f"{kind}[{diag.code}]") + paint(_BOLD, f": {_line(diag.message)}")]
     gutter = _gutter_width(diag)
     for file in _files(diag):
         lines += _file_block(diag, file, source_of(file), gutter, paint)
     rest = [("note", note) for note in diag.notes] + ([("hint", diag.hint)] if diag.hint else [])
     for word, text in rest:
         first, *more = text.split("\n")
-        lines.append(f"{' ' * gutter} {paint(_BLUE, '=')} {paint(_CYAN, word)}: {_visible(first)}")
-        lines += [" " * (gutter + len(word) + 5) + _visible(line) for line in more]
+        lines.append(f"{' ' * gutter} {paint(_BLUE, '=')} {paint(_CYAN, word)}: {_line(first)}")
+        lines += [" " * (gutter + len(word) + 5) + _line(line) for line in more]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -203,6 +204,12 @@ def _expand(text: str) -> str:
         parts.append(" " * step if char == "\t" else _visible(char))
         at += step
     return "".join(parts)
+
+
+def _line(text: str) -> str:
+    """A line of a message; the middle is left out where it is very long, as with names of a megabyte."""
+    half = MAX_MESSAGE // 2
+    return _visible(text if len(text) <= MAX_MESSAGE else f"{text[:half]} ... {text[-half:]}")
 
 
 def _visible(text: str) -> str:

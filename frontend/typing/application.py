@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ...ir.errors import CompileError, Label, Loc
 from ...ir.types import Prim
 from ..source import syntax as s
-from ..source.atoms import Ident, Lit, Operator, Qual
+from ..source.atoms import Ident, Lit, Operator, Qual, StringLit
 from ..source.names import names_in
 from ..source.types import BOOL, Size, TArray, TFun, TVar, Ty, arrow
 from .constraints import BITS, INTS, NUMBERS, SCALARS, Need, needs_equality, needs_prim
@@ -157,19 +157,32 @@ def infer_call(work: Work, exp: s.Call) -> Ty:
 
 
 def _too_many(work: Work, exp: s.Call, at: int, whole: Ty, rest: Ty) -> CompileError:
-    name, shower = _called(exp.function), Shower(work.solver)
     if at == 0:
-        return fault("E0213", f"{name} is not a function", exp.function.loc, f"this is `{shower.type(whole)}`")
+        return _no_function(work, exp, whole)
+    name, shower = _called(exp.function), Shower(work.solver)
     message = f"{name} takes {at} argument{'s' * (at > 1)}, found {len(exp.args)}"
     label = f"what it is applied to is a `{shower.type(rest)}`"
     note = f"{name} has type `{shower.type(whole)}`"
     return fault("E0213", message, exp.args[at].loc, label, (), [note])
 
 
+def _no_function(work: Work, exp: s.Call, whole: Ty) -> CompileError:
+    """E0213 for what is applied; where it looks like an index, with how to write one."""
+    message = f"{_called(exp.function) if isinstance(exp.function, Ident) else 'this'} is not a function"
+    hint = None
+    if isinstance(exp.args[0], s.Array) and isinstance(work.solver.resolve(whole), TArray):
+        is_string = isinstance(exp.function, StringLit)
+        hint = 'to index a string, write `("..")[i]`' if is_string else "an index has no blank before it: `xs[i]`"
+    return fault("E0213", message, exp.function.loc, f"this is `{Shower(work.solver).type(whole)}`", hint=hint)
+
+
 def _argument_error(
     work: Work, exp: s.Call, at: int, whole: Ty, types: list[Ty], clash: Exception, fun: TFun
 ) -> CompileError:
-    """E0202, E0203 or E0208: argument `at` does not fit, with the function's type beside the types found."""
+    """E0202, E0203 or E0208: argument `at` does not fit, with the function's type beside the types found; E0213 where
+    a number is applied."""
+    if isinstance(exp.function, Lit):
+        return _no_function(work, exp, whole)
     name, arg, found = _called(exp.function), exp.args[at], types[at]
     shower = Shower(work.solver)
     others = [

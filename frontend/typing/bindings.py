@@ -25,6 +25,8 @@ from .type_expressions import (
     unique_parts,
 )
 
+SHORT_CIRCUITS = ("&&", "||")
+
 # ---- definitions ----------------------------------------------------------------------------------------------------
 
 
@@ -42,6 +44,10 @@ class Defined:
 
 def infer_definition(work: Work, dec: ValDec | s.LetFun) -> Defined:
     """`def f 'a [n] (x: t) : r = e`."""
+    if dec.name in SHORT_CIRCUITS:
+        place = dec.name_loc if isinstance(dec, ValDec) else dec.loc
+        message = f"`{dec.name}` cannot be defined anew: its right operand is evaluated only where it is needed"
+        raise fault("E0205", message, place, "the language's own operator")
     mark, scope_mark, owner = work.solver.fresh_id(), work.scope.mark(), work.owner
     outer, work.solver.function, work.owner = work.solver.function, mark, mark
     work.defining.append(dec.name)
@@ -107,12 +113,11 @@ def _consumes(pat: s.Pat) -> Paths:
             return ()
 
 
-def generalise(work: Work, defined: Defined) -> Scheme:
+def generalise(work: Work, defined: Defined) -> tuple[Scheme, frozenset[str]]:
     """The scheme of a definition: what is unknown and younger than it becomes a parameter, but for what is still
-    waiting to become a number or a record. A definition that is no function keeps its unknowns."""
+    waiting to become a number or a record. A parameter that was not written may stand for a function unless what it is
+    used for needs data; those that may are the second result."""
     solver, ty = work.solver, work.solver.resolve(defined.type)
-    if not isinstance(ty, TFun) and not defined.types and not defined.sizes:
-        return Scheme((), (), ty)
     _keep_waiting(work, defined.mark)
     new_types: list[TVar] = []
     for var in dict.fromkeys(solver.unknowns_in(ty)):
@@ -123,7 +128,12 @@ def generalise(work: Work, defined: Defined) -> Scheme:
         new_types.append(TVar(f"t{tag}", tag))
         solver.bound_types[var.id] = new_types[-1]
     new_sizes = _generalise_sizes(work, defined, ty)
-    return Scheme((*defined.types, *new_types), (*defined.sizes, *new_sizes), ty)
+    lifted = defined.lifted
+    if new_types:
+        needed = [part for ty, _, _ in work.pending.data_only for part in solver.inside(ty)]
+        data = {part for part in needed if isinstance(part, TVar)}
+        lifted |= {var.name for var in new_types if var not in data}
+    return Scheme((*defined.types, *new_types), (*defined.sizes, *new_sizes), ty), lifted
 
 
 def _keep_waiting(work: Work, mark: int) -> None:
@@ -163,7 +173,7 @@ def infer_let(work: Work, exp: s.Let) -> Ty:
                 _bind_let(work, binding, ids, given)
             case s.LetFun(id=node, name=name, loc=loc):
                 defined = infer_definition(work, binding)
-                scheme = generalise(work, defined)
+                scheme, _ = generalise(work, defined)
                 work.pending.schemes[node] = scheme
                 work.record(node, scheme.type)
                 work.bind_scheme(name, node, scheme, loc, defined.lifted)
@@ -200,7 +210,9 @@ def bind_sizes(work: Work, names: tuple[str, ...], loc: Loc, ids: set[int], boun
         work.bind(name, tag, I64, loc)
         ids.add(tag)
         bound.names[name] = loc
-        bound.sizes[tag] = work.solver.unknown_size()
+        size = work.solver.unknown_size()
+        bound.sizes[tag] = size
+        work.pending.sizes.append((size, loc, f"size `{name}`"))
 
 
 def check_covers(work: Work, ty: Ty, pats: tuple[s.Pat, ...], at: s.Pat | s.Match) -> None:

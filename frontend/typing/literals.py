@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 
+from ...ir.floats import rounding
 from ...ir.types import Prim
+from ..parsing.literals import fits, int_range
 from ..source.atoms import Lit
 from ..source.types import BOOL, PRIMS, TPrim, Ty
 from .constraints import FLOATS, NUMBERS, needs_prim
 from .errors import fault
 from .state import Work
 
-LARGEST = {Prim.F16: 65504.0, Prim.F32: 3.4028234663852886e38, Prim.F64: math.inf}
-
 
 def literal_type(work: Work, lit: Lit, *, negative: bool) -> Ty:
     """The type of a literal: what its suffix says, or a number to be decided by its use."""
     if lit.prim is not None:
+        work.pending.literals += [(lit, PRIMS[lit.prim], negative)] if lit.prim.is_float else []
         return work.record(lit.id, PRIMS[lit.prim])
     if isinstance(lit.value, bool):
         return work.record(lit.id, BOOL)
@@ -38,11 +39,16 @@ def check_literals(work: Work) -> None:
 
 def _check_range(lit: Lit, prim: Prim, value: int | float) -> None:
     if prim.is_int and isinstance(value, int):
-        low, high = (-(2 ** (prim.bits - 1)), 2 ** (prim.bits - 1) - 1) if prim.is_signed else (0, 2**prim.bits - 1)
-        if prim.is_unsigned and value < 0:
-            low = -high - 1  # `-1` at an unsigned type is a subtraction that wraps
-        if not low <= value <= high:
-            message = (
-                f"literal {value} does not fit `{prim.value}` ({max(low, 0) if prim.is_unsigned else low}..{high})"
-            )
-            raise fault("E0104", message, lit.loc, f"its type was found to be `{prim.value}`")
+        low, high = int_range(prim)
+        holds, message = fits(value, prim), f"literal {value} does not fit `{prim.value}` ({low}..{high})"
+    else:
+        holds, message = not math.isinf(_rounded(value, prim)), f"the literal is beyond the range of `{prim.value}`"
+    if not holds:
+        raise fault("E0104", message, lit.loc, f"its type was found to be `{prim.value}`")
+
+
+def _rounded(value: int | float, prim: Prim) -> float:
+    try:
+        return rounding(prim)(float(value))
+    except OverflowError:
+        return math.inf

@@ -18,6 +18,7 @@ from .type_expressions import Anonymous
 from .unify import Solver
 
 CHANGES = "the loop changes this size"
+DIFFER = "the loop needs that two dimensions of its parameter stay equal, and gives them different sizes"
 
 
 def infer_loop(work: Work, exp: s.Loop) -> Ty:
@@ -95,18 +96,18 @@ def _loop_form(work: Work, form: s.ForLess | s.ForIn | s.While, over: Ty | None,
 
 def _close_loop(work: Work, exp: s.Loop, ty: Ty, body: Ty, own: dict[int, Size]) -> set[int]:
     """Unify the loop parameter with the body; gives those of its sizes (`own`, with their first values) that change."""
-    solver, passed = work.solver, list[tuple[int, Size]]()
+    solver = work.solver
 
     def close(before: Size, after: Size) -> None:
         before, after = solver.size(before), solver.size(after)
         is_open = isinstance(after, SizeVar) and is_unknown(after) and after.id not in own
-        if isinstance(before, SizeVar) and before.id in own and not is_open:
-            passed.append((before.id, after))
-        else:
+        if not isinstance(before, SizeVar) or before.id not in own or is_open:
             solver.unify_size(before, after)
 
     label = Label(exp.init.loc, f"the initial value is `{work.show(ty)}`")
     work.expect_with(ty, body, close, exp.body.loc, "body of a loop", [label])
+    pairs = zip(solver.sizes_in(ty), solver.sizes_in(body), strict=True)
+    passed = [(old.id, new) for old, new in pairs if isinstance(old, SizeVar) and old.id in own]
     changing = _changing(solver, passed, own)
     work.guarded(lambda: _agree(solver, passed, changing), ty, body, exp.body.loc, "body of a loop", [label])
     return changing
@@ -117,7 +118,7 @@ def _agree(solver: Solver, passed: list[tuple[int, Size]], changing: set[int]) -
     becomes: dict[int, Size] = {}
     for size, after in passed:
         if size in changing and not solver.same_size(becomes.setdefault(size, after), after):
-            raise SizeClash(becomes[size], after)
+            raise SizeClash(becomes[size], after, DIFFER)
 
 
 def _changing(solver: Solver, passed: list[tuple[int, Size]], own: dict[int, Size]) -> set[int]:

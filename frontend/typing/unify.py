@@ -41,13 +41,14 @@ class _Differ:
 class Solver(Unknowns):
     """What is asked of the unknowns of one inference, and which types are equal."""
 
-    __slots__ = ("needs", "structured", "unlifted")
+    __slots__ = ("hiding", "needs", "structured", "unlifted")
 
     def __init__(self, first_id: int) -> None:
         super().__init__(first_id)
         self.needs: dict[int, Need] = {}
         self.structured: list[TVar] = []  # unknowns that were asked for fields or constructors
         self.unlifted: set[int] = set()  # unknowns whose sizes must be known: for a type parameter `'t`
+        self.hiding: set[int] = set()  # unknowns whose values may each have sizes of their own: for one that is lifted
 
     def unknown_with(self, need: Need) -> TVar:
         var = self.unknown()
@@ -138,8 +139,11 @@ class Solver(Unknowns):
         if type(ty) is TVar and not ty.name and self.ages.get(ty.id, ty.id) > self.ages.get(var.id, var.id):
             var, ty = ty, var
         ty = self._fit(var, ty, self.age(var))
-        if var.id in self.unlifted and isinstance(ty, TVar):
-            self.unlifted.add(ty.id)
+        if isinstance(ty, TVar):
+            self.unlifted |= {ty.id} if var.id in self.unlifted else set()
+            self.hiding |= {ty.id} if var.id in self.hiding else set()
+        elif var.id in self.hiding:
+            ty = self.map_sizes(ty, self._loose, lambda fun: fun)
         self.bound_types[var.id] = ty
         need = self.needs.get(var.id)
         if need is None:
@@ -178,6 +182,16 @@ class Solver(Unknowns):
             case TOpaque():
                 types = tuple([self._fit(var, t, age) for t in ty.types])
                 return replace(ty, types=types, sizes=tuple([self._fit_size(var, ty, n, age) for n in ty.sizes]))
+
+    def _loose(self, size: Size) -> Size:
+        """A size that a function chooses, in what a lifted parameter stands for: any, in each value."""
+        names = self.names_in(size).keys()
+        if self.inner.isdisjoint(names) and self.open.isdisjoint(names):
+            return size
+        loose = self.inner_name(f"k{self.next_id}")
+        self.loose.add(loose.id)
+        self.chosen.add(loose.id)
+        return loose
 
     def _fit_result(self, var: TVar, fun: TFun, age: int) -> Ty:
         """As `_fit`; the function's own parameter and existentials stay: they are bound by its type."""

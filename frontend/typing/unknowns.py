@@ -47,14 +47,17 @@ class Unknowns(Sizes):
 
     # -- the parts of a type -----------------------------------------------------------------------------------------
 
-    def sizes_in(self, ty: Ty) -> list[Size]:
-        """Every size of a type, in order, with repetitions."""
+    def sizes_in(self, ty: Ty, *, shown: bool = False) -> list[Size]:
+        """Every size of a type, in order, with repetitions; `shown`: but for those in functions, which values do not
+        show."""
         found: list[Size] = []
         todo = [ty]
         while todo:
             part = self.resolve(todo.pop())
             match part:
                 case TPrim() | TVar():
+                    pass
+                case TFun() if shown:
                     pass
                 case TArray(size, elem):
                     found.append(self.size(size))
@@ -133,25 +136,29 @@ class Unknowns(Sizes):
 
     # -- the same type with other sizes ------------------------------------------------------------------------------
 
-    def map_sizes(self, ty: Ty, change: Callable[[Size], Size]) -> Ty:
-        """`ty` with every size changed; what does not change is shared."""
+    def map_sizes(self, ty: Ty, change: Callable[[Size], Size], on_function: Callable[[TFun], Ty] | None = None) -> Ty:
+        """`ty` with every size changed; what does not change is shared. `on_function`: what becomes of a function."""
         ty = self.resolve(ty)
         match ty:
             case TVar() | TPrim():
                 return ty
             case TArray(size, elem):
-                new_size, new_elem = change(self.size(size)), self.map_sizes(elem, change)
+                new_size, new_elem = change(self.size(size)), self.map_sizes(elem, change, on_function)
                 return ty if new_size is size and new_elem is elem else TArray(new_size, new_elem)
             case TRecord(fields):
-                new_fields = tuple([(name, self.map_sizes(t, change)) for name, t in fields])
+                new_fields = tuple([(name, self.map_sizes(t, change, on_function)) for name, t in fields])
                 return ty if all(n is o for (_, n), (_, o) in zip(new_fields, fields)) else TRecord(new_fields)
+            case TFun() if on_function is not None:
+                return on_function(ty)
             case TFun():
                 dom, cod = self.map_sizes(ty.dom, change), self.map_sizes(ty.cod, change)
                 return ty if dom is ty.dom and cod is ty.cod else with_parts(ty, dom, cod)
             case TSum(constructors):
-                return TSum(tuple([(c, tuple([self.map_sizes(t, change) for t in ts])) for c, ts in constructors]))
+                return TSum(
+                    tuple([(c, tuple([self.map_sizes(t, change, on_function) for t in ts])) for c, ts in constructors])
+                )
             case TOpaque():
-                types = tuple([self.map_sizes(t, change) for t in ty.types])
+                types = tuple([self.map_sizes(t, change, on_function) for t in ty.types])
                 return replace(ty, types=types, sizes=tuple([change(self.size(n)) for n in ty.sizes]))
 
     def replace_sizes(self, ty: Ty, sizes: dict[int, Size]) -> Ty:

@@ -13,6 +13,7 @@ from ..source.types import Paths, TArray, TFun, TOpaque, TPrim, TRecord, TSum, T
 
 Place = tuple[int, tuple[str, ...]]
 GLOBAL = -1  # in place of a variable: a definition of the program, whose name is the path
+LENT = -2  # the same for one whose arrays an abstract type hides, and for what a function gives of it
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from ..typing.errors import fault
 from ..typing.type_expressions import unique_parts
 from .aliases import (
     GLOBAL,
+    LENT,
     NOTHING,
     Alias,
     Function,
@@ -37,6 +38,7 @@ from .aliases import (
     places_of,
     shared_between_parts,
     spread,
+    type_at,
     with_field,
 )
 from .calls import apply_alias
@@ -52,10 +54,10 @@ PIPES = {("|>",), ("<|",)}
 def check_unique(types: dict[int, Ty], dec: ValDec, shown: Callable[[Ty], Ty]) -> Gives:
     """Check a top-level definition; says what its result shares data with. `shown`: what abstract types stand for."""
     flow = Flow(types, {}, {}, {}, [], [], {}, shown)
-    return _function(flow, dec.params, dec.ret, dec.body, dec.name)
+    return _function(flow, dec.params, dec.ret, dec.body, f"`{dec.name}`")
 
 
-def _function(flow: Flow, params: Iterable[s.Pat], ret: s.TypeExp | None, body: s.Exp, name: str) -> Gives:
+def _function(flow: Flow, params: tuple[s.Pat, ...], ret: s.TypeExp | None, body: s.Exp, name: str) -> Gives:
     """Walk through a function; says what is fresh in its result: what is declared so, else all that is."""
     mark, start = len(flow.trail), set(flow.variables)
     for param in params:
@@ -69,7 +71,9 @@ def _function(flow: Flow, params: Iterable[s.Pat], ret: s.TypeExp | None, body: 
     borrowed = {p for p in places_of(result) if p[0] not in mine or not mine[p[0]].owns(p[1])}
     flow.leave(mark)
     parts, shared = list(paths_in(result)), shared_between_parts(result)
-    lent = frozenset([place for place in places_of(result) if place[0] == GLOBAL])
+    lent = frozenset([place for place in places_of(result) if place[0] in (GLOBAL, LENT)])
+    if params:
+        _check_global(flow, body, result, name)
     if ret is not None:
         check_written(ret, flow.types[body.id], result, body.loc)
         declared = unique_parts(ret)
@@ -78,6 +82,16 @@ def _function(flow: Flow, params: Iterable[s.Pat], ret: s.TypeExp | None, body: 
         return Gives(declared, not shared, lent)
     fresh = tuple([path for path, places in parts if places.isdisjoint(borrowed | shared)])
     return Gives(WHOLE if len(fresh) == len(parts) else fresh, not shared, lent)
+
+
+def _check_global(flow: Flow, body: s.Exp, result: Alias, name: str) -> None:
+    """E0222: the data that a function gives is not the program's own."""
+    for path, places in paths_in(result):
+        found = [place for place in places if place[0] == GLOBAL]
+        if found and not isinstance(type_at(flow.types[body.id], path), TFun):
+            owner = flow.name_of(min(found))
+            message = f"the result of {name} may share data with `{owner}`, a definition of the program"
+            raise fault("E0222", message, body.loc, "the result", hint="return a `copy`")
 
 
 def _check_result(
@@ -93,10 +107,10 @@ def _check_result(
     declared = [Label(ret.loc, "declared here")]
     if found := part & borrowed:
         owner = flow.name_of(min(found))
-        message = f"the result of `{name}` is declared unique, but may share data with `{owner}`"
+        message = f"the result of {name} is declared unique, but may share data with `{owner}`"
         raise fault("E0222", message, body.loc, "the result", declared, hint="return a `copy`")
     if part & shared:
-        message = f"the parts of the unique result of `{name}` share data with each other"
+        message = f"the parts of the unique result of {name} share data with each other"
         raise fault("E0222", message, body.loc, "the result", declared)
 
 
@@ -190,7 +204,7 @@ def _global(flow: Flow, ty: Ty, name: str) -> Alias:
     One of an abstract type has a place where there are arrays in it; where that is not known yet, it will be when the
     functor is applied."""
     has_place = lends(ty) if isinstance(ty, TFun) else has_data(flow.shown(ty))
-    return spread(ty, frozenset({(GLOBAL, (name,))} if has_place else ()))
+    return spread(ty, frozenset({(GLOBAL if has_data(ty) else LENT, (name,))} if has_place else ()))
 
 
 def _operator(flow: Flow, op: Operator) -> Alias:
@@ -281,13 +295,30 @@ def _let(flow: Flow, exp: s.Let) -> Alias:
     for binding in exp.bindings:
         match binding:
             case s.LetPat(pat=pat, rhs=rhs):
-                bind_pattern(flow, pat, _walk(flow, rhs))
+                consumed = len(flow.consumed)
+                value = _walk(flow, rhs)
+                if len(flow.consumed) > consumed and _has_function(flow.types[rhs.id]):
+                    _refuse_name(flow, rhs)
+                bind_pattern(flow, pat, value)
             case s.LetFun(id=node, name=name, params=params, ret=ret, body=body):
                 closure = _closure(flow, params, ret, body, f"`{name}`")
                 flow.bind(node, name, flow.types[node], closure)
     result = _walk(flow, exp.body)
     flow.leave(mark)
     return result
+
+
+def _has_function(ty: Ty) -> bool:
+    return isinstance(ty, TFun) or (isinstance(ty, TRecord) and any(_has_function(t) for _, t in ty.fields))
+
+
+def _refuse_name(flow: Flow, rhs: s.Exp) -> None:
+    """E0221: a function whose making consumes gets no name, since it could be called twice."""
+    place, loc = list(flow.consumed.items())[-1]
+    where = Label(loc, f"`{flow.name_of(place)}` is consumed here")
+    hint = "give it all its arguments at once, or a `copy` of the array"
+    message = "a function that has consumed an array gets no name: it could be called twice"
+    raise fault("E0221", message, rhs.loc, "bound here", [where], hint=hint)
 
 
 def _branches(flow: Flow, exp: s.If | s.Match, cases: Iterable[tuple[s.Pat | None, s.Exp]], scrutinee: Alias) -> Alias:

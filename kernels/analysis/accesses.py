@@ -39,9 +39,10 @@ from ..kernel_ir.affine import (
     sub,
     value_poly,
 )
-from ..kernel_ir.execution import Who, solo, statements
+from ..kernel_ir.execution import Who, solo
 from ..kernel_ir.nodes import KArray, KStm, Operand, Space
 from ..kernel_ir.shared_stack import is_on_block_stack
+from ..kernel_ir.traverse import rhs_operands, statements
 
 Path = tuple[tuple[int, int], ...]
 """Where a statement stands: for each list on the way, (number of the list in its statement, position)."""
@@ -156,7 +157,7 @@ class Values:
 
     def define(self, name: str, rhs: kir.Rhs | None, varies: bool) -> None:
         """A variable gets a value: a polynomial of others, or something of its own."""
-        known = None if rhs is None else value_poly(rhs, [self.of(a) for a in operands(rhs)])
+        known = None if rhs is None else value_poly(rhs, [self.of(a) for a in rhs_operands(rhs)])
         if known is None:
             fresh = self.named(name)
             known, digit = atom(fresh), None if rhs is None else self.part_of_digit(rhs)
@@ -197,16 +198,6 @@ class Values:
 
     def form(self, index: Operand) -> Form | None:
         return form_of(self.of(index), self.digits, self.varying)
-
-
-def operands(rhs: kir.Rhs) -> tuple[Operand, ...]:
-    match rhs:
-        case kir.KOp(_, _, args):
-            return args
-        case kir.KConvert(_, _, arg):
-            return (arg,)
-        case kir.KLoad(_, index) | kir.KAligned(_, index):
-            return (index,)
 
 
 # ---- phases ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...ir.types import Const
 from ..kernel_ir.nodes import (
     Alloc,
     Assign,
@@ -34,17 +33,16 @@ from ..kernel_ir.nodes import (
     KStm,
     KVar,
     KWhile,
-    LoadTile,
     Operand,
     Publish,
     Rhs,
     RowScan,
     Space,
     Store,
-    StoreTile,
     Threads,
     WaitFor,
 )  # fmt: skip
+from ..kernel_ir.traverse import children, names, operators, rhs_operands, used
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,63 +180,12 @@ def find_dead(stms: tuple[KStm, ...], f: Finder) -> frozenset[str]:
 
 def used_by(stm: KStm, f: Finder) -> frozenset[str]:
     """Names that a statement reads or assigns, whatever it contains included."""
-    match stm:
-        case KLet(_, rhs):
-            return used_by_rhs(rhs)
-        case Declare(_, init):
-            return names(init)
-        case Assign(var, value):
-            return names(var, value)
-        case Store(_, index, value) | Atomic(_, _, _, index, value) | Publish(_, index, value):
-            return names(index, value)
-        case WaitFor(_, _, index, least):
-            return names(index, least)
-        case Alloc(_, count):
-            return names(count)
-        case Check(ok, _, values):
-            return names(ok, *values)
-        case BoundsCheck(index, size, _, values):
-            return names(index, size, *values)
-        case KIf(cond, then, orelse):
-            return names(cond) | find_dead(then, f) | find_dead(orelse, f)
-        case For(_, bound, body):
-            return names(bound) | find_dead(body, f)
-        case KWhile(before, cond, body):
-            return names(cond) | find_dead(before, f) | find_dead(body, f)
-        case Threads(_, lo, hi, body):
-            return names(lo, hi) | find_dead(body, f)
-        case BlockReduce(_, _, lo, hi, body, values, op, neutral, _):
-            return names(lo, hi, *values, *neutral) | find_dead(body, f) | used_by_lambda(op, f)
-        case BlockScan(_, _, _, lo, hi, body, values, op, carry, neutral, after):
-            inside = find_dead(body, f) | used_by_lambda(op, f) | find_dead(after, f)
-            return names(lo, hi, *values, *carry, *neutral) | inside
-        case RowScan():
-            inside = find_dead(stm.body, f) | used_by_lambda(stm.op, f) | find_dead(stm.after, f)
-            return names(stm.count, stm.width, *stm.values, *stm.neutral) | inside
-        case LoadTile(_, _, start, row, pitch, count) | StoreTile(_, start, row, pitch, count):
-            return names(start, row, pitch, count)
-        case Fence():
-            return frozenset()
-        case _:  # what only machines with threads have: the emitter refuses it
-            return frozenset()
-
-
-def used_by_rhs(rhs: Rhs) -> frozenset[str]:
-    match rhs:
-        case KOp(_, _, args):
-            return names(*args)
-        case KConvert(_, _, arg):
-            return names(arg)
-        case KLoad(_, index) | KAligned(_, index):
-            return names(index)
-
-
-def used_by_lambda(op: KLambda, f: Finder) -> frozenset[str]:
-    return names(*op.results) | find_dead(op.body, f)
-
-
-def names(*operands: Operand) -> frozenset[str]:
-    return frozenset(x.name for x in operands if not isinstance(x, Const))
+    found = used(stm)
+    for inner in children(stm):
+        found |= find_dead(inner, f)
+    for op in operators(stm)[:1]:
+        found |= names(*op.results) | find_dead(op.body, f)
+    return found
 
 
 # ---- what depends on memory --------------------------------------------------------------------------------------
@@ -256,7 +203,7 @@ def depending(stms: Iterable[KStm], first: Iterable[str]) -> frozenset[str]:
         known = len(found)
         for stm in stms:
             match stm:
-                case KLet(var, rhs) if not found.isdisjoint(used_by_rhs(rhs)):
+                case KLet(var, rhs) if not found.isdisjoint(names(*rhs_operands(rhs))):
                     found.add(var.name)
                 case Declare(var, KVar(name)) | Assign(var, KVar(name)) if name in found:
                     found.add(var.name)

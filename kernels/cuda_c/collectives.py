@@ -21,7 +21,18 @@ from ..kernel_ir.execution import Who
 from ..kernel_ir.nodes import KVar, Operand
 from .operator import Names, Operator, assign, constants, declared, operator, step, take_in, texts
 from .ops import c_type, operand
-from .text import Printer, barrier, declare, names_in, stack_scope, statements_text, thread_steps
+from .text import (
+    Printer,
+    apart_for,
+    apart_if,
+    barrier,
+    declare,
+    shared_lines,
+    stack_scope,
+    statements_text,
+    thread_steps,
+    words_in,
+)
 
 WARP = 32
 Reduce = Callable[[Printer, kir.BlockReduce, Operator], Names]
@@ -43,7 +54,8 @@ def block_reduce(p: Printer, stm: kir.BlockReduce, ordered: Reduce) -> None:
 def any_order(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
     """Each thread folds its elements, then the threads combine."""
     acc = declared(p, op.types, "acc", stm.neutral)
-    with p.block(thread_steps(p, stm.index.name, stm.lo, stm.hi)), stack_scope(p, stm.body):
+    steps = thread_steps(p, stm.index.name, stm.lo, stm.hi)
+    with apart_for(p, steps, stm.body), stack_scope(p, stm.body):
         take_in(p, stm.op, acc, stm.body, stm.values)
     return combined(p, op, acc, texts(stm.neutral))
 
@@ -62,7 +74,7 @@ def in_order(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
 def tiles(p: Printer, index: KVar, lo: Operand, hi: Operand) -> Iterator[None]:
     first = p.fresh("first")
     with p.block(f"for (i64 {first} = {operand(lo)}; {first} < {operand(hi)}; {first} += {p.threads})"):
-        p.line(f"const i64 {index.name} = {first} + threadIdx.x;")
+        p.line(f"const i64 {index.name} = {first} + {p.me};")
         yield
     meet_if_empty(p, lo, hi)
 
@@ -86,7 +98,7 @@ def tile_values(
 ) -> Names:
     """A thread's element of the tile, or the neutral element."""
     mine = declared(p, op.types, "value", neutral)
-    with p.block(f"if ({index.name} < {operand(hi)})"):
+    with apart_if(p, f"{index.name} < {operand(hi)}", body):
         statements_text(p, body, Who.EACH)
         assign(p, mine, texts(values))
     return mine
@@ -131,7 +143,8 @@ def half_in_use(p: Printer) -> str:
 def shared(p: Printer, op: Operator, size: int) -> Names:
     names = tuple(p.fresh("partial") for _ in op.types)
     for t, name in zip(op.types, names, strict=True):
-        p.line(f"__shared__ {t} {name}[{size}];")
+        for line in shared_lines(p, f"__shared__ {t}", name, size):
+            p.line(line)
     return names
 
 
@@ -155,22 +168,22 @@ def block_scan(p: Printer, stm: kir.BlockScan) -> None:
         first = p.fresh("first")
         index = stm.index.name
         with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {first} += {p.threads})"):
-            p.line(f"const i64 {index} = {first} + threadIdx.x;")
+            p.line(f"const i64 {index} = {first} + {p.me};")
             _scan_tile(p, stm, op, carry, totals)
         meet_if_empty(p, stm.lo, stm.hi)
         assign(p, tuple(o.name for o in stm.carry_out), carry)
 
 
 def _scan_tile(p: Printer, stm: kir.BlockScan, op: Operator, carry: Names, totals: Names) -> None:
-    has = f"if ({stm.index.name} < {operand(stm.hi)})"
+    has = f"{stm.index.name} < {operand(stm.hi)}"
     mine = declared(p, op.types, "value", stm.neutral)
-    declare(p, stm.body, set(names_in(stm.after)))
+    declare(p, stm.body, set(words_in(stm.after)))
     with stack_scope(p, stm.body):
-        with p.block(has):
+        with apart_if(p, has, stm.body):
             p.run(p, stm.body, Who.EACH)
             assign(p, mine, texts(stm.values))
         result = _scanned(p, op, mine, carry, totals)
-        with p.block(has):
+        with apart_if(p, has, stm.after):
             for var, value in zip(stm.scanned, result, strict=True):
                 p.line(f"const {c_type(var.prim)} {var.name} = {value};")
             statements_text(p, stm.after, Who.EACH)
@@ -189,13 +202,13 @@ def before_warp(p: Printer, op: Operator, mine: Names, carry: Names, totals: Nam
     `mine` becomes what a thread has behind those of its warp."""
     warp_scan(p, op, mine)
     with p.block(f"if (lane_id() == {WARP - 1})"):
-        assign(p, tuple(f"{t}[warp_id()]" for t in totals), mine)
+        assign(p, tuple(f"{t}[{p.warp}]" for t in totals), mine)
     barrier(p)
     before = declared(p, op.types, "before")
     assign(p, before, carry)
     w = p.fresh("w")
     with p.block(f"for (i32 {w} = 0; {w} < {p.threads // WARP}; {w}++)"):
-        with p.block(f"if ({w} == warp_id())"):
+        with p.block(f"if ({w} == {p.warp})"):
             assign(p, before, carry)
         step(p, op, carry, carry, tuple(f"{t}[{w}]" for t in totals))
     return before

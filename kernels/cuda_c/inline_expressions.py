@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 
 from ...ir.ops import COMPARISONS, Op
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import children, statements, with_children
 from ..kernel_ir.nodes import Kernel, KLet, KLoad, KOp, KStm
-from .names import WORD, headed, names_in, renamed, with_names
+from ..kernel_ir.traverse import children, names_in, statements, with_children
+from .names import WORD, headed, renamed, with_names
 from .ops import conversion, expression, operand
 
 LONGEST = 100

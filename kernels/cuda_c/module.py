@@ -17,31 +17,44 @@ from functools import cache
 from importlib.resources import files
 
 from ...ir.core import Level
+from ...ir.types import Const
+from ..analysis.stack_sizes import takes_stack
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import Who, solo, statements, written_arrays
-from ..kernel_ir.nodes import Kernel, KStm
-from ..passes.place_fences import place_fences
+from ..kernel_ir.execution import Who, published, solo, written_arrays
+from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
+from ..kernel_ir.shared_stack import is_static
+from ..kernel_ir.traverse import names_in, statements
 from .collectives import WARP, block_reduce, block_scan, in_order
 from .inline_expressions import bare, number, readable, right_hand_side
-from .names import KEYWORDS, WORD, names_in
+from .names import KEYWORDS, WORD
 from .ops import LIBRARY, c_type, operand
 from .ordered_collectives import goes_staged, staged_reduce, staged_scan
 from .text import (
+    STACKS,
     Printer,
+    after_loop,
     alloc,
+    apart_if,
     barrier,
+    barrier_lines,
     by,
     can_fail,
     check,
+    meets,
     only,
     place_text,
     printable,
     statements_text,
+    tears,
     threads_loop,
 )
 from .threads import atomic, broadcast, for_threads
 
 THREADS = 256
+WARPS = 4
+"""Of a block of threads, where a warp is the kernel's block: a multiprocessor takes 32 blocks, and 64 warps."""
+WARPS_BYTES = 16 << 10
+"""Shared memory that the arrays of constant size of all these may have."""
 WIDTH = 110
 
 
@@ -59,14 +72,17 @@ def prelude_names() -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class CudaKernel:
-    """A kernel's text. If blocks `take_turns`, a grid of any number of blocks does the work of all; with a `stack`
-    they must, for each needs memory."""
+    """A kernel's text. If blocks `take_turns`, a grid of any number of blocks does the work of all; with `stacks` they
+    must, for each needs memory. `threads` are those of a kernel's block, of which a block of threads has `together`.
+    `fails`: it may."""
 
     name: str
     text: str
     threads: int
+    together: int
     take_turns: bool
-    stack: bool
+    fails: bool
+    stacks: frozenset[Space]
 
 
 class Grid(Enum):
@@ -82,39 +98,71 @@ def cuda_module(kernels: Iterable[CudaKernel]) -> str:
 
 
 def cuda_kernel(kernel: Kernel, threads: int = THREADS, first_site: int = 0, grid: Grid = Grid.WHOLE) -> CudaKernel:
-    """`extern "C" __global__ void NAME(failures, blocks, memory, arrays, scalars)` for blocks of so many threads; a
-    kernel whose collective is a warp has blocks of one. Failure sites are recorded by numbers from `first_site` on.
-    Blocks that wait for each other do not take turns."""
-    threads = WARP if kernel.collective is Level.WARP else threads
+    """`extern "C" __global__ void NAME(failures, before, blocks, memory, arrays, scalars)` for blocks of so many
+    threads, of a kernel that has its fences; where the kernel's block is a warp, they have several. Failure sites are
+    recorded by numbers from `first_site` on. Blocks that wait for each other do not take turns."""
+    warps = warps_together(kernel, threads) if kernel.collective is Level.WARP else 0
+    threads = WARP if warps else threads
     if any(isinstance(s, kir.WarpTurns) for s in statements(kernel.body)):  # it has so many warps' histograms
         threads = min(threads, THREADS)
     waits = any(isinstance(s, (kir.WaitFor, kir.LookBack)) for s in statements(kernel.body))
-    shown = readable(place_fences(kernel), prelude_names())
+    shown = readable(kernel, prelude_names())
     names = {word for name in names_in(shown) for word in WORD.findall(name)} | prelude_names() | KEYWORDS | LIBRARY
-    p = Printer(shown, threads, plain_statements, first_site, names=names, waits=waits)
+    stacks = frozenset(space for space in STACKS if takes_stack(kernel, space))
+    torn = meets(shown.body) and (waits or tears(shown.body))
+    p = Printer(
+        shown, threads, plain_statements, first_site, names=names, waits=waits, stacks=stacks, torn=torn, warps=warps
+    )
     head = _head(p)
     statements_text(p, p.kernel.body, Who.EVERY)
-    turns = p.used_stack or (grid is Grid.TURNS and not waits)
+    turns = bool(stacks) or (grid is Grid.TURNS and not waits)
     text = "\n".join([*head, *_setup(p), *(_in_turns(p) if turns else _one_block(p)), "}", ""])
-    return CudaKernel(kernel.name, text, threads, turns, p.used_stack)
+    return CudaKernel(kernel.name, text, threads, max(1, warps), turns, can_fail(p), stacks)
+
+
+def warps_together(kernel: Kernel, threads: int) -> int:
+    """How many warps a block of about so many threads has, each the kernel's block."""
+    allocs = (s for s in statements(kernel.body) if isinstance(s, kir.Alloc))
+    arrays = (s for s in allocs if s.array.space is Space.SHARED and is_static(s) and isinstance(s.count, Const))
+    size = sum(int(s.count.value) * s.array.prim.bytes for s in arrays if isinstance(s.count, Const))
+    return max(1, min(WARPS, threads // WARP, WARPS_BYTES // max(1, size)))
 
 
 def _head(p: Printer) -> list[str]:
     kernel = p.kernel
     written = {array.name for array in written_arrays(kernel)}
-    params = ["u64 *failures", "i64 blocks", "Memory memory"]
-    params += [f"{'' if a.name in written else 'const '}{c_type(a.prim)} *__restrict__ {a.name}" for a in kernel.arrays]
+    params = ["u64 *failures", "const u64 *before", "i64 blocks", "Memory memory"]
+    alone = {array.name: "__restrict__ " for array in {*kernel.arrays} - between_blocks(kernel)}
+    params += [
+        f"{'' if a.name in written else 'const '}{c_type(a.prim)} *{alone.get(a.name, '')}{a.name}"
+        for a in kernel.arrays
+    ]
     params += [f"{c_type(v.prim)} {v.name}" for v in kernel.scalars]
     notes = [stm.what for stm in kernel.body if isinstance(stm, kir.Note)]
     place = [place_text(what) for what in notes[:1] if not isinstance(what, str)]
     p.noted = place[0] if place else ""
     how = (f"// {what}" for what in notes if isinstance(what, str))
     lines = [*place, *how, *(f"// may fail at {where}" for where in _places(kernel))]
-    lines.append(f'extern "C" __global__ void __launch_bounds__({p.threads})')
+    lines.append(f'extern "C" __global__ void __launch_bounds__({p.threads * max(1, p.warps)})')
     text = f"{kernel.name}({params[0]}"
     for param in params[1:]:
         text += f",\n    {param}" if len(text.rpartition("\n")[2]) + len(param) > WIDTH else f", {param}"
     return [*lines, text + ") {"]
+
+
+def between_blocks(kernel: Kernel) -> frozenset[KArray]:
+    """The arrays that blocks of one launch show each other: flags, what they speak of, what is updated atomically.
+    That nothing else reads or writes them (`__restrict__`) would let accesses move across those that order them."""
+    found = set(published(kernel))
+    for stm in statements(kernel.body):
+        match stm:
+            case kir.Publish(array) | kir.WaitFor(_, array) | kir.Atomic(_, _, array):
+                found.add(array)
+            case kir.LookBack(flags=flags, sums=sums, totals=totals):
+                found.update((flags, *sums, *totals))
+            case _:
+                pass
+    return frozenset(found)
 
 
 def _places(kernel: Kernel) -> list[str]:
@@ -125,15 +173,18 @@ def _places(kernel: Kernel) -> list[str]:
 
 def _setup(p: Printer) -> list[str]:
     """After a failure, of a kernel before it too, nobody begins: what a check was to ensure may not hold."""
-    lines: list[str] = ["  if (has_failed(failures)) return;"]
-    if can_fail(p):
-        failed = ["  __shared__ i32 failed;", "  if (threadIdx.x == 0) failed = has_failed(failures);"]
-        lines = [*failed, "  __syncthreads();", "  if (failed) return;"]
-    if p.used_stack:
-        lines += [
-            "  DYNAMIC_SHARED_MEMORY;",
-            "  Stack stack = block_stack(memory, shared_memory), own = thread_stack(memory);",
-        ]
+    lines: list[str] = ["  if (has_failed(before)) return;"]
+    if can_fail(p) and meets(
+        p.kernel.body
+    ):  # then other blocks of the launch may fail, and no thread is to begin alone
+        vote = "__any_sync(WHOLE_WARP, has_failed(before))" if p.warps else "__syncthreads_or(has_failed(before))"
+        lines = [f"  if (before != nullptr && {vote}) return;"]
+    if p.torn:
+        lines.append("  bool failed = false;")
+    if Space.SHARED in p.stacks:
+        lines += ["  DYNAMIC_SHARED_MEMORY;", f"  Stack stack = block_stack<{p.threads}>(memory, shared_memory);"]
+    if Space.PRIVATE in p.stacks:
+        lines.append(f"  Stack own = thread_stack<{p.threads}>(memory);")
     if p.half:
         lines.append(f"  i32 {p.half} = 0;")
     return lines
@@ -141,14 +192,23 @@ def _setup(p: Printer) -> list[str]:
 
 def _one_block(p: Printer) -> list[str]:
     """A block of threads for each block."""
-    return [f"  const i64 {p.kernel.block.name} = blockIdx.x;", *p.lines]
+    block = p.kernel.block.name
+    there = [f"  if ({block} >= blocks) return;"] if p.warps else []
+    return [f"  const i64 {block} = {number_of(p)};", *there, *p.lines]
+
+
+def number_of(p: Printer) -> str:
+    """The number of the kernel's block."""
+    return f"collective<{p.threads}>()" if p.warps else "blockIdx.x"
 
 
 def _in_turns(p: Printer) -> list[str]:
     """As many blocks of threads as there are take turns; shared memory is the next one's when all threads are done."""
+    shares = any(isinstance(s, kir.Alloc) and s.array.space is Space.SHARED for s in statements(p.kernel.body))
     block = p.kernel.block.name
-    head = f"  for (i64 {block} = blockIdx.x; {block} < blocks; {block} += gridDim.x) {{"
-    end = ["    __syncthreads();", *(["    if (failed) return;"] if can_fail(p) else []), "  }"]
+    step = f"gridDim.x * {p.warps}" if p.warps else "gridDim.x"
+    head = f"  for (i64 {block} = {number_of(p)}; {block} < blocks; {block} += {step}) {{"
+    end = [*(f"    {line}" for line in barrier_lines(p) if shares or meets(p.kernel.body)), "  }"]
     return [head, *(f"  {line}" for line in p.lines), *end]
 
 
@@ -179,30 +239,36 @@ def statement(p: Printer, stm: KStm, who: Who) -> None:
         case kir.Atomic():
             atomic(p, stm, who)
         case kir.Alloc():
-            alloc(p, stm)
+            alloc(p, stm, who)
         case kir.Check(ok, site, values):
-            check(p, operand(ok), site, values)
+            check(p, operand(ok), site, values, who)
         case kir.BoundsCheck(index, size, site, values):
-            check(p, f"(u64){operand(index)} < (u64){operand(size)}", site, values)
+            check(p, f"(u64){operand(index)} < (u64){operand(size)}", site, values, who)
         case kir.KIf(cond, then, orelse):
+            loose = p.loose
             with p.block(f"if ({bare(cond)})"):
                 p.alone = only(then)
                 statements_text(p, then, who)
+            loose, p.loose = p.loose, loose
             if orelse:
                 with p.block("else"):
                     p.alone = only(orelse)
                     statements_text(p, orelse, who)
+            p.loose = p.loose or loose
         case kir.For(index, bound, body, unroll):
-            i = index.name
+            i, p.loose = index.name, p.loose or (p.torn and who is Who.EVERY and tears(body))
             if unroll > 1:
                 p.line(f"#pragma unroll {unroll}")
             with p.block(f"for ({c_type(index.prim)} {i} = 0; {i} < {number(operand(bound))}; {i}++)"):
                 statements_text(p, body, who)
+            after_loop(p, body, who)
         case kir.KWhile(before, cond, body):
+            p.loose = p.loose or (p.torn and who is Who.EVERY and tears((*before, *body)))
             with p.block("while (true)"):
                 statements_text(p, before, who)
                 p.line(f"if (!{operand(cond)}) break;")
                 statements_text(p, body, who)
+            after_loop(p, (*before, *body), who)
         case kir.Threads(body=body):
             with threads_loop(p, stm):
                 statements_text(p, body, Who.EACH)
@@ -220,7 +286,7 @@ def _leader(p: Printer, stm: KStm) -> None:
     """The first thread alone; the variables that it assigns are the block's again at the end."""
     inside = {s.var for s in statements((stm,)) if isinstance(s, kir.Declare)}
     assigned = {s.var for s in statements((stm,)) if isinstance(s, kir.Assign)} - inside
-    with p.block("if (threadIdx.x == 0)"):
+    with apart_if(p, f"{p.me} == 0", (stm,)):
         statement(p, stm, Who.LEADER)
     for var in sorted(assigned, key=lambda v: v.name):
         broadcast(p, var)

@@ -8,14 +8,12 @@ whole kernel, and so are arrays: printers declare them where they need them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...ir.types import Const
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import children, statements, with_children
 from ..kernel_ir.nodes import KArray, Kernel, KStm, KVar
+from ..kernel_ir.traverse import children, map_mentions, mentions, names_in, statements, with_children
 from .ops import LIBRARY
 
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -26,7 +24,7 @@ KEYWORDS = frozenset(WORD.findall("""
     minor mutable namespace new noexcept not nullptr operator or private protected public register requires restrict
     return short signed sizeof static struct switch template this throw true try typedef typeid typename union unix
     unsigned using virtual void volatile wchar_t while xor main stdin stdout stderr assert errno emulator blocks
-    failures failed memory stack own shared_memory y0 y1 yn j0 j1 jn gamma signgam index environ div
+    failures before failed memory stack own shared_memory y0 y1 yn j0 j1 jn gamma signgam index environ div
 """))  # fmt: skip
 SPOKEN = {"if": "chosen"}
 """What is named after a keyword."""
@@ -69,7 +67,7 @@ class Naming:
 def name_list(naming: Naming, stms: tuple[KStm, ...], seen: set[str]) -> None:
     """Names for a list, of which nothing can be seen behind it."""
     for stm in stms:
-        naming.give(tuple(arrays_in(headed(stm))), seen, everywhere=True)
+        naming.give(tuple(one for one in mentions(headed(stm)) if isinstance(one, KArray)), seen, everywhere=True)
         match stm:
             case kir.For(index, bound, body):
                 naming.give(bound, seen)
@@ -103,21 +101,6 @@ def bound_in(stms: tuple[KStm, ...]) -> set[str]:
     return {name for stm in statements(stms) for name in names_in(headed(stm)) if WORD.fullmatch(name)}
 
 
-def arrays_in(node: Any) -> Iterator[KArray]:
-    """The arrays that a piece of kernel IR mentions."""
-    match node:
-        case KArray():
-            yield node
-        case tuple():
-            for part in node:
-                yield from arrays_in(part)
-        case _ if is_dataclass(node) and not isinstance(node, (type, Const)):
-            for part in fields(node):
-                yield from arrays_in(getattr(node, part.name))
-        case _:
-            pass
-
-
 def headed(stm: KStm) -> KStm:
     """A statement without the lists inside."""
     return with_children(stm, tuple(() for _ in children(stm)))
@@ -139,39 +122,16 @@ def free_name(word: str, used: set[str]) -> str:
     return f"{word}{number}"
 
 
-def names_in(node: Any) -> Iterator[str]:
-    """The names of all variables and arrays that a piece of kernel IR mentions, in order."""
-    match node:
-        case KVar(name, _) | KArray(name, _, _):
-            yield name
-        case tuple():
-            for part in node:
-                yield from names_in(part)
-        case Const():
-            pass
-        case _ if is_dataclass(node):
-            for part in fields(node):
-                yield from names_in(getattr(node, part.name))
-        case _:
-            pass
-
-
 def in_text(text: str, names: dict[str, str]) -> str:
     """A variable's name, or the text of an expression, with other names for the variables."""
     return names[text] if text in names else WORD.sub(lambda word: names.get(word[0], word[0]), text)
 
 
 def with_names(node: Any, names: dict[str, str]) -> Any:
-    match node:
-        case KVar(name, prim):
-            return KVar(in_text(name, names), prim)
-        case KArray(name, prim, space):
-            return KArray(names.get(name, name), prim, space)
-        case tuple():
-            return tuple(with_names(part, names) for part in node)
-        case Const() | kir.FailureSite() | kir.Note():
-            return node
-        case _ if is_dataclass(node) and not isinstance(node, type):
-            return replace(node, **{f.name: with_names(getattr(node, f.name), names) for f in fields(node) if f.init})
-        case _:
-            return node
+    """A piece of kernel IR with other names for variables, in expressions too, and for arrays."""
+
+    def named(one: KVar | KArray) -> KVar | KArray:
+        name = in_text(one.name, names) if isinstance(one, KVar) else names.get(one.name, one.name)
+        return replace(one, name=name)
+
+    return map_mentions(node, named)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from ...ir.ops import Op
 from ...ir.types import Prim
-from ..kernel_ir.execution import Who, statements
+from ..kernel_ir.execution import Who
 from ..kernel_ir.fma import contracted_step
 from ..kernel_ir.nodes import KLambda, KLet, KOp, KStm, Operand
+from ..kernel_ir.traverse import names_in, statements
 from .inline_expressions import right_hand_side
-from .names import names_in, with_names
+from .names import with_names
 from .ops import c_type, operand
 from .text import Printer
 

@@ -202,7 +202,8 @@ template <class... Ts> DEVICE void fail(u64 *record, i32 site, Ts... values) {
   for (i32 k = 1; k <= (i32)sizeof...(values) && k < 16; k++) record[k] = words[k];
 }
 
-DEVICE bool has_failed(const u64 *record) { return *(const volatile u64 *)record != 0; }
+// of kernels before this one; nullptr where none of them can
+DEVICE bool has_failed(const u64 *before) { return before != nullptr && *before != 0; }
 
 // ---- threads of a warp ---------------------------------------------------------------------------------------------
 
@@ -278,30 +279,37 @@ template <class T, class Op> DEVICE T atomic_update(T *place, Op op) { return Up
 // ---- memory of a block and of its threads beyond registers: stacks, the block's in shared memory as far as it goes ----
 
 struct Memory {
-  char *global;                            // for each block of the grid: block_size bytes, then thread_size for each thread
+  char *global;                // for each collective: block_size bytes, then thread_size for each of its threads
   i64 block_size, thread_size;
-  i64 shared_size;
+  i64 shared_size;             // of each collective, too
 };
 #ifdef EMULATED
 #define DYNAMIC_SHARED_MEMORY char *shared_memory = emulator::dynamic_shared
 #else
-#define DYNAMIC_SHARED_MEMORY extern __shared__ char shared_memory[]
+#define DYNAMIC_SHARED_MEMORY extern __shared__ __align__(16) char shared_memory[]
 #endif
 struct Stack {
   char *shared, *global;
   i64 shared_left, global_left;
 };
-DEVICE Stack block_stack(const Memory &memory, char *shared) {
-  char *mine = memory.global + blockIdx.x * (memory.block_size + blockDim.x * memory.thread_size);
-  return Stack{shared, mine, memory.shared_size, memory.block_size};
+// the number of a collective of so many threads, of which a block may have several
+template <i32 threads> DEVICE i64 collective() {
+  return (i64)blockIdx.x * (blockDim.x / threads) + threadIdx.x / threads;
 }
-DEVICE Stack thread_stack(const Memory &memory) {
-  char *mine = memory.global + blockIdx.x * (memory.block_size + blockDim.x * memory.thread_size) + memory.block_size;
-  return Stack{nullptr, mine + threadIdx.x * memory.thread_size, 0, memory.thread_size};
+template <i32 threads> DEVICE Stack block_stack(const Memory &memory, char *shared) {
+  char *mine = memory.global + collective<threads>() * (memory.block_size + threads * memory.thread_size);
+  char *near = shared + threadIdx.x / threads * memory.shared_size;
+  return Stack{near, mine, memory.shared_size, memory.block_size};
 }
+template <i32 threads> DEVICE Stack thread_stack(const Memory &memory) {
+  char *block = memory.global + collective<threads>() * (memory.block_size + threads * memory.thread_size);
+  char *mine = block + memory.block_size + threadIdx.x % threads * memory.thread_size;
+  return Stack{nullptr, mine, 0, memory.thread_size};
+}
+DEVICE i64 whole_units(i64 bytes) { return (greatest<i64>(bytes, 1) + 15) & ~15ll; }
 // nullptr where there is not enough
 DEVICE char *take(Stack &stack, i64 bytes) {
-  bytes = (greatest<i64>(bytes, 1) + 15) & ~15ll;
+  bytes = whole_units(bytes);
   if (bytes <= stack.shared_left) {
     char *taken = stack.shared;
     stack.shared += bytes, stack.shared_left -= bytes;
@@ -312,6 +320,9 @@ DEVICE char *take(Stack &stack, i64 bytes) {
   stack.global += bytes, stack.global_left -= bytes;
   return taken;
 }
+
+// the size with which a stack of this size would have had enough
+DEVICE i64 lacking(i64 size, const Stack &stack, i64 bytes) { return size - stack.global_left + whole_units(bytes); }
 
 // ---- rows of elements in one access ----------------------------------------------------------------------------------
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 
 from ...ir.errors import Loc
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import Who
+from ..kernel_ir.execution import Who, children, solo, statements
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
 from ..kernel_ir.shared_stack import is_static
+from ..kernel_ir.traverse import names_in
 from .inline_expressions import bare, number
 from .names import WORD, free_name
 from .ops import c_type, operand
 
+STACKS = {Space.SHARED: "stack", Space.PRIVATE: "own"}
+"""What the stacks are called."""
 MOST_ROUNDS = 8
 """Rounds of a thread loop that are worth being code of their own."""
 
@@ -25,7 +28,10 @@ class Printer:
     """The text of one kernel so far. `run` prints statements; `declared`: names that stand before the statement that
     binds them; `waits`: for other blocks; `staged`: bytes of shared memory that tiles take; `noted`: the last comment;
     `half`: the variable by which reductions alternate, if there are any; `alone`: a statement that has a block of the
-    text for itself; `distributed`: what holds a distributed array for all the indices that a thread takes."""
+    text for itself; `warps` > 0: the kernel's block is a warp, of which a block of threads has so many; `stacks`: of
+    the block and of threads, as far as there are any; `torn`: a thread may fail where others wait for it; `loose`: one
+    may have done so since all met last; `distributed`: what holds a distributed
+    array for all the indices that a thread takes."""
 
     kernel: Kernel
     threads: int
@@ -35,13 +41,26 @@ class Printer:
     depth: int = 1
     names: set[str] = field(default_factory=set)
     alone: KStm | None = None
-    used_stack: bool = False
+    warps: int = 0
+    stacks: frozenset[Space] = frozenset()
+    torn: bool = False
+    loose: bool = False
     declared: set[str] = field(default_factory=set)
     waits: bool = False
     staged: int = 0
     noted: str = ""
     half: str = ""
     distributed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def me(self) -> str:
+        """The number of a thread in the kernel's block."""
+        return "lane_id()" if self.warps else "threadIdx.x"
+
+    @property
+    def warp(self) -> str:
+        """The number of a warp in the kernel's block."""
+        return "0" if self.warps else "warp_id()"
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.depth + text)
@@ -79,7 +98,7 @@ class Printer:
 
 def thread_steps(p: Printer, index: str, lo: Operand, hi: Operand) -> str:
     """The head of a loop in which the block's threads take turns."""
-    start = "threadIdx.x" if isinstance(lo, Const) and lo.value == 0 else f"{operand(lo)} + threadIdx.x"
+    start = p.me if isinstance(lo, Const) and lo.value == 0 else f"{operand(lo)} + {p.me}"
     return f"for (i64 {index} = {start}; {index} < {number(operand(hi))}; {index} += {p.threads})"
 
 
@@ -87,11 +106,13 @@ def thread_steps(p: Printer, index: str, lo: Operand, hi: Operand) -> str:
 def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
     """The loop; its body alone where each thread takes one index. So many rounds, which are code of their own, where
     the indices of a distributed array must be known, or where all threads take as many indices."""
-    i, used = stm.index.name, [a for a in names_in(stm.body) if a in p.distributed]
+    i, used = stm.index.name, [a for a in words_in(stm.body) if a in p.distributed]
     match stm.lo, stm.hi:
         case Const(value=0), Const(value=n) if n == p.threads:
-            with nullcontext() if stm is p.alone else p.block(""):
-                p.line(f"const i64 {i} = threadIdx.x;")
+            split = p.loose or (p.torn and fails(stm.body))
+            inside = nullcontext() if stm is p.alone and not split else apart_if(p, "", stm.body)
+            with inside:
+                p.line(f"const i64 {i} = {p.me};")
                 yield
         case Const(value=0), Const(value=n) if used or (n % p.threads == 0 and 0 < n <= MOST_ROUNDS * p.threads):
             p.line("#pragma unroll")
@@ -99,13 +120,15 @@ def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
                 p.index("round") as number,
                 p.block(f"for (i32 {number} = 0; {number} < {-(-int(n) // p.threads)}; {number}++)"),
             ):
-                p.line(f"const i64 {i} = {number} * {p.threads} + threadIdx.x;")
+                p.line(f"const i64 {i} = {number} * {p.threads} + {p.me};")
                 for name in dict.fromkeys(used):
                     p.line(f"auto &{name} = {p.distributed[name]}[{number}];")
-                with p.block(f"if ({i} < {n})") if n % p.threads else nullcontext():
+                some = f"{i} < {n}" if n % p.threads else ""
+                split = p.loose or (p.torn and fails(stm.body))
+                with apart_if(p, some, stm.body) if some or split else nullcontext():
                     yield
         case _:
-            with p.block(thread_steps(p, i, stm.lo, stm.hi)):
+            with apart_for(p, thread_steps(p, i, stm.lo, stm.hi), stm.body):
                 yield
 
 
@@ -122,8 +145,86 @@ def printable(text: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in " ./:_-") else "?" for c in text)
 
 
+# ---- failures ----------------------------------------------------------------------------------------------------
+
+
 def can_fail(p: Printer) -> bool:
-    return bool(p.kernel.sites) or p.used_stack or p.waits
+    return bool(p.kernel.sites or p.stacks) or p.waits
+
+
+def fails(stms: tuple[KStm, ...]) -> bool:
+    """Whether who executes these statements may fail."""
+    return any(
+        isinstance(s, kir.Check | kir.BoundsCheck) or (isinstance(s, kir.Alloc) and not is_static(s))
+        for s in statements(stms)
+    )
+
+
+def tears(stms: tuple[KStm, ...]) -> bool:
+    """Whether a thread may fail in statements of the block where others do not."""
+    return any(fails((s,)) if solo(s) or is_apart(s) else any(map(tears, children(s))) for s in stms)
+
+
+def meets(stms: tuple[KStm, ...]) -> bool:
+    """Whether threads wait for each other, or exchange values."""
+    return any(
+        isinstance(s, MEETING) or solo(s) or (isinstance(s, kir.Atomic) and s.out) or any(map(meets, children(s)))
+        for s in stms
+        if not isinstance(s, kir.Threads)
+    )
+
+
+MEETING = (
+    kir.Fence, kir.BlockReduce, kir.BlockScan, kir.WaitFor, kir.LookBack, kir.TeamReduce, kir.WarpTurns,
+)  # fmt: skip
+
+
+def is_apart(stm: KStm) -> bool:
+    """Whether its lists are executed by each thread for itself."""
+    return isinstance(stm, kir.Threads | kir.BlockReduce | kir.BlockScan | kir.TeamReduce | kir.WarpTurns)
+
+
+@contextmanager
+def apart_if(p: Printer, cond: str, stms: tuple[KStm, ...]) -> Iterator[None]:
+    """`if (cond) { .. }` around what threads execute for themselves: one that fails leaves it, and goes on to where all
+    meet; it takes part in nothing else before, but where a warp exchanges values."""
+    conditions = " && ".join(["!failed"] * p.loose + [cond] * bool(cond))
+    head = f"if ({conditions})" if conditions else ""
+    if not (p.torn and fails(stms)):
+        with p.block(head):
+            yield
+        return
+    with p.block(f"{head} do".lstrip()):
+        yield
+    p.lines[-1] += " while (false);"
+    p.loose = True
+
+
+@contextmanager
+def apart_for(p: Printer, head: str, stms: tuple[KStm, ...]) -> Iterator[None]:
+    """`for (..) { .. }`, as `apart_if`."""
+    with p.block(f"if (!failed) {head}" if p.loose else head):
+        yield
+    p.loose = p.loose or (p.torn and fails(stms))
+
+
+def after_loop(p: Printer, stms: tuple[KStm, ...], who: Who) -> None:
+    """A thread that has failed in a loop leaves what is around it, too."""
+    if p.torn and who is not Who.EVERY and fails(stms):
+        p.line("if (failed) break;")
+
+
+def fail(p: Printer, what: str, who: Who) -> None:
+    """Records a failure. What is uniform fails in all threads, and they end; so does one for which none waits."""
+    p.line(f"fail(failures, {what});")
+    if who is Who.EVERY or not p.torn:
+        p.line("return;")
+    else:
+        p.line("failed = true;")
+        p.line("break;")
+
+
+# ---- lists and barriers ------------------------------------------------------------------------------------------
 
 
 def statements_text(p: Printer, stms: tuple[KStm, ...], who: Who) -> None:
@@ -135,58 +236,74 @@ def statements_text(p: Printer, stms: tuple[KStm, ...], who: Who) -> None:
 @contextmanager
 def stack_scope(p: Printer, stms: tuple[KStm, ...]) -> Iterator[None]:
     """What `stms` take from the stacks is given back at the end."""
-    if not any(isinstance(s, kir.Alloc) and not is_static(s) for s in stms):
-        yield
-        return
-    p.used_stack = True
-    mark = p.fresh("mark")
-    p.line(f"const Stack {mark} = stack, {mark}_own = own;")
+    spaces = {s.array.space for s in stms if isinstance(s, kir.Alloc) and not is_static(s)}
+    marks = {STACKS[space]: p.fresh("mark") for space in STACKS if space in spaces}
+    for stack, mark in marks.items():
+        p.line(f"const Stack {mark} = {stack};")
     yield
-    p.line(f"stack = {mark}, own = {mark}_own;")
+    for stack, mark in marks.items():
+        p.line(f"{stack} = {mark};")
 
 
 def by(p: Printer, who: Who, text: str) -> None:
     """What writes memory: of the block, the first thread."""
-    p.line(f"if (threadIdx.x == 0) {text}" if who is Who.EVERY else text)
+    p.line(f"if ({p.me} == 0) {text}" if who is Who.EVERY else text)
 
 
 def barrier(p: Printer) -> None:
-    """All threads of the block; after a failure nobody goes on."""
-    p.line("__syncthreads();")
-    if can_fail(p):
-        p.line("if (failed) return;")
+    """All threads of the block; where one has failed, none goes on."""
+    for line in barrier_lines(p):
+        p.line(line)
+    p.loose = False
 
 
-def check(p: Printer, ok: str, site: int, values: tuple[Operand, ...]) -> None:
+def barrier_lines(p: Printer) -> list[str]:
+    if p.warps:
+        return ["__syncwarp();", *["if (__any_sync(WHOLE_WARP, failed)) return;"] * p.torn]
+    return ["if (__syncthreads_or(failed)) return;" if p.torn else "__syncthreads();"]
+
+
+def shared_lines(p: Printer, kind: str, name: str, count: int | None = None) -> list[str]:
+    """A variable in shared memory, or an array of so many elements; of warps that are blocks each has its own."""
+    size = "" if count is None else f"[{count}]"
+    if not p.warps:
+        return [f"{kind} {name}{size};"]
+    every, element = p.fresh(f"{name}_all"), kind.rpartition(" ")[2]
+    return [
+        f"{kind} {every}[{p.warps}]{size};",
+        f"{element} {f'(&{name})' if size else f'&{name}'}{size} = {every}[warp_id()];",
+    ]
+
+
+def check(p: Printer, ok: str, site: int, values: tuple[Operand, ...], who: Who) -> None:
     said = "".join(f", {operand(v)}" for v in values[:15])
     with p.block(f"if (!({ok}))"):
-        p.line(f"fail(failures, {p.first_site + site + 1}{said});")
-        p.line("failed = 1;")
-        p.line("return;")
+        fail(p, f"{p.first_site + site + 1}{said}", who)
 
 
-def alloc(p: Printer, stm: kir.Alloc) -> None:
+def alloc(p: Printer, stm: kir.Alloc, who: Who) -> None:
     """An array of the block or of a thread."""
     array, t = stm.array, c_type(stm.array.prim)
     if is_static(stm):
         if array.name not in p.declared:
-            p.line(static_array(stm))
+            declare_array(p, stm)
         return
-    p.used_stack = True
     size = f"greatest<i64>(0, {bare(stm.count)}) * (i64)sizeof({t})"
-    stack = "own" if array.space is Space.PRIVATE else "stack"
     kind = "" if array.name in p.declared else f"{t} *const "
-    p.line(f"{kind}{array.name} = ({t} *)take({stack}, {size});")
-    _out_of_memory(p, array)
+    p.line(f"{kind}{array.name} = ({t} *)take({STACKS[array.space]}, {size});")
+    _out_of_memory(p, array, size, who)
 
 
-def static_array(stm: kir.Alloc) -> str:
-    """The declaration of an array of constant size."""
-    shared = "__shared__ " if stm.array.space is Space.SHARED else ""
-    if stm.align > 1:
-        shared = f"alignas({stm.align * stm.array.prim.bytes}) {shared}"
+def declare_array(p: Printer, stm: kir.Alloc) -> None:
+    """An array of constant size."""
     assert isinstance(stm.count, Const)
-    return f"{shared}{c_type(stm.array.prim)} {stm.array.name}[{max(1, int(stm.count.value))}];"
+    t, count = c_type(stm.array.prim), max(1, int(stm.count.value))
+    if stm.array.space is not Space.SHARED:
+        p.line(f"{t} {stm.array.name}[{count}];")
+        return
+    aligned = f"alignas({stm.align * stm.array.prim.bytes}) " if stm.align > 1 else ""
+    for line in shared_lines(p, f"{aligned}__shared__ {t}", stm.array.name, -(-count // stm.align) * stm.align):
+        p.line(line)
 
 
 def declare(p: Printer, stms: tuple[KStm, ...], wanted: set[str]) -> None:
@@ -197,29 +314,23 @@ def declare(p: Printer, stms: tuple[KStm, ...], wanted: set[str]) -> None:
                 p.line(f"{c_type(var.prim)} {var.name};")
                 p.declared.add(var.name)
             case kir.Alloc(array, _) if array.name in wanted:
-                p.line(static_array(stm) if is_static(stm) else f"{c_type(array.prim)} *{array.name};")
+                if is_static(stm):
+                    declare_array(p, stm)
+                else:
+                    p.line(f"{c_type(array.prim)} *{array.name};")
                 p.declared.add(array.name)
             case _:
                 pass
 
 
-def names_in(node: object) -> Iterator[str]:
+def words_in(node: object) -> Iterator[str]:
     """The names of all variables and arrays that a piece of kernel IR mentions, in its expressions too."""
-    match node:
-        case kir.KVar(name, _) | kir.KArray(name, _, _):
-            yield from WORD.findall(name)
-        case tuple():
-            for part in node:
-                yield from names_in(part)
-        case _ if is_dataclass(node):
-            for part in fields(node):
-                yield from names_in(getattr(node, part.name))
-        case _:
-            pass
+    return (word for name in names_in(node) for word in WORD.findall(name))
 
 
-def _out_of_memory(p: Printer, array: KArray) -> None:
+def _out_of_memory(p: Printer, array: KArray, size: str, who: Who) -> None:
+    """The site behind those of the kernel; which stack, and how much would do as far as is known."""
+    site, is_own = p.first_site + len(p.kernel.sites) + 1, int(array.space is Space.PRIVATE)
     with p.block(f"if ({array.name} == nullptr)"):
-        p.line("fail(failures, -1);")
-        p.line("failed = 1;")
-        p.line("return;")
+        whole = "memory.thread_size" if is_own else "memory.block_size"
+        fail(p, f"{site}, {is_own}, lacking({whole}, {STACKS[array.space]}, {size})", who)

@@ -10,7 +10,19 @@ from ..kernel_ir.nodes import KStm, KVar
 from .inline_expressions import bare
 from .operator import Names, Operator, assign, constants, declared, operator, step, take_in, texts
 from .ops import c_type, expression, operand
-from .text import Printer, barrier, by, declare, names_in, stack_scope, statements_text
+from .text import (
+    Printer,
+    apart_for,
+    apart_if,
+    barrier,
+    by,
+    declare,
+    fails,
+    shared_lines,
+    stack_scope,
+    statements_text,
+    words_in,
+)
 
 
 def for_threads(p: Printer, stm: KStm, who: Who) -> None:
@@ -105,8 +117,9 @@ def _update(stm: kir.Atomic, place: str) -> str:
 def broadcast(p: Printer, var: KVar) -> None:
     """The first thread's value to all."""
     place = p.fresh(var.name)
-    p.line(f"__shared__ {c_type(var.prim)} {place};")
-    p.line(f"if (threadIdx.x == 0) {place} = {var.name};")
+    for line in shared_lines(p, f"__shared__ {c_type(var.prim)}", place):
+        p.line(line)
+    p.line(f"if ({p.me} == 0) {place} = {var.name};")
     barrier(p)
     p.line(f"{var.name} = {place};")
     barrier(p)
@@ -120,7 +133,7 @@ def wait_for(p: Printer, stm: kir.WaitFor) -> None:
     place = f"&{stm.array.name}[{operand(stm.index)}]"
     with p.block("if (threadIdx.x == 0)"):
         p.line(f"{stm.out.name} = wait_for({place}, {operand(stm.least)}, failures);")
-        p.line(f"if ({stm.out.name} == FAILED) failed = 1;")
+        p.line(f"if ({stm.out.name} == FAILED) failed = true;")
     broadcast(p, stm.out)
 
 
@@ -153,11 +166,12 @@ def _nearest_total(p: Printer, stm: kir.LookBack, acc: Names) -> str:
         wait = f"wait_for(&{stm.flags.name}[{ahead}], SUM, failures)"
         p.line(f"const i32 {flag} = {ahead} >= {first} ? {wait} : 0;")
         with p.block(f"if (__any_sync(WHOLE_WARP, {flag} == FAILED))"):
-            p.line("failed = 1;")
+            p.line("failed = true;")
             p.line("break;")
         p.line(f"const u32 {totals} = __ballot_sync(WHOLE_WARP, {flag} == TOTAL);")
         with p.block(f"if ({totals} != 0)"):
             p.line(f"{start} -= __ffs({totals});")
+            p.line("__syncwarp();")  # what the lane has acquired that saw the flag, all may read: a vote orders nothing
             assign(p, acc, tuple(f"{a.name}[{start}]" for a in stm.totals))
             p.line(f"{start}++;")
             p.line("break;")
@@ -184,13 +198,14 @@ def team_reduce(p: Printer, stm: kir.TeamReduce) -> None:
     with p.block(""):
         op = operator(p, stm.op)
         team, member, first = p.fresh("team"), p.fresh("member"), p.fresh("first")
-        p.line(f"const i32 {team} = (i32){operand(stm.team)}, {member} = threadIdx.x & ({team} - 1);")
+        p.line(f"const i32 {team} = (i32){operand(stm.team)}, {member} = {p.me} & ({team} - 1);")
         step = f"{first} += {p.threads} / {team}"
+        p.loose = p.loose or (p.torn and fails((stm,)))
         with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {step})"):
-            p.line(f"const i64 {stm.segment.name} = {first} + threadIdx.x / {team};")
+            p.line(f"const i64 {stm.segment.name} = {first} + {p.me} / {team};")
             how = _team_any_order if stm.commutative else _team_in_order
             total = how(p, stm, op, team, member)
-            with p.block(f"if ({member} == 0 && {stm.segment.name} < {operand(stm.hi)})"):
+            with apart_if(p, f"{member} == 0 && {stm.segment.name} < {operand(stm.hi)}", stm.after):
                 for out, name in zip(stm.outs, total, strict=True):
                     p.line(f"const {c_type(out.prim)} {out.name} = {name};")
                 statements_text(p, stm.after, Who.EACH)
@@ -200,7 +215,7 @@ def _team_any_order(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, me
     """Each thread folds its elements, then the threads combine."""
     acc, i = declared(p, op.types, "acc", stm.neutral), stm.index.name
     inside = f"{stm.segment.name} < {operand(stm.hi)} && {i} < {operand(stm.width)}"
-    with p.block(f"for (i64 {i} = {member}; {inside}; {i} += {team})"), stack_scope(p, stm.body):
+    with apart_for(p, f"for (i64 {i} = {member}; {inside}; {i} += {team})", stm.body), stack_scope(p, stm.body):
         take_in(p, stm.op, acc, stm.body, stm.values)
     _combine_team(p, op, acc, team)
     return acc
@@ -213,7 +228,7 @@ def _team_in_order(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, mem
         p.line(f"const i64 {stm.index.name} = {first} + {member};")
         mine = declared(p, op.types, "value", stm.neutral)
         inside = f"{stm.segment.name} < {operand(stm.hi)} && {stm.index.name} < {operand(stm.width)}"
-        with p.block(f"if ({inside})"):
+        with apart_if(p, inside, stm.body):
             statements_text(p, stm.body, Who.EACH)
             assign(p, mine, texts(stm.values))
         _combine_team(p, op, mine, team)
@@ -235,18 +250,19 @@ def warp_turns(p: Printer, stm: kir.WarpTurns) -> None:
     first, key, place, number = p.fresh("first"), p.fresh("key"), p.fresh("place"), p.fresh("turn")
     i, hi = stm.index.name, operand(stm.hi)
     p.line(f"const i64 {stm.warp.name} = warp_id();")
+    p.loose = p.loose or (p.torn and fails((stm,)))
     with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {hi}; {first} += {p.threads})"):
         p.line(f"const i64 {i} = {first} + threadIdx.x;")
         p.line(f"i64 {key} = -1;")
-        declare(p, stm.body, set(names_in(stm.turn)))
+        declare(p, stm.body, set(words_in(stm.turn)))
         with stack_scope(p, stm.body):
-            with p.block(f"if ({i} < {hi})"):
+            with apart_if(p, f"{i} < {hi}", stm.body):
                 p.run(p, stm.body, Who.EACH)
                 p.line(f"{key} = {operand(stm.key)};")
             p.line(f"const i32 {place} = turn_of({key});")
             p.line("__syncwarp();")
             more = f"__any_sync(WHOLE_WARP, {key} >= 0 && {place} >= {number})"
             with p.block(f"for (i32 {number} = 0; {more}; {number}++)"):
-                with p.block(f"if ({key} >= 0 && {place} == {number})"):
+                with apart_if(p, f"{key} >= 0 && {place} == {number}", stm.turn):
                     statements_text(p, stm.turn, Who.EACH)
                 p.line("__syncwarp();")

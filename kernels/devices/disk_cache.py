@@ -14,6 +14,7 @@ import stat
 import tempfile
 import warnings
 from dataclasses import dataclass, field
+from functools import cache as memoised
 from pathlib import Path
 
 import platformdirs
@@ -45,6 +46,19 @@ def key_of(*parts: bytes | str) -> str:
     return digest.hexdigest()
 
 
+@memoised
+def compiler() -> str:
+    """A hash of the names, sizes and times of all files of this package: any change of the compiler changes it."""
+    here = Path(__file__).parents[2]
+    lines: list[str] = []
+    for folder, _, names in os.walk(here, followlinks=True):
+        for name in names:
+            if not name.endswith(".pyc"):
+                seen = os.stat(os.path.join(folder, name))
+                lines.append(f"{folder}/{name} {seen.st_size} {seen.st_mtime_ns}")
+    return key_of(*sorted(lines))
+
+
 def user_cache() -> Cache:
     """The cache of the user: `$SOAC_CACHE_DIR`, or the platform's place; none if `$SOAC_CACHE_DIR` is empty."""
     chosen = os.environ.get("SOAC_CACHE_DIR")
@@ -60,6 +74,8 @@ def get(cache: Cache, key: str) -> bytes | None:
     path = cache.root / (key + SUFFIX)
     try:
         if not _is_ours(cache.root):
+            return None
+        if path.stat().st_size > cache.size_limit:
             return None
         data = path.read_bytes()
     except FileNotFoundError:

@@ -429,7 +429,8 @@ def run_error(code: str, message: str, loc: Loc) -> RunError:
 def no_room(why: OutOfMemory, stm: HostStm) -> RunError:
     """R0301 for the arrays of a statement."""
     names = ", ".join(f"`{p.name.base}`" for p in stm.pat if p.type.shape)
-    return room_error(why, names or "a copy of an argument", stm.loc)
+    inside = "arrays inside a kernel, or " if isinstance(stm.exp, Launch) else ""
+    return room_error(why, names or f"{inside}a copy of an argument", stm.loc)
 
 
 def room_error(why: OutOfMemory, what: str, loc: Loc) -> RunError:

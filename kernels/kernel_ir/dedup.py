@@ -1,28 +1,47 @@
-"""Kernels that are the same but for names: the leaves of a version tree, and entries that call each other, launch one.
+"""Kernels that are the same but for names: the versions of a tree, and entries that call each other, launch one.
 
-A kernel's variables are numbered in the order in which they are made, so that two kernels are the same if their texts
-are, the words before the numbers left out, and if they fail in the same way at the same places of the source.
+Two kernels are the same if they have the same structure, with variables and arrays numbered in the order in which they
+are mentioned, and if they fail in the same way at the same places of the source. Constants are the same if their bits
+are; of a note, the line counts.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 
-from .execution import statements
-from .nodes import FailureSite, Kernel, KLet, KOp
-from .show import show_kernel
-
-NUMBERED = re.compile(r"\b[A-Za-z_]\w*?_(\d+)\b")
-
-Form = tuple[str, tuple[bool, ...], tuple[FailureSite, ...]]
+from ...ir.errors import Loc
+from ...ir.show import show_const
+from ...ir.types import Const
+from .nodes import KArray, Kernel, KVar, Note
 
 
-def form_of(kernel: Kernel) -> Form:
-    """What two kernels have in common that are the same but for names."""
-    lets = (stm.rhs for stm in statements(kernel.body) if isinstance(stm, KLet))
-    exact = tuple(rhs.exact for rhs in lets if isinstance(rhs, KOp))
-    return NUMBERED.sub(r"v\1", show_kernel(replace(kernel, name="kernel"))), exact, kernel.sites
+def same_kernel(x: Kernel, y: Kernel) -> bool:
+    """Are two kernels the same but for names?"""
+    return form_of(x) == form_of(y)
+
+
+def form_of(kernel: Kernel) -> Hashable:
+    """What kernels have in common that are the same but for names."""
+    return _form(replace(kernel, name=""), {})
+
+
+def _form(node: object, numbers: dict[str, int]) -> Hashable:
+    match node:
+        case KVar(name, prim):
+            return numbers.setdefault(name, len(numbers)), prim
+        case KArray(name, prim, space):
+            return numbers.setdefault(name, len(numbers)), prim, space
+        case Const(prim, _):
+            return prim, show_const(node)
+        case tuple():
+            return tuple([_form(part, numbers) for part in node])
+        case Note(Loc(file, line)):
+            return Note, file, line
+        case _ if is_dataclass(node):
+            return type(node), *(_form(getattr(node, f.name), numbers) for f in fields(node))
+        case _:
+            return node
 
 
 @dataclass(slots=True)
@@ -30,7 +49,7 @@ class Kernels:
     """The kernels of a program, in the order of their first launch."""
 
     made: list[Kernel] = field(default_factory=list)
-    places: dict[Form, int] = field(default_factory=dict)
+    places: dict[Hashable, int] = field(default_factory=dict)
 
     def shared(self, kernel: Kernel) -> Kernel:
         """The kernel that does what `kernel` does: one that was there before, or this one."""

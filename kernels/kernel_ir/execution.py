@@ -13,12 +13,12 @@ waits. Placing of fences, the tracer and printers for machines with threads read
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from enum import Enum
 
 from . import nodes as kir
 from .nodes import KStm
+from .traverse import children, loaded_arrays, statements, stored_arrays, with_children
 
 
 class Who(Enum):
@@ -32,54 +32,11 @@ def writer(who: Who) -> Who:
     return Who.LEADER if who is Who.EVERY else who
 
 
-def children(stm: KStm) -> tuple[tuple[KStm, ...], ...]:
-    """The statement lists inside a statement, in the order of execution; operators are left out: they touch no
-    memory."""
-    match stm:
-        case kir.KIf(_, then, orelse):
-            return then, orelse
-        case kir.For(_, _, body) | kir.Threads(_, _, _, body) | kir.BlockReduce(body=body):
-            return (body,)
-        case kir.KWhile(before, _, body):
-            return before, body
-        case kir.BlockScan() | kir.TeamReduce() | kir.RowScan():
-            return stm.body, stm.after
-        case kir.WarpTurns(body=body, turn=turn):
-            return body, turn
-        case _:
-            return ()
-
-
-def with_children(stm: KStm, lists: tuple[tuple[KStm, ...], ...]) -> KStm:
-    """The statement with other lists inside, in the order of `children`."""
-    match stm:
-        case kir.KIf():
-            return replace(stm, then=lists[0], orelse=lists[1])
-        case kir.For() | kir.Threads() | kir.BlockReduce():
-            return replace(stm, body=lists[0])
-        case kir.KWhile():
-            return replace(stm, before=lists[0], body=lists[1])
-        case kir.BlockScan() | kir.TeamReduce() | kir.RowScan():
-            return replace(stm, body=lists[0], after=lists[1])
-        case kir.WarpTurns():
-            return replace(stm, body=lists[0], turn=lists[1])
-        case _:
-            return stm
-
-
 def repeated(stm: KStm) -> KStm:
     """The statement with its stores as those that other threads may make too."""
     if isinstance(stm, kir.Store):
         return replace(stm, repeats=True)
     return with_children(stm, tuple(tuple(map(repeated, inner)) for inner in children(stm)))
-
-
-def statements(stms: tuple[KStm, ...]) -> Iterator[KStm]:
-    """All statements, at any depth, in the order of the text."""
-    for stm in stms:
-        yield stm
-        for inner in children(stm):
-            yield from statements(inner)
 
 
 def spreads(stm: KStm) -> bool:
@@ -90,11 +47,10 @@ def spreads(stm: KStm) -> bool:
 SPREADING = (
     kir.Threads, kir.BlockReduce, kir.BlockScan, kir.Fence, kir.WaitFor, kir.LookBack, kir.TeamReduce, kir.WarpTurns,
 )  # fmt: skip
-WRITING = (kir.Store, kir.Atomic, kir.Publish, kir.StoreRow)
 
 
 def writes(stm: KStm) -> bool:
-    return any(isinstance(s, WRITING) for s in statements((stm,)))
+    return any(stored_arrays(s) for s in statements((stm,)))
 
 
 def solo(stm: KStm) -> bool:
@@ -103,18 +59,16 @@ def solo(stm: KStm) -> bool:
 
 
 def written_arrays(kernel: kir.Kernel) -> frozenset[kir.KArray]:
-    return frozenset(s.array for s in statements(kernel.body) if isinstance(s, WRITING))
+    return frozenset(array for stm in statements(kernel.body) for array in stored_arrays(stm))
 
 
 def read_arrays(kernel: kir.Kernel) -> frozenset[kir.KArray]:
     """What a kernel loads from, in tiles of a chain too."""
-    found: set[kir.KArray] = set()
-    for stm in statements(kernel.body):
-        match stm:
-            case kir.KLet(_, kir.KLoad(array, _)) | kir.LoadRow(_, array, _) | kir.AsyncCopy(_, _, array, _):
-                found.add(array)
-            case kir.LookBack(sums=sums, totals=totals):
-                found.update(sums, totals)
-            case _:
-                pass
-    return frozenset(found)
+    return frozenset(array for stm in statements(kernel.body) for array in loaded_arrays(stm))
+
+
+def published(kernel: kir.Kernel) -> frozenset[kir.KArray]:
+    """What a flag may speak of: the global arrays that the kernel writes and reads, where it publishes."""
+    if not any(isinstance(stm, kir.Publish) for stm in statements(kernel.body)):
+        return frozenset()
+    return frozenset(a for a in written_arrays(kernel) & read_arrays(kernel) if a.space is kir.Space.GLOBAL)

@@ -192,12 +192,14 @@ class KWhile:
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """`threads i in lo..hi`: the body for each i, in parallel and unordered."""
+    """`threads i in lo..hi`: the body for each i, in parallel and unordered. `row`: a hint, how many neighbouring
+    indices a thread of a GPU is to take at once; the launch has that many fewer threads."""
 
     index: KVar
     lo: Operand
     hi: Operand
     body: tuple[KStm, ...]
+    row: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -516,6 +518,17 @@ class FailureSite:
 
 
 @dataclass(frozen=True, slots=True)
+class LaneShape:
+    """The lanes that run the threads of a kernel on a CPU: `unroll` vectors of `width` at once where that many are
+    left; `peeled`: full ones without a mask; `singles`: what is left, as far as it is full vectors, without one too."""
+
+    width: int
+    unroll: int
+    peeled: bool
+    singles: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """`kernel name(block; arrays; scalars) { body }`.
 
@@ -524,6 +537,9 @@ class Kernel:
     GLOBAL and do not overlap, except that an array may stand twice only if it is never written. Call convention on the
     CPU (DESIGN 2.6): `k(args, b0, b1, worker)` where `args` is a table of 8-byte slots: failure record, arena table,
     arrays in order, scalars in order.
+
+    Passes for a CPU add `lanes`, and `streams`: the arrays that are written past the caches where the last scalar,
+    `FAR`, holds.
     """
 
     name: str
@@ -533,3 +549,10 @@ class Kernel:
     body: tuple[KStm, ...]
     sites: tuple[FailureSite, ...]
     collective: Level
+    lanes: LaneShape | None = None
+    streams: tuple[KArray, ...] = ()
+
+
+FAR = KVar("far", Prim.BOOL)
+"""Whether results are too large for the caches: by the host, the last scalar of a launch. No other scalar has a name
+without a number."""

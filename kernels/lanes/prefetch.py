@@ -7,9 +7,9 @@ block is read by all of them, and stays in the cache.
 
 from __future__ import annotations
 
-from ..analysis.uniformity import depending, names
-from ..kernel_ir.execution import statements
+from ..analysis.uniformity import depending
 from ..kernel_ir.nodes import BlockReduce, BlockScan, Kernel
+from ..kernel_ir.traverse import names, statements
 from ..llvm.text import Code
 
 AHEAD = 1 << 12

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ...ir.types import Prim
+from ...ir.types import Const, Prim
 from ..kernel_ir.nodes import COLUMNS, LoadTile, StoreTile
 from ..llvm.text import Code, memory_type, vector
 from .memory import address, gather, scatter
@@ -30,7 +30,7 @@ LONG = 256
 def load_tile(e: Lanes, stm: LoadTile) -> None:
     prim = stm.tile.prim
     if e.mask is None:
-        _move(e, stm, _helper(e, prim, "load", _load, _load_dense))
+        _move(e, stm, _helper(e, stm, "load", _load, _load_dense))
         return
     t, (mask,) = vector(memory_type(prim), e.width), e.mask
 
@@ -43,7 +43,7 @@ def load_tile(e: Lanes, stm: LoadTile) -> None:
 def store_tile(e: Lanes, stm: StoreTile) -> None:
     prim = stm.tile.prim
     if e.mask is None:
-        _move(e, stm, _helper(e, prim, "store", _store, _store_dense))
+        _move(e, stm, _helper(e, stm, "store", _store, _store_dense))
         return
     t, (mask,) = vector(memory_type(prim), e.width), e.mask
 
@@ -114,10 +114,7 @@ class _Tile:
     element: str
     bytes: int
     width: int
-
-    @property
-    def columns(self) -> int:
-        return min(self.width, COLUMNS)
+    columns: int
 
     @property
     def half(self) -> int:
@@ -154,18 +151,20 @@ Dense = Callable[[_Tile, int], None]
 """Moves all of so many columns, whose rows lie side by side."""
 
 
-def _helper(e: Lanes, prim: Prim, way: str, move: Move, dense: Dense) -> str:
-    """The function that moves a tile one way."""
-    element = memory_type(prim)
-    name = f"soac.tile.{way}.{element}.{e.width}"
+def _helper(e: Lanes, stm: LoadTile | StoreTile, way: str, move: Move, dense: Dense) -> str:
+    """The function that moves a tile one way; one for itself where the number of columns is constant."""
+    prim, element = stm.tile.prim, memory_type(stm.tile.prim)
+    columns = int(stm.count.value) if isinstance(stm.count, Const) else None
+    name = f"soac.tile.{way}.{element}.{e.width}" + (f".{columns}" if columns else "")
 
     def write(code: Code) -> str:
-        tile = _Tile(code, element, prim.bytes, e.width)
+        tile = _Tile(code, element, prim.bytes, e.width, columns or min(e.width, COLUMNS))
+        if columns:
+            _whole(tile, move)
+            return ""
         code.branch(code.op(f"icmp eq i64 %2, {tile.columns}"), "whole", "fewer")
         code.label("whole")
-        _fetch(tile)
-        for first in range(0, tile.columns, tile.half):
-            move(tile, tile.half, str(first))
+        _whole(tile, move)
         code.jump("moved")
         code.label("fewer")
         code.branch(code.op("icmp eq i64 %1, %2"), "dense", "apart")
@@ -179,6 +178,12 @@ def _helper(e: Lanes, prim: Prim, way: str, move: Move, dense: Dense) -> str:
 
     e.code.module.function(name, "void", ("ptr noalias", "i64", "i64", "ptr noalias", "i64"), write)
     return name
+
+
+def _whole(tile: _Tile, move: Move) -> None:
+    _fetch(tile)
+    for first in range(0, tile.columns, tile.half):
+        move(tile, tile.half, str(first))
 
 
 def _dense_cases(tile: _Tile, dense: Dense) -> None:

@@ -15,17 +15,16 @@ from dataclasses import dataclass, field, replace
 
 from ...ir.ops import Op
 from ...ir.types import Const, Prim
-from ..analysis.uniformity import Finder, names, used_by_lambda, used_by_rhs
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Poly, atom, constant, divided, mul, sub, value_poly
 from ..kernel_ir.affine_code import PolyCode
 from ..kernel_ir.nodes import BlockScan, For, Kernel, KLet, KLoad, KOp, KStm, KVar, Operand, RowScan, Store
-from .tile_rows import accessed, assigned, defined, operands
+from ..kernel_ir.traverse import assigned, defined, loaded_arrays, names, rhs_operands, stored_arrays, used_by_operator
 
 ZERO = Const(Prim.I64, 0)
 
 
-def with_row_scans(kernel: Kernel) -> Kernel:
+def flat_row_scans(kernel: Kernel) -> Kernel:
     """The kernel with the scans of its rows as one; the same one where it has none."""
     finder = _Finder(assigned(kernel.body))
     body = tuple(new for stm in kernel.body for new in finder.statement(stm))
@@ -34,7 +33,7 @@ def with_row_scans(kernel: Kernel) -> Kernel:
 
 def row_scan_of(kernel: Kernel) -> RowScan | None:
     """The scan of rows that a kernel is."""
-    return next((stm for stm in with_row_scans(kernel).body if isinstance(stm, RowScan)), None)
+    return next((stm for stm in flat_row_scans(kernel).body if isinstance(stm, RowScan)), None)
 
 
 @dataclass(slots=True)
@@ -59,7 +58,7 @@ class _Finder:
     def is_plain(self, before: Iterable[KStm], scan: BlockScan) -> bool:
         """Whole rows from their start, of plain operations on elements; what is written is touched nowhere else."""
         parts = (*scan.body, *scan.after)
-        touched = [array for part in parts if (array := accessed(part)) is not None]
+        touched = [array for part in parts for array in (*loaded_arrays(part), *stored_arrays(part))]
         written = [part.array for part in parts if isinstance(part, Store)]
         fresh = scan.index.prim is Prim.I64 and scan.lo == ZERO and scan.carry == scan.neutral
         plain = all(isinstance(stm, (KLet, Store)) for stm in parts) and all(isinstance(stm, KLet) for stm in before)
@@ -72,7 +71,7 @@ class _Finder:
 
     def value(self, var: KVar, rhs: kir.Rhs) -> Poly:
         """A value as a polynomial, in which x rem n is x - n*(x quot n)."""
-        args = operands(rhs)
+        args = rhs_operands(rhs)
         if var.prim is Prim.I64 and not any(isinstance(a, KVar) and a.name in self.mutable for a in args):
             found = value_poly(rhs, [self.poly(a) for a in args])
             if found is not None:
@@ -100,7 +99,7 @@ class _Finder:
 
     def rows(self, loop: For, before: Iterable[KStm], scan: BlockScan) -> tuple[KStm, ...] | None:
         """The loop as one scan; None where that is not what it says."""
-        inside = defined((loop,)) | {scan.index.name}
+        inside = defined((loop,))
         if inside & names(scan.hi, *scan.neutral):
             return None
         for stm in (*before, *scan.body, *scan.after):
@@ -110,7 +109,7 @@ class _Finder:
         moved = _Moved(self, loop.index.name, scan, inside | self.mutable, self.fresh("t"), code, {})
         stms = [moved.statement(stm) for stm in (*before, *scan.body)]
         after = [moved.statement(stm) for stm in scan.after]
-        used = used_by_lambda(scan.op, Finder()) | names(*scan.values)
+        used = used_by_operator(scan.op) | names(*scan.values)
         kept_after, used = _live(after, used)
         kept, used = _live((*moved.indices, *stms), used)
         if used & {loop.index.name, scan.index.name}:
@@ -173,7 +172,7 @@ def _live(stms: Iterable[KStm], used: frozenset[str]) -> tuple[tuple[KStm, ...],
     for stm in reversed(tuple(stms)):
         match stm:
             case KLet(var, rhs) if var.name in used:
-                used |= used_by_rhs(rhs)
+                used |= names(*rhs_operands(rhs))
                 kept.append(stm)
             case Store(_, index, value):
                 used |= names(index, value)

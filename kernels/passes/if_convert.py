@@ -19,7 +19,7 @@ from ..analysis.speculation import is_harmless
 from ..analysis.uniformity import find_facts
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KConvert, Kernel, KIf, KLambda, KLet, KOp, KStm, KVar, Operand
-from .peel_boundaries import with_operands
+from ..kernel_ir.traverse import children, map_operands, rewritten, rhs_operands, statements, with_children
 
 MOST = 16
 """Statements of both sides that all lanes compute."""
@@ -30,11 +30,11 @@ Values = dict[Operand, Operand]
 """What variables stand for: mutable ones their value now, copies what they are copies of."""
 
 
-def with_selects(kernel: Kernel) -> Kernel:
+def if_convert(kernel: Kernel) -> Kernel:
     """The kernel with its cheap varying branches as selects."""
     facts = find_facts(kernel)
     selector = _Selector(facts.varying, facts.mutable, [0])
-    return replace(kernel, body=selector.statements(kernel.body))
+    return replace(kernel, body=rewritten(kernel.body, selector.statement))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,26 +45,15 @@ class _Selector:
     mutable: frozenset[str]
     fresh: list[int]
 
-    def statements(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
-        return tuple(new for stm in stms for new in self.statement(stm))
-
-    def statement(self, stm: KStm) -> tuple[KStm, ...]:
+    def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         match stm:
             case KIf(KVar(name), _, _) if name in self.varying and _is_cheap((stm,), MOST):
                 return self.selected(stm)
-            case KIf(cond, then, orelse):
-                return (KIf(cond, self.statements(then), self.statements(orelse)),)
-            case kir.For() | kir.Threads():
-                return (replace(stm, body=self.statements(stm.body)),)
-            case kir.KWhile(before, cond, body):
-                return (kir.KWhile(self.statements(before), cond, self.statements(body)),)
-            case kir.BlockReduce():
-                return (replace(stm, body=self.statements(stm.body), op=self.operator(stm.op)),)
-            case kir.BlockScan():
-                after = self.statements(stm.after)
-                return (replace(stm, body=self.statements(stm.body), op=self.operator(stm.op), after=after),)
+            case kir.BlockReduce() | kir.BlockScan():
+                lists = tuple(rewritten(inner, self.statement) for inner in children(stm))
+                return (with_children(replace(stm, op=self.operator(stm.op)), lists),)
             case _:
-                return (stm,)
+                return None
 
     def selected(self, branch: KIf) -> tuple[KStm, ...]:
         """A branch as plain code, and what it assigns."""
@@ -77,7 +66,7 @@ class _Selector:
     def operator(self, op: KLambda) -> KLambda:
         """An operator without branches and mutable variables, where it is cheap."""
         if not _is_cheap(op.body, MOST_OF_OPERATOR):
-            return replace(op, body=self.statements(op.body))
+            return replace(op, body=rewritten(op.body, self.statement))
         out: list[KStm] = []
         values: Values = {}
         self.straighten(op.body, values, out)
@@ -97,10 +86,8 @@ class _Selector:
                     values[var] = self.value_now(value, values, out)
                 case KLet(var, KConvert(source, target, arg)) if source is target:
                     values[var] = self.value_now(arg, values, out)
-                case KLet(var, KOp(_, _, args) as rhs):
-                    out.append(KLet(var, replace(rhs, args=tuple(map(read, args)))))
                 case _:
-                    out.append(with_operands(stm, read))
+                    out.append(map_operands(stm, read))
 
     def join(
         self, cond: Operand, then: tuple[KStm, ...], orelse: tuple[KStm, ...], values: Values, out: list[KStm]
@@ -157,11 +144,8 @@ def needed(op: KLambda) -> KLambda:
     kept: list[KStm] = []
     for stm in reversed(op.body):
         match stm:
-            case KLet(var, KOp(args=args)) if var in used:
-                used.update(args)
-                kept.append(stm)
-            case KLet(var, KConvert(arg=arg)) if var in used:
-                used.add(arg)
+            case KLet(var, KOp() | KConvert() as rhs) if var in used:
+                used.update(rhs_operands(rhs))
                 kept.append(stm)
             case _:
                 pass
@@ -173,31 +157,14 @@ def _definition(operand: Operand, out: list[KStm]) -> kir.Rhs | None:
     return next((s.rhs for s in reversed(out) if isinstance(s, KLet) and s.var == operand), None)
 
 
-def _assigned(stms: Iterable[KStm]) -> list[KVar]:
+def _assigned(stms: tuple[KStm, ...]) -> list[KVar]:
     """Variables that are assigned and not declared there, in order."""
-    found: dict[KVar, None] = {}
-    declared: set[KVar] = set()
-    for stm in stms:
-        match stm:
-            case kir.Declare(var, _):
-                declared.add(var)
-            case kir.Assign(var, _):
-                found[var] = None
-            case KIf(_, then, orelse):
-                found |= dict.fromkeys((*_assigned(then), *_assigned(orelse)))
-            case _:
-                pass
-    return [var for var in found if var not in declared]
+    found = [stm for stm in statements(stms) if isinstance(stm, (kir.Declare, kir.Assign))]
+    declared = {stm.var for stm in found if isinstance(stm, kir.Declare)}
+    return [var for var in dict.fromkeys(stm.var for stm in found) if var not in declared]
 
 
 def _is_cheap(stms: tuple[KStm, ...], most: int) -> bool:
     """At most so many statements, all of them harmless in lanes that do not want them."""
-    pending, count = [stms], 0
-    while pending:
-        for stm in pending.pop():
-            count += not isinstance(stm, KIf | kir.Declare | kir.Assign)
-            if isinstance(stm, KIf):
-                pending += [stm.then, stm.orelse]
-            elif not is_harmless(stm):
-                return False
-    return count <= most
+    computed = [stm for stm in statements(stms) if not isinstance(stm, (KIf, kir.Declare, kir.Assign))]
+    return len(computed) <= most and all(map(is_harmless, computed))

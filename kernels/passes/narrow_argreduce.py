@@ -19,10 +19,11 @@ from ...ir.errors import IRError
 from ...ir.ops import Op
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KIf, KLambda, KLet, KOp, KStm, KVar, Operand
+from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KLambda, KLet, KOp, KStm, KVar, Operand
 from ..kernel_ir.signs import Ranges
+from ..kernel_ir.traverse import Renamed, rewritten
 from .if_convert import needed
-from .peel_boundaries import MIRRORED, Renamed, folded
+from .peel_boundaries import MIRRORED, folded
 
 PIECE = 1 << 30
 """Elements that are counted at once."""
@@ -31,10 +32,11 @@ ZERO = Const(Prim.I32, 0)
 I64_ZERO = Const(Prim.I64, 0)
 
 
-def with_places(kernel: Kernel) -> Kernel:
-    """The kernel with the places that its reductions find counted in i32."""
-    ranges = Ranges(naturals={kernel.block})
-    return replace(kernel, body=_Counter(ranges, [0]).statements(kernel.body))
+def narrow_argreduce(kernel: Kernel) -> Kernel:
+    """The kernel with the places that its reductions find counted in i32; the same one where they find none."""
+    counter = _Counter(Ranges(naturals={kernel.block}), [0])
+    body = rewritten(kernel.body, counter.statement)
+    return replace(kernel, body=body) if counter.fresh[0] else kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,23 +46,11 @@ class _Counter:
     ranges: Ranges
     fresh: list[int]
 
-    def statements(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
-        return tuple(new for stm in stms for new in self.statement(stm))
-
-    def statement(self, stm: KStm) -> tuple[KStm, ...]:
+    def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         self.ranges.note(stm)
-        match stm:
-            case KIf(cond, then, orelse):
-                return (KIf(cond, self.statements(then), self.statements(orelse)),)
-            case kir.For(index, bound, body):
-                self.ranges.naturals.add(index)
-                return (kir.For(index, bound, self.statements(body)),)
-            case kir.KWhile(before, cond, body):
-                return (kir.KWhile(self.statements(before), cond, self.statements(body)),)
-            case BlockReduce():
-                return self.reduction(stm)
-            case _:
-                return (stm,)
+        if isinstance(stm, kir.For):
+            self.ranges.naturals.add(stm.index)
+        return self.reduction(stm) if isinstance(stm, BlockReduce) else None
 
     def reduction(self, stm: BlockReduce) -> tuple[KStm, ...]:
         """The reduction with its first component that is a place counted; else as it is."""

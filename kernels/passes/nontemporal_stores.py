@@ -14,18 +14,25 @@ Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, section 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from ...ir.types import Prim
-from ..kernel_ir.execution import read_arrays, statements
-from ..kernel_ir.nodes import BlockScan, For, KArray, Kernel, KStm, KVar, KWhile, Store, Threads
+from ..kernel_ir.execution import read_arrays
+from ..kernel_ir.nodes import FAR, BlockScan, For, KArray, Kernel, KStm, KWhile, Store, Threads
+from ..kernel_ir.traverse import statements
 from .flat_row_scans import row_scan_of
 
-FAR = KVar("far", Prim.BOOL)
-"""No other scalar has a name without a number."""
 FAR_BYTES = 32 << 20
 """A last cache of many machines. From half of that on, such stores are the faster ones, but others may read them."""
 MOST_STATEMENTS = 64
 """Of a kernel; a second form of it is compiled too."""
+
+
+def nontemporal_stores(kernel: Kernel) -> Kernel:
+    """The kernel with the arrays that are written past the caches where the host says that they are large."""
+    if FAR not in kernel.scalars:
+        return kernel
+    arrays = streamed(kernel)
+    return replace(kernel, streams=tuple(array for array in kernel.arrays if array in arrays))
 
 
 def streamed(kernel: Kernel) -> frozenset[KArray]:

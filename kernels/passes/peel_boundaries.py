@@ -18,14 +18,23 @@ does, and a check of what is the same for all threads becomes a condition of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from ...ir.errors import IRError
 from ...ir.ops import Op, can_fail
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
+from ..kernel_ir.traverse import (
+    Renamed,
+    assigned,
+    children,
+    defined,
+    map_operands,
+    rewritten,
+    statements,
+    with_children,
+)
 
 LEAST = 32
 """Elements of a middle that is worth the cut."""
@@ -42,10 +51,10 @@ MIRRORED = {
 """`x op y` is `y MIRRORED[op] x`."""
 
 
-def cut_ends(kernel: Kernel) -> Kernel:
+def peel_boundaries(kernel: Kernel) -> Kernel:
     """The kernel with every thread loop cut where that removes clamps or branches; the same one where there is none."""
-    cutter = _Cutter(frozenset(_assigned(kernel.body)), [0])
-    body = cutter.cut(kernel.body)
+    cutter = _Cutter(assigned(kernel.body), [0])
+    body = rewritten(kernel.body, cutter.statement)
     return replace(kernel, body=body) if cutter.fresh[0] else kernel
 
 
@@ -56,28 +65,15 @@ class _Cutter:
     mutable: frozenset[str]
     fresh: list[int]
 
-    def cut(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
-        return tuple(new for stm in stms for new in self.statement(stm))
-
-    def statement(self, stm: KStm) -> tuple[KStm, ...]:
-        match stm:
-            case Threads():
-                return self.loop(stm)
-            case KIf(cond, then, orelse):
-                return (KIf(cond, self.cut(then), self.cut(orelse)),)
-            case kir.For(index, bound, body):
-                return (kir.For(index, bound, self.cut(body)),)
-            case kir.KWhile(before, cond, body):
-                return (kir.KWhile(before, cond, self.cut(body)),)
-            case _:
-                return (stm,)
+    def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
+        return self.loop(stm) if isinstance(stm, Threads) else None
 
     def loop(self, stm: Threads) -> tuple[KStm, ...]:
         """The loop cut, or as it is where there is nothing to gain."""
-        if stm.index.prim is not Prim.I64 or not _is_plain(stm.body) or _count(stm.body) > MOST:
+        if stm.index.prim is not Prim.I64 or not _is_plain(stm.body) or sum(1 for _ in statements(stm.body)) > MOST:
             return (stm,)
         before, rest = _invariants(stm, self.mutable)
-        middle = _Middle(stm.index, frozenset(_defined(rest.body)) | self.mutable)
+        middle = _Middle(stm.index, defined(rest.body) | self.mutable | {stm.index.name})
         body = middle.unchecked(middle.rewritten(rest.body))
         if not middle.pays:
             return (stm,)
@@ -186,12 +182,11 @@ class _Middle:
                         return self.rewritten(then if holds else orelse)
                     case read:
                         return (KIf(read, self.rewritten(then), self.rewritten(orelse)),)
-            case kir.For(index, bound, body):
-                return (kir.For(index, self.read(bound), self.rewritten(body)),)
-            case kir.KWhile(before, cond, body):
-                return (kir.KWhile(self.rewritten(before), self.read(cond), self.rewritten(body)),)
+            case kir.For() | kir.KWhile():
+                inner = with_children(stm, tuple(map(self.rewritten, children(stm))))
+                return (map_operands(inner, self.read),)
             case _:
-                return (with_operands(stm, self.read),)
+                return (map_operands(stm, self.read),)
 
     def unchecked(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
         """Without the checks that every thread makes of what is known before the loop, or counts with the index."""
@@ -262,7 +257,7 @@ class _Middle:
 
 def _invariants(loop: Threads, mutable: frozenset[str]) -> tuple[tuple[KStm, ...], Threads]:
     """What the loop computes that is the same for all threads, and cannot fail, and the loop without it."""
-    inside = set(_defined(loop.body)) | {loop.index.name}
+    inside = {*defined(loop.body), loop.index.name}
     before: list[KStm] = []
     rest: list[KStm] = []
 
@@ -294,125 +289,14 @@ def folded(op: Op, args: tuple[Operand, ...]) -> Operand | None:
             return None
 
 
-@dataclass(slots=True)
-class Renamed:
-    """A copy of statements whose variables have other names."""
-
-    suffix: str
-    names: dict[Operand, Operand]
-
-    def made(self, var: KVar) -> KVar:
-        new = KVar(var.name + self.suffix, var.prim)
-        self.names[var] = new
-        return new
-
-    def read(self, operand: Operand) -> Operand:
-        return self.names.get(operand, operand)
-
-    def target(self, var: KVar) -> KVar:
-        new = self.read(var)
-        assert isinstance(new, KVar), "a variable is named after a variable"
-        return new
-
-    def rewritten(self, stms: Iterable[KStm]) -> tuple[KStm, ...]:
-        return tuple(map(self.statement, stms))
-
-    def statement(self, stm: KStm) -> KStm:
-        match stm:
-            case KLet(var, KOp(_, _, args) as rhs):
-                return KLet(self.made(var), replace(rhs, args=tuple(map(self.read, args))))
-            case KLet(var, _):
-                read = with_operands(stm, self.read)
-                assert isinstance(read, KLet), "a statement stays what it is"
-                return KLet(self.made(var), read.rhs)
-            case kir.Declare(var, init):
-                start = self.read(init)
-                return kir.Declare(self.made(var), start)
-            case kir.Assign(var, value):
-                return kir.Assign(self.target(var), self.read(value))
-            case KIf(cond, then, orelse):
-                return KIf(self.read(cond), self.rewritten(then), self.rewritten(orelse))
-            case kir.For(index, bound, body):
-                trips = self.read(bound)
-                return kir.For(self.made(index), trips, self.rewritten(body))
-            case kir.KWhile(before, cond, body):
-                ahead = self.rewritten(before)
-                return kir.KWhile(ahead, self.read(cond), self.rewritten(body))
-            case _:
-                return with_operands(stm, self.read)
-
-
 # ---- statements -----------------------------------------------------------------------------------------------------
-
-
-def with_operands(stm: KStm, read: Callable[[Operand], Operand]) -> KStm:
-    """A plain statement without parts, with its operands read."""
-    match stm:
-        case KLet(var, kir.KConvert() as rhs):
-            return KLet(var, replace(rhs, arg=read(rhs.arg)))
-        case KLet(var, kir.KLoad() | kir.KAligned() as rhs):
-            return KLet(var, replace(rhs, index=read(rhs.index)))
-        case kir.Declare(var, init):
-            return kir.Declare(var, read(init))
-        case kir.Assign(var, value):
-            return kir.Assign(var, read(value))
-        case kir.Store(array, index, value):
-            return kir.Store(array, read(index), read(value))
-        case kir.Check(ok, site, values):
-            return kir.Check(read(ok), site, tuple(map(read, values)))
-        case kir.BoundsCheck(index, size, site, values):
-            return kir.BoundsCheck(read(index), read(size), site, tuple(map(read, values)))
-        case kir.Note():
-            return stm
-        case _:
-            raise IRError(f"interior: {type(stm).__name__} is not a plain statement")
 
 
 def _is_plain(stms: Iterable[KStm]) -> bool:
     """Only what can be written out a second time."""
-    return all(isinstance(stm, _PLAIN) and all(map(_is_plain, _parts(stm))) for stm in stms)
+    return all(isinstance(stm, _PLAIN) for stm in statements(stms))
 
 
 _PLAIN = (
     KLet, kir.Declare, kir.Assign, kir.Store, kir.Check, kir.BoundsCheck, KIf, kir.For, kir.KWhile, kir.Note,
 )  # fmt: skip
-
-
-def _parts(stm: KStm) -> tuple[tuple[KStm, ...], ...]:
-    match stm:
-        case KIf(_, then, orelse):
-            return then, orelse
-        case kir.For(body=body) | Threads(body=body):
-            return (body,)
-        case kir.KWhile(before, _, body):
-            return before, body
-        case kir.BlockReduce(body=body) | kir.BlockScan(body=body):
-            return (body,)
-        case _:
-            return ()
-
-
-def _count(stms: Iterable[KStm]) -> int:
-    return sum(1 + sum(map(_count, _parts(stm))) for stm in stms)
-
-
-def _defined(stms: Iterable[KStm]) -> Iterable[str]:
-    """Variables that a loop's body makes."""
-    for stm in stms:
-        match stm:
-            case KLet(var, _) | kir.Declare(var, _):
-                yield var.name
-            case kir.For(index=index):
-                yield index.name
-            case _:
-                pass
-        for part in _parts(stm):
-            yield from _defined(part)
-
-
-def _assigned(stms: Iterable[KStm]) -> Iterable[str]:
-    for stm in stms:
-        if isinstance(stm, kir.Assign):
-            yield stm.var.name
-        for part in _parts(stm):
-            yield from _assigned(part)

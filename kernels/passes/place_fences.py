@@ -25,8 +25,9 @@ from ...ir.types import Const, Prim
 from ..analysis.accesses import Path, Touch, Values, conflict, forget, giving_back, is_collective, phase
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Poly
-from ..kernel_ir.execution import children, read_arrays, spreads, statements, with_children, written_arrays
-from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
+from ..kernel_ir.execution import published, spreads
+from ..kernel_ir.nodes import KArray, Kernel, KStm
+from ..kernel_ir.traverse import children, with_children
 
 Stms = tuple[KStm, ...]
 
@@ -41,13 +42,6 @@ def place_fences(kernel: Kernel) -> Kernel:
         if first_conflict(mended(without), shown) is None:
             body = without
     return replace(kernel, body=mended(body))
-
-
-def published(kernel: Kernel) -> frozenset[KArray]:
-    """What a flag may speak of: the global arrays that the kernel writes and reads, where it publishes."""
-    if not any(isinstance(stm, kir.Publish) for stm in statements(kernel.body)):
-        return frozenset()
-    return frozenset(a for a in written_arrays(kernel) & read_arrays(kernel) if a.space is Space.GLOBAL)
 
 
 # ---- finding conflicts -------------------------------------------------------------------------------------------

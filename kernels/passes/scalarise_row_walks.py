@@ -19,9 +19,8 @@ from ...ir.types import Prim
 from ..analysis.speculation import is_harmless
 from ..analysis.uniformity import depending, find_facts, loaded_names
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import children, statements, with_children
 from ..kernel_ir.nodes import For, Kernel, KIf, KLet, KLoad, KOp, KStm, KVar, Threads
-from .peel_boundaries import Renamed
+from ..kernel_ir.traverse import Renamed, assigned, rewritten, statements
 
 MOST = 100
 """Statements of a thread."""
@@ -33,12 +32,14 @@ SLOW = frozenset({Op.DIV, Op.QUOT, Op.REM, Op.MOD, Op.SQRT})
 """Outside of walks these may stand too: once for a row."""
 
 
-def with_rows_in_turn(kernel: Kernel) -> Kernel:
-    """The kernel with its walks along rows as scalar code."""
+def scalarise_row_walks(kernel: Kernel) -> Kernel:
+    """The kernel with its walks along rows as scalar code; the same one where it has none."""
     loops = [stm for stm in statements(kernel.body) if isinstance(stm, Threads)]
     if not any(isinstance(stm, For) for loop in loops for stm in statements(loop.body)):
         return kernel
-    return replace(kernel, body=_Walker(find_facts(kernel).varying, [0]).statements(kernel.body))
+    walker = _Walker(find_facts(kernel).varying, [0])
+    body = rewritten(kernel.body, walker.statement)
+    return replace(kernel, body=body) if walker.fresh[0] else kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +49,12 @@ class _Walker:
     varying: frozenset[str]
     fresh: list[int]
 
-    def statements(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
-        return tuple(new for stm in stms for new in self.statement(stm))
-
-    def statement(self, stm: KStm) -> tuple[KStm, ...]:
+    def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         match stm:
             case Threads(index=KVar(_, Prim.I64)) if self.walks(stm):
                 return self.in_turn(stm)
-            case KIf() | For() | kir.KWhile():
-                return (with_children(stm, tuple(map(self.statements, children(stm)))),)
             case _:
-                return (stm,)
+                return None
 
     def walks(self, threads: Threads) -> bool:
         """Is all of it cheap, and every loop a walk?"""
@@ -74,7 +70,7 @@ class _Walker:
         body = tuple(statements(loop.body))
         if not isinstance(loop.bound, KVar) or loop.bound.name not in loaded & self.varying:
             return False
-        carried = depending(body, [stm.var.name for stm in body if isinstance(stm, kir.Assign)])
+        carried = depending(body, assigned(body))
         addresses = [name for stm in body for name in _address(stm)]
         gathers = sum(name in loaded for name in addresses)
         return carried.isdisjoint(addresses) and sum(map(_weight, body)) <= MOST_EACH * gathers

@@ -22,22 +22,23 @@ from ...ir.types import Const, Prim
 from ..analysis.speculation import is_harmless
 from ..analysis.uniformity import depending, loaded_names
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import children, statements, with_children
 from ..kernel_ir.fma import contracted_step
 from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KIf, KLet, KLoad, KOp, KStm, KVar, Operand
-from .peel_boundaries import Renamed
+from ..kernel_ir.traverse import Renamed, names, rewritten, statements
 
 MOST = 40
 """Statements of an element, with those of the operator."""
 
 
-def with_varying_rows(kernel: Kernel, width: int) -> Kernel:
-    """The kernel with the last elements of rows of varying length one by one, for lanes of this width."""
+def split_varying_reductions(kernel: Kernel) -> Kernel:
+    """The kernel with the last elements of rows of varying length one by one; the same one where it has none."""
     everything = tuple(statements(kernel.body))
     if not any(isinstance(stm, BlockReduce) for stm in everything):
         return kernel
-    loaded = depending(everything, loaded_names(everything))
-    return replace(kernel, body=_Splitter(width, loaded, [0]).statements(kernel.body))
+    assert kernel.lanes is not None, "lanes are chosen before"
+    splitter = _Splitter(kernel.lanes.width, depending(everything, loaded_names(everything)), [0])
+    body = rewritten(kernel.body, splitter.statement)
+    return replace(kernel, body=body) if splitter.fresh[0] else kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +49,15 @@ class _Splitter:
     loaded: frozenset[str]
     fresh: list[int]
 
-    def statements(self, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
-        return tuple(new for stm in stms for new in self.statement(stm))
-
-    def statement(self, stm: KStm) -> tuple[KStm, ...]:
+    def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         match stm:
             case BlockReduce(full=False) if self.varies(stm) and is_light(stm):
                 return self.split(stm)
-            case KIf() | kir.For() | kir.KWhile():
-                return (with_children(stm, tuple(map(self.statements, children(stm)))),)
             case _:
-                return (stm,)
+                return None
 
     def varies(self, stm: BlockReduce) -> bool:
-        names = {bound.name for bound in (stm.lo, stm.hi) if isinstance(bound, KVar)}
-        return stm.index.prim is Prim.I64 and not names.isdisjoint(self.loaded)
+        return stm.index.prim is Prim.I64 and not names(stm.lo, stm.hi).isdisjoint(self.loaded)
 
     def split(self, stm: BlockReduce) -> tuple[KStm, ...]:
         out: list[KStm] = []

@@ -25,8 +25,6 @@ from ..analysis.uniformity import find_facts
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Poly, atom, constant, poly, value_poly
 from ..kernel_ir.affine_code import PolyCode
-from ..kernel_ir.execution import children, with_children
-from ..kernel_ir.execution import statements as everything
 from ..kernel_ir.nodes import (
     COLUMNS,
     For,
@@ -43,16 +41,35 @@ from ..kernel_ir.nodes import (
     Store,
     StoreTile,
 )
+from ..kernel_ir.traverse import (
+    assigned,
+    children,
+    defined,
+    loaded_arrays,
+    rhs_operands,
+    statements,
+    stored_arrays,
+    with_children,
+)
+from .choose_lanes import body_size
 
 MOST_TILES = 8
 """Tiles of a loop: they are to stay in the first cache."""
+LIGHT = 24
+"""Statements of a loop over rows in tiles that waits for memory alone: more groups at once would only touch more lines
+of the same sets of the cache."""
 
 
-def in_tiles(kernel: Kernel, width: int) -> Kernel:
-    """The kernel with its rows in tiles, for lanes of this width; the same one where it has none."""
-    tiler = _Tiler(find_facts(kernel).varying, assigned(kernel.body), min(width, COLUMNS))
+def tile_rows(kernel: Kernel) -> Kernel:
+    """The kernel with its rows in tiles; the same one where it has none."""
+    assert kernel.lanes is not None, "lanes are chosen before"
+    tiler = _Tiler(find_facts(kernel).varying, assigned(kernel.body), min(kernel.lanes.width, COLUMNS))
     body = tiler.statements(kernel.body, None)
-    return replace(kernel, body=body) if tiler.tiled else kernel
+    if not tiler.tiled:
+        return kernel
+    is_light = body_size(kernel.body) <= LIGHT
+    lanes = replace(kernel.lanes, unroll=1, singles=False) if is_light else kernel.lanes
+    return replace(kernel, body=body, lanes=lanes)
 
 
 def tiled_accesses(kernel: Kernel) -> frozenset[str | KArray]:
@@ -111,7 +128,7 @@ class _Tiler:
 
     def value(self, var: KVar, rhs: kir.Rhs) -> Poly:
         """A value as a polynomial; a variable that changes is not looked through."""
-        args = operands(rhs)
+        args = rhs_operands(rhs)
         if var.prim is Prim.I64 and not any(isinstance(a, KVar) and a.name in self.mutable for a in args):
             found = value_poly(rhs, [self.poly(a) for a in args])
             if found is not None:
@@ -165,16 +182,6 @@ class _Tiler:
         return KArray(f"tile.{self.counter}", prim, Space.PRIVATE)
 
 
-def operands(rhs: kir.Rhs) -> tuple[Operand, ...]:
-    match rhs:
-        case KOp(_, _, args):
-            return args
-        case kir.KConvert(_, _, arg):
-            return (arg,)
-        case KLoad(_, index) | kir.KAligned(_, index):
-            return (index,)
-
-
 @dataclass(slots=True)
 class _Plan:
     """A loop that is to be in tiles: a tile for each row that is read, and for each array that is written."""
@@ -189,9 +196,9 @@ class _Plan:
 
     def find(self, body: tuple[KStm, ...]) -> None:
         """What of the loop's own statements goes into tiles."""
-        written = [s.array for s in everything(body) if isinstance(s, (Store, kir.Atomic, StoreTile))]
-        touched = [array for s in everything(body) if (array := accessed(s)) is not None]
-        ends_early = any(isinstance(s, (kir.Check, kir.BoundsCheck)) for s in everything(body))
+        written = {array for s in statements(body) for array in stored_arrays(s)}
+        touched = [array for s in statements(body) for array in (*loaded_arrays(s), *stored_arrays(s))]
+        ends_early = any(isinstance(s, (kir.Check, kir.BoundsCheck)) for s in statements(body))
         for stm in body:
             match stm:
                 case KLet(var, KLoad(array, index)) if not ends_early and array not in written:
@@ -247,24 +254,3 @@ class _Plan:
                 return Store(self.stores[array][1], step, value)
             case _:
                 return stm
-
-
-def assigned(stms: tuple[KStm, ...]) -> frozenset[str]:
-    return frozenset(s.var.name for s in everything(stms) if isinstance(s, kir.Assign))
-
-
-def defined(stms: tuple[KStm, ...]) -> frozenset[str]:
-    """Variables that a thread's statements make."""
-    lets = (s.var.name for s in everything(stms) if isinstance(s, (KLet, kir.Declare)))
-    return frozenset((*lets, *(s.index.name for s in everything(stms) if isinstance(s, For))))
-
-
-def accessed(stm: KStm) -> KArray | None:
-    """The array that a statement reads or writes."""
-    match stm:
-        case KLet(_, KLoad(array, _)) | Store(array, _, _) | LoadTile(array=array) | StoreTile(array=array):
-            return array
-        case kir.Atomic(array=array):
-            return array
-        case _:
-            return None

@@ -13,16 +13,15 @@ depends on where the arrays begin, so it is found out when the kernel runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...ir.ops import Op
 from ...ir.types import Const, Prim, i64
-from ..analysis.accesses import operands
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Poly, atom, constant, mul, sub, value_poly
-from ..kernel_ir.execution import statements
 from ..kernel_ir.nodes import KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, Operand, Space
+from ..kernel_ir.traverse import map_mentions, rhs_operands, statements, variables_in
 
 ROW_BYTES, MOST_WIDE, MOST_STATEMENTS = 16, 4, 40
 
@@ -51,7 +50,7 @@ class Values:
                 whole = mul(self.quotient(self.of(x), self.of(y), index), self.of(y))
                 self.polys[stm.var.name] = sub(self.of(x), whole)
             case rhs:
-                known = value_poly(rhs, [self.of(a) for a in operands(rhs)])
+                known = value_poly(rhs, [self.of(a) for a in rhs_operands(rhs)])
                 self.polys[stm.var.name] = known if known is not None else atom(stm.var.name)
                 if known is None and index is not None:
                     self.varying.add(stm.var.name)
@@ -88,15 +87,16 @@ def values_before(kernel: Kernel) -> Values:
 # ---- straight indices --------------------------------------------------------------------------------------------
 
 
-def straightened(kernel: Kernel) -> Kernel:
+def straighten_indices(kernel: Kernel) -> Kernel:
     """Indices that are the thread's index, as that; what nobody uses then goes."""
     loop = thread_loop(kernel) if kernel.body else None
     if loop is None:
         return kernel
     values, index = values_before(kernel), loop.index
     body = _straight(values, index, loop.body)
-    used = set(names_of((body, loop.lo, loop.hi)))
-    return replace(kernel, body=needed((*kernel.body[:-1], replace(loop, body=needed(body, set()))), used))
+    used = set(variables_in((body, loop.lo, loop.hi)))
+    made = needed((*kernel.body[:-1], replace(loop, body=needed(body, set()))), used)
+    return kernel if made == kernel.body else replace(kernel, body=made)
 
 
 def _straight(values: Values, index: KVar, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
@@ -105,8 +105,8 @@ def _straight(values: Values, index: KVar, stms: tuple[KStm, ...]) -> tuple[KStm
         match stm:
             case KLet(var, KLoad(array, at)) if values.beside(at, index.name) == ():
                 done.append(KLet(var, KLoad(array, index)))
-            case kir.Store(array, at, value) if values.beside(at, index.name) == ():
-                done.append(kir.Store(array, index, value))
+            case kir.Store(_, at) if values.beside(at, index.name) == ():
+                done.append(replace(stm, index=index))
             case kir.KIf(cond, then, orelse):
                 done.append(kir.KIf(cond, _straight(values, index, then), _straight(values, index, orelse)))
             case _:
@@ -130,23 +130,8 @@ def needed(stms: tuple[KStm, ...], used: set[str]) -> tuple[KStm, ...]:
                 continue
             case _:
                 kept.append(stm)
-                used |= set(names_of(stm))
+                used |= variables_in(stm)
     return tuple(reversed(kept))
-
-
-def names_of(node: Any) -> Iterable[str]:
-    """The names of the variables that a piece of kernel IR mentions."""
-    match node:
-        case KVar(name, _):
-            yield name
-        case tuple():
-            for part in node:
-                yield from names_of(part)
-        case _ if is_dataclass(node) and not isinstance(node, Const):
-            for part in fields(node):
-                yield from names_of(getattr(node, part.name))
-        case _:
-            pass
 
 
 # ---- rows --------------------------------------------------------------------------------------------------------
@@ -214,10 +199,19 @@ def _is_strided(values: Values, stm: KStm, index: KVar) -> bool:
             return False
 
 
-def in_rows(kernel: Kernel, rows: Rows) -> Kernel:
-    """The loop in rows, or, where they are not aligned or the last one is not whole, as it is."""
-    loop = thread_loop(kernel)
-    assert loop is not None
+def row_width(kernel: Kernel) -> int:
+    """How many neighbouring elements a thread may take at once; 1 where rows are not possible, or not worth it."""
+    rows = rows_of(straighten_indices(kernel))
+    return 1 if rows is None else rows.width
+
+
+def vectorise_accesses(kernel: Kernel) -> Kernel:
+    """A loop whose threads are to take rows, in rows, or, where they are not aligned or the last one is not whole, as
+    it is; other kernels as they are."""
+    loop = thread_loop(kernel) if kernel.body else None
+    rows = rows_of(kernel) if loop is not None and loop.row > 1 else None
+    if loop is None or rows is None or rows.width != loop.row:
+        return kernel
     made = Made(loop, rows)
     count, row, start, several, rest, past = map(made.var, ("count", "row", "start", "rows", "rest", "past"))
     whole, good, wide = made.var("whole", Prim.BOOL), made.var("good", Prim.BOOL), i64(rows.width)
@@ -259,11 +253,11 @@ class Made:
 
     def place(self, at: Operand, index: Operand) -> tuple[tuple[KStm, ...], Operand]:
         """The index `at` where the loop's is `index`, with the statements that compute it."""
-        wanted, slice_ = set(names_of(at)), []
+        wanted, slice_ = set(variables_in(at)), []
         for stm in reversed(self.loop.body):
             if isinstance(stm, KLet) and stm.var.name in wanted:
                 slice_.append(stm)
-                wanted |= set(names_of(stm.rhs))
+                wanted |= variables_in(stm.rhs)
         names = self.renaming(slice_, index)
         return tuple(substituted(stm, names) for stm in reversed(slice_)), substituted(at, names)
 
@@ -320,15 +314,4 @@ class Made:
 
 def substituted(node: Any, names: Mapping[str, Operand]) -> Any:
     """A piece of kernel IR with other operands for some variables."""
-    match node:
-        case KVar(name, _):
-            return names.get(name, node)
-        case tuple():
-            return tuple(substituted(part, names) for part in node)
-        case Const() | KArray():
-            return node
-        case _ if is_dataclass(node) and not isinstance(node, type):
-            changes = {f.name: substituted(getattr(node, f.name), names) for f in fields(node)}
-            return replace(node, **changes)
-        case _:
-            return node
+    return map_mentions(node, lambda one: names.get(one.name, one) if isinstance(one, KVar) else one)

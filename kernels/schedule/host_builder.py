@@ -11,14 +11,14 @@ from ...ir.core import Body, Param, Stm
 from ...ir.errors import NOWHERE, Loc
 from ...ir.machine import CUDA, Machine
 from ...ir.ops import Op, result_type
-from ...ir.traverse import free_in_stm
+from ...ir.traverse import free_in_stm, names_in_types
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..analysis.cost import GATHER, Tiled, cost
 from ..host_ir.launch_parameters import Kind, Side, size_param
 from ..host_ir.nodes import HostBody, HostExp, HostIf, HostStm, Interpret, Launch
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.dedup import Kernels
-from ..passes.nontemporal_stores import FAR, FAR_BYTES, streamed
+from ..passes.nontemporal_stores import FAR_BYTES, streamed
 from ..passes.tile_rows import tiled_accesses
 from .kernel_builder import Builder, HostScope, InnerSchedules, NotLowerable, clean
 from .statements import view_of
@@ -77,7 +77,9 @@ class HostBuilder:
         self.out.append(HostStm(pat, exp, loc))
 
     def interpreted(self, stm: Stm, why: str) -> None:
-        args = tuple(n for n in free_in_stm(stm) if n in self.types)
+        """Run by the interpreter, on what the statement uses and the sizes of that."""
+        used = [n for n in free_in_stm(stm) if n in self.types]
+        args = tuple(dict.fromkeys((*names_in_types(self.types[n] for n in used), *used)))
         params = tuple(Param(n, self.types[n]) for n in args)
         body = Body((stm,), tuple(Var(p.name) for p in stm.pat))
         fun = core.FunDef(self.names.fresh("interpreted"), params, (), stm.pat, body, None, (), stm.loc)
@@ -243,7 +245,7 @@ class HostBuilder:
             kernel = replace(kernel, body=(kir.Note(loc), *kernel.body))
         scalars: tuple[Atom, ...] = tuple(Var(s) for s in made.scalars)
         if (far := self.far(made)) is not None:
-            kernel, scalars = replace(kernel, scalars=(*kernel.scalars, FAR)), (*scalars, far)
+            kernel, scalars = replace(kernel, scalars=(*kernel.scalars, kir.FAR)), (*scalars, far)
         kernel = self.kernels.shared(kernel)
         stored = zip(made.arrays, made.layouts, strict=True)
         arrays = tuple(self.stored(name, perm, loc) for name, perm in stored)

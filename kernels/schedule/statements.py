@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ...flatten.context.found_sizes import sizes_first
 from ...ir import core
 from ...ir.core import Body, Fix, Param, Slice, Stm
 from ...ir.ops import Op, can_fail
@@ -87,8 +88,7 @@ def sliced(b: Builder, array: Value, dims: tuple[core.DimIndex, ...]) -> Value:
     while fixed < len(dims) and isinstance(dims[fixed], Fix):
         fixed += 1
     prefix = tuple(b.operand(d.index) for d in dims[:fixed] if isinstance(d, Fix))
-    array = b.element(array, prefix)
-    rest = dims[fixed:]
+    array, rest = b.element(array, prefix), dims[fixed:]
     if not rest:
         return array
     match array:
@@ -104,16 +104,18 @@ def sliced(b: Builder, array: Value, dims: tuple[core.DimIndex, ...]) -> Value:
                         new_shape.append(b.operand(count))
                         new_strides.append(b.mul(strides[k], b.operand(stride)))
             return ArrayRef(mem, offset, tuple(new_shape), tuple(new_strides), is_run_of_rows(array, rest))
-        case IotaRef(Prim.I64, _, start, step):
+        case IotaRef(prim, _, start, step):
             (dim,) = rest
             assert isinstance(dim, Slice)
-            first = b.iota_element(Prim.I64, start, step, b.operand(dim.start))
-            return IotaRef(Prim.I64, b.operand(dim.count), first, b.wrapping(Op.MUL, step, b.operand(dim.stride)))
-        case ReplicateRef(shape, value) if len(shape) == len(rest):
-            counts = tuple(b.operand(d.count) for d in rest if isinstance(d, Slice))
+            first = b.iota_element(prim, start, step, b.operand(dim.start))
+            stride = b.iota_element(prim, Const(prim, 0), step, b.operand(dim.stride))
+            return IotaRef(prim, b.operand(dim.count), first, stride)
+        case ReplicateRef(shape, value):
+            counts = tuple(b.operand(d.count) for d in rest[: len(shape)] if isinstance(d, Slice))
+            value = sliced(b, value, rest[len(shape) :])
             return ReplicateRef(counts, value) if counts else value
         case _:
-            raise NotLowerable("slice of an array that is not stored")
+            raise AssertionError("a scalar is not sliced")
 
 
 def is_run_of_rows(array: ArrayRef, dims: tuple[core.DimIndex, ...]) -> bool:
@@ -444,7 +446,11 @@ def gen_concat(b: Builder, arrays: tuple[Name, ...], stm: Stm, mode: Mode) -> Ar
 
 def gen_if(b: Builder, exp: core.If, stm: Stm, mode: Mode) -> tuple[Value, ...]:
     """Results that are scalars become mutable variables; arrays are copied into memory that both branches fill, unless
-    both leave them in the same place: as they were, or updated there."""
+    both leave them in the same place: as they were, or updated there. Their sizes are found first."""
+    if (parts := sizes_first(stm)) is not None:
+        for part in parts:
+            gen_stm(b, part, mode)
+        return tuple(b.env[p.name] for p in stm.pat)
     values: list[tuple[Value, ...]] = []
     branches: list[list[kir.KStm]] = []
     for body in (exp.then, exp.orelse):

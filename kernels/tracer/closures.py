@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...ir import scalar
-from ...ir.core import Level
 from ...ir.types import Const
 from ..devices.device import KernelFailure
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import Who, solo, statements, writer, written_arrays
+from ..kernel_ir.execution import Who, solo, writer, written_arrays
 from ..kernel_ir.nodes import Kernel, KStm, Operand, Space
 from ..kernel_ir.shared_stack import is_on_block_stack
-from ..kernel_ir.show import show_kernel
+from ..kernel_ir.show import show_stm
+from ..kernel_ir.traverse import statements
 from .memory import Memory, Site, Stack, checked_index, new_site, zero
 from .visibility import Machine, Track
 
@@ -232,14 +232,8 @@ def value_of(env: dict[str, Any], rhs: kir.Rhs) -> Get:
 
 def place_of(t: Traced, stm: KStm) -> int:
     """The number of a place in the text of the kernel."""
-    t.places.append(statement_text(stm))
+    t.places.append(show_stm(stm))
     return len(t.places) - 1
-
-
-def statement_text(stm: KStm) -> str:
-    """The first line of a statement as it is shown."""
-    alone = Kernel("", kir.KVar("block", kir.Prim.I64), (), (), (stm,), (), Level.BLOCK)
-    return show_kernel(alone).splitlines()[1].strip()
 
 
 def site_of(t: Traced, stm: KStm, array: kir.KArray) -> Site:

@@ -22,7 +22,7 @@ from ..devices.cpu.executable import Executable
 from ..devices.host_runner import compile_host
 from ..host_ir.nodes import HostProgram
 from ..kernel_ir.nodes import KArray, Kernel
-from ..passes.place_fences import place_fences
+from ..passes.pipeline import CUDA_PASSES, ready
 from .closures import Traced, run_block, traced
 from .device import Shadows, TracingDevice
 from .memory import Memory, Site
@@ -229,13 +229,14 @@ def trace_program(
 ) -> Report:
     """Run an entry point with every launch traced, its kernels with the fences that they need on a machine with
     threads. `forced`: decisions at guards. Raises what running the program raises."""
-    return trace_kernels(compiled, fenced_kernels(compiled), entry, args, forced, settings)
+    return trace_kernels(compiled, ready_kernels(compiled), entry, args, forced, settings)
 
 
-def fenced_kernels(compiled: HasHost) -> Callable[[str], Kernel]:
-    """The kernels of a program by name with the fences that they need, which are placed when first asked for."""
+def ready_kernels(compiled: HasHost) -> Callable[[str], Kernel]:
+    """The kernels of a program by name as a machine with threads runs them, with their fences; made when first asked
+    for."""
     by_name = {kernel.name: kernel for kernel in compiled.host.kernels}
-    return cache(lambda name: place_fences(by_name[name]))
+    return cache(lambda name: ready(by_name[name], CUDA_PASSES))
 
 
 def trace_kernels(

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from ..arguments import checked, parameter_types
-from ..data.read_write import ValueType, read_values
+from ..data.files import read_file, read_stream
+from ..data.read_write import ValueType, default_limit, read_values
 from ..ir.core import FunDef
 from ..ir.entry import Argument
 
@@ -23,10 +24,11 @@ def gather(fun: FunDef, items: Sequence[str], limit: int | None = None) -> list[
     most bytes that a file may declare (D0112)."""
     assert fun.entry is not None
     types = [ValueType(t.prim, t.rank) for t in parameter_types(fun)]
-    entry = fun.entry.name
+    entry, most = fun.entry.name, default_limit() if limit is None else limit
     if not items and types:
-        return checked(fun, read_values(sys.stdin.buffer.read(), "<stdin>", types, limit=limit, entry=entry))
-    contents = [_contents(item, position) for position, item in enumerate(items, start=1)]
+        data = read_stream(sys.stdin.buffer, "<stdin>", most)
+        return checked(fun, read_values(data, "<stdin>", types, limit=limit, entry=entry))
+    contents = [_contents(item, position, most) for position, item in enumerate(items, start=1)]
     if len(items) == 1:
         return checked(fun, read_values(*contents[0], types, limit=limit, entry=entry))
     expected = [[t] for t in types] if len(items) == len(types) else [None] * len(items)
@@ -34,7 +36,7 @@ def gather(fun: FunDef, items: Sequence[str], limit: int | None = None) -> list[
     return checked(fun, [value for part in values for value in part])
 
 
-def _contents(item: str, position: int) -> tuple[bytes, str]:
+def _contents(item: str, position: int, limit: int) -> tuple[bytes, str]:
     """The bytes of an argument, a file's or its own, and what messages call them; raises `click.BadParameter`."""
     path = Path(item)
     if not _is_on_disk(path):
@@ -42,7 +44,7 @@ def _contents(item: str, position: int) -> tuple[bytes, str]:
             raise click.BadParameter(f"File '{item}' does not exist.", param_hint="'DATA'")
         return item.encode(errors="surrogateescape"), f"<argument {position}>"
     try:
-        return path.read_bytes(), item
+        return read_file(path, limit), item
     except OSError as fault:
         raise click.BadParameter(f"Cannot read '{item}': {fault.strerror}.", param_hint="'DATA'") from None
 

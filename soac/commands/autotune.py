@@ -20,12 +20,13 @@ from ..autotune.plan import most_leaves
 from ..autotune.search import OutOfBudget, Problem, Progress, Search, Tuned, tune, with_sizes
 from ..autotune.sizes import count_tried, search_sizes, timed_sizes
 from ..autotune.solve import weights_of
-from ..autotune.store import Facts, Planned, Timed, open_beside, open_storage, open_study
+from ..autotune.store import Facts, Planned, Timed, open_beside, open_storage, open_study, storing
 from ..autotune.tuning import program_digest, write_tuning
 from ..devices import described
 from ..failures import show_diagnostics
 from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
 from ..kernels.host_ir.launch_parameters import Kind, size_kind
+from ..reports.timing import seconds_text
 from ..session import Session, open_program, tuning_to_write
 from ..settings import Settings
 from ..tuning.charts import page, pictures, write_pictures
@@ -37,7 +38,6 @@ from ..tuning.runs import (
     blocks_of,
     facts_of,
     problem_of,
-    seconds_text,
     sets_of,
     settings_of,
     subject_of,
@@ -87,7 +87,7 @@ def command(file: Path, settings: Settings, **options: Any) -> None:
     asked = Options(**options)
     session = open_program(file, replace(settings, use_tuning=False))
     target, kept = tuning_to_write(file, session, settings)
-    with _database(file, asked) as storage:
+    with storing(), _database(file, asked) as storage:
         tuner = Tuner(file, session, settings, asked, storage, time.monotonic() + asked.timeout)
         entries = [asked.entry] if asked.entry else session.program.entries
         try:
@@ -124,7 +124,8 @@ def _database(file: Path, asked: Options) -> Iterator[BaseStorage]:
     if asked.storage is not None:
         yield open_storage(asked.storage)
         return
-    with open_beside(file.absolute().with_name(file.name + ".tuning.db")) as storage:
+    program = file.resolve()
+    with open_beside(program.with_name(program.name + ".tuning.db")) as storage:
         yield storage
 
 
@@ -161,7 +162,7 @@ class Tuner:
 
     def _search(self, entry: str, facts: Facts) -> Search:
         """A search in the study of the entry; a simulated one in a study of its own, among the runs stored there."""
-        name = f"{self.file.name} {entry} {self.settings.device} {facts.program[:16]}"
+        name = f"{self.file.resolve().name} {entry} {self.settings.device} {facts.program[:16]}"
         sampler = Planned(1)
         if self.asked.fresh:
             _forget(self.storage, name)

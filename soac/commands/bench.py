@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from ..reports import svg
-from ..reports.timing import Effort, Times, race
+from ..reports.timing import Effort, Times, race, seconds_text
 from ..session import Session, open_program
 from ..settings import Settings
 from ..testing.blocks import Fails, parse_tests
-from ..testing.datasets import data_sets, inputs_of
+from ..testing.datasets import DataSet, data_sets, inputs_of
 from ..versions import misfits
 from .options import FILES, DataCommand, run_options
 from .test import programs_in
@@ -52,7 +52,12 @@ def command(
     for path in programs_in(files):
         click.echo(f"{path}:")
         session = open_program(path, settings)
-        for name, run in _benchmarks(path, session, entry, settings.threads):
+        wanted = _wanted(path, session, entry)
+        if not wanted:
+            click.echo(
+                f"  nothing to time: no test block has an input for {f'`{entry}`' if entry else 'an entry point'}"
+            )
+        for name, run in _benchmarks(path, session, wanted, settings.threads):
             times = race({name: run}, effort)[name]
             found.setdefault(str(path), {})[name] = times
             click.echo(_line(name, times))
@@ -65,10 +70,8 @@ def command(
 
 
 def _line(name: str, times: Times) -> str:
-    low, high = times.interval
-    return (
-        f"  {name:<44} {times.median * 1e3:10.3f} ms  ({low * 1e3:.3f} to {high * 1e3:.3f}, {len(times.seconds)} runs)"
-    )
+    low, high = map(seconds_text, times.interval)
+    return f"  {name:<44} {seconds_text(times.median):>10}  ({low} to {high}, {len(times.seconds)} runs)"
 
 
 def _bar(name: str, times: Times) -> svg.Bar:
@@ -76,14 +79,22 @@ def _bar(name: str, times: Times) -> svg.Bar:
     return svg.Bar(name, times.median * 1e3, low * 1e3, high * 1e3)
 
 
+def _wanted(path: Path, session: Session, entry: str | None) -> list[DataSet]:
+    """The data sets to time: those whose run is not expected to fail, of the entry asked for."""
+    return [
+        found
+        for found in data_sets(parse_tests(session.text, str(path)), session.program.entries)
+        if entry in (None, found.entry)
+        and not SKIPPED & set(found.case.tags)
+        and not isinstance(found.case.expected, Fails)
+    ]
+
+
 def _benchmarks(
-    path: Path, session: Session, entry: str | None, threads: int | None
+    path: Path, session: Session, wanted: Sequence[DataSet], threads: int | None
 ) -> Iterator[tuple[str, Callable[[], object]]]:
-    """What to time: a call for each data set whose run is not expected to fail."""
-    for data_set in data_sets(parse_tests(session.text, str(path)), session.program.entries):
-        unwanted = SKIPPED & set(data_set.case.tags) or isinstance(data_set.case.expected, Fails)
-        if unwanted or entry not in (None, data_set.entry):
-            continue
+    """What to time: a call for each data set."""
+    for data_set in wanted:
         args = inputs_of(data_set, session.program, path)
         name = f"{data_set.entry} {data_set.label}"
         if (why := _misfits(session, data_set.entry, args)) is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from ..ir.errors import NOWHERE, DataError, Diagnostic, Label
+from ..reports.timing import seconds_text
 from .options import FILE
 
 Times = Mapping[str, Mapping[str, Sequence[float]]]  # program → data set → seconds of each run
@@ -64,7 +65,7 @@ def command(before: Path, after: Path, fail_over: float | None) -> int:
 
 def _line(row: Row) -> str:
     sign = " " if row.is_clear else "~"
-    return f"  {row.label:<44} {row.before * 1e3:10.3f} ms {row.after * 1e3:10.3f} ms  {sign}{row.ratio:.2f}x"
+    return f"  {row.label:<44} {seconds_text(row.before):>10} {seconds_text(row.after):>10}  {sign}{row.ratio:.2f}x"
 
 
 def _rows(old: Times, new: Times) -> Iterator[Row]:

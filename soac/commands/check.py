@@ -24,7 +24,7 @@ def command(files: tuple[Path, ...], werror: bool, allow_outside: bool) -> int:
     for file in files:
         try:
             source = compile_source(read_source(file), str(file), reach_of(allow_outside))
-            require_entries(source.prog)
+            require_entries(source.prog, str(file))
             warnings = source.warnings
         except SoacError as error:
             show_diagnostics(error.diagnostics)

@@ -16,6 +16,7 @@ from ..ir.machine import CPU, CUDA
 from ..ir.version_tree import sites
 from ..kernels.cuda_c.module import cuda_kernel, cuda_module
 from ..kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda
+from ..kernels.passes.pipeline import CUDA_PASSES, all_ready
 from ..pipeline import Compiled, Emit, compile_prog
 from ..source import read_source
 from ..stages import show_stage
@@ -41,7 +42,7 @@ MACHINES = {"cpu": CPU, "cuda": CUDA}
 def command(files: tuple[Path, ...], output: Path | None, device: str, arch: str, allow_outside: bool) -> None:
     """Write kernels, host program and manifest of each FILE to a directory; never runs them.
 
-    For `cuda` the kernels are CUDA C and a cubin for --arch, made by NVRTC (`pip install 'soac[cuda]'`)."""
+    For `cuda` the kernels are CUDA C and a cubin for --arch, made by NVRTC (the wheel `nvidia-cuda-nvrtc`)."""
     apart = output is None or len(files) > 1
     for file in files:
         text = read_source(file)
@@ -62,7 +63,7 @@ def _kernels(compiled: Compiled, device: str, arch: str) -> dict[str, bytes]:
     """The code of all kernels for the device, by the suffix of its file."""
     if device == "cpu":
         return {"ll": show_stage(compiled, Emit.LLVM).encode()}
-    module = cuda_module(map(cuda_kernel, compiled.host.kernels))
+    module = cuda_module(map(cuda_kernel, all_ready(compiled.host.kernels, CUDA_PASSES)))
     try:
         return {"cu": module.encode(), "cubin": compile_cuda(module, arch)}
     except NoCompiler as why:

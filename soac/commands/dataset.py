@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from ..data.dataset_types import bounds_of, drawn_of, generate, read_as, wanted_of
-from ..data.read_write import TOLERANCE, Format, Value, compare_values, read_values, write_values
+from ..data.files import read_file, read_stream
+from ..data.read_write import TOLERANCE, Format, Value, compare_values, default_limit, read_values, write_values
 from ..ir.errors import NOWHERE, DataError, Diagnostic, Label, SoacError
 from .options import FILE, DataCommand
 
@@ -125,7 +126,8 @@ def _count(values: list[Value]) -> str:
 
 def _contents(file: Path) -> bytes:
     try:
-        return sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        most = default_limit()
+        return read_stream(sys.stdin.buffer, "<stdin>", most) if str(file) == "-" else read_file(file, most)
     except OSError as fault:
         text = f"cannot read `{file}`: {fault.strerror}"
         raise DataError(Diagnostic("D0121", text, Label(NOWHERE, ""))) from None

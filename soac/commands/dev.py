@@ -8,10 +8,10 @@ import click
 
 from ..frontend.compile import compile_text
 from ..ir.machine import CPU, CUDA, Mode
-from ..ir.show import show
-from ..pipeline import PASSES, Emit, compile_prog, stages
+from ..kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES
+from ..pipeline import PASSES, Emit, all_stages, compile_prog
 from ..source import read_source
-from ..stages import show_stage
+from ..stages import show_after, show_stage
 from .options import FILE, DataCommand
 
 MACHINES = {"cpu": CPU, "cuda": CUDA}
@@ -20,23 +20,23 @@ MACHINES = {"cpu": CPU, "cuda": CUDA}
 @click.command("dev", cls=DataCommand)
 @click.argument("file", type=FILE)
 @click.option("--emit", type=click.Choice([e.value for e in Emit]), help="Show this stage; default: flat.")
-@click.option("--after", type=click.Choice(PASSES), help="Show the program after this pass.")
+@click.option("--after", type=click.Choice(PASSES), help="Show the program, or its kernels, after this pass.")
 @click.option("--trace-rules", is_flag=True, help="Print each flattening rule as it fires.")
 @click.option("--flatten", "mode", type=click.Choice([m.value for m in Mode]), default=Mode.INCREMENTAL.value)
 @click.option("--machine", type=click.Choice(list(MACHINES)), help="Whose levels; default: cpu, or cuda to emit it.")
-@click.option("--check", "checked", is_flag=True, help="Run the checker after every pass.")
+@click.option("--check", "checked", is_flag=True, help="Check the program and its kernels after every pass.")
 def command(
     file: Path, emit: str | None, after: str | None, trace_rules: bool, mode: str, machine: str | None, checked: bool
 ) -> None:
     """Show the program in FILE as it looks inside the compiler; never runs it."""
     text = read_source(file)
-    levels = MACHINES[machine or ("cuda" if emit == Emit.CUDA.value else "cpu")]
+    for_cuda = emit == Emit.CUDA.value or after in dict(CUDA_PASSES)
+    levels = MACHINES[machine or ("cuda" if for_cuda else "cpu")]
+    runs_on = CPU if emit == Emit.LLVM.value or after in dict(CPU_PASSES) else CUDA if for_cuda else levels
     if after is not None:
         core = compile_text(text, str(file))
-        after_pass = dict(stages(core, Mode(mode), levels, checked))
-        click.echo(show(after_pass[after]), nl=False)
+        click.echo(show_after(dict(all_stages(core, Mode(mode), levels, checked, runs_on))[after]), nl=False)
         return
-    runs_on = CPU if emit == Emit.LLVM.value else levels
     compiled = compile_prog(text, str(file), Mode(mode), levels, checked, schedules=runs_on)
     if trace_rules:
         for line in compiled.flattened.trail:

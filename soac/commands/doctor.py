@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from ..bundle import versions
-from ..devices import GET_COMPILER, GET_NVRTC, cxx_compiler, devices
-from ..kernels.devices.cuda.nvrtc import NoCompiler, architectures, nvrtc
+from ..devices import GET_COMPILER, cxx_compiler, devices
+from ..kernels.devices.cuda.nvrtc import GET_NVRTC, NoCompiler, architectures, nvrtc
 from ..kernels.devices.disk_cache import user_cache
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import click
 
 from ..autotune.tuning import INFINITY, parse_setting
+from ..devices import class_of
+from ..entries import no_entry
 from ..ir.errors import NOWHERE, Loc
 from ..ir.version_tree import Leaf, Site
 from ..kernels.devices.device import default_of
@@ -26,7 +28,7 @@ from ..reports.explain import (
     kernels_of,
     versions_taken,
 )
-from ..session import Session, open_program
+from ..session import Plan, open_program, plan_of, planned
 from ..settings import Settings
 from ..versions import names_of_leaves
 from .arguments import gather
@@ -65,42 +67,43 @@ def command(file: Path, data: tuple[str, ...], entry: str | None, as_json: bool,
     """Show the versions of each nest in FILE: guards, their thresholds, and the kernels that each side launches.
 
     With DATA (as for `soac run`) an entry point is run, and what it decided at the guards is shown. Without
-    DATA nothing is run."""
-    session = open_program(file, settings)
-    known = {name: _setting(session, settings, name) for site in session.sites for name in site.thresholds}
+    DATA nothing is run, and no device is needed."""
     if data:
+        session = open_program(file, settings)
         name = entry or default_entry(session)
         args = gather(session.program.function(name), data)
         _, trace = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
-        views = [_view(session, name, known, trace)]
+        views = _views(plan_of(session), settings, (name,), trace)
     else:
-        names = session.program.entries if entry is None else (_known_entry(session, entry),)
-        views = [_view(session, name, known, None) for name in names]
+        plan = planned(file, settings)
+        views = _views(plan, settings, plan.entries if entry is None else (entry,), None)
     if as_json:
         click.echo(json.dumps(_as_json(str(file), views), indent=2))
         return
     click.echo("\n".join(_lines(views)))
 
 
-def _known_entry(session: Session, entry: str) -> str:
-    """`entry`, if the program has it; raises `CompileError` E0001."""
-    session.program.function(entry)
-    return entry
+def _views(plan: Plan, settings: Settings, entries: Sequence[str], trace: Trace | None) -> list[View]:
+    known = {name: _setting(plan, settings, name) for site in plan.sites for name in site.thresholds}
+    return [_view(plan, entry, known, trace) for entry in entries]
 
 
-def _setting(session: Session, settings: Settings, name: str) -> Setting:
+def _setting(plan: Plan, settings: Settings, name: str) -> Setting:
     by_hand = {parse_setting(param, [param.partition("=")[0]])[0] for param in settings.params}
-    value = session.program.thresholds.get(name, default_of(session.program.executable.device, name))
-    tuned = name in session.program.thresholds
+    value = plan.thresholds.get(name, default_of(class_of(settings.device), name))
+    tuned = name in plan.thresholds
     origin = "--param" if name in by_hand else "tuning file" if tuned else "default"
-    return Setting(value, origin, session.forced.get(name))
+    return Setting(value, origin, plan.forced.get(name))
 
 
-def _view(session: Session, entry: str, settings: Mapping[str, Setting], trace: Trace | None) -> View:
-    (fun,) = (f for f in session.program.compiled.host.functions if f.entry.name == entry)
+def _view(plan: Plan, entry: str, settings: Mapping[str, Setting], trace: Trace | None) -> View:
+    """Raises `CompileError` E0001 where there is no such entry."""
+    fun = next((f for f in plan.compiled.host.functions if f.entry.name == entry), None)
+    if fun is None:
+        raise no_entry(entry, plan.entries)
     steps = explain(fun)
     outermost = {step.threshold for step in steps if isinstance(step, Guard)}
-    here = tuple(site for site in session.sites if site.name in outermost)
+    here = tuple(site for site in plan.sites if site.name in outermost)
     signature = " ".join([entry, *(f"({p.name}: {p.text})" for p in fun.entry.params)])
     return View(entry, signature, steps, here, settings, trace)
 

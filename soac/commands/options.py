@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from ..frontend.compile import Reach
+from ..kernels.limits import MAX_THREADS
 from ..settings import Settings
 
 FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
@@ -47,7 +48,7 @@ _RUN_OPTIONS = (
     click.option(
         "--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True, help="Where to run."
     ),
-    click.option("--threads", type=click.IntRange(1, 1024), help="CPU threads; default: all cores."),
+    click.option("--threads", type=click.IntRange(1, MAX_THREADS), help="CPU threads; default: all cores."),
     click.option("--tuning", type=click.Path(path_type=Path), help="Tuning file; default: FILE.tuning if there."),
     click.option("--no-tuning", is_flag=True, help="Do not read a tuning file."),
     click.option("--param", multiple=True, metavar="NAME=INT", help="Set a threshold, over the tuning file."),

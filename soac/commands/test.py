@@ -18,6 +18,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..devices import require
+from ..frontend.compile import read_bytes
 from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
 from ..settings import Settings
 from ..testing.checks import EXCLUDED, Testing
@@ -92,7 +93,7 @@ def programs_in(files: Sequence[Path]) -> Iterator[Path]:
 
 def _has_block(path: Path) -> bool:
     try:
-        return path.is_file() and BLOCK.search(path.read_bytes()) is not None
+        return path.is_file() and BLOCK.search(read_bytes(path)) is not None
     except OSError:
         return False
 

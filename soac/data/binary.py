@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import struct
+import tokenize
 import zipfile
 import zlib
 
@@ -18,7 +19,7 @@ from ..ir.errors import DataError
 from ..ir.scalar import DTYPES, prim_of
 from ..ir.types import Prim
 from .text import MAX_RANK
-from .value import Value, bytes_of, data_error, type_of
+from .value import Value, bytes_of, data_error, is_shape, type_of
 
 VERSION = 2
 NPY_MAGIC = b"\x93NUMPY"
@@ -58,7 +59,7 @@ def read_binary_value(data: bytes, pos: int, name: str, limit: int) -> tuple[Val
         raise fault("D0105", "the header of a binary value is cut off", pos)
     dims = struct.unpack_from(f"<{rank}q", data, pos + _HEADER)
     size = bytes_of(prim, dims)
-    if any(n < 0 for n in dims) or size > limit:
+    if size > limit or not is_shape(prim, dims):
         shown = "".join(f"[{n}]" for n in dims)
         raise fault("D0106", f"a value of type {shown}{prim.value} is over the limit of {limit} bytes", pos + _HEADER)
     if len(data) - body < size:
@@ -83,6 +84,10 @@ def write_binary(value: Value) -> bytes:
 # ---- NumPy's files
 
 
+_BROKEN = (ValueError, SyntaxError, TypeError, KeyError, RecursionError, MemoryError, struct.error, tokenize.TokenError)
+"""What NumPy raises for headers that are none: it reads them as Python literals."""
+
+
 def read_npy(data: bytes, name: str, limit: int) -> Value:
     """The array of a `.npy` file, in the machine's byte order and row by row; objects are refused."""
     file = io.BytesIO(data)
@@ -90,7 +95,7 @@ def read_npy(data: bytes, name: str, limit: int) -> Value:
         version = npy.read_magic(file)
         reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, by_columns, dtype = reader(file)
-    except (ValueError, SyntaxError, TypeError, struct.error) as bad:
+    except _BROKEN as bad:
         raise data_error("D0109", f"`{name}` has a broken .npy header: {bad}") from None
     if dtype.hasobject:
         raise data_error("D0111", f"`{name}` holds pickled Python objects, which are never read")
@@ -98,7 +103,7 @@ def read_npy(data: bytes, name: str, limit: int) -> Value:
     if prim is None:
         raise data_error("D0108", f"`{name}` holds elements of type {dtype}, which the language does not have")
     size, at = bytes_of(prim, shape), file.tell()
-    if size > limit or any(n < 0 for n in shape):
+    if size > limit or not is_shape(prim, shape):
         raise _over_limit(f"`{name}` declares {size} bytes", limit)
     if len(data) - at < size:
         raise data_error("D0105", f"`{name}` announces {size} bytes of elements, {len(data) - at} are there")

@@ -11,6 +11,7 @@ Text and binary values may stand in one file. gzip around a file is undone. Faul
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from math import prod
@@ -32,12 +33,12 @@ from .binary import (
     write_npy,
 )  # fmt: skip
 from .text import Text, read_text_value, skip_space, write_text
-from .value import Value, ValueType, data_error, shape_text, type_of
+from .value import Value, ValueType, data_error, does_not_fit, shape_text, type_of
 
 TOLERANCE = 0.002
 
 __all__ = [
-    "TOLERANCE", "Format", "Value", "ValueType", "compare_values", "default_limit", "random_value",
+    "TOLERANCE", "Format", "Value", "ValueType", "compare_values", "default_limit", "does_not_fit", "random_value",
     "random_values", "read_values", "shape_text", "type_of", "write_value", "write_values",
 ]  # fmt: skip
 
@@ -124,11 +125,27 @@ def _check_count(values: list[Value], expect: Sequence[ValueType], name: str, en
 def _check_types(values: list[Value], places: list[tuple[int, int]], expect: Sequence[ValueType], text: Text) -> None:
     for value, (start, end), want in zip(values, places, expect, strict=True):
         if type_of(value) != want:
-            hint = f"convert with `soac dataset --as {want}`"
+            hint = _conversion(value, want, text.data[start:end])
             message = _mismatch(value, want)
             if end == 0:  # a .npy file has no places
                 raise data_error("D0104", f"`{text.name}`: {message}", hint=hint)
             raise text.fault("D0104", message, start, min(end, start + 1), hint=hint)
+
+
+def _conversion(value: Value, want: ValueType, spelling: bytes) -> str | None:
+    """How a value spelt so could be one of the type wanted; None where no conversion gives that."""
+    prim = type_of(value).prim
+    if value.ndim != want.rank:
+        return None
+    is_text = spelling[:1] in b"+-.[0123456789" and spelling != b""
+    if is_text and re.search(rb"[0-9.]%b\b" % prim.value.encode(), spelling) and _takes(want.prim, prim):
+        return f"without the suffix `{prim.value}` it is read as {want}"
+    return f"a file is converted by `soac dataset FILE --as {want}`"
+
+
+def _takes(want: Prim, literal: Prim) -> bool:
+    """Is a literal of one type, without its suffix, one of another?"""
+    return want.is_float or (want.is_int and literal.is_int)
 
 
 def _mismatch(value: Value, want: ValueType) -> str:

@@ -9,6 +9,7 @@ says where a fault is.
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from dataclasses import dataclass
@@ -18,10 +19,10 @@ import numpy as np
 
 from ..frontend.parsing.literals import MAX_DIGITS, BadLiteral, fits, of_bits, out_of_range, unescape
 from ..ir.errors import DataError
-from ..ir.scalar import DTYPES
+from ..ir.scalar import DTYPES, wrapping
 from ..ir.scanner import loc_of
 from ..ir.types import Prim
-from .value import Value, data_error, type_of
+from .value import Value, data_error, does_not_fit, is_shape, type_of
 
 MAX_RANK = 64  # as NumPy
 
@@ -87,7 +88,8 @@ def read_text_value(text: Text, pos: int, want: Prim | None) -> tuple[Value, int
         case _:
             scalar = _scalar(text, pos)
             prim = _resolve(scalar, want)
-            return DTYPES[prim].type(_as(text, scalar, prim)), scalar.end
+            to_widen = None if want else f"write `{_shown(text, scalar)}i64`"
+            return DTYPES[prim].type(_as(text, scalar, prim, to_widen)), scalar.end
 
 
 # ---- scalars
@@ -150,8 +152,9 @@ def _resolve(first: _Scalar, want: Prim | None) -> Prim:
     return Prim.F64 if first.is_decimal else Prim.I32
 
 
-def _as(text: Text, scalar: _Scalar, prim: Prim) -> bool | int | float:
-    """The value of `scalar` at type `prim`, if it may have that type."""
+def _as(text: Text, scalar: _Scalar, prim: Prim, to_widen: str | None) -> bool | int | float:
+    """The value of `scalar` at type `prim`, if it may have that type. An integer with a suffix is taken modulo the
+    range of its type, `255i8` for -1; one without must fit. `to_widen`: how it could be an i64."""
     span = (scalar.start, scalar.end)
     if scalar.prim not in (None, prim) or (scalar.prim is None and prim is Prim.BOOL):
         kind = scalar.prim.value if scalar.prim else "a number"
@@ -159,10 +162,29 @@ def _as(text: Text, scalar: _Scalar, prim: Prim) -> bool | int | float:
     if scalar.is_decimal and not prim.is_float:
         raise text.fault("D0102", f"the array began with {prim.value}, this element is a decimal", *span)
     if prim.is_int and not fits(int(scalar.value), prim):
-        spelling = text.data[scalar.start : scalar.end].decode()
-        hint = f"write `{spelling}i64`" if scalar.prim is None and fits(int(scalar.value), Prim.I64) else None
-        raise text.fault("D0104", out_of_range(spelling, prim), *span, hint=hint)
-    return float(scalar.value) if prim.is_float else scalar.value
+        if scalar.prim is not None:
+            return wrapping(prim)(int(scalar.value))
+        hint = to_widen if fits(int(scalar.value), Prim.I64) else None
+        raise text.fault("D0104", out_of_range(_shown(text, scalar), prim), *span, hint=hint)
+    return _rounded(text, scalar, prim) if prim.is_float else scalar.value
+
+
+def _shown(text: Text, scalar: _Scalar) -> str:
+    return text.data[scalar.start : scalar.end].decode()
+
+
+def _rounded(text: Text, scalar: _Scalar, prim: Prim) -> float:
+    """The number as a float, if that is finite in `prim` or the literal is an infinity."""
+    try:
+        value = float(scalar.value)
+    except OverflowError:  # an integer
+        value = math.inf
+    spelling = _shown(text, scalar)
+    with np.errstate(over="ignore"):
+        overflows = np.isinf(DTYPES[prim].type(value)) and "inf" not in spelling
+    if overflows:
+        raise text.fault("D0104", does_not_fit(spelling, prim), scalar.start, scalar.end)
+    return value
 
 
 # ---- strings and empty arrays
@@ -184,9 +206,12 @@ def _empty(text: Text, found: re.Match[bytes]) -> Value:
     if 0 not in dims or len(dims) > MAX_RANK or max(dims) >= 2**63:
         raise text.fault("D0103", "an empty array has at least one dimension of size 0", *found.span(1))
     try:
-        return np.empty(dims, DTYPES[Prim(found[2].decode())])
+        prim = Prim(found[2].decode())
     except ValueError:
         raise text.fault("D0108", f"`{found[2].decode()}` is not a type of values", *found.span(2)) from None
+    if not is_shape(prim, dims):
+        raise text.fault("D0106", "an array of these dimensions has no addresses", *found.span(1))
+    return np.empty(dims, DTYPES[prim])
 
 
 # ---- arrays, element by element
@@ -216,7 +241,7 @@ def _slow_array(text: Text, pos: int, want: Prim | None) -> tuple[Value, int]:
         elif data[pos : pos + 1] != b"]" or (counts and counts[-1] > 0):
             scalar = _scalar_in(text, pos, opened[-1])
             prim = prim or _resolve(scalar, want)
-            values.append(_as(text, scalar, prim))
+            values.append(_as(text, scalar, prim, None if want else "give the first element the suffix `i64`"))
             if len(counts) != len(shape):
                 raise text.fault("D0103", "a scalar among arrays", scalar.start, scalar.end)
             counts[-1] += 1
@@ -309,7 +334,9 @@ def _fast_array(data: bytes, pos: int, want: Prim | None) -> tuple[Value, int] |
     if numbers is None or numbers.size != prod(shape):
         return None
     with np.errstate(over="ignore"):
-        return numbers.astype(DTYPES[prim]).reshape(shape), end
+        values = numbers.astype(DTYPES[prim]).reshape(shape)
+    overflows = prim.is_float and np.isinf(values).sum() != body.count(b"inf")
+    return None if overflows else (values, end)
 
 
 def _without_types(body: bytes, prim: Prim) -> bytes:

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from ..ir.errors import DataError, Diagnostic, Label, Loc
-from ..ir.scalar import prim_of
+from ..ir.scalar import DTYPES, prim_of
 from ..ir.types import Prim
 
 Value = np.ndarray | np.generic
@@ -38,9 +38,19 @@ def shape_text(value: Value) -> str:
     return f"{dims}{type_of(value).prim.value}"
 
 
+def does_not_fit(spelling: str, prim: Prim) -> str:
+    """The message for a finite number that rounds to an infinity in a float type."""
+    return f"`{spelling}` does not fit {prim.value} (at most {float(np.finfo(DTYPES[prim]).max):.9g})"
+
+
 def data_error(code: str, message: str, loc: Loc | None = None, text: str = "", hint: str | None = None) -> DataError:
     """A fault in a data file; without a place (`loc` None) the message says where it is."""
     return DataError(Diagnostic(code, message, Label(loc or Loc("", 0, 0, 0, 0), text), hint=hint))
+
+
+def is_shape(prim: Prim, dims: tuple[int, ...]) -> bool:
+    """Can there be an array of these dimensions? Without those of size 0, its bytes must have addresses."""
+    return all(n >= 0 for n in dims) and prod(max(n, 1) for n in dims) * prim.bytes < 2**63
 
 
 def bytes_of(prim: Prim, dims: tuple[int, ...]) -> int:

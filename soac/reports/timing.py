@@ -98,6 +98,17 @@ def seconds_of(run: Run, clock: Clock = time.perf_counter) -> float:
     return clock() - start
 
 
+def seconds_text(seconds: float) -> str:
+    """A time for people, with three digits; what fails takes for ever."""
+    if seconds == math.inf:
+        return "fails"
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
+        if seconds >= 0.9995 * scale or unit == "ns":
+            scaled = seconds / scale
+            return f"{scaled:.3g} {unit}" if scaled < 999.5 else f"{scaled:.0f} {unit}"
+    raise AssertionError
+
+
 def geometric_mean(ratios: list[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, ratios)))
 

@@ -16,7 +16,8 @@ import numpy as np
 from ..api import Program
 from ..arguments import Argument, checked, parameter_types
 from ..data.dataset_types import Drawn, check_size
-from ..data.read_write import ValueType, random_value, read_values
+from ..data.files import read_file
+from ..data.read_write import ValueType, default_limit, random_value, read_values
 from ..ir.core import FunDef
 from ..ir.errors import DataError, Diagnostic, Label
 from ..ir.types import Type
@@ -54,15 +55,20 @@ def data_sets(blocks: Sequence[TestBlock], entries: Sequence[str]) -> Iterator[D
 
 
 def described(given: Input) -> str:
-    """What reports call an input."""
+    """What reports call an input; nothing for values that are too long for that."""
+    text = spelling_of(given)
+    return "" if isinstance(given, ValuesText) and len(text) > 40 else text
+
+
+def spelling_of(given: Input) -> str:
+    """An input as its block writes it, wherever the block is."""
     match given:
         case ValuesFile(path, _):
             return path
         case RandomInput(items, _):
             return " ".join(_describe_item(item) for item in items)
         case ValuesText(text, _, _):
-            words = " ".join(text.split())
-            return words if len(words) <= 40 else ""
+            return " ".join(text.split())
         case ScriptInput(text, _):
             return text.path if isinstance(text, ValuesFile) else text
 
@@ -122,7 +128,7 @@ def _bytes_of(given: ValuesFile, program: Path) -> bytes:
     """The bytes of a file beside the program."""
     file = program.parent / given.path
     try:
-        return file.read_bytes()
+        return read_file(file, default_limit())
     except OSError as fault:
         text = f"cannot read `{file}`: {fault.strerror}"
         raise DataError(Diagnostic("D0121", text, Label(given.loc, ""))) from None

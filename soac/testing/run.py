@@ -1,8 +1,8 @@
 """Running the `-- ==` blocks of a program: each case on the default version, or on every version.
 
-A program is tested in steps: it is compiled, then each of its checks is made, a run once for every version asked for.
-`events` tells of each step before it begins, so that somebody outside the process can end one that takes too long and
-go on behind it (`soac/testing/workers.py`); `test_program` gives the outcomes alone.
+A program is tested in steps: it is compiled and its kernels are checked, then each of its checks is made, a run once
+for every version asked for. `events` tells of each step before it begins, so that somebody outside the process can end
+one that takes too long and go on behind it (`soac/testing/workers.py`); `test_program` gives the outcomes alone.
 
 A case of every version is run with forced guards: each leaf of each guard site is taken in some run. What a pattern is
 compared with are all words of a message, each part on its own line.
@@ -20,9 +20,12 @@ from pathlib import Path
 from ..api import with_entries
 from ..arguments import Argument
 from ..data.read_write import compare_values
+from ..devices import MACHINES
 from ..frontend.compile import Reach
 from ..ir.core import FunDef
 from ..ir.errors import CompileError, Diagnostic, IRError, RunError
+from ..ir.machine import Machine
+from ..kernels.analysis.check_collectives import misplaced
 from ..pipeline import Compiled, compile_prog
 from ..session import Session, open_program
 from ..settings import Settings
@@ -97,8 +100,9 @@ def events(path: Path, testing: Testing, since: Place) -> Iterator[Event]:
     except Exception as error:
         yield failed("compile", "", words_of_failure(error), begin)
         return
-    if said and since == START:
-        yield Said(said)
+    if since == START:
+        yield from [Said(said)] if said else []
+        yield from _misplaced(subject.compiled, MACHINES[testing.settings.device])
     for number, check in enumerate(checks):
         if number >= since.check:
             yield from _check(subject, check, number, testing, since)
@@ -113,6 +117,13 @@ def _open(path: Path, text: str, checks: Sequence[Check], settings: Settings) ->
             return Subject(path, text, session.program.compiled, session), heard.getvalue()
         compiled = compile_prog(text, str(path), reach=settings.reach)
     return Subject(path, text, compiled, None), shown(compiled.warnings)
+
+
+def _misplaced(compiled: Compiled, machine: Machine) -> Iterator[Event]:
+    """A failure where a statement of a kernel is not executed by all the threads that it needs."""
+    begin = time.perf_counter()
+    if found := misplaced(compiled.host.kernels, machine):
+        yield failed("kernels", "", "\n".join(map(str, found)), begin)
 
 
 def _check(subject: Subject, check: Check, number: int, testing: Testing, since: Place) -> Iterator[Event]:
@@ -160,7 +171,7 @@ def _rejected(pattern: Pattern, path: Path, text: str, reach: Reach) -> Iterator
     """A program that must not compile; its message is compared."""
     begin = time.perf_counter()
     try:
-        with_entries(compile_prog(text, str(path), reach=reach))
+        with_entries(compile_prog(text, str(path), reach=reach), str(path))
     except CompileError as error:
         words = _words(error.diagnostics)
         either = f"{words}\n{words.replace('`', QUOTE)}"  # names may be asked for in quotes

@@ -21,7 +21,8 @@ import numpy as np
 
 from ..api import Program
 from ..arguments import Argument, checked, parameter_types
-from ..data.read_write import ValueType, read_values
+from ..data.files import read_file
+from ..data.read_write import ValueType, default_limit, read_values
 from ..frontend.source.diagnostics import did_you_mean
 from ..ir.core import FunDef
 from ..ir.errors import CompileError, Diagnostic, Label, Loc
@@ -266,6 +267,6 @@ def _load(script: Script, text: str) -> Value:
 def _bytes_of(script: Script, text: str) -> bytes:
     file = script.path.parent / text.strip('"')
     try:
-        return file.read_bytes()
+        return read_file(file, default_limit())
     except OSError as fault:
         raise script.fault(f"cannot read `{file}`: {fault.strerror}") from None

@@ -71,6 +71,10 @@ class Timer:
     def run(self, case: int, version: Version, log: list[Event]) -> list[Any]:
         return self.program.timed("main", self.shapes[case], version.settings, version.forced, None, log)
 
+    def prepare(self, case: int, version: Version) -> Callable[[], object]:
+        call, args = self.program.prepare("main", version.settings, version.forced), self.shapes[case]
+        return lambda: call(args)
+
     def check(self, case: int, version: Version, results: Any) -> None:
         pass
 

@@ -12,9 +12,9 @@ from ..autotune.model import FAILS, Met, Side, leaf_of
 from ..autotune.search import Problem, Tuned
 from ..ir.version_tree import Branch, Leaf, Site, combinations
 from ..reports import svg
+from ..reports.timing import seconds_text
 from ..versions import names_of_leaves
 from .report import Row
-from .runs import seconds_text
 
 MOST_CURVES = 12
 

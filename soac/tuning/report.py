@@ -12,8 +12,8 @@ from ..autotune.observe import Fate
 from ..autotune.search import Problem, Tuned, untuned_samples
 from ..autotune.store import Phase, Timed
 from ..ir.version_tree import Site
+from ..reports.timing import seconds_text
 from ..versions import names_of_leaves
-from .runs import seconds_text
 
 TOLERANCE = 0.02
 """Of a time, by which others always may differ."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -30,7 +30,7 @@ from ..kernels.host_ir.launch_parameters import VALUES, Kind, launch_sizes, size
 from ..kernels.host_ir.timing_events import Event
 from ..session import Session
 from ..testing.blocks import Fails, Output, parse_tests
-from ..testing.datasets import DataSet, data_sets, inputs_of, values_of
+from ..testing.datasets import DataSet, data_sets, inputs_of, spelling_of, values_of
 from ..testing.references import outer_only, reference
 
 SKIPPED = frozenset({"disable", "notune", "no_soac"})
@@ -55,6 +55,10 @@ class Subject:
 
     def run(self, case: int, version: Version, log: list[Event]) -> list[Any]:
         return self.program.timed(self.entry, self.placed[case], version.settings, version.forced, self.threads, log)
+
+    def prepare(self, case: int, version: Version) -> Callable[[], object]:
+        call, args = self.program.prepare(self.entry, version.settings, version.forced, self.threads), self.placed[case]
+        return lambda: call(args)
 
     def check(self, case: int, version: Version, results: Any) -> None:
         """Raises `IRError` unless the results are right: versions that disagree are a bug of the compiler. Sums of n
@@ -112,7 +116,8 @@ class Replay:
         if records:
             return records[min(before, len(records) - 1)]
         text = f"the stored study has no run of data set {request.case} under {dict(request.version.forced)}"
-        raise TuningError(Diagnostic("T0205", text, Label(NOWHERE, ""), hint="let the search end first"))
+        hint = "let a search with the same `--device` and `--threads` end first, without `--simulate`"
+        raise TuningError(Diagnostic("T0205", text, Label(NOWHERE, ""), hint=hint))
 
 
 def is_same(one: Request, other: Request) -> bool:
@@ -185,22 +190,13 @@ def labels_of(sets: Sequence[DataSet]) -> tuple[str, ...]:
 
 
 def facts_of(session: Session, entry: str, sets: Sequence[DataSet], device: str, threads: int | None) -> Facts:
-    """What the times of an entry depend on, besides the version."""
+    """What the times of an entry depend on, besides the version; not on where the program is, or is called from."""
     digest = hashlib.sha256(show(session.program.compiled.flat).encode())
-    for text in (entry, *labels_of(sets), *(repr(one.case.input) for one in sets), str(threads)):
+    inputs = (f"{type(one.case.input).__name__} {spelling_of(one.case.input)}" for one in sets)
+    for text in (entry, *labels_of(sets), *inputs, str(threads)):
         digest.update(text.encode() + b"\0")
     driver = f"soac {__version__}, llvmlite {metadata.version('llvmlite')}"
     return Facts(digest.hexdigest(), described(device), driver)
-
-
-def seconds_text(seconds: float) -> str:
-    """A time for people."""
-    if seconds == float("inf"):
-        return "fails"
-    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
 
 
 def settings_of(thresholds: Mapping[str, int], sizes: Mapping[str, int]) -> dict[str, int]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +20,8 @@ from soac.ir.errors import NOWHERE, Diagnostic, Label, RunError
 from soac.ir.version_tree import sites
 from soac.kernels.devices.cpu.executable import Executable, Runner
 from soac.kernels.host_ir.timing_events import Begin, End, Event, Execution, Note, executions
+from soac.reports.timing import Effort, race
+from soac.tuning.runs import Subject
 
 ROWS = "def main [n][m] (xss: [n][m]i32): [n]i32 = map i32.sum xss"
 LOOP = """
@@ -107,6 +112,7 @@ class Scripted:
     is_wrong: bool = False
     ran: list[Version] = field(default_factory=list)
     checked: list[Version] = field(default_factory=list)
+    called: list[Version] = field(default_factory=list)
 
     def run(self, case: int, version: Version, log: list[Event]) -> str:
         self.ran.append(version)
@@ -114,6 +120,9 @@ class Scripted:
             raise RunError(Diagnostic("R0301", "out of memory", Label(NOWHERE, "")))
         time.sleep(self.seconds)
         return "wrong" if self.is_wrong and version != UNTUNED else "right"
+
+    def prepare(self, case: int, version: Version) -> Callable[[], object]:
+        return lambda: self.called.append(version)
 
     def check(self, case: int, version: Version, results: str) -> None:
         self.checked.append(version)
@@ -132,6 +141,39 @@ def test_versions_take_turns_with_the_untuned_program() -> None:
     turns = runner.ran[2:]
     assert turns[:4] == [UNTUNED, OTHER, OTHER, UNTUNED]
     assert record.seconds == pytest.approx(0.002, rel=2)
+
+
+def test_the_time_of_a_brief_run_is_that_of_the_call_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without what its log takes; a long run is not made again."""
+    monkeypatch.setattr("soac.autotune.measure.BRIEF", math.inf)
+    runner = Scripted(0.001)
+    record = measure(runner, 0, OTHER, 4, None)
+    assert runner.called[::2] == runner.called[1::2] == runner.ran[2:]
+    assert max(record.seconds, statistics.median(record.untuned)) < 0.0005
+    assert record.piece.seconds <= record.seconds
+    monkeypatch.setattr("soac.autotune.measure.BRIEF", 0.0)
+    runner = Scripted(0.001)
+    assert measure(runner, 0, OTHER, 4, None).seconds >= 0.001
+    assert runner.called == []
+
+
+def test_autotune_times_a_call_as_bench_does(tmp_path: Path) -> None:
+    """What a call of some microseconds takes, and nothing of how the guards are logged."""
+    program = soac.compile(ROWS)
+    subject = Subject(
+        tmp_path,
+        program,
+        "main",
+        (),
+        [args := [np.ones((50, 40), np.int32)]],
+        [args],
+        None,
+        {0: program.call("main", args)},
+    )
+    call = program.prepare("main")
+    alone = race({"call": lambda: call(args)}, Effort(200, 0.0, 1.0, 200, 1.0))["call"]
+    record = measure(subject, 0, UNTUNED, 40, None)
+    assert record.seconds < 3 * alone.median
 
 
 def test_a_version_that_fails_is_recorded_with_its_reason() -> None:

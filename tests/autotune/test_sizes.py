@@ -263,6 +263,9 @@ def test_values_that_no_machine_has() -> None:
     with pytest.raises(SettingError, match="is 5000: a block has 32 to 1024 threads"):
         require_possible(name, 5000)
     require_possible(name, 512)
+    with pytest.raises(SettingError, match=r"`main\.threads` is 1025, and at most 1024"):
+        require_possible("main.threads", 1025)
+    require_possible("main.threads", 1024)
 
 
 def test_a_file_of_another_kind_of_device_is_used_as_far_as_it_goes(tmp_path: Path) -> None:

@@ -8,12 +8,11 @@ A program is compiled once. Every case is run by the interpreter on the program 
 interpreter on the flat program, and by the device; the last two on every version. All of them must give the values
 that the program states, which were found without this compiler, and must fail alike.
 
-The `.err` texts are written by running this file with SOAC_WRITE_GOLDENS=1; what changes is then read by a person.
+The `.err` texts are written by `pytest --update`; what changes is then read by a person.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -67,7 +66,7 @@ Run = Callable[[], Sequence[Argument]]
 
 
 @pytest.mark.parametrize("path", _programs(rejected=False))
-def test_accepted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accepted(path: Path, monkeypatch: pytest.MonkeyPatch, update: bool) -> None:
     monkeypatch.chdir(path.parent)
     text = path.read_text(encoding="utf-8")
     program = compile(text, path.name)
@@ -80,7 +79,7 @@ def test_accepted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         faults += [f"{one.entry} {one.label} {fault}" for fault in found]
         messages += [f"{one.entry} {one.label}: {message}\n"] if message else []
     assert not faults, "\n".join(faults)
-    _compare_with_golden(path, "".join(messages))
+    _compare_with_golden(path, "".join(messages), update)
 
 
 def _checked(subject: Subject, one: DataSet) -> tuple[Sequence[str], str]:
@@ -170,7 +169,7 @@ def _difference(got: Sequence[Argument], expected: Sequence[Argument]) -> str | 
 
 
 @pytest.mark.parametrize("path", _programs(rejected=True))
-def test_rejected(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejected(path: Path, monkeypatch: pytest.MonkeyPatch, update: bool) -> None:
     monkeypatch.chdir(path.parent)
     text = path.read_text(encoding="utf-8")
     (block,) = parse_tests(text, str(path))
@@ -179,13 +178,13 @@ def test_rejected(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         compile(text, path.name)
     shown = "".join(render(d, lambda file: text if file == path.name else None) for d in caught.value.diagnostics)
     assert re.search(block.compile_error.regex, shown, re.DOTALL), shown
-    _compare_with_golden(path, shown)
+    _compare_with_golden(path, shown, update)
 
 
-def _compare_with_golden(path: Path, messages: str) -> None:
+def _compare_with_golden(path: Path, messages: str, update: bool) -> None:
     """The texts of all messages of a program, where it has any, stand beside it."""
     golden = path.with_suffix(".err")
-    if os.environ.get("SOAC_WRITE_GOLDENS") == "1" and messages:
+    if update and messages:
         golden.write_text(messages, encoding="utf-8")
     assert messages == (golden.read_text(encoding="utf-8") if golden.exists() else "")
 

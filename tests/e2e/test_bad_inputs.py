@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import sys
@@ -10,6 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from soac.failures import show_diagnostics
+from soac.ir.errors import NOWHERE, Diagnostic, Label
+
 from .conftest import Command
 
 SUM = "def main [n] (xs: [n]i32): i32 = reduce (+) 0 xs\n"
@@ -17,8 +21,8 @@ PAIR = "def main [n][m] (a: [n][m]i32) (b: [m]i32): [n]i32 = map (\\r -> reduce 
 
 # text of the program, expected code, a part of the message
 WRONG_PROGRAMS = {
-    "empty file": ("", "E0001", "entry"),
-    "no entry point": ("def helper (x: i32) = x\n", "E0001", "entry"),
+    "empty file": ("", "E0001", "--> a.soac:1:1"),
+    "no entry point": ("def helper (x: i32) = x\n", "E0001", "--> a.soac:1:1"),
     "ends in an expression": ("def main xs = map (\\x -> x+", "E0101", "end of file"),
     "name that starts with a digit": ("def main = let 2x = 1 in 2x", "E010", ""),
     "typographic quote": ("def main = \u201cabc\u201d", "E0102", "U+201C"),
@@ -52,6 +56,27 @@ def test_wrong_program(command: Command, tmp_path: Path, case: str) -> None:
     assert f"error[{code}" in outcome.err
     assert part in outcome.err
     assert "Traceback" not in outcome.err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("settings", "colored"), [
+    ({"TERM": "xterm"}, True), ({}, True), ({"TERM": "dumb"}, False), ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+])  # fmt: skip
+def test_colour_where_the_terminal_has_it(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], colored: bool
+) -> None:
+    for name in ("TERM", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    show_diagnostics([Diagnostic("E0201", "unknown name", Label(NOWHERE, ""))])
+    assert ("\x1b[" in terminal.getvalue()) is colored
 
 
 FINE_PROGRAMS = {

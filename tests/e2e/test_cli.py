@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import os
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 
 import soac
-from soac import pipeline
+from soac import cli, pipeline
 from soac.ir.core import Prog
 from soac.ir.parse import parse_prog
 from soac.ir.show import same, without_locations
@@ -229,6 +230,38 @@ def test_autotune_writes_what_bench_uses(
     assert "T0102" in command("bench", rows).err
 
 
+@pytest.mark.parametrize(
+    "spelling", ["{}/rows.soac", "../rows.soac", "../sub/../rows.soac", "../link/rows.soac", "r.soac"]
+)
+def test_a_study_is_found_from_everywhere(
+    command: Command, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    command("autotune", "rows.soac", "--runs", "1", "--trials", "0").clean()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "sub" / "r.soac").symlink_to(rows)
+    monkeypatch.chdir(tmp_path / "sub")
+    command("autotune", spelling.format(tmp_path), "--simulate", "--trials", "0").clean()
+    assert [path.name for path in (tmp_path / "sub").iterdir()] == ["r.soac"]
+
+
+def test_bench_shows_digits_of_brief_times(command: Command, rows: Path) -> None:
+    """A call takes some microseconds, of which milliseconds show one digit at most."""
+    out = command("bench", rows, "--runs", "2", "--most-seconds", "0.1").clean().out
+    assert re.search(
+        r"main \[\[1, 2\], \[3, 4\]\] +[0-9.]+ (ns|µs|ms)  \([0-9.]+ (ns|µs|ms) to [0-9.]+ (ns|µs|ms), \d+ runs\)", out
+    )
+
+
+def test_bench_without_data_sets_says_so(command: Command, rows: Path, tmp_path: Path) -> None:
+    """What is left out by a tag is none, nor that of another entry point."""
+    for text in (ROWS[ROWS.index("def main") :], "-- ==\n-- nobench input { 1 }\ndef main (x: i32): i32 = x"):
+        (tmp_path / "a.soac").write_text(text)
+        expected = "a.soac:\n  nothing to time: no test block has an input for an entry point\n"
+        assert command("bench", "a.soac").clean().out == expected
+    assert "no test block has an input for `other`" in command("bench", rows, "-e", "other").clean().out
+
+
 TWO = """
 -- ==
 -- entry: main other
@@ -284,6 +317,11 @@ def test_autotune_interrupted_keeps_the_best_so_far(tmp_path: Path) -> None:
     assert (process.returncode, err.strip()) == (130, b"soac: interrupted")
     assert not (tmp_path / "two.soac.tuning").exists()
     assert "main.ys.suff_outer_0=" in (tmp_path / "two.soac.tuning.partial").read_text()
+
+
+def test_what_an_interrupt_stops_is_there() -> None:
+    """The module is named by a string, since an interrupt must not load it."""
+    assert hasattr(importlib.import_module(cli.POOL, "soac"), "request_stop")
 
 
 def test_autotune_within_a_budget(command: Command, tmp_path: Path) -> None:

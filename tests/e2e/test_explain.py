@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 import soac
+from soac.kernels.devices.cuda import libcuda
+from soac.kernels.devices.cuda.libcuda import Found, NoDriver
 from soac.reports.explain import decisions_of, versions_taken
 
 from .conftest import Command
@@ -41,6 +43,25 @@ def launched(steps: list[dict[str, Any]]) -> Iterator[str]:
             yield step["kernel"]
         elif step["kind"] == "guard":
             yield from launched([*step["then"], *step["else"]])
+
+
+# ---- devices -----------------------------------------------------------------------------------------------------
+
+
+def test_a_device_that_is_missing_is_needed_for_data_only(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The versions are those that the program has there, with that device's thresholds."""
+
+    def no_gpus() -> tuple[Found, ...]:
+        raise NoDriver("no NVIDIA driver")
+
+    monkeypatch.setattr(libcuda, "gpus", no_gpus)
+    (guard,) = guards(explained(command, MATMUL, "-e", "main", "--device", "cuda")["steps"])
+    assert (guard["threshold"], guard["value"], guard["set_by"]) == (SITE, 1 << 15, "default")
+    set_by_hand = explained(command, MATMUL, "-e", "main", "--device", "cuda", f"--param={SITE}=7")
+    assert [(one["value"], one["set_by"]) for one in guards(set_by_hand["steps"])] == [(7, "--param")]
+    assert command("explain", MATMUL, "-e", "mian", "--device", "cuda").err.count("E0001") == 1
+    outcome = command("explain", MATMUL, "--device", "cuda", *MATRICES)
+    assert (outcome.code, "S0101" in outcome.err) == (3, True)
 
 
 # ---- structure ---------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import pytest
 
 import soac
 from soac import api
-from soac import program_cache as stored
 from soac.ir.errors import RunError
 from soac.kernels.devices import disk_cache as cache
 from soac.kernels.devices.cpu.runtime import jit
@@ -71,9 +70,17 @@ def test_a_removed_import_is_an_error_again(folder: Path) -> None:
 
 def test_a_changed_compiler_finds_nothing(folder: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     value(folder)
-    monkeypatch.setattr(stored, "compiler", lambda: "another")
+    monkeypatch.setattr(cache, "compiler", lambda: "another")
     value(folder)
     assert len(compiled) == 2
+
+
+def test_only_the_files_of_the_package_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not those beside it, which are the repository's, or all packages that are installed."""
+    walked: list[Path] = []
+    monkeypatch.setattr(cache.os, "walk", lambda folder, followlinks: walked.append(Path(folder)) or [])
+    cache.compiler.__wrapped__()
+    assert walked == [Path(soac.__file__).parent]
 
 
 def test_without_its_code_a_program_is_compiled_again(folder: Path, compiled: list[str]) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from soac.kernels.passes.place_fences import place_fences
 from soac.kernels.tracer import run as trace
 from soac.testing.outcomes import START, Outcome, Seen, Status
 from soac.testing.run import events
@@ -48,7 +47,7 @@ def test_every_version_of_every_case(tmp_path: Path) -> None:
 def test_a_missing_fence_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The block version reads backwards what its scan has stored."""
     path = program(tmp_path, ROWS, NORMALISE)
-    monkeypatch.setattr(trace, "place_fences", lambda kernel: kernel)
+    monkeypatch.setattr(trace, "CUDA_PASSES", ())
     outcomes, _ = found(path)
     failed = [o for o in outcomes if o.status is Status.FAILED]
     assert failed
@@ -56,7 +55,7 @@ def test_a_missing_fence_is_a_failure(tmp_path: Path, monkeypatch: pytest.Monkey
     first, second = (failed[0].fault or "").splitlines()[:2]
     assert re.fullmatch(r"hazards: \d+ of read after write", first)
     assert re.search("thread 0 of block 0 .* missing is a fence of the", second)
-    monkeypatch.setattr(trace, "place_fences", place_fences)
+    monkeypatch.undo()
     assert {o.status for o in found(path)[0]} == {Status.PASSED}
 
 

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import soac
+from soac import pipeline
 from soac.data.read_write import Format, write_values
 from soac.frontend.compile import Reach
+from soac.ir.core import Level, Prog
+from soac.ir.machine import Machine
+from soac.ir.types import Prim, i64
+from soac.kernels.host_ir.nodes import HostProgram
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.lower import lower
 from soac.settings import Settings
 from soac.testing import references
 from soac.testing.checks import EXCLUDED, Testing
@@ -18,6 +26,9 @@ from soac.testing.outcomes import START, Begin, Outcome, Place, Said, Status
 from soac.testing.posix_regex import matches
 from soac.testing.run import events
 
+from .conftest import Command
+
+MAP = "def main [n] (xs: [n]i32): [n]i32 = map (+ 1) xs\n"
 SUMS = "def main [n][m] (xss: [n][m]i32): [n]i32 = map (reduce (+) 0) xss\n"
 SCRIPTED = """
 entry make (n: i64): []i32 = map i32.i64 (iota n)
@@ -258,6 +269,28 @@ def test_wrong_programs_and_blocks(tmp_path: Path) -> None:
         (fault,) = faults(tmp_path, blocks, program)
         assert fault is not None
         assert code in fault
+
+
+def planted_fence(prog: Prog, machine: Machine) -> HostProgram:
+    """The host program with a kernel more, in which each thread meets a barrier of its own."""
+    host = lower(prog, machine)
+    threads = kir.Threads(kir.KVar("i", Prim.I64), i64(0), i64(8), (kir.Fence(),))
+    kernel = kir.Kernel("planted", kir.KVar("b", Prim.I64), (), (), (threads,), (), Level.BLOCK)
+    return replace(host, kernels=(*host.kernels, kernel))
+
+
+def test_kernels_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
+    """By `soac test`, also where nothing is run, and by `soac dev --check`."""
+    assert faults(tmp_path, "structure gpu { SegMap 1 }", MAP, structures=True) == [None]
+    command("dev", tmp_path / "a.soac", "--check").clean()
+    monkeypatch.setattr(pipeline, "lower", planted_fence)
+    fault, structure = faults(tmp_path, "structure gpu { SegMap 1 }", MAP, structures=True)
+    assert structure is None
+    assert fault is not None
+    assert "planted: `fence`: a barrier that not all threads of the block reach" in fault
+    command("dev", tmp_path / "a.soac").clean()
+    checked = command("dev", tmp_path / "a.soac", "--check")
+    assert (checked.code, "planted: `fence`: a barrier" in checked.err) == (70, True)
 
 
 def test_a_bug_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,7 +11,7 @@ import pytest
 
 from soac.ir.errors import SoacError
 from soac.reports.svg import Bar, bars, write
-from soac.reports.timing import Effort, Times, geometric_mean, race, warm_up
+from soac.reports.timing import Effort, Times, geometric_mean, race, seconds_text, warm_up
 
 
 def test_interval_of_few_times_is_their_range() -> None:
@@ -23,6 +24,13 @@ def test_interval_by_order_statistics() -> None:
     times = Times(tuple(float(i) for i in range(1, 21)))
     assert times.interval == (6.0, 15.0)
     assert times.spread == pytest.approx(4.5 / 10.5)
+
+
+def test_times_have_three_digits() -> None:
+    given = (0.0, 5e-10, 1.234e-6, 9.9951e-7, 9.994e-7, 0.9996e-3, 0.01234, 0.99949, 1.0, 999.6, 12345.0, math.inf)
+    assert [seconds_text(seconds) for seconds in given] == [
+        "0 ns", "0.5 ns", "1.23 µs", "1 µs", "999 ns", "1 ms", "12.3 ms", "999 ms", "1 s", "1000 s", "12345 s", "fails",
+    ]  # fmt: skip
 
 
 def test_runs_take_turns() -> None:

@@ -28,6 +28,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from soac.kernels.devices.cuda.nvrtc import GET_NVRTC
 from soac.kernels.devices.cuda.ptxas_report import Resources
 
 from .checks import ARCH, ORDERS, Outcome, check, has_nvrtc
@@ -239,7 +240,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def missing() -> list[str]:
-    without_nvrtc = [] if has_nvrtc() else ["compiling for sm_90 (NVRTC is missing: pip install 'soac[cuda]')"]
+    without_nvrtc = [] if has_nvrtc() else [f"compiling for sm_90 (NVRTC is missing: {GET_NVRTC})"]
     return without_nvrtc + ([] if COMPILER is not None else ["emulation (no C++ compiler: install g++ or clang++)"])
 
 

@@ -30,7 +30,8 @@ from soac.kernels.devices.cuda.gpu import Gpu
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
 from soac.kernels.devices.cuda.ptxas_report import Resources, resources
 from soac.kernels.kernel_ir.nodes import Kernel
-from soac.kernels.tracer.run import Report, fenced_kernels, trace_kernels
+from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
+from soac.kernels.tracer.run import Report, ready_kernels, trace_kernels
 from soac.testing.sync import hazards_of
 from soac.versions import misfits, runs_of
 from tests.property.guards import Broken
@@ -90,7 +91,7 @@ def check(subject: Subject) -> Outcome:
 
 
 def texts_of(subject: Subject) -> dict[str, CudaKernel]:
-    return {kernel.name: cuda_kernel(kernel) for kernel in subject.compiled.host.kernels}
+    return {kernel.name: cuda_kernel(kernel) for kernel in all_ready(subject.compiled.host.kernels, CUDA_PASSES)}
 
 
 def same_kernels(some: Mapping[str, CudaKernel], others: Mapping[str, CudaKernel]) -> set[str]:
@@ -211,7 +212,7 @@ def differences(wanted: Results, got: Results) -> Iterator[str]:
 
 def trace(subject: Subject, found: Outcome) -> None:
     """All runs, traced: no hazard."""
-    kernels, seen = fenced_kernels(subject.compiled), set[str]()
+    kernels, seen = ready_kernels(subject.compiled), set[str]()
 
     def fenced(name: str) -> Kernel:
         seen.add(name)

@@ -36,6 +36,7 @@ struct Fiber {
   int line;                 // of the barrier it waits at
   unsigned long long slot;  // what it shows to its warp
   bool paused;              // it looked at a flag that was not set
+  bool vote, voted;         // what it brought to a barrier, and what all brought
   Copy *copies;
   int copied, room, groups;
 };
@@ -131,8 +132,10 @@ static bool release_block() {
     waiting++;
   }
   if (problem[0] || waiting + done != count || !waiting) return false;
+  bool vote = false;
+  for (int i = 0; i < count; i++) vote |= fibers[i].state == AT_BARRIER && fibers[i].vote;
   for (int i = 0; i < count; i++)
-    if (fibers[i].state == AT_BARRIER) fibers[i].state = READY;
+    if (fibers[i].state == AT_BARRIER) fibers[i].state = READY, fibers[i].voted = vote;
   return true;
 }
 
@@ -227,9 +230,10 @@ static int launch(void (*kernel)(), long long grid, int threads, int order, int 
   }
   return 0;
 }
-static void barrier(int line) {
-  fibers[current].line = line;
+static bool barrier(int line, bool vote) {
+  fibers[current].line = line, fibers[current].vote = vote;
   wait_as(AT_BARRIER);
+  return fibers[current].voted;
 }
 // `value` shown to the warp, whose threads have all come; the next `leave` ends that
 static void show(unsigned long long value) {
@@ -286,7 +290,8 @@ static void wait_for_copies(int latest) {
 
 extern "C" const char *emulator_problem() { return emulator::problem; }
 
-#define __syncthreads() emulator::barrier(__LINE__)
+#define __syncthreads() emulator::barrier(__LINE__, false)
+#define __syncthreads_or(vote) emulator::barrier(__LINE__, vote)
 static inline void __syncwarp() { emulator::show(0), emulator::leave(); }
 static inline void __threadfence() {}
 static inline void __threadfence_block() {}

@@ -2,7 +2,7 @@
 
 The same path as with a GPU, but for the last layer. Memory is limited, so that running out of it can be tested, and
 filled with rubbish, so that nothing relies on zeros. Work is done when it is asked for; what has been asked for and
-not been waited for is counted as if it were not.
+not been waited for is counted as if it were not; until then an array that is uploaded has to stay as it is.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ import struct
 import subprocess
 import tempfile
 import time
+import weakref
+import zlib
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +25,7 @@ import numpy as np
 
 from soac.kernels.devices import disk_cache as disk
 from soac.kernels.devices.cuda import dlpack
-from soac.kernels.devices.cuda.driver import DriverFault, DriverMemoryError, Properties, Signature, Value
+from soac.kernels.devices.cuda.driver import DriverFault, DriverMemoryError, DriverRefusal, Properties, Signature, Value
 from soac.kernels.devices.cuda.gpu import Gpu
 
 from .emulate import COMPILER, HERE
@@ -40,6 +43,17 @@ class Emulated:
     library: ctypes.CDLL
 
 
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What a launch asked for."""
+
+    name: str
+    grid: int
+    threads: int
+    shared: int
+    values: tuple[Value, ...]
+
+
 @dataclass(slots=True)
 class EmulatedDriver:
     """`order` is that of the threads of a block; `limit` the bytes that there are; `names` of kernels that ran."""
@@ -54,8 +68,10 @@ class EmulatedDriver:
     most_grid: int = (1 << 31) - 1
     launches: int = 0
     names: set[str] = field(default_factory=set)
+    launched: deque[Launched] = field(default_factory=lambda: deque(maxlen=100))
     waits: int = 0
     awaited: list[int] = field(default_factory=list)
+    uploads: list[tuple[weakref.ref[np.ndarray], int]] = field(default_factory=list)
     broken: str | None = None
 
     def attach(self) -> None: ...
@@ -80,9 +96,10 @@ class EmulatedDriver:
     def upload(self, address: int, array: np.ndarray) -> None:
         assert array.flags.c_contiguous
         ctypes.memmove(address, array.ctypes.data, array.nbytes)
+        self.uploads.append((weakref.ref(array), zlib.crc32(array.data)))
 
     def download(self, array: np.ndarray, address: int) -> None:
-        self.waits += 1
+        self.synchronise()
         ctypes.memmove(array.ctypes.data, address, array.nbytes)
 
     def copy(self, target: int, source: int, size: int) -> None:
@@ -102,9 +119,10 @@ class EmulatedDriver:
         if self.broken is not None:
             raise DriverFault(self.broken)
         if not 1 <= grid <= self.most_grid or not 1 <= threads <= 1024 or shared > self.properties.shared_bytes:
-            raise DriverFault(f"a launch of {grid} blocks of {threads} threads with {shared} bytes")
+            raise DriverRefusal(f"a launch of {grid} blocks of {threads} threads with {shared} bytes")
         self.launches += 1
         self.names.add(kernel.signature.name)
+        self.launched.append(Launched(kernel.signature.name, grid, threads, shared, tuple(values)))
         form = "".join(p.form for p in kernel.signature.parameters)
         arguments = ctypes.create_string_buffer(struct.pack(form, *values))
         entry = getattr(kernel.library, f"emulate_{kernel.signature.name}")
@@ -112,7 +130,13 @@ class EmulatedDriver:
             raise DriverFault(f"{kernel.signature.name}: {kernel.library.emulator_problem().decode()}")
 
     def synchronise(self) -> None:
+        """What is uploaded may be read up to here: it must be there, and be what it was."""
         self.waits += 1
+        for array, was in self.uploads:
+            held = array()
+            assert held is not None, "an array has gone before it was uploaded"
+            assert zlib.crc32(held.data) == was, "an array has changed before it was uploaded"
+        self.uploads.clear()
 
     def await_stream(self, stream: int) -> None:
         self.awaited.append(stream)

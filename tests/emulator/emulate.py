@@ -24,8 +24,9 @@ from soac.kernels.cuda_c.ops import c_type
 from soac.kernels.devices.cpu.executable import CpuDevice, Executable, failure
 from soac.kernels.devices.device import Scalar
 from soac.kernels.devices.host_runner import compile_host
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import Atomic, Kernel, LookBack, WaitFor
+from soac.kernels.kernel_ir.traverse import statements
+from soac.kernels.passes.pipeline import CUDA_PASSES, Passes, all_ready
 from soac.kernels.tracer.device import no_code
 from soac.pipeline import Compiled
 
@@ -60,18 +61,21 @@ class Emulator:
         Raises KernelFailure, and AssertionError where threads wait for each other in vain."""
         kernel, threads = self.kernels[name], self.texts[name].threads
         failures = (ctypes.c_uint64 * 17)()
-        scratch = np.empty(GRID * (BLOCK_BYTES + threads * THREAD_BYTES), np.uint8)
+        together = self.texts[name].together
+        scratch = np.empty(GRID * together * (BLOCK_BYTES + threads * THREAD_BYTES), np.uint8)
         held = [np.ascontiguousarray(a) for a in arrays]
         values = [
-            ctypes.c_void_p(ctypes.addressof(failures)), ctypes.c_int64(blocks),
+            ctypes.c_void_p(ctypes.addressof(failures)), ctypes.c_void_p(ctypes.addressof(failures)),
+            ctypes.c_int64(blocks),
             Memory(scratch.ctypes.data, BLOCK_BYTES, THREAD_BYTES, SHARED_BYTES),
             *(ctypes.c_void_p(a.ctypes.data) for a in held),
             *(c_value(v.prim, x) for v, x in zip(kernel.scalars, scalars, strict=True)),
         ]  # fmt: skip
         table = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
-        grid = min(blocks, GRID) if self.texts[name].take_turns else blocks
+        grid = -(-blocks // together)
+        grid = min(grid, GRID) if self.texts[name].take_turns else grid
         at_once = RESIDENT if order and blocks_wait(kernel) else 1
-        if getattr(self.library, f"emulate_{name}")(table, ctypes.c_int64(grid), threads, order, at_once):
+        if getattr(self.library, f"emulate_{name}")(table, ctypes.c_int64(grid), threads * together, order, at_once):
             raise AssertionError(f"{name}: {self.library.emulator_problem().decode()}")
         if failures[0]:
             raise failure(kernel, [ctypes.c_int64(word).value for word in failures])
@@ -116,9 +120,10 @@ def emulated(compiled: Compiled, emulator: Emulator, order: int) -> Executable:
     return Executable(codes, {f.entry.name: f for f in compiled.core.functions if f.entry}, device)
 
 
-def build(kernels: tuple[Kernel, ...], threads: int = 64) -> Emulator:
-    """The kernels' CUDA C for blocks of so many threads, with a function for each that emulates a launch."""
-    texts = tuple(cuda_kernel(kernel, threads) for kernel in kernels)
+def build(kernels: tuple[Kernel, ...], threads: int = 64, passes: Passes = CUDA_PASSES) -> Emulator:
+    """The kernels' CUDA C after the passes for blocks of so many threads, with a function for each that emulates a
+    launch."""
+    texts = tuple(cuda_kernel(kernel, threads) for kernel in all_ready(kernels, passes))
     parts = ['#include "cuda_emulator.h"', cuda_module(texts), *(wrapper(kernel) for kernel in kernels)]
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder, "kernels.cpp"), Path(folder, "kernels.so")
@@ -134,7 +139,7 @@ def build(kernels: tuple[Kernel, ...], threads: int = 64) -> Emulator:
 
 def wrapper(kernel: Kernel) -> str:
     """`emulate_NAME(table of pointers to arguments, grid, threads, order)`."""
-    types = ["u64 *", "i64", "Memory", *(f"{c_type(a.prim)} *" for a in kernel.arrays)]
+    types = ["u64 *", "const u64 *", "i64", "Memory", *(f"{c_type(a.prim)} *" for a in kernel.arrays)]
     types += [c_type(v.prim) for v in kernel.scalars]
     args = ", ".join(f"*({t} *)arguments_of_{kernel.name}[{k}]" for k, t in enumerate(types))
     return f"""

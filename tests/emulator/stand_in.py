@@ -24,7 +24,7 @@ from soac.ir.machine import CUDA
 from soac.kernels.devices.cuda import pycuda_driver
 from soac.kernels.devices.cuda.array import CudaArray, on_host
 from soac.kernels.devices.cuda.bulk import bulk_text
-from soac.kernels.devices.cuda.driver import GpuLost, Signature
+from soac.kernels.devices.cuda.driver import DriverRefusal, GpuLost, Signature
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
 from soac.kernels.devices.cuda.nvrtc import compile_cuda
@@ -65,6 +65,7 @@ def main() -> None:
     memory(program)
     exchange(program)
     assert program.seconds(lambda: values(program)) > 0
+    refusal(program)
     fault(program)
     print("ok")
 
@@ -103,6 +104,14 @@ def exchange(program: CudaExecutable) -> None:
     del sums, with_rows
     gc.collect()
     program.gpu.call(program.gpu.pool.take_back)
+
+
+def refusal(program: CudaExecutable) -> None:
+    """An error that leaves the context as it was ends the call alone."""
+    driver, number = program.gpu.driver, program.gpu.bulk["ramp_u64"]
+    with pytest.raises(DriverRefusal):
+        program.gpu.call(lambda: driver.launch(number, 1, 64, 1 << 20, [0, 0, 0, 0]))
+    values(program)
 
 
 def fault(program: CudaExecutable) -> None:

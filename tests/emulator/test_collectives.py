@@ -15,7 +15,7 @@ from soac.ir.types import i64
 from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel
-from soac.kernels.passes.place_fences import count_fences
+from soac.kernels.passes.place_fences import count_fences, place_fences
 from soac.kernels.tracer.run import TraceSettings, trace_kernel
 from soac.kernels.tracer.visibility import Kind
 from tests.emulator.emulate import COMPILER, build
@@ -88,7 +88,7 @@ def test_reductions_one_after_the_other(kind: str, of_block: int) -> None:
 def test_barriers(kind: str, barriers: int) -> None:
     """One for the values of the warps; one where there is nothing to reduce; one between the filling of a tile and its
     reading."""
-    assert cuda_kernel(repeated(kind)).text.count("__syncthreads();") == barriers
+    assert cuda_kernel(place_fences(repeated(kind))).text.count("__syncthreads();") == barriers
 
 
 # ---- mutants -----------------------------------------------------------------------------------------------------
@@ -170,8 +170,8 @@ EMPTY: dict[str, kir.KStm] = {
 def test_a_collective_of_nothing_orders(name: str, meets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Around it threads write, and read what others have written. Where tiles are combined there is no tile."""
     if not meets:
-        for module in ("cuda_collect", "cuda_tiles"):
-            monkeypatch.setattr(f"soac.kernels.{module}.meet_if_empty", lambda *_: None)
+        for module in ("collectives", "ordered_collectives"):
+            monkeypatch.setattr(f"soac.kernels.cuda_c.{module}.meet_if_empty", lambda *_: None)
     s, none = shared("s"), var("none")
     stm = EMPTY[name]
     assert isinstance(stm, (kir.BlockReduce, kir.BlockScan))

@@ -10,15 +10,18 @@ import numpy as np
 import pytest
 
 from soac.arguments import to_arguments
+from soac.ir.core import Level
 from soac.ir.errors import RunError
 from soac.ir.machine import CUDA
 from soac.kernels.devices.cuda.array import CudaArray, on_host
 from soac.kernels.devices.cuda.driver import GpuLost
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
+from soac.kernels.kernel_ir.nodes import Space
 from soac.pipeline import compile_prog
+from soac.versions import runs_of
 
-from .driver import EmulatedDriver, emulated_gpu
+from .driver import EmulatedDriver, Launched, emulated_gpu
 from .emulate import COMPILER
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: CUDA C cannot be emulated")
@@ -95,11 +98,12 @@ def test_each_kernel_has_its_own_sites(program: CudaExecutable) -> None:
 def test_kernels_after_a_failure_do_nothing(program: CudaExecutable) -> None:
     """What follows in the stream may rely on what failed; it must not run."""
     device, gpu = program.device, program.gpu
-    wanted = np.zeros(3, np.int32)
+    wanted, failed = np.zeros(3, np.int32), np.array([1], np.int64)
 
     def job() -> np.ndarray:
         out = gpu.upload(wanted)
-        gpu.driver.upload(device.record.address, np.array([1], np.int64))
+        gpu.driver.upload(device.record.address, failed)
+        device.may_have_failed = True
         kernel = next(k for k in device.kernels.values() if k.kernel.arrays and not k.text.take_turns)
         inputs = [gpu.upload(np.ones(9, np.int32)) for _ in kernel.kernel.arrays[:-1]]
         device.launch(kernel.kernel.name, 1, [*inputs, out], [0 for _ in kernel.kernel.scalars], 1.0, [])
@@ -185,11 +189,133 @@ def test_arrays_inside_of_kernels_get_more_room(compiled: Any) -> None:
         return int(np.cumsum(xs * np.roll(xs, -1)).sum())
 
     (small,) = call(program, "private", ints(*sizes[:2]))
-    assert program.device.stack_level == 0
+    assert program.device.grown == {}
     for forced in ({}, {t: True for t, _, _ in program.run("private", [ints(*sizes)])[1]}):
         got = on_host(program.run("private", [ints(*sizes)], forced=forced)[0])[0]
         assert got.tolist() == [expected(n) for n in sizes]
     assert small.tolist() == [expected(n) for n in sizes[:2]]
+
+
+def test_what_is_uploaded_stays_until_the_copy_is_done(program: CudaExecutable) -> None:
+    """Copies that the upload makes for itself, those of the host program, a caller's own, also if the call fails."""
+    xss = np.asfortranarray(np.ones((3, 4), np.int32))
+    assert call(program, "sums", xss)[0].tolist() == [4, 4, 4]
+    assert call(program, "halves", np.ones(8, np.float16)[::2], np.float16(2), True)[0].tolist() == [2] * 4
+    (there,) = program.place("sums", [xss])
+    xss[:] = 2
+    assert call(program, "sums", there)[0].tolist() == [4, 4, 4]
+    xs = XS.copy()
+    with pytest.raises(RunError, match="R0105"):
+        call(program, "gather", xs, ints(0))
+    xs[:] = 0
+    assert call(program, "same", XS)[0].tolist() == XS.tolist()
+    assert program.gpu.uploading == []
+
+
+def test_uploads_hold_no_more_than_their_limit(program: CudaExecutable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soac.kernels.devices.cuda.gpu.MOST_UPLOADING", 100)
+    waits = driver_of(program).waits
+    program.gpu.call(lambda: [program.gpu.upload(XS) for _ in range(10)])
+    assert driver_of(program).waits == waits + 1
+    assert program.gpu.uploading_bytes <= 100
+
+
+STACKS = """
+entry known [n][m] (xss: [n][m]i64): [n]i64 =
+  map (\\xs -> let ys = scan (+) 0 xs let zs = scan (+) 0 (map2 (*) ys (reverse ys)) in reduce (+) 0 zs) xss
+entry rows [n][m] (xss: [n][m]i64): [n][m]i64 =
+  map (\\xs -> let ys = scan (+) 0 xs in scan (+) 0 (map (\\i -> ys[m - 1 - i]) (iota m))) xss
+entry found [n] (ns: [n]i64): [n]i64 =
+  map (\\n -> let xs = scan (+) 0 (iota n) let ys = scan (+) 0 (map2 (*) xs (rotate 1 xs)) in reduce (+) 0 ys) ns
+"""
+
+
+@pytest.fixture(scope="module")
+def with_stacks() -> Any:
+    return compile_prog(STACKS, "stacks.soac", machine=CUDA)
+
+
+def settings_of(compiled: Any, entry: str) -> list[dict[str, bool]]:
+    return list(runs_of(compiled.flat, entry))
+
+
+def stacks_of(program: CudaExecutable, entry: str, arg: np.ndarray, forced: dict[str, bool]) -> list[tuple[Any, ...]]:
+    """Name, grid and `Memory` (without the address) of each launch that has stacks."""
+    launched = launches_of(program, entry, arg, forced)
+    found = [one for one in launched if program.device.kernels[one.name].text.stacks]
+    return [(one.name, one.grid, one.shared, *one.values[4:7]) for one in found]
+
+
+def launches_of(program: CudaExecutable, entry: str, arg: np.ndarray, forced: dict[str, bool]) -> list[Launched]:
+    """Those of the program's own kernels."""
+    driver_of(program).launched.clear()
+    program.run(entry, [arg], forced=forced)
+    return [one for one in driver_of(program).launched if one.name in program.device.kernels]
+
+
+def test_stacks_have_the_size_that_is_known_at_the_launch(with_stacks: Any) -> None:
+    """Arrays of threads that are as long as a row need no second try, and no more than that."""
+    program = build(with_stacks, EmulatedDriver())
+    xss, sizes = np.arange(1400, dtype=np.int64).reshape(2, 700), set[tuple[int, int]]()
+    for forced in settings_of(with_stacks, "known"):
+        sizes |= {(block, thread) for _, _, _, block, thread, _ in stacks_of(program, "known", xss, forced)}
+    assert program.device.grown == {}
+    assert max(thread for _, thread in sizes) == 700 * 8
+    assert all(0 in parts for parts in sizes)
+
+
+@pytest.mark.parametrize("width", [40, 200])
+def test_shared_memory_is_what_arrays_of_blocks_take(with_stacks: Any, width: int) -> None:
+    """Not all that a block may have; several warps are one block of threads, each with its own arrays."""
+    program, found = build(with_stacks, EmulatedDriver()), dict[Level, set[tuple[int, int]]]()
+    xss = np.ones((50, width), np.int64)
+    for forced in settings_of(with_stacks, "rows"):
+        (got,), _ = program.run("rows", [xss], forced=forced)
+        assert np.array_equal(got.numpy()[7], np.cumsum(np.cumsum(xss[7])[::-1]))
+        for one in launches_of(program, "rows", xss, forced):
+            kernel = program.device.kernels[one.name]
+            if Space.SHARED in kernel.text.stacks:
+                assert one.values[6] * kernel.text.together == one.shared
+                assert (one.grid, one.values[4]) == (-(-50 // kernel.text.together), 0)
+                found.setdefault(kernel.kernel.collective, set()).add((one.threads, one.shared))
+    assert found == {Level.WARP: {(64, 2 * width * 8)}, Level.BLOCK: {(64, width * 8)}}
+
+
+def test_shared_memory_of_warps_has_room_for_what_is_found_in_the_kernel(with_stacks: Any) -> None:
+    """No more than the versions are made for, so that a multiprocessor has as many warps."""
+    program = build(with_stacks, EmulatedDriver())
+    sizes = {
+        (kernel.kernel.collective, one.shared // kernel.text.together)
+        for forced in settings_of(with_stacks, "found")
+        for one in launches_of(program, "found", ints(5, 7, 0, 3), forced)
+        if Space.SHARED in (kernel := program.device.kernels[one.name]).text.stacks
+    }
+    assert {size for level, size in sizes if level is Level.WARP} <= {6 << 10}
+
+
+def test_a_version_leaves_the_stacks_of_others_as_they_are(with_stacks: Any) -> None:
+    """What one has taken much memory for is no reason for fewer blocks of another."""
+    xss, ns = np.arange(40, dtype=np.int64).reshape(4, 10), ints(5000, 7, 0, 3)
+    fresh, used = build(with_stacks, EmulatedDriver()), build(with_stacks, EmulatedDriver())
+    wanted = [stacks_of(fresh, "known", xss, forced) for forced in settings_of(with_stacks, "known")]
+    assert any(wanted)
+    for large in settings_of(with_stacks, "found"):
+        used.run("found", [ns], forced=large)
+        found = [stacks_of(used, "known", xss, forced) for forced in settings_of(with_stacks, "known")]
+        assert found == wanted
+
+
+def test_memory_for_stacks_goes_back_between_versions(with_stacks: Any) -> None:
+    program = build(with_stacks, EmulatedDriver())
+    large, *_, flat = settings_of(with_stacks, "found")
+    used: list[int] = []
+    for forced in (flat, large, flat):
+        program.run("found", [ints(50000, 7, 0, 3)], forced=forced)
+        gc.collect()
+        program.gpu.call(program.gpu.pool.take_back)
+        used.append(driver_of(program).used)
+    assert used[1] > used[2] + (1 << 20)
+    assert used[0] == used[2] or used[2] < 1 << 22
 
 
 # ---- what callers give and get -----------------------------------------------------------------------------------
@@ -273,6 +399,15 @@ def test_a_fault_ends_the_gpu(compiled: Any) -> None:
     driver_of(program).broken = None
     with pytest.raises(GpuLost, match="has failed before"):
         call(program, "sums", np.ones((3, 4), np.int32))
+
+
+def test_a_launch_that_the_driver_refuses_ends_the_call_alone(compiled: Any) -> None:
+    program = build(compiled, EmulatedDriver(most_grid=0))
+    with pytest.raises(RunError, match=r"the driver of the GPU refuses: a launch of \d+ blocks") as failed:
+        call(program, "sums", np.ones((3, 4), np.int32))
+    assert failed.value.diagnostics[0].code == "R0302"
+    driver_of(program).most_grid = 1 << 20
+    assert call(program, "sums", np.ones((3, 4), np.int32))[0].tolist() == [4, 4, 4]
 
 
 def test_a_driver_that_does_not_start() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -23,7 +25,7 @@ from soac.kernels.devices.cuda import libcuda, nvrtc
 from soac.kernels.devices.cuda.array import CudaArray
 from soac.kernels.devices.cuda.gpu import Gpu
 from soac.kernels.devices.cuda.libcuda import Found, NoDriver
-from soac.kernels.devices.cuda.nvrtc import NoCompiler
+from soac.kernels.devices.cuda.nvrtc import GET_NVRTC, NoCompiler
 from soac.settings import Settings
 from soac.testing.run import test_program as outcomes_of
 
@@ -149,7 +151,8 @@ def test_everything_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert "cpu " in said
     assert "(ready)" in said
     assert "cuda  NVIDIA GPU (not usable)" in said
-    assert "pip install 'soac[cuda]'" in said
+    assert "`pip install 'pycuda>=2024.1'`" in said
+    assert "`pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'`" in said
 
 
 @pytest.mark.usefixtures("complete")
@@ -183,15 +186,24 @@ def test_doctor_says_what_could_be_installed(
     monkeypatch.setattr(doctor, "cxx_compiler", lambda: None)
     assert run_cli(["doctor"]) == 0
     said = capsys.readouterr().out
-    assert "CUDA C compiler      none: `pip install 'soac[cuda]'`" in said
+    assert "CUDA C compiler      none: `pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'`" in said
     assert "C++ compiler         none; tests that emulate kernels are skipped: install g++ or clang++" in said
 
 
+def test_hints_name_what_an_index_has() -> None:
+    """The packages that an extra of the project asks for; the project itself is on no index."""
+    root = Path(__file__).parent.parent.parent
+    extras = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    hints = [devices.GET_PYCUDA, GET_NVRTC]
+    found = [package for hint in hints for package in re.findall(r"`pip install '([^']+)'`", hint)]
+    assert sorted(found) == sorted(extras["cuda"])
+
+
 def test_missing_is_said_with_a_way_out() -> None:
-    fault = devices.unusable("cuda", (Missing("PyCUDA is not installed", "`pip install 'soac[cuda]'`"),))
+    fault = devices.unusable("cuda", (Missing("PyCUDA is not installed", "`pip install pycuda`"),))
     (said,) = fault.diagnostics
     assert said.message == "the device `cuda` cannot be used: PyCUDA is not installed"
-    assert said.notes == ("PyCUDA is not installed: `pip install 'soac[cuda]'`",)
+    assert said.notes == ("PyCUDA is not installed: `pip install pycuda`",)
     assert said.hint == "`--device cpu` works everywhere"
 
 

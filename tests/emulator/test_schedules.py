@@ -10,6 +10,7 @@ import pytest
 from soac.ir.interpret import Thresholds, prepare
 from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda, nvrtc
+from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.versions import runs_of
 from tests.emulator.emulate import COMPILER, Emulator, build, emulated
 from tests.kernels.gpu_programs import arguments, compiled, floats, keyed, same
@@ -56,4 +57,5 @@ def test_every_kernel_compiles_for_a_gpu() -> None:
         nvrtc()
     except NoCompiler as why:
         pytest.skip(str(why))
-    assert compile_cuda(cuda_module(map(cuda_kernel, compiled().host.kernels)), "sm_90")[:4] == b"\x7fELF"
+    kernels = all_ready(compiled().host.kernels, CUDA_PASSES)
+    assert compile_cuda(cuda_module(map(cuda_kernel, kernels)), "sm_90")[:4] == b"\x7fELF"

@@ -10,8 +10,8 @@ from soac.flatten.fusion import driver as fuse_module
 from soac.flatten.fusion.driver import fuse, fused_once
 from soac.flatten.fusion.rules import VERTICAL, fuse_horizontally
 from soac.flatten.inline import inline
-from soac.flatten.simplify.dead_code import remove_dead
 from soac.flatten.simplify import driver as simplify_module
+from soac.flatten.simplify.dead_code import remove_dead
 from soac.flatten.simplify.driver import simplify
 from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check

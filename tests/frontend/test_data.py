@@ -189,9 +189,10 @@ def test_unsuffixed_numbers_take_the_expected_type() -> None:
         ("[[], [[1]]]", "D0103", "row 2 has 1 element, the first has 0", 1, 6),
         ("empty([2]i32)", "D0103", "an empty array has at least one dimension of size 0", 1, 7),
         ("empty([0]int)", "D0108", "`int` is not a type of values", 1, 10),
-        ("300i8", "D0104", "`300i8` does not fit i8 (-128..127)", 1, 1),
-        ("-1u8", "D0104", "`-1u8` does not fit u8 (0..255)", 1, 1),
         ("[1, 3000000000]", "D0104", "`3000000000` does not fit i32 (-2147483648..2147483647)", 1, 5),
+        ("-1e300f32", "D0104", "`-1e300f32` does not fit f32 (at most 3.40282347e+38)", 1, 1),
+        ("[1f16, 65520f16]", "D0104", "`65520f16` does not fit f16 (at most 65504)", 1, 8),
+        ("1e999999999", "D0104", "`1e999999999` does not fit f64 (at most 1.79769313e+308)", 1, 1),
         ("[" * 100_000, "D0107", "more than 64 dimensions", 1, 65),
     ],
 )
@@ -202,11 +203,38 @@ def test_faults_in_text(text: str, code: str, message: str, line: int, col: int)
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("255i8", -1),
+        ("-1u8", 255),
+        ("-4u64", 2**64 - 4),
+        ("18446744073709551615i64", -1),
+        ("0x1_ffi8", -1),
+        ("[0i8, 300i8, -129i8]", [0, 44, 127]),
+        ("[0u16," + "70000u16," * 200 + "1u16]", [0, *[4464] * 200, 1]),
+    ],
+)
+def test_integers_with_a_suffix_wrap(text: str, value: int | list[int]) -> None:
+    (found,) = read(text)
+    assert found.tolist() == value
+
+
+@pytest.mark.parametrize(
     "wrong", ["[1,2],[3]", "[1,2.5],[3,4]", "[1 2],[3,4]", "[1,2][3,4]", "[1,2],3", "[1,99999999999],[3,4]"]
 )
 def test_faults_in_large_arrays_are_those_of_small_ones(wrong: str) -> None:
     small, large = fault(f"[{wrong}]"), fault("[" + "[5,6]," * 2000 + f"{wrong}]")
     assert small.code == large.code
+
+
+@pytest.mark.parametrize("number", ["1e39", "1" + "0" * 399])
+def test_floats_are_rounded_but_do_not_overflow(number: str) -> None:
+    """Element by element and, in a large array, by NumPy; an infinity that is written is one."""
+    for rest in ("", ", 0.5" * 400):
+        diagnostic = fault(f"[0.1, {number}{rest}]", ValueType(Prim.F32, 1))
+        assert (diagnostic.code, diagnostic.primary.loc.col) == ("D0104", 7)
+        (kept,) = read(f"[0.1, -f32.inf{rest}]", ValueType(Prim.F32, 1))
+        assert kept[:2].tolist() == [np.float32(0.1), -np.inf]
 
 
 def test_first_line_and_columns_in_characters() -> None:
@@ -217,10 +245,33 @@ def test_first_line_and_columns_in_characters() -> None:
 # ---- the expected types
 
 
+@pytest.mark.parametrize(("text", "want", "hint"), [
+    ("[1i64, 2]", "[]i32", "without the suffix `i64` it is read as []i32"),
+    ("1.5f64", "f32", "without the suffix `f64` it is read as f32"),
+    ("1i32", "f32", "without the suffix `i32` it is read as f32"),
+    ("[1.5]", "[]i32", "a file is converted by `soac dataset FILE --as []i32`"),
+    ("1f32", "i32", "a file is converted by `soac dataset FILE --as i32`"),
+    ('"u8"', "[]i32", "a file is converted by `soac dataset FILE --as []i32`"),
+    ("empty([0]i64)", "[]i32", "a file is converted by `soac dataset FILE --as []i32`"),
+    (write_value(np.arange(3), Format.BINARY), "[]i32", "a file is converted by `soac dataset FILE --as []i32`"),
+    (write_value(np.arange(3), Format.NPY), "[]i32", "a file is converted by `soac dataset FILE --as []i32`"),
+    ("[[1]]", "[]i32", None),
+    ("1", "[]i32", None),
+    ("3000000000", "i32", None),
+    ("[1, 3000000000]", "[]i32", None),
+    ("300", "u8", None),
+    ("3000000000", None, "write `3000000000i64`"),
+    ("[1i32, 3000000000]", None, "give the first element the suffix `i64`"),
+    ("9" * 20, None, None),
+])  # fmt: skip
+def test_hints_lead_to_what_is_accepted(text: str | bytes, want: str | None, hint: str | None) -> None:
+    expect = () if want is None else (ValueType(Prim(want.lstrip("[]")), want.count("[")),)
+    assert fault(text, *expect).hint == hint
+
+
 def test_wrong_type() -> None:
     diagnostic = fault("1i32 [1i64, 2, 3]", ValueType(Prim.I32, 0), ValueType(Prim.I32, 1))
     assert (diagnostic.code, diagnostic.message) == ("D0104", "expected [3]i32, got [3]i64")
-    assert diagnostic.hint == "convert with `soac dataset --as []i32`"
     assert fault("[1]", ValueType(Prim.I32, 2)).message == "expected [][]i32, got [1]i32"
     assert fault("1.5", ValueType(Prim.I32, 0)).message == "expected i32, got f64"
     assert (

@@ -70,6 +70,8 @@ WRONG = [
     ("def f = (1, 2).2", "E0212", "(1, 2).2", "unknown field `2`"),
     ("def f (x: i32) = x.y", "E0212", "x.y", "`i32` has no field `y`"),
     ("def f (x: i32) = x 1", "E0213", "x", "`x` is not a function"),
+    ("def f = (iota 3) 1", "E0213", "iota 3", "this is not a function"),
+    ("def f = 3 4", "E0213", "3", "this is not a function"),
     ("def f = map (+1) [1] [2]", "E0213", "[2]", "`map` takes 2 arguments, found 3"),
     ("def f (x: foo) = x", "E0214", "foo", "unknown type `foo`"),
     ("type v 't = (t, t) def f (x: v) = x", "E0215", "v", "type `v` takes 1 argument, found 0"),
@@ -100,6 +102,10 @@ def test_error(text: str, code: str, place: str | None, part: str) -> None:
 
 def test_hints() -> None:
     assert only_error("def f (xs: []i32) = lenght xs").hint == "did you mean `length`?"
+    for indexed in ("xs [0]", "(iota 3) [1]", "[1, 2] [0]"):
+        assert only_error(f"def f (xs: []i32) = {indexed}").hint == "an index has no blank before it: `xs[i]`"
+    assert only_error('def f = "ab"[0]').hint == 'to index a string, write `("..")[i]`'
+    assert only_error("def f (xs: []i32) = xs 0").hint is None
     assert only_error("def f = sqrt 2").hint == "there are `f32.sqrt` and `f64.sqrt`"
 
 

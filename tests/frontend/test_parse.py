@@ -498,6 +498,16 @@ def test_deep_nesting_is_refused(text: str) -> None:
     assert (diagnostic.code, diagnostic.message) == ("E0103", "nested deeper than 256 levels")
 
 
+@pytest.mark.parametrize("count", [300, 1500, 3000])
+def test_a_chain_of_branches_is_too_deep_at_one_place(count: int) -> None:
+    """Also where it is so long that the parser gives up before there is a tree."""
+    diagnostic = fault("def x = " + "if a then b else " * count + "1")
+    assert 250 <= diagnostic.primary.loc.col // len("if a then b else ") <= 258
+    assert "each `else if` is a level" in str(diagnostic.hint)
+    assert "match" not in str(fault("def x = " + "\\x -> " * count + "1").hint)
+    exp("match a " + "".join(f"case {k} -> b " for k in range(count)) + "case _ -> c")
+
+
 def test_an_unfinished_deep_phrase_is_a_fault_at_its_end() -> None:
     for text in ("- " * 10_000, "if a then b else " * 10_000, "\\x -> " * 10_000):
         assert fault(f"def x = {text}").message == "expected an expression, found end of file"
@@ -526,7 +536,9 @@ def test_decode_source() -> None:
             decode_source(data, "t.soac")
         (diagnostic,) = caught.value.diagnostics
         assert (diagnostic.code, diagnostic.message) == ("E0002", message)
-    with pytest.raises(CompileError, match="larger than 4 MiB"):
+    with pytest.raises(
+        CompileError, match=r"`t\.soac` is larger than 4 MiB$"
+    ):  # readers stop there: its size is not known
         decode_source(b" " * (parse.MAX_SOURCE + 1), "t.soac")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from soac.frontend.parsing.parse import parse_module
 from soac.frontend.source.diagnostics import did_you_mean, edit_distance, nowhere, render, render_all
-from soac.ir.errors import CompileError, Diagnostic, Label, Loc
+from soac.ir.errors import NOWHERE, CompileError, Diagnostic, Label, Loc
 
 
 def rendered(text: str) -> str:
@@ -273,6 +273,16 @@ def test_long_lines_are_cut_around_the_fault() -> None:
     lines = render(Diagnostic("E0101", "bad", Label(Loc("f", 1, 5001, 1, 5002), "")), lambda _: source).splitlines()
     assert len(lines[3]) < 200
     assert lines[3][lines[4].index("^")] == "!"
+
+
+def test_long_messages_are_cut_in_the_middle() -> None:
+    name = "x" * 1_000_000
+    text = render(
+        Diagnostic("E0201", f"unknown name `{name}` here", Label(NOWHERE, ""), (), (name,), name), lambda _: None
+    )
+    assert len(text) < 7000
+    assert text.splitlines()[0].startswith("error[E0201]: unknown name `xxx")
+    assert text.splitlines()[0].endswith("xxx` here")
 
 
 def test_color_only_adds_escapes() -> None:

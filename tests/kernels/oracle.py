@@ -13,7 +13,7 @@ from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.disk_cache import Cache
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.lanes.checks import RECORD_WORDS
-from soac.kernels.lanes.module import LaneSettings
+from soac.kernels.passes.choose_lanes import LaneSettings
 
 Value = bool | int | float
 Arrays = dict[str, np.ndarray]

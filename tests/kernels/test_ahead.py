@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.lanes.module import LaneSettings, emit
+from soac.kernels.lanes.module import emit
+from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
 from soac.pipeline import compile_prog
 
 OWN = "entry main [n][m] (xss: [n][m]f32): [n]f32 = map (\\xs -> f32.sum (map (\\x -> x * x) xs)) xss"
@@ -16,7 +17,7 @@ ALONE = "entry main [n] (xs: [n]f32): f32 = f32.sum xs"
 def fetches(text: str, name: str) -> bool:
     """Does a kernel of this name with a reduction of the whole block fetch ahead? Those that move tiles do it there."""
     kernels = [k for k in compile_prog(text, "<text>").host.kernels if k.name.startswith(name)]
-    texts = [emit((k,), LaneSettings()) for k in kernels if any(isinstance(s, kir.BlockReduce) for s in k.body)]
+    texts = [emit(all_ready((k,), CPU_PASSES)) for k in kernels if any(isinstance(s, kir.BlockReduce) for s in k.body)]
     assert texts
     return any("call void @llvm.prefetch" in text for text in texts)
 

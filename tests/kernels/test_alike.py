@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from soac.ir.core import Level
 from soac.ir.machine import CPU, Mode
+from soac.ir.types import Const, Prim, i64
 from soac.kernels.host_ir.nodes import HostProgram
-from soac.kernels.kernel_ir.dedup import Kernels, form_of
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.dedup import Kernels, form_of, same_kernel
+from soac.kernels.kernel_ir.nodes import Kernel, KVar
 from soac.pipeline import compile_prog
 
 ONE = "entry first (xs: []i32) = map (\\x -> 2 * x + 1) xs\n"
@@ -49,3 +55,23 @@ def test_forgotten_kernels_are_not_shared() -> None:
     kernels.forget(0)
     assert kernels.shared(kernel) is kernel
     assert kernels.made == [kernel]
+
+
+def kernel_of(value: Const, unroll: int = 1, name: str = "x_1") -> Kernel:
+    x, block = KVar(name, value.prim), KVar("block", Prim.I64)
+    loop = kir.For(KVar("i_2", Prim.I64), i64(4), (kir.Assign(x, value),), unroll)
+    return Kernel("k", block, (), (), (kir.Declare(x, value), loop), (), Level.BLOCK)
+
+
+def test_names_do_not_count() -> None:
+    one = Const(Prim.F32, 1.0)
+    assert same_kernel(kernel_of(one), replace(kernel_of(one, name="y_7"), name="other"))
+
+
+def test_everything_else_counts() -> None:
+    """Also what is a hint, and the sign of a zero; a nan is equal to itself."""
+    zero, nan = Const(Prim.F32, 0.0), Const(Prim.F32, float("nan"))
+    assert not same_kernel(kernel_of(zero), kernel_of(Const(Prim.F32, -0.0)))
+    assert not same_kernel(kernel_of(zero), kernel_of(Const(Prim.F64, 0.0)))
+    assert not same_kernel(kernel_of(zero), kernel_of(zero, unroll=4))
+    assert same_kernel(kernel_of(nan), kernel_of(Const(Prim.F32, float("nan"))))

@@ -8,7 +8,8 @@ import pytest
 import soac
 from soac.ir.errors import RunError
 from soac.kernels.host_ir.launch_parameters import DEFAULTS, Kind
-from soac.kernels.lanes.module import LaneSettings, emit
+from soac.kernels.lanes.module import emit
+from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
 
 CHUNK = DEFAULTS[Kind.CHUNK]
 THREADS = (1, 2, 3, 8)
@@ -88,4 +89,4 @@ def test_who_waits_hears_of_a_failure(sums: soac.Program, threads: int, place: i
 def test_lanes_stay_as_wide_as_the_elements(sums: soac.Program) -> None:
     """The numbers of blocks are 64 bits wide, and no reason for fewer lanes."""
     (kernel,) = [k for k in sums.compiled.host.kernels if any(a.prim.value == "i8" for a in k.arrays)]
-    assert "<64 x i8>" in emit((kernel,), LaneSettings())
+    assert "<64 x i8>" in emit(all_ready((kernel,), CPU_PASSES))

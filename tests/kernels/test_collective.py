@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from soac.ir.core import Level
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
-from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.tracer.check_collectives import check_collectives
-from soac.kernels.tracer.collectives import (
+from soac.kernels.analysis.check_collectives import check_collectives
+from soac.kernels.analysis.collectives import (
     BLOCK,
     BLOCK_SIZE,
     THREAD,
@@ -43,6 +42,7 @@ from soac.kernels.tracer.collectives import (
     unit_type,
     whole,
 )
+from soac.kernels.kernel_ir import nodes as kir
 
 
 def loops(cluster: Cluster, *nest: tuple[str, Unit, int]) -> Tiling:

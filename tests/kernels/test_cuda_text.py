@@ -11,9 +11,10 @@ from soac.ir.machine import CUDA
 from soac.ir.types import Prim
 from soac.kernels.cuda_c.module import cuda_kernel
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import Kernel, KVar
-from soac.kernels.passes.vectorise_accesses import rows_of, straightened
+from soac.kernels.kernel_ir.traverse import statements
+from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
+from soac.kernels.passes.vectorise_accesses import rows_of, straighten_indices
 from soac.pipeline import compile_prog
 from tests.kernels.block_kernels import OUT, N, kernel, threads
 
@@ -25,9 +26,9 @@ SUMS = """entry main [n][m] (xss: [n][m]f32): [n]f32 =
 BLOCKS = """// sums.soac:2
 // a block for each chunk of a segment
 extern "C" __global__ void __launch_bounds__(256)
-sums(u64 *failures, i64 blocks, Memory memory, const f32 *__restrict__ xss, f32 *__restrict__ partial,
-    i64 chunks, i64 length, i64 n, i64 m) {
-  if (has_failed(failures)) return;
+sums(u64 *failures, const u64 *before, i64 blocks, Memory memory, const f32 *__restrict__ xss,
+    f32 *__restrict__ partial, i64 chunks, i64 length, i64 n, i64 m) {
+  if (has_failed(before)) return;
   const i64 block = blockIdx.x;
   const i64 segment = quot(block, chunks);
   const i64 chunk = rem(block, chunks);
@@ -78,7 +79,8 @@ STEP = """    const i64 length = least(8ll, p - s * 8);
 
 
 def kernels(text: str, file: str = "sums.soac") -> dict[str, Kernel]:
-    return {kernel.name: kernel for kernel in compile_prog(text, file, machine=CUDA).host.kernels}
+    made = compile_prog(text, file, machine=CUDA).host.kernels
+    return {kernel.name: kernel for kernel in all_ready(made, CUDA_PASSES)}
 
 
 def of_chunks(file: str) -> str:
@@ -187,5 +189,5 @@ def test_an_index_over_two_dimensions_is_the_thread_s() -> None:
     inside = [stm for loop in loops for stm in loop.body if isinstance(stm, kir.KLet) and isinstance(stm.rhs, kir.KOp)]
     assert loops
     assert not any(stm.rhs.op in divisions for stm in inside if isinstance(stm.rhs, kir.KOp))
-    assert straightened(kernel) == kernel
+    assert straighten_indices(kernel) == kernel
     assert rows_of(kernel) is None

@@ -9,11 +9,11 @@ import pytest
 
 from soac.ir.ops import Op
 from soac.ir.types import i64
+from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, KVar
 from soac.kernels.kernel_ir.show import show_kernel
 from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
-from soac.kernels.tracer.check_collectives import check_collectives
 from soac.kernels.tracer.run import KernelTrace, TraceSettings, trace_kernel
 from tests.kernels.block_kernels import (
     I64,

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from soac.ir.ops import Op
 from soac.ir.types import Prim, i64
+from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KStm
 from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
-from soac.kernels.tracer.check_collectives import check_collectives
 from soac.kernels.tracer.run import KernelTrace, TraceSettings, trace_kernel
 from tests.kernels.block_kernels import BLOCK, I64, XS, copy, kernel, let, load, shared, threads, var
 from tests.kernels.oracle import interpret

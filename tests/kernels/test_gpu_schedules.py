@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from soac.ir.interpret import Thresholds, prepare
+from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import children, statements, with_children
 from soac.kernels.kernel_ir.nodes import Kernel, KStm
-from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
-from soac.kernels.tracer.check_collectives import check_collectives
+from soac.kernels.kernel_ir.traverse import children, statements, with_children
+from soac.kernels.passes.pipeline import CUDA_PASSES, ready
+from soac.kernels.passes.place_fences import count_fences, without_fence
 from soac.kernels.tracer.run import TraceSettings, show_finding, trace_kernels, trace_program
 from soac.kernels.tracer.visibility import Kind
 from soac.versions import runs_of
@@ -53,7 +54,7 @@ def test_all_schedules_are_there() -> None:
 
 def chain() -> Kernel:
     (kernel,) = (k for k in compiled().host.kernels if k.name.startswith("prefixes_") and looks_back(k))
-    return place_fences(kernel)
+    return ready(kernel, CUDA_PASSES)
 
 
 def looks_back(kernel: Kernel) -> bool:
@@ -62,7 +63,7 @@ def looks_back(kernel: Kernel) -> bool:
 
 def kinds_of(mutant: Kernel) -> set[Kind]:
     """What is wrong when `mutant` runs in the place of the chain, over three tiles."""
-    others = {kernel.name: place_fences(kernel) for kernel in compiled().host.kernels}
+    others = {kernel.name: ready(kernel, CUDA_PASSES) for kernel in compiled().host.kernels}
     kernels = {**others, mutant.name: mutant}
     report = trace_kernels(compiled(), kernels.__getitem__, "prefixes", [ints(9000)], None, SETTINGS)
     return {kind for launch in report.launches for kind, count in launch.counts.items() if count}
@@ -147,7 +148,7 @@ def test_blocks_that_take_no_number_in_order_would_wait_for_each_other() -> None
 
 def test_every_fence_is_needed() -> None:
     """In all schedules: without any one of its fences a kernel has a hazard in one of the calls that reach it."""
-    kernels = {kernel.name: place_fences(kernel) for kernel in compiled().host.kernels}
+    kernels = {kernel.name: ready(kernel, CUDA_PASSES) for kernel in compiled().host.kernels}
     mutants = [(name, without_fence(k, number)) for name, k in kernels.items() for number in range(count_fences(k))]
     assert mutants
     for name, mutant in mutants:

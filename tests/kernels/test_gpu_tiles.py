@@ -15,14 +15,15 @@ from soac.ir.machine import CUDA
 from soac.ir.ops import Op
 from soac.ir.types import Prim, i64
 from soac.ir.version_tree import size_params
+from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
 from soac.kernels.devices.cuda.ptxas_report import resources
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import children, statements, with_children
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KStm, Space
+from soac.kernels.kernel_ir.traverse import children, statements, with_children
+from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
-from soac.kernels.tracer.check_collectives import check_collectives
 from soac.kernels.tracer.run import KernelTrace, TraceSettings, trace_kernels
 from soac.kernels.tracer.visibility import Kind
 from soac.pipeline import Compiled, compile_prog
@@ -259,7 +260,7 @@ def test_accumulators_are_registers() -> None:
     except NoCompiler as why:
         pytest.skip(str(why))
     kernels = [k for entry in ENTRIES for k in kernels_of(entry)]
-    found = resources(cuda_module(map(cuda_kernel, kernels)), "sm_90")
+    found = resources(cuda_module(map(cuda_kernel, all_ready(kernels, CUDA_PASSES))), "sm_90")
     for kernel in kernels:
         used = found[kernel.name]
         assert (used.stack, used.spill_stores, used.spill_loads) == (0, 0, 0), kernel.name

@@ -5,15 +5,15 @@ from __future__ import annotations
 import soac
 from soac.ir.ops import Op
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import Kernel, KIf, KLet, KOp, KStm, Threads
-from soac.kernels.passes.peel_boundaries import LEAST, cut_ends
+from soac.kernels.kernel_ir.traverse import statements
+from soac.kernels.passes.peel_boundaries import LEAST, peel_boundaries
 
 CLAMPS = {Op.MIN, Op.MAX}
 
 
 def kernels_of(text: str) -> list[Kernel]:
-    return [cut_ends(kernel) for kernel in soac.compile(text).compiled.host.kernels]
+    return [peel_boundaries(kernel) for kernel in soac.compile(text).compiled.host.kernels]
 
 
 def cuts(kernels: list[Kernel]) -> list[KIf]:

@@ -82,7 +82,7 @@ def test_every_corrupt_byte_is_seen(store: Cache) -> None:
 
 def test_an_object_that_does_not_hold_the_kernel_is_compiled_again(store: Cache) -> None:
     key = cache.key_of(text(1), *jit.identity())
-    cache.put(store, key, jit.compile_object(text(1).replace("answer", "question"), jit.host()))
+    cache.put(store, key, jit.compile_object((text(1).replace("answer", "question"),), jit.host()))
     assert answer(1, store) == 2
 
 
@@ -125,7 +125,7 @@ def test_an_empty_variable_turns_the_cache_off(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_a_cached_object_loads_fast() -> None:
-    data = jit.compile_object(text(1), jit.host())
+    data = jit.compile_object((text(1),), jit.host())
     jit.load_object(data, ("answer",))
     times = []
     for _ in range(10):
@@ -138,10 +138,10 @@ def test_a_cached_object_loads_fast() -> None:
 def test_a_call_that_is_not_allowed_is_refused() -> None:
     called = "declare i32 @system(ptr)\ndefine i32 @f(ptr %p) {\n %r = call i32 @system(ptr %p)\n ret i32 %r\n}"
     with pytest.raises(jit.Unlinkable, match="system"):
-        jit.compile_object(called, jit.host())
+        jit.compile_object((called,), jit.host())
     rounding = "define half @f(double %x) {\n %r = fptrunc double %x to half\n ret half %r\n}"
     with pytest.raises(jit.Unlinkable):
-        jit.compile_object(rounding, jit.Host(jit.host().triple, "generic", ""))
+        jit.compile_object((rounding,), jit.Host(jit.host().triple, "generic", ""))
 
 
 def test_undefined_symbols_of_other_formats() -> None:
@@ -151,6 +151,6 @@ def test_undefined_symbols_of_other_formats() -> None:
     body = "define double @f(double %x) {\n %r = call double @erf(double %x)\n ret double %r\n}"
     calls = "declare double @erf(double)\n" + body
     for triple in ("aarch64-unknown-linux-gnu", "x86_64-unknown-linux-gnu", "arm64-apple-darwin"):
-        data = jit.compile_object(calls, jit.Host(triple, "", ""))
+        data = jit.compile_object((calls,), jit.Host(triple, "", ""))
         assert (undefined_symbols(data) or frozenset()) - jit.LOADER_SYMBOLS == {"erf"}
     assert undefined_symbols(b"not an object") is None

@@ -41,7 +41,9 @@ from soac.kernels.kernel_ir.nodes import (
     Store,
     Threads,
 )
-from soac.kernels.lanes.module import LaneSettings, emit, shape_of
+from soac.kernels.lanes.module import emit
+from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes
+from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
 from tests.kernels.oracle import ARENA_BYTES, compiled, failure_of, interpret
 
 I64, I32, U32, F32, BOOL = Prim.I64, Prim.I32, Prim.U32, Prim.F32, Prim.BOOL
@@ -130,7 +132,7 @@ def test_contiguous_code_has_no_gathers() -> None:
         KLet(v, KLoad(x, moved)),
         Store(y, to, v),
     )
-    text = emit((kernel((x, y), Threads(IX, i64(0), N, body)),), LaneSettings())
+    text = emit(all_ready((kernel((x, y), Threads(IX, i64(0), N, body)),), CPU_PASSES))
     assert "gather" not in text
     assert "scatter" not in text
 
@@ -462,7 +464,8 @@ def test_the_lanes_of_a_kernel_depend_on_its_types_and_size() -> None:
         vs = [var(f"v{k}", prim) for k in range(statements)]
         body: list[KStm] = [KLet(vs[0], KLoad(x, IX))]
         body += [op(b, Op.ADD, a, a) for a, b in itertools.pairwise(vs)]
-        found = shape_of(kernel((x,), Threads(IX, i64(0), N, tuple(body))), LaneSettings())
+        found = choose_lanes(kernel((x,), Threads(IX, i64(0), N, tuple(body))), LaneSettings()).lanes
+        assert found is not None
         return found.width, found.unroll
 
     assert shape(Prim.F32, 10) == (16, 4)
@@ -480,4 +483,4 @@ def test_other_machines_can_be_compiled_for(triple: str, cpu: str) -> None:
     ra, rb = var("ra", U32), var("rb", U32)
     reduce = BlockReduce((ra, rb), IX, i64(0), N, LOADS, (VA, VB), affine_composition(), ONE_ZERO, False)
     k = kernel((XA, XB, OA, OB), reduce, Store(OA, i64(0), ra), Store(OB, i64(0), rb))
-    assert jit.compile_object(emit((k,), LaneSettings()), jit.Host(triple, cpu, ""))
+    assert jit.compile_object((emit(all_ready((k,), CPU_PASSES)),), jit.Host(triple, cpu, ""))

@@ -37,7 +37,7 @@ from soac.kernels.kernel_ir.nodes import (
     Store,
     Threads,
 )  # fmt: skip
-from soac.kernels.lanes.module import LaneSettings
+from soac.kernels.passes.choose_lanes import LaneSettings
 from tests.kernels.oracle import compiled, failure_of, interpret
 
 ROW = 8  # each thread owns this many elements of the outputs

@@ -16,7 +16,7 @@ from soac.ir.types import Prim, i64
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, KConvert, KLet, KLoad, KOp, KStm, KVar, Operand, Space, Store
-from soac.kernels.lanes.module import LaneSettings
+from soac.kernels.passes.choose_lanes import LaneSettings
 from tests.kernels.oracle import NO_CACHE, Runner
 
 Value = bool | int | float

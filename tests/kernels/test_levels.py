@@ -12,12 +12,13 @@ from soac.ir.core import Level
 from soac.ir.interpret import interpret
 from soac.ir.machine import CPU, CUDA, Machine, Mode, is_inside
 from soac.ir.version_tree import Leaf
+from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.devices.cpu.executable import Executable
 from soac.kernels.host_ir.nodes import HostProgram, Interpret
 from soac.kernels.kernel_ir.nodes import Kernel
-from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
-from soac.kernels.tracer.check_collectives import check_collectives
-from soac.kernels.tracer.run import Finding, TraceSettings, fenced_kernels, show_finding, trace_kernels, trace_program
+from soac.kernels.passes.pipeline import CUDA_PASSES, ready
+from soac.kernels.passes.place_fences import count_fences, without_fence
+from soac.kernels.tracer.run import Finding, TraceSettings, ready_kernels, show_finding, trace_kernels, trace_program
 from soac.kernels.tracer.visibility import Missing
 from soac.pipeline import Compiled, compile_prog
 from soac.versions import runs_of
@@ -112,7 +113,7 @@ def test_every_leaf_on_the_device(name: str, mode: Mode, machine: str) -> None:
 def test_every_leaf_on_the_tracer(name: str) -> None:
     """Races nowhere, also where the block is smaller than what it is to do."""
     prog = compiled(name, "cuda", Mode.EVERY)
-    kernels = fenced_kernels(prog)
+    kernels = ready_kernels(prog)
     for shape in SHAPES:
         expected, _ = interpret(prog.core, "main", [matrix(shape)])
         for leaf in leaves(name, "cuda", Mode.EVERY):
@@ -128,7 +129,7 @@ def test_collectives_have_kernels(name: str) -> None:
     assert {kernel.collective for kernel in prog.host.kernels} == {Level.BLOCK, Level.WARP}
     assert not interpreted(prog.host)
     for kernel in prog.host.kernels:
-        assert check_collectives(place_fences(kernel)) == ()
+        assert check_collectives(ready(kernel, CUDA_PASSES)) == ()
 
 
 def interpreted(host: HostProgram) -> list[str]:
@@ -144,7 +145,7 @@ def interpreted(host: HostProgram) -> list[str]:
 def test_no_fence_is_redundant(name: str) -> None:
     """Without it there is a hazard, and in a warp what is missing is a fence of the warp."""
     prog = compiled(name, "cuda", Mode.EVERY)
-    right = {kernel.name: place_fences(kernel) for kernel in prog.host.kernels}
+    right = {kernel.name: ready(kernel, CUDA_PASSES) for kernel in prog.host.kernels}
     for leaf in leaves(name, "cuda", Mode.EVERY):
         if not any(side and is_inside(guard) for guard, side in leaf.items()):
             continue

@@ -15,7 +15,7 @@ from soac.ir.ops import Op, operand_types
 from soac.ir.types import Prim, i64
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, Space, Store, Threads
-from soac.kernels.lanes.module import LaneSettings
+from soac.kernels.passes.choose_lanes import LaneSettings
 from tests.kernels.oracle import NO_CACHE, Runner
 
 INDEX, N, BLOCK = KVar("i", Prim.I64), KVar("n", Prim.I64), KVar("b", Prim.I64)

@@ -363,8 +363,8 @@ def test_other_machines_can_be_compiled_for(program: soac.Program, triple: str, 
     jit.llvm.initialize_all_targets()
     jit.llvm.initialize_all_asmprinters()
     target = jit.Host(triple, cpu, "")
-    assert jit.compile_object(hostruntime.runtime_text(), target)
-    assert jit.compile_object(emit_host(program.compiled.host)[0], target, jit.Effort.QUICK)
+    assert jit.compile_object(hostruntime.runtime_modules(target.triple), target)
+    assert jit.compile_object((emit_host(program.compiled.host)[0],), target, jit.Effort.QUICK)
 
 
 def test_the_runtime_is_made_once() -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
+from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KStm, Order, Space
+from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
-from soac.kernels.tracer.check_collectives import check_collectives
 from soac.kernels.tracer.run import KernelTrace, TraceSettings, trace_kernel
 from soac.kernels.tracer.visibility import Kind
 from tests.emulator.emulate import COMPILER, build

@@ -9,11 +9,11 @@ import pytest
 import soac
 from soac.ir.ops import Op
 from soac.ir.types import Prim
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import BlockReduce, Kernel, KIf, KLet, KOp, KStm
+from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes import narrow_argreduce as places
-from soac.kernels.passes.if_convert import with_selects
-from soac.kernels.passes.narrow_argreduce import with_places
+from soac.kernels.passes.if_convert import if_convert
+from soac.kernels.passes.narrow_argreduce import narrow_argreduce
 
 ARGMAX = """
 def larger (x: f32, i: i64) (y: f32, j: i64): (f32, i64) =
@@ -25,7 +25,7 @@ entry f [n] (xs: [n]f32) = reduce_comm larger (-f32.inf, -1) (zip xs (iota n))
 
 
 def kernels_of(text: str) -> list[Kernel]:
-    return [with_places(with_selects(kernel)) for kernel in soac.compile(text).compiled.host.kernels]
+    return [narrow_argreduce(if_convert(kernel)) for kernel in soac.compile(text).compiled.host.kernels]
 
 
 def reductions_of(text: str) -> list[BlockReduce]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +19,8 @@ from soac.ir.types import Const, Prim, i64
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.cpu.runtime import thread_pool as pool
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.lanes.module import LaneSettings
+from soac.kernels.limits import MAX_THREADS
+from soac.kernels.passes.choose_lanes import LaneSettings
 from tests.kernels.oracle import NO_CACHE, argument_slots
 
 B, N = kir.KVar("b", Prim.I64), kir.KVar("n", Prim.I64)
@@ -36,6 +39,16 @@ def counting_kernel() -> kir.Kernel:
     )
     site = kir.FailureSite("R0103", NOWHERE, ("block ", Prim.I64))
     return kir.Kernel("count", B, (OUT,), (N,), body, (site,), Level.BLOCK)
+
+
+def test_no_more_workers_than_a_launch_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many threads are asked for: each worker is a thread that stays until the process ends."""
+    started: list[int] = []
+    asked = replace(pool.the_pool(), grow=lambda count: started.append(count) or 0, workers=ctypes.c_int64(3))
+    monkeypatch.setattr(pool._Holder, "pool", asked)
+    pool.start(10**6)
+    pool.start(5000)
+    assert started == [MAX_THREADS - 1 - 3]
 
 
 class Launch:

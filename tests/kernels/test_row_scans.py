@@ -9,8 +9,8 @@ import pytest
 import soac
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, RowScan
-from soac.kernels.lanes.module import LaneSettings
-from soac.kernels.passes.flat_row_scans import row_scan_of, with_row_scans
+from soac.kernels.passes.choose_lanes import LaneSettings
+from soac.kernels.passes.flat_row_scans import flat_row_scans, row_scan_of
 from tests.kernels.oracle import Value, compiled, interpret
 
 LENGTHS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 167)
@@ -58,7 +58,7 @@ def test_rows_as_they_lie(text: str) -> None:
 def test_what_goes_another_way_stays(text: str) -> None:
     kernels = kernels_of(text)
     assert row_scans(text) == []
-    assert all(with_row_scans(kernel) is kernel for kernel in kernels)
+    assert all(flat_row_scans(kernel) is kernel for kernel in kernels)
 
 
 EVERY_LENGTH = """

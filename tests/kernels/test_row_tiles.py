@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import soac
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import statements
-from soac.kernels.passes.tile_rows import in_tiles, tiled_accesses
+from soac.kernels.kernel_ir.nodes import LaneShape
+from soac.kernels.kernel_ir.traverse import statements
+from soac.kernels.passes.tile_rows import tile_rows, tiled_accesses
 
 PROGRAM = """
 entry f64s [n][m] (xss: [n][m]f64): [n]f64 = map (\\xs -> #[sequential] f64.sum xs) xss
@@ -26,9 +28,13 @@ entry prefixes [n][m] (xss: [n][m]i64): ([n][m]i64, [n]i64) =
 """
 
 
+LANES = LaneShape(16, 1, True, False)
+
+
 def tiles(text: str) -> tuple[int, int]:
     """Tiles loaded and stored by all kernels of a program."""
-    found = [s for k in soac.compile(text).compiled.host.kernels for s in statements(in_tiles(k, 16).body)]
+    kernels = [tile_rows(replace(k, lanes=LANES)) for k in soac.compile(text).compiled.host.kernels]
+    found = [s for k in kernels for s in statements(k.body)]
     return sum(isinstance(s, kir.LoadTile) for s in found), sum(isinstance(s, kir.StoreTile) for s in found)
 
 
@@ -126,10 +132,11 @@ def test_the_sizes_decide_who_walks_a_row() -> None:
 EMITTING = """
 from soac.ir.machine import CPU, Mode
 from soac.frontend.compile import compile_text
-from soac.kernels.lanes.module import LaneSettings, emit
+from soac.kernels.lanes.module import emit
+from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
 from soac.pipeline import compile_core
 text = "entry main [n][m][k] (xsss: [n][m][k]i32) = map (map (scan (+) 0)) xsss"
-print(emit(compile_core(compile_text(text, "rows.soac"), Mode.EVERY, CPU).host.kernels, LaneSettings()))
+print(emit(all_ready(compile_core(compile_text(text, "rows.soac"), Mode.EVERY, CPU).host.kernels, CPU_PASSES)))
 """
 
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import soac
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import Kernel, Threads
-from soac.kernels.lanes.module import LaneSettings, emit
-from soac.kernels.passes.scalarise_row_walks import with_rows_in_turn
+from soac.kernels.kernel_ir.traverse import statements
+from soac.kernels.lanes.module import emit
+from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
+from soac.kernels.passes.scalarise_row_walks import scalarise_row_walks
 
 WALK = """
 entry f [n][m][k] (off: [n]i64) (at: [m]i64) (xs: [k]f32) (len: i64) =
@@ -42,11 +43,11 @@ TAKEN = {
 
 @pytest.mark.parametrize("text", TAKEN.values(), ids=TAKEN.keys())
 def test_rows_are_taken_in_turn(text: str) -> None:
-    kernels = [with_rows_in_turn(kernel) for kernel in kernels_of(text)]
+    kernels = [scalarise_row_walks(kernel) for kernel in kernels_of(text)]
     walks = [new for new, old in zip(kernels, kernels_of(text), strict=True) if new != old]
     assert len(walks) == 1
     assert not threads_of(walks)
-    assert "gather" not in emit(tuple(walks), LaneSettings())
+    assert "gather" not in emit(all_ready(walks, CPU_PASSES))
 
 
 LEFT = {
@@ -65,7 +66,7 @@ LEFT = {
 def test_lanes_keep_the_rest(text: str) -> None:
     kernels = kernels_of(text)
     assert threads_of(kernels)
-    assert all(with_rows_in_turn(kernel) == kernel for kernel in kernels)
+    assert all(scalarise_row_walks(kernel) == kernel for kernel in kernels)
 
 
 def test_many_rows_in_several_blocks() -> None:

@@ -16,8 +16,8 @@ from soac.ir.types import Prim, i64
 from soac.kernels.analysis.sectors import EVERYTHING, SOME, Sample, predict, spread
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KVar, Space
+from soac.kernels.kernel_ir.show import show_stm
 from soac.kernels.tracer import run as trace
-from soac.kernels.tracer.closures import statement_text
 from soac.kernels.tracer.run import KernelTrace, TraceSettings, trace_program
 from tests.kernels.block_kernels import kernel, let, threads, var
 from tests.kernels.test_trace import calls
@@ -158,7 +158,7 @@ def compare(k: Kernel, scalars: Sequence[Any], blocks: int, report: KernelTrace)
     got: dict[str, list[float]] = defaultdict(lambda: [0, 0, 0])
     exact: dict[str, bool] = {}
     for site in predict(k, scalars, blocks, threads):
-        place = statement_text(site.statement)
+        place = show_stm(site.statement)
         got[place] = [a + b for a, b in zip(got[place], (site.requests, site.units, site.lanes))]
         exact[place] = exact.get(place, True) and site.exact
     for place, counts in got.items():

@@ -13,8 +13,10 @@ from soac.ir.types import Prim
 from soac.ir.version_tree import sites
 from soac.kernels.devices.cpu.executable import Executable
 from soac.kernels.kernel_ir.execution import read_arrays, written_arrays
-from soac.kernels.lanes.module import LaneSettings, emit
-from soac.kernels.passes.nontemporal_stores import FAR, streamed
+from soac.kernels.kernel_ir.nodes import FAR
+from soac.kernels.lanes.module import emit
+from soac.kernels.passes.nontemporal_stores import streamed
+from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
 from soac.kernels.schedule import host_builder as hostbuild
 from soac.pipeline import Compiled, compile_core
 
@@ -60,7 +62,7 @@ def test_the_same_bits(name: str, type_: str, everything_is_far: None) -> None:
 
 
 def text_of(program: str) -> str:
-    return emit(compiled(program.replace("T", "f32")).host.kernels, LaneSettings())
+    return emit(all_ready(compiled(program.replace("T", "f32")).host.kernels, CPU_PASSES))
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name != "in place"])

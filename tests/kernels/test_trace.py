@@ -17,18 +17,19 @@ from soac.ir.errors import NOWHERE, RunError
 from soac.ir.interpret import Thresholds, interpret
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
+from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.analysis.uniformity import depending, loaded_names
 from soac.kernels.devices.device import KernelFailure
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import children, statements, with_children
 from soac.kernels.kernel_ir.nodes import Kernel
-from soac.kernels.passes.place_fences import place_fences, without_fence
-from soac.kernels.tracer.check_collectives import check_collectives
+from soac.kernels.kernel_ir.traverse import children, statements, with_children
+from soac.kernels.passes.pipeline import CUDA_PASSES, ready
+from soac.kernels.passes.place_fences import without_fence
 from soac.kernels.tracer.run import (
     KernelTrace,
     Report,
     TraceSettings,
-    fenced_kernels,
+    ready_kernels,
     show_finding,
     trace_kernel,
     trace_kernels,
@@ -229,7 +230,7 @@ each_program = pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.s
 @each_program
 def test_every_kernel_is_clean_and_right(path: Path) -> None:
     compiled = opened(path).program.compiled
-    kernels = fenced_kernels(compiled)
+    kernels = ready_kernels(compiled)
     for call in calls(path):
         report = trace_kernels(compiled, kernels, call.entry, call.args, call.forced, SMALL)
         assert report.is_clean, [show_finding(f) for f in report.findings]
@@ -240,7 +241,7 @@ def test_every_kernel_is_clean_and_right(path: Path) -> None:
 def test_collectives_are_well_placed(path: Path) -> None:
     for k in opened(path).program.compiled.host.kernels:
         assert check_collectives(k) == ()
-        assert check_collectives(place_fences(k)) == ()
+        assert check_collectives(ready(k, CUDA_PASSES)) == ()
 
 
 # ---- mutants -----------------------------------------------------------------------------------------------------
@@ -371,7 +372,7 @@ def is_caught(path: Path, kernels: dict[str, Kernel], reached: list[tuple[Call, 
 @each_program
 def test_every_mutant_is_caught(path: Path) -> None:
     """By a hazard, an access out of bounds, a failing check or a wrong value, in one of the calls that reach it."""
-    right = {k.name: place_fences(k) for k in opened(path).program.compiled.host.kernels}
+    right = {k.name: ready(k, CUDA_PASSES) for k in opened(path).program.compiled.host.kernels}
     reach: dict[str, list[tuple[Call, Guards]]] = {}
     for call in sorted(calls(path), key=lambda c: sum(np.size(a) for a in c.args)):
         report = outcome(path, right, call, SMALL)

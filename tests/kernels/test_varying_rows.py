@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,6 @@ from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.execution import statements
 from soac.kernels.kernel_ir.nodes import (
     BlockReduce,
     BoundsCheck,
@@ -24,11 +25,15 @@ from soac.kernels.kernel_ir.nodes import (
     KLoad,
     KOp,
     KVar,
+    LaneShape,
     Space,
     Store,
 )  # fmt: skip
-from soac.kernels.lanes.module import LaneSettings, emit
-from soac.kernels.passes.split_varying_reductions import with_varying_rows
+from soac.kernels.kernel_ir.traverse import statements
+from soac.kernels.lanes.module import emit
+from soac.kernels.passes.choose_lanes import LaneSettings
+from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
+from soac.kernels.passes.split_varying_reductions import split_varying_reductions
 from tests.kernels.oracle import Arrays, Value, compiled, failure_of, interpret
 
 WIDTH = 16
@@ -42,9 +47,14 @@ def rows(op: str = "+", ne: str = "0f32", body: str = "xs[j] * 2") -> str:
     return ROWS.format(op=op, ne=ne, body=body)
 
 
+def with_lanes(text: str) -> list[Kernel]:
+    lanes = LaneShape(WIDTH, 1, True, False)
+    return [replace(kernel, lanes=lanes) for kernel in soac.compile(text).compiled.host.kernels]
+
+
 def reductions(text: str, inside: type[kir.KStm]) -> list[tuple[Kernel, BlockReduce]]:
     """The reductions of rows in kernels whose bodies have a statement of this kind."""
-    kernels = [with_varying_rows(kernel, WIDTH) for kernel in soac.compile(text).compiled.host.kernels]
+    kernels = [split_varying_reductions(kernel) for kernel in with_lanes(text)]
     found = [(kernel, tuple(statements(kernel.body))) for kernel in kernels]
     return [
         (kernel, stm)
@@ -64,7 +74,7 @@ def test_the_last_elements_of_rows_are_taken_one_by_one(text: str) -> None:
     assert found
     for kernel, stm in found:
         assert stm.full
-        assert "masked.load" not in emit((kernel,), LaneSettings())
+        assert "masked.load" not in emit(all_ready((kernel,), CPU_PASSES))
 
 
 @pytest.mark.parametrize("body", ["f32.exp xs[j]", "loop x = xs[j] for i < j do x * 0.5f32"])
@@ -76,8 +86,7 @@ def test_a_dear_element_stays_on_lanes(body: str) -> None:
 
 def test_rows_of_a_matrix_stay_as_they_are() -> None:
     text = "entry f [n][m] (xss: [n][m]f32) = map (\\xs -> (f32.sum xs, f32.maximum xs)) xss"
-    kernels = soac.compile(text).compiled.host.kernels
-    assert all(with_varying_rows(kernel, WIDTH) == kernel for kernel in kernels)
+    assert all(split_varying_reductions(kernel) is kernel for kernel in with_lanes(text))
 
 
 # ---- values and failures --------------------------------------------------------------------------------------------

@@ -19,10 +19,10 @@ from soac.flatten.flatten import RULES, RuleFunction
 from soac.flatten.fusion import driver as fuse_module
 from soac.flatten.fusion.driver import fuse
 from soac.flatten.fusion.rules import VERTICAL, fuse_horizontally
+from soac.flatten.irregular.soacs import varying_rule
 from soac.flatten.rules.bulk import invariant_rule
 from soac.flatten.rules.control import map_loop
 from soac.flatten.rules.maps import map_rule
-from soac.flatten.irregular.soacs import varying_rule
 from soac.ir.check import Stage, check
 from soac.ir.core import Stm
 from soac.ir.interpret import Thresholds, prepare

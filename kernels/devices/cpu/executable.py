@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import llvmlite.binding as llvm
 import numpy as np
 
-from ....ir.core import FunDef
+from ....ir.core import FunDef, Level
 from ....ir.entry import bind_sizes
-from ....ir.errors import Diagnostic, Label, RunError
+from ....ir.errors import Diagnostic, IRError, Label, RunError
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
 from ...host_ir.launch_parameters import TASKS
@@ -31,13 +31,12 @@ from ..host_memory import Pool, address
 from ..host_runner import Code, Run, as_type, compile_host, failure_error
 from . import native
 from .arena import Arenas, make_arenas
-from .argument_words import Plan, checked_words, exactly, plan_of, suits, word_of
+from .argument_words import exactly, plan_of, word_of
 from .image import Image, MachineCode, compiled_code, image_of
 from .native import Native, Turn, link
 from .runtime import thread_pool as pool
-from .runtime.functions import INLINE_WORK
+from .runtime.assembly import INLINE_WORK, UNSUITED
 from .runtime.jit import CompiledKernels
-from .runtime.python_call import UNSUITED
 
 INFINITY = 2**63 - 1
 WORKERS = os.cpu_count() or 1
@@ -54,7 +53,7 @@ class CpuDevice:
 
     calibration: ClassVar[str] = f"cpu {llvm.get_host_cpu_name()} {WORKERS}"
     default_threshold: ClassVar[int] = 8
-    default_inside: ClassVar[int] = 64
+    default_inside: ClassVar[Mapping[Level, int]] = dict.fromkeys(Level, 64)
 
     compiled: CompiledKernels
     kernels: dict[str, Loaded]
@@ -208,7 +207,6 @@ class Executable:
     functions: dict[str, FunDef]
     device: CpuDevice
     native: Native = field(default_factory=lambda: Native({}, None))
-    plans: dict[str, Plan] = field(default_factory=dict)
 
     @staticmethod
     def build(
@@ -227,7 +225,7 @@ class Executable:
         entries = {f.entry.name: f for f in image.entries if f.entry}
         plans = {name: plan for name, plan in ((name, plan_of(f)) for name, f in entries.items()) if plan is not None}
         codes = {f.entry.name: compile_host(f) for f in image.interpreted}
-        return Executable(codes, entries, device, link(image, code), plans)
+        return Executable(codes, entries, device, link(image, code, plans))
 
     def run(
         self,
@@ -244,15 +242,11 @@ class Executable:
         and its events are put there, also if it fails.
 
         Raises RunError, DataError (arguments of the wrong type), MemoryError as RunError R0301."""
-        settings = thresholds or {}, forced or {}
-        plan = self.plans.get(entry)
-        if plan is None or not suits(plan, args):
-            args = convert(self.functions[entry], args)
-            args = args if plan is None else exactly(plan, args)
+        settings, workers = (thresholds or {}, forced or {}), threads or self.device.threads
         try:
-            if plan is None or entry not in self.native.entries:
-                return self.run_python(entry, args, settings, threads or self.device.threads, log)
-            return self.run_native(entry, plan, args, settings, threads or self.device.threads, log)
+            if entry in self.native.entries:
+                return self.run_native(self.native.entries[entry], args, settings, workers, convert, log)
+            return self.run_python(entry, convert(self.functions[entry], args), settings, workers, log)
         except (KernelFailure, MemoryError) as fault:
             raise self.told(entry, fault) from None
 
@@ -270,16 +264,16 @@ class Executable:
     def prepare(self, entry: str, settings: native.Settings, threads: int | None, convert: Convert) -> Call:
         """A call of an entry with these settings, decided once; it gives the results alone, and raises what `run`
         raises."""
-        plan, found = self.plans.get(entry), self.native.entries.get(entry)
+        found = self.native.entries.get(entry)
 
         def slowly(args: Sequence[Any]) -> list[Any]:
             return self.run(entry, args, *settings, threads, convert)[0]
 
-        if plan is None or found is None:
+        if found is None:
             return slowly
         workers = threads or self.device.threads
         pool.start(workers)
-        ready = native.prepared(found, plan, settings, self.default, workers, self.device.take_turn(workers))
+        ready = native.prepared(found, settings, self.default, workers, self.device.take_turn(workers))
         run = ready.run
 
         def call(args: Sequence[Any]) -> list[Any]:
@@ -291,7 +285,7 @@ class Executable:
                 return results
             if results == UNSUITED:
                 return slowly(args)
-            raise self.told(entry, ready.failed(results)) from None
+            raise self.told(entry, native.failed(found, ready, results)) from None
 
         return call
 
@@ -300,20 +294,25 @@ class Executable:
 
     def run_native(
         self,
-        entry: str,
-        plan: Plan,
-        args: Sequence[np.ndarray | np.generic],
+        entry: native.Entry,
+        args: Sequence[Any],
         settings: native.Settings,
         threads: int,
+        convert: Convert,
         log: list[Event] | None,
     ) -> tuple[list[np.ndarray | np.generic], Trace]:
-        words = checked_words(plan, args)
+        """A call whose arguments are converted only where they do not suit."""
         pool.start(threads)
         arenas = self.device.take_arenas(threads)
+        how = settings, self.default, threads, arenas, log
         try:
-            return native.call(self.native.entries[entry], words, settings, self.default, threads, arenas, log)
+            done = native.call(entry, args, *how)
+            done = done or native.call(entry, exactly(entry.plan, convert(entry.plan.fun, args)), *how)
         finally:
             self.device.arenas.append(arenas)
+        if done is None:
+            raise IRError("arguments that do not suit were accepted")
+        return done
 
     def run_python(
         self,

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from ....ir import core
 from ...host_ir.nodes import HostBody, HostFun, HostProgram
 from ...kernel_ir.nodes import Kernel
-from ...lanes.module import LaneSettings, emit
+from ...lanes.module import emit
+from ...passes.pipeline import CPU_PASSES, all_ready
 from .host.emit import NativeFun, emit_host
 from .runtime.functions import runtime
 from .runtime.jit import CompiledKernels, Effort, Source, by_kernel, load_source, load_stored, source_of, symbols_of
@@ -35,7 +36,7 @@ def image_of(
 ) -> tuple[Image, tuple[Source, Source]]:
     """The image of a program, and the texts of its code. `functions`: the entry points as core functions."""
     text, made = emit_host(program) if native else ("", ())
-    kernels = source_of(emit(program.kernels, LaneSettings()), Effort.FULL)
+    kernels = source_of(emit(all_ready(program.kernels, CPU_PASSES)), Effort.FULL)
     host = source_of(text, Effort.QUICK)
     coded = {fun.fun.entry.name for fun in made}
     image = Image(

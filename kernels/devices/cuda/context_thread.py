@@ -30,7 +30,10 @@ class DriverThread:
             return job()
         done: Future[T] = Future()
         self.jobs.put((job, done))
-        return done.result()
+        try:
+            return done.result()
+        finally:
+            del done  # an exception knows this frame: no circle may keep what its job held
 
     def close(self) -> None:
         """The thread leaves, after the jobs that it has."""
@@ -59,3 +62,5 @@ def _settle(job: Callable[[], Any], done: Future[Any], failed: BaseException | N
         done.set_result(job())
     except BaseException as why:
         done.set_exception(why)
+    finally:
+        del done

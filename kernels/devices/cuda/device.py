@@ -8,17 +8,23 @@ reads the words where it waits for the device anyway: before it uses a scalar, a
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ....ir.core import Level
+from ....ir.errors import NOWHERE
+from ....ir.machine import CUDA
+from ....ir.machine import WARP as WARP_LEVEL
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
-from ...cuda_c.module import CudaKernel, Grid, cuda_kernel, cuda_module
+from ...analysis.stack_sizes import UNKNOWN, Peak, StackSizes
+from ...cuda_c.module import THREADS, CudaKernel, Grid, cuda_kernel, cuda_module
 from ...host_ir.launch_parameters import fitting_block
-from ...kernel_ir.nodes import Kernel
+from ...kernel_ir.nodes import FailureSite, Kernel, Space
+from ...passes.pipeline import CUDA_PASSES, all_ready
 from ..device import KernelFailure, Scalar
 from ..failures import failure
 from .array import CudaArray, dense
@@ -30,11 +36,16 @@ RECORD = 17
 DYNAMIC_SHARED = 48 << 10
 """Shared memory of a block that needs no leave of the driver."""
 STACK_BUDGET = 1 << 30
-BLOCK_STACK, THREAD_STACK, GROWTH = 64 << 10, 4 << 10, 8
-"""Bytes of the arrays of a block and of a thread whose size is known in the kernel only, and by what factor they are
-enlarged when they turn out to be too small."""
+FIRST_STACK = {Space.SHARED: 64 << 10, Space.PRIVATE: 4 << 10}
+"""Bytes of the arrays of a block and of a thread, where only the kernel finds out how many they are; where these turn
+out to be too few, it gets twice as many, or what it asked for."""
+MOST_PEAKS = 1 << 12
+"""Launches whose stacks are remembered."""
+MOST_SHARED = {Level.BLOCK: DYNAMIC_SHARED, Level.WARP: WARP_LEVEL.room.bytes if WARP_LEVEL.room else 0}
+"""Shared memory for arrays of a block or warp of which only the kernel finds out how large they are: what versions
+there are for has room there."""
 TURNS = 8
-"""Blocks for each multiprocessor, where blocks of a kernel take turns."""
+"""Blocks of `THREADS` threads for each multiprocessor, where blocks of a kernel take turns."""
 MOST_GRID = (1 << 31) - 1
 """Blocks of a grid; where a kernel has more, each of the grid does the work of several."""
 
@@ -46,7 +57,12 @@ def fitting_factor(blocks: int, sizes: Sequence[int]) -> Sequence[int]:
 
 
 class StackOverflow(KernelFailure):
-    """Arrays inside of a kernel need more memory than its stack has."""
+    """Arrays inside of a kernel need more memory than a stack has: `needs` bytes, as far as is known."""
+
+    def __init__(self, kernel: Kernel, space: Space, needs: int) -> None:
+        super().__init__(FailureSite("R0301", NOWHERE, ("out of memory for arrays inside a kernel",)), ())
+        self.stack = kernel.name, space
+        self.needs = needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +74,31 @@ class Prepared:
     loaded: Loaded
     first_site: int
     shared_left: int
+    sizes: StackSizes
 
 
 @dataclass(slots=True)
 class CudaDevice:
-    """Runs in the thread of the GPU. `pending`: kernels have been launched since the failure words were read;
-    `others`: kernels for other blocks than of `threads` threads, or that take turns, as launches asked for them."""
+    """Runs in the thread of the GPU. `pending`: kernels have been launched since the failure words were read, and
+    `may_have_failed`: one that can fail;
+    `others`: kernels for other blocks than of `threads` threads, or that take turns, as launches asked for them;
+    `peaks`: what launches take of their stacks; `grown`: the sizes of stacks that were too small at first, in the
+    `version` that runs."""
 
     calibration: ClassVar[str] = ""
     default_threshold: ClassVar[int] = 1 << 15
-    default_inside: ClassVar[int] = 256
+    default_inside: ClassVar[Mapping[Level, int]] = {row.level: row.room.fills for row in CUDA.higher if row.room}
 
     gpu: Gpu
     kernels: dict[str, Prepared]
     record: CudaArray
     threads: int
     others: dict[tuple[str, int, Grid], Prepared] = field(default_factory=dict, repr=False)
-    stack_level: int = 0
+    peaks: dict[tuple[str, Sequence[Scalar]], Peak] = field(default_factory=dict, repr=False)
+    grown: dict[tuple[str, Space], int] = field(default_factory=dict)
+    version: tuple[dict[str, int], dict[str, bool]] = field(default_factory=lambda: ({}, {}), repr=False)
     pending: bool = field(default=False, repr=False)
+    may_have_failed: bool = field(default=False, repr=False)
 
     @staticmethod
     def of(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> CudaDevice:
@@ -90,26 +113,33 @@ class CudaDevice:
     def begin(self) -> None:
         """Forget failures of a run before."""
         self.gpu.driver.clear(self.record.address, self.record.nbytes)
-        self.pending = False
+        self.pending = self.may_have_failed = False
+
+    def begin_version(self, thresholds: Mapping[str, int], forced: Mapping[str, bool]) -> None:
+        """With other settings: what stacks have grown to is nothing to this version, and their memory goes back."""
+        if (thresholds, forced) != self.version:
+            self.grown.clear()
+            self.gpu.pool.drop_stacks()
+            self.version = dict(thresholds), dict(forced)
 
     def synchronise(self) -> None:
         """Wait for the device. Raises KernelFailure."""
         if not self.pending:
-            self.gpu.driver.synchronise()
+            self.gpu.synchronise()
             return
         self.pending = False
         words = self.gpu.to_host(self.record).view(np.int64).tolist()
         if words[0]:
             raise self.failure(words)
+        self.may_have_failed = False
 
     def failure(self, words: Sequence[int]) -> KernelFailure:
-        number = words[0] - 1
-        if number < 0:
-            missing = failure(next(iter(self.kernels.values())).kernel, words)
-            return StackOverflow(missing.site, missing.values)
         known = sorted(self.kernels.values(), key=lambda k: k.first_site)
-        of_site = known[bisect_right([k.first_site for k in known], number) - 1]
-        return failure(of_site.kernel, [words[0] - of_site.first_site, *words[1:]])
+        of_site = known[bisect_right([k.first_site for k in known], words[0] - 1) - 1]
+        number = words[0] - of_site.first_site
+        if number > len(of_site.kernel.sites):
+            return StackOverflow(of_site.kernel, Space.PRIVATE if words[1] else Space.SHARED, words[2])
+        return failure(of_site.kernel, [number, *words[1:]])
 
     def launch(
         self,
@@ -123,14 +153,17 @@ class CudaDevice:
         """Start all blocks of a kernel."""
         sizes = fitting_factor(blocks, sizes)
         what, driver = self.shaped(kernel, sizes), self.gpu.driver
-        held = [self.gpu.dense(array) for array in arrays]
-        stack, grid = self.stack(what, blocks) if what.text.stack else ((0, 0, 0, 0), blocks)
-        if what.text.take_turns:
-            grid = min(grid, -(-blocks // max((1, *sizes[:1]))))
-        values = [self.record.address, blocks, *stack, *(array.address for array in held)]
+        text, held = what.text, [self.gpu.dense(array) for array in arrays]
+        stack, at_once = self.stack(what, blocks, scalars) if text.stacks else ((0, 0, 0, 0), blocks)
+        if text.take_turns:
+            at_once = min(at_once, -(-blocks // max((1, *sizes[:1]))))
+        before = self.record.address if self.may_have_failed else 0
+        values = [self.record.address, before, blocks, *stack, *(array.address for array in held)]
         values += [word(v.prim, value) for v, value in zip(what.kernel.scalars, scalars, strict=True)]
         self.pending = True
-        driver.launch(what.loaded, grid, what.text.threads, stack[3], values)
+        self.may_have_failed = self.may_have_failed or text.fails
+        grid = -(-at_once // text.together)
+        driver.launch(what.loaded, grid, text.threads * text.together, stack[3] * text.together, values)
 
     def shaped(self, kernel: str, sizes: Sequence[int]) -> Prepared:
         """The kernel for blocks of so many threads, each of which does so many blocks' work; compiled when it is first
@@ -149,23 +182,43 @@ class CudaDevice:
             self.others[kernel, threads, grid] = made[kernel]
         return self.others[kernel, threads, grid]
 
-    def stack(self, what: Prepared, blocks: int) -> tuple[tuple[int, int, int, int], int]:
+    def stack(self, what: Prepared, blocks: int, scalars: Sequence[Scalar]) -> tuple[tuple[int, int, int, int], int]:
         """`Memory` for a kernel whose blocks take turns, and how many may at once. The memory is in use until the
-        kernel is done, and so is not used before by what comes after it in the stream."""
-        factor = GROWTH**self.stack_level
-        block, thread = BLOCK_STACK * factor, THREAD_STACK * factor
-        each = block + what.text.threads * thread
-        grid = max(1, min(blocks, TURNS * self.gpu.driver.properties.multiprocessors, STACK_BUDGET // each))
-        memory = self.gpu.pool.block(grid * each)
-        return (memory.address, block, thread, what.shared_left), grid
+        kernel is done, and so is not used before by what comes after it in the stream. Shared memory is what the
+        arrays of a block take, where that is known."""
+        peak, name, text = self.peak(what, scalars), what.kernel.name, what.text
+        most = MOST_SHARED[what.kernel.collective] if peak.block == UNKNOWN else what.shared_left
+        shared = int(min(peak.block, most, what.shared_left // text.together)) & ~15
+        block = 0 if peak.block <= shared else self.stack_size(name, Space.SHARED, peak.block)
+        thread = self.stack_size(name, Space.PRIVATE, peak.thread)
+        each = block + text.threads * thread
+        if each == 0:
+            return (0, 0, 0, shared), min(blocks, MOST_GRID)
+        full = TURNS * max(1, THREADS // text.threads) * self.gpu.driver.properties.multiprocessors
+        at_once = max(1, min(blocks, full, STACK_BUDGET // each))
+        whole = -(-at_once // text.together) * text.together
+        return (self.gpu.pool.stacks(whole * each), block, thread, shared), at_once
 
-    def enlarge(self) -> bool:
-        """Give the arrays of blocks and threads more room from now on, unless one block alone would fill the device."""
-        _, total = self.gpu.driver.memory()
-        threads = max(kernel.text.threads for kernel in self.kernels.values())
-        if (BLOCK_STACK + threads * THREAD_STACK) * GROWTH ** (self.stack_level + 1) > total:
+    def peak(self, what: Prepared, scalars: Sequence[Scalar]) -> Peak:
+        """What the launch takes of its stacks."""
+        key = what.kernel.name, tuple(scalars[k] for k in what.sizes.used)
+        if key not in self.peaks:
+            if len(self.peaks) >= MOST_PEAKS:
+                self.peaks.clear()
+            self.peaks[key] = what.sizes.peak_of(key[1])
+        return self.peaks[key]
+
+    def stack_size(self, kernel: str, space: Space, known: float) -> int:
+        """Of the stack of a block or thread: what it takes if that is known, else as little as has been enough."""
+        return int(known) if known != UNKNOWN else self.grown.get((kernel, space), FIRST_STACK[space])
+
+    def enlarge(self, full: StackOverflow) -> bool:
+        """Give arrays more room from now on, unless one block alone would fill the device."""
+        (name, space), (_, total) = full.stack, self.gpu.driver.memory()
+        size = max(full.needs, 2 * self.stack_size(name, space, UNKNOWN))
+        if size * (self.kernels[name].text.threads if space is Space.PRIVATE else 1) > total:
             return False
-        self.stack_level += 1
+        self.grown[name, space] = size
         return True
 
     # ---- memory and bulk operations -------------------------------------------------------------------------------
@@ -262,10 +315,11 @@ def prepared(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> dict[str, Pre
     """The kernels of a program, compiled as one module and loaded; failure sites are numbered throughout."""
     if not kernels:
         return {}
+    kernels = all_ready(kernels, CUDA_PASSES)
     sites, texts = 0, list[tuple[int, CudaKernel]]()
     for kernel in kernels:
         texts.append((sites, cuda_kernel(kernel, threads, sites)))
-        sites += len(kernel.sites)
+        sites += len(kernel.sites) + 1  # one more for its stacks
     return loaded_kernels(gpu, kernels, texts)
 
 
@@ -274,7 +328,9 @@ def loaded_kernels(gpu: Gpu, kernels: Sequence[Kernel], texts: Sequence[tuple[in
     module = cuda_module(text for _, text in texts)
     loaded = gpu.driver.load(module, [signature_of(kernel) for kernel in kernels])
     return {
-        kernel.name: Prepared(kernel, text, loaded[kernel.name], first, _shared_left(gpu, loaded[kernel.name]))
+        kernel.name: Prepared(
+            kernel, text, loaded[kernel.name], first, _shared_left(gpu, loaded[kernel.name]), StackSizes.of(kernel)
+        )
         for kernel, (first, text) in zip(kernels, texts, strict=True)
     }
 

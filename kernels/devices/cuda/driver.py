@@ -32,6 +32,10 @@ class DriverFault(Exception):
     """The GPU has failed, in words of the driver; its context can no longer be used."""
 
 
+class DriverRefusal(Exception):
+    """The driver has not done what it was asked, and says why; its context is as it was before."""
+
+
 class GpuLost(Exception):
     """The GPU reported a fault behind which its context can no longer be used."""
 
@@ -65,7 +69,7 @@ class Signature:
 
 class Driver(Protocol):
     """One GPU, used by the thread that has attached itself to it. All work is done in the order of the calls, most of
-    it later; `download` and `synchronise` wait. Every method may raise `DriverFault`."""
+    it later; `download` and `synchronise` wait. Every method may raise `DriverFault` or `DriverRefusal`."""
 
     properties: Properties
     stream: int
@@ -85,7 +89,7 @@ class Driver(Protocol):
         ...
 
     def upload(self, address: int, array: np.ndarray) -> None:
-        """The array may be changed afterwards."""
+        """The array has to stay as it is until the driver has been waited for."""
         ...
 
     def download(self, array: np.ndarray, address: int) -> None: ...
@@ -123,10 +127,11 @@ _FORMS = {
 
 
 def signature_of(kernel: Kernel) -> Signature:
-    """Of a kernel as `cuda_kernel` prints it: failures, blocks, memory, arrays, scalars."""
+    """Of a kernel as `cuda_kernel` prints it: failures, those before it, blocks, memory, arrays, scalars."""
     arrays = tuple(Parameter(f"{c_type(a.prim)} *", "P") for a in kernel.arrays)
     scalars = tuple(Parameter(c_type(v.prim), _FORMS[v.prim]) for v in kernel.scalars)
-    return Signature(kernel.name, (Parameter("u64 *", "P"), I64, MEMORY, *arrays, *scalars))
+    records = Parameter("u64 *", "P"), Parameter("const u64 *", "P")
+    return Signature(kernel.name, (*records, I64, MEMORY, *arrays, *scalars))
 
 
 def word(prim: Prim, value: Any) -> Value:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ....ir.core import FunDef
 from ....ir.entry import bind_sizes
+from ....ir.errors import Diagnostic, Label, Loc, RunError
 from ....ir.scalar import DTYPES
 from ...cuda_c.module import THREADS
 from ...host_ir.nodes import HostProgram
@@ -22,6 +23,7 @@ from ..device import Call, KernelFailure, OutOfMemory, Trace
 from ..host_runner import Code, Run, as_type, compile_host, failure_error, room_error
 from .array import CudaArray
 from .device import CudaDevice, StackOverflow
+from .driver import DriverMemoryError, DriverRefusal
 from .gpu import Gpu
 from .import_arrays import adopted
 
@@ -76,12 +78,16 @@ class CudaExecutable:
     def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
         """Arguments with their arrays in the memory of the GPU, for calls that are to take no time for that."""
         params = self.functions[entry].params[-len(args) :] if args else ()
-        return self.gpu.call(
-            lambda: [
+
+        def job() -> list[Any]:
+            placed = [
                 self.gpu.upload(arg) if isinstance(arg, np.ndarray) and param.type.shape else arg
                 for param, arg in zip(params, args, strict=True)
             ]
-        )
+            self.gpu.synchronise()
+            return placed
+
+        return self.gpu.call(job)
 
     def seconds(self, run: Callable[[], object]) -> float:
         """What `run` takes on the device, by events in its stream."""
@@ -103,17 +109,20 @@ class CudaExecutable:
                 return self.attempt(entry, args, settings, log)
             except StackOverflow as full:
                 self.device.begin()
-                if not self.device.enlarge():
+                if not self.device.enlarge(full):
                     raise failure_error(full) from None
                 if log is not None:
                     del log[begun:]
             except KernelFailure as found:
                 raise failure_error(found) from None
+            except (DriverRefusal, DriverMemoryError) as why:
+                raise refused(str(why), self.functions[entry].loc) from None
 
     def attempt(
         self, entry: str, args: Sequence[Any], settings: Settings, log: list[Event] | None
     ) -> tuple[list[Any], Trace]:
         code, run, done = self.codes[entry], Run(self.device, *settings, log), False
+        self.device.begin_version(*settings)
         try:
             env = code.frame.copy()
             for slot, value in zip(code.params, self.arguments(entry, args), strict=True):
@@ -125,6 +134,7 @@ class CudaExecutable:
             return results, tuple(run.trace)
         finally:
             if not done:
+                self.gpu.synchronise()
                 self.device.begin()
 
     def arguments(self, entry: str, args: Sequence[Any]) -> list[Any]:
@@ -163,3 +173,9 @@ class CudaExecutable:
             seen.add(id(own.block))
             shown.append(own)
         return shown
+
+
+def refused(why: str, loc: Loc) -> RunError:
+    """R0302 for what the driver would not do; the GPU can still be used."""
+    hint = "another version may ask for less: see `soac explain`, and choose it with --force or a tuning file"
+    return RunError(Diagnostic("R0302", f"the driver of the GPU refuses: {why}", Label(loc, ""), hint=hint))

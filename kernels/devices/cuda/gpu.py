@@ -37,16 +37,20 @@ T = TypeVar("T")
 WAVES = 8
 """Blocks for each multiprocessor that a bulk operation starts at most; each goes on in steps of them all."""
 TILE = 32
+MOST_UPLOADING = 1 << 28
+"""Bytes of host memory that uploads under way may hold."""
 
 
 @dataclass(eq=False)
 class Gpu:
-    """`lost` says what the GPU died of."""
+    """`lost` says what the GPU died of; `uploading`: arrays that the driver may still read, until it is waited for."""
 
     driver: Driver
     lost: str | None = None
     pool: DevicePool = field(init=False, repr=False)
     thread: DriverThread = field(init=False, repr=False)
+    uploading: list[np.ndarray] = field(default_factory=list, repr=False)
+    uploading_bytes: int = 0
 
     def __post_init__(self) -> None:
         self.pool = DevicePool(self.driver)
@@ -80,14 +84,27 @@ class Gpu:
         held = np.ascontiguousarray(array).reshape(array.shape)
         there = self.scratch(prim, array.shape)
         if array.size:
+            self.uploading.append(held)
+            self.uploading_bytes += held.nbytes
             self.driver.upload(there.address, held)
+        if self.uploading_bytes > MOST_UPLOADING:
+            self.synchronise()
         return there
 
     def to_host(self, array: CudaArray) -> np.ndarray:
         found = np.empty(array.shape, array.dtype)
         if found.size:
             self.driver.download(found, self.dense(array).address)
+            self.uploaded()
         return found
+
+    def synchronise(self) -> None:
+        self.driver.synchronise()
+        self.uploaded()
+
+    def uploaded(self) -> None:
+        self.uploading.clear()
+        self.uploading_bytes = 0
 
     # ---- copies ---------------------------------------------------------------------------------------------------
 
@@ -102,7 +119,7 @@ class Gpu:
     def finished_copy(self, array: CudaArray) -> CudaArray:
         """A copy that is done."""
         fresh = self.copy(array)
-        self.driver.synchronise()
+        self.synchronise()
         return fresh
 
     def assign(self, target: CudaArray, source: CudaArray) -> None:

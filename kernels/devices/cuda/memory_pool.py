@@ -23,7 +23,7 @@ Returned = tuple[int, int, bool]
 @dataclass(slots=True, eq=False)
 class Block:
     """A piece of memory at `address`, and who gets it back; a piece of nothing is at 0. `shown`: other libraries know
-    it."""
+    it, or it is not worth keeping."""
 
     address: int
     capacity: int
@@ -44,6 +44,8 @@ class DevicePool:
     returned: deque[Returned] = field(default_factory=deque)
     held: int = 0
     """Bytes in free blocks."""
+    stack: Block | None = None
+    """Memory for the stacks of launches: these come one after the other, and so have the same."""
 
     def block(self, size: int) -> Block:
         """Raises `OutOfMemory` if not even without the free blocks there is room."""
@@ -68,6 +70,20 @@ class DevicePool:
         except DriverMemoryError:
             raise OutOfMemory(size, *self.driver.memory()) from None
 
+    def stacks(self, size: int) -> int:
+        """The address of so many bytes, which are good until the launch is done that they are for."""
+        if self.stack is None or self.stack.capacity < size:
+            self.drop_stacks()
+            self.stack = self.block(size)
+            self.stack.shown = True  # goes back to the driver, not into the pool
+        return self.stack.address
+
+    def drop_stacks(self) -> None:
+        """Give the memory for stacks back to the driver."""
+        if self.stack is not None:
+            self.stack = None
+            self.take_back()
+
     def take_back(self) -> None:
         """What has died since."""
         while self.returned:
@@ -80,6 +96,7 @@ class DevicePool:
 
     def trim(self) -> None:
         """Give all free blocks back to the driver."""
+        self.drop_stacks()
         self.take_back()
         for addresses in self.free.values():
             for address in addresses:

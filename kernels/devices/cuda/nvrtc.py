@@ -19,6 +19,7 @@ from .. import disk_cache as disk
 from ..disk_cache import Cache
 
 OPTIONS = ("-std=c++17", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false")
+GET_NVRTC = "`pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'`"
 VERBOSE = "--ptxas-options=-v"
 
 
@@ -47,7 +48,7 @@ def nvrtc() -> Nvrtc:
         major, minor = ctypes.c_int(), ctypes.c_int()
         if library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)) == 0:
             return Nvrtc(library, (major.value, minor.value))
-    raise NoCompiler("NVRTC is not installed: `pip install 'soac[cuda]'` brings it")
+    raise NoCompiler(f"NVRTC is not installed: {GET_NVRTC} brings it")
 
 
 def _places() -> list[str]:

@@ -11,34 +11,44 @@ import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from . import libcuda
 from .dlpack import CUDA
-from .driver import DriverFault, DriverMemoryError, Properties, Signature, Value
+from .driver import DriverFault, DriverMemoryError, DriverRefusal, Properties, Signature, Value
 from .nvrtc import compile_cuda
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def guarded(call: Callable[P, T]) -> Callable[P, T]:
-    """Errors of the driver by our names."""
+def guarded(call: Callable[Concatenate[PyCuda, P], T]) -> Callable[Concatenate[PyCuda, P], T]:
+    """Errors of the driver by our names. One that spoils the context is what every later call ends with, too."""
 
     @wraps(call)
-    def guarded_call(*args: P.args, **kwargs: P.kwargs) -> T:
-        import pycuda.driver as cuda
-
+    def guarded_call(driver: PyCuda, *args: P.args, **kwargs: P.kwargs) -> T:
+        cuda = driver.cuda
         try:
-            return call(*args, **kwargs)
+            return call(driver, *args, **kwargs)
         except cuda.MemoryError as why:
             raise DriverMemoryError(str(why)) from None
         except cuda.Error as why:
-            raise DriverFault(str(why)) from None
+            raise (DriverRefusal if is_usable(driver) else DriverFault)(str(why)) from None
 
     return guarded_call
+
+
+def is_usable(driver: PyCuda) -> bool:
+    """Whether the driver goes on after an error."""
+    if driver.queue is None:
+        return False
+    try:
+        driver.queue.synchronize()
+    except driver.cuda.Error:
+        return False
+    return True
 
 
 @dataclass(slots=True)
@@ -111,7 +121,7 @@ class PyCuda:
 
     @guarded
     def upload(self, address: int, array: np.ndarray) -> None:
-        """From memory that is not locked: the driver has read it when the call returns."""
+        """From memory that is not locked, which the driver may read after the call has returned."""
         self.cuda.memcpy_htod_async(address, array, self.queue)
 
     @guarded

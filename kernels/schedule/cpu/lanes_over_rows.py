@@ -23,8 +23,8 @@ from ....ir.ops import Op
 from ....ir.types import Atom, Const, Names, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT, cost
 from ...host_ir.nodes import HostBody, HostIf
-from ...kernel_ir.execution import statements
 from ...kernel_ir.nodes import KLet, KOp, KStm, RowScan
+from ...kernel_ir.traverse import statements
 from ...passes.flat_row_scans import row_scan_of
 from ..host_builder import HostBuilder, Made
 from ..inner_segops import as_soacs

@@ -73,7 +73,8 @@ def segmap_forms(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
     def unjammed() -> None:
         launch_by_width(h, exp, lanes, spread, stm.loc)
 
-    jammed = jammed_kernel(h, exp, outs, base) if can_jam(exp.space, exp.body) else None
+    scalars = not any(t.shape for t in exp.ret)
+    jammed = jammed_kernel(h, exp, outs, base) if scalars and can_jam(exp.space, exp.body) else None
     if jammed is None:
         unjammed()
     elif jammed.each > JAM_GAIN * lanes.each or (spread and spread_pays(jammed, spread, LONG)):

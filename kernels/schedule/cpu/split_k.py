@@ -48,7 +48,7 @@ def is_narrow(h: HostBuilder, exp: core.SegRed) -> Atom | None:
 
 
 def as_segred(names: Names, exp: core.SegMap) -> core.SegRed | None:
-    """A nest whose body is a reduction, as a reduction of the nest.
+    """A nest whose body is a reduction, of one width for all points, as a reduction of the nest.
 
     segmap (i < n) { redomap k < p op f xs }    ⟶    segred (i < n, k < p) op { f(xs[k]) }
     """
@@ -60,6 +60,8 @@ def as_segred(names: Names, exp: core.SegMap) -> core.SegRed | None:
             return None
     plain = all(isinstance(s.exp, (core.PrimOp, core.Convert, core.Index)) and not s.certs for s in before if s)
     if not plain or last.certs or exp.body.result != tuple(Var(p.name) for p in last.pat):
+        return None
+    if isinstance(width, Var) and width.name in {*exp.space.indices, *(p.name for s in before if s for p in s.pat)}:
         return None
     k = names.fresh("k")
     rows = {s.pat[0].name: s.exp for s in before if s and isinstance(s.exp, Index)}
@@ -107,10 +109,10 @@ def _column(b: Builder, exp: core.SegRed, stm: Stm) -> Column | None:
             pass
         case _:
             return None
-    ref, along, widths = b.array(array), exp.space.indices[-1], dict(looped(exp.space))
+    bound = {p.name for s in exp.body.stms for p in s.pat}
+    ref, along, widths = None if array in bound else b.array(array), exp.space.indices[-1], dict(looped(exp.space))
     if not isinstance(ref, ArrayRef):
         return None
-    bound = {p.name for s in exp.body.stms for p in s.pat}
     places = {d.index.name: k for k, d in enumerate(dims) if isinstance(d, Fix) and isinstance(d.index, Var)}
     across = [name for name in places if name in widths]
     if len(places) < sum(isinstance(d, Fix) and isinstance(d.index, Var) for d in dims) or len(across) != 1:

@@ -29,7 +29,7 @@ ROWS = 8
 
 
 def can_jam(space: SegSpace, body: Body) -> bool:
-    """A nest of two dimensions whose body is one reduction with plain statements around it, and scalar results."""
+    """A nest of two dimensions whose body, which gives scalars, is one reduction with plain statements around it."""
     scremas = [s for s in body.stms if isinstance(s.exp, core.Screma)]
     if len(space.dims) < 2 or len(scremas) != 1:
         return False

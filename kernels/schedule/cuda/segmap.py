@@ -9,13 +9,12 @@ segmap (i < n, j < m)     block = T*S points; thread t takes points s*T + t; poi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ....ir import core
 from ....ir.core import SegSpace, Stm
 from ....ir.types import Prim, i64
 from ...kernel_ir import nodes as kir
-from ...passes.vectorise_accesses import in_rows, rows_of, straightened
+from ...passes.vectorise_accesses import row_width
 from ..cpu.segmap import segmap
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import ONE, Builder, Mode, Operand
@@ -47,13 +46,10 @@ def gpu_segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
 
     mapping, layouts = best_mapping(h, exp.space.widths, build)
     h.layouts.update(layouts)
-    made, threads = build(mapping, THREADS), THREADS
-    made = replace(made, kernel=straightened(made.kernel))
-    rows = rows_of(made.kernel)
-    if rows is not None:
-        threads *= rows.width
+    made = build(mapping, THREADS)
+    threads = THREADS * row_width(made.kernel)
+    if threads > THREADS:
         made = build(mapping, threads)
-        made = replace(made, kernel=in_rows(straightened(made.kernel), rows))
     h.layouts.clear()
     points = h.product(exp.space.widths)
     h.launch(made, h.ceil_div(points, mapping.chunk(threads)), points, made.cost, stm.loc)
@@ -62,7 +58,8 @@ def gpu_segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
 def over_points(
     b: Builder, space: SegSpace, mapping: Mapping, threads: int, body: Callable[[tuple[Operand, ...]], None]
 ) -> None:
-    """`threads p` over the points of a block; `body` gets the indices of the space."""
+    """`threads p` over the points of a block, which has room for `threads` of them and the mapping's factor; `body`
+    gets the indices of the space."""
     total: Operand = ONE
     for width in space.widths:
         total = b.mul(total, b.operand(width))
@@ -71,4 +68,4 @@ def over_points(
     point = b.fresh("point", Prim.I64)
     with b.nested() as stms:
         body(bind_space(b, space, point, mapping.order))
-    b.emit(kir.Threads(point, lo, hi, tuple(stms)))
+    b.emit(kir.Threads(point, lo, hi, tuple(stms), threads // THREADS))

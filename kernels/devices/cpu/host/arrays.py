@@ -224,7 +224,7 @@ def numbers(h: Emitter, atoms: tuple[Atom, ...]) -> tuple[str, ...]:
 def iota(h: Emitter, stm: HostStm, exp: core.Iota) -> None:
     count, start, step = numbers(h, (exp.count, exp.start, exp.step))
     array = made(h, stm, (count,))
-    call(h, "soac_host_iota", array.pointer, count, start, step, width(array))
+    call(h, "soac_host_iota", "%state", array.pointer, count, start, step, width(array))
 
 
 def replicate(h: Emitter, stm: HostStm, exp: core.Replicate) -> None:

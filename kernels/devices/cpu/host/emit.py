@@ -4,14 +4,13 @@
     let (ys: [n]f32) = scratch [n]f32     a descriptor in the frame: a counted buffer of the runtime
     launch k[n](ys, xs, n)                a table of words, and a call of the runtime's fork-join
 
-Behind its first words (`hostruntime.Word`) the state holds the parameters (a word for a size or a scalar; address and
+After its first words (`runtime/assembly.py`) the state holds the parameters (a word for a size or a scalar; address and
 sizes for an array), the results (a word, or a descriptor), the thresholds and sizes that may be set, the failure
 record, and the *frame*: a descriptor for each array. An array is
 released where the Python runner forgets it (`run.dead_after`), and at the end the whole frame is. A failure stores its
 site and values and leaves with a status; the caller turns them into the error (`failure_sites.py`).
 
-The parts: `frame.py` (the emitter's state), `arrays.py`, `control.py`; called at run time:
-`hostruntime`, `hostmemory`, `hostarrays`, `hostcopy`.
+The parts: `frame.py` (the emitter's state), `arrays.py`, `control.py`; called at run time: `runtime/functions.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,8 @@ from ....llvm import ops as lanes_ops
 from ....llvm.convert import convert
 from ....llvm.text import Code, Module
 from ...failures import RECORD
-from ..runtime.functions import FUNCTIONS, Word
+from ..runtime.assembly import Word
+from ..runtime.functions import FUNCTIONS
 from .arrays import (
     array_literal,
     concatenate,

@@ -15,7 +15,8 @@ from .....ir.types import Atom, Const, Name, Prim, Var
 from ....host_ir.nodes import HostBody, HostFun, HostIf, HostLoop
 from ....llvm.convert import convert
 from ....llvm.text import SCALAR, Code, Vec, literal, llvm_type, memory_type
-from ..runtime.functions import FUNCTIONS, Status, Word
+from ..runtime.assembly import Status, Word
+from ..runtime.functions import FUNCTIONS
 from .failure_sites import MemorySite, Site, recorded
 
 BUFFER, DATA, SIZES = 0, 1, 2

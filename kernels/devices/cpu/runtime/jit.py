@@ -18,7 +18,9 @@ import llvmlite.binding as llvm
 
 from .....ir.errors import IRError
 from ....kernel_ir.nodes import Kernel
-from ....lanes.module import LaneSettings, emit, symbol_of
+from ....lanes.module import emit, symbol_of
+from ....passes.choose_lanes import LaneSettings
+from ....passes.pipeline import all_ready, cpu_passes
 from ... import disk_cache as disk
 from ...disk_cache import Cache
 from .object_symbols import undefined_symbols
@@ -94,7 +96,8 @@ def host() -> Host:
 
 def compile_kernels(kernels: tuple[Kernel, ...], settings: LaneSettings, cache: Cache | None = None) -> CompiledKernels:
     """The kernels as machine code; `cache` None is the user's."""
-    return by_kernel(load_text(emit(kernels, settings), symbols_of(kernels), cache), kernels)
+    text = emit(all_ready(kernels, cpu_passes(settings)))
+    return by_kernel(load_text(text, symbols_of(kernels), cache), kernels)
 
 
 def symbols_of(kernels: tuple[Kernel, ...]) -> tuple[str, ...]:
@@ -108,15 +111,15 @@ def by_kernel(loaded: CompiledKernels, kernels: tuple[Kernel, ...]) -> CompiledK
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A module as text, and the key of its code in the cache."""
+    """Modules as text, which are linked to one, and the key of its code in the cache."""
 
-    text: str
+    texts: tuple[str, ...]
     effort: Effort
     key: str
 
 
 def source_of(text: str, effort: Effort) -> Source:
-    return Source(text, effort, disk.key_of(text, effort.value, *identity()))
+    return Source((text,), effort, disk.key_of(text, effort.value, *identity()))
 
 
 def load_text(
@@ -132,7 +135,7 @@ def load_source(source: Source, names: tuple[str, ...], cache: Cache | None = No
     found = load_stored(source.key, names, cache)
     if found is not None:
         return found
-    fresh = compile_object(source.text, host(), source.effort)
+    fresh = compile_object(source.texts, host(), source.effort)
     disk.put(cache, source.key, fresh)
     loaded = load_object(fresh, names)
     if loaded is None:
@@ -168,31 +171,44 @@ def target_machine(target: Host, level: int = 2) -> llvm.TargetMachine:
     )
 
 
-def code_level(text: str, effort: Effort) -> int:
+def is_long(texts: tuple[str, ...]) -> bool:
+    return any(len(text) > LONG_TEXT for text in texts)
+
+
+def code_level(texts: tuple[str, ...], effort: Effort) -> int:
     """How much LLVM's code generator does."""
     if effort is Effort.QUICK:
         return 0
-    return 1 if len(text) > LONG_TEXT else 2
+    return 1 if is_long(texts) else 2
 
 
-def optimised(text: str, machine: llvm.TargetMachine, target: Host, effort: Effort = Effort.FULL) -> llvm.ModuleRef:
-    """The module, verified and after LLVM's passes."""
+def optimised(
+    texts: tuple[str, ...], machine: llvm.TargetMachine, target: Host, effort: Effort = Effort.FULL
+) -> llvm.ModuleRef:
+    """The modules as one, verified and after LLVM's passes."""
+    module, *others = map(verified, texts)
+    for other in others:
+        module.link_in(other)
+    module.triple = target.triple
+    module.data_layout = str(machine.target_data)
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(2))
+    pipeline(texts, builder, effort).run(module, builder)
+    return module
+
+
+def verified(text: str) -> llvm.ModuleRef:
     try:
         module = llvm.parse_assembly(text)
         module.verify()
     except RuntimeError as error:
         raise IRError(f"LLVM refuses generated code: {error}") from error
-    module.triple = target.triple
-    module.data_layout = str(machine.target_data)
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(2))
-    pipeline(text, builder, effort).run(module, builder)
     return module
 
 
-def pipeline(text: str, builder: llvm.PassBuilder, effort: Effort) -> llvm.ModulePassManager:
+def pipeline(texts: tuple[str, ...], builder: llvm.PassBuilder, effort: Effort) -> llvm.ModulePassManager:
     if effort is Effort.QUICK:
         return quick_pipeline()
-    return short_pipeline() if len(text) > LONG_TEXT else builder.getModulePassManager()
+    return short_pipeline() if is_long(texts) else builder.getModulePassManager()
 
 
 def quick_pipeline() -> llvm.ModulePassManager:
@@ -215,10 +231,10 @@ def short_pipeline() -> llvm.ModulePassManager:
     return passes
 
 
-def compile_object(text: str, target: Host, effort: Effort = Effort.FULL) -> bytes:
-    """Object code of a module."""
-    machine = target_machine(target, code_level(text, effort))
-    data = machine.emit_object(optimised(text, machine, target, effort))
+def compile_object(texts: tuple[str, ...], target: Host, effort: Effort = Effort.FULL) -> bytes:
+    """Object code of modules that are linked to one."""
+    machine = target_machine(target, code_level(texts, effort))
+    data = machine.emit_object(optimised(texts, machine, target, effort))
     check_symbols(data)
     return data
 

@@ -7,7 +7,8 @@ Workers look for the next launch for some 100 µs before they sleep, since wakin
 everybody looks at the launch's failure record (the first slot of the arguments) and at the stop flag.
 
 One launch at a time has the pool; another one meanwhile runs on its own thread alone. After a fork the child starts
-with no workers. The code is LLVM text, compiled once per process; its memory is never freed, as workers run in it.
+with no workers. The code (`thread_pool.ll`) is compiled once per process; its memory is never freed, as workers run in
+it.
 """
 
 from __future__ import annotations
@@ -19,14 +20,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ....host_ir.launch_parameters import TASKS
+from ....limits import MAX_THREADS
 from . import jit
-
-MAX_WORKERS = 4096
-SPINS = 4000
-"""Looks at the gate, with a pause after each, before a worker sleeps: about 100 µs."""
-
-PATIENCE = 1 << 12
-"""Looks at the last worker's end, before the caller lets others run in between."""
+from .assembly import module
 
 
 @dataclass(slots=True)
@@ -53,7 +49,7 @@ def run_blocks(kernel: int, args: int, blocks: int, threads: int, grain: int | N
     """Run blocks 0 <= b < `blocks` of the kernel at address `kernel` with the argument slots at address `args`, on up
     to `threads` cores, `grain` blocks at a time. Worker numbers, by which the arena table is indexed, are below
     `threads`. Raises KeyboardInterrupt if `request_stop` was called meanwhile."""
-    threads = max(1, min(threads, blocks, MAX_WORKERS))
+    threads = max(1, min(threads, blocks, MAX_THREADS))
     pool = start(threads)
     if grain is None:
         grain = share(blocks, threads, TASKS)
@@ -103,7 +99,7 @@ def the_pool() -> Pool:
 def _compiled_pool() -> Pool:
     i64 = ctypes.c_int64
     names = ("soac_pool_run", "soac_pool_grow", "soac_pool_reset", "soac_pool_stop_flag")
-    code = jit.load_text(pool_text(jit.host().triple), names)
+    code = jit.load_text(module("thread_pool", jit.host().triple), names)
     run = ctypes.CFUNCTYPE(i64, i64, i64, i64, i64, i64)(code.address(names[0]))
     grow = ctypes.CFUNCTYPE(i64, i64)(code.address(names[1]))
     reset = ctypes.CFUNCTYPE(i64)(code.address(names[2]))
@@ -114,7 +110,9 @@ def _compiled_pool() -> Pool:
 
 
 def _grow(pool: Pool, workers: int) -> None:
-    """Start workers until there are as many; fewer where the system gives no more threads."""
+    """Start workers until there are as many, or as many as a launch may use; fewer where the system gives no more
+    threads."""
+    workers = min(workers, MAX_THREADS - 1)
     with pool.lock:
         if workers > pool.workers.value:
             pool.grow(workers - pool.workers.value)
@@ -129,262 +127,3 @@ def _after_fork() -> None:
         pool.reset()
         pool.stop_flag.value = 0
         pool.workers.value, pool.lock = 0, threading.Lock()
-
-
-# ---- the code ----------------------------------------------------------------------------------------------------
-
-GATE_GENERATION = 1 << 40
-GATE_OPEN = 1 << 36
-GATE_LIMIT = 1 << 16
-GATE_JOINED = GATE_LIMIT - 1
-
-_PAUSES = {"x86_64": "llvm.x86.sse2.pause()", "i686": "llvm.x86.sse2.pause()"}
-
-
-def pool_text(triple: str) -> str:
-    """The pool as LLVM text. Every word that threads share has a cache line of its own."""
-    pause = _PAUSES.get(triple.split("-")[0])
-    declared = f"declare void @{pause}" if pause else ""
-    constants = {
-        "GENERATION": GATE_GENERATION, "GENERATION_SHIFT": GATE_GENERATION.bit_length() - 1, "OPEN": GATE_OPEN,
-        "CLOSE": ~GATE_OPEN, "LIMIT": GATE_LIMIT, "LIMIT_SHIFT": GATE_LIMIT.bit_length() - 1,
-        "LIMIT_MASK": GATE_OPEN // GATE_LIMIT - 1, "JOINED": GATE_JOINED, "SPINS": SPINS, "PATIENCE": PATIENCE,
-        "PAUSE": f"call void @{pause}" if pause else "", "DECLARE_PAUSE": declared,
-    }  # fmt: skip
-    text = _TEXT
-    for name, value in constants.items():
-        text = text.replace(f"${name}$", str(value))
-    return text
-
-
-_TEXT = """
-@gate = internal global i64 0, align 64
-@next = internal global i64 0, align 64
-@finished = internal global i64 0, align 64
-@stop = internal global i64 0, align 64
-@busy = internal global i64 0, align 64
-@sleepers = internal global i64 0, align 64
-@job = internal global { ptr, ptr, i64, i64 } zeroinitializer, align 64
-@mutex = internal global [128 x i8] zeroinitializer, align 64
-@awake = internal global [128 x i8] zeroinitializer, align 64
-
-declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_detach(i64)
-declare i32 @pthread_mutex_init(ptr, ptr)
-declare i32 @pthread_mutex_lock(ptr)
-declare i32 @pthread_mutex_unlock(ptr)
-declare i32 @pthread_cond_init(ptr, ptr)
-declare i32 @pthread_cond_wait(ptr, ptr)
-declare i32 @pthread_cond_broadcast(ptr)
-declare i32 @sched_yield()
-$DECLARE_PAUSE$
-
-; Take ranges until there are none, something failed, or somebody wants to stop. Gives 1 for the last.
-define internal i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr %counter, i64 %worker) {
-entry:
-  %record = load ptr, ptr %args
-  br label %again
-again:
-  %stop = load atomic i64, ptr @stop monotonic, align 8
-  %stopping = icmp ne i64 %stop, 0
-  br i1 %stopping, label %stopped, label %look
-look:
-  %failure = load atomic i64, ptr %record monotonic, align 8
-  %failed = icmp ne i64 %failure, 0
-  br i1 %failed, label %done, label %take
-take:
-  %b0 = atomicrmw add ptr %counter, i64 %grain monotonic
-  %none = icmp sge i64 %b0, %blocks
-  br i1 %none, label %done, label %go
-go:
-  %end = add i64 %b0, %grain
-  %over = icmp sgt i64 %end, %blocks
-  %b1 = select i1 %over, i64 %blocks, i64 %end
-  call void %kernel(ptr %args, i64 %b0, i64 %b1, i64 %worker)
-  br label %again
-stopped:
-  ret i64 1
-done:
-  ret i64 0
-}
-
-define internal i64 @work_on_job(i64 %worker) {
-  %kernel = load ptr, ptr @job
-  %args = load ptr, ptr getelementptr ({ ptr, ptr, i64, i64 }, ptr @job, i64 0, i32 1)
-  %blocks = load i64, ptr getelementptr ({ ptr, ptr, i64, i64 }, ptr @job, i64 0, i32 2)
-  %grain = load i64, ptr getelementptr ({ ptr, ptr, i64, i64 }, ptr @job, i64 0, i32 3)
-  %stopped = call i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr @next, i64 %worker)
-  ret i64 %stopped
-}
-
-; Wait for a gate of another generation than %seen: look for a while, then sleep. Gives the gate.
-define internal i64 @wait_for_gate(i64 %seen) {
-entry:
-  br label %spin
-spin:
-  %k = phi i64 [ 0, %entry ], [ %k1, %same ]
-  %gate = load atomic i64, ptr @gate acquire, align 8
-  %generation = lshr i64 %gate, $GENERATION_SHIFT$
-  %changed = icmp ne i64 %generation, %seen
-  br i1 %changed, label %found, label %same
-same:
-  $PAUSE$
-  %k1 = add i64 %k, 1
-  %tired = icmp ugt i64 %k1, $SPINS$
-  br i1 %tired, label %lie_down, label %spin
-lie_down:
-  call i32 @pthread_mutex_lock(ptr @mutex)
-  atomicrmw add ptr @sleepers, i64 1 seq_cst
-  br label %check
-check:
-  %later = load atomic i64, ptr @gate seq_cst, align 8
-  %later_generation = lshr i64 %later, $GENERATION_SHIFT$
-  %late_change = icmp ne i64 %later_generation, %seen
-  br i1 %late_change, label %get_up, label %sleep
-sleep:
-  call i32 @pthread_cond_wait(ptr @awake, ptr @mutex)
-  br label %check
-get_up:
-  atomicrmw sub ptr @sleepers, i64 1 seq_cst
-  call i32 @pthread_mutex_unlock(ptr @mutex)
-  ret i64 %later
-found:
-  ret i64 %gate
-}
-
-define internal ptr @worker(ptr %start) {
-entry:
-  %first = ptrtoint ptr %start to i64
-  br label %wait
-wait:
-  %seen = phi i64 [ %first, %entry ], [ %generation, %missed ], [ %generation, %finish ]
-  %new = call i64 @wait_for_gate(i64 %seen)
-  br label %try
-try:
-  %gate = phi i64 [ %new, %wait ], [ %gate_now, %join ]
-  %generation = lshr i64 %gate, $GENERATION_SHIFT$
-  %open_bit = and i64 %gate, $OPEN$
-  %open = icmp ne i64 %open_bit, 0
-  %joined = and i64 %gate, $JOINED$
-  %limits = lshr i64 %gate, $LIMIT_SHIFT$
-  %limit = and i64 %limits, $LIMIT_MASK$
-  %room = icmp ult i64 %joined, %limit
-  %may = and i1 %open, %room
-  br i1 %may, label %join, label %missed
-missed:
-  br label %wait
-join:
-  %more = add i64 %gate, 1
-  %pair = cmpxchg ptr @gate, i64 %gate, i64 %more acq_rel acquire
-  %gate_now = extractvalue { i64, i1 } %pair, 0
-  %in = extractvalue { i64, i1 } %pair, 1
-  br i1 %in, label %finish, label %try
-finish:
-  %number = add i64 %joined, 1
-  %ignored = call i64 @work_on_job(i64 %number)
-  atomicrmw add ptr @finished, i64 1 release
-  br label %wait
-}
-
-define i64 @soac_pool_run(i64 %kernel_address, i64 %args_address, i64 %blocks, i64 %grain, i64 %helpers) {
-entry:
-  %kernel = inttoptr i64 %kernel_address to ptr
-  %args = inttoptr i64 %args_address to ptr
-  %own = alloca i64, align 8
-  store i64 0, ptr %own
-  %alone = icmp sle i64 %helpers, 0
-  br i1 %alone, label %inline, label %try
-try:
-  %pair = cmpxchg ptr @busy, i64 0, i64 1 acquire monotonic
-  %ours = extractvalue { i64, i1 } %pair, 1
-  br i1 %ours, label %launch, label %inline
-inline:
-  %stopped_alone = call i64 @work(ptr %kernel, ptr %args, i64 %blocks, i64 %grain, ptr %own, i64 0)
-  ret i64 %stopped_alone
-launch:
-  store ptr %kernel, ptr @job
-  store ptr %args, ptr getelementptr ({ ptr, ptr, i64, i64 }, ptr @job, i64 0, i32 1)
-  store i64 %blocks, ptr getelementptr ({ ptr, ptr, i64, i64 }, ptr @job, i64 0, i32 2)
-  store i64 %grain, ptr getelementptr ({ ptr, ptr, i64, i64 }, ptr @job, i64 0, i32 3)
-  store atomic i64 0, ptr @next monotonic, align 8
-  store atomic i64 0, ptr @finished monotonic, align 8
-  %old = load atomic i64, ptr @gate monotonic, align 8
-  %old_generation = lshr i64 %old, $GENERATION_SHIFT$
-  %generation = add i64 %old_generation, 1
-  %high = shl i64 %generation, $GENERATION_SHIFT$
-  %limit = shl i64 %helpers, $LIMIT_SHIFT$
-  %low = or i64 %limit, $OPEN$
-  %gate = or i64 %high, %low
-  store atomic i64 %gate, ptr @gate seq_cst, align 8
-  %asleep = load atomic i64, ptr @sleepers seq_cst, align 8
-  %some_sleep = icmp ne i64 %asleep, 0
-  br i1 %some_sleep, label %wake, label %begin
-wake:
-  call i32 @pthread_mutex_lock(ptr @mutex)
-  call i32 @pthread_cond_broadcast(ptr @awake)
-  call i32 @pthread_mutex_unlock(ptr @mutex)
-  br label %begin
-begin:
-  %stopped = call i64 @work_on_job(i64 0)
-  %closed = atomicrmw and ptr @gate, i64 $CLOSE$ acq_rel
-  %joined = and i64 %closed, $JOINED$
-  br label %wait
-wait:
-  %k = phi i64 [ 0, %begin ], [ %k1, %pause ], [ 0, %yield ]
-  %done = load atomic i64, ptr @finished acquire, align 8
-  %all = icmp eq i64 %done, %joined
-  br i1 %all, label %leave, label %pause
-pause:
-  $PAUSE$
-  %k1 = add i64 %k, 1
-  %tired = icmp ugt i64 %k1, $PATIENCE$
-  br i1 %tired, label %yield, label %wait
-yield:
-  call i32 @sched_yield()
-  br label %wait
-leave:
-  store atomic i64 0, ptr @busy release, align 8
-  ret i64 %stopped
-}
-
-; Start more workers; gives how many were started.
-define i64 @soac_pool_grow(i64 %count) {
-entry:
-  %thread = alloca i64, align 8
-  %gate = load atomic i64, ptr @gate acquire, align 8
-  %generation = lshr i64 %gate, $GENERATION_SHIFT$
-  %start = inttoptr i64 %generation to ptr
-  br label %head
-head:
-  %k = phi i64 [ 0, %entry ], [ %k1, %started ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %create, label %end
-create:
-  %error = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %start)
-  %fine = icmp eq i32 %error, 0
-  br i1 %fine, label %started, label %end
-started:
-  %handle = load i64, ptr %thread
-  call i32 @pthread_detach(i64 %handle)
-  %k1 = add i64 %k, 1
-  br label %head
-end:
-  ret i64 %k
-}
-
-define i64 @soac_pool_reset() {
-  store i64 0, ptr @gate
-  store i64 0, ptr @next
-  store i64 0, ptr @finished
-  store i64 0, ptr @busy
-  store i64 0, ptr @sleepers
-  call i32 @pthread_mutex_init(ptr @mutex, ptr null)
-  call i32 @pthread_cond_init(ptr @awake, ptr null)
-  ret i64 0
-}
-
-define i64 @soac_pool_stop_flag() {
-  %address = ptrtoint ptr @stop to i64
-  ret i64 %address
-}
-"""

@@ -1,19 +1,16 @@
-"""Descriptors of arrays in native host programs, as LLVM text: references to buffers (`memory.py`), and layouts.
+; Descriptors of arrays in native host programs: references to buffers (memory.ll), and layouts.
+;
+; A descriptor of rank r is 2 + 2r words: the buffer (null: the memory is the caller's, or there is none yet), the address
+; of the first element, r sizes, r strides in bytes. Releasing a descriptor empties it.
 
-A descriptor of rank r is 2 + 2r words: the buffer (null: the memory is the caller's, or there is none yet), the address
-of the first element, r sizes, r strides in bytes. Releasing a descriptor empties it.
-"""
+%Array = type { ptr, ptr, [0 x i64] }  ; buffer data sizes
 
-from __future__ import annotations
+declare ptr @soac_host_take(i64)
+declare i64 @soac_host_drop(ptr)
+declare void @soac_host_copy(ptr, ptr, ptr, i64, i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 
-from .memory import HEADER
-
-
-def array_text() -> str:
-    return _DESCRIPTORS.replace("$HEADER$", str(HEADER))
-
-
-_DESCRIPTORS = """
 define void @soac_host_release(ptr %array) {
 entry:
   %buffer = load ptr, ptr %array
@@ -73,7 +70,7 @@ define void @soac_host_move(ptr %target, ptr %source, i64 %rank) {
 ; Set the strides of a row-major array of these sizes. Gives its bytes, -1 if no array can have the sizes.
 define i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element) {
 entry:
-  %sizes = getelementptr i64, ptr %array, i64 2
+  %sizes = getelementptr %Array, ptr %array, i32 0, i32 $Array.sizes$
   %strides = getelementptr i64, ptr %sizes, i64 %rank
   br label %each
 each:
@@ -115,13 +112,13 @@ entry:
   %impossible = icmp slt i64 %bytes, 0
   br i1 %impossible, label %fail, label %try
 try:
-  %buffer = call ptr @take(i64 %bytes)
+  %buffer = call ptr @soac_host_take(i64 %bytes)
   %none = icmp eq ptr %buffer, null
   br i1 %none, label %fail, label %got
 got:
   store ptr %buffer, ptr %array
   %data = getelementptr i8, ptr %buffer, i64 $HEADER$
-  %place = getelementptr i64, ptr %array, i64 1
+  %place = getelementptr %Array, ptr %array, i32 0, i32 $Array.data$
   store ptr %data, ptr %place
   ret i64 0
 fail:
@@ -130,7 +127,7 @@ fail:
 
 define internal i1 @dense(ptr %array, i64 %rank, i64 %element) {
 entry:
-  %sizes = getelementptr i64, ptr %array, i64 2
+  %sizes = getelementptr %Array, ptr %array, i32 0, i32 $Array.sizes$
   %strides = getelementptr i64, ptr %sizes, i64 %rank
   br label %each
 each:
@@ -163,8 +160,8 @@ done:
 ; target = a dense copy of source. Gives 1 if there is no memory.
 define i64 @soac_host_fresh(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element) {
 entry:
-  %target_sizes = getelementptr i64, ptr %target, i64 2
-  %source_sizes = getelementptr i64, ptr %source, i64 2
+  %target_sizes = getelementptr %Array, ptr %target, i32 0, i32 $Array.sizes$
+  %source_sizes = getelementptr %Array, ptr %source, i32 0, i32 $Array.sizes$
   %bytes = mul i64 %rank, 8
   call void @llvm.memcpy.p0.p0.i64(ptr %target_sizes, ptr %source_sizes, i64 %bytes, i1 false)
   %status = call i64 @soac_host_scratch(ptr %target, i64 %rank, i64 %element)
@@ -218,4 +215,3 @@ other:
   %status = call i64 @soac_host_fresh(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element)
   ret i64 %status
 }
-"""

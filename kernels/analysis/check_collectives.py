@@ -1,7 +1,7 @@
 """The collective check: every statement of a kernel stands where enough of the right threads execute it.
 
-The walk carries the collective tiling ω of the statement (`kernels/tracer/collectives.py`): the whole block at the top,
-one thread inside a `Threads` loop or a collective's body. What is demanded:
+The walk carries the collective tiling ω of the statement (`collectives.py`): the whole block at the top, one thread
+inside a `Threads` loop or a collective's body. What is demanded:
 
     fence, thread loop, block reduce, block scan, shared memory     the block
     teams, turns of warps, waiting, looking back                    the block
@@ -17,17 +17,22 @@ cannot diverge. A variable of the block is not assigned by threads: each would h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ...ir.core import Level
+from ...ir.errors import IRError
+from ...ir.machine import CUDA, Machine
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.execution import statements
 from ..kernel_ir.nodes import KArray, Kernel, KStm, KVar, Operand, Space
 from ..kernel_ir.shared_stack import is_static
-from .closures import statement_text
+from ..kernel_ir.show import show_stm
+from ..kernel_ir.traverse import bound, operands, statements
 from .collectives import BLOCK, THREAD, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
+
+MOST_SHARED = 48 << 10
+"""Bytes of shared memory that a block of a GPU has for arrays of constant size."""
 
 Stms = tuple[KStm, ...]
 
@@ -49,8 +54,23 @@ class Misplaced:
         return f"{self.kernel}: `{self.statement}`: {self.why}; found {self.found}, expected {self.expected}{where}"
 
 
-def check_collectives(kernel: Kernel, threads: int = 64, warp: int = 32) -> tuple[Misplaced, ...]:
-    """All that is misplaced in a kernel whose blocks have `threads` threads, or which a warp executes."""
+def check_kernels(kernels: Iterable[Kernel], machine: Machine) -> None:
+    """Raises IRError where a statement of the kernels of a machine is misplaced."""
+    if found := misplaced(kernels, machine):
+        raise IRError("\n".join(map(str, found)))
+
+
+def misplaced(kernels: Iterable[Kernel], machine: Machine) -> tuple[Misplaced, ...]:
+    """All that is misplaced in the kernels of a machine. On a CPU the arrays of a block are memory like any other."""
+    most_shared = MOST_SHARED if machine.name == CUDA.name else None
+    return tuple(found for kernel in kernels for found in check_collectives(kernel, most_shared=most_shared))
+
+
+def check_collectives(
+    kernel: Kernel, threads: int = 64, warp: int = 32, most_shared: int | None = MOST_SHARED
+) -> tuple[Misplaced, ...]:
+    """All that is misplaced in a kernel whose blocks have `threads` threads, or which a warp executes; `most_shared`:
+    bytes that a block's arrays of constant size may take together."""
     threads = warp if kernel.collective is Level.WARP else threads
     walk = Walk(kernel.name, Cluster(1, threads))
     scope = Scope(whole(walk.cluster), None)
@@ -63,13 +83,9 @@ def check_collectives(kernel: Kernel, threads: int = 64, warp: int = 32) -> tupl
         scope.arrays.add(array)
     walk.stms(scope, kernel.body)
     shared = sum(static_bytes(stm) for stm in statements(kernel.body) if isinstance(stm, kir.Alloc))
-    if shared > MOST_SHARED:
-        walk.report(scope, kernel.name, f"{shared} bytes of shared memory in its text", f"{MOST_SHARED} at most")
+    if most_shared is not None and shared > most_shared:
+        walk.report(scope, kernel.name, f"{shared} bytes of shared memory in its text", f"{most_shared} at most")
     return tuple(walk.found)
-
-
-MOST_SHARED = 48 << 10
-"""Bytes of shared memory that a block's arrays of constant size may take."""
 
 
 def static_bytes(stm: kir.Alloc) -> int:
@@ -140,7 +156,7 @@ class Walk:
         """Report a statement that does not stand at the scope of `unit`."""
         good = matches(scope.tiling, unit, self.cluster) and not scope.is_operator
         if not good:
-            self.report(scope, statement_text(stm), why, unit_text(unit, self.cluster))
+            self.report(scope, show_stm(stm), why, unit_text(unit, self.cluster))
         return good
 
     def bind(self, scope: Scope, var: KVar, mutable: bool) -> None:
@@ -228,15 +244,16 @@ class Walk:
                 self.access(scope, stm, array)
                 self.access(scope, stm, tile)
             case kir.RowScan():
-                raise AssertionError("rows are scanned as they lie in code for lanes alone")
+                self.want(scope, stm, BLOCK, "a scan of the block needs all its threads")
+                self.scan(scope, stm)
             case kir.CommitCopies() | kir.WaitCopies():
                 if scope.is_operator:
-                    self.report(scope, statement_text(stm), "an operator touches no memory", "straight code on scalars")
+                    self.report(scope, show_stm(stm), "an operator touches no memory", "straight code on scalars")
             case kir.Note():
                 pass
             case kir.Check() | kir.BoundsCheck():
                 if scope.is_operator:
-                    self.report(scope, statement_text(stm), "an operator cannot fail", "straight code on scalars")
+                    self.report(scope, show_stm(stm), "an operator cannot fail", "straight code on scalars")
 
     # ---- variables and memory -------------------------------------------------------------------------------------
 
@@ -249,31 +266,31 @@ class Walk:
             why = f"{operand.name} differs between the threads of `{home.loop}`"
         else:
             why = f"{operand.name} is not defined here"
-        self.report(scope, statement_text(stm), why, unit_text(THREAD, self.cluster))
+        self.report(scope, show_stm(stm), why, unit_text(THREAD, self.cluster))
 
     def assign(self, scope: Scope, stm: KStm, var: KVar) -> None:
         home = scope.variables.get(var.name)
         if home is None:
             self.use(scope, stm, var)
         elif not home.mutable:
-            self.report(scope, statement_text(stm), f"{var.name} cannot change", "a declared variable")
+            self.report(scope, show_stm(stm), f"{var.name} cannot change", "a declared variable")
         elif home.loop != scope.loop:
             why = f"{var.name} belongs to the block, and each thread would change it"
-            self.report(scope, statement_text(stm), why, unit_text(BLOCK, self.cluster))
+            self.report(scope, show_stm(stm), why, unit_text(BLOCK, self.cluster))
 
     def access(self, scope: Scope, stm: KStm, array: KArray) -> None:
         if scope.is_operator:
-            self.report(scope, statement_text(stm), "an operator touches no memory", "straight code on scalars")
+            self.report(scope, show_stm(stm), "an operator touches no memory", "straight code on scalars")
         elif array in self.distributed and scope.indices != self.distributed[array]:
             why = f"{array.name} belongs to the indices of loops over 0..{self.distributed[array]}"
-            self.report(scope, statement_text(stm), why, "such a loop")
+            self.report(scope, show_stm(stm), why, "such a loop")
         elif array in scope.arrays:
             return
         elif array in self.private and self.private[array] != scope.loop:
             why = f"{array.name} is private to the threads of `{self.private[array]}`"
-            self.report(scope, statement_text(stm), why, unit_text(THREAD, self.cluster))
+            self.report(scope, show_stm(stm), why, unit_text(THREAD, self.cluster))
         else:
-            self.report(scope, statement_text(stm), f"{array.name} is not allocated here", "an array in scope")
+            self.report(scope, show_stm(stm), f"{array.name} is not allocated here", "an array in scope")
 
     def alloc(self, scope: Scope, stm: KStm, array: KArray) -> None:
         match array.space:
@@ -283,14 +300,14 @@ class Walk:
                 self.want(scope, stm, THREAD, "private memory belongs to one thread")
                 self.private[array] = scope.loop
             case Space.REGISTERS:
-                self.report(scope, statement_text(stm), "registers are distributed, not allocated", "indices for them")
+                self.report(scope, show_stm(stm), "registers are distributed, not allocated", "indices for them")
             case Space.GLOBAL:
-                self.report(scope, statement_text(stm), "global memory is the host's", "the host")
+                self.report(scope, show_stm(stm), "global memory is the host's", "the host")
         scope.arrays.add(array)
 
     def repeated(self, scope: Scope, stm: KStm) -> None:
         if scope.is_operator:
-            self.report(scope, statement_text(stm), "an operator does not loop", "straight code on scalars")
+            self.report(scope, show_stm(stm), "an operator does not loop", "straight code on scalars")
 
     # ---- threads and collectives ----------------------------------------------------------------------------------
 
@@ -299,7 +316,7 @@ class Walk:
         inner = scope.inner()
         if matches(scope.tiling, BLOCK, self.cluster):
             inner.tiling = over_threads(scope.tiling, index.name, THREAD, self.cluster.block, self.cluster)
-        inner.loop = statement_text(stm).rstrip(" {")
+        inner.loop = show_stm(stm).rstrip(" {")
         self.bind(inner, index, False)
         return inner
 
@@ -312,7 +329,7 @@ class Walk:
         for var in stm.outs:
             self.bind(scope, var, False)
 
-    def scan(self, scope: Scope, stm: kir.BlockScan) -> None:
+    def scan(self, scope: Scope, stm: kir.BlockScan | kir.RowScan) -> None:
         inner = self.threads(scope, stm, stm.index)
         self.stms(inner, stm.body)
         for value in stm.values:
@@ -321,7 +338,7 @@ class Walk:
         for var in stm.scanned:
             self.bind(inner, var, False)
         self.stms(inner, stm.after)
-        for var in stm.carry_out:
+        for var in bound(stm):
             self.bind(scope, var, False)
 
     def look_back(self, scope: Scope, stm: kir.LookBack) -> None:
@@ -353,7 +370,7 @@ class Walk:
 
     def copy(self, scope: Scope, stm: KStm, target: KArray, source: KArray) -> None:
         if (target.space, source.space) != (Space.SHARED, Space.GLOBAL):
-            self.report(scope, statement_text(stm), "a copy of this kind cannot be asynchronous", "global to shared")
+            self.report(scope, show_stm(stm), "a copy of this kind cannot be asynchronous", "global to shared")
         self.access(scope, stm, target)
         self.access(scope, stm, source)
 
@@ -366,50 +383,3 @@ class Walk:
         self.stms(inner, op.body)
         for result in op.results:
             self.use(inner, stm, result)
-
-
-def operands(stm: KStm) -> Iterator[Operand]:
-    """The operands that a statement uses when it begins; not those of its inner lists."""
-    match stm:
-        case kir.KLet(_, kir.KOp(_, _, args)):
-            yield from args
-        case kir.KLet(_, kir.KConvert(_, _, arg)):
-            yield arg
-        case kir.KLet(_, kir.KLoad(_, index) | kir.KAligned(_, index)) | kir.LoadRow(_, _, index):
-            yield index
-        case kir.Declare(_, value) | kir.Assign(_, value):
-            yield value
-        case kir.Store(_, index, value) | kir.Atomic(_, _, _, index, value) | kir.Publish(_, index, value):
-            yield from (index, value)
-        case kir.StoreRow(_, index, values):
-            yield from (index, *values)
-        case kir.LoadTile(_, _, start, row, pitch, count) | kir.StoreTile(_, start, row, pitch, count):
-            yield from (start, row, pitch, count)
-        case kir.WaitFor(_, _, index, least):
-            yield from (index, least)
-        case kir.LookBack(tile=tile, first=first, neutral=neutral):
-            yield from (tile, first, *neutral)
-        case kir.TeamReduce(team=team, lo=lo, hi=hi, width=width, neutral=neutral):
-            yield from (team, lo, hi, width, *neutral)
-        case kir.WarpTurns(lo=lo, hi=hi):
-            yield from (lo, hi)
-        case kir.AsyncCopy(_, at, _, start):
-            yield from (at, start)
-        case kir.Alloc(_, count):
-            yield count
-        case kir.Check(ok, _, values):
-            yield from (ok, *values)
-        case kir.BoundsCheck(index, size, _, values):
-            yield from (index, size, *values)
-        case kir.KIf(cond):
-            yield cond
-        case kir.For(_, bound):
-            yield bound
-        case kir.Threads(_, lo, hi):
-            yield from (lo, hi)
-        case kir.BlockReduce(lo=lo, hi=hi, neutral=neutral):
-            yield from (lo, hi, *neutral)
-        case kir.BlockScan(lo=lo, hi=hi, carry=carry, neutral=neutral):
-            yield from (lo, hi, *carry, *neutral)
-        case _:
-            pass

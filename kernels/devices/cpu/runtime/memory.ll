@@ -1,53 +1,25 @@
-"""Memory of native host programs, as LLVM text: counted buffers with free lists.
+; Memory of native host programs: counted buffers with free lists.
+;
+; A buffer has a header in front: how many descriptors (descriptors.ll) refer to it; its size class, or the next free
+; buffer while it is free itself; its capacity; what the system gave. Sizes are rounded up to an eighth of their power of
+; two, and there is a free list for each.
+;
+; The system puts large buffers at the same place of a page. Where the addresses of a load and of a store before it agree
+; in their last 12 bits, a processor takes them for one place, and the load waits: so buffers begin at places that differ.
 
-A buffer has a header in front: how many descriptors (`descriptors.py`) refer to it; its size class, or the next free
-buffer while it is free itself; its capacity; what the system gave. Sizes are rounded up to an eighth of their power of
-two, and there is a free list for each.
+%Buffer = type { i64, i64, i64, ptr }  ; references class capacity given
 
-The system puts large buffers at the same place of a page. Where the addresses of a load and of a store before it agree
-in their last 12 bits, a processor takes them for one place, and the load waits: so buffers begin at places that differ.
-"""
-
-from __future__ import annotations
-
-import sys
-
-HEADER = 64
-LIMIT = 1 << 32
-"""Bytes of free buffers that are kept; what exceeds them goes back to the system."""
-
-HUGE = 1 << 22
-"""Bytes from which memory is asked for in large pages: first touches cost less."""
-
-PAGE, LARGE = 1 << 12, 1 << 16
-"""Buffers of `LARGE` bytes begin at the quarters of a page, in the order 0, 2, 1, 3: each far from the one before."""
-
-
-def memory_text() -> str:
-    advise = "call i32 @madvise(ptr %page, i64 %pages, i32 14)" if sys.platform == "linux" else ""
-    declared = "declare i32 @madvise(ptr, i64, i32)" if advise else ""
-    constants = {"LIMIT": LIMIT, "HUGE": HUGE, "ADVISE": advise, "DECLARE": declared}
-    constants |= {"LARGE": LARGE, "SPARE": 2 * PAGE + 127, "IN_PAGE": PAGE - 1, "HALF": PAGE // 2, "QUARTER": PAGE // 4}
-    text = _BUFFERS
-    for name, value in constants.items():
-        text = text.replace(f"${name}$", str(value))
-    return text
-
-
-_BUFFERS = """
-@lists = internal global [512 x ptr] zeroinitializer, align 64
+@lists = internal global [$LISTS$ x ptr] zeroinitializer, align 64
 @held = internal global i64 0, align 64
 @lock = internal global i64 0, align 64
 @turn = internal global i64 0, align 64
 
 declare ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare i64 @llvm.umax.i64(i64, i64)
-declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 declare i32 @sched_yield()
-$DECLARE$
+$DECLARE_ADVISE$
 
 define internal void @enter() {
 entry:
@@ -75,8 +47,8 @@ define i64 @soac_host_reset() {
 }
 
 define internal void @give(ptr %buffer) {
-  %fourth_word = getelementptr i64, ptr %buffer, i64 3
-  %given = load ptr, ptr %fourth_word
+  %given_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.given$
+  %given = load ptr, ptr %given_place
   call void @free(ptr %given)
   ret void
 }
@@ -88,7 +60,7 @@ entry:
   br label %each
 each:
   %k = phi i64 [ 0, %entry ], [ %k1, %next ]
-  %more = icmp ult i64 %k, 512
+  %more = icmp ult i64 %k, $LISTS$
   br i1 %more, label %list, label %done
 list:
   %place = getelementptr ptr, ptr @lists, i64 %k
@@ -96,7 +68,7 @@ list:
   %none = icmp eq ptr %head, null
   br i1 %none, label %next, label %drop
 drop:
-  %link = getelementptr i64, ptr %head, i64 1
+  %link = getelementptr %Buffer, ptr %head, i32 0, i32 $Buffer.class$
   %rest = load ptr, ptr %link
   store ptr %rest, ptr %place
   call void @give(ptr %head)
@@ -111,7 +83,7 @@ done:
 }
 
 ; A buffer of so many bytes, counted once; null if there is no memory.
-define internal ptr @take(i64 %bytes) {
+define ptr @soac_host_take(i64 %bytes) {
 entry:
   %size = call i64 @llvm.umax.i64(i64 %bytes, i64 64)
   %zeros = call i64 @llvm.ctlz.i64(i64 %size, i1 true)
@@ -129,7 +101,7 @@ entry:
   %none = icmp eq ptr %head, null
   br i1 %none, label %new, label %reuse
 reuse:
-  %link = getelementptr i64, ptr %head, i64 1
+  %link = getelementptr %Buffer, ptr %head, i32 0, i32 $Buffer.class$
   %rest = load ptr, ptr %link
   store ptr %rest, ptr %place
   %held = load i64, ptr @held
@@ -166,8 +138,8 @@ got:
   %chosen = add i64 %to_page, %in_page
   %skipped = select i1 %large, i64 %chosen, i64 0
   %begin = getelementptr i8, ptr %fresh, i64 %skipped
-  %fourth_word = getelementptr i64, ptr %begin, i64 3
-  store ptr %fresh, ptr %fourth_word
+  %given_place = getelementptr %Buffer, ptr %begin, i32 0, i32 $Buffer.given$
+  store ptr %fresh, ptr %given_place
   %huge = icmp uge i64 %whole, $HUGE$
   br i1 %huge, label %advise, label %made
 advise:
@@ -181,10 +153,10 @@ advise:
 made:
   %buffer = phi ptr [ %head, %reuse ], [ %begin, %got ], [ %begin, %advise ]
   store i64 1, ptr %buffer
-  %second_word = getelementptr i64, ptr %buffer, i64 1
-  store i64 %class, ptr %second_word
-  %third_word = getelementptr i64, ptr %buffer, i64 2
-  store i64 %capacity, ptr %third_word
+  %class_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.class$
+  store i64 %class, ptr %class_place
+  %capacity_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.capacity$
+  store i64 %capacity, ptr %capacity_place
   ret ptr %buffer
 fail:
   ret ptr null
@@ -197,10 +169,10 @@ entry:
   %last = icmp eq i64 %old, 1
   br i1 %last, label %back, label %done
 back:
-  %second_word = getelementptr i64, ptr %buffer, i64 1
-  %class = load i64, ptr %second_word
-  %third_word = getelementptr i64, ptr %buffer, i64 2
-  %capacity = load i64, ptr %third_word
+  %class_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.class$
+  %class = load i64, ptr %class_place
+  %capacity_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.capacity$
+  %capacity = load i64, ptr %capacity_place
   %place = getelementptr ptr, ptr @lists, i64 %class
   call void @enter()
   %held = load i64, ptr @held
@@ -210,7 +182,7 @@ back:
 keep:
   store i64 %more, ptr @held
   %head = load ptr, ptr %place
-  store ptr %head, ptr %second_word
+  store ptr %head, ptr %class_place
   store ptr %buffer, ptr %place
   call void @leave()
   ret i64 0
@@ -221,4 +193,3 @@ return:
 done:
   ret i64 0
 }
-"""

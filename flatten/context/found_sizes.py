@@ -1,0 +1,67 @@
+"""Sizes that branches and loops find, as those of arrays in a thread, which takes memory before it fills it.
+
+let k (ys: [k]t) = if c then (a, xs) else (b, zs)  ⟶  let k = if c then a else b; let (ys: [k]t) = if c then xs else zs
+
+The sizes that a branch finds are computed in a branch of their own before it. There is no such thing for a loop whose
+arrays change their size: it runs flattened only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...ir.core import Body, If, Loop, Param, Stm
+from ...ir.traverse import bodies, free_in_body, free_in_stm, names_in_types
+from ...ir.types import Atom, Name, Var
+from ..aliasing.overwritten import consumed_in
+
+
+def own_sizes(pat: tuple[Param, ...]) -> frozenset[Name]:
+    """What of a pattern is the size of an array of the same pattern."""
+    sizes = set(names_in_types(p.type for p in pat))
+    return frozenset(p.name for p in pat if p.name in sizes)
+
+
+def has_place(stm: Stm) -> bool:
+    """Whether a thread knows the sizes of all arrays of a statement before it makes them."""
+    match stm.exp:
+        case Loop(params) if own_sizes(params):
+            return False
+        case If() if own_sizes(stm.pat) and sizes_first(stm) is None:
+            return False
+        case exp:
+            return all(has_place(inner) for body in bodies(exp) for inner in body.stms)
+
+
+def sizes_first(stm: Stm) -> tuple[Stm, Stm] | None:
+    """The branch that finds the sizes, and the one that gives the rest; None where it finds none, or where the first
+    would overwrite what the second reads."""
+    if not isinstance(stm.exp, If):
+        return None
+    sizes = own_sizes(stm.pat)
+    if not sizes:
+        return None
+    first, second = (_results(stm, stm.exp, [(p.name in sizes) == wanted for p in stm.pat]) for wanted in (True, False))
+    assert isinstance(first.exp, If)
+    overwritten = (consumed_in(body) & set(free_in_body(body)) for body in (first.exp.then, first.exp.orelse))
+    return None if any(overwritten) else (first, second)
+
+
+def _results(stm: Stm, exp: If, wanted: list[bool]) -> Stm:
+    """Only some of the results of a branch, and what computes these."""
+    pat = tuple(p for p, keep in zip(stm.pat, wanted, strict=True) if keep)
+    then, orelse = (
+        _needed(body.stms, tuple(atom for atom, keep in zip(body.result, wanted, strict=True) if keep))
+        for body in (exp.then, exp.orelse)
+    )
+    return replace(stm, pat=pat, exp=If(exp.cond, then, orelse))
+
+
+def _needed(stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Body:
+    used: set[Name] = {atom.name for atom in result if isinstance(atom, Var)}
+    kept: list[Stm] = []
+    for stm in reversed(stms):
+        if any(p.name in used for p in stm.pat):
+            kept.append(stm)
+            used |= set(free_in_stm(stm))
+    return Body(tuple(reversed(kept)), result)

@@ -1,0 +1,131 @@
+"""The LLVM modules of the runtime: the files `*.ll` beside this one, with their constants filled in.
+
+A file is a module of its own, in which `$NAME$` is a constant and `$Struct.field$` the number of a field. The names of
+the fields stand behind the type:
+
+    %Buffer = type { i64, i64, i64, ptr }  ; references class capacity given
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from importlib.resources import files
+
+from ....host_ir.launch_parameters import TASKS
+from ....passes.nontemporal_stores import FAR_BYTES
+from ....schedule.cpu.bulk_copies import BAND, CHUNK, DOWN, LINE, ROWS
+
+FOLDER = files(__name__.rpartition(".")[0])
+MODULES = ("memory", "descriptors", "copies", "calls", "python_call", "python_results")
+"""What host programs and their callers link to; the pool is apart."""
+
+
+class Word:
+    """The words of a state; after them parameters, results and thresholds (`host/emit.py`). Numbers, and no enum, since
+    every call uses them."""
+
+    ARENAS = 0  # table of arenas
+    THREADS = 1  # how many a launch may use
+    KERNELS = 2  # table of addresses
+    RECORD = 3  # address of the failure record
+    STOP = 4  # address of the pool's stop flag
+    LISTEN = 5  # look for signals? The main thread does
+    NEXT_LOOK = 6  # when, in nanoseconds
+    TRACE = 7  # pairs: 2 * guard + taken, parallelism; when timed, also `mark` of a site, nanoseconds
+    TRACED = 8  # how many
+    TRACE_ROOM = 9  # for how many there is room
+    FAILED = 10  # which site of the host or which kernel
+    THREAD = 11  # Python's state of this thread, while it is without the lock of the interpreter
+    TIMED = 12  # note when each execution of a guard site begins and ends?
+    FIRST = 13  # what follows
+
+
+class Status(IntEnum):
+    """What a host program returns."""
+
+    FINE = 0
+    SITE = 1  # a check of the host failed
+    KERNEL = 2  # a check of a kernel failed
+    STOPPED = 3
+    MEMORY = 4
+
+
+UNSUITED = -1
+"""The result of a call whose arguments do not suit, or that found another one under way."""
+
+INLINE_WORK = 200_000.0
+"""Cost units (kernels/analysis/cost.py) below which a launch stays on the calling thread."""
+
+MEMORY = {
+    "HEADER": 64,  # bytes of a buffer before its elements
+    "LISTS": 512,  # of free buffers
+    "LIMIT": 1 << 32,  # bytes of free buffers that are kept; what exceeds them goes back to the system
+    "HUGE": 1 << 22,  # bytes from which memory is asked for in large pages: first touches cost less
+    "LARGE": 1 << 16,  # bytes of buffers that begin at quarters of a page, in the order 0, 2, 1, 3
+    "SPARE": 2 * 4096 + 127, "IN_PAGE": 4096 - 1, "HALF": 4096 // 2, "QUARTER": 4096 // 4,
+}  # fmt: skip
+
+COPIES = {
+    "SHARED": 1 << 20,  # bytes from which several threads share a copy
+    "FAR_BYTES": FAR_BYTES, "TASKS": TASKS, "LINE": LINE, "CHUNK": CHUNK, "ROWS": ROWS, "BAND": BAND, "DOWN": DOWN,
+}  # fmt: skip
+
+CALLS = {
+    "INLINE_WORK": f"{INLINE_WORK:e}",
+    "CLOCK": time.CLOCK_MONOTONIC,
+    "LOOK_EVERY": 50_000_000,  # nanoseconds between two looks for signals in a loop of the host
+}
+
+PYTHON = {
+    "REFERENCES": object.__basicsize__ - 8,  # bytes of an object's header before its type
+    "UNSUITED": UNSUITED,
+    "SMALL": 1 << 10,  # elements of a result below which memory of NumPy's costs less than a buffer
+    # places in the table of NumPy's C interface, and flags of arrays
+    "PyArray_Type": 2, "PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_SetBaseObject": 282,
+    "NPY_ARRAY_CARRAY_RO": 0x0101, "NPY_ARRAY_CARRAY": 0x0501,
+}  # fmt: skip
+
+GATE_GENERATION, GATE_OPEN, GATE_LIMIT = 1 << 40, 1 << 36, 1 << 16
+"""Parts of the pool's gate (`thread_pool.py`)."""
+
+POOL = {
+    "GENERATION": GATE_GENERATION, "GENERATION_SHIFT": GATE_GENERATION.bit_length() - 1, "OPEN": GATE_OPEN,
+    "CLOSE": ~GATE_OPEN, "LIMIT_SHIFT": GATE_LIMIT.bit_length() - 1, "LIMIT_MASK": GATE_OPEN // GATE_LIMIT - 1,
+    "JOINED": GATE_LIMIT - 1,
+    "SPINS": 4000,  # looks at the gate, with a pause after each, before a worker sleeps: about 100 µs
+    "PATIENCE": 1 << 12,  # looks at the last worker's end, before the caller lets others run in between
+}  # fmt: skip
+
+PAUSES = {"x86_64": "llvm.x86.sse2.pause()", "i686": "llvm.x86.sse2.pause()"}
+"""How a processor is told that a thread waits."""
+
+
+def module(name: str, triple: str) -> str:
+    """The module in the file `name`.ll, for a target."""
+    text = (FOLDER / f"{name}.ll").read_text(encoding="utf-8")
+    known = {**constants(triple), **dict(fields(text))}
+    return re.sub(r"\$([\w.]+)\$", lambda use: str(known[use[1]]), text)
+
+
+def constants(triple: str) -> Mapping[str, object]:
+    words = {f"{name}_WORD": word for name, word in vars(Word).items() if isinstance(word, int)}
+    statuses = {status.name: int(status) for status in Status}
+    pause = PAUSES.get(triple.split("-")[0])
+    advises = sys.platform == "linux"
+    texts = {
+        "PAUSE": f"call void @{pause}" if pause else "",
+        "DECLARE_PAUSE": f"declare void @{pause}" if pause else "",
+        "ADVISE": "call i32 @madvise(ptr %page, i64 %pages, i32 14)" if advises else "",
+        "DECLARE_ADVISE": "declare i32 @madvise(ptr, i64, i32)" if advises else "",
+    }
+    return {**words, **statuses, **MEMORY, **COPIES, **CALLS, **PYTHON, **POOL, **texts}
+
+
+def fields(text: str) -> Iterator[tuple[str, int]]:
+    """The numbers of the fields of the structs in a module."""
+    for name, listed in re.findall(r"^%(\w+) = type \{.*\}  ; (.*)$", text, re.MULTILINE):
+        yield from ((f"{name}.{field}", number) for number, field in enumerate(listed.split()))

@@ -1,0 +1,186 @@
+; What native host programs call for launches, guards and pauses. A call of an entry point has a state, a table of words
+; that caller and host program share (`Word` in assembly.py).
+
+declare i64 @soac_pool_run(i64, i64, i64, i64, i64)
+declare ptr @realloc(ptr, i64)
+declare i32 @clock_gettime(i32, ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare i32 @PyErr_CheckSignals()
+declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
+
+; Run a host program without the lock of the interpreter.
+define i64 @soac_host_enter(ptr %code, ptr %state) {
+  %thread = call ptr @PyEval_SaveThread()
+  %place = getelementptr i64, ptr %state, i64 $THREAD_WORD$
+  store ptr %thread, ptr %place
+  %status = call i64 %code(ptr %state)
+  call void @PyEval_RestoreThread(ptr %thread)
+  ret i64 %status
+}
+
+; Run all blocks of kernel number %kernel, on this thread where the whole costs little, else in so many tasks for each.
+define i64 @soac_host_launch(ptr %state, ptr %table, i64 %kernel, i64 %blocks, double %cost, i64 %tasks) {
+entry:
+  %any = icmp sgt i64 %blocks, 0
+  br i1 %any, label %run, label %fine
+run:
+  %kernels_place = getelementptr i64, ptr %state, i64 $KERNELS_WORD$
+  %kernels = load ptr, ptr %kernels_place
+  %place = getelementptr ptr, ptr %kernels, i64 %kernel
+  %code = load ptr, ptr %place
+  %small = fcmp olt double %cost, $INLINE_WORK$
+  %stopped = call i64 @soac_host_run(ptr %state, ptr %table, ptr %code, i64 %blocks, i1 %small, i64 %tasks)
+  %stop = icmp ne i64 %stopped, 0
+  br i1 %stop, label %interrupted, label %look
+look:
+  %record = load ptr, ptr %table
+  %failure = load i64, ptr %record
+  %failed = icmp ne i64 %failure, 0
+  br i1 %failed, label %fail, label %fine
+fail:
+  %failed_place = getelementptr i64, ptr %state, i64 $FAILED_WORD$
+  store i64 %kernel, ptr %failed_place
+  ret i64 $KERNEL$
+interrupted:
+  ret i64 $STOPPED$
+fine:
+  ret i64 $FINE$
+}
+
+; Run all blocks of a kernel, whose arguments are a table: alone, or in so many tasks for each thread of the call. Gives 1
+; if it was stopped.
+define i64 @soac_host_run(ptr %state, ptr %table, ptr %code, i64 %blocks, i1 %alone, i64 %tasks) {
+entry:
+  %record_place = getelementptr i64, ptr %state, i64 $RECORD_WORD$
+  %record = load ptr, ptr %record_place
+  store ptr %record, ptr %table
+  %arenas_place = getelementptr i64, ptr %state, i64 $ARENAS_WORD$
+  %arenas = load ptr, ptr %arenas_place
+  %second = getelementptr ptr, ptr %table, i64 1
+  store ptr %arenas, ptr %second
+  br i1 %alone, label %inline, label %fork
+inline:
+  call void %code(ptr %table, i64 0, i64 %blocks, i64 0)
+  ret i64 0
+fork:
+  %threads_place = getelementptr i64, ptr %state, i64 $THREADS_WORD$
+  %threads = load i64, ptr %threads_place
+  %used = call i64 @llvm.smin.i64(i64 %threads, i64 %blocks)
+  %each = sdiv i64 %blocks, %used
+  %share = sdiv i64 %each, %tasks
+  %grain = call i64 @llvm.smax.i64(i64 %share, i64 1)
+  %helpers = sub i64 %used, 1
+  %address = ptrtoint ptr %code to i64
+  %args = ptrtoint ptr %table to i64
+  %stopped = call i64 @soac_pool_run(i64 %address, i64 %args, i64 %blocks, i64 %grain, i64 %helpers)
+  ret i64 %stopped
+}
+
+; Append two words to the trace.
+define i64 @soac_host_append(ptr %state, i64 %word, i64 %value) {
+entry:
+  %trace_place = getelementptr i64, ptr %state, i64 $TRACE_WORD$
+  %count_place = getelementptr i64, ptr %state, i64 $TRACED_WORD$
+  %room_place = getelementptr i64, ptr %state, i64 $TRACE_ROOM_WORD$
+  %trace = load ptr, ptr %trace_place
+  %count = load i64, ptr %count_place
+  %room = load i64, ptr %room_place
+  %fits = icmp slt i64 %count, %room
+  br i1 %fits, label %write, label %grow
+grow:
+  %twice = mul i64 %room, 2
+  %wanted = call i64 @llvm.smax.i64(i64 %twice, i64 64)
+  %bytes = mul i64 %wanted, 16
+  %larger = call ptr @realloc(ptr %trace, i64 %bytes)
+  %none = icmp eq ptr %larger, null
+  br i1 %none, label %fail, label %grown
+grown:
+  store ptr %larger, ptr %trace_place
+  store i64 %wanted, ptr %room_place
+  br label %write
+write:
+  %pairs = phi ptr [ %trace, %entry ], [ %larger, %grown ]
+  %at = mul i64 %count, 2
+  %first = getelementptr i64, ptr %pairs, i64 %at
+  %second = getelementptr i64, ptr %first, i64 1
+  store i64 %word, ptr %first
+  store i64 %value, ptr %second
+  %more = add i64 %count, 1
+  store i64 %more, ptr %count_place
+  ret i64 $FINE$
+fail:
+  ret i64 $MEMORY$
+}
+
+; Note what guard number %guard has decided.
+define i64 @soac_host_note(ptr %state, i64 %guard, i64 %parallelism, i1 %taken) {
+  %number = mul i64 %guard, 2
+  %side = zext i1 %taken to i64
+  %word = add i64 %number, %side
+  %status = call i64 @soac_host_append(ptr %state, i64 %word, i64 %parallelism)
+  ret i64 %status
+}
+
+; Nanoseconds of a monotonic clock.
+define i64 @soac_host_now() {
+  %time = alloca { i64, i64 }, align 8
+  %error = call i32 @clock_gettime(i32 $CLOCK$, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest_place = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest_place
+  %scaled = mul i64 %seconds, 1000000000
+  %now = add i64 %scaled, %rest
+  ret i64 %now
+}
+
+; If the run is timed, note that a branch begins or ends, and when.
+define i64 @soac_host_mark(ptr %state, i64 %what) {
+entry:
+  %timed_place = getelementptr i64, ptr %state, i64 $TIMED_WORD$
+  %timed = load i64, ptr %timed_place
+  %untimed = icmp eq i64 %timed, 0
+  br i1 %untimed, label %fine, label %note
+note:
+  %now = call i64 @soac_host_now()
+  %status = call i64 @soac_host_append(ptr %state, i64 %what, i64 %now)
+  ret i64 %status
+fine:
+  ret i64 $FINE$
+}
+
+; At the end of an iteration: does somebody want to stop? What a signal handler raises is left for the caller.
+define i64 @soac_host_pause(ptr %state) {
+entry:
+  %stop_place = getelementptr i64, ptr %state, i64 $STOP_WORD$
+  %flag = load ptr, ptr %stop_place
+  %stop = load atomic i64, ptr %flag monotonic, align 8
+  %stopping = icmp ne i64 %stop, 0
+  br i1 %stopping, label %stopped, label %listen
+listen:
+  %listen_place = getelementptr i64, ptr %state, i64 $LISTEN_WORD$
+  %listens = load i64, ptr %listen_place
+  %deaf = icmp eq i64 %listens, 0
+  br i1 %deaf, label %fine, label %look
+look:
+  %now = call i64 @soac_host_now()
+  %next_place = getelementptr i64, ptr %state, i64 $NEXT_LOOK_WORD$
+  %next = load i64, ptr %next_place
+  %early = icmp slt i64 %now, %next
+  br i1 %early, label %fine, label %ask
+ask:
+  %later = add i64 %now, $LOOK_EVERY$
+  store i64 %later, ptr %next_place
+  %thread_place = getelementptr i64, ptr %state, i64 $THREAD_WORD$
+  %thread = load ptr, ptr %thread_place
+  call void @PyEval_RestoreThread(ptr %thread)
+  %raised = call i32 @PyErr_CheckSignals()
+  %same = call ptr @PyEval_SaveThread()
+  %bad = icmp ne i32 %raised, 0
+  br i1 %bad, label %stopped, label %fine
+stopped:
+  ret i64 $STOPPED$
+fine:
+  ret i64 $FINE$
+}

@@ -1,0 +1,263 @@
+; Copies between arrays, element by element, and iota: kernels of schedule/cpu/bulk_copies.py.
+
+%Array = type { ptr, ptr, [0 x i64] }  ; buffer data sizes
+%Axis = type { i64, i64, i64 }  ; size to from
+%Copy = type { ptr, ptr, ptr, ptr, ptr, %Axis, %Axis, i64, i64 }  ; record arenas to from axes columns rows outer far
+%Iota = type { ptr, ptr, ptr, i64, i64, i64 }  ; record arenas to count start step
+
+@copies = internal constant [8 x ptr] [
+  ptr @"kernel.copy_1", ptr @"kernel.copy_2", ptr @"kernel.copy_4", ptr @"kernel.copy_8",
+  ptr @"kernel.transpose_1", ptr @"kernel.transpose_2", ptr @"kernel.transpose_4", ptr @"kernel.transpose_8"]
+@iotas = internal constant [4 x ptr] [
+  ptr @"kernel.iota_1", ptr @"kernel.iota_2", ptr @"kernel.iota_4", ptr @"kernel.iota_8"]
+
+declare void @"kernel.copy_1"(ptr, i64, i64, i64)
+declare void @"kernel.copy_2"(ptr, i64, i64, i64)
+declare void @"kernel.copy_4"(ptr, i64, i64, i64)
+declare void @"kernel.copy_8"(ptr, i64, i64, i64)
+declare void @"kernel.transpose_1"(ptr, i64, i64, i64)
+declare void @"kernel.transpose_2"(ptr, i64, i64, i64)
+declare void @"kernel.transpose_4"(ptr, i64, i64, i64)
+declare void @"kernel.transpose_8"(ptr, i64, i64, i64)
+declare void @"kernel.iota_1"(ptr, i64, i64, i64)
+declare void @"kernel.iota_2"(ptr, i64, i64, i64)
+declare void @"kernel.iota_4"(ptr, i64, i64, i64)
+declare void @"kernel.iota_8"(ptr, i64, i64, i64)
+declare i64 @soac_host_run(ptr, ptr, ptr, i64, i1, i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare i64 @llvm.cttz.i64(i64, i1)
+declare i64 @llvm.smax.i64(i64, i64)
+
+; target[..] = source[..], elementwise, of the target's sizes; the two do not overlap. Dimensions that lie one behind
+; the other on both sides become one axis. What is large is shared out among the threads of the call.
+define void @soac_host_copy(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element) {
+entry:
+  %room = add i64 %rank, 2
+  %axes = alloca %Axis, i64 %room
+  %job = alloca %Copy, align 8
+  %log = call i64 @llvm.cttz.i64(i64 %element, i1 true)
+  %sizes = getelementptr %Array, ptr %target, i32 0, i32 $Array.sizes$
+  %source_sizes = getelementptr %Array, ptr %source, i32 0, i32 $Array.sizes$
+  %to_strides = getelementptr i64, ptr %sizes, i64 %rank
+  %from_strides = getelementptr i64, ptr %source_sizes, i64 %rank
+  br label %collect
+collect:
+  %left = phi i64 [ %rank, %entry ], [ %k, %collected ]
+  %count = phi i64 [ 0, %entry ], [ %count1, %collected ]
+  %bytes = phi i64 [ %element, %entry ], [ %more_bytes, %collected ]
+  %more = icmp sgt i64 %left, 0
+  br i1 %more, label %dimension, label %pad
+dimension:
+  %k = sub i64 %left, 1
+  %size_place = getelementptr i64, ptr %sizes, i64 %k
+  %size = load i64, ptr %size_place
+  %nothing = icmp sle i64 %size, 0
+  br i1 %nothing, label %done, label %some
+some:
+  %single = icmp eq i64 %size, 1
+  br i1 %single, label %collected, label %steps
+steps:
+  %to_place = getelementptr i64, ptr %to_strides, i64 %k
+  %to_bytes = load i64, ptr %to_place
+  %to = ashr exact i64 %to_bytes, %log
+  %from_place = getelementptr i64, ptr %from_strides, i64 %k
+  %from_bytes = load i64, ptr %from_place
+  %from = ashr exact i64 %from_bytes, %log
+  %new = getelementptr %Axis, ptr %axes, i64 %count
+  %first = icmp eq i64 %count, 0
+  br i1 %first, label %push, label %compare
+compare:
+  %last = getelementptr %Axis, ptr %new, i64 -1
+  %inner = load %Axis, ptr %last
+  %inner_size = extractvalue %Axis %inner, $Axis.size$
+  %inner_to = extractvalue %Axis %inner, $Axis.to$
+  %inner_from = extractvalue %Axis %inner, $Axis.from$
+  %to_span = mul i64 %inner_size, %inner_to
+  %from_span = mul i64 %inner_size, %inner_from
+  %to_joins = icmp eq i64 %to_span, %to
+  %from_joins = icmp eq i64 %from_span, %from
+  %joins = and i1 %to_joins, %from_joins
+  br i1 %joins, label %join, label %push
+join:
+  %joined = mul i64 %inner_size, %size
+  %joined_place = getelementptr %Axis, ptr %last, i32 0, i32 $Axis.size$
+  store i64 %joined, ptr %joined_place
+  br label %collected
+push:
+  %sized = insertvalue %Axis poison, i64 %size, $Axis.size$
+  %half = insertvalue %Axis %sized, i64 %to, $Axis.to$
+  %axis = insertvalue %Axis %half, i64 %from, $Axis.from$
+  store %Axis %axis, ptr %new
+  %pushed = add i64 %count, 1
+  br label %collected
+collected:
+  %count1 = phi i64 [ %count, %some ], [ %count, %join ], [ %pushed, %push ]
+  %more_bytes = mul i64 %bytes, %size
+  br label %collect
+pad:
+  %end = getelementptr %Axis, ptr %axes, i64 %count
+  store %Axis { i64 1, i64 1, i64 1 }, ptr %end
+  %behind = getelementptr %Axis, ptr %end, i64 1
+  store %Axis { i64 1, i64 1, i64 1 }, ptr %behind
+  %to_data = getelementptr %Array, ptr %target, i32 0, i32 $Array.data$
+  %start = load ptr, ptr %to_data
+  %from_data = getelementptr %Array, ptr %source, i32 0, i32 $Array.data$
+  %origin = load ptr, ptr %from_data
+  %large = icmp uge i64 %bytes, $SHARED$
+  %innermost = load %Axis, ptr %axes
+  %innermost_to = extractvalue %Axis %innermost, $Axis.to$
+  %innermost_from = extractvalue %Axis %innermost, $Axis.from$
+  %to_dense = icmp eq i64 %innermost_to, 1
+  %from_dense = icmp eq i64 %innermost_from, 1
+  %rows_dense = and i1 %to_dense, %from_dense
+  %one = icmp ule i64 %count, 1
+  %small = xor i1 %large, true
+  %dense = and i1 %rows_dense, %one
+  %plain = and i1 %dense, %small
+  br i1 %plain, label %block, label %launch
+block:
+  call void @llvm.memcpy.p0.p0.i64(ptr %start, ptr %origin, i64 %bytes, i1 false)
+  ret void
+launch:
+  %side = udiv i64 $LINE$, %element
+  %is_turned = call i1 @turned(ptr %axes, i64 %count, i64 %side)
+  %columns = load %Axis, ptr %axes
+  %rows_place = getelementptr %Axis, ptr %axes, i64 1
+  %rows = load %Axis, ptr %rows_place
+  %outer_axes = getelementptr %Axis, ptr %axes, i64 2
+  %others = sub i64 %count, 2
+  %outer = call i64 @llvm.smax.i64(i64 %others, i64 0)
+  %exceeds = icmp uge i64 %bytes, $FAR_BYTES$
+  %begin = ptrtoint ptr %start to i64
+  %row_step = extractvalue %Axis %rows, $Axis.to$
+  %row_bytes = shl i64 %row_step, %log
+  %beginnings = or i64 %begin, %row_bytes
+  %in_line = urem i64 %beginnings, $LINE$
+  %aligned = icmp eq i64 %in_line, 0
+  %whole_lines = select i1 %is_turned, i1 %aligned, i1 true
+  %past = and i1 %exceeds, %whole_lines
+  %far = zext i1 %past to i64
+  store %Copy zeroinitializer, ptr %job
+  %job_to = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.to$
+  store ptr %start, ptr %job_to
+  %job_from = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.from$
+  store ptr %origin, ptr %job_from
+  %job_axes = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.axes$
+  store ptr %outer_axes, ptr %job_axes
+  %job_columns = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.columns$
+  store %Axis %columns, ptr %job_columns
+  %job_rows = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.rows$
+  store %Axis %rows, ptr %job_rows
+  %job_outer = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.outer$
+  store i64 %outer, ptr %job_outer
+  %job_far = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.far$
+  store i64 %far, ptr %job_far
+  %chunk = udiv i64 $CHUNK$, %element
+  %down = udiv i64 $DOWN$, %element
+  %width = select i1 %is_turned, i64 $BAND$, i64 %chunk
+  %height = select i1 %is_turned, i64 %down, i64 $ROWS$
+  %column_count = extractvalue %Axis %columns, $Axis.size$
+  %row_count = extractvalue %Axis %rows, $Axis.size$
+  %across = call i64 @parts(i64 %column_count, i64 %width)
+  %below = call i64 @parts(i64 %row_count, i64 %height)
+  %elements = udiv i64 %bytes, %element
+  %plane = mul i64 %column_count, %row_count
+  %planes = udiv i64 %elements, %plane
+  %pieces = mul i64 %across, %below
+  %blocks = mul i64 %planes, %pieces
+  %group = select i1 %is_turned, i64 4, i64 0
+  %number = add i64 %group, %log
+  %code_place = getelementptr ptr, ptr @copies, i64 %number
+  %code = load ptr, ptr %code_place
+  call void @all(ptr %state, ptr %job, ptr %code, i64 %blocks, i1 %large)
+  br label %done
+done:
+  ret void
+}
+
+; Run all blocks, even if somebody wants to stop meanwhile.
+define internal void @all(ptr %state, ptr %job, ptr %code, i64 %blocks, i1 %shared) {
+entry:
+  %alone = xor i1 %shared, true
+  %stopped = call i64 @soac_host_run(ptr %state, ptr %job, ptr %code, i64 %blocks, i1 %alone, i64 $TASKS$)
+  %again = icmp ne i64 %stopped, 0
+  br i1 %again, label %repeat, label %done
+repeat:
+  call void %code(ptr %job, i64 0, i64 %blocks, i64 0)
+  br label %done
+done:
+  ret void
+}
+
+; Is the source contiguous along another axis than the target, both long enough for a tile? Then that one becomes the
+; rows'.
+define internal i1 @turned(ptr %axes, i64 %count, i64 %side) {
+entry:
+  %columns = load %Axis, ptr %axes
+  %size = extractvalue %Axis %columns, $Axis.size$
+  %to = extractvalue %Axis %columns, $Axis.to$
+  %from = extractvalue %Axis %columns, $Axis.from$
+  %dense = icmp eq i64 %to, 1
+  %across = icmp ne i64 %from, 1
+  %long = icmp sge i64 %size, %side
+  %fits = and i1 %dense, %across
+  %wanted = and i1 %fits, %long
+  br i1 %wanted, label %each, label %no
+each:
+  %k = phi i64 [ 1, %entry ], [ %k1, %next ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %look, label %no
+look:
+  %place = getelementptr %Axis, ptr %axes, i64 %k
+  %axis = load %Axis, ptr %place
+  %axis_size = extractvalue %Axis %axis, $Axis.size$
+  %axis_from = extractvalue %Axis %axis, $Axis.from$
+  %contiguous = icmp eq i64 %axis_from, 1
+  %enough = icmp sge i64 %axis_size, %side
+  %found = and i1 %contiguous, %enough
+  br i1 %found, label %swap, label %next
+next:
+  %k1 = add i64 %k, 1
+  br label %each
+swap:
+  %rows_place = getelementptr %Axis, ptr %axes, i64 1
+  %rows = load %Axis, ptr %rows_place
+  store %Axis %rows, ptr %place
+  store %Axis %axis, ptr %rows_place
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; How many pieces of this length there are.
+define internal i64 @parts(i64 %size, i64 %length) {
+  %last = sub i64 %length, 1
+  %up = add i64 %size, %last
+  %count = udiv i64 %up, %length
+  ret i64 %count
+}
+
+; The dense array target[i] = start + i * step, modulo the width of an element.
+define void @soac_host_iota(ptr %state, ptr %array, i64 %count, i64 %start, i64 %step, i64 %element) {
+entry:
+  %job = alloca %Iota, align 8
+  %log = call i64 @llvm.cttz.i64(i64 %element, i1 true)
+  %data_place = getelementptr %Array, ptr %array, i32 0, i32 $Array.data$
+  %data = load ptr, ptr %data_place
+  %job_to = getelementptr %Iota, ptr %job, i32 0, i32 $Iota.to$
+  store ptr %data, ptr %job_to
+  %job_count = getelementptr %Iota, ptr %job, i32 0, i32 $Iota.count$
+  store i64 %count, ptr %job_count
+  %job_start = getelementptr %Iota, ptr %job, i32 0, i32 $Iota.start$
+  store i64 %start, ptr %job_start
+  %job_step = getelementptr %Iota, ptr %job, i32 0, i32 $Iota.step$
+  store i64 %step, ptr %job_step
+  %chunk = udiv i64 $CHUNK$, %element
+  %blocks = call i64 @parts(i64 %count, i64 %chunk)
+  %code_place = getelementptr ptr, ptr @iotas, i64 %log
+  %code = load ptr, ptr %code_place
+  %bytes = mul i64 %count, %element
+  %large = icmp uge i64 %bytes, $SHARED$
+  call void @all(ptr %state, ptr %job, ptr %code, i64 %blocks, i1 %large)
+  ret void
+}

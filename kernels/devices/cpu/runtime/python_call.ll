@@ -1,0 +1,281 @@
+; Calls of native host programs from Python without Python: arguments checked, and results made, by machine code.
+;
+;   soac_host_call (self, args, count)  ->  a list of the results, or UNSUITED, or the status of a failure
+;
+; `self` is a capsule with a head (`Head` in python_call.py): where the state is, what the arguments must be, and what
+; the results are. The word at `turn` is 1 while a call is under way: it keeps a second one out that comes from another
+; thread, or from a signal handler. Of Python and NumPy, the layouts of objects are their binary interface
+; (object.h, ndarraytypes.h); `scalar_value` is what every scalar object has behind its header.
+
+%PyObject = type { [$REFERENCES$ x i8], ptr }  ; references type
+%PyScalarObject = type { %PyObject, i64 }  ; object value
+%PyArrayObject = type { %PyObject, ptr, i32, ptr, ptr, ptr, ptr, i32 }  ; object data nd dimensions strides base descr flags
+%Head = type { ptr, ptr, ptr, ptr, i64, %Table, %Table, %Table, %Table }  ; turn code state workers helpers arguments equal sizes results
+%Table = type { ptr, i64 }  ; rows count
+%Argument = type { ptr, i64, ptr }  ; type kind place
+%Pair = type { ptr, ptr }  ; place other
+
+@numpy = internal global ptr null
+@main_thread = internal global i64 0
+
+declare i64 @soac_host_enter(ptr, ptr)
+declare ptr @soac_host_results(ptr, i64)
+declare void @soac_host_forget(ptr, i64)
+declare ptr @PyCapsule_GetPointer(ptr, ptr)
+declare ptr @PyErr_Occurred()
+declare ptr @PyLong_FromLongLong(i64)
+declare i64 @PyThread_get_thread_ident()
+
+; The table of NumPy's C interface, and the main thread.
+define void @soac_host_know(ptr %table, i64 %main) {
+  store ptr %table, ptr @numpy
+  store i64 %main, ptr @main_thread
+  ret void
+}
+
+; An entry of that table.
+define ptr @soac_host_numpy(i64 %number) {
+  %table = load ptr, ptr @numpy
+  %place = getelementptr ptr, ptr %table, i64 %number
+  %found = load ptr, ptr %place
+  ret ptr %found
+}
+
+; ---- arguments
+
+; The value of a scalar object as a word.
+define internal i64 @scalar_word(ptr %object, i64 %how) {
+entry:
+  %value = getelementptr %PyScalarObject, ptr %object, i32 0, i32 $PyScalarObject.value$
+  switch i64 %how, label %wide [ i64 1, label %u8 i64 2, label %u16 i64 3, label %u32 i64 4, label %i8
+                                 i64 5, label %i16 i64 6, label %i32 ]
+u8:
+  %v1 = load i8, ptr %value
+  %w1 = zext i8 %v1 to i64
+  ret i64 %w1
+u16:
+  %v2 = load i16, ptr %value
+  %w2 = zext i16 %v2 to i64
+  ret i64 %w2
+u32:
+  %v3 = load i32, ptr %value
+  %w3 = zext i32 %v3 to i64
+  ret i64 %w3
+i8:
+  %v4 = load i8, ptr %value
+  %w4 = sext i8 %v4 to i64
+  ret i64 %w4
+i16:
+  %v5 = load i16, ptr %value
+  %w5 = sext i16 %v5 to i64
+  ret i64 %w5
+i32:
+  %v6 = load i32, ptr %value
+  %w6 = sext i32 %v6 to i64
+  ret i64 %w6
+wide:
+  %v7 = load i64, ptr %value
+  ret i64 %v7
+}
+
+; One argument into its words; false if it does not suit: an array of another type, rank or layout, another scalar.
+define internal i1 @put_argument(ptr %object, ptr %wanted) {
+entry:
+  %type_place = getelementptr %PyObject, ptr %object, i32 0, i32 $PyObject.type$
+  %type = load ptr, ptr %type_place
+  %argument = load %Argument, ptr %wanted
+  %asked = extractvalue %Argument %argument, $Argument.type$
+  %kind = extractvalue %Argument %argument, $Argument.kind$
+  %target = extractvalue %Argument %argument, $Argument.place$
+  %is_scalar = icmp slt i64 %kind, 0
+  br i1 %is_scalar, label %scalar, label %array
+scalar:
+  %same = icmp eq ptr %type, %asked
+  br i1 %same, label %value, label %bad
+value:
+  %how = sub i64 -1, %kind
+  %found = call i64 @scalar_word(ptr %object, i64 %how)
+  store i64 %found, ptr %target
+  ret i1 true
+array:
+  %array_type = call ptr @soac_host_numpy(i64 $PyArray_Type$)
+  %is_array = icmp eq ptr %type, %array_type
+  br i1 %is_array, label %look, label %bad
+look:
+  %rank_place = getelementptr %PyArrayObject, ptr %object, i32 0, i32 $PyArrayObject.nd$
+  %rank = load i32, ptr %rank_place
+  %wide_rank = sext i32 %rank to i64
+  %ranked = icmp eq i64 %wide_rank, %kind
+  %descr_place = getelementptr %PyArrayObject, ptr %object, i32 0, i32 $PyArrayObject.descr$
+  %descr = load ptr, ptr %descr_place
+  %typed = icmp eq ptr %descr, %asked
+  %flags_place = getelementptr %PyArrayObject, ptr %object, i32 0, i32 $PyArrayObject.flags$
+  %flags = load i32, ptr %flags_place
+  %dense_flags = and i32 %flags, $NPY_ARRAY_CARRAY_RO$
+  %dense = icmp eq i32 %dense_flags, $NPY_ARRAY_CARRAY_RO$
+  %first = and i1 %dense, %typed
+  %fits = and i1 %first, %ranked
+  br i1 %fits, label %place, label %bad
+place:
+  %data_place = getelementptr %PyArrayObject, ptr %object, i32 0, i32 $PyArrayObject.data$
+  %data = load i64, ptr %data_place
+  store i64 %data, ptr %target
+  %sizes_place = getelementptr %PyArrayObject, ptr %object, i32 0, i32 $PyArrayObject.dimensions$
+  %sizes = load ptr, ptr %sizes_place
+  br label %each
+each:
+  %k = phi i64 [ 0, %place ], [ %k1, %go ]
+  %more = icmp slt i64 %k, %kind
+  br i1 %more, label %go, label %fine
+go:
+  %size_place = getelementptr i64, ptr %sizes, i64 %k
+  %size = load i64, ptr %size_place
+  %k1 = add i64 %k, 1
+  %size_word = getelementptr i64, ptr %target, i64 %k1
+  store i64 %size, ptr %size_word
+  br label %each
+fine:
+  ret i1 true
+bad:
+  ret i1 false
+}
+
+; All arguments; false where one does not suit.
+define internal i1 @put_arguments(ptr %args, %Table %table) {
+entry:
+  %rows = extractvalue %Table %table, $Table.rows$
+  %count = extractvalue %Table %table, $Table.count$
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %go, label %done
+go:
+  %object_place = getelementptr ptr, ptr %args, i64 %k
+  %object = load ptr, ptr %object_place
+  %wanted = getelementptr %Argument, ptr %rows, i64 %k
+  %k1 = add i64 %k, 1
+  %suits = call i1 @put_argument(ptr %object, ptr %wanted)
+  br i1 %suits, label %each, label %done
+done:
+  %all = xor i1 %more, true
+  ret i1 %all
+}
+
+; Are the words of each pair the same?
+define internal i1 @agree(%Table %table) {
+entry:
+  %rows = extractvalue %Table %table, $Table.rows$
+  %count = extractvalue %Table %table, $Table.count$
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %go, label %done
+go:
+  %place = getelementptr %Pair, ptr %rows, i64 %k
+  %pair = load %Pair, ptr %place
+  %one = extractvalue %Pair %pair, $Pair.place$
+  %other = extractvalue %Pair %pair, $Pair.other$
+  %x = load i64, ptr %one
+  %y = load i64, ptr %other
+  %k1 = add i64 %k, 1
+  %same = icmp eq i64 %x, %y
+  br i1 %same, label %each, label %done
+done:
+  %all = xor i1 %more, true
+  ret i1 %all
+}
+
+; The first word of each pair becomes the other one.
+define internal void @assign(%Table %table) {
+entry:
+  %rows = extractvalue %Table %table, $Table.rows$
+  %count = extractvalue %Table %table, $Table.count$
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %go, label %done
+go:
+  %place = getelementptr %Pair, ptr %rows, i64 %k
+  %pair = load %Pair, ptr %place
+  %one = extractvalue %Pair %pair, $Pair.place$
+  %other = extractvalue %Pair %pair, $Pair.other$
+  %value = load i64, ptr %other
+  store i64 %value, ptr %one
+  %k1 = add i64 %k, 1
+  br label %each
+done:
+  ret void
+}
+
+; ---- a call
+
+; A status leaves the turn taken, until the caller has read what the state says of the failure.
+define ptr @soac_host_call(ptr %self, ptr %args, i64 %count) {
+entry:
+  %place = call ptr @PyCapsule_GetPointer(ptr %self, ptr null)
+  %head = load %Head, ptr %place
+  %state = extractvalue %Head %head, $Head.state$
+  %turn = extractvalue %Head %head, $Head.turn$
+  %arguments = extractvalue %Head %head, $Head.arguments$
+  %results = extractvalue %Head %head, $Head.results$
+  %result_rows = extractvalue %Table %results, $Table.rows$
+  %result_count = extractvalue %Table %results, $Table.count$
+  %wanted = extractvalue %Table %arguments, $Table.count$
+  %counted = icmp eq i64 %count, %wanted
+  %workers_place = extractvalue %Head %head, $Head.workers$
+  %workers = load i64, ptr %workers_place
+  %helpers = extractvalue %Head %head, $Head.helpers$
+  %started = icmp sge i64 %workers, %helpers
+  %ready = and i1 %counted, %started
+  br i1 %ready, label %enter, label %unsuited
+enter:
+  %before = atomicrmw xchg ptr %turn, i64 1 acquire
+  %free = icmp eq i64 %before, 0
+  br i1 %free, label %look, label %unsuited
+look:
+  %suit = call i1 @put_arguments(ptr %args, %Table %arguments)
+  br i1 %suit, label %compare, label %give_up
+compare:
+  %equal = extractvalue %Head %head, $Head.equal$
+  %fit = call i1 @agree(%Table %equal)
+  br i1 %fit, label %run, label %give_up
+give_up:
+  store atomic i64 0, ptr %turn release, align 8
+  br label %unsuited
+unsuited:
+  %no = call ptr @PyLong_FromLongLong(i64 $UNSUITED$)
+  ret ptr %no
+run:
+  %sizes = extractvalue %Head %head, $Head.sizes$
+  call void @assign(%Table %sizes)
+  %thread = call i64 @PyThread_get_thread_ident()
+  %main = load i64, ptr @main_thread
+  %is_main = icmp eq i64 %thread, %main
+  %listens = zext i1 %is_main to i64
+  %listen_place = getelementptr i64, ptr %state, i64 $LISTEN_WORD$
+  store i64 %listens, ptr %listen_place
+  %traced_place = getelementptr i64, ptr %state, i64 $TRACED_WORD$
+  store i64 0, ptr %traced_place
+  %code = extractvalue %Head %head, $Head.code$
+  %status = call i64 @soac_host_enter(ptr %code, ptr %state)
+  %fine = icmp eq i64 %status, $FINE$
+  br i1 %fine, label %show, label %failed
+show:
+  %list = call ptr @soac_host_results(ptr %result_rows, i64 %result_count)
+  store atomic i64 0, ptr %turn release, align 8
+  ret ptr %list
+failed:
+  call void @soac_host_forget(ptr %result_rows, i64 %result_count)
+  %raised = call ptr @PyErr_Occurred()
+  %quiet = icmp eq ptr %raised, null
+  br i1 %quiet, label %tell, label %raise
+tell:
+  %told = call ptr @PyLong_FromLongLong(i64 %status)
+  ret ptr %told
+raise:
+  store atomic i64 0, ptr %turn release, align 8
+  ret ptr null
+}

@@ -1,0 +1,186 @@
+; Results of native host programs as NumPy's arrays and scalars.
+;
+; A large result shows the memory of a buffer of the runtime (memory.ll); its base is a capsule that gives the buffer back
+; when the last view dies. A small one, or one that shares its buffer with a result before it, has memory of NumPy's.
+
+%PyObject = type { [$REFERENCES$ x i8], ptr }  ; references type
+%PyArrayObject = type { %PyObject, ptr, i32, ptr, ptr, ptr, ptr, i32 }  ; object data nd dimensions strides base descr flags
+%Array = type { ptr, ptr, [0 x i64] }  ; buffer data sizes
+%Result = type { ptr, i64, ptr, i64 }  ; place rank descr element
+
+declare ptr @soac_host_numpy(i64)
+declare i64 @soac_host_drop(ptr)
+declare void @soac_host_release(ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare ptr @PyCapsule_GetPointer(ptr, ptr)
+declare ptr @PyCapsule_New(ptr, ptr, ptr)
+declare ptr @PyList_New(i64)
+declare i32 @PyList_SetItem(ptr, i64, ptr)
+declare void @Py_DecRef(ptr)
+declare void @Py_IncRef(ptr)
+
+; The end of an array that shows a buffer.
+define internal void @shown_no_more(ptr %capsule) {
+  %buffer = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
+  %dropped = call i64 @soac_host_drop(ptr %buffer)
+  ret void
+}
+
+; Has an array among the results before number %number this buffer?
+define internal i1 @seen_before(ptr %results, i64 %number, ptr %buffer) {
+entry:
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %array ], [ %k1, %go ]
+  %more = icmp slt i64 %k, %number
+  br i1 %more, label %go, label %done
+go:
+  %row = getelementptr %Result, ptr %results, i64 %k
+  %result = load %Result, ptr %row
+  %k1 = add i64 %k, 1
+  %rank = extractvalue %Result %result, $Result.rank$
+  %is_array = icmp sgt i64 %rank, 0
+  br i1 %is_array, label %array, label %each
+array:
+  %place = extractvalue %Result %result, $Result.place$
+  %other = load ptr, ptr %place
+  %same = icmp eq ptr %other, %buffer
+  br i1 %same, label %done, label %each
+done:
+  ret i1 %more
+}
+
+; The array of result number %number, with memory of its own, or a reference to the buffer that it shows; null and an
+; exception if there is no memory.
+define internal ptr @array_of(ptr %results, i64 %number) {
+entry:
+  %row = getelementptr %Result, ptr %results, i64 %number
+  %result = load %Result, ptr %row
+  %place = extractvalue %Result %result, $Result.place$
+  %rank = extractvalue %Result %result, $Result.rank$
+  %descr = extractvalue %Result %result, $Result.descr$
+  %element = extractvalue %Result %result, $Result.element$
+  %buffer = load ptr, ptr %place
+  %data_place = getelementptr %Array, ptr %place, i32 0, i32 $Array.data$
+  %data = load ptr, ptr %data_place
+  %sizes = getelementptr %Array, ptr %place, i32 0, i32 $Array.sizes$
+  %new = call ptr @soac_host_numpy(i64 $PyArray_NewFromDescr$)
+  %type = call ptr @soac_host_numpy(i64 $PyArray_Type$)
+  %nd = trunc i64 %rank to i32
+  call void @Py_IncRef(ptr %descr)
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
+  %count = phi i64 [ 1, %entry ], [ %product, %go ]
+  %more = icmp slt i64 %k, %rank
+  br i1 %more, label %go, label %counted
+go:
+  %size_place = getelementptr i64, ptr %sizes, i64 %k
+  %size = load i64, ptr %size_place
+  %product = mul i64 %count, %size
+  %k1 = add i64 %k, 1
+  br label %each
+counted:
+  %small = icmp slt i64 %count, $SMALL$
+  %shared = call i1 @seen_before(ptr %results, i64 %number, ptr %buffer)
+  %apart = or i1 %small, %shared
+  br i1 %apart, label %copy, label %show
+copy:
+  %own = call ptr %new(ptr %type, ptr %descr, i32 %nd, ptr %sizes, ptr null, ptr null, i32 0, ptr null)
+  %no_own = icmp eq ptr %own, null
+  br i1 %no_own, label %fail, label %fill
+fill:
+  %own_data_place = getelementptr %PyArrayObject, ptr %own, i32 0, i32 $PyArrayObject.data$
+  %own_data = load ptr, ptr %own_data_place
+  %bytes = mul i64 %count, %element
+  call void @llvm.memcpy.p0.p0.i64(ptr %own_data, ptr %data, i64 %bytes, i1 false)
+  ret ptr %own
+show:
+  %seen = call ptr %new(ptr %type, ptr %descr, i32 %nd, ptr %sizes, ptr null, ptr %data, i32 $NPY_ARRAY_CARRAY$, ptr null)
+  %not_seen = icmp eq ptr %seen, null
+  br i1 %not_seen, label %fail, label %base
+base:
+  %capsule = call ptr @PyCapsule_New(ptr %buffer, ptr null, ptr @shown_no_more)
+  %no_capsule = icmp eq ptr %capsule, null
+  br i1 %no_capsule, label %forget, label %bind
+bind:
+  %old = atomicrmw add ptr %buffer, i64 1 monotonic
+  %set = call ptr @soac_host_numpy(i64 $PyArray_SetBaseObject$)
+  %status = call i32 %set(ptr %seen, ptr %capsule)
+  %unset = icmp slt i32 %status, 0
+  br i1 %unset, label %forget, label %done
+done:
+  ret ptr %seen
+forget:
+  call void @Py_DecRef(ptr %seen)
+  br label %fail
+fail:
+  ret ptr null
+}
+
+; Release the results, of which a call that failed may have made some.
+define void @soac_host_forget(ptr %results, i64 %count) {
+entry:
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %array ], [ %k1, %go ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %go, label %done
+go:
+  %row = getelementptr %Result, ptr %results, i64 %k
+  %result = load %Result, ptr %row
+  %k1 = add i64 %k, 1
+  %rank = extractvalue %Result %result, $Result.rank$
+  %is_array = icmp sgt i64 %rank, 0
+  br i1 %is_array, label %array, label %each
+array:
+  %place = extractvalue %Result %result, $Result.place$
+  call void @soac_host_release(ptr %place)
+  br label %each
+done:
+  ret void
+}
+
+; The list of results; null and an exception if there is no memory. No buffer is left in the state.
+define ptr @soac_host_results(ptr %results, i64 %count) {
+entry:
+  %list = call ptr @PyList_New(i64 %count)
+  %none = icmp eq ptr %list, null
+  br i1 %none, label %fail, label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %put ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %go, label %done
+go:
+  %row = getelementptr %Result, ptr %results, i64 %k
+  %result = load %Result, ptr %row
+  %rank = extractvalue %Result %result, $Result.rank$
+  %is_array = icmp sgt i64 %rank, 0
+  br i1 %is_array, label %array, label %scalar
+scalar:
+  %place = extractvalue %Result %result, $Result.place$
+  %descr = extractvalue %Result %result, $Result.descr$
+  %make = call ptr @soac_host_numpy(i64 $PyArray_Scalar$)
+  %value = call ptr %make(ptr %place, ptr %descr, ptr null)
+  br label %made
+array:
+  %shown = call ptr @array_of(ptr %results, i64 %k)
+  br label %made
+made:
+  %object = phi ptr [ %value, %scalar ], [ %shown, %array ]
+  %missing = icmp eq ptr %object, null
+  br i1 %missing, label %drop, label %put
+put:
+  %stored = call i32 @PyList_SetItem(ptr %list, i64 %k, ptr %object)
+  %k1 = add i64 %k, 1
+  br label %each
+drop:
+  call void @Py_DecRef(ptr %list)
+  br label %fail
+fail:
+  call void @soac_host_forget(ptr %results, i64 %count)
+  ret ptr null
+done:
+  call void @soac_host_forget(ptr %results, i64 %count)
+  ret ptr %list
+}

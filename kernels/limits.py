@@ -1,0 +1,4 @@
+"""What a launch may ask of any machine. Light to import: the command line checks its options by it."""
+
+MAX_THREADS = 1024
+"""CPU threads that a launch may use."""

@@ -1,0 +1,100 @@
+"""The lanes of a kernel: how wide vectors are, how many run at once, and what code there is for incomplete groups.
+
+Both numbers are fixed by the kernel and the settings, never by the machine's load: the same bits for any number of
+workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...ir.types import Prim
+from ..kernel_ir.nodes import (
+    Atomic,
+    BlockReduce,
+    BlockScan,
+    Declare,
+    KConvert,
+    Kernel,
+    KIf,
+    KLet,
+    KLoad,
+    KOp,
+    KStm,
+    KVar,
+    LaneShape,
+    Store,
+    Threads,
+)
+from ..kernel_ir.traverse import all_statements, statements
+
+MOST_ACCUMULATORS = 12
+"""Accumulators of a thread of which two groups still find registers."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneSettings:
+    """How wide code is. `vector_bits` is what one register holds (more than the machine has is fine);
+    `width` and `unroll` override the choice made for each kernel; bodies of more than `peel_limit` statements are
+    emitted once, under a mask, instead of twice."""
+
+    vector_bits: int = 512
+    width: int | None = None
+    unroll: int | None = None
+    peel_limit: int = 500
+
+
+def choose_lanes(kernel: Kernel, settings: LaneSettings) -> Kernel:
+    """The kernel with its lanes: a register of the widest type that it computes with; more groups for small bodies,
+    where one hides the latency of the other. The middle of a row is seldom full groups: what is left of one is full
+    vectors too."""
+    size = body_size(kernel.body)
+    adds = accumulates(kernel.body)
+    unroll = settings.unroll or (4 if size <= 50 else 2 if size <= (200 if adds else 100) else 1)
+    width = settings.width or max(4, settings.vector_bits // widest_type(kernel).bits)
+    singles = unroll > 1 and (adds or any(map(is_peeled, statements(kernel.body))))
+    return replace(kernel, lanes=LaneShape(width, unroll, size <= settings.peel_limit, singles))
+
+
+def is_peeled(stm: KStm) -> bool:
+    """A loop of threads whose boundaries are peeled: as it was, and its middle, with one index."""
+    match stm:
+        case KIf(_, (Threads(index=middle), *_), (Threads(index=whole),)):
+            return middle == whole
+        case _:
+            return False
+
+
+def accumulates(stms: tuple[KStm, ...]) -> bool:
+    """Whether threads loop with accumulators, whose operations wait for each other, but not with too many of them for
+    the registers."""
+    loops = [s for s in statements(stms) if isinstance(s, Threads)]
+    counts = [sum(isinstance(s, Declare) for s in statements(loop.body)) for loop in loops]
+    return 0 < max(counts, default=0) <= MOST_ACCUMULATORS
+
+
+def body_size(stms: tuple[KStm, ...]) -> int:
+    """Statements of the largest loop over threads, those of operators among them."""
+    loops = (s for s in statements(stms) if isinstance(s, (Threads, BlockReduce, BlockScan)))
+    return max((sum(1 for _ in all_statements((loop,))) - 1 for loop in loops), default=0)
+
+
+def widest_type(kernel: Kernel) -> Prim:
+    """The widest float that is computed with; without floats, the widest integer but for 64-bit arithmetic, which is
+    mostly of indices, and of those LLVM makes two vectors."""
+    used: set[Prim] = set()
+    for stm in all_statements(kernel.body):
+        match stm:
+            case KLet(_, KOp(_, prim, _)) if prim.is_float or prim.bits < 64:
+                used.add(prim)
+            case KLet(_, KConvert(_, target, _)) if target.is_float or target.bits < 64:
+                used.add(target)
+            case Atomic(out=KVar()):
+                pass  # a number of the block
+            case KLet(_, KLoad(array, _)) | Store(array, _, _) | Atomic(_, _, array, _, _):
+                used.add(array.prim)
+            case _:
+                pass
+    used.discard(Prim.BOOL)
+    floats = [p for p in used if p.is_float]
+    return max(floats or used or {Prim.I32}, key=lambda p: p.bits)

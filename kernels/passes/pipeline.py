@@ -1,0 +1,60 @@
+"""All passes over kernel IR in order, for each machine: what makes a lowered kernel ready to be printed.
+
+A pass is a plain function `Kernel -> Kernel`. Those of a CPU give the kernel its lanes (`choose_lanes.py`); those of a
+GPU its fences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ..kernel_ir.nodes import Kernel
+from .choose_lanes import LaneSettings, choose_lanes
+from .flat_row_scans import flat_row_scans
+from .if_convert import if_convert
+from .narrow_argreduce import narrow_argreduce
+from .nontemporal_stores import nontemporal_stores
+from .peel_boundaries import peel_boundaries
+from .place_fences import place_fences
+from .scalarise_row_walks import scalarise_row_walks
+from .split_varying_reductions import split_varying_reductions
+from .tile_rows import tile_rows
+from .vectorise_accesses import straighten_indices, vectorise_accesses
+
+KernelPass = tuple[str, Callable[[Kernel], Kernel]]
+Passes = tuple[KernelPass, ...]
+
+
+def cpu_passes(settings: LaneSettings) -> Passes:
+    """The passes of a CPU for lanes as the settings say."""
+    return (
+        ("nontemporal-stores", nontemporal_stores),
+        ("peel-boundaries", peel_boundaries),
+        ("if-convert", if_convert),
+        ("narrow-argreduce", narrow_argreduce),
+        ("choose-lanes", lambda kernel: choose_lanes(kernel, settings)),
+        ("flat-row-scans", flat_row_scans),
+        ("scalarise-row-walks", scalarise_row_walks),
+        ("split-varying-reductions", split_varying_reductions),
+        ("tile-rows", tile_rows),
+    )
+
+
+CPU_PASSES: Passes = cpu_passes(LaneSettings())
+
+CUDA_PASSES: Passes = (
+    ("straighten-indices", straighten_indices),
+    ("vectorise-accesses", vectorise_accesses),
+    ("place-fences", place_fences),
+)
+
+
+def ready(kernel: Kernel, passes: Passes) -> Kernel:
+    """The kernel after all passes."""
+    for _, run in passes:
+        kernel = run(kernel)
+    return kernel
+
+
+def all_ready(kernels: Iterable[Kernel], passes: Passes) -> tuple[Kernel, ...]:
+    return tuple(ready(kernel, passes) for kernel in kernels)

@@ -1,0 +1,75 @@
+"""What a call may be told: values of thresholds and sizes, sides of guards, a number of threads; each is checked.
+
+A wrong one is a `SettingError` (C0101) that says what the program has, as for `--param`, `--force` and `--threads`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .autotune.tuning import INFINITY, SettingError, require_possible, threads_name, unknown_setting
+from .ir.errors import NOWHERE, Diagnostic, Label
+from .kernels.limits import MAX_THREADS
+from .program_cache import Facts
+from .versions import unknown
+
+
+def parameters_of(facts: Facts, entries: Iterable[str]) -> list[str]:
+    """What may be set: thresholds, sizes, and the number of threads of each entry."""
+    return [*guards_of(facts), *facts.sizes, *map(threads_name, entries)]
+
+
+def guards_of(facts: Facts) -> list[str]:
+    """The guards that may be forced, by their thresholds."""
+    return [name for site in facts.sites for name in site.thresholds]
+
+
+def checked_values(values: Mapping[str, Any], known: Collection[str]) -> dict[str, int]:
+    """`values`, if they are integers for parameters in `known`."""
+    return {name: _value(name, value, known) for name, value in values.items()}
+
+
+def _value(name: str, value: Any, known: Collection[str]) -> int:
+    if name not in known:
+        raise unknown_setting(str(name), known)
+    number = _integer(value)
+    if number is None or not 0 <= number <= INFINITY:
+        raise _wrong(f"`{name}` is {value!r}", "a setting is an integer from 0 to 2^63-1")
+    require_possible(name, number)
+    return number
+
+
+def checked_sides(forced: Mapping[str, Any], known: Sequence[str]) -> dict[str, bool]:
+    """`forced`, if they are bools for guards in `known`."""
+    for name, side in forced.items():
+        if name not in known:
+            raise unknown("guard", str(name), known)
+        if not isinstance(side, bool | np.bool_):
+            raise _wrong(f"the side of `{name}` is {side!r}", "True takes the first version, False the other one")
+    return {name: bool(side) for name, side in forced.items()}
+
+
+def checked_threads(threads: Any) -> int | None:
+    """`threads`, if that is how many a launch may have; None: not said."""
+    if threads is None:
+        return None
+    number = _integer(threads)
+    if number is None or not 1 <= number <= MAX_THREADS:
+        raise _wrong(f"`threads` is {threads!r}", f"an integer from 1 to {MAX_THREADS}, or None for all cores")
+    return number
+
+
+def _integer(value: Any) -> int | None:
+    """`value`, if it is an integer of Python or NumPy."""
+    try:
+        return None if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def _wrong(text: str, hint: str) -> SettingError:
+    return SettingError(Diagnostic("C0101", text, Label(NOWHERE, ""), hint=hint))
