@@ -22,7 +22,7 @@ import soac
 from soac.ir.machine import CPU, Mode
 from soac.ir.version_tree import sites
 from soac.pipeline import compile_prog
-from soac.reports.pictures import Line, draw_lines
+from soac.reports.svg import Chart, Curve, chart, seconds_label, write
 from soac.reports.timing import Effort, Times, race
 
 from .suite import program_path
@@ -87,14 +87,12 @@ def versions_of(text: str) -> tuple[int, float]:
 def growth_with_n() -> str:
     names = [f"{sweep.program} {sweep.entry}" for sweep in SWEEPS]
     found = [times_of(sweep) for sweep in SWEEPS]
-    lines = [
-        Line(
-            name, SIZES, [t.median * 1e6 for t in times],
-            [t.interval[0] * 1e6 for t in times], [t.interval[1] * 1e6 for t in times],
-        )
+    curves = tuple(
+        Curve(name, tuple(zip(SIZES, (t.median for t in times))), False, tuple(t.interval for t in times))
         for name, times in zip(names, found)
-    ]  # fmt: skip
-    draw_lines(PICTURES / "growth.svg", {"time of a call, one thread": lines}, "n", "microseconds")
+    )
+    drawn = Chart("time of a call, one thread", "n", "time", curves, (), seconds_label)
+    write(PICTURES / "growth.svg", chart(drawn))
     rows = [f"| n | {' | '.join(f'{name}, µs' for name in names)} |", "|---:|" + "---:|" * len(names)]
     for k, n in enumerate(SIZES):
         rows.append(f"| 10^{len(str(n)) - 1} | {' | '.join(f'{times[k].median * 1e6:.3g}' for times in found)} |")

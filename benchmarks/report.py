@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from soac.reports.pictures import Bar, draw_bars
+from soac.reports.svg import Bar, bars, write
 from soac.reports.timing import geometric_mean
 
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
@@ -123,4 +123,4 @@ def pictures(found: dict[str, Any], path: Path) -> None:
             bar = Bar(label, row["ratio_to_best_peer"], peer / high, peer / low)
             groups.setdefault(row["program"], []).append(bar)
     if groups:
-        draw_bars(path, groups, "time of the best peer over soac's")
+        write(path, bars(groups, "time of the best peer over soac's"))

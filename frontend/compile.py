@@ -24,7 +24,24 @@ from .elaborate.program import elaborate
 from .modules.program import Known, infer, infer_prelude
 from .parsing.desugar_unzipped import plain_calls
 from .parsing.parse import MAX_SOURCE, decode_source, parse_module
-from .source import syntax as s
+from .source.declarations import (
+    Ascribed,
+    Dec,
+    Functor,
+    ImportDec,
+    LocalDec,
+    Module,
+    ModuleCall,
+    ModuleDec,
+    ModuleExp,
+    ModuleImport,
+    ModuleName,
+    ModuleTypeDec,
+    OpenDec,
+    Structure,
+    TypeDec,
+    ValDec,
+)
 
 PRELUDE = Path(__file__).parent / "source" / "prelude.soac"
 MAX_IMPORTS = 1000
@@ -67,7 +84,7 @@ def compile_source(text: str, file: str, reach: Reach) -> Compiled:
     return Compiled(prog, warnings, {module.file: module.text for module in modules})
 
 
-def prelude() -> s.Module:
+def prelude() -> Module:
     return known_prelude().module
 
 
@@ -117,12 +134,12 @@ class _Loading:
     root: Path
     reach: Reach
     next_id: int
-    done: list[s.Module] = field(default_factory=list)
+    done: list[Module] = field(default_factory=list)
     seen: dict[Path, str] = field(default_factory=dict)  # the files that are done, with their names
     open: list[tuple[Path, str]] = field(default_factory=list)  # importers of the file in hand, outermost first
 
 
-def load_modules(text: str, file: str, reach: Reach) -> tuple[s.Module, ...]:
+def load_modules(text: str, file: str, reach: Reach) -> tuple[Module, ...]:
     """All files of the program with the root file `text`, each after those it imports, the prelude first."""
     first = prelude()
     place = Path(file).parent.resolve() / Path(file).name
@@ -148,37 +165,37 @@ def _load(loading: _Loading, text: str, file: str, place: Path) -> None:
     loading.done.append(replace(module, imports=tuple(imports.items())))
 
 
-def imports_of(decs: tuple[s.Dec, ...]) -> list[s.ImportDec]:
-    found: list[s.ImportDec] = []
+def imports_of(decs: tuple[Dec, ...]) -> list[ImportDec]:
+    found: list[ImportDec] = []
     for dec in decs:
         match dec:
-            case s.ImportDec():
+            case ImportDec():
                 found.append(dec)
-            case s.LocalDec(inner):
+            case LocalDec(inner):
                 found += imports_of((inner,))
-            case s.ModuleDec(_, body) | s.OpenDec(body):
+            case ModuleDec(_, body) | OpenDec(body):
                 found += imports_in(body)
-            case s.ValDec() | s.TypeDec() | s.ModuleTypeDec():
+            case ValDec() | TypeDec() | ModuleTypeDec():
                 pass
     return found
 
 
-def imports_in(body: s.ModuleExp) -> list[s.ImportDec]:
+def imports_in(body: ModuleExp) -> list[ImportDec]:
     """The imports in a module expression."""
     match body:
-        case s.ModuleImport(path, loc):
-            return [s.ImportDec(path, loc)]
-        case s.Structure(decs):
+        case ModuleImport(path, loc):
+            return [ImportDec(path, loc)]
+        case Structure(decs):
             return imports_of(decs)
-        case s.Ascribed(_, inner) | s.Functor(_, _, inner):
+        case Ascribed(_, inner) | Functor(_, _, inner):
             return imports_in(inner)
-        case s.ModuleCall(_, functor, arg):
+        case ModuleCall(_, functor, arg):
             return imports_in(functor) + imports_in(arg)
-        case s.ModuleName():
+        case ModuleName():
             return []
 
 
-def _import(loading: _Loading, dec: s.ImportDec, importer: str, importer_place: Path) -> str:
+def _import(loading: _Loading, dec: ImportDec, importer: str, importer_place: Path) -> str:
     """Load what is imported, unless it has been; gives the name of the file."""
     place = _find(loading, dec, importer_place)
     if place in loading.seen:
@@ -195,7 +212,7 @@ def _import(loading: _Loading, dec: s.ImportDec, importer: str, importer_place: 
     return name
 
 
-def _find(loading: _Loading, dec: s.ImportDec, importer: Path) -> Path:
+def _find(loading: _Loading, dec: ImportDec, importer: Path) -> Path:
     """The file that an import means: beside the importer, with its extension or ours."""
     base = importer.parent / dec.path
     names = [base.with_name(base.name + suffix) for suffix in dict.fromkeys((importer.suffix, ".soac", ".fut"))]

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from . import scalar
+from .agreement import IllFormed, agrees, const_type, require_types
 from .aliases import check_consumption
 from .core import (
     Apply,
@@ -65,7 +66,7 @@ from .errors import IRError
 from .ops import operand_types
 from .show import show_stm, show_type
 from .traverse import called_functions, index_atoms, operands, space_params
-from .types import BOOL, I64, Atom, Const, Name, Prim, Type, Var
+from .types import BOOL, I64, Atom, Name, Type, Var
 from .types import scalar as scalar_type
 from .types_of import type_of_basic, types_of
 
@@ -96,10 +97,6 @@ def _bind_functions(context: Context, prog: Prog) -> None:
             context.bind(fun.name)
     except IllFormed as fault:
         raise IRError(str(fault)) from None
-
-
-class IllFormed(Exception):
-    """What is wrong; the statement is added where it is known."""
 
 
 class Context:
@@ -142,7 +139,7 @@ class Context:
         return self.types[name]
 
     def type(self, atom: Atom) -> Type:
-        return self.use(atom.name) if isinstance(atom, Var) else _const_type(atom)
+        return self.use(atom.name) if isinstance(atom, Var) else const_type(atom)
 
     def require(self, atom: Atom, t: Type, what: str) -> None:
         """`atom` must have type `t`."""
@@ -155,31 +152,6 @@ class Context:
             raise IllFormed(f"{what}: {len(atoms)} where {len(ts)} are needed")
         for k, (atom, t) in enumerate(zip(atoms, ts)):
             self.require(atom, t, f"{what} {k}")
-
-
-def _const_type(const: Const) -> Type:
-    right = bool if const.prim is Prim.BOOL else float if const.prim.is_float else int
-    if type(const.value) is not right or scalar.constant(const.prim, const.value) != const:
-        raise IllFormed(f"the constant {const.value!r} is no {const.prim.value}")
-    return scalar_type(const.prim)
-
-
-def agrees(a: Type, b: Type) -> bool:
-    """Whether the types can be equal: scalar type and rank, and sizes where both are constants."""
-    if a.prim is not b.prim or len(a.shape) != len(b.shape):
-        return False
-    if not a.shape:
-        return True
-    pairs = zip(a.shape, b.shape)
-    return all(x == y or isinstance(x, Var) or isinstance(y, Var) for x, y in pairs)
-
-
-def _require_types(found: Sequence[Type], wanted: Sequence[Type], what: str) -> None:
-    if len(found) != len(wanted):
-        raise IllFormed(f"{what}: {len(found)} where {len(wanted)} are needed")
-    for k, (a, b) in enumerate(zip(found, wanted)):
-        if not agrees(a, b):
-            raise IllFormed(f"{what} {k} should be {show_type(b)}, is {show_type(a)}")
 
 
 # ---- functions and bodies ----------------------------------------------------------------------------------------
@@ -250,7 +222,7 @@ def _body(context: Context, body: Body, ts: Sequence[Type], inside: Level | None
 
 def _lambda(context: Context, f: Lambda, params: Sequence[Type], inside: Level | None) -> None:
     """Checks a lambda that is applied to values of types `params`."""
-    _require_types([p.type for p in f.params], params, "parameter")
+    require_types([p.type for p in f.params], params, "parameter")
     context.enter(f.params)
     for t in f.ret:
         context.check_type(t)
@@ -268,7 +240,7 @@ def _stm(context: Context, stm: Stm, inside: Level | None) -> None:
         _exp(context, stm, inside)
         found = types_of(stm.exp, context.types, context.functions)
         context.enter(stm.pat)
-        _require_types(found, [p.type for p in stm.pat], "value")
+        require_types(found, [p.type for p in stm.pat], "value")
     except IllFormed as fault:
         raise IRError(f"{fault}, in\n{_excerpt(stm)}") from None
 
@@ -425,7 +397,7 @@ def _check_concat(context: Context, arrays: Sequence[Name], width: Atom) -> None
     rows = [_require_array(context, xs).row() for xs in arrays]
     if not rows:
         raise IllFormed("concat of nothing")
-    _require_types(rows, [rows[0]] * len(rows), "row type")
+    require_types(rows, [rows[0]] * len(rows), "row type")
 
 
 # ---- SOACs and segops --------------------------------------------------------------------------------------------
@@ -435,7 +407,7 @@ def _soac(context: Context, exp: Soac, inside: Level | None) -> None:
     context.require(exp.width, I64, "the width")
     rows = [_require_array(context, xs).row() for xs in exp.arrays]
     for xs in exp.arrays:
-        _require_types([Type(I64.prim, context.use(xs).shape[:1])], [Type(I64.prim, (exp.width,))], f"width of {xs}:")
+        require_types([Type(I64.prim, context.use(xs).shape[:1])], [Type(I64.prim, (exp.width,))], f"width of {xs}:")
     _lambda(context, exp.map, rows, inside)
     match exp:
         case Screma(_, _, f, scans, reds):
@@ -456,7 +428,7 @@ def _check_reductions(context: Context, reds: Sequence[Reduction], given: Sequen
         if len(ts) < count:
             raise IllFormed("fewer values than the operators take")
         at += count
-        _require_types(red.op.ret, ts, "result of the operator")
+        require_types(red.op.ret, ts, "result of the operator")
         context.require_all(red.neutral, ts, "neutral element")
         _lambda(context, red.op, [*ts, *ts], inside)
 
@@ -465,11 +437,11 @@ def _check_writes(context: Context, dests: Sequence[Name], rank: int, given: Seq
     """`rank` indices, then a value for each destination."""
     if rank < 1:
         raise IllFormed("no index")
-    _require_types(given[:rank], [I64] * rank, "index")
+    require_types(given[:rank], [I64] * rank, "index")
     places = [context.use(xs) for xs in dests]
     if any(t.rank < rank for t in places):
         raise IllFormed(f"a destination of rank below {rank}")
-    _require_types(given[rank:], [Type(t.prim, t.shape[rank:]) for t in places], "value written")
+    require_types(given[rank:], [Type(t.prim, t.shape[rank:]) for t in places], "value written")
 
 
 def _segop(context: Context, exp: SegOp, inside: Level | None) -> None:
@@ -484,7 +456,7 @@ def _segop(context: Context, exp: SegOp, inside: Level | None) -> None:
             given = ret
             _check_reductions(context, reds, ret, here)
             if ends is not None:
-                _require_types([context.use(ends)], [I64.array_of(space.widths[0])], "end of rows")
+                require_types([context.use(ends)], [I64.array_of(space.widths[0])], "end of rows")
         case SegScan(_, _, scans, _, ret):
             given = ret
             _check_reductions(context, scans, ret, here)

@@ -1,47 +1,26 @@
 """Bodies and expressions as closures over a frame: the interpreter's preparation of a program.
 
-Every name and every constant of a function has a place in the function's frame (a list), found once here; names are
-unique and functions not recursive, so one frame serves all bodies of a call. A statement becomes steps: evaluate and
-store, then compare what is an array with its type.
+A statement becomes steps: evaluate and store, then compare what is an array with its type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import itemgetter
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from . import arrays, parallel, scalar
+from . import parallel, scalar
 from .core import (
     Apply,
-    ArrayLit,
-    Assert,
     Body,
-    Concat,
-    Convert,
-    Copied,
-    Copy,
-    DimIndex,
     Exp,
-    Fix,
     ForLoop,
-    GuardCmp,
     Hist,
     If,
-    Index,
-    Iota,
     Lambda,
     Loop,
     Param,
     PrimOp,
-    Rearrange,
     Reduction,
-    Replicate,
-    Reshape,
     Scatter,
-    Scratch,
     Screma,
     SegHist,
     SegMap,
@@ -49,85 +28,14 @@ from .core import (
     SegScan,
     SegScatter,
     SegSpace,
-    SizeParam,
-    Slice,
     Stm,
-    Update,
     WhileLoop,
 )
-from .errors import NOWHERE, Diagnostic, IRError, Label, Loc, RunError
-from .ops import can_fail
+from .errors import NOWHERE, IRError, Loc
+from .frames import Layout, Step, getter, row_type, run_error
 from .parallel import Frame, Function, Operator, RowType, Space, Value, Values
-from .traverse import type_of
-from .types import Atom, Const, Name, Prim, Type, Var
-
-Step = Callable[[Frame], None]
-Single = Callable[[Frame], Value]
-Call = Callable[[Any, Sequence[Value]], Sequence[Value]]
-Decide = Callable[[Any, str, int, bool], bool]
-SizeOf = Callable[[Any, str, int], int]
-Fault = Callable[[Sequence[arrays.At], np.ndarray], Exception]
-
-
-class Layout:
-    """The frame of a function under construction: places by name and by constant, and what the constants are."""
-
-    def __init__(self, functions: Mapping[Name, Call], decide: Decide, size_of: SizeOf) -> None:
-        self.functions = functions
-        self.decide = decide
-        self.size_of = size_of
-        self.template: list[Any] = [None]
-        self.types: dict[Name, Type] = {}
-        self._names: dict[Name, int] = {}
-        self._consts: dict[Const, int] = {}
-
-    def bind(self, param: Param) -> int:
-        """A place for a name."""
-        self.types[param.name] = param.type
-        self._names[param.name] = self._place(None)
-        return self._names[param.name]
-
-    def bind_all(self, params: Iterable[Param]) -> tuple[int, ...]:
-        return tuple([self.bind(p) for p in params])
-
-    def name(self, name: Name) -> int:
-        try:
-            return self._names[name]
-        except KeyError:
-            raise IRError(f"{name} is not in scope") from None
-
-    def atom(self, atom: Atom) -> int:
-        if isinstance(atom, Var):
-            return self.name(atom.name)
-        if atom not in self._consts:
-            self._consts[atom] = self._place(atom.value)
-        return self._consts[atom]
-
-    def atoms(self, atoms: Iterable[Atom]) -> Values:
-        """The values of `atoms` in a frame."""
-        return getter(tuple([self.atom(a) for a in atoms]))
-
-    def names(self, names: Iterable[Name]) -> Values:
-        return getter(tuple([self.name(n) for n in names]))
-
-    def prim(self, atom: Atom) -> Prim:
-        return type_of(atom, self.types).prim
-
-    def _place(self, value: Any) -> int:
-        self.template.append(value)
-        return len(self.template) - 1
-
-
-def getter(places: tuple[int, ...]) -> Values:
-    """The values at `places` of a frame, as a tuple."""
-    match places:
-        case ():
-            return lambda frame: ()
-        case (one,):
-            return lambda frame: (frame[one],)
-        case _:
-            return itemgetter(*places)
-
+from .single_values import prim_step, single
+from .types import Prim, Type
 
 # ---- bodies ------------------------------------------------------------------------------------------------------
 
@@ -192,8 +100,8 @@ def statement_steps(layout: Layout, stm: Stm) -> list[Step]:
 
 def _stored(layout: Layout, stm: Stm) -> Step:
     if isinstance(stm.exp, PrimOp) and len(stm.pat) == 1:
-        return _prim_step(layout, stm.exp, stm)
-    if (one := _single(layout, stm.exp, stm.loc)) is not None:
+        return prim_step(layout, stm.exp, stm)
+    if (one := single(layout, stm.exp, stm.loc)) is not None:
         (place,) = layout.bind_all(stm.pat)
 
         def store_one(frame: Frame) -> None:
@@ -230,204 +138,6 @@ def _type_check(layout: Layout, param: Param, loc: Loc) -> Step:
             )
 
     return check
-
-
-# ---- expressions of one result -----------------------------------------------------------------------------------
-
-
-def _prim_step(layout: Layout, exp: PrimOp, stm: Stm) -> Step:
-    """Operations on scalars are most of what runs: one closure for operation and store."""
-    f = scalar.meaning(exp.op, exp.prim)
-    if can_fail(exp.op, exp.prim):
-        f = _failing(f, stm.loc)
-    places = [layout.atom(a) for a in exp.args]
-    (to,) = layout.bind_all(stm.pat)
-    match places:
-        case [x, y]:
-
-            def binary(frame: Frame) -> None:
-                frame[to] = f(frame[x], frame[y])
-
-            return binary
-        case [x]:
-
-            def unary(frame: Frame) -> None:
-                frame[to] = f(frame[x])
-
-            return unary
-        case _:
-            args = getter(tuple(places))
-
-            def general(frame: Frame) -> None:
-                frame[to] = f(*args(frame))
-
-            return general
-
-
-def _failing(f: scalar.Meaning, loc: Loc) -> scalar.Meaning:
-    """`f` whose failures are reported at `loc`."""
-
-    def g(*args: scalar.Value) -> scalar.Value:
-        try:
-            return f(*args)
-        except scalar.ScalarFailure as failure:
-            raise run_error(failure.code, failure.text, loc) from None
-
-    return g
-
-
-def run_error(code: str, text: str, loc: Loc) -> RunError:
-    return RunError(Diagnostic(code, text, Label(loc, "")))
-
-
-def _single(layout: Layout, exp: Exp, loc: Loc) -> Single | None:
-    """The value of a basic expression; None for expressions of several results."""
-    match exp:
-        case PrimOp(op, prim, args):
-            f, values = _failing(scalar.meaning(op, prim), loc), layout.atoms(args)
-            return lambda frame: f(*values(frame))
-        case Convert(source, target, arg):
-            x, g = layout.atom(arg), scalar.conversion(source, target)
-            return lambda frame: g(frame[x])
-        case Copied(atom):
-            x = layout.atom(atom)
-            return lambda frame: frame[x]
-        case Copy(array):
-            x = layout.name(array)
-            return lambda frame: frame[x]
-        case Index(array, dims, safe):
-            return _index(layout, array, dims, _fault_at(loc, safe))
-        case Update():
-            return _update(layout, exp, _fault_at(loc, exp.safe))
-        case Assert():
-            return _assert(layout, exp, loc)
-        case GuardCmp(threshold, par, _, pays):
-            x, y, decide = layout.atom(par), layout.atom(pays), layout.decide
-            return lambda frame: decide(frame[0], threshold, frame[x], frame[y])
-        case SizeParam(name, default):
-            size_of = layout.size_of
-            return lambda frame: size_of(frame[0], name, default)
-        case _:
-            return _new_array(layout, exp)
-
-
-def _new_array(layout: Layout, exp: Exp) -> Single | None:
-    match exp:
-        case Iota(count, start, step, prim):
-            n, first, by = layout.atom(count), layout.atom(start), layout.atom(step)
-            return lambda frame: arrays.iota(frame[n], frame[first], frame[by], prim)
-        case Replicate(shape, value):
-            sizes, x, prim = layout.atoms(shape), layout.atom(value), layout.prim(value)
-            return lambda frame: arrays.replicate(tuple(sizes(frame)), frame[x], prim)
-        case Scratch(type_):
-            sizes, prim = layout.atoms(type_.shape), type_.prim
-            return lambda frame: arrays.scratch(tuple(sizes(frame)), prim)
-        case ArrayLit(elems, row):
-            values, t = layout.atoms(elems), row_type(layout, row)
-            return lambda frame: t.collect(frame, values(frame), (len(elems),))
-        case Rearrange(perm, array):
-            x = layout.name(array)
-            return lambda frame: frame[x].transpose(perm)
-        case Reshape(shape, array):
-            x, sizes = layout.name(array), layout.atoms(shape)
-            return lambda frame: frame[x].reshape(sizes(frame))
-        case Concat(names, _):
-            values = layout.names(names)
-            return lambda frame: np.concatenate(values(frame))
-        case _:
-            return None
-
-
-def _fault_at(loc: Loc, safe: bool) -> Fault:
-    """The exception for an index out of bounds: the user's fault, ours where the index is said to be safe."""
-
-    def fault(ats: Sequence[arrays.At], xs: np.ndarray) -> Exception:
-        text = arrays.out_of_bounds_text(ats, xs.shape)
-        return IRError(f"{text}, though marked safe, at {loc}") if safe else run_error("R0101", text, loc)
-
-    return fault
-
-
-def _index(layout: Layout, array: Name, dims: tuple[DimIndex, ...], fault: Fault) -> Single:
-    xs = layout.name(array)
-    if len(dims) == 1 and isinstance(dims[0], Fix):
-        i = layout.atom(dims[0].index)
-
-        def element(frame: Frame) -> Value:
-            index, source = frame[i], frame[xs]
-            if 0 <= index < source.shape[0]:
-                return source.item(index)
-            raise fault([arrays.At(index, None, None)], source)
-
-        return element
-    if all(isinstance(d, Fix) for d in dims):
-        indices = layout.atoms(d.index for d in dims if isinstance(d, Fix))
-
-        def deep_element(frame: Frame) -> Value:
-            index, source = indices(frame), frame[xs]
-            if arrays.inside(index, source.shape):
-                return source.item(index)
-            raise fault([arrays.At(i, None, None) for i in index], source)
-
-        return deep_element
-    places = _index_places(layout, dims)
-
-    def select(frame: Frame) -> Value:
-        ats = places(frame)
-        _require_in_bounds(ats, frame[xs], fault)
-        return arrays.select(frame[xs], ats)
-
-    return select
-
-
-def _update(layout: Layout, exp: Update, fault: Fault) -> Single:
-    xs, v, places = layout.name(exp.array), layout.atom(exp.value), _index_places(layout, exp.dims)
-
-    def update(frame: Frame) -> Value:
-        ats = places(frame)
-        _require_in_bounds(ats, frame[xs], fault)
-        return arrays.updated(frame[xs], ats, frame[v])
-
-    return update
-
-
-def _index_places(layout: Layout, dims: tuple[DimIndex, ...]) -> Callable[[Frame], list[arrays.At]]:
-    gets = [_dim_places(layout, dim) for dim in dims]
-    return lambda frame: [arrays.At(*get(frame)) for get in gets]
-
-
-def _dim_places(layout: Layout, dim: DimIndex) -> Values:
-    match dim:
-        case Fix(index):
-            i = layout.atom(index)
-            return lambda frame: (frame[i], None, None)
-        case Slice(start, count, stride):
-            return layout.atoms((start, count, stride))
-
-
-def _require_in_bounds(ats: Sequence[arrays.At], xs: np.ndarray, fault: Fault) -> None:
-    if not arrays.in_bounds(ats, xs.shape):
-        raise fault(ats, xs)
-
-
-def _assert(layout: Layout, exp: Assert, loc: Loc) -> Single:
-    cond = layout.atom(exp.cond)
-    said = [part if isinstance(part, str) else (layout.atom(part), layout.prim(part)) for part in exp.parts]
-
-    def check(frame: Frame) -> Value:
-        if frame[cond]:
-            return True
-        texts = [part if isinstance(part, str) else value_text(frame[part[0]], part[1]) for part in said]
-        raise run_error(exp.code, "".join(texts), loc)
-
-    return check
-
-
-def value_text(value: Value, prim: Prim) -> str:
-    """A value as a message shows it."""
-    if isinstance(value, np.ndarray):
-        return "[" + ", ".join(value_text(row, prim) for row in parallel.rows_of(value, len(value))) + "]"
-    return scalar.text_of(prim, value)
 
 
 # ---- expressions of several results ------------------------------------------------------------------------------
@@ -487,10 +197,6 @@ def _loop(layout: Layout, loop: Loop) -> Values:
         return last(frame)
 
     return run_for if isinstance(loop.form, ForLoop) else run_while
-
-
-def row_type(layout: Layout, t: Type) -> RowType:
-    return RowType(t.prim, layout.atoms(t.shape))
 
 
 def _row_types(layout: Layout, types: Iterable[Type]) -> tuple[RowType, ...]:

@@ -1,8 +1,8 @@
 """Core: A-normal form, first-order, many results per statement, unique names, SOACs.
 
 No tuples, no closures. A statement binds a pattern; types stand in patterns only, and a type in a pattern may
-use names bound earlier in the same pattern (existential sizes: `let (k: i64, ys: [k]i32) = ...`).
-Segops (`ir/segops.py`) are further expressions of the same language; `SOACS` and `FLAT` stages say which may occur.
+use names bound earlier in the same pattern (existential sizes: `let (k: i64, ys: [k]i32) = ...`). Segops are further
+expressions of the same language; the stages of `ir/check.py` say which may occur.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from .entry_points import Entry
 from .errors import IRError, Loc
 from .ops import Op
 from .types import Atom, Const, Name, Prim, Type
@@ -448,23 +449,9 @@ class SegHist:
 
 
 Basic = (
-    Copied
-    | PrimOp
-    | Convert
-    | Index
-    | Update
-    | Iota
-    | Replicate
-    | Scratch
-    | ArrayLit
-    | Rearrange
-    | Reshape
-    | Concat
-    | Copy
-    | Assert
-    | GuardCmp
-    | SizeParam
-)
+    Copied | PrimOp | Convert | Index | Update | Iota | Replicate | Scratch | ArrayLit | Rearrange | Reshape | Concat
+    | Copy | Assert | GuardCmp | SizeParam
+)  # fmt: skip
 Soac = Screma | Hist | Scatter
 SegOp = SegMap | SegRed | SegScan | SegScatter | SegHist
 Exp = Basic | If | Loop | Apply | Soac | SegOp
@@ -479,35 +466,6 @@ class Attr:
 
     name: str
     args: tuple[Attr, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class EntryParam:
-    """A parameter as the user sees it: source name, type text, and how many core parameters carry it."""
-
-    name: str
-    text: str
-    components: int
-    unique: bool
-
-
-@dataclass(frozen=True, slots=True)
-class EntryResult:
-    """A result as the user sees it: type text and the positions among the function's results that carry it."""
-
-    text: str
-    components: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """How the outside calls a function. The function's first `sizes` parameters are i64 sizes, bound from the shapes
-    of the arrays that follow; the other parameters follow `params` in order."""
-
-    name: str
-    sizes: int
-    params: tuple[EntryParam, ...]
-    results: tuple[EntryResult, ...]
 
 
 @dataclass(frozen=True, slots=True)

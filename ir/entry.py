@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from .arrays import shape_text
-from .core import Entry, FunDef
+from .core import FunDef
+from .entry_points import Entry
 from .errors import DataError, Diagnostic, Label, RunError
 from .scalar import prim_of
 from .types import Atom, Const, Name, Type, Var

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import scalar
-from .closures import Call, Layout, Step, body_values, getter, statement_steps, type_checks
+from .closures import body_values, statement_steps, type_checks
 from .core import FunDef, Param, Prog
 from .depth import allow_depth
 from .entry import Argument, bind_sizes
 from .errors import IRError
+from .frames import Call, Layout, Step, getter
 from .parallel import Frame, Value, Values
 from .types import Name, Prim
 

@@ -29,7 +29,6 @@ from .core import (
     Copied,
     Copy,
     DimIndex,
-    Entry,
     Exp,
     Fix,
     ForLoop,
@@ -64,6 +63,7 @@ from .core import (
     WhileLoop,
 )
 from .depth import allow_depth
+from .entry_points import Entry
 from .errors import NOWHERE, Loc
 from .traverse import map_bodies
 from .types import Atom, Const, Name, Prim, Type, Var

@@ -79,7 +79,7 @@ def main() -> int:
 
 def no_gpu() -> str | None:
     """Why there is no GPU to check. The module that knows imports nothing that would have to be installed."""
-    spec = importlib.util.spec_from_file_location("soac_libcuda", ROOT / "kernels" / "libcuda.py")
+    spec = importlib.util.spec_from_file_location("soac_libcuda", ROOT / "kernels" / "devices" / "cuda" / "libcuda.py")
     assert spec is not None
     assert spec.loader is not None
     libcuda = importlib.util.module_from_spec(spec)

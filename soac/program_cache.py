@@ -21,7 +21,7 @@ from pathlib import Path
 
 from .frontend.compile import Reach, paused_collector, prelude
 from .frontend.parsing.parse import decode_source
-from .ir import core, errors, ops, types
+from .ir import core, entry_points, errors, ops, types
 from .ir import version_tree as tree
 from .ir.errors import CompileError, Diagnostic
 from .ir.version_tree import Site, sites, size_params
@@ -65,6 +65,7 @@ def classes() -> Classes:
     return classes_of(
         (
             core,
+            entry_points,
             errors,
             ops,
             types,

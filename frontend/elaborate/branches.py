@@ -9,6 +9,7 @@ from ...ir.errors import IRError, Loc
 from ...ir.ops import Op, can_fail
 from ...ir.types import I64, Atom, Const, Name, Prim, Type, Var
 from ..source import syntax as s
+from ..source.atoms import Ident, PLit, PVar, PWild
 from .assertions import emit_assert, note_sizes
 from .scalars import TRUE, conjunction
 from .shapes import bind_pattern
@@ -140,7 +141,7 @@ def match_cases(
 def matches(st: Stage, pat: s.Pat, value: Value, loc: Loc) -> Atom:
     """Whether `pat` matches `value`, a truth value."""
     match pat:
-        case s.PVar() | s.PWild():
+        case PVar() | PWild():
             return TRUE
         case s.PAscript(inner) | s.PAttr(_, inner):
             return matches(st, inner, value, loc)
@@ -149,7 +150,7 @@ def matches(st: Stage, pat: s.Pat, value: Value, loc: Loc) -> Atom:
             return conjunction(st, conds, loc)
         case s.PRecord(fields):
             return conjunction(st, [matches(st, elem, field_of(value, name), loc) for name, elem in fields], loc)
-        case s.PLit(literal):
+        case PLit(literal):
             assert isinstance(value, Leaf)
             return prim_op(st, Op.EQ, value.prim, (value.atom, constant(value.prim, literal.value)), loc)
         case s.PConstr(_, name, args):
@@ -238,7 +239,7 @@ def _scalars_in(exp: s.Exp, env: Env) -> list[tuple[str, Leaf]]:
     waiting = [exp]
     while waiting:
         match waiting.pop(0):
-            case s.Ident(_, (name,)):
+            case Ident(_, (name,)):
                 value = env.lookup(name)
                 if isinstance(value, Leaf) and isinstance(value.atom, Var):
                     found[name] = value

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...ir.errors import CompileError, Diagnostic, IRError, Label, Loc
 from ..source import syntax as s
+from ..source.declarations import ValDec
 from .inline import inline
 from .specialise import call_special, specialised
 from .state import Stage
@@ -69,7 +70,7 @@ def _call(st: Stage, function: Closure, args: tuple[Value, ...], loc: Loc, hint:
 
 
 def _recursion(function: Closure, loc: Loc) -> Diagnostic:
-    name = function.fun.name if isinstance(function.fun, s.ValDec | s.LetFun) else "a function"
+    name = function.fun.name if isinstance(function.fun, ValDec | s.LetFun) else "a function"
     return Diagnostic(
         "E0206",
         f"`{name}` is still being called after {MAX_DEPTH} calls within calls: recursion is not supported",

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ...ir.core import Assert, Copied, Entry, EntryParam, EntryResult, FunDef
+from ...ir.core import Assert, Copied, FunDef
+from ...ir.entry_points import Entry, EntryParam, EntryResult
 from ...ir.errors import NOWHERE, Loc
 from ...ir.types import Atom, Name, Prim, Var, i64
 from ..source import syntax as s
+from ..source.declarations import ValDec
 from ..source.types import (
     Instance,
     Size,
@@ -34,7 +36,7 @@ from .state import Builder, Certs, Stage, emit
 from .values import Arr, Closure, Env, Leaf, Rec, Sum, Use, Value, atoms_of, components, sizes_of, with_atoms
 
 
-def entry_function(st: Stage, dec: s.ValDec, env: Env) -> FunDef:
+def entry_function(st: Stage, dec: ValDec, env: Env) -> FunDef:
     """The core function of an entry point; a curried definition gets the parameters that its type says."""
     arrows, result_type = _unrolled(st.typed.schemes[dec.id].type)
     names = [_param_name(dec, i) for i in range(len(arrows))]
@@ -61,7 +63,7 @@ def entry_function(st: Stage, dec: s.ValDec, env: Env) -> FunDef:
     return _as_entry(definition, tuple(consumed), entry)
 
 
-def _note_checks_of_parameters(dec: s.ValDec, builder: Builder) -> Certs:
+def _note_checks_of_parameters(dec: ValDec, builder: Builder) -> Certs:
     """The assertions that the sizes written in the parameters give rise to; what they say is said of the argument."""
     found: list[Name] = []
     for at, stm in enumerate(builder.stms):
@@ -98,7 +100,7 @@ def _unrolled(type: Ty) -> tuple[list[TFun], Ty]:
     return arrows, type
 
 
-def _param_name(dec: s.ValDec, i: int) -> str:
+def _param_name(dec: ValDec, i: int) -> str:
     return (name_of_pattern(dec.params[i]) if i < len(dec.params) else "") or f"arg{i}"
 
 
@@ -106,7 +108,7 @@ def _bases(pat: s.Pat | None, name: str, form: Value) -> list[str]:
     return [name] * len(atoms_of(form)) if pat is None else [base or name for base in leaf_bases(pat, form)]
 
 
-def _use_of(st: Stage, dec: s.ValDec, shapes: _Shapes, forms: list[Value], args: tuple[Value, ...], env: Env) -> Use:
+def _use_of(st: Stage, dec: ValDec, shapes: _Shapes, forms: list[Value], args: tuple[Value, ...], env: Env) -> Use:
     """What the size parameters of an entry stand for: the sizes of its arguments."""
     actual: dict[Atom, Atom] = {}
     for form, arg in zip(forms, args, strict=True):

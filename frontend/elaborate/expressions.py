@@ -8,6 +8,8 @@ from ...ir.core import ArrayLit
 from ...ir.errors import IRError, Loc
 from ...ir.types import Atom, Const, Prim, Type, i64, scalar
 from ..source import syntax as s
+from ..source.atoms import FieldStep, Hole, Ident, Lit, Operator, Qual, StringLit
+from ..source.declarations import ValDec
 from ..source.types import TFun, TPrim, TSum, Ty
 from .assertions import emit_assert
 from .branches import assert_then, branch, match_cases, relying_on, short_circuit
@@ -57,9 +59,9 @@ from .values import (
 def evaluate(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
     """The value of `exp`; `hint` is a name for its result, or empty."""
     match exp:
-        case s.Lit():
+        case Lit():
             return _literal(st, exp)
-        case s.Ident():
+        case Ident():
             return _ident(st, exp, env)
         case s.Call(_, function, args, loc):
             callee = evaluate(st, function, env, "")
@@ -104,7 +106,7 @@ def _rarer(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
             return complement(st, evaluate(st, arg, env, ""), loc, hint)
         case s.Array():
             return _array_literal(st, exp, env, hint)
-        case s.StringLit(_, text, loc):
+        case StringLit(_, text, loc):
             return _scalars([Const(Prim.U8, byte) for byte in text.encode()], Prim.U8, st, loc, hint)
         case s.LeftSection(_, arg, op, loc):
             return apply(st, _operator(st, op, env), (evaluate(st, arg, env, ""),), loc, "")
@@ -129,7 +131,7 @@ def _rarer(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
             return _constructor(st, exp, env)
         case s.OpenIn(_, module, body):
             return evaluate(st, body, env.opened(env.module(module)), hint)
-        case s.Hole(_, loc):
+        case Hole(_, loc):
             return _hole(st, st.typed.types[exp.id], env, loc)
         case _:
             raise IRError(f"elaborate: unknown expression {exp.__class__.__name__}")
@@ -145,7 +147,7 @@ def _atom(st: Stage, exp: s.Exp, env: Env) -> Atom:
 # ---- names and literals -------------------------------------------------------------------------------------------
 
 
-def _literal(st: Stage, lit: s.Lit) -> Leaf:
+def _literal(st: Stage, lit: Lit) -> Leaf:
     prim = lit.prim
     if prim is None:
         type = st.typed.types[lit.id]
@@ -154,7 +156,7 @@ def _literal(st: Stage, lit: s.Lit) -> Leaf:
     return Leaf(constant(prim, lit.value), prim)
 
 
-def _ident(st: Stage, exp: s.Ident, env: Env) -> Value:
+def _ident(st: Stage, exp: Ident, env: Env) -> Value:
     """A name, perhaps of a module, then projections."""
     taken = st.typed.resolved.get(exp.id, 1) if len(exp.name) > 1 else 1
     value = _use(st, _named(env, exp.name[:taken], exp.loc), exp.id, env, exp.loc)
@@ -163,7 +165,7 @@ def _ident(st: Stage, exp: s.Ident, env: Env) -> Value:
     return value
 
 
-def _named(env: Env, name: s.Qual, loc: Loc) -> Value:
+def _named(env: Env, name: Qual, loc: Loc) -> Value:
     path, last = name[:-1], name[-1]
     found = env.module(path).values.get(last) if path else env.lookup(last)
     if found is None:
@@ -209,7 +211,7 @@ def _definition(st: Stage, definition: Definition, use: Use | None) -> Value:
 def constant_of(st: Stage, closure: Closure) -> Value:
     """The value of a definition without parameters, computed here."""
     dec = closure.fun
-    assert isinstance(dec, s.ValDec)
+    assert isinstance(dec, ValDec)
     env = instantiated(closure)
     value = evaluate(st, dec.body, env, dec.name)
     return value if dec.ret is None else check_type(st, value, dec.ret, env, "the constant", dec.loc)
@@ -218,7 +220,7 @@ def constant_of(st: Stage, closure: Closure) -> Value:
 # ---- operators ----------------------------------------------------------------------------------------------------
 
 
-def _operator(st: Stage, op: s.Operator, env: Env) -> Value:
+def _operator(st: Stage, op: Operator, env: Env) -> Value:
     return _use(st, _named(env, op.name, op.loc), op.id, env, op.loc)
 
 
@@ -238,7 +240,7 @@ def _chain(st: Stage, exp: s.Chain, env: Env, hint: str) -> Value:
     return value
 
 
-def _infix_loc(exp: s.Chain, op: s.Operator, i: int) -> Loc:
+def _infix_loc(exp: s.Chain, op: Operator, i: int) -> Loc:
     """The whole of a single operation, the operator within a longer chain."""
     return exp.loc if i == 0 and len(exp.rest) == 1 else op.loc
 
@@ -251,7 +253,7 @@ def _follow(st: Stage, value: Value, path: tuple[s.Step, ...], env: Env, loc: Lo
     """`value.x[i]...`."""
     for step in path:
         match step:
-            case s.FieldStep(field):
+            case FieldStep(field):
                 value = field_of(value, field)
             case s.IndexStep(indices):
                 value = index_value(st, value, indices, env, loc, hint)

@@ -10,6 +10,7 @@ from ...ir.errors import IRError, Loc
 from ...ir.ops import Op
 from ...ir.types import Atom, Const, Prim, Type, Var, i64
 from ..source import syntax as s
+from ..source.atoms import FieldStep, RangeEnd
 from .assertions import check_once, emit_assert, is_size
 from .scalars import conjunction
 from .shapes import coerce_like, shape_parts
@@ -242,7 +243,7 @@ def _update(
         return _write(st, target, place, value, loc, hint)
     step, rest = path[0], path[1:]
     match step, target:
-        case s.FieldStep(field), Rec(fields):
+        case FieldStep(field), Rec(fields):
             changed = _update(st, field_of(target, field), rest, place, value, env, loc, hint)
             return Rec(tuple([(name, changed if name == field else old) for name, old in fields]))
         case s.IndexStep(indices), Arr():
@@ -339,7 +340,7 @@ def range_value(st: Stage, exp: s.Range, env: Env, hint: str) -> Value:
     assert isinstance(end, Leaf)
     prim, loc = start.prim, exp.loc
     if second is None:
-        step: Atom = Const(prim, -1 if exp.kind is s.RangeEnd.DOWN_TO else 1)
+        step: Atom = Const(prim, -1 if exp.kind is RangeEnd.DOWN_TO else 1)
         count, certs = _unit_range(st, exp.kind, start, end, loc)
     else:
         assert isinstance(second, Leaf)
@@ -349,12 +350,12 @@ def range_value(st: Stage, exp: s.Range, env: Env, hint: str) -> Value:
     return Arr(count, Leaf(emit(st, hint or "range", iota, Type(prim, (count,)), loc, certs), prim))
 
 
-def _unit_range(st: Stage, kind: s.RangeEnd, start: Leaf, end: Leaf, loc: Loc) -> tuple[Atom, Certs]:
+def _unit_range(st: Stage, kind: RangeEnd, start: Leaf, end: Leaf, loc: Loc) -> tuple[Atom, Certs]:
     first, last = (to_i64(st, leaf.atom, leaf.prim, loc) for leaf in (start, end))
-    low, high = (last, first) if kind is s.RangeEnd.DOWN_TO else (first, last)
+    low, high = (last, first) if kind is RangeEnd.DOWN_TO else (first, last)
     distance = _sub(st, high, low, loc)
-    count = _add(st, distance, i64(1), loc) if kind is s.RangeEnd.THROUGH else distance
-    needed = is_size(st, count) if kind is not s.RangeEnd.THROUGH else is_size(st, distance)
+    count = _add(st, distance, i64(1), loc) if kind is RangeEnd.THROUGH else distance
+    needed = is_size(st, count) if kind is not RangeEnd.THROUGH else is_size(st, distance)
     if needed is not None or st.unsafe:
         return count, needed or ()
 
@@ -367,7 +368,7 @@ def _unit_range(st: Stage, kind: s.RangeEnd, start: Leaf, end: Leaf, loc: Loc) -
     return count, certs
 
 
-def _stepped_range(st: Stage, kind: s.RangeEnd, start: Leaf, second: Leaf, end: Leaf, loc: Loc) -> tuple[Atom, Certs]:
+def _stepped_range(st: Stage, kind: RangeEnd, start: Leaf, second: Leaf, end: Leaf, loc: Loc) -> tuple[Atom, Certs]:
     """`ceil(distance / |step|)` elements, one more distance unit where the end is included."""
     first, next_one, last = (to_i64(st, leaf.atom, leaf.prim, loc) for leaf in (start, second, end))
     step = _sub(st, next_one, first, loc)
@@ -376,15 +377,15 @@ def _stepped_range(st: Stage, kind: s.RangeEnd, start: Leaf, second: Leaf, end: 
     nonzero = _compare(st, Op.NE, step, i64(0), loc)
     divisor = _choose(st, nonzero, size, i64(1), loc)
     distance = _choose(st, downwards, _sub(st, first, last, loc), _sub(st, last, first, loc), loc)
-    extra = i64(1) if kind is s.RangeEnd.THROUGH else i64(0)
+    extra = i64(1) if kind is RangeEnd.THROUGH else i64(0)
     span = _add(st, _sub(st, _add(st, distance, extra, loc), i64(1), loc), divisor, loc)
     count = prim_op(st, Op.QUOT, Prim.I64, (span, divisor), loc, "count")
     if st.unsafe:
         return count, ()
     direction = {
-        s.RangeEnd.THROUGH: nonzero,
-        s.RangeEnd.UP_TO: _compare(st, Op.LT, i64(0), step, loc),
-        s.RangeEnd.DOWN_TO: _compare(st, Op.LT, step, i64(0), loc),
+        RangeEnd.THROUGH: nonzero,
+        RangeEnd.UP_TO: _compare(st, Op.LT, i64(0), step, loc),
+        RangeEnd.DOWN_TO: _compare(st, Op.LT, step, i64(0), loc),
     }[kind]
     ok = conjunction(st, [direction, _compare(st, Op.LE, i64(0), distance, loc)], loc)
     parts = ("range ", start.atom, "..", second.atom, kind.value, end.atom, " is invalid")

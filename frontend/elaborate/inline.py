@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..source import syntax as s
+from ..source.atoms import TypeParamKind
 from .shapes import bind_pattern, check_type
 from .state import Stage
 from .values import Closure, Env, Open, TypeArgument, Value
@@ -26,7 +27,7 @@ def instantiated(function: Closure) -> Env:
     if isinstance(function.fun, s.Lambda):
         return env
     use = function.use
-    sizes = [param.name for param in function.fun.tparams if param.kind is s.TypeParamKind.SIZE]
+    sizes = [param.name for param in function.fun.tparams if param.kind is TypeParamKind.SIZE]
     if use is not None and use.instance.types:
         env = env.with_types({name: TypeArgument(type, use.env) for name, type in use.instance.types.items()})
     for size in sizes:

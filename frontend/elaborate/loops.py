@@ -10,6 +10,7 @@ from ...ir.core import ForLoop, Loop, Param, WhileLoop
 from ...ir.errors import Loc
 from ...ir.types import BOOL, I64, Atom, Name, Prim, Var, scalar
 from ..source import syntax as s
+from ..source.atoms import PVar
 from .assertions import note_sizes
 from .indexing import distinct_arrays, element
 from .shapes import bind_pattern, name_of_pattern
@@ -64,7 +65,7 @@ def _frame(exp: s.Loop, env: Env) -> Env:
 def value_of_pattern(pat: s.Pat, value: Value, frame: Env) -> Value:
     """`value` after the ascriptions in `pat` have had their say: read back from the names that were bound."""
     match pat:
-        case s.PVar(_, name):
+        case PVar(_, name):
             found = frame.values[name]
             return value if isinstance(found, Open) else found
         case s.PAscript(inner) | s.PAttr(_, inner):
@@ -172,7 +173,7 @@ def leaf_bases(pat: s.Pat, value: Value) -> list[str]:
         case s.PRecord(written):
             patterns = dict(written)
             parts = [(patterns[name], field) for name, field in _fields(value)]
-        case s.PVar(_, name):
+        case PVar(_, name):
             return [name] * len(atoms_of(value))
         case _:
             return ["x"] * len(atoms_of(value))

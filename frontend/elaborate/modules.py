@@ -8,7 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..source import syntax as s
+from ..source.declarations import (
+    Ascribed,
+    Dec,
+    Functor,
+    ImportDec,
+    LocalDec,
+    Module,
+    ModuleCall,
+    ModuleDec,
+    ModuleExp,
+    ModuleImport,
+    ModuleName,
+    ModuleTypeDec,
+    OpenDec,
+    Structure,
+    TypeDec,
+    ValDec,
+)
 from ..source.imports import Imports, imports_of, library_of
 from ..source.types import Shown
 from .state import Stage
@@ -26,7 +43,7 @@ class _Files:
     root: Env
 
 
-def declare_files(st: Stage, modules: tuple[s.Module, ...], root: Env) -> _Scope:
+def declare_files(st: Stage, modules: tuple[Module, ...], root: Env) -> _Scope:
     """The scope of the last file. Every file sees the library and what it imports."""
     files, library = _Files(st, imports_of(modules), {}, root), library_of(modules)
     shared, scope = root.base(), _Scope(files, root)
@@ -47,43 +64,43 @@ class _Scope:
         self.files = files
         self.env = env
         self.offered = ModuleValue({}, {}, {})
-        self.entries: list[tuple[s.ValDec, Env]] = []
+        self.entries: list[tuple[ValDec, Env]] = []
 
-    def declare_all(self, decs: tuple[s.Dec, ...]) -> None:
+    def declare_all(self, decs: tuple[Dec, ...]) -> None:
         for dec in decs:
             self.declare(dec, self.offered)
 
-    def declare(self, dec: s.Dec, offered: ModuleValue) -> None:
+    def declare(self, dec: Dec, offered: ModuleValue) -> None:
         """Bring `dec` into scope and add its names to `offered`."""
         match dec:
-            case s.ValDec(name=name):
+            case ValDec(name=name):
                 if dec.is_entry or name == "main":
                     self.entries.append((dec, self.env))
                 offered.values[name] = Definition(dec, self.env)
                 self._bind_value(dec, offered.values[name])
-            case s.TypeDec(name):
+            case TypeDec(name):
                 offered.types[name] = Abbreviation(dec, self.env)
                 self.env = self.env.base()
                 self.env.types = self.env.types | {name: offered.types[name]}
-            case s.LocalDec(inner):
+            case LocalDec(inner):
                 self.declare(inner, ModuleValue({}, {}, {}))
-            case s.ModuleDec(name, body):
+            case ModuleDec(name, body):
                 offered.modules[name] = self.module(body)
                 self.env = self.env.base()
                 self.env.modules = self.env.modules | {name: offered.modules[name]}
-            case s.OpenDec(body):
+            case OpenDec(body):
                 module = self.module(body)
                 assert isinstance(module, ModuleValue), "inference lets only modules be opened"
                 self._open(module)
                 offered.values.update(module.values)
                 offered.types.update(module.types)
                 offered.modules.update(module.modules)
-            case s.ImportDec(path, loc):
+            case ImportDec(path, loc):
                 self._open(self.files.offered[self.files.imports[loc.file, path]])
-            case s.ModuleTypeDec():
+            case ModuleTypeDec():
                 pass
 
-    def _bind_value(self, dec: s.ValDec, value: Value) -> None:
+    def _bind_value(self, dec: ValDec, value: Value) -> None:
         """What was defined before keeps what it saw: a name that hides another gets a frame of its own."""
         if self.env.lookup(dec.name) is not None:
             self.env = self.env.base()
@@ -95,22 +112,22 @@ class _Scope:
         self.env = self.env.base()
         show(self.env, module)
 
-    def module(self, exp: s.ModuleExp) -> ModuleLike:
+    def module(self, exp: ModuleExp) -> ModuleLike:
         """What a module expression stands for."""
         match exp:
-            case s.ModuleName(name):
+            case ModuleName(name):
                 return self.env.any_module(name)
-            case s.Structure(decs):
+            case Structure(decs):
                 scope = _Scope(self.files, self.env.base())
                 scope.declare_all(decs)
                 return scope.offered
-            case s.ModuleImport(path, loc):
+            case ModuleImport(path, loc):
                 return self.files.offered[self.files.imports[loc.file, path]]
-            case s.Ascribed(node, inner):
+            case Ascribed(node, inner):
                 return restricted(self.module(inner), self.files.st.typed.shown[node])
-            case s.Functor(param):
+            case Functor(param):
                 return FunctorValue(param, self.env)
-            case s.ModuleCall(node, functor, arg):
+            case ModuleCall(node, functor, arg):
                 return self._apply(self.module(functor), self.module(arg), node)
 
     def _apply(self, functor: ModuleLike, arg: ModuleLike, node: int) -> ModuleLike:

@@ -12,7 +12,8 @@ from ...ir.core import Body, FunDef, Prog, Stm
 from ...ir.traverse import called_functions
 from ...ir.types import Name
 from ..parsing.desugar_unzipped import parts_of
-from ..source import syntax as s
+from ..source.atoms import Ident, Operator
+from ..source.declarations import Module
 from ..source.types import Typed
 from .calls import apply
 from .entry_points import entry_function
@@ -23,7 +24,7 @@ from .state import Stage
 from .values import empty_env
 
 
-def elaborate(modules: tuple[s.Module, ...], typed: Typed) -> Prog:
+def elaborate(modules: tuple[Module, ...], typed: Typed) -> Prog:
     """The core of a program: its files in dependency order, the prelude first and the root file last."""
     st = Stage(typed, {module.file: module.text for module in modules}, modules[0].file if len(modules) > 1 else "")
     st.evaluate = lambda exp, env, hint: evaluate(st, exp, env, hint)
@@ -51,7 +52,7 @@ def _reached(functions: list[FunDef], consts: tuple[Stm, ...], entries: list[Fun
     return (*[fun for fun in functions if fun.name in wanted], *entries)
 
 
-def _mentions(modules: tuple[s.Module, ...]) -> dict[str, int]:
+def _mentions(modules: tuple[Module, ...]) -> dict[str, int]:
     """How often each name occurs in the expressions of the program."""
     counts: dict[str, int] = {}
     waiting: list[object] = [module.decs for module in modules]
@@ -60,7 +61,7 @@ def _mentions(modules: tuple[s.Module, ...]) -> dict[str, int]:
         if isinstance(node, tuple):
             waiting += node
             continue
-        if isinstance(node, s.Ident | s.Operator):
+        if isinstance(node, Ident | Operator):
             counts[node.name[-1]] = counts.get(node.name[-1], 0) + 1
         waiting += parts_of(node).values()
     return counts

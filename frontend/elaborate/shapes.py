@@ -13,6 +13,8 @@ from ...ir.errors import CompileError, Diagnostic, IRError, Label, Loc
 from ...ir.ops import Op
 from ...ir.types import Atom, Prim, Type, i64
 from ..source import syntax as s
+from ..source.atoms import Ident, PLit, PVar, PWild, Qual, TEName, TypeParamKind
+from ..source.declarations import TypeDec
 from ..source.types import (
     Known,
     Size,
@@ -71,7 +73,7 @@ def size_atom(st: Stage, value: Value, loc: Loc) -> Atom:
         case Definition(dec, env):
             inner = env.child()
             inner.values[dec.name] = value
-            return size_atom(st, st.evaluate(s.Ident(dec.id, (dec.name,), loc), inner, ""), loc)
+            return size_atom(st, st.evaluate(Ident(dec.id, (dec.name,), loc), inner, ""), loc)
         case _:
             raise IRError(f"elaborate: a size of kind {type(value).__name__} at {loc}")
 
@@ -240,7 +242,7 @@ def _wanted(st: Stage, written: s.TypeExp, value: Value, env: Env) -> list[Atom 
 
 def _meet(st: Stage, exp: s.Exp, found: Atom, env: Env) -> Atom | None:
     """The size `exp` asks for where `found` is met."""
-    if isinstance(exp, s.Ident) and len(exp.name) == 1:
+    if isinstance(exp, Ident) and len(exp.name) == 1:
         value = env.lookup(exp.name[0])
         if isinstance(value, Open):
             current = value.env.values.get(value.name)
@@ -275,7 +277,7 @@ def _solve(st: Stage, exp: s.Exp, found: Atom, env: Env) -> bool:
 
 def _open_size(exp: s.Exp, env: Env) -> Open | None:
     """The size parameter without a value that `exp` names."""
-    if not isinstance(exp, s.Ident) or len(exp.name) != 1:
+    if not isinstance(exp, Ident) or len(exp.name) != 1:
         return None
     value = env.lookup(exp.name[0])
     unsettled = isinstance(value, Open) and isinstance(value.env.values.get(value.name), Open)
@@ -293,7 +295,7 @@ def expand(st: Stage, type: s.TypeExp, env: Env) -> tuple[s.TypeExp, Env]:
                 for size in sizes:
                     env.values[size] = Open(size, env, None)
                 type = elem
-            case s.TEName(name) | s.TEApply(name):
+            case TEName(name) | s.TEApply(name):
                 binding = lookup_type(env, name)
                 args = type.args if isinstance(type, s.TEApply) else ()
                 match binding:
@@ -307,12 +309,12 @@ def expand(st: Stage, type: s.TypeExp, env: Env) -> tuple[s.TypeExp, Env]:
                 return type, env
 
 
-def lookup_type(env: Env, name: s.Qual) -> TypeBinding | None:
+def lookup_type(env: Env, name: Qual) -> TypeBinding | None:
     *path, last = name
     return (env.module(tuple(path)).types if path else env.types).get(last)
 
 
-def _abbreviation_env(st: Stage, dec: s.TypeDec, home: Env, args: tuple[s.TypeExp | s.TESize, ...], env: Env) -> Env:
+def _abbreviation_env(st: Stage, dec: TypeDec, home: Env, args: tuple[s.TypeExp | s.TESize, ...], env: Env) -> Env:
     """The environment of the right-hand side of `type t [n] 'a = ..` where it is used as `t args`."""
     inner = home.child()
     types: dict[str, TypeBinding] = {}
@@ -320,7 +322,7 @@ def _abbreviation_env(st: Stage, dec: s.TypeDec, home: Env, args: tuple[s.TypeEx
     for param in dec.params:
         arg = given.pop(0) if given else None
         match arg:
-            case s.TESize(size) if param.kind is s.TypeParamKind.SIZE:
+            case s.TESize(size) if param.kind is TypeParamKind.SIZE:
                 inner.values[param.name] = _size_argument(st, size, env, inner, param.name)
             case None | s.TESize():
                 inner.values[param.name] = Open(param.name, inner, None)
@@ -332,7 +334,7 @@ def _abbreviation_env(st: Stage, dec: s.TypeDec, home: Env, args: tuple[s.TypeEx
 def _size_argument(st: Stage, size: s.Exp | None, env: Env, frame: Env, name: str) -> Value:
     if size is None:
         return Open(name, frame, None)
-    if isinstance(size, s.Ident) and len(size.name) == 1:
+    if isinstance(size, Ident) and len(size.name) == 1:
         value = env.lookup(size.name[0])
         if isinstance(value, Open):
             return value
@@ -345,10 +347,10 @@ def _size_argument(st: Stage, size: s.Exp | None, env: Env, frame: Env, name: st
 def bind_pattern(st: Stage, pat: s.Pat, value: Value, env: Env) -> None:
     """Put the names of `pat` into the frame `env`."""
     match pat:
-        case s.PVar(node, name):
+        case PVar(node, name):
             env.values[name] = value
             note_type(st, node, value, env)
-        case s.PWild() | s.PLit():
+        case PWild() | PLit():
             pass
         case s.PTuple(elems):
             for i, elem in enumerate(elems):
@@ -374,7 +376,7 @@ def _described(pat: s.Pat) -> str:
 def name_of_pattern(pat: s.Pat) -> str:
     """The first name that `pat` binds, "" if there is none: the base of the core names it gives rise to."""
     match pat:
-        case s.PVar(_, name):
+        case PVar(_, name):
             return name
         case s.PAscript(inner) | s.PAttr(_, inner):
             return name_of_pattern(inner)
@@ -382,13 +384,13 @@ def name_of_pattern(pat: s.Pat) -> str:
             return next((n for n in map(name_of_pattern, elems) if n), "")
         case s.PRecord(fields):
             return next((n for n in [name_of_pattern(p) for _, p in fields] if n), "")
-        case s.PWild() | s.PLit():
+        case PWild() | PLit():
             return ""
 
 
 def names_of_pattern(pat: s.Pat) -> list[str]:
     match pat:
-        case s.PVar(_, name):
+        case PVar(_, name):
             return [name]
         case s.PAscript(inner) | s.PAttr(_, inner):
             return names_of_pattern(inner)
@@ -396,7 +398,7 @@ def names_of_pattern(pat: s.Pat) -> list[str]:
             return [name for elem in elems for name in names_of_pattern(elem)]
         case s.PRecord(fields):
             return [name for _, elem in fields for name in names_of_pattern(elem)]
-        case s.PWild() | s.PLit():
+        case PWild() | PLit():
             return []
 
 

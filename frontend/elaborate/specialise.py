@@ -11,6 +11,8 @@ from ...ir.errors import IRError, Loc
 from ...ir.traverse import all_exps
 from ...ir.types import I64, Atom, Name, Prim, Var
 from ..source import syntax as s
+from ..source.atoms import TEName
+from ..source.declarations import ValDec
 from ..source.types import Instance, TPrim, TRecord, Ty
 from .assertions import note_sizes
 from .inline import inline
@@ -57,7 +59,7 @@ def specialised(st: Stage, function: Closure, args: tuple[Value, ...], loc: Loc)
     types = closed_types(function.use)
     if types is None or not _may_be_special(st, function, args):
         return None
-    assert isinstance(function.fun, s.ValDec)
+    assert isinstance(function.fun, ValDec)
     key = ("function", function.fun.id, types, signature(args))
     if key not in st.memo:
         st.memo[key] = None  # a call of itself, if there were one, would be inlined
@@ -69,7 +71,7 @@ def specialised(st: Stage, function: Closure, args: tuple[Value, ...], loc: Loc)
 
 def _may_be_special(st: Stage, function: Closure, args: tuple[Value, ...]) -> bool:
     fun = function.fun
-    if not isinstance(fun, s.ValDec) or fun.loc.file == st.prelude_file:
+    if not isinstance(fun, ValDec) or fun.loc.file == st.prelude_file:
         return False
     if any(attr.name == "inline" for attr in fun.attrs):
         return False
@@ -128,7 +130,7 @@ def _form(value: Value, sizes: dict[Atom, int], rank: int) -> object:
 
 def _specialise(st: Stage, function: Closure, args: tuple[Value, ...]) -> Special | None:
     fun = function.fun
-    assert isinstance(fun, s.ValDec)
+    assert isinstance(fun, ValDec)
     with st.apart(Builder(st.globals)) as builder:
         bases = [base for pat, arg in zip(fun.params, args, strict=True) for base in leaf_bases(pat, arg)]
         sizes, params, inner_args = parameters(st, args, bases)
@@ -213,7 +215,7 @@ def finish_function(
     builder: Builder,
     result: Value,
     own: list[Atom],
-    fun: s.ValDec,
+    fun: ValDec,
 ) -> tuple[FunDef, Special]:
     """The core function whose body is `builder` with `result`; its own sizes are its first results."""
     fresh = {atom: Param(st.fresh("n"), I64) for atom in own}
@@ -244,7 +246,7 @@ def _unique_names(st: Stage, type: s.TypeExp, value: Value, env: Env) -> list[Na
         case s.TERecord(types), Rec(fields):
             written = dict(types)
             pairs = [(written[name], field) for name, field in fields]
-        case s.TEName(), Rec():
+        case TEName(), Rec():
             inner, home = expand(st, type, env)
             return [] if inner is type else _unique_names(st, inner, value, home)
         case _:

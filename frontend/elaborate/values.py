@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from ...ir.errors import IRError, Loc
 from ...ir.types import Atom, Prim, Type
 from ..source import syntax as s
+from ..source.atoms import Qual
+from ..source.declarations import TypeDec, ValDec
 from ..source.types import Instance, Ty
 
 # ---- first-order values -------------------------------------------------------------------------------------------
@@ -68,7 +70,7 @@ class Use:
 class Closure:
     """A function of the program with the environment of its definition."""
 
-    fun: s.ValDec | s.LetFun | s.Lambda
+    fun: ValDec | s.LetFun | s.Lambda
     env: Env
     use: Use | None
 
@@ -95,7 +97,7 @@ class Partial:
 class Definition:
     """A top-level definition, not looked at before it is used."""
 
-    dec: s.ValDec
+    dec: ValDec
     env: Env
 
 
@@ -139,7 +141,7 @@ Value = Data | Function | Definition | Open
 class Abbreviation:
     """`type t 'a [n] = ..` in the environment of its declaration."""
 
-    dec: s.TypeDec
+    dec: TypeDec
     env: Env
 
 
@@ -189,7 +191,7 @@ class Env:
             env = env.parent
         return None
 
-    def any_module(self, name: s.Qual) -> ModuleLike:
+    def any_module(self, name: Qual) -> ModuleLike:
         """The module or functor that `name` leads to."""
         module = self.modules[name[0]]
         for part in name[1:]:
@@ -197,7 +199,7 @@ class Env:
             module = module.modules[part]
         return module
 
-    def module(self, name: s.Qual) -> ModuleValue:
+    def module(self, name: Qual) -> ModuleValue:
         module = self.any_module(name)
         assert isinstance(module, ModuleValue), "inference has told functors from modules"
         return module

@@ -10,8 +10,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...ir.errors import CompileError, Loc
-from ..source import syntax as s
 from ..source.copy_syntax import copied
+from ..source.declarations import (
+    Ascribed,
+    Dec,
+    Functor,
+    ImportDec,
+    LocalDec,
+    ModuleCall,
+    ModuleDec,
+    ModuleExp,
+    ModuleImport,
+    ModuleName,
+    ModuleTypeDec,
+    OpenDec,
+    Structure,
+    TypeDec,
+    ValDec,
+)
 from ..source.types import UNIT, Applied, Scheme, Shown, SizeVar
 from ..typing.errors import DependsOnFailed, bound_twice, fault, unknown
 from ..typing.scope import (
@@ -32,14 +48,14 @@ from .signatures import seal, view
 # ---- declarations ---------------------------------------------------------------------------------------------------
 
 
-def infer_decs(work: Work, decs: tuple[s.Dec, ...], progress: Progress) -> frozenset[tuple[int, str]]:
+def infer_decs(work: Work, decs: tuple[Dec, ...], progress: Progress) -> frozenset[tuple[int, str]]:
     """Infer the declarations of one file or module, in order; gives the names that are local to it."""
     first: dict[tuple[str, str], Loc] = {}
     hidden: set[tuple[int, str]] = set()
     outer, work.later = work.later, _values(decs)
     for dec in decs:
         inner = dec
-        while isinstance(inner, s.LocalDec):
+        while isinstance(inner, LocalDec):
             inner = inner.dec
         try:
             _check_name(inner, first)
@@ -49,56 +65,56 @@ def infer_decs(work: Work, decs: tuple[s.Dec, ...], progress: Progress) -> froze
         mark = work.scope.mark()
         _infer_dec(work, inner, progress)
         bound = {(id(names), name) for names, name, _ in work.scope.trail[mark:]}
-        is_local = inner is not dec or isinstance(dec, s.ImportDec)
+        is_local = inner is not dec or isinstance(dec, ImportDec)
         hidden = hidden | bound if is_local else hidden - bound
     work.later = outer
     return frozenset(hidden)
 
 
-def _values(decs: tuple[s.Dec, ...]) -> dict[str, s.ValDec]:
-    inner = [dec.dec if isinstance(dec, s.LocalDec) else dec for dec in decs]
-    return {dec.name: dec for dec in inner if isinstance(dec, s.ValDec)}
+def _values(decs: tuple[Dec, ...]) -> dict[str, ValDec]:
+    inner = [dec.dec if isinstance(dec, LocalDec) else dec for dec in decs]
+    return {dec.name: dec for dec in inner if isinstance(dec, ValDec)}
 
 
-def _check_name(dec: s.Dec, first: dict[tuple[str, str], Loc]) -> None:
+def _check_name(dec: Dec, first: dict[tuple[str, str], Loc]) -> None:
     """E0205: one name, one definition in a file."""
     match dec:
-        case s.ValDec(name=name, name_loc=loc):
+        case ValDec(name=name, name_loc=loc):
             what = "definition"
-        case s.TypeDec(name=name, loc=loc):
+        case TypeDec(name=name, loc=loc):
             what = "type"
-        case s.ModuleDec(name=name, loc=loc):
+        case ModuleDec(name=name, loc=loc):
             what = "module"
-        case s.ModuleTypeDec(name=name, loc=loc):
+        case ModuleTypeDec(name=name, loc=loc):
             what = "module type"
-        case s.ImportDec() | s.LocalDec() | s.OpenDec():
+        case ImportDec() | LocalDec() | OpenDec():
             return
     if (what, name) in first:
         raise bound_twice(what, name, loc, first[what, name])
     first[what, name] = loc
 
 
-def _infer_dec(work: Work, dec: s.Dec, progress: Progress) -> None:
+def _infer_dec(work: Work, dec: Dec, progress: Progress) -> None:
     scope = work.scope
     try:
         match dec:
-            case s.ValDec():
+            case ValDec():
                 infer_value(work, dec, progress)
-            case s.TypeDec():
+            case TypeDec():
                 scope.bind_type(dec.name, declare_type(work, dec))
                 finish(work, progress)
-            case s.ModuleDec(name=name, body=body):
+            case ModuleDec(name=name, body=body):
                 scope.bind_module(name, infer_module(work, body, name, progress))
-            case s.ModuleTypeDec(name=name, sig=sig, loc=loc):
+            case ModuleTypeDec(name=name, sig=sig, loc=loc):
                 binding = SignatureBinding(sig, scope.copy())
                 seal(work, binding, None, name, loc)
                 finish(work, progress)
                 scope.bind_signature(name, binding)
-            case s.OpenDec(body=body, loc=loc):
+            case OpenDec(body=body, loc=loc):
                 scope.open(_no_functor(infer_module(work, body, "", progress), loc))
-            case s.ImportDec(path=path, loc=loc):
+            case ImportDec(path=path, loc=loc):
                 scope.open(work.files[work.imports[loc.file, path]])
-            case s.LocalDec():
+            case LocalDec():
                 pass
     except CompileError as error:
         progress.errors.extend(error.diagnostics)
@@ -107,7 +123,7 @@ def _infer_dec(work: Work, dec: s.Dec, progress: Progress) -> None:
         _fail(work, dec, scope)
 
 
-def _fail(work: Work, dec: s.Dec, scope: Scope) -> None:
+def _fail(work: Work, dec: Dec, scope: Scope) -> None:
     """Bind what an erroneous declaration would have bound, so that its uses are silent."""
     work.scope = scope
     work.pending = Pending()
@@ -116,15 +132,15 @@ def _fail(work: Work, dec: s.Dec, scope: Scope) -> None:
     work.defining.clear()
     work.owner = 0
     match dec:
-        case s.ValDec(id=node, name=name, name_loc=loc):
+        case ValDec(id=node, name=name, name_loc=loc):
             scheme = Scheme((), (), UNIT)
             binding = Binding(scheme, loc, SizeVar(name, node), frozenset(), is_failed=True, is_prelude=False)
             scope.bind_value(name, binding)
-        case s.TypeDec(name=name, loc=loc):
+        case TypeDec(name=name, loc=loc):
             scope.bind_type(name, TypeBinding((), UNIT, (), loc, is_failed=True))
-        case s.ModuleDec(name=name):
+        case ModuleDec(name=name):
             scope.bind_module(name, FAILED)
-        case s.ModuleTypeDec(name=name, sig=sig):
+        case ModuleTypeDec(name=name, sig=sig):
             scope.bind_signature(name, SignatureBinding(sig, scope, is_failed=True))
         case _:
             pass
@@ -133,37 +149,37 @@ def _fail(work: Work, dec: s.Dec, scope: Scope) -> None:
 # ---- module expressions ---------------------------------------------------------------------------------------------
 
 
-def infer_module(work: Work, exp: s.ModuleExp, name: str, progress: Progress) -> ModuleLike:
+def infer_module(work: Work, exp: ModuleExp, name: str, progress: Progress) -> ModuleLike:
     """What a module expression offers; `name` is what its abstract types are called by."""
     match exp:
-        case s.ModuleName(name=path, loc=loc):
+        case ModuleName(name=path, loc=loc):
             found = work.scope.find_any_module(path)
             if found is None:
                 raise unknown("E0220", "module", ".".join(path), loc, work.scope.modules)
             return found
-        case s.Structure(decs=decs):
+        case Structure(decs=decs):
             return _structure(work, decs, progress)
-        case s.ModuleImport(path=path, loc=loc):
+        case ModuleImport(path=path, loc=loc):
             return work.files[work.imports[loc.file, path]]
-        case s.Ascribed(id=node, exp=inner, sig=sig):
+        case Ascribed(id=node, exp=inner, sig=sig):
             found = infer_module(work, inner, name, progress)
             sealed = seal(work, SignatureBinding(sig, work.scope), found, name, _place_of(inner))
             finish(work, progress)
             progress.typed.shown[node] = _shown(sealed)
             return sealed
-        case s.Functor():
+        case Functor():
             return _functor(work, exp, progress)
-        case s.ModuleCall():
+        case ModuleCall():
             return _call(work, exp, name, progress)
 
 
-def _place_of(exp: s.ModuleExp) -> Loc:
+def _place_of(exp: ModuleExp) -> Loc:
     """Where a module that does not fit is underlined: at its first line, if it is long."""
     loc = exp.loc
     return loc if loc.line == loc.end_line else Loc(loc.file, loc.line, loc.col, loc.line, loc.col + 1)
 
 
-def _structure(work: Work, decs: tuple[s.Dec, ...], progress: Progress) -> ModuleBinding:
+def _structure(work: Work, decs: tuple[Dec, ...], progress: Progress) -> ModuleBinding:
     mark = work.scope.mark()
     outer = progress.is_root, progress.is_inside
     progress.is_root, progress.is_inside = False, True
@@ -192,7 +208,7 @@ def _shown(module: ModuleLike) -> Shown | None:
 # ---- functors -------------------------------------------------------------------------------------------------------
 
 
-def _functor(work: Work, exp: s.Functor, progress: Progress) -> ModuleLike:
+def _functor(work: Work, exp: Functor, progress: Progress) -> ModuleLike:
     """`\\(p: mt) -> e`: the body has to make sense for any p that has the signature."""
     takes = SignatureBinding(exp.takes, work.scope.copy())
     functor = FunctorBinding(exp.param, takes, exp.body, None, work.scope.copy())
@@ -208,7 +224,7 @@ def _functor(work: Work, exp: s.Functor, progress: Progress) -> ModuleLike:
     return functor if len(progress.errors) == before else FAILED
 
 
-def _call(work: Work, exp: s.ModuleCall, name: str, progress: Progress) -> ModuleLike:
+def _call(work: Work, exp: ModuleCall, name: str, progress: Progress) -> ModuleLike:
     functor = infer_module(work, exp.functor, name, progress)
     if isinstance(functor, ModuleBinding):
         if functor.is_failed:
@@ -237,7 +253,7 @@ def apply_functor(
         case FunctorBinding():
             result = apply_functor(work, functor.body, given, name, loc, node, progress)
         case body:
-            copy = body if isinstance(body, s.Functor) else copied(work.solver.fresh_id, body)
+            copy = body if isinstance(body, Functor) else copied(work.solver.fresh_id, body)
             result = _inside(work, scope, copy, name, progress)
             progress.typed.applied[node] = Applied(copy, _shown(given), None)
     if functor.gives is None:
@@ -248,7 +264,7 @@ def apply_functor(
     return sealed
 
 
-def _inside(work: Work, scope: Scope, body: s.ModuleExp, name: str, progress: Progress) -> ModuleLike:
+def _inside(work: Work, scope: Scope, body: ModuleExp, name: str, progress: Progress) -> ModuleLike:
     """A functor's body in the scope of its definition; what there is to warn of has been said."""
     outer, said, work.scope = work.scope, len(work.warnings), scope
     was_copy, progress.is_copy = progress.is_copy, True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...ir.errors import CompileError, Diagnostic
-from ..source import syntax as s
+from ..source.declarations import ValDec
 from ..source.types import PRIMS, Instance, Scheme, SizeVar, TFun, TVar, Ty, Typed
 from ..typing.attributes import check_attr
 from ..typing.bindings import Defined, generalise, infer_definition, refuse_functions
@@ -33,7 +33,7 @@ class Progress:
     is_inside: bool = False
 
 
-def infer_value(work: Work, dec: s.ValDec, progress: Progress) -> None:
+def infer_value(work: Work, dec: ValDec, progress: Progress) -> None:
     for attr in dec.attrs:
         check_attr(work, attr, dec.name_loc)
     if dec.is_entry and progress.is_inside:
@@ -134,7 +134,7 @@ def _undetermined(work: Work, node: int, need: Need) -> CompileError:
     return fault("E0217", f"the {kind} `{shown}` is not known here", need.loc, need.why, hint="add a type annotation")
 
 
-def _check_entry(work: Work, dec: s.ValDec, scheme: Scheme) -> None:
+def _check_entry(work: Work, dec: ValDec, scheme: Scheme) -> None:
     """E0219: an entry point has data in and data out, of known types, and its arguments tell all its sizes."""
     if scheme.types:
         shown = work.show(scheme.type)
@@ -154,6 +154,6 @@ def _check_entry(work: Work, dec: s.ValDec, scheme: Scheme) -> None:
             raise fault("E0219", message, where, f"its type is `{work.show(scheme.type)}`", hint=hint)
 
 
-def _check_data(work: Work, dec: s.ValDec, ty: Ty, where: str) -> None:
+def _check_data(work: Work, dec: ValDec, ty: Ty, where: str) -> None:
     if work.solver.has_function(ty):
         raise fault("E0219", f"entry point `{dec.name}` has a function {where}", dec.name_loc, work.show(ty))

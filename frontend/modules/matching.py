@@ -8,7 +8,7 @@ type    the same parameters, the same type; one that is abstract may hide sizes 
 from __future__ import annotations
 
 from ...ir.errors import CompileError, Label, Loc
-from ..source.syntax import TypeParamKind
+from ..source.atoms import TypeParamKind
 from ..source.types import Instance, Paths, Scheme, Size, SizeVar, TFun, TVar, Ty
 from ..typing.errors import fault
 from ..typing.scope import Binding, TypeBinding

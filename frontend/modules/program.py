@@ -28,8 +28,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
+from ..source.declarations import Module
 from ..source.imports import imports_of, library_of
-from ..source.syntax import Module
 from ..source.types import Typed
 from ..typing.expressions import start_work
 from ..typing.scope import ModuleBinding

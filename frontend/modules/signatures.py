@@ -13,8 +13,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...ir.errors import Label, Loc
-from ..source import syntax as s
+from ..source.atoms import Qual, TypeParamKind
 from ..source.copy_syntax import copied
+from ..source.declarations import (
+    Include,
+    ModuleSpec,
+    SigArrow,
+    SigName,
+    Signature,
+    SigWith,
+    Spec,
+    TypeDec,
+    TypeSpec,
+    ValSpec,
+)
 from ..source.types import Instance, Scheme, Size, SizeVar, TFun, TOpaque, TVar, Ty
 from ..typing.errors import DependsOnFailed, bound_twice, fault, unknown
 from ..typing.scope import Binding, FunctorBinding, ModuleBinding, ModuleLike, Scope, SignatureBinding, TypeBinding
@@ -25,7 +37,7 @@ from ..uniqueness.aliases import lends
 from .abstract_types import reveal_module
 from .matching import fit_abstract, fit_parameters, fit_type, fit_value
 
-Refined = dict[s.Qual, TypeBinding]
+Refined = dict[Qual, TypeBinding]
 """What `with` says of types, by their path; what is used is taken out."""
 
 
@@ -58,9 +70,9 @@ def _seal(work: Work, sig: SignatureBinding, impl: ModuleLike | None, place: _Pl
     if isinstance(impl, ModuleBinding) and impl.is_failed:
         raise DependsOnFailed
     match sig.sig:
-        case s.SigName(name=name, loc=loc):
+        case SigName(name=name, loc=loc):
             return _seal(work, _named(work, sig.scope, name, loc), impl, place, refined)
-        case s.SigWith(sig=inner, name=name, loc=loc):
+        case SigWith(sig=inner, name=name, loc=loc):
             wanted = refined | {name: _refinement(work, sig.sig, sig.scope)}
             sealed = _seal(work, SignatureBinding(inner, sig.scope), impl, place, wanted)
             if name in wanted:
@@ -68,15 +80,15 @@ def _seal(work: Work, sig: SignatureBinding, impl: ModuleLike | None, place: _Pl
             for used in [path for path in refined if path not in wanted]:
                 del refined[used]
             return sealed
-        case s.SigArrow() as arrow:
+        case SigArrow() as arrow:
             return _functor(work, arrow, sig.scope, impl, place)
-        case s.Signature(specs=specs):
+        case Signature(specs=specs):
             if isinstance(impl, FunctorBinding):
                 raise fault("E0224", "this is a functor, and a module is wanted", place.loc, "here")
             return _members(work, specs, sig.scope, impl, place, refined)
 
 
-def _named(work: Work, scope: Scope, name: s.Qual, loc: Loc) -> SignatureBinding:
+def _named(work: Work, scope: Scope, name: Qual, loc: Loc) -> SignatureBinding:
     found = scope.find_signature(name)
     if found is None:
         raise unknown("E0220", "module type", ".".join(name), loc, scope.signatures)
@@ -85,17 +97,17 @@ def _named(work: Work, scope: Scope, name: s.Qual, loc: Loc) -> SignatureBinding
     return found
 
 
-def _refinement(work: Work, sig: s.SigWith, scope: Scope) -> TypeBinding:
+def _refinement(work: Work, sig: SigWith, scope: Scope) -> TypeBinding:
     """The type that `with` puts in."""
     outer, work.scope = work.scope, scope.copy()
     try:
-        dec = s.TypeDec(sig.name[-1], sig.params, sig.type, sig.loc, LIFTED)
+        dec = TypeDec(sig.name[-1], sig.params, sig.type, sig.loc, LIFTED)
         return declare_type(work, copied(work.solver.fresh_id, dec))
     finally:
         work.scope = outer
 
 
-def _functor(work: Work, sig: s.SigArrow, scope: Scope, impl: ModuleLike | None, place: _Place) -> FunctorBinding:
+def _functor(work: Work, sig: SigArrow, scope: Scope, impl: ModuleLike | None, place: _Place) -> FunctorBinding:
     """`(p: mt) -> mt`: a functor behind it has to give what is wanted when it is applied to what it is promised."""
     if isinstance(impl, ModuleBinding):
         raise fault("E0224", "this is a module, and a functor is wanted", place.loc, "here")
@@ -110,7 +122,7 @@ def _functor(work: Work, sig: s.SigArrow, scope: Scope, impl: ModuleLike | None,
 
 
 def _members(
-    work: Work, specs: tuple[s.Spec, ...], scope: Scope, impl: ModuleBinding | None, place: _Place, refined: Refined
+    work: Work, specs: tuple[Spec, ...], scope: Scope, impl: ModuleBinding | None, place: _Place, refined: Refined
 ) -> ModuleBinding:
     """`{ specs }`: a specification may speak of those before it."""
     outer, work.scope = work.scope, scope.copy()
@@ -124,25 +136,25 @@ def _members(
 
 
 def _member(
-    work: Work, spec: s.Spec, impl: ModuleBinding | None, place: _Place, refined: Refined, made: ModuleBinding
+    work: Work, spec: Spec, impl: ModuleBinding | None, place: _Place, refined: Refined, made: ModuleBinding
 ) -> None:
     match spec:
-        case s.ValSpec(name=name, loc=loc):
+        case ValSpec(name=name, loc=loc):
             _check_new(made.values, "value", name, loc)
             found = None if impl is None else _lookup(impl.values, "value", name, place, loc)
             made.values[name] = _value(work, spec, found, place)
             work.scope.bind_value(name, made.values[name])
-        case s.TypeSpec(name=name, loc=loc) | s.TypeDec(name=name, loc=loc):
+        case TypeSpec(name=name, loc=loc) | TypeDec(name=name, loc=loc):
             _check_new(made.types, "type", name, loc)
             found = None if impl is None else _lookup(impl.types, "type", name, place, loc)
             made.types[name] = _type(work, spec, found, place, refined)
             work.scope.bind_type(name, made.types[name])
-        case s.ModuleSpec(name=name, sig=sig, loc=loc):
+        case ModuleSpec(name=name, sig=sig, loc=loc):
             _check_new(made.modules, "module", name, loc)
             found = None if impl is None else _lookup(impl.modules, "module", name, place, loc)
             made.modules[name] = _module(work, name, SignatureBinding(sig, work.scope), found, place, refined)
             work.scope.bind_module(name, made.modules[name])
-        case s.Include(sig=sig, loc=loc):
+        case Include(sig=sig, loc=loc):
             included = _seal(work, SignatureBinding(sig, work.scope), impl, place, refined)
             if isinstance(included, FunctorBinding):
                 raise fault("E0224", "the type of a functor cannot be included", loc, "here")
@@ -176,15 +188,15 @@ def _module(
 
 
 def _type(
-    work: Work, spec: s.TypeSpec | s.TypeDec, found: TypeBinding | None, place: _Place, refined: Refined
+    work: Work, spec: TypeSpec | TypeDec, found: TypeBinding | None, place: _Place, refined: Refined
 ) -> TypeBinding:
     """`type t = ..`: the same type. `type t`: an abstract one, or what it was refined to."""
     if found is not None and found.is_failed:
         raise DependsOnFailed
     match spec:
-        case s.TypeDec():
+        case TypeDec():
             binding = declare_type(work, spec)
-        case s.TypeSpec(name=name):
+        case TypeSpec(name=name):
             abstract, tag = _abstract(work, spec, place)
             binding = refined.pop((name,), abstract)
             if binding is not abstract:
@@ -199,20 +211,20 @@ def _type(
     return binding
 
 
-def _abstract(work: Work, spec: s.TypeSpec, place: _Place) -> tuple[TypeBinding, int]:
+def _abstract(work: Work, spec: TypeSpec, place: _Place) -> tuple[TypeBinding, int]:
     """A type that equals nothing but itself, and its id."""
     mark, tag = work.scope.mark(), work.solver.fresh_id()
     check_type_params(spec.params)
     params = tuple([bind_type_param(work, p) for p in spec.params])
     work.scope.leave(mark)
-    if spec.lift is not s.TypeParamKind.TYPE:
+    if spec.lift is not TypeParamKind.TYPE:
         work.solver.kinds[tag] = spec.lift
     types, sizes = [p for p in params if isinstance(p, TVar)], [p for p in params if isinstance(p, SizeVar)]
     opaque = TOpaque(f"{place.name}.{spec.name}", tag, tuple(types), tuple(sizes))
     return TypeBinding(params, opaque, (), spec.loc, is_failed=False, lift=spec.lift), tag
 
 
-def _value(work: Work, spec: s.ValSpec, found: Binding | None, place: _Place) -> Binding:
+def _value(work: Work, spec: ValSpec, found: Binding | None, place: _Place) -> Binding:
     if found is not None and found.is_failed:
         raise DependsOnFailed
     mark, tag, owner = work.scope.mark(), work.solver.fresh_id(), work.owner

@@ -11,7 +11,11 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ...ir.errors import CompileError, Loc
+from ...ir.scanner import loc_of
+from ..source import atoms, declarations
 from ..source import syntax as s
+from ..source.atoms import Ident, Lit, Operator, PVar, RangeEnd, TypeParamKind
+from ..source.declarations import Dec
 from .spans import syntax_error
 
 MAX_DEPTH = 256
@@ -36,15 +40,9 @@ def check_brackets(text: str, file: str) -> None:
         if bracket in "([{":
             depth += 1
             if depth > MAX_DEPTH:
-                raise too_deep(_loc_of(text, file, found.start()))
+                raise too_deep(loc_of(text, file, found.start(), found.end()))
         elif bracket in ")]}":
             depth = max(0, depth - 1)
-
-
-def _loc_of(text: str, file: str, offset: int) -> Loc:
-    line = text.count("\n", 0, offset) + 1
-    col = offset - text.rfind("\n", 0, offset)
-    return Loc(file, line, col, line, col + 1)
 
 
 NAME_PARTS = "name inner parts with `let` or `def`"
@@ -61,14 +59,14 @@ _LEAVES = {"id", "loc", "name", "name_loc", "prim", "is_decimal", "attr", "attrs
 
 def _child_slots() -> dict[type, tuple[str, ...]]:
     """For every class of the tree, its fields that can hold further nodes."""
-    classes = [c for c in vars(s).values() if isinstance(c, type) and is_dataclass(c)]
+    classes = [c for m in (atoms, s, declarations) for c in vars(m).values() if isinstance(c, type) and is_dataclass(c)]
     return {c: tuple(f.name for f in fields(c) if f.name not in _LEAVES) for c in classes}
 
 
 _SLOTS = _child_slots()
 
 
-def check_depth(decs: tuple[s.Dec, ...]) -> None:
+def check_depth(decs: tuple[Dec, ...]) -> None:
     """Refuse a tree higher than the limit. Tuples and paths add no level."""
     todo: list[tuple[Any, int, Loc | None]] = [(decs, 0, None)]
     while todo:
@@ -88,4 +86,4 @@ def check_depth(decs: tuple[s.Dec, ...]) -> None:
                 todo.append((child, inside, loc))
 
 
-_PLAIN = {str, int, float, bool, type(None), Loc, s.Ident, s.Lit, s.PVar, s.Operator, s.RangeEnd, s.TypeParamKind}
+_PLAIN = {str, int, float, bool, type(None), Loc, Ident, Lit, PVar, Operator, RangeEnd, TypeParamKind}

@@ -14,7 +14,10 @@ from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any
 
 from ...ir.errors import CompileError, Diagnostic, Label
+from ..source import atoms, declarations
 from ..source import syntax as s
+from ..source.atoms import Ident, Lit, PVar
+from ..source.declarations import Module, ValDec
 from .parse import parse_module
 
 # How many arguments come before the arrays.
@@ -37,7 +40,7 @@ class _Rewriting:
         return self.next_id - 1
 
 
-def plain_calls(modules: tuple[s.Module, ...]) -> tuple[s.Module, ...]:
+def plain_calls(modules: tuple[Module, ...]) -> tuple[Module, ...]:
     """The modules (the prelude first) without the unzipped form, and perhaps a module of declarations for it."""
     first, *rest = modules
     next_id = max(module.next_id for module in modules)
@@ -50,7 +53,7 @@ def plain_calls(modules: tuple[s.Module, ...]) -> tuple[s.Module, ...]:
     return (first, extra, *changed)
 
 
-def _bound_names(modules: tuple[s.Module, ...]) -> set[str]:
+def _bound_names(modules: tuple[Module, ...]) -> set[str]:
     """The names of all variables and definitions of the program."""
     names: set[str] = set()
     waiting: list[object] = [module.decs for module in modules]
@@ -59,7 +62,7 @@ def _bound_names(modules: tuple[s.Module, ...]) -> set[str]:
         if isinstance(node, tuple):
             waiting += node
             continue
-        if isinstance(node, s.PVar | s.LetFun | s.ValDec | s.ForLess):
+        if isinstance(node, PVar | s.LetFun | ValDec | s.ForLess):
             names.add(node.name)
         waiting += parts_of(node).values()
     return names
@@ -86,24 +89,27 @@ def _rewrite(rw: _Rewriting, node: Any) -> Any:
             return node
 
 
+_OF_THE_TREE = {module.__name__ for module in (atoms, s, declarations)}
+
+
 def parts_of(node: object) -> dict[str, object]:
     """The fields of a node of the syntax tree; nothing for anything else."""
     kind = type(node)
-    if kind.__module__ != s.__name__ or not is_dataclass(node):
+    if kind.__module__ not in _OF_THE_TREE or not is_dataclass(node):
         return {}
     return {name: getattr(node, name) for name in getattr(kind, "__slots__", ())}
 
 
-def _call(rw: _Rewriting, call: s.Call) -> s.Call | s.Ident:
+def _call(rw: _Rewriting, call: s.Call) -> s.Call | Ident:
     match call.function:
-        case s.Ident(_, ("rearrange",)) if "rearrange" not in rw.own:
+        case Ident(_, ("rearrange",)) if "rearrange" not in rw.own:
             return _rearrange(rw, call)
-        case s.Ident(node, (name,), loc) if name in BEFORE_ARRAYS and name not in rw.own:
+        case Ident(node, (name,), loc) if name in BEFORE_ARRAYS and name not in rw.own:
             count = len(call.args) - BEFORE_ARRAYS[name]
             if count < 2:
                 return call
             _declare_combinator(rw, name, count)
-            return replace(call, function=s.Ident(node, (f"{name}{count}",), loc))
+            return replace(call, function=Ident(node, (f"{name}{count}",), loc))
         case _:
             return call
 
@@ -122,7 +128,7 @@ def _declare_combinator(rw: _Rewriting, name: str, count: int) -> None:
     rw.extra[wanted] = f"#[intrinsic] def {wanted} {params} : {result} = ???"
 
 
-def _rearrange(rw: _Rewriting, call: s.Call) -> s.Call | s.Ident:
+def _rearrange(rw: _Rewriting, call: s.Call) -> s.Call | Ident:
     """`rearrange (2, 1, 0) xsss`: dimension i of the result is dimension p_i of the argument."""
     perm = _permutation(call.args[0])
     name = f"rearrange_{'_'.join(map(str, perm))}"
@@ -131,13 +137,13 @@ def _rearrange(rw: _Rewriting, call: s.Call) -> s.Call | s.Ident:
     result = "".join(f"[{sizes[k]}]" for k in perm)
     params = " ".join(f"[{size}]" for size in sizes)
     rw.extra[name] = f"#[intrinsic] def {name} {params} 't (xs: {given}t) : {result}t = ???"
-    function = s.Ident(rw.fresh(), (name,), call.function.loc)
+    function = Ident(rw.fresh(), (name,), call.function.loc)
     return replace(call, function=function, args=call.args[1:]) if len(call.args) > 1 else function
 
 
 def _permutation(exp: s.Exp) -> tuple[int, ...]:
     elems = exp.elems if isinstance(exp, s.Tuple) else ()
-    places = tuple([elem.value for elem in elems if isinstance(elem, s.Lit) and isinstance(elem.value, int)])
+    places = tuple([elem.value for elem in elems if isinstance(elem, Lit) and isinstance(elem.value, int)])
     if not places or sorted(places) != list(range(len(elems))):
         text = "`rearrange` takes a permutation, written as a tuple of the numbers from 0"
         raise CompileError(Diagnostic("E0202", text, Label(exp.loc, ""), hint="e.g. `rearrange (1, 0) xss`"))
@@ -147,11 +153,11 @@ def _permutation(exp: s.Exp) -> tuple[int, ...]:
 def _let(rw: _Rewriting, let: s.LetPat) -> s.LetPat:
     """A tuple of names for an array of tuples, with attributes or without: one array each."""
     match let.pat, _without_attributes(let.rhs):
-        case s.PTuple(elems), s.Call(function=s.Ident(name=(name,), loc=loc)):
+        case s.PTuple(elems), s.Call(function=Ident(name=(name,), loc=loc)):
             unzip = f"unzip{len(elems)}"
             if name not in GIVES_ROWS or name in rw.own or unzip not in IN_PRELUDE:
                 return let
-            call = s.Call(rw.fresh(), s.Ident(rw.fresh(), (unzip,), loc), (let.rhs,), let.rhs.loc)
+            call = s.Call(rw.fresh(), Ident(rw.fresh(), (unzip,), loc), (let.rhs,), let.rhs.loc)
             return replace(let, rhs=call)
         case _:
             return let

@@ -7,6 +7,7 @@ from typing import Any
 from lark import Token, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from ...ir.errors import Diagnostic, Label, Loc
+from ...ir.scanner import place
 from .bad_characters import bad_character
 from .spans import token_loc
 
@@ -150,7 +151,5 @@ def _token_hint(token: Token, accepts: set[str], first: bool) -> str | None:
 
 def _end_of(text: str, file: str) -> Loc:
     """Just after the last character that is not blank."""
-    kept = text.rstrip()
-    line = kept.count("\n") + 1
-    col = len(kept) - kept.rfind("\n")
+    line, col = place(text, len(text.rstrip()))
     return Loc(file, line, col, line, col + 1)

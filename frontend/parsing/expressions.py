@@ -7,6 +7,7 @@ from typing import Any
 from lark import Token
 
 from ..source import syntax as s
+from ..source.atoms import FieldStep, Hole, Ident, Lit, Operator, PVar, TypeParam
 from .precedence import WithOp, resolve
 from .spans import names, nodes, syntax_error
 from .types import TypeBuilder
@@ -17,14 +18,14 @@ class ExpBuilder(TypeBuilder):
 
     # ---- atoms
 
-    def var(self, kids: list[Any]) -> s.Ident:
-        return s.Ident(self.fresh(), (str(kids[0]),), self.token_loc(kids[0]))
+    def var(self, kids: list[Any]) -> Ident:
+        return Ident(self.fresh(), (str(kids[0]),), self.token_loc(kids[0]))
 
     def constr(self, kids: list[Any]) -> s.Constr:
         return s.Constr(self.fresh(), str(kids[0])[1:], (), self.token_loc(kids[0]))
 
-    def hole(self, kids: list[Any]) -> s.Hole:
-        return s.Hole(self.fresh(), self.token_loc(kids[0]))
+    def hole(self, kids: list[Any]) -> Hole:
+        return Hole(self.fresh(), self.token_loc(kids[0]))
 
     def group(self, kids: list[Any]) -> s.Exp:
         """`(e)` leaves no node; its range is noted for the phrase around it."""
@@ -57,15 +58,15 @@ class ExpBuilder(TypeBuilder):
             return s.Constr(self.fresh(), head.name, tuple(args), self.span(kids))
         return s.Call(self.fresh(), head, tuple(args), self.span(kids))
 
-    def project(self, kids: list[Any]) -> s.Ident | s.Project:
+    def project(self, kids: list[Any]) -> Ident | s.Project:
         record, _, field = kids
-        if isinstance(record, s.Ident) and _is_word(record):
-            return s.Ident(self.fresh(), (*record.name, str(field)), self.span(kids))
+        if isinstance(record, Ident) and _is_word(record):
+            return Ident(self.fresh(), (*record.name, str(field)), self.span(kids))
         return s.Project(self.fresh(), record, str(field), self.span(kids))
 
     def openin(self, kids: list[Any]) -> s.OpenIn:
         module, _, _, body, _ = kids
-        if not (isinstance(module, s.Ident) and _is_word(module)):
+        if not (isinstance(module, Ident) and _is_word(module)):
             raise syntax_error("E0101", "only a module can be opened with `.(`", module.loc, "this is not a module")
         return s.OpenIn(self.fresh(), module.name, body, self.span(kids))
 
@@ -85,11 +86,11 @@ class ExpBuilder(TypeBuilder):
     def path(self, kids: list[Any]) -> tuple[s.Step, ...]:
         return tuple(kids)
 
-    def fieldname(self, kids: list[Any]) -> s.FieldStep:
-        return s.FieldStep(str(kids[0]))
+    def fieldname(self, kids: list[Any]) -> FieldStep:
+        return FieldStep(str(kids[0]))
 
-    def fieldstep(self, kids: list[Any]) -> s.FieldStep:
-        return s.FieldStep(str(kids[1]))
+    def fieldstep(self, kids: list[Any]) -> FieldStep:
+        return FieldStep(str(kids[1]))
 
     def indexstep(self, kids: list[Any]) -> s.IndexStep:
         return s.IndexStep(nodes(kids))
@@ -102,10 +103,10 @@ class ExpBuilder(TypeBuilder):
     def chain(self, kids: list[Any]) -> s.Exp:
         return resolve(self, kids[::2], kids[1::2])
 
-    def negate(self, kids: list[Any]) -> s.Lit | s.Negate:
+    def negate(self, kids: list[Any]) -> Lit | s.Negate:
         """`-e`. A literal takes the sign itself, unless it has one or is unsigned (`-1u8` wraps around)."""
         arg, loc = kids[1], self.span(kids)
-        if isinstance(arg, s.Lit) and _takes_sign(arg):
+        if isinstance(arg, Lit) and _takes_sign(arg):
             return self.negative(arg, loc)
         return s.Negate(self.fresh(), arg, loc)
 
@@ -115,7 +116,7 @@ class ExpBuilder(TypeBuilder):
     def leftsection(self, kids: list[Any]) -> s.LeftSection:
         items = kids[1:-1]
         op = items.pop()
-        if not isinstance(op, s.Operator):
+        if not isinstance(op, Operator):
             loc = self.token_loc(op) if isinstance(op, Token) else op.loc
             raise syntax_error("E0101", "expected an operand before `)`", loc, "this cannot end a section")
         return s.LeftSection(self.fresh(), resolve(self, items[::2], items[1::2]), op, self.span(kids))
@@ -166,8 +167,8 @@ class ExpBuilder(TypeBuilder):
 
     def letfun(self, kids: list[Any]) -> s.LetFun:
         name = kids[1] if isinstance(kids[1], Token) else self.plain_name(kids[1])
-        tparams = tuple([k for k in kids[2:-3] if k.__class__ is s.TypeParam])
-        params = tuple([k for k in kids[2:-3] if k.__class__ is not s.TypeParam])
+        tparams = tuple([k for k in kids[2:-3] if k.__class__ is TypeParam])
+        params = tuple([k for k in kids[2:-3] if k.__class__ is not TypeParam])
         return s.LetFun(self.fresh(), str(name), tparams, params, kids[-3], kids[-1], self.span(kids))
 
     def letwith(self, kids: list[Any]) -> s.LetPat:
@@ -197,8 +198,8 @@ class ExpBuilder(TypeBuilder):
     def _as_expression(self, pat: s.Pat) -> s.Exp:
         """`loop x for ..` begins with the `x` in scope: the pattern read as an expression."""
         match pat:
-            case s.PVar(name=name, loc=loc):
-                return s.Ident(self.fresh(), (name,), loc)
+            case PVar(name=name, loc=loc):
+                return Ident(self.fresh(), (name,), loc)
             case s.PTuple(elems=elems, loc=loc):
                 return s.Tuple(self.fresh(), tuple(self._as_expression(p) for p in elems), loc)
             case s.PRecord(fields=fields, loc=loc):
@@ -221,12 +222,12 @@ class _Field:
         self.value = value
 
 
-def _is_word(ident: s.Ident) -> bool:
+def _is_word(ident: Ident) -> bool:
     """Not an operator."""
     return ident.name[-1][0] not in "+-*/%=!><|&^"
 
 
-def _takes_sign(literal: s.Lit) -> bool:
+def _takes_sign(literal: Lit) -> bool:
     if literal.value.__class__ is bool or (literal.prim is not None and literal.prim.is_unsigned):
         return False
     return literal.value > 0 or str(literal.value) == "0.0"

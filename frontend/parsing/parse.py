@@ -17,7 +17,8 @@ from typing import Any
 from lark import UnexpectedInput
 
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
-from ..source import syntax as s
+from ...ir.scanner import place
+from ..source.declarations import Dec, Module, ValDec
 from .declarations import Builder
 from .depth import check_brackets, check_depth
 from .errors import diagnose
@@ -42,9 +43,7 @@ def decode_source(data: bytes, file: str) -> str:
 
 
 def _byte_loc(data: bytes, file: str, offset: int) -> Loc:
-    line = data.count(b"\n", 0, offset) + 1
-    start = data.rfind(b"\n", 0, offset) + 1
-    col = len(data[start:offset].decode("utf-8", "replace")) + 1
+    line, col = place(data, offset)
     return Loc(file, line, col, line, col + 1)
 
 
@@ -52,12 +51,12 @@ def _unreadable(file: str, loc: Loc, why: str) -> CompileError:
     return CompileError(Diagnostic("E0002", f"`{file}` is {why}", Label(loc, "")))
 
 
-def parse_module(text: str, file: str, first_id: int = 0) -> s.Module:
+def parse_module(text: str, file: str, first_id: int = 0) -> Module:
     """The module in `text`; its node ids count from `first_id`."""
     check_brackets(text, file)
     decs, next_id = _parser().run(text, file, first_id)
     check_depth(decs)
-    return s.Module(file, text, decs, next_id)
+    return Module(file, text, decs, next_id)
 
 
 class Parser:
@@ -68,7 +67,7 @@ class Parser:
         self.lark = load_parser(self.build)
         self.lock = Lock()
 
-    def run(self, text: str, file: str, first_id: int) -> tuple[tuple[s.Dec, ...], int]:
+    def run(self, text: str, file: str, first_id: int) -> tuple[tuple[Dec, ...], int]:
         """The declarations in `text`, and the first id that none of their nodes has."""
         with self.lock:
             self.build.begin(file, first_id)
@@ -86,9 +85,9 @@ def _parser() -> Parser:
     return Parser()
 
 
-def require_entry(module: s.Module) -> None:
+def require_entry(module: Module) -> None:
     """E0001 unless the module has something to call: an `entry`, or a definition called `main`."""
-    values = [dec for dec in module.decs if isinstance(dec, s.ValDec)]
+    values = [dec for dec in module.decs if isinstance(dec, ValDec)]
     if any(dec.is_entry or dec.name == "main" for dec in values):
         return
     label = Label(Loc(module.file, 1, 1, 1, 1), "")

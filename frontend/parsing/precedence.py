@@ -19,6 +19,7 @@ from lark import Token
 
 from ...ir.errors import Loc
 from ..source import syntax as s
+from ..source.atoms import Operator, RangeEnd
 from .depth import MAX_DEPTH, too_deep
 from .spans import syntax_error
 
@@ -70,7 +71,7 @@ class WithOp:
     loc: Loc
 
 
-ChainOp = s.Operator | WithOp | Token  # a token is one of the range signs
+ChainOp = Operator | WithOp | Token  # a token is one of the range signs
 
 
 @dataclass(slots=True)
@@ -93,7 +94,7 @@ def symbol_level(symbol: str) -> Level:
 
 def _level(op: ChainOp) -> Level:
     match op:
-        case s.Operator(name=name, backtick=backtick):
+        case Operator(name=name, backtick=backtick):
             return Level.BACKTICK if backtick else symbol_level(name[-1])
         case WithOp():
             return Level.WITH
@@ -153,5 +154,5 @@ def _range(build: SpanBuilder, group: _Group) -> s.Exp:
         raise syntax_error("E0101", "`..` gives a step; the range needs an end, with `...`, `..<` or `..>`", loc)
     end = group.rest[-1][1]
     second = group.rest[0][1] if len(signs) == 2 else None
-    kind = s.RangeEnd(str(signs[-1]))
+    kind = RangeEnd(str(signs[-1]))
     return s.Range(build.fresh(), group.first, second, kind, end, build.between(group.first, end))

@@ -7,13 +7,14 @@ from typing import Any
 from lark import Token
 
 from ..source import syntax as s
+from ..source.atoms import PLit, PVar, PWild, TEName, TypeParam, TypeParamKind
 from .atoms import AtomBuilder
 from .spans import names, nodes, syntax_error
 
 _KINDS = {
-    "TICK": s.TypeParamKind.TYPE,
-    "TICK_SIZE_LIFTED": s.TypeParamKind.SIZE_LIFTED,
-    "TICK_LIFTED": s.TypeParamKind.LIFTED,
+    "TICK": TypeParamKind.TYPE,
+    "TICK_SIZE_LIFTED": TypeParamKind.SIZE_LIFTED,
+    "TICK_LIFTED": TypeParamKind.LIFTED,
 }
 
 
@@ -22,8 +23,8 @@ class TypeBuilder(AtomBuilder):
 
     # ---- types
 
-    def tname(self, kids: list[Any]) -> s.TEName:
-        return s.TEName(kids[0].name, kids[0].loc)
+    def tname(self, kids: list[Any]) -> TEName:
+        return TEName(kids[0].name, kids[0].loc)
 
     def tsize(self, kids: list[Any]) -> s.TESize:
         return s.TESize(kids[1], self.span(kids))
@@ -55,7 +56,7 @@ class TypeBuilder(AtomBuilder):
 
     def tapply(self, kids: list[Any]) -> s.TEApply:
         head, *args = kids
-        if not isinstance(head, s.TEName):
+        if not isinstance(head, TEName):
             raise syntax_error("E0101", "only a named type takes arguments", head.loc, "this is not a name")
         return s.TEApply(head.name, tuple(args), self.span(kids))
 
@@ -70,29 +71,29 @@ class TypeBuilder(AtomBuilder):
 
     # ---- type parameters
 
-    def sizeparam(self, kids: list[Any]) -> s.TypeParam:
-        return s.TypeParam(str(kids[1]), s.TypeParamKind.SIZE, self.span(kids))
+    def sizeparam(self, kids: list[Any]) -> TypeParam:
+        return TypeParam(str(kids[1]), TypeParamKind.SIZE, self.span(kids))
 
-    def typeparam(self, kids: list[Any]) -> s.TypeParam:
-        return s.TypeParam(str(kids[1]), _KINDS[kids[0].type], self.span(kids))
+    def typeparam(self, kids: list[Any]) -> TypeParam:
+        return TypeParam(str(kids[1]), _KINDS[kids[0].type], self.span(kids))
 
     # ---- patterns
 
-    def pvar(self, kids: list[Any]) -> s.PVar:
-        return s.PVar(self.fresh(), str(kids[0]), self.token_loc(kids[0]))
+    def pvar(self, kids: list[Any]) -> PVar:
+        return PVar(self.fresh(), str(kids[0]), self.token_loc(kids[0]))
 
-    def popname(self, kids: list[Any]) -> s.PVar:
-        return s.PVar(self.fresh(), self.plain_name(kids[0]), kids[0].loc)
+    def popname(self, kids: list[Any]) -> PVar:
+        return PVar(self.fresh(), self.plain_name(kids[0]), kids[0].loc)
 
-    def pwild(self, kids: list[Any]) -> s.PWild:
-        return s.PWild(self.fresh(), self.token_loc(kids[0]))
+    def pwild(self, kids: list[Any]) -> PWild:
+        return PWild(self.fresh(), self.token_loc(kids[0]))
 
-    def plit(self, kids: list[Any]) -> s.PLit:
-        return s.PLit(kids[0], kids[0].loc)
+    def plit(self, kids: list[Any]) -> PLit:
+        return PLit(kids[0], kids[0].loc)
 
-    def pneg(self, kids: list[Any]) -> s.PLit:
+    def pneg(self, kids: list[Any]) -> PLit:
         literal = self.negative(kids[1], self.span(kids))
-        return s.PLit(literal, literal.loc)
+        return PLit(literal, literal.loc)
 
     def pconstr(self, kids: list[Any]) -> s.PConstr:
         return s.PConstr(self.fresh(), str(kids[0])[1:], tuple(kids[1:]), self.span(kids))
@@ -110,7 +111,7 @@ class TypeBuilder(AtomBuilder):
             return str(field), kids[1]
         if field.type != "ID":
             raise syntax_error("E0101", "a field with a number needs a pattern: `= ..`", self.token_loc(field))
-        var = s.PVar(self.fresh(), str(field), self.token_loc(field))
+        var = PVar(self.fresh(), str(field), self.token_loc(field))
         if len(kids) == 3:
             return str(field), s.PAscript(var, kids[2], self.span(kids))
         return str(field), var

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import syntax as s
+from .declarations import Module
 
 Imports = dict[tuple[str, str], str]
 """The file that a path means, by the importing file and the path."""
 
 
-def imports_of(modules: Sequence[s.Module]) -> Imports:
+def imports_of(modules: Sequence[Module]) -> Imports:
     return {(module.file, path): file for module in modules for path, file in module.imports}
 
 
-def library_of(modules: Sequence[s.Module]) -> set[str]:
+def library_of(modules: Sequence[Module]) -> set[str]:
     """The files that nobody imports and that are not the program's root, which comes last."""
     imported = set(imports_of(modules).values())
     return {module.file for module in modules[:-1] if module.file not in imported}

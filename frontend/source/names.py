@@ -6,16 +6,17 @@ from dataclasses import fields, is_dataclass
 
 from ...ir.errors import Loc
 from . import syntax as s
+from .atoms import Ident, Operator, Qual
 
 
-def names_in(exp: s.Exp) -> list[s.Qual]:
+def names_in(exp: s.Exp) -> list[Qual]:
     """Every name and operator in an expression; those that it binds itself are not told apart."""
-    found: list[s.Qual] = []
+    found: list[Qual] = []
     todo: list[object] = [exp]
     while todo:
         node = todo.pop()
         match node:
-            case s.Ident(name=name) | s.Operator(name=name):
+            case Ident(name=name) | Operator(name=name):
                 found.append(name)
             case tuple():
                 todo.extend(node)

@@ -1,4 +1,5 @@
-"""The syntax tree of a `.soac` file: frozen nodes with a source range.
+"""The syntax tree of a `.soac` file: frozen nodes with a source range. Here types, patterns and expressions, which
+contain each other; `atoms.py` has what they are made of, `declarations.py` what they make up.
 
 Expression nodes and pattern variables carry `id`, unique in a module, by which inference stores what it found
 (`Typed.types`).
@@ -8,24 +9,26 @@ Chains that a program may make thousands long are flat: operators of one precede
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 from ...ir.core import Attr
 from ...ir.errors import Loc
-from ...ir.types import Prim
-
-Qual = tuple[str, ...]  # ("f32", "sqrt"); the last one is the name itself
-
+from .atoms import (
+    FieldStep,
+    Hole,
+    Ident,
+    Lit,
+    Operator,
+    PLit,
+    PVar,
+    PWild,
+    Qual,
+    RangeEnd,
+    StringLit,
+    TEName,
+    TypeParam,
+)
 
 # ---- types -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class TEName:
-    """`i32`, `vec`, `m.t`."""
-
-    name: Qual
-    loc: Loc
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,31 +115,6 @@ TypeExp = TEName | TEArray | TETuple | TERecord | TEArrow | TEUnique | TEApply |
 
 
 @dataclass(frozen=True, slots=True)
-class PVar:
-    """`x` (also an operator name in parentheses)."""
-
-    id: int
-    name: str
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class PWild:
-    """`_`."""
-
-    id: int
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class PLit:
-    """A literal (with its sign) in a `match` case."""
-
-    literal: Lit
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
 class PTuple:
     elems: tuple[Pat, ...]
     loc: Loc
@@ -185,39 +163,6 @@ Pat = PVar | PWild | PLit | PTuple | PRecord | PConstr | PAscript | PAttr
 
 
 @dataclass(frozen=True, slots=True)
-class Lit:
-    """`42`, `1.5f32`, `true`, `'a'`. `prim` is None when the suffix does not say it; characters are integers.
-    `is_decimal`: written with a point or an exponent, so that an unsuffixed one is a float."""
-
-    id: int
-    value: bool | int | float
-    prim: Prim | None
-    is_decimal: bool
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class StringLit:
-    """`"abc"`: its UTF-8 bytes, `[]u8`."""
-
-    id: int
-    value: str
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class Ident:
-    """`x`, `f32.sqrt`: a name, or an operator as a value, `(+)` being `("+",)`.
-
-    The parser cannot tell `r.field` from `m.member`: a dotted chain that starts with a plain name is ONE Ident;
-    inference resolves the longest module prefix, what is left are projections."""
-
-    id: int
-    name: Qual
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
 class Tuple:
     """`(a, b)`, `()`. Parentheses alone leave no node."""
 
@@ -251,16 +196,6 @@ class Call:
     id: int
     function: Exp
     args: tuple[Exp, ...]
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class Operator:
-    """An infix operator where it stands: `+`, `f32.+`, `` `f` `` (then `backtick`)."""
-
-    id: int
-    name: Qual
-    backtick: bool
     loc: Loc
 
 
@@ -340,22 +275,6 @@ class If:
     then: Exp
     orelse: Exp
     loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class TypeParam:
-    """`[n]`, `'a`, `'~a`, `'^a` in a parameter list."""
-
-    name: str
-    kind: TypeParamKind
-    loc: Loc
-
-
-class TypeParamKind(Enum):
-    SIZE = "size"
-    TYPE = "'"
-    SIZE_LIFTED = "'~"
-    LIFTED = "'^"
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,14 +377,6 @@ class Attributed:
     loc: Loc
 
 
-class RangeEnd(Enum):
-    """How a range ends."""
-
-    THROUGH = "..."
-    UP_TO = "..<"
-    DOWN_TO = "..>"
-
-
 @dataclass(frozen=True, slots=True)
 class Range:
     """`start..second...end` (`second` None without a step)."""
@@ -495,13 +406,6 @@ class SliceIndex:
 
 
 DimIndex = Point | SliceIndex
-
-
-@dataclass(frozen=True, slots=True)
-class FieldStep:
-    """`.x` in a path."""
-
-    field: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -585,246 +489,8 @@ class OpenIn:
     loc: Loc
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
-    """`???`; in the prelude, the body of an intrinsic."""
-
-    id: int
-    loc: Loc
-
-
 Exp = (
     Lit | StringLit | Ident | Tuple | Record | Array | Call | Chain | Negate | Not | Lambda | LeftSection | RightSection
     | PathSection | If | Let | Loop | Match | Assert | Attributed | Range | Index | Project | With | Ascript | Coerce
     | Constr | OpenIn | Hole
 )  # fmt: skip
-
-
-# ---- declarations ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ValDec:
-    """`def f 'a [n] (x: t) : r = e`, `entry ..`; an infix definition has the operator as its name."""
-
-    id: int
-    name: str
-    tparams: tuple[TypeParam, ...]
-    params: tuple[Pat, ...]
-    ret: TypeExp | None
-    body: Exp
-    is_entry: bool
-    attrs: tuple[Attr, ...]
-    loc: Loc
-    name_loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class TypeDec:
-    """`type t 'a [n] = ..`; `lift`: what such a type may hide, `type~` (sizes) and `type^` (functions too)."""
-
-    name: str
-    params: tuple[TypeParam, ...]
-    type: TypeExp
-    loc: Loc
-    lift: TypeParamKind = TypeParamKind.TYPE
-
-
-@dataclass(frozen=True, slots=True)
-class ImportDec:
-    """`import "file"`."""
-
-    path: str
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class LocalDec:
-    """`local dec`: not visible to importers."""
-
-    dec: Dec
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleDec:
-    """`module m = e`; one with parameters or a signature is a functor or an `Ascribed`."""
-
-    name: str
-    body: ModuleExp
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class OpenDec:
-    """`open e`."""
-
-    body: ModuleExp
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleTypeDec:
-    """`module type t = ..`."""
-
-    name: str
-    sig: ModuleType
-    loc: Loc
-
-
-Dec = ValDec | TypeDec | ImportDec | LocalDec | ModuleDec | OpenDec | ModuleTypeDec
-
-
-# ---- modules ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleName:
-    """`m.n` as a module expression."""
-
-    name: Qual
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """`{ decs }` as a module expression."""
-
-    decs: tuple[Dec, ...]
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleImport:
-    """`import "file"` as a module expression."""
-
-    path: str
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class Ascribed:
-    """`e : mt` as a module expression."""
-
-    id: int
-    exp: ModuleExp
-    sig: ModuleType
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class Functor:
-    r"""`\(p: mt) -> e`; a module with parameters is a functor by name."""
-
-    param: str
-    takes: ModuleType
-    body: ModuleExp
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleCall:
-    """`f m`: a functor applied to a module."""
-
-    id: int
-    functor: ModuleExp
-    arg: ModuleExp
-    loc: Loc
-
-
-ModuleExp = ModuleName | Structure | ModuleImport | Ascribed | Functor | ModuleCall
-
-
-# ---- module types -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SigName:
-    """`m.t` as a module type."""
-
-    name: Qual
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """`{ specs }`."""
-
-    specs: tuple[Spec, ...]
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class SigWith:
-    """`mt with t 'a = ..`."""
-
-    sig: ModuleType
-    name: Qual
-    params: tuple[TypeParam, ...]
-    type: TypeExp
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class SigArrow:
-    """`(p: mt) -> mt`, of functors."""
-
-    param: str | None
-    takes: ModuleType
-    gives: ModuleType
-    loc: Loc
-
-
-ModuleType = SigName | Signature | SigWith | SigArrow
-
-
-@dataclass(frozen=True, slots=True)
-class ValSpec:
-    """`val f 'a [n] : t`."""
-
-    name: str
-    tparams: tuple[TypeParam, ...]
-    type: TypeExp
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class TypeSpec:
-    """`type t 'a [n]`: an abstract type."""
-
-    name: str
-    params: tuple[TypeParam, ...]
-    loc: Loc
-    lift: TypeParamKind
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleSpec:
-    """`module m: mt`."""
-
-    name: str
-    sig: ModuleType
-    loc: Loc
-
-
-@dataclass(frozen=True, slots=True)
-class Include:
-    """`include mt`."""
-
-    sig: ModuleType
-    loc: Loc
-
-
-Spec = ValSpec | TypeSpec | TypeDec | ModuleSpec | Include
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A parsed file. `next_id` is one more than the largest node id in it; `imports`: the files that the paths of its
-    imports mean."""
-
-    file: str
-    text: str
-    decs: tuple[Dec, ...]
-    next_id: int
-    imports: tuple[tuple[str, str], ...] = ()

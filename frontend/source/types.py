@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...ir.types import Prim
-from . import syntax
+from .declarations import ModuleExp
+from .syntax import Exp
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class SizeExp:
     """A size given by an expression of the source, compared by its text."""
 
     text: str
-    exp: syntax.Exp
+    exp: Exp
 
 
 Size = SizeVar | SizeConst | SizeExp
@@ -162,7 +163,7 @@ class Shown:
 class Applied:
     """A functor's application: a copy of its body with node ids of its own, and what is seen of argument and result."""
 
-    body: syntax.ModuleExp
+    body: ModuleExp
     arg: Shown | None
     result: Shown | None
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from ...ir.errors import CompileError, Label, Loc
 from ...ir.types import Prim
 from ..source import syntax as s
+from ..source.atoms import Ident, Lit, Operator, Qual, StringLit
 from ..source.names import names_in
 from ..source.types import BOOL, Size, TArray, TFun, TVar, Ty, arrow
 from .constraints import BITS, INTS, NUMBERS, SCALARS, Need, needs_equality, needs_prim
@@ -51,7 +52,7 @@ OPERATOR_ARGUMENT = {
 # ---- names ----------------------------------------------------------------------------------------------------------
 
 
-def infer_ident(work: Work, exp: s.Ident, project: Callable[[Work, Ty, str, Loc], Ty]) -> Ty:
+def infer_ident(work: Work, exp: Ident, project: Callable[[Work, Ty, str, Loc], Ty]) -> Ty:
     """A name; components after those that name the value are projections."""
     if (builtin := _builtin(work, exp.name)) is not None:
         work.pending.resolved[exp.id] = 1
@@ -64,7 +65,7 @@ def infer_ident(work: Work, exp: s.Ident, project: Callable[[Work, Ty, str, Loc]
     return work.record(exp.id, ty)
 
 
-def look_up(work: Work, name: s.Qual, loc: Loc) -> tuple[Binding, int]:
+def look_up(work: Work, name: Qual, loc: Loc) -> tuple[Binding, int]:
     """The value that a name leads to, and how many components name it; E0201."""
     found = work.scope.find_value(name)
     if found is None:
@@ -76,7 +77,7 @@ def look_up(work: Work, name: s.Qual, loc: Loc) -> tuple[Binding, int]:
     return found
 
 
-def unknown_name(work: Work, name: s.Qual, loc: Loc) -> CompileError:
+def unknown_name(work: Work, name: Qual, loc: Loc) -> CompileError:
     """E0201 with the nearest name in scope, or the numeric modules that have it."""
     scope = work.scope
     first, *rest = name
@@ -120,7 +121,7 @@ def _defined_later(work: Work, name: str, loc: Loc) -> CompileError:
     return fault("E0201", f"unknown name `{name}`", loc, "not in scope yet", [label], hint="move the definition up")
 
 
-def _builtin(work: Work, name: s.Qual) -> Builtin | None:
+def _builtin(work: Work, name: Qual) -> Builtin | None:
     return BUILTINS.get(name[-1]) if len(name) == 1 and name[-1] not in work.scope.values else None
 
 
@@ -167,10 +168,10 @@ def _too_many(work: Work, exp: s.Call, at: int, whole: Ty, rest: Ty) -> CompileE
 
 def _no_function(work: Work, exp: s.Call, whole: Ty) -> CompileError:
     """E0213 for what is applied; where it looks like an index, with how to write one."""
-    message = f"{_called(exp.function) if isinstance(exp.function, s.Ident) else 'this'} is not a function"
+    message = f"{_called(exp.function) if isinstance(exp.function, Ident) else 'this'} is not a function"
     hint = None
     if isinstance(exp.args[0], s.Array) and isinstance(work.solver.resolve(whole), TArray):
-        is_string = isinstance(exp.function, s.StringLit)
+        is_string = isinstance(exp.function, StringLit)
         hint = 'to index a string, write `("..")[i]`' if is_string else "an index has no blank before it: `xs[i]`"
     return fault("E0213", message, exp.function.loc, f"this is `{Shower(work.solver).type(whole)}`", hint=hint)
 
@@ -180,7 +181,7 @@ def _argument_error(
 ) -> CompileError:
     """E0202, E0203 or E0208: argument `at` does not fit, with the function's type beside the types found; E0213 where
     a number is applied."""
-    if isinstance(exp.function, s.Lit):
+    if isinstance(exp.function, Lit):
         return _no_function(work, exp, whole)
     name, arg, found = _called(exp.function), exp.args[at], types[at]
     shower = Shower(work.solver)
@@ -203,21 +204,21 @@ def _argument_error(
 
 
 def _is_operator(work: Work, function: s.Exp, at: int) -> bool:
-    if not isinstance(function, s.Ident) or OPERATOR_ARGUMENT.get(function.name[0]) != at:
+    if not isinstance(function, Ident) or OPERATOR_ARGUMENT.get(function.name[0]) != at:
         return False
     return work.scope.values[function.name[0]].is_prelude
 
 
 def _declared(work: Work, function: s.Exp) -> str | None:
     """The type of a named function as declared, rather than as far as it is already determined here."""
-    if not isinstance(function, s.Ident):
+    if not isinstance(function, Ident):
         return None
     found = work.scope.find_value(function.name)
     return Shower(work.solver).type(found[0].scheme.type) if found and found[1] == len(function.name) else None
 
 
 def _called(function: s.Exp) -> str:
-    return f"`{'.'.join(function.name)}`" if isinstance(function, s.Ident) else "this function"
+    return f"`{'.'.join(function.name)}`" if isinstance(function, Ident) else "this function"
 
 
 # ---- operators ------------------------------------------------------------------------------------------------------
@@ -244,7 +245,7 @@ def _span(a: Loc, b: Loc) -> Loc:
     return Loc(a.file, a.line, a.col, b.end_line, b.end_col)
 
 
-def _apply_builtin(work: Work, op: s.Operator, builtin: Builtin, left: tuple[Ty, Loc], right: tuple[Ty, Loc]) -> Ty:
+def _apply_builtin(work: Work, op: Operator, builtin: Builtin, left: tuple[Ty, Loc], right: tuple[Ty, Loc]) -> Ty:
     (a, a_loc), (b, b_loc) = left, right
     name = op.name[-1]
     if builtin is LOGIC:
@@ -262,7 +263,7 @@ def _apply_builtin(work: Work, op: s.Operator, builtin: Builtin, left: tuple[Ty,
 _Operand = tuple[Ty, s.Exp | None, Loc]
 
 
-def _apply_operator(work: Work, op: s.Operator, left: _Operand, right: _Operand, loc: Loc) -> Ty:
+def _apply_operator(work: Work, op: Operator, left: _Operand, right: _Operand, loc: Loc) -> Ty:
     """An operator that is a function in scope: the prelude's, the user's, a module's, or a name in backticks."""
     at = (op.id, loc)
     result = _applied(work, op, _applied(work, op, operator_type(work, op), left, 0, at), right, 1, at)
@@ -270,7 +271,7 @@ def _apply_operator(work: Work, op: s.Operator, left: _Operand, right: _Operand,
     return result
 
 
-def operator_type(work: Work, op: s.Operator) -> Ty:
+def operator_type(work: Work, op: Operator) -> Ty:
     """The type of an operator as a function."""
     builtin = None if op.backtick else _builtin(work, op.name)
     if builtin is not None:
@@ -282,7 +283,7 @@ def operator_type(work: Work, op: s.Operator) -> Ty:
     return work.record(op.id, work.use(op.id, ".".join(op.name), found[0], op.loc))
 
 
-def _applied(work: Work, op: s.Operator, fun: Ty, operand: _Operand, side: int, at: tuple[int, Loc]) -> Ty:
+def _applied(work: Work, op: Operator, fun: Ty, operand: _Operand, side: int, at: tuple[int, Loc]) -> Ty:
     ty, exp, loc = operand
     what = f"{('left', 'right')[side]} operand of `{'.'.join(op.name)}`"
 
@@ -291,7 +292,7 @@ def _applied(work: Work, op: s.Operator, fun: Ty, operand: _Operand, side: int, 
             return work.size_mismatch(found.dom, ty, clash, loc, what, ())
         assert isinstance(clash, Clash)
         error = work.mismatch(found.dom, ty, clash, loc, what, ())
-        declared = _declared(work, s.Ident(op.id, op.name, op.loc))
+        declared = _declared(work, Ident(op.id, op.name, op.loc))
         diagnostic = error.diagnostics[0]
         notes = [*diagnostic.notes, *([f"`{'.'.join(op.name)}` has type `{declared}`"] if declared else [])]
         return fault("E0202", diagnostic.message, loc, diagnostic.primary.text, (), notes)
@@ -325,7 +326,7 @@ def infer_right_section(work: Work, exp: s.RightSection) -> Ty:
 
 def infer_negate(work: Work, exp: s.Negate) -> Ty:
     """`-e` on numbers."""
-    ty = literal_type(work, exp.arg, negative=True) if isinstance(exp.arg, s.Lit) else work.exp(exp.arg)
+    ty = literal_type(work, exp.arg, negative=True) if isinstance(exp.arg, Lit) else work.exp(exp.arg)
     work.ask(ty, needs_prim(NUMBERS, exp.arg.loc, "an operand of `-`"))
     return work.record(exp.id, ty)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...ir.errors import CompileError, Label, Loc
 from ..source import syntax as s
+from ..source.atoms import FieldStep, Lit, RangeEnd, StringLit
 from ..source.types import I64, U8, Size, SizeConst, SizeVar, TArray, TRecord, TVar, Ty, arrow, record, tuple_of
 from .constraints import INTS, SIGNED, needs_field, needs_prim
 from .errors import bound_twice, fault, unknown
@@ -21,7 +22,7 @@ UNKNOWN_INDEX = "an index (a signed integer)"
 # ---- literals -------------------------------------------------------------------------------------------------------
 
 
-def infer_string(work: Work, exp: s.StringLit) -> Ty:
+def infer_string(work: Work, exp: StringLit) -> Ty:
     """The UTF-8 bytes of a string."""
     return work.record(exp.id, TArray(SizeConst(len(exp.value.encode("utf-8", "surrogatepass"))), U8))
 
@@ -169,9 +170,9 @@ def minus(work: Work, left: Size, right: Size) -> Size:
 
 def _is(exp: s.Exp, value: int) -> bool:
     match exp:
-        case s.Lit(value=found):
+        case Lit(value=found):
             return found == value
-        case s.Negate(arg=s.Lit(value=found)):
+        case s.Negate(arg=Lit(value=found)):
             return found == -value
         case _:
             return False
@@ -197,13 +198,13 @@ def _range_size(work: Work, exp: s.Range, elem: Ty) -> Size:
     if work.solver.resolve(elem) == I64 and not any(binds_names(part) for part in parts):
         first, last = size_of(work, exp.start), size_of(work, exp.end)
         match exp.kind:
-            case s.RangeEnd.UP_TO if _is(exp.start, 0) and (exp.second is None or _is(exp.second, 1)):
+            case RangeEnd.UP_TO if _is(exp.start, 0) and (exp.second is None or _is(exp.second, 1)):
                 return last
-            case s.RangeEnd.UP_TO if exp.second is None:
+            case RangeEnd.UP_TO if exp.second is None:
                 return minus(work, last, first)
-            case s.RangeEnd.THROUGH if exp.second is None:
+            case RangeEnd.THROUGH if exp.second is None:
                 return work.solver.made_of(("+",), (minus(work, last, first), SizeConst(1)))
-            case s.RangeEnd.THROUGH if exp.second is not None and _is(exp.start, 1) and _is(exp.second, 2):
+            case RangeEnd.THROUGH if exp.second is not None and _is(exp.start, 1) and _is(exp.second, 2):
                 return last
             case _:
                 pass
@@ -245,7 +246,7 @@ def infer_with(work: Work, exp: s.With) -> Ty:
 def _updated(work: Work, ty: Ty, path: tuple[s.Step, ...], exp: s.With) -> Ty:
     """The type of a value with a new one at the end of a path; a field may get another size."""
     match path:
-        case (s.FieldStep(field=field), *rest):
+        case (FieldStep(field=field), *rest):
             inner = project(work, ty, field, exp.target.loc)
             new = _updated(work, inner, tuple(rest), exp)
             found = work.solver.resolve(ty)
@@ -271,7 +272,7 @@ def follow(work: Work, ty: Ty, path: tuple[s.Step, ...], loc: Loc, sliced: Calla
     """The type at the end of a path."""
     for step in path:
         match step:
-            case s.FieldStep(field=field):
+            case FieldStep(field=field):
                 ty = project(work, ty, field, loc)
             case s.IndexStep(indices=indices):
                 ty = indexed(work, ty, indices, loc, sliced)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from ...ir.errors import Label, Loc
 from ..source import syntax as s
+from ..source.atoms import PLit, PVar, PWild, TypeParamKind
+from ..source.declarations import ValDec
 from ..source.types import BOOL, I64, Paths, Scheme, Size, SizeVar, TFun, TPrim, TVar, Ty
 from .errors import bound_twice, fault
 from .exhaustiveness import MATCH, PATTERN
@@ -40,10 +42,10 @@ class Defined:
     body: s.Exp
 
 
-def infer_definition(work: Work, dec: s.ValDec | s.LetFun) -> Defined:
+def infer_definition(work: Work, dec: ValDec | s.LetFun) -> Defined:
     """`def f 'a [n] (x: t) : r = e`."""
     if dec.name in SHORT_CIRCUITS:
-        place = dec.name_loc if isinstance(dec, s.ValDec) else dec.loc
+        place = dec.name_loc if isinstance(dec, ValDec) else dec.loc
         message = f"`{dec.name}` cannot be defined anew: its right operand is evaluated only where it is needed"
         raise fault("E0205", message, place, "the language's own operator")
     mark, scope_mark, owner = work.solver.fresh_id(), work.scope.mark(), work.owner
@@ -51,7 +53,7 @@ def infer_definition(work: Work, dec: s.ValDec | s.LetFun) -> Defined:
     work.defining.append(dec.name)
     check_type_params(dec.tparams)
     params = [bind_type_param(work, p) for p in dec.tparams]
-    bound = Bound({p.name: p.loc for p in dec.tparams if p.kind is s.TypeParamKind.SIZE})
+    bound = Bound({p.name: p.loc for p in dec.tparams if p.kind is TypeParamKind.SIZE})
     doms = [bind_pattern(work, p, None, bound, Anonymous.FREE) for p in dec.params]
     cod = _result(work, dec)
     work.scope.leave(scope_mark)
@@ -61,12 +63,12 @@ def infer_definition(work: Work, dec: s.ValDec | s.LetFun) -> Defined:
     _check_parameters(work, dec, params, ty, mark)
     work.solver.function, work.owner = outer, owner
     work.defining.pop()
-    lifted = frozenset(v.name for p, v in zip(dec.tparams, params) if p.kind is s.TypeParamKind.LIFTED)
+    lifted = frozenset(v.name for p, v in zip(dec.tparams, params) if p.kind is TypeParamKind.LIFTED)
     types, sizes = [p for p in params if isinstance(p, TVar)], [p for p in params if isinstance(p, SizeVar)]
     return Defined(ty, tuple(types), tuple(sizes), lifted, mark, dec.body)
 
 
-def _result(work: Work, dec: s.ValDec | s.LetFun | s.Lambda) -> Ty:
+def _result(work: Work, dec: ValDec | s.LetFun | s.Lambda) -> Ty:
     """The type of the body, which the declared type of the result has to meet."""
     if dec.ret is None:
         return work.exp(dec.body)
@@ -81,9 +83,7 @@ def _result(work: Work, dec: s.ValDec | s.LetFun | s.Lambda) -> Ty:
     return ret
 
 
-def _check_parameters(
-    work: Work, dec: s.ValDec | s.LetFun, params: Sequence[TVar | SizeVar], ty: Ty, mark: int
-) -> None:
+def _check_parameters(work: Work, dec: ValDec | s.LetFun, params: Sequence[TVar | SizeVar], ty: Ty, mark: int) -> None:
     """E0226: the size of a parameter cannot be one that comes up in the body; E0227: size parameters are used."""
     solver = work.solver
     used = {tag for size in solver.sizes_in(ty) for tag in solver.names_in(size)}
@@ -94,7 +94,7 @@ def _check_parameters(
     for tag in sorted(solver.uses(ty)[1]) if isinstance(ty, TFun) else ():
         if tag in solver.origins and solver.age_of(tag) >= mark:
             message = f"unknown size in parameter of `{dec.name}`: it is known inside `{dec.name}` only"
-            place, at = dec.name_loc if isinstance(dec, s.ValDec) else dec.loc, solver.origins[tag]
+            place, at = dec.name_loc if isinstance(dec, ValDec) else dec.loc, solver.origins[tag]
             raise fault("E0226", message, place, f"its type is `{work.show(ty)}`", [at] if at is not None else [])
 
 
@@ -109,7 +109,7 @@ def _consumes(pat: s.Pat) -> Paths:
             return tuple([(name, *path) for name, p in fields for path in _consumes(p)])
         case s.PAttr(pat=inner):
             return _consumes(inner)
-        case s.PVar() | s.PWild() | s.PLit() | s.PConstr():
+        case PVar() | PWild() | PLit() | s.PConstr():
             return ()
 
 
@@ -224,7 +224,7 @@ def check_covers(work: Work, ty: Ty, pats: tuple[s.Pat, ...], at: s.Pat | s.Matc
 def is_irrefutable(pat: s.Pat) -> bool:
     """Whether a pattern matches whatever comes, by its form alone."""
     match pat:
-        case s.PVar() | s.PWild():
+        case PVar() | PWild():
             return True
         case s.PTuple(elems=elems):
             return all(is_irrefutable(p) for p in elems)
@@ -232,7 +232,7 @@ def is_irrefutable(pat: s.Pat) -> bool:
             return all(is_irrefutable(p) for _, p in fields)
         case s.PAscript(pat=inner) | s.PAttr(pat=inner):
             return is_irrefutable(inner)
-        case s.PLit() | s.PConstr():
+        case PLit() | s.PConstr():
             return False
 
 

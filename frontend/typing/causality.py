@@ -13,11 +13,12 @@ from functools import cache
 
 from ...ir.errors import Label, Loc
 from ..source import syntax as s
+from ..source.atoms import Hole, Ident, Lit, PLit, PVar, PWild, Qual
 from ..source.types import Ty
 from .errors import fault
 from .state import Work
 
-NEEDS = s.PathSection | s.LeftSection | s.RightSection | s.Hole
+NEEDS = s.PathSection | s.LeftSection | s.RightSection | Hole
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,10 @@ def check_causality(work: Work, body: s.Exp) -> None:
 def _visit(walk: _Walk, exp: s.Exp, known: frozenset[int]) -> frozenset[int]:
     """Check `exp` where the sizes `known` are; gives what is known after it, besides."""
     match exp:
-        case s.Ident(id=node, name=name, loc=loc):
+        case Ident(id=node, name=name, loc=loc):
             _need(walk, node, loc, name, known)
             return frozenset()
-        case s.Lit():
+        case Lit():
             return frozenset()
         case s.Call(function=function, args=args):
             new = _in_turn(walk, [*reversed(args)], known)
@@ -122,7 +123,7 @@ def _said(exp: s.Exp) -> str:
     match exp:
         case s.Array():
             return "this empty array"
-        case s.Hole():
+        case Hole():
             return "this hole"
         case _:
             return "this section"
@@ -132,9 +133,9 @@ def _need_pattern(walk: _Walk, pat: s.Pat, known: frozenset[int]) -> None:
     todo = [pat]
     while todo:
         match todo.pop():
-            case s.PVar(id=node, name=name, loc=loc):
+            case PVar(id=node, name=name, loc=loc):
                 _need(walk, node, loc, (name,), known)
-            case s.PWild(id=node, loc=loc):
+            case PWild(id=node, loc=loc):
                 _need(walk, node, loc, "the parameter", known)
             case s.PTuple(elems=elems) | s.PConstr(args=elems):
                 todo.extend(elems)
@@ -142,11 +143,11 @@ def _need_pattern(walk: _Walk, pat: s.Pat, known: frozenset[int]) -> None:
                 todo.extend(p for _, p in parts)
             case s.PAscript(pat=inner) | s.PAttr(pat=inner):
                 todo.append(inner)
-            case s.PLit():
+            case PLit():
                 pass
 
 
-def _need(walk: _Walk, node: int, loc: Loc, what: str | s.Qual, known: frozenset[int]) -> None:
+def _need(walk: _Walk, node: int, loc: Loc, what: str | Qual, known: frozenset[int]) -> None:
     """E0225 if the type of `node` has a size that is not known; `what` is a name, or says what is there."""
     work = walk.work
     ty = work.pending.types.get(node)

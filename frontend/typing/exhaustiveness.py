@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...ir.types import Prim
 from ..source import syntax as s
+from ..source.atoms import PLit, PVar, PWild
 from ..source.types import TPrim, TRecord, TSum, Ty
 from .errors import fault
 from .state import Work
@@ -70,7 +71,7 @@ def _bare(pat: s.Pat | None) -> s.Pat | None:
     """A pattern without ascriptions; variables are wildcards."""
     while isinstance(pat, s.PAscript | s.PAttr):
         pat = pat.pat
-    return None if isinstance(pat, s.PVar | s.PWild) else pat
+    return None if isinstance(pat, PVar | PWild) else pat
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def _constructor(pat: s.Pat | None) -> _Used | None:
     match pat:
         case s.PConstr(name=name, args=args):
             return _Used(f"#{name}", args)
-        case s.PLit(literal=literal):
+        case PLit(literal=literal):
             return _Used(str(literal.value), ())
         case s.PTuple(elems=elems):
             return _Used("", elems)

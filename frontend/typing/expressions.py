@@ -6,6 +6,7 @@ from typing import Any
 
 from ...ir.errors import Label
 from ..source import syntax as s
+from ..source.atoms import Hole, Ident, Lit, StringLit
 from ..source.types import BOOL, Size, Ty
 from .application import (
     infer_call,
@@ -55,9 +56,9 @@ def _not_ready(*_: object) -> Any:
 def infer_exp(work: Work, exp: s.Exp) -> Ty:
     """The type of `exp`, recorded by its node id."""
     match exp:
-        case s.Ident():
+        case Ident():
             return infer_ident(work, exp, project)
-        case s.Lit():
+        case Lit():
             return literal_type(work, exp, negative=False)
         case s.Chain():
             return infer_chain(work, exp)
@@ -97,7 +98,7 @@ def infer_exp(work: Work, exp: s.Exp) -> Ty:
             return infer_record(work, exp)
         case s.Match():
             return infer_match(work, exp)
-        case s.StringLit():
+        case StringLit():
             return infer_string(work, exp)
         case s.Assert():
             return _assert(work, exp)
@@ -112,7 +113,7 @@ def infer_exp(work: Work, exp: s.Exp) -> Ty:
             return _constructor(work, exp)
         case s.OpenIn():
             return _open_in(work, exp)
-        case s.Hole():
+        case Hole():
             return work.record(exp.id, work.solver.unknown())
 
 

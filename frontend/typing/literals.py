@@ -7,14 +7,14 @@ import math
 from ...ir.floats import rounding
 from ...ir.types import Prim
 from ..parsing.literals import fits, int_range
-from ..source import syntax as s
+from ..source.atoms import Lit
 from ..source.types import BOOL, PRIMS, TPrim, Ty
 from .constraints import FLOATS, NUMBERS, needs_prim
 from .errors import fault
 from .state import Work
 
 
-def literal_type(work: Work, lit: s.Lit, *, negative: bool) -> Ty:
+def literal_type(work: Work, lit: Lit, *, negative: bool) -> Ty:
     """The type of a literal: what its suffix says, or a number to be decided by its use."""
     if lit.prim is not None:
         work.pending.literals += [(lit, PRIMS[lit.prim], negative)] if lit.prim.is_float else []
@@ -37,7 +37,7 @@ def check_literals(work: Work) -> None:
             _check_range(lit, found.prim, -lit.value if negative else lit.value)
 
 
-def _check_range(lit: s.Lit, prim: Prim, value: int | float) -> None:
+def _check_range(lit: Lit, prim: Prim, value: int | float) -> None:
     if prim.is_int and isinstance(value, int):
         low, high = int_range(prim)
         holds, message = fits(value, prim), f"literal {value} does not fit `{prim.value}` ({low}..{high})"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from ...ir.errors import Label, Loc
 from ..source import syntax as s
+from ..source.atoms import PLit, PVar, PWild
 from ..source.types import Paths, Size, TFun, TRecord, Ty, field_key, record, tuple_of
 from .constraints import needs_constructor
 from .errors import bound_twice, fault
@@ -28,7 +29,7 @@ class Bound:
 def bind_pattern(work: Work, pat: s.Pat, expected: Ty | None, bound: Bound, anonymous: Anonymous) -> Ty:
     """Bind the names of `pat` at type `expected` (None: not known yet); gives the type of the pattern."""
     match pat:
-        case s.PVar(id=node, name=name, loc=loc):
+        case PVar(id=node, name=name, loc=loc):
             if name in bound.names:
                 raise bound_twice("name in a pattern", name, loc, bound.names[name])
             bound.names[name] = loc
@@ -36,7 +37,7 @@ def bind_pattern(work: Work, pat: s.Pat, expected: Ty | None, bound: Bound, anon
             ty = expected or work.solver.unknown()
             work.bind(name, node, ty, loc)
             return work.record(node, ty)
-        case s.PWild(id=node):
+        case PWild(id=node):
             return work.record(node, expected or work.solver.unknown())
         case s.PAttr(pat=inner):
             return bind_pattern(work, inner, expected, bound, anonymous)
@@ -47,7 +48,7 @@ def bind_pattern(work: Work, pat: s.Pat, expected: Ty | None, bound: Bound, anon
                     work.solver.replace_sizes(ty, bound.sizes), expected, loc, "the value does not match this pattern"
                 )
             return bind_pattern(work, inner, ty, bound, anonymous)
-        case s.PLit(literal=literal, loc=loc):
+        case PLit(literal=literal, loc=loc):
             ty = literal_type(work, literal, negative=False)
             if expected is not None:
                 work.expect(expected, ty, loc, "literal pattern")
@@ -140,7 +141,7 @@ def _with_exists(work: Work, fun: TFun, chosen: set[int]) -> TFun:
     return replace(fun, cod=work.solver.replace_sizes(cod, dict(sizes)), exists=found)
 
 
-def check_spoken(work: Work, names: set[int], hidden: dict[int, s.PVar], loc: Loc, what: str) -> None:
+def check_spoken(work: Work, names: set[int], hidden: dict[int, PVar], loc: Loc, what: str) -> None:
     """E0226: a name inside a tuple or record is not one that the caller sees."""
     for tag in sorted(names & hidden.keys()):
         message = f"the type of this {what} refers to size `{hidden[tag].name}`, which the caller does not see"
@@ -148,9 +149,9 @@ def check_spoken(work: Work, names: set[int], hidden: dict[int, s.PVar], loc: Lo
         raise fault("E0226", message, loc, "", [label], hint=f"make `{hidden[tag].name}` a parameter of its own")
 
 
-def _plain(pat: s.Pat) -> s.PVar | None:
+def _plain(pat: s.Pat) -> PVar | None:
     match pat:
-        case s.PVar():
+        case PVar():
             return pat
         case s.PAscript(pat=inner) | s.PAttr(pat=inner):
             return _plain(inner)
@@ -158,13 +159,13 @@ def _plain(pat: s.Pat) -> s.PVar | None:
             return None
 
 
-def hidden_names(pats: tuple[s.Pat, ...]) -> dict[int, s.PVar]:
+def hidden_names(pats: tuple[s.Pat, ...]) -> dict[int, PVar]:
     """The names that are parts of a parameter: a caller does not see them."""
-    found: dict[int, s.PVar] = {}
+    found: dict[int, PVar] = {}
     todo = [p for p in pats if _plain(p) is None]
     while todo:
         match todo.pop():
-            case s.PVar(id=node) as var:
+            case PVar(id=node) as var:
                 found[node] = var
             case s.PTuple(elems=elems):
                 todo.extend(elems)
@@ -174,7 +175,7 @@ def hidden_names(pats: tuple[s.Pat, ...]) -> dict[int, s.PVar]:
                 todo.extend(args)
             case s.PAscript(pat=inner) | s.PAttr(pat=inner):
                 todo.append(inner)
-            case s.PWild() | s.PLit():
+            case PWild() | PLit():
                 pass
     return found
 

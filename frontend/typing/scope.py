@@ -11,7 +11,8 @@ from functools import cache
 from ...ir.errors import NOWHERE, Loc
 from ...ir.types import Prim
 from ..source import numeric_modules as numeric
-from ..source.syntax import ModuleExp, ModuleType, Qual, TypeParamKind
+from ..source.atoms import Qual, TypeParamKind
+from ..source.declarations import ModuleExp, ModuleType
 from ..source.types import PRIMS, UNIT, Instance, Scheme, Size, SizeVar, TVar, Ty
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...ir.types import Prim
 from ..source import syntax as s
+from ..source.atoms import Ident, Lit
 from ..source.types import (
     WHOLE,
     Size,
@@ -140,9 +141,9 @@ def is_tuple(fields: tuple[tuple[str, object], ...]) -> bool:
 def show_exp(exp: s.Exp) -> str:
     """The text of a size expression: names, literals, operators and applications as written, the rest by its kind."""
     match exp:
-        case s.Lit(value=value):
+        case Lit(value=value):
             return str(value).lower() if isinstance(value, bool) else str(value)
-        case s.Ident(name=name):
+        case Ident(name=name):
             return ".".join(name)
         case s.Chain(first=first, rest=rest):
             return " ".join([_operand(first), *(f"{'.'.join(op.name)} {_operand(arg)}" for op, arg in rest)])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 
 from ...ir.errors import Loc
 from ..source import syntax as s
+from ..source.atoms import Ident, Lit, Operator, Qual
 from ..source.types import Size, SizeConst, SizeExp, SizeVar, TFun, TPrim, Ty, with_parts
 from .show import show_exp
 from .sizes import size_key
@@ -40,9 +41,9 @@ def extent(work: Work, exp: s.Exp, node: int) -> Size:
 def size_of(work: Work, exp: s.Exp) -> Size:
     """An expression that binds no names, as a size: two are the same when they read the same."""
     match exp:
-        case s.Lit(value=int(value)) if not isinstance(value, bool):
+        case Lit(value=int(value)) if not isinstance(value, bool):
             return SizeConst(value)
-        case s.Ident(name=name):
+        case Ident(name=name):
             return _name(work, exp, name)
         case s.Ascript(exp=inner) | s.Coerce(exp=inner) | s.Attributed(body=inner) | s.Assert(body=inner):
             return size_of(work, inner)
@@ -64,7 +65,7 @@ def _made(work: Work, exp: s.Exp, op: tuple[str, ...], parts: tuple[Size, ...]) 
     return SizeExp(show_exp(exp), exp)
 
 
-def _name(work: Work, exp: s.Exp, name: s.Qual) -> Size:
+def _name(work: Work, exp: s.Exp, name: Qual) -> Size:
     found = work.scope.find_value(name)
     if found is None:
         return _made(work, exp, name, ())
@@ -85,7 +86,7 @@ def _chain(work: Work, exp: s.Chain) -> Size:
     return size
 
 
-def _operator(work: Work, op: s.Operator) -> tuple[tuple[str, ...], tuple[Size, ...]]:
+def _operator(work: Work, op: Operator) -> tuple[tuple[str, ...], tuple[Size, ...]]:
     """An operator; one that is defined in the program is told apart by its definition."""
     found = work.scope.find_value(op.name)
     return (".".join(op.name),), (found[0].size,) if found is not None else ()
@@ -97,7 +98,7 @@ def _taken_apart(work: Work, exp: s.Exp) -> tuple[tuple[str, ...], tuple[Size, .
     todo: list[object] = [getattr(exp, part.name) for part in reversed(fields(exp)) if part.name != "id"]
     while todo:
         match todo.pop():
-            case s.Operator() as op:
+            case Operator() as op:
                 more, user = _operator(work, op)
                 tags.extend(more)
                 parts.extend(user)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ...ir.errors import Label
-from ..source.syntax import TypeParamKind
+from ..source.atoms import TypeParamKind
 from ..source.types import Size, SizeConst, SizeExp, SizeMade, SizeVar
 
 # A size that equals every size: what an abstract type hides where a value of it is taken.

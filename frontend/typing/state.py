@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
 from ..source import syntax as s
+from ..source.atoms import Lit
+from ..source.declarations import ValDec
 from ..source.imports import Imports
 from ..source.types import (
     Instance,
@@ -40,7 +42,7 @@ class Pending:
     instances: dict[int, Instance] = field(default_factory=dict)
     schemes: dict[int, Scheme] = field(default_factory=dict)
     resolved: dict[int, int] = field(default_factory=dict)
-    literals: list[tuple[s.Lit, Ty, bool]] = field(default_factory=list)  # with its sign
+    literals: list[tuple[Lit, Ty, bool]] = field(default_factory=list)  # with its sign
     data_only: list[tuple[Ty, Loc, str]] = field(default_factory=list)  # no function may stand here
     one_shape: list[tuple[Ty, Loc, str]] = field(default_factory=list)  # nor may sizes be hidden here
     matches: list[tuple[Ty, tuple[s.Pat, ...], Loc, str]] = field(default_factory=list)
@@ -60,7 +62,7 @@ class Work:
     warnings: list[Diagnostic]
     is_prelude: bool
     owner: int  # the definition that size parameters belong to
-    later: dict[str, s.ValDec]  # all definitions of this file or module
+    later: dict[str, ValDec]  # all definitions of this file or module
     defining: list[str]  # names whose definitions enclose this place
     apply_functor: Callable[[FunctorBinding, ModuleLike, str, Loc], ModuleLike]
     hidden: dict[int, TypeBinding] = field(default_factory=dict)  # what abstract types stand for

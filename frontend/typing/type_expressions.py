@@ -7,6 +7,8 @@ from enum import Enum
 
 from ...ir.errors import Label, Loc
 from ..source import syntax as s
+from ..source.atoms import Lit, Qual, TEName, TypeParam, TypeParamKind
+from ..source.declarations import TypeDec
 from ..source.types import I64, WHOLE, Paths, Size, SizeVar, TArray, TFun, TSum, TVar, Ty, record, tuple_of
 from .errors import DependsOnFailed, bound_twice, fault, unknown
 from .scope import TypeBinding
@@ -14,7 +16,7 @@ from .size_expressions import binds_names, size_of
 from .sizes import is_unknown
 from .state import Work, substitute
 
-LIFTED, SIZE_LIFTED = s.TypeParamKind.LIFTED, s.TypeParamKind.SIZE_LIFTED
+LIFTED, SIZE_LIFTED = TypeParamKind.LIFTED, TypeParamKind.SIZE_LIFTED
 
 
 class Anonymous(Enum):
@@ -48,7 +50,7 @@ def is_unique(te: s.TypeExp) -> bool:
             return is_unique(inner)
         case s.TESum(constructors=constructors):
             return any(is_unique(e) for _, es in constructors for e in es)
-        case s.TEName() | s.TEArray() | s.TEArrow() | s.TEApply():
+        case TEName() | s.TEArray() | s.TEArrow() | s.TEApply():
             return False
 
 
@@ -67,7 +69,7 @@ def unique_parts(te: s.TypeExp) -> Paths:
             return WHOLE if is_unique(te) else ()
 
 
-def declare_type(work: Work, dec: s.TypeDec) -> TypeBinding:
+def declare_type(work: Work, dec: TypeDec) -> TypeBinding:
     """The abbreviation that a declaration makes."""
     mark = work.scope.mark()
     params = tuple(bind_type_param(work, p) for p in dec.params)
@@ -80,7 +82,7 @@ def declare_type(work: Work, dec: s.TypeDec) -> TypeBinding:
     return binding
 
 
-def _check_lift(work: Work, dec: s.TypeDec, binding: TypeBinding) -> None:
+def _check_lift(work: Work, dec: TypeDec, binding: TypeBinding) -> None:
     """E0223: an abbreviation says in its head whether it hides sizes (`type~`) or functions (`type^`); its parameters
     are in scope."""
     solver, ty, name = work.solver, binding.type, dec.name
@@ -108,7 +110,7 @@ def _leaves_out(te: s.TypeExp | s.TESize) -> bool:
             return size is None
         case s.TEExists():
             return True
-        case s.TEName() | s.TEArrow():
+        case TEName() | s.TEArrow():
             return False
         case _:
             return any(map(_leaves_out, _parts(te)))
@@ -125,9 +127,9 @@ def _check_element(work: Work, te: s.TypeExp) -> None:
 def _hides_sizes(work: Work, te: s.TypeExp | s.TESize) -> str | None:
     """The name in `te` of a type that may hide sizes or functions: it was declared so, whatever it stands for."""
     match te:
-        case s.TEName(name=name) | s.TEApply(name=name) if (found := work.scope.find_type(name)) is not None:
+        case TEName(name=name) | s.TEApply(name=name) if (found := work.scope.find_type(name)) is not None:
             var = work.solver.lifted_in(found.type, LIFTED, SIZE_LIFTED) if isinstance(found.type, TVar) else None
-            if var is not None or found.lift is not s.TypeParamKind.TYPE:
+            if var is not None or found.lift is not TypeParamKind.TYPE:
                 return ".".join(name)
         case _:
             pass
@@ -145,31 +147,31 @@ def _parts(te: s.TypeExp | s.TESize) -> tuple[s.TypeExp | s.TESize, ...]:
             return tuple([part for _, part in fields])
         case s.TESum(constructors=constructors):
             return tuple([part for _, payload in constructors for part in payload])
-        case s.TEName() | s.TEArrow() | s.TESize():
+        case TEName() | s.TEArrow() | s.TESize():
             return ()
 
 
-def bind_type_param(work: Work, param: s.TypeParam) -> TVar | SizeVar:
+def bind_type_param(work: Work, param: TypeParam) -> TVar | SizeVar:
     """Bring `[n]` or `'a` into scope. A type parameter that hides another gets a name of its own."""
     tag = work.solver.fresh_id()
-    if param.kind is s.TypeParamKind.SIZE:
+    if param.kind is TypeParamKind.SIZE:
         work.bind(param.name, tag, I64, param.loc)
         label = Label(param.loc, f"size `{param.name}` is a parameter here")
         work.solver.parameters[tag] = (work.owner, label)
         return SizeVar(param.name, tag)
     hidden = work.scope.types.get(param.name)
-    if param.kind is not s.TypeParamKind.TYPE:
+    if param.kind is not TypeParamKind.TYPE:
         work.solver.kinds[tag] = param.kind
     var = TVar(f"{param.name}'{tag}" if hidden is not None and isinstance(hidden.type, TVar) else param.name, tag)
     work.scope.bind_type(param.name, TypeBinding((), var, (), param.loc, is_failed=False))
     return var
 
 
-def check_type_params(params: tuple[s.TypeParam, ...]) -> None:
+def check_type_params(params: tuple[TypeParam, ...]) -> None:
     """E0205 for a parameter that is written twice."""
     first: dict[tuple[bool, str], Loc] = {}
     for param in params:
-        key = (param.kind is s.TypeParamKind.SIZE, param.name)
+        key = (param.kind is TypeParamKind.SIZE, param.name)
         if key in first:
             raise bound_twice("size parameter" if key[0] else "type parameter", param.name, param.loc, first[key])
         first[key] = param.loc
@@ -177,7 +179,7 @@ def check_type_params(params: tuple[s.TypeParam, ...]) -> None:
 
 def _resolve(work: Work, te: s.TypeExp, mode: _Mode) -> Ty:
     match te:
-        case s.TEName(name=name, loc=loc):
+        case TEName(name=name, loc=loc):
             return _apply(work, name, (), loc, mode)
         case s.TEApply(name=name, args=args, loc=loc):
             return _apply(work, name, args, loc, mode)
@@ -227,7 +229,7 @@ def _exists(work: Work, te: s.TEExists, mode: _Mode) -> Ty:
     return work.solver.replace_sizes(ty, {k.id: _anonymous(work, te.loc, mode) for k in named})
 
 
-def _apply(work: Work, name: s.Qual, args: tuple[s.TypeExp | s.TESize, ...], loc: Loc, mode: _Mode) -> Ty:
+def _apply(work: Work, name: Qual, args: tuple[s.TypeExp | s.TESize, ...], loc: Loc, mode: _Mode) -> Ty:
     """The abbreviation `name` with its arguments put in, and its anonymous sizes made anew."""
     found = work.scope.find_type(name)
     if found is None:
@@ -257,7 +259,7 @@ def _apply(work: Work, name: s.Qual, args: tuple[s.TypeExp | s.TESize, ...], loc
 def _size(work: Work, exp: s.Exp | None, loc: Loc, mode: _Mode) -> Size:
     if exp is None:
         return _anonymous(work, loc, mode)
-    if isinstance(exp, s.Lit) and exp.prim is None and not exp.is_decimal:
+    if isinstance(exp, Lit) and exp.prim is None and not exp.is_decimal:
         work.record(exp.id, I64)
         return size_of(work, exp)
     work.expect(I64, work.exp(exp), exp.loc, "a size")

@@ -1,21 +1,20 @@
-"""Unification: unknown types, what is asked of them, and making two types equal.
+"""Unification: what is asked of unknown types, and making two types equal.
 
-An unknown is a `TVar` with an empty name; the solver maps its id to what it was found to be, and keeps what is asked of
-it until then (`Need`). Whatever is bound to an unknown has to make sense at its age (`sizes.py`): younger unknowns
-inside become as old, and sizes that name something born later are refused. Generalisation takes the unknowns younger
-than the definition.
+The solver keeps what is asked of an unknown (`unknowns.py`) until it is found (`Need`). Whatever is bound to an unknown
+has to make sense at its age (`sizes.py`): younger unknowns inside become as old, and sizes that name something born
+later are refused. Generalisation takes the unknowns younger than the definition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from ..source.syntax import TypeParamKind
-from ..source.types import UNIT, Size, SizeVar, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty, with_parts
+from ..source.types import Size, SizeVar, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty, with_parts
 from .constraints import Need, need_parts, needs_equality
-from .sizes import SizeClash, Sizes
+from .sizes import SizeClash
+from .unknowns import Unknowns
 
 ANONYMOUS = "a type parameter cannot stand for a type containing anonymous sizes, which only the function itself knows"
 
@@ -39,48 +38,22 @@ class _Differ:
     seen: list[tuple[Size, Size, SizeVar]]
 
 
-class Solver(Sizes):
-    """The unknowns of one inference: what they are bound to, their ages and needs."""
+class Solver(Unknowns):
+    """What is asked of the unknowns of one inference, and which types are equal."""
 
-    __slots__ = ("bound_types", "chosen", "hiding", "needs", "structured", "unlifted")
+    __slots__ = ("hiding", "needs", "structured", "unlifted")
 
     def __init__(self, first_id: int) -> None:
         super().__init__(first_id)
-        self.bound_types: dict[int, Ty] = {}
         self.needs: dict[int, Need] = {}
         self.structured: list[TVar] = []  # unknowns that were asked for fields or constructors
-        self.chosen: set[int] = set()  # names bound in a function's type, in what an unknown is bound to
         self.unlifted: set[int] = set()  # unknowns whose sizes must be known: for a type parameter `'t`
         self.hiding: set[int] = set()  # unknowns whose values may each have sizes of their own: for one that is lifted
-
-    # -- making and looking --------------------------------------------------------------------------------------------
-
-    def unknown(self) -> TVar:
-        return TVar("", self.fresh_id())
 
     def unknown_with(self, need: Need) -> TVar:
         var = self.unknown()
         self._note_need(var, need)
         return var
-
-    def resolve(self, ty: Ty) -> Ty:
-        """What an unknown is bound to, at the outside only."""
-        if type(ty) is not TVar or ty.name:
-            return ty
-        bound = self.bound_types
-        if ty.id not in bound:
-            return ty
-        trail = [ty.id]
-        found = bound[ty.id]
-        while type(found) is TVar and found.id in bound:
-            trail.append(found.id)
-            found = bound[found.id]
-        for var in trail:
-            bound[var] = found
-        return found
-
-    def age(self, var: TVar | SizeVar) -> int:
-        return self.ages.get(var.id, var.id)
 
     # -- unifying ----------------------------------------------------------------------------------------------------
 
@@ -329,47 +302,7 @@ class Solver(Sizes):
         for a, b in zip(found, args):
             self.unify_with(a, b, on_size)
 
-    # -- the same type with other sizes ------------------------------------------------------------------------------
-
-    def map_sizes(self, ty: Ty, change: Callable[[Size], Size], on_function: Callable[[TFun], Ty] | None = None) -> Ty:
-        """`ty` with every size changed; what does not change is shared. `on_function`: what becomes of a function."""
-        ty = self.resolve(ty)
-        match ty:
-            case TVar() | TPrim():
-                return ty
-            case TArray(size, elem):
-                new_size, new_elem = change(self.size(size)), self.map_sizes(elem, change, on_function)
-                return ty if new_size is size and new_elem is elem else TArray(new_size, new_elem)
-            case TRecord(fields):
-                new_fields = tuple([(name, self.map_sizes(t, change, on_function)) for name, t in fields])
-                return ty if all(n is o for (_, n), (_, o) in zip(new_fields, fields)) else TRecord(new_fields)
-            case TFun() if on_function is not None:
-                return on_function(ty)
-            case TFun():
-                dom, cod = self.map_sizes(ty.dom, change), self.map_sizes(ty.cod, change)
-                return ty if dom is ty.dom and cod is ty.cod else with_parts(ty, dom, cod)
-            case TSum(constructors):
-                return TSum(
-                    tuple([(c, tuple([self.map_sizes(t, change, on_function) for t in ts])) for c, ts in constructors])
-                )
-            case TOpaque():
-                types = tuple([self.map_sizes(t, change, on_function) for t in ty.types])
-                return replace(ty, types=types, sizes=tuple([change(self.size(n)) for n in ty.sizes]))
-
-    def replace_sizes(self, ty: Ty, sizes: dict[int, Size]) -> Ty:
-        """`ty` with sizes put in for others by id."""
-        return self.map_sizes(ty, lambda size: self.put_in(size, sizes.get))
-
-    def refresh_sizes(self, ty: Ty) -> tuple[Ty, list[tuple[SizeVar, Size]]]:
-        """`ty` with a fresh unknown for each size, and the pairs of new and old."""
-        pairs: list[tuple[SizeVar, Size]] = []
-
-        def change(size: Size) -> Size:
-            fresh = self.unknown_size()
-            pairs.append((fresh, size))
-            return fresh
-
-        return self.map_sizes(ty, change), pairs
+    # -- branches ----------------------------------------------------------------------------------------------------
 
     def join(self, a: Ty, b: Ty, make: Callable[[], SizeVar]) -> Ty:
         """The type of a branch: `a` and `b` unified, with a size nobody knows where theirs differ, the same one
@@ -414,93 +347,6 @@ class Solver(Sizes):
         with suppress(SizeClash):
             self.unify_size(a, b)
 
-    def sizes_in(self, ty: Ty, *, shown: bool = False) -> list[Size]:
-        """Every size of a type, in order, with repetitions; `shown`: but for those in functions, which values do not
-        show."""
-        found: list[Size] = []
-        todo = [ty]
-        while todo:
-            part = self.resolve(todo.pop())
-            match part:
-                case TPrim() | TVar():
-                    pass
-                case TFun() if shown:
-                    pass
-                case TArray(size, elem):
-                    found.append(self.size(size))
-                    todo.append(elem)
-                case TOpaque(sizes=sizes):
-                    todo.extend(reversed(part.types))
-                    found.extend(map(self.size, sizes))
-                case _:
-                    todo.extend(reversed(self.parts(part)))
-        return found
-
-    def uses(self, ty: Ty) -> tuple[set[int], set[int]]:
-        """The names that the sizes of a type speak of: where a value shows the size, and in parameters. What the result
-        of a function shows of `chosen` names is bound there."""
-        shown, taken = set[int](), set[int]()
-        todo = [ty]
-        while todo:
-            part = self.resolve(todo.pop())
-            match part:
-                case TFun():
-                    (given, asked), (made, later) = self.uses(part.dom), self.uses(part.cod)
-                    own = {part.param_id, *(k.id for k in part.exists), *(made & self.chosen)}
-                    taken |= given | asked | (later - own)
-                case TArray(size, elem):
-                    shown.update(self.names_in(size))
-                    todo.append(elem)
-                case TOpaque(sizes=sizes):
-                    shown.update(*map(self.names_in, sizes))
-                    todo.extend(self.parts(part))
-                case _:
-                    todo.extend(self.parts(part))
-        return shown, taken
-
-    def parts(self, ty: Ty) -> list[Ty]:
-        """The types right inside a type."""
-        match ty:
-            case TArray(_, elem):
-                return [elem]
-            case TRecord(fields):
-                return [t for _, t in fields]
-            case TFun():
-                return [ty.dom, ty.cod]
-            case TSum(constructors):
-                return [t for _, ts in constructors for t in ts]
-            case TOpaque():
-                return list(ty.types)
-            case TPrim() | TVar():
-                return []
-
-    def inside(self, ty: Ty) -> Iterator[Ty]:
-        """A type and all types inside it, from left to right; one that is shared comes once."""
-        seen: set[int] = set()
-        todo = [ty]
-        while todo:
-            part = self.resolve(todo.pop())
-            if id(part) not in seen:
-                seen.add(id(part))
-                yield part
-                todo.extend(reversed(self.parts(part)))
-
-    def unknowns_in(self, ty: Ty) -> list[TVar]:
-        """The unknown types inside a type, from left to right."""
-        return [part for part in self.inside(ty) if isinstance(part, TVar) and not part.name]
-
-    def has_function(self, ty: Ty) -> bool:
-        return any(isinstance(part, TFun) for part in self.inside(ty))
-
-    def lifted_in(self, ty: Ty, *kinds: TypeParamKind) -> TVar | TOpaque | None:
-        """A type parameter or an abstract type of one of these kinds inside a type."""
-        vars_in = (part for part in self.inside(ty) if isinstance(part, TVar | TOpaque))
-        return next((var for var in vars_in if self.kinds.get(var.id) in kinds), None)
-
-    def is_scalar(self, ty: Ty) -> bool:
-        """A scalar, or a record of scalars."""
-        return all(isinstance(part, TPrim | TRecord) for part in self.inside(ty))
-
     def need_types(self, var: TVar) -> list[Ty]:
         """The types that the fields and constructors asked of `var` have."""
         need = self.needs.get(var.id)
@@ -510,33 +356,6 @@ class Solver(Sizes):
         """Begin a new definition: everything asked in the last one is settled."""
         self.needs.clear()
         self.structured.clear()
-
-    # -- the end of a definition -------------------------------------------------------------------------------------
-
-    def zonk(self, ty: Ty, memo: dict[int, tuple[Ty, Ty]]) -> Ty:
-        """`ty` with everything found filled in; an unknown that nothing asked for is unit. `memo` is by identity."""
-        ty = self.resolve(ty)
-        known = memo.get(id(ty))
-        if known is not None:
-            return known[1]
-        match ty:
-            case TVar("", _):
-                done: Ty = UNIT
-            case TVar() | TPrim():
-                done = ty
-            case TArray(size, elem):
-                done = TArray(self.size(size), self.zonk(elem, memo))
-            case TRecord(fields):
-                done = TRecord(tuple([(name, self.zonk(t, memo)) for name, t in fields]))
-            case TFun():
-                done = with_parts(ty, self.zonk(ty.dom, memo), self.zonk(ty.cod, memo))
-            case TSum(constructors):
-                done = TSum(tuple([(c, tuple([self.zonk(t, memo) for t in ts])) for c, ts in constructors]))
-            case TOpaque():
-                types = tuple([self.zonk(t, memo) for t in ty.types])
-                done = replace(ty, types=types, sizes=tuple([self.size(n) for n in ty.sizes]))
-        memo[id(ty)] = (ty, done)
-        return done
 
 
 def _names(parts: tuple[tuple[str, object], ...]) -> list[str]:

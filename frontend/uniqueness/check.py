@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ...ir.errors import Label
 from ..source import syntax as s
+from ..source.atoms import FieldStep, Hole, Ident, Lit, Operator, StringLit
+from ..source.declarations import ValDec
 from ..source.types import WHOLE, TArray, TFun, TPrim, TRecord, Ty
 from ..typing.errors import fault
 from ..typing.type_expressions import unique_parts
@@ -49,7 +51,7 @@ PIPES = {("|>",), ("<|",)}
 # ---- definitions ----------------------------------------------------------------------------------------------------
 
 
-def check_unique(types: dict[int, Ty], dec: s.ValDec, shown: Callable[[Ty], Ty]) -> Gives:
+def check_unique(types: dict[int, Ty], dec: ValDec, shown: Callable[[Ty], Ty]) -> Gives:
     """Check a top-level definition; says what its result shares data with. `shown`: what abstract types stand for."""
     flow = Flow(types, {}, {}, {}, [], [], {}, shown)
     return _function(flow, dec.params, dec.ret, dec.body, f"`{dec.name}`")
@@ -118,9 +120,9 @@ def _check_result(
 def _walk(flow: Flow, exp: s.Exp) -> Alias:
     """Follow the evaluation of `exp`; gives the alias of its value."""
     match exp:
-        case s.Ident():
+        case Ident():
             return _ident(flow, exp)
-        case s.Lit() | s.StringLit() | s.Hole():
+        case Lit() | StringLit() | Hole():
             return NOTHING
         case s.Chain():
             return _chain(flow, exp)
@@ -187,7 +189,7 @@ def _each(flow: Flow, exps: Sequence[s.Exp]) -> list[Alias]:
     return found
 
 
-def _ident(flow: Flow, exp: s.Ident) -> Alias:
+def _ident(flow: Flow, exp: Ident) -> Alias:
     variable = flow.names.get(exp.name[0])
     if variable is None:
         return _global(flow, flow.types[exp.id], ".".join(exp.name))
@@ -205,7 +207,7 @@ def _global(flow: Flow, ty: Ty, name: str) -> Alias:
     return spread(ty, frozenset({(GLOBAL if has_data(ty) else LENT, (name,))} if has_place else ()))
 
 
-def _operator(flow: Flow, op: s.Operator) -> Alias:
+def _operator(flow: Flow, op: Operator) -> Alias:
     variable = flow.names.get(op.name[0]) if len(op.name) == 1 else None
     if variable is None:
         return Function(frozenset())
@@ -351,7 +353,7 @@ def _with(flow: Flow, exp: s.With) -> Alias:
     value = _walk(flow, exp.value)
     fields: list[str] = []
     for step in exp.path:
-        if not isinstance(step, s.FieldStep):
+        if not isinstance(step, FieldStep):
             break
         fields.append(step.field)
     path = tuple(fields)

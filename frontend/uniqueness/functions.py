@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 from ...ir.errors import Loc
 from ..source import syntax as s
+from ..source.atoms import Ident, Lit, PLit, PVar, PWild, TEName
 from ..source.types import TFun, TPrim, TRecord, Ty
 from ..typing.errors import fault
 from ..typing.type_expressions import unique_parts
@@ -73,7 +74,7 @@ def _is_scalar(ty: Ty) -> bool:
 def check_sizes(flow: Flow, te: s.TypeExp, walk: Callable[[Flow, s.Exp], Alias]) -> None:
     """E0221 for a size expression that consumes."""
     for size in sizes_in(te):
-        if not isinstance(size, s.Lit | s.Ident):
+        if not isinstance(size, Lit | Ident):
             flow.around.append("a size")
             before = dict(flow.consumed)
             walk(flow, size)
@@ -103,7 +104,7 @@ def sizes_in(te: s.TypeExp | s.TESize) -> Iterator[s.Exp]:
             for _, parts in constructors:
                 for part in parts:
                     yield from sizes_in(part)
-        case s.TEName() | s.TEArrow():
+        case TEName() | s.TEArrow():
             return
 
 
@@ -121,5 +122,5 @@ def types_in(pat: s.Pat) -> Iterator[s.TypeExp]:
         case s.PRecord(fields=fields):
             for _, part in fields:
                 yield from types_in(part)
-        case s.PVar() | s.PWild() | s.PLit():
+        case PVar() | PWild() | PLit():
             return

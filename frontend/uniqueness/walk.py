@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ...ir.errors import CompileError, Label, Loc
 from ..source import syntax as s
+from ..source.atoms import PLit, PVar, PWild
 from ..source.types import WHOLE, Paths, Ty
 from ..typing.errors import fault
 from ..typing.type_expressions import unique_parts
@@ -140,7 +141,7 @@ def _used(flow: Flow, name: str, place: Place, loc: Loc) -> CompileError:
 def bind_param(flow: Flow, pat: s.Pat, owned: Paths) -> None:
     """A parameter, of which the parts `owned` may be consumed."""
     match pat:
-        case s.PVar(id=node, name=name):
+        case PVar(id=node, name=name):
             flow.bind(node, name, flow.types[node], NOTHING, owned)
         case s.PAscript(pat=inner, type=te):
             bind_param(flow, inner, owned + unique_parts(te))
@@ -155,7 +156,7 @@ def bind_param(flow: Flow, pat: s.Pat, owned: Paths) -> None:
         case s.PRecord(fields=fields):
             for name, part in fields:
                 bind_param(flow, part, _below(owned, name))
-        case s.PWild() | s.PLit():
+        case PWild() | PLit():
             pass
 
 
@@ -167,7 +168,7 @@ def _below(paths: Paths, field: str) -> Paths:
 def bind_loop(flow: Flow, pat: s.Pat, owned: Paths = WHOLE) -> None:
     """The parameters of a loop: one whose type is written may be consumed where that says `*`."""
     match pat:
-        case s.PVar(id=node, name=name):
+        case PVar(id=node, name=name):
             flow.bind(node, name, flow.types[node], NOTHING, owned)
         case s.PAscript(pat=inner, type=te):
             bind_loop(flow, inner, unique_parts(te))
@@ -179,13 +180,13 @@ def bind_loop(flow: Flow, pat: s.Pat, owned: Paths = WHOLE) -> None:
         case s.PRecord(fields=fields):
             for name, part in fields:
                 bind_loop(flow, part, _below(owned, name))
-        case s.PConstr() | s.PWild() | s.PLit():
+        case s.PConstr() | PWild() | PLit():
             bind_pattern(flow, pat, NOTHING)
 
 
 def bind_pattern(flow: Flow, pat: s.Pat, alias: Alias) -> None:
     match pat:
-        case s.PVar(id=node, name=name):
+        case PVar(id=node, name=name):
             flow.bind(node, name, flow.types[node], alias)
         case s.PAscript(pat=inner, type=te, loc=loc):
             for path in unique_parts(te):
@@ -202,7 +203,7 @@ def bind_pattern(flow: Flow, pat: s.Pat, alias: Alias) -> None:
         case s.PConstr(args=args):
             for part in args:
                 bind_pattern(flow, part, Shared(places_of(alias)))
-        case s.PWild() | s.PLit():
+        case PWild() | PLit():
             pass
 
 
@@ -269,7 +270,7 @@ def _turned(flow: Flow, exp: s.Loop, init: Alias, body: Alias, known: set[int]) 
 def _starts(pat: s.Pat, value: Alias) -> dict[int, Alias]:
     """The parameters of a loop, with what each is bound to."""
     match pat:
-        case s.PVar(id=node):
+        case PVar(id=node):
             return {node: value}
         case s.PAscript(pat=inner) | s.PAttr(pat=inner):
             return _starts(inner, value)
@@ -279,7 +280,7 @@ def _starts(pat: s.Pat, value: Alias) -> dict[int, Alias]:
             return {n: a for name, part in fields for n, a in _starts(part, field_of(value, name)).items()}
         case s.PConstr(args=args):
             return {n: a for part in args for n, a in _starts(part, Shared(places_of(value))).items()}
-        case s.PWild() | s.PLit():
+        case PWild() | PLit():
             return {}
 
 
@@ -305,7 +306,7 @@ def _check_unused(flow: Flow, first: Alias) -> None:
 def _declared(pat: s.Pat, owned: Paths) -> set[Place]:
     """What a loop's pattern declares to be unique."""
     match pat:
-        case s.PVar(id=node):
+        case PVar(id=node):
             return {(node, path) for path in owned}
         case s.PAscript(pat=inner, type=te):
             return _declared(inner, owned + unique_parts(te))
@@ -315,7 +316,7 @@ def _declared(pat: s.Pat, owned: Paths) -> set[Place]:
             return {place for i, part in enumerate(elems) for place in _declared(part, _below(owned, str(i)))}
         case s.PRecord(fields=fields):
             return {place for name, part in fields for place in _declared(part, _below(owned, name))}
-        case s.PConstr() | s.PWild() | s.PLit():
+        case s.PConstr() | PWild() | PLit():
             return set()
 
 
@@ -327,7 +328,7 @@ def _outer(alias: Alias, known: set[int]) -> Alias:
 def _paths(pat: s.Pat, path: tuple[str, ...], eaten: set[Place]) -> list[tuple[str, ...]]:
     """Where in the loop's value the consumed parameters stand."""
     match pat:
-        case s.PVar(id=node):
+        case PVar(id=node):
             return [path + inner for i, inner in sorted(eaten) if i == node]
         case s.PAscript(pat=inner) | s.PAttr(pat=inner):
             return _paths(inner, path, eaten)
@@ -335,5 +336,5 @@ def _paths(pat: s.Pat, path: tuple[str, ...], eaten: set[Place]) -> list[tuple[s
             return [p for i, part in enumerate(elems) for p in _paths(part, (*path, str(i)), eaten)]
         case s.PRecord(fields=fields):
             return [p for name, part in fields for p in _paths(part, (*path, name), eaten)]
-        case s.PWild() | s.PLit() | s.PConstr():
+        case PWild() | PLit() | s.PConstr():
             return []

@@ -1,6 +1,6 @@
 """Reads the text of kernel IR (`show.py`) back into an equal kernel.
 
-Recursive descent over the tokens (`ir/tokens.py`), by the forms of `syntax.py`. Variables and arrays are known by their
+Recursive descent over the tokens (`ir/scanner.py`), by the forms of `syntax.py`. Variables and arrays are known by their
 names from where they are made.
 """
 
@@ -15,8 +15,8 @@ from ...ir.core import Level
 from ...ir.depth import allow_depth
 from ...ir.errors import IRError, Loc
 from ...ir.ops import Op, arity
-from ...ir.parse import read_const
-from ...ir.tokens import Source
+from ...ir.read_atoms import read_const, scanner
+from ...ir.scanner import Scanner
 from ...ir.types import Const, Prim
 from . import nodes as kir
 from .nodes import FailureSite, KArray, Kernel, KLambda, KStm, KVar, LaneShape, Operand, Rhs, Space
@@ -38,10 +38,9 @@ T = TypeVar("T")
 def parse_kernel(text: str) -> Kernel:
     """A kernel; raises `IRError` with line and column."""
     allow_depth()
-    r = _Reader(Source.of(text, _TOKEN))
+    r = _Reader(scanner(text, _TOKEN))
     kernel = _kernel(r)
-    if r.source.peek():
-        r.source.wrong("the end")
+    r.source.end()
     return kernel
 
 
@@ -49,20 +48,16 @@ def parse_kernel(text: str) -> Kernel:
 class _Reader:
     """The tokens, and the variables and arrays by name."""
 
-    source: Source
+    source: Scanner
     variables: dict[str, KVar] = field(default_factory=dict)
     arrays: dict[str, KArray] = field(default_factory=dict)
 
     def took(self, *tokens: str) -> bool:
         """Reads these tokens if they come next."""
-        found = all(self.source.peek(k) == token for k, token in enumerate(tokens))
-        if found:
-            self.source.at += len(tokens)
-        return found
+        return self.source.took(*tokens)
 
     def take(self, *tokens: str) -> None:
-        for token in tokens:
-            self.source.take(token)
+        self.source.take(*tokens)
 
     def word(self, what: str) -> str:
         if not re.match(r"[^\W\d]", self.source.peek()):
@@ -126,15 +121,15 @@ def _lanes(r: _Reader) -> LaneShape:
 
 
 def _site(r: _Reader) -> FailureSite:
-    code, loc = r.word("a code"), _loc(r)
+    code, loc = r.word("a code"), _loc(r, r.source.string())
     parts: list[str | Prim] = []
     while r.source.peek() not in ("#", "}"):
         parts.append(r.source.string() if r.source.peek().startswith('"') else _prim(r))
     return FailureSite(code, loc, tuple(parts))
 
 
-def _loc(r: _Reader) -> Loc:
-    file, line = r.source.string(), r.source.integer()
+def _loc(r: _Reader, file: str) -> Loc:
+    line = r.source.integer()
     r.take(":")
     col = r.source.integer()
     r.take("..")
@@ -260,17 +255,17 @@ NAME = "a name"
 
 def _stm(r: _Reader) -> KStm:
     """A statement in the first form that it has; the fault of the one that goes furthest."""
-    token, start = r.source.peek(), r.source.at
-    known = token in r.variables or token in r.arrays or r.source.peek(1) == "="
+    token, start = r.source.peek(), r.source.pos
+    known = token in r.variables or token in r.arrays or r.source.after() == "="
     forms = _FORMS.get(NAME if known else token, ())
     furthest, fault = start - 1, None
     for form in forms:
-        r.source.at = start
+        r.source.move(start)
         try:
             return _read(r, form)
         except IRError as error:
-            if r.source.at > furthest:
-                furthest, fault = r.source.at, error
+            if r.source.pos > furthest:
+                furthest, fault = r.source.pos, error
     if fault is None:
         r.source.wrong("a statement")
     raise fault
@@ -283,7 +278,7 @@ def _first(form: Form) -> str:
 
 
 def _tokens(text: str) -> list[str]:
-    return Source.of(text, _TOKEN).tokens
+    return [found[0] for found in _TOKEN.finditer(text)]
 
 
 _FORMS = {word: tuple(form for form in SYNTAX if _first(form) == word) for word in map(_first, SYNTAX)}
@@ -349,14 +344,15 @@ def _commutative(r: _Reader) -> bool:
 
 
 def _what(r: _Reader) -> Loc | str:
-    return _loc(r) if r.source.peek(2) == ":" else r.source.string()
+    text = r.source.string()
+    return _loc(r, text) if re.match(r"-?\d", r.source.peek()) else text
 
 
 def _lambda(r: _Reader) -> KLambda:
     left, right = r.several(_var), r.several(_var)
     r.take("{")
     body: list[KStm] = []
-    while r.source.peek(1) not in (",", "}") and r.source.peek() != "}":
+    while r.source.after() not in (",", "}") and r.source.peek() != "}":
         body.append(_stm(r))
     return KLambda(left, right, tuple(body), r.listed(_operand, "}"))
 

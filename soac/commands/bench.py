@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ..reports.pictures import Bar, draw_bars, require_matplotlib
+from ..reports import svg
 from ..reports.timing import Effort, Times, race, seconds_text
 from ..session import Session, open_program
 from ..settings import Settings
@@ -37,7 +37,7 @@ Found = dict[str, dict[str, Times]]  # program → data set → times
 )
 @click.option("-e", "--entry", metavar="NAME", help="Only this entry point.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all times to this file.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw medians and intervals to this file (.svg, .png).")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw medians and intervals to this file (SVG).")
 @run_options
 def command(
     files: tuple[Path, ...], runs: int, spread: float, most_seconds: float, entry: str | None,
@@ -47,8 +47,6 @@ def command(
 
     A program runs until its times do not fall any more, then at least as often as asked for and until its median is
     known well enough. Shown are the median and its 95 % interval."""
-    if plot is not None:
-        require_matplotlib()
     effort = Effort(runs, MIN_SECONDS, spread / 100, TIMES_AS_MANY * runs, most_seconds)
     found: Found = {}
     for path in programs_in(files):
@@ -67,7 +65,8 @@ def command(
         seconds = {program: {name: times.seconds for name, times in sets.items()} for program, sets in found.items()}
         json_file.write_text(json.dumps(seconds, indent=2) + "\n", encoding="utf-8")
     if plot is not None and found:
-        draw_bars(plot, {program: [_bar(*one) for one in sets.items()] for program, sets in found.items()}, "ms")
+        groups = {program: [_bar(*one) for one in sets.items()] for program, sets in found.items()}
+        svg.write(plot, svg.bars(groups, "ms"))
 
 
 def _line(name: str, times: Times) -> str:
@@ -75,9 +74,9 @@ def _line(name: str, times: Times) -> str:
     return f"  {name:<44} {seconds_text(times.median):>10}  ({low} to {high}, {len(times.seconds)} runs)"
 
 
-def _bar(name: str, times: Times) -> Bar:
+def _bar(name: str, times: Times) -> svg.Bar:
     low, high = times.interval
-    return Bar(name, times.median * 1e3, low * 1e3, high * 1e3)
+    return svg.Bar(name, times.median * 1e3, low * 1e3, high * 1e3)
 
 
 def _wanted(path: Path, session: Session, entry: str | None) -> list[DataSet]:

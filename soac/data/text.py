@@ -20,8 +20,9 @@ import numpy as np
 from ..frontend.parsing.literals import MAX_DIGITS, BadLiteral, fits, of_bits, out_of_range, unescape
 from ..ir.errors import DataError
 from ..ir.scalar import DTYPES, wrapping
+from ..ir.scanner import loc_of
 from ..ir.types import Prim
-from .value import Value, data_error, does_not_fit, is_shape, text_loc, type_of
+from .value import Value, data_error, does_not_fit, is_shape, type_of
 
 MAX_RANK = 64  # as NumPy
 
@@ -53,7 +54,9 @@ class Text:
         self, code: str, message: str, start: int, end: int, text: str = "", hint: str | None = None
     ) -> DataError:
         """An error about `data[start:end]`."""
-        return data_error(code, message, text_loc(self.data, self.name, start, end, self.first_line), text, hint)
+        return data_error(
+            code, message, loc_of(self.data, self.name, start, max(end, start + 1), self.first_line), text, hint
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,19 +43,6 @@ def does_not_fit(spelling: str, prim: Prim) -> str:
     return f"`{spelling}` does not fit {prim.value} (at most {float(np.finfo(DTYPES[prim]).max):.9g})"
 
 
-def text_loc(data: bytes, name: str, start: int, end: int, first_line: int = 1) -> Loc:
-    """The place of `data[start:end]`, counted in characters."""
-    line, col = _line_col(data, start)
-    end_line, end_col = _line_col(data, max(end, start + 1))
-    return Loc(name, line + first_line - 1, col, end_line + first_line - 1, end_col)
-
-
-def _line_col(data: bytes, offset: int) -> tuple[int, int]:
-    line_start = data.rfind(b"\n", 0, offset) + 1
-    col = len(data[line_start:offset].decode("utf-8", "replace")) + 1
-    return data.count(b"\n", 0, offset) + 1, col
-
-
 def data_error(code: str, message: str, loc: Loc | None = None, text: str = "", hint: str | None = None) -> DataError:
     """A fault in a data file; without a place (`loc` None) the message says where it is."""
     return DataError(Diagnostic(code, message, Label(loc or Loc("", 0, 0, 0, 0), text), hint=hint))

@@ -1,11 +1,14 @@
-"""Small charts as SVG text: curves over positions or over a logarithmic axis, times on a logarithmic one; and trees."""
+"""Charts as SVG text: curves over positions or over a logarithmic axis, times on a logarithmic one; bars, trees."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from xml.sax.saxutils import escape
+
+from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 190, 40, 80
@@ -19,11 +22,13 @@ FONT = 'font-family="sans-serif"'
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Points (x, y) that a line joins; the strong one is drawn thick, over the others."""
+    """Points (x, y) that a line joins; the strong one is drawn thick, over the others. `spread`: from where to where
+    each y is known to be, where that is shown."""
 
     name: str
     points: tuple[tuple[float, float], ...]
     is_strong: bool
+    spread: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,16 @@ class Chart:
     curves: tuple[Curve, ...]
     ticks: tuple[tuple[float, str], ...]
     label: Callable[[float], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A value with the interval it is known to be in; all are above 0."""
+
+    label: str
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +81,16 @@ def picture(width: float, height: float, parts: Sequence[str]) -> str:
     return "\n".join([head + view, ground, *parts, "</svg>"]) + "\n"
 
 
+def write(path: Path, drawn: str) -> None:
+    """Writes a picture; raises `SoacError` S0201 where that is not possible, and for a file of another kind."""
+    try:
+        if path.suffix != ".svg":
+            raise OSError("pictures are SVG, in a file `.svg`")
+        path.write_text(drawn, encoding="utf-8")
+    except OSError as fault:
+        raise SoacError(Diagnostic("S0201", f"cannot write `{path}`: {fault}", Label(NOWHERE, ""))) from None
+
+
 # ---- charts -----------------------------------------------------------------------------------------------------
 
 
@@ -89,6 +114,7 @@ def chart(drawn: Chart) -> str:
     curves = [(curve, [p for p in curve.points if math.isfinite(p[1]) and p[1] > 0]) for curve in drawn.curves]
     xs = [x for _, points in curves for x, _ in points] or [1.0]
     ys = [y for _, points in curves for _, y in points] or [1.0]
+    ys += [y for curve, _ in curves for ends in curve.spread for y in ends]
     is_log = not drawn.ticks
     x = Scale(min(xs), max(xs), LEFT + 15, WIDTH - RIGHT - 15, is_log)
     marks = marks_between(min(ys), max(ys))
@@ -146,6 +172,8 @@ def _curve(curve: Curve, points: Sequence[tuple[float, float]], x: Scale, y: Sca
     yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{width}" {dash}/>'
     for a, b in points:
         yield f'<circle cx="{x(a):.1f}" cy="{y(b):.1f}" r="{3 if curve.is_strong else 2.5}" fill="{colour}"/>'
+    for (a, _), (low, high) in zip(curve.points, curve.spread):
+        yield line(x(a), y(low), x(a), y(high), colour)
     at = TOP + 12 + 20 * number
     yield f'<line x1="{WIDTH - RIGHT + 12}" y1="{at}" x2="{WIDTH - RIGHT + 40}" y2="{at}" stroke="{colour}" ' + (
         f'stroke-width="{width}" {dash}/>'
@@ -163,6 +191,37 @@ def seconds_label(seconds: float) -> str:
         if seconds >= scale * 0.999:
             return f"{seconds / scale:.3g} {unit}"
     return f"{seconds:.0e} s"
+
+
+# ---- bars -------------------------------------------------------------------------------------------------------
+
+NAMES, BAR = 300, 20
+
+
+def bars(groups: Mapping[str, Sequence[Bar]], x_title: str) -> str:
+    """Horizontal bars on a logarithmic axis, a panel for each group, one below the other."""
+    parts: list[str] = []
+    top = 30
+    for title, shown in groups.items():
+        parts += _panel(title, shown, x_title, top)
+        top += BAR * len(shown) + 80
+    return picture(WIDTH, top, parts)
+
+
+def _panel(title: str, shown: Sequence[Bar], x_title: str, top: int) -> Iterator[str]:
+    bottom = top + BAR * len(shown) + 4
+    marks = marks_between(min(bar.low for bar in shown), max(bar.high for bar in shown))
+    x = Scale(marks[0], marks[-1], NAMES, WIDTH - 30, True)
+    yield text(NAMES, top - 8, title, 14, "start")
+    for mark in marks:
+        yield line(x(mark), top, x(mark), bottom, GRID)
+        yield text(x(mark), bottom + 14, f"{mark:g}", 10)
+    for k, bar in enumerate(shown):
+        at = top + BAR * k + 4
+        yield f'<rect x="{NAMES}" y="{at}" width="{x(bar.value) - NAMES:.1f}" height="{BAR - 6}" fill="{COLOURS[0]}"/>'
+        yield line(x(bar.low), at + BAR / 2 - 3, x(bar.high), at + BAR / 2 - 3, INK, 2)
+        yield text(NAMES - 8, at + BAR / 2 + 1, bar.label[:44], 11, "end")
+    yield text((NAMES + WIDTH - 30) / 2, bottom + 32, x_title)
 
 
 # ---- trees ------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from ..frontend.source.diagnostics import did_you_mean
 from ..ir.errors import CompileError, Diagnostic, Label, Loc
+from ..ir.scanner import Scanner, loc_of
 from ..ir.types import Prim
 from .posix_regex import to_python
 
@@ -204,69 +205,42 @@ class _Reader:
         self.text = "  ".join(["", body[2:].replace("==", "  ", 1)])
         self.file = file
         self.line = text.count("\n", 0, start) + 1
-        self.pos = 0
-        self._skip()
+        self.scan = Scanner(self.text, _WORD, _SPACE, self._fault)
 
     # ---- small steps
 
-    def _skip(self) -> None:
-        self.pos = _SPACE.match(self.text, self.pos).end()  # type: ignore[union-attr]
-
     def _loc(self, start: int, end: int) -> Loc:
-        line, col = self._place(start)
-        end_line, end_col = self._place(end)
-        return Loc(self.file, line, col, end_line, end_col)
+        return loc_of(self.text, self.file, start, end, self.line)
 
-    def _place(self, offset: int) -> tuple[int, int]:
-        return self.line + self.text.count("\n", 0, offset), offset - self.text.rfind("\n", 0, offset)
+    def _fault(self, message: str, start: int) -> CompileError:
+        return _fault(message, self._loc(start, min(start + 1, len(self.text))))
 
-    def _here(self) -> Loc:
-        return self._loc(self.pos, min(self.pos + 1, len(self.text)))
-
-    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Read `pattern` and the blanks after it."""
-        found = pattern.match(self.text, self.pos)
-        if found is not None:
-            self.pos = found.end()
-            self._skip()
-        return found
-
-    def _peek(self) -> str:
-        """The next word, with a colon if it ends in one."""
-        found = _WORD.match(self.text, self.pos)
-        return found[0] if found else ""
-
-    def _key(self, word: str) -> bool:
-        """Read `word` if it is next."""
-        if self._peek() != word:
-            return False
-        self._take(_WORD)
-        return True
+    def _after_colon(self) -> int:
+        """The offset behind the colon of the key that has been read."""
+        return self.text.rfind(":", 0, self.scan.pos) + 1
 
     def _braces(self, after: str) -> ValuesText:
         """`{ .. }` as text; blanks in front put it at its column."""
-        if self.text[self.pos : self.pos + 1] != "{":
-            raise _fault(f"expected `{{` after `{after}`", self._here())
-        start = self.pos + 1
-        found = _ITEM.match(self.text, start)
+        opening = self.scan.pos
+        if not self.text.startswith("{", opening):
+            raise self._fault(f"expected `{{` after `{after}`", opening)
+        found = _ITEM.match(self.text, opening + 1)
         assert found is not None
-        if self.text[found.end() : found.end() + 1] != "}":
-            raise _fault("this `{` is not closed", self._loc(self.pos, self.pos + 1))
-        line, col = self._place(start)
-        loc = self._loc(self.pos, found.end() + 1)
-        self.pos = found.end() + 1
-        self._skip()
-        return ValuesText(" " * (col - 1) + found[0], line, loc)
+        if not self.text.startswith("}", found.end()):
+            raise self._fault("this `{` is not closed", opening)
+        loc = self._loc(opening, found.end() + 1)
+        self.scan.move(found.end() + 1)
+        return ValuesText(" " * loc.col + found[0], loc.line, loc)
 
     def _pattern(self) -> Pattern:
         """The rest of the line as a regular expression; the key before it has been read."""
-        self.pos = self.text.rfind(":", 0, self.pos) + 1
-        found = _LINE.match(self.text, self.pos)
+        colon = self._after_colon()
+        found = _LINE.match(self.text, colon)
         assert found is not None
+        self.scan.move(found.end())
         regex = found[0].strip()
-        start = self.pos + len(found[0]) - len(found[0].lstrip())
-        loc = self._loc(start, start + len(regex)) if regex else self._loc(self.pos - 1, self.pos)
-        self._take(_LINE)
+        start = colon + len(found[0]) - len(found[0].lstrip())
+        loc = self._loc(start, start + len(regex)) if regex else self._loc(colon - 1, colon)
         try:
             re.compile(to_python(regex))
         except (re.error, OverflowError, RecursionError) as bad:
@@ -281,18 +255,18 @@ class _Reader:
         cases: list[Case] = []
         structures: list[Structure] = []
         warnings: list[Pattern] = []
-        if self._key("error:"):
+        if self.scan.took("error:"):
             error = self._pattern()
-        elif self._key("property:"):
+        elif self.scan.took("property:"):
             properties = self._names("property:")
         else:
-            if self._key("entry:"):
+            if self.scan.took("entry:"):
                 entries = self._names("entry:")
-        while self.pos < len(self.text):
-            start = self.pos
-            if self._key("structure"):
+        while not self.scan.ended:
+            start = self.scan.pos
+            if self.scan.took("structure"):
                 structures.append(self._structure(start))
-            elif self._key("warning:"):
+            elif self.scan.took("warning:"):
                 warnings.append(self._pattern())
             elif error is None and not properties:
                 cases.append(self._case())
@@ -302,7 +276,7 @@ class _Reader:
         return TestBlock(tags, entries, tuple(cases), error, properties, tuple(structures), tuple(warnings), loc)
 
     def _alone(self, error: Pattern | None) -> CompileError:
-        loc = self._loc(self.pos, self.pos + max(1, len(self._peek())))
+        loc = self._loc(self.scan.pos, self.scan.pos + max(1, len(self.scan.peek())))
         return _fault(f"a block with `{'property:' if error is None else 'error:'}` has no inputs", loc)
 
     def _unknown_key(self, start: int) -> CompileError:
@@ -316,17 +290,16 @@ class _Reader:
         return _fault(f"unknown key `{found[0]}`", self._loc(*found.span()), hint=hint)
 
     def _tags(self) -> tuple[str, ...]:
-        if not self._key("tags"):
+        if not self.scan.took("tags"):
             return ()
         return tuple(self._braces("tags").text.split())
 
     def _names(self, key: str) -> tuple[str, ...]:
         """Names on the rest of the line; the key before them has been read."""
-        start = self.text.rfind(":", 0, self.pos) + 1
+        start = self._after_colon()
         line = _LINE.match(self.text, start)
         assert line is not None
-        self.pos = line.end()
-        self._skip()
+        self.scan.move(line.end())
         names = tuple(line[0].split())
         bad = next((name for name in names if not _NAME.fullmatch(name)), None)
         if not names or bad is not None:
@@ -337,35 +310,35 @@ class _Reader:
     # ---- one case
 
     def _case(self) -> Case:
-        start = self.pos
-        named = self._take(_STRING)
+        start = self.scan.pos
+        named = self.scan.scan(_STRING)
         tags: list[str] = []
         previous = None
-        while not self._key("input"):
-            here = self.pos
+        while not self.scan.took("input"):
+            here = self.scan.pos
             tags.append(self._tag(previous))
             previous = here
         kinds = [t for t in tags if t in ("random", "script")]
         if len(kinds) > 1:
-            raise _fault("an input is `random` or `script`, not both", self._loc(start, self.pos))
-        loc = self._loc(start, self.pos)
+            raise _fault("an input is `random` or `script`, not both", self._loc(start, self.scan.pos))
+        loc = self._loc(start, self.scan.pos)
         source = self._input(kinds[0] if kinds else "")
         kept = tuple(t for t in tags if t not in kinds)
         return Case(named[1] if named else None, kept, source, self._expected(), loc)
 
     def _tag(self, previous: int | None) -> str:
         """A word before `input`; the other keys cannot stand here. `previous` is where the last tag was."""
-        word = self._peek()
+        word = self.scan.peek()
         if word in ("output", "auto"):
-            raise _fault("`output` without `input`", self._loc(self.pos, self.pos + len(word)))
+            raise _fault("`output` without `input`", self._loc(self.scan.pos, self.scan.pos + len(word)))
         if not word or word.endswith(":"):
-            at_end = self.pos >= len(self.text)
-            raise self._unknown_key(self.pos if word or at_end or previous is None else previous)
-        self._take(_WORD)
+            at_end = self.scan.ended
+            raise self._unknown_key(self.scan.pos if word or at_end or previous is None else previous)
+        self.scan.next()
         return word
 
     def _input(self, kind: str) -> Input:
-        start = self.pos
+        start = self.scan.pos
         if kind == "random":
             values = self._braces("random input")
             return RandomInput(tuple(self._random_items(start + 1, values)), values.loc)
@@ -375,30 +348,26 @@ class _Reader:
         return self._values("input")
 
     def _values(self, key: str) -> ValuesText | ValuesFile:
-        return self._file(key) if self.text[self.pos : self.pos + 1] == "@" else self._braces(key)
+        return self._file(key) if self.text.startswith("@", self.scan.pos) else self._braces(key)
 
     def _file(self, key: str) -> ValuesFile:
-        start = self.pos
-        found = _PATH.match(self.text, start)
+        found = self.scan.scan(_PATH)
         if found is None:
-            raise _fault(f"expected `{{` or `@file` after `{key}`", self._here())
-        self.pos = found.end()
-        self._skip()
-        return ValuesFile(found[1], self._loc(start, found.end()))
+            raise self._fault(f"expected `{{` or `@file` after `{key}`", self.scan.pos)
+        return ValuesFile(found[1], self._loc(*found.span()))
 
     def _random_items(self, start: int, values: ValuesText) -> list[RandomType | ValuesText]:
         """Types to draw from, and literals with a suffix."""
-        end = start + len(values.text) - (self._place(start)[1] - 1)
+        end = start + len(values.text) - values.loc.col
         items: list[RandomType | ValuesText] = []
         at = _SPACE.match(self.text, start, end).end()  # type: ignore[union-attr]
         while at < end:
             found = _RANDOM.match(self.text, at, end)
             if found is None or (found[3] and (found[1] or not _LITERAL.fullmatch(found[3]))):
-                raise _fault("expected a type with sizes, as `[1000]f32`, or a literal", self._loc(at, at + 1))
+                raise self._fault("expected a type with sizes, as `[1000]f32`, or a literal", at)
             loc = self._loc(*found.span())
             if found[3]:
-                line, col = self._place(at)
-                items.append(ValuesText(" " * (col - 1) + found[3], line, loc))
+                items.append(ValuesText(" " * (loc.col - 1) + found[3], loc.line, loc))
             else:
                 shape = tuple(int(n.replace("_", "")[:19]) for n in re.findall(r"[0-9][0-9_]*", found[1]))
                 items.append(RandomType(Prim(found[2]), shape, loc))
@@ -406,15 +375,15 @@ class _Reader:
         return items
 
     def _expected(self) -> Expected:
-        start = self.pos
-        if self._key("auto"):
-            if not self._key("output"):
-                raise _fault("expected `output` after `auto`", self._here())
-            return AutoOutput(self._loc(start, self.pos))
-        if self._key("output"):
+        start = self.scan.pos
+        if self.scan.took("auto"):
+            if not self.scan.took("output"):
+                raise self._fault("expected `output` after `auto`", self.scan.pos)
+            return AutoOutput(self._loc(start, self.scan.pos))
+        if self.scan.took("output"):
             loc = self._loc(start, start + len("output"))
             return Output(self._values("output"), loc)
-        if self._key("error:"):
+        if self.scan.took("error:"):
             return Fails(self._pattern())
         return Succeeds()
 
@@ -422,11 +391,12 @@ class _Reader:
 
     def _structure(self, start: int) -> Structure:
         pipeline = None
-        if self.text[self.pos : self.pos + 1] != "{":
-            pipeline = self._peek()
+        if not self.text.startswith("{", self.scan.pos):
+            pipeline = self.scan.peek()
             if pipeline not in (*PIPELINES, *FORMER):
-                raise _fault(f"unknown pipeline `{pipeline}`", self._here(), hint=f"one of {', '.join(PIPELINES)}")
-            self._take(_WORD)
+                here = self._loc(self.scan.pos, self.scan.pos + 1)
+                raise _fault(f"unknown pipeline `{pipeline}`", here, hint=f"one of {', '.join(PIPELINES)}")
+            self.scan.next()
         values = self._braces("structure")
         body = values.text.strip()
         at, counts = 0, []

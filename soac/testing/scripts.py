@@ -13,7 +13,7 @@ A script runs the program, on its default version; nothing else can be run from 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from ..data.read_write import ValueType, default_limit, read_values
 from ..frontend.source.diagnostics import did_you_mean
 from ..ir.core import FunDef
 from ..ir.errors import CompileError, Diagnostic, Label, Loc
+from ..ir.scanner import Scanner
 from ..ir.types import Type
 
 MAX_DEPTH = 200
@@ -89,7 +90,7 @@ class Script:
 def run_script(text: str, loc: Loc, program: Program, path: Path, entry: str) -> list[Argument]:
     """The arguments for `entry` that the script computes. Raises E0301, and what the entry points raise."""
     script = Script(program, path, loc)
-    value = _value(script, _Reader(script, text).script(), {})
+    value = _value(script, read_script(text, script.fault), {})
     fun = program.function(entry)
     return checked(fun, _arguments(script, fun, _spread(fun, (value,))))
 
@@ -98,131 +99,82 @@ def run_script(text: str, loc: Loc, program: Program, path: Path, entry: str) ->
 
 _SPACE = re.compile(r"(?:\s|--[^\n]*)*")
 _NAME = re.compile(r"\$?[A-Za-z_][A-Za-z0-9_']*")
-_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-_NUMBER = re.compile(r"[-+]?(?:f(?:16|32|64)\.(?:nan|inf)|\.?[0-9](?:[eEpP][-+]|[A-Za-z0-9_.])*)")
-_WORD = re.compile(r"true\b|false\b|empty\s*\([^)]*\)")
+_LITERAL = re.compile(
+    r"""
+      true\b | false\b | empty\s*\([^)]*\)
+    | [-+]?(?:f(?:16|32|64)\.(?:nan|inf) | \.?[0-9](?:[eEpP][-+]|[A-Za-z0-9_.])*)
+    | "(?:[^"\\\n]|\\.)*"
+    """,
+    re.VERBOSE,
+)
+_TOKEN = re.compile(rf"{_LITERAL.pattern} | {_NAME.pattern} | [()\[\],=]", re.VERBOSE)
 _KEYWORDS = ("let", "in")
+_A_VALUE = "a value or a call"
 
 
-class _Reader:
-    """A position in the text of a script."""
+def read_script(text: str, fault: Callable[[str], CompileError]) -> Exp:
+    """The expression that a script is; nothing is `()`."""
+    source = Scanner(text, _TOKEN, _SPACE, lambda message, _: fault(message))
+    exp = Tuple(()) if source.ended else _exp(source, 0)
+    if not source.ended:
+        source.wrong(_A_VALUE)
+    return exp
 
-    def __init__(self, script: Script, text: str) -> None:
-        self.owner = script
-        self.text = text
-        self.pos = 0
-        self.depth = 0
-        self._skip()
 
-    def script(self) -> Exp:
-        exp = self._exp() if self.text[self.pos :] else Tuple(())
-        if self.pos < len(self.text):
-            raise self._unexpected()
-        return exp
+def _exp(source: Scanner, depth: int) -> Exp:
+    if depth > MAX_DEPTH:
+        raise source.fault(f"nested deeper than {MAX_DEPTH} levels", source.pos)
+    return _let(source, depth + 1) if source.took("let") else _application(source, depth + 1)
 
-    def _skip(self) -> None:
-        self.pos = _SPACE.match(self.text, self.pos).end()  # type: ignore[union-attr]
 
-    def _take(self, pattern: re.Pattern[str]) -> str | None:
-        found = pattern.match(self.text, self.pos)
-        if found is None:
-            return None
-        self.pos = found.end()
-        self._skip()
-        return found[0]
+def _let(source: Scanner, depth: int) -> Exp:
+    apart = source.took("(")
+    names = [_name(source)]
+    while apart and source.took(","):
+        names.append(_name(source))
+    source.take(*([")", "="] if apart else ["="]))
+    bound = _exp(source, depth)
+    source.take("in")
+    return Let(tuple(names), apart, bound, _exp(source, depth))
 
-    def _sign(self, sign: str) -> bool:
-        if not self.text.startswith(sign, self.pos):
-            return False
-        self.pos += len(sign)
-        self._skip()
-        return True
 
-    def _expect(self, sign: str) -> None:
-        if not self._sign(sign):
-            raise self._unexpected(f"`{sign}`")
+def _name(source: Scanner) -> str:
+    if not _NAME.fullmatch(source.peek()) or source.peek() in _KEYWORDS:
+        source.wrong("a name")
+    return source.next()
 
-    def _unexpected(self, wanted: str = "a value or a call") -> CompileError:
-        rest = self.text[self.pos :].split(None, 1)
-        found = f"`{rest[0][:40]}`" if rest else "the end"
-        return self.owner.fault(f"expected {wanted}, found {found}")
 
-    def _name(self) -> str:
-        name = self._take(_NAME)
-        if name is None or name in _KEYWORDS:
-            raise self._unexpected("a name")
-        return name
+def _application(source: Scanner, depth: int) -> Exp:
+    head = _atom(source, depth)
+    if head is None:
+        source.wrong(_A_VALUE)
+    args: list[Exp] = []
+    while isinstance(head, Name) and (arg := _atom(source, depth)) is not None:
+        args.append(arg)
+    return Call(head.name, tuple(args)) if isinstance(head, Name) and args else head
 
-    def _exp(self) -> Exp:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise self.owner.fault(f"nested deeper than {MAX_DEPTH} levels")
-        head = self._let() if self._peek() == "let" else self._application()
-        self.depth -= 1
-        return head
 
-    def _peek(self) -> str:
-        found = _NAME.match(self.text, self.pos)
-        return found[0] if found else ""
+def _atom(source: Scanner, depth: int) -> Exp | None:
+    token = source.peek()
+    if token == "(":
+        items = source.several(lambda inner: _exp(inner, depth))
+        return items[0] if len(items) == 1 else Tuple(items)
+    if token == "[":
+        return Literal(_array(source))
+    if _LITERAL.fullmatch(token):
+        return Literal(source.next())
+    return Name(_name(source)) if _NAME.fullmatch(token) and token not in _KEYWORDS else None
 
-    def _let(self) -> Exp:
-        self._key("let")
-        apart = self._sign("(")
-        names = [self._name()]
-        while apart and self._sign(","):
-            names.append(self._name())
-        if apart:
-            self._expect(")")
-        self._expect("=")
-        bound = self._exp()
-        self._key("in")
-        return Let(tuple(names), apart, bound, self._exp())
 
-    def _key(self, key: str) -> None:
-        if self._peek() != key:
-            raise self._unexpected(f"`{key}`")
-        self._take(_NAME)
-
-    def _application(self) -> Exp:
-        head = self._atom()
-        if head is None:
-            raise self._unexpected()
-        args: list[Exp] = []
-        while isinstance(head, Name) and (arg := self._atom()) is not None:
-            args.append(arg)
-        return Call(head.name, tuple(args)) if isinstance(head, Name) and args else head
-
-    def _atom(self) -> Exp | None:
-        if self._sign("("):
-            return self._parenthesis()
-        if self.text.startswith("[", self.pos):
-            return Literal(self._array())
-        literal = self._take(_WORD) or self._take(_NUMBER) or self._take(_STRING)
-        if literal is not None:
-            return Literal(literal)
-        if self._peek() in ("", *_KEYWORDS):
-            return None
-        return Name(self._name())
-
-    def _parenthesis(self) -> Exp:
-        if self._sign(")"):
-            return Tuple(())
-        items = [self._exp()]
-        while self._sign(","):
-            items.append(self._exp())
-        self._expect(")")
-        return items[0] if len(items) == 1 else Tuple(tuple(items))
-
-    def _array(self) -> str:
-        """The text up to the bracket that closes this one; what is between is data."""
-        start, depth = self.pos, 0
-        for found in re.finditer(r"[\[\]]", self.text[start:]):
-            depth += 1 if found[0] == "[" else -1
-            if depth == 0:
-                self.pos = start + found.end()
-                self._skip()
-                return self.text[start : start + found.end()]
-        raise self.owner.fault("this `[` is not closed")
+def _array(source: Scanner) -> str:
+    """The text up to the bracket that closes this one; what is between is data."""
+    start, depth = source.pos, 0
+    for found in re.finditer(r"[\[\]]", source.text[start:]):
+        depth += 1 if found[0] == "[" else -1
+        if depth == 0:
+            source.move(start + found.end())
+            return source.text[start : start + found.end()]
+    raise source.fault("this `[` is not closed", start)
 
 
 # ---- running ------------------------------------------------------------------------------------------------------

@@ -207,4 +207,4 @@ def _table(rows: Sequence[Row]) -> str:
 def write_pictures(folder: Path, drawn: Mapping[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in drawn.items():
-        (folder / name).write_text(content, encoding="utf-8")
+        svg.write(folder / name, content)

@@ -13,7 +13,7 @@ from soac.autotune.observe import Fate, Piece
 from soac.autotune.search import Problem, Tuned
 from soac.autotune.solve import solve, weights_of
 from soac.ir.version_tree import Branch, Site
-from soac.reports.svg import Chart, Curve, chart, marks_between, seconds_label
+from soac.reports.svg import HEIGHT, Chart, Curve, chart, marks_between, seconds_label
 from soac.tuning.charts import fixed_versions, page, pictures
 from soac.tuning.report import leaf_text, lines_of, noise_of, remarks, rows_of
 
@@ -89,6 +89,15 @@ def test_noise_is_the_spread_of_the_middle_half() -> None:
 
 def words_of(drawn: str) -> list[str]:
     return [node.text or "" for node in ElementTree.fromstring(drawn).iter() if node.tag.endswith("text")]
+
+
+def test_spread_is_drawn_and_fits() -> None:
+    curve = Curve("a", ((10.0, 1.0), (100.0, 2.0)), False, ((0.5, 1.5), (2.0, 40.0)))
+    drawn = ElementTree.fromstring(chart(Chart("t", "n", "time", (curve,), (), seconds_label)))
+    lines = [e.attrib for e in drawn.iter("{http://www.w3.org/2000/svg}line")]
+    upright = [(float(at["y1"]), float(at["y2"])) for at in lines if at["x1"] == at["x2"]]
+    assert all(0 < y < HEIGHT for ends in upright for y in ends)
+    assert len([1 for low, high in upright if low > high]) == 2
 
 
 def test_the_pictures_show_versions_and_ways() -> None:

@@ -103,11 +103,11 @@ def test_a_cache_entry_of_another_kind_is_a_miss(body: bytes) -> None:
 
 def test_the_cache_knows_the_compiler_by_its_own_files() -> None:
     """And not by what else is in the folder that it is installed in."""
-    before = program_cache.compiler.__wrapped__()
+    before = disk_cache.compiler.__wrapped__()
     stray = ROOT / "stray.tmp"
     try:
         stray.write_text("")
-        assert program_cache.compiler.__wrapped__() == before
+        assert disk_cache.compiler.__wrapped__() == before
     finally:
         stray.unlink()
 

@@ -134,7 +134,7 @@ def test_script_in_a_file(tmp_path: Path) -> None:
     ("mke 5", "no entry point `mke`"),
     ("mke 5", "did you mean `make`?"),
     ("make 1 2", "`make` takes 1 argument, 2 given"),
-    ("(make 1", "expected `)`, found the end"),
+    ("(make 1", "expected `,` or `)`, found the end"),
     ("make 1 )", "expected a value or a call, found `)`"),
     ("let (a, b, c) = both 1 in a", "`(a, b, c)` needs a tuple of 3, this is a tuple of 2"),
     ("let x = 1 in x 2", "`x` is a value, not an entry point"),

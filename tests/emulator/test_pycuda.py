@@ -53,7 +53,7 @@ def test_what_the_driver_shows(library: Path) -> None:
 
 
 def test_errors_have_words(library: Path) -> None:
-    done = run(library, "-c", "from soac.kernels import libcuda; print(libcuda.error_text(700))")
+    done = run(library, "-c", "from soac.kernels.devices.cuda import libcuda; print(libcuda.error_text(700))")
     assert done.stdout == "an illegal memory access was encountered\n", done.stderr
 
 

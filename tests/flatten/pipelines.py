@@ -17,9 +17,6 @@ from hypothesis import strategies as st
 from soac.ir import core
 from soac.ir.core import (
     Body,
-    Entry,
-    EntryParam,
-    EntryResult,
     Fix,
     ForLoop,
     FunDef,
@@ -33,6 +30,7 @@ from soac.ir.core import (
     Slice,
     Stm,
 )
+from soac.ir.entry_points import Entry, EntryParam, EntryResult
 from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
 from soac.ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64, scalar

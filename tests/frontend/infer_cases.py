@@ -10,7 +10,7 @@ import pytest
 
 from soac.frontend.modules.program import infer
 from soac.frontend.parsing.parse import parse_module
-from soac.frontend.source import syntax as s
+from soac.frontend.source.declarations import Module, ValDec
 from soac.frontend.source.types import Typed
 from soac.frontend.typing.show import Shower
 from soac.frontend.typing.unify import Solver
@@ -18,12 +18,12 @@ from soac.ir.errors import CompileError, Diagnostic
 
 
 @cache
-def prelude() -> s.Module:
+def prelude() -> Module:
     text = resources.files("soac.frontend.source").joinpath("prelude.soac").read_text(encoding="utf-8")
     return parse_module(text, "prelude.soac", 0)
 
 
-def infer_text(text: str) -> tuple[s.Module, Typed, tuple[Diagnostic, ...]]:
+def infer_text(text: str) -> tuple[Module, Typed, tuple[Diagnostic, ...]]:
     """The module of `text`, what inference says of it, and the warnings."""
     module = parse_module(text, "t.soac", prelude().next_id)
     typed, warnings = infer((prelude(), module))
@@ -37,7 +37,7 @@ def show(ty: object) -> str:
 def definitions(text: str) -> dict[str, str]:
     """The types of the definitions of `text`, by name."""
     module, typed, _ = infer_text(text)
-    return {d.name: show(typed.schemes[d.id].type) for d in module.decs if isinstance(d, s.ValDec)}
+    return {d.name: show(typed.schemes[d.id].type) for d in module.decs if isinstance(d, ValDec)}
 
 
 def type_of(text: str, name: str = "f") -> str:

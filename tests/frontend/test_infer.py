@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from infer_cases import definitions, infer_text, nodes, show, type_of
 
 from soac.frontend.source import syntax as s
+from soac.frontend.source.atoms import Ident, Lit, PVar
+from soac.frontend.source.declarations import ValDec
 from soac.frontend.source.types import SizeConst, SizeVar, TArray, TPrim
 from soac.ir.types import Prim
 
@@ -115,7 +117,7 @@ TYPES = {
 def found() -> dict[str, str]:
     """The type of `f` in every text, from one inference: each text is a module of one program."""
     module, typed, _ = infer_text("\n".join(f"module t{i} = {{ {text} }}" for i, text in enumerate(TYPES)))
-    inner = [next(d for d in nodes(m, s.ValDec) if d.name == "f") for m in module.decs]
+    inner = [next(d for d in nodes(m, ValDec) if d.name == "f") for m in module.decs]
     return {text: show(typed.schemes[dec.id].type) for text, dec in zip(TYPES, inner)}
 
 
@@ -126,15 +128,15 @@ def test_type(text: str) -> None:
 
 def test_literals_have_their_final_type() -> None:
     module, typed, _ = infer_text("def f (x: f32) = let y = 1 let z = 2 in x + y + f32.i64 z")
-    one, two = nodes(module.decs, s.Lit)
+    one, two = nodes(module.decs, Lit)
     assert typed.types[one.id] == TPrim(Prim.F32)
     assert typed.types[two.id] == TPrim(Prim.I64)
 
 
 def test_instances_say_what_parameters_stand_for() -> None:
     module, typed, _ = infer_text("def f [n] (xs: [n]f32) = map f64.f32 xs def g = f [1, 2, 3]")
-    of_map = next(i for i in nodes(module.decs, s.Ident) if i.name == ("map",))
-    of_f = next(i for i in nodes(module.decs, s.Ident) if i.name == ("f",))
+    of_map = next(i for i in nodes(module.decs, Ident) if i.name == ("map",))
+    of_f = next(i for i in nodes(module.decs, Ident) if i.name == ("f",))
     instance = typed.instances[of_map.id]
     assert {name: show(ty) for name, ty in instance.types.items()} == {"a": "f32", "x": "f64"}
     assert isinstance(instance.sizes["n"], SizeVar)
@@ -144,14 +146,14 @@ def test_instances_say_what_parameters_stand_for() -> None:
 
 def test_sizes_that_only_the_context_knows_are_in_the_instance() -> None:
     module, typed, _ = infer_text("def f (n: i64) : [n]i32 = rep 0")
-    rep = next(i for i in nodes(module.decs, s.Ident) if i.name == ("rep",))
-    [parameter] = nodes(module.decs, s.PVar)
+    rep = next(i for i in nodes(module.decs, Ident) if i.name == ("rep",))
+    [parameter] = nodes(module.decs, PVar)
     assert typed.instances[rep.id].sizes == {"n": SizeVar("n", parameter.id)}
 
 
 def test_a_size_names_the_variable_that_binds_it() -> None:
     module, typed, _ = infer_text("def f (n: i64) = let m = n + 1 in iota m")
-    n, m = nodes(module.decs, s.PVar)
+    n, m = nodes(module.decs, PVar)
     call = nodes(module.decs, s.Call)[0]
     found_type = typed.types[call.id]
     assert isinstance(found_type, TArray)
@@ -161,7 +163,7 @@ def test_a_size_names_the_variable_that_binds_it() -> None:
 
 def test_schemes_list_invented_parameters() -> None:
     module, typed, _ = infer_text("def f 'a (x: a) y (zs: []a) = (x, y, zs)")
-    [dec] = nodes(module.decs, s.ValDec)
+    [dec] = nodes(module.decs, ValDec)
     scheme = typed.schemes[dec.id]
     assert [var.name for var in scheme.types][:1] == ["a"]
     assert (len(scheme.types), len(scheme.sizes)) == (2, 1)
@@ -169,7 +171,7 @@ def test_schemes_list_invented_parameters() -> None:
 
 def test_dotted_names_are_modules_first_then_fields() -> None:
     module, typed, _ = infer_text("module m = { def r = {a = {b = 1}} } def f (x: {y: i32}) = m.r.a.b + x.y")
-    resolved = {i.name: typed.resolved[i.id] for i in nodes(module.decs, s.Ident)}
+    resolved = {i.name: typed.resolved[i.id] for i in nodes(module.decs, Ident)}
     assert resolved == {("m", "r", "a", "b"): 2, ("x", "y"): 1}
 
 

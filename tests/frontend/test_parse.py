@@ -19,6 +19,8 @@ from soac.frontend.parsing import parse
 from soac.frontend.parsing.lexer import FastLexer
 from soac.frontend.parsing.parse import decode_source, parse_module, require_entry
 from soac.frontend.source import syntax as s
+from soac.frontend.source.atoms import Ident, Lit, Operator, PLit, PVar, TEName
+from soac.frontend.source.declarations import TypeDec, ValDec
 from soac.ir.core import Attr
 from soac.ir.errors import CompileError, Loc
 from soac.ir.types import Prim
@@ -29,15 +31,15 @@ HIDDEN = {"id", "loc", "name_loc", "is_decimal"}
 def tree(node: Any) -> str:
     """A node as an S-expression, without ids and places."""
     match node:
-        case s.Ident(name=name) | s.TEName(name=name):
+        case Ident(name=name) | TEName(name=name):
             return ".".join(name)
-        case s.Operator(name=name, backtick=backtick):
+        case Operator(name=name, backtick=backtick):
             return f"`{'.'.join(name)}`" if backtick else ".".join(name)
-        case s.Lit(value=value, prim=prim):
+        case Lit(value=value, prim=prim):
             return f"{value}{prim.value if prim and prim is not Prim.BOOL else ''}"
-        case s.PVar(name=name):
+        case PVar(name=name):
             return name
-        case s.PLit(literal=literal):
+        case PLit(literal=literal):
             return tree(literal)
         case s.PAscript(pat=pat, type=type_):
             return f"({tree(pat)}: {tree(type_)})"
@@ -64,7 +66,7 @@ def tree(node: Any) -> str:
 
 def exp(text: str) -> s.Exp:
     (dec,) = parse_module(f"def it = {text}", "t.soac").decs
-    assert isinstance(dec, s.ValDec)
+    assert isinstance(dec, ValDec)
     return dec.body
 
 
@@ -278,7 +280,7 @@ def test_precedence(text: str, expected: str) -> None:
 )
 def test_types(text: str, expected: str) -> None:
     (dec,) = parse_module(f"type t = {text}", "t.soac").decs
-    assert isinstance(dec, s.TypeDec)
+    assert isinstance(dec, TypeDec)
     assert tree(dec.type) == expected
 
 
@@ -356,7 +358,7 @@ def test_nothing_separates_declarations() -> None:
 )
 def test_literals(text: str, value: Any, prim: Prim | None, is_decimal: bool) -> None:
     literal = exp(text)
-    assert isinstance(literal, s.Lit)
+    assert isinstance(literal, Lit)
     assert (literal.value, literal.prim, literal.is_decimal) == (value, prim, is_decimal)
     assert type(literal.value) is type(value)
 
@@ -368,7 +370,7 @@ def test_other_negations_stay(text: str) -> None:
 
 def test_negative_zero_keeps_its_sign() -> None:
     literal = exp("-0.0")
-    assert isinstance(literal, s.Lit)
+    assert isinstance(literal, Lit)
     assert str(literal.value) == "-0.0"
 
 

@@ -121,7 +121,7 @@ def test_a_screma_is_called_what_it_is() -> None:
     ("text", "where"),
     [
         ("{ let (x_1: i32) = add_i32 y_2\n in (x_1) }", "2:2: expected a name or a constant, found `in`"),
-        ("{ in (x_1 }", "1:11: expected `,`, found `}`"),
+        ("{ in (x_1 }", "1:11: expected `,` or `)`, found `}`"),
         ("{ in (x) }", "1:7: expected a name or a constant, found `x`"),
         ("{ let (x_1: i33) = 0i32 in () }", "expected a type, found `i33`"),
         ("{ in (300i8) }", "expected a constant of i8"),

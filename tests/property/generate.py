@@ -17,7 +17,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from soac.ir import core
-from soac.ir.core import Attr, Body, Entry, EntryParam, EntryResult, FunDef, Lambda, Param, Prog, Stm
+from soac.ir.core import Attr, Body, FunDef, Lambda, Param, Prog, Stm
+from soac.ir.entry_points import Entry, EntryParam, EntryResult
 from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
 from soac.ir.scalar import DTYPES

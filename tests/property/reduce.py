@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from soac.flatten.simplify.dead_code import remove_dead
 from soac.ir.check import Stage, check
-from soac.ir.core import Body, Copied, Entry, EntryResult, FunDef, If, Prog, Replicate, Stm
+from soac.ir.core import Body, Copied, FunDef, If, Prog, Replicate, Stm
+from soac.ir.entry_points import Entry, EntryResult
 from soac.ir.errors import IRError
 from soac.ir.traverse import bodies, with_bodies
 from soac.ir.types import Const, Prim
