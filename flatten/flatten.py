@@ -23,7 +23,8 @@ from .context.trace import Fired, Rule
 from .irregular.control import varying_if_rule, varying_loop_rule
 from .irregular.rows import row_operators_rule, rows_of_rows_rule
 from .irregular.soacs import varying_rule
-from .irregular.writes import varying_concat_rule, varying_update_rule, varying_write_rule
+from .irregular.updates import varying_update_rule
+from .irregular.writes import varying_concat_rule, varying_write_rule
 from .memory.thread_fusion import sequentialise
 from .rules.branch_writes import branch_write_rule
 from .rules.bulk import alias_rule, concat_rule, invariant_rule, rearrange_rule, reshape_rule, slice_rule

@@ -26,10 +26,11 @@ class Mode(Enum):
 @dataclass(frozen=True, slots=True)
 class Room:
     """What one collective of a level holds: the most parallelism of a segop inside it, and bytes of the arrays that
-    go from one to the next."""
+    go from one to the next. It `fills` a collective unless somebody sets a threshold."""
 
     threads: int
     bytes: int
+    fills: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +47,17 @@ class LevelRow:
 class Machine:
     """A machine: its levels from the lowest to the highest, the most versions an entry may hold, the most widths that
     vary over a nest which it flattens, the edge of a tile unless a tuning file says otherwise (None: rows are not
-    shared by way of the memory of a block), and whether a loop of maps on arrays of its own is worth versions in which
-    these stay with one thread or collective, though no thread reads what another has made (where there are caches)."""
+    shared by way of the memory of a block), the threads that fill it, with fewer than which the points of a nest are
+    rather given to collectives, if they fill these (None: to threads in any case), and whether a loop of maps on arrays
+    of its own is worth versions in which these stay with one thread or collective, though no thread reads what another
+    has made (where there are caches)."""
 
     name: str
     levels: tuple[LevelRow, ...]
     max_versions: int
     max_segments: int
     tile: int | None
+    full: int | None
     keeps_rows: bool = False
 
     @property
@@ -73,13 +77,13 @@ SEQUENTIAL_FACTOR = 8
 """Elements that a lane of a warp may take one after the other."""
 
 THREAD = LevelRow(Level.THREAD, "suff_outer", None)
-WARP = LevelRow(Level.WARP, "suff_intra_warp", Room(32 * SEQUENTIAL_FACTOR, 48 * 1024 // 8))
-BLOCK = LevelRow(Level.BLOCK, "suff_intra", Room(1024, 48 * 1024))
-CORE = LevelRow(Level.BLOCK, "suff_intra", Room(1 << 14, 1 << 20))
+WARP = LevelRow(Level.WARP, "suff_intra_warp", Room(32 * SEQUENTIAL_FACTOR, 48 * 1024 // 8, 32))
+BLOCK = LevelRow(Level.BLOCK, "suff_intra", Room(1024, 48 * 1024, 256))
+CORE = LevelRow(Level.BLOCK, "suff_intra", Room(1 << 14, 1 << 20, 64))
 """A block of the CPU is one core's turn: its arrays stay in the cache of the core, and the others do not wait long."""
 
-CUDA = Machine("cuda", (THREAD, WARP, BLOCK), 64, MOST_SEGMENTS, 32)
-CPU = Machine("cpu", (THREAD, CORE), 64, MOST_SEGMENTS, None, keeps_rows=True)
+CUDA = Machine("cuda", (THREAD, WARP, BLOCK), 64, MOST_SEGMENTS, 32, 1 << 18)
+CPU = Machine("cpu", (THREAD, CORE), 64, MOST_SEGMENTS, None, None, keeps_rows=True)
 MACHINES = {machine.name: machine for machine in (CUDA, CPU)}
 
 

@@ -21,6 +21,7 @@ from . import __version__
 
 INTERRUPTED = 130
 STACK = 256 << 20  # bytes of the thread that runs a command
+POOL = ".kernels.devices.cpu.runtime.thread_pool"  # runs kernels, once it is loaded
 GRACE = 1.0  # seconds that an interrupted command has to end by itself
 
 # name → module in soac/commands, the line that `soac --help` shows
@@ -72,8 +73,8 @@ def main(args: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if args is None else list(args)
     warnings.showwarning = _show_warning
     threading.stack_size(STACK)
+    threading.Thread(target=_settle, args=(code, words), daemon=True).start()
     try:
-        threading.Thread(target=_settle, args=(code, words), daemon=True).start()
         code.result()
     except KeyboardInterrupt:
         _interrupt(code)
@@ -102,7 +103,7 @@ def _settle(code: Future[int], words: list[str]) -> None:
 
 def _interrupt(code: Future[int]) -> None:
     """Stops running kernels, so that the command can end by itself; ends the process if it does not."""
-    pool = sys.modules.get(f"{__package__}.kernels.devices.cpu.runtime.thread_pool")
+    pool = sys.modules.get(f"{__package__}{POOL}")
     if pool is not None:
         pool.request_stop()
     try:

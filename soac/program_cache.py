@@ -36,6 +36,7 @@ from .kernels.devices.cpu.runtime import jit
 from .kernels.host_ir import nodes as host
 from .kernels.host_ir.launch_parameters import launch_sizes
 from .kernels.kernel_ir import nodes as kir
+from .kernels.kernel_ir import values as kernel_values
 from .pipeline import Compiled
 from .plain import Classes, NotPlain, classes_of, from_plain, plain
 
@@ -62,7 +63,21 @@ class Stored:
 def classes() -> Classes:
     """What an entry may be made of."""
     return classes_of(
-        (core, errors, ops, types, host, hostcode, hostcode_frame, hostsites, image, kir, tree, sys.modules[__name__])
+        (
+            core,
+            errors,
+            ops,
+            types,
+            host,
+            hostcode,
+            hostcode_frame,
+            hostsites,
+            image,
+            kir,
+            kernel_values,
+            tree,
+            sys.modules[__name__],
+        )
     )
 
 

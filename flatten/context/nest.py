@@ -179,9 +179,9 @@ class Flow:
     # ---- queries
 
     @property
-    def flattens_varying(self) -> bool:
-        """Whether there is budget left for parallelism of varying width, if it is to be flattened at all."""
-        return self.varying and self.guards.segments < self.machine.max_segments
+    def has_segments_left(self) -> bool:
+        """Whether there is budget left for descriptors of widths that vary."""
+        return self.guards.segments < self.machine.max_segments
 
     def type_of(self, atom: Atom) -> Type:
         return self.types[atom.name] if isinstance(atom, Var) else scalar(atom.prim)

@@ -7,7 +7,8 @@ the program would not have. A point finds its result at the start of its segment
 
     G(Σ, loop z̄ = z̄0 for i < n do e)  ⟶  loop z̄s = .. for i < max n do G(Σ, if i < n then e else z̄)    [varying loop]
 
-and `while` any row goes on. State of varying size is carried as flat data.
+and `while` any row goes on. State of varying size is carried as flat data; where an iteration changes its size, with
+the sizes, of which each iteration makes the descriptor anew.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from ..context.segop_bodies import defer, element_of, emit_segmap, seg_body, sin
 from ..context.trace import Rule
 from ..versions.guards import parallelism_of
 from ..versions.parallelism import branches_vary, loop_varies
-from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments
+from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments, segments_of
 from .writes import last_row, own_rows
 
 # ---- branches --------------------------------------------------------------------------------------------------------
@@ -176,40 +177,96 @@ def varying_loop_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
         return None
     settle(flow, nest, wanted)
     flow.note(Rule.VARYING_LOOP, ", ".join(str(p.name) for p in stm.pat))
-    descriptors = [_descriptor(flow, nest, stm, p) for p in loop.params]
-    inits = _inits(flow, nest, loop, descriptors)
+    state = State(stm, loop, tuple(_kept(flow, nest, stm, loop, p) for p in loop.params))
+    carried = _carried(flow, nest, state)
     match loop.form:
         case ForLoop(index, bound, prim):
-            made = _for(flow, nest, loop, descriptors, inits, ForLoop(index, bound, prim))
+            made = _for(flow, nest, state, carried, ForLoop(index, bound, prim))
         case WhileLoop(cond):
-            made = _while(flow, nest, loop, descriptors, inits, cond)
-    _bind(flow, nest, stm.pat, descriptors, made)
+            made = _while(flow, nest, state, carried, cond)
+    _bind(flow, nest, state, stm.pat, made)
     return Rule.VARYING_LOOP
 
 
-def _descriptor(flow: Flow, nest: Nest, stm: Stm, param: Param) -> Segments | None:
+Kept = Segments | int | None
+"""How a parameter of a loop is carried: as an array over the nest; as flat data of this descriptor; or (the place of
+its size among the parameters) as flat data whose descriptor each iteration makes anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A loop of the nest and how its parameters are carried."""
+
+    stm: Stm
+    loop: Loop
+    kept: tuple[Kept, ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The places of parameters that are sizes of others: how much each is for all points is carried too."""
+        return tuple(dict.fromkeys(kept for kept in self.kept if isinstance(kept, int)))
+
+
+def _kept(flow: Flow, nest: Nest, stm: Stm, loop: Loop, param: Param) -> Kept:
+    sizes = {Var(p.name): place for place, p in enumerate(loop.params)}
+    if param.type.shape and param.type.shape[0] in sizes:
+        return sizes[param.type.shape[0]]
     return segments(flow, nest, param.type.shape[0], stm) if is_varying(flow, param.type) else None
 
 
-def _inits(flow: Flow, nest: Nest, loop: Loop, descriptors: list[Segments | None]) -> tuple[Name, ...]:
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Values for the parameters of a loop: of each size the sum over all points, and an array for each parameter."""
+
+    totals: dict[int, Atom]
+    arrays: tuple[Name, ...]
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        return (*self.totals.values(), *map(Var, self.arrays))
+
+
+def _carried(flow: Flow, nest: Nest, state: State) -> Carried:
     """What a loop starts with: arrays over the nest, flat data of what varies in size."""
+    loop = state.loop
     reads = free_in_body(loop.body)
-    given = list(zip(loop.params, loop.inits, descriptors, strict=True))
-    atoms = tuple(regular(flow, nest, atom, p.type) for p, atom, seg in given if seg is None)
+    given = list(zip(loop.params, loop.inits, state.kept, strict=True))
+    atoms = tuple(regular(flow, nest, atom, p.type) for p, atom, kept in given if kept is None)
     arrays = iter(expand_owned(flow, nest, atoms, reads))
-    return tuple(
+    segs = _segments_now(flow, nest, state, loop.inits)
+    found = tuple(
         own_rows(flow, nest, seg, (_name(atom),), reads)[0] if seg is not None else next(arrays)
-        for _, atom, seg in given
+        for (_, atom, _), seg in zip(given, segs, strict=True)
     )
+    return Carried(_totals(state, segs), found)
 
 
-def _nexts(
-    flow: Flow, nest: Nest, loop: Loop, descriptors: list[Segments | None], atoms: tuple[Atom, ...]
-) -> tuple[Name, ...]:
+def _nexts(flow: Flow, nest: Nest, state: State, atoms: tuple[Atom, ...]) -> Carried:
     """What an iteration hands to the next one."""
-    given = list(zip(loop.params, atoms, descriptors, strict=True))
-    arrays = iter(expand(flow, nest, tuple(regular(flow, nest, atom, p.type) for p, atom, seg in given if seg is None)))
-    return tuple(last_row(flow, nest, seg, _name(atom)) if seg is not None else next(arrays) for _, atom, seg in given)
+    given = list(zip(state.loop.params, atoms, state.kept, strict=True))
+    arrays = iter(expand(flow, nest, tuple(regular(flow, nest, a, p.type) for p, a, kept in given if kept is None)))
+    segs = _segments_now(flow, nest, state, atoms)
+    found = tuple(
+        last_row(flow, nest, seg, _name(atom)) if seg is not None else next(arrays)
+        for atom, seg in zip(atoms, segs, strict=True)
+    )
+    return Carried(_totals(state, segs), found)
+
+
+def _segments_now(flow: Flow, nest: Nest, state: State, atoms: tuple[Atom, ...]) -> tuple[Segments | None, ...]:
+    """The descriptors of the rows that are carried on, of the sizes that they have now."""
+
+    def now(atom: Atom, kept: Kept) -> Segments | None:
+        if not isinstance(kept, int):
+            return kept
+        return segments(flow, nest, flow.types[_name(atom)].shape[0], replace(state.stm, exp=Copied(atom)))
+
+    return tuple(map(now, atoms, state.kept))
+
+
+def _totals(state: State, segs: tuple[Segments | None, ...]) -> dict[int, Atom]:
+    given = {kept: seg for kept, seg in zip(state.kept, segs, strict=True) if isinstance(kept, int)}
+    return {size: seg.total for size in state.sizes if (seg := given[size]) is not None}
 
 
 def _name(atom: Atom) -> Name:
@@ -217,53 +274,69 @@ def _name(atom: Atom) -> Name:
     return atom.name
 
 
-def _params(flow: Flow, nest: Nest, loop: Loop, descriptors: list[Segments | None]) -> tuple[Param, ...]:
-    return tuple(
-        flow.fresh_param(
-            p.name.base,
-            p.type.array_of(*nest.widths) if seg is None else Type(p.type.prim, (seg.total, *p.type.shape[1:])),
-        )
-        for p, seg in zip(loop.params, descriptors, strict=True)
+def _params(flow: Flow, nest: Nest, state: State) -> tuple[Carried, tuple[Param, ...]]:
+    """Parameters for what is carried."""
+    totals = {size: flow.fresh_param("total", I64) for size in state.sizes}
+
+    def array_type(t: Type, kept: Kept) -> Type:
+        match kept:
+            case None:
+                return t.array_of(*nest.widths)
+            case int():
+                return Type(t.prim, (Var(totals[kept].name), *t.shape[1:]))
+            case Segments():
+                return Type(t.prim, (kept.total, *t.shape[1:]))
+
+    arrays = tuple(
+        flow.fresh_param(p.name.base, array_type(p.type, kept))
+        for p, kept in zip(state.loop.params, state.kept, strict=True)
     )
+    carried = Carried({size: Var(p.name) for size, p in totals.items()}, tuple(p.name for p in arrays))
+    return carried, (*totals.values(), *arrays)
 
 
-def _bind(
-    flow: Flow, nest: Nest, pat: tuple[Param, ...], descriptors: list[Segments | None], arrays: tuple[Name, ...]
-) -> None:
+def _bind(flow: Flow, nest: Nest, state: State, pat: tuple[Param, ...], carried: Carried) -> None:
     """Variables of the nest as elements or rows of what a loop carries."""
-    for param, seg, array in zip(pat, descriptors, arrays, strict=True):
+    rows: list[tuple[Param, Segments | int, Name]] = []
+    for param, kept, array in zip(pat, state.kept, carried.arrays, strict=True):
         flow.types[param.name] = param.type
-        if seg is None:
+        if kept is None:
             flow.elems[param.name] = Elem(array, nest.indices)
             flow.fresh.add(array)
         else:
-            bind_rows(flow, nest, seg, (param,), (array,))
+            rows.append((param, kept, array))
+    made = {size: segments_of(flow, nest, Var(pat[size].name), total) for size, total in carried.totals.items()}
+    for param, kept, array in rows:
+        bind_rows(flow, nest, made[kept] if isinstance(kept, int) else kept, (param,), (array,))
 
 
-def _iteration(
-    flow: Flow,
-    nest: Nest,
-    loop: Loop,
-    descriptors: list[Segments | None],
-    active: Atom | None,
-    carried: tuple[Param, ...],
-) -> tuple[Name, ...]:
+def _iteration(flow: Flow, nest: Nest, state: State, active: Atom | None, carried: Carried) -> Carried:
     """One iteration for the rows that go on; gives what is carried next."""
-    _bind(flow, nest, loop.params, descriptors, tuple(p.name for p in carried))
+    loop = state.loop
+    _bind(flow, nest, state, loop.params, carried)
     if active is None:
         flow.walk(flow, nest, loop.body.stms, loop.body.result)
-        return _nexts(flow, nest, loop, descriptors, loop.body.result)
-    results = flow.again(loop.params)
+        return _nexts(flow, nest, state, loop.body.result)
+    results = _again(flow, loop.params)
     stays = Body((), tuple(Var(p.name) for p in loop.params))
     atoms = tuple(Var(p.name) for p in results)
     flow.walk(flow, nest, (Stm(results, If(active, loop.body, stays), (), (), flow.loc),), atoms)
-    return _nexts(flow, nest, loop, descriptors, atoms)
+    return _nexts(flow, nest, state, atoms)
 
 
-def _for(
-    flow: Flow, nest: Nest, loop: Loop, descriptors: list[Segments | None], inits: tuple[Name, ...], form: ForLoop
-) -> tuple[Name, ...]:
-    params, varies = _params(flow, nest, loop, descriptors), not flow.is_invariant(form.bound)
+def _again(flow: Flow, params: tuple[Param, ...]) -> tuple[Param, ...]:
+    """The same under fresh names, the sizes in types too."""
+    names: dict[Atom, Atom] = {Var(p.name): Var(flow.names.again(p.name)) for p in params}
+    made = tuple(
+        Param(_name(names[Var(p.name)]), Type(p.type.prim, tuple(names.get(size, size) for size in p.type.shape)))
+        for p in params
+    )
+    flow.types.update((p.name, p.type) for p in made)
+    return made
+
+
+def _for(flow: Flow, nest: Nest, state: State, inits: Carried, form: ForLoop) -> Carried:
+    (carried, params), varies = _params(flow, nest, state), not flow.is_invariant(form.bound)
     most = _greatest(flow, nest, form.bound, form.prim) if varies else form.bound
     flow.types[form.index] = scalar(form.prim)
 
@@ -274,30 +347,35 @@ def _for(
             less = PrimOp(Op.LT, form.prim, (Var(form.index), form.bound))
             defer(flow, nest, (single(less, test, flow.loc),))
             active = Var(test.name)
-        return tuple(map(Var, _iteration(flow, nest, loop, descriptors, active, params)))
+        return _iteration(flow, nest, state, active, carried).atoms
 
     body = host_body(flow, work)
-    results = flow.again(params)
-    flow.emit(results, Loop(params, tuple(map(Var, inits)), ForLoop(form.index, most, form.prim), body))
-    return tuple(p.name for p in results)
+    results = _again(flow, params)
+    flow.emit(results, Loop(params, inits.atoms, ForLoop(form.index, most, form.prim), body))
+    return _given(state, results)
 
 
-def _while(
-    flow: Flow, nest: Nest, loop: Loop, descriptors: list[Segments | None], inits: tuple[Name, ...], cond: Name
-) -> tuple[Name, ...]:
-    params = _params(flow, nest, loop, descriptors)
-    place = [p.name for p in loop.params].index(cond)
+def _while(flow: Flow, nest: Nest, state: State, inits: Carried, cond: Name) -> Carried:
+    carried, params = _params(flow, nest, state)
+    place = [p.name for p in state.loop.params].index(cond)
     go = flow.fresh_param("go", BOOL)
 
     def work() -> tuple[Atom, ...]:
-        after = _iteration(flow, nest, loop, descriptors, Var(cond), params)
-        return (_any(flow, nest, after[place]), *map(Var, after))
+        after = _iteration(flow, nest, state, Var(cond), carried)
+        return (_any(flow, nest, after.arrays[place]), *after.atoms)
 
-    first = _any(flow, nest, inits[place])
+    first = _any(flow, nest, inits.arrays[place])
     body = host_body(flow, work)
-    results = flow.again((go, *params))
-    flow.emit(results, Loop((go, *params), (first, *map(Var, inits)), WhileLoop(go.name), body))
-    return tuple(p.name for p in results[1:])
+    results = _again(flow, (go, *params))
+    flow.emit(results, Loop((go, *params), (first, *inits.atoms), WhileLoop(go.name), body))
+    return _given(state, results[1:])
+
+
+def _given(state: State, results: tuple[Param, ...]) -> Carried:
+    """What a loop gives, by the names it is bound to."""
+    count = len(state.sizes)
+    totals: dict[int, Atom] = {size: Var(p.name) for size, p in zip(state.sizes, results[:count], strict=True)}
+    return Carried(totals, tuple(p.name for p in results[count:]))
 
 
 def _greatest(flow: Flow, nest: Nest, bound: Atom, prim: Prim) -> Atom:

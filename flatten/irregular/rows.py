@@ -12,13 +12,14 @@ lie one after the other, since the size of a row does not vary within it.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...ir.core import (
     Body,
     Copied,
     If,
     Index,
+    Lambda,
     Param,
     PrimOp,
     Rearrange,
@@ -33,12 +34,14 @@ from ...ir.ops import Op
 from ...ir.traverse import free_in_stm
 from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64
 from ..context.distribute import expand, frontier, settle
-from ..context.nest import Flow, Nest, Segments
+from ..context.nest import Elem, Flow, Nest
 from ..context.segop_bodies import defer, element_of, is_identity, seg_body, single, whole
 from ..context.trace import Rule
 from ..rules.interchange import element_reduction, interchanged, interchanged_map
+from ..rules.maps import enter
 from ..rules.reductions import identity
-from ..versions.parallelism import flattens_varying
+from ..rules.writes import nest_atoms
+from ..versions.parallelism import flattens_varying, gives_varying_rows, works_on_varying_rows
 from ..versions.row_operators import has_row_operator, row_width
 from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments
 from .soacs import enter_rows, flagged, split_varying
@@ -48,55 +51,90 @@ from .writes import last_row
 
 
 def rows_of_rows_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
-    """A map of varying width that gives rows whose size varies over the nest, too.
+    """A map that gives rows whose size varies over the nest, as its own width may.
 
     G(Σ, map (λx̄ → r) x̄s)  ⟶  rs = G(Σf, r), ys = reshape [w][v] rs[start :+ w*v]
     """
     match stm.exp:
-        case Screma(_, _, f, (), ()) as exp if not flow.is_regular(f.ret) and flattens_varying(flow, stm, set()):
+        case Screma(_, _, f, scans, reds) as exp if nest.dims and not flow.is_regular(f.ret):
             wanted = frontier(flow, free_in_stm(stm))
         case _:
             return None
-    if wanted is None:
+    varies = flattens_varying(flow, stm, set())
+    if wanted is None or not (varies or gives_varying_rows(flow, stm, set())):
         return None
+    if scans or reds:
+        return split_varying(flow, nest, stm, exp)
     settle(flow, nest, wanted)
     flow.note(Rule.FLAT_MAP, ", ".join(str(p.name) for p in stm.pat))
+    (_rows_in_segments if varies else _rows_in_rows)(flow, nest, stm, exp)
+    return Rule.FLAT_MAP
+
+
+def _rows_in_segments(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> None:
+    """The rows of all points one after the other, over the flat nest of a width that varies."""
     seg = segments(flow, nest, exp.width, stm)
-    made: list[tuple[Name, Name | None]] = []
     with flat_nest(flow, nest, seg) as (flat, k):
-        enter_rows(flow, flat, k, seg, f.params, exp.arrays)
-        flow.walk(flow, flat, f.body.stms, f.body.result)
-        for t, atom in zip(f.ret, f.body.result, strict=True):
-            if is_varying(flow, t):
-                made.append(flat_rows(flow, flat, atom, stm))
-            else:
-                made.append((expand(flow, flat, (atom,))[0], None))
+        enter_rows(flow, flat, k, seg, exp.map.params, exp.arrays)
+        made = _walked(flow, flat, stm, exp.map)
+    first = Place(Var(seg.length), (seg.total,), (Var(seg.start),))
     for param, (array, starts) in zip(stm.pat, made, strict=True):
         if starts is None:
             bind_rows(flow, nest, seg, (param,), (array,))
         else:
-            _bind_rows_of_rows(flow, nest, seg, param, array, starts)
-    return Rule.FLAT_MAP
+            _bind_rows_of_rows(flow, nest, first, param, array, starts)
 
 
-def flat_rows(flow: Flow, flat: Nest, atom: Atom, stm: Stm) -> tuple[Name, Name]:
-    """Flat data of what is a row of varying size for each point of the flat nest, and where the rows start."""
+def _rows_in_rows(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> None:
+    """The same over the nest and a dimension for a width that is the same for all points."""
+    inner = enter(flow, nest, exp)
+    made = _walked(flow, inner, stm, exp.map)
+    first = Place(exp.width, inner.widths, (*nest_atoms(nest), i64(0)))
+    for param, (array, starts) in zip(stm.pat, made, strict=True):
+        if starts is None:
+            flow.types[param.name] = param.type
+            flow.elems[param.name] = Elem(array, nest.indices)
+            flow.fresh.add(array)
+        else:
+            _bind_rows_of_rows(flow, nest, first, param, array, starts)
+
+
+def _walked(flow: Flow, nest: Nest, stm: Stm, f: Lambda) -> list[tuple[Name, Name | None]]:
+    """What the body gives at each point: an array over the nest, or flat data and where the rows start."""
+    flow.walk(flow, nest, f.body.stms, f.body.result)
+    return [
+        flat_rows(flow, nest, atom, stm) if is_varying(flow, t) else (expand(flow, nest, (atom,))[0], None)
+        for t, atom in zip(f.ret, f.body.result, strict=True)
+    ]
+
+
+def flat_rows(flow: Flow, nest: Nest, atom: Atom, stm: Stm) -> tuple[Name, Name]:
+    """Flat data of what is a row of varying size for each point of the nest, and where the rows start."""
     assert isinstance(atom, Var)
-    seg = segments(flow, flat, flow.types[atom.name].shape[0], replace(stm, exp=Copied(atom)))
-    return last_row(flow, flat, seg, atom.name), seg.starts
+    seg = segments(flow, nest, flow.types[atom.name].shape[0], replace(stm, exp=Copied(atom)))
+    return last_row(flow, nest, seg, atom.name), seg.starts
 
 
-def _bind_rows_of_rows(flow: Flow, nest: Nest, seg: Segments, param: Param, array: Name, starts: Name) -> None:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the first of a point's rows has its start: at these indices of the starts, if there is any of so many."""
+
+    count: Atom
+    shape: tuple[Atom, ...]
+    indices: tuple[Atom, ...]
+
+
+def _bind_rows_of_rows(flow: Flow, nest: Nest, at: Place, param: Param, array: Name, starts: Name) -> None:
     """`ys = reshape [w][v] array[s :+ w*v]`, s where the first row of the point starts."""
     rows, size, *rest = param.type.shape
     some, first, s = (flow.fresh_param(base, t) for base, t in (("some", BOOL), ("s", I64), ("s", I64)))
     count = flow.fresh_param("count", I64)
     part = flow.fresh_param(param.name.base, Type(param.type.prim, (Var(count.name), *rest)))
-    load = single(element_of(starts, (seg.total,), (Var(seg.start),)), first, flow.loc)
+    load = single(element_of(starts, at.shape, at.indices), first, flow.loc)
     start = If(Var(some.name), Body((load,), (Var(first.name),)), Body((), (i64(0),)))
     view = Index(array, (Slice(Var(s.name), Var(count.name), i64(1)), *whole(tuple(rest))), True)
     stms = (
-        single(PrimOp(Op.LT, Prim.I64, (i64(0), Var(seg.length))), some, flow.loc),
+        single(PrimOp(Op.LT, Prim.I64, (i64(0), at.count)), some, flow.loc),
         single(start, s, flow.loc),
         single(PrimOp(Op.MUL, Prim.I64, (rows, size)), count, flow.loc),
         single(view, part, flow.loc),
@@ -109,16 +147,20 @@ def _bind_rows_of_rows(flow: Flow, nest: Nest, seg: Segments, param: Param, arra
 
 
 def row_operators_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
-    """A reduction or scan of varying width whose operator works row by row, on rows of one size.
+    """A reduction or scan of varying width whose operator works row by row, on rows of one size; or one of any width on
+    rows whose size varies.
 
     G(Σ, reduce (map ⊕) (replicate m d) xss)  ⟶  G(Σ, map (λxs → reduce ⊕ d xs) (transpose xss))
     """
     match stm.exp:
-        case Screma(_, _, f, scans, reds) as exp if flattens_varying(flow, stm, set()):
+        case Screma(_, _, f, scans, reds) as exp if nest.dims and (scans or reds):
             ops = [*((op, True) for op in scans), *((op, False) for op in reds)]
         case _:
             return None
     if not any(has_row_operator(flow, op) for op, _ in ops) or frontier(flow, free_in_stm(stm)) is None:
+        return None
+    varies = flattens_varying(flow, stm, set())
+    if not (varies or (works_on_varying_rows(flow, stm, set()) and all(_is_flat(flow, op) for op, _ in ops))):
         return None
     if not is_identity(f):
         stms = None if scans else interchanged_map(flow, exp, stm.pat, stm.loc)
@@ -127,21 +169,29 @@ def row_operators_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
         flow.note(Rule.IRWIM, ", ".join(str(p.name) for p in stm.pat))
         flow.walk(flow, nest, stms, tuple(Var(p.name) for p in stm.pat))
         return Rule.IRWIM
-    if len(ops) == 1 and scans:
+    if varies and len(ops) == 1 and scans:
         return flat_scan_of_rows(flow, nest, stm, exp)
     flow.note(Rule.IRWIM, ", ".join(str(p.name) for p in stm.pat))
-    apart = (_alone(flow, stm, exp, place, op, is_scan) for place, (op, is_scan) in enumerate(ops))
+    apart = (_alone(flow, stm, exp, place, op, is_scan, varies) for place, (op, is_scan) in enumerate(ops))
     flow.walk(flow, nest, tuple(inner for stms in apart for inner in stms), tuple(Var(p.name) for p in stm.pat))
     return Rule.IRWIM
 
 
-def _alone(flow: Flow, stm: Stm, exp: Screma, place: int, op: Reduction, is_scan: bool) -> tuple[Stm, ...]:
-    """One of the operators by itself: a reduction of rows interchanged, anything else as it is."""
+def _is_flat(flow: Flow, op: Reduction) -> bool:
+    """Whether an operator works on numbers, or row by row."""
+    return has_row_operator(flow, op) or not any(t.shape for t in op.op.ret)
+
+
+def _alone(
+    flow: Flow, stm: Stm, exp: Screma, place: int, op: Reduction, is_scan: bool, varies: bool
+) -> tuple[Stm, ...]:
+    """One of the operators by itself: a reduction of rows interchanged, as a scan of rows of varying size; anything
+    else as it is."""
     before = sum(len(other.neutral) for other in (exp.scans + exp.reds)[:place])
     taken = slice(before, before + len(op.neutral))
     arrays, results = exp.arrays[taken], stm.pat[taken]
-    if has_row_operator(flow, op) and not is_scan:
-        return interchanged(flow, exp.width, op, False, arrays, results, stm.loc)
+    if has_row_operator(flow, op) and not (is_scan and varies):
+        return interchanged(flow, exp.width, op, is_scan, arrays, results, stm.loc)
     f = identity(flow, exp.map.ret[taken])
     alone = Screma(exp.width, arrays, f, (op,) if is_scan else (), () if is_scan else (op,))
     return (Stm(results, alone, (), stm.attrs, stm.loc),)

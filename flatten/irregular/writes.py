@@ -1,4 +1,4 @@
-"""Scatters, histograms, concatenations and updates whose width, or what they write to, varies over the nest.
+"""Scatters, histograms and concatenations whose width, or what they write to, varies over the nest.
 
     G(Σ, scatter w (λx̄ → i v) x̄s d)  ⟶  segscatter Σf ds { Σ i v }                                     [flat scatter]
 
@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from ...ir.core import (
     Body,
     Concat,
+    Copied,
     Copy,
-    Fix,
     Hist,
     Param,
     PrimOp,
@@ -25,19 +25,18 @@ from ...ir.core import (
     SegHist,
     SegScatter,
     Stm,
-    Update,
 )
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda, free_in_stm
 from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64, scalar
-from ..context.distribute import frontier, settle, source_of
+from ..context.distribute import frontier, is_awaited, settle, source_of
 from ..context.nest import Dim, Flow, Nest, Segments
 from ..context.segop_bodies import element_of, emit_segmap, fresh_reductions, seg_body, single
 from ..context.trace import Rule
 from ..rules.bulk import pick
 from ..rules.maps import enter_arrays
 from ..rules.writes import nest_atoms, own
-from ..versions.parallelism import is_sequential
+from ..versions.parallelism import may_be_flattened
 from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments
 from .soacs import enter_rows
 
@@ -50,7 +49,7 @@ def varying_write_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     G(Σ, scatter w (λx̄ → i v) x̄s d)  ⟶  segscatter Σf ds { Σ i v }
     """
     match stm.exp:
-        case Scatter() | Hist() as exp if flow.flattens_varying and nest.dims and not is_sequential(stm):
+        case Scatter() | Hist() as exp if nest.dims and may_be_flattened(flow, stm):
             pass
         case _:
             return None
@@ -140,14 +139,14 @@ def in_segment(flow: Flow, seg: Segments, index: Atom) -> tuple[Atom, tuple[Stm,
 
 def own_rows(flow: Flow, nest: Nest, seg: Segments, rows: tuple[Name, ...], reads: Iterable[Name]) -> tuple[Name, ...]:
     """Flat data of the rows that nobody else holds, each array for itself."""
-    also = set(reads)
-    return tuple(_own_row(flow, nest, seg, row, row in also) for row in rows)
+    also = tuple(reads)
+    return tuple(_own_row(flow, nest, seg, row, also) for row in rows)
 
 
-def _own_row(flow: Flow, nest: Nest, seg: Segments, name: Name, is_read: bool) -> Name:
+def _own_row(flow: Flow, nest: Nest, seg: Segments, name: Name, reads: tuple[Name, ...]) -> Name:
     row = flow.rows.get(name)
-    is_last = flow.uses.get(name, 0) <= 1 and not is_read
-    if row is not None and row.segments.rows == seg.rows and is_last and row.array in flow.fresh:
+    is_here = row is not None and row.segments.rows == seg.rows and row.array in flow.fresh
+    if row is not None and is_here and not is_awaited(flow, name, row.array, reads):
         flow.fresh.discard(row.array)
         return row.array
     return flat_copy(flow, nest, seg, name)
@@ -197,49 +196,36 @@ def _rest(flow: Flow, flat_type: Type) -> tuple[Dim, ...]:
     return tuple((flow.fresh_param("l", I64).name, size) for size in flat_type.shape[1:])
 
 
-# ---- concat and update -----------------------------------------------------------------------------------------------
+# ---- concat ----------------------------------------------------------------------------------------------------------
 
 
 def varying_concat_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """G(Σ, concat xs ys)  ⟶  segmap Σf { if k < n then xs[k] else ys[k-n] }        Σf that of n + m"""
     match stm:
-        case Stm((param,), Concat(arrays, width), (), _, _) if flow.varying and is_varying(flow, param.type):
+        case Stm((param,), Concat(arrays, width)) if flow.varying and is_varying(flow, param.type):
             wanted = frontier(flow, arrays)
         case _:
             return None
     if wanted is None or not all(map(flow.is_invariant, param.type.shape[1:])):
         return None
+    certs = relied_on(flow, stm)
     settle(flow, nest, wanted)
     flow.note(Rule.CONCAT, str(param.name))
     seg = segments(flow, nest, width, stm)
     flat_type = Type(param.type.prim, (seg.total, *param.type.shape[1:]))
     element = scalar(param.type.prim)
-    made = flow.fresh_param(param.name.base, flat_type)
+    made, value = flow.fresh_param(param.name.base, flat_type), flow.fresh_param("x", element)
     with flat_nest(flow, nest, seg) as (flat, k):
         inner = _rest(flow, flat_type)
         body = pick(flow, arrays, (Var(k), *(Var(name) for name, _ in inner)), element)
-        emit_segmap(flow, flat.dims + inner, (made,), body, (element,))
+        relying = Stm((value,), Copied(body.result[0]), certs, (), flow.loc)
+        emit_segmap(flow, flat.dims + inner, (made,), Body((*body.stms, relying), (Var(value.name),)), (element,))
     bind_rows(flow, nest, seg, stm.pat, (made.name,))
     return Rule.CONCAT
 
 
-def varying_update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
-    """G(Σ, xs with [i] <- v)  ⟶  segscatter Σ flat { start + i, v }        xs of varying size"""
-    match stm:
-        case Stm((param,), Update(array, (Fix(index),), value, True), (), _, _) if flow.varying:
-            pass
-        case _:
-            return None
-    others = [name for name in free_in_stm(stm) if name != array]
-    if not is_varying(flow, param.type) or frontier(flow, others) is None or frontier(flow, (array,)) is None:
-        return None
-    flow.note(Rule.UPDATE, str(param.name))
-    seg = segments(flow, nest, param.type.shape[0], stm)
-    owned = own_rows(flow, nest, seg, (array,), others)
-    place, stms = in_segment(flow, seg, index)
-    made = seg_body(flow, nest.dims, Body(stms, (place, value)))
-    level = flow.machine.lowest.level
-    result = flow.fresh_param(param.name.base, flow.types[owned[0]])
-    flow.emit((result,), SegScatter(level, made.space, owned, 1, made.body))
-    bind_rows(flow, nest, seg, stm.pat, (result.name,))
-    return Rule.UPDATE
+def relied_on(flow: Flow, stm: Stm) -> tuple[Name, ...]:
+    """The checks of the nest that a statement relies on: what is emitted for it relies on the others alone, and its
+    values on these, inside."""
+    flow.certs = tuple(c for c in flow.certs if flow.is_invariant(Var(c)))
+    return tuple(c for c in stm.certs if flow.is_variant(c))

@@ -31,10 +31,10 @@ from ..context.distribute import expand_into, frontier, settle
 from ..context.nest import Elem, Flow, Nest
 from ..context.segop_bodies import defer, element_of, emit_segmap, iota_element, seg_body, single, whole
 from ..context.trace import Rule
-from ..versions.guards import OUTER, Choice, choose, choose_uniform, flattening_attrs, guarded
-from ..versions.intra import inside, inside_version
+from ..versions.guards import OUTER, Choice, both, choose, choose_uniform, flattening_attrs, guarded
+from ..versions.intra import inside, inside_version, unless_inside
 from ..versions.irregular import lengths_of, sequential_version
-from ..versions.parallelism import exploitable, exploitable_stm, holds_uniform, holds_varying, is_mixed
+from ..versions.parallelism import exploitable, exploitable_stm, holds_uniform, holds_varying, is_mixed, is_sequential
 from ..versions.product_defaults import in_threads_pays
 
 
@@ -97,6 +97,7 @@ def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice
     versions = [sequential_version(flow, inner, lengths, in_threads)] if choice.outer and choice.full else []
     middle = inside(flow, f, lengths) if choice.inside else None
     if middle is not None:
+        versions = [replace(version, pays=unless_inside(flow, inner, middle, choice.inside)) for version in versions]
         versions += [inside_version(flow, inner, f, middle, row, lengths) for row in choice.inside]
     if choice.full or not (choice.outer or versions):
         last = flat
@@ -104,7 +105,7 @@ def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice
         last = in_threads if choice.outer else versions.pop().emit
     if choice.full and versions:
         pays = in_threads_pays(flow, inner, f.body)
-        versions = [replace(version, pays=pays) for version in versions]
+        versions = [replace(version, pays=both(flow, version.pays, pays)) for version in versions]
     guarded(flow, pat, versions, last)
     return Rule.INCREMENTAL if versions else Rule.G2
 
@@ -192,7 +193,7 @@ def sequential_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
     G(•, e)  ⟶  segmap (i < 1) e, of which element 0 is taken
     """
-    if nest.dims or not has_attr(stm.attrs, "sequential"):
+    if nest.dims or not is_sequential(stm):
         return None
     flow.note(Rule.SEQUENTIAL, ", ".join(str(p.name) for p in stm.pat))
     one = nest.inside((flow.fresh_param("i", I64).name, i64(1)))

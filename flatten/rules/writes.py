@@ -10,13 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ...ir.core import Body, Fix, Hist, Param, PrimOp, Scatter, Screma, SegHist, SegScatter, Slice, Stm, Update
+from ...ir.core import (
+    Body,
+    Copied,
+    Exp,
+    Fix,
+    Hist,
+    Param,
+    PrimOp,
+    Scatter,
+    Screma,
+    SegHist,
+    SegScatter,
+    Slice,
+    Stm,
+    Update,
+)
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda, free_in_stm
 from ...ir.types import I64, Atom, Const, Name, Prim, Var, scalar
 from ..context.checked_indices import checked_places
 from ..context.distribute import Frontier, expand_owned, frontier, settle
-from ..context.nest import Dim, Flow, Nest
+from ..context.nest import Flow, Nest
 from ..context.segop_bodies import element_of, fresh_reductions, is_identity, needs, seg_body, single
 from ..context.trace import Rule
 from ..versions.parallelism import exploitable
@@ -133,7 +148,7 @@ def update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
         return None
     settle(flow, nest, wanted)
     if not counts:
-        settle(flow, nest, _read_before(flow, stm, array))
+        settle(flow, nest, read_before(flow, stm, array))
     flow.note(Rule.UPDATE, str(param.name))
     (owned,) = own(flow, nest, (array,), [name for name in free_in_stm(stm) if name != array])
     pat = flow.bind(nest, stm.pat)
@@ -141,57 +156,60 @@ def update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     return Rule.UPDATE
 
 
-def _read_before(flow: Flow, stm: Stm, array: Name) -> Frontier:
-    """The place and the value of an update, where they are computed from elements of the array that it overwrites."""
-    names = tuple(name for name in free_in_stm(stm) if name in flow.deferred and name not in flow.elems)
-    elem, read = flow.elems.get(array), needs(flow, names).loads.values()
-    return Frontier(names if elem is not None and elem.array in {load.array for load in read} else ())
+def read_before(flow: Flow, stm: Stm, array: Name) -> Frontier:
+    """The place and the value of an update, where these are scalars that are computed from elements of the array that
+    it overwrites."""
+    names = tuple(n for n in free_in_stm(stm) if n != array and n in flow.deferred and n not in flow.elems)
+    elem, row, needed = flow.elems.get(array), flow.rows.get(array), needs(flow, names)
+    read = {load.array for load in needed.loads.values()}.union(*(free_in_stm(d.stm) for d in needed.stms))
+    overwritten = {known.array for known in (elem, row) if known is not None}
+    is_scalar = not any(flow.types[name].shape for name in names)
+    return Frontier(names if is_scalar and not overwritten.isdisjoint(read) else ())
 
 
 def _emit_update(flow: Flow, nest: Nest, stm: Stm, owned: Name, pat: tuple[Param, ...]) -> None:
     exp = stm.exp
     assert isinstance(exp, Update)
-    inner: list[Dim] = []
+    inner = tuple((flow.fresh_param("k", I64).name, dim.count) for dim in exp.dims if isinstance(dim, Slice))
     stms: list[Stm] = []
     value = exp.value
-    if any(isinstance(dim, Slice) for dim in exp.dims):
-        places, inner = _positions(flow, stms, exp)
-        value = _element(flow, stms, value, tuple(Var(k) for k, _ in inner))
+    if inner:
+        at = tuple(Var(k) for k, _ in inner)
+        places, value = places_of(flow, stms, exp, at, ()), element_of_part(flow, stms, value, at)
     else:
         places = checked_places(flow, stms, replace(stm, certs=()), flow.types[exp.array])
     body = Body(tuple(stms), (*nest_atoms(nest), *places, value))
-    made = seg_body(flow, nest.dims + tuple(inner), body)
+    made = seg_body(flow, nest.dims + inner, body)
     rank = nest.depth + len(exp.dims)
     flow.emit(pat, SegScatter(flow.machine.lowest.level, made.space, (owned,), rank, made.body, exp.safe))
 
 
-def _positions(flow: Flow, stms: list[Stm], exp: Update) -> tuple[tuple[Atom, ...], list[Dim]]:
-    """The indices of an element of the part, and the dimensions that go over it."""
-    inner: list[Dim] = []
+def places_of(
+    flow: Flow, stms: list[Stm], exp: Update, at: tuple[Atom, ...], certs: tuple[Name, ...]
+) -> tuple[Atom, ...]:
+    """The indices of the element `at` of the part that an update replaces, relying on `certs`."""
+
+    def let(exp: Exp, certs: tuple[Name, ...]) -> Atom:
+        place = flow.fresh_param("p", I64)
+        stms.append(Stm((place,), exp, certs, (), flow.loc))
+        return Var(place.name)
+
+    inside = iter(at)
     places: list[Atom] = []
     for dim in exp.dims:
         match dim:
             case Fix(index):
-                places.append(index)
-            case Slice(start, count, stride):
-                k = flow.fresh_param("k", I64).name
-                inner.append((k, count))
-                places.append(_position(flow, stms, start, k, stride))
-    return tuple(places), inner
+                places.append(let(Copied(index), certs) if certs else index)
+            case Slice(start, _, stride):
+                step = let(PrimOp(Op.MUL, Prim.I64, (next(inside), stride)), ())
+                places.append(let(PrimOp(Op.ADD, Prim.I64, (start, step)), certs))
+    return tuple(places)
 
 
-def _position(flow: Flow, stms: list[Stm], start: Atom, k: Name, stride: Atom) -> Atom:
-    """`start + k * stride`."""
-    step = flow.fresh_param("p", I64)
-    place = flow.fresh_param("p", I64)
-    stms.append(single(PrimOp(Op.MUL, Prim.I64, (Var(k), stride)), step, flow.loc))
-    stms.append(single(PrimOp(Op.ADD, Prim.I64, (start, Var(step.name))), place, flow.loc))
-    return Var(place.name)
-
-
-def _element(flow: Flow, stms: list[Stm], value: Atom, indices: tuple[Atom, ...]) -> Atom:
+def element_of_part(flow: Flow, stms: list[Stm], value: Atom, at: tuple[Atom, ...]) -> Atom:
+    """The element `at` of what an update puts in the place of a part."""
     assert isinstance(value, Var)
     t = flow.types[value.name]
     element = flow.fresh_param("v", scalar(t.prim))
-    stms.append(single(element_of(value.name, t.shape, indices), element, flow.loc))
+    stms.append(single(element_of(value.name, t.shape, at), element, flow.loc))
     return Var(element.name)

@@ -22,6 +22,7 @@ from ...ir.ops import Op
 from ...ir.rename import refreshing, rewrite_body
 from ...ir.show import show_body
 from ...ir.types import BOOL, I64, Atom, Const, Names, Prim, Var, i64
+from ..context.found_sizes import has_place
 from ..context.nest import Flow, Nest, host_body
 from ..context.trace import Rule
 from ..context.widths import is_small
@@ -51,7 +52,7 @@ def flattening_attrs(attrs: tuple[Attr, ...]) -> frozenset[str]:
 def choose(flow: Flow, stm: Stm, body: Body, varies: bool) -> Choice:
     """The versions of a map with this body, which holds parallelism that can be exploited; `varies` if its width varies
     over the nest: then there is always a version beside it that is sequential."""
-    asked = _asked(flow, stm.attrs)
+    asked = _asked(flow, stm)
     if asked is not None:
         return asked
     if flow.inside:
@@ -72,7 +73,7 @@ def choose(flow: Flow, stm: Stm, body: Body, varies: bool) -> Choice:
 def choose_uniform(flow: Flow, stm: Stm) -> Choice:
     """The versions of a map whose loops or branches vary over the nest, with parallelism inside: for the threads of a
     collective they are uniform. Beside these the sequential one."""
-    asked = _asked(flow, stm.attrs)
+    asked = _asked(flow, stm)
     if asked is not None and asked.inside:
         return asked
     if asked is not None or flow.inside or flow.mode in (Mode.FULL, Mode.OUTER):
@@ -89,7 +90,7 @@ def _for_rows(flow: Flow) -> tuple[LevelRow, ...]:
 def choose_reduction(flow: Flow, stm: Stm, has_rows: bool) -> Choice:
     """The versions of a redomap or scanomap whose map holds parallelism that can be exploited, or (`has_rows`) that has
     an operator on rows."""
-    asked = _asked(flow, stm.attrs)
+    asked = _asked(flow, stm)
     if asked is not None:
         return asked
     if flow.inside:
@@ -103,9 +104,11 @@ def choose_reduction(flow: Flow, stm: Stm, has_rows: bool) -> Choice:
             return _within_budget(flow, _allowed(stm.attrs, Choice(True, (), True)))
 
 
-def _asked(flow: Flow, attrs: tuple[Attr, ...]) -> Choice | None:
-    """The only version that the attributes of the source leave."""
-    arguments = flattening_attrs(attrs)
+def _asked(flow: Flow, stm: Stm) -> Choice | None:
+    """The only version that the attributes of the source leave, or that there can be."""
+    attrs, arguments = stm.attrs, flattening_attrs(stm.attrs)
+    if flow.varying and not has_place(stm):
+        return FULL
     if has_attr(attrs, "sequential_inner"):
         return OUTER
     if "only_intra" in arguments and flow.machine.higher and not flow.inside:
@@ -217,6 +220,14 @@ def named(flow: Flow, kind: str) -> str:
 def parallelism_of(flow: Flow, nest: Nest) -> Atom:
     """Par(Σ): the number of points of the nest."""
     return product_of(flow, nest.widths)
+
+
+def both(flow: Flow, x: Atom, y: Atom) -> Atom:
+    """Whether a version pays for two reasons."""
+    if isinstance(x, Const) or isinstance(y, Const):
+        known, other = (x, y) if isinstance(x, Const) else (y, x)
+        return other if isinstance(known, Const) and known.value else known
+    return Var(flow.emit_as("pays", BOOL, PrimOp(Op.AND, Prim.BOOL, (x, y))))
 
 
 def product_of(flow: Flow, widths: tuple[Atom, ...]) -> Atom:

@@ -39,8 +39,8 @@ from ..context.nest import Flow, Nest
 from ..context.segop_bodies import emit_segmap_at
 from ..context.trace import Fired, Rule
 from ..context.widths import is_small
-from .guards import Version, product_of
-from .irregular import parallelism_of_collectives
+from .guards import Version, both, parallelism_of, product_of
+from .irregular import collectives_pay, parallelism_of_collectives
 from .skew import Lengths
 
 Widths = tuple[Atom, ...]
@@ -127,8 +127,24 @@ def inside_version(
         g_inside(flow, nest, to, middle, f.ret, row)
 
     if middle.varying and lengths is not None:
-        return Version(row.guard, lambda: parallelism_of_rows(flow, middle, row, lengths), emit)
+        pays = collectives_pay(flow, lengths, row)
+        return Version(row.guard, lambda: parallelism_of_rows(flow, middle, row, lengths), emit, pays)
     return Version(row.guard, lambda: parallelism_inside(flow, middle, row), emit)
+
+
+def unless_inside(flow: Flow, nest: Nest, middle: Inside, rows: tuple[LevelRow, ...]) -> Atom:
+    """Whether points are given to threads by default: where these fill the machine, or no collective is filled. The
+    threads of a collective read what is side by side, and its arrays are near."""
+    lacks: Atom = Const(Prim.BOOL, True)
+    full = flow.machine.full
+    if full is None or middle.varying:
+        return lacks
+    for row in rows:
+        assert row.room is not None
+        par = parallelism_inside(flow, middle, row)
+        lacks = both(flow, lacks, _let(flow, "lacks", BOOL, Op.LT, par, i64(row.room.fills)))
+    fills = _let(flow, "fills", BOOL, Op.LE, i64(full), parallelism_of(flow, nest))
+    return Var(flow.emit_as("pays", BOOL, PrimOp(Op.OR, Prim.BOOL, (fills, lacks))))
 
 
 def g_inside(

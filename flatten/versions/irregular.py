@@ -20,8 +20,9 @@ from ...ir.core import Body, Hist, If, Level, Loop, Param, PrimOp, Scatter, Scre
 from ...ir.machine import LevelRow
 from ...ir.ops import Op
 from ...ir.traverse import all_exps, bodies, free_in_stm
-from ...ir.types import I64, Atom, Name, Prim, Var, i64
+from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64
 from ..context.distribute import expand_into, frontier
+from ..context.found_sizes import has_place
 from ..context.nest import Elem, Flow, Nest
 from ..context.recompute_cost import HEAVY, LIMIT, weight_of
 from ..context.segop_bodies import emit_segmap
@@ -32,6 +33,9 @@ from .skew import Lengths, Measures, where
 
 GRAIN = 1 << 14
 """Work that is done before the kernels of the flat version are started: its elements count as parallelism."""
+
+FEWEST_ROWS = 256
+"""Rows from which on warps are the default for them."""
 
 SKEW = 2000
 """The padded work that is worth it, in thousandths of the work, unless a tuning file says otherwise."""
@@ -77,6 +81,12 @@ def parallelism_of_collectives(flow: Flow, lengths: Lengths, row: LevelRow) -> A
     return where(flow, Op.LE, found.longest, parameter(flow, "longest", row.room.threads), mean)
 
 
+def collectives_pay(flow: Flow, lengths: Lengths, row: LevelRow) -> Atom:
+    """Whether there are rows enough, where it is rows that count, not their length."""
+    enough = PrimOp(Op.LE, Prim.I64, (i64(FEWEST_ROWS), lengths.measured(flow).rows))
+    return Var(flow.emit_as("pays", BOOL, enough)) if row.level is Level.WARP else Const(Prim.BOOL, True)
+
+
 def parameter(flow: Flow, kind: str, default: int) -> Atom:
     """A size parameter `ENTRY.BINDING.kind_k`."""
     return Var(flow.emit_as(kind, I64, SizeParam(named(flow, kind), default)))
@@ -106,9 +116,9 @@ def _varying_widths(flow: Flow, stm: Stm, varies: set[Name]) -> Iterator[Atom]:
     """The width of parallelism that is flattened though it varies; of a loop or branch, the widths inside it that are
     known before it."""
     match stm.exp:
-        case Screma(width):
-            yield from (width,) if flattens_varying(flow, stm, varies) else ()
-        case Loop() | If() if is_varying_stm(flow, stm, varies):
+        case Screma(width) if flattens_varying(flow, stm, varies):
+            yield width
+        case Loop() | If() | Screma() if is_varying_stm(flow, stm, varies):
             inner = (exp for body in bodies(stm.exp) for exp in all_exps(body))
             sizes = (exp.width for exp in inner if isinstance(exp, Screma | Scatter | Hist))
             yield from (size for size in sizes if isinstance(size, Var) and _varies(flow, size.name, varies))
@@ -136,7 +146,7 @@ def versions_rule(flow: Flow, nest: Nest, stms: tuple[Stm, ...], result: tuple[A
     needed = {name for stm in rest for name in free_in_stm(stm)} | {a.name for a in result if isinstance(a, Var)}
     pat = tuple(p for stm in group for p in stm.pat if p.name in needed)
     wanted = {name for stm in group for name in free_in_stm(stm)}
-    if any(p.type.shape for p in pat) or not pat or frontier(flow, wanted) is None:
+    if any(p.type.shape for p in pat) or not pat or frontier(flow, wanted) is None or not all(map(has_place, group)):
         return 0
     atoms = tuple(Var(p.name) for p in pat)
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...ir.core import Body, Exp, ForLoop, Hist, If, Lambda, Loop, Reduction, Scatter, Screma, Stm
-from ...ir.traverse import bodies, free_in_lambda, free_in_stm, names_in_types
+from ...ir.traverse import all_exps, bodies, consumed_by, free_in_lambda, free_in_stm, names_in_types
 from ...ir.types import Atom, Const, Name, Var
+from ..context.found_sizes import has_place, own_sizes
 from ..context.nest import Flow
 from ..context.recompute_cost import HEAVY, is_movable, weight_of
 from ..context.widths import counts, is_small
@@ -19,8 +20,14 @@ from .row_operators import row_operator
 
 
 def is_sequential(stm: Stm) -> bool:
-    """`#[sequential]`."""
-    return any(attr.name == "sequential" for attr in stm.attrs)
+    """`#[sequential]`, where one thread can do it."""
+    return any(attr.name == "sequential" for attr in stm.attrs) and has_place(stm)
+
+
+def may_be_flattened(flow: Flow, stm: Stm) -> bool:
+    """Whether parallelism of varying width is flattened in a statement: while there is budget left, and where no thread
+    can do it."""
+    return flow.varying and not is_sequential(stm) and (flow.has_segments_left or not has_place(stm))
 
 
 def exploitable(flow: Flow, body: Body, params: Iterable[Name]) -> bool:
@@ -51,8 +58,7 @@ def exploitable_stm(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
         return not (isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name)))
 
     def regular() -> bool:
-        own = {p.name for p in stm.pat}
-        return all(name not in own and invariant(Var(name)) for name in names_in_types(p.type for p in stm.pat))
+        return not own_sizes(stm.pat) and all(invariant(Var(name)) for name in names_in_types(p.type for p in stm.pat))
 
     match stm.exp:
         case Screma(width, _, f, _, _) | Hist(width, _, f, _, _, _) | Scatter(width, _, f, _, _):
@@ -77,7 +83,7 @@ def flattens_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     """Whether a map, reduction or scan whose width varies over the nest is flattened: its operators are the same for
     all segments, and on scalars or on rows of one size, row by row; a map may give rows whose size varies, too."""
     match stm.exp:
-        case Screma(width, _, f, scans, reds) as exp if flow.flattens_varying and not is_sequential(stm):
+        case Screma(width, _, f, scans, reds) as exp if may_be_flattened(flow, stm):
             ops = scans + reds
         case _:
             return False
@@ -92,6 +98,37 @@ def flattens_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     sizes = [size for t in f.ret for size in (t.shape if ops else t.shape[1:])]
     works = all(_is_flat(flow, op, op in exp.scans) for op in ops)
     return works and all(map(invariant, (*free, *_names(sizes))))
+
+
+def gives_varying_rows(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
+    """Whether a map whose width is the same all over the nest, or beside a reduction or scan a map of any width, gives
+    rows whose size varies; these have rows of one shape themselves."""
+    match stm.exp:
+        case Screma(width, _, f, scans, reds) as exp if may_be_flattened(flow, stm):
+            values = exp.num_scans + exp.num_reds
+        case _:
+            return False
+
+    def variant(atom: Atom) -> bool:
+        return isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name))
+
+    shapes = [t.shape for t in f.ret[values:]]
+    if not (scans or reds) and variant(width):
+        return False
+    fits = not any(variant(size) for shape in shapes for size in shape[1:])
+    return fits and any(variant(shape[0]) for shape in shapes if shape)
+
+
+def works_on_varying_rows(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
+    """Whether a reduction or scan has an operator that works row by row, on rows whose size varies over the nest."""
+    match stm.exp:
+        case Screma(_, _, _, scans, reds) if may_be_flattened(flow, stm):
+            bodies_ = [op.op.body.stms for op in scans + reds]
+        case _:
+            return False
+    inner = [stms[0].exp for stms in bodies_ if len(stms) == 1]
+    widths = [exp.width for exp in inner if isinstance(exp, Screma) and is_plain_map(exp)]
+    return any(isinstance(w, Var) and (w.name in varies or flow.is_variant(w.name)) for w in widths)
 
 
 def _is_flat(flow: Flow, op: Reduction, is_scan: bool) -> bool:
@@ -114,7 +151,7 @@ def writes_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
             pass
         case _:
             return False
-    if not flow.flattens_varying or is_sequential(stm):
+    if not may_be_flattened(flow, stm):
         return False
 
     def variant(atom: Atom) -> bool:
@@ -131,14 +168,16 @@ def writes_varying(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
 
 def is_varying_stm(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     """Whether there is parallelism in it that is flattened though width, condition or trip count vary."""
-    return any(holds(flow, stm, varies) for holds in (flattens_varying, writes_varying, branches_vary, loop_varies))
+    rows = (gives_varying_rows, works_on_varying_rows)
+    kinds = (flattens_varying, *rows, writes_varying, branches_vary, loop_varies)
+    return any(holds(flow, stm, varies) for holds in kinds)
 
 
 def branches_vary(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
-    """A branch of varying condition that holds parallelism, or one that gives rows of varying number; these are of one
-    shape."""
+    """A branch of varying condition that holds parallelism, or one that gives rows of varying number, unless it writes
+    to them; these are of one shape."""
     match stm.exp:
-        case If(cond, then, orelse) if flow.flattens_varying and not is_sequential(stm):
+        case If(cond, then, orelse) if may_be_flattened(flow, stm):
             pass
         case _:
             return False
@@ -146,25 +185,29 @@ def branches_vary(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     def invariant(atom: Atom) -> bool:
         return not (isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name)))
 
-    own = {Var(p.name) for p in stm.pat}
+    own = set(map(Var, own_sizes(stm.pat)))
 
     def regular(sizes: Iterable[Atom]) -> bool:
         return all(size not in own and invariant(size) for size in sizes)
 
     if not all(regular(p.type.shape[1:]) for p in stm.pat):
         return False
-    if not all(regular(p.type.shape[:1]) for p in stm.pat):
+    if not all(regular(p.type.shape[:1]) for p in stm.pat) and (own or not _writes(stm.exp)):
         return True
     if invariant(cond):
         return False
     return _exploitable(flow, then, set(varies)) or _exploitable(flow, orelse, set(varies))
 
 
+def _writes(exp: If) -> bool:
+    return any(consumed_by(inner) for body in (exp.then, exp.orelse) for inner in all_exps(body))
+
+
 def loop_varies(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
-    """A loop that holds parallelism and carries arrays of varying size; these have rows of one shape, as many as are
-    known before it. Where the trip count alone varies the loop stays in the thread."""
+    """A loop that holds parallelism and carries arrays of varying size, or that changes the sizes of its arrays; these
+    have rows of one shape. Where the trip count alone varies the loop stays in the thread, if it can."""
     match stm.exp:
-        case Loop(params, _, form, body) if flow.flattens_varying and not is_sequential(stm):
+        case Loop(params, _, form, body) if may_be_flattened(flow, stm):
             own = {p.name for p in params}
         case _:
             return False
@@ -172,13 +215,14 @@ def loop_varies(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
     def variant(atom: Atom) -> bool:
         return isinstance(atom, Var) and (atom.name in varies or flow.is_variant(atom.name))
 
-    if own & set(names_in_types(p.type for p in params)):
+    sizes = set(map(Var, own_sizes(params)))
+    if any(variant(size) or size in sizes for p in params for size in p.type.shape[1:]):
         return False
-    if any(variant(size) for p in params for size in p.type.shape[1:]):
-        return False
+    if sizes:
+        return True
     index = {form.index} if isinstance(form, ForLoop) else set()
     has_rows = any(p.type.shape and variant(p.type.shape[0]) for p in params)
-    return has_rows and _exploitable(flow, body, varies | own | index)
+    return (has_rows or not has_place(stm)) and _exploitable(flow, body, varies | own | index)
 
 
 def holds_varying(flow: Flow, body: Body, params: Iterable[Name]) -> bool:

@@ -42,12 +42,21 @@ def row_operator(flow: Flow, op: Reduction) -> RowOperator | None:
             return None
     own = {p.name for p in op.op.params}
     bound = {p.name: k for k, p in enumerate(pat)}
-    if not set(arrays) <= own or own & free_in_lambda(g).keys() or not flow.is_invariant(width):
+    if not set(arrays) <= own or own & free_in_lambda(g).keys():
         return None
     if (isinstance(width, Var) and width.name in own) or not counts(flow, width):
         return None
     picked = tuple(bound[a.name] for a in op.op.body.result if isinstance(a, Var) and a.name in bound)
-    neutral = tuple(flow.replicates[a.name] for a in op.neutral if isinstance(a, Var) and a.name in flow.replicates)
+    found = (_replicate(flow, atom) for atom in op.neutral)
+    neutral = tuple(replicate for replicate in found if replicate is not None)
     if len(picked) != len(op.neutral) or len(neutral) != len(op.neutral):
         return None
     return RowOperator(width, g, op.op.params, arrays, picked, neutral)
+
+
+def _replicate(flow: Flow, atom: Atom) -> Replicate | None:
+    """What makes a neutral row: a statement outside of the nest, or one of the nest."""
+    if not isinstance(atom, Var) or atom.name in flow.replicates:
+        return flow.replicates[atom.name] if isinstance(atom, Var) else None
+    deferred = flow.deferred.get(atom.name)
+    return deferred.stm.exp if deferred is not None and isinstance(deferred.stm.exp, Replicate) else None

@@ -60,7 +60,17 @@ def segments(flow: Flow, nest: Nest, width: Atom, asking: Stm) -> Segments:
     key = (width, nest.indices)
     found = flow.segments.get(key)
     if found is None or not certs <= found.certs:
-        found = flow.segments[key] = _describe(flow, nest, width, certs)
+        found = flow.segments[key] = _describe(flow, nest, width, certs, None)
+    return _known(flow, nest, found)
+
+
+def segments_of(flow: Flow, nest: Nest, width: Atom, total: Atom) -> Segments:
+    """The descriptor of a width of which it is known how much it is for all points together."""
+    found = flow.segments[width, nest.indices] = _describe(flow, nest, width, frozenset(), total)
+    return _known(flow, nest, found)
+
+
+def _known(flow: Flow, nest: Nest, found: Segments) -> Segments:
     for name, array in ((found.length, found.lengths), (found.start, found.starts), (found.end, found.ends)):
         flow.types[name] = I64
         flow.elems[name] = Elem(array, nest.indices)
@@ -72,14 +82,14 @@ def _checks(flow: Flow, stm: Stm) -> frozenset[Name]:
     return frozenset(d.stm.pat[0].name for d in needs(flow, free_in_stm(stm)).stms if isinstance(d.stm.exp, Assert))
 
 
-def _describe(flow: Flow, nest: Nest, width: Atom, certs: frozenset[Name]) -> Segments:
+def _describe(flow: Flow, nest: Nest, width: Atom, certs: frozenset[Name], total: Atom | None) -> Segments:
     flow.note(Rule.SEGMENTS, str(width.name) if isinstance(width, Var) else str(width))
     flow.guards.segments += 1
     points = parallelism_of(flow, nest)
     lengths = _lengths(flow, nest, width, certs)
     flat = by_point(flow, nest, lengths, points)
     ends, starts = _bounds(flow, flat, points)
-    total = _total(flow, ends, points)
+    total = _total(flow, ends, points) if total is None else total
     rows = _rows(flow, flat, starts, points, total)
     length, start, end = (flow.names.fresh(base) for base in ("length", "start", "end"))
     return Segments(

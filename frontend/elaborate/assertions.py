@@ -68,15 +68,16 @@ def _sum_of_sizes(st: Stage, atom: Var) -> Certs | None:
     return certs
 
 
-def require_size(st: Stage, atom: Atom, what: str, loc: Loc) -> Certs:
-    """Check that `atom` is a size: R0104 unless 0 <= atom."""
+def require_size(st: Stage, atom: Atom, what: str | tuple[str | Atom, ...], loc: Loc) -> Certs:
+    """Check that `atom` is a size: R0104 unless 0 <= atom; `what` it is a size of, or the whole message."""
     known = is_size(st, atom)
     if known is not None:
         return known
 
     def emit_check() -> Certs:
         cond = prim_op(st, Op.LE, Prim.I64, (i64(0), atom), loc)
-        return emit_assert(st, cond, "R0104", ("range 0..1..<", atom, f" is invalid: negative size in {what}"), loc)
+        named = ("range 0..1..<", atom, f" is invalid: negative size in {what}")
+        return emit_assert(st, cond, "R0104", named if isinstance(what, str) else what, loc)
 
     return check_once(st, ("size", atom), emit_check)
 

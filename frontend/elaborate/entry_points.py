@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ...ir.core import Assert, Copied, Entry, EntryParam, EntryResult, FunDef
 from ...ir.errors import NOWHERE, Loc
@@ -45,7 +46,7 @@ def entry_function(st: Stage, dec: s.ValDec, env: Env) -> FunDef:
         sizes, params, args = parameters(st, tuple(forms), bases)
         function = Closure(dec, env, _use_of(st, dec, shapes, forms, args, env))
         value = apply(st, function if dec.params else constant_of(st, function), args, dec.loc, "")
-        value = _relying_on(st, value, _checks_of_parameters(dec, builder))
+        value = _relying_on(st, value, _note_checks_of_parameters(dec, builder))
     own = own_sizes(st, value, builder, [*sizes, *params])
     definition, _ = finish_function(st, st.fresh(dec.name), sizes, params, builder, value, own, dec)
     consumed = list(consumed_names(st, dec.params, args[: len(dec.params)], env))
@@ -60,11 +61,15 @@ def entry_function(st: Stage, dec: s.ValDec, env: Env) -> FunDef:
     return _as_entry(definition, tuple(consumed), entry)
 
 
-def _checks_of_parameters(dec: s.ValDec, builder: Builder) -> Certs:
-    """The assertions that the sizes written in the parameters give rise to."""
-    spans = [pat.loc for pat in dec.params]
-    checks = [stm for stm in builder.stms if isinstance(stm.exp, Assert) and any(_within(stm.loc, p) for p in spans)]
-    return tuple([stm.pat[0].name for stm in checks])
+def _note_checks_of_parameters(dec: s.ValDec, builder: Builder) -> Certs:
+    """The assertions that the sizes written in the parameters give rise to; what they say is said of the argument."""
+    found: list[Name] = []
+    for at, stm in enumerate(builder.stms):
+        if isinstance(stm.exp, Assert) and any(_within(stm.loc, pat.loc) for pat in dec.params):
+            said = replace(stm.exp, parts=("invalid size: ", *stm.exp.parts))
+            builder.stms[at] = replace(stm, exp=said)
+            found.append(stm.pat[0].name)
+    return tuple(found)
 
 
 def _within(inner: Loc, outer: Loc) -> bool:

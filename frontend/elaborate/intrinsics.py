@@ -10,7 +10,7 @@ from ...ir.ops import Op
 from ...ir.types import Atom, Prim, Type, Var, i64
 from .assertions import require_equal, require_size
 from .indexing import copy_value
-from .shapes import coerce_like
+from .shapes import coerce_like, shape_parts
 from .soacs import (
     hist_value,
     map_value,
@@ -129,9 +129,10 @@ def _flatten(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
 def _unflatten(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     """`unflatten_to n m xs`: `[n*m]t -> [n][m]t`."""
     n, m, xs = _i64(args[0]), _i64(args[1]), _array(args[2])
-    certs = require_size(st, n, "unflatten", loc) + require_size(st, m, "unflatten", loc)
+    fault = ('Cannot unflatten an array of shape "[', xs.size, ']" to shape "', *shape_parts((n, m)), '"')
+    certs = require_size(st, n, fault, loc) + require_size(st, m, fault, loc)
     total = prim_op(st, Op.MUL, Prim.I64, (n, m), loc, "nm")
-    certs += require_equal(st, xs.size, total, ("the array to unflatten has size ", xs.size, ", needs ", total), loc)
+    certs += require_equal(st, xs.size, total, fault, loc)
     return _reshaped(st, xs, (n, m), 1, xs.row, certs, loc, hint)
 
 

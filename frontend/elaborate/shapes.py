@@ -193,7 +193,7 @@ def _mismatch(value: Value, have: Atom, want: Atom, new: list[Atom], what: str) 
     if not isinstance(row, Leaf):
         return f"{what} has size ", have, ", needs ", want
     shown = shape_parts(sizes_of(value))
-    return f"{what} of shape ", *shown, " cannot match shape of type ", *shape_parts(new), row.prim.value
+    return f'{what} of shape "', *shown, '" cannot match shape of type "', *shape_parts(new), f'{row.prim.value}"'
 
 
 def shape_parts(sizes: Sequence[Atom]) -> tuple[str | Atom, ...]:

@@ -44,29 +44,31 @@ def infer_value(work: Work, dec: s.ValDec, progress: Progress) -> None:
         defined = infer_definition(work, dec)
     finally:
         work.scope.leave(mark)
-    scheme = _settle(work, defined, progress)
+    scheme, lifted = _settle(work, defined, progress)
     if dec.is_entry or (progress.is_root and dec.name == "main"):
         _check_entry(work, dec, scheme)
     gives = check_unique(progress.typed.types, dec, lambda ty: reveal(work.solver, ty, work.hidden)[0])
     scheme = replace(scheme, type=_with_gives(work, scheme.type, len(dec.params), gives))
     progress.typed.schemes[dec.id] = scheme
     progress.typed.types[dec.id] = scheme.type
-    work.bind_scheme(dec.name, dec.id, scheme, dec.name_loc, defined.lifted)
+    work.bind_scheme(dec.name, dec.id, scheme, dec.name_loc, lifted, is_written=dec.ret is not None)
 
 
 def _with_gives(work: Work, ty: Ty, arity: int, gives: Gives) -> Ty:
     """A function type that says what is fresh in the result after `arity` arguments (scalars always are)."""
+    if isinstance(ty, TFun) and arity == 0 and gives.lends:
+        return replace(ty, lends=True)
     if not isinstance(ty, TFun) or arity == 0 or (arity == 1 and work.solver.is_scalar(ty.cod)):
         return ty
     if arity > 1:
         return replace(ty, cod=_with_gives(work, ty.cod, arity - 1, gives))
-    return replace(ty, fresh=bool(gives.fresh), fresh_at=gives.fresh, apart=gives.apart)
+    return replace(ty, fresh=bool(gives.fresh), fresh_at=gives.fresh, apart=gives.apart, lends=bool(gives.lends))
 
 
-def _settle(work: Work, defined: Defined, progress: Progress) -> Scheme:
+def _settle(work: Work, defined: Defined, progress: Progress) -> tuple[Scheme, frozenset[str]]:
     """The end of a definition: decide what is open, generalise, check what had to wait, fill in."""
     settle_needs(work)
-    scheme = generalise(work, defined)
+    scheme, lifted = generalise(work, defined)
     check_literals(work)
     refuse_functions(work)
     check_matches(work)
@@ -74,7 +76,7 @@ def _settle(work: Work, defined: Defined, progress: Progress) -> Scheme:
     check_causality(work, defined.body)
     work.solver.chosen &= set().union(*map(work.solver.names_in, work.solver.sizes_in(scheme.type)))
     memo = finish(work, progress)
-    return replace(scheme, type=work.solver.zonk(scheme.type, memo))
+    return replace(scheme, type=work.solver.zonk(scheme.type, memo)), lifted
 
 
 def _check_sizes(work: Work, ty: Ty) -> None:

@@ -29,9 +29,10 @@ def fit_value(work: Work, name: str, wanted: Scheme, found: Binding, known: Know
     sizes: dict[int, Size] = {var.id: solver.unknown_size() for var in found.scheme.sizes}
     got = substitute(solver, found.scheme.type, types, sizes)
     want, hidden = reveal(solver, wanted.type, known, solver.existential)
-    want = solver.replace_sizes(want, {k.id: solver.unknown_size() for k in hidden})
+    places = {k.id: solver.unknown_size() for k in hidden}
     try:
-        _fits(solver, want, got)
+        _fits(solver, solver.replace_sizes(want, dict(places)), got)
+        _fit_hidden(solver, list(places.values()), found)
         _fit_lifted(solver, types, found)
     except (Clash, SizeClash) as clash:
         raise _misfit(work, name, want, found, clash, loc, spec) from None
@@ -63,13 +64,24 @@ def _fits(solver: Solver, want: Ty, got: Ty) -> None:
     _fits(solver, left, solver.replace_sizes(got.cod, {got.param_id: param}))
 
 
+def _fit_hidden(solver: Solver, places: list[SizeVar], found: Binding) -> None:
+    """A type that hides sizes says nothing of the size of a value, which must not have one that is known."""
+    for place in places if not found.is_written else ():
+        size = solver.size(place)
+        if not isinstance(size, SizeVar) or not (is_unknown(size) or size.id in solver.origins):
+            ty = found.scheme.type
+            raise Clash(ty, ty, "its size is known, which the signature hides: say so, `: t`, where it is defined")
+
+
 def _fit_lifted(solver: Solver, types: dict[int, Ty], found: Binding) -> None:
-    """A parameter that was written to stand for data only is not asked to be more."""
-    for var in [var for var in found.scheme.types if var.name != f"t{var.id}"]:
+    """A parameter that stands for data only is not asked to be more; one that was not written may hide sizes."""
+    for var in found.scheme.types:
         kinds = [] if var.name in found.lifted else [LIFTED]
-        kinds += [] if kinds == [] or solver.kinds.get(var.id) is SIZE_LIFTED else [SIZE_LIFTED]
+        hides = var.name == f"t{var.id}" or solver.kinds.get(var.id) is SIZE_LIFTED
+        kinds += [] if kinds == [] or hides else [SIZE_LIFTED]
         if solver.lifted_in(types[var.id], *kinds) is not None:
-            raise Clash(types[var.id], var, f"the parameter `'{var.name}` of the definition is not lifted")
+            which = "a parameter" if var.name == f"t{var.id}" else f"the parameter `'{var.name}`"
+            raise Clash(types[var.id], var, f"{which} of the definition is not lifted")
 
 
 def _within(inner: Paths, outer: Paths) -> bool:
@@ -105,11 +117,11 @@ _MAY = {TypeParamKind.SIZE_LIFTED: "hide sizes", TypeParamKind.LIFTED: "be a fun
 def fit_abstract(work: Work, name: str, wanted: TypeBinding, found: TypeBinding, loc: Loc) -> None:
     """E0224 where the type behind an abstract one has other parameters, or may hide more than the signature allows."""
     fit_parameters(name, wanted, found, loc)
-    sizes = [work.solver.size(size) for size in work.solver.sizes_in(found.type)]
+    sizes = [work.solver.size(size) for size in work.solver.sizes_in(found.type, shown=True)]
     for param in found.params:
         if isinstance(param, SizeVar) and param not in sizes:
             message = f"type `{name}` is not constructive in its size `{param.name}`"
-            raise fault("E0224", message, loc, "here", [Label(found.loc, f"no dimension is `{param.name}` alone")])
+            raise fault("E0224", message, loc, "here", [Label(found.loc, f"no array in it is `[{param.name}]`")])
     if _ORDER.index(found.lift) > _ORDER.index(wanted.lift):
         message = f"type `{name}` may {_MAY[found.lift]}, but not in the signature"
         labels = [Label(wanted.loc, f"`type{found.lift.value[1:]}` would allow it"), Label(found.loc, "defined here")]

@@ -21,6 +21,7 @@ from ..typing.scope import Binding, FunctorBinding, ModuleBinding, ModuleLike, S
 from ..typing.sizes import is_unknown
 from ..typing.state import Work
 from ..typing.type_expressions import LIFTED, Anonymous, bind_type_param, check_type_params, declare_type, resolve_type
+from ..uniqueness.aliases import lends
 from .abstract_types import reveal_module
 from .matching import fit_abstract, fit_parameters, fit_type, fit_value
 
@@ -227,6 +228,8 @@ def _value(work: Work, spec: s.ValSpec, found: Binding | None, place: _Place) ->
     behind: Instance | None = None
     if found is not None:
         behind = fit_value(work, place.inside + spec.name, scheme, found, place.known, place.loc, spec.loc)
+        if isinstance(ty, TFun) and lends(found.scheme.type):
+            ty = replace(ty, lends=True)
     for size in work.solver.sizes_in(ty):
         work.solver.settle_size(size)
     scheme = replace(scheme, type=work.solver.zonk(ty, {}))

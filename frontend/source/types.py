@@ -46,7 +46,7 @@ WHOLE: Paths = ((),)
 class TFun:
     """`(name: dom) -> cod`; `consumes`: the argument is consumed (`*dom`), or the parts of it in `consumes_at`;
     `fresh`: the result is unique (`*cod`), or the parts of it in `fresh_at`; `apart`: no two parts of the result share
-    data. `exists`: sizes in `cod` that the function chooses when called.
+    data; `lends`: it may be data of the program's own. `exists`: sizes in `cod` that the function chooses when called.
     The parameter as a size in `cod` is `SizeVar(name, param_id)`."""
 
     name: str | None
@@ -59,12 +59,15 @@ class TFun:
     consumes_at: Paths = WHOLE
     fresh_at: Paths = WHOLE
     apart: bool = True
+    lends: bool = False
 
 
 def with_parts(fun: TFun, dom: Ty, cod: Ty) -> TFun:
     """The same function with other types of parameter and result."""
     takes, gives = fun.consumes_at, fun.fresh_at
-    return TFun(fun.name, dom, cod, fun.consumes, fun.fresh, fun.exists, fun.param_id, takes, gives, fun.apart)
+    return TFun(
+        fun.name, dom, cod, fun.consumes, fun.fresh, fun.exists, fun.param_id, takes, gives, fun.apart, fun.lends
+    )
 
 
 @dataclass(frozen=True, slots=True)

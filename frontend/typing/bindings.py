@@ -113,12 +113,11 @@ def _consumes(pat: s.Pat) -> Paths:
             return ()
 
 
-def generalise(work: Work, defined: Defined) -> Scheme:
+def generalise(work: Work, defined: Defined) -> tuple[Scheme, frozenset[str]]:
     """The scheme of a definition: what is unknown and younger than it becomes a parameter, but for what is still
-    waiting to become a number or a record. A definition that is no function keeps its unknowns."""
+    waiting to become a number or a record. A parameter that was not written may stand for a function unless what it is
+    used for needs data; those that may are the second result."""
     solver, ty = work.solver, work.solver.resolve(defined.type)
-    if not isinstance(ty, TFun) and not defined.types and not defined.sizes:
-        return Scheme((), (), ty)
     _keep_waiting(work, defined.mark)
     new_types: list[TVar] = []
     for var in dict.fromkeys(solver.unknowns_in(ty)):
@@ -129,7 +128,12 @@ def generalise(work: Work, defined: Defined) -> Scheme:
         new_types.append(TVar(f"t{tag}", tag))
         solver.bound_types[var.id] = new_types[-1]
     new_sizes = _generalise_sizes(work, defined, ty)
-    return Scheme((*defined.types, *new_types), (*defined.sizes, *new_sizes), ty)
+    lifted = defined.lifted
+    if new_types:
+        needed = [part for ty, _, _ in work.pending.data_only for part in solver.inside(ty)]
+        data = {part for part in needed if isinstance(part, TVar)}
+        lifted |= {var.name for var in new_types if var not in data}
+    return Scheme((*defined.types, *new_types), (*defined.sizes, *new_sizes), ty), lifted
 
 
 def _keep_waiting(work: Work, mark: int) -> None:
@@ -169,7 +173,7 @@ def infer_let(work: Work, exp: s.Let) -> Ty:
                 _bind_let(work, binding, ids, given)
             case s.LetFun(id=node, name=name, loc=loc):
                 defined = infer_definition(work, binding)
-                scheme = generalise(work, defined)
+                scheme, _ = generalise(work, defined)
                 work.pending.schemes[node] = scheme
                 work.record(node, scheme.type)
                 work.bind_scheme(name, node, scheme, loc, defined.lifted)

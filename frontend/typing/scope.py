@@ -21,7 +21,8 @@ class Binding:
 
     `lifted`: type parameters that a function may stand for. `is_failed`: its definition has an error that was
     reported, so that uses need no message of their own. `behind`: for a value seen through a signature, what the
-    parameters of its definition stand for, in terms of those of `scheme`."""
+    parameters of its definition stand for, in terms of those of `scheme`. `is_written`: its definition says its type,
+    which may hide sizes."""
 
     scheme: Scheme
     loc: Loc
@@ -30,6 +31,7 @@ class Binding:
     is_failed: bool
     is_prelude: bool
     behind: Instance | None = None
+    is_written: bool = True
 
 
 @dataclass(frozen=True, slots=True)

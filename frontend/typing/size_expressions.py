@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 
 from ...ir.errors import Loc
 from ..source import syntax as s
-from ..source.types import Size, SizeConst, SizeExp, SizeVar, TPrim, Ty
+from ..source.types import Size, SizeConst, SizeExp, SizeVar, TFun, TPrim, Ty, with_parts
 from .show import show_exp
+from .sizes import size_key
 from .state import Work
+from .unify import Solver
 
 BINDS = s.Lambda | s.Let | s.Loop | s.Match
 
@@ -117,22 +119,86 @@ def _taken_apart(work: Work, exp: s.Exp) -> tuple[tuple[str, ...], tuple[Size, .
 
 def hide(work: Work, ty: Ty, ids: set[int], given: Mapping[int, Size], node: int, loc: Loc) -> Ty:
     """`ty` outside the scope of the names `ids`, which ends with the expression `node`: a name that a size speaks of
-    becomes the expression `given` for it, or else, and where that speaks of another, a size that merely exists."""
+    becomes the expression `given` for it, or else, and where that speaks of another, it is lost. A size that speaks of
+    a lost name becomes, as a whole, one that merely exists, and does so inside of others: ([m + 1]t, [m + 1 + i]t) is
+    ([k]t, [k + i]t) outside of `m`. For what functions in the value give, this holds anew: u -> [m]v is u -> ?[k].[k]v.
+    """
     solver = work.solver
     ty = solver.resolve(ty)
-    if not (ids or given) or isinstance(ty, TPrim):
+    if not ids or isinstance(ty, TPrim):
         return ty
-    hidden, known = ids - given.keys(), dict[int, Size]()
+    hiding = _Hiding(solver, ids, given, {}, [])
+    return hiding.level(ty, lambda: work.exists(node, loc, "the size is known here only"))
 
-    def put_given(name: int) -> Size | None:
-        return look_up(name) if name in given else None
 
-    def look_up(name: int) -> Size | None:
-        if name not in known and name in ids:
-            size = solver.put_in(given[name], put_given) if name in given else None
-            if size is None or not hidden.isdisjoint(solver.names_in(size)):
-                size = work.exists(node, loc, "the size is known here only")
-            known[name] = size
-        return known.get(name)
+@dataclass(frozen=True, slots=True)
+class _Hiding:
+    """`known`: what the names become, None for one that is lost; `wholes`: lost sizes with what they became."""
 
-    return solver.map_sizes(ty, lambda size: solver.put_in(size, look_up))
+    solver: Solver
+    ids: set[int]
+    given: Mapping[int, Size]
+    known: dict[int, Size | None]
+    wholes: list[tuple[Size, Size]]
+
+    def level(self, ty: Ty, make: Callable[[], SizeVar]) -> Ty:
+        """A type that may have sizes of its own: that of a value, or of what a function gives. Simple sizes are looked
+        at first, so that they are found inside of others."""
+        shown = [size for size in self.solver.sizes_in(ty, shown=True) if self._is_hidden(size)]
+        for size in sorted(shown, key=lambda n: shape.depth if (shape := self.solver.shape_of(n)) else 0):
+            self._size(size, make)
+        return self._type(ty, make)
+
+    def _type(self, ty: Ty, make: Callable[[], SizeVar]) -> Ty:
+        return self.solver.map_sizes(ty, lambda size: self._size(size, make), lambda fun: self._function(fun, make))
+
+    def _function(self, fun: TFun, make: Callable[[], SizeVar]) -> Ty:
+        def make_inside() -> SizeVar:
+            made.append(self.solver.existential())
+            return made[-1]
+
+        made: list[SizeVar] = []
+        dom = self._type(fun.dom, make)
+        cod = replace(self, wholes=list(self.wholes)).level(fun.cod, make_inside)
+        same = dom is fun.dom and cod is fun.cod
+        return fun if same else replace(with_parts(fun, dom, cod), exists=(*fun.exists, *made))
+
+    def _size(self, size: Size, make: Callable[[], SizeVar]) -> Size:
+        if not self._is_hidden(size):
+            return size
+        found = self._put_in(size, {})
+        if self._is_hidden(found):
+            self.wholes.append((size, make()))
+            return self.wholes[-1][1]
+        return found
+
+    def _is_hidden(self, size: Size) -> bool:
+        return not self.ids.isdisjoint(self.solver.names_in(size))
+
+    def _put_in(self, size: Size, done: dict[int, Size]) -> Size:
+        """`size` with what is known put in for names, and for lost sizes what they became."""
+        size = self.solver.size(size)
+        key = size_key(size)
+        if isinstance(size, SizeConst):
+            return size
+        if key in done:
+            return done[key]
+        whole = next((new for old, new in self.wholes if self.solver.same_size(old, size)), None)
+        shape = self.solver.shape_of(size)
+        if whole is not None or shape is None:
+            name = self._name(size.id) if isinstance(size, SizeVar) and size.id in self.ids else None
+            done[key] = whole or name or size
+        else:
+            parts = tuple([self._put_in(part, done) for part in shape.parts])
+            same = all(new is self.solver.size(old) for new, old in zip(parts, shape.parts))
+            done[key] = size if same else self.solver.made_of(shape.op, parts)
+        return done[key]
+
+    def _name(self, name: int) -> Size | None:
+        if name not in self.known:
+            size = self.solver.put_in(self.given[name], self._given) if name in self.given else None
+            self.known[name] = None if size is None or self._is_hidden(size) else size
+        return self.known[name]
+
+    def _given(self, name: int) -> Size | None:
+        return self._name(name) if name in self.given else None

@@ -55,7 +55,8 @@ class Sizes:
     """The unknown sizes of an inference, and the supply of ids."""
 
     __slots__ = (
-        "ages", "bound_sizes", "function", "inner", "kinds", "next_id", "open", "origins", "parameters", "shapes",
+        "ages", "bound_sizes", "function", "inner", "kinds", "loose", "next_id", "open", "origins", "parameters",
+        "shapes",
     )  # fmt: skip
 
     def __init__(self, first_id: int) -> None:
@@ -69,6 +70,7 @@ class Sizes:
         self.origins: dict[int, Label | None] = {}  # sizes that merely exist, and where they come up
         self.inner: set[int] = set()  # names that the type of a function binds: parameters, sizes it chooses
         self.open: set[int] = set()  # unknown sizes that may stand for those
+        self.loose: set[int] = set()  # and those of them that are any size, so that they equal every one
 
     def copy(self, first_id: int) -> Self:
         """The same knowledge, to be added to; new ids start at `first_id`."""
@@ -175,7 +177,7 @@ class Sizes:
             if inner is None:
                 if not self.same_size(a, b):
                     return False
-            elif (key := (_key(a), _key(b))) not in seen:
+            elif (key := (size_key(a), size_key(b))) not in seen:
                 seen.add(key)
                 pairs.extend(inner)
         return True
@@ -190,7 +192,7 @@ class Sizes:
     def unify_size(self, a: Size, b: Size) -> None:
         """Make two sizes equal; raises `SizeClash` if they are different."""
         a, b = self.size(a), self.size(b)
-        if a is b:
+        if a is b or self._is_loose(a) or self._is_loose(b):
             return
         match a, b:
             case SizeVar("", i), SizeVar("", j):
@@ -206,6 +208,9 @@ class Sizes:
                 self._unify_parts(a, b)
             case _:
                 pass
+
+    def _is_loose(self, size: Size) -> bool:
+        return isinstance(size, SizeVar) and size.id in self.loose
 
     def _unify_parts(self, a: Size, b: Size) -> None:
         """Two sizes made up in the same way are the same when their parts are."""
@@ -276,7 +281,7 @@ class Sizes:
         if shape is None:
             found = look_up(size.id) if isinstance(size, SizeVar) else None
             return size if found is None else found
-        key = _key(size)
+        key = size_key(size)
         if key not in done:
             parts = tuple([self._put_in(part, look_up, done) for part in shape.parts])
             is_same = all(new is self.size(old) for new, old in zip(parts, shape.parts))
@@ -297,7 +302,7 @@ def is_unknown(size: Size) -> bool:
     return isinstance(size, SizeVar) and not size.name
 
 
-def _key(size: Size) -> int:
+def size_key(size: Size) -> int:
     """What tells a size that has a shape from others."""
     match size:
         case SizeVar(_, i):

@@ -172,14 +172,19 @@ class Work:
         types = {var.id: self.solver.unknown() for var in scheme.types}
         found = {var.id: self.solver.unknown_size() for var in scheme.sizes}
         sizes: dict[int, Size] = dict(found)
-        self.pending.sizes += [(found[var.id], loc, f"a size of `{name}`") for var in scheme.sizes]
+        # A function that is a part of a value may go unused, and then nothing tells its sizes.
+        asked = scheme.sizes if isinstance(scheme.type, TFun) else self.solver.sizes_in(scheme.type, shown=True)
+        self.pending.sizes += [(found[var.id], loc, f"a size of `{name}`") for var in scheme.sizes if var in asked]
         self.pending.instances[node] = self._instance(binding, dict(types), sizes)
+        self.solver.hiding |= {types[var.id].id for var in scheme.types if var.id in self.solver.kinds}
         for var in scheme.types:
             if var.name not in binding.lifted:
-                self.pending.data_only.append((types[var.id], loc, f"type parameter `'{var.name}` of `{name}`"))
-                if var.id not in self.solver.kinds and var.name != f"t{var.id}":
+                is_written = var.name != f"t{var.id}"
+                what = f"type parameter `'{var.name}` of `{name}`" if is_written else f"a type parameter of `{name}`"
+                self.pending.data_only.append((types[var.id], loc, what))
+                if var.id not in self.solver.kinds and is_written:
                     self.solver.unlifted.add(types[var.id].id)
-                    self.pending.one_shape.append((types[var.id], loc, f"type parameter `'{var.name}` of `{name}`"))
+                    self.pending.one_shape.append((types[var.id], loc, what))
         return substitute(self.solver, scheme.type, dict(types), sizes)
 
     def _instance(self, binding: Binding, types: dict[int, Ty], sizes: dict[int, Size]) -> Instance:
@@ -199,8 +204,11 @@ class Work:
         self.solver.ages[node] = self.solver.fresh_id()
         self.bind_scheme(name, node, Scheme((), (), ty), loc, frozenset())
 
-    def bind_scheme(self, name: str, node: int, scheme: Scheme, loc: Loc, lifted: frozenset[str]) -> None:
-        binding = Binding(scheme, loc, SizeVar(name, node), lifted, is_failed=False, is_prelude=self.is_prelude)
+    def bind_scheme(
+        self, name: str, node: int, scheme: Scheme, loc: Loc, lifted: frozenset[str], *, is_written: bool = True
+    ) -> None:
+        size, is_prelude = SizeVar(name, node), self.is_prelude
+        binding = Binding(scheme, loc, size, lifted, is_failed=False, is_prelude=is_prelude, is_written=is_written)
         self.scope.bind_value(name, binding)
 
     # ---- sizes -------------------------------------------------------------------------------------------------------

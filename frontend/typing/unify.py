@@ -42,7 +42,7 @@ class _Differ:
 class Solver(Sizes):
     """The unknowns of one inference: what they are bound to, their ages and needs."""
 
-    __slots__ = ("bound_types", "chosen", "needs", "structured", "unlifted")
+    __slots__ = ("bound_types", "chosen", "hiding", "needs", "structured", "unlifted")
 
     def __init__(self, first_id: int) -> None:
         super().__init__(first_id)
@@ -51,6 +51,7 @@ class Solver(Sizes):
         self.structured: list[TVar] = []  # unknowns that were asked for fields or constructors
         self.chosen: set[int] = set()  # names bound in a function's type, in what an unknown is bound to
         self.unlifted: set[int] = set()  # unknowns whose sizes must be known: for a type parameter `'t`
+        self.hiding: set[int] = set()  # unknowns whose values may each have sizes of their own: for one that is lifted
 
     # -- making and looking --------------------------------------------------------------------------------------------
 
@@ -165,8 +166,11 @@ class Solver(Sizes):
         if type(ty) is TVar and not ty.name and self.ages.get(ty.id, ty.id) > self.ages.get(var.id, var.id):
             var, ty = ty, var
         ty = self._fit(var, ty, self.age(var))
-        if var.id in self.unlifted and isinstance(ty, TVar):
-            self.unlifted.add(ty.id)
+        if isinstance(ty, TVar):
+            self.unlifted |= {ty.id} if var.id in self.unlifted else set()
+            self.hiding |= {ty.id} if var.id in self.hiding else set()
+        elif var.id in self.hiding:
+            ty = self.map_sizes(ty, self._loose, lambda fun: fun)
         self.bound_types[var.id] = ty
         need = self.needs.get(var.id)
         if need is None:
@@ -205,6 +209,16 @@ class Solver(Sizes):
             case TOpaque():
                 types = tuple([self._fit(var, t, age) for t in ty.types])
                 return replace(ty, types=types, sizes=tuple([self._fit_size(var, ty, n, age) for n in ty.sizes]))
+
+    def _loose(self, size: Size) -> Size:
+        """A size that a function chooses, in what a lifted parameter stands for: any, in each value."""
+        names = self.names_in(size).keys()
+        if self.inner.isdisjoint(names) and self.open.isdisjoint(names):
+            return size
+        loose = self.inner_name(f"k{self.next_id}")
+        self.loose.add(loose.id)
+        self.chosen.add(loose.id)
+        return loose
 
     def _fit_result(self, var: TVar, fun: TFun, age: int) -> Ty:
         """As `_fit`; the function's own parameter and existentials stay: they are bound by its type."""
@@ -317,25 +331,29 @@ class Solver(Sizes):
 
     # -- the same type with other sizes ------------------------------------------------------------------------------
 
-    def map_sizes(self, ty: Ty, change: Callable[[Size], Size]) -> Ty:
-        """`ty` with every size changed; what does not change is shared."""
+    def map_sizes(self, ty: Ty, change: Callable[[Size], Size], on_function: Callable[[TFun], Ty] | None = None) -> Ty:
+        """`ty` with every size changed; what does not change is shared. `on_function`: what becomes of a function."""
         ty = self.resolve(ty)
         match ty:
             case TVar() | TPrim():
                 return ty
             case TArray(size, elem):
-                new_size, new_elem = change(self.size(size)), self.map_sizes(elem, change)
+                new_size, new_elem = change(self.size(size)), self.map_sizes(elem, change, on_function)
                 return ty if new_size is size and new_elem is elem else TArray(new_size, new_elem)
             case TRecord(fields):
-                new_fields = tuple([(name, self.map_sizes(t, change)) for name, t in fields])
+                new_fields = tuple([(name, self.map_sizes(t, change, on_function)) for name, t in fields])
                 return ty if all(n is o for (_, n), (_, o) in zip(new_fields, fields)) else TRecord(new_fields)
+            case TFun() if on_function is not None:
+                return on_function(ty)
             case TFun():
                 dom, cod = self.map_sizes(ty.dom, change), self.map_sizes(ty.cod, change)
                 return ty if dom is ty.dom and cod is ty.cod else with_parts(ty, dom, cod)
             case TSum(constructors):
-                return TSum(tuple([(c, tuple([self.map_sizes(t, change) for t in ts])) for c, ts in constructors]))
+                return TSum(
+                    tuple([(c, tuple([self.map_sizes(t, change, on_function) for t in ts])) for c, ts in constructors])
+                )
             case TOpaque():
-                types = tuple([self.map_sizes(t, change) for t in ty.types])
+                types = tuple([self.map_sizes(t, change, on_function) for t in ty.types])
                 return replace(ty, types=types, sizes=tuple([change(self.size(n)) for n in ty.sizes]))
 
     def replace_sizes(self, ty: Ty, sizes: dict[int, Size]) -> Ty:
@@ -396,14 +414,17 @@ class Solver(Sizes):
         with suppress(SizeClash):
             self.unify_size(a, b)
 
-    def sizes_in(self, ty: Ty) -> list[Size]:
-        """Every size of a type, in order, with repetitions."""
+    def sizes_in(self, ty: Ty, *, shown: bool = False) -> list[Size]:
+        """Every size of a type, in order, with repetitions; `shown`: but for those in functions, which values do not
+        show."""
         found: list[Size] = []
         todo = [ty]
         while todo:
             part = self.resolve(todo.pop())
             match part:
                 case TPrim() | TVar():
+                    pass
+                case TFun() if shown:
                     pass
                 case TArray(size, elem):
                     found.append(self.size(size))

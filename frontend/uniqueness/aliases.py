@@ -13,14 +13,17 @@ from ..source.types import Paths, TArray, TFun, TOpaque, TPrim, TRecord, TSum, T
 
 Place = tuple[int, tuple[str, ...]]
 GLOBAL = -1  # in place of a variable: a definition of the program, whose name is the path
+LENT = -2  # the same for one whose arrays an abstract type hides, and for what a function gives of it
 
 
 @dataclass(frozen=True, slots=True)
 class Gives:
-    """A function's result: the parts that share data with nothing else, and whether no two parts share any."""
+    """A function's result: the parts that share data with nothing else, whether no two parts share any, and the
+    definitions of the program that it may be."""
 
     fresh: Paths
     apart: bool
+    lends: frozenset[Place] = frozenset()
 
 
 UNKNOWN = Gives((), apart=True)
@@ -44,7 +47,7 @@ class Parts:
 class Function:
     """A function that holds on to `places`. `gives`: what its result is when it has `arity` more arguments; with arity
     0 only its type says so. `once`: for one that holds on to what it has consumed, the places that its call
-    consumes; it has no name, so that there is no second call."""
+    consumes, so that there is no second call."""
 
     places: frozenset[Place]
     arity: int = 0
@@ -98,6 +101,15 @@ def has_data(ty: Ty) -> bool:
             return True
 
 
+def lends(ty: Ty) -> bool:
+    """Whether a function, given all its arguments, may give out data of the program's own."""
+    while isinstance(ty, TFun):
+        if ty.lends:
+            return True
+        ty = ty.cod
+    return False
+
+
 def own(ty: Ty, variable: int, path: tuple[str, ...], alias: Alias) -> Alias:
     """The value of a variable: what it was bound to, and its own places besides."""
     match ty, alias:
@@ -110,8 +122,9 @@ def own(ty: Ty, variable: int, path: tuple[str, ...], alias: Alias) -> Alias:
             return Parts(tuple([(n, own(t, variable, (*path, n), inner.get(n, NOTHING))) for n, t in fields]))
         case TRecord(fields), _:
             return own(ty, variable, path, spread(ty, places_of(alias)))
-        case _, Function(places, arity, gives):
-            return Function(places | {(variable, path)}, arity, gives)
+        case _, Function(places, arity, gives, once):
+            me = frozenset({(variable, path)})
+            return Function(places | me, arity, gives, None if once is None else once | me)
         case TFun(), _:
             return Function(places_of(alias) | {(variable, path)})
         case _:

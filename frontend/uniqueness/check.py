@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ...ir.errors import Label
 from ..source import syntax as s
-from ..source.types import WHOLE, Paths, TArray, TFun, TPrim, TRecord, Ty
+from ..source.types import WHOLE, TArray, TFun, TPrim, TRecord, Ty
 from ..typing.errors import fault
 from ..typing.type_expressions import unique_parts
 from .aliases import (
     GLOBAL,
+    LENT,
     NOTHING,
     Alias,
     Function,
@@ -27,6 +28,7 @@ from .aliases import (
     both,
     field_of,
     has_data,
+    lends,
     moved,
     own,
     part_at,
@@ -67,37 +69,27 @@ def _function(flow: Flow, params: tuple[s.Pat, ...], ret: s.TypeExp | None, body
     borrowed = {p for p in places_of(result) if p[0] not in mine or not mine[p[0]].owns(p[1])}
     flow.leave(mark)
     parts, shared = list(paths_in(result)), shared_between_parts(result)
-    _check_globals(flow, body, result, is_called=bool(params), name=name)
+    lent = frozenset([place for place in places_of(result) if place[0] in (GLOBAL, LENT)])
+    if params:
+        _check_global(flow, body, result, name)
     if ret is not None:
         check_written(ret, flow.types[body.id], result, body.loc)
         declared = unique_parts(ret)
         for path in declared:
             _check_result(flow, ret, body, places_of(part_at(result, path)), borrowed, shared, name)
-        return Gives(declared, not shared)
+        return Gives(declared, not shared, lent)
     fresh = tuple([path for path, places in parts if places.isdisjoint(borrowed | shared)])
-    return Gives(WHOLE if len(fresh) == len(parts) else fresh, not shared)
+    return Gives(WHOLE if len(fresh) == len(parts) else fresh, not shared, lent)
 
 
-def _check_globals(flow: Flow, body: s.Exp, result: Alias, *, is_called: bool, name: str) -> None:
-    """E0222: what a function gives, now or as a function that it gives, is not data of the program's own."""
+def _check_global(flow: Flow, body: s.Exp, result: Alias, name: str) -> None:
+    """E0222: the data that a function gives is not the program's own."""
     for path, places in paths_in(result):
         found = [place for place in places if place[0] == GLOBAL]
-        if found and _may_give(part_at(result, path), type_at(flow.types[body.id], path), is_called):
+        if found and not isinstance(type_at(flow.types[body.id], path), TFun):
             owner = flow.name_of(min(found))
             message = f"the result of {name} may share data with `{owner}`, a definition of the program"
             raise fault("E0222", message, body.loc, "the result", hint="return a `copy`")
-
-
-def _may_give(alias: Alias, ty: Ty, is_called: bool) -> bool:
-    """Whether a part of a result hands out the data that it holds on to."""
-    if not isinstance(ty, TFun):
-        return is_called
-    fresh: Paths = ()
-    while isinstance(ty, TFun):
-        fresh, ty = ty.fresh_at if ty.fresh else (), ty.cod
-    if isinstance(alias, Function) and alias.arity:
-        fresh = alias.gives.fresh
-    return has_data(ty) and fresh != WHOLE
 
 
 def _check_result(
@@ -206,9 +198,11 @@ def _ident(flow: Flow, exp: s.Ident) -> Alias:
 
 
 def _global(flow: Flow, ty: Ty, name: str) -> Alias:
-    """A top-level value: its place belongs to no variable, so that it cannot be consumed. One of an abstract type has a
-    place where there are arrays in it; where that is not known yet, it will be when the functor is applied."""
-    return spread(ty, frozenset({(GLOBAL, (name,))} if has_data(flow.shown(ty)) else ()))
+    """A top-level value: its place belongs to no variable, so that it cannot be consumed, nor what a function lends.
+    One of an abstract type has a place where there are arrays in it; where that is not known yet, it will be when the
+    functor is applied."""
+    has_place = lends(ty) if isinstance(ty, TFun) else has_data(flow.shown(ty))
+    return spread(ty, frozenset({(GLOBAL if has_data(ty) else LENT, (name,))} if has_place else ()))
 
 
 def _operator(flow: Flow, op: s.Operator) -> Alias:
@@ -288,7 +282,7 @@ def _closure(flow: Flow, params: tuple[s.Pat, ...], ret: s.TypeExp | None, body:
     flow.consumed = before
     captured = frozenset([place for place in flow.used if place[0] in known])
     flow.used = outer | flow.used
-    return Function(captured, len(params), gives)
+    return Function(captured | gives.lends, len(params), gives)
 
 
 # ---- binding forms --------------------------------------------------------------------------------------------------
@@ -299,13 +293,30 @@ def _let(flow: Flow, exp: s.Let) -> Alias:
     for binding in exp.bindings:
         match binding:
             case s.LetPat(pat=pat, rhs=rhs):
-                bind_pattern(flow, pat, _walk(flow, rhs))
+                consumed = len(flow.consumed)
+                value = _walk(flow, rhs)
+                if len(flow.consumed) > consumed and _has_function(flow.types[rhs.id]):
+                    _refuse_name(flow, rhs)
+                bind_pattern(flow, pat, value)
             case s.LetFun(id=node, name=name, params=params, ret=ret, body=body):
                 closure = _closure(flow, params, ret, body, f"`{name}`")
                 flow.bind(node, name, flow.types[node], closure)
     result = _walk(flow, exp.body)
     flow.leave(mark)
     return result
+
+
+def _has_function(ty: Ty) -> bool:
+    return isinstance(ty, TFun) or (isinstance(ty, TRecord) and any(_has_function(t) for _, t in ty.fields))
+
+
+def _refuse_name(flow: Flow, rhs: s.Exp) -> None:
+    """E0221: a function whose making consumes gets no name, since it could be called twice."""
+    place, loc = list(flow.consumed.items())[-1]
+    where = Label(loc, f"`{flow.name_of(place)}` is consumed here")
+    hint = "give it all its arguments at once, or a `copy` of the array"
+    message = "a function that has consumed an array gets no name: it could be called twice"
+    raise fault("E0221", message, rhs.loc, "bound here", [where], hint=hint)
 
 
 def _branches(flow: Flow, exp: s.If | s.Match, cases: Iterable[tuple[s.Pat | None, s.Exp]], scrutinee: Alias) -> Alias:

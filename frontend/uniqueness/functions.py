@@ -3,8 +3,8 @@
     *t -> ..  cannot stand where  t -> ..  is expected: what is passed to it is not known to be used only once
     .. -> t   cannot stand where  .. -> *t  is expected: its result may share data with anything
 
-A function that has consumed an array may be called once, so it is not passed on at all and gets no name. A size
-expression is evaluated where nobody sees it, and consumes nothing of its surroundings.
+A function that has consumed an array may be called once, so it is not passed on at all. A size expression is evaluated
+where nobody sees it, and consumes nothing of its surroundings.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from ..typing.type_expressions import unique_parts
 from .aliases import (
     NOTHING,
     Alias,
-    Function,
     Place,
     Shared,
     both,
@@ -186,11 +185,7 @@ def bind_loop(flow: Flow, pat: s.Pat, owned: Paths = WHOLE) -> None:
 
 def bind_pattern(flow: Flow, pat: s.Pat, alias: Alias) -> None:
     match pat:
-        case s.PVar(id=node, name=name, loc=loc):
-            if isinstance(alias, Function) and alias.once is not None:
-                note = f"`{name}` could be called more than once"
-                hint = "give it all its arguments at once, or a `copy` of the array"
-                raise fault("E0221", "a function that has consumed an array gets no name", loc, "", (), [note], hint)
+        case s.PVar(id=node, name=name):
             flow.bind(node, name, flow.types[node], alias)
         case s.PAscript(pat=inner, type=te, loc=loc):
             for path in unique_parts(te):
@@ -213,9 +208,11 @@ def bind_pattern(flow: Flow, pat: s.Pat, alias: Alias) -> None:
 
 def after_loop(flow: Flow, exp: s.Loop, init: Alias, body: Alias, eaten: set[Place], known: set[int]) -> Alias:
     """The parameters that the body consumes consume their initial values, and what the next turn gets must be the
-    loop's own."""
+    loop's own. So do those that are declared unique, unless the body only reads them and gives new values."""
     result = _turned(flow, exp, init, body, known)
-    taken = _outermost(_paths(exp.pat, (), eaten | _declared(exp.pat, ())))
+    own = set(_starts(exp.pat, init))
+    kept = [p for p in _paths(exp.pat, (), _declared(exp.pat, ())) if _shares(part_at(body, p), known | own)]
+    taken = _outermost(sorted({*_paths(exp.pat, (), eaten), *kept}))
     _check_next_values(exp, body, taken)
     for path in taken:
         first, next_value = part_at(init, path), part_at(body, path)
@@ -233,6 +230,11 @@ def after_loop(flow: Flow, exp: s.Loop, init: Alias, body: Alias, eaten: set[Pla
         _check_unused(flow, first)
         result = with_field(result, path, spread(type_at(flow.types[exp.id], path), frozenset()))
     return result
+
+
+def _shares(value: Alias, variables: set[int]) -> bool:
+    """Whether a value shares data with one of these variables, or a definition of the program."""
+    return any(node in variables or node < 0 for node, _ in places_of(value))
 
 
 def _outermost(paths: list[tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -27,6 +27,7 @@ from .text import (
     apart_if,
     barrier,
     declare,
+    shared_lines,
     stack_scope,
     statements_text,
     thread_steps,
@@ -73,7 +74,7 @@ def in_order(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
 def tiles(p: Printer, index: KVar, lo: Operand, hi: Operand) -> Iterator[None]:
     first = p.fresh("first")
     with p.block(f"for (i64 {first} = {operand(lo)}; {first} < {operand(hi)}; {first} += {p.threads})"):
-        p.line(f"const i64 {index.name} = {first} + threadIdx.x;")
+        p.line(f"const i64 {index.name} = {first} + {p.me};")
         yield
     meet_if_empty(p, lo, hi)
 
@@ -142,7 +143,8 @@ def half_in_use(p: Printer) -> str:
 def shared(p: Printer, op: Operator, size: int) -> Names:
     names = tuple(p.fresh("partial") for _ in op.types)
     for t, name in zip(op.types, names, strict=True):
-        p.line(f"__shared__ {t} {name}[{size}];")
+        for line in shared_lines(p, f"__shared__ {t}", name, size):
+            p.line(line)
     return names
 
 
@@ -166,7 +168,7 @@ def block_scan(p: Printer, stm: kir.BlockScan) -> None:
         first = p.fresh("first")
         index = stm.index.name
         with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {first} += {p.threads})"):
-            p.line(f"const i64 {index} = {first} + threadIdx.x;")
+            p.line(f"const i64 {index} = {first} + {p.me};")
             _scan_tile(p, stm, op, carry, totals)
         meet_if_empty(p, stm.lo, stm.hi)
         assign(p, tuple(o.name for o in stm.carry_out), carry)
@@ -200,13 +202,13 @@ def before_warp(p: Printer, op: Operator, mine: Names, carry: Names, totals: Nam
     `mine` becomes what a thread has behind those of its warp."""
     warp_scan(p, op, mine)
     with p.block(f"if (lane_id() == {WARP - 1})"):
-        assign(p, tuple(f"{t}[warp_id()]" for t in totals), mine)
+        assign(p, tuple(f"{t}[{p.warp}]" for t in totals), mine)
     barrier(p)
     before = declared(p, op.types, "before")
     assign(p, before, carry)
     w = p.fresh("w")
     with p.block(f"for (i32 {w} = 0; {w} < {p.threads // WARP}; {w}++)"):
-        with p.block(f"if ({w} == warp_id())"):
+        with p.block(f"if ({w} == {p.warp})"):
             assign(p, before, carry)
         step(p, op, carry, carry, tuple(f"{t}[{w}]" for t in totals))
     return before

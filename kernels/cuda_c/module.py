@@ -17,10 +17,12 @@ from functools import cache
 from importlib.resources import files
 
 from ...ir.core import Level
+from ...ir.types import Const
 from ..analysis.stack_sizes import takes_stack
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, published, solo, written_arrays
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
+from ..kernel_ir.shared_stack import is_static
 from ..kernel_ir.traverse import names_in, statements
 from .collectives import WARP, block_reduce, block_scan, in_order
 from .inline_expressions import bare, number, readable, right_hand_side
@@ -34,10 +36,11 @@ from .text import (
     alloc,
     apart_if,
     barrier,
-    barrier_text,
+    barrier_lines,
     by,
     can_fail,
     check,
+    meets,
     only,
     place_text,
     printable,
@@ -48,6 +51,10 @@ from .text import (
 from .threads import atomic, broadcast, for_threads
 
 THREADS = 256
+WARPS = 4
+"""Of a block of threads, where a warp is the kernel's block: a multiprocessor takes 32 blocks, and 64 warps."""
+WARPS_BYTES = 16 << 10
+"""Shared memory that the arrays of constant size of all these may have."""
 WIDTH = 110
 
 
@@ -66,11 +73,13 @@ def prelude_names() -> frozenset[str]:
 @dataclass(frozen=True, slots=True)
 class CudaKernel:
     """A kernel's text. If blocks `take_turns`, a grid of any number of blocks does the work of all; with `stacks` they
-    must, for each needs memory. `fails`: it may."""
+    must, for each needs memory. `threads` are those of a kernel's block, of which a block of threads has `together`.
+    `fails`: it may."""
 
     name: str
     text: str
     threads: int
+    together: int
     take_turns: bool
     fails: bool
     stacks: frozenset[Space]
@@ -89,24 +98,34 @@ def cuda_module(kernels: Iterable[CudaKernel]) -> str:
 
 
 def cuda_kernel(kernel: Kernel, threads: int = THREADS, first_site: int = 0, grid: Grid = Grid.WHOLE) -> CudaKernel:
-    """`extern "C" __global__ void NAME(failures, before, blocks, memory, arrays, scalars)` for so many threads, of a
-    kernel that has its fences; one whose collective is a warp has blocks of one. Failure sites are recorded by numbers
-    from `first_site` on. Blocks that wait for each other do not take turns."""
-    threads = WARP if kernel.collective is Level.WARP else threads
+    """`extern "C" __global__ void NAME(failures, before, blocks, memory, arrays, scalars)` for blocks of so many
+    threads, of a kernel that has its fences; where the kernel's block is a warp, they have several. Failure sites are
+    recorded by numbers from `first_site` on. Blocks that wait for each other do not take turns."""
+    warps = warps_together(kernel, threads) if kernel.collective is Level.WARP else 0
+    threads = WARP if warps else threads
     if any(isinstance(s, kir.WarpTurns) for s in statements(kernel.body)):  # it has so many warps' histograms
         threads = min(threads, THREADS)
     waits = any(isinstance(s, (kir.WaitFor, kir.LookBack)) for s in statements(kernel.body))
     shown = readable(kernel, prelude_names())
     names = {word for name in names_in(shown) for word in WORD.findall(name)} | prelude_names() | KEYWORDS | LIBRARY
     stacks = frozenset(space for space in STACKS if takes_stack(kernel, space))
-    torn = waits or tears(shown.body)
-    p = Printer(shown, threads, plain_statements, first_site, names=names, waits=waits, stacks=stacks, torn=torn)
+    torn = meets(shown.body) and (waits or tears(shown.body))
+    p = Printer(
+        shown, threads, plain_statements, first_site, names=names, waits=waits, stacks=stacks, torn=torn, warps=warps
+    )
     head = _head(p)
     statements_text(p, p.kernel.body, Who.EVERY)
     turns = bool(stacks) or (grid is Grid.TURNS and not waits)
-    p.meets = p.meets or turns
     text = "\n".join([*head, *_setup(p), *(_in_turns(p) if turns else _one_block(p)), "}", ""])
-    return CudaKernel(kernel.name, text, threads, turns, can_fail(p), stacks)
+    return CudaKernel(kernel.name, text, threads, max(1, warps), turns, can_fail(p), stacks)
+
+
+def warps_together(kernel: Kernel, threads: int) -> int:
+    """How many warps a block of about so many threads has, each the kernel's block."""
+    allocs = (s for s in statements(kernel.body) if isinstance(s, kir.Alloc))
+    arrays = (s for s in allocs if s.array.space is Space.SHARED and is_static(s) and isinstance(s.count, Const))
+    size = sum(int(s.count.value) * s.array.prim.bytes for s in arrays if isinstance(s.count, Const))
+    return max(1, min(WARPS, threads // WARP, WARPS_BYTES // max(1, size)))
 
 
 def _head(p: Printer) -> list[str]:
@@ -124,7 +143,7 @@ def _head(p: Printer) -> list[str]:
     p.noted = place[0] if place else ""
     how = (f"// {what}" for what in notes if isinstance(what, str))
     lines = [*place, *how, *(f"// may fail at {where}" for where in _places(kernel))]
-    lines.append(f'extern "C" __global__ void __launch_bounds__({p.threads})')
+    lines.append(f'extern "C" __global__ void __launch_bounds__({p.threads * max(1, p.warps)})')
     text = f"{kernel.name}({params[0]}"
     for param in params[1:]:
         text += f",\n    {param}" if len(text.rpartition("\n")[2]) + len(param) > WIDTH else f", {param}"
@@ -155,14 +174,17 @@ def _places(kernel: Kernel) -> list[str]:
 def _setup(p: Printer) -> list[str]:
     """After a failure, of a kernel before it too, nobody begins: what a check was to ensure may not hold."""
     lines: list[str] = ["  if (has_failed(before)) return;"]
-    if can_fail(p) and p.meets:  # then other blocks of the launch may fail, and no thread is to begin alone
-        lines = ["  if (before != nullptr && __syncthreads_or(has_failed(before))) return;"]
+    if can_fail(p) and meets(
+        p.kernel.body
+    ):  # then other blocks of the launch may fail, and no thread is to begin alone
+        vote = "__any_sync(WHOLE_WARP, has_failed(before))" if p.warps else "__syncthreads_or(has_failed(before))"
+        lines = [f"  if (before != nullptr && {vote}) return;"]
     if p.torn:
         lines.append("  bool failed = false;")
     if Space.SHARED in p.stacks:
-        lines += ["  DYNAMIC_SHARED_MEMORY;", "  Stack stack = block_stack(memory, shared_memory);"]
+        lines += ["  DYNAMIC_SHARED_MEMORY;", f"  Stack stack = block_stack<{p.threads}>(memory, shared_memory);"]
     if Space.PRIVATE in p.stacks:
-        lines.append("  Stack own = thread_stack(memory);")
+        lines.append(f"  Stack own = thread_stack<{p.threads}>(memory);")
     if p.half:
         lines.append(f"  i32 {p.half} = 0;")
     return lines
@@ -170,14 +192,23 @@ def _setup(p: Printer) -> list[str]:
 
 def _one_block(p: Printer) -> list[str]:
     """A block of threads for each block."""
-    return [f"  const i64 {p.kernel.block.name} = blockIdx.x;", *p.lines]
+    block = p.kernel.block.name
+    there = [f"  if ({block} >= blocks) return;"] if p.warps else []
+    return [f"  const i64 {block} = {number_of(p)};", *there, *p.lines]
+
+
+def number_of(p: Printer) -> str:
+    """The number of the kernel's block."""
+    return f"collective<{p.threads}>()" if p.warps else "blockIdx.x"
 
 
 def _in_turns(p: Printer) -> list[str]:
     """As many blocks of threads as there are take turns; shared memory is the next one's when all threads are done."""
+    shares = any(isinstance(s, kir.Alloc) and s.array.space is Space.SHARED for s in statements(p.kernel.body))
     block = p.kernel.block.name
-    head = f"  for (i64 {block} = blockIdx.x; {block} < blocks; {block} += gridDim.x) {{"
-    end = [f"    {barrier_text(p)}", "  }"]
+    step = f"gridDim.x * {p.warps}" if p.warps else "gridDim.x"
+    head = f"  for (i64 {block} = {number_of(p)}; {block} < blocks; {block} += {step}) {{"
+    end = [*(f"    {line}" for line in barrier_lines(p) if shares or meets(p.kernel.body)), "  }"]
     return [head, *(f"  {line}" for line in p.lines), *end]
 
 
@@ -225,14 +256,14 @@ def statement(p: Printer, stm: KStm, who: Who) -> None:
                     statements_text(p, orelse, who)
             p.loose = p.loose or loose
         case kir.For(index, bound, body, unroll):
-            i, p.loose = index.name, p.loose or (who is Who.EVERY and tears(body))
+            i, p.loose = index.name, p.loose or (p.torn and who is Who.EVERY and tears(body))
             if unroll > 1:
                 p.line(f"#pragma unroll {unroll}")
             with p.block(f"for ({c_type(index.prim)} {i} = 0; {i} < {number(operand(bound))}; {i}++)"):
                 statements_text(p, body, who)
             after_loop(p, body, who)
         case kir.KWhile(before, cond, body):
-            p.loose = p.loose or (who is Who.EVERY and tears((*before, *body)))
+            p.loose = p.loose or (p.torn and who is Who.EVERY and tears((*before, *body)))
             with p.block("while (true)"):
                 statements_text(p, before, who)
                 p.line(f"if (!{operand(cond)}) break;")
@@ -255,7 +286,7 @@ def _leader(p: Printer, stm: KStm) -> None:
     """The first thread alone; the variables that it assigns are the block's again at the end."""
     inside = {s.var for s in statements((stm,)) if isinstance(s, kir.Declare)}
     assigned = {s.var for s in statements((stm,)) if isinstance(s, kir.Assign)} - inside
-    with apart_if(p, "threadIdx.x == 0", (stm,)):
+    with apart_if(p, f"{p.me} == 0", (stm,)):
         statement(p, stm, Who.LEADER)
     for var in sorted(assigned, key=lambda v: v.name):
         broadcast(p, var)

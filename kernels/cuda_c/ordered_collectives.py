@@ -16,7 +16,7 @@ from ..kernel_ir.traverse import bound
 from .collectives import WARP, before_warp, combined, meet_if_empty, shared
 from .operator import Names, Operator, assign, constants, declared, operator, step, texts
 from .ops import c_type, operand
-from .text import Printer, apart_if, barrier, statements_text, words_in
+from .text import Printer, apart_if, barrier, shared_lines, statements_text, words_in
 
 Staged = kir.BlockReduce | kir.BlockScan
 STAGE_BYTES = 24 << 10
@@ -31,7 +31,7 @@ def goes_staged(p: Printer, stm: Staged) -> bool:
     if isinstance(stm, kir.BlockScan) and not bound_in(stm.body).isdisjoint(words_in(stm.after)):
         return False
     size = p.threads * items * element_bytes(stm.op) * (WARP + 1) // WARP
-    if p.staged + size > STAGE_BYTES:
+    if (p.staged + size) * max(1, p.warps) > STAGE_BYTES:
         return False
     p.staged += size
     return True
@@ -89,7 +89,8 @@ def stages(p: Printer, op: Operator, items: int) -> Names:
     names = tuple(p.fresh("stage") for _ in op.types)
     size = p.threads * items
     for t, name in zip(op.types, names, strict=True):
-        p.line(f"__shared__ {t} {name}[{size + size // WARP}];")
+        for line in shared_lines(p, f"__shared__ {t}", name, size + size // WARP):
+            p.line(line)
     return names
 
 
@@ -110,7 +111,7 @@ def fill(p: Printer, stm: Staged, op: Operator, stage: Names, items: int, first:
     item, at = p.fresh("item"), p.fresh("at")
     p.line("#pragma unroll 4")
     with p.block(f"for (i32 {item} = 0; {item} < {items}; {item}++)"):
-        p.line(f"const i32 {at} = {item} * {p.threads} + threadIdx.x;")
+        p.line(f"const i32 {at} = {item} * {p.threads} + {p.me};")
         p.line(f"const i64 {stm.index.name} = {first} + {at};")
         value = declared(p, op.types, "value", stm.neutral)
         with apart_if(p, f"{stm.index.name} < {operand(stm.hi)}", stm.body):
@@ -123,11 +124,11 @@ def fill(p: Printer, stm: Staged, op: Operator, stage: Names, items: int, first:
 def fold_run(p: Printer, op: Operator, stage: Names, items: int, target: Names | None) -> Names:
     """The thread's run, from the left; a scan leaves in `target` what it has found on the way."""
     run = declared(p, op.types, "run")
-    assign(p, run, at_stage(stage, f"threadIdx.x * {items}"))
+    assign(p, run, at_stage(stage, f"{p.me} * {items}"))
     item, at = p.fresh("item"), p.fresh("at")
     p.line("#pragma unroll")
     with p.block(f"for (i32 {item} = 1; {item} < {items}; {item}++)"):
-        p.line(f"const i32 {at} = threadIdx.x * {items} + {item};")
+        p.line(f"const i32 {at} = {p.me} * {items} + {item};")
         step(p, op, run, run, at_stage(stage, at))
         if target is not None:
             assign(p, at_stage(target, at), run)
@@ -147,14 +148,14 @@ def add_before(p: Printer, op: Operator, stage: Names, items: int, before: Names
     item, at = p.fresh("item"), p.fresh("at")
     p.line("#pragma unroll")
     with p.block(f"for (i32 {item} = 0; {item} < {items}; {item}++)"):
-        p.line(f"const i32 {at} = threadIdx.x * {items} + {item};")
+        p.line(f"const i32 {at} = {p.me} * {items} + {item};")
         step(p, op, at_stage(stage, at), before, at_stage(stage, at))
 
 
 def finish(p: Printer, stm: kir.BlockScan, stage: Names, items: int, first: str) -> None:
     item, at = p.fresh("item"), p.fresh("at")
     with p.block(f"for (i32 {item} = 0; {item} < {items}; {item}++)"):
-        p.line(f"const i32 {at} = {item} * {p.threads} + threadIdx.x;")
+        p.line(f"const i32 {at} = {item} * {p.threads} + {p.me};")
         p.line(f"const i64 {stm.index.name} = {first} + {at};")
         p.line(f"if ({stm.index.name} >= {operand(stm.hi)}) break;")
         for var, value in zip(stm.scanned, at_stage(stage, at), strict=True):

@@ -279,9 +279,9 @@ template <class T, class Op> DEVICE T atomic_update(T *place, Op op) { return Up
 // ---- memory of a block and of its threads beyond registers: stacks, the block's in shared memory as far as it goes ----
 
 struct Memory {
-  char *global;                            // for each block of the grid: block_size bytes, then thread_size for each thread
+  char *global;                // for each collective: block_size bytes, then thread_size for each of its threads
   i64 block_size, thread_size;
-  i64 shared_size;
+  i64 shared_size;             // of each collective, too
 };
 #ifdef EMULATED
 #define DYNAMIC_SHARED_MEMORY char *shared_memory = emulator::dynamic_shared
@@ -290,15 +290,21 @@ struct Memory {
 #endif
 struct Stack {
   char *shared, *global;
-  i64 shared_left, global_left, global_size;
+  i64 shared_left, global_left;
 };
-DEVICE Stack block_stack(const Memory &memory, char *shared) {
-  char *mine = memory.global + blockIdx.x * (memory.block_size + blockDim.x * memory.thread_size);
-  return Stack{shared, mine, memory.shared_size, memory.block_size, memory.block_size};
+// the number of a collective of so many threads, of which a block may have several
+template <i32 threads> DEVICE i64 collective() {
+  return (i64)blockIdx.x * (blockDim.x / threads) + threadIdx.x / threads;
 }
-DEVICE Stack thread_stack(const Memory &memory) {
-  char *mine = memory.global + blockIdx.x * (memory.block_size + blockDim.x * memory.thread_size) + memory.block_size;
-  return Stack{nullptr, mine + threadIdx.x * memory.thread_size, 0, memory.thread_size, memory.thread_size};
+template <i32 threads> DEVICE Stack block_stack(const Memory &memory, char *shared) {
+  char *mine = memory.global + collective<threads>() * (memory.block_size + threads * memory.thread_size);
+  char *near = shared + threadIdx.x / threads * memory.shared_size;
+  return Stack{near, mine, memory.shared_size, memory.block_size};
+}
+template <i32 threads> DEVICE Stack thread_stack(const Memory &memory) {
+  char *block = memory.global + collective<threads>() * (memory.block_size + threads * memory.thread_size);
+  char *mine = block + memory.block_size + threadIdx.x % threads * memory.thread_size;
+  return Stack{nullptr, mine, 0, memory.thread_size};
 }
 DEVICE i64 whole_units(i64 bytes) { return (greatest<i64>(bytes, 1) + 15) & ~15ll; }
 // nullptr where there is not enough
@@ -315,10 +321,8 @@ DEVICE char *take(Stack &stack, i64 bytes) {
   return taken;
 }
 
-// the size of the stack with which there would have been enough
-DEVICE i64 lacking(const Stack &stack, i64 bytes) {
-  return stack.global_size - stack.global_left + whole_units(bytes);
-}
+// the size with which a stack of this size would have had enough
+DEVICE i64 lacking(i64 size, const Stack &stack, i64 bytes) { return size - stack.global_left + whole_units(bytes); }
 
 // ---- rows of elements in one access ----------------------------------------------------------------------------------
 

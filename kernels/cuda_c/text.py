@@ -28,9 +28,10 @@ class Printer:
     """The text of one kernel so far. `run` prints statements; `declared`: names that stand before the statement that
     binds them; `waits`: for other blocks; `staged`: bytes of shared memory that tiles take; `noted`: the last comment;
     `half`: the variable by which reductions alternate, if there are any; `alone`: a statement that has a block of the
-    text for itself; `stacks`: of the block and of threads, as far as there are any; `torn`: a thread may fail where
-    others do not; `loose`: one may have done so since all met last; `meets`: threads of a block meet at all;
-    `distributed`: what holds a distributed array for all the indices that a thread takes."""
+    text for itself; `warps` > 0: the kernel's block is a warp, of which a block of threads has so many; `stacks`: of
+    the block and of threads, as far as there are any; `torn`: a thread may fail where others wait for it; `loose`: one
+    may have done so since all met last; `distributed`: what holds a distributed
+    array for all the indices that a thread takes."""
 
     kernel: Kernel
     threads: int
@@ -40,16 +41,26 @@ class Printer:
     depth: int = 1
     names: set[str] = field(default_factory=set)
     alone: KStm | None = None
+    warps: int = 0
     stacks: frozenset[Space] = frozenset()
     torn: bool = False
     loose: bool = False
-    meets: bool = False
     declared: set[str] = field(default_factory=set)
     waits: bool = False
     staged: int = 0
     noted: str = ""
     half: str = ""
     distributed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def me(self) -> str:
+        """The number of a thread in the kernel's block."""
+        return "lane_id()" if self.warps else "threadIdx.x"
+
+    @property
+    def warp(self) -> str:
+        """The number of a warp in the kernel's block."""
+        return "0" if self.warps else "warp_id()"
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.depth + text)
@@ -87,7 +98,7 @@ class Printer:
 
 def thread_steps(p: Printer, index: str, lo: Operand, hi: Operand) -> str:
     """The head of a loop in which the block's threads take turns."""
-    start = "threadIdx.x" if isinstance(lo, Const) and lo.value == 0 else f"{operand(lo)} + threadIdx.x"
+    start = p.me if isinstance(lo, Const) and lo.value == 0 else f"{operand(lo)} + {p.me}"
     return f"for (i64 {index} = {start}; {index} < {number(operand(hi))}; {index} += {p.threads})"
 
 
@@ -98,9 +109,10 @@ def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
     i, used = stm.index.name, [a for a in words_in(stm.body) if a in p.distributed]
     match stm.lo, stm.hi:
         case Const(value=0), Const(value=n) if n == p.threads:
-            inside = nullcontext() if stm is p.alone and not (p.loose or fails(stm.body)) else apart_if(p, "", stm.body)
+            split = p.loose or (p.torn and fails(stm.body))
+            inside = nullcontext() if stm is p.alone and not split else apart_if(p, "", stm.body)
             with inside:
-                p.line(f"const i64 {i} = threadIdx.x;")
+                p.line(f"const i64 {i} = {p.me};")
                 yield
         case Const(value=0), Const(value=n) if used or (n % p.threads == 0 and 0 < n <= MOST_ROUNDS * p.threads):
             p.line("#pragma unroll")
@@ -108,11 +120,12 @@ def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
                 p.index("round") as number,
                 p.block(f"for (i32 {number} = 0; {number} < {-(-int(n) // p.threads)}; {number}++)"),
             ):
-                p.line(f"const i64 {i} = {number} * {p.threads} + threadIdx.x;")
+                p.line(f"const i64 {i} = {number} * {p.threads} + {p.me};")
                 for name in dict.fromkeys(used):
                     p.line(f"auto &{name} = {p.distributed[name]}[{number}];")
                 some = f"{i} < {n}" if n % p.threads else ""
-                with apart_if(p, some, stm.body) if some or p.loose or fails(stm.body) else nullcontext():
+                split = p.loose or (p.torn and fails(stm.body))
+                with apart_if(p, some, stm.body) if some or split else nullcontext():
                     yield
         case _:
             with apart_for(p, thread_steps(p, i, stm.lo, stm.hi), stm.body):
@@ -152,6 +165,20 @@ def tears(stms: tuple[KStm, ...]) -> bool:
     return any(fails((s,)) if solo(s) or is_apart(s) else any(map(tears, children(s))) for s in stms)
 
 
+def meets(stms: tuple[KStm, ...]) -> bool:
+    """Whether threads wait for each other, or exchange values."""
+    return any(
+        isinstance(s, MEETING) or solo(s) or (isinstance(s, kir.Atomic) and s.out) or any(map(meets, children(s)))
+        for s in stms
+        if not isinstance(s, kir.Threads)
+    )
+
+
+MEETING = (
+    kir.Fence, kir.BlockReduce, kir.BlockScan, kir.WaitFor, kir.LookBack, kir.TeamReduce, kir.WarpTurns,
+)  # fmt: skip
+
+
 def is_apart(stm: KStm) -> bool:
     """Whether its lists are executed by each thread for itself."""
     return isinstance(stm, kir.Threads | kir.BlockReduce | kir.BlockScan | kir.TeamReduce | kir.WarpTurns)
@@ -163,7 +190,7 @@ def apart_if(p: Printer, cond: str, stms: tuple[KStm, ...]) -> Iterator[None]:
     meet; it takes part in nothing else before, but where a warp exchanges values."""
     conditions = " && ".join(["!failed"] * p.loose + [cond] * bool(cond))
     head = f"if ({conditions})" if conditions else ""
-    if not fails(stms):
+    if not (p.torn and fails(stms)):
         with p.block(head):
             yield
         return
@@ -178,19 +205,19 @@ def apart_for(p: Printer, head: str, stms: tuple[KStm, ...]) -> Iterator[None]:
     """`for (..) { .. }`, as `apart_if`."""
     with p.block(f"if (!failed) {head}" if p.loose else head):
         yield
-    p.loose = p.loose or fails(stms)
+    p.loose = p.loose or (p.torn and fails(stms))
 
 
 def after_loop(p: Printer, stms: tuple[KStm, ...], who: Who) -> None:
     """A thread that has failed in a loop leaves what is around it, too."""
-    if who is not Who.EVERY and fails(stms):
+    if p.torn and who is not Who.EVERY and fails(stms):
         p.line("if (failed) break;")
 
 
 def fail(p: Printer, what: str, who: Who) -> None:
-    """Records a failure. What is uniform fails in all threads, and they end."""
+    """Records a failure. What is uniform fails in all threads, and they end; so does one for which none waits."""
     p.line(f"fail(failures, {what});")
-    if who is Who.EVERY:
+    if who is Who.EVERY or not p.torn:
         p.line("return;")
     else:
         p.line("failed = true;")
@@ -220,17 +247,32 @@ def stack_scope(p: Printer, stms: tuple[KStm, ...]) -> Iterator[None]:
 
 def by(p: Printer, who: Who, text: str) -> None:
     """What writes memory: of the block, the first thread."""
-    p.line(f"if (threadIdx.x == 0) {text}" if who is Who.EVERY else text)
+    p.line(f"if ({p.me} == 0) {text}" if who is Who.EVERY else text)
 
 
 def barrier(p: Printer) -> None:
     """All threads of the block; where one has failed, none goes on."""
-    p.line(barrier_text(p))
-    p.loose, p.meets = False, True
+    for line in barrier_lines(p):
+        p.line(line)
+    p.loose = False
 
 
-def barrier_text(p: Printer) -> str:
-    return "if (__syncthreads_or(failed)) return;" if p.torn else "__syncthreads();"
+def barrier_lines(p: Printer) -> list[str]:
+    if p.warps:
+        return ["__syncwarp();", *["if (__any_sync(WHOLE_WARP, failed)) return;"] * p.torn]
+    return ["if (__syncthreads_or(failed)) return;" if p.torn else "__syncthreads();"]
+
+
+def shared_lines(p: Printer, kind: str, name: str, count: int | None = None) -> list[str]:
+    """A variable in shared memory, or an array of so many elements; of warps that are blocks each has its own."""
+    size = "" if count is None else f"[{count}]"
+    if not p.warps:
+        return [f"{kind} {name}{size};"]
+    every, element = p.fresh(f"{name}_all"), kind.rpartition(" ")[2]
+    return [
+        f"{kind} {every}[{p.warps}]{size};",
+        f"{element} {f'(&{name})' if size else f'&{name}'}{size} = {every}[warp_id()];",
+    ]
 
 
 def check(p: Printer, ok: str, site: int, values: tuple[Operand, ...], who: Who) -> None:
@@ -244,7 +286,7 @@ def alloc(p: Printer, stm: kir.Alloc, who: Who) -> None:
     array, t = stm.array, c_type(stm.array.prim)
     if is_static(stm):
         if array.name not in p.declared:
-            p.line(static_array(stm))
+            declare_array(p, stm)
         return
     size = f"greatest<i64>(0, {bare(stm.count)}) * (i64)sizeof({t})"
     kind = "" if array.name in p.declared else f"{t} *const "
@@ -252,13 +294,16 @@ def alloc(p: Printer, stm: kir.Alloc, who: Who) -> None:
     _out_of_memory(p, array, size, who)
 
 
-def static_array(stm: kir.Alloc) -> str:
-    """The declaration of an array of constant size."""
-    shared = "__shared__ " if stm.array.space is Space.SHARED else ""
-    if stm.align > 1:
-        shared = f"alignas({stm.align * stm.array.prim.bytes}) {shared}"
+def declare_array(p: Printer, stm: kir.Alloc) -> None:
+    """An array of constant size."""
     assert isinstance(stm.count, Const)
-    return f"{shared}{c_type(stm.array.prim)} {stm.array.name}[{max(1, int(stm.count.value))}];"
+    t, count = c_type(stm.array.prim), max(1, int(stm.count.value))
+    if stm.array.space is not Space.SHARED:
+        p.line(f"{t} {stm.array.name}[{count}];")
+        return
+    aligned = f"alignas({stm.align * stm.array.prim.bytes}) " if stm.align > 1 else ""
+    for line in shared_lines(p, f"{aligned}__shared__ {t}", stm.array.name, -(-count // stm.align) * stm.align):
+        p.line(line)
 
 
 def declare(p: Printer, stms: tuple[KStm, ...], wanted: set[str]) -> None:
@@ -269,7 +314,10 @@ def declare(p: Printer, stms: tuple[KStm, ...], wanted: set[str]) -> None:
                 p.line(f"{c_type(var.prim)} {var.name};")
                 p.declared.add(var.name)
             case kir.Alloc(array, _) if array.name in wanted:
-                p.line(static_array(stm) if is_static(stm) else f"{c_type(array.prim)} *{array.name};")
+                if is_static(stm):
+                    declare_array(p, stm)
+                else:
+                    p.line(f"{c_type(array.prim)} *{array.name};")
                 p.declared.add(array.name)
             case _:
                 pass
@@ -284,4 +332,5 @@ def _out_of_memory(p: Printer, array: KArray, size: str, who: Who) -> None:
     """The site behind those of the kernel; which stack, and how much would do as far as is known."""
     site, is_own = p.first_site + len(p.kernel.sites) + 1, int(array.space is Space.PRIVATE)
     with p.block(f"if ({array.name} == nullptr)"):
-        fail(p, f"{site}, {is_own}, lacking({STACKS[array.space]}, {size})", who)
+        whole = "memory.thread_size" if is_own else "memory.block_size"
+        fail(p, f"{site}, {is_own}, lacking({whole}, {STACKS[array.space]}, {size})", who)

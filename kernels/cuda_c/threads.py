@@ -18,6 +18,7 @@ from .text import (
     by,
     declare,
     fails,
+    shared_lines,
     stack_scope,
     statements_text,
     words_in,
@@ -116,8 +117,9 @@ def _update(stm: kir.Atomic, place: str) -> str:
 def broadcast(p: Printer, var: KVar) -> None:
     """The first thread's value to all."""
     place = p.fresh(var.name)
-    p.line(f"__shared__ {c_type(var.prim)} {place};")
-    p.line(f"if (threadIdx.x == 0) {place} = {var.name};")
+    for line in shared_lines(p, f"__shared__ {c_type(var.prim)}", place):
+        p.line(line)
+    p.line(f"if ({p.me} == 0) {place} = {var.name};")
     barrier(p)
     p.line(f"{var.name} = {place};")
     barrier(p)
@@ -196,11 +198,11 @@ def team_reduce(p: Printer, stm: kir.TeamReduce) -> None:
     with p.block(""):
         op = operator(p, stm.op)
         team, member, first = p.fresh("team"), p.fresh("member"), p.fresh("first")
-        p.line(f"const i32 {team} = (i32){operand(stm.team)}, {member} = threadIdx.x & ({team} - 1);")
+        p.line(f"const i32 {team} = (i32){operand(stm.team)}, {member} = {p.me} & ({team} - 1);")
         step = f"{first} += {p.threads} / {team}"
-        p.loose, p.meets = p.loose or fails((stm,)), True
+        p.loose = p.loose or (p.torn and fails((stm,)))
         with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {step})"):
-            p.line(f"const i64 {stm.segment.name} = {first} + threadIdx.x / {team};")
+            p.line(f"const i64 {stm.segment.name} = {first} + {p.me} / {team};")
             how = _team_any_order if stm.commutative else _team_in_order
             total = how(p, stm, op, team, member)
             with apart_if(p, f"{member} == 0 && {stm.segment.name} < {operand(stm.hi)}", stm.after):
@@ -248,7 +250,7 @@ def warp_turns(p: Printer, stm: kir.WarpTurns) -> None:
     first, key, place, number = p.fresh("first"), p.fresh("key"), p.fresh("place"), p.fresh("turn")
     i, hi = stm.index.name, operand(stm.hi)
     p.line(f"const i64 {stm.warp.name} = warp_id();")
-    p.loose, p.meets = p.loose or fails((stm,)), True
+    p.loose = p.loose or (p.torn and fails((stm,)))
     with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {hi}; {first} += {p.threads})"):
         p.line(f"const i64 {i} = {first} + threadIdx.x;")
         p.line(f"i64 {key} = -1;")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
-from ...ir.core import FunDef
-from ...ir.machine import is_inside
+from ...ir.core import FunDef, Level
+from ...ir.machine import level_of
 from ...ir.types import Prim
 from ..host_ir.timing_events import Event
 from ..kernel_ir.nodes import FailureSite
@@ -57,11 +57,11 @@ class Device(Protocol):
 
     For guards that no tuning file speaks of: what the machine was calibrated to as `calibration`, else
     `default_threshold`, the parallelism that fills the device, and `default_inside`, that which fills a collective of
-    it."""
+    a level."""
 
     calibration: ClassVar[str]
     default_threshold: ClassVar[int]
-    default_inside: ClassVar[int]
+    default_inside: ClassVar[Mapping[Level, int]]
 
     def scratch(self, prim: Prim, shape: tuple[int, ...]) -> DeviceArray: ...
     def from_host(self, array: Any) -> DeviceArray: ...
@@ -129,4 +129,5 @@ def default_of(device: Device | type[Device], threshold: str) -> int:
     found = calibrated(device.calibration).get(kind_of(threshold))
     if found is not None:
         return found
-    return device.default_inside if is_inside(threshold) else device.default_threshold
+    level = level_of(threshold)
+    return device.default_threshold if level is None else device.default_inside[level]

@@ -1,7 +1,7 @@
 """Reads the text of kernel IR (`show.py`) back into an equal kernel.
 
-Recursive descent over the tokens (`ir/tokens.py`), a function for each construct. Variables and arrays are known by
-their names from where they are made.
+Recursive descent over the tokens (`ir/tokens.py`), by the forms of `syntax.py`. Variables and arrays are known by their
+names from where they are made.
 """
 
 from __future__ import annotations
@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...ir.core import Level
 from ...ir.depth import allow_depth
-from ...ir.errors import Loc
+from ...ir.errors import IRError, Loc
 from ...ir.ops import Op, arity
 from ...ir.parse import read_const
 from ...ir.tokens import Source
 from ...ir.types import Const, Prim
 from . import nodes as kir
 from .nodes import FailureSite, KArray, Kernel, KLambda, KStm, KVar, LaneShape, Operand, Rhs, Space
+from .syntax import HINTS, SYNTAX, Form, Hole
 
 _TOKEN = re.compile(
     r"""
@@ -68,16 +69,15 @@ class _Reader:
             self.source.wrong(what)
         return self.source.next()
 
-    def number_after(self, word: str, default: int) -> int:
-        return self.source.integer() if self.took(word) else default
-
-    def listed(self, read: Callable[[_Reader], T], closing: str = ")") -> tuple[T, ...]:
-        """What stands between commas, up to `closing`."""
+    def listed(self, read: Callable[[_Reader], T], closing: str = ")", taken: bool = True) -> tuple[T, ...]:
+        """What stands between commas, up to `closing`, which is read too if it is to be `taken`."""
         found: list[T] = []
-        while not self.took(closing):
+        while self.source.peek() != closing:
             if found:
                 self.take(",")
             found.append(read(self))
+        if taken:
+            self.take(closing)
         return tuple(found)
 
     def several(self, read: Callable[[_Reader], T]) -> tuple[T, ...]:
@@ -204,15 +204,6 @@ def _index(r: _Reader) -> KVar:
     return _made(r, name, _prim(r) if r.took(":") else Prim.I64)
 
 
-def _range(r: _Reader) -> tuple[KVar, Operand, Operand]:
-    """`index in lo..hi`: the bounds do not see the index."""
-    index = _index(r)
-    r.take("in")
-    lo = _operand(r)
-    r.take("..")
-    return index, lo, _operand(r)
-
-
 # ---- right-hand sides --------------------------------------------------------------------------------------------
 
 _OPERATION = re.compile(rf"({'|'.join(op.value for op in Op)})_({'|'.join(_PRIMS)})\Z")
@@ -256,155 +247,98 @@ def _block(r: _Reader) -> tuple[KStm, ...]:
     return stms
 
 
-def _stms(r: _Reader, *ends: str) -> tuple[KStm, ...]:
-    """Statements up to one of these words."""
+def _stms(r: _Reader, end: str) -> tuple[KStm, ...]:
+    """Statements up to this word."""
     found: list[KStm] = []
-    while r.source.peek() not in ends:
+    while r.source.peek() != end:
         found.append(_stm(r))
     return tuple(found)
 
 
+NAME = "a name"
+
+
 def _stm(r: _Reader) -> KStm:
-    token = r.source.peek()
-    if token in r.variables:
-        var = _known(r)
-        r.take(":=")
-        return kir.Assign(var, _operand(r))
-    if token in r.arrays or r.source.peek(1) == "=":
-        return _made_array(r) if r.source.peek(1) == "=" else _written(r)
-    if token not in _FORMS:
+    """A statement in the first form that it has; the fault of the one that goes furthest."""
+    token, start = r.source.peek(), r.source.at
+    known = token in r.variables or token in r.arrays or r.source.peek(1) == "="
+    forms = _FORMS.get(NAME if known else token, ())
+    furthest, fault = start - 1, None
+    for form in forms:
+        r.source.at = start
+        try:
+            return _read(r, form)
+        except IRError as error:
+            if r.source.at > furthest:
+                furthest, fault = r.source.at, error
+    if fault is None:
         r.source.wrong("a statement")
-    r.source.next()
-    return _FORMS[token](r)
+    raise fault
 
 
-def _made_array(r: _Reader) -> KStm:
+def _first(form: Form) -> str:
+    """The word that a form begins with."""
+    first = form.parts[0]
+    return _tokens(first)[0] if isinstance(first, str) else NAME
+
+
+def _tokens(text: str) -> list[str]:
+    return Source.of(text, _TOKEN).tokens
+
+
+_FORMS = {word: tuple(form for form in SYNTAX if _first(form) == word) for word in map(_first, SYNTAX)}
+
+
+def _read(r: _Reader, form: Form) -> KStm:
+    found: dict[str, Any] = {}
+    parts = form.parts
+    for part, behind in zip(parts, (*parts[1:], "")):
+        if isinstance(part, str):
+            r.take(*_tokens(part))
+        elif part.kind == "operation":
+            found["op"], found["prim"] = _operation(r)
+        else:
+            end = next(iter(_tokens(behind)), "") if isinstance(behind, str) else ""
+            found[part.field] = _field(r, part, end, found)
+    return form.node(**found)
+
+
+def _field(r: _Reader, hole: Hole, end: str, found: dict[str, Any]) -> Any:
+    """What stands in a hole; `end`: the word behind it, `found`: the fields before it."""
+    match hole.kind:
+        case "stms":
+            return _stms(r, end)
+        case "else":
+            return _block(r) if r.took("else") else ()
+        case "step":
+            return _lambda(r) if r.took("step") else None
+        case "list":
+            return r.listed(_operand, end, taken=False)
+        case "flag":
+            return r.took(hole.field.removeprefix("is_"))
+        case "hint":
+            return r.source.integer() if r.took(HINTS[hole.field]) else 1
+        case "rhs":
+            return _rhs(r, found["var"].prim)
+        case kind:
+            return _READERS[kind](r)
+
+
+def _new_array(r: _Reader) -> KArray:
     name = r.word("an array")
     r.take("=", "new")
-    space = Space(r.word("a space"))
-    r.arrays[name] = array = KArray(name, _prim(r), space)
-    r.take("[")
-    count = _operand(r)
-    r.take("]")
-    if r.took("["):
-        assert isinstance(count, Const)
-        each = r.source.integer()
-        r.take("]")
-        return kir.Distribute(array, int(count.value), each)
-    return kir.Alloc(array, count, r.number_after("align", 1))
+    space = r.word("a space")
+    if space not in _SPACES:
+        r.source.wrong("a space")
+    r.arrays[name] = KArray(name, _prim(r), Space(space))
+    return r.arrays[name]
 
 
-def _written(r: _Reader) -> KStm:
-    array = _array(r)
-    r.take("[")
-    index = _operand(r)
-    if r.took("..", "]", ":="):
-        return kir.StoreRow(array, index, r.several(_operand))
-    r.take("]", ":=")
-    if r.took("later"):
-        source, start = _element(r)
-        return kir.AsyncCopy(array, index, source, start, r.number_after("of", 1))
-    return kir.Store(array, index, _operand(r), r.took("repeats"))
+_SPACES = frozenset(space.value for space in Space)
 
 
-def _let(r: _Reader) -> KStm:
-    if r.took("("):
-        row = r.listed(_var)
-        r.take("=")
-        array = _array(r)
-        r.take("[")
-        index = _operand(r)
-        r.take("..", "]")
-        return kir.LoadRow(row, array, index)
-    var = _var(r)
-    r.take("=")
-    if r.took("atomic"):
-        return _update(r, var)
-    if r.took("wait"):
-        array, index = _element(r)
-        r.take(">=")
-        return kir.WaitFor(var, array, index, _operand(r))
-    return kir.KLet(var, _rhs(r, var.prim))
-
-
-def _update(r: _Reader, out: KVar | None = None) -> KStm:
-    op, prim = _operation(r)
-    array, index = _element(r)
-    value = _operand(r)
-    order = next((order for order in kir.Order if r.took(order.name.lower())), kir.Order.RELAXED)
-    return kir.Atomic(op, prim, array, index, value, out, order)
-
-
-def _declare(r: _Reader) -> KStm:
-    var = _var(r)
-    r.take("=")
-    return kir.Declare(var, _operand(r))
-
-
-def _check(r: _Reader) -> KStm:
-    if r.took("0", "<="):
-        index = _operand(r)
-        r.take("<")
-        size = _operand(r)
-        return kir.BoundsCheck(index, size, *_failing(r))
-    return kir.Check(_operand(r), *_failing(r))
-
-
-def _failing(r: _Reader) -> tuple[int, tuple[Operand, ...]]:
-    r.take("else", "#")
-    return r.source.integer(), r.several(_operand)
-
-
-def _if(r: _Reader) -> KStm:
-    cond, then = _operand(r), _block(r)
-    return kir.KIf(cond, then, _block(r) if r.took("else") else ())
-
-
-def _for(r: _Reader) -> KStm:
-    index = _index(r)
-    r.take("<")
-    bound, unroll = _operand(r), r.number_after("unroll", 1)
-    return kir.For(index, bound, _block(r), unroll)
-
-
-def _while(r: _Reader) -> KStm:
-    before, cond = _block(r), _operand(r)
-    return kir.KWhile(before, cond, _block(r))
-
-
-def _threads(r: _Reader) -> KStm:
-    index, lo, hi = _range(r)
-    row = r.number_after("by", 1)
-    return kir.Threads(index, lo, hi, _block(r), row)
-
-
-# ---- collectives -------------------------------------------------------------------------------------------------
-
-
-def _lambda(r: _Reader) -> KLambda:
-    """An operator, after its word."""
-    left, right = r.several(_var), r.several(_var)
-    r.take("{")
-    body: list[KStm] = []
-    while r.source.peek(1) not in (",", "}") and r.source.peek() != "}":
-        body.append(_stm(r))
-    return KLambda(left, right, tuple(body), r.listed(_operand, "}"))
-
-
-def _values(r: _Reader) -> tuple[tuple[KStm, ...], tuple[Operand, ...], KLambda]:
-    """`{ body; values ..; op ..`"""
-    r.take("{")
-    body = _stms(r, "values")
-    r.take("values")
-    values = r.listed(_operand, "op")
-    return body, values, _lambda(r)
-
-
-def _after(r: _Reader) -> tuple[KStm, ...]:
-    r.take("after")
-    stms = _stms(r, "}")
-    r.take("}")
-    return stms
+def _order(r: _Reader) -> kir.Order:
+    return next((order for order in kir.Order if r.took(order.name.lower())), kir.Order.RELAXED)
 
 
 def _commutative(r: _Reader) -> bool:
@@ -414,156 +348,22 @@ def _commutative(r: _Reader) -> bool:
     return False
 
 
-def _reduce(r: _Reader) -> KStm:
-    commutative, is_long, full = _commutative(r), r.took("long"), r.took("full")
-    outs = r.several(_var)
-    r.take("from")
-    neutral = r.several(_operand)
-    r.take("over")
-    index, lo, hi = _range(r)
-    body, values, op = _values(r)
-    step = _lambda(r) if r.took("step") else None
-    r.take("}")
-    return kir.BlockReduce(outs, index, lo, hi, body, values, op, neutral, commutative, is_long, step, full)
+def _what(r: _Reader) -> Loc | str:
+    return _loc(r) if r.source.peek(2) == ":" else r.source.string()
 
 
-def _scan(r: _Reader) -> KStm:
-    scanned = r.several(_var)
-    if r.took("in", "rows", "of"):
-        return _row_scan(r, scanned)
-    r.take("carry")
-    outs = r.several(_var)
-    r.take("from")
-    carry = r.several(_operand)
-    r.take("neutral")
-    neutral, is_long = r.several(_operand), r.took("long")
-    r.take("over")
-    index, lo, hi = _range(r)
-    body, values, op = _values(r)
-    return kir.BlockScan(scanned, outs, index, lo, hi, body, values, op, carry, neutral, _after(r), is_long)
-
-
-def _row_scan(r: _Reader, scanned: tuple[KVar, ...]) -> KStm:
-    width = _operand(r)
-    r.take("neutral")
-    neutral = r.several(_operand)
-    r.take("over")
-    index = _index(r)
-    r.take("<")
-    count = _operand(r)
-    body, values, op = _values(r)
-    return kir.RowScan(scanned, index, count, width, body, values, op, neutral, _after(r))
-
-
-def _look_back(r: _Reader) -> KStm:
-    outs = r.several(_var)
-    r.take("from")
-    neutral = r.several(_operand)
-    r.take("along")
-    flags, sums, totals = _array(r), r.several(_array), r.several(_array)
-    r.take("over")
-    first = _operand(r)
-    r.take("..")
-    tile = _operand(r)
-    r.take("{", "op")
-    op = _lambda(r)
-    r.take("}")
-    return kir.LookBack(outs, flags, sums, totals, tile, first, op, neutral)
-
-
-def _teams(r: _Reader) -> KStm:
-    r.take("of")
-    team = _operand(r)
-    segment, lo, hi = _range(r)
-    r.take("reduce")
-    commutative, outs = _commutative(r), r.several(_var)
-    r.take("from")
-    neutral = r.several(_operand)
-    r.take("over")
-    index = _index(r)
-    r.take("<")
-    width = _operand(r)
-    body, values, op = _values(r)
-    after = _after(r)
-    return kir.TeamReduce(
-        outs, team, segment, lo, hi, index, width, body, values, op, neutral, commutative, after
-    )  # fmt: skip
-
-
-def _warp(r: _Reader) -> KStm:
-    warp = _index(r)
-    r.take("threads")
-    index, lo, hi = _range(r)
+def _lambda(r: _Reader) -> KLambda:
+    left, right = r.several(_var), r.several(_var)
     r.take("{")
-    body = _stms(r, "turns")
-    r.take("turns", "by")
-    key = _operand(r)
-    turn = _stms(r, "}")
-    r.take("}")
-    return kir.WarpTurns(warp, index, lo, hi, body, key, turn)
+    body: list[KStm] = []
+    while r.source.peek(1) not in (",", "}") and r.source.peek() != "}":
+        body.append(_stm(r))
+    return KLambda(left, right, tuple(body), r.listed(_operand, "}"))
 
 
-# ---- flags, copies, tiles ----------------------------------------------------------------------------------------
-
-
-def _publish(r: _Reader) -> KStm:
-    return kir.Publish(*_element(r), _operand(r))
-
-
-def _commit(r: _Reader) -> KStm:
-    r.take("copies")
-    return kir.CommitCopies()
-
-
-def _wait(r: _Reader) -> KStm:
-    r.take("for", "copies", "but")
-    return kir.WaitCopies(r.source.integer())
-
-
-def _note(r: _Reader) -> KStm:
-    if r.source.peek(2) == ":":
-        return kir.Note(_loc(r))
-    return kir.Note(r.source.string())
-
-
-def _tile(r: _Reader) -> tuple[KArray, Operand]:
-    """`tile[0..count]`"""
-    tile = _array(r)
-    r.take("[", "0", "..")
-    count = _operand(r)
-    r.take("]")
-    return tile, count
-
-
-def _rows(r: _Reader) -> tuple[KArray, Operand, KVar, Operand]:
-    """`array[start + row*pitch ..]`"""
-    array = _array(r)
-    r.take("[")
-    start = _operand(r)
-    r.take("+")
-    row = _known(r)
-    r.take("*")
-    pitch = _operand(r)
-    r.take("..", "]")
-    return array, start, row, pitch
-
-
-def _load_tile(r: _Reader) -> KStm:
-    tile, count = _tile(r)
-    r.take(":=")
-    return kir.LoadTile(tile, *_rows(r), count)
-
-
-def _store_tile(r: _Reader) -> KStm:
-    array, start, row, pitch = _rows(r)
-    r.take(":=")
-    tile, count = _tile(r)
-    return kir.StoreTile(array, start, row, pitch, count, tile)
-
-
-_FORMS: dict[str, Callable[[_Reader], KStm]] = {
-    "let": _let, "var": _declare, "check": _check, "if": _if, "for": _for, "while": _while, "threads": _threads,
-    "reduce": _reduce, "scan": _scan, "look_back": _look_back, "teams": _teams, "warp": _warp, "atomic": _update,
-    "fence": lambda r: kir.Fence(), "publish": _publish, "commit": _commit, "wait": _wait, "note": _note,
-    "load": _load_tile, "store": _store_tile,
+_READERS: dict[str, Callable[[_Reader], Any]] = {
+    "operand": _operand, "variable": _known, "operands": lambda r: r.several(_operand), "made": _var,
+    "mades": lambda r: r.several(_var), "index": _index, "array": _array, "arrays": lambda r: r.several(_array),
+    "new": _new_array, "int": lambda r: r.source.integer(), "what": _what, "order": _order, "how": _commutative,
+    "lambda": _lambda,
 }  # fmt: skip

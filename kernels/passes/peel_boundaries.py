@@ -73,7 +73,7 @@ class _Cutter:
         if stm.index.prim is not Prim.I64 or not _is_plain(stm.body) or sum(1 for _ in statements(stm.body)) > MOST:
             return (stm,)
         before, rest = _invariants(stm, self.mutable)
-        middle = _Middle(stm.index, defined(rest.body) | self.mutable)
+        middle = _Middle(stm.index, defined(rest.body) | self.mutable | {stm.index.name})
         body = middle.unchecked(middle.rewritten(rest.body))
         if not middle.pays:
             return (stm,)

@@ -14,9 +14,9 @@ from ...ir.ops import Op
 from ...ir.types import Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KArray, Kernel, KVar, Operand, Space
+from .array_values import view_of
 from .kernel_builder import Builder, HostScope, InnerSchedules
 from .soacs import gen_soac
-from .statements import view_of
 
 WORDS = (Prim.U8, Prim.U16, Prim.U32, Prim.U64)
 

@@ -20,8 +20,8 @@ from ..kernel_ir import nodes as kir
 from ..kernel_ir.dedup import Kernels
 from ..passes.nontemporal_stores import FAR_BYTES, streamed
 from ..passes.tile_rows import tiled_accesses
+from .array_values import view_of
 from .kernel_builder import Builder, HostScope, InnerSchedules, NotLowerable, clean
-from .statements import view_of
 
 TRUE, FALSE = Const(Prim.BOOL, True), Const(Prim.BOOL, False)
 MANIFEST_GAIN = 1.5  # how much cheaper a kernel must be for a copy of its input to pay

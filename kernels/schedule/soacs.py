@@ -18,9 +18,10 @@ from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import repeated
 from ..kernel_ir.fma import contracted
 from ..kernel_ir.nodes import KVar
+from .array_values import copy_into, owned
 from .kernel_builder import ZERO, ArrayRef, Builder, Mode, NotLowerable, Operand, Value
 from .queries import array_origins
-from .statements import copy_into, gen_body, new_array, next_values, owned
+from .statements import gen_body, new_array, next_values
 
 
 def gen_soac(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:

@@ -11,10 +11,11 @@ from ...ir.ops import Op
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KVar
+from .array_values import copy_into
 from .kernel_builder import ZERO, ArrayRef, Builder, IotaRef, Mode, Operand, Value, clean
 from .queries import array_origins
 from .soacs import gen_soac
-from .statements import copy_into, gen_body
+from .statements import gen_body
 
 
 def bind_space(

@@ -7,13 +7,14 @@ twice) together with one flag for each element.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ...ir.core import Level
 from ...ir.scalar import DTYPES
 from ...ir.types import Prim
 from ..devices.cpu.executable import CpuDevice
@@ -71,7 +72,7 @@ class TracingDevice(CpuDevice):
 
     calibration: ClassVar[str] = ""
     default_threshold: ClassVar[int] = CpuDevice.default_threshold
-    default_inside: ClassVar[int] = CpuDevice.default_inside
+    default_inside: ClassVar[Mapping[Level, int]] = CpuDevice.default_inside
 
     on_launch: Launch = lambda name, blocks, arrays, scalars: None
     shadows: Shadows = field(default_factory=Shadows)

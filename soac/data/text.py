@@ -19,7 +19,7 @@ import numpy as np
 
 from ..frontend.parsing.literals import MAX_DIGITS, BadLiteral, fits, of_bits, out_of_range, unescape
 from ..ir.errors import DataError
-from ..ir.scalar import DTYPES
+from ..ir.scalar import DTYPES, wrapping
 from ..ir.types import Prim
 from .value import Value, data_error, does_not_fit, is_shape, text_loc, type_of
 
@@ -150,8 +150,8 @@ def _resolve(first: _Scalar, want: Prim | None) -> Prim:
 
 
 def _as(text: Text, scalar: _Scalar, prim: Prim, to_widen: str | None) -> bool | int | float:
-    """The value of `scalar` at type `prim`, if it may have that type. `to_widen`: how an integer without a suffix could
-    be an i64."""
+    """The value of `scalar` at type `prim`, if it may have that type. An integer with a suffix is taken modulo the
+    range of its type, `255i8` for -1; one without must fit. `to_widen`: how it could be an i64."""
     span = (scalar.start, scalar.end)
     if scalar.prim not in (None, prim) or (scalar.prim is None and prim is Prim.BOOL):
         kind = scalar.prim.value if scalar.prim else "a number"
@@ -159,7 +159,9 @@ def _as(text: Text, scalar: _Scalar, prim: Prim, to_widen: str | None) -> bool |
     if scalar.is_decimal and not prim.is_float:
         raise text.fault("D0102", f"the array began with {prim.value}, this element is a decimal", *span)
     if prim.is_int and not fits(int(scalar.value), prim):
-        hint = to_widen if scalar.prim is None and fits(int(scalar.value), Prim.I64) else None
+        if scalar.prim is not None:
+            return wrapping(prim)(int(scalar.value))
+        hint = to_widen if fits(int(scalar.value), Prim.I64) else None
         raise text.fault("D0104", out_of_range(_shown(text, scalar), prim), *span, hint=hint)
     return _rounded(text, scalar, prim) if prim.is_float else scalar.value
 

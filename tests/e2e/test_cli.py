@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import os
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 
 import soac
-from soac import pipeline
+from soac import cli, pipeline
 from soac.ir.core import Prog
 from soac.ir.parse import parse_prog
 from soac.ir.show import same, without_locations
@@ -316,6 +317,11 @@ def test_autotune_interrupted_keeps_the_best_so_far(tmp_path: Path) -> None:
     assert (process.returncode, err.strip()) == (130, b"soac: interrupted")
     assert not (tmp_path / "two.soac.tuning").exists()
     assert "main.ys.suff_outer_0=" in (tmp_path / "two.soac.tuning.partial").read_text()
+
+
+def test_what_an_interrupt_stops_is_there() -> None:
+    """The module is named by a string, since an interrupt must not load it."""
+    assert hasattr(importlib.import_module(cli.POOL, "soac"), "request_stop")
 
 
 def test_autotune_within_a_budget(command: Command, tmp_path: Path) -> None:

@@ -61,7 +61,8 @@ class Emulator:
         Raises KernelFailure, and AssertionError where threads wait for each other in vain."""
         kernel, threads = self.kernels[name], self.texts[name].threads
         failures = (ctypes.c_uint64 * 17)()
-        scratch = np.empty(GRID * (BLOCK_BYTES + threads * THREAD_BYTES), np.uint8)
+        together = self.texts[name].together
+        scratch = np.empty(GRID * together * (BLOCK_BYTES + threads * THREAD_BYTES), np.uint8)
         held = [np.ascontiguousarray(a) for a in arrays]
         values = [
             ctypes.c_void_p(ctypes.addressof(failures)), ctypes.c_void_p(ctypes.addressof(failures)),
@@ -71,9 +72,10 @@ class Emulator:
             *(c_value(v.prim, x) for v, x in zip(kernel.scalars, scalars, strict=True)),
         ]  # fmt: skip
         table = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
-        grid = min(blocks, GRID) if self.texts[name].take_turns else blocks
+        grid = -(-blocks // together)
+        grid = min(grid, GRID) if self.texts[name].take_turns else grid
         at_once = RESIDENT if order and blocks_wait(kernel) else 1
-        if getattr(self.library, f"emulate_{name}")(table, ctypes.c_int64(grid), threads, order, at_once):
+        if getattr(self.library, f"emulate_{name}")(table, ctypes.c_int64(grid), threads * together, order, at_once):
             raise AssertionError(f"{name}: {self.library.emulator_problem().decode()}")
         if failures[0]:
             raise failure(kernel, [ctypes.c_int64(word).value for word in failures])

@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 
 from soac.arguments import to_arguments
+from soac.ir.core import Level
 from soac.ir.errors import RunError
 from soac.ir.machine import CUDA
 from soac.kernels.devices.cuda.array import CudaArray, on_host
 from soac.kernels.devices.cuda.driver import GpuLost
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
+from soac.kernels.kernel_ir.nodes import Space
 from soac.pipeline import compile_prog
 from soac.versions import runs_of
 
-from .driver import EmulatedDriver, emulated_gpu
+from .driver import EmulatedDriver, Launched, emulated_gpu
 from .emulate import COMPILER
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: CUDA C cannot be emulated")
@@ -221,6 +223,8 @@ def test_uploads_hold_no_more_than_their_limit(program: CudaExecutable, monkeypa
 STACKS = """
 entry known [n][m] (xss: [n][m]i64): [n]i64 =
   map (\\xs -> let ys = scan (+) 0 xs let zs = scan (+) 0 (map2 (*) ys (reverse ys)) in reduce (+) 0 zs) xss
+entry rows [n][m] (xss: [n][m]i64): [n][m]i64 =
+  map (\\xs -> let ys = scan (+) 0 xs in scan (+) 0 (map (\\i -> ys[m - 1 - i]) (iota m))) xss
 entry found [n] (ns: [n]i64): [n]i64 =
   map (\\n -> let xs = scan (+) 0 (iota n) let ys = scan (+) 0 (map2 (*) xs (rotate 1 xs)) in reduce (+) 0 ys) ns
 """
@@ -237,12 +241,16 @@ def settings_of(compiled: Any, entry: str) -> list[dict[str, bool]]:
 
 def stacks_of(program: CudaExecutable, entry: str, arg: np.ndarray, forced: dict[str, bool]) -> list[tuple[Any, ...]]:
     """Name, grid and `Memory` (without the address) of each launch that has stacks."""
-    launched = driver_of(program).launched
-    launched.clear()
-    program.run(entry, [arg], forced=forced)
-    texts = {name: kernel.text for name, kernel in program.device.kernels.items()}
-    found = [one for one in launched if one.name in texts and texts[one.name].stacks]
+    launched = launches_of(program, entry, arg, forced)
+    found = [one for one in launched if program.device.kernels[one.name].text.stacks]
     return [(one.name, one.grid, one.shared, *one.values[4:7]) for one in found]
+
+
+def launches_of(program: CudaExecutable, entry: str, arg: np.ndarray, forced: dict[str, bool]) -> list[Launched]:
+    """Those of the program's own kernels."""
+    driver_of(program).launched.clear()
+    program.run(entry, [arg], forced=forced)
+    return [one for one in driver_of(program).launched if one.name in program.device.kernels]
 
 
 def test_stacks_have_the_size_that_is_known_at_the_launch(with_stacks: Any) -> None:
@@ -254,6 +262,35 @@ def test_stacks_have_the_size_that_is_known_at_the_launch(with_stacks: Any) -> N
     assert program.device.grown == {}
     assert max(thread for _, thread in sizes) == 700 * 8
     assert all(0 in parts for parts in sizes)
+
+
+@pytest.mark.parametrize("width", [40, 200])
+def test_shared_memory_is_what_arrays_of_blocks_take(with_stacks: Any, width: int) -> None:
+    """Not all that a block may have; several warps are one block of threads, each with its own arrays."""
+    program, found = build(with_stacks, EmulatedDriver()), dict[Level, set[tuple[int, int]]]()
+    xss = np.ones((50, width), np.int64)
+    for forced in settings_of(with_stacks, "rows"):
+        (got,), _ = program.run("rows", [xss], forced=forced)
+        assert np.array_equal(got.numpy()[7], np.cumsum(np.cumsum(xss[7])[::-1]))
+        for one in launches_of(program, "rows", xss, forced):
+            kernel = program.device.kernels[one.name]
+            if Space.SHARED in kernel.text.stacks:
+                assert one.values[6] * kernel.text.together == one.shared
+                assert (one.grid, one.values[4]) == (-(-50 // kernel.text.together), 0)
+                found.setdefault(kernel.kernel.collective, set()).add((one.threads, one.shared))
+    assert found == {Level.WARP: {(64, 2 * width * 8)}, Level.BLOCK: {(64, width * 8)}}
+
+
+def test_shared_memory_of_warps_has_room_for_what_is_found_in_the_kernel(with_stacks: Any) -> None:
+    """No more than the versions are made for, so that a multiprocessor has as many warps."""
+    program = build(with_stacks, EmulatedDriver())
+    sizes = {
+        (kernel.kernel.collective, one.shared // kernel.text.together)
+        for forced in settings_of(with_stacks, "found")
+        for one in launches_of(program, "found", ints(5, 7, 0, 3), forced)
+        if Space.SHARED in (kernel := program.device.kernels[one.name]).text.stacks
+    }
+    assert {size for level, size in sizes if level is Level.WARP} <= {6 << 10}
 
 
 def test_a_version_leaves_the_stacks_of_others_as_they_are(with_stacks: Any) -> None:

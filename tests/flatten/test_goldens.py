@@ -26,7 +26,7 @@ def fused(text: str) -> Prog:
     return simplify(fuse(simplify(inline(compile_text(text, "golden.soac")))))
 
 
-BLOCKS = Machine("blocks", (THREAD, BLOCK), 64, 32, None)
+BLOCKS = Machine("blocks", (THREAD, BLOCK), 64, 32, None, None)
 
 
 def flat(text: str, mode: Mode = Mode.INCREMENTAL, machine: Machine = CUDA) -> Prog:

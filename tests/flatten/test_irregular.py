@@ -121,6 +121,33 @@ CASES = {
                         in i32.sum (map (\\row -> x + reduce i32.max 0 (scan (+) 0 row)) rows))) xss""",
         {Rule.FLAT_MAP, Rule.FLAT_SCAN},
     ),
+    "rows of varying size in rows of one number": (
+        "[n]i32",
+        """map (\\y -> let k = i64.min m (i64.i32 (i32.abs y))
+                    let rows = map (\\xs -> scan (+) 0 xs[:k]) xss
+                    in i32.sum (map i32.sum (transpose rows)) + (if k > 0 then rows[0, k-1] else 0)) ys""",
+        {Rule.FLAT_MAP, Rule.FLAT_SCAN, Rule.FLAT_RED},
+    ),
+    "rows of varying size beside sums": (
+        "[n](i32, i32)",
+        """map (\\y -> let k = i64.min m (i64.i32 (i32.abs y))
+                    let (sums, rows) = unzip (map (\\xs -> (i32.sum xs[:k], map (+ y) xs[:k])) xss)
+                    in (i32.sum sums, i32.sum (map i32.sum (transpose rows)))) ys""",
+        {Rule.SPLIT, Rule.FLAT_MAP, Rule.FLAT_RED},
+    ),
+    "operator on rows of varying size": (
+        "[n]i32",
+        """map (\\y -> let k = i64.min m (i64.i32 (i32.abs y))
+                    let rows = map (\\xs -> xs[m-k:] :> [k]i32) xss
+                    in i32.sum (map (% 7) (reduce (map2 i32.max) (replicate k i32.lowest) rows))) ys""",
+        {Rule.IRWIM, Rule.FLAT_MAP},
+    ),
+    "scan of rows of varying size": (
+        "[n]i32",
+        """map (\\y -> let k = i64.min m (i64.i32 (i32.abs y))
+                    in i32.sum (flatten (scan (map2 (+)) (replicate k 0) (map (\\xs -> xs[:k]) xss)))) ys""",
+        {Rule.IRWIM, Rule.FLAT_MAP},
+    ),
     "map over map over iota": (
         "[n]i32",
         """map (\\y -> let k = i64.i32 (i32.abs y)
@@ -144,6 +171,29 @@ CASES = {
         f"map (\\y -> {SIZE} let zs = scan (+) 0 ({COUNT}) in if k > 1 then i32.sum (copy zs with [1] = y) else 0) ys",
         {Rule.FLAT_SCAN},
     ),
+    "rows that are updated at their end": (
+        "[n]i32",
+        f"map (\\y -> {SIZE} in i32.sum (scan (+) 0 (({COUNT}) with [k - 1] = y))) ys",
+        {Rule.UPDATE, Rule.FLAT_SCAN},
+    ),
+    "rows of which a part is updated": (
+        "[n]i32",
+        f"map (\\y -> {SIZE} let zs = {COUNT} in i32.sum (scan (+) 0 (zs with [k / 2:] = replicate (k - k / 2) y))) ys",
+        {Rule.UPDATE, Rule.FLAT_SCAN},
+    ),
+    "parts of varying size of regular rows": (
+        "[n]i32",
+        """map2 (\\xs y -> let k = i64.min m (i64.i32 (i32.abs y))
+                       in i32.sum (scan (+) 0 (copy xs with [m-k:] = map (* 2) xs[:k]))) xss ys""",
+        {Rule.UPDATE, Rule.GR_SCAN},
+    ),
+    "corners of varying size": (
+        "[n]i32",
+        """map (\\y -> let (k, l) = (i64.min n (i64.i32 (i32.abs y)), i64.min m (i64.i32 (i32.abs y)))
+                    let zss = copy xss with [:k, m-l:] = replicate k (replicate l y)
+                    in i32.sum (map i32.sum (transpose (scan (map2 (+)) (replicate m 0) zss)))) ys""",
+        {Rule.UPDATE},
+    ),
     "rows side by side": (
         "[n]i32",
         f"map2 (\\xs y -> {SIZE} in i32.sum (scan (+) 0 (xs ++ {COUNT}))) xss ys",
@@ -163,6 +213,30 @@ CASES = {
         "[n]i32",
         "map2 (\\xs y -> i32.sum (if y > 1 then filter (> 1) xs else xs)) xss ys",
         {Rule.VARYING_IF},
+    ),
+    "branch that chooses a slice": (
+        "[n]i32",
+        """map2 (\\xs y -> let k = i64.min m (i64.i32 (i32.abs y))
+                       in i32.sum (map (+ y) (if y > 1 then xs[:k] else xs[k:]))) xss ys""",
+        {Rule.VARYING_IF, Rule.FLAT_RED},
+    ),
+    "branch that chooses a slice, the same one for all": (
+        "[n]i32",
+        """map2 (\\xs y -> let k = i64.min m (i64.i32 (i32.abs y))
+                       in i32.sum (map (+ y) (if n > 3 then xs[:k] else scan (+) 0 xs[k:]))) xss ys""",
+        {Rule.VARYING_IF, Rule.FLAT_RED},
+    ),
+    "loop that changes sizes": (
+        "[n]i32",
+        f"map (\\y -> {SIZE} in i32.sum (loop zs = {COUNT} for i < 3 do map (+ i) (scan (+) 0 zs[length zs / 2:]))) ys",
+        {Rule.VARYING_LOOP, Rule.FLAT_SCAN},
+    ),
+    "loop that changes sizes for as long as it likes": (
+        "[n]i32",
+        """map2 (\\(xs: [m]i32) y -> let (zs, _) = loop (zs, k) = (xs, 0) while length zs > 1 && k < y do
+                                       (filter (> zs[0]) zs ++ [y], k + 1)
+                       in i32.sum zs) xss ys""",
+        {Rule.VARYING_LOOP, Rule.VARYING_IF, Rule.FLAT_SCATTER},
     ),
     "loop over rows of varying size": (
         "[n]i32",

@@ -1,15 +1,21 @@
-"""CUDA C as the order of memory asks for it: what compilers may not move, what the threads of a warp may read."""
+"""CUDA C as the order of memory asks for it: what compilers may not move, what the threads of a warp may read,
+and for whom they wait."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from soac.ir.core import Level
+from soac.ir.machine import CUDA
+from soac.ir.types import Prim, i64
 from soac.kernels.cuda_c.module import cuda_kernel
-from soac.kernels.kernel_ir.nodes import Atomic, Kernel, LookBack, Publish, Space, WaitFor
+from soac.kernels.kernel_ir.nodes import Alloc, Atomic, KArray, Kernel, LookBack, Publish, Space, WaitFor
 from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
+from soac.pipeline import compile_prog
 from tests.kernels.gpu_programs import compiled
 
 COMMON = re.compile(r"(?:publish|wait_for|atomic\w+|atomic_update)\((?:\(\w+ \*\))?&(\w+)\[")
@@ -51,3 +57,24 @@ def test_a_warp_meets_before_it_reads_what_one_of_its_threads_has_acquired(name:
     assert vote
     before, _, _ = rest.partition("start++;")
     assert re.search(r"__syncwarp\(\);(\s+\w+ = \w+\[start\d*\];)+", before)
+
+
+WARPS = """entry main [n][m] (xss: [n][m]f32): [n][m]f32 =
+  map (\\xs -> let most = f32.maximum xs let ys = map (\\x -> f32.exp (x - most)) xs
+               let total = f32.sum ys in map (/ total) ys) xss
+"""
+
+
+def test_a_warp_is_a_block_of_its_own_among_others() -> None:
+    """It never waits for those beside it, and shares no memory with them."""
+    kernels = compile_prog(WARPS, "warps.soac", machine=CUDA).host.kernels
+    (kernel,) = (k for k in kernels if k.collective is Level.WARP)
+    made = cuda_kernel(kernel)
+    assert (made.threads, made.together) == (32, 4)
+    assert "__launch_bounds__(128)" in made.text
+    assert "__syncwarp();" in made.text
+    assert not re.search(r"__syncthreads|threadIdx\.x|\[warp_id\(\)\] = |blockIdx", made.text)
+    for line in made.text.splitlines():
+        assert "__shared__" not in line or re.search(r"_all\w*\[4\]", line), line
+    large = replace(kernel, body=(Alloc(KArray("large", Prim.I64, Space.SHARED), i64(1 << 10)), *kernel.body))
+    assert cuda_kernel(large).together == 2

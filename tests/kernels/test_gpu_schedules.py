@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from soac.ir.interpret import Thresholds, prepare
+from soac.ir.types import Const
 from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, KStm
@@ -127,8 +128,8 @@ def test_sums_that_are_read_without_waiting_are_reported() -> None:
     assert isinstance(look, kir.LookBack)
     one, hit = kir.KVar("one", kir.Prim.I64), kir.KVar("hit", kir.Prim.I64)
     loads = (
-        kir.KLet(one, kir.KOp(kir.Op.SUB, kir.Prim.I64, (look.tile, kir.Const(kir.Prim.I64, 1)))),
-        kir.KLet(hit, kir.KOp(kir.Op.MAX, kir.Prim.I64, (one, kir.Const(kir.Prim.I64, 0)))),
+        kir.KLet(one, kir.KOp(kir.Op.SUB, kir.Prim.I64, (look.tile, Const(kir.Prim.I64, 1)))),
+        kir.KLet(hit, kir.KOp(kir.Op.MAX, kir.Prim.I64, (one, Const(kir.Prim.I64, 0)))),
         *(kir.KLet(out, kir.KLoad(total, hit)) for out, total in zip(look.outs, look.totals, strict=True)),
     )
     assert Kind.RAW in kinds_of(replace(right, body=changed(right.body, {at: loads})))
@@ -141,7 +142,7 @@ def test_blocks_that_take_no_number_in_order_would_wait_for_each_other() -> None
     ticket = list(statements(right.body))[at]
     assert isinstance(ticket, kir.Atomic)
     assert ticket.out is not None
-    last = kir.Const(kir.Prim.I64, 2)
+    last = Const(kir.Prim.I64, 2)
     backwards = kir.KLet(ticket.out, kir.KOp(kir.Op.SUB, kir.Prim.I64, (last, right.block)))
     assert Kind.STUCK in kinds_of(replace(right, body=changed(right.body, {at: (backwards,)})))
 

@@ -50,6 +50,7 @@ def test_kernels_of_programs_read_back(path: Path, machine: Machine) -> None:
     assert all(map(reads_back, kernels_of(path, machine)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", (CPU, CUDA), ids=lambda machine: machine.name)
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_kernels_of_the_corpus_read_back(folder: Path, machine: Machine) -> None:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import llvmlite.binding as llvm
 import numpy as np
 
-from ....ir.core import FunDef
+from ....ir.core import FunDef, Level
 from ....ir.entry import bind_sizes
 from ....ir.errors import Diagnostic, IRError, Label, RunError
 from ....ir.scalar import DTYPES
@@ -53,7 +53,7 @@ class CpuDevice:
 
     calibration: ClassVar[str] = f"cpu {llvm.get_host_cpu_name()} {WORKERS}"
     default_threshold: ClassVar[int] = 8
-    default_inside: ClassVar[int] = 64
+    default_inside: ClassVar[Mapping[Level, int]] = dict.fromkeys(Level, 64)
 
     compiled: CompiledKernels
     kernels: dict[str, Loaded]

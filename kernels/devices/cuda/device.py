@@ -14,11 +14,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ....ir.core import Level
 from ....ir.errors import NOWHERE
+from ....ir.machine import CUDA
+from ....ir.machine import WARP as WARP_LEVEL
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
 from ...analysis.stack_sizes import UNKNOWN, Peak, StackSizes
-from ...cuda_c.module import CudaKernel, Grid, cuda_kernel, cuda_module
+from ...cuda_c.module import THREADS, CudaKernel, Grid, cuda_kernel, cuda_module
 from ...host_ir.launch_parameters import fitting_block
 from ...kernel_ir.nodes import FailureSite, Kernel, Space
 from ...passes.pipeline import CUDA_PASSES, all_ready
@@ -38,8 +41,11 @@ FIRST_STACK = {Space.SHARED: 64 << 10, Space.PRIVATE: 4 << 10}
 out to be too few, it gets twice as many, or what it asked for."""
 MOST_PEAKS = 1 << 12
 """Launches whose stacks are remembered."""
+MOST_SHARED = {Level.BLOCK: DYNAMIC_SHARED, Level.WARP: WARP_LEVEL.room.bytes if WARP_LEVEL.room else 0}
+"""Shared memory for arrays of a block or warp of which only the kernel finds out how large they are: what versions
+there are for has room there."""
 TURNS = 8
-"""Blocks for each multiprocessor, where blocks of a kernel take turns."""
+"""Blocks of `THREADS` threads for each multiprocessor, where blocks of a kernel take turns."""
 MOST_GRID = (1 << 31) - 1
 """Blocks of a grid; where a kernel has more, each of the grid does the work of several."""
 
@@ -81,7 +87,7 @@ class CudaDevice:
 
     calibration: ClassVar[str] = ""
     default_threshold: ClassVar[int] = 1 << 15
-    default_inside: ClassVar[int] = 256
+    default_inside: ClassVar[Mapping[Level, int]] = {row.level: row.room.fills for row in CUDA.higher if row.room}
 
     gpu: Gpu
     kernels: dict[str, Prepared]
@@ -147,16 +153,17 @@ class CudaDevice:
         """Start all blocks of a kernel."""
         sizes = fitting_factor(blocks, sizes)
         what, driver = self.shaped(kernel, sizes), self.gpu.driver
-        held = [self.gpu.dense(array) for array in arrays]
-        stack, grid = self.stack(what, blocks, scalars) if what.text.stacks else ((0, 0, 0, 0), blocks)
-        if what.text.take_turns:
-            grid = min(grid, -(-blocks // max((1, *sizes[:1]))))
+        text, held = what.text, [self.gpu.dense(array) for array in arrays]
+        stack, at_once = self.stack(what, blocks, scalars) if text.stacks else ((0, 0, 0, 0), blocks)
+        if text.take_turns:
+            at_once = min(at_once, -(-blocks // max((1, *sizes[:1]))))
         before = self.record.address if self.may_have_failed else 0
         values = [self.record.address, before, blocks, *stack, *(array.address for array in held)]
         values += [word(v.prim, value) for v, value in zip(what.kernel.scalars, scalars, strict=True)]
         self.pending = True
-        self.may_have_failed = self.may_have_failed or what.text.fails
-        driver.launch(what.loaded, grid, what.text.threads, stack[3], values)
+        self.may_have_failed = self.may_have_failed or text.fails
+        grid = -(-at_once // text.together)
+        driver.launch(what.loaded, grid, text.threads * text.together, stack[3] * text.together, values)
 
     def shaped(self, kernel: str, sizes: Sequence[int]) -> Prepared:
         """The kernel for blocks of so many threads, each of which does so many blocks' work; compiled when it is first
@@ -177,15 +184,20 @@ class CudaDevice:
 
     def stack(self, what: Prepared, blocks: int, scalars: Sequence[Scalar]) -> tuple[tuple[int, int, int, int], int]:
         """`Memory` for a kernel whose blocks take turns, and how many may at once. The memory is in use until the
-        kernel is done, and so is not used before by what comes after it in the stream."""
-        peak, name = self.peak(what, scalars), what.kernel.name
-        block = 0 if peak.block <= what.shared_left else self.stack_size(name, Space.SHARED, peak.block)
+        kernel is done, and so is not used before by what comes after it in the stream. Shared memory is what the
+        arrays of a block take, where that is known."""
+        peak, name, text = self.peak(what, scalars), what.kernel.name, what.text
+        most = MOST_SHARED[what.kernel.collective] if peak.block == UNKNOWN else what.shared_left
+        shared = int(min(peak.block, most, what.shared_left // text.together)) & ~15
+        block = 0 if peak.block <= shared else self.stack_size(name, Space.SHARED, peak.block)
         thread = self.stack_size(name, Space.PRIVATE, peak.thread)
-        each = block + what.text.threads * thread
+        each = block + text.threads * thread
         if each == 0:
-            return (0, 0, 0, what.shared_left), min(blocks, MOST_GRID)
-        grid = max(1, min(blocks, TURNS * self.gpu.driver.properties.multiprocessors, STACK_BUDGET // each))
-        return (self.gpu.pool.stacks(grid * each), block, thread, what.shared_left), grid
+            return (0, 0, 0, shared), min(blocks, MOST_GRID)
+        full = TURNS * max(1, THREADS // text.threads) * self.gpu.driver.properties.multiprocessors
+        at_once = max(1, min(blocks, full, STACK_BUDGET // each))
+        whole = -(-at_once // text.together) * text.together
+        return (self.gpu.pool.stacks(whole * each), block, thread, shared), at_once
 
     def peak(self, what: Prepared, scalars: Sequence[Scalar]) -> Peak:
         """What the launch takes of its stacks."""

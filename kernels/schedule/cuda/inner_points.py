@@ -13,8 +13,9 @@ from ....ir.core import Stm
 from ....ir.types import Const, Prim
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KVar
+from ..array_values import copy_into, flat_indices
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, Value
-from ..statements import copy_into, flat_indices, gen_body, new_array
+from ..statements import gen_body, new_array
 
 
 def points(b: Builder, stm: Stm, exp: core.SegMap) -> tuple[Value, ...]:

@@ -1,0 +1,102 @@
+"""Updates of arrays of varying size, and of parts of varying size.
+
+    G(Σ, xs with [a :+ c * s] <- vs)  ⟶  segscatter Σf ds { start + a + k * s, vs[k] }        Σf the flat nest of c
+
+with `start` where the segment of `xs` begins in the flat data; (Σ, k < c) for an invariant c. Where several dimensions
+of the part vary, Σf is that of their product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from ...ir.core import Body, Copied, PrimOp, SegScatter, Slice, Stm, Update
+from ...ir.ops import Op
+from ...ir.traverse import free_in_stm
+from ...ir.types import I64, Atom, Const, Prim, Var
+from ..context.checked_indices import checked_part
+from ..context.distribute import frontier, settle
+from ..context.nest import Flow, Nest
+from ..context.segop_bodies import defer, seg_body, single
+from ..context.trace import Rule
+from ..rules.writes import element_of_part, nest_atoms, own, places_of, read_before
+from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments
+from .writes import own_rows, relied_on
+
+
+def varying_update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
+    """Replacing a part of an array of varying size, or a part of varying size, in place.
+
+    G(Σ, xs with [a :+ c * s] <- vs)  ⟶  segscatter Σf ds { start + a + k * s, vs[k] }
+    """
+    match stm:
+        case Stm((param,), Update(array, _, _, safe)) if nest.dims and flow.varying:
+            wanted = frontier(flow, [name for name in free_in_stm(stm) if name != array])
+        case _:
+            return None
+    is_regular = flow.is_regular((param.type,)) and not all(isinstance(size, Const) for size in param.type.shape)
+    if wanted is None or not (is_regular or is_varying(flow, param.type)):
+        return None
+    if array in flow.deferred and array not in flow.elems and frontier(flow, (array,)) is None:
+        return None
+    certs, checks = relied_on(flow, stm), list[Stm]()
+    settle(flow, nest, wanted)
+    settle(flow, nest, read_before(flow, stm, array))
+    flow.note(Rule.UPDATE, str(param.name))
+    if not safe:
+        certs = (*certs, *checked_part(flow, checks, replace(stm, certs=()), param.type))
+    defer(flow, nest, tuple(checks))
+    _write(flow, nest, replace(stm, certs=certs))
+    return Rule.UPDATE
+
+
+def _write(flow: Flow, nest: Nest, stm: Stm) -> None:
+    """The write of a part that is there, by what the statement relies on, which is checked for all points."""
+    exp, (param,) = stm.exp, stm.pat
+    assert isinstance(exp, Update)
+    reads = [name for name in free_in_stm(stm) if name != exp.array]
+    seg = segments(flow, nest, param.type.shape[0], stm) if is_varying(flow, param.type) else None
+    (owned,) = own(flow, nest, (exp.array,), reads) if seg is None else own_rows(flow, nest, seg, (exp.array,), reads)
+    with _part(flow, nest, stm, exp) as (space, at, stms):
+        places = places_of(flow, stms, exp, at, stm.certs)
+        value = element_of_part(flow, stms, exp.value, at) if at else exp.value
+        if seg is None:
+            places = nest_atoms(nest) + places
+        else:
+            first = flow.fresh_param("p", I64)
+            stms.append(single(PrimOp(Op.ADD, Prim.I64, (Var(seg.start), places[0])), first, flow.loc))
+            places = (Var(first.name), *places[1:])
+        made = seg_body(flow, space.dims, Body(tuple(stms), (*places, value)))
+    pat = flow.bind(nest, stm.pat) if seg is None else (flow.fresh_param(param.name.base, flow.types[owned]),)
+    flow.emit(pat, SegScatter(flow.machine.lowest.level, made.space, (owned,), len(places), made.body, True))
+    if seg is not None:
+        bind_rows(flow, nest, seg, stm.pat, (pat[0].name,))
+
+
+@contextmanager
+def _part(flow: Flow, nest: Nest, stm: Stm, exp: Update) -> Iterator[tuple[Nest, tuple[Atom, ...], list[Stm]]]:
+    """The nest of all elements that an update writes, their places in the part, and what computes these."""
+    dims = [(flow.fresh_param("k", I64), dim.count) for dim in exp.dims if isinstance(dim, Slice)]
+    at = tuple(Var(k.name) for k, _ in dims)
+    inner = tuple((k.name, count) for k, count in dims if flow.is_invariant(count))
+    varying = [(k, count) for k, count in dims if not flow.is_invariant(count)]
+    if not varying:
+        yield nest.inside(*inner), at, []
+        return
+    width = varying[0][1]
+    for _, count in varying[1:]:
+        both = flow.fresh_param("w", I64)
+        defer(flow, nest, (single(PrimOp(Op.MUL, Prim.I64, (width, count)), both, flow.loc),))
+        width = Var(both.name)
+    with flat_nest(flow, nest, segments(flow, nest, width, stm)) as (flat, place):
+        stms: list[Stm] = []
+        rest: Atom = Var(place)
+        for k, count in reversed(varying[1:]):
+            stms.append(single(PrimOp(Op.REM, Prim.I64, (rest, count)), k, flow.loc))
+            outer = flow.fresh_param("k", I64)
+            stms.append(single(PrimOp(Op.QUOT, Prim.I64, (rest, count)), outer, flow.loc))
+            rest = Var(outer.name)
+        stms.append(single(Copied(rest), varying[0][0], flow.loc))
+        yield flat.inside(*inner), at, stms
