@@ -1,7 +1,7 @@
 """Reads the text of kernel IR (`show.py`) back into an equal kernel.
 
-Recursive descent over the tokens (`ir/scanner.py`), by the forms of `syntax.py`. Variables and arrays are known by their
-names from where they are made.
+Recursive descent over the tokens (`ir/scanner.py`), by the forms of `syntax.py`. Variables and arrays are known by
+their names from where they are made.
 """
 
 from __future__ import annotations

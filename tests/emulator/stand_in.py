@@ -23,7 +23,7 @@ from soac.ir.errors import RunError
 from soac.ir.machine import CUDA
 from soac.kernels.devices.cuda import pycuda_driver
 from soac.kernels.devices.cuda.array import CudaArray, on_host
-from soac.kernels.devices.cuda.bulk import bulk_text
+from soac.kernels.devices.cuda.bulk import bulk_module
 from soac.kernels.devices.cuda.driver import DriverRefusal, GpuLost, Signature
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
@@ -53,7 +53,7 @@ class StandIn(PyCuda):
 def main() -> None:
     assert missing_for_cuda() == ()
     assert described_gpu() == "stand-in, sm_90, 64.0 MiB, driver for CUDA 13.0"
-    assert compile_cuda(bulk_text(), "sm_90")  # NVRTC asks the driver's library, too
+    assert compile_cuda(bulk_module()[0], "sm_90")  # NVRTC asks the driver's library, too
     gpu = Gpu(StandIn.open())
     assert gpu.driver.properties.arch == "sm_90"
     compiled = compile_prog(SOURCE, "stand_in.soac", machine=CUDA)
@@ -108,9 +108,9 @@ def exchange(program: CudaExecutable) -> None:
 
 def refusal(program: CudaExecutable) -> None:
     """An error that leaves the context as it was ends the call alone."""
-    driver, number = program.gpu.driver, program.gpu.bulk["ramp_u64"]
+    driver, number = program.gpu.driver, program.gpu.bulk["iota_8"]
     with pytest.raises(DriverRefusal):
-        program.gpu.call(lambda: driver.launch(number, 1, 64, 1 << 20, [0, 0, 0, 0]))
+        program.gpu.call(lambda: driver.launch(number, 1, 64, 1 << 20, [0] * 11))
     values(program)
 
 

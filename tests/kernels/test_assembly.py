@@ -91,6 +91,7 @@ def scalars() -> Iterator[np.generic]:
 def test_scalars_are_laid_out_so(scalar: np.generic) -> None:
     at = id(scalar) + offsets("python_call", "PyScalarObject")["value"]
     assert ctypes.string_at(at, scalar.dtype.itemsize) == scalar.tobytes()
+    assert at + 8 <= id(scalar) + type(scalar).__basicsize__  # a word is read
 
 
 def test_an_unknown_numpy_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

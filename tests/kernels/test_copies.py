@@ -10,11 +10,18 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
+from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.devices.cpu.arena import make_arenas
 from soac.kernels.devices.cpu.runtime import thread_pool as pool
 from soac.kernels.devices.cpu.runtime.assembly import Word
 from soac.kernels.devices.cpu.runtime.functions import runtime
+from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.kernel_ir.parse import parse_kernel
+from soac.kernels.kernel_ir.show import show_kernel
+from soac.kernels.passes.pipeline import CUDA_PASSES, ready
+from soac.kernels.schedule.cpu import bulk_copies as cpu
 from soac.kernels.schedule.cpu.bulk_copies import LINE
+from soac.kernels.schedule.cuda import bulk_copies as cuda
 
 TYPES = (np.uint8, np.int16, np.float32, np.int64)
 THREADS = 2
@@ -95,3 +102,11 @@ def test_nothing_is_copied() -> None:
     target = np.zeros((), np.float32)
     copied(target, np.full((), 3, np.float32))
     assert target == 3
+
+
+@pytest.mark.parametrize("kernel", [*cpu.bulk_kernels(), *cuda.bulk_kernels()], ids=lambda k: k.name)
+def test_copies_are_kernels_like_any(kernel: Kernel) -> None:
+    """They print and parse back; with its fences, every thread of a GPU sees what it relies on."""
+    assert parse_kernel(show_kernel(kernel)) == kernel
+    if kernel.lanes is None:
+        assert check_collectives(ready(kernel, CUDA_PASSES)) == ()

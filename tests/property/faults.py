@@ -104,7 +104,7 @@ FAULTS: tuple[Fault, ...] = (
         Group.NESTS,
         "index of the nest taken for a value from before it",
         "flatten/context/distribute.py",
-        "if isinstance(source, Var) and source.name in nest.indices:",
+        "if isinstance(source, Var) and (source.name in nest.indices or source.name in flow.coordinates):",
         "if source is None:",
     ),
     # ---- reductions and scans

@@ -31,11 +31,11 @@ from ..host_memory import Pool, address
 from ..host_runner import Code, Run, as_type, compile_host, failure_error
 from . import native
 from .arena import Arenas, make_arenas
-from .argument_words import exactly, plan_of, word_of
+from .argument_words import exactly, word_of
 from .image import Image, MachineCode, compiled_code, image_of
 from .native import Native, Turn, link
 from .runtime import thread_pool as pool
-from .runtime.assembly import INLINE_WORK, UNSUITED
+from .runtime.assembly import INLINE_WORK, Status
 from .runtime.jit import CompiledKernels
 
 INFINITY = 2**63 - 1
@@ -223,9 +223,8 @@ class Executable:
         """An image with its code."""
         device = CpuDevice(code.kernels, {k.name: loaded(k, code.kernels) for k in image.kernels}, threads or WORKERS)
         entries = {f.entry.name: f for f in image.entries if f.entry}
-        plans = {name: plan for name, plan in ((name, plan_of(f)) for name, f in entries.items()) if plan is not None}
         codes = {f.entry.name: compile_host(f) for f in image.interpreted}
-        return Executable(codes, entries, device, link(image, code, plans))
+        return Executable(codes, entries, device, link(image, code))
 
     def run(
         self,
@@ -245,7 +244,7 @@ class Executable:
         settings, workers = (thresholds or {}, forced or {}), threads or self.device.threads
         try:
             if entry in self.native.entries:
-                return self.run_native(self.native.entries[entry], args, settings, workers, convert, log)
+                return self.run_native(entry, args, settings, workers, convert, log)
             return self.run_python(entry, convert(self.functions[entry], args), settings, workers, log)
         except (KernelFailure, MemoryError) as fault:
             raise self.told(entry, fault) from None
@@ -283,7 +282,7 @@ class Executable:
                 raise self.told(entry, fault) from None
             if results.__class__ is list:
                 return results
-            if results == UNSUITED:
+            if results == Status.UNSUITED:
                 return slowly(args)
             raise self.told(entry, native.failed(found, ready, results)) from None
 
@@ -294,7 +293,7 @@ class Executable:
 
     def run_native(
         self,
-        entry: native.Entry,
+        entry: str,
         args: Sequence[Any],
         settings: native.Settings,
         threads: int,
@@ -303,11 +302,11 @@ class Executable:
     ) -> tuple[list[np.ndarray | np.generic], Trace]:
         """A call whose arguments are converted only where they do not suit."""
         pool.start(threads)
+        fun, code = self.functions[entry], self.native.entries[entry]
         arenas = self.device.take_arenas(threads)
         how = settings, self.default, threads, arenas, log
         try:
-            done = native.call(entry, args, *how)
-            done = done or native.call(entry, exactly(entry.plan, convert(entry.plan.fun, args)), *how)
+            done = native.call(code, args, *how) or native.call(code, exactly(fun, convert(fun, args)), *how)
         finally:
             self.device.arenas.append(arenas)
         if done is None:

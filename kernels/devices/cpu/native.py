@@ -19,16 +19,15 @@ from ...kernel_ir.nodes import Kernel
 from ..device import Trace
 from ..failures import failure, values_of
 from .arena import Arenas
-from .argument_words import Plan
 from .host.control import BEGIN
-from .host.emit import NativeFun, result_words
+from .host.emit import NativeFun, given, result_words
 from .host.failure_sites import error_of, recorded
 from .image import Image, MachineCode
 from .runtime import thread_pool as pool
-from .runtime.assembly import UNSUITED, Status, Word
+from .runtime.assembly import Status, Word
 from .runtime.functions import Runtime, runtime
 from .runtime.jit import CompiledKernels
-from .runtime.python_call import SCALARS, Argument, Head, Pair, Result, builtin, rows_of, table
+from .runtime.python_call import Argument, Head, Result, builtin, rows_of, table
 
 ALWAYS, NEVER = 0, (1 << 63) - 1
 """Thresholds of guards that are forced."""
@@ -39,7 +38,7 @@ Settings = tuple[Mapping[str, int], Mapping[str, bool]]
 
 @dataclass(slots=True)
 class Ready:
-    """An entry as a function, `run (*args)`: a list of results, `UNSUITED`, or a status, which leaves `turn` taken.
+    """An entry as a function, `run (*args)`: a list of results, or a status; that of a failure leaves `turn` taken.
     `words`: its state; `settings`: what its thresholds were made from; `parts`: what the machine code reads."""
 
     run: Callable[..., Any]
@@ -56,7 +55,6 @@ class Entry:
     numbers; `guards`: the names of its settings."""
 
     info: NativeFun
-    plan: Plan
     code: int
     kernels: tuple[Kernel, ...]
     addresses: ctypes.Array[ctypes.c_int64]
@@ -73,20 +71,17 @@ class Native:
     compiled: CompiledKernels | None
 
 
-def link(image: Image, code: MachineCode, plans: Mapping[str, Plan]) -> Native:
-    """The native functions of a program that have plans, with the kernels that they launch."""
+def link(image: Image, code: MachineCode) -> Native:
+    """The native functions of a program, with the kernels that they launch."""
     if code.host is None:
         return Native({}, None)
-    shared = runtime()
-    kernels = {kernel.name: kernel for kernel in image.kernels}
+    kernels, shared = {kernel.name: kernel for kernel in image.kernels}, runtime()
     entries: dict[str, Entry] = {}
     for info in image.native:
-        name = info.fun.entry.name
-        if name in plans:
-            used, guards = tuple(kernels[n] for n in info.kernels), tuple(s.name for s in info.settings)
-            addresses = (ctypes.c_int64 * len(used))(*(code.kernels.address(k) for k in info.kernels))
-            entry = Entry(info, plans[name], code.host.address(info.symbol), used, addresses, shared, guards)
-            entries[name] = entry
+        used, guards = tuple(kernels[n] for n in info.kernels), tuple(s.name for s in info.settings)
+        addresses = (ctypes.c_int64 * len(used))(*(code.kernels.address(k) for k in info.kernels))
+        entry = Entry(info, code.host.address(info.symbol), used, addresses, shared, guards)
+        entries[info.fun.entry.name] = entry
     return Native(entries, code.host)
 
 
@@ -95,29 +90,23 @@ def link(image: Image, code: MachineCode, plans: Mapping[str, Plan]) -> Native:
 
 def ready(entry: Entry, turn: ctypes.c_int64) -> Ready:
     """A call of an entry that waits for this turn; settings, arenas and threads are still to be set."""
-    info, plan = entry.info, entry.plan
+    info = entry.info
     words = (ctypes.c_int64 * info.words)()
     state = ctypes.addressof(words)
     words[Word.KERNELS], words[Word.STOP] = ctypes.addressof(entry.addresses), entry.runtime.stop
     words[Word.RECORD] = state + 8 * info.record
-    known = (ctypes.c_int64 * len(plan.fixed))(*(n for _, n in plan.fixed))
-    arguments = rows_of(Argument, list(arguments_at(plan, state)))
-    first = state + 8 * (Word.FIRST + len(plan.sizes))
-    equal = [(first + 8 * k, first + 8 * other) for k, other in plan.equal]
-    equal += [(first + 8 * k, ctypes.addressof(known) + 8 * i) for i, (k, _) in enumerate(plan.fixed)]
-    sizes = [(state + 8 * k, first + 8 * giver) for k, giver in enumerate(plan.sizes, start=Word.FIRST)]
-    tables = arguments, rows_of(Pair, equal), rows_of(Pair, sizes), rows_of(Result, list(results_at(info, state)))
+    tables = rows_of(Argument, list(arguments_at(info, state))), rows_of(Result, list(results_at(info, state)))
     workers = ctypes.addressof(pool.the_pool().workers)
     head = Head(ctypes.addressof(turn), entry.code, state, workers, 0, *map(table, tables))
-    return Ready(builtin(entry.runtime.call, head), head, turn, words, (known, tables))
+    return Ready(builtin(entry.runtime.call, head), head, turn, words, tables)
 
 
-def arguments_at(plan: Plan, state: int) -> Iterator[tuple[int, int, int]]:
-    """`Argument` for each: its words come after the size parameters."""
-    at = Word.FIRST + len(plan.sizes)
-    for prim, rank in plan.kinds:
-        dtype = DTYPES[prim]
-        yield id(dtype if rank else dtype.type), rank or -1 - SCALARS[prim], state + 8 * at
+def arguments_at(info: NativeFun, state: int) -> Iterator[tuple[int, int, int]]:
+    """`Argument` for each."""
+    at = Word.FIRST
+    for param in given(info.fun):
+        dtype, rank = DTYPES[param.type.prim], param.type.rank
+        yield id(dtype if rank else dtype.type), rank, state + 8 * at
         at += 1 + rank
 
 
@@ -160,7 +149,7 @@ def call(
         results = one.run(*args)
         if results.__class__ is list:
             return results, take_trace(entry, one.words)
-        if results == UNSUITED:
+        if results == Status.UNSUITED:
             return None
         raise failed(entry, one, results)
     finally:

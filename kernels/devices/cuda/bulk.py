@@ -8,40 +8,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
-from ...cuda_c.module import prelude
-from .driver import I64, POINTER, Parameter, Signature
+from ...cuda_c.module import THREADS, Grid, cuda_kernel, cuda_module
+from ...passes.pipeline import CUDA_PASSES, all_ready
+from ...schedule.cuda.bulk_copies import MOST_DIMS, bulk_kernels
+from .driver import Signature, signature_of
 
-MOST_DIMS = 8
-"""As in `cuda_bulk.h`."""
 TILES_PAY = 8
 """Rows shorter than this are as well copied element by element."""
-THREADS = 256
-LAYOUT = Parameter("Layout", f"{1 + 3 * MOST_DIMS}q")
-U64 = Parameter("u64", "Q")
-WORDS = {1: Parameter("u8", "B"), 2: Parameter("u16", "H"), 4: Parameter("u32", "I"), 8: Parameter("u64", "Q")}
 
 
-def bulk_text() -> str:
-    """The module of the bulk operations."""
-    own = files(__name__.rpartition(".")[0]) / "bulk.h"
-    return prelude() + own.read_text(encoding="utf-8")
-
-
-def bulk_signatures() -> tuple[Signature, ...]:
-    return tuple(signature for word in WORDS.values() for signature in _signatures(word))
-
-
-def _signatures(word: Parameter) -> tuple[Signature, ...]:
-    t = word.c_type
-    at = Parameter(f"{t} *", POINTER.form)
-    return (
-        Signature(f"ramp_{t}", (at, U64, U64, I64)),
-        Signature(f"copy_{t}", (at, at, I64, LAYOUT)),
-        Signature(f"fill_{t}", (at, word, I64, LAYOUT)),
-        Signature(f"transpose_{t}", (at, at, I64, I64, I64, I64, I64, I64, I64)),
-    )
+def bulk_module() -> tuple[str, tuple[Signature, ...]]:
+    """The kernels of bulk operations, of which a grid of any number of blocks does the work of all."""
+    kernels = all_ready(bulk_kernels(), CUDA_PASSES)
+    text = cuda_module(cuda_kernel(kernel, THREADS, 0, Grid.TURNS) for kernel in kernels)
+    return text, tuple(map(signature_of, kernels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +72,9 @@ def tiles(axes: tuple[Axis, ...]) -> Tiles | None:
     return Tiles(others[0] if others else Axis(1, 0, 0), row, column)
 
 
-def layout(axes: tuple[Axis, ...]) -> tuple[int, ...]:
-    """`Layout` of `cuda_bulk.h`, at most `MOST_DIMS` dimensions."""
-    rest = (0,) * (MOST_DIMS - len(axes))
-    sizes, to, source = ((*(getattr(a, name) for a in axes), *rest) for name in ("size", "to", "source"))
-    return len(axes), *sizes, *to, *source
+def padded(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    """`MOST_DIMS` dimensions, the last one first."""
+    return (*axes[::-1], *(Axis(1, 0, 0),) * (MOST_DIMS - len(axes)))
 
 
 def count(axes: tuple[Axis, ...]) -> int:

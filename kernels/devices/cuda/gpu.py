@@ -9,26 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ....ir.scalar import DTYPES, prim_of
 from ....ir.types import Prim
+from ...cuda_c.module import THREADS
+from ...schedule.cuda.bulk_copies import CHUNK, MOST_DIMS, TILE
 from .array import CudaArray, dense
-from .bulk import (
-    MOST_DIMS,
-    THREADS,
-    WORDS,
-    Axis,
-    Tiles,
-    bulk_signatures,
-    bulk_text,
-    count,
-    layout,
-    merged,
-    tiles,
-)
+from .bulk import Axis, Tiles, bulk_module, count, merged, padded, tiles
 from .context_thread import DriverThread
 from .driver import Driver, DriverFault, GpuLost, Loaded, Value, word
 from .memory_pool import DevicePool
@@ -36,7 +27,8 @@ from .memory_pool import DevicePool
 T = TypeVar("T")
 WAVES = 8
 """Blocks for each multiprocessor that a bulk operation starts at most; each goes on in steps of them all."""
-TILE = 32
+UNFAILING, STACKLESS = (0, 0), (0, 0, 0, 0)
+"""Of a kernel that cannot fail, that no failure stops, and that has no stack."""
 MOST_UPLOADING = 1 << 28
 """Bytes of host memory that uploads under way may hold."""
 
@@ -69,7 +61,7 @@ class Gpu:
     @cached_property
     def bulk(self) -> Mapping[str, Loaded]:
         """The kernels of bulk operations, loaded when they are first needed."""
-        return self.driver.load(bulk_text(), bulk_signatures())
+        return self.driver.load(*bulk_module())
 
     # ---- memory ---------------------------------------------------------------------------------------------------
 
@@ -151,7 +143,8 @@ class Gpu:
         elif (found := tiles(axes)) is not None:
             self.transpose(size, target, source, found)
         elif len(axes) <= MOST_DIMS:
-            self.spread("copy", size, count(axes), [target, source, count(axes), *layout(axes)])
+            steps = zip(*((axis.size, axis.to, axis.source) for axis in padded(axes)))
+            self.spread("copy", size, count(axes), [target, source], [len(axes), *chain(*steps)])
         else:
             first, rest = axes[0], axes[1:]
             for k in range(first.size):
@@ -167,11 +160,10 @@ class Gpu:
 
     def ramp(self, array: CudaArray, start: int, step: int) -> None:
         """`array[i] = start + i · step`, as integers of its width; array is dense."""
-        mask = (1 << 64) - 1
-        if array.size and (start | step) & mask == 0:
+        if array.size and start == step == 0:
             self.driver.clear(array.address, array.nbytes)
         elif array.size:
-            self.spread("ramp", array.prim.bytes, array.size, [array.address, start & mask, step & mask, array.size])
+            self.spread("iota", array.prim.bytes, array.size, [array.address], [signed(start), signed(step)])
 
     def fill(self, array: CudaArray, value: Any) -> None:
         """Every element becomes a scalar."""
@@ -184,19 +176,25 @@ class Gpu:
 
     def fill_axes(self, size: int, address: int, bits: int, axes: tuple[Axis, ...]) -> None:
         if len(axes) <= MOST_DIMS:
-            self.spread("fill", size, count(axes), [address, bits, count(axes), *layout(axes)])
+            steps = zip(*((axis.size, axis.to) for axis in padded(axes)))
+            self.spread("fill", size, count(axes), [address], [len(axes), *chain(*steps), bits])
             return
         first, rest = axes[0], axes[1:]
         for k in range(first.size):
             self.fill_axes(size, address + size * k * first.to, bits, rest)
 
-    def spread(self, name: str, size: int, elements: int, values: Sequence[Value]) -> None:
-        self.start(name, size, -(-elements // THREADS), values)
+    def spread(self, name: str, size: int, elements: int, arrays: Sequence[Value], scalars: Sequence[Value]) -> None:
+        self.start(name, size, -(-elements // CHUNK), [*arrays, elements, *scalars])
 
     def start(self, name: str, size: int, blocks: int, values: Sequence[Value]) -> None:
-        """A bulk kernel for elements of so many bytes; any number of blocks does the work of all."""
+        """A bulk kernel for elements of so many bytes, which cannot fail."""
         grid = min(blocks, WAVES * self.driver.properties.multiprocessors)
-        self.driver.launch(self.bulk[f"{name}_{WORDS[size].c_type}"], grid, THREADS, 0, values)
+        self.driver.launch(self.bulk[f"{name}_{size}"], grid, THREADS, 0, [*UNFAILING, blocks, *STACKLESS, *values])
+
+
+def signed(bits: int) -> int:
+    """The i64 with these bits."""
+    return (bits + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def bits_of(prim: Prim, value: Any) -> int:

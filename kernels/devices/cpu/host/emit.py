@@ -4,11 +4,11 @@
     let (ys: [n]f32) = scratch [n]f32     a descriptor in the frame: a counted buffer of the runtime
     launch k[n](ys, xs, n)                a table of words, and a call of the runtime's fork-join
 
-After its first words (`runtime/assembly.py`) the state holds the parameters (a word for a size or a scalar; address and
-sizes for an array), the results (a word, or a descriptor), the thresholds and sizes that may be set, the failure
-record, and the *frame*: a descriptor for each array. An array is
-released where the Python runner forgets it (`run.dead_after`), and at the end the whole frame is. A failure stores its
-site and values and leaves with a status; the caller turns them into the error (`failure_sites.py`).
+After its first words (`runtime/assembly.py`) the state holds the arguments (a word for a scalar; address and sizes for
+an array), the results (a word, or a descriptor), the thresholds and sizes that may be set, the failure record, and the
+*frame*: a descriptor for each array. An array is released where the Python runner forgets it (`dead_after`), and at the
+end the whole frame is. A failure stores its site and values and leaves with a status; the caller turns them into the
+error (`failure_sites.py`).
 
 The parts: `frame.py` (the emitter's state), `arrays.py`, `control.py`; called at run time: `runtime/functions.py`.
 """
@@ -21,7 +21,7 @@ from .....ir import core
 from .....ir.core import Param
 from .....ir.errors import NOWHERE, IRError
 from .....ir.ops import Op, can_fail
-from .....ir.types import Atom, Const, Prim, Type
+from .....ir.types import Atom, Const, Name, Prim, Type, Var
 from ....host_ir.liveness import conjunction, dead_after
 from ....host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm, Interpret, Launch
 from ....lanes.module import MODULE_END
@@ -29,7 +29,7 @@ from ....llvm import ops as lanes_ops
 from ....llvm.convert import convert
 from ....llvm.text import Code, Module
 from ...failures import RECORD
-from ..runtime.assembly import Word
+from ..runtime.assembly import Status, Word
 from ..runtime.functions import FUNCTIONS
 from .arrays import (
     array_literal,
@@ -110,7 +110,7 @@ def emit_host(program: HostProgram) -> tuple[str, tuple[NativeFun, ...]]:
     module = Module()
     for name, (result, params) in FUNCTIONS.items():
         module.declare(name, result, params)
-    native = [f for f in program.functions if is_native(f.body)]
+    native = [f for f in program.functions if is_native(f.body) and sizes_follow(f)]
     made = [function(module, fun, f"host.{k}") for k, fun in enumerate(native)]
     text = "\n".join([module.text(), *(text for text, _ in made), MODULE_END])
     return text, tuple(info for _, info in made)
@@ -118,7 +118,7 @@ def emit_host(program: HostProgram) -> tuple[str, tuple[NativeFun, ...]]:
 
 def function(module: Module, fun: HostFun, symbol: str) -> tuple[str, NativeFun]:
     """The text of one function."""
-    results = Word.FIRST + sum(1 + p.type.rank for p in fun.params)
+    results = Word.FIRST + sum(1 + p.type.rank for p in given(fun))
     first_setting = results + sum(result_words(p.type) for p in fun.results)
     h = Emitter(Code(module), 2 + 2 * highest_rank(fun), first_setting)
     bind_params(h, fun)
@@ -138,14 +138,52 @@ def result_words(type_: Type) -> int:
     return 2 + 2 * type_.rank if type_.shape else 1
 
 
+def given(fun: HostFun) -> tuple[Param, ...]:
+    """What a caller gives: all but the sizes."""
+    return fun.params[fun.entry.sizes :]
+
+
+def sizes_follow(fun: HostFun) -> bool:
+    """Is every size the value of a scalar, or that of a dimension of an array?"""
+    shapes = {d.name for p in given(fun) for d in p.type.shape if isinstance(d, Var)}
+    return shapes.union(p.name for p in given(fun)).issuperset(p.name for p in fun.params[: fun.entry.sizes])
+
+
 def bind_params(h: Emitter, fun: HostFun) -> None:
-    at = int(Word.FIRST)
-    for param in fun.params:
-        if param.type.shape:
-            bind_array_param(h, param, at, param.name in fun.consumes)
-        else:
-            bind_scalar(h, param.name, param.type.prim, read_scalar(h, param.type.prim, place(h, "%state", at)))
+    """Arguments, and the sizes that follow from them; those that disagree are not for us."""
+    at, code, places = int(Word.FIRST), h.code, list[tuple[Param, int]]()
+    for param in given(fun):
+        places.append((param, at))
         at += 1 + param.type.rank
+    known: dict[Name, str] = {}
+    for param, start in places:
+        if not param.type.shape:
+            bind_scalar(h, param.name, param.type.prim, read_scalar(h, param.type.prim, place(h, "%state", start)))
+            if param.type.prim.is_int:
+                known[param.name] = convert(h.one, param.type.prim, Prim.I64, value(h, Var(param.name)))
+    bad = "false"
+    for param, start in places:
+        for k, size in enumerate(param.type.shape, start=start + 1):
+            word = code.op(f"load i64, ptr {place(h, '%state', k)}")
+            wanted = str(size.value) if isinstance(size, Const) else known.setdefault(size.name, word)
+            bad = bad if wanted == word else h.one.either(bad, code.op(f"icmp ne i64 {word}, {wanted}"))
+    leave_if(h, bad, Status.UNSUITED)
+    for size in fun.params[: fun.entry.sizes]:
+        bind_scalar(h, size.name, Prim.I64, known[size.name])
+    for param, start in places:
+        if param.type.shape:
+            bind_array_param(h, param, start, param.name in fun.consumes)
+
+
+def leave_if(h: Emitter, bad: str, status: Status) -> None:
+    if bad != "false":
+        code, cold, fine = h.code, h.code.fresh("leave"), h.code.fresh("fine")
+        code.branch_rarely(bad, cold, fine)
+        with code.cold_section():
+            code.label(cold)
+            code.do(f"store i64 {int(status)}, ptr %status")
+            code.jump("leave")
+        code.label(fine)
 
 
 def bind_array_param(h: Emitter, param: Param, at: int, consumed: bool) -> None:

@@ -47,15 +47,13 @@ class Word:
 class Status(IntEnum):
     """What a host program returns."""
 
+    UNSUITED = -1  # sizes that do not fit each other; and arguments that do not suit, a call that is under way
     FINE = 0
     SITE = 1  # a check of the host failed
     KERNEL = 2  # a check of a kernel failed
     STOPPED = 3
     MEMORY = 4
 
-
-UNSUITED = -1
-"""The result of a call whose arguments do not suit, or that found another one under way."""
 
 INLINE_WORK = 200_000.0
 """Cost units (kernels/analysis/cost.py) below which a launch stays on the calling thread."""
@@ -82,7 +80,6 @@ CALLS = {
 
 PYTHON = {
     "REFERENCES": object.__basicsize__ - 8,  # bytes of an object's header before its type
-    "UNSUITED": UNSUITED,
     "SMALL": 1 << 10,  # elements of a result below which memory of NumPy's costs less than a buffer
     # places in the table of NumPy's C interface, and flags of arrays
     "PyArray_Type": 2, "PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_SetBaseObject": 282,

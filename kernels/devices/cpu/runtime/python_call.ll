@@ -5,15 +5,14 @@
 ; `self` is a capsule with a head (`Head` in python_call.py): where the state is, what the arguments must be, and what
 ; the results are. The word at `turn` is 1 while a call is under way: it keeps a second one out that comes from another
 ; thread, or from a signal handler. Of Python and NumPy, the layouts of objects are their binary interface
-; (object.h, ndarraytypes.h); `scalar_value` is what every scalar object has behind its header.
+; (object.h, ndarraytypes.h). The value of a scalar is at the start of what its object has after the header.
 
 %PyObject = type { [$REFERENCES$ x i8], ptr }  ; references type
 %PyScalarObject = type { %PyObject, i64 }  ; object value
 %PyArrayObject = type { %PyObject, ptr, i32, ptr, ptr, ptr, ptr, i32 }  ; object data nd dimensions strides base descr flags
-%Head = type { ptr, ptr, ptr, ptr, i64, %Table, %Table, %Table, %Table }  ; turn code state workers helpers arguments equal sizes results
+%Head = type { ptr, ptr, ptr, ptr, i64, %Table, %Table }  ; turn code state workers helpers arguments results
 %Table = type { ptr, i64 }  ; rows count
-%Argument = type { ptr, i64, ptr }  ; type kind place
-%Pair = type { ptr, ptr }  ; place other
+%Argument = type { ptr, i64, ptr }  ; type rank place
 
 @numpy = internal global ptr null
 @main_thread = internal global i64 0
@@ -43,41 +42,6 @@ define ptr @soac_host_numpy(i64 %number) {
 
 ; ---- arguments
 
-; The value of a scalar object as a word.
-define internal i64 @scalar_word(ptr %object, i64 %how) {
-entry:
-  %value = getelementptr %PyScalarObject, ptr %object, i32 0, i32 $PyScalarObject.value$
-  switch i64 %how, label %wide [ i64 1, label %u8 i64 2, label %u16 i64 3, label %u32 i64 4, label %i8
-                                 i64 5, label %i16 i64 6, label %i32 ]
-u8:
-  %v1 = load i8, ptr %value
-  %w1 = zext i8 %v1 to i64
-  ret i64 %w1
-u16:
-  %v2 = load i16, ptr %value
-  %w2 = zext i16 %v2 to i64
-  ret i64 %w2
-u32:
-  %v3 = load i32, ptr %value
-  %w3 = zext i32 %v3 to i64
-  ret i64 %w3
-i8:
-  %v4 = load i8, ptr %value
-  %w4 = sext i8 %v4 to i64
-  ret i64 %w4
-i16:
-  %v5 = load i16, ptr %value
-  %w5 = sext i16 %v5 to i64
-  ret i64 %w5
-i32:
-  %v6 = load i32, ptr %value
-  %w6 = sext i32 %v6 to i64
-  ret i64 %w6
-wide:
-  %v7 = load i64, ptr %value
-  ret i64 %v7
-}
-
 ; One argument into its words; false if it does not suit: an array of another type, rank or layout, another scalar.
 define internal i1 @put_argument(ptr %object, ptr %wanted) {
 entry:
@@ -85,16 +49,16 @@ entry:
   %type = load ptr, ptr %type_place
   %argument = load %Argument, ptr %wanted
   %asked = extractvalue %Argument %argument, $Argument.type$
-  %kind = extractvalue %Argument %argument, $Argument.kind$
+  %asked_rank = extractvalue %Argument %argument, $Argument.rank$
   %target = extractvalue %Argument %argument, $Argument.place$
-  %is_scalar = icmp slt i64 %kind, 0
+  %is_scalar = icmp eq i64 %asked_rank, 0
   br i1 %is_scalar, label %scalar, label %array
 scalar:
   %same = icmp eq ptr %type, %asked
   br i1 %same, label %value, label %bad
 value:
-  %how = sub i64 -1, %kind
-  %found = call i64 @scalar_word(ptr %object, i64 %how)
+  %value_place = getelementptr %PyScalarObject, ptr %object, i32 0, i32 $PyScalarObject.value$
+  %found = load i64, ptr %value_place
   store i64 %found, ptr %target
   ret i1 true
 array:
@@ -105,7 +69,7 @@ look:
   %rank_place = getelementptr %PyArrayObject, ptr %object, i32 0, i32 $PyArrayObject.nd$
   %rank = load i32, ptr %rank_place
   %wide_rank = sext i32 %rank to i64
-  %ranked = icmp eq i64 %wide_rank, %kind
+  %ranked = icmp eq i64 %wide_rank, %asked_rank
   %descr_place = getelementptr %PyArrayObject, ptr %object, i32 0, i32 $PyArrayObject.descr$
   %descr = load ptr, ptr %descr_place
   %typed = icmp eq ptr %descr, %asked
@@ -125,7 +89,7 @@ place:
   br label %each
 each:
   %k = phi i64 [ 0, %place ], [ %k1, %go ]
-  %more = icmp slt i64 %k, %kind
+  %more = icmp slt i64 %k, %wide_rank
   br i1 %more, label %go, label %fine
 go:
   %size_place = getelementptr i64, ptr %sizes, i64 %k
@@ -162,54 +126,6 @@ done:
   ret i1 %all
 }
 
-; Are the words of each pair the same?
-define internal i1 @agree(%Table %table) {
-entry:
-  %rows = extractvalue %Table %table, $Table.rows$
-  %count = extractvalue %Table %table, $Table.count$
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %go, label %done
-go:
-  %place = getelementptr %Pair, ptr %rows, i64 %k
-  %pair = load %Pair, ptr %place
-  %one = extractvalue %Pair %pair, $Pair.place$
-  %other = extractvalue %Pair %pair, $Pair.other$
-  %x = load i64, ptr %one
-  %y = load i64, ptr %other
-  %k1 = add i64 %k, 1
-  %same = icmp eq i64 %x, %y
-  br i1 %same, label %each, label %done
-done:
-  %all = xor i1 %more, true
-  ret i1 %all
-}
-
-; The first word of each pair becomes the other one.
-define internal void @assign(%Table %table) {
-entry:
-  %rows = extractvalue %Table %table, $Table.rows$
-  %count = extractvalue %Table %table, $Table.count$
-  br label %each
-each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %go, label %done
-go:
-  %place = getelementptr %Pair, ptr %rows, i64 %k
-  %pair = load %Pair, ptr %place
-  %one = extractvalue %Pair %pair, $Pair.place$
-  %other = extractvalue %Pair %pair, $Pair.other$
-  %value = load i64, ptr %other
-  store i64 %value, ptr %one
-  %k1 = add i64 %k, 1
-  br label %each
-done:
-  ret void
-}
-
 ; ---- a call
 
 ; A status leaves the turn taken, until the caller has read what the state says of the failure.
@@ -237,11 +153,7 @@ enter:
   br i1 %free, label %look, label %unsuited
 look:
   %suit = call i1 @put_arguments(ptr %args, %Table %arguments)
-  br i1 %suit, label %compare, label %give_up
-compare:
-  %equal = extractvalue %Head %head, $Head.equal$
-  %fit = call i1 @agree(%Table %equal)
-  br i1 %fit, label %run, label %give_up
+  br i1 %suit, label %run, label %give_up
 give_up:
   store atomic i64 0, ptr %turn release, align 8
   br label %unsuited
@@ -249,8 +161,6 @@ unsuited:
   %no = call ptr @PyLong_FromLongLong(i64 $UNSUITED$)
   ret ptr %no
 run:
-  %sizes = extractvalue %Head %head, $Head.sizes$
-  call void @assign(%Table %sizes)
   %thread = call i64 @PyThread_get_thread_ident()
   %main = load i64, ptr @main_thread
   %is_main = icmp eq i64 %thread, %main
@@ -261,8 +171,7 @@ run:
   store i64 0, ptr %traced_place
   %code = extractvalue %Head %head, $Head.code$
   %status = call i64 @soac_host_enter(ptr %code, ptr %state)
-  %fine = icmp eq i64 %status, $FINE$
-  br i1 %fine, label %show, label %failed
+  switch i64 %status, label %failed [ i64 $FINE$, label %show i64 $UNSUITED$, label %give_up ]
 show:
   %list = call ptr @soac_host_results(ptr %result_rows, i64 %result_count)
   store atomic i64 0, ptr %turn release, align 8

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from .....ir.types import Prim
-
 INTERPRETER = (
     "PyCapsule_GetPointer", "PyCapsule_New", "PyErr_CheckSignals", "PyErr_Occurred", "PyEval_RestoreThread",
     "PyEval_SaveThread", "PyList_New", "PyList_SetItem", "PyLong_FromLongLong", "PyThread_get_thread_ident",
@@ -24,23 +22,11 @@ INTERPRETER = (
 )  # fmt: skip
 """What the runtime calls of the interpreter."""
 
-SCALARS = {
-    Prim.BOOL: 1, Prim.U8: 1, Prim.U16: 2, Prim.F16: 2, Prim.U32: 3, Prim.F32: 3, Prim.I8: 4, Prim.I16: 5,
-    Prim.I32: 6, Prim.I64: 7, Prim.U64: 7, Prim.F64: 7,
-}  # fmt: skip
-"""How the value of a scalar becomes a word: by width, and whether the sign is extended."""
-
 
 class Argument(ctypes.Structure):
-    """The type object of a scalar or the dtype of an array; the rank, or -1 minus `SCALARS`; where its words are."""
+    """The type object of a scalar or the dtype of an array; the rank; where its words are."""
 
-    _fields_ = (("type", c_void_p), ("kind", c_int64), ("place", c_void_p))
-
-
-class Pair(ctypes.Structure):
-    """Two words."""
-
-    _fields_ = (("place", c_void_p), ("other", c_void_p))
+    _fields_ = (("type", c_void_p), ("rank", c_int64), ("place", c_void_p))
 
 
 class Result(ctypes.Structure):
@@ -55,16 +41,15 @@ class Table(ctypes.Structure):
 
 class Head(ctypes.Structure):
     """What a call reads. `turn`: a word that is 1 while a call is under way; `workers`: the number of those that the
-    pool has, of which a launch uses up to `helpers`; `equal`: words that must be the same; `sizes`: words that become
-    others."""
+    pool has, of which a launch uses up to `helpers`."""
 
     _fields_ = (
         ("turn", c_void_p), ("code", c_void_p), ("state", c_void_p), ("workers", c_void_p), ("helpers", c_int64),
-        ("arguments", Table), ("equal", Table), ("sizes", Table), ("results", Table),
+        ("arguments", Table), ("results", Table),
     )  # fmt: skip
 
 
-STRUCTS: tuple[type[ctypes.Structure], ...] = (Argument, Pair, Result, Table, Head)
+STRUCTS: tuple[type[ctypes.Structure], ...] = (Argument, Result, Table, Head)
 """Those that the assembler has under the same names."""
 
 
