@@ -212,7 +212,7 @@ def constant_of(st: Stage, closure: Closure) -> Value:
     """The value of a definition without parameters, computed here."""
     dec = closure.fun
     assert isinstance(dec, ValDec)
-    env = instantiated(closure)
+    env = instantiated(st, closure)
     value = evaluate(st, dec.body, env, dec.name)
     return value if dec.ret is None else check_type(st, value, dec.ret, env, "the constant", dec.loc)
 

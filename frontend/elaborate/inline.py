@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..source import syntax as s
-from ..source.atoms import TypeParamKind
 from .shapes import bind_pattern, check_type
 from .state import Stage
 from .values import Closure, Env, Open, TypeArgument, Value
@@ -12,7 +11,7 @@ from .values import Closure, Env, Open, TypeArgument, Value
 def inline(st: Stage, function: Closure, args: tuple[Value, ...], hint: str) -> Value:
     """The value of the body with the parameters bound to `args`, at the end of the current body."""
     fun = function.fun
-    env = instantiated(function)
+    env = instantiated(st, function)
     for pat, arg in zip(fun.params, args, strict=True):
         bind_pattern(st, pat, arg, env)
     result = st.evaluate(fun.body, env, hint)
@@ -21,15 +20,14 @@ def inline(st: Stage, function: Closure, args: tuple[Value, ...], hint: str) -> 
     return result
 
 
-def instantiated(function: Closure) -> Env:
-    """The frame of a call: its size parameters still open, its type parameters as the use says."""
+def instantiated(st: Stage, function: Closure) -> Env:
+    """The frame of a call: its size parameters, written or not, still open, its type parameters as the use says."""
     env = function.env.child()
     if isinstance(function.fun, s.Lambda):
         return env
     use = function.use
-    sizes = [param.name for param in function.fun.tparams if param.kind is TypeParamKind.SIZE]
     if use is not None and use.instance.types:
         env = env.with_types({name: TypeArgument(type, use.env) for name, type in use.instance.types.items()})
-    for size in sizes:
-        env.values[size] = Open(size, env, use)
+    for size in st.typed.schemes[function.fun.id].sizes:
+        env.values[size.name] = Open(size.name, env, use)
     return env

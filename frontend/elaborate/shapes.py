@@ -96,7 +96,7 @@ class UnknownSize(CompileError):
 
 
 def _unknown_size(name: str, loc: Loc) -> Diagnostic:
-    text = f"cannot tell the value of size `{name}` here"
+    text = f"cannot tell the value of size `{name}` here" if name.isidentifier() else "cannot tell a size here"
     return Diagnostic("E0203", text, Label(loc, "used here"), hint="say it with a type annotation, e.g. `: [n]t`")
 
 

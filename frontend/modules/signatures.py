@@ -258,7 +258,7 @@ def _any_sizes(work: Work, ty: Ty) -> tuple[Ty, list[SizeVar]]:
         if not is_unknown(size):
             return size
         tag = work.solver.fresh_id()
-        found.append(SizeVar(f"n{tag}", tag))
+        found.append(SizeVar(f"?{tag}", tag))
         return found[-1]
 
     def walk(ty: Ty) -> Ty:

@@ -155,7 +155,7 @@ def _generalise_sizes(work: Work, defined: Defined, ty: Ty) -> list[SizeVar]:
     for tag, name in names.items():
         if not name.name and solver.age(name) >= defined.mark:
             new = solver.fresh_id()
-            solver.bound_sizes[tag] = found[new] = SizeVar(f"n{new}", new)
+            solver.bound_sizes[tag] = found[new] = SizeVar(f"?{new}", new)
         elif tag not in written and solver.parameters.get(tag, (0,))[0] == defined.mark:
             found[tag] = name
     return list(found.values())
