@@ -68,7 +68,7 @@ def _with_gives(work: Work, ty: Ty, arity: int, gives: Gives) -> Ty:
 def _settle(work: Work, defined: Defined, progress: Progress) -> tuple[Scheme, frozenset[str]]:
     """The end of a definition: decide what is open, generalise, check what had to wait, fill in."""
     settle_needs(work)
-    scheme, lifted = generalise(work, defined)
+    scheme, lifted = generalise(work, defined, is_local=False)
     check_literals(work)
     refuse_functions(work)
     check_matches(work)

@@ -113,15 +113,16 @@ def _consumes(pat: s.Pat) -> Paths:
             return ()
 
 
-def generalise(work: Work, defined: Defined) -> tuple[Scheme, frozenset[str]]:
+def generalise(work: Work, defined: Defined, *, is_local: bool) -> tuple[Scheme, frozenset[str]]:
     """The scheme of a definition: what is unknown and younger than it becomes a parameter, but for what is still
-    waiting to become a number or a record. A parameter that was not written may stand for a function unless what it is
-    used for needs data; those that may are the second result."""
+    waiting to become a number or a record, and for types in a local function, which its uses determine. A parameter
+    that was not written may stand for a function unless what it is used for needs data; those that may are the second
+    result."""
     solver, ty = work.solver, work.solver.resolve(defined.type)
     _keep_waiting(work, defined.mark)
     new_types: list[TVar] = []
     for var in dict.fromkeys(solver.unknowns_in(ty)):
-        if var.id in solver.needs or solver.age(var) < defined.mark:
+        if is_local or var.id in solver.needs or solver.age(var) < defined.mark:
             solver.ages[var.id] = min(solver.age(var), defined.mark - 1)
             continue
         tag = solver.fresh_id()
@@ -173,7 +174,7 @@ def infer_let(work: Work, exp: s.Let) -> Ty:
                 _bind_let(work, binding, ids, given)
             case s.LetFun(id=node, name=name, loc=loc):
                 defined = infer_definition(work, binding)
-                scheme, _ = generalise(work, defined)
+                scheme, _ = generalise(work, defined, is_local=True)
                 work.pending.schemes[node] = scheme
                 work.record(node, scheme.type)
                 work.bind_scheme(name, node, scheme, loc, defined.lifted)

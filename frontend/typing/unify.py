@@ -142,8 +142,8 @@ class Solver(Unknowns):
         if isinstance(ty, TVar):
             self.unlifted |= {ty.id} if var.id in self.unlifted else set()
             self.hiding |= {ty.id} if var.id in self.hiding else set()
-        elif var.id in self.hiding:
-            ty = self.map_sizes(ty, self._loose, lambda fun: fun)
+        elif var.id in self.hiding and not self.has_function(ty):
+            ty = self.map_sizes(ty, self._loose)
         self.bound_types[var.id] = ty
         need = self.needs.get(var.id)
         if need is None:
