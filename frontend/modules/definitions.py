@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...ir.errors import CompileError, Diagnostic
+from ...ir.errors import CompileError, Diagnostic, Label
 from ..source.declarations import ValDec
-from ..source.types import PRIMS, Instance, Scheme, SizeVar, TFun, TVar, Ty, Typed
+from ..source.types import PRIMS, Instance, Scheme, SizeVar, TArray, TFun, TVar, Ty, Typed
 from ..typing.attributes import check_attr
 from ..typing.bindings import Defined, generalise, infer_definition, refuse_functions
 from ..typing.causality import check_causality
@@ -71,12 +71,22 @@ def _settle(work: Work, defined: Defined, progress: Progress) -> tuple[Scheme, f
     scheme, lifted = generalise(work, defined, is_local=False)
     check_literals(work)
     refuse_functions(work)
+    _warn_of_compared(work)
     check_matches(work)
     _check_sizes(work, scheme.type)
     check_causality(work, defined.body)
     work.solver.chosen &= set().union(*map(work.solver.names_in, work.solver.sizes_in(scheme.type)))
     memo = finish(work, progress)
     return replace(scheme, type=work.solver.zonk(scheme.type, memo)), lifted
+
+
+def _warn_of_compared(work: Work) -> None:
+    """W0304: arrays are compared by functions."""
+    for ty, name, loc in work.pending.compared if not work.is_prelude else ():
+        if any(isinstance(part, TArray) for part in work.solver.inside(ty)):
+            message = f"comparing arrays with `{name}` is deprecated"
+            hint = "compare their elements: `and (map2 (==) xs ys)`"
+            work.warnings.append(Diagnostic("W0304", message, Label(loc, f"of `{work.show(ty)}`"), hint=hint))
 
 
 def _check_sizes(work: Work, ty: Ty) -> None:

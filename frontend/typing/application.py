@@ -127,12 +127,18 @@ def _builtin(work: Work, name: Qual) -> Builtin | None:
 
 def _builtin_type(work: Work, builtin: Builtin, name: str, loc: Loc) -> Ty:
     operand = work.solver.unknown_with(_need(builtin, name, loc))
+    _note_compared(work, builtin, operand, name, loc)
     return arrow(operand, arrow(operand, BOOL if builtin.gives_bool else operand))
 
 
 def _need(builtin: Builtin, name: str, loc: Loc) -> Need:
     why = f"an operand of `{name}`"
     return needs_equality(loc, why) if builtin.prims is None else needs_prim(builtin.prims, loc, why)
+
+
+def _note_compared(work: Work, builtin: Builtin, operand: Ty, name: str, loc: Loc) -> None:
+    if builtin is EQUALITY:
+        work.pending.compared.append((operand, name, loc))
 
 
 # ---- calls ----------------------------------------------------------------------------------------------------------
@@ -254,6 +260,7 @@ def _apply_builtin(work: Work, op: Operator, builtin: Builtin, left: tuple[Ty, L
         a = BOOL
     else:
         work.ask(a, _need(builtin, name, a_loc))
+        _note_compared(work, builtin, a, name, op.loc)
         work.expect(a, b, b_loc, f"right operand of `{name}`", [Label(a_loc, f"the left one is `{work.show(a)}`")])
     result = BOOL if builtin.gives_bool else a
     work.record(op.id, arrow(a, arrow(a, result)))

@@ -48,6 +48,7 @@ class Pending:
     matches: list[tuple[Ty, tuple[s.Pat, ...], Loc, str]] = field(default_factory=list)
     sizes: list[tuple[SizeVar, Loc, str]] = field(default_factory=list)  # something has to determine these
     results: dict[int, Ty] = field(default_factory=dict)  # of infix operators
+    compared: list[tuple[Ty, str, Loc]] = field(default_factory=list)  # operands of `==` and `!=`
     made: dict[int, list[int]] = field(default_factory=dict)  # sizes known once a node is evaluated
 
 

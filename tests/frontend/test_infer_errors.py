@@ -145,6 +145,20 @@ def test_misspelt_attributes_warn() -> None:
     ]
 
 
+def test_comparing_arrays_is_deprecated() -> None:
+    text = (
+        "def f (xs: [2]i32) (ys: [2]i32) = xs == ys  def g (x: (i32, bool)) = x != x && x.0 == 2\n"
+        "def h (x: {a: i32, b: []i32}) = [x.b] != [x.b]  def k (xs: []i32) = all (== 3) xs && (==) xs xs"
+    )
+    _, _, warnings = infer_text(text)
+    assert [(w.code, w.primary.loc.line, w.primary.loc.col) for w in warnings] == [
+        ("W0304", 1, 38),
+        ("W0304", 2, 39),
+        ("W0304", 2, 86),
+    ]
+    assert warnings[0].message == "comparing arrays with `==` is deprecated"
+
+
 def test_sizes_that_are_said_to_be_equal_are_left_to_run_time() -> None:
     for text in (
         "def f (n: i64) (m: i64) = map2 (+) (iota n) (iota m :> [n]i64)",
