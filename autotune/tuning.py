@@ -1,7 +1,8 @@
 """Tuning files: `prog.soac.tuning` holds lines `name=value`; a JSON sidecar beside it says where they come from.
 
-A file is read whole or not at all: the first bad line is an error (T0101), and so are names the program does not have
-(T0102). Writing is atomic: a reader sees the old file or the new one. Infinity is 2^63-1.
+A file is read whole or not at all: the first bad line is an error (T0101). Names that the program does not have are
+ignored with a warning (T0102): other compilers of the language write files of the same name. Writing is atomic: a
+reader sees the old file or the new one. Infinity is 2^63-1.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..ir.errors import NOWHERE, Diagnostic, Label, Loc, TuningError
@@ -62,8 +64,8 @@ def read_tuning(
 ) -> tuple[dict[str, int], tuple[Diagnostic, ...]]:
     """The values of the file at `path` for the program of this text, whose parameters are `known`, and warnings.
 
-    Raises `TuningError` (T0101, T0102, T0105). A name that is unknown because the file was made for an older program,
-    or on another device (in words) than `device`, is left out with a warning (W0401, T0103)."""
+    Raises `TuningError` (T0101, T0105). A name that is unknown is left out with a warning, which says so where the file
+    was made for an older program, or on another device (in words) than `device` (T0102, W0401, T0103)."""
     settings = _parse_settings(path)
     unknown = [name for name in settings if name not in known]
     there = _sidecar(path)
@@ -71,7 +73,7 @@ def read_tuning(
     if _is_stale(there, program):
         warnings = (_stale_warning(path, unknown), *_device_warnings(path, there, device, ()))
     if unknown and not warnings:
-        raise TuningError(_unknown_name(unknown[0], known, settings[unknown[0]][1]))
+        warnings = (_unknown_names(unknown, known, settings[unknown[0]][1]),)
     return {name: value for name, (value, _) in settings.items() if name in known}, warnings
 
 
@@ -212,6 +214,14 @@ def _unknown_name(name: str, known: Collection[str], loc: Loc) -> Diagnostic:
     listed = "the program has: " + ", ".join(sorted(known)) if known else "the program has no tuning parameters"
     hint = f"did you mean `{near[0]}`? {listed}" if near else listed
     return Diagnostic("T0102", f"unknown tuning parameter `{_shorten(name)}`", Label(loc, ""), hint=hint)
+
+
+def _unknown_names(names: Sequence[str], known: Collection[str], loc: Loc) -> Diagnostic:
+    """The first one with what it may have been meant for, and how many more there are."""
+    first = _unknown_name(names[0], known, loc)
+    others = len(names) - 1
+    more = f" and {others} other{'s' * (others > 1)}" if others else ""
+    return replace(first, message=f"{first.message}{more}, ignored")
 
 
 def _read_text(path: Path) -> str:

@@ -34,7 +34,7 @@ class Label:
     text: str
 
 
-NOTES = frozenset({"T0103", "T0104", "T0207"})
+NOTES = frozenset({"T0102", "T0103", "T0104", "T0207"})
 """Codes of what is said of tuning where the work goes on."""
 
 

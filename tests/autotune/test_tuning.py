@@ -53,13 +53,22 @@ def test_refuses_a_name_set_twice(tmp_path: Path) -> None:
 
 
 def test_suggests_a_known_name(tmp_path: Path) -> None:
-    with pytest.raises(TuningError) as caught:
-        read(tmp_path, "main.ys.suff_outer=1\n")
-    (diagnostic,) = caught.value.diagnostics
-    assert diagnostic.code == "T0102"
+    (tmp_path / "a.soac.tuning").write_text("main.ys.suff_outer=1\nmain.zs.suff_outer_0=4\n")
+    values, (diagnostic,) = read_tuning(tmp_path / "a.soac.tuning", KNOWN, PROGRAM, DEVICE)
+    assert values == {"main.zs.suff_outer_0": 4}
+    assert (diagnostic.code, diagnostic.is_warning) == ("T0102", True)
+    assert diagnostic.message == "unknown tuning parameter `main.ys.suff_outer`, ignored"
     assert diagnostic.hint is not None
     assert "did you mean `main.ys.suff_outer_0`?" in diagnostic.hint
     assert "main.zs.suff_outer_0" in diagnostic.hint
+
+
+def test_ignores_the_file_of_another_compiler(tmp_path: Path) -> None:
+    """Its names are said in one line, however many there are."""
+    (tmp_path / "a.fut.tuning").write_text("default_tile_size=16\nmain.suff_outer_par_0=2000000000\nmain.x_1=3\n")
+    values, (diagnostic,) = read_tuning(tmp_path / "a.fut.tuning", KNOWN, PROGRAM, DEVICE)
+    assert values == {}
+    assert diagnostic.message == "unknown tuning parameter `default_tile_size` and 2 others, ignored"
 
 
 def make_large(path: Path) -> None:

@@ -263,7 +263,7 @@ def test_misspelt_parameter(command: Command, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("line", "code"), [
     ("foo=", "T0101"), ("foo=abc", "T0101"), ("foo=-1", "T0101"), ("foo=1e9", "T0101"), ("foo", "T0101"),
-    ("foo=1\nfoo=1", "T0101"), ("foo=1", "T0102"),
+    ("foo=1\nfoo=1", "T0101"),
 ])  # fmt: skip
 def test_bad_tuning_file(command: Command, tmp_path: Path, line: str, code: str) -> None:
     (tmp_path / "a.soac").write_text(SUM)
@@ -272,6 +272,14 @@ def test_bad_tuning_file(command: Command, tmp_path: Path, line: str, code: str)
     assert outcome.code == 1
     assert code in outcome.err
     assert command("run", "a.soac", "[1]", "--no-tuning").code == 0
+
+
+def test_tuning_file_of_another_compiler(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.fut").write_text(SUM)
+    (tmp_path / "a.fut.tuning").write_text("default_threshold=2000\nmain.suff_intra_par_0=32\n")
+    outcome = command("run", "a.fut", "[1]")
+    assert outcome.code == 0
+    assert "warning[T0102]" in outcome.err
 
 
 def test_tuning_file_that_is_a_directory(command: Command, tmp_path: Path) -> None:
