@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ...ir import polynomials
 from ...ir import scalar as meaning
 from ...ir.core import Attr, Body, Convert, Copied, Exp, FunDef, Param, PrimOp, Reshape, SizeParam, Stm
 from ...ir.errors import Loc
@@ -18,7 +19,7 @@ from ...ir.ops import COMMUTATIVE, Op, can_fail, result_type
 from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
 from ..source import syntax as s
 from ..source.types import Typed
-from . import polynomials as sums
+from . import size_forms
 from .values import Closure, Env, Value
 
 Certs = tuple[Name, ...]
@@ -34,7 +35,7 @@ class Builder:
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.stms: list[Stm] = []
         self.memo: dict[Exp, Var] = {}  # integer operations already there
-        self.forms: dict[sums.Polynomial, Var] = {}  # the same by normal form
+        self.forms: dict[size_forms.SizeForm, Var] = {}  # the same by normal form
         self.checked: dict[tuple[object, ...], Certs] = {}  # facts already asserted, with the assertion
         self.certs: Certs = ()  # assertions that whatever is built now relies on
 
@@ -76,7 +77,7 @@ class Stage:
         self.builder = self.globals
         self.home: dict[int, Builder] = {}
         self.var_of: dict[int, Var] = {}
-        self.form_of: dict[int, sums.Polynomial] = {}
+        self.form_of: dict[int, size_forms.SizeForm] = {}
         self.functions: list[FunDef] = []
         self.memo: dict[tuple[object, ...], object] = {}  # constants and specialised functions
         self.counts: dict[str, int] = {}  # how often a name is mentioned in the program
@@ -208,10 +209,10 @@ def _fold(op: Op, prim: Prim, args: tuple[Atom, ...]) -> Atom | None:
 def _polynomial_op(st: Stage, exp: PrimOp, loc: Loc, base: str) -> Atom:
     """An i64 `+ - *`: the same value under another name if there is one."""
     left, right = (form_of(st, arg) for arg in exp.args)
-    form = sums.combine(exp.op, left, right)
+    form = size_forms.combine(exp.op, left, right)
     if form is None:
         return _placed(st, exp, scalar(Prim.I64), loc, base or _base_of(exp.op))
-    value = sums.as_constant(form)
+    value = size_forms.as_constant(form)
     if value is not None:
         return i64(value)
     for builder in st.builder.outward():
@@ -226,7 +227,7 @@ def _polynomial_op(st: Stage, exp: PrimOp, loc: Loc, base: str) -> Atom:
     return var
 
 
-def _single(st: Stage, form: sums.Polynomial, exp: PrimOp) -> Atom | None:
+def _single(st: Stage, form: size_forms.SizeForm, exp: PrimOp) -> Atom | None:
     """An operand itself, where the operation gives it back: `x + 0`."""
     for arg in exp.args:
         if isinstance(arg, Var) and form == form_of(st, arg):
@@ -243,14 +244,14 @@ def variable_in_scope(st: Stage, tag: int) -> Var | None:
     return var if any(st.home[tag] is builder for builder in st.builder.outward()) else None
 
 
-def form_of(st: Stage, atom: Atom) -> sums.Polynomial:
+def form_of(st: Stage, atom: Atom) -> size_forms.SizeForm:
     match atom:
         case Const(_, value):
-            return sums.constant(int(value))
+            return size_forms.of_constant(int(value))
         case Var(name):
             form = st.form_of.get(name.tag)
             if form is None:
-                form = sums.variable(name.tag)
+                form = polynomials.atom(name.tag)
                 st.form_of[name.tag] = form
                 st.var_of[name.tag] = atom
             return form

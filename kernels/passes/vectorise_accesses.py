@@ -17,9 +17,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...ir.ops import Op
+from ...ir.polynomials import atom, constant, mul, sub
 from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.affine import Poly, atom, constant, mul, sub, value_poly
+from ..kernel_ir.affine import Poly, value_poly
 from ..kernel_ir.nodes import KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, Operand, Space
 from ..kernel_ir.traverse import map_mentions, rhs_operands, statements, variables_in
 

@@ -172,7 +172,7 @@ def test_a_sum_over_sizes_is_the_cost_at_these_sizes() -> None:
     total = cost_by_sizes(body, names, names[m])
     for length in (16.0, 64.0, 256.0):
         meaning = {Role.STEPS: length, Role.GROUPS: length / 16, Role.FAR: max(length, 64.0) / 64.0}
-        products = (c * prod(meaning[role] for _, role in product) for product, c in total.terms.items())
+        products = (c * prod(meaning[factor.role] for factor in product) for product, c in total.terms)
         assert sum(products) == pytest.approx(cost_at(body, length, length))
 
 
