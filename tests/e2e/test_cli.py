@@ -253,6 +253,15 @@ def test_bench_shows_digits_of_brief_times(command: Command, rows: Path) -> None
     )
 
 
+def test_bench_writes_times_as_soon_as_they_are_there(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.soac").write_text(
+        "-- ==\n-- input { [1] 0i64 }\n-- input { [1] 5i64 }\ndef main [n] (xs: [n]i32) (i: i64): i32 = xs[i]"
+    )
+    outcome = command("bench", "a.soac", "--runs", "2", "--most-seconds", "0.1", "--json", "times.json")
+    assert "index [5] out of bounds" in outcome.err
+    assert list(json.loads((tmp_path / "times.json").read_text())["a.soac"]) == ["main [1] 0i64"]
+
+
 def test_bench_without_data_sets_says_so(command: Command, rows: Path, tmp_path: Path) -> None:
     """What is left out by a tag is none, nor that of another entry point."""
     for text in (ROWS[ROWS.index("def main") :], "-- ==\n-- nobench input { 1 }\ndef main (x: i32): i32 = x"):

@@ -313,14 +313,17 @@ class CudaDevice:
 
 def prepared(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> dict[str, Prepared]:
     """The kernels of a program, compiled as one module and loaded; failure sites are numbered throughout."""
-    if not kernels:
-        return {}
     kernels = all_ready(kernels, CUDA_PASSES)
+    return loaded_kernels(gpu, kernels, numbered(kernels, threads)) if kernels else {}
+
+
+def numbered(kernels: Sequence[Kernel], threads: int) -> list[tuple[int, CudaKernel]]:
+    """The texts of kernels that have gone through the passes, with the numbers of their first failure sites."""
     sites, texts = 0, list[tuple[int, CudaKernel]]()
     for kernel in kernels:
         texts.append((sites, cuda_kernel(kernel, threads, sites)))
         sites += len(kernel.sites) + 1  # one more for its stacks
-    return loaded_kernels(gpu, kernels, texts)
+    return texts
 
 
 def loaded_kernels(gpu: Gpu, kernels: Sequence[Kernel], texts: Sequence[tuple[int, CudaKernel]]) -> dict[str, Prepared]:
