@@ -76,12 +76,12 @@ def seconds_of(side: Side, thresholds: Mapping[str, int]) -> float:
     return FAILS if cost.failing else cost.seconds
 
 
-def leaf_of(side: Side, thresholds: Mapping[str, int]) -> tuple[tuple[Met, bool], ...]:
+def guards_taken(side: Side, thresholds: Mapping[str, int]) -> tuple[tuple[Met, bool], ...]:
     """The guards met with these thresholds, outermost first, and the sides that they take."""
     found: list[tuple[Met, bool]] = []
     for met in side.met:
         found.append((met, met.takes(thresholds)))
-        found.extend(leaf_of(chosen(met, thresholds), thresholds))
+        found.extend(guards_taken(chosen(met, thresholds), thresholds))
     return tuple(found)
 
 

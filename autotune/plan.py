@@ -1,5 +1,5 @@
-"""Which versions are still to be timed: one run forces one leaf at every site, so that there are no more runs of a data
-set than the most leaves of a site.
+"""Which versions are still to be timed: one run forces a version at every site, so that a data set has no
+more runs than the site with the most versions has versions.
 
 A side of a guard is *seen* once a run took it for every parallelism that the guard met and that fits. Guards on a side
 are found when it is first taken.
@@ -17,7 +17,7 @@ Ran = tuple[Forced, Piece]
 """The sides that a run was told to take, and what it saw."""
 
 
-def next_leaves(branches: Sequence[Branch], runs: Sequence[Ran]) -> Forced | None:
+def next_versions(branches: Sequence[Branch], runs: Sequence[Ran]) -> Forced | None:
     """The sides to take in the next run of a data set; None if the runs so far saw all that they can."""
     forced, is_missing = _side(branches, runs, {})
     return forced if is_missing else None
@@ -89,6 +89,6 @@ def _time_inside(pieces: Sequence[Piece]) -> float:
     return sum(cheapest.values())
 
 
-def most_leaves(branches: Sequence[Branch]) -> int:
+def most_versions(branches: Sequence[Branch]) -> int:
     """The most runs that a data set needs: guards side by side share them."""
-    return max((most_leaves(branch.then) + most_leaves(branch.orelse) for branch in branches), default=1)
+    return max((most_versions(branch.then) + most_versions(branch.orelse) for branch in branches), default=1)

@@ -1,4 +1,4 @@
-"""The search: runs that see every leaf, thresholds solved exactly, sizes, and a run that confirms.
+"""The search: runs that see every version, thresholds solved exactly, sizes, and a run that confirms.
 
 The next step always follows from the trials in the study alone, so that a search that was cut off goes on where it
 ended, and machines that share a study share the work: a data set is timed by one of them at a time.
@@ -20,7 +20,7 @@ from ..ir.version_tree import Branch
 from .measure import Record, Version, drift
 from .model import FAILS, Met, Side, seconds_of
 from .observe import Fate, Piece, is_guess, scaled, seen, side_of
-from .plan import most_leaves, next_leaves
+from .plan import most_versions, next_versions
 from .solve import Solution, solve, weights_of
 from .store import (
     GRACE,
@@ -133,17 +133,17 @@ class Search:
             time.sleep(GLANCE)
         return taken
 
-    # ---- the leaves -----------------------------------------------------------------------------------------------
+    # ---- the versions -----------------------------------------------------------------------------------------------
 
-    def see_leaves(self, problem: Problem) -> None:
+    def see_versions(self, problem: Problem) -> None:
         """Time what is missing of every data set, until nothing is."""
-        bound = most_leaves(problem.branches) * len(problem.labels)
-        self.most = max(self.most, len(self.timed()) + bound - self._leaf_runs(problem) + len(problem.labels))
+        bound = most_versions(problem.branches) * len(problem.labels)
+        self.most = max(self.most, len(self.timed()) + bound - self._version_runs(problem) + len(problem.labels))
         while (request := self.next_of(lambda timed: pending(timed, problem))) is not None:
             self.run(request)
 
-    def _leaf_runs(self, problem: Problem) -> int:
-        return sum(len(requested(self.timed(), problem, case, Phase.LEAF)) for case in range(len(problem.labels)))
+    def _version_runs(self, problem: Problem) -> int:
+        return sum(len(requested(self.timed(), problem, case, Phase.VERSION)) for case in range(len(problem.labels)))
 
     def next_of(self, wanted: Callable[[Sequence[Timed]], Iterable[Request]]) -> Request | None:
         """The next of the runs that are wanted after those that were made, of a data set that no other process is
@@ -221,13 +221,13 @@ def requested(timed: Sequence[Timed], problem: Problem, case: int, phase: Phase)
 def pending(timed: Sequence[Timed], problem: Problem) -> Iterator[Request]:
     """For each data set the next run that sees something new, if one does."""
     for case in range(len(problem.labels)):
-        runs = requested(timed, problem, case, Phase.LEAF)
+        runs = requested(timed, problem, case, Phase.VERSION)
         ran = [(dict(run.request.version.forced), run.record.piece) for run in runs]
         ran += [({}, run.record.untuned_piece) for run in runs if run.record.untuned_piece and not problem.sizes]
-        if (forced := next_leaves(problem.branches, ran)) is not None:
+        if (forced := next_versions(problem.branches, ran)) is not None:
             version = Version(forced, dict(problem.sizes))
             if all(run.request.version != version for run in runs):
-                yield Request(Phase.LEAF, case, count(timed, case), version, limit_of(runs))
+                yield Request(Phase.VERSION, case, count(timed, case), version, limit_of(runs))
 
 
 def limit_of(runs: Sequence[Timed]) -> float | None:
@@ -244,7 +244,7 @@ def unfinished(problem: Problem, timed: Sequence[Timed], solution: Solution) -> 
         for path, met, taken in paths(side_of(pieces), solution.thresholds):
             if is_guess(_down(pieces, path, met, taken)):
                 forced = {t: side for m, side in (*path, (met, taken)) for t in m.thresholds}
-                yield Request(Phase.LEAF, case, count(timed, case), Version(forced, dict(problem.sizes)), None)
+                yield Request(Phase.VERSION, case, count(timed, case), Version(forced, dict(problem.sizes)), None)
 
 
 Path = tuple[tuple[Met, bool], ...]
@@ -305,7 +305,7 @@ def pieces_of(timed: Sequence[Timed], problem: Problem, case: int) -> list[Piece
     machine between them. The untuned program has other sizes once these are set."""
     usual = untuned_samples(timed, case)
     found: list[Piece] = []
-    for run in requested(timed, problem, case, Phase.LEAF):
+    for run in requested(timed, problem, case, Phase.VERSION):
         factor = drift(usual, run.record.untuned)
         found.append(scaled(run.record.piece, factor))
         if run.record.untuned_piece is not None and not problem.sizes:

@@ -1,4 +1,4 @@
-"""Sizes with Optuna: those of a leaf where it is within twice some data set's best, then those of the whole entry.
+"""Sizes with Optuna: those of a version where it is within twice some data set's best, then those of the whole entry.
 
 A *block* is a set of sizes that matter for the same runs: those behind the same sides of guards, or those of the whole
 entry, the number of threads among them. Blocks are searched one after another, the defaults first, then all values
@@ -26,7 +26,7 @@ from .search import OutOfBudget, Search, Tuned
 from .store import MOST_RUNS, Phase, Request, Timed
 
 WITHIN = 2.0
-"""A leaf within so many times some data set's best is worth the search of its sizes."""
+"""A version within so many times some data set's best is worth the search of its sizes."""
 
 SLOWER = 1.3
 """A trial that is so much slower than the best one is pruned."""
@@ -89,7 +89,7 @@ def defaults_of(block: Block) -> dict[str, int]:
 
 
 def eligible(block: Block, tuned: Tuned) -> list[int]:
-    """The data sets for which the leaves of a block are within twice their best, if it is met there at all."""
+    """The data sets for which the versions of a block are within twice their best, if it is met there at all."""
     return [
         case
         for case, side in enumerate(tuned.cases)

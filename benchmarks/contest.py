@@ -22,7 +22,7 @@ from soac.reports.timing import Clock, Effort, Times, race
 from soac.session import open_program
 from soac.settings import Settings
 from soac.testing.datasets import DataSet, inputs_of
-from soac.versions import names_of_leaves, runs_of
+from soac.versions import named_versions, runs_of
 
 from .machine import Limits
 from .peers import Peer, peers_of
@@ -223,12 +223,12 @@ def tuned_thresholds(path: Path, program: soac.Program, rules: Rules) -> tuple[M
 
 
 def version_name(program: soac.Program, forced: Sides) -> str:
-    """The leaves that are taken, by site."""
+    """The versions that are taken, by site."""
     words: list[str] = []
     for site in sites_of(program.compiled.flat):
-        for leaf_name, leaf in names_of_leaves(site).items():
-            if leaf and all(forced.get(guard) == side for guard, side in leaf.items()):
-                words.append(f"{site.name}={leaf_name}")
+        for taken, version in named_versions(site).items():
+            if version and all(forced.get(guard) == side for guard, side in version.items()):
+                words.append(f"{site.name}={taken}")
                 break
     return " ".join(words) or "only"
 

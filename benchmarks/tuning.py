@@ -28,7 +28,7 @@ import llvmlite.binding as llvm
 from soac.autotune.measure import Version, interval
 from soac.autotune.model import FAILS, seconds_of
 from soac.autotune.observe import Fate
-from soac.autotune.plan import most_leaves
+from soac.autotune.plan import most_versions
 from soac.autotune.search import Search, Tuned, untuned_samples
 from soac.autotune.store import Planned, open_study
 from soac.frontend.compile import Reach
@@ -156,9 +156,9 @@ def tuned_program(name: str, threads: int) -> Found:
         sampler = Planned(1)
         study = open_study(None, name, FACTS, sampler)
         search = Search(study, sampler, Stopwatch(subject, 3), math.inf, lambda progress: None)
-        search.see_leaves(problem)
+        search.see_versions(problem)
         tuned = search.settle(problem)
-    most = most_leaves(problem.branches) * len(problem.labels)
+    most = most_versions(problem.branches) * len(problem.labels)
     stopped = sum(t.record.fate is Fate.STOPPED for t in search.timed())
     bound = f"at most {most}" + (f", and one more for each of {stopped} that were stopped" if stopped else "")
     print(f"{name}: {len(search.timed())} timed runs ({bound}) for {len(problem.labels)} data sets", flush=True)
@@ -176,7 +176,7 @@ def with_shapes(path: Path, shapes: Sequence[str], folder: Path) -> Path:
 
 def races(name: str, found: Found, rounds: int, folder: Path | None) -> Iterator[Row]:
     sites = [site for site in found.session.sites if site.entry == "main"]
-    versions = {label: Version(leaf, {}) for label, leaf in fixed_versions(sites)}
+    versions = {label: Version(version, {}) for label, version in fixed_versions(sites)}
     for case, label in enumerate(found.labels):
         row = race(name, found, case, label, versions, rounds)
         print(show(row), flush=True)

@@ -103,7 +103,7 @@ def _made_up(seed: int) -> Contest:
     sampler = Planned(1)
     study = open_study(None, "exact", FACTS, sampler)
     search = Search(study, sampler, bench, math.inf, lambda progress: reached.append(None))
-    search.see_leaves(problem)
+    search.see_versions(problem)
     final = regret(truth, search.settle(problem).solution.thresholds)
 
     def value(thresholds: Mapping[str, int]) -> float:
@@ -121,12 +121,12 @@ def _made_up(seed: int) -> Contest:
 def on_program(name: str, search: Search, tuned: Tuned) -> Contest:
     """The race of a program that was tuned, its bench used once more."""
     untuned = [tuned.before[case] for case in range(len(tuned.cases))]
-    runs = len([t for t in search.timed() if t.request.phase is Phase.LEAF])
+    runs = len([t for t in search.timed() if t.request.phase is Phase.VERSION])
 
     def value(thresholds: Mapping[str, int]) -> float:
         version = Version({}, thresholds)
         limits = [max(LEAST_LIMIT, SLOWEST * seconds) for seconds in untuned]
-        records = [search.bench(Request(Phase.LEAF, k, 0, version, limit)) for k, limit in enumerate(limits)]
+        records = [search.bench(Request(Phase.VERSION, k, 0, version, limit)) for k, limit in enumerate(limits)]
         return statistics.mean(spent(r) / seconds for r, seconds in zip(records, untuned, strict=True))
 
     weights = weights_of(tuned.cases)

@@ -4,7 +4,7 @@
     main.ys.block_size_outer_0          of those where the guard `main.ys.suff_outer_0` is taken
     main.ys.block_size_below_outer_0    of those where it is refused
 
-A launch names the sizes that it has (`Launch.sizes`); the others are size parameters of the host program. So a leaf has
+A launch names the sizes that it has (`Launch.sizes`); the others are size parameters of the host program. A version has
 the sizes that it uses and no other, and those of a guard's side are one for all launches there.
 """
 

@@ -15,7 +15,7 @@ from ..ir import core, scalar
 from ..ir.errors import Loc
 from ..ir.ops import COMPARISONS, Op
 from ..ir.types import Atom, Const, Name, Prim, Var
-from ..ir.version_tree import Leaf
+from ..ir.version_tree import Sides
 from ..kernels.host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch
 
 # ---- formulas ----------------------------------------------------------------------------------------------------
@@ -178,18 +178,18 @@ def explain(fun: HostFun) -> tuple[Step, ...]:
     return _Reader({}, {}).function(fun)
 
 
-def kernels_of(steps: Sequence[Step], leaf: Leaf) -> tuple[str, ...]:
+def kernels_of(steps: Sequence[Step], version: Sides) -> tuple[str, ...]:
     """The kernels that a version launches, in order."""
-    return tuple(_kernels(steps, leaf))
+    return tuple(_kernels(steps, version))
 
 
-def _kernels(steps: Sequence[Step], leaf: Leaf) -> Iterator[str]:
+def _kernels(steps: Sequence[Step], version: Sides) -> Iterator[str]:
     for step in steps:
         match step:
             case Launched(kernel):
                 yield kernel
             case Guard(threshold):
-                yield from _kernels(step.then if leaf.get(threshold) else step.orelse, leaf)
+                yield from _kernels(step.then if version.get(threshold) else step.orelse, version)
             case Interpreted():
                 pass
 

@@ -4,7 +4,7 @@ A program is tested in steps: it is compiled and its kernels are checked, then e
 for every version asked for. `events` tells of each step before it begins, so that somebody outside the process can end
 one that takes too long and go on behind it (`soac/testing/workers.py`); `test_program` gives the outcomes alone.
 
-A case of every version is run with forced guards: each leaf of each guard site is taken in some run. What a pattern is
+A case of every version is run with forced guards: each version of each guard is taken in some run. What a pattern is
 compared with are all words of a message, each part on its own line.
 """
 

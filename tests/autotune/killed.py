@@ -67,7 +67,7 @@ def search_in(storage: BaseStorage, name: str, seed: int, seconds: float, tell: 
     problem, bench = problem_and_bench(seed)
     sampler = Planned(1)
     run = Search(open_study(storage, name, FACTS, sampler), sampler, Slow(bench, seconds), math.inf, tell)
-    run.see_leaves(problem)
+    run.see_versions(problem)
     run.confirm(problem, run.settle(problem).solution.thresholds)
 
 
@@ -138,7 +138,7 @@ def check_trials(storage: BaseStorage, name: str, seed: int) -> None:
     problem, bench = problem_and_bench(seed)
     sampler = Planned(1)
     run = Search(open_study(None, "made up", FACTS, sampler), sampler, bench, math.inf, lambda progress: None)
-    run.see_leaves(problem)
+    run.see_versions(problem)
     run.confirm(problem, run.settle(problem).solution.thresholds)
     wanted = [(t.request.phase, t.request.case, t.request.version, t.record) for t in run.timed()]
     found = [(t.request.phase, t.request.case, t.request.version, t.record) for t in stored(storage, name)]

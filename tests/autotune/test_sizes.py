@@ -1,4 +1,4 @@
-"""Sizes: which leaves are searched, what is found, and what is told of it."""
+"""Sizes: which versions are searched, what is found, and what is told of it."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def opened(tmp_path: Path, params: tuple[str, ...] = (), device: str = "cpu") ->
     return open_program(path, Settings(device, None, None, True, params, (), Reach.PROJECT))
 
 
-def test_each_leaf_of_the_cpu_has_the_sizes_that_it_uses(tmp_path: Path) -> None:
+def test_each_version_of_the_cpu_has_the_sizes_that_it_uses(tmp_path: Path) -> None:
     """Only what is long may be cut into chunks."""
     session = opened(tmp_path)
     taken, refused = (("main.ys.suff_outer_0", True),), (("main.ys.suff_outer_0", False),)
@@ -238,7 +238,7 @@ def test_cores_get_as_many_tasks_as_is_said() -> None:
     assert share(3, 4, 8) == share(0, 4, 8) == share(1000, 4, 1 << 62) == 1
 
 
-def test_sizes_of_the_back_end_are_searched_where_their_leaf_is_good(tmp_path: Path) -> None:
+def test_sizes_of_the_back_end_are_searched_where_their_version_is_good(tmp_path: Path) -> None:
     """In blocks by sides of guards; on one thread there are no tasks to be cut."""
     session = opened(tmp_path)
     blocks = blocks_of(session, "main", "cpu", 2)

@@ -103,8 +103,8 @@ def test_rule_fires_and_keeps_the_meaning(one: Told) -> None:
     for mode in Mode:
         done = flatten_traced(prog, mode, CUDA)
         fired |= {step.rule.value for step in done.trail}
-        for leaf in combinations(sites(done.prog)):
-            found, _ = interpret(done.prog, "main", args, Thresholds(forced=leaf))
+        for version in combinations(sites(done.prog)):
+            found, _ = interpret(done.prog, "main", args, Thresholds(forced=version))
             for x, y in zip(expected, found, strict=True):
                 np.testing.assert_array_equal(x, y)
     assert one.rule in fired

@@ -216,7 +216,7 @@ def test_autotune_writes_what_bench_uses(
     assert "wrote" in outcome.out
     (line,) = (tmp_path / "rows.soac.tuning").read_text().splitlines()
     assert line.startswith(f"{site}=")
-    assert "timed runs of leaves (at most" in outcome.out
+    assert "timed runs of versions (at most" in outcome.out
     report = json.loads((tmp_path / "rows.soac.tuning.json").read_text())
     assert report["device"] == "cpu"
     assert set(report["entries"]["main"]["thresholds"]) == {site}

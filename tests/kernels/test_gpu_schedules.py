@@ -33,8 +33,8 @@ def test_nothing_is_reported(entry: str) -> None:
         if sum(np.size(a) for a in args) > SHORT:
             continue
         wanted = oracle.run(entry, args, Thresholds())[0]
-        for leaf in runs_of(compiled().flat, entry):
-            report = trace_program(compiled(), entry, args, leaf, SETTINGS)
+        for version in runs_of(compiled().flat, entry):
+            report = trace_program(compiled(), entry, args, version, SETTINGS)
             assert report.is_clean, [show_finding(f) for f in report.findings]
             for x, y in zip(report.results, wanted, strict=True):
                 same(x, y)
@@ -163,8 +163,8 @@ def calls_of(kernel: str) -> Iterator[tuple[str, list]]:
 
 
 def is_reported(kernels: dict[str, Kernel], name: str, entry: str, args: list) -> bool:
-    for leaf in runs_of(compiled().flat, entry):
-        report = trace_kernels(compiled(), kernels.__getitem__, entry, args, leaf, SETTINGS)
+    for version in runs_of(compiled().flat, entry):
+        report = trace_kernels(compiled(), kernels.__getitem__, entry, args, version, SETTINGS)
         if any(launch.kernel == name and not launch.is_clean for launch in report.launches):
             return True
     return False

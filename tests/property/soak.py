@@ -251,7 +251,7 @@ def summary(progress: Progress) -> str:
     tally = progress.tally
     left_out = f", {tally.skipped} left out" if tally.skipped else ""
     dear = f", {tally.dear} programs too dear to run" if tally.dear else ""
-    return f"{tally.programs} programs, {tally.leaves} versions{left_out}{dear}, {len(progress.found)} broken"
+    return f"{tally.programs} programs, {tally.versions} versions{left_out}{dear}, {len(progress.found)} broken"
 
 
 def table(tally: Tally) -> str:
@@ -267,7 +267,7 @@ def fired_by_name(tally: Tally) -> dict[str, int]:
 def record(record_property: Callable[[str, object], None], tally: Tally) -> None:
     """What a test has tested, for the table at the end of the run (`tests/conftest.py`)."""
     record_property("programs", tally.programs)
-    record_property("versions", tally.leaves)
+    record_property("versions", tally.versions)
     record_property("fired", fired_by_name(tally))
 
 
@@ -275,7 +275,7 @@ def read_progress(file: Path) -> Progress:
     if not file.is_file():
         return Progress()
     data = json.loads(file.read_text(encoding="utf-8"))
-    tally = Tally(data["programs"], data["leaves"], data["skipped"], dear=data["dear"])
+    tally = Tally(data["programs"], data["versions"], data["skipped"], dear=data["dear"])
     tally.fired.update({rule: data["fired"].get(rule.name, 0) for rule in Rule})
     tally.others.update(data["others"])
     return Progress(data["done"], tally, [Found(*one) for one in data["found"]])
@@ -287,7 +287,7 @@ def write_progress(file: Path, progress: Progress) -> None:
     data = {
         "done": progress.done,
         "programs": tally.programs,
-        "leaves": tally.leaves,
+        "versions": tally.versions,
         "dear": tally.dear,
         "skipped": tally.skipped,
         "fired": {rule.name: tally.fired[rule] for rule in Rule},
