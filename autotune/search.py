@@ -18,8 +18,8 @@ from optuna.study import Study
 
 from ..ir.version_tree import Branch
 from .measure import Record, Version, drift
-from .model import FAILS, Met, Side, seconds_of
-from .observe import Fate, Piece, is_guess, scaled, seen, side_of
+from .model import FAILS, Guard, Side, seconds_of
+from .observe import Piece, Status, is_guess, scaled, seen, side_of
 from .plan import most_versions, next_versions
 from .solve import Solution, solve, weights_of
 from .store import (
@@ -38,7 +38,7 @@ from .store import (
 )
 
 SLOWEST = 10.0
-"""A version that takes so many times as long as the best one is stopped."""
+"""A version that takes this many times as long as the best one is stopped."""
 
 LEAST_LIMIT = 0.25
 """Seconds below which no version is stopped."""
@@ -69,7 +69,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What is told after each run: runs done, the most there may be, and what was run."""
+    """What is reported after each run: runs done, the most there may be, and what was run."""
 
     done: int
     most: int
@@ -109,9 +109,9 @@ class Search:
             record = self.bench(request)
             note_record(trial, record)
             made.append(record)
-            if record.fate is Fate.STOPPED:
+            if record.status is Status.STOPPED:
                 raise optuna.TrialPruned
-            if record.fate is not Fate.ENDED:
+            if record.status is not Status.ENDED:
                 raise VersionFailed(record.reason)
             return record.seconds
 
@@ -232,7 +232,7 @@ def pending(timed: Sequence[Timed], problem: Problem) -> Iterator[Request]:
 
 def limit_of(runs: Sequence[Timed]) -> float | None:
     """When to stop a version: when it is much slower than the best so far."""
-    ended = [run.record.seconds for run in runs if run.record.fate is Fate.ENDED]
+    ended = [run.record.seconds for run in runs if run.record.status is Status.ENDED]
     ended += [statistics.median(run.record.untuned) for run in runs if run.record.untuned]
     return max(LEAST_LIMIT, SLOWEST * min(ended)) if ended else None
 
@@ -241,26 +241,26 @@ def unfinished(problem: Problem, timed: Sequence[Timed], solution: Solution) -> 
     """Runs of sides that the solution wants but that were stopped."""
     for case in range(len(problem.labels)):
         pieces = pieces_of(timed, problem, case)
-        for path, met, taken in paths(side_of(pieces), solution.thresholds):
-            if is_guess(_down(pieces, path, met, taken)):
-                forced = {t: side for m, side in (*path, (met, taken)) for t in m.thresholds}
+        for path, guard, taken in paths(side_of(pieces), solution.thresholds):
+            if is_guess(_down(pieces, path, guard, taken)):
+                forced = {t: side for m, side in (*path, (guard, taken)) for t in m.thresholds}
                 yield Request(Phase.VERSION, case, count(timed, case), Version(forced, dict(problem.sizes)), None)
 
 
-Path = tuple[tuple[Met, bool], ...]
+Path = tuple[tuple[Guard, bool], ...]
 
 
-def paths(side: Side, thresholds: Mapping[str, int], path: Path = ()) -> Iterator[tuple[Path, Met, bool]]:
-    """The guards that are met with these thresholds, each with the way to it."""
-    for met in side.met:
-        taken = met.takes(thresholds)
-        yield path, met, taken
-        yield from paths(met.then if taken else met.orelse, thresholds, (*path, (met, taken)))
+def paths(side: Side, thresholds: Mapping[str, int], path: Path = ()) -> Iterator[tuple[Path, Guard, bool]]:
+    """The guards that are reached with these thresholds, each with the way to it."""
+    for guard in side.guards:
+        taken = guard.takes(thresholds)
+        yield path, guard, taken
+        yield from paths(guard.then if taken else guard.orelse, thresholds, (*path, (guard, taken)))
 
 
-def _down(pieces: Sequence[Piece], path: Path, met: Met, taken: bool) -> list[Piece]:
+def _down(pieces: Sequence[Piece], path: Path, guard: Guard, taken: bool) -> list[Piece]:
     found = list(pieces)
-    for step, side in (*path, (met, taken)):
+    for step, side in (*path, (guard, taken)):
         found = seen(found, step.thresholds, step.pars, side)
     return found
 

@@ -206,7 +206,7 @@ class Planned(BaseSampler):
         self.reseed(0)
 
     def reseed(self, count: int) -> None:
-        """Draw what comes after so many trials: the same after a restart."""
+        """Draw what comes after this number of trials: the same after a restart."""
         self.others = TPESampler(seed=self.seed + count, n_startup_trials=4)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:

@@ -27,7 +27,7 @@ import llvmlite.binding as llvm
 
 from soac.autotune.measure import Version, interval
 from soac.autotune.model import FAILS, seconds_of
-from soac.autotune.observe import Fate
+from soac.autotune.observe import Status
 from soac.autotune.plan import most_versions
 from soac.autotune.search import Search, Tuned, untuned_samples
 from soac.autotune.store import Planned, open_study
@@ -159,7 +159,7 @@ def tuned_program(name: str, threads: int) -> Found:
         search.see_versions(problem)
         tuned = search.settle(problem)
     most = most_versions(problem.branches) * len(problem.labels)
-    stopped = sum(t.record.fate is Fate.STOPPED for t in search.timed())
+    stopped = sum(t.record.status is Status.STOPPED for t in search.timed())
     bound = f"at most {most}" + (f", and one more for each of {stopped} that were stopped" if stopped else "")
     print(f"{name}: {len(search.timed())} timed runs ({bound}) for {len(problem.labels)} data sets", flush=True)
     return Found(session, subject, search, tuned, problem.labels, most)

@@ -18,7 +18,7 @@ import optuna
 from benchmarks.synthetic import MadeUp, entry, total
 from soac.autotune.measure import Record, Version
 from soac.autotune.model import Side, candidates, seconds_of
-from soac.autotune.observe import Fate
+from soac.autotune.observe import Status
 from soac.autotune.search import LEAST_LIMIT, SLOWEST, Problem, Search, Tuned
 from soac.autotune.solve import solve, weights_of
 from soac.autotune.store import Facts, Phase, Planned, Request, open_study
@@ -139,7 +139,7 @@ def on_program(name: str, search: Search, tuned: Tuned) -> Contest:
 
 def spent(record: Record) -> float:
     """The time of a run, as far as it came."""
-    return record.seconds if record.fate is Fate.ENDED else sum(record.samples) * 2
+    return record.seconds if record.status is Status.ENDED else sum(record.samples) * 2
 
 
 # ---- what is shown ------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def calibrate() -> Mapping[str, int]:
     """Measures this machine's processor, and keeps the default thresholds of the kinds of guards that mattered."""
     cases = [case for nest in NESTS for case in costs_of(nest)]
     thresholds = descend(cases, weights_of(cases)).thresholds
-    reached = {t for case in cases for met, _ in guards_taken(case, thresholds) for t in met.thresholds}
+    reached = {t for case in cases for guard, _ in guards_taken(case, thresholds) for t in guard.thresholds}
     found = {kind: value for kind, value in thresholds.items() if kind in reached}
     store(CpuDevice.calibration, found)
     return found
@@ -108,6 +108,6 @@ def costs_of(nest: Nest) -> list[Side]:
 def by_kind(side: Side) -> Side:
     """Thresholds of a kind are one threshold."""
     return Side(side.seconds, tuple(
-        replace(met, thresholds=tuple(map(kind_of, met.thresholds)), then=by_kind(met.then), orelse=by_kind(met.orelse))
-        for met in side.met
+        replace(one, thresholds=tuple(map(kind_of, one.thresholds)), then=by_kind(one.then), orelse=by_kind(one.orelse))
+        for one in side.guards
     ))  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from ..autotune.model import FAILS, Met, Side, guards_taken
+from ..autotune.model import FAILS, Guard, Side, guards_taken
 from ..autotune.search import Problem, Tuned
 from ..ir.version_tree import Branch, Sides, Site, combinations
 from ..reports import svg
@@ -60,12 +60,12 @@ def fixed_versions(sites: Sequence[Site]) -> Iterator[tuple[str, Sides]]:
 
 def forced_seconds(side: Side, version: Mapping[str, bool]) -> float:
     """The time of a data set whose guards all take these sides, where they fit."""
-    return side.seconds + sum(forced_seconds(_forced(met, version), version) for met in side.met)
+    return side.seconds + sum(forced_seconds(_forced(guard, version), version) for guard in side.guards)
 
 
-def _forced(met: Met, version: Mapping[str, bool]) -> Side:
-    wants = all(version.get(t, False) for t in met.thresholds)
-    return met.then if wants and min(met.pars) >= 0 else met.orelse
+def _forced(guard: Guard, version: Mapping[str, bool]) -> Side:
+    wants = all(version.get(t, False) for t in guard.thresholds)
+    return guard.then if wants and min(guard.pars) >= 0 else guard.orelse
 
 
 # ---- over parallelism -------------------------------------------------------------------------------------------
@@ -73,9 +73,9 @@ def _forced(met: Met, version: Mapping[str, bool]) -> Side:
 
 def times_over_parallelism(site: Site, tuned: Tuned) -> svg.Chart:
     """For each version of a site its time over that of the best, by the parallelism that the first guard compared."""
-    met = [one for case in tuned.cases for one in case.met if one.thresholds == site.tree.thresholds]
+    guards = [one for case in tuned.cases for one in case.guards if one.thresholds == site.tree.thresholds]
     versions = named_versions(site)
-    fitting = [one for one in met if one.pars[0] >= 0]
+    fitting = [one for one in guards if one.pars[0] >= 0]
     curves = [
         svg.Curve(name, _ratios(fitting, version, versions.values()), False) for name, version in versions.items()
     ]
@@ -86,13 +86,13 @@ def times_over_parallelism(site: Site, tuned: Tuned) -> svg.Chart:
     return svg.Chart(title, "parallelism", "time over best version", tuple(curves), (), svg.ratio_label)
 
 
-def _ratios(met: Sequence[Met], version: Sides, versions: Iterable[Sides]) -> tuple[tuple[float, float], ...]:
+def _ratios(guards: Sequence[Guard], version: Sides, versions: Iterable[Sides]) -> tuple[tuple[float, float], ...]:
     every = list(versions)
-    return _means([(one.pars[0], _ratio(one, version, every)) for one in met])
+    return _means([(one.pars[0], _ratio(one, version, every)) for one in guards])
 
 
-def _ratio(met: Met, version: Sides, versions: Iterable[Sides]) -> float:
-    side = Side(0.0, (met,))
+def _ratio(guard: Guard, version: Sides, versions: Iterable[Sides]) -> float:
+    side = Side(0.0, (guard,))
     best = min(forced_seconds(side, other) for other in versions)
     return forced_seconds(side, version) / best if best > 0 else 1.0
 
@@ -105,8 +105,8 @@ def _means(points: Iterable[tuple[int, float]]) -> tuple[tuple[float, float], ..
     return tuple((x, statistics.geometric_mean(ys)) for x, ys in sorted(groups.items()))
 
 
-def _tuned_sides(met: Met, tuned: Tuned) -> Sides:
-    way = guards_taken(Side(0.0, (met,)), tuned.solution.thresholds)
+def _tuned_sides(guard: Guard, tuned: Tuned) -> Sides:
+    way = guards_taken(Side(0.0, (guard,)), tuned.solution.thresholds)
     return {t: taken for one, taken in way for t in one.thresholds}
 
 
@@ -136,13 +136,13 @@ class Place:
 
 
 def _guard(branch: Branch, place: Place, thresholds: Mapping[str, int]) -> svg.Box:
-    is_met = any(t == branch.threshold for _, way in place.ways for t, _ in way)
+    is_reached = any(t == branch.threshold for _, way in place.ways for t, _ in way)
     lines = tuple(_short(t) + _value(thresholds.get(t)) for t in branch.thresholds)
     below = tuple(
         (word, _side(inner, place.under(branch, side), thresholds))
         for word, side, inner in (("t ≤ par", True, branch.then), ("t > par", False, branch.orelse))
     )
-    return svg.Box(lines, below, is_met)
+    return svg.Box(lines, below, is_reached)
 
 
 def _side(branches: Sequence[Branch], place: Place, thresholds: Mapping[str, int]) -> svg.Box:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..autotune.measure import Record, drift, interval
-from ..autotune.model import FAILS, Met, Side, guards_taken, seconds_of
-from ..autotune.observe import Fate
+from ..autotune.model import FAILS, Guard, Side, guards_taken, seconds_of
+from ..autotune.observe import Status
 from ..autotune.search import Problem, Tuned, untuned_samples
 from ..autotune.store import Phase, Timed
 from ..ir.version_tree import Site
@@ -47,7 +47,7 @@ def _row(
 ) -> Row:
     predicted, before = tuned.after[case], tuned.before[case]
     after, low, high = predicted, predicted, predicted
-    if record is not None and record.fate is Fate.ENDED:
+    if record is not None and record.status is Status.ENDED:
         factor = drift(usual, record.untuned)
         after = record.seconds * factor
         low, high = (bound * factor for bound in interval(record.samples))
@@ -57,14 +57,14 @@ def _row(
 
 def version_text(case: Side, thresholds: Mapping[str, int], sites: Sequence[Site]) -> str:
     """The version that a data set takes at each site that it meets; both names where a loop takes several."""
-    met = guards_taken(case, thresholds)
-    found = {site.name: _version_at(site, met) for site in sites}
+    way = guards_taken(case, thresholds)
+    found = {site.name: _version_at(site, way) for site in sites}
     return ", ".join(version for version in found.values() if version) or "-"
 
 
-def _version_at(site: Site, met: Sequence[tuple[Met, bool]]) -> str:
+def _version_at(site: Site, way: Sequence[tuple[Guard, bool]]) -> str:
     sides: dict[str, set[bool]] = {}
-    for one, taken in met:
+    for one, taken in way:
         for threshold in one.thresholds:
             sides.setdefault(threshold, set()).add(taken)
     if site.name not in sides:
@@ -110,7 +110,7 @@ def remarks(problem: Problem, rows: Sequence[Row], tuned: Tuned, timed: Sequence
                 f"{seconds_text(row.after)} ({seconds_text(row.low)} to {seconds_text(row.high)})"
             )
     for one in timed:
-        if one.record.fate is Fate.FAILED:
+        if one.record.status is Status.FAILED:
             taken = ", ".join(guard for guard, side in one.request.version.forced.items() if side) or "full"
             yield f"failed: {problem.labels[one.request.case]}, {taken}: {one.record.reason}"
 
@@ -127,10 +127,14 @@ def non_monotone(problem: Problem, tuned: Tuned, noises: Sequence[float]) -> dic
     """Guards that some data sets want taken while others with more parallelism want them refused, and these."""
     wishes: dict[str, list[tuple[int, bool, str]]] = {}
     for case, side in enumerate(tuned.cases):
-        for met in side.met:
-            first, second = _least(met.then), _least(met.orelse)
-            if len(met.thresholds) == 1 and met.pars[0] >= 0 and abs(first - second) > noises[case] * tuned.best[case]:
-                wishes.setdefault(met.thresholds[0], []).append((met.pars[0], first < second, problem.labels[case]))
+        for guard in side.guards:
+            first, second = _least(guard.then), _least(guard.orelse)
+            if (
+                len(guard.thresholds) == 1
+                and guard.pars[0] >= 0
+                and abs(first - second) > noises[case] * tuned.best[case]
+            ):
+                wishes.setdefault(guard.thresholds[0], []).append((guard.pars[0], first < second, problem.labels[case]))
     found: dict[str, str] = {}
     for name, wanted in wishes.items():
         refused = max((par for par, taken, _ in wanted if not taken), default=-1)
@@ -142,13 +146,13 @@ def non_monotone(problem: Problem, tuned: Tuned, noises: Sequence[float]) -> dic
 
 def _least(side: Side) -> float:
     """The time of a side whose guards all go the better way."""
-    return side.seconds + sum(min(_least(met.then), _least(met.orelse)) for met in side.met)
+    return side.seconds + sum(min(_least(guard.then), _least(guard.orelse)) for guard in side.guards)
 
 
 def counted(timed: Sequence[Timed], tried: int, bound: int) -> str:
     """How many runs it took, and may take: one that was stopped may hide a version behind it, which takes one more."""
     count = {phase: sum(t.request.phase is phase for t in timed) for phase in Phase}
-    stopped = sum(t.request.phase is Phase.VERSION and t.record.fate is Fate.STOPPED for t in timed)
+    stopped = sum(t.request.phase is Phase.VERSION and t.record.status is Status.STOPPED for t in timed)
     more = f", and one more for each of {stopped} that were stopped" if stopped else ""
     text = f"{count[Phase.VERSION]} timed runs of versions (at most {bound}{more})"
     if tried:

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from soac.autotune.measure import Record
-from soac.autotune.model import Met, Side
-from soac.autotune.observe import Fate, Piece
+from soac.autotune.model import Guard, Side
+from soac.autotune.observe import Piece, Status
 from soac.autotune.search import Problem, Tuned
 from soac.autotune.solve import solve, weights_of
 from soac.ir.version_tree import Branch, Site
@@ -23,8 +23,8 @@ LABELS = ("few rows", "some <rows>", "many rows")
 
 
 def case(par: int, outer: float, block: float, full: float) -> Side:
-    inside = Met(("main.ys.suff_intra_0",), (32,), Side(block, ()), Side(full, ()))
-    return Side(0.001, (Met(("main.ys.suff_outer_0",), (par,), Side(outer, ()), Side(0.0, (inside,))),))
+    inside = Guard(("main.ys.suff_intra_0",), (32,), Side(block, ()), Side(full, ()))
+    return Side(0.001, (Guard(("main.ys.suff_outer_0",), (par,), Side(outer, ()), Side(0.0, (inside,))),))
 
 
 def tuned_of(*cases: Side) -> tuple[Problem, Tuned]:
@@ -38,8 +38,8 @@ THREE = (case(2, 0.9, 0.1, 0.3), case(40, 0.3, 0.3, 0.2), case(5000, 0.01, 0.3, 
 
 
 def record(seconds: float) -> Record:
-    piece = Piece(seconds, 1, Fate.ENDED, {})
-    return Record(Fate.ENDED, (seconds * 0.9, seconds, seconds * 1.1), piece, (), None, "")
+    piece = Piece(seconds, 1, Status.ENDED, {})
+    return Record(Status.ENDED, (seconds * 0.9, seconds, seconds * 1.1), piece, (), None, "")
 
 
 def test_the_table_names_times_and_versions() -> None:
@@ -54,7 +54,7 @@ def test_the_table_names_times_and_versions() -> None:
 
 
 def test_a_loop_that_takes_two_leaves_shows_both() -> None:
-    (first,), (second,) = case(2, 1.0, 1.0, 1.0).met, case(5000, 1.0, 1.0, 1.0).met
+    (first,), (second,) = case(2, 1.0, 1.0, 1.0).guards, case(5000, 1.0, 1.0, 1.0).guards
     both = Side(0.0, (first, second))
     assert version_text(both, {"main.ys.suff_outer_0": 100, "main.ys.suff_intra_0": 64}, [SITE]) == "outer/full"
 

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.synthetic import MadeUp, entry
 from soac.autotune.measure import Version
 from soac.autotune.model import seconds_of
-from soac.autotune.observe import Fate
+from soac.autotune.observe import Status
 from soac.autotune.plan import most_versions
 from soac.autotune.search import OutOfBudget, Problem, Search, Tuned
 from soac.autotune.solve import solve, weights_of
@@ -61,7 +61,7 @@ def test_versions_that_fail_are_a_cost(seed: int) -> None:
     tuned = run.settle(problem)
     ours = sum(seconds_of(c, tuned.solution.thresholds) == math.inf for c in bench.truth)
     assert ours == solve(bench.truth, weights_of(bench.truth)).cost.failing
-    failed = [t for t in run.timed() if t.record.fate is Fate.FAILED]
+    failed = [t for t in run.timed() if t.record.status is Status.FAILED]
     assert all(t.record.reason == "out of memory" for t in failed)
 
 
