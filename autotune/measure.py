@@ -2,8 +2,8 @@
 
 First each runs once, which warms up and checks results; then they take turns, so that other load falls on both. Medians
 count. A run logs which guards it reached and when, which takes some microseconds that no other call takes: a brief one
-is made again as a prepared call, and that time counts, as in `soac bench`. How much slower than usual the untuned program
-was meanwhile is what the machine was slower (`drift`).
+is made again as a prepared call, and that time counts, as in `soac bench`. How much slower than usual the untuned
+program was meanwhile is what the machine was slower (`drift`).
 """
 
 from __future__ import annotations
