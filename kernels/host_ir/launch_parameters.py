@@ -30,7 +30,7 @@ TASKS = 8
 
 class Kind(Enum):
     """`block_size`: threads of a block of a GPU; `factor`: blocks of a kernel that one block of the grid does one after
-    the other, so that a thread has so many times the elements; `num_blocks`: over how many blocks a long reduction is
+    the other, so that a thread has that factor of elements; `num_blocks`: over how many blocks a long reduction is
     spread at most; `tasks`: into how many tasks the blocks of a launch are cut for each core; `chunk`: elements of a
     chunk of a long reduction or scan."""
 

@@ -12,7 +12,7 @@ from ...ir.types import Prim
 from .text import SCALAR, Vec, literal
 
 FLOAT_EXACT = 52
-"""Operands of so many bits have an f64 quotient on the right side of every integer."""
+"""Operands of this many bits have an f64 quotient on the right side of every integer."""
 
 
 def divide(v: Vec, op: Op, prim: Prim, x: str, y: str) -> str:
