@@ -99,8 +99,8 @@ def cuda_module(kernels: Iterable[CudaKernel]) -> str:
 
 def cuda_kernel(kernel: Kernel, threads: int = THREADS, first_site: int = 0, grid: Grid = Grid.WHOLE) -> CudaKernel:
     """`extern "C" __global__ void NAME(failures, before, blocks, memory, arrays, scalars)` for blocks of
-    `threads` threads, of a kernel that has its fences; where the kernel's block is a warp, they have several. Failure sites are
-    recorded by numbers from `first_site` on. Blocks that wait for each other do not take turns."""
+    `threads` threads, of a kernel that has its fences; where the kernel's block is a warp, they have several. Failure
+    sites are recorded by numbers from `first_site` on. Blocks that wait for each other do not take turns."""
     warps = warps_together(kernel, threads) if kernel.collective is Level.WARP else 0
     threads = WARP if warps else threads
     if any(isinstance(s, kir.WarpTurns) for s in statements(kernel.body)):  # it has histograms of that many warps

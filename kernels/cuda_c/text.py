@@ -104,7 +104,7 @@ def thread_steps(p: Printer, index: str, lo: Operand, hi: Operand) -> str:
 
 @contextmanager
 def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
-    """The loop; its body alone where each thread takes one index. A number of rounds, which are code of their own, where
+    """The loop; its body alone where each thread takes one index. A number of rounds, each with its own code, where
     the indices of a distributed array must be known, or where all threads take as many indices."""
     i, used = stm.index.name, [a for a in words_in(stm.body) if a in p.distributed]
     match stm.lo, stm.hi:

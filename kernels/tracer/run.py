@@ -105,8 +105,8 @@ class KernelTrace:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One call of an entry: its results, every launch in order, the guards reached (threshold, parallelism, taken), and how
-    many elements that had not been written the host read or returned."""
+    """One call of an entry: its results, every launch in order, the guards reached (threshold, parallelism, taken), and
+    how many elements that had not been written the host read or returned."""
 
     results: list[np.ndarray | np.generic]
     launches: tuple[KernelTrace, ...]

@@ -47,7 +47,7 @@ MOST_COST, EXTREMUM = 12.0, 4.0
 the smaller or larger of two floats costs more than one instruction, by what holds of NaN and zeros."""
 
 MANY_KERNELS = 16
-"""An entry of this many kernels has one form of each further segop: what a second one wins is not worth compiling it."""
+"""An entry of this many kernels has one form of each further segop: a second one is not worth compiling it."""
 
 
 def segred_by_rows(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
