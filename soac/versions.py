@@ -57,9 +57,9 @@ def runs_of(prog: Prog, entry: str) -> tuple[Sides, ...]:
     return combinations(tuple(site for site in sites(prog) if site.entry == entry)) or ({},)
 
 
-def misfits(forced: Mapping[str, bool], met: Sequence[tuple[str, int, bool]]) -> str | None:
+def misfits(forced: Mapping[str, bool], reached: Sequence[tuple[str, int, bool]]) -> str | None:
     """Why a forced version did not run, if it did not: at this size it does not fit the machine."""
-    wanted = next(((name, par) for name, par, _ in met if par < 0 and forced.get(name)), None)
+    wanted = next(((name, par) for name, par, _ in reached if par < 0 and forced.get(name)), None)
     return None if wanted is None else f"`{wanted[0]}` does not fit: {-wanted[1]} in parallel in one collective"
 
 

@@ -162,7 +162,7 @@ def _guard_lines(guard: Guard, settings: Mapping[str, Setting], decided: Decided
     yield f"{pad}  threshold {_count(setting.value)} ({setting.origin}){pays}{forced}"
     made = {d.side: d for d in (decided or {}).get(guard.threshold, ())}
     if decided is not None and not made:
-        yield f"{pad}  not met in this run"
+        yield f"{pad}  not reached in this run"
     for side, steps in ((True, guard.then), (False, guard.orelse)):
         mark, why = (">", f"  {_why(made[side], setting)}") if side in made else (" ", "")
         yield f"{pad}{mark} {_side(side)}:{why}"

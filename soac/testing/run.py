@@ -261,8 +261,8 @@ class _Run:
 
     def _ran(self, forced: dict[str, bool], args: list[Argument]) -> _Ran:
         program, threads = self._session().program, self.testing.settings.threads
-        results, met = program.trace(self.data_set.entry, args, forced=forced, threads=threads)
-        return _Ran(results, None, misfits(forced, met), ())
+        results, reached = program.trace(self.data_set.entry, args, forced=forced, threads=threads)
+        return _Ran(results, None, misfits(forced, reached), ())
 
     def _traced(self, forced: dict[str, bool], args: list[Argument]) -> _Ran:
         """On the tracer, where hazards are faults."""

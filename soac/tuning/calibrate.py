@@ -44,7 +44,7 @@ def main [n][p][m] (xss: [n][p]f32) (yss: [p][m]f32): [n][m]f32 =
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """A program and its arguments for so many rows."""
+    """A program and its arguments for a number of rows."""
 
     text: str
     arguments: Callable[[int], list[Any]]
