@@ -273,10 +273,10 @@ def _run_all(device: CudaExecutable, subject: Subject, reached: Container[str], 
 
 
 def _run_there(device: CudaExecutable, run: Run, found: Outcome) -> tuple[list[Argument], object]:
-    results, met = device.run(run.call.entry, run.call.args, run.sizes, run.forced)
-    if (why := misfits(run.forced, met)) is not None:
+    results, reached = device.run(run.call.entry, run.call.args, run.sizes, run.forced)
+    if (why := misfits(run.forced, reached)) is not None:
         found.misfits.append(f"{run.label}: {why}")
-    return on_host(results), met
+    return on_host(results), reached
 
 
 @cache
