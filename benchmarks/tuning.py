@@ -55,7 +55,7 @@ ENOUGH = 2.0
 """Seconds that the race on a data set takes at least, while there are less than ten times the rounds."""
 
 SLOWER = 4.0
-"""A version that takes so many times as long as the fastest does not take part in the race."""
+"""A version that takes this many times as long as the fastest does not take part in the race."""
 
 NEAR = 1.05
 """Time over that of the best version, up to which the tuned program is as good."""
@@ -135,7 +135,7 @@ def main() -> None:
         if options.all and name in RACES:
             contest = on_program(name, found.search, found.tuned)
             contests.append((contest, judged(found, contest, options.rounds)))
-            print(told_of(*contests[-1]), flush=True)
+            print(line_of(*contests[-1]), flush=True)
     print(said_of_rows(rows), flush=True)
     if options.all:
         write(rows, contests, options.threads, options.rounds)
@@ -282,7 +282,7 @@ def said_of(contests: Sequence[Contest], what: str) -> str:
     return f"{what}: exact {reached['exact']:.3f} of the best time after {runs:.0f} runs; TPE {tpe}."
 
 
-def told_of(contest: Contest, judgement: Mapping[str, float]) -> str:
+def line_of(contest: Contest, judgement: Mapping[str, float]) -> str:
     raced = ", ".join(f"{name} {ratio:.3f}" for name, ratio in judgement.items())
     return f"{said_of([contest], contest.name)} Timed in turn at the end, over the least: {raced}."
 
@@ -297,10 +297,10 @@ def write(
     drawn = picture("Programs: exact search and TPE", [contest for contest, _ in contests])
     (PICTURES / "tpe_programs.svg").write_text(drawn, encoding="utf-8")
     what = f"{threads} threads" if threads > 1 else "One thread, processor time"
-    told = [*(told_of(*one) for one in contests), said_of(entries, "made-up entries")]
+    lines = [*(line_of(*one) for one in contests), said_of(entries, "made-up entries")]
     table = f"{what}, at least {rounds} interleaved rounds, medians. {said_of_rows(rows)}\n\n{HEAD}\n"
     page = replaced(PAGE.read_text(encoding="utf-8"), "tuned", table + "\n".join(map(show, rows)))
-    PAGE.write_text(replaced(page, "tpe", "\n".join(f"* {line}" for line in told)), encoding="utf-8")
+    PAGE.write_text(replaced(page, "tpe", "\n".join(f"* {line}" for line in lines)), encoding="utf-8")
     found: dict[str, Any] = {
         "date": str(date.today()),
         "machine": describe_machine(threads),
@@ -310,7 +310,7 @@ def write(
     found["tpe"]["made up"] = summary(entries)
     path = RESULTS / f"{found['date']}-{llvm.get_host_cpu_name()}-tuning.json"
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print("\n".join([*told, f"wrote {path}"]))
+    print("\n".join([*lines, f"wrote {path}"]))
 
 
 def replaced(page: str, mark: str, text: str) -> str:

@@ -47,7 +47,7 @@ class Contest:
     after_all: Mapping[str, int]
 
     def at(self, share: float) -> float:
-        """What TPE had reached after so many times the runs of the exact search."""
+        """What TPE had reached after this many times the runs of the exact search."""
         return self.tpe[min(len(self.tpe), max(1, round(share * len(self.exact)))) - 1]
 
 
@@ -67,7 +67,7 @@ class Raw:
     value: Callable[[Mapping[str, int]], float]
 
     def search(self, runs: int, seed: int, until: float) -> tuple[list[float], list[dict[str, int]]]:
-        """The regret after each run, and the best thresholds after each trial; at least so many runs as a trial has."""
+        """The regret after each run, and the best thresholds after each trial; at least as many runs as a trial has."""
         names = list(candidates(self.truth))
         study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
         reached: list[float] = []
