@@ -51,8 +51,8 @@ class Row:
     best_peer: str
     ratio_to_best_peer: float
     ratio_by_least: float
-    floor_ms: float
-    fraction_of_floor: float
+    bound_ms: float
+    fraction_of_bound: float
     versions: int
     tuned_version: str
     best_version: str
@@ -143,11 +143,11 @@ def row_of(contest: Contest, tuned: Mapping[str, int]) -> Row:
     runs = {" / ".join(contest.ways[taken]): contest.calls[taken] for taken in heats(contest)}
     times = race(runs | {peer.library: peer.call for peer in peers}, rules.effort, rules.clock)
     work = flops(contest.name, one.entry, contest.args)
-    floor = rules.limits.floor_ms(bytes_moved(contest.args, contest.results), work)
-    return judged(contest, times, {peer.library for peer in peers}, floor)
+    bound = rules.limits.bound_ms(bytes_moved(contest.args, contest.results), work)
+    return judged(contest, times, {peer.library for peer in peers}, bound)
 
 
-def judged(contest: Contest, times: Mapping[str, Times], peers: set[str], floor: float) -> Row:
+def judged(contest: Contest, times: Mapping[str, Times], peers: set[str], bound: float) -> Row:
     """Compares what was timed."""
     versions = {way: seen for way, seen in times.items() if way not in peers}
     tuned, untuned = (next(way for way in versions if kind in way.split(" / ")) for kind in ("tuned", "untuned"))
@@ -165,8 +165,8 @@ def judged(contest: Contest, times: Mapping[str, Times], peers: set[str], floor:
         peer,
         times[peer].median / mine.median if peer else 0.0,
         least_peer / mine.least,
-        floor,
-        floor / (mine.least * 1e3),
+        bound,
+        bound / (mine.least * 1e3),
         len(contest.ways),
         version_of(tuned), version_of(best),
         mine.median / times[best].median,
