@@ -1,4 +1,4 @@
-"""Sizes: which versions are searched, what is found, and what is told of it."""
+"""Sizes: which versions are searched, what is found, and what is reported of it."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ RULES = {
         {Rule.GR_SCAN, Rule.GR_RED},
     ),
     "distribution": ("[n][m]i32", "map (\\xs -> let y = reduce (+) 0 xs in map (* y) xs) xss", {Rule.GR_RED, Rule.G1}),
-    "dear scalars once": (
+    "expensive scalars once": (
         "[n][m]i32",
         "map2 (\\xs y -> let z = loop z = y for i < 5 do z * z + i in map (* z) xs) xss ys",
         {Rule.G6},

@@ -136,7 +136,7 @@ def test_sums_that_are_read_without_waiting_are_reported() -> None:
 
 
 def test_blocks_that_take_no_number_in_order_would_wait_for_each_other() -> None:
-    """A block whose predecessors begin after it waits for a flag that nobody has set yet."""
+    """A block whose predecessors begin after it waits for a flag that is not yet set."""
     right = chain()
     (at,) = places(right, kir.Atomic)
     ticket = list(statements(right.body))[at]

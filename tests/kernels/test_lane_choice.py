@@ -98,7 +98,7 @@ def spread_is_cheaper(made: Compiled, sizes: dict[str, int]) -> bool:
 
 
 def rows_are_long(made: Compiled, points: int, length: int) -> bool:
-    """What the host finds when it compares the length of so many rows."""
+    """What the host finds when it compares the length of a number of rows."""
     return first_found(made, {"n": points, "m": length}, Op.GE, Prim.I64)
 
 

@@ -103,7 +103,7 @@ def test_the_page(row: dict[str, Any], tmp_path: Path) -> None:
     assert markdown(rows).count("\n") == 1
 
 
-def test_differences_are_told() -> None:
+def test_differences_are_reported() -> None:
     ones = np.ones(1000, np.float32)
     assert difference("matmul", "main", [ones], [ones * 1.0005]) is None
     assert difference("matmul", "main", [ones], [ones * 1.01]) is not None

@@ -52,7 +52,7 @@ class Tally:
     skipped: int = 0
     fired: Counter[Rule] = field(default_factory=Counter)
     others: Counter[str] = field(default_factory=Counter)
-    dear: int = 0
+    expensive: int = 0
 
     def add(self, other: Tally) -> None:
         self.programs += other.programs
@@ -60,7 +60,7 @@ class Tally:
         self.skipped += other.skipped
         self.fired += other.fired
         self.others += other.others
-        self.dear += other.dear
+        self.expensive += other.expensive
 
 
 @paused_collector()
@@ -145,7 +145,7 @@ def _checked(apply: Pass, prog: Prog, stage: Stage) -> Prog:
 
 
 def run(prepared: Prepared, case: Case, thresholds: Thresholds) -> tuple[Results, Trace]:
-    """The results, None if the program fails, and the guards it met."""
+    """The results, None if the program fails, and the guards it reached."""
     try:
         return prepared.run("main", case.args, thresholds)
     except RunError:
