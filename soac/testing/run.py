@@ -211,7 +211,7 @@ class _Run:
         try:
             args, expected = self._prepared()
         except Exception as error:
-            yield from self._met(Place(self.number, PREPARING), "", error, begin)
+            yield from self._failed(Place(self.number, PREPARING), "", error, begin)
             return
         for version, forced in enumerate(self._versions()):
             place = Place(self.number, version)
@@ -243,7 +243,7 @@ class _Run:
         try:
             ran = self._traced(forced, args) if self.testing.sync else self._ran(forced, args)
         except Exception as error:
-            yield from self._met(place, version, error, begin)
+            yield from self._failed(place, version, error, begin)
             return
         yield from ran.costs
         fault = self._fault(ran, expected)
@@ -274,7 +274,7 @@ class _Run:
         costs = (sync.seen(report),)
         return _Ran(report.results, sync.hazards_of(report), misfits(forced, report.guards), costs)
 
-    def _met(self, place: Place, version: str, error: Exception, begin: float) -> Iterator[Event]:
+    def _failed(self, place: Place, version: str, error: Exception, begin: float) -> Iterator[Event]:
         """A failure, which may be the one asked for."""
         name, pattern = name_of(self.data_set), self._pattern()
         if pattern is not None and isinstance(error, RunError):
