@@ -2,7 +2,7 @@
 
     let ys = f x xs   ⟶   stms of f [x, xs / params];  let ys = result of f
 
-Entry functions stay, other functions go once nobody calls them. Callees are inlined before their callers, so that a
+Entry functions stay, other functions go once nothing calls them. Callees are inlined before their callers, so that a
 body is copied ready made. Growth is bounded: what would exceed the budget stays a call, unless it is the only one.
 """
 

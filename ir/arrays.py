@@ -114,7 +114,7 @@ def replicate(shape: tuple[int, ...], value: Array | Value, prim: Prim) -> Array
 
 
 def scratch(shape: tuple[int, ...], prim: Prim) -> Array:
-    """Elements that nobody may read: unlikely values, so that a read shows."""
+    """Elements that may not be read: unlikely values, so that a read shows."""
     poison = math.nan if prim.is_float else prim is Prim.BOOL or int_range(prim)[1] - 90
     return np.full(shape, poison, DTYPES[prim])
 

@@ -4,7 +4,7 @@
     Σ' = ⟨x̄p ā(p-1) ∈ ȳp āp⟩, ..., ⟨x̄1 ā0 ∈ ȳ1 ā1⟩, only where the size of ā0 is invariant to Σ
 
 `expand` makes the arrays āp of given values; `settle` does so for the deferred statements that deeper kernels need
-and that are too dear to be computed there; afterwards the variables are elements of the arrays.
+and that are too expensive to be computed there; afterwards the variables are elements of the arrays.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .trace import Rule
 
 
 def expand(flow: Flow, nest: Nest, atoms: tuple[Atom, ...]) -> tuple[Name, ...]:
-    """An array over the nest for each value; no two are the same array, and nobody else holds them."""
+    """An array over the nest for each value; no two are the same array, and nothing else holds them."""
     params = tuple(_array_param(flow, nest, atom) for atom in atoms)
     expand_into(flow, nest, atoms, params)
     return tuple(p.name for p in params)
@@ -193,7 +193,7 @@ def settle(flow: Flow, nest: Nest, wanted: Frontier) -> None:
 
 
 def _shared(flow: Flow, names: tuple[Name, ...]) -> tuple[Name, ...]:
-    """Dear values that computing `names` yields on the way and that other statements want too."""
+    """Expensive values that computing `names` yields on the way and that other statements want too."""
     computed = needs(flow, names).stms
     used: dict[Name, int] = {}
     for deferred in computed:

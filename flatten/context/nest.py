@@ -5,7 +5,7 @@
 is kept in two parts: the *dimensions* `(i < n, j < m)` and, for every variable of the nest, where it comes from. That
 is either an element of an array outside of the nest (`Elem`: `x = xss[i, j]`; its indices may be any of the nest's),
 or a statement of the nest that no kernel has computed yet (`Deferred`). A deferred statement travels into the kernels
-that use it; one that is too dear to be computed again becomes an array over the nest first (G6).
+that use it; one that is too expensive to be computed again becomes an array over the nest first (G6).
 
 Names are unique, so all variables of all nests of a function stand in the same two tables.
 """
@@ -252,7 +252,7 @@ class Flow:
 
 def host_body(flow: Flow, work: Callable[[], tuple[Atom, ...]]) -> Body:
     """The flat statements that `work` emits as a body of their own (a branch, a loop). What becomes an array there is
-    known as one only there; what was made outside is nobody's to overwrite."""
+    known as one only there; what was made outside may not be overwritten."""
     out, certs, fresh, lent = flow.out, flow.certs, flow.fresh, flow.lent
     flow.out, flow.certs, flow.fresh, flow.lent = [], (), set(), set()
     enter_scope(flow)

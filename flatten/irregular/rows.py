@@ -117,7 +117,7 @@ def flat_rows(flow: Flow, nest: Nest, atom: Atom, stm: Stm) -> tuple[Name, Name]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the first of a point's rows has its start: at these indices of the starts, if there is any of so many."""
+    """Where the first of a point's rows has its start: at these indices of the starts, if any of `count` exists."""
 
     count: Atom
     shape: tuple[Atom, ...]
@@ -228,5 +228,5 @@ def flat_scan_of_rows(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
     )
     bind_rows(flow, nest, seg, stm.pat, rows)
     for row in rows:
-        flow.fresh.discard(row)  # a view, which nobody may overwrite
+        flow.fresh.discard(row)  # a view, which may not be overwritten
     return Rule.ISWIM

@@ -138,7 +138,7 @@ def in_segment(flow: Flow, seg: Segments, index: Atom) -> tuple[Atom, tuple[Stm,
 
 
 def own_rows(flow: Flow, nest: Nest, seg: Segments, rows: tuple[Name, ...], reads: Iterable[Name]) -> tuple[Name, ...]:
-    """Flat data of the rows that nobody else holds, each array for itself."""
+    """Flat data of the rows that nothing else holds, each array for itself."""
     also = tuple(reads)
     return tuple(_own_row(flow, nest, seg, row, also) for row in rows)
 

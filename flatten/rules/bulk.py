@@ -50,7 +50,7 @@ def invariant_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
 
 def _where_there_are_points(flow: Flow, nest: Nest, exp: Exp) -> Exp:
-    """The expression, such that it cannot fail where Σ has no point: what it gives there nobody uses."""
+    """The expression, such that it cannot fail where Σ has no point: what it gives there is not used."""
     some = Var(flow.emit_as("some", BOOL, PrimOp(Op.LT, Prim.I64, (i64(0), parallelism_of(flow, nest)))))
     match exp:
         case Assert(cond, code, parts):
@@ -75,7 +75,7 @@ def _not(flow: Flow, x: Atom) -> Atom:
 
 
 def alias_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
-    """Another name of an element is the same element; so is a copy that nobody overwrites."""
+    """Another name of an element is the same element; so is a copy that is never overwritten."""
     match stm:
         case Stm((param,), Copied(Var(source)), (), _, _):
             pass

@@ -124,14 +124,14 @@ class Rows:
 
 def rows_of(f: Lambda) -> Rows | None:
     """What the lambda of a redomap gives as rows, if an element of them is cheap to have alone."""
-    dear = [stm for stm in f.body.stms if weight_of(stm.exp) >= HEAVY]
-    if len(dear) > 1 or not all(is_plain_map(stm.exp) and not stm.certs for stm in dear):
+    expensive = [stm for stm in f.body.stms if weight_of(stm.exp) >= HEAVY]
+    if len(expensive) > 1 or not all(is_plain_map(stm.exp) and not stm.certs for stm in expensive):
         return None
     before = tuple(stm for stm in f.body.stms if weight_of(stm.exp) < HEAVY)
-    made = {p.name for stm in dear for p in stm.pat}
+    made = {p.name for stm in expensive for p in stm.pat}
     if any(made & free_in_stm(stm).keys() for stm in before):
         return None
-    return Rows(before, tuple(dear), f.body.result, f.ret)
+    return Rows(before, tuple(expensive), f.body.result, f.ret)
 
 
 def interchanged_map(flow: Flow, exp: Screma, results: tuple[Param, ...], loc: Loc) -> tuple[Stm, ...] | None:

@@ -1,4 +1,4 @@
-"""Writes in a nest: scatter, hist and update. What is overwritten becomes an array over the nest that nobody else
+"""Writes in a nest: scatter, hist and update. What is overwritten becomes an array over the nest that nothing else
 holds; the indices of the nest go in front of the indices of the write.
 
     G(Σ, scatter n (λx̄ → i v) x̄s d)   ⟶  segscatter (Σ, ⟨x̄ ∈ x̄s⟩) ds { Σ i v }

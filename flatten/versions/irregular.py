@@ -8,8 +8,8 @@
 with n = Par(Σ) rows of m elements together; ε is the padded work of a version (`flatten/versions/skew.py`). The t
 are thresholds, `main.ys.suff_outer_0`; the s are parameters of a tuning file too, `main.ys.skew_0`, in thousandths, and
 `main.ys.longest_0`. On a machine without warps the first is t0 ≤ (m + n) / (longest + 1). Where little is to be done,
-the first guard sees all elements as its parallelism. Where the widths are dear to know, it is the usual one, and there
-are none inside. In a nest with other parallelism, statements of varying width have versions of their own.
+the first guard sees all elements as its parallelism. Where the widths are expensive to know, it is the usual one, and
+there are none inside. In a nest with other parallelism, statements of varying width have versions of their own.
 """
 
 from __future__ import annotations

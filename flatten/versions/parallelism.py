@@ -282,5 +282,5 @@ def is_plain_map(exp: Exp) -> bool:
 
 def is_perfect(body: Body) -> bool:
     """A map and nothing else but what costs nothing: its nest goes on inside."""
-    dear = [stm for stm in body.stms if weight_of(stm.exp) >= HEAVY]
-    return len(dear) == 1 and is_plain_map(dear[0].exp)
+    expensive = [stm for stm in body.stms if weight_of(stm.exp) >= HEAVY]
+    return len(expensive) == 1 and is_plain_map(expensive[0].exp)

@@ -22,7 +22,7 @@ from ...ir.types import BOOL, Atom, Const, Name, Prim, Var, i64
 from ..context.nest import Flow, Nest
 
 POINTS, ROWS = 32, 128
-"""From so many points and rows on the product of a flat version goes in tiles and panels
+"""From this number of points and rows on the product of a flat version goes in tiles and panels
 (`kernels/schedule/cpu/packed_panels.py`)."""
 
 

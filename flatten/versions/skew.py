@@ -6,7 +6,7 @@ With n rows of lengths ls, m = sum ls, each version pads the work m + n in its o
     ε_warp   = sum over rows (32 * ceil(l / 32)) / (m + n)   a row to a warp: the threads past its end have no work
 
 in thousandths, and 0 without work. They and the longest row cost one pass over the lengths. On a machine without warps
-nobody asks for ε: there the sum and the greatest of the lengths are reduced as they are found.
+ε is not needed: there the sum and the greatest of the lengths are reduced as they are found.
 """
 
 from __future__ import annotations

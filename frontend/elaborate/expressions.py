@@ -38,9 +38,9 @@ from .state import Stage, attach_attr, constant, convert, emit, size_param
 from .values import (
     Arr,
     Closure,
+    Component,
     Definition,
     Env,
-    Leaf,
     Native,
     Open,
     Rec,
@@ -140,20 +140,20 @@ def _rarer(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
 def _atom(st: Stage, exp: s.Exp, env: Env) -> Atom:
     """The atom of a scalar expression."""
     value = evaluate(st, exp, env, "")
-    assert isinstance(value, Leaf)
+    assert isinstance(value, Component)
     return value.atom
 
 
 # ---- names and literals -------------------------------------------------------------------------------------------
 
 
-def _literal(st: Stage, lit: Lit) -> Leaf:
+def _literal(st: Stage, lit: Lit) -> Component:
     prim = lit.prim
     if prim is None:
         type = st.typed.types[lit.id]
         assert isinstance(type, TPrim)
         prim = type.prim
-    return Leaf(constant(prim, lit.value), prim)
+    return Component(constant(prim, lit.value), prim)
 
 
 def _ident(st: Stage, exp: Ident, env: Env) -> Value:
@@ -319,7 +319,7 @@ def _array_literal(st: Stage, exp: s.Array, env: Env, hint: str) -> Value:
 def _scalars(elems: list[Const], prim: Prim, st: Stage, loc: Loc, hint: str) -> Value:
     count = i64(len(elems))
     array = emit(st, hint or "text", ArrayLit(tuple(elems), scalar(prim)), Type(prim, (count,)), loc)
-    return Arr(count, Leaf(array, prim))
+    return Arr(count, Component(array, prim))
 
 
 def _constructor(st: Stage, exp: s.Constr, env: Env) -> Value:
@@ -331,7 +331,7 @@ def _constructor(st: Stage, exp: s.Constr, env: Env) -> Value:
     for name, payload in type.constructors:
         cases.append((name, args if name == exp.name else tuple([blank(st, t, home, exp.loc) for t in payload])))
     position = [name for name, _ in type.constructors].index(exp.name)
-    return Sum(Leaf(Const(Prim.I8, position), Prim.I8), tuple(cases))
+    return Sum(Component(Const(Prim.I8, position), Prim.I8), tuple(cases))
 
 
 def _hole(st: Stage, type: Ty, env: Env, loc: Loc) -> Value:
@@ -370,8 +370,8 @@ def _parameter(st: Stage, name: str, value: Value, loc: Loc) -> Value:
     """`#[param(NAME)] e`: a positive integer that is known now becomes the default of a tuning parameter; anything else
     stays what it is."""
     match value:
-        case Leaf(Const(prim, int(default)), _) if prim.is_int and default >= 1:
-            return Leaf(convert(st, prim, Prim.I64, size_param(st, name, default, loc), loc), prim)
+        case Component(Const(prim, int(default)), _) if prim.is_int and default >= 1:
+            return Component(convert(st, prim, Prim.I64, size_param(st, name, default, loc), loc), prim)
         case _:
             return value
 

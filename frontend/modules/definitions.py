@@ -150,14 +150,14 @@ def _check_entry(work: Work, dec: ValDec, scheme: Scheme) -> None:
         shown = work.show(scheme.type)
         message = f"entry point `{dec.name}` is polymorphic"
         raise fault("E0219", message, dec.name_loc, f"its type is `{shown}`", hint="give its parameters types")
-    ty, told = reveal(work.solver, scheme.type, work.hidden)[0], set[int]()
+    ty, given = reveal(work.solver, scheme.type, work.hidden)[0], set[int]()
     while isinstance(ty, TFun):
         _check_data(work, dec, ty.dom, "among its parameters")
-        told |= {size.id for size in work.solver.sizes_in(ty.dom) if isinstance(size, SizeVar)}
+        given |= {size.id for size in work.solver.sizes_in(ty.dom) if isinstance(size, SizeVar)}
         ty = ty.cod
     _check_data(work, dec, ty, "in its result")
     for size in scheme.sizes:
-        if size.id not in told:
+        if size.id not in given:
             where = next((p.loc for p in dec.tparams if p.name == size.name), dec.name_loc)
             message = f"entry point `{dec.name}` has a size that no argument tells"
             hint = "give a parameter an array of that size, or pass the size as an `i64`"

@@ -54,13 +54,13 @@ def too_deep(loc: Loc, hint: str = NAME_PARTS) -> CompileError:
     return syntax_error("E0103", f"nested deeper than {MAX_DEPTH} levels", loc, "too deep here", hint)
 
 
-_LEAVES = {"id", "loc", "name", "name_loc", "prim", "is_decimal", "attr", "attrs", "file", "text", "kind"}
+_PLAIN = {"id", "loc", "name", "name_loc", "prim", "is_decimal", "attr", "attrs", "file", "text", "kind"}
 
 
 def _child_slots() -> dict[type, tuple[str, ...]]:
     """For every class of the tree, its fields that can hold further nodes."""
     classes = [c for m in (atoms, s, declarations) for c in vars(m).values() if isinstance(c, type) and is_dataclass(c)]
-    return {c: tuple(f.name for f in fields(c) if f.name not in _LEAVES) for c in classes}
+    return {c: tuple(f.name for f in fields(c) if f.name not in _PLAIN) for c in classes}
 
 
 _SLOTS = _child_slots()

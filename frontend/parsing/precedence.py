@@ -4,7 +4,7 @@ Loosest first: ranges, backticks, `with`, `|>`, `<|` (right), `||`, `&&`, compar
 `**`. They are left-associative, but for `<|`.
 An operator of the user has the level of its longest built-in prefix (`>>=` that of `>>`).
 
-One pass with a stack of open groups, one for each level met and ever tighter; a group collects the operands of its
+One pass with a stack of open groups, one for each level seen and ever tighter; a group collects the operands of its
 level flat, so that a chain of 10,000 terms is one node.
 """
 

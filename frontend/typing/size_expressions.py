@@ -32,7 +32,7 @@ def binds_names(exp: s.Exp) -> bool:
 
 
 def extent(work: Work, exp: s.Exp, node: int) -> Size:
-    """The value of `exp` as a size; one that nobody knows, computed at `node`, where it binds names."""
+    """The value of `exp` as a size; an unknown one, computed at `node`, where it binds names."""
     if binds_names(exp):
         return work.exists(node, exp.loc, "the size is computed here")
     return size_of(work, exp)
@@ -87,7 +87,7 @@ def _chain(work: Work, exp: s.Chain) -> Size:
 
 
 def _operator(work: Work, op: Operator) -> tuple[tuple[str, ...], tuple[Size, ...]]:
-    """An operator; one that is defined in the program is told apart by its definition."""
+    """An operator; one that is defined in the program is identified by its definition."""
     found = work.scope.find_value(op.name)
     return (".".join(op.name),), (found[0].size,) if found is not None else ()
 

@@ -217,7 +217,7 @@ class Work:
     # ---- sizes -------------------------------------------------------------------------------------------------------
 
     def exists(self, node: int, loc: Loc, what: str) -> SizeVar:
-        """A size that nobody knows before the expression `node` is evaluated."""
+        """A size that is not known before the expression `node` is evaluated."""
         size = self.solver.existential(Label(loc, what))
         self.pending.made.setdefault(node, []).append(size.id)
         return size

@@ -124,7 +124,7 @@ class Solver(Unknowns):
 
     def _codomains(self, a: TFun, b: TFun) -> tuple[Ty, Ty]:
         """The results of two functions, speaking of one parameter: `(n: i64) -> [n]t` against `(m: i64) -> [m]t`. The
-        sizes that the first one chooses may be any, those that the second one chooses are nobody else's."""
+        sizes that the first one chooses may be any, those that the second one chooses belong to it alone."""
         if a.name is None and b.name is None and not a.exists and not b.exists:
             return a.cod, b.cod
         left: dict[int, Size] = {k.id: self.open_size() for k in a.exists}
@@ -305,7 +305,7 @@ class Solver(Unknowns):
     # -- branches ----------------------------------------------------------------------------------------------------
 
     def join(self, a: Ty, b: Ty, make: Callable[[], SizeVar]) -> Ty:
-        """The type of a branch: `a` and `b` unified, with a size nobody knows where theirs differ, the same one
+        """The type of a branch: `a` and `b` unified, with an unknown size where theirs differ, the same one
         wherever the same two differ."""
         return self._join(a, b, _Differ(make, []))
 

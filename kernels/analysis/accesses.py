@@ -236,7 +236,7 @@ NEVER: frozenset[Poly] = frozenset()
 
 
 def is_collective(stm: KStm) -> bool:
-    """Have all threads met at its end?"""
+    """Do all threads wait for each other at its end?"""
     waits = isinstance(stm, (kir.BlockReduce, kir.BlockScan, kir.WaitFor, kir.LookBack))
     return waits or (isinstance(stm, kir.Atomic) and stm.out is not None)
 

@@ -54,7 +54,7 @@ def cost(stms: tuple[KStm, ...], gather: float = GATHER, tiled: Tiled = frozense
 
 
 def cost_at(stms: tuple[KStm, ...], loops: float, threads: float, tiled: Tiled = frozenset()) -> float:
-    """Cost where loops make so many steps, along rows of that length, and so many threads are asked for."""
+    """Cost where loops make `loops` steps, along rows of that length, and `threads` threads are asked for."""
     far = min(max(loops, NEAR), FAR) / NEAR
     return _number(_stms(stms, _Lies(Weights(TILED * far, GATHER * far, GATHER, loops, threads), tiled, {}), False))
 

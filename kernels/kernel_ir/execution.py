@@ -6,9 +6,9 @@
              writes memory, is the leader's (`solo`); the variables it assigns are broadcast at its end
 
 A collective (`BlockReduce`, `BlockScan`, `WaitFor`, `LookBack`, an `Atomic` of the block that gives the old value)
-ends with its result in every thread, so all threads have met by then: what came before it, and what its body did, is
-visible to all after it; what a scan does in `after` is not yet. `TeamReduce` and `WarpTurns` are thread loops: nobody
-waits. Placing of fences, the tracer and printers for machines with threads read a kernel in this way.
+ends with its result in every thread, so all threads are there by then: what came before it, and what its body did, is
+visible to all after it; what a scan does in `after` is not yet. `TeamReduce` and `WarpTurns` are thread loops: no
+thread waits. Placing of fences, the tracer and printers for machines with threads read a kernel in this way.
 """
 
 from __future__ import annotations

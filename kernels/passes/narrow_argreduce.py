@@ -174,7 +174,7 @@ def counted(op: KLambda, k: int, neutral: Operand) -> KLambda | None:
 
 @dataclass(slots=True)
 class _Counts:
-    """`numbers`: the places met, as i32."""
+    """`numbers`: the places seen, as i32."""
 
     neutral: int
     numbers: dict[Operand, KVar] = field(default_factory=dict)

@@ -27,7 +27,7 @@ MOST = 100
 MOST_EACH = 8
 """Operations in a step of a walk for each element that it gathers."""
 BRANCH = 8
-"""A branch that lanes would mask counts as so many operations: the processor has to guess it."""
+"""A branch that lanes would mask counts as this many operations: the processor has to guess it."""
 
 
 def scalarise_row_walks(kernel: Kernel) -> Kernel:

@@ -89,7 +89,7 @@ def values_before(kernel: Kernel) -> Values:
 
 
 def straighten_indices(kernel: Kernel) -> Kernel:
-    """Indices that are the thread's index, as that; what nobody uses then goes."""
+    """Indices that are the thread's index, as that; what is then unused goes."""
     loop = thread_loop(kernel) if kernel.body else None
     if loop is None:
         return kernel

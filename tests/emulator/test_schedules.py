@@ -33,11 +33,11 @@ def test_the_values_are_those_of_the_interpreter(entry: str) -> None:
     oracle = prepare(compiled().core)
     for args in CALLS[entry]:
         wanted = oracle.run(entry, args, Thresholds())[0]
-        for leaf in runs_of(compiled().flat, entry):
+        for version in runs_of(compiled().flat, entry):
             for order in (0, 1, 5):
-                found, _ = emulated(compiled(), emulator(), order).run(entry, args, None, leaf)
+                found, _ = emulated(compiled(), emulator(), order).run(entry, args, None, version)
                 for x, y in zip(found, wanted, strict=True):
-                    same(x, y, f"{[np.shape(a) for a in args]} {leaf} {order}")
+                    same(x, y, f"{[np.shape(a) for a in args]} {version} {order}")
 
 
 @needs_compiler

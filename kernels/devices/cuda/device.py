@@ -102,7 +102,7 @@ class CudaDevice:
 
     @staticmethod
     def of(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> CudaDevice:
-        """Compiles the kernels, for blocks of so many threads, or finds them in the cache, and loads them."""
+        """Compiles the kernels, for blocks of `threads` threads, or finds them in the cache, and loads them."""
         record = gpu.scratch(Prim.U64, (RECORD,))
         device = CudaDevice(gpu, prepared(gpu, kernels, threads), record, threads)
         device.begin()
@@ -166,7 +166,7 @@ class CudaDevice:
         driver.launch(what.loaded, grid, text.threads * text.together, stack[3] * text.together, values)
 
     def shaped(self, kernel: str, sizes: Sequence[int]) -> Prepared:
-        """The kernel for blocks of so many threads, each of which does so many blocks' work; compiled when it is first
+        """The kernel for the block size of `sizes`, each block doing the work of `factor` blocks; compiled when first
         asked for."""
         usual = self.kernels[kernel]
         if not any(sizes):

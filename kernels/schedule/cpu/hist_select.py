@@ -62,7 +62,7 @@ class Choice:
 
 @dataclass(slots=True)
 class Choices:
-    """What is known of the values of an operator. `later`: how those are made that nobody has needed yet."""
+    """What is known of the values of an operator. `later`: how those are made that have not been needed yet."""
 
     b: Builder
     counts: frozenset[Operand]

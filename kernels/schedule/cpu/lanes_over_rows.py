@@ -42,12 +42,12 @@ LONGEST = 1 << 16
 """Elements of a row from which on a row is cut, where rows are not many."""
 GRAIN = 1 << 15
 """Elements of a block of rows, or one row."""
-DEAR, EXTREMUM = 12.0, 4.0
+MOST_COST, EXTREMUM = 12.0, 4.0
 """What a step of a scan in lanes may cost, so that all steps are worth the rows that need not be transposed; and what
 the smaller or larger of two floats costs more than one instruction, by what holds of NaN and zeros."""
 
 MANY_KERNELS = 16
-"""An entry of so many kernels has one form of each further segop: what a second one wins is not worth compiling it."""
+"""An entry of this many kernels has one form of each further segop: a second one is not worth compiling it."""
 
 
 def segred_by_rows(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
@@ -104,7 +104,7 @@ def few_rows(h: HostBuilder, exp: core.SegRed | core.SegScan) -> Atom:
 
 
 def as_they_lie(h: HostBuilder, stm: Stm, exp: core.SegScan) -> Form | None:
-    """Scans of rows as they lie in memory; None where they are not such, or the operator is dear."""
+    """Scans of rows as they lie in memory; None where they are not such, or the operator is expensive."""
     if not all(is_simple(scan.op) for scan in exp.scans):
         return None
     start = len(h.out)
@@ -116,7 +116,7 @@ def as_they_lie(h: HostBuilder, stm: Stm, exp: core.SegScan) -> Form | None:
     rows = h.product(exp.space.widths[:-1])
     made = scan_rows(h, exp, outs, (each, rows), stm.pat[0].name.base)
     scan = row_scan_of(made.kernel)
-    if scan is None or steps_cost(scan) > DEAR:
+    if scan is None or steps_cost(scan) > MOST_COST:
         del h.out[start:]
         return None
     h.launch(made, h.ceil_div(rows, each), h.product(exp.space.widths), made.cost / EXTENT / EXTENT, stm.loc)

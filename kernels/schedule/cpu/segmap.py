@@ -17,7 +17,7 @@ from ....ir.traverse import bodies
 from ....ir.types import Atom, Name, Type, Var, i64
 from ...analysis.cost import EXTENT, cost_at
 from ...host_ir.nodes import HostBody, HostIf
-from ..choose import dearer, is_positive
+from ..choose import extra_cost, is_positive
 from ..host_builder import HostBuilder, Made, either
 from ..inner_segops import as_soacs
 from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand
@@ -95,7 +95,7 @@ def launch_by_width(h: HostBuilder, exp: core.SegMap, lanes: LanesKernel, spread
     if least is None or least <= SHORT:
         launch_form(h, exp, lanes if least is None else spread, loc)
         return
-    more = dearer(h, lanes.made, lanes.rows, spread, width.name)
+    more = extra_cost(h, lanes.made, lanes.rows, spread, width.name)
     long = long_rows(h, exp.space, width, least, lanes, spread) if more is None else is_positive(h, more)
     either(h, long, lambda: launch_form(h, exp, spread, loc), lambda: launch_form(h, exp, lanes, loc), loc)
 
