@@ -16,4 +16,4 @@ def is_small(width: Atom) -> bool:
 
 def counts(flow: Flow, width: Atom) -> bool:
     """Whether parallelism of this width is looked for; when everything is to be flattened it always is."""
-    return flow.mode is Mode.FULL or not is_small(width)
+    return flow.context.mode is Mode.FULL or not is_small(width)

@@ -27,7 +27,7 @@ def is_sequential(stm: Stm) -> bool:
 def may_be_flattened(flow: Flow, stm: Stm) -> bool:
     """Whether parallelism of varying width is flattened in a statement: while there is budget left, and where no thread
     can do it."""
-    return flow.varying and not is_sequential(stm) and (flow.has_segments_left or not has_place(stm))
+    return flow.known.varying and not is_sequential(stm) and (flow.has_segments_left or not has_place(stm))
 
 
 def exploitable(flow: Flow, body: Body, params: Iterable[Name]) -> bool:
