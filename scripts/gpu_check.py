@@ -70,7 +70,7 @@ COUNTED = (
 )  # fmt: skip
 """Of a kernel: time, bandwidth, issue, occupancy, and what L2 is asked."""
 OUTCOME = re.compile(
-    r"\b(PASSED|FAILED|ERROR|SKIPPED)\b\s+(\S+)|^(\S+::\S+(?: \S+)?) (PASSED|FAILED|ERROR|SKIPPED)", re.M
+    r"\b(PASSED|FAILED|ERROR|SKIPPED)\b\s+(\S+::\S+)|^(\S+::\S+(?: \S+)?) (PASSED|FAILED|ERROR|SKIPPED)", re.M
 )
 
 

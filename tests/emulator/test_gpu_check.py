@@ -115,6 +115,7 @@ def test_what_a_cut_off_run_of_tests_has_found_counts(tmp_path: Path, monkeypatc
         "[gw0] [ 10%] PASSED tests/gpu/test_programs.py::test_blocks[lud] \n"
         "[gw1] [ 20%] SKIPPED tests/gpu/test_device.py::test_arrays_of_others[jax] \n"
         "tests/gpu/test_device.py::test_events_time_what_runs PASSED [ 30%]\n"
+        "SKIPPED [1] tests/gpu/test_device.py:92: could not import 'jax'\n"
     )
 
     def logged(options: Any, name: str, command: list[str], end: float, more: object = None) -> int:
