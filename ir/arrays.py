@@ -53,6 +53,7 @@ def inside(index: Sequence[int], shape: Sequence[int]) -> bool:
 
 
 def in_bounds(ats: Sequence[At], shape: tuple[int, ...]) -> bool:
+    """Whether all indices and slices, one for each dimension of `shape`, are inside."""
     return all(at.within(size) for at, size in zip(ats, shape, strict=True))
 
 

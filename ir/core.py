@@ -210,6 +210,8 @@ class Stm:
 
 @dataclass(frozen=True, slots=True)
 class Body:
+    """Statements in order of execution, and the atoms that the body gives."""
+
     stms: tuple[Stm, ...]
     result: tuple[Atom, ...]
 

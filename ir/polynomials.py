@@ -26,22 +26,27 @@ def polynomial(terms: Iterable[tuple[tuple[F, ...], Any]]) -> Polynomial[F]:
 
 
 def atom(factor: F) -> Polynomial[F]:
+    """The polynomial of one factor, with coefficient 1."""
     return (((factor,), 1),)
 
 
 def constant(value: Any) -> Polynomial[Any]:
+    """The polynomial of a number; zero has no term."""
     return (((), value),) if value else ()
 
 
 def add(x: Polynomial[F], y: Polynomial[F]) -> Polynomial[F]:
+    """x + y, in normal form."""
     return polynomial((*x, *y))
 
 
 def mul(x: Polynomial[F], y: Polynomial[F]) -> Polynomial[F]:
+    """x * y, in normal form."""
     return polynomial((tuple(sorted(m + n)), c * d) for m, c in x for n, d in y)  # pyright: ignore
 
 
 def sub(x: Polynomial[F], y: Polynomial[F]) -> Polynomial[F]:
+    """x - y, in normal form."""
     return polynomial((*x, *((m, -c) for m, c in y)))
 
 

@@ -79,10 +79,12 @@ def lower(prog: core.Prog, machine: Machine = CPU) -> HostProgram:
 
 
 def lower_body(h: HostBuilder, body: Body) -> HostBody:
+    """The host body of a flat body; its kernels are added to `h`."""
     return HostBody(lower_stms(h, body.stms), body.result)
 
 
 def lower_stms(h: HostBuilder, stms: tuple[Stm, ...]) -> tuple[HostStm, ...]:
+    """The host statements of flat statements; those emitted for others of `h` stay as they are."""
     saved, h.out = h.out, []
     guards = comparisons(Body(stms, ()))
     for stm in stms:
@@ -105,6 +107,7 @@ def lower_side(h: HostBuilder, body: Body, side: Side) -> HostBody:
 
 
 def lower_stm(h: HostBuilder, stm: Stm) -> None:
+    """Emits the host statements and kernels of one flat statement."""
     exp = stm.exp
     match exp:
         case core.SegRed() if exp.ends is not None:

@@ -78,6 +78,7 @@ def is_total(exp: Exp) -> bool:
 
 
 def is_total_body(body: Body) -> bool:
+    """Whether no statement of the body can fail."""
     return all(is_total(stm.exp) for stm in body.stms)
 
 

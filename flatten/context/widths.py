@@ -11,6 +11,7 @@ SMALL = 32
 
 
 def is_small(width: Atom) -> bool:
+    """Whether a width is a constant below `SMALL`."""
     return isinstance(width, Const) and int(width.value) < SMALL
 
 

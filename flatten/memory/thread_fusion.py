@@ -66,6 +66,7 @@ def sequentialise(prog: Prog, note: Note) -> Prog:
 
 
 def is_segop(exp: Exp) -> bool:
+    """Whether an expression is one of the five segmented operations."""
     return isinstance(exp, SegMap | SegRed | SegScan | SegScatter | SegHist)
 
 

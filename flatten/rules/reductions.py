@@ -109,6 +109,7 @@ def gr_screma(flow: Flow, nest: Nest, exp: Screma, pat: tuple[Param, ...]) -> Ru
 def emit_segred(
     flow: Flow, inner: Nest, reds: tuple[Reduction, ...], pat: tuple[Param, ...], body: Body, ret: tuple[Type, ...]
 ) -> None:
+    """Emits `let pat = segred (inner) reds { body }` at the lowest level of the machine, with fresh operators."""
     made = seg_body(flow, inner.dims, body)
     level = flow.context.machine.lowest.level
     flow.emit(pat, SegRed(level, made.space, fresh_reductions(flow, reds), made.body, ret, None))
@@ -117,6 +118,7 @@ def emit_segred(
 def emit_segscan(
     flow: Flow, inner: Nest, scans: tuple[Reduction, ...], pat: tuple[Param, ...], body: Body, ret: tuple[Type, ...]
 ) -> None:
+    """Emits `let pat = segscan (inner) scans { body }` at the lowest level of the machine, with fresh operators."""
     made = seg_body(flow, inner.dims, body)
     flow.emit(
         pat, SegScan(flow.context.machine.lowest.level, made.space, fresh_reductions(flow, scans), made.body, ret)

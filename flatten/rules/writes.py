@@ -52,6 +52,7 @@ def own(flow: Flow, nest: Nest, dests: tuple[Name, ...], reads: Iterable[Name]) 
 
 
 def nest_atoms(nest: Nest) -> tuple[Atom, ...]:
+    """The indices of a nest as atoms, outermost first."""
     return tuple(Var(index) for index in nest.indices)
 
 

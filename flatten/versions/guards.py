@@ -232,6 +232,7 @@ def both(flow: Flow, x: Atom, y: Atom) -> Atom:
 
 
 def product_of(flow: Flow, widths: tuple[Atom, ...]) -> Atom:
+    """Emits the product of widths, an i64; constants are multiplied at once."""
     known = 1
     product: Atom | None = None
     for width in widths:
@@ -245,4 +246,5 @@ def product_of(flow: Flow, widths: tuple[Atom, ...]) -> Atom:
 
 
 def times(flow: Flow, left: Atom, right: Atom) -> Atom:
+    """Emits `left * right` of two i64, as a parallelism."""
     return Var(flow.emit_as("par", I64, PrimOp(Op.MUL, Prim.I64, (left, right))))

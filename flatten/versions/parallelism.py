@@ -277,6 +277,7 @@ def _exploitable_lambda(flow: Flow, f: Lambda, varies: set[Name]) -> bool:
 
 
 def is_plain_map(exp: Exp) -> bool:
+    """Whether an expression is a map: a screma without scans and reductions."""
     return isinstance(exp, Screma) and not exp.scans and not exp.reds
 
 

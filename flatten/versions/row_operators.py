@@ -24,6 +24,7 @@ class RowOperator:
 
 
 def has_row_operator(flow: Flow, op: Reduction) -> bool:
+    """Whether an operator works on rows one by one (`row_operator`)."""
     return row_operator(flow, op) is not None
 
 

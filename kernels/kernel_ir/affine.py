@@ -147,6 +147,7 @@ def within_row(form: Form) -> Row | None:
 
 
 def is_unit(x: Poly) -> bool:
+    """Whether a polynomial is the constant 1."""
     return x == constant(1)
 
 
@@ -196,6 +197,7 @@ def reach(form: Form) -> int | None:
 
 
 def as_constant(x: Poly) -> int | None:
+    """The value of a constant polynomial; None for others."""
     if x == ZERO:
         return 0
     return x[0][1] if is_constant(x) else None

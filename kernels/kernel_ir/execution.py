@@ -22,6 +22,8 @@ from .traverse import children, loaded_arrays, statements, stored_arrays, with_c
 
 
 class Who(Enum):
+    """Which threads of a collective execute a statement."""
+
     EACH = "each thread"
     EVERY = "every thread alike"
     LEADER = "the first thread"
@@ -50,6 +52,7 @@ SPREADING = (
 
 
 def writes(stm: KStm) -> bool:
+    """Whether a statement stores to an array, at any depth."""
     return any(stored_arrays(s) for s in statements((stm,)))
 
 
@@ -59,6 +62,7 @@ def solo(stm: KStm) -> bool:
 
 
 def written_arrays(kernel: kir.Kernel) -> frozenset[kir.KArray]:
+    """The arrays that a kernel stores to."""
     return frozenset(array for stm in statements(kernel.body) for array in stored_arrays(stm))
 
 

@@ -228,6 +228,7 @@ def parts_signs(op: Op, k: int) -> bool:
 
 
 def holds(op: Op, x: int, y: int) -> bool:
+    """Whether `x op y` holds, for a comparison `op`."""
     match op:
         case Op.EQ | Op.NE:
             return (x == y) is (op is Op.EQ)

@@ -78,6 +78,7 @@ def thread_loop(kernel: Kernel) -> kir.Threads | None:
 
 
 def values_before(kernel: Kernel) -> Values:
+    """What is known of the variables that a kernel binds before its loop over threads."""
     values = Values()
     for stm in kernel.body:
         if isinstance(stm, KLet):
