@@ -55,6 +55,10 @@ class Solver(Unknowns):
         self._note_need(var, need)
         return var
 
+    def is_bare(self, var: TVar) -> bool:
+        """Whether nothing is asked of an unknown."""
+        return not var.name and not any(var.id in asked for asked in (self.needs, self.unlifted, self.hiding))
+
     # -- unifying ----------------------------------------------------------------------------------------------------
 
     def unify(self, a: Ty, b: Ty) -> None:
