@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...ir.core import ArrayLit
+from ...ir.depth import too_deep
 from ...ir.errors import IRError, Loc
 from ...ir.types import Atom, Const, Prim, Type, i64, scalar
 from ..source import syntax as s
@@ -55,9 +56,22 @@ from .values import (
     with_atoms,
 )
 
+MOST_EVALUATIONS = 1500
+"""Expressions that are evaluated one inside another, through calls."""
+
 
 def evaluate(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
     """The value of `exp`; `hint` is a name for its result, or empty."""
+    st.evaluations += 1
+    if st.evaluations > MOST_EVALUATIONS:
+        raise too_deep("calls and expressions are", st.at(exp.loc), MOST_EVALUATIONS)
+    st.here = exp.loc
+    value = _value(st, exp, env, hint)
+    st.evaluations -= 1
+    return value
+
+
+def _value(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
     match exp:
         case Lit():
             return _literal(st, exp)
@@ -122,9 +136,8 @@ def _rarer(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
             return _attributed(st, exp, env, hint)
         case s.Range():
             return range_value(st, exp, env, hint)
-        case s.With(_, target, path, value, loc):
-            old = evaluate(st, target, env, "")
-            return update_value(st, old, path, evaluate(st, value, env, ""), env, loc, hint)
+        case s.With():
+            return _updated(st, exp, env, hint)
         case s.Ascript(_, inner, type, loc) | s.Coerce(_, inner, type, loc):
             return check_type(st, evaluate(st, inner, env, hint), type, env, "the array", loc)
         case s.Constr():
@@ -257,6 +270,18 @@ def _follow(st: Stage, value: Value, path: tuple[s.Step, ...], env: Env, loc: Lo
                 value = field_of(value, field)
             case s.IndexStep(indices):
                 value = index_value(st, value, indices, env, loc, hint)
+    return value
+
+
+def _updated(st: Stage, exp: s.With, env: Env, hint: str) -> Value:
+    """`a with p = x with q = y`: one update after the other."""
+    updates = [exp]
+    while isinstance(updates[-1].target, s.With):
+        updates.append(updates[-1].target)
+    value = evaluate(st, updates[-1].target, env, "")
+    for update in reversed(updates):
+        new = evaluate(st, update.value, env, "")
+        value = update_value(st, value, update.path, new, env, update.loc, hint if update is exp else "")
     return value
 
 

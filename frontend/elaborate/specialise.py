@@ -134,13 +134,10 @@ def _specialise(st: Stage, function: Closure, args: tuple[Value, ...]) -> Specia
     with st.apart(Builder(st.globals)) as builder:
         bases = [base for pat, arg in zip(fun.params, args, strict=True) for base in component_names(pat, arg)]
         sizes, params, inner_args = parameters(st, args, bases)
-        st.calls.append(function)
         try:
             result = inline(st, _without_sizes(function), inner_args, "")
         except UnknownSize:  # it depends on the place of use after all
             return None
-        finally:
-            st.calls.pop()
     count = sum(1 for _ in all_exps(Body(tuple(builder.stms), ())))
     own = own_sizes(st, result, builder, [*sizes, *params]) if is_data(result) else None
     keep = any(attr.name == "noinline" for attr in fun.attrs)

@@ -14,13 +14,14 @@ from contextlib import contextmanager
 from ...ir import polynomials
 from ...ir import scalar as meaning
 from ...ir.core import Attr, Body, Convert, Copied, Exp, FunDef, Param, PrimOp, Reshape, SizeParam, Stm
-from ...ir.errors import Loc
+from ...ir.depth import MOST_LEVELS, too_deep
+from ...ir.errors import NOWHERE, Loc
 from ...ir.ops import COMMUTATIVE, Op, can_fail, result_type
 from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
 from ..source import syntax as s
 from ..source.types import Typed
 from . import size_forms
-from .values import Closure, Env, Value
+from .values import Env, Value
 
 Certs = tuple[Name, ...]
 
@@ -52,12 +53,13 @@ class Stage:
     __slots__ = (
         "apply",
         "builder",
-        "calls",
         "counts",
         "evaluate",
+        "evaluations",
         "form_of",
         "functions",
         "globals",
+        "here",
         "home",
         "memo",
         "names",
@@ -82,7 +84,8 @@ class Stage:
         self.memo: dict[tuple[object, ...], object] = {}  # constants and specialised functions
         self.counts: dict[str, int] = {}  # how often a name is mentioned in the program
         self.site: Loc | None = None  # the place in the user's program that called library code
-        self.calls: list[Closure] = []  # the calls within calls that are being elaborated
+        self.here = NOWHERE  # the expression at hand
+        self.evaluations = 0  # expressions around it that are being evaluated, those of callers among them
         self.unsafe = False
         self.evaluate: Callable[[s.Exp, Env, str], Value] = _unset
         self.apply: Callable[[Value, tuple[Value, ...], Loc, str], Value] = _unset
@@ -105,6 +108,8 @@ class Stage:
     def nested(self) -> Iterator[Builder]:
         """Build the body of a branch, a loop or a lambda."""
         outer = self.builder
+        if outer.depth >= MOST_LEVELS:
+            raise too_deep("branches, loops and array operations are", self.at(self.here))
         self.builder = Builder(outer)
         try:
             yield self.builder
@@ -123,12 +128,12 @@ class Stage:
     @contextmanager
     def apart(self, builder: Builder) -> Iterator[Builder]:
         """Build somewhere else: the constants of the program, or another function."""
-        outer, site, unsafe = self.builder, self.site, self.unsafe
+        outer, site, unsafe, evaluations = self.builder, self.site, self.unsafe, self.evaluations
         self.builder, self.site, self.unsafe = builder, None, False
         try:
             yield builder
         finally:
-            self.builder, self.site, self.unsafe = outer, site, unsafe
+            self.builder, self.site, self.unsafe, self.evaluations = outer, site, unsafe, evaluations
 
 
 def _unset(*_: object) -> Value:

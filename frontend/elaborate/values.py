@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from ...ir.depth import MOST_LEVELS
 from ...ir.errors import IRError, Loc
 from ...ir.types import Atom, Prim, Type
 from ..source import syntax as s
@@ -317,6 +318,28 @@ def sizes_of(value: Value) -> list[Atom]:
 
     rebuild(value, lambda part: part.atom, note)
     return found
+
+
+def has_too_many_levels(value: Value) -> bool:
+    """Whether a value is nested deeper than types may be: calls of polymorphic functions can bring that about."""
+    level: list[Value] = [value]
+    for _ in range(MOST_LEVELS):
+        level = [part for each in level for part in _parts(each)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(value: Value) -> list[Value]:
+    match value:
+        case Arr(_, row):
+            return [row]
+        case Rec(fields):
+            return [field for _, field in fields]
+        case Sum(_, cases):
+            return [arg for _, args in cases for arg in args]
+        case _:
+            return []
 
 
 def is_data(value: Value) -> bool:

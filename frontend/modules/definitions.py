@@ -16,6 +16,7 @@ from ..typing.exhaustiveness import check_matches
 from ..typing.literals import check_literals
 from ..typing.sizes import is_unknown
 from ..typing.state import Pending, Work
+from ..typing.unknowns import Zonked
 from ..uniqueness.aliases import Gives
 from ..uniqueness.check import check_unique
 from .abstract_types import reveal
@@ -101,11 +102,11 @@ def _check_sizes(work: Work, ty: Ty) -> None:
             raise fault("E0227", message, loc, "nothing says how large this is", hint=hint)
 
 
-def finish(work: Work, progress: Progress) -> dict[int, tuple[Ty, Ty]]:
+def finish(work: Work, progress: Progress) -> Zonked:
     """Fill in what was found, and begin a new definition."""
     solver, pending, typed = work.solver, work.pending, progress.typed
     settle_needs(work)
-    memo: dict[int, tuple[Ty, Ty]] = {}
+    memo: Zonked = {}
     for node, ty in pending.types.items():
         typed.types[node] = solver.zonk(ty, memo)
     for node, instance in pending.instances.items():
