@@ -5,7 +5,7 @@ polymorphism, higher-order functions and tuples vanish. Some calls become calls 
 
 from __future__ import annotations
 
-from ...ir.errors import CompileError, Diagnostic, IRError, Label, Loc
+from ...ir.errors import MAX_CALLS, CompileError, Diagnostic, IRError, Label, Loc
 from ..source import syntax as s
 from ..source.declarations import ValDec
 from .inline import inline
@@ -58,14 +58,16 @@ def _call(st: Stage, function: Closure, args: tuple[Value, ...], loc: Loc, hint:
         return call_special(st, special, args, loc, hint)
     if len(st.calls) > MAX_DEPTH:
         raise CompileError(_recursion(function, st.at(loc)))
-    site = st.site
+    site, callers, place = st.site, st.callers, st.at(loc)
     in_library = function.fun.loc.file == st.prelude_file
-    st.site = (site or loc) if in_library else None
+    st.site = place if in_library else None
+    if not in_library and isinstance(function.fun, ValDec | s.LetFun) and place != function.fun.loc:
+        st.callers = (place, *callers)[:MAX_CALLS]  # an entry point is elaborated at its definition
     st.calls.append(function)
     try:
         return inline(st, function, args, hint)
     finally:
-        st.site = site
+        st.site, st.callers = site, callers
         st.calls.pop()
 
 

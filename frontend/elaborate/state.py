@@ -16,6 +16,7 @@ from ...ir import scalar as meaning
 from ...ir.core import Attr, Body, Convert, Copied, Exp, FunDef, Param, PrimOp, Reshape, SizeParam, Stm
 from ...ir.errors import Loc
 from ...ir.ops import COMMUTATIVE, Op, can_fail, result_type
+from ...ir.traverse import may_fail
 from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
 from ..source import syntax as s
 from ..source.types import Typed
@@ -52,6 +53,7 @@ class Stage:
     __slots__ = (
         "apply",
         "builder",
+        "callers",
         "calls",
         "counts",
         "evaluate",
@@ -82,6 +84,7 @@ class Stage:
         self.memo: dict[tuple[object, ...], object] = {}  # constants and specialised functions
         self.counts: dict[str, int] = {}  # how often a name is mentioned in the program
         self.site: Loc | None = None  # the place in the user's program that called library code
+        self.callers: tuple[Loc, ...] = ()  # where the functions being inlined are called, the innermost first
         self.calls: list[Closure] = []  # the calls within calls that are being elaborated
         self.unsafe = False
         self.evaluate: Callable[[s.Exp, Env, str], Value] = _unset
@@ -123,12 +126,12 @@ class Stage:
     @contextmanager
     def apart(self, builder: Builder) -> Iterator[Builder]:
         """Build somewhere else: the constants of the program, or another function."""
-        outer, site, unsafe = self.builder, self.site, self.unsafe
-        self.builder, self.site, self.unsafe = builder, None, False
+        outer, site, callers, unsafe = self.builder, self.site, self.callers, self.unsafe
+        self.builder, self.site, self.callers, self.unsafe = builder, None, (), False
         try:
             yield builder
         finally:
-            self.builder, self.site, self.unsafe = outer, site, unsafe
+            self.builder, self.site, self.callers, self.unsafe = outer, site, callers, unsafe
 
 
 def _unset(*_: object) -> Value:
@@ -140,7 +143,8 @@ def _unset(*_: object) -> Value:
 
 def emit_pattern(st: Stage, pat: tuple[Param, ...], exp: Exp, loc: Loc, certs: Certs = ()) -> None:
     """`let pat = exp` at the end of the current body."""
-    st.builder.stms.append(Stm(pat, exp, union(st.builder.certs, certs), (), st.at(loc)))
+    at = st.at(loc).called(st.callers) if may_fail(exp) else st.at(loc)
+    st.builder.stms.append(Stm(pat, exp, union(st.builder.certs, certs), (), at))
 
 
 def emit(st: Stage, base: str, exp: Exp, type: Type, loc: Loc, certs: Certs = ()) -> Var:
