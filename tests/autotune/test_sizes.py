@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import soac
-from soac.autotune.measure import Record
+from soac.autotune.measure import OutOfBudget, Record
 from soac.autotune.model import Guard, Side
 from soac.autotune.observe import Piece, Status
 from soac.autotune.search import Search, Tuned
@@ -68,7 +68,9 @@ def tuned_of(*cases: Side) -> Tuned:
 def searched(bench: Tiled, tuned: Tuned, *blocks: Block, most: int = 40) -> tuple[Search, dict[str, int]]:
     sampler = Planned(1)
     search = Search(open_study(None, "sizes", FACTS, sampler), sampler, bench, math.inf, lambda progress: None)
-    return search, search_sizes(search, tuned, blocks, most)
+    found, is_whole = search_sizes(search, tuned, blocks, most)
+    assert is_whole
+    return search, found
 
 
 def guard(then: float, orelse: float, par: int = 16) -> Side:
@@ -135,11 +137,38 @@ def test_a_search_of_sizes_goes_on_where_it_was() -> None:
     bench = Tiled()
     tuned, block = tuned_of(guard(1.0, 9.0)), Block((TILE, CHUNK), {"t": True})
     search, found = searched(bench, tuned, block, most=9)
-    assert search_sizes(search, tuned, [block], 9) == found
+    assert search_sizes(search, tuned, [block], 9) == (found, True)
     whole = len(bench.requests)
     other, _ = searched(Tiled(), tuned, block, most=4)
-    assert search_sizes(other, tuned, [block], 9) == found
+    assert search_sizes(other, tuned, [block], 9) == (found, True)
     assert 9 <= whole <= 11  # the best and the defaults once more
+
+
+@dataclass(slots=True)
+class Ending:
+    """A bench whose time is over after so many runs."""
+
+    bench: Tiled
+    left: int
+
+    def __call__(self, request: Request) -> Record:
+        if not self.left:
+            raise OutOfBudget
+        self.left -= 1
+        return self.bench(request)
+
+
+@pytest.mark.parametrize("runs", range(len(TILE.values) + len(CHUNK.values)))
+def test_when_the_time_is_over_the_best_so_far_counts(runs: int) -> None:
+    """A block that is done keeps its sizes; of the one that is not, the best trial."""
+    sampler = Planned(1)
+    ending = Ending(Tiled(), runs)
+    search = Search(open_study(None, "sizes", FACTS, sampler), sampler, ending, math.inf, lambda progress: None)
+    blocks = Block((TILE,), {"t": True}), Block((CHUNK,), {})
+    found, is_whole = search_sizes(search, tuned_of(guard(1.0, 9.0)), blocks, 40)
+    assert not is_whole
+    assert found.get("main.tile_0") == (64 if runs >= 3 else None)  # the defaults come first, then what is next to them
+    assert ("CHUNK" in found) == (runs >= len(TILE.values) + 2 + 2)  # the best and the defaults once more
 
 
 def test_processes_share_the_trials_of_a_block(tmp_path: Path) -> None:
@@ -151,7 +180,7 @@ def test_processes_share_the_trials_of_a_block(tmp_path: Path) -> None:
             sampler = Planned(1)
             study = open_study(storage, "sizes", FACTS, sampler)
             search = Search(study, sampler, Slow(Tiled(), 0.05), math.inf, lambda progress: None)
-            assert search_sizes(search, tuned_of(guard(1.0, 9.0)), [block], 40) == {"main.tile_0": 64}
+            assert search_sizes(search, tuned_of(guard(1.0, 9.0)), [block], 40) == ({"main.tile_0": 64}, True)
 
     children = [start_child(work) for _ in range(3)]
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
