@@ -30,7 +30,6 @@ from soac.autotune.solve import Solution, solve
 from soac.autotune.store import Facts, Planned, Request, open_beside, open_study
 from soac.autotune.tuning import SettingError, clamped, read_tuning, require_possible
 from soac.frontend.compile import Reach
-from soac.ir.errors import TuningError
 from soac.ir.version_tree import Size, sizes_of
 from soac.kernels.devices.cpu.executable import Executable, Runner
 from soac.kernels.devices.cpu.runtime.thread_pool import share
@@ -307,13 +306,13 @@ def test_a_file_of_another_kind_of_device_is_used_as_far_as_it_goes(tmp_path: Pa
     assert values == {"main.ys.suff_outer_0": 7}
     assert warning.code == "T0103"
     assert "ignored: main.ys.block_size_outer_0" in warning.message
-    with pytest.raises(TuningError, match="unknown tuning parameter"):
-        read_tuning(file, ["main.ys.suff_outer_0"], SUMS, "some GPU")
+    _, warnings = read_tuning(file, ["main.ys.suff_outer_0"], SUMS, "some GPU")
+    assert "T0102" in [one.code for one in warnings]
 
 
-def test_an_unknown_parameter_is_named(tmp_path: Path) -> None:
+def test_an_unknown_parameter_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.soac"
     path.write_text(CHUNKED)
     (tmp_path / "a.soac.tuning").write_text("CHUNKS=3\n")
-    with pytest.raises(TuningError, match="CHUNKS"):
-        open_program(path, Settings("cpu", None, None, True, (), (), Reach.PROJECT))
+    open_program(path, Settings("cpu", None, None, True, (), (), Reach.PROJECT))
+    assert "`CHUNKS`" in capsys.readouterr().err
