@@ -218,6 +218,22 @@ def test_a_parameter_of_the_program_is_a_size() -> None:
     assert program.call("half", [np.int32(12)], thresholds={"HALF": 4}) == [3]
 
 
+def test_a_parameter_may_have_a_computed_default() -> None:
+    """Inside of kernels too; it is known by name, and not searched."""
+    text = (
+        CHUNKED + "entry each (xs: []i64): []i64 = map (\\x -> #[param(EACH)] x) xs\nentry zero: i64 = #[param(NONE)] 0"
+    )
+    program = soac.compile(text)
+    assert sizes_of(program.compiled.flat, "each") == ()
+    assert program.call("odd", [np.int32(-5)]) == [-5]
+    assert program.call("odd", [np.int32(-5)], thresholds={"ODD": 3}) == [3]
+    (xs,) = program.call("each", [np.array([4, -5])])
+    (threes,) = program.call("each", [np.array([4, -5])], thresholds={"EACH": 3})
+    assert (xs.tolist(), threes.tolist()) == ([4, -5], [3, 3])
+    assert program.call("zero", [], thresholds={"NONE": 7}) == [7]
+    assert program.call("zero", []) == [0]
+
+
 # ---- sizes of the back end ---------------------------------------------------------------------------------------
 
 SUMS = """
