@@ -145,7 +145,7 @@ def test_a_search_of_sizes_goes_on_where_it_was() -> None:
 
 @dataclass(slots=True)
 class Ending:
-    """A bench whose time is over after so many runs."""
+    """A bench whose time is over after a number of runs."""
 
     bench: Tiled
     left: int
