@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from ..ir.core import Body, Copied, FunDef, Hist, If, Loop, Prog, Scatter, Screma, Stm
 from ..ir.errors import Diagnostic, Label
 from ..ir.machine import Machine, Mode
+from ..ir.thresholds import Threshold
 from ..ir.traverse import free_in_lambda, free_in_stm, types_in
 from ..ir.types import Atom, Name, Names, Type, Var
 from .aliasing.overwritten import consumed_names
@@ -84,7 +85,7 @@ def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
     types, consumed = types_in(prog), consumed_names(prog)
     trail: list[Fired] = []
     warnings: list[Diagnostic] = []
-    counts: dict[str, int] = {}
+    counts: dict[Threshold, int] = {}
 
     def flow_for(entry: str) -> Flow:
         return _flow(names, mode, machine, types, consumed, trail, Guards(entry, "", counts, (), 0, 0))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from .core import Level
+from .thresholds import Threshold
 
 
 class Mode(Enum):
@@ -90,7 +91,7 @@ MACHINES = {machine.name: machine for machine in (CUDA, CPU)}
 def level_of(threshold: str) -> Level | None:
     """The level inside whose collectives the threads of a version are that this threshold guards; None if it guards
     another kind of version."""
-    kind = threshold.rpartition(".")[2].rstrip("0123456789").removesuffix("_")
+    kind = Threshold.of(threshold).kind
     rows = (row for machine in MACHINES.values() for row in machine.higher)
     return next((row.level for row in rows if row.guard == kind), None)
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from ...ir.core import Attr, Body, Exp, Lambda, Param, Replicate, Stm
 from ...ir.errors import NOWHERE, Loc
 from ...ir.machine import Machine, Mode
+from ...ir.thresholds import Threshold
 from ...ir.traverse import add_types, names_in_types
 from ...ir.types import Atom, Const, Name, Names, Type, Var, scalar
 from ..aliasing.overwritten import consumed_in
@@ -127,7 +128,7 @@ class Guards:
 
     entry: str
     binding: str
-    counts: dict[str, int]
+    counts: dict[Threshold, int]
     path: tuple[tuple[str, bool], ...]
     made: int
     dropped: int

@@ -50,6 +50,7 @@ from ...ir.core import (
 from ...ir.machine import Machine
 from ...ir.ops import Op
 from ...ir.rename import rename_body, substitute_body
+from ...ir.thresholds import Threshold, next_of
 from ...ir.traverse import bound_in_body, free_in_lambda, map_bodies
 from ...ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..context.segop_bodies import whole
@@ -77,7 +78,7 @@ def tile(prog: Prog, machine: Machine) -> Prog:
     if machine.tile is None:
         return prog
     names, edge = Names(prog.next_name), machine.tile
-    counts: dict[str, int] = {}
+    counts: dict[Threshold, int] = {}
 
     def on_body(body: Body, entry: str) -> Body:
         stms: list[Stm] = []
@@ -98,10 +99,8 @@ def tile(prog: Prog, machine: Machine) -> Prog:
     return Prog(prog.consts, functions, names.next)
 
 
-def _parameter(stm: Stm, entry: str, counts: dict[str, int]) -> str:
-    stem = f"{entry}.{stm.pat[-1].name.base}.tile"
-    counts[stem] = counts.get(stem, -1) + 1
-    return f"{stem}_{counts[stem]}"
+def _parameter(stm: Stm, entry: str, counts: dict[Threshold, int]) -> str:
+    return next_of(counts, entry, stm.pat[-1].name.base, "tile")
 
 
 # ---- what can be tiled --------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from ...ir.machine import LevelRow, Mode
 from ...ir.ops import Op
 from ...ir.rename import refreshing, rewrite_body
 from ...ir.show import show_body
+from ...ir.thresholds import next_of
 from ...ir.types import BOOL, I64, Atom, Const, Names, Prim, Var, i64
 from ..context.found_sizes import has_place
 from ..context.nest import Flow, Nest, host_body
@@ -212,10 +213,7 @@ def _side(flow: Flow, pat: tuple[Param, ...], threshold: str, side: bool, emit: 
 def named(flow: Flow, kind: str) -> str:
     """The next threshold or size parameter of this kind for the binding at hand."""
     guards = flow.output.guards
-    stem = f"{guards.entry}.{guards.binding}.{kind}"
-    number = guards.counts.get(stem, 0)
-    guards.counts[stem] = number + 1
-    return f"{stem}_{number}"
+    return next_of(guards.counts, guards.entry, guards.binding, kind)
 
 
 def parallelism_of(flow: Flow, nest: Nest) -> Atom:

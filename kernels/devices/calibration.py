@@ -15,11 +15,6 @@ from .disk_cache import get, key_of, put, user_cache
 FORMAT = "calibration 1"
 
 
-def kind_of(threshold: str) -> str:
-    """What a threshold guards: `main.ys.suff_outer_0` → `suff_outer`."""
-    return threshold.rpartition(".")[2].rstrip("0123456789").removesuffix("_")
-
-
 @lru_cache(maxsize=8)
 def calibrated(device: str) -> Mapping[str, int]:
     """The default thresholds of a device by kind, if it was calibrated; never of a device without a name."""

@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Protocol
 
 from ...ir.core import FunDef, Level
 from ...ir.machine import level_of
+from ...ir.thresholds import Threshold
 from ...ir.types import Prim
 from ..host_ir.timing_events import Event
 from ..kernel_ir.nodes import FailureSite
-from .calibration import calibrated, kind_of
+from .calibration import calibrated
 
 DeviceArray = Any
 Scalar = bool | int | float
@@ -126,7 +127,7 @@ class Runnable(Protocol):
 
 def default_of(device: Device | type[Device], threshold: str) -> int:
     """What a threshold is on the device, or on any of its class, unless it is set."""
-    found = calibrated(device.calibration).get(kind_of(threshold))
+    found = calibrated(device.calibration).get(Threshold.of(threshold).kind)
     if found is not None:
         return found
     level = level_of(threshold)

@@ -11,11 +11,13 @@ the sizes that it uses and no other, and those of a guard's side are one for all
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from enum import Enum
 
 from ...ir import core
 from ...ir.core import SizeParam
 from ...ir.ops import Op
+from ...ir.thresholds import Threshold
 from ...ir.types import Name, Prim, Var
 from ...ir.version_tree import Size
 from .nodes import HostBody, HostFun, HostIf, HostLoop, HostStm, Launch
@@ -68,14 +70,14 @@ def _name(entry: str, side: Side | None, kind: Kind) -> str:
     if side is None:
         return f"{entry}.{kind.value}"
     threshold, taken = side
-    stem, _, guard = threshold.rpartition(".")
+    guard = Threshold.of(threshold)
     way = "" if taken else "below_"
-    return f"{stem}.{kind.value}_{way}{guard.removeprefix('suff_')}"
+    return str(replace(guard, kind=f"{kind.value}_{way}{guard.kind.removeprefix('suff_')}"))
 
 
 def size_kind(name: str) -> Kind | None:
     """What a setting of such a name is; None if it is none of these."""
-    last = name.rpartition(".")[2]
+    last = Threshold.of(name).kind
     return next((kind for kind in Kind if last == kind.value or last.startswith(f"{kind.value}_")), None)
 
 

@@ -21,8 +21,9 @@ from ..autotune.observe import side_of
 from ..autotune.search import Problem, Search, pieces_of
 from ..autotune.solve import descend, weights_of
 from ..autotune.store import Facts, Planned, Request, open_study
+from ..ir.thresholds import Threshold
 from ..ir.version_tree import sites
-from ..kernels.devices.calibration import kind_of, store
+from ..kernels.devices.calibration import store
 from ..kernels.devices.cpu.executable import CpuDevice
 from ..kernels.host_ir.timing_events import Event
 
@@ -108,6 +109,6 @@ def costs_of(nest: Nest) -> list[Side]:
 def by_kind(side: Side) -> Side:
     """Thresholds of a kind are one threshold."""
     return Side(side.seconds, tuple(
-        replace(one, thresholds=tuple(map(kind_of, one.thresholds)), then=by_kind(one.then), orelse=by_kind(one.orelse))
+        replace(one, thresholds=tuple(Threshold.of(name).kind for name in one.thresholds), then=by_kind(one.then), orelse=by_kind(one.orelse))
         for one in side.guards
     ))  # fmt: skip

@@ -10,7 +10,8 @@ import pytest
 
 import soac
 from soac.autotune.model import Guard, Side
-from soac.kernels.devices.calibration import calibrated, kind_of, store
+from soac.ir.thresholds import Threshold
+from soac.kernels.devices.calibration import calibrated, store
 from soac.kernels.devices.cpu.executable import CpuDevice
 from soac.kernels.tracer.device import TracingDevice
 from soac.tuning import calibrate
@@ -28,8 +29,8 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_the_kind_is_the_end_of_the_name() -> None:
-    assert kind_of("main.ys.suff_outer_12") == "suff_outer"
-    assert kind_of("main.ys.suff_intra_warp_0") == "suff_intra_warp"
+    assert Threshold.of("main.ys.suff_outer_12").kind == "suff_outer"
+    assert Threshold.of("main.ys.suff_intra_warp_0").kind == "suff_intra_warp"
 
 
 @pytest.mark.usefixtures("fresh")
