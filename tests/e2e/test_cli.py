@@ -345,10 +345,10 @@ def test_autotune_within_a_budget(command: Command, tmp_path: Path) -> None:
 
 
 SLOW = """-- ==
--- "small" input { 10i32 [1i32, 2i32] }
--- "large" input { 1000000i32 [1i32, 2i32] }
-def main [n] (k: i32) (xs: [n]i32): [n]i32 =
-  map (\\x -> x + i32.sum (loop ys = replicate 20000 x for i < k do map (\\y -> (y * 7 + i) % 10) ys)) xs
+-- "small" input { 10i32 [[1i32, 2i32]] }
+-- "large" input { 2000000000i32 [[1i32, 2i32]] }
+def main [n][m] (k: i32) (xss: [n][m]i32): [n]i32 =
+  loop ss = replicate n 1 for i < k do let t = i32.sum ss in map (\\xs -> i32.sum (map (* (t + i)) xs) % 10) xss
 """
 
 

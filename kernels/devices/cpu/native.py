@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ from .runtime.assembly import Status, Word
 from .runtime.functions import Runtime, runtime
 from .runtime.jit import CompiledKernels
 from .runtime.python_call import Argument, Head, Result, builtin, rows_of, table
+
+EVENTS_OF_A_FAILURE = 100_000
+"""How many events of a run that fails or is stopped are read: a loop may log millions of them in a second."""
 
 ALWAYS, NEVER = 0, (1 << 63) - 1
 """Thresholds of guards that are forced."""
@@ -136,7 +140,7 @@ def call(
 ) -> tuple[list[np.ndarray | np.generic], Trace] | None:
     """Run an entry on its arguments, on workers that were started; None if they do not suit. `settings`: thresholds
     and forced decisions, `default` gives those that are not set. With a `log` the run is timed, and its events are put
-    there, also if it fails. Raises RunError, KernelFailure, MemoryError, KeyboardInterrupt."""
+    there, also if it fails, the first of them then. Raises RunError, KernelFailure, MemoryError, KeyboardInterrupt."""
     try:
         one = entry.idle.pop()
     except IndexError:
@@ -145,6 +149,7 @@ def call(
         set_words(entry, one, settings, default)
     one.words[Word.ARENAS], one.words[Word.THREADS] = arenas.address, threads
     one.words[Word.TIMED], one.words[Word.TRACED] = log is not None, 0
+    results: Any = None
     try:
         results = one.run(*args)
         if results.__class__ is list:
@@ -154,7 +159,8 @@ def call(
         raise failed(entry, one, results)
     finally:
         if log is not None:
-            log.extend(take_events(entry, one.words))
+            most = None if isinstance(results, list) else EVENTS_OF_A_FAILURE
+            log.extend(islice(take_events(entry, one.words), most))
         entry.idle.append(one)
 
 
