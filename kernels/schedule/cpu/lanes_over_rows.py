@@ -20,13 +20,13 @@ from typing import Any
 from ....ir import core
 from ....ir.core import Body, Level, Param, SegMap, SegSpace, Stm
 from ....ir.ops import Op
-from ....ir.types import Atom, Const, Names, Prim, Type, Var, i64
+from ....ir.types import Atom, Const, Names, Type, Var, i64
 from ...analysis.cost import EXTENT, cost
 from ...host_ir.nodes import HostBody, HostIf
 from ...kernel_ir.nodes import KLet, KOp, KStm, RowScan
 from ...kernel_ir.traverse import statements
 from ...passes.flat_row_scans import row_scan_of
-from ..host_builder import HostBuilder, Made
+from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
 from ..kernel_builder import NotLowerable
 from ..queries import nest_depth
@@ -60,11 +60,11 @@ def segscan_by_rows(h: HostBuilder, stm: Stm, exp: core.SegScan) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What launches a kernel for many rows that are not long, and whether a block for each row is better; that is host
-    code too, to stand before."""
+    """What launches a kernel for many rows that are not long, and whether it is better than a block for each row; that
+    is host code too, to stand before."""
 
     launched: HostBody
-    blocks_pay: Callable[[], Atom]
+    pays: Callable[[], Atom]
 
 
 def rows_or_blocks(
@@ -72,23 +72,31 @@ def rows_or_blocks(
     stm: Stm,
     exp: core.SegRed | core.SegScan,
     in_blocks: Callable[[HostBuilder, Stm, Any], None],
-    many_rows: Callable[[], Form | None],
+    of_rows: Callable[[], Form | None],
 ) -> None:
-    """`if rows are long or few then (in blocks) else (many rows)`; in blocks where there are no rows, or no kernel for
-    many of them."""
+    """`if rows are many and not long then (many rows) else (in blocks)`; in blocks where there are no rows, or no
+    kernel for many of them."""
     saved, h.out = h.out, []
     has_rows, has_room = len(exp.space.dims) > 1, len(h.kernels.made) - h.others < MANY_KERNELS
-    form = many_rows() if has_rows and has_room else None
+    form = of_rows() if has_rows and has_room else None
     if form is None:
         h.out = saved
+        in_blocks(h, stm, exp)
+        return
+    h.out = saved
+    pays = form.pays()
+    if pays == TRUE:
+        h.emit(stm.pat, HostIf(pays, form.launched, form.launched), stm.loc)
+        return
+    if pays == FALSE:
         in_blocks(h, stm, exp)
         return
     own = own_results(h, stm)
     h.out = []
     in_blocks(h, replace(stm, pat=own), exp)
-    then = HostBody(tuple(h.out), tuple(Var(p.name) for p in own))
+    orelse = HostBody(tuple(h.out), tuple(Var(p.name) for p in own))
     h.out = saved
-    h.emit(stm.pat, HostIf(form.blocks_pay(), then, form.launched), stm.loc)
+    h.emit(stm.pat, HostIf(pays, form.launched, orelse), stm.loc)
 
 
 def own_results(h: HostBuilder, stm: Stm) -> tuple[Param, ...]:
@@ -96,8 +104,8 @@ def own_results(h: HostBuilder, stm: Stm) -> tuple[Param, ...]:
     return tuple(Param(h.names.again(p.name), p.type) for p in stm.pat)
 
 
-def few_rows(h: HostBuilder, exp: core.SegRed | core.SegScan) -> Atom:
-    return h.op(Op.LT, h.product(exp.space.widths[:-1]), i64(ROWS), base="few")
+def many_rows(h: HostBuilder, exp: core.SegRed | core.SegScan) -> Atom:
+    return h.op(Op.GE, h.product(exp.space.widths[:-1]), i64(ROWS), base="many")
 
 
 # ---- rows as they lie -----------------------------------------------------------------------------------------------
@@ -121,7 +129,7 @@ def as_they_lie(h: HostBuilder, stm: Stm, exp: core.SegScan) -> Form | None:
         return None
     h.launch(made, h.ceil_div(rows, each), h.product(exp.space.widths), made.cost / EXTENT / EXTENT, stm.loc)
     launched = HostBody(tuple(h.out[start:]), tuple(Var(p.name) for p in own))
-    return Form(launched, lambda: long_or_few(h, exp))
+    return Form(launched, lambda: are_enough(h, exp))
 
 
 def steps_cost(scan: RowScan) -> float:
@@ -138,12 +146,12 @@ def is_float_extremum(stm: KStm) -> bool:
             return False
 
 
-def long_or_few(h: HostBuilder, exp: core.SegScan) -> Atom:
-    """Are there so few rows that they are cut, or that all of them are one block?"""
+def are_enough(h: HostBuilder, exp: core.SegScan) -> Atom:
+    """Are there so many rows that they are not cut, and that all of them are several blocks?"""
     width = exp.space.widths[-1]
     rows = h.product(exp.space.widths[:-1])
     enough = h.choice(h.op(Op.LT, width, i64(LONGEST), base="short"), i64(ROWS), i64(MANY_SEGMENTS), "enough")
-    return h.op(Op.LT, rows, enough, base="few")
+    return h.op(Op.GE, rows, enough, base="many")
 
 
 # ---- a row to a lane ------------------------------------------------------------------------------------------------
@@ -163,7 +171,7 @@ def row_to_a_lane(h: HostBuilder, stm: Stm, exp: core.SegRed | core.SegScan) -> 
         return None
     launch_lanes(h, lanes, mapped.space, stm.loc)
     launched = HostBody(tuple(h.out[start:]), tuple(Var(p.name) for p in own))
-    return Form(launched, lambda: blocks_pay(h, exp, lanes, spread))
+    return Form(launched, lambda: lanes_pay(h, exp, lanes, spread))
 
 
 def as_map(names: Names, stm: Stm, exp: core.SegRed | core.SegScan) -> SegMap:
@@ -175,10 +183,10 @@ def as_map(names: Names, stm: Stm, exp: core.SegRed | core.SegScan) -> SegMap:
     return SegMap(Level.THREAD, SegSpace(tuple(outer)), body, tuple(p.type for p in rows))
 
 
-def blocks_pay(h: HostBuilder, exp: core.SegRed | core.SegScan, lanes: LanesKernel, spread: Made) -> Atom:
-    """Is a block for each row better than lanes over the rows? Known now where the length is."""
-    width, few = exp.space.widths[-1], few_rows(h, exp)
+def lanes_pay(h: HostBuilder, exp: core.SegRed | core.SegScan, lanes: LanesKernel, spread: Made) -> Atom:
+    """Are lanes over the rows better than a block for each row? Known now where the length is long."""
+    width, many = exp.space.widths[-1], many_rows(h, exp)
     if isinstance(width, Const):
-        return Const(Prim.BOOL, True) if spread_pays(lanes, spread, float(width.value)) else few
+        return FALSE if spread_pays(lanes, spread, float(width.value)) else many
     least = least_to_spread(lanes, spread) or LONG
-    return h.op(Op.GE, h.choice(few, i64(least), width, "length"), i64(least), base="long")
+    return h.op(Op.LT, h.choice(many, width, i64(least), "length"), i64(least), base="short")

@@ -14,7 +14,7 @@ from ....ir.errors import Loc
 from ....ir.machine import CUDA
 from ....ir.ops import Op
 from ....ir.traverse import bodies
-from ....ir.types import Atom, Name, Type, Var, i64
+from ....ir.types import Atom, Const, Name, Type, Var, i64
 from ...analysis.cost import EXTENT, cost_at
 from ...host_ir.nodes import HostBody, HostIf
 from ..choose import dearer, is_positive
@@ -41,6 +41,9 @@ def segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
     narrow = None if reduction is None else is_narrow(h, reduction)
     if reduction is None or narrow is None:
         segmap_forms(h, stm, exp)
+        return
+    if isinstance(narrow, Const):
+        few_long(h, stm, reduction) if narrow.value else segmap_forms(h, stm, exp)
         return
     bodies: list[HostBody] = []
     saved = h.out
@@ -246,12 +249,10 @@ def launch_packed(
         few()
         return
 
-    def many() -> None:
-        where_at_least(
-            h, exp.space.widths[-1], LEAST_COLUMNS, lambda: launch_panels(h, exp, outs, base, each, loc), few, loc
-        )
-
-    where_enough(h, exp.space, LEAST_ROWS, many, few, loc)
+    *_, rows, columns = exp.space.widths
+    many = h.op(Op.GE, rows, i64(LEAST_ROWS), base="many")
+    wide = h.choice(many, columns, i64(0), "columns")
+    where_at_least(h, wide, LEAST_COLUMNS, lambda: launch_panels(h, exp, outs, base, each, loc), few, loc)
 
 
 def where_enough(

@@ -59,6 +59,10 @@ def segred(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
 
     *_, rows, columns_ = exp.space.widths
     least = h.op(Op.MIN, h.op(Op.QUOT, rows, i64(LEAST_ROWS)), h.op(Op.QUOT, columns_, i64(LEAST_COLUMNS)))
+    enough = h.op(Op.GE, least, i64(1), base="enough")
+    if isinstance(enough, Const):
+        first(stm) if enough.value else segred_at_once(h, stm, exp)
+        return
     bodies: list[HostBody] = []
     saved = h.out
     for lowered in (first, lambda renamed: segred_at_once(h, renamed, exp)):
@@ -66,7 +70,7 @@ def segred(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
         lowered(replace(stm, pat=own))
         bodies.append(HostBody(tuple(h.out), tuple(Var(p.name) for p in own)))
     h.out = saved
-    h.emit(stm.pat, HostIf(h.op(Op.GE, least, i64(1), base="enough"), *bodies), stm.loc)
+    h.emit(stm.pat, HostIf(enough, *bodies), stm.loc)
 
 
 def product_first(h: HostBuilder, exp: core.SegRed) -> tuple[list[tuple[Name, Type]], core.SegMap, core.SegRed] | None:
@@ -98,16 +102,17 @@ def segred_at_once(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
     mapped = [(p.name, p.type) for p in stm.pat[exp.num_reds :]]
     for name, type_ in mapped:
         h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
-    narrow = None if mapped else is_narrow(h, exp)
 
-    def wide(cut: Chunks) -> None:
-        launch_wide(h, stm, exp, cut, mapped)
+    def fill(cut: Chunks) -> None:
+        narrow = None if mapped else is_narrow(h, exp)
+        if narrow is None:
+            launch_wide(h, stm, exp, cut, mapped)
+            return
+        either(
+            h, narrow, lambda: launch_narrow(h, stm, exp, cut), lambda: launch_wide(h, stm, exp, cut, mapped), stm.loc
+        )
 
-    def either_way(cut: Chunks) -> None:
-        assert narrow is not None
-        either(h, narrow, lambda: launch_narrow(h, stm, exp, cut), lambda: wide(cut), stm.loc)
-
-    in_chunks(h, stm, exp, wide if narrow is None else either_way)
+    in_chunks(h, stm, exp, fill)
 
 
 def few_long(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
