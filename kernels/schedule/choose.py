@@ -21,7 +21,7 @@ MOST_PRODUCTS = 40
 """A comparison of more products is not worth its code."""
 
 
-def dearer(h: HostBuilder, lanes: Made, rows: int, spread: Made, width: Name) -> Sum | None:
+def extra_cost(h: HostBuilder, lanes: Made, rows: int, spread: Made, width: Name) -> Sum | None:
     """By how much a point with lanes over the points costs more than one with lanes over its elements, as a sum over
     sizes; None where at most one size decides."""
     found = _cost(h, lanes, width) / (EXTENT * rows) - _cost(h, spread, width)

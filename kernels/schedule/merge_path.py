@@ -13,42 +13,44 @@ sizes alone: the result has the same bits for any number of threads.
 from __future__ import annotations
 
 from ...ir import core
-from ...ir.core import Stm
+from ...ir.core import Param
 from ...ir.ops import Op
 from ...ir.types import I64, Name, Prim, Type, i64
 from ..analysis.cost import EXTENT
-from ..host_ir.nodes import HostBody, HostIf
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KVar
-from .host_builder import HostBuilder, Made
+from .host_builder import HostBuilder, Made, either
 from .kernel_builder import ONE, ZERO, Builder, Mode, Operand, Value
 from .queries import nest_depth
 from .soacs import apply_lambda, put
 from .space import output, scalar, segment_screma
+from .table import Schedule, Segop, in_memory
 
 GRAIN = 1 << 12
 """Steps of a part: rows that end in it, and elements."""
 
 
-def segred_rows(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
+def run_parts(s: Segop[core.SegRed], _: bool) -> None:
     """The parts, then their carries where there are several."""
-    rows, elements = exp.space.widths
-    for param in stm.pat:
-        h.emit((param,), core.Scratch(param.type), stm.loc)
-    outs, base = [p.name for p in stm.pat], stm.pat[0].name.base
+    h, exp, (rows, elements) = s.h, s.exp, s.exp.space.widths
+    results, s = s.stm.pat, in_memory(s)
+    outs = [p.name for p in results]
     steps = h.op(Op.ADD, rows, elements)
     parts = h.ceil_div(steps, GRAIN)
-    carries = [h.scratch("carry", Type(p.type.prim, (parts,))) for p in stm.pat]
+    carries = [h.scratch("carry", Type(p.type.prim, (parts,))) for p in results]
     ends = h.scratch("last", I64.array_of(parts))
     depth = nest_depth(exp.space, exp.body)
-    made = h.best_layout(depth, lambda: part_kernel(h, exp, outs, carries, ends, base))
-    h.launch(made, parts, steps, 1.0 + made.cost / EXTENT**2, stm.loc)
-    saved, h.out = h.out, []
-    carried = carry_kernel(h, exp, outs, carries, ends, base)
-    h.launch(carried, i64(1), parts, carried.cost / EXTENT, stm.loc)
-    several, h.out = HostBody(tuple(h.out), ()), saved
-    many = h.op(Op.LT, i64(1), parts, base="many")
-    h.emit((), HostIf(many, several, HostBody((), ())), stm.loc)
+    made = h.best_layout(depth, lambda: part_kernel(h, exp, outs, carries, ends, s.base))
+    h.launch(made, parts, steps, 1.0 + made.cost / EXTENT**2, s.stm.loc)
+
+    def combine(_: tuple[Param, ...]) -> None:
+        carried = carry_kernel(h, exp, outs, carries, ends, s.base)
+        h.launch(carried, i64(1), parts, carried.cost / EXTENT, s.stm.loc)
+
+    either(h, (), h.op(Op.LT, i64(1), parts, base="many"), combine, lambda _: None, s.stm.loc)
+
+
+MERGE_PATH = Schedule("merge path", run_parts, lambda s: s.exp.ends is not None or "rows of one length")
 
 
 def part_kernel(

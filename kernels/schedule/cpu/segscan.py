@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from ....ir import core
 from ....ir.commute import is_commutative
-from ....ir.core import Body, Lambda, Reduction, SegSpace, Stm
+from ....ir.core import Body, Lambda, Reduction, SegSpace
 from ....ir.ops import Op
 from ....ir.types import Atom, Const, Name, Prim, Type, i64
 from ...analysis.cost import EXTENT
@@ -30,6 +30,7 @@ from ..queries import nest_depth
 from ..soacs import is_simple, k_lambda, neutral_of, put
 from ..space import bind_segment, bind_space, output, row_of, scalar, segment_screma
 from ..statements import gen_body
+from ..table import Schedule, Segop, Table, in_memory
 from .segred import chunks_of
 
 
@@ -45,22 +46,29 @@ class Chain:
     totals: tuple[Name, ...]
 
 
-def segscan(h: HostBuilder, stm: Stm, exp: core.SegScan) -> None:
-    """A block for a segment that is not cut, or whose operators fit no collective; else one for each chunk."""
-    for param in stm.pat:
-        h.emit((param,), core.Scratch(param.type), stm.loc)
-    outs = [(p.name, p.type) for p in stm.pat]
-    outer = exp.space.widths[:-1]
-    base, units = stm.pat[0].name.base, h.product(exp.space.widths)
-    depth = nest_depth(exp.space, exp.body)
-    if not all(is_simple(s.op) for s in exp.scans):
-        made = h.best_layout(depth, lambda: segscan_whole(h, exp, outs, base))
-        h.launch(made, h.product(outer), units, made.cost / EXTENT, stm.loc)
-        return
-    chain = chain_of(h, exp, outs)
-    made = h.best_layout(depth, lambda: segscan_chunks(h, exp, outs, chain, base))
-    blocks = h.op(Op.MUL, h.product(outer), chain.chunks)
-    h.launch(made, blocks, units, made.cost / EXTENT, stm.loc)
+def whole_or_not(s: Segop[core.SegScan]) -> bool | str:
+    return "an operator that a collective can have" if all(is_simple(r.op) for r in s.exp.scans) else True
+
+
+def scan_whole(s: Segop[core.SegScan], _: bool) -> None:
+    h, exp, s = s.h, s.exp, in_memory(s)
+    made = h.best_layout(nest_depth(exp.space, exp.body), lambda: segscan_whole(h, exp, s.outs, s.base))
+    h.launch(made, h.product(exp.space.widths[:-1]), h.product(exp.space.widths), made.cost / EXTENT, s.stm.loc)
+
+
+def scan_chunks(s: Segop[core.SegScan], _: bool) -> None:
+    h, exp, s = s.h, s.exp, in_memory(s)
+    units, chain = h.product(exp.space.widths), chain_of(h, exp, s.outs)
+    made = h.best_layout(nest_depth(exp.space, exp.body), lambda: segscan_chunks(h, exp, s.outs, chain, s.base))
+    blocks = h.op(Op.MUL, h.product(exp.space.widths[:-1]), chain.chunks)
+    h.launch(made, blocks, units, made.cost / EXTENT, s.stm.loc)
+
+
+WHOLE = Schedule("whole segments", scan_whole, whole_or_not)
+SEGMENTS: Table = (
+    WHOLE,
+    Schedule("chain of chunks", scan_chunks),
+)
 
 
 def chain_of(h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]]) -> Chain:

@@ -10,20 +10,24 @@ elements go through the block in tiles, in order. Source: Larsen and Henriksen, 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ....ir import core
-from ....ir.core import Param, SegSpace, Stm
+from ....ir.core import SegSpace
 from ....ir.ops import Op
 from ....ir.types import Atom, Const, Name, Prim, Type, i64
 from ...analysis.cost import EXTENT
 from ...host_ir.launch_parameters import Kind
 from ...kernel_ir import nodes as kir
-from ..cpu.segred import combine, segred
-from ..host_builder import HostBuilder, Made, either
+from ..cpu.segred import WIDE, combine, in_chunks
+from ..host_builder import HostBuilder, Made
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, clean
+from ..merge_path import MERGE_PATH
 from ..queries import nest_depth
 from ..soacs import collective_reduce, is_simple, k_lambda, neutral_of, put
 from ..space import bind_space, output, row_of, scalar, split_chunk
 from ..statements import gen_body
+from ..table import Schedule, Segop, Table, bound, in_memory, run
 
 THREADS, WARP = 256, 32
 SHORT = 512
@@ -34,33 +38,41 @@ ROUNDS = 4
 """Segments that a team reduces, one after the other, where it has a thread for each element."""
 
 
-def gpu_segred(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
-    """Teams or blocks, by the length of a segment; operators that fit no collective as on any machine."""
-    if not all(is_simple(r.op) for r in exp.reds):
-        segred(h, stm, exp)
-        return
-    outer, width = exp.space.widths[:-1], exp.space.widths[-1]
+@dataclass(frozen=True, slots=True)
+class Parts(Segop[core.SegRed]):
+    """A reduction with memory for the partial results of its chunks; their number and length. `outs`: what is
+    mapped."""
+
+    partial: list[Name]
+    chunks: Atom
+    length: Atom
+
+
+def fits_collective(s: Segop[core.SegRed]) -> bool | str:
+    return all(is_simple(r.op) for r in s.exp.reds) or "an operator on arrays, or that may fail"
+
+
+def by_collectives(s: Segop[core.SegRed], _: bool) -> None:
+    """Teams or blocks, by the length of a segment."""
+    h, exp, (*outer, width) = s.h, s.exp, s.exp.space.widths
     nr = sum(len(r.neutral) for r in exp.reds)
-    mapped = [(p.name, p.type) for p in stm.pat[nr:]]
-    for name, type_ in mapped:
-        h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
+    mapped = in_memory(bound(s, s.stm.pat[nr:]))
     length = chunk_length(h, h.product(exp.space.widths))
     chunks = h.op(Op.MAX, h.ceil_div(width, length), i64(1), base="chunks")
-    partial = [h.scratch("partial", Type(p.type.prim, (*outer, chunks))) for p in stm.pat[:nr]]
-    base = stm.pat[0].name.base if stm.pat else "red"
+    partial = [h.scratch("partial", Type(p.type.prim, (*outer, chunks))) for p in s.stm.pat[:nr]]
+    run(Parts(h, mapped.stm, exp, s.base, mapped.outs, partial, chunks, length), COLLECTIVES)
+    combine(h, s.stm.pat[:nr], exp.reds, partial, tuple(outer), chunks, s.base, s.stm.loc)
 
-    def teams() -> None:
-        launch_teams(h, exp, partial, mapped, base, stm)
 
-    def blocks() -> None:
-        made = h.best_layout(
-            nest_depth(exp.space, exp.body), lambda: chunks_kernel(h, exp, partial, mapped, (chunks, length), base)
-        )
-        count = h.op(Op.MUL, h.product(outer), chunks)
-        h.launch(made, count, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
+def is_short(s: Parts, _: bool) -> Atom:
+    return s.h.op(Op.LE, s.exp.space.widths[-1], i64(SHORT), base="is")
 
-    either(h, h.op(Op.LE, width, i64(SHORT), base="is"), teams, blocks, stm.loc)
-    combine(h, stm.pat[:nr], exp.reds, partial, outer, chunks, base, stm.loc)
+
+def launch_blocks(s: Parts, _: bool) -> None:
+    h, widths = s.h, s.exp.space.widths
+    made = h.best_layout(nest_depth(s.exp.space, s.exp.body), lambda: chunks_kernel(s))
+    count = h.op(Op.MUL, h.product(widths[:-1]), s.chunks)
+    h.launch(made, count, h.product(widths), made.cost / EXTENT, s.stm.loc)
 
 
 def chunk_length(h: HostBuilder, elements: Atom) -> Atom:
@@ -72,30 +84,23 @@ def chunk_length(h: HostBuilder, elements: Atom) -> Atom:
 # ---- a block for a chunk -----------------------------------------------------------------------------------------
 
 
-def chunks_kernel(
-    h: HostBuilder,
-    exp: core.SegRed,
-    partial: list[Name],
-    mapped: list[tuple[Name, Type]],
-    cut: tuple[Atom, Atom],
-    base: str,
-) -> Made:
-    """`partial[i][c] = reduce op ne (j in chunk c)`; `cut`: number and length of the chunks of a segment."""
-    b = h.builder()
+def chunks_kernel(s: Parts) -> Made:
+    """`partial[i][c] = reduce op ne (j in chunk c)`"""
+    h, exp, b = s.h, s.exp, s.h.builder()
     b.say("a block for each chunk of a segment")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
-    chunks, length = (b.operand(a) for a in cut)
+    chunks, length = b.operand(s.chunks), b.operand(s.length)
     point, number = split_chunk(b, outer, chunks)
     indices = bind_space(b, SegSpace(outer), point)
     lo = b.mul(number, length, "lo")
     hi = b.minimum(b.operand(width), b.add(lo, length), "hi")
     index = b.fresh(clean(inner.base), Prim.I64)
     b.env[inner] = index
-    rows = [row_of(b, output(b, name), indices) for name, _ in mapped]
+    rows = [row_of(b, output(b, name), indices) for name, _ in s.outs]
     values = collective_reduce(b, exp.reds, index, (lo, hi), lambda: element(b, exp, rows, index), True)
-    for name, value in zip(partial, values, strict=True):
+    for name, value in zip(s.partial, values, strict=True):
         put(b, row_of(b, output(b, name), indices), number, value, Mode.BLOCK)
-    return h.finish(b, base)
+    return h.finish(b, s.base)
 
 
 def element(b: Builder, exp: core.SegRed, rows: list[ArrayRef], index: Operand) -> list[Operand]:
@@ -110,10 +115,8 @@ def element(b: Builder, exp: core.SegRed, rows: list[ArrayRef], index: Operand) 
 # ---- teams -------------------------------------------------------------------------------------------------------
 
 
-def launch_teams(
-    h: HostBuilder, exp: core.SegRed, partial: list[Name], mapped: list[tuple[Name, Type]], base: str, stm: Stm
-) -> None:
-    outer, width = exp.space.widths[:-1], exp.space.widths[-1]
+def launch_teams(s: Parts, _: bool) -> None:
+    h, exp, outer, width = s.h, s.exp, s.exp.space.widths[:-1], s.exp.space.widths[-1]
     team = powers_of_two(h, width, WARP, "team")
     rounds = i64(ROUNDS)
     if not isinstance(width, Const) or int(width.value) > WARP:
@@ -121,21 +124,14 @@ def launch_teams(
     each = h.op(Op.MUL, h.op(Op.QUOT, i64(THREADS), team), rounds, base="segments")
     segments = h.product(outer)
     depth = nest_depth(exp.space, exp.body)
-    made = h.best_layout(depth, lambda: teams_kernel(h, exp, partial, mapped, (team, each, segments), base))
+    made = h.best_layout(depth, lambda: teams_kernel(s, (team, each, segments)))
     blocks = h.ceil_div(segments, each)
-    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
+    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, s.stm.loc)
 
 
-def teams_kernel(
-    h: HostBuilder,
-    exp: core.SegRed,
-    partial: list[Name],
-    mapped: list[tuple[Name, Type]],
-    cut: tuple[Atom, Atom, Atom],
-    base: str,
-) -> Made:
+def teams_kernel(s: Parts, cut: tuple[Atom, Atom, Atom]) -> Made:
     """`cut`: the threads of a team, the segments of a block, all segments."""
-    b = h.builder()
+    h, exp, b = s.h, s.exp, s.h.builder()
     b.say("a team of threads for each segment, several segments for a block")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
     team, each, segments = (b.operand(a) for a in cut)
@@ -147,10 +143,10 @@ def teams_kernel(
     with b.nested() as body:
         indices = bind_space(b, SegSpace(outer), segment) if outer else ()
         b.env[inner] = index
-        values = element(b, exp, [row_of(b, output(b, name), indices) for name, _ in mapped], index)
+        values = element(b, exp, [row_of(b, output(b, name), indices) for name, _ in s.outs], index)
     outs = tuple(b.fresh("red", v.prim) for v in op.left)
     with b.nested() as after:
-        for name, value in zip(partial, outs, strict=True):
+        for name, value in zip(s.partial, outs, strict=True):
             b.emit(kir.Store(output(b, name).mem, segment if outer else ZERO, value))
     commutative = all(r.comm for r in exp.reds)
     b.emit(
@@ -158,7 +154,7 @@ def teams_kernel(
             outs, team, segment, lo, hi, index, m, tuple(body), tuple(values), op, neutral, commutative, tuple(after)
         )
     )
-    return h.finish(b, base)
+    return h.finish(b, s.base)
 
 
 def powers_of_two(h: HostBuilder, size: Atom, most: int, base: str) -> Atom:
@@ -171,3 +167,15 @@ def powers_of_two(h: HostBuilder, size: Atom, most: int, base: str) -> Atom:
         found = h.choice(h.op(Op.LE, size, i64(power)), i64(power), found, base)
         power //= 2
     return found
+
+
+COLLECTIVES: Table = (
+    Schedule("teams", launch_teams, guard=is_short),
+    Schedule("blocks", launch_blocks),
+)
+LOOPS = Schedule("chunks", lambda s, _: in_chunks(s, WIDE), rows=WIDE)
+SEGRED: Table = (
+    MERGE_PATH,
+    Schedule("collectives", by_collectives, fits_collective, rows=COLLECTIVES),
+    LOOPS,
+)

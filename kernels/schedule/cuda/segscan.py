@@ -12,51 +12,46 @@ parallel prefix scan with decoupled look-back; the carry is a fold from the left
 from __future__ import annotations
 
 from ....ir import core
-from ....ir.core import SegSpace, Stm
+from ....ir.core import SegSpace
 from ....ir.ops import Op
-from ....ir.types import Const, Name, Prim, Type, Var, i64
+from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT
 from ...analysis.tile_items import tile_items
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KLambda, KVar
-from ..cpu.segscan import combined, publish_part, segscan
-from ..host_builder import HostBuilder, Made, either
+from ..cpu.segscan import WHOLE, combined, publish_part
+from ..host_builder import HostBuilder, Made
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, clean
 from ..queries import nest_depth
-from ..soacs import is_simple, k_lambda, neutral_of, put
+from ..soacs import k_lambda, neutral_of, put
 from ..space import bind_space, output, row_of, scalar
 from ..statements import gen_body
+from ..table import Schedule, Segop, Table, in_memory, run
 from .segred import THREADS
 
 
-def gpu_segscan(h: HostBuilder, stm: Stm, exp: core.SegScan) -> None:
-    """By the length of a segment; operators that fit no collective as on any machine."""
-    if not all(is_simple(s.op) for s in exp.scans):
-        segscan(h, stm, exp)
-        return
-    for param in stm.pat:
-        h.emit((param,), core.Scratch(param.type), stm.loc)
-    outs = [(p.name, p.type) for p in stm.pat]
-    ns = sum(len(s.neutral) for s in exp.scans)
-    size = sum(p.type.prim.bytes for p in stm.pat[:ns])
-    flagged, tile = THREADS * tile_items(size + 1), THREADS * tile_items(size)
-    either(
-        h, h.op(Op.LE, exp.space.widths[-1], i64(flagged), base="is"),
-        lambda: launch_segments(h, stm, exp, outs, flagged), lambda: launch_chain(h, stm, exp, outs, tile), stm.loc,
-    )  # fmt: skip
+def fits_tile(s: Segop[core.SegScan], _: bool) -> Atom:
+    """Is a segment no longer than a tile of elements with flags?"""
+    flagged = THREADS * tile_items(bytes_of(s) + 1)
+    return s.h.op(Op.LE, s.exp.space.widths[-1], i64(flagged), base="is")
+
+
+def bytes_of(s: Segop[core.SegScan]) -> int:
+    """Of what is scanned, for each element."""
+    ns = sum(len(scan.neutral) for scan in s.exp.scans)
+    return sum(type_.prim.bytes for _, type_ in s.outs[:ns])
 
 
 # ---- whole segments ----------------------------------------------------------------------------------------------
 
 
-def launch_segments(h: HostBuilder, stm: Stm, exp: core.SegScan, outs: list[tuple[Name, Type]], tile: int) -> None:
-    outer, width = exp.space.widths[:-1], exp.space.widths[-1]
+def launch_segments(s: Segop[core.SegScan], _: bool) -> None:
+    h, exp, (*outer, width) = s.h, s.exp, s.exp.space.widths
     length = h.op(Op.MAX, width, i64(1))
-    each = h.op(Op.QUOT, i64(tile), length, base="segments")
-    depth = nest_depth(exp.space, exp.body)
-    made = h.best_layout(depth, lambda: segments_kernel(h, exp, outs, each, stm.pat[0].name.base))
-    blocks = h.ceil_div(h.product(outer), each)
-    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
+    each = h.op(Op.QUOT, i64(THREADS * tile_items(bytes_of(s) + 1)), length, base="segments")
+    made = h.best_layout(nest_depth(exp.space, exp.body), lambda: segments_kernel(h, exp, s.outs, each, s.base))
+    blocks = h.ceil_div(h.product(tuple(outer)), each)
+    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, s.stm.loc)
 
 
 def segments_kernel(
@@ -136,17 +131,17 @@ def mapped(b: Builder, exp: core.SegScan, rows: list[ArrayRef], index: Operand) 
 # ---- a chain of tiles --------------------------------------------------------------------------------------------
 
 
-def launch_chain(h: HostBuilder, stm: Stm, exp: core.SegScan, outs: list[tuple[Name, Type]], tile: int) -> None:
+def launch_chain(s: Segop[core.SegScan], _: bool) -> None:
     """Flags and the counter of blocks begin as 0."""
-    outer, width = exp.space.widths[:-1], exp.space.widths[-1]
+    h, exp, (*outer, width), tile = s.h, s.exp, s.exp.space.widths, THREADS * tile_items(bytes_of(s))
     tiles = h.ceil_div(width, tile)
-    blocks = h.op(Op.MUL, h.product(outer), tiles, base="blocks")
-    ns = sum(len(s.neutral) for s in exp.scans)
+    blocks = h.op(Op.MUL, h.product(tuple(outer)), tiles, base="blocks")
+    ns = sum(len(scan.neutral) for scan in exp.scans)
     flags, counter = h.zeros("flags", Prim.I32, blocks), h.zeros("begun", Prim.I64, i64(1))
-    parts = [[h.scratch(base, Type(t.prim, (blocks,))) for _, t in outs[:ns]] for base in ("sums", "totals")]
+    parts = [[h.scratch(base, Type(t.prim, (blocks,))) for _, t in s.outs[:ns]] for base in ("sums", "totals")]
     depth = nest_depth(exp.space, exp.body)
-    made = h.best_layout(depth, lambda: chain_kernel(h, exp, outs, tile, (flags, counter), parts, stm.pat[0].name.base))
-    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
+    made = h.best_layout(depth, lambda: chain_kernel(h, exp, s.outs, tile, (flags, counter), parts, s.base))
+    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, s.stm.loc)
 
 
 def chain_kernel(
@@ -209,3 +204,13 @@ def scan_tile(
     after = tuple(kir.Store(array, at, value) for array, value in zip(held, scanned, strict=True))
     b.emit(kir.BlockScan(scanned, own, at, ZERO, count, tuple(body), values, op, neutral, neutral, after, True))
     return own
+
+
+COLLECTIVES: Table = (
+    Schedule("whole segments in a block", launch_segments, guard=fits_tile),
+    Schedule("chain of tiles", launch_chain),
+)
+SEGSCAN: Table = (
+    WHOLE,
+    Schedule("collectives", lambda s, _: run(in_memory(s), COLLECTIVES), rows=COLLECTIVES),
+)
