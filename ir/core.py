@@ -419,6 +419,10 @@ class SegScan:
         if not self.space.dims:
             raise IRError("segscan needs a dimension to scan")
 
+    @property
+    def num_scans(self) -> int:
+        return sum(len(s.neutral) for s in self.scans)
+
 
 @dataclass(frozen=True, slots=True)
 class SegScatter:

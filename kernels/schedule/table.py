@@ -18,10 +18,13 @@ from typing import Any, Generic, TypeVar
 from ...ir import core
 from ...ir.core import Param, Stm
 from ...ir.types import Atom, Name, Type
+from ..analysis.cost import EXTENT
 from ..host_ir.nodes import HostBody, launches
-from .host_builder import FALSE, TRUE, Considered, HostBuilder, either
+from .host_builder import FALSE, TRUE, Considered, HostBuilder, Made, either
+from .queries import nest_depth
 
-Exp = TypeVar("Exp", bound=core.Exp, covariant=True)
+SegOp = core.SegMap | core.SegRed | core.SegScan | core.SegScatter | core.SegHist
+Exp = TypeVar("Exp", bound=SegOp, covariant=True)
 S = TypeVar("S", contravariant=True)
 
 
@@ -35,6 +38,15 @@ class Segop(Generic[Exp]):
     exp: Exp
     base: str
     outs: list[tuple[Name, Type]]
+
+    @property
+    def outer(self) -> tuple[Atom, ...]:
+        """Of a segop with segments, how many there are along each dimension."""
+        return self.exp.space.widths[:-1]
+
+    @property
+    def depth(self) -> int:
+        return nest_depth(self.exp.space, self.exp.body)
 
 
 def always(_segop: Any, _found: Any) -> Atom:
@@ -107,3 +119,9 @@ def in_memory(segop: Segop[Exp]) -> Segop[Exp]:
     for param in segop.stm.pat:
         segop.h.emit((param,), core.Scratch(param.type), segop.stm.loc)
     return replace(bound(segop, ()), outs=[(p.name, p.type) for p in segop.stm.pat])
+
+
+def launch(s: Segop[SegOp], blocks: Atom, build: Callable[[], Made]) -> None:
+    """Launch a kernel in its best layout for all points, whose estimate is for `EXTENT` of them."""
+    made = s.h.best_layout(s.depth, build)
+    s.h.launch(made, blocks, s.h.product(s.exp.space.widths), made.cost / EXTENT, s.stm.loc)

@@ -114,7 +114,7 @@ def lie_to_be_scanned(s: Segop[core.SegScan]) -> Lying | str:
     saved, h.out = h.out, []
     each = h.op(Op.MAX, h.op(Op.QUOT, i64(GRAIN), h.op(Op.MAX, exp.space.widths[-1], i64(1))), i64(1), base="rows")
     outs, rows = stand_ins(s), h.product(exp.space.widths[:-1])
-    made = scan_rows(h, exp, outs, (each, rows), s.base)
+    made = scan_rows(replace(s, outs=outs), (each, rows))
     before, h.out = h.out, saved
     scan = row_scan_of(made.kernel)
     if scan is None:
@@ -162,8 +162,8 @@ def can_be_lanes(s: OfRows) -> RowLanes | str:
         return why
     outs, mapped = stand_ins(s), as_map(s.h.names, s.stm, s.exp)
     try:
-        lanes = lanes_kernel(s.h, mapped, outs, s.base)
-        spread = block_a_point(Segop(s.h, s.stm, mapped, s.base, outs))
+        rows = Segop(s.h, s.stm, mapped, s.base, outs)
+        lanes, spread = lanes_kernel(rows), block_a_point(rows)
     except NotLowerable as why:
         return str(why)
     return RowLanes(lanes, spread, outs, mapped.space)

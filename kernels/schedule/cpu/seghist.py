@@ -21,7 +21,6 @@ from ...analysis.cost import EXTENT
 from ...kernel_ir import nodes as kir
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..kernel_builder import Mode
-from ..queries import nest_depth
 from ..soacs import combine_at, is_simple
 from ..space import output
 from ..statements import gen_body
@@ -161,8 +160,7 @@ def filled_by(kernel: Callable[[HostBuilder, core.SegHist, Cut, tuple[Name, ...]
     """Each chunk's values into its part of the targets by such a kernel."""
 
     def build(s: Filling, _: bool) -> None:
-        depth = nest_depth(s.exp.space, s.exp.body)
-        made = s.h.best_layout(depth, lambda: kernel(s.h, s.exp, s.cut, s.targets, s.base))
+        made = s.h.best_layout(s.depth, lambda: kernel(s.h, s.exp, s.cut, s.targets, s.base))
         s.h.launch(made, s.blocks, s.points, made.cost / EXTENT / EXTENT, s.stm.loc)
 
     return build

@@ -20,7 +20,7 @@ from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
 from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand
-from ..queries import has_soac, loop_depth, nest_depth, stays
+from ..queries import has_soac, stays
 from ..soacs import split_indices, write_at, write_in_range
 from ..space import bind_space, lanes_over_chunk, output, segment_results
 from ..statements import gen_body
@@ -60,13 +60,10 @@ class Points(Segop[core.SegMap]):
 
 def points_of(s: Segop[core.SegMap]) -> Points:
     """The kernels of a map of threads, and memory for its results."""
-    h, exp = s.h, s.exp
-    s = in_memory(s)
-    lanes = lanes_kernel(h, exp, s.outs, s.base)
-    spread = block_a_point(s) if has_soac(exp.body) else None
+    s, exp = in_memory(s), s.exp
+    lanes, spread = lanes_kernel(s), block_a_point(s) if has_soac(exp.body) else None
     can = not any(t.shape for t in exp.ret) and can_jam(exp.space, exp.body)
-    jammed = jammed_kernel(h, exp, s.outs, s.base) if can else None
-    return Points(h, s.stm, exp, s.base, s.outs, lanes, spread, jammed)
+    return Points(s.h, s.stm, exp, s.base, s.outs, lanes, spread, jammed_kernel(s) if can else None)
 
 
 def is_collective(s: Segop[core.SegMap]) -> bool | str:
@@ -103,7 +100,7 @@ def are_enough_to_pack(s: Points, jammed: LanesKernel) -> Atom:
 
 
 def pack(s: Points, jammed: LanesKernel) -> None:
-    launch_panels(s.h, s.exp, s.outs, s.base, jammed.cost, s.stm.loc)
+    launch_panels(s, jammed.cost)
 
 
 def can_jam_points(s: Points) -> LanesKernel | str:
@@ -146,9 +143,16 @@ def launch_a_point(s: Segop[core.SegMap], spread: Made) -> None:
 
 def block_a_point(s: Segop[core.SegMap]) -> Made:
     """One block, or one warp, for every point of the space."""
-    space, body, level = s.exp.space, s.exp.body, s.exp.level
-    level = core.Level.BLOCK if level is core.Level.THREAD else level
-    return s.h.best_layout(nest_depth(space, body), lambda: block_kernel(s.h, space, body, s.outs, s.base, level))
+    h, level = s.h, s.exp.level
+
+    def build() -> Made:
+        b = h.builder()
+        b.collective = core.Level.BLOCK if level is core.Level.THREAD else level
+        indices = bind_space(b, s.exp.space, b.block)
+        segment_results(b, s.exp.body, s.outs, indices, Mode.BLOCK)
+        return h.finish(b, s.base)
+
+    return h.best_layout(s.depth, build)
 
 
 def launch_found(s: Points, found: LanesKernel) -> None:
@@ -218,34 +222,32 @@ def widths_in(body: Body) -> Iterator[Atom]:
                 pass
 
 
-def lanes_kernel(h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str) -> LanesKernel:
+def lanes_kernel(s: Segop[core.SegMap]) -> LanesKernel:
     """`threads j` over a chunk of the innermost dimension."""
 
-    def build(chunk: int) -> Made:
-        b = h.builder()
-        lanes_over_chunk(b, exp.space, chunk, lambda at: segment_results(b, exp.body, outs, at, Mode.THREAD))
-        return h.finish(b, base)
+    def fill(b: Builder, chunk: int) -> None:
+        lanes_over_chunk(b, s.exp.space, chunk, lambda at: segment_results(b, s.exp.body, s.outs, at, Mode.THREAD))
 
-    return sized(h, nest_depth(exp.space, exp.body), build, 1)
+    return sized(s, fill, 1)
 
 
-def jammed_kernel(h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str) -> LanesKernel:
+def jammed_kernel(s: Segop[core.SegMap]) -> LanesKernel:
     """The same with `ROWS` indices of the next outer dimension in one loop
     (`kernels/schedule/cpu/unroll_and_jam.py`)."""
+    return sized(s, lambda b, chunk: jam_over_chunk(b, s.exp.space, chunk, s.exp.body, s.outs), ROWS)
+
+
+def sized(s: Segop[core.SegMap | core.SegScatter], fill: Callable[[Builder, int], None], rows: int) -> LanesKernel:
+    """Choose layout and chunk length by the cost of an element."""
 
     def build(chunk: int) -> Made:
-        b = h.builder()
-        jam_over_chunk(b, exp.space, chunk, exp.body, outs)
-        return h.finish(b, base)
+        b = s.h.builder()
+        fill(b, chunk)
+        return s.h.finish(b, s.base)
 
-    return sized(h, nest_depth(exp.space, exp.body), build, ROWS)
-
-
-def sized(h: HostBuilder, depth: int, build: Callable[[int], Made], rows: int) -> LanesKernel:
-    """Choose layout and chunk length by the cost of an element."""
-    each = h.best_layout(depth, lambda: build(1 << 12)).cost / EXTENT / rows
+    each = s.h.best_layout(s.depth, lambda: build(1 << 12)).cost / EXTENT / rows
     chunk = chunk_length(each * rows)
-    return LanesKernel(h.best_layout(depth, lambda: build(chunk)), chunk, each, rows)
+    return LanesKernel(s.h.best_layout(s.depth, lambda: build(chunk)), chunk, each, rows)
 
 
 def chunk_length(each: float) -> int:
@@ -259,17 +261,6 @@ def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) 
         widths = (*widths[:-2], h.ceil_div(widths[-2], lanes.rows), widths[-1])
     blocks = h.op(Op.MUL, h.product(widths[:-1]), h.ceil_div(widths[-1], lanes.chunk))
     h.launch(lanes.made, blocks, h.product(space.widths), lanes.cost, loc)
-
-
-def block_kernel(
-    h: HostBuilder, space: SegSpace, body: Body, outs: list[tuple[Name, Type]], base: str, collective: core.Level
-) -> Made:
-    """One block, or one warp, for every point of the space."""
-    b = h.builder()
-    b.collective = collective
-    indices = bind_space(b, space, b.block)
-    segment_results(b, body, outs, indices, Mode.BLOCK)
-    return h.finish(b, base)
 
 
 def sequential(h: HostBuilder, stm: Stm) -> None:
@@ -287,8 +278,8 @@ def sequential(h: HostBuilder, stm: Stm) -> None:
     renamed = Stm(inner, stm.exp, stm.certs, stm.attrs, stm.loc)
     body = Body((renamed,), tuple(Var(p.name) for p in inner))
     base = stm.pat[0].name.base if stm.pat else "seq"
-    made = h.best_layout(loop_depth(body), lambda: block_kernel(h, SegSpace(()), body, outs, base, core.Level.BLOCK))
-    h.launch(made, i64(1), i64(1), made.cost, stm.loc)
+    point = Segop(h, stm, core.SegMap(core.Level.BLOCK, SegSpace(()), body, ()), base, outs)
+    launch_a_point(point, block_a_point(point))
     for param, (name, _) in zip(stm.pat, outs, strict=True):
         if not param.type.shape:
             h.emit((param,), core.Index(name, (Fix(i64(0)),), True), stm.loc)
@@ -298,8 +289,7 @@ def segscatter(s: Segop[core.SegScatter], _: bool) -> None:
     """In place: the destinations are consumed."""
     h, exp = s.h, s.exp
 
-    def build(chunk: int) -> Made:
-        b = h.builder()
+    def fill(b: Builder, chunk: int) -> None:
         dests = destinations(h, b, exp.dests)
 
         def scatter(_indices: tuple[Operand, ...]) -> None:
@@ -308,9 +298,8 @@ def segscatter(s: Segop[core.SegScatter], _: bool) -> None:
             write(b, dests, at, values, Mode.THREAD)
 
         lanes_over_chunk(b, exp.space, chunk, scatter)
-        return h.finish(b, s.base)
 
-    launch_lanes(h, sized(h, nest_depth(exp.space, exp.body), build, 1), exp.space, s.stm.loc)
+    launch_lanes(h, sized(s, fill, 1), exp.space, s.stm.loc)
     alias(h, s.stm, exp.dests)
 
 

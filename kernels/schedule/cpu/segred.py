@@ -5,10 +5,11 @@ segred (i < n, j < m)     block = (i, chunk of j): partial results; a second lau
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ....ir import core
-from ....ir.core import Body, Fix, Lambda, Param, Reduction, SegSpace, Stm
+from ....ir.core import Body, Fix, Lambda, Param, SegSpace, Stm
 from ....ir.errors import NOWHERE, Loc
 from ....ir.ops import Op
 from ....ir.types import Atom, Const, Name, Type, Var, i64
@@ -16,10 +17,9 @@ from ...analysis.cost import EXTENT, LANES
 from ...host_ir.launch_parameters import Kind
 from ..host_builder import TRUE, HostBuilder, Made, either
 from ..kernel_builder import ZERO, Mode
-from ..queries import nest_depth
 from ..soacs import gen_soac, is_simple, put
 from ..space import bind_segment, bind_space, output, row_of, segment_screma
-from ..table import Schedule, Segop, Table, bound, in_memory, run
+from ..table import Schedule, Segop, Table, bound, in_memory, launch, run
 from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, launch_panels
 from .split_k import columns, is_narrow, looped, narrow_kernel, reads_columns
 
@@ -37,10 +37,6 @@ class Chunked(Segop[core.SegRed]):
     length: Atom | None
     partial: list[Name]
     types: list[Type]
-
-    @property
-    def outer(self) -> tuple[Atom, ...]:
-        return self.exp.space.widths[:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ def run_split(s: Segop[core.SegRed], split: Split) -> None:
     """The product has rows and columns enough for panels; then what reduces it."""
     for name, type_ in split.outs:
         s.h.emit((Param(name, type_),), core.Scratch(type_), s.stm.loc)
-    launch_panels(s.h, split.product, split.outs, s.base, EXTENT / LANES, s.stm.loc)
+    launch_panels(Segop(s.h, s.stm, split.product, s.base, split.outs), EXTENT / LANES)
     in_chunks(replace(s, exp=split.rest), WIDE)
 
 
@@ -99,16 +95,24 @@ def product_first(h: HostBuilder, exp: core.SegRed) -> Split | None:
 # ---- chunks --------------------------------------------------------------------------------------------------------
 
 
-def in_chunks(s: Segop[core.SegRed], table: Table) -> None:
+Cut = tuple[Atom, Atom | None]
+"""How many chunks a segment has, and how long they are; None where a segment is not cut."""
+
+
+def cut_of(s: Segop[core.SegRed]) -> Cut:
+    cut = all(is_simple(r.op) for r in s.exp.reds)
+    return chunks_of(s.h, s.outer, s.exp.space.widths[-1]) if cut else (i64(1), None)
+
+
+def in_chunks(s: Segop[core.SegRed], table: Table, cut: Callable[[Segop[core.SegRed]], Cut] = cut_of) -> None:
     """Partial results per chunk; more than one chunk is combined by a second launch."""
-    h, exp, (*outer, width), nr = s.h, s.exp, s.exp.space.widths, s.exp.num_reds
-    mapped = in_memory(bound(s, s.stm.pat[nr:]))
-    types = [Type(p.type.prim, p.type.shape[len(outer) :]) for p in s.stm.pat[:nr]]
-    cut = all(is_simple(r.op) for r in exp.reds)
-    chunks, length = chunks_of(h, tuple(outer), width) if cut else (i64(1), None)
-    partial = [h.scratch("partial", t.array_of(*outer, chunks)) for t in types]
-    run(Chunked(h, mapped.stm, exp, s.base, mapped.outs, chunks, length, partial, types), table)
-    combine(h, s.stm.pat[:nr], exp.reds, partial, tuple(outer), chunks, s.base, s.stm.loc)
+    reduced, mapped = s.stm.pat[: s.exp.num_reds], in_memory(bound(s, s.stm.pat[s.exp.num_reds :]))
+    types = [Type(p.type.prim, p.type.shape[len(s.outer) :]) for p in reduced]
+    chunks, length = cut(s)
+    partial = [s.h.scratch("partial", t.array_of(*s.outer, chunks)) for t in types]
+    chunked = Chunked(s.h, mapped.stm, s.exp, s.base, mapped.outs, chunks, length, partial, types)
+    run(chunked, table)
+    combine(chunked, reduced)
 
 
 def few_long(s: Segop[core.SegMap], exp: core.SegRed) -> None:
@@ -118,10 +122,7 @@ def few_long(s: Segop[core.SegMap], exp: core.SegRed) -> None:
 
 def launch_wide(s: Chunked, _: bool) -> None:
     """By lanes over the elements of a segment."""
-    h, exp = s.h, s.exp
-    made = h.best_layout(nest_depth(exp.space, exp.body), lambda: segred_kernel(s))
-    blocks = h.op(Op.MUL, h.product(s.outer), s.count)
-    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, s.stm.loc)
+    launch(s, s.h.op(Op.MUL, s.h.product(s.outer), s.count), lambda: segred_kernel(s))
 
 
 def one_width(s: Chunked) -> Atom | str:
@@ -186,27 +187,18 @@ def segred_kernel(s: Chunked) -> Made:
     return h.finish(b, s.base)
 
 
-def combine(
-    h: HostBuilder,
-    pat: tuple[Param, ...],
-    reds: tuple[Reduction, ...],
-    partial: list[Name],
-    outer: tuple[Atom, ...],
-    chunks: Atom,
-    base: str,
-    loc: Loc,
-) -> None:
+def combine(s: Chunked, pat: tuple[Param, ...]) -> None:
     """`if one chunk then the partial results else combine them`."""
+    h, loc = s.h, s.stm.loc
 
     def several(pat: tuple[Param, ...]) -> None:
-        totals = [h.scratch("total", Type(h.types[n].prim, (*outer, i64(1)))) for n in partial]
-        made = combine_kernel(h, reds, partial, totals, outer, base)
-        segments = h.product(outer)
+        totals = [h.scratch("total", Type(h.types[n].prim, (*s.outer, i64(1)))) for n in s.partial]
+        made, segments = combine_kernel(s, totals), h.product(s.outer)
         h.launch(made, segments, segments, made.cost, loc)
         unwrap(h, pat, totals, loc)
 
-    one = h.op(Op.EQ, chunks, i64(1), base="one")
-    either(h, pat, one, lambda pat: unwrap(h, pat, partial, loc), several, loc)
+    one = h.op(Op.EQ, s.count, i64(1), base="one")
+    either(h, pat, one, lambda pat: unwrap(h, pat, s.partial, loc), several, loc)
 
 
 def unwrap(h: HostBuilder, pat: tuple[Param, ...], arrays: list[Name], loc: Loc) -> None:
@@ -218,27 +210,19 @@ def unwrap(h: HostBuilder, pat: tuple[Param, ...], arrays: list[Name], loc: Loc)
             h.emit((param,), core.Index(array, (Fix(i64(0)),), True), loc)
 
 
-def combine_kernel(
-    h: HostBuilder,
-    reds: tuple[Reduction, ...],
-    partial: list[Name],
-    totals: list[Name],
-    outer: tuple[Atom, ...],
-    base: str,
-) -> Made:
-    b = h.builder()
+def combine_kernel(s: Chunked, totals: list[Name]) -> Made:
+    h, b, partial = s.h, s.h.builder(), s.partial
     b.say("a block for the chunks of each segment")
-    space = SegSpace(tuple((h.names.fresh("i"), w) for w in outer))
+    space = SegSpace(tuple((h.names.fresh("i"), w) for w in s.outer))
     indices = bind_space(b, space, b.block)
     rows = [b.element(b.array(p), indices) for p in partial]
     row_names = [h.names.fresh("row") for _ in rows]
     b.env.update(zip(row_names, rows, strict=True))
     elems = tuple(Param(h.names.fresh("x"), Type(h.types[p].prim, ())) for p in partial)
     identity = Lambda(elems, Body((), tuple(Var(e.name) for e in elems)), tuple(e.type for e in elems))
-    width = h.types[partial[0]].shape[len(outer)]
-    screma = core.Screma(width, tuple(row_names), identity, (), reds)
+    screma = core.Screma(s.count, tuple(row_names), identity, (), s.exp.reds)
     pat = tuple(Param(h.names.fresh("r"), e.type) for e in elems)
     values = gen_soac(b, Stm(pat, screma, (), (), NOWHERE), Mode.BLOCK)
     for name, value in zip(totals, values, strict=True):
         put(b, row_of(b, output(b, name), indices), ZERO, value, Mode.BLOCK)
-    return h.finish(b, f"{base}_combine")
+    return h.finish(b, f"{s.base}_combine")

@@ -26,11 +26,10 @@ from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, KVar
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand
-from ..queries import nest_depth
 from ..soacs import is_simple, k_lambda, neutral_of, put
 from ..space import bind_segment, bind_space, output, row_of, scalar, segment_screma
 from ..statements import gen_body
-from ..table import Schedule, Segop, Table, in_memory
+from ..table import Schedule, Segop, Table, in_memory, launch
 from .segred import chunks_of
 
 
@@ -51,83 +50,73 @@ def whole_or_not(s: Segop[core.SegScan]) -> bool | str:
 
 
 def scan_whole(s: Segop[core.SegScan], _: bool) -> None:
-    h, exp, s = s.h, s.exp, in_memory(s)
-    made = h.best_layout(nest_depth(exp.space, exp.body), lambda: segscan_whole(h, exp, s.outs, s.base))
-    h.launch(made, h.product(exp.space.widths[:-1]), h.product(exp.space.widths), made.cost / EXTENT, s.stm.loc)
+    s = in_memory(s)
+    launch(s, s.h.product(s.outer), lambda: segscan_whole(s))
 
 
 def scan_chunks(s: Segop[core.SegScan], _: bool) -> None:
-    h, exp, s = s.h, s.exp, in_memory(s)
-    units, chain = h.product(exp.space.widths), chain_of(h, exp, s.outs)
-    made = h.best_layout(nest_depth(exp.space, exp.body), lambda: segscan_chunks(h, exp, s.outs, chain, s.base))
-    blocks = h.op(Op.MUL, h.product(exp.space.widths[:-1]), chain.chunks)
-    h.launch(made, blocks, units, made.cost / EXTENT, s.stm.loc)
+    h, s = s.h, in_memory(s)
+    units, chain = h.product(s.exp.space.widths), chain_of(s)
+    made = h.best_layout(s.depth, lambda: segscan_chunks(s, chain))
+    h.launch(made, h.op(Op.MUL, h.product(s.outer), chain.chunks), units, made.cost / EXTENT, s.stm.loc)
 
 
 WHOLE = Schedule("whole segments", scan_whole, whole_or_not)
-SEGMENTS: Table = (
-    WHOLE,
-    Schedule("chain of chunks", scan_chunks),
-)
+SEGMENTS: Table = (WHOLE, Schedule("chain of chunks", scan_chunks))
 
 
-def chain_of(h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]]) -> Chain:
+def chain_of(s: Segop[core.SegScan]) -> Chain:
     """Flags and the counter begin as 0."""
-    outer, width = exp.space.widths[:-1], exp.space.widths[-1]
-    chunks, length = chunks_of(h, outer, width)
-    ns = sum(len(s.neutral) for s in exp.scans)
-    blocks = h.op(Op.MUL, h.product(outer), chunks)
+    h, ns = s.h, s.exp.num_scans
+    chunks, length = chunks_of(h, s.outer, s.exp.space.widths[-1])
+    blocks = h.op(Op.MUL, h.product(s.outer), chunks)
     several = h.op(Op.GT, chunks, i64(1), base="several")
     room = h.choice(several, blocks, i64(1), "room")
-    totals = tuple(h.scratch("totals", Type(t.prim, (room,))) for _, t in outs[:ns])
+    totals = tuple(h.scratch("totals", Type(t.prim, (room,))) for _, t in s.outs[:ns])
     return Chain(chunks, length, h.zeros("counters", Prim.I64, i64(2)), h.zeros("flags", Prim.I32, room), totals)
 
 
-def segscan_whole(h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]], base: str) -> Made:
-    b = h.builder()
+def segscan_whole(s: Segop[core.SegScan]) -> Made:
+    h, exp, b = s.h, s.exp, s.h.builder()
     indices, _, lo, count = bind_segment(b, exp.space, None, b.block)
-    ns = sum(len(s.neutral) for s in exp.scans)
-    for name, _ in outs:
+    for name, _ in s.outs:
         output(b, name)
-    rank = len(exp.space.dims)
-    rows = [Type(t.prim, t.shape[rank - 1 :]) for _, t in outs[:ns]]
-    segment_screma(b, h.names, exp, exp.scans, (), lo, count, outs, indices, rows)
-    return h.finish(b, base)
+    rows = [Type(t.prim, t.shape[len(s.outer) :]) for _, t in s.outs[: exp.num_scans]]
+    segment_screma(b, h.names, exp, exp.scans, (), lo, count, s.outs, indices, rows)
+    return h.finish(b, s.base)
 
 
-def segscan_chunks(h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]], chain: Chain, base: str) -> Made:
+def segscan_chunks(s: Segop[core.SegScan], chain: Chain) -> Made:
     """Scan every chunk by itself, what precedes it combined with each prefix."""
-    b = h.builder()
+    h, exp, b = s.h, s.exp, s.h.builder()
     cut = chain.chunks != ONE
     number = number_of(b, chain) if cut else b.block
     indices, chunk, lo, count = bind_segment(b, exp.space, (chain.chunks, chain.length), number)
-    refs = {k: row_of(b, output(b, name), indices) for k, (name, _) in enumerate(outs)}
+    refs = {k: row_of(b, output(b, name), indices) for k, (name, _) in enumerate(s.outs)}
     bounds = lo, b.add(lo, count)
     if not cut:
         scan_part(b, exp, bounds, refs, ())
-        return h.finish(b, base)
+        return h.finish(b, s.base)
     link = link_of(b, chain, number, chunk)
     carry = carry_of(b, exp, link, lambda: reduced(h, b, exp, indices, (lo, count)))
     total = scan_part(b, exp, bounds, refs, carry)
     hand_on(b, exp, link, carry, total)
-    return h.finish(b, base)
+    return h.finish(b, s.base)
 
 
-def scan_rows(
-    h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]], rows: tuple[Atom, Atom], base: str
-) -> Made:
+def scan_rows(s: Segop[core.SegScan], rows: tuple[Atom, Atom]) -> Made:
     """A block for some rows, which it scans one after the other. `rows`: of a block, and of all."""
-    b = h.builder()
+    exp, b = s.exp, s.h.builder()
     outer, width = SegSpace(exp.space.dims[:-1]), b.operand(exp.space.widths[-1])
     (each, total), row = (b.operand(a) for a in rows), b.fresh("row", Prim.I64)
     first = b.mul(b.block, each)
     count = b.minimum(each, b.sub(total, first))
-    refs = [output(b, name) for name, _ in outs]
+    refs = [output(b, name) for name, _ in s.outs]
     with b.nested() as stms:
         indices = bind_space(b, outer, b.add(first, row))
         scan_part(b, exp, (ZERO, width), {k: row_of(b, ref, indices) for k, ref in enumerate(refs)}, ())
     b.emit(kir.For(row, count, tuple(stms)))
-    return h.finish(b, base)
+    return s.h.finish(b, s.base)
 
 
 def scan_part(

@@ -25,7 +25,6 @@ from ..cpu.seghist import in_sequence
 from ..cpu.segmap import alias, destinations
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand
-from ..queries import nest_depth
 from ..soacs import in_range, is_simple, split_indices
 from ..space import bind_space, output, scalar
 from ..statements import gen_body
@@ -127,13 +126,13 @@ def in_shared(s: Atomic, _: bool) -> None:
     h = s.h
     length = h.op(Op.MAX, s.fair, h.op(Op.MUL, s.bins, i64(4)), base="length")
     ranges = h.ceil_div(s.bins, s.size)
-    made = h.best_layout(nest_depth(s.exp.space, s.exp.body), lambda: shared_kernel(s, ranges, length))
+    made = h.best_layout(s.depth, lambda: shared_kernel(s, ranges, length))
     blocks = h.op(Op.MUL, h.ceil_div(s.points, length), ranges)
     h.launch(made, blocks, s.points, made.cost / EXTENT, s.stm.loc)
 
 
 def directly(s: Atomic, _: bool) -> None:
-    made = s.h.best_layout(nest_depth(s.exp.space, s.exp.body), lambda: direct_kernel(s))
+    made = s.h.best_layout(s.depth, lambda: direct_kernel(s))
     s.h.launch(made, s.h.ceil_div(s.points, s.fair), s.points, made.cost / EXTENT, s.stm.loc)
 
 
@@ -195,9 +194,8 @@ def in_turns(s: Segop[core.SegHist], _: bool) -> None:
     length = h.op(Op.MAX, fair, least, base="length")
     chunks = h.ceil_div(points, length)
     parts = [h.scratch("parts", Type(p, (chunks, bins))) for p in prims]
-    depth = nest_depth(exp.space, exp.body)
     ranges = h.ceil_div(bins, size)
-    made = h.best_layout(depth, lambda: turns_kernel(s, parts, (bins, ranges, length), size))
+    made = h.best_layout(s.depth, lambda: turns_kernel(s, parts, (bins, ranges, length), size))
     h.launch(made, h.op(Op.MUL, chunks, ranges), points, made.cost / EXTENT, s.stm.loc)
     last = sum_kernel(s, parts, (bins, chunks))
     h.launch(last, h.ceil_div(bins, THREADS), bins, last.cost / EXTENT, s.stm.loc)

@@ -10,24 +10,20 @@ elements go through the block in tiles, in order. Source: Larsen and Henriksen, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ....ir import core
 from ....ir.core import SegSpace
 from ....ir.ops import Op
-from ....ir.types import Atom, Const, Name, Prim, Type, i64
-from ...analysis.cost import EXTENT
+from ....ir.types import Atom, Const, Prim, i64
 from ...host_ir.launch_parameters import Kind
 from ...kernel_ir import nodes as kir
-from ..cpu.segred import WIDE, combine, in_chunks
+from ..cpu.segred import WIDE, Chunked, in_chunks
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, clean
 from ..merge_path import MERGE_PATH
-from ..queries import nest_depth
 from ..soacs import collective_reduce, is_simple, k_lambda, neutral_of, put
 from ..space import bind_space, output, row_of, scalar, split_chunk
 from ..statements import gen_body
-from ..table import Schedule, Segop, Table, bound, in_memory, run
+from ..table import Schedule, Segop, Table, launch
 
 THREADS, WARP = 256, 32
 SHORT = 512
@@ -38,58 +34,36 @@ ROUNDS = 4
 """Segments that a team reduces, one after the other, where it has a thread for each element."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts(Segop[core.SegRed]):
-    """A reduction with memory for the partial results of its chunks; their number and length. `outs`: what is
-    mapped."""
-
-    partial: list[Name]
-    chunks: Atom
-    length: Atom
-
-
 def fits_collective(s: Segop[core.SegRed]) -> bool | str:
     return all(is_simple(r.op) for r in s.exp.reds) or "an operator on arrays, or that may fail"
 
 
-def by_collectives(s: Segop[core.SegRed], _: bool) -> None:
-    """Teams or blocks, by the length of a segment."""
-    h, exp, (*outer, width) = s.h, s.exp, s.exp.space.widths
-    nr = sum(len(r.neutral) for r in exp.reds)
-    mapped = in_memory(bound(s, s.stm.pat[nr:]))
-    length = chunk_length(h, h.product(exp.space.widths))
-    chunks = h.op(Op.MAX, h.ceil_div(width, length), i64(1), base="chunks")
-    partial = [h.scratch("partial", Type(p.type.prim, (*outer, chunks))) for p in s.stm.pat[:nr]]
-    run(Parts(h, mapped.stm, exp, s.base, mapped.outs, partial, chunks, length), COLLECTIVES)
-    combine(h, s.stm.pat[:nr], exp.reds, partial, tuple(outer), chunks, s.base, s.stm.loc)
-
-
-def is_short(s: Parts, _: bool) -> Atom:
+def is_short(s: Chunked, _: bool) -> Atom:
     return s.h.op(Op.LE, s.exp.space.widths[-1], i64(SHORT), base="is")
 
 
-def launch_blocks(s: Parts, _: bool) -> None:
-    h, widths = s.h, s.exp.space.widths
-    made = h.best_layout(nest_depth(s.exp.space, s.exp.body), lambda: chunks_kernel(s))
-    count = h.op(Op.MUL, h.product(widths[:-1]), s.chunks)
-    h.launch(made, count, h.product(widths), made.cost / EXTENT, s.stm.loc)
+def launch_blocks(s: Chunked, _: bool) -> None:
+    launch(s, s.h.op(Op.MUL, s.h.product(s.outer), s.count), lambda: chunks_kernel(s))
 
 
-def chunk_length(h: HostBuilder, elements: Atom) -> Atom:
-    """Elements of a chunk: a multiple of `CHUNK_UNIT`, so that `num_blocks` of them hold all; by sizes alone."""
+def cut_of(s: Segop[core.SegRed]) -> tuple[Atom, Atom]:
+    """Chunks of a multiple of `CHUNK_UNIT` elements, so that `num_blocks` of them hold all; by sizes alone."""
+    h, elements = s.h, s.h.product(s.exp.space.widths)
     fair = h.op(Op.MAX, h.ceil_div(elements, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
-    return h.op(Op.MUL, h.ceil_div(fair, CHUNK_UNIT), i64(CHUNK_UNIT), base="length")
+    length = h.op(Op.MUL, h.ceil_div(fair, CHUNK_UNIT), i64(CHUNK_UNIT), base="length")
+    return h.op(Op.MAX, h.ceil_div(s.exp.space.widths[-1], length), i64(1), base="chunks"), length
 
 
 # ---- a block for a chunk -----------------------------------------------------------------------------------------
 
 
-def chunks_kernel(s: Parts) -> Made:
+def chunks_kernel(s: Chunked) -> Made:
     """`partial[i][c] = reduce op ne (j in chunk c)`"""
     h, exp, b = s.h, s.exp, s.h.builder()
+    assert s.length is not None
     b.say("a block for each chunk of a segment")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
-    chunks, length = b.operand(s.chunks), b.operand(s.length)
+    chunks, length = b.operand(s.count), b.operand(s.length)
     point, number = split_chunk(b, outer, chunks)
     indices = bind_space(b, SegSpace(outer), point)
     lo = b.mul(number, length, "lo")
@@ -115,21 +89,18 @@ def element(b: Builder, exp: core.SegRed, rows: list[ArrayRef], index: Operand) 
 # ---- teams -------------------------------------------------------------------------------------------------------
 
 
-def launch_teams(s: Parts, _: bool) -> None:
-    h, exp, outer, width = s.h, s.exp, s.exp.space.widths[:-1], s.exp.space.widths[-1]
+def launch_teams(s: Chunked, _: bool) -> None:
+    h, width = s.h, s.exp.space.widths[-1]
     team = powers_of_two(h, width, WARP, "team")
     rounds = i64(ROUNDS)
     if not isinstance(width, Const) or int(width.value) > WARP:
         rounds = h.choice(h.op(Op.LE, width, i64(WARP)), i64(ROUNDS), i64(1), "rounds")
     each = h.op(Op.MUL, h.op(Op.QUOT, i64(THREADS), team), rounds, base="segments")
-    segments = h.product(outer)
-    depth = nest_depth(exp.space, exp.body)
-    made = h.best_layout(depth, lambda: teams_kernel(s, (team, each, segments)))
-    blocks = h.ceil_div(segments, each)
-    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, s.stm.loc)
+    segments = h.product(s.outer)
+    launch(s, h.ceil_div(segments, each), lambda: teams_kernel(s, (team, each, segments)))
 
 
-def teams_kernel(s: Parts, cut: tuple[Atom, Atom, Atom]) -> Made:
+def teams_kernel(s: Chunked, cut: tuple[Atom, Atom, Atom]) -> Made:
     """`cut`: the threads of a team, the segments of a block, all segments."""
     h, exp, b = s.h, s.exp, s.h.builder()
     b.say("a team of threads for each segment, several segments for a block")
@@ -169,13 +140,9 @@ def powers_of_two(h: HostBuilder, size: Atom, most: int, base: str) -> Atom:
     return found
 
 
-COLLECTIVES: Table = (
-    Schedule("teams", launch_teams, guard=is_short),
-    Schedule("blocks", launch_blocks),
-)
-LOOPS = Schedule("chunks", lambda s, _: in_chunks(s, WIDE), rows=WIDE)
+COLLECTIVES: Table = (Schedule("teams", launch_teams, guard=is_short), Schedule("blocks", launch_blocks))
 SEGRED: Table = (
     MERGE_PATH,
-    Schedule("collectives", by_collectives, fits_collective, rows=COLLECTIVES),
-    LOOPS,
+    Schedule("collectives", lambda s, _: in_chunks(s, COLLECTIVES, cut_of), fits_collective, rows=COLLECTIVES),
+    Schedule("chunks", lambda s, _: in_chunks(s, WIDE), rows=WIDE),
 )

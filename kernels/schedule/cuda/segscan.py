@@ -15,18 +15,16 @@ from ....ir import core
 from ....ir.core import SegSpace
 from ....ir.ops import Op
 from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
-from ...analysis.cost import EXTENT
 from ...analysis.tile_items import tile_items
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KLambda, KVar
 from ..cpu.segscan import WHOLE, combined, publish_part
-from ..host_builder import HostBuilder, Made
+from ..host_builder import Made
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, clean
-from ..queries import nest_depth
 from ..soacs import k_lambda, neutral_of, put
 from ..space import bind_space, output, row_of, scalar
 from ..statements import gen_body
-from ..table import Schedule, Segop, Table, in_memory, run
+from ..table import Schedule, Segop, Table, in_memory, launch, run
 from .segred import THREADS
 
 
@@ -38,27 +36,22 @@ def fits_tile(s: Segop[core.SegScan], _: bool) -> Atom:
 
 def bytes_of(s: Segop[core.SegScan]) -> int:
     """Of what is scanned, for each element."""
-    ns = sum(len(scan.neutral) for scan in s.exp.scans)
-    return sum(type_.prim.bytes for _, type_ in s.outs[:ns])
+    return sum(type_.prim.bytes for _, type_ in s.outs[: s.exp.num_scans])
 
 
 # ---- whole segments ----------------------------------------------------------------------------------------------
 
 
 def launch_segments(s: Segop[core.SegScan], _: bool) -> None:
-    h, exp, (*outer, width) = s.h, s.exp, s.exp.space.widths
-    length = h.op(Op.MAX, width, i64(1))
+    h = s.h
+    length = h.op(Op.MAX, s.exp.space.widths[-1], i64(1))
     each = h.op(Op.QUOT, i64(THREADS * tile_items(bytes_of(s) + 1)), length, base="segments")
-    made = h.best_layout(nest_depth(exp.space, exp.body), lambda: segments_kernel(h, exp, s.outs, each, s.base))
-    blocks = h.ceil_div(h.product(tuple(outer)), each)
-    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, s.stm.loc)
+    launch(s, h.ceil_div(h.product(s.outer), each), lambda: segments_kernel(s, each))
 
 
-def segments_kernel(
-    h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]], each: Const | Var, base: str
-) -> Made:
+def segments_kernel(s: Segop[core.SegScan], each: Atom) -> Made:
     """The elements of a block's segments, one after the other; the flag of an element says that a segment begins."""
-    b = h.builder()
+    exp, b = s.exp, s.h.builder()
     b.say("a block for several whole segments: one scan that starts anew with each")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
     m, n = b.operand(width), product(b, outer)
@@ -67,7 +60,7 @@ def segments_kernel(
     lo, hi = b.mul(begin, m, "lo"), b.mul(end, m, "hi")
     place = b.fresh("place", Prim.I64)
     op, neutral = k_lambda(b, exp.scans), neutral_of(b, exp.scans)
-    arrays = [output(b, name) for name, _ in outs]
+    arrays = [output(b, name) for name, _ in s.outs]
     with b.nested() as body:
         segment = b.op(Op.QUOT, Prim.I64, place, m, base="segment") if outer else ZERO
         index = b.op(Op.REM, Prim.I64, place, m, base=clean(inner.base)) if outer else place
@@ -89,7 +82,7 @@ def segments_kernel(
             tuple(after), True,
         )
     )  # fmt: skip
-    return h.finish(b, base)
+    return s.h.finish(b, s.base)
 
 
 def first_behind(
@@ -133,27 +126,16 @@ def mapped(b: Builder, exp: core.SegScan, rows: list[ArrayRef], index: Operand) 
 
 def launch_chain(s: Segop[core.SegScan], _: bool) -> None:
     """Flags and the counter of blocks begin as 0."""
-    h, exp, (*outer, width), tile = s.h, s.exp, s.exp.space.widths, THREADS * tile_items(bytes_of(s))
-    tiles = h.ceil_div(width, tile)
-    blocks = h.op(Op.MUL, h.product(tuple(outer)), tiles, base="blocks")
-    ns = sum(len(scan.neutral) for scan in exp.scans)
+    h, ns, tile = s.h, s.exp.num_scans, THREADS * tile_items(bytes_of(s))
+    tiles = h.ceil_div(s.exp.space.widths[-1], tile)
+    blocks = h.op(Op.MUL, h.product(s.outer), tiles, base="blocks")
     flags, counter = h.zeros("flags", Prim.I32, blocks), h.zeros("begun", Prim.I64, i64(1))
     parts = [[h.scratch(base, Type(t.prim, (blocks,))) for _, t in s.outs[:ns]] for base in ("sums", "totals")]
-    depth = nest_depth(exp.space, exp.body)
-    made = h.best_layout(depth, lambda: chain_kernel(h, exp, s.outs, tile, (flags, counter), parts, s.base))
-    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, s.stm.loc)
+    launch(s, blocks, lambda: chain_kernel(s, tile, (flags, counter), parts))
 
 
-def chain_kernel(
-    h: HostBuilder,
-    exp: core.SegScan,
-    outs: list[tuple[Name, Type]],
-    tile: int,
-    shared: tuple[Name, Name],
-    parts: list[list[Name]],
-    base: str,
-) -> Made:
-    b = h.builder()
+def chain_kernel(s: Segop[core.SegScan], tile: int, shared: tuple[Name, Name], parts: list[list[Name]]) -> Made:
+    exp, b = s.exp, s.h.builder()
     b.say("a block for each tile of a segment, in the order in which blocks begin, which look back for the sum before")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
     m = b.operand(width)
@@ -168,7 +150,7 @@ def chain_kernel(
     lo = b.mul(b.sub(number, first), i64(tile), "lo")
     count = b.minimum(i64(tile), b.sub(m, lo), "count")
     op, neutral = k_lambda(b, exp.scans), neutral_of(b, exp.scans)
-    rows = [row_of(b, output(b, name), indices) for name, _ in outs]
+    rows = [row_of(b, output(b, name), indices) for name, _ in s.outs]
     held = [b.alloc("held", v.prim, (i64(tile),), kir.Space.SHARED).mem for v in op.left]
     own = scan_tile(b, exp, rows[len(held) :], held, (lo, count), (op, neutral))
     publish_part(b, flags, number, sums, own, kir.SUM)
@@ -181,7 +163,7 @@ def chain_kernel(
         for row, value in zip(rows, combined(b, exp, before, right), strict=False):
             put(b, row, b.add(lo, index), value, Mode.THREAD)
     b.emit(kir.Threads(index, ZERO, count, tuple(stms)))
-    return h.finish(b, base)
+    return s.h.finish(b, s.base)
 
 
 def scan_tile(
