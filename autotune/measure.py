@@ -1,9 +1,9 @@
 """A timed run: a version of an entry on a data set, in turn with the program as it is without tuning.
 
 First each runs once, which warms up and checks results; then they take turns, so that other load falls on both. Medians
-count. A run logs which guards it met and when, which takes some microseconds that no other call takes: a brief one is
-made again as a prepared call, and that time counts, as in `soac bench`. How much slower than usual the untuned program
-was meanwhile is what the machine was slower (`drift`).
+count. A run logs which guards it reached and when, which takes some microseconds that no other call takes: a brief one
+is made again as a prepared call, and that time counts, as in `soac bench`. How much slower than usual the untuned
+program was meanwhile is what the machine was slower (`drift`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from ..ir.errors import SoacError
 from ..kernels.devices.cpu.runtime import thread_pool as pool
 from ..kernels.host_ir.timing_events import Event, executions
-from .observe import Fate, Piece, median_piece, piece_from_data, piece_of, piece_to_data
+from .observe import Piece, Status, median_piece, piece_from_data, piece_of, piece_to_data
 
 SURE = 0.1
 """Runs are repeated until the confidence interval of the median is so much of it wide."""
@@ -63,7 +63,7 @@ class Record:
     """What a timed run saw: seconds of each repetition, of the version and of the untuned program, and the pieces of
     both; why it failed."""
 
-    fate: Fate
+    status: Status
     samples: tuple[float, ...]
     piece: Piece
     untuned: tuple[float, ...]
@@ -73,7 +73,7 @@ class Record:
     @property
     def seconds(self) -> float:
         """The median; infinite if it did not end."""
-        return statistics.median(self.samples) if self.fate is Fate.ENDED else math.inf
+        return statistics.median(self.samples) if self.status is Status.ENDED else math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +86,14 @@ class Shot:
 
     @property
     def ended(self) -> bool:
-        return self.piece.fate is Fate.ENDED
+        return self.piece.status is Status.ENDED
 
 
 def measure(runner: Runner, case: int, version: Version, repetitions: int, limit: float | None) -> Record:
     """Times a version on a data set; it is stopped where it takes longer than `limit` seconds."""
     first = checked(runner, case, version, limit)
     if not first.ended:
-        return Record(_fate(first), (first.seconds,), first.piece, (), None, first.reason)
+        return Record(_status(first), (first.seconds,), first.piece, (), None, first.reason)
     untuned = None if version == UNTUNED else checked(runner, case, UNTUNED, limit)
     shots: list[Shot] = []
     others: list[Shot] = shots if version == UNTUNED else []
@@ -107,7 +107,7 @@ def measure(runner: Runner, case: int, version: Version, repetitions: int, limit
             shot = shoot(runner, case, what, None)[0]
             found.append(without_log(shot, call) if shot.ended and shot.seconds < BRIEF else shot)
     return Record(
-        Fate.ENDED,
+        Status.ENDED,
         tuple(shot.seconds for shot in shots),
         median_piece([shot.piece for shot in shots]),
         tuple(shot.seconds for shot in others),
@@ -137,8 +137,8 @@ def goes_on(samples: Sequence[float], seconds: float, repetitions: int) -> bool:
     return len(samples) < repetitions or high - low > SURE * statistics.median(samples)
 
 
-def _fate(shot: Shot) -> Fate:
-    return Fate.FAILED if shot.reason else Fate.STOPPED
+def _status(shot: Shot) -> Status:
+    return Status.FAILED if shot.reason else Status.STOPPED
 
 
 def checked(runner: Runner, case: int, version: Version, limit: float | None) -> Shot:
@@ -149,31 +149,31 @@ def checked(runner: Runner, case: int, version: Version, limit: float | None) ->
         try:
             runner.check(case, version, results)
         except SoacError as error:
-            return Shot(shot.seconds, replace(shot.piece, fate=Fate.FAILED), str(error))
+            return Shot(shot.seconds, replace(shot.piece, status=Status.FAILED), str(error))
     return shot
 
 
 def shoot(runner: Runner, case: int, version: Version, limit: float | None) -> tuple[Shot, Any]:
     """One run, and its results. An error of the program is what became of it."""
     log: list[Event] = []
-    fate, reason, results = Fate.ENDED, "", None
+    status, reason, results = Status.ENDED, "", None
     with deadline(limit) as is_over:
         start = time.monotonic()
         try:
             results = runner.run(case, version, log)
         except (SoacError, MemoryError) as error:
-            fate, reason = Fate.FAILED, str(error) or type(error).__name__
+            status, reason = Status.FAILED, str(error) or type(error).__name__
         except KeyboardInterrupt:
             if not is_over():
                 raise
-            fate = Fate.STOPPED
+            status = Status.STOPPED
         end = time.monotonic()
-    return Shot(end - start, piece_of(end - start, executions(log, end), fate), reason), results
+    return Shot(end - start, piece_of(end - start, executions(log, end), status), reason), results
 
 
 @contextmanager
 def deadline(seconds: float | None) -> Iterator[Callable[[], bool]]:
-    """Stops the launches of this process after so many seconds; gives whether it did."""
+    """Stops the launches of this process after these seconds; gives whether it did."""
     fired = threading.Event()
     if seconds is None:
         yield fired.is_set
@@ -225,7 +225,7 @@ def drift(usual: Sequence[float], now: Sequence[float]) -> float:
 def record_to_data(record: Record) -> dict[str, Any]:
     """For JSON."""
     return {
-        "fate": record.fate.value,
+        "status": record.status.value,
         "samples": list(record.samples),
         "piece": piece_to_data(record.piece),
         "untuned": list(record.untuned),
@@ -237,7 +237,7 @@ def record_to_data(record: Record) -> dict[str, Any]:
 def record_from_data(data: Mapping[str, Any]) -> Record:
     other = data["untuned_piece"]
     return Record(
-        Fate(data["fate"]),
+        Status(data["status"]),
         tuple(data["samples"]),
         piece_from_data(data["piece"]),
         tuple(data["untuned"]),

@@ -1,9 +1,9 @@
 """What an entry costs, by thresholds: a tree of guards for each data set.
 
-    time(side)  =  seconds of its own  +  sum of time(met) over the guards met in it
-    time(met)   =  time(then) if every threshold <= its parallelism else time(orelse)
+    time(side)  =  seconds of its own  +  sum of time(guard) over the guards reached in it
+    time(guard) =  time(then) if every threshold <= its parallelism else time(orelse)
 
-Executions of a guard with equal parallelism go the same way and are one `Met`. Where a parallelism is negative the
+Executions of a guard with equal parallelism go the same way and are one `Guard`. Where a parallelism is negative the
 version does not fit the machine: the guard is refused, whatever the thresholds are.
 """
 
@@ -20,14 +20,14 @@ FAILS = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """`seconds` of its own (infinite where it cannot be run), and the guards met in it."""
+    """`seconds` of its own (infinite where it cannot be run), and the guards reached in it."""
 
     seconds: float
-    met: tuple[Met, ...]
+    guards: tuple[Guard, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class Guard:
     """`if t1 <= par1 && .. then .. else ..`, all executions with these parallelisms together."""
 
     thresholds: tuple[str, ...]
@@ -58,15 +58,15 @@ def own(side: Side, weight: float) -> Cost:
     return Cost(1, 0.0) if side.seconds == FAILS else Cost(0, weight * side.seconds)
 
 
-def chosen(met: Met, thresholds: Mapping[str, int]) -> Side:
-    return met.then if met.takes(thresholds) else met.orelse
+def chosen(guard: Guard, thresholds: Mapping[str, int]) -> Side:
+    return guard.then if guard.takes(thresholds) else guard.orelse
 
 
 def cost_of(side: Side, weight: float, thresholds: Mapping[str, int]) -> Cost:
     """What a data set costs with these thresholds."""
     total = own(side, weight)
-    for met in side.met:
-        total += cost_of(chosen(met, thresholds), weight, thresholds)
+    for guard in side.guards:
+        total += cost_of(chosen(guard, thresholds), weight, thresholds)
     return total
 
 
@@ -76,28 +76,28 @@ def seconds_of(side: Side, thresholds: Mapping[str, int]) -> float:
     return FAILS if cost.failing else cost.seconds
 
 
-def leaf_of(side: Side, thresholds: Mapping[str, int]) -> tuple[tuple[Met, bool], ...]:
-    """The guards met with these thresholds, outermost first, and the sides that they take."""
-    found: list[tuple[Met, bool]] = []
-    for met in side.met:
-        found.append((met, met.takes(thresholds)))
-        found.extend(leaf_of(chosen(met, thresholds), thresholds))
+def guards_taken(side: Side, thresholds: Mapping[str, int]) -> tuple[tuple[Guard, bool], ...]:
+    """The guards reached with these thresholds, outermost first, and the sides that they take."""
+    found: list[tuple[Guard, bool]] = []
+    for guard in side.guards:
+        found.append((guard, guard.takes(thresholds)))
+        found.extend(guards_taken(chosen(guard, thresholds), thresholds))
     return tuple(found)
 
 
-def all_met(side: Side) -> Iterator[Met]:
+def all_guards(side: Side) -> Iterator[Guard]:
     """Every guard that some version meets."""
-    for met in side.met:
-        yield met
-        yield from all_met(met.then)
-        yield from all_met(met.orelse)
+    for guard in side.guards:
+        yield guard
+        yield from all_guards(guard.then)
+        yield from all_guards(guard.orelse)
 
 
 def candidates(cases: Sequence[Side]) -> dict[str, list[int]]:
-    """For each threshold the values that tell something apart: the parallelisms met, and infinity."""
+    """For each threshold the values that tell something apart: the parallelisms compared, and infinity."""
     found: dict[str, set[int]] = {}
     for case in cases:
-        for met in all_met(case):
-            for threshold, par in zip(met.thresholds, met.pars, strict=True):
+        for guard in all_guards(case):
+            for threshold, par in zip(guard.thresholds, guard.pars, strict=True):
                 found.setdefault(threshold, set()).update({par} if par >= 0 else ())
     return {threshold: [*sorted(pars), INFINITY] for threshold, pars in found.items()}

@@ -1,8 +1,8 @@
-"""Which versions are still to be timed: one run forces one leaf at every site, so that there are no more runs of a data
-set than the most leaves of a site.
+"""Which versions are still to be timed: one run forces a version at every site, so that a data set has no
+more runs than the site with the most versions has versions.
 
-A side of a guard is *seen* once a run took it for every parallelism that the guard met and that fits. Guards on a side
-are found when it is first taken.
+A side of a guard is *seen* once a run took it for every parallelism that the guard compared and that fits. Guards on a
+side are found when it is first taken.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from .observe import Key, Piece, median_seconds
 
 Forced = dict[str, bool]
 Ran = tuple[Forced, Piece]
-"""The sides that a run was told to take, and what it saw."""
+"""The sides that a run was forced to take, and what it saw."""
 
 
-def next_leaves(branches: Sequence[Branch], runs: Sequence[Ran]) -> Forced | None:
+def next_versions(branches: Sequence[Branch], runs: Sequence[Ran]) -> Forced | None:
     """The sides to take in the next run of a data set; None if the runs so far saw all that they can."""
     forced, is_missing = _side(branches, runs, {})
     return forced if is_missing else None
@@ -36,22 +36,24 @@ def _side(branches: Sequence[Branch], runs: Sequence[Ran], path: Forced) -> tupl
 
 
 def _branch(branch: Branch, runs: Sequence[Ran], path: Forced) -> tuple[Forced, bool]:
-    met = dict.fromkeys(key.pars for _, piece in runs for key in piece.met if key.thresholds == branch.thresholds)
-    if runs and not met:
+    reached = dict.fromkeys(
+        key.pars for _, piece in runs for key in piece.guards if key.thresholds == branch.thresholds
+    )
+    if runs and not reached:
         return {}, False
-    fitting = [pars for pars in met if min(pars) >= 0]
-    then, orelse = _taken(branch, runs, fitting, True), _taken(branch, runs, list(met), False)
+    fitting = [pars for pars in reached if min(pars) >= 0]
+    then, orelse = _taken(branch, runs, fitting, True), _taken(branch, runs, list(reached), False)
     first, first_missing = _choice(branch, True, then, runs, path)
     second, second_missing = _choice(branch, False, orelse, runs, path)
-    if (met and not fitting) or (not first_missing and (second_missing or _time(orelse) <= _time(then))):
+    if (reached and not fitting) or (not first_missing and (second_missing or _time(orelse) <= _time(then))):
         return second, second_missing
     return {**second, **first}, first_missing  # what does not fit goes to the other side even so
 
 
-def _taken(branch: Branch, runs: Sequence[Ran], met: Sequence[tuple[int, ...]], side: bool) -> list[list[Ran]]:
+def _taken(branch: Branch, runs: Sequence[Ran], reached: Sequence[tuple[int, ...]], side: bool) -> list[list[Ran]]:
     """For each parallelism, what runs saw of a side."""
-    keys = [Key(branch.thresholds, pars, side) for pars in met]
-    return [[(forced, piece.met[key]) for forced, piece in runs if key in piece.met] for key in keys]
+    keys = [Key(branch.thresholds, pars, side) for pars in reached]
+    return [[(forced, piece.guards[key]) for forced, piece in runs if key in piece.guards] for key in keys]
 
 
 def _choice(
@@ -65,8 +67,8 @@ def _choice(
     forced = own | below
     if not (is_missing or not all(groups)):
         return forced, False
-    reached = (told for told, piece in runs if any(_is_of(key, branch, side) for key in piece.met))
-    return forced, not any((path | forced).items() <= told.items() for told in reached)
+    reached = (asked for asked, piece in runs if any(_is_of(key, branch, side) for key in piece.guards))
+    return forced, not any((path | forced).items() <= asked.items() for asked in reached)
 
 
 def _is_of(key: Key, branch: Branch, side: bool) -> bool:
@@ -80,8 +82,8 @@ def _time(groups: Sequence[Sequence[Ran]]) -> float:
 
 
 def _time_inside(pieces: Sequence[Piece]) -> float:
-    keys = dict.fromkeys(key for piece in pieces for key in piece.met)
-    groups = {key: [piece.met[key] for piece in pieces if key in piece.met] for key in keys}
+    keys = dict.fromkeys(key for piece in pieces for key in piece.guards)
+    groups = {key: [piece.guards[key] for piece in pieces if key in piece.guards] for key in keys}
     cheapest: dict[tuple[object, object], float] = {}
     for key, group in groups.items():
         place = key.thresholds, key.pars
@@ -89,6 +91,6 @@ def _time_inside(pieces: Sequence[Piece]) -> float:
     return sum(cheapest.values())
 
 
-def most_leaves(branches: Sequence[Branch]) -> int:
+def most_versions(branches: Sequence[Branch]) -> int:
     """The most runs that a data set needs: guards side by side share them."""
-    return max((most_leaves(branch.then) + most_leaves(branch.orelse) for branch in branches), default=1)
+    return max((most_versions(branch.then) + most_versions(branch.orelse) for branch in branches), default=1)

@@ -1,4 +1,4 @@
-"""The search: runs that see every leaf, thresholds solved exactly, sizes, and a run that confirms.
+"""The search: runs that see every version, thresholds solved exactly, sizes, and a run that confirms.
 
 The next step always follows from the trials in the study alone, so that a search that was cut off goes on where it
 ended, and machines that share a study share the work: a data set is timed by one of them at a time.
@@ -18,9 +18,9 @@ from optuna.study import Study
 
 from ..ir.version_tree import Branch
 from .measure import Record, Version, drift
-from .model import FAILS, Met, Side, seconds_of
-from .observe import Fate, Piece, is_guess, scaled, seen, side_of
-from .plan import most_leaves, next_leaves
+from .model import FAILS, Guard, Side, seconds_of
+from .observe import Piece, Status, is_guess, scaled, seen, side_of
+from .plan import most_versions, next_versions
 from .solve import Solution, solve, weights_of
 from .store import (
     GRACE,
@@ -38,7 +38,7 @@ from .store import (
 )
 
 SLOWEST = 10.0
-"""A version that takes so many times as long as the best one is stopped."""
+"""A version that takes this many times as long as the best one is stopped."""
 
 LEAST_LIMIT = 0.25
 """Seconds below which no version is stopped."""
@@ -69,7 +69,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What is told after each run: runs done, the most there may be, and what was run."""
+    """What is reported after each run: runs done, the most there may be, and what was run."""
 
     done: int
     most: int
@@ -109,9 +109,9 @@ class Search:
             record = self.bench(request)
             note_record(trial, record)
             made.append(record)
-            if record.fate is Fate.STOPPED:
+            if record.status is Status.STOPPED:
                 raise optuna.TrialPruned
-            if record.fate is not Fate.ENDED:
+            if record.status is not Status.ENDED:
                 raise VersionFailed(record.reason)
             return record.seconds
 
@@ -133,17 +133,17 @@ class Search:
             time.sleep(GLANCE)
         return taken
 
-    # ---- the leaves -----------------------------------------------------------------------------------------------
+    # ---- the versions -----------------------------------------------------------------------------------------------
 
-    def see_leaves(self, problem: Problem) -> None:
+    def see_versions(self, problem: Problem) -> None:
         """Time what is missing of every data set, until nothing is."""
-        bound = most_leaves(problem.branches) * len(problem.labels)
-        self.most = max(self.most, len(self.timed()) + bound - self._leaf_runs(problem) + len(problem.labels))
+        bound = most_versions(problem.branches) * len(problem.labels)
+        self.most = max(self.most, len(self.timed()) + bound - self._version_runs(problem) + len(problem.labels))
         while (request := self.next_of(lambda timed: pending(timed, problem))) is not None:
             self.run(request)
 
-    def _leaf_runs(self, problem: Problem) -> int:
-        return sum(len(requested(self.timed(), problem, case, Phase.LEAF)) for case in range(len(problem.labels)))
+    def _version_runs(self, problem: Problem) -> int:
+        return sum(len(requested(self.timed(), problem, case, Phase.VERSION)) for case in range(len(problem.labels)))
 
     def next_of(self, wanted: Callable[[Sequence[Timed]], Iterable[Request]]) -> Request | None:
         """The next of the runs that are wanted after those that were made, of a data set that no other process is
@@ -221,18 +221,18 @@ def requested(timed: Sequence[Timed], problem: Problem, case: int, phase: Phase)
 def pending(timed: Sequence[Timed], problem: Problem) -> Iterator[Request]:
     """For each data set the next run that sees something new, if one does."""
     for case in range(len(problem.labels)):
-        runs = requested(timed, problem, case, Phase.LEAF)
+        runs = requested(timed, problem, case, Phase.VERSION)
         ran = [(dict(run.request.version.forced), run.record.piece) for run in runs]
         ran += [({}, run.record.untuned_piece) for run in runs if run.record.untuned_piece and not problem.sizes]
-        if (forced := next_leaves(problem.branches, ran)) is not None:
+        if (forced := next_versions(problem.branches, ran)) is not None:
             version = Version(forced, dict(problem.sizes))
             if all(run.request.version != version for run in runs):
-                yield Request(Phase.LEAF, case, count(timed, case), version, limit_of(runs))
+                yield Request(Phase.VERSION, case, count(timed, case), version, limit_of(runs))
 
 
 def limit_of(runs: Sequence[Timed]) -> float | None:
     """When to stop a version: when it is much slower than the best so far."""
-    ended = [run.record.seconds for run in runs if run.record.fate is Fate.ENDED]
+    ended = [run.record.seconds for run in runs if run.record.status is Status.ENDED]
     ended += [statistics.median(run.record.untuned) for run in runs if run.record.untuned]
     return max(LEAST_LIMIT, SLOWEST * min(ended)) if ended else None
 
@@ -241,26 +241,26 @@ def unfinished(problem: Problem, timed: Sequence[Timed], solution: Solution) -> 
     """Runs of sides that the solution wants but that were stopped."""
     for case in range(len(problem.labels)):
         pieces = pieces_of(timed, problem, case)
-        for path, met, taken in paths(side_of(pieces), solution.thresholds):
-            if is_guess(_down(pieces, path, met, taken)):
-                forced = {t: side for m, side in (*path, (met, taken)) for t in m.thresholds}
-                yield Request(Phase.LEAF, case, count(timed, case), Version(forced, dict(problem.sizes)), None)
+        for path, guard, taken in paths(side_of(pieces), solution.thresholds):
+            if is_guess(_down(pieces, path, guard, taken)):
+                forced = {t: side for m, side in (*path, (guard, taken)) for t in m.thresholds}
+                yield Request(Phase.VERSION, case, count(timed, case), Version(forced, dict(problem.sizes)), None)
 
 
-Path = tuple[tuple[Met, bool], ...]
+Path = tuple[tuple[Guard, bool], ...]
 
 
-def paths(side: Side, thresholds: Mapping[str, int], path: Path = ()) -> Iterator[tuple[Path, Met, bool]]:
-    """The guards that are met with these thresholds, each with the way to it."""
-    for met in side.met:
-        taken = met.takes(thresholds)
-        yield path, met, taken
-        yield from paths(met.then if taken else met.orelse, thresholds, (*path, (met, taken)))
+def paths(side: Side, thresholds: Mapping[str, int], path: Path = ()) -> Iterator[tuple[Path, Guard, bool]]:
+    """The guards that are reached with these thresholds, each with the way to it."""
+    for guard in side.guards:
+        taken = guard.takes(thresholds)
+        yield path, guard, taken
+        yield from paths(guard.then if taken else guard.orelse, thresholds, (*path, (guard, taken)))
 
 
-def _down(pieces: Sequence[Piece], path: Path, met: Met, taken: bool) -> list[Piece]:
+def _down(pieces: Sequence[Piece], path: Path, guard: Guard, taken: bool) -> list[Piece]:
     found = list(pieces)
-    for step, side in (*path, (met, taken)):
+    for step, side in (*path, (guard, taken)):
         found = seen(found, step.thresholds, step.pars, side)
     return found
 
@@ -305,7 +305,7 @@ def pieces_of(timed: Sequence[Timed], problem: Problem, case: int) -> list[Piece
     machine between them. The untuned program has other sizes once these are set."""
     usual = untuned_samples(timed, case)
     found: list[Piece] = []
-    for run in requested(timed, problem, case, Phase.LEAF):
+    for run in requested(timed, problem, case, Phase.VERSION):
         factor = drift(usual, run.record.untuned)
         found.append(scaled(run.record.piece, factor))
         if run.record.untuned_piece is not None and not problem.sizes:

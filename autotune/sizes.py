@@ -1,4 +1,4 @@
-"""Sizes with Optuna: those of a leaf where it is within twice some data set's best, then those of the whole entry.
+"""Sizes with Optuna: those of a version where it is within twice some data set's best, then those of the whole entry.
 
 A *block* is a set of sizes that matter for the same runs: those behind the same sides of guards, or those of the whole
 entry, the number of threads among them. Blocks are searched one after another, the defaults first, then all values
@@ -20,13 +20,13 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from .measure import Record, Version, record_from_data, record_to_data
-from .model import Met, Side
-from .observe import Fate
+from .model import Guard, Side
+from .observe import Status
 from .search import OutOfBudget, Search, Tuned
 from .store import MOST_RUNS, Phase, Request, Timed
 
 WITHIN = 2.0
-"""A leaf within so many times some data set's best is worth the search of its sizes."""
+"""A version within this factor of some data set's best is worth the search of its sizes."""
 
 SLOWER = 1.3
 """A trial that is so much slower than the best one is pruned."""
@@ -89,49 +89,49 @@ def defaults_of(block: Block) -> dict[str, int]:
 
 
 def eligible(block: Block, tuned: Tuned) -> list[int]:
-    """The data sets for which the leaves of a block are within twice their best, if it is met there at all."""
+    """The data sets for which the versions of a block are within twice their best, if it is reached there at all."""
     return [
         case
         for case, side in enumerate(tuned.cases)
-        if is_met(side, block.path) and least_through(side, block.path) <= WITHIN * tuned.best[case]
+        if is_reached(side, block.path) and least_through(side, block.path) <= WITHIN * tuned.best[case]
     ]
 
 
-def is_met(side: Side, path: Mapping[str, bool]) -> bool:
+def is_reached(side: Side, path: Mapping[str, bool]) -> bool:
     """Does some execution take the last of these sides?"""
     if not path:
         return True
     *_, last = path
-    return any(last in met.thresholds for met in _all_taken(side, path))
+    return any(last in guard.thresholds for guard in _all_taken(side, path))
 
 
-def _all_taken(side: Side, path: Mapping[str, bool]) -> Iterator[Met]:
-    for met in side.met:
-        fits = min(met.pars) >= 0
-        if fits or not all(path.get(t, False) for t in met.thresholds):
-            yield met
-        for inner in _sides(met, path):
+def _all_taken(side: Side, path: Mapping[str, bool]) -> Iterator[Guard]:
+    for guard in side.guards:
+        fits = min(guard.pars) >= 0
+        if fits or not all(path.get(t, False) for t in guard.thresholds):
+            yield guard
+        for inner in _sides(guard, path):
             yield from _all_taken(inner, path)
 
 
-def _sides(met: Met, path: Mapping[str, bool]) -> tuple[Side, ...]:
+def _sides(guard: Guard, path: Mapping[str, bool]) -> tuple[Side, ...]:
     """The sides of a guard that are left by the path."""
-    if min(met.pars) < 0:
-        return (met.orelse,)
-    wanted = {path[t] for t in met.thresholds if t in path}
-    return (met.then, met.orelse) if not wanted else (met.then,) if wanted == {True} else (met.orelse,)
+    if min(guard.pars) < 0:
+        return (guard.orelse,)
+    wanted = {path[t] for t in guard.thresholds if t in path}
+    return (guard.then, guard.orelse) if not wanted else (guard.then,) if wanted == {True} else (guard.orelse,)
 
 
 def least_through(side: Side, path: Mapping[str, bool]) -> float:
     """The least time of a data set whose guards on the path go where it says."""
-    return side.seconds + sum(min(least_through(s, path) for s in _sides(met, path)) for met in side.met)
+    return side.seconds + sum(min(least_through(s, path) for s in _sides(guard, path)) for guard in side.guards)
 
 
 # ---- the search -------------------------------------------------------------------------------------------------
 
 
 def search_sizes(search: Search, tuned: Tuned, blocks: Sequence[Block], most: int) -> dict[str, int]:
-    """The best sizes of all blocks, those that are their default left out; at most so many trials for each block."""
+    """The best sizes of all blocks, those that are their default left out; at most `most` trials for each block."""
     found: dict[str, int] = {}
     for number, block in enumerate(blocks):
         cases = eligible(block, tuned)
@@ -248,7 +248,7 @@ def _timed(search: Search, trial: optuna.Trial, plan: Plan, settings: Mapping[st
         ratios.append(record.seconds / plan.bests[case])
         trial.report(statistics.mean(ratios), step)
         _note(trial, plan, settings, ratios, records)
-        if record.fate is not Fate.ENDED or _is_slow(ratios, plan.best):
+        if record.status is not Status.ENDED or _is_slow(ratios, plan.best):
             raise optuna.TrialPruned
     return statistics.mean(ratios)
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from .model import NOTHING, Cost, Met, Side, all_met, candidates, cost_of, own
+from .model import NOTHING, Cost, Guard, Side, all_guards, candidates, cost_of, own
 from .tuning import INFINITY
 
 WORK = 200_000
@@ -46,7 +46,7 @@ class Weighed:
     """The executions of a guard with equal parallelism in a data set of this weight."""
 
     weight: float
-    met: Met
+    guard: Guard
 
 
 class TooMuch(Exception):
@@ -92,11 +92,11 @@ def has_shared_thresholds(cases: Sequence[Side]) -> bool:
 
 
 def _note_places(side: Side, path: tuple[tuple[str, ...], ...], places: dict[str, set]) -> None:
-    for met in side.met:
-        for threshold in met.thresholds:
-            places.setdefault(threshold, set()).add((*path, met.thresholds))
-        _note_places(met.then, (*path, met.thresholds, ("then",)), places)
-        _note_places(met.orelse, (*path, met.thresholds, ("else",)), places)
+    for guard in side.guards:
+        for threshold in guard.thresholds:
+            places.setdefault(threshold, set()).add((*path, guard.thresholds))
+        _note_places(guard.then, (*path, guard.thresholds, ("then",)), places)
+        _note_places(guard.orelse, (*path, guard.thresholds, ("else",)), places)
 
 
 # ---- the exact search -------------------------------------------------------------------------------------------
@@ -108,8 +108,8 @@ def _sides(sides: Sequence[tuple[float, Side]], limit: Limit) -> tuple[Cost, dic
     guards: dict[tuple[str, ...], list[Weighed]] = {}
     for weight, side in sides:
         total += own(side, weight)
-        for met in side.met:
-            guards.setdefault(met.thresholds, []).append(Weighed(weight, met))
+        for guard in side.guards:
+            guards.setdefault(guard.thresholds, []).append(Weighed(weight, guard))
     for group in guards.values():
         cost, found = _guard(group, limit)
         total += cost
@@ -119,16 +119,16 @@ def _sides(sides: Sequence[tuple[float, Side]], limit: Limit) -> tuple[Cost, dic
 
 def _guard(group: Sequence[Weighed], limit: Limit) -> tuple[Cost, dict[str, int]]:
     """The least cost of a guard and all below it, for the executions that reach it."""
-    key = tuple(sorted(id(one.met) for one in group))
+    key = tuple(sorted(id(one.guard) for one in group))
     if key not in limit.memo:
-        names = group[0].met.thresholds
+        names = group[0].guard.thresholds
         limit.memo[key] = _single(group, names[0], limit) if len(names) == 1 else _joint(group, limit)
     return limit.memo[key]
 
 
 def _single(group: Sequence[Weighed], name: str, limit: Limit) -> tuple[Cost, dict[str, int]]:
     """A guard with one threshold: of the choices that cost the least, the widest interval of neighbours."""
-    pars = sorted({one.met.pars[0] for one in group if one.met.pars[0] >= 0})
+    pars = sorted({one.guard.pars[0] for one in group if one.guard.pars[0] >= 0})
     choices = [*pars, INFINITY]
     costs = [_split(group, {name: t}, limit)[0] for t in choices]
     low, high = _widest(choices, [is_same(cost, min(costs)) for cost in costs])
@@ -151,8 +151,8 @@ def _widest(choices: Sequence[int], best: Sequence[bool]) -> tuple[int, int]:
 
 def _joint(group: Sequence[Weighed], limit: Limit) -> tuple[Cost, dict[str, int]]:
     """A conjunction: all thresholds together, then each into the middle of what the others leave it."""
-    names = group[0].met.thresholds
-    columns = [sorted({one.met.pars[k] for one in group if min(one.met.pars) >= 0}) for k in range(len(names))]
+    names = group[0].guard.thresholds
+    columns = [sorted({one.guard.pars[k] for one in group if min(one.guard.pars) >= 0}) for k in range(len(names))]
     cheapest: tuple[Cost, dict[str, int]] | None = None
     for values in product(*([*column, INFINITY] for column in columns)):
         thresholds = dict(zip(names, values, strict=True))
@@ -167,11 +167,13 @@ def _joint(group: Sequence[Weighed], limit: Limit) -> tuple[Cost, dict[str, int]
 def _centred(group: Sequence[Weighed], thresholds: Mapping[str, int]) -> dict[str, int]:
     """Thresholds that split a group as these do, each in the middle of its interval while the others stay."""
     made = dict(thresholds)
-    taken = {id(one.met) for one in group if one.met.takes(thresholds)}
-    for k, name in enumerate(group[0].met.thresholds):
+    taken = {id(one.guard) for one in group if one.guard.takes(thresholds)}
+    for k, name in enumerate(group[0].guard.thresholds):
         others = {other: value for other, value in made.items() if other != name}
-        against = [one.met.pars[k] for one in group if id(one.met) not in taken and one.met.takes({**others, name: 0})]
-        having = [one.met.pars[k] for one in group if id(one.met) in taken]
+        against = [
+            one.guard.pars[k] for one in group if id(one.guard) not in taken and one.guard.takes({**others, name: 0})
+        ]
+        having = [one.guard.pars[k] for one in group if id(one.guard) in taken]
         made[name] = middle(max(against, default=-1), min(having, default=INFINITY))
     return made
 
@@ -179,8 +181,8 @@ def _centred(group: Sequence[Weighed], thresholds: Mapping[str, int]) -> dict[st
 def _split(group: Sequence[Weighed], thresholds: Mapping[str, int], limit: Limit) -> tuple[Cost, dict[str, int]]:
     """The least cost below a guard with these thresholds."""
     limit.spend(len(group))
-    taken = tuple((one.weight, one.met.then) for one in group if one.met.takes(thresholds))
-    refused = tuple((one.weight, one.met.orelse) for one in group if not one.met.takes(thresholds))
+    taken = tuple((one.weight, one.guard.then) for one in group if one.guard.takes(thresholds))
+    refused = tuple((one.weight, one.guard.orelse) for one in group if not one.guard.takes(thresholds))
     (first, above), (second, below) = _sides(taken, limit), _sides(refused, limit)
     return first + second, {**above, **below}
 
@@ -204,7 +206,7 @@ def middle(low: int, high: int) -> int:
 def descend(cases: Sequence[Side], weights: Sequence[float]) -> Solution:
     """Improve one guard's thresholds after another until none gets better, from all refused and from all taken."""
     values = candidates(cases)
-    guards = list(dict.fromkeys(met.thresholds for case in cases for met in all_met(case)))
+    guards = list(dict.fromkeys(guard.thresholds for case in cases for guard in all_guards(case)))
 
     def cost(thresholds: Mapping[str, int]) -> Cost:
         parts = (cost_of(case, weight, thresholds) for weight, case in zip(weights, cases, strict=True))

@@ -41,11 +41,14 @@ WAITS = (0.1, 0.3, 0.6)
 
 MOST_RUNS = 1 << 20
 
+TRIALS = 2
+"""The format of what a trial stores; part of the name of a study, so that those of other formats are not read."""
+
 
 class Phase(Enum):
-    """Why a run is timed: to see a leaf, to try sizes, to confirm the solution."""
+    """Why a run is timed: to see a version, to try sizes, to confirm the solution."""
 
-    LEAF = "leaf"
+    VERSION = "version"
     SIZES = "sizes"
     CONFIRM = "confirm"
 
@@ -203,7 +206,7 @@ class Planned(BaseSampler):
         self.reseed(0)
 
     def reseed(self, count: int) -> None:
-        """Draw what comes after so many trials: the same after a restart."""
+        """Draw what comes after this number of trials: the same after a restart."""
         self.others = TPESampler(seed=self.seed + count, n_startup_trials=4)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:

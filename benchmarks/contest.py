@@ -22,7 +22,7 @@ from soac.reports.timing import Clock, Effort, Times, race
 from soac.session import open_program
 from soac.settings import Settings
 from soac.testing.datasets import DataSet, inputs_of
-from soac.versions import names_of_leaves, runs_of
+from soac.versions import named_versions, runs_of
 
 from .machine import Limits
 from .peers import Peer, peers_of
@@ -34,7 +34,7 @@ LATE = 120.0  # seconds that a search may take beyond twice its time
 HOPELESS = 4.0  # times as slow as the fastest in the first run: never the best
 
 Sides = Mapping[str, bool]
-Met = tuple[tuple[str, int], ...]  # the guards of a run and the sides taken, and the sizes that are set
+Taken = tuple[tuple[str, int], ...]  # the guards of a run and the sides taken, and the sizes that are set
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class Row:
     best_peer: str
     ratio_to_best_peer: float
     ratio_by_least: float
-    floor_ms: float
-    fraction_of_floor: float
+    bound_ms: float
+    fraction_of_bound: float
     versions: int
     tuned_version: str
     best_version: str
@@ -85,9 +85,9 @@ class Contest:
     placed: list[Any]
     rules: Rules
     results: list[Any] = field(default_factory=list)  # of the first way
-    ways: dict[Met, list[str]] = field(default_factory=dict)  # names of the ways that run the same
-    calls: dict[Met, Callable[[], Any]] = field(default_factory=dict)
-    seconds: dict[Met, float] = field(default_factory=dict)  # of the first run
+    ways: dict[Taken, list[str]] = field(default_factory=dict)  # names of the ways that run the same
+    calls: dict[Taken, Callable[[], Any]] = field(default_factory=dict)
+    seconds: dict[Taken, float] = field(default_factory=dict)  # of the first run
     faults: list[str] = field(default_factory=list)
 
     def add_way(self, name: str, thresholds: Mapping[str, int], forced: Sides) -> None:
@@ -99,11 +99,11 @@ class Contest:
             return
         defaults = self.program.facts.sizes
         sizes = ((size, value) for size, value in thresholds.items() if defaults.get(size, value) != value)
-        met = tuple(dict.fromkeys([*((guard, int(taken)) for guard, _, taken in trace), *sizes]))
-        self.ways.setdefault(met, []).append(name)
-        if met not in self.calls:
+        taken = tuple(dict.fromkeys([*((guard, int(taken)) for guard, _, taken in trace), *sizes]))
+        self.ways.setdefault(taken, []).append(name)
+        if taken not in self.calls:
             self.results = self.results or list(results)
-            self.seconds[met], self.calls[met] = seconds, self.call_of(thresholds, forced)
+            self.seconds[taken], self.calls[taken] = seconds, self.call_of(thresholds, forced)
             if (why := self.differs(results)) is not None:
                 self.faults.append(f"{name}: {why}")
 
@@ -116,8 +116,8 @@ class Contest:
         """How results differ from those of the first way."""
         return difference(self.name, self.one.entry, results, self.results)
 
-    def way_of(self, name: str) -> Met:
-        return next(met for met, names in self.ways.items() if name in names)
+    def way_of(self, name: str) -> Taken:
+        return next(taken for taken, names in self.ways.items() if name in names)
 
 
 def rows_of(name: str, rules: Rules, only: str | None) -> Iterator[Row]:
@@ -140,14 +140,14 @@ def row_of(contest: Contest, tuned: Mapping[str, int]) -> Row:
     for forced in runs_of(contest.program.compiled.flat, one.entry):
         contest.add_way(version_name(contest.program, forced), {}, forced)
     peers = fit_peers(contest)
-    runs = {" / ".join(contest.ways[met]): contest.calls[met] for met in heats(contest)}
+    runs = {" / ".join(contest.ways[taken]): contest.calls[taken] for taken in heats(contest)}
     times = race(runs | {peer.library: peer.call for peer in peers}, rules.effort, rules.clock)
     work = flops(contest.name, one.entry, contest.args)
-    floor = rules.limits.floor_ms(bytes_moved(contest.args, contest.results), work)
-    return judged(contest, times, {peer.library for peer in peers}, floor)
+    bound = rules.limits.bound_ms(bytes_moved(contest.args, contest.results), work)
+    return judged(contest, times, {peer.library for peer in peers}, bound)
 
 
-def judged(contest: Contest, times: Mapping[str, Times], peers: set[str], floor: float) -> Row:
+def judged(contest: Contest, times: Mapping[str, Times], peers: set[str], bound: float) -> Row:
     """Compares what was timed."""
     versions = {way: seen for way, seen in times.items() if way not in peers}
     tuned, untuned = (next(way for way in versions if kind in way.split(" / ")) for kind in ("tuned", "untuned"))
@@ -165,8 +165,8 @@ def judged(contest: Contest, times: Mapping[str, Times], peers: set[str], floor:
         peer,
         times[peer].median / mine.median if peer else 0.0,
         least_peer / mine.least,
-        floor,
-        floor / (mine.least * 1e3),
+        bound,
+        bound / (mine.least * 1e3),
         len(contest.ways),
         version_of(tuned), version_of(best),
         mine.median / times[best].median,
@@ -175,13 +175,13 @@ def judged(contest: Contest, times: Mapping[str, Times], peers: set[str], floor:
     )  # fmt: skip
 
 
-def heats(contest: Contest) -> list[Met]:
+def heats(contest: Contest) -> list[Taken]:
     """The tuned and the untuned way, and the fastest versions of a short race of those that are not hopeless."""
     limit = HOPELESS * min(contest.seconds.values())
-    hopeful = {met: call for met, call in contest.calls.items() if contest.seconds[met] <= limit}
+    hopeful = {taken: call for taken, call in contest.calls.items() if contest.seconds[taken] <= limit}
     times = race({str(n): call for n, call in enumerate(hopeful.values())}, HEATS, contest.rules.clock)
     order = sorted(zip(hopeful, times.values()), key=lambda pair: pair[1].least)
-    fastest = [met for met, seen in order if seen.least < 1.5 * order[0][1].least][:FINALISTS]
+    fastest = [taken for taken, seen in order if seen.least < 1.5 * order[0][1].least][:FINALISTS]
     return list(dict.fromkeys([contest.way_of("tuned"), contest.way_of("untuned"), *fastest]))
 
 
@@ -223,12 +223,12 @@ def tuned_thresholds(path: Path, program: soac.Program, rules: Rules) -> tuple[M
 
 
 def version_name(program: soac.Program, forced: Sides) -> str:
-    """The leaves that are taken, by site."""
+    """The versions that are taken, by site."""
     words: list[str] = []
     for site in sites_of(program.compiled.flat):
-        for leaf_name, leaf in names_of_leaves(site).items():
-            if leaf and all(forced.get(guard) == side for guard, side in leaf.items()):
-                words.append(f"{site.name}={leaf_name}")
+        for taken, version in named_versions(site).items():
+            if version and all(forced.get(guard) == side for guard, side in version.items()):
+                words.append(f"{site.name}={taken}")
                 break
     return " ".join(words) or "only"
 

@@ -77,11 +77,11 @@ def nest(depth: int, width: int) -> str:
 
 
 def versions_of(text: str) -> tuple[int, float]:
-    """Leaves of all guards, and milliseconds of compiling to kernels."""
+    """Versions of all guards, and milliseconds of compiling to kernels."""
     start = time.process_time()
     compiled = compile_prog(text, "nest.soac", Mode.INCREMENTAL, CPU)
     spent = (time.process_time() - start) * 1e3
-    return sum(len(site.leaves) for site in sites(compiled.flat)), spent
+    return sum(len(site.versions) for site in sites(compiled.flat)), spent
 
 
 def growth_with_n() -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import soac
-from soac.versions import leaves_of
+from soac.versions import versions_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "performance.md"
@@ -130,8 +130,8 @@ def measured(case: Case, rounds: int) -> Row:
     """The median time of each version, in turn; the first call of each does not count."""
     program = soac.load(ROOT / "programs" / f"{case.program}.soac")
     args = case.make(np.random.default_rng(1))
-    leaves = leaves_of(program.compiled.flat)
-    forced = {f"{site}={leaf}": sides for site, leaf, sides in leaves if site.startswith("main.")}
+    versions = versions_of(program.compiled.flat)
+    forced = {f"{site}={version}": sides for site, version, sides in versions if site.startswith("main.")}
     calls = {name: program.prepare("main", forced=forced.get(name), threads=1) for name in ("", *forced)}
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds + 1):

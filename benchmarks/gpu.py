@@ -3,7 +3,7 @@
     copy     bytes read and written by a copy of the device: what sums and scans are measured against
     sum      reduce (+) of 2^n f32            scan     scan (+) of 2^n f32
     rows     row sums of [2^k][2^(n-2-k)]     matmul   f32, 2^m squared, without tensor cores
-    locvolcalib                               its data set, each version by itself
+    locvolcalib                               its published sizes, each version by itself
 
 Every row is a contest: all contenders take turns, on arrays that are on the device before and after; the median counts.
 Of soac every version is timed. Peers are those that can be imported: PyTorch (with Triton by torch.compile), CuPy, JAX,
@@ -39,6 +39,7 @@ def main [n][m][p] (xss: [n][m]f32) (yss: [m][p]f32): [n][p]f32 =
 Run = Callable[[], object]
 Peer = Callable[[Any], Run]
 """Given the arguments, a run that ends when its result is there."""
+Others = Mapping[str, Callable[[Any], Peer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def versions(program: soac.Program, args: list[Any]) -> Iterator[tuple[str, Run]
             yield f"soac {taken}", lambda forced=forced: program.call("main", placed, forced=forced)
 
 
-def peers(functions: Mapping[str, Callable[[Any], Peer]]) -> Iterator[tuple[str, Peer]]:
+def peers(functions: Others) -> Iterator[tuple[str, Peer]]:
     """Those whose library is here and sees a GPU."""
     for name, make in functions.items():
         try:
@@ -175,10 +176,9 @@ def contest(name: str, runs: dict[str, Run], effort: Effort, moved: int, operati
     return row
 
 
-def against(
-    name: str, text: str, args: list[Any], others: Mapping[str, Callable[[Any], Peer]], effort: Effort,
-    moved: int, operations: int,
-) -> Row:  # fmt: skip
+def contest_of(
+    name: str, text: str, args: list[Any], others: Others, effort: Effort, moved: int, operations: int
+) -> Row:
     program = soac.compile(text, f"{name}.soac", device="cuda")
     runs = dict(versions(program, args))
     runs |= {who: prepare(args) for who, prepare in peers(others)}
@@ -196,29 +196,35 @@ def copy_row(count: int, effort: Effort) -> Row:
     return contest(f"copy 2^{int(math.log2(count))}", run, effort, 8 * count, 0)
 
 
-def rows(log_size: int, log_edge: int, effort: Effort) -> Iterator[Row]:
+def rows(log_size: int, log_edge: int, effort: Effort, with_peers: bool) -> Iterator[Row]:
+    def against(name: str, text: str, args: list[Any], others: Others, moved: int, operations: int) -> Row:
+        return contest_of(name, text, args, others if with_peers else {}, effort, moved, operations)
+
     numbers = np.random.default_rng(0)
     count, edge = 1 << log_size, 1 << log_edge
     xs = numbers.random(count, np.float32)
     yield copy_row(count, effort)
-    yield against(f"sum 2^{log_size}", SUM, [xs], SUM_PEERS, effort, 4 * count, count)
-    yield against(f"scan 2^{log_size}", SCAN, [xs], SCAN_PEERS, effort, 8 * count, count)
+    yield against(f"sum 2^{log_size}", SUM, [xs], SUM_PEERS, 4 * count, count)
+    yield against(f"scan 2^{log_size}", SCAN, [xs], SCAN_PEERS, 8 * count, count)
     quarter = count // 4
     for k in range(0, log_size - 1, 2):
         given = xs[:quarter].reshape(1 << k, -1)
         name = f"rows [2^{k}][2^{log_size - 2 - k}]"
-        yield against(name, ROWS, [given], ROWS_PEERS, effort, 4 * quarter + 4 * (1 << k), quarter)
+        yield against(name, ROWS, [given], ROWS_PEERS, 4 * quarter + 4 * (1 << k), quarter)
     xss, yss = numbers.random((edge, edge), np.float32), numbers.random((edge, edge), np.float32)
-    yield against(f"matmul 2^{log_edge}", MATMUL, [xss, yss], MATMUL_PEERS, effort, 12 * edge**2, 2 * edge**3)
+    yield against(f"matmul 2^{log_edge}", MATMUL, [xss, yss], MATMUL_PEERS, 12 * edge**2, 2 * edge**3)
 
 
-def locvolcalib(data: Path, effort: Effort) -> Row:
+LOCVOLCALIB = {"small": (16, 32, 256, 256), "medium": (128, 256, 32, 64), "large": (256, 256, 256, 64)}
+"""The published data sets: strikes, points along both axes, steps; what else they hold is the same in all."""
+LOCVOLCALIB_REST = [np.float32(x) for x in (0.03, 5, 0.2, 0.6, 0.5)]
+
+
+def locvolcalib(name: str, effort: Effort) -> Row:
     """Each version of the program on one data set."""
-    from soac.arguments import gather
-
     program = soac.load(ROOT / "programs" / "locvolcalib.soac", device="cuda")
-    args = gather(program.function("main"), [str(data)])
-    return contest(f"locvolcalib {data.stem}", dict(versions(program, args)), effort, 0, 0)
+    args = [*map(np.int64, LOCVOLCALIB[name]), *LOCVOLCALIB_REST]
+    return contest(f"locvolcalib {name}", dict(versions(program, args)), effort, 0, 0)
 
 
 def headline(found: list[Row]) -> dict[str, float]:
@@ -243,17 +249,19 @@ def main() -> None:
     parser.add_argument("--log-size", type=int, default=28)
     parser.add_argument("--log-edge", type=int, default=12)
     parser.add_argument("--most-seconds", type=float, default=3.0, help="on a row")
-    parser.add_argument("--data", type=Path, help="the directory of the published data sets")
+    parser.add_argument("--locvolcalib", default="none", help=f"data sets of {', '.join(LOCVOLCALIB)}; none")
+    parser.add_argument("--no-peers", action="store_true", help="soac alone")
     parser.add_argument("--json", type=Path, required=True)
     asked = parser.parse_args()
     effort = Effort(5, 0.2, 0.02, 200, asked.most_seconds)
     found: list[Row] = []
-    for row in rows(asked.log_size, asked.log_edge, effort):
+    for row in rows(asked.log_size, asked.log_edge, effort, not asked.no_peers):
         found.append(row)
         _write(asked.json, found)
-    if asked.data is not None:
-        found.append(locvolcalib(asked.data / "LocVolCalib" / "large.in", effort))
-        _write(asked.json, found)
+    for name in asked.locvolcalib.split(","):
+        if name in LOCVOLCALIB:
+            found.append(locvolcalib(name, effort))
+            _write(asked.json, found)
     print(json.dumps(headline(found), indent=2))
 
 

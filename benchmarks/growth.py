@@ -61,7 +61,7 @@ def scanned_{k} [n] (xs: [n]i32): ([n]i32, i32) =
 
 
 def program(lines: int) -> str:
-    """A program of about so many lines."""
+    """A program of about `lines` lines."""
     parts: list[str] = []
     length = k = last = 0
     while length < lines:

@@ -1,7 +1,7 @@
 """The machine: what it is called, and its limits, measured in the same run as the programs.
 
 Bandwidth is that of the triad x = y + a z (three arrays of f64 well beyond the caches) and of reading one array;
-arithmetic is that of a product of square matrices by the fastest library there is. A floor is the time that the bytes
+arithmetic is that of a product of square matrices by the fastest library there is. A bound is the time that the bytes
 and the operations of a problem take at these limits.
 """
 
@@ -36,7 +36,7 @@ class Limits:
     read: float
     sgemm: float
 
-    def floor_ms(self, bytes_moved: float, flops: float) -> float:
+    def bound_ms(self, bytes_moved: float, flops: float) -> float:
         """The least time in milliseconds."""
         return 1e3 * max(bytes_moved / (max(self.triad, self.read) * 1e9), flops / (self.sgemm * 1e9))
 

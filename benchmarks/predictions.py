@@ -96,8 +96,8 @@ def predicted(compiled: Compiled, args: Sequence[np.ndarray | np.generic]) -> It
     kernels = {kernel.name: kernel for kernel in compiled.host.kernels}
     for forced in runs_of(compiled.flat, "main"):
         device = Counting(no_code(), {}, 1, counted=kernels)
-        _, met = Executable(code, functions, device).run("main", args, None, forced)
-        if misfits(forced, met) is None:
+        _, reached = Executable(code, functions, device).run("main", args, None, forced)
+        if misfits(forced, reached) is None:
             largest = max(device.found, key=lambda one: one.bytes)
             yield Version(name_of(forced), device.copied + sum(one.bytes for one in device.found), largest)
 
@@ -132,7 +132,7 @@ def show(name: str, text: str, args: Sequence[np.ndarray | np.generic], least: i
 
 
 def floats(*shape: int) -> np.ndarray:
-    """Memory that nobody touches."""
+    """Memory that is never touched."""
     return np.zeros(shape, np.float32)
 
 

@@ -12,7 +12,7 @@ from soac.reports.timing import geometric_mean
 
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 HEAD = (
-    "| program | data set | soac | NumPy | Numba | JAX | best peer / soac | of the floor | versions | best | regret"
+    "| program | data set | soac | NumPy | Numba | JAX | best peer / soac | of the bound | versions | best | regret"
     " | untuned / tuned |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---|---:|---:|"
 )
 
@@ -32,7 +32,7 @@ def _line(row: Row) -> str:
     tuned = f"{row['regret']:.2f} | {row['untuned_over_tuned']:.2f}"
     note = "".join(f" *{fault}*" for fault in row["faults"])
     return (
-        f"| {name} | {row['dataset']}{note} | {times} | {ratio} | {row['fraction_of_floor']:.2f}"
+        f"| {name} | {row['dataset']}{note} | {times} | {ratio} | {row['fraction_of_bound']:.2f}"
         f" | {row['versions']} | {best} | {tuned} |"
     )
 

@@ -81,7 +81,7 @@ def parse_options() -> argparse.Namespace:
 
 
 def environment(device: str, threads: int) -> dict[str, str]:
-    """Every library on so many threads; read when they are imported."""
+    """Every library on this number of threads; read when they are imported."""
     if device == "cuda":
         return {**os.environ, BEGUN: str(threads)}
     names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", BEGUN)
@@ -101,7 +101,7 @@ def workers() -> ProcessPoolExecutor:
 
 
 def rows_in_process(program: str, options: argparse.Namespace, limits: Limits) -> list[dict[str, Any]]:
-    """The rows of a program; one that fails is told and left out."""
+    """The rows of a program; one that fails is reported and left out."""
     effort = Effort(options.rounds, options.seconds, 0.02, 1000, options.most_seconds)
     by_processor = uses_processor_time(options)
     with workers() as pool:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from soac.autotune.measure import UNTUNED, Record, Version
-from soac.autotune.model import FAILS, Met, Side
-from soac.autotune.observe import Fate, Key, Piece
+from soac.autotune.model import FAILS, Guard, Side
+from soac.autotune.observe import Key, Piece, Status
 from soac.autotune.store import Request
 from soac.ir.version_tree import Branch
 
@@ -41,17 +41,17 @@ class Maker:
 
     def side(self, branches: Sequence[Branch], can_fail: bool) -> Side:
         fails = can_fail and self.source.random() < self.failing
-        met: dict[tuple[tuple[str, ...], tuple[int, ...]], Met] = {}
+        guards: dict[tuple[tuple[str, ...], tuple[int, ...]], Guard] = {}
         for branch in branches if not fails else ():
             for _ in range(self.source.choice((1, 1, 1, 2, 3))):
-                one = self.met(branch)
-                met[one.thresholds, one.pars] = one
-        return Side(FAILS if fails else self.source.randint(1, 20) / 8, tuple(met.values()))
+                one = self.guard(branch)
+                guards[one.thresholds, one.pars] = one
+        return Side(FAILS if fails else self.source.randint(1, 20) / 8, tuple(guards.values()))
 
-    def met(self, branch: Branch) -> Met:
+    def guard(self, branch: Branch) -> Guard:
         fits = self.source.random() < self.fitting
         pars = tuple(self.source.choice(PARS) if fits else -2000 for _ in branch.thresholds)
-        return Met(branch.thresholds, pars, self.side(branch.then, True), self.side(branch.orelse, False))
+        return Guard(branch.thresholds, pars, self.side(branch.then, True), self.side(branch.orelse, False))
 
 
 def entry(seed: int, cases: int | None = None, failing: float = 0.05) -> tuple[tuple[Branch, ...], tuple[Side, ...]]:
@@ -76,34 +76,34 @@ class MadeUp:
         load = 1.0 + self.noise * self.source.random() * 5
         piece = self.piece(self.truth[request.case], request.version, load)
         plain = self.piece(self.truth[request.case], UNTUNED, load)
-        reason = "out of memory" if piece.fate is not Fate.ENDED else ""
-        others = () if plain.fate is not Fate.ENDED else (total(plain),)
-        fate = Fate.ENDED if piece.fate is Fate.ENDED else Fate.FAILED
-        return Record(fate, (total(piece),), piece, others, plain if others else None, reason)
+        reason = "out of memory" if piece.status is not Status.ENDED else ""
+        others = () if plain.status is not Status.ENDED else (total(plain),)
+        status = Status.ENDED if piece.status is Status.ENDED else Status.FAILED
+        return Record(status, (total(piece),), piece, others, plain if others else None, reason)
 
     def piece(self, side: Side, version: Version, load: float) -> Piece:
         """What a run sees: all that comes after a failure is missing."""
         seconds = side.seconds * load * (1 + self.noise * (self.source.random() - 0.5))
         if side.seconds == FAILS:
-            return Piece(0.001, 1, Fate.FAILED, {})
-        met: dict[Key, Piece] = {}
-        for one in side.met:
+            return Piece(0.001, 1, Status.FAILED, {})
+        guards: dict[Key, Piece] = {}
+        for one in side.guards:
             taken = takes(one, version)
             inner = self.piece(one.then if taken else one.orelse, version, load)
-            met[Key(one.thresholds, one.pars, taken)] = inner
-            if inner.fate is not Fate.ENDED:
-                return Piece(seconds, 1, Fate.CUT, met)
-        return Piece(seconds, 1, Fate.ENDED, met)
+            guards[Key(one.thresholds, one.pars, taken)] = inner
+            if inner.status is not Status.ENDED:
+                return Piece(seconds, 1, Status.CUT, guards)
+        return Piece(seconds, 1, Status.ENDED, guards)
 
 
-def takes(met: Met, version: Version) -> bool:
-    if min(met.pars) < 0:
+def takes(guard: Guard, version: Version) -> bool:
+    if min(guard.pars) < 0:
         return False
-    forced = [version.forced.get(t) for t in met.thresholds]
+    forced = [version.forced.get(t) for t in guard.thresholds]
     settings: Mapping[str, int] = version.settings
-    sides = [settings.get(t, DEFAULT) <= par for t, par in zip(met.thresholds, met.pars, strict=True)]
+    sides = [settings.get(t, DEFAULT) <= par for t, par in zip(guard.thresholds, guard.pars, strict=True)]
     return all(side if force is None else force for side, force in zip(sides, forced, strict=True))
 
 
 def total(piece: Piece) -> float:
-    return piece.seconds + sum(total(inner) for inner in piece.met.values())
+    return piece.seconds + sum(total(inner) for inner in piece.guards.values())

@@ -27,8 +27,8 @@ import llvmlite.binding as llvm
 
 from soac.autotune.measure import Version, interval
 from soac.autotune.model import FAILS, seconds_of
-from soac.autotune.observe import Fate
-from soac.autotune.plan import most_leaves
+from soac.autotune.observe import Status
+from soac.autotune.plan import most_versions
 from soac.autotune.search import Search, Tuned, untuned_samples
 from soac.autotune.store import Planned, open_study
 from soac.frontend.compile import Reach
@@ -55,7 +55,7 @@ ENOUGH = 2.0
 """Seconds that the race on a data set takes at least, while there are less than ten times the rounds."""
 
 SLOWER = 4.0
-"""A version that takes so many times as long as the fastest does not take part in the race."""
+"""A version that takes this many times as long as the fastest does not take part in the race."""
 
 NEAR = 1.05
 """Time over that of the best version, up to which the tuned program is as good."""
@@ -135,7 +135,7 @@ def main() -> None:
         if options.all and name in RACES:
             contest = on_program(name, found.search, found.tuned)
             contests.append((contest, judged(found, contest, options.rounds)))
-            print(told_of(*contests[-1]), flush=True)
+            print(line_of(*contests[-1]), flush=True)
     print(said_of_rows(rows), flush=True)
     if options.all:
         write(rows, contests, options.threads, options.rounds)
@@ -156,10 +156,10 @@ def tuned_program(name: str, threads: int) -> Found:
         sampler = Planned(1)
         study = open_study(None, name, FACTS, sampler)
         search = Search(study, sampler, Stopwatch(subject, 3), math.inf, lambda progress: None)
-        search.see_leaves(problem)
+        search.see_versions(problem)
         tuned = search.settle(problem)
-    most = most_leaves(problem.branches) * len(problem.labels)
-    stopped = sum(t.record.fate is Fate.STOPPED for t in search.timed())
+    most = most_versions(problem.branches) * len(problem.labels)
+    stopped = sum(t.record.status is Status.STOPPED for t in search.timed())
     bound = f"at most {most}" + (f", and one more for each of {stopped} that were stopped" if stopped else "")
     print(f"{name}: {len(search.timed())} timed runs ({bound}) for {len(problem.labels)} data sets", flush=True)
     return Found(session, subject, search, tuned, problem.labels, most)
@@ -176,7 +176,7 @@ def with_shapes(path: Path, shapes: Sequence[str], folder: Path) -> Path:
 
 def races(name: str, found: Found, rounds: int, folder: Path | None) -> Iterator[Row]:
     sites = [site for site in found.session.sites if site.entry == "main"]
-    versions = {label: Version(leaf, {}) for label, leaf in fixed_versions(sites)}
+    versions = {label: Version(version, {}) for label, version in fixed_versions(sites)}
     for case, label in enumerate(found.labels):
         row = race(name, found, case, label, versions, rounds)
         print(show(row), flush=True)
@@ -282,7 +282,7 @@ def said_of(contests: Sequence[Contest], what: str) -> str:
     return f"{what}: exact {reached['exact']:.3f} of the best time after {runs:.0f} runs; TPE {tpe}."
 
 
-def told_of(contest: Contest, judgement: Mapping[str, float]) -> str:
+def line_of(contest: Contest, judgement: Mapping[str, float]) -> str:
     raced = ", ".join(f"{name} {ratio:.3f}" for name, ratio in judgement.items())
     return f"{said_of([contest], contest.name)} Timed in turn at the end, over the least: {raced}."
 
@@ -297,10 +297,10 @@ def write(
     drawn = picture("Programs: exact search and TPE", [contest for contest, _ in contests])
     (PICTURES / "tpe_programs.svg").write_text(drawn, encoding="utf-8")
     what = f"{threads} threads" if threads > 1 else "One thread, processor time"
-    told = [*(told_of(*one) for one in contests), said_of(entries, "made-up entries")]
+    lines = [*(line_of(*one) for one in contests), said_of(entries, "made-up entries")]
     table = f"{what}, at least {rounds} interleaved rounds, medians. {said_of_rows(rows)}\n\n{HEAD}\n"
     page = replaced(PAGE.read_text(encoding="utf-8"), "tuned", table + "\n".join(map(show, rows)))
-    PAGE.write_text(replaced(page, "tpe", "\n".join(f"* {line}" for line in told)), encoding="utf-8")
+    PAGE.write_text(replaced(page, "tpe", "\n".join(f"* {line}" for line in lines)), encoding="utf-8")
     found: dict[str, Any] = {
         "date": str(date.today()),
         "machine": describe_machine(threads),
@@ -310,7 +310,7 @@ def write(
     found["tpe"]["made up"] = summary(entries)
     path = RESULTS / f"{found['date']}-{llvm.get_host_cpu_name()}-tuning.json"
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print("\n".join([*told, f"wrote {path}"]))
+    print("\n".join([*lines, f"wrote {path}"]))
 
 
 def replaced(page: str, mark: str, text: str) -> str:

@@ -18,7 +18,7 @@ import optuna
 from benchmarks.synthetic import MadeUp, entry, total
 from soac.autotune.measure import Record, Version
 from soac.autotune.model import Side, candidates, seconds_of
-from soac.autotune.observe import Fate
+from soac.autotune.observe import Status
 from soac.autotune.search import LEAST_LIMIT, SLOWEST, Problem, Search, Tuned
 from soac.autotune.solve import solve, weights_of
 from soac.autotune.store import Facts, Phase, Planned, Request, open_study
@@ -47,7 +47,7 @@ class Contest:
     after_all: Mapping[str, int]
 
     def at(self, share: float) -> float:
-        """What TPE had reached after so many times the runs of the exact search."""
+        """What TPE had reached after this many times the runs of the exact search."""
         return self.tpe[min(len(self.tpe), max(1, round(share * len(self.exact)))) - 1]
 
 
@@ -67,7 +67,7 @@ class Raw:
     value: Callable[[Mapping[str, int]], float]
 
     def search(self, runs: int, seed: int, until: float) -> tuple[list[float], list[dict[str, int]]]:
-        """The regret after each run, and the best thresholds after each trial; at least so many runs as a trial has."""
+        """The regret after each run, and the best thresholds after each trial; at least as many runs as a trial has."""
         names = list(candidates(self.truth))
         study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
         reached: list[float] = []
@@ -103,7 +103,7 @@ def _made_up(seed: int) -> Contest:
     sampler = Planned(1)
     study = open_study(None, "exact", FACTS, sampler)
     search = Search(study, sampler, bench, math.inf, lambda progress: reached.append(None))
-    search.see_leaves(problem)
+    search.see_versions(problem)
     final = regret(truth, search.settle(problem).solution.thresholds)
 
     def value(thresholds: Mapping[str, int]) -> float:
@@ -121,12 +121,12 @@ def _made_up(seed: int) -> Contest:
 def on_program(name: str, search: Search, tuned: Tuned) -> Contest:
     """The race of a program that was tuned, its bench used once more."""
     untuned = [tuned.before[case] for case in range(len(tuned.cases))]
-    runs = len([t for t in search.timed() if t.request.phase is Phase.LEAF])
+    runs = len([t for t in search.timed() if t.request.phase is Phase.VERSION])
 
     def value(thresholds: Mapping[str, int]) -> float:
         version = Version({}, thresholds)
         limits = [max(LEAST_LIMIT, SLOWEST * seconds) for seconds in untuned]
-        records = [search.bench(Request(Phase.LEAF, k, 0, version, limit)) for k, limit in enumerate(limits)]
+        records = [search.bench(Request(Phase.VERSION, k, 0, version, limit)) for k, limit in enumerate(limits)]
         return statistics.mean(spent(r) / seconds for r, seconds in zip(records, untuned, strict=True))
 
     weights = weights_of(tuned.cases)
@@ -139,7 +139,7 @@ def on_program(name: str, search: Search, tuned: Tuned) -> Contest:
 
 def spent(record: Record) -> float:
     """The time of a run, as far as it came."""
-    return record.seconds if record.fate is Fate.ENDED else sum(record.samples) * 2
+    return record.seconds if record.status is Status.ENDED else sum(record.samples) * 2
 
 
 # ---- what is shown ------------------------------------------------------------------------------------------------

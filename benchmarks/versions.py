@@ -62,8 +62,8 @@ def compiled_for(path: Path, text: str, machine: Machine) -> Compiled:
 
 
 def versions(compiled: Compiled) -> int:
-    """The leaves of all sites; a nest without a guard is one version and is not counted."""
-    return sum(len(site.leaves) for site in sites(compiled.flat))
+    """The versions of all sites; a nest without a guard is one version and is not counted."""
+    return sum(len(site.versions) for site in sites(compiled.flat))
 
 
 def least(run: Callable[[], T]) -> tuple[float, T]:

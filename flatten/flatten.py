@@ -7,17 +7,16 @@ it travels into the kernels that need it. Rules that descend (G2, interchange) w
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..ir.core import Body, Copied, FunDef, Hist, If, Loop, Prog, Scatter, Screma, Stm
-from ..ir.errors import NOWHERE, Diagnostic, Label
+from ..ir.errors import Diagnostic, Label
 from ..ir.machine import Machine, Mode
 from ..ir.traverse import free_in_lambda, free_in_stm, types_in
 from ..ir.types import Atom, Name, Names, Type, Var
 from .aliasing.overwritten import consumed_names
-from .context.nest import TOP, Flow, Guards, Nest, Walked
+from .context.nest import TOP, Context, Flow, Guards, Known, Nest, Output, Walked
 from .context.segop_bodies import defer
 from .context.trace import Fired, Rule
 from .irregular.control import varying_if_rule, varying_loop_rule
@@ -95,11 +94,11 @@ def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
     functions: list[FunDef] = []
     for fun in prog.functions:
         flow = flow_for(fun.entry.name if fun.entry is not None else fun.name.base)
-        flow.replicates.update(globals_.replicates)
+        flow.known.replicates.update(globals_.known.replicates)
         walk_top(flow, fun.body)
-        functions.append(replace(fun, body=Body(tuple(flow.out), fun.body.result)))
+        functions.append(replace(fun, body=Body(tuple(flow.output.stms), fun.body.result)))
         warnings += _over_budget(flow, fun)
-    flat = sequentialise(Prog(tuple(globals_.out), tuple(functions), names.next), globals_.note)
+    flat = sequentialise(Prog(tuple(globals_.output.stms), tuple(functions), names.next), globals_.note)
     return Flattened(flat, tuple(trail), tuple(warnings))
 
 
@@ -112,38 +111,12 @@ def _flow(
     trail: list[Fired],
     guards: Guards,
 ) -> Flow:
-    return Flow(
-        names=names,
-        mode=mode,
-        machine=machine,
-        inside=False,
-        varying=mode in (Mode.INCREMENTAL, Mode.EVERY),
-        mixed=False,
-        walk=walk,
-        walk_top=walk_top,
-        types=types,
-        consumed=consumed,
-        elems=ChainMap(),
-        deferred={},
-        coordinates={},
-        segments=ChainMap(),
-        rows=ChainMap(),
-        next_order=0,
-        uses={},
-        fresh=set(),
-        lent=set(),
-        walked=[],
-        replicates={},
-        out=[],
-        certs=(),
-        loc=NOWHERE,
-        trail=trail,
-        guards=guards,
-    )
+    known = Known(types, consumed, varying=mode in (Mode.INCREMENTAL, Mode.EVERY))
+    return Flow(Context(names, mode, machine, False, walk, walk_top), known, Output(guards, trail))
 
 
 def _over_budget(flow: Flow, fun: FunDef) -> list[Diagnostic]:
-    guards = flow.guards
+    guards = flow.output.guards
     if not guards.dropped:
         return []
     message = f"pruned to {guards.made + 1} versions of `{guards.entry}`, {guards.dropped} dropped"
@@ -159,7 +132,7 @@ def walk_top(flow: Flow, body: Body) -> None:
     _count_uses(flow, body.stms, body.result)
     for stm in body.stms:
         if stm.pat:
-            flow.guards.binding = stm.pat[-1].name.base
+            flow.output.guards.binding = stm.pat[-1].name.base
         _step(flow, TOP, stm)
 
 
@@ -167,22 +140,22 @@ def walk(flow: Flow, nest: Nest, stms: tuple[Stm, ...], result: tuple[Atom, ...]
     """Flatten statements in the nest; `result` is what their body gives."""
     _count_uses(flow, stms, result)
     at = Walked(stms, result)
-    flow.walked.append(at)
+    flow.output.walked.append(at)
     while at.place < len(stms):
-        done = versions_rule(flow, nest, stms[at.place :], result) if flow.mixed else 0
+        done = versions_rule(flow, nest, stms[at.place :], result) if flow.known.mixed else 0
         if not done:
             _step(flow, nest, stms[at.place])
         at.place += done or 1
-    flow.walked.pop()
+    flow.output.walked.pop()
 
 
 def _count_uses(flow: Flow, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> None:
     """How many statements of its body use a name (the result counts as one)."""
     for stm in stms:
         for name in (*free_in_stm(stm), *_read_otherwise(stm)):
-            flow.uses[name] = flow.uses.get(name, 0) + 1
+            flow.known.uses[name] = flow.known.uses.get(name, 0) + 1
     for name in {atom.name for atom in result if isinstance(atom, Var)}:
-        flow.uses[name] = flow.uses.get(name, 0) + 1
+        flow.known.uses[name] = flow.known.uses.get(name, 0) + 1
 
 
 def _read_otherwise(stm: Stm) -> tuple[Name, ...]:
@@ -196,14 +169,14 @@ def _read_otherwise(stm: Stm) -> tuple[Name, ...]:
 
 
 def _step(flow: Flow, nest: Nest, stm: Stm) -> None:
-    loc, certs, lent = flow.loc, flow.certs, flow.lent
-    flow.loc, flow.lent = stm.loc, set()
+    loc, certs, lent = flow.output.loc, flow.output.certs, flow.known.lent
+    flow.output.loc, flow.known.lent = stm.loc, set()
     inner = _with_certs_inside(flow, stm)
-    flow.certs = (*certs, *inner.certs)
+    flow.output.certs = (*certs, *inner.certs)
     if not any(rule(flow, nest, inner) is not None for rule in RULES):
         _leave(flow, nest, stm)
-    flow.fresh |= flow.lent
-    flow.loc, flow.certs, flow.lent = loc, certs, lent
+    flow.known.fresh |= flow.known.lent
+    flow.output.loc, flow.output.certs, flow.known.lent = loc, certs, lent
 
 
 def _leave(flow: Flow, nest: Nest, stm: Stm) -> None:
@@ -243,6 +216,6 @@ def _relying(flow: Flow, body: Body, types: tuple[Type, ...], certs: tuple[Name,
     """`body` whose results rely on `certs`."""
     params = tuple(flow.fresh_param("x", t) for t in types)
     stms = tuple(
-        Stm((param,), Copied(atom), certs, (), flow.loc) for param, atom in zip(params, body.result, strict=True)
+        Stm((param,), Copied(atom), certs, (), flow.output.loc) for param, atom in zip(params, body.result, strict=True)
     )
     return Body(body.stms + stms, tuple(Var(p.name) for p in params))

@@ -2,7 +2,7 @@
 
     let ys = f x xs   ⟶   stms of f [x, xs / params];  let ys = result of f
 
-Entry functions stay, other functions go once nobody calls them. Callees are inlined before their callers, so that a
+Entry functions stay, other functions go once nothing calls them. Callees are inlined before their callers, so that a
 body is copied ready made. Growth is bounded: what would exceed the budget stays a call, unless it is the only one.
 """
 
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from ..ir.core import Apply, Attr, Body, Copied, FunDef, Prog, Stm
 from ..ir.errors import IRError
+from ..ir.nesting import check_body_levels
 from ..ir.traverse import (
     Renaming,
     all_exps,
@@ -50,7 +51,9 @@ def inline(prog: Prog) -> Prog:
     budget = Budget(GROWTH * (sum(sizes.values()) + len(prog.consts)))
     ready: dict[Name, FunDef] = {}
     for fun in _callees_first(prog.functions):
-        ready[fun.name] = replace(fun, body=_inline_body(fun.body, ready, calls, budget, names))
+        body = _inline_body(fun.body, ready, calls, budget, names)
+        check_body_levels(body)
+        ready[fun.name] = replace(fun, body=body)
     consts = _inline_body(Body(prog.consts, ()), ready, calls, budget, names).stms
     functions = tuple(ready[fun.name] for fun in prog.functions)
     return Prog(consts, _still_needed(consts, functions), names.next)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from ..ir.core import Prog
+from ..ir.depth import allow_depth
 from ..ir.errors import CompileError, Diagnostic, Label, Loc
 from .elaborate.program import elaborate
 from .modules.program import Known, infer, infer_prelude
@@ -45,7 +45,6 @@ from .source.declarations import (
 
 PRELUDE = Path(__file__).parent / "source" / "prelude.soac"
 MAX_IMPORTS = 1000
-FRAMES = 200_000  # Python frames: calls within calls, each with nested expressions
 
 
 class Reach(Enum):
@@ -76,11 +75,11 @@ def compile_file(path: str | Path) -> Prog:
 
 def compile_source(text: str, file: str, reach: Reach) -> Compiled:
     """As `compile_text`, with the warnings and the texts of the files that took part."""
+    allow_depth()
     with paused_collector():
         modules = load_modules(text, file, reach)
         typed, warnings = infer(modules, known_prelude())
-        with _deep_recursion(file):
-            prog = elaborate(modules, typed)
+        prog = elaborate(modules, typed)
     return Compiled(prog, warnings, {module.file: module.text for module in modules})
 
 
@@ -105,23 +104,6 @@ def paused_collector() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-@contextmanager
-def _deep_recursion(file: str) -> Iterator[None]:
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, FRAMES))
-    try:
-        yield
-    except RecursionError:
-        raise CompileError(_too_deep(file)) from None
-    finally:
-        sys.setrecursionlimit(before)
-
-
-def _too_deep(file: str) -> Diagnostic:
-    where = Label(Loc(file, 1, 1, 1, 2), "in this program")
-    return Diagnostic("E0103", "calls and expressions are nested too deeply", where)
 
 
 # ---- imports ------------------------------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ def inside(index: Sequence[int], shape: Sequence[int]) -> bool:
 
 
 def in_bounds(ats: Sequence[At], shape: tuple[int, ...]) -> bool:
+    """Whether all indices and slices, one for each dimension of `shape`, are inside."""
     return all(at.within(size) for at, size in zip(ats, shape, strict=True))
 
 
@@ -114,7 +115,7 @@ def replicate(shape: tuple[int, ...], value: Array | Value, prim: Prim) -> Array
 
 
 def scratch(shape: tuple[int, ...], prim: Prim) -> Array:
-    """Elements that nobody may read: unlikely values, so that a read shows."""
+    """Elements that may not be read: unlikely values, so that a read shows."""
     poison = math.nan if prim.is_float else prim is Prim.BOOL or int_range(prim)[1] - 90
     return np.full(shape, poison, DTYPES[prim])
 

@@ -6,6 +6,7 @@ from .core import Attr, Stm
 
 
 def has_attr(attrs: tuple[Attr, ...], name: str) -> bool:
+    """Whether there is an attribute of this name, whatever its arguments are."""
     return any(attr.name == name for attr in attrs)
 
 

@@ -100,7 +100,7 @@ def _bind_functions(context: Context, prog: Prog) -> None:
 
 
 class Context:
-    """All types met so far, and which names are visible at this point."""
+    """All types seen so far, and which names are visible at this point."""
 
     def __init__(self, prog: Prog, stage: Stage) -> None:
         self.stage = stage

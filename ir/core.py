@@ -161,7 +161,7 @@ class Copy:
 @dataclass(frozen=True, slots=True)
 class Assert:
     """`assert c "text" x "text"`: gives `c` (true) or fails with `code`. Statements that rely on it name the result
-    in `certs`; an assertion nobody relies on is dead."""
+    in `certs`; an assertion nothing relies on is dead."""
 
     cond: Atom
     code: str
@@ -173,8 +173,8 @@ class GuardCmp:
     """`guard main.ys.suff_outer_0 <= par`: compares exploitable parallelism with a threshold (`threshold <= par`).
     A negative `par` says that the version does not fit the machine at this size: it is not taken, whatever the
     threshold or a forced version says.
-    `path`: the enclosing guards of the same site with the side taken, outermost first. `pays`: where nobody says what
-    the threshold is, the version is taken only if this holds too."""
+    `path`: the enclosing guards of the same site with the side taken, outermost first. `pays`: where nothing sets
+    the threshold, the version is taken only if this holds too."""
 
     threshold: str
     par: Atom
@@ -210,6 +210,8 @@ class Stm:
 
 @dataclass(frozen=True, slots=True)
 class Body:
+    """Statements in order of execution, and the atoms that the body gives."""
+
     stms: tuple[Stm, ...]
     result: tuple[Atom, ...]
 

@@ -85,8 +85,10 @@ def getter(places: tuple[int, ...]) -> Values:
 
 
 def row_type(layout: Layout, t: Type) -> RowType:
+    """The type with its sizes as places of the frame."""
     return RowType(t.prim, layout.atoms(t.shape))
 
 
 def run_error(code: str, text: str, loc: Loc) -> RunError:
+    """A failure of the program at `loc`, with its code."""
     return RunError(Diagnostic(code, text, Label(loc, "")))

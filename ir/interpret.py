@@ -1,6 +1,6 @@
 """The oracle: what a core or flattened program means, by direct evaluation.
 
-Arrays are numpy arrays that nobody overwrites (an update copies), scalars are Python values under `ir/scalar.py`, a
+Arrays are numpy arrays that are never overwritten (an update copies), scalars are Python values under `ir/scalar.py`, a
 space is walked in row-major order, reductions and scans fold from the left starting with the neutral element.
 Everything is evaluated as written: unused failures fail too. A failure of the program is a `RunError`; a value that
 does not fit the type it is bound to is a bug of the compiler (`IRError`).
@@ -46,7 +46,7 @@ class Thresholds:
 
 @dataclass(slots=True)
 class Run:
-    """What one run has beside its frames: how guards decide, the guards met, the program's constants so far."""
+    """What one run has beside its frames: how guards decide, the guards reached, the program's constants so far."""
 
     thresholds: Thresholds
     trace: list[tuple[str, int, bool]]
@@ -75,7 +75,7 @@ class Prepared:
 def interpret(
     prog: Prog, entry: str, args: Sequence[Argument], thresholds: Thresholds | None = None
 ) -> tuple[list[Argument], Trace]:
-    """The results of an entry as the outside sees them, and the guards met: (threshold, parallelism, taken).
+    """The results of an entry as the outside sees them, and the guards reached: (threshold, parallelism, taken).
 
     `args`: numpy arrays and scalars for all parameters but the sizes, which follow from the shapes."""
     return prepare(prog).run(entry, args, thresholds or Thresholds())

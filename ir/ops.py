@@ -108,7 +108,39 @@ BINARY = frozenset(
 COMMUTATIVE = frozenset({Op.ADD, Op.MUL, Op.MIN, Op.MAX, Op.AND, Op.OR, Op.XOR, Op.EQ, Op.NE})
 
 
+class Expense(Enum):
+    """How long an operation takes, from the shortest: a column of the table, which all cost models read."""
+
+    INSTRUCTION = "one instruction"
+    FEW = "a few instructions"
+    DIVISION = "divides or takes a root"
+    CALL = "a function of a library"
+
+
+_INSTRUCTIONS = COMPARISONS | {
+    Op.ADD, Op.SUB, Op.MUL, Op.MIN, Op.MAX, Op.AND, Op.OR, Op.XOR, Op.NOT, Op.NEG, Op.ABS, Op.FMA, Op.SELECT, Op.SHL,
+    Op.SHR, Op.USHR,
+}  # fmt: skip
+_FEW = PREDICATES | COUNTS | {
+    Op.MULHI, Op.SGN, Op.FLOOR, Op.CEIL, Op.TRUNC, Op.ROUND, Op.COPYSIGN, Op.TO_BITS, Op.FROM_BITS,
+}  # fmt: skip
+DIVISIONS = frozenset({Op.DIV, Op.MOD, Op.QUOT, Op.REM, Op.SQRT})
+EXPENSES = dict.fromkeys(Op, Expense.CALL) | {
+    op: expense
+    for ops, expense in (
+        (_INSTRUCTIONS, Expense.INSTRUCTION), (_FEW, Expense.FEW), (DIVISIONS, Expense.DIVISION),
+    )
+    for op in ops
+}  # fmt: skip
+
+
+def is_short(op: Op) -> bool:
+    """Neither a division nor a call."""
+    return EXPENSES[op] in (Expense.INSTRUCTION, Expense.FEW)
+
+
 def arity(op: Op) -> int:
+    """How many operands `op` has: 1, 2 or 3."""
     return 3 if op in TERNARY else 2 if op in BINARY else 1
 
 

@@ -143,6 +143,8 @@ def scatter(width: int, sources: Values, f: Function, dests: Values, rank: int) 
 
 
 def hist(width: int, sources: Values, f: Function, operator: Operator, dests: Values, rank: int) -> Values:
+    """`hist`: for each element `f` gives `rank` indices and values; `operator` combines these into `dests` there."""
+
     def run(frame: Frame) -> Sequence[Value]:
         return _combine(frame, dests(frame), _mapped(frame, width, sources, f), operator, rank)
 
@@ -184,6 +186,8 @@ def _element(xs: np.ndarray, index: tuple[Any, ...]) -> Value:
 
 
 def segmap(space: Space, body: Values, kept: tuple[RowType, ...]) -> Values:
+    """`segmap`: the body at each point of the space; an array over the space for each of `kept`."""
+
     def run(frame: Frame) -> Sequence[Value]:
         shape = space.shape(frame)
         rows = [body(frame) for _ in space.points(frame, None, shape)]
@@ -196,6 +200,8 @@ def segmap(space: Space, body: Values, kept: tuple[RowType, ...]) -> Values:
 def segred(
     space: Space, reds: tuple[Operator, ...], body: Values, reduced: tuple[RowType, ...], kept: tuple[RowType, ...]
 ) -> Values:
+    """`segred`: the innermost dimension reduced, from the left; arrays over the outer ones, then `kept` over all."""
+
     def run(frame: Frame) -> Sequence[Value]:
         shape = space.shape(frame)
         columns: Columns = [[] for _ in kept]
@@ -238,6 +244,8 @@ def _reduced(frame: Frame, totals: Columns, types: tuple[RowType, ...], outer: t
 
 
 def segscan(space: Space, scans: tuple[Operator, ...], body: Values, kept: tuple[RowType, ...]) -> Values:
+    """`segscan`: inclusive scans along the innermost dimension, from the left; arrays over the space."""
+
     def run(frame: Frame) -> Sequence[Value]:
         shape = space.shape(frame)
         columns: Columns = [[] for _ in kept]
@@ -249,6 +257,9 @@ def segscan(space: Space, scans: tuple[Operator, ...], body: Values, kept: tuple
 
 
 def segscatter(space: Space, body: Values, dests: Values, rank: int, safe: bool) -> Values:
+    """`segscatter`: each point gives `rank` indices and values for `dests`; writes out of bounds are left out, and an
+    `IRError` where it is `safe`."""
+
     def run(frame: Frame) -> Sequence[Value]:
         rows = (body(frame) for _ in space.points(frame, None, space.shape(frame)))
         return _write(dests(frame), rows, rank, safe)
@@ -257,6 +268,8 @@ def segscatter(space: Space, body: Values, dests: Values, rank: int, safe: bool)
 
 
 def seghist(space: Space, operator: Operator, body: Values, dests: Values, rank: int) -> Values:
+    """`seghist`: as `hist`, with the points of the space as elements."""
+
     def run(frame: Frame) -> Sequence[Value]:
         rows = (body(frame) for _ in space.points(frame, None, space.shape(frame)))
         return _combine(frame, dests(frame), rows, operator, rank)

@@ -8,6 +8,7 @@ import struct
 
 from . import scalar
 from .core import Param
+from .depth import MOST_LEVELS
 from .errors import IRError
 from .scanner import Scanner, place
 from .types import Atom, Const, Name, Prim, Type, Var
@@ -24,6 +25,9 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _SPACE = re.compile(r"\s*")
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`|[(\[{]|[)\]}]')
+MOST_BRACKETS = 4 * MOST_LEVELS
+"""A body within a body takes up to four: the readers recur over them."""
 _NAME = re.compile(r"(.*)_(\d+)\Z", re.DOTALL)
 _LITERAL = re.compile(r"(-?\d.*?)(i8|i16|i32|i64|u8|u16|u32|u64|f16|f32|f64)?\Z")
 _SPECIAL = re.compile(r"(-?)(f\d\d)\.(inf|nan)(?:<(.*)>)?\Z")
@@ -36,6 +40,11 @@ def scanner(text: str, token: re.Pattern[str] = _TOKEN) -> Scanner:
         line, col = place(text, offset)
         return IRError(f"{line}:{col}: {message}")
 
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        depth += (found[0] in "([{") - (found[0] in ")]}")
+        if depth > MOST_BRACKETS:
+            raise fault(f"nested deeper than {MOST_BRACKETS} brackets", found.start())
     return Scanner(text, token, _SPACE, fault)
 
 

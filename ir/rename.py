@@ -90,18 +90,22 @@ def refreshing(names: Names) -> Renaming:
 
 
 def substitute_exp(exp: Exp, mapping: Mapping[Name, Atom]) -> Exp:
+    """The expression with atoms for free names; bound names stay, and must not occur in the atoms."""
     return rewrite_exp(exp, substituting(mapping)) if mapping else exp
 
 
 def substitute_body(body: Body, mapping: Mapping[Name, Atom]) -> Body:
+    """As `substitute_exp`, of a body."""
     return rewrite_body(body, substituting(mapping)) if mapping else body
 
 
 def substitute_lambda(f: Lambda, mapping: Mapping[Name, Atom]) -> Lambda:
+    """As `substitute_exp`, of a lambda."""
     return rewrite_lambda(f, substituting(mapping)) if mapping else f
 
 
 def substitute_type(t: Type, mapping: Mapping[Name, Atom]) -> Type:
+    """As `substitute_exp`, of the sizes of a type."""
     return rewrite_type(t, substituting(mapping)) if mapping else t
 
 
@@ -138,6 +142,7 @@ def renumbered(prog: Prog) -> Prog:
 
 
 def rewrite_atom(atom: Atom, r: Renaming) -> Atom:
+    """What a use of the atom becomes; constants stay."""
     return r.use(atom.name) if isinstance(atom, Var) else atom
 
 
@@ -151,6 +156,7 @@ def rewrite_name(name: Name, r: Renaming) -> Name:
 
 
 def rewrite_type(t: Type, r: Renaming) -> Type:
+    """The type with its sizes as uses."""
     return Type(t.prim, tuple([rewrite_atom(size, r) for size in t.shape])) if t.shape else t
 
 
@@ -161,12 +167,14 @@ def rewrite_params(params: tuple[Param, ...], r: Renaming) -> tuple[Param, ...]:
 
 
 def rewrite_stm(stm: Stm, r: Renaming) -> Stm:
+    """The statement with its uses rewritten, then its pattern bound."""
     exp = rewrite_exp(stm.exp, r)
     certs = tuple([rewrite_name(c, r) for c in stm.certs]) if stm.certs else ()
     return Stm(rewrite_params(stm.pat, r), exp, certs, stm.attrs, stm.loc)
 
 
 def rewrite_body(body: Body, r: Renaming) -> Body:
+    """The body, statement by statement, then its result."""
     stms: list[Stm] = []
     for stm in body.stms:
         stms.append(rewrite_stm(stm, r))
@@ -174,12 +182,14 @@ def rewrite_body(body: Body, r: Renaming) -> Body:
 
 
 def rewrite_lambda(f: Lambda, r: Renaming) -> Lambda:
+    """The lambda: parameters bound, then its body and types."""
     params = rewrite_params(f.params, r)
     body = rewrite_body(f.body, r)
     return Lambda(params, body, tuple([rewrite_type(t, r) for t in f.ret]))
 
 
 def rewrite_fun(fun: FunDef, r: Renaming) -> FunDef:
+    """The function: parameters bound, then what it consumes, its body and its results."""
     params = rewrite_params(fun.params, r)
     consumes = tuple(rewrite_name(name, r) for name in fun.consumes)
     body = rewrite_body(fun.body, r)

@@ -34,7 +34,7 @@ Value = bool | int | float
 
 
 class ScalarFailure(Exception):
-    """An operation without a value: what the user is told, without the place."""
+    """An operation without a value: the message for the user, without the place."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(f"{code}: {text}")

@@ -90,18 +90,22 @@ def show_located(prog: Prog) -> str:
 
 
 def show_body(body: Body) -> str:
+    """The lines of a body, without locations."""
     return "\n".join(_body(body))
 
 
 def show_stm(stm: Stm) -> str:
+    """The lines of a statement, without its location."""
     return "\n".join(_stm(stm))
 
 
 def show_lambda(f: Lambda) -> str:
+    """The lines of a lambda."""
     return "\n".join(_lambda(f))
 
 
 def show_exp(exp: Exp) -> str:
+    """The lines of an expression."""
     return "\n".join(_exp(exp))
 
 
@@ -118,6 +122,7 @@ def show_name(name: Name) -> str:
 
 
 def show_atom(atom: Atom) -> str:
+    """A name as `show_name` prints it, or a constant with its type."""
     return show_name(atom.name) if isinstance(atom, Var) else show_const(atom)
 
 
@@ -146,10 +151,12 @@ def show_size(size: Atom) -> str:
 
 
 def show_shape(shape: Iterable[Atom]) -> str:
+    """Sizes in brackets, outermost first: `[n_1][3]`."""
     return "".join(f"[{show_size(size)}]" for size in shape)
 
 
 def show_type(t: Type) -> str:
+    """The shape, then the element type: `[n_1][3]f32`."""
     return show_shape(t.shape) + t.prim.value
 
 

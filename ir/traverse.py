@@ -313,12 +313,14 @@ def free_in_stm(stm: Stm) -> NameSet:
 
 
 def free_in_body(body: Body) -> NameSet:
+    """The names that a body uses and does not bind, those in types included, in order of first use."""
     found: NameSet = {}
     _free_in_body(body, set(), found)
     return found
 
 
 def free_in_lambda(f: Lambda) -> NameSet:
+    """The names that a lambda uses and does not bind, those in types included, in order of first use."""
     found: NameSet = {}
     bound = {p.name for p in f.params}
     _note(names_in_types(p.type for p in f.params), bound, found)

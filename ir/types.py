@@ -128,6 +128,7 @@ BOOL = Type(Prim.BOOL, ())
 
 
 def scalar(prim: Prim) -> Type:
+    """The type of rank 0."""
     return Type(prim, ())
 
 

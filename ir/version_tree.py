@@ -1,8 +1,8 @@
-"""The version tree of a flat program: sites, and the leaves of each.
+"""The version tree of a flat program: sites, and the versions of each.
 
-A *site* is an outermost guard: an `If` on a `GuardCmp`, or on a conjunction of such. Its *leaves* are the versions of
+A *site* is an outermost guard: an `If` on a `GuardCmp`, or on a conjunction of such. Its *versions* are those of
 the nest, each the sides taken at the guards on the way to it. Sites are independent of each other; "every version"
-means every leaf of every site. Used by `--force SITE=LEAF`, `test --all-versions`, the tuner and `explain`.
+means every version of every site. Used by `--force GUARD=VERSION`, `test --all-versions`, the tuner and `explain`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from .ops import Op
 from .traverse import bodies, free_in_body, free_in_stm
 from .types import Name, Prim, Var
 
-Leaf = dict[str, bool]
+Sides = dict[str, bool]
+"""A version: for each guard on the way to it, by threshold, whether its first side is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,10 @@ class Site:
         return tuple(_thresholds(self.tree))
 
     @property
-    def leaves(self) -> tuple[Leaf, ...]:
+    def versions(self) -> tuple[Sides, ...]:
         """The versions: for each, the sides of the guards that lead to it. Nested guards side by side multiply only
-        while there are few; beyond that each of their leaves is taken at least once."""
-        return leaves_of(self.tree)
+        while there are few; beyond that each version of theirs is taken at least once."""
+        return versions_of(self.tree)
 
 
 MAX_PRODUCT = 64
@@ -145,29 +146,29 @@ def _thresholds(branch: Branch) -> Iterator[str]:
         yield from _thresholds(inner)
 
 
-def leaves_of(branch: Branch) -> tuple[Leaf, ...]:
-    """The leaves below a guard, least parallel first."""
-    then = tuple({**dict.fromkeys(branch.thresholds, True), **leaf} for leaf in _combined(branch.then))
-    orelse = tuple({**dict.fromkeys(branch.thresholds, False), **leaf} for leaf in _combined(branch.orelse))
+def versions_of(branch: Branch) -> tuple[Sides, ...]:
+    """The versions below a guard, least parallel first."""
+    then = tuple({**dict.fromkeys(branch.thresholds, True), **version} for version in _combined(branch.then))
+    orelse = tuple({**dict.fromkeys(branch.thresholds, False), **version} for version in _combined(branch.orelse))
     return then + orelse
 
 
-def _combined(branches: tuple[Branch, ...]) -> tuple[Leaf, ...]:
-    """Leaves of independent guards together."""
-    choices = [leaves_of(branch) for branch in branches]
+def _combined(branches: tuple[Branch, ...]) -> tuple[Sides, ...]:
+    """Versions of independent guards together."""
+    choices = [versions_of(branch) for branch in branches]
     count = 1
-    for leaves in choices:
-        count *= len(leaves)
+    for versions in choices:
+        count *= len(versions)
     if count <= MAX_PRODUCT:
         return tuple(_merged(picked) for picked in product(*choices))
     longest = max(map(len, choices))
-    return tuple(_merged(tuple(leaves[min(k, len(leaves) - 1)] for leaves in choices)) for k in range(longest))
+    return tuple(_merged(tuple(versions[min(k, len(versions) - 1)] for versions in choices)) for k in range(longest))
 
 
-def _merged(leaves: tuple[Leaf, ...]) -> Leaf:
-    return {threshold: side for leaf in leaves for threshold, side in leaf.items()}
+def _merged(versions: tuple[Sides, ...]) -> Sides:
+    return {threshold: side for version in versions for threshold, side in version.items()}
 
 
-def combinations(all_sites: tuple[Site, ...]) -> tuple[Leaf, ...]:
-    """Leaves of all sites together such that every leaf of every site occurs; all combinations while they are few."""
+def combinations(all_sites: tuple[Site, ...]) -> tuple[Sides, ...]:
+    """Combinations of versions of all sites such that every version of each occurs; all of them while they are few."""
     return _combined(tuple(site.tree for site in all_sites))

@@ -76,10 +76,12 @@ def lower(
 
 
 def lower_body(h: HostBuilder, body: Body) -> HostBody:
+    """The host body of a flat body; its kernels are added to `h`."""
     return HostBody(lower_stms(h, body.stms), body.result)
 
 
 def lower_stms(h: HostBuilder, stms: tuple[Stm, ...]) -> tuple[HostStm, ...]:
+    """The host statements of flat statements; those emitted for others of `h` stay as they are."""
     saved, h.out = h.out, []
     guards = comparisons(Body(stms, ()))
     for stm in stms:
@@ -102,6 +104,7 @@ def lower_side(h: HostBuilder, body: Body, side: Side) -> HostBody:
 
 
 def lower_stm(h: HostBuilder, stm: Stm) -> None:
+    """Emits the host statements and kernels of one flat statement."""
     exp = stm.exp
     match exp:
         case core.SegMap() | core.SegRed() | core.SegScan() | core.SegScatter() | core.SegHist():

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 CORPUS = ("programs/*.soac", "tests/conformance/**/*.fut", "tests/regress/*.soac")
 ON_CPU = ("core", "fused", "flat", "kernels", "host", "llvm")
 ON_CUDA = ("kernels", "host", "cuda")
-NUMBERED = re.compile(r"(?<![\w.])(?<!launch )([A-Za-z]\w*)_\d+\b")
+NUMBERED = re.compile(r"(?<![\w.])(?<!launch )([A-Za-z][\w']*)_\d+\b")
 
 Digests = dict[str, dict[str, str]]
 

@@ -119,7 +119,7 @@ class Program:
         return self.executable.prepare(entry, (settings, sides), workers, to_arguments)
 
     def _ready(self, entry: str) -> Call:
-        """The call that nobody gives settings to."""
+        """The call without settings."""
         return self._prepared.setdefault(entry, self.prepare(entry))
 
     def trace(
@@ -132,8 +132,8 @@ class Program:
     ) -> tuple[list[np.ndarray | np.generic], Trace]:
         """The results in host memory, and the guards that were decided: (threshold, parallelism, first branch
         taken)."""
-        results, met = self._run(entry, args, thresholds, forced, threads)
-        return on_host(results), met
+        results, reached = self._run(entry, args, thresholds, forced, threads)
+        return on_host(results), reached
 
     def timed(
         self,
@@ -144,8 +144,8 @@ class Program:
         threads: int | None,
         log: list[Event] | None,
     ) -> list[Any]:
-        """The results as `call` gives them, and in `log` the guards met and when, also if the run fails. Settings are
-        taken as they are."""
+        """The results as `call` gives them, and in `log` the guards reached and when, also if the run fails. Settings
+        are taken as they are."""
         values = {**self.thresholds, **settings}
         return self.executable.run(
             entry, args, values, forced, threads or self._threads(entry, values), to_arguments, log
@@ -223,7 +223,7 @@ def load(path: str | Path, thresholds: Mapping[str, int] | None = None, device: 
 
 
 def _for_python(program: Program, thresholds: Mapping[str, int] | None) -> Program:
-    """The program with settings; its user is told of entry points that are no attributes."""
+    """The program with settings; its user is warned of entry points that are no attributes."""
     for name in program.entries:
         if name.startswith("__") or hasattr(Program, name):
             text = f'`prog.{name}` is not the entry point `{name}`: write `prog["{name}"]`'

@@ -1,4 +1,4 @@
-"""What a call may be told: values of thresholds and sizes, sides of guards, a number of threads; each is checked.
+"""What a call may set: values of thresholds and sizes, sides of guards, a number of threads; each is checked.
 
 A wrong one is a `SettingError` (C0101) that says what the program has, as for `--param`, `--force` and `--threads`.
 """

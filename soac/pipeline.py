@@ -27,8 +27,10 @@ from .flatten.tiling.choose import tile
 from .frontend.compile import Reach, compile_source, paused_collector
 from .ir.check import Stage, check
 from .ir.core import Prog
+from .ir.depth import allow_depth
 from .ir.errors import Diagnostic
 from .ir.machine import CPU, CUDA, Machine, Mode
+from .ir.nesting import check_levels
 from .kernels.analysis.check_collectives import check_kernels
 from .kernels.host_ir.nodes import HostProgram
 from .kernels.kernel_ir.nodes import Kernel
@@ -104,10 +106,12 @@ def stages(
     flattening says."""
 
     def seen(name: str, prog: Prog, stage: Stage) -> tuple[str, Prog]:
+        check_levels(prog)
         if checked:
             check(prog, stage)
         return name, prog
 
+    allow_depth()
     yield seen("elaborate", prog, Stage.CORE)
     for name, run in CORE_PASSES:
         prog = run(prog)

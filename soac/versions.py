@@ -1,6 +1,6 @@
-"""Versions by name: what `--force SITE=LEAF` means, and the runs that take every leaf.
+"""Versions by name: what `--force GUARD=VERSION` means, and the runs that take every version.
 
-A site is called by its outermost threshold. A leaf is called `outer` (stop at the first guard), `full` (all guards
+A site is called by its outermost threshold. A version is called `outer` (stop at the first guard), `full` (all guards
 refused), `warp` or `block` (the only guard that it takes is for a version inside one), or by its number, from the least
 parallel one.
 """
@@ -14,13 +14,13 @@ from .autotune.tuning import SettingError
 from .ir.core import Prog
 from .ir.errors import NOWHERE, Diagnostic, Label
 from .ir.machine import is_inside, level_of
-from .ir.version_tree import Leaf, Site, combinations, sites
+from .ir.version_tree import Sides, Site, combinations, sites
 
 
-def names_of_leaves(site: Site) -> Mapping[str, Leaf]:
-    """The leaves of a site by name, from the least parallel one on."""
+def named_versions(site: Site) -> Mapping[str, Sides]:
+    """The versions of a site by name, from the least parallel one on."""
     named = {guard: _name(guard) for guard in _own_guards(site)}
-    return {_taken(leaf, named) or str(number): leaf for number, leaf in enumerate(site.leaves)}
+    return {_taken(version, named) or str(number): version for number, version in enumerate(site.versions)}
 
 
 def _own_guards(site: Site) -> Iterator[str]:
@@ -37,48 +37,48 @@ def _name(guard: str) -> str:
     return "outer" if level is None else level.value
 
 
-def _taken(leaf: Leaf, named: Mapping[str, str]) -> str | None:
-    if not any(leaf.values()):
+def _taken(version: Sides, named: Mapping[str, str]) -> str | None:
+    if not any(version.values()):
         return "full"
-    *_, (last, side) = leaf.items()
+    *_, (last, side) = version.items()
     return named.get(last) if side else None
 
 
-def leaves_of(prog: Prog) -> Iterator[tuple[str, str, Leaf]]:
-    """Every leaf of every site of a flat program: site, leaf, and the sides to take."""
+def versions_of(prog: Prog) -> Iterator[tuple[str, str, Sides]]:
+    """Every version of every site of a flat program: site, version, and the sides to take."""
     for site in sites(prog):
-        for name, leaf in names_of_leaves(site).items():
-            yield site.name, name, leaf
+        for name, version in named_versions(site).items():
+            yield site.name, name, version
 
 
-def runs_of(prog: Prog, entry: str) -> tuple[Leaf, ...]:
-    """Sides to take in runs of an entry, so that each leaf of each of its sites is taken in some run; all
+def runs_of(prog: Prog, entry: str) -> tuple[Sides, ...]:
+    """Sides to take in runs of an entry, so that each version of each of its sites is taken in some run; all
     combinations while they are few. One run without choices if there are no sites."""
     return combinations(tuple(site for site in sites(prog) if site.entry == entry)) or ({},)
 
 
-def misfits(forced: Mapping[str, bool], met: Sequence[tuple[str, int, bool]]) -> str | None:
+def misfits(forced: Mapping[str, bool], reached: Sequence[tuple[str, int, bool]]) -> str | None:
     """Why a forced version did not run, if it did not: at this size it does not fit the machine."""
-    wanted = next(((name, par) for name, par, _ in met if par < 0 and forced.get(name)), None)
+    wanted = next(((name, par) for name, par, _ in reached if par < 0 and forced.get(name)), None)
     return None if wanted is None else f"`{wanted[0]}` does not fit: {-wanted[1]} in parallel in one collective"
 
 
 def forced_sides(all_sites: Sequence[Site], forces: Sequence[str]) -> Mapping[str, bool]:
-    """The sides that `SITE=LEAF` settings ask for; raises `SettingError` C0101."""
-    return {guard: side for force in forces for guard, side in _forced_leaf(all_sites, force).items()}
+    """The sides that `GUARD=VERSION` settings ask for; raises `SettingError` C0101."""
+    return {guard: side for force in forces for guard, side in _forced_version(all_sites, force).items()}
 
 
-def _forced_leaf(all_sites: Sequence[Site], force: str) -> Leaf:
+def _forced_version(all_sites: Sequence[Site], force: str) -> Sides:
     name, _, wanted = force.partition("=")
     site = next((s for s in all_sites if s.name == name), None)
     if site is None:
         raise unknown("guard site", name, [s.name for s in all_sites])
-    named = dict(names_of_leaves(site))
-    numbered = {str(number): leaf for number, leaf in enumerate(site.leaves)}
-    leaf = (named | numbered).get(wanted)
-    if leaf is None:
-        raise unknown(f"leaf of `{name}`", wanted, list(named))
-    return leaf
+    named = dict(named_versions(site))
+    numbered = {str(number): version for number, version in enumerate(site.versions)}
+    version = (named | numbered).get(wanted)
+    if version is None:
+        raise unknown(f"version of `{name}`", wanted, list(named))
+    return version
 
 
 def unknown(what: str, name: str, known: Sequence[str]) -> SettingError:

@@ -1,4 +1,4 @@
-"""What tests of all floors share."""
+"""What tests of all packages share."""
 
 from __future__ import annotations
 

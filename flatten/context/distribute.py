@@ -4,7 +4,7 @@
     Σ' = ⟨x̄p ā(p-1) ∈ ȳp āp⟩, ..., ⟨x̄1 ā0 ∈ ȳ1 ā1⟩, only where the size of ā0 is invariant to Σ
 
 `expand` makes the arrays āp of given values; `settle` does so for the deferred statements that deeper kernels need
-and that are too dear to be computed there; afterwards the variables are elements of the arrays.
+and that are too expensive to be computed there; afterwards the variables are elements of the arrays.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .trace import Rule
 
 
 def expand(flow: Flow, nest: Nest, atoms: tuple[Atom, ...]) -> tuple[Name, ...]:
-    """An array over the nest for each value; no two are the same array, and nobody else holds them."""
+    """An array over the nest for each value; no two are the same array, and nothing else holds them."""
     params = tuple(_array_param(flow, nest, atom) for atom in atoms)
     expand_into(flow, nest, atoms, params)
     return tuple(p.name for p in params)
@@ -36,9 +36,9 @@ def expand_owned(flow: Flow, nest: Nest, atoms: tuple[Atom, ...], reads: Iterabl
     not been computed yet (or one of `reads`) is copied."""
     also = tuple(reads)
     for source in (source_of(flow, atom) for atom in atoms):
-        elem = flow.elems.get(source.name) if isinstance(source, Var) else None
+        elem = flow.known.elems.get(source.name) if isinstance(source, Var) else None
         if elem is not None and isinstance(source, Var) and is_awaited(flow, source.name, elem.array, also):
-            flow.fresh.discard(elem.array)
+            flow.known.fresh.discard(elem.array)
     return expand(flow, nest, atoms)
 
 
@@ -48,19 +48,19 @@ def is_awaited(flow: Flow, name: Name, array: Name, reads: tuple[Name, ...]) -> 
     either needs."""
     if name in reads:
         return True
-    if flow.uses.get(name, 0) <= 1:
+    if flow.known.uses.get(name, 0) <= 1:
         return False
     wanted = (*reads, *awaited(flow))
     needed = needs(flow, wanted)
     looked_at = {elem.array for elem in needed.loads.values()}.union(
         wanted, *(free_in_stm(deferred.stm) for deferred in (*needed.stms, *needed.places))
     )
-    return not looked_at.isdisjoint(shared_with(array, flow.out))
+    return not looked_at.isdisjoint(shared_with(array, flow.output.stms))
 
 
 def awaited(flow: Flow) -> Iterator[Name]:
     """What statements after the one at hand use, in all bodies around it."""
-    for body in flow.walked:
+    for body in flow.output.walked:
         for stm in body.stms[body.place + 1 :]:
             yield from free_in_stm(stm)
         yield from (atom.name for atom in body.result if isinstance(atom, Var))
@@ -76,7 +76,7 @@ def expand_into(flow: Flow, nest: Nest, atoms: tuple[Atom, ...], params: tuple[P
     element by element in kernels of their own."""
     together: list[tuple[Atom, Param]] = []
     for atom, param in zip(atoms, params, strict=True):
-        flow.fresh.add(param.name)
+        flow.known.fresh.add(param.name)
         if not _expand_in_bulk(flow, nest, atom, param):
             together.append((atom, param))
     if together:
@@ -89,16 +89,16 @@ def expand_into(flow: Flow, nest: Nest, atoms: tuple[Atom, ...], params: tuple[P
 def _expand_in_bulk(flow: Flow, nest: Nest, atom: Atom, param: Param) -> bool:
     """Values that need no computation in a thread; whether `atom` is one."""
     source = source_of(flow, atom)
-    if isinstance(source, Var) and (source.name in nest.indices or source.name in flow.coordinates):
+    if isinstance(source, Var) and (source.name in nest.indices or source.name in flow.known.coordinates):
         return False
     if flow.is_invariant(source):
         flow.note(Rule.REPLICATE, str(param.name))
         flow.emit((param,), Replicate(nest.widths, source))
         return True
     assert isinstance(source, Var)
-    if (elem := flow.elems.get(source.name)) is not None:
+    if (elem := flow.known.elems.get(source.name)) is not None:
         return _expand_elem(flow, nest, source, elem, param)
-    deferred = flow.deferred[source.name]
+    deferred = flow.known.deferred[source.name]
     match deferred.stm.exp:
         case Replicate(shape, value) if flow.is_invariant(value) and not deferred.stm.certs:
             flow.note(Rule.REPLICATE, str(param.name))
@@ -116,7 +116,7 @@ def _expand_in_bulk(flow: Flow, nest: Nest, atom: Atom, param: Param) -> bool:
 
 def source_of(flow: Flow, atom: Atom) -> Atom:
     """What `atom` is a copy of, if a deferred statement copies it."""
-    while isinstance(atom, Var) and atom.name not in flow.elems and (found := flow.deferred.get(atom.name)):
+    while isinstance(atom, Var) and atom.name not in flow.known.elems and (found := flow.known.deferred.get(atom.name)):
         match found.stm:
             case Stm(exp=Copied(inner), certs=()):
                 atom = inner
@@ -130,8 +130,8 @@ def source_of(flow: Flow, atom: Atom) -> Atom:
 def _expand_elem(flow: Flow, nest: Nest, source: Var, elem: Elem, param: Param) -> bool:
     """`xss` itself for `x = xss[i, j]` over `(i, j)`: as it is if this flattening made it, else a copy."""
     if elem.indices == nest.indices:
-        made_here = elem.array in flow.fresh
-        flow.fresh.discard(elem.array)
+        made_here = elem.array in flow.known.fresh
+        flow.known.fresh.discard(elem.array)
         flow.emit((param,), Copied(Var(elem.array)) if made_here else Copy(elem.array))
         return True
     if flow.type_of(source).shape:
@@ -146,7 +146,7 @@ def _copy_rows(flow: Flow, nest: Nest, source: Var, param: Param) -> None:
     inner: tuple[Dim, ...] = tuple((flow.fresh_param("k", I64).name, size) for size in shape)
     value = flow.fresh_param(source.name.base, scalar(param.type.prim))
     indices = tuple(Var(name) for name, _ in inner)
-    stm = Stm((value,), element_of(source.name, shape, indices), (), (), flow.loc)
+    stm = Stm((value,), element_of(source.name, shape, indices), (), (), flow.output.loc)
     flow.note(Rule.G1, f"{param.name}, elements of {source.name}")
     emit_segmap(flow, nest.dims + inner, (param,), Body((stm,), (Var(value.name),)), (value.type,))
 
@@ -169,11 +169,11 @@ def frontier(flow: Flow, wanted: Iterable[Name]) -> Frontier | None:
     work = list(wanted)
     while work:
         name = work.pop()
-        deferred = flow.deferred.get(name)
-        if name in seen or name in flow.elems or deferred is None:
+        deferred = flow.known.deferred.get(name)
+        if name in seen or name in flow.known.elems or deferred is None:
             continue
         seen.add(name)
-        if deferred.weight > LIMIT and flow.is_regular((flow.types[name],)):
+        if deferred.weight > LIMIT and flow.is_regular((flow.known.types[name],)):
             found[name] = None
         elif weight_of(deferred.stm.exp) >= HEAVY:
             return None
@@ -186,14 +186,14 @@ def settle(flow: Flow, nest: Nest, wanted: Frontier) -> None:
     """Compute the frontier in kernels over its own depth of the nest, one for each depth."""
     depths: dict[int, list[Name]] = {}
     for name in wanted.names:
-        depths.setdefault(flow.deferred[name].depth, []).append(name)
+        depths.setdefault(flow.known.deferred[name].depth, []).append(name)
     for depth in sorted(depths):
-        names = tuple(name for name in depths[depth] if name not in flow.elems)
+        names = tuple(name for name in depths[depth] if name not in flow.known.elems)
         _materialise(flow, nest.outer(depth), (*names, *_shared(flow, names)))
 
 
 def _shared(flow: Flow, names: tuple[Name, ...]) -> tuple[Name, ...]:
-    """Dear values that computing `names` yields on the way and that other statements want too."""
+    """Expensive values that computing `names` yields on the way and that other statements want too."""
     computed = needs(flow, names).stms
     used: dict[Name, int] = {}
     for deferred in computed:
@@ -205,7 +205,7 @@ def _shared(flow: Flow, names: tuple[Name, ...]) -> tuple[Name, ...]:
         for p in deferred.stm.pat
         if weight_of(deferred.stm.exp) > LIMIT
         and p.name not in names
-        and flow.uses.get(p.name, 0) > used.get(p.name, 0)
+        and flow.known.uses.get(p.name, 0) > used.get(p.name, 0)
         and flow.is_regular((p.type,))
     )
 
@@ -217,4 +217,4 @@ def _materialise(flow: Flow, nest: Nest, names: tuple[Name, ...]) -> None:
     flow.note(Rule.G6, ", ".join(map(str, names)))
     arrays = expand(flow, nest, tuple(Var(name) for name in names))
     for name, array in zip(names, arrays, strict=True):
-        flow.elems[name] = Elem(array, nest.indices)
+        flow.known.elems[name] = Elem(array, nest.indices)

@@ -5,7 +5,7 @@
 is kept in two parts: the *dimensions* `(i < n, j < m)` and, for every variable of the nest, where it comes from. That
 is either an element of an array outside of the nest (`Elem`: `x = xss[i, j]`; its indices may be any of the nest's),
 or a statement of the nest that no kernel has computed yet (`Deferred`). A deferred statement travels into the kernels
-that use it; one that is too dear to be computed again becomes an array over the nest first (G6).
+that use it; one that is too expensive to be computed again becomes an array over the nest first (G6).
 
 Names are unique, so all variables of all nests of a function stand in the same two tables.
 """
@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...ir.core import Attr, Body, Exp, Lambda, Param, Replicate, Stm
-from ...ir.errors import Loc
+from ...ir.errors import NOWHERE, Loc
 from ...ir.machine import Machine, Mode
 from ...ir.traverse import add_types, names_in_types
 from ...ir.types import Atom, Const, Name, Names, Type, Var, scalar
@@ -138,10 +138,22 @@ Walk = Callable[["Flow", Nest, tuple[Stm, ...], tuple[Atom, ...]], None]
 WalkTop = Callable[["Flow", Body], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What holds for all of a function, or (`inside`) of the body of a version whose threads are inside a warp or
+    block; and how the rules walk the bodies inside of a statement."""
+
+    names: Names
+    mode: Mode
+    machine: Machine
+    inside: bool
+    walk: Walk
+    walk_top: WalkTop
+
+
 @dataclass(slots=True)
-class Flow:
-    """Flattening of one function, or (`inside`) of the body of a version whose threads are inside a warp or block: what
-    is known of the nests, and the flat statements so far.
+class Known:
+    """Facts about the nests at hand.
 
     `uses`: how many statements of its body use a name. `fresh`: arrays over nests that were made in the body at hand
     and that only elements of the nest stand for: the last of these to be used may have the array itself. `varying`:
@@ -149,46 +161,55 @@ class Flow:
     `coordinates` are the indices of nests around a flat one, `segments` the descriptors made, `rows` the arrays of
     varying width that are segments of flat data."""
 
-    names: Names
-    mode: Mode
-    machine: Machine
-    inside: bool
-    varying: bool
-    mixed: bool
-    walk: Walk
-    walk_top: WalkTop
     types: dict[Name, Type]
     consumed: set[Name]
-    elems: ChainMap[Name, Elem]
-    deferred: dict[Name, Deferred]
-    coordinates: dict[Name, Deferred]
-    segments: ChainMap[tuple[Atom, tuple[Name, ...]], Segments]
-    rows: ChainMap[Name, Row]
-    next_order: int
-    uses: dict[Name, int]
-    fresh: set[Name]
-    lent: set[Name]
-    walked: list[Walked]
-    replicates: dict[Name, Replicate]
-    out: list[Stm]
-    certs: tuple[Name, ...]
-    loc: Loc
-    trail: list[Fired]
+    varying: bool
+    mixed: bool = False
+    elems: ChainMap[Name, Elem] = field(default_factory=lambda: ChainMap())
+    deferred: dict[Name, Deferred] = field(default_factory=dict)
+    coordinates: dict[Name, Deferred] = field(default_factory=dict)
+    segments: ChainMap[tuple[Atom, tuple[Name, ...]], Segments] = field(default_factory=lambda: ChainMap())
+    rows: ChainMap[Name, Row] = field(default_factory=lambda: ChainMap())
+    uses: dict[Name, int] = field(default_factory=dict)
+    fresh: set[Name] = field(default_factory=set)
+    lent: set[Name] = field(default_factory=set)
+    replicates: dict[Name, Replicate] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Output:
+    """The flat statements so far, what is put on the next ones, the rules that fired and the guards that were made."""
+
     guards: Guards
+    trail: list[Fired]
+    stms: list[Stm] = field(default_factory=list)
+    certs: tuple[Name, ...] = ()
+    loc: Loc = NOWHERE
+    walked: list[Walked] = field(default_factory=list)
+    next_order: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Flattening of one function, or of the body of a version."""
+
+    context: Context
+    known: Known
+    output: Output
 
     # ---- queries
 
     @property
     def has_segments_left(self) -> bool:
         """Whether there is budget left for descriptors of widths that vary."""
-        return self.guards.segments < self.machine.max_segments
+        return self.output.guards.segments < self.context.machine.max_segments
 
     def type_of(self, atom: Atom) -> Type:
-        return self.types[atom.name] if isinstance(atom, Var) else scalar(atom.prim)
+        return self.known.types[atom.name] if isinstance(atom, Var) else scalar(atom.prim)
 
     def is_variant(self, name: Name) -> bool:
         """Whether a name is bound in the nest."""
-        return name in self.elems or name in self.deferred or name in self.coordinates
+        return name in self.known.elems or name in self.known.deferred or name in self.known.coordinates
 
     def is_invariant(self, atom: Atom) -> bool:
         return not (isinstance(atom, Var) and self.is_variant(atom.name))
@@ -204,23 +225,23 @@ class Flow:
     # ---- emitting
 
     def note(self, rule: Rule, about: str) -> None:
-        self.trail.append(Fired(rule, about))
+        self.output.trail.append(Fired(rule, about))
 
     def fresh_param(self, base: str, type_: Type) -> Param:
-        name = self.names.fresh(base)
-        self.types[name] = type_
+        name = self.context.names.fresh(base)
+        self.known.types[name] = type_
         return Param(name, type_)
 
     def emit(self, pat: tuple[Param, ...], exp: Exp, attrs: tuple[Attr, ...] = ()) -> None:
         """A statement of the flat program."""
-        self.types.update((p.name, p.type) for p in pat)
-        self.keep(Stm(pat, exp, self.certs, attrs, self.loc))
+        self.known.types.update((p.name, p.type) for p in pat)
+        self.keep(Stm(pat, exp, self.output.certs, attrs, self.output.loc))
 
     def keep(self, stm: Stm) -> None:
         """A statement that is flat as it is."""
         if isinstance(stm.exp, Replicate):
-            self.replicates[stm.pat[0].name] = stm.exp
-        self.out.append(stm)
+            self.known.replicates[stm.pat[0].name] = stm.exp
+        self.output.stms.append(stm)
 
     def emit_as(self, base: str, type_: Type, exp: Exp) -> Name:
         """A statement with one result under a fresh name."""
@@ -234,15 +255,15 @@ class Flow:
             return pat
         arrays = tuple(self.fresh_param(p.name.base, p.type.array_of(*nest.widths)) for p in pat)
         for param, array in zip(pat, arrays, strict=True):
-            self.elems[param.name] = Elem(array.name, nest.indices)
-            self.fresh.add(array.name)
+            self.known.elems[param.name] = Elem(array.name, nest.indices)
+            self.known.fresh.add(array.name)
         return arrays
 
     def learn(self, f: Lambda) -> Lambda:
         """A lambda whose types are known from here on, and what it overwrites: its names may be fresh ones."""
-        self.types.update((p.name, p.type) for p in f.params)
-        add_types(self.types, f.body)
-        self.consumed |= consumed_in(f.body)
+        self.known.types.update((p.name, p.type) for p in f.params)
+        add_types(self.known.types, f.body)
+        self.known.consumed |= consumed_in(f.body)
         return f
 
     def again(self, pat: tuple[Param, ...]) -> tuple[Param, ...]:
@@ -252,21 +273,25 @@ class Flow:
 
 def host_body(flow: Flow, work: Callable[[], tuple[Atom, ...]]) -> Body:
     """The flat statements that `work` emits as a body of their own (a branch, a loop). What becomes an array there is
-    known as one only there; what was made outside is nobody's to overwrite."""
-    out, certs, fresh, lent = flow.out, flow.certs, flow.fresh, flow.lent
-    flow.out, flow.certs, flow.fresh, flow.lent = [], (), set(), set()
-    enter_scope(flow)
+    known as one only there; what was made outside may not be overwritten."""
+    known, output = flow.known, flow.output
+    stms, certs, fresh, lent = output.stms, output.certs, known.fresh, known.lent
+    output.stms, output.certs, known.fresh, known.lent = [], (), set(), set()
+    enter_scope(known)
     result = work()
-    body = Body(tuple(flow.out), result)
-    leave_scope(flow)
-    flow.out, flow.certs, flow.fresh, flow.lent = out, certs, fresh, lent
+    body = Body(tuple(output.stms), result)
+    leave_scope(known)
+    output.stms, output.certs, known.fresh, known.lent = stms, certs, fresh, lent
     return body
 
 
-def enter_scope(flow: Flow) -> None:
+def enter_scope(known: Known) -> None:
     """From here on what becomes an array is known as one only until the scope is left."""
-    flow.elems, flow.segments, flow.rows = flow.elems.new_child(), flow.segments.new_child(), flow.rows.new_child()
+    known.elems, known.segments, known.rows = (
+        known.elems.new_child(), known.segments.new_child(), known.rows.new_child(),
+    )  # fmt: skip
 
 
-def leave_scope(flow: Flow) -> None:
-    flow.elems, flow.segments, flow.rows = flow.elems.parents, flow.segments.parents, flow.rows.parents
+def leave_scope(known: Known) -> None:
+    """Forgets what became an array since `enter_scope`."""
+    known.elems, known.segments, known.rows = known.elems.parents, known.segments.parents, known.rows.parents

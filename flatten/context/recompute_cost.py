@@ -31,22 +31,18 @@ from ...ir.core import (
     Stm,
     Update,
 )
-from ...ir.ops import BINARY, COUNTS, PREDICATES, TERNARY, Op, can_fail
+from ...ir.ops import EXPENSES, Expense, can_fail
 
 LIMIT = 24
 """Up to this weight a statement is computed again rather than stored and loaded."""
 HEAVY = 1 << 20
-
-_CHEAP = (BINARY | TERNARY | PREDICATES | COUNTS) - {Op.POW, Op.ATAN2, Op.HYPOT, Op.NEXTAFTER, Op.LDEXP} | {
-    Op.NOT, Op.NEG, Op.ABS, Op.SGN, Op.SQRT, Op.FLOOR, Op.CEIL, Op.TRUNC, Op.ROUND, Op.TO_BITS, Op.FROM_BITS,
-}  # fmt: skip
 
 
 def weight_of(exp: Exp) -> int:
     """The weight of an expression alone."""
     match exp:
         case PrimOp(op, prim, _):
-            return 16 if can_fail(op, prim) or op not in _CHEAP else 1
+            return 16 if can_fail(op, prim) or EXPENSES[op] is Expense.CALL else 1
         case Convert() | Assert() | GuardCmp():
             return 1
         case Index(_, dims, _):
@@ -82,6 +78,7 @@ def is_total(exp: Exp) -> bool:
 
 
 def is_total_body(body: Body) -> bool:
+    """Whether no statement of the body can fail."""
     return all(is_total(stm.exp) for stm in body.stms)
 
 

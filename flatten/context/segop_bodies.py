@@ -57,13 +57,13 @@ def needs(flow: Flow, wanted: Iterable[Name]) -> Needs:
     work = list(wanted)
     while work:
         name = work.pop()
-        if (place := flow.coordinates.get(name)) is not None:
+        if (place := flow.known.coordinates.get(name)) is not None:
             places[place.order] = place
             work.extend(free_in_stm(place.stm))
-        elif (elem := flow.elems.get(name)) is not None:
+        elif (elem := flow.known.elems.get(name)) is not None:
             loads[name] = elem
             work.extend(elem.indices)
-        elif (found := flow.deferred.get(name)) is not None and found.order not in stms:
+        elif (found := flow.known.deferred.get(name)) is not None and found.order not in stms:
             stms[found.order] = found
             work.extend(free_in_stm(found.stm))
     inwards = sorted(places.values(), key=lambda place: (-place.depth, place.order))
@@ -75,12 +75,12 @@ def defer(flow: Flow, nest: Nest, stms: tuple[Stm, ...]) -> None:
     for stm in stms:
         weight = weight_of(stm.exp)
         for name in free_in_stm(stm):
-            if name not in flow.elems and (used := flow.deferred.get(name)) is not None:
+            if name not in flow.known.elems and (used := flow.known.deferred.get(name)) is not None:
                 weight += used.weight
-        made = Deferred(stm, nest.depth, min(weight, 2 * HEAVY), flow.next_order)
-        flow.next_order += 1
-        flow.types.update((p.name, p.type) for p in stm.pat)
-        flow.deferred.update((p.name, made) for p in stm.pat)
+        made = Deferred(stm, nest.depth, min(weight, 2 * HEAVY), flow.output.next_order)
+        flow.output.next_order += 1
+        flow.known.types.update((p.name, p.type) for p in stm.pat)
+        flow.known.deferred.update((p.name, made) for p in stm.pat)
 
 
 def element_of(array: Name, shape: tuple[Atom, ...], indices: tuple[Atom, ...]) -> Index:
@@ -96,8 +96,8 @@ def whole(shape: tuple[Atom, ...]) -> tuple[DimIndex, ...]:
 
 def load(flow: Flow, name: Name, elem: Elem, overwritten: set[Name], loc: Loc) -> tuple[Stm, ...]:
     """The statements that bind a variable of the nest in a thread; a row that the thread overwrites is copied."""
-    row = flow.types[name]
-    shape = flow.types[elem.array].shape
+    row = flow.known.types[name]
+    shape = flow.known.types[elem.array].shape
     exp = element_of(elem.array, shape, tuple(Var(i) for i in elem.indices))
     if not row.shape or name not in overwritten:
         return (Stm((Param(name, row),), exp, (), (), loc),)
@@ -118,24 +118,24 @@ def seg_body(flow: Flow, dims: tuple[Dim, ...], inner: Body) -> SegBody:
     needed = needs(flow, free_in_body(inner))
     again = [deferred.stm for deferred in needed.stms]
     overwritten = consumed_in(Body((*again, *inner.stms), inner.result))
-    loads = [stm for name, elem in needed.loads.items() for stm in load(flow, name, elem, overwritten, flow.loc)]
+    loads = [stm for name, elem in needed.loads.items() for stm in load(flow, name, elem, overwritten, flow.output.loc)]
     if again:
         flow.note(Rule.SKIP_SCALARS, ", ".join(str(p.name) for stm in again for p in stm.pat))
     places = [place.stm for place in needed.places]
     body = Body((*places, *loads, *again, *inner.stms), inner.result)
-    renaming = refreshing(flow.names)
+    renaming = refreshing(flow.context.names)
     space = SegSpace(tuple((renaming.bind(index), width) for index, width in dims))
     return SegBody(space, rewrite_body(body, renaming))
 
 
 def fresh_reductions(flow: Flow, reds: tuple[Reduction, ...]) -> tuple[Reduction, ...]:
     """Operators under fresh names: every version has its own."""
-    return tuple(Reduction(rename_lambda(r.op, flow.names), r.neutral, r.comm) for r in reds)
+    return tuple(Reduction(rename_lambda(r.op, flow.context.names), r.neutral, r.comm) for r in reds)
 
 
 def emit_segmap(flow: Flow, dims: tuple[Dim, ...], pat: tuple[Param, ...], inner: Body, ret: tuple[Type, ...]) -> None:
     """`let pat = segmap (dims) { inner }`."""
-    emit_segmap_at(flow, flow.machine.lowest.level, dims, pat, inner, ret)
+    emit_segmap_at(flow, flow.context.machine.lowest.level, dims, pat, inner, ret)
 
 
 def emit_segmap_at(

@@ -11,9 +11,10 @@ SMALL = 32
 
 
 def is_small(width: Atom) -> bool:
+    """Whether a width is a constant below `SMALL`."""
     return isinstance(width, Const) and int(width.value) < SMALL
 
 
 def counts(flow: Flow, width: Atom) -> bool:
     """Whether parallelism of this width is looked for; when everything is to be flattened it always is."""
-    return flow.mode is Mode.FULL or not is_small(width)
+    return flow.context.mode is Mode.FULL or not is_small(width)

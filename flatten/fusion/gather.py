@@ -3,7 +3,7 @@ r"""Fusion through indices: a map that is only read once, at an index of the con
     ys = map g xs;  zs = map (\i -> .. ys[e] ..) is  ⟶  zs = map (\i -> .. g xs[e] ..) is                  [F-Gather]
 
 Reversal, rotation and tabulation of what a map has made. For two of one width, scalar code, and an index that stands
-in no loop of the consumer's: then g is applied no more often than before, and what nobody reads is not computed.
+in no loop of the consumer's: then g is applied no more often than before, and what is never read is not computed.
 """
 
 from __future__ import annotations

@@ -43,6 +43,7 @@ class Node:
 
 
 def node_of(stm: Stm) -> Node:
+    """A statement with its free names, those it uses other than as inputs of its SOAC, and those it overwrites."""
     free = frozenset(free_in_stm(stm))
     exps = [exp for body in bodies(stm.exp) for exp in all_exps(body)]
     overwritten = frozenset(name for exp in (stm.exp, *exps) for name in consumed_by(exp))

@@ -70,8 +70,8 @@ def _taken(flow: Flow, nest: Nest, cond: Atom) -> tuple[Atom, Atom]:
     """1 where the first (the second) branch is taken, else 0."""
     first, second = flow.fresh_param("taken", I64), flow.fresh_param("taken", I64)
     stms = (
-        single(PrimOp(Op.SELECT, Prim.I64, (cond, i64(1), i64(0))), first, flow.loc),
-        single(PrimOp(Op.SUB, Prim.I64, (i64(1), Var(first.name))), second, flow.loc),
+        single(PrimOp(Op.SELECT, Prim.I64, (cond, i64(1), i64(0))), first, flow.output.loc),
+        single(PrimOp(Op.SUB, Prim.I64, (i64(1), Var(first.name))), second, flow.output.loc),
     )
     defer(flow, nest, stms)
     return Var(first.name), Var(second.name)
@@ -91,7 +91,7 @@ def _side(flow: Flow, nest: Nest, stm: Stm, taken: Atom, body: Body) -> list[Tak
     seg = segments(flow, nest, taken, stm)
     own = {Var(p.name) for p in stm.pat}
     with flat_nest(flow, nest, seg) as (flat, _):
-        flow.walk(flow, flat, body.stms, body.result)
+        flow.context.walk(flow, flat, body.stms, body.result)
         made: list[Taken] = []
         for param, atom in zip(stm.pat, body.result, strict=True):
             if is_varying(flow, param.type) or own & set(param.type.shape[:1]):
@@ -105,16 +105,16 @@ def _side(flow: Flow, nest: Nest, stm: Stm, taken: Atom, body: Body) -> list[Tak
 def _rows(flow: Flow, flat: Nest, atom: Atom, stm: Stm) -> tuple[Name, Name]:
     """Flat data of what is a row of varying size for each point of the branch, and where the rows start."""
     assert isinstance(atom, Var)
-    seg = segments(flow, flat, flow.types[atom.name].shape[0], replace(stm, exp=Copied(atom)))
+    seg = segments(flow, flat, flow.known.types[atom.name].shape[0], replace(stm, exp=Copied(atom)))
     return last_row(flow, flat, seg, atom.name), seg.starts
 
 
 def regular(flow: Flow, nest: Nest, atom: Atom, t: Type) -> Atom:
     """`atom` under its type outside of the body that gives it, whose sizes are the same all over the nest."""
-    if not isinstance(atom, Var) or flow.is_regular((flow.types[atom.name],)):
+    if not isinstance(atom, Var) or flow.is_regular((flow.known.types[atom.name],)):
         return atom
     param = flow.fresh_param(atom.name.base, t)
-    defer(flow, nest, (single(Reshape(t.shape, atom.name), param, flow.loc),))
+    defer(flow, nest, (single(Reshape(t.shape, atom.name), param, flow.output.loc),))
     return Var(param.name)
 
 
@@ -142,20 +142,20 @@ def _merge(flow: Flow, nest: Nest, stm: Stm, param: Param, cond: Atom, sides: tu
 def _choice(flow: Flow, cond: Atom, sides: tuple[Taken, Taken], indices: tuple[Atom, ...], to: Param) -> Stm:
     """`if c then zs1[start1, k] else zs2[start2, k]`"""
     then, orelse = (_at(flow, side, indices, to) for side in sides)
-    return single(If(cond, then, orelse), to, flow.loc)
+    return single(If(cond, then, orelse), to, flow.output.loc)
 
 
 def _at(flow: Flow, side: Taken, indices: tuple[Atom, ...], to: Param) -> Body:
     value = flow.fresh_param(to.name.base, to.type)
-    shape = flow.types[side.array].shape
+    shape = flow.known.types[side.array].shape
     if side.starts is None:
         load = element_of(side.array, shape, (Var(side.points.start), *indices))
-        return Body((single(load, value, flow.loc),), (Var(value.name),))
+        return Body((single(load, value, flow.output.loc),), (Var(value.name),))
     start, place = flow.fresh_param("start", I64), flow.fresh_param("p", I64)
     stms = (
-        single(element_of(side.starts, (side.points.total,), (Var(side.points.start),)), start, flow.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(start.name), indices[0])), place, flow.loc),
-        single(element_of(side.array, shape, (Var(place.name), *indices[1:])), value, flow.loc),
+        single(element_of(side.starts, (side.points.total,), (Var(side.points.start),)), start, flow.output.loc),
+        single(PrimOp(Op.ADD, Prim.I64, (Var(start.name), indices[0])), place, flow.output.loc),
+        single(element_of(side.array, shape, (Var(place.name), *indices[1:])), value, flow.output.loc),
     )
     return Body(stms, (Var(value.name),))
 
@@ -259,7 +259,7 @@ def _segments_now(flow: Flow, nest: Nest, state: State, atoms: tuple[Atom, ...])
     def now(atom: Atom, kept: Kept) -> Segments | None:
         if not isinstance(kept, int):
             return kept
-        return segments(flow, nest, flow.types[_name(atom)].shape[0], replace(state.stm, exp=Copied(atom)))
+        return segments(flow, nest, flow.known.types[_name(atom)].shape[0], replace(state.stm, exp=Copied(atom)))
 
     return tuple(map(now, atoms, state.kept))
 
@@ -299,10 +299,10 @@ def _bind(flow: Flow, nest: Nest, state: State, pat: tuple[Param, ...], carried:
     """Variables of the nest as elements or rows of what a loop carries."""
     rows: list[tuple[Param, Segments | int, Name]] = []
     for param, kept, array in zip(pat, state.kept, carried.arrays, strict=True):
-        flow.types[param.name] = param.type
+        flow.known.types[param.name] = param.type
         if kept is None:
-            flow.elems[param.name] = Elem(array, nest.indices)
-            flow.fresh.add(array)
+            flow.known.elems[param.name] = Elem(array, nest.indices)
+            flow.known.fresh.add(array)
         else:
             rows.append((param, kept, array))
     made = {size: segments_of(flow, nest, Var(pat[size].name), total) for size, total in carried.totals.items()}
@@ -315,37 +315,37 @@ def _iteration(flow: Flow, nest: Nest, state: State, active: Atom | None, carrie
     loop = state.loop
     _bind(flow, nest, state, loop.params, carried)
     if active is None:
-        flow.walk(flow, nest, loop.body.stms, loop.body.result)
+        flow.context.walk(flow, nest, loop.body.stms, loop.body.result)
         return _nexts(flow, nest, state, loop.body.result)
     results = _again(flow, loop.params)
     stays = Body((), tuple(Var(p.name) for p in loop.params))
     atoms = tuple(Var(p.name) for p in results)
-    flow.walk(flow, nest, (Stm(results, If(active, loop.body, stays), (), (), flow.loc),), atoms)
+    flow.context.walk(flow, nest, (Stm(results, If(active, loop.body, stays), (), (), flow.output.loc),), atoms)
     return _nexts(flow, nest, state, atoms)
 
 
 def _again(flow: Flow, params: tuple[Param, ...]) -> tuple[Param, ...]:
     """The same under fresh names, the sizes in types too."""
-    names: dict[Atom, Atom] = {Var(p.name): Var(flow.names.again(p.name)) for p in params}
+    names: dict[Atom, Atom] = {Var(p.name): Var(flow.context.names.again(p.name)) for p in params}
     made = tuple(
         Param(_name(names[Var(p.name)]), Type(p.type.prim, tuple(names.get(size, size) for size in p.type.shape)))
         for p in params
     )
-    flow.types.update((p.name, p.type) for p in made)
+    flow.known.types.update((p.name, p.type) for p in made)
     return made
 
 
 def _for(flow: Flow, nest: Nest, state: State, inits: Carried, form: ForLoop) -> Carried:
     (carried, params), varies = _params(flow, nest, state), not flow.is_invariant(form.bound)
     most = _greatest(flow, nest, form.bound, form.prim) if varies else form.bound
-    flow.types[form.index] = scalar(form.prim)
+    flow.known.types[form.index] = scalar(form.prim)
 
     def work() -> tuple[Atom, ...]:
         active: Atom | None = None
         if varies:
             test = flow.fresh_param("active", BOOL)
             less = PrimOp(Op.LT, form.prim, (Var(form.index), form.bound))
-            defer(flow, nest, (single(less, test, flow.loc),))
+            defer(flow, nest, (single(less, test, flow.output.loc),))
             active = Var(test.name)
         return _iteration(flow, nest, state, active, carried).atoms
 
@@ -394,9 +394,9 @@ def _reduced(flow: Flow, nest: Nest, array: Name, op: Op, prim: Prim, neutral: C
     if nest.depth > 1:
         array = flow.emit_as(array.base, element.array_of(points), Reshape((points,), array))
     a, b, r, x, p = (flow.fresh_param(base, element) for base in ("a", "b", "r", "x", "p"))
-    combine = single(PrimOp(op, prim, (Var(a.name), Var(b.name))), r, flow.loc)
+    combine = single(PrimOp(op, prim, (Var(a.name), Var(b.name))), r, flow.output.loc)
     red = Reduction(Lambda((a, b), Body((combine,), (Var(r.name),)), (element,)), (neutral,), True)
-    load = single(element_of(array, (points,), (Var(p.name),)), x, flow.loc)
+    load = single(element_of(array, (points,), (Var(p.name),)), x, flow.output.loc)
     made = seg_body(flow, ((p.name, points),), Body((load,), (Var(x.name),)))
-    reduced = SegRed(flow.machine.lowest.level, made.space, (red,), made.body, (element,), None)
+    reduced = SegRed(flow.context.machine.lowest.level, made.space, (red,), made.body, (element,), None)
     return Var(flow.emit_as("most", element, reduced))

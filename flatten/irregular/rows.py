@@ -92,16 +92,16 @@ def _rows_in_rows(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> None:
     first = Place(exp.width, inner.widths, (*nest_atoms(nest), i64(0)))
     for param, (array, starts) in zip(stm.pat, made, strict=True):
         if starts is None:
-            flow.types[param.name] = param.type
-            flow.elems[param.name] = Elem(array, nest.indices)
-            flow.fresh.add(array)
+            flow.known.types[param.name] = param.type
+            flow.known.elems[param.name] = Elem(array, nest.indices)
+            flow.known.fresh.add(array)
         else:
             _bind_rows_of_rows(flow, nest, first, param, array, starts)
 
 
 def _walked(flow: Flow, nest: Nest, stm: Stm, f: Lambda) -> list[tuple[Name, Name | None]]:
     """What the body gives at each point: an array over the nest, or flat data and where the rows start."""
-    flow.walk(flow, nest, f.body.stms, f.body.result)
+    flow.context.walk(flow, nest, f.body.stms, f.body.result)
     return [
         flat_rows(flow, nest, atom, stm) if is_varying(flow, t) else (expand(flow, nest, (atom,))[0], None)
         for t, atom in zip(f.ret, f.body.result, strict=True)
@@ -111,13 +111,13 @@ def _walked(flow: Flow, nest: Nest, stm: Stm, f: Lambda) -> list[tuple[Name, Nam
 def flat_rows(flow: Flow, nest: Nest, atom: Atom, stm: Stm) -> tuple[Name, Name]:
     """Flat data of what is a row of varying size for each point of the nest, and where the rows start."""
     assert isinstance(atom, Var)
-    seg = segments(flow, nest, flow.types[atom.name].shape[0], replace(stm, exp=Copied(atom)))
+    seg = segments(flow, nest, flow.known.types[atom.name].shape[0], replace(stm, exp=Copied(atom)))
     return last_row(flow, nest, seg, atom.name), seg.starts
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the first of a point's rows has its start: at these indices of the starts, if there is any of so many."""
+    """Where the first of a point's rows has its start: at these indices of the starts, if any of `count` exists."""
 
     count: Atom
     shape: tuple[Atom, ...]
@@ -130,15 +130,15 @@ def _bind_rows_of_rows(flow: Flow, nest: Nest, at: Place, param: Param, array: N
     some, first, s = (flow.fresh_param(base, t) for base, t in (("some", BOOL), ("s", I64), ("s", I64)))
     count = flow.fresh_param("count", I64)
     part = flow.fresh_param(param.name.base, Type(param.type.prim, (Var(count.name), *rest)))
-    load = single(element_of(starts, at.shape, at.indices), first, flow.loc)
+    load = single(element_of(starts, at.shape, at.indices), first, flow.output.loc)
     start = If(Var(some.name), Body((load,), (Var(first.name),)), Body((), (i64(0),)))
     view = Index(array, (Slice(Var(s.name), Var(count.name), i64(1)), *whole(tuple(rest))), True)
     stms = (
-        single(PrimOp(Op.LT, Prim.I64, (i64(0), at.count)), some, flow.loc),
-        single(start, s, flow.loc),
-        single(PrimOp(Op.MUL, Prim.I64, (rows, size)), count, flow.loc),
-        single(view, part, flow.loc),
-        single(Reshape(param.type.shape, part.name), param, flow.loc),
+        single(PrimOp(Op.LT, Prim.I64, (i64(0), at.count)), some, flow.output.loc),
+        single(start, s, flow.output.loc),
+        single(PrimOp(Op.MUL, Prim.I64, (rows, size)), count, flow.output.loc),
+        single(view, part, flow.output.loc),
+        single(Reshape(param.type.shape, part.name), param, flow.output.loc),
     )
     defer(flow, nest, stms)
 
@@ -167,13 +167,13 @@ def row_operators_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
         if stms is None:
             return split_varying(flow, nest, stm, exp)
         flow.note(Rule.IRWIM, ", ".join(str(p.name) for p in stm.pat))
-        flow.walk(flow, nest, stms, tuple(Var(p.name) for p in stm.pat))
+        flow.context.walk(flow, nest, stms, tuple(Var(p.name) for p in stm.pat))
         return Rule.IRWIM
     if varies and len(ops) == 1 and scans:
         return flat_scan_of_rows(flow, nest, stm, exp)
     flow.note(Rule.IRWIM, ", ".join(str(p.name) for p in stm.pat))
     apart = (_alone(flow, stm, exp, place, op, is_scan, varies) for place, (op, is_scan) in enumerate(ops))
-    flow.walk(flow, nest, tuple(inner for stms in apart for inner in stms), tuple(Var(p.name) for p in stm.pat))
+    flow.context.walk(flow, nest, tuple(inner for stms in apart for inner in stms), tuple(Var(p.name) for p in stm.pat))
     return Rule.IRWIM
 
 
@@ -203,7 +203,7 @@ def flat_scan_of_rows(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
     G(Σ, scan (map ⊕) (replicate m d) xss)    ⟶  segscan (j < m, q < total) ⊙' d' { (k = 0, xss[k, j]) }
     """
     (op,) = exp.scans
-    width, element = row_width(flow, op), element_reduction(flow, op, flow.loc)
+    width, element = row_width(flow, op), element_reduction(flow, op, flow.output.loc)
     assert width is not None
     flow.note(Rule.ISWIM, ", ".join(str(p.name) for p in stm.pat))
     seg = segments(flow, nest, exp.width, stm)
@@ -211,22 +211,23 @@ def flat_scan_of_rows(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
     j, flag = flow.fresh_param("j", I64), flow.fresh_param("flag", BOOL)
     with flat_nest(flow, nest, seg) as (flat, k):
         enter_rows(flow, flat, k, seg, exp.map.params, exp.arrays)
-        first = single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(0))), flag, flow.loc)
+        first = single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(0))), flag, flow.output.loc)
         values = tuple(flow.fresh_param("x", t) for t in types)
         loads = tuple(
-            single(element_of(x.name, x.type.shape, (Var(j.name),)), value, flow.loc)
+            single(element_of(x.name, x.type.shape, (Var(j.name),)), value, flow.output.loc)
             for x, value in zip(exp.map.params, values, strict=True)
         )
         results = (Var(flag.name), *(Var(value.name) for value in values))
         made = seg_body(flow, ((j.name, width), *flat.dims), Body((first, *loads), results))
     ret = (BOOL, *types)
     scanned = tuple(flow.fresh_param("s", t.array_of(width, seg.total)) for t in ret)
-    flow.emit(scanned, SegScan(flow.machine.lowest.level, made.space, (flagged(flow, (element,)),), made.body, ret))
+    level = flow.context.machine.lowest.level
+    flow.emit(scanned, SegScan(level, made.space, (flagged(flow, (element,)),), made.body, ret))
     rows = tuple(
         flow.emit_as(p.name.base, Type(t.prim, (seg.total, width)), Rearrange((1, 0), s.name))
         for p, t, s in zip(stm.pat, types, scanned[1:], strict=True)
     )
     bind_rows(flow, nest, seg, stm.pat, rows)
     for row in rows:
-        flow.fresh.discard(row)  # a view, which nobody may overwrite
+        flow.known.fresh.discard(row)  # a view, which may not be overwritten
     return Rule.ISWIM

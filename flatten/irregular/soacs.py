@@ -66,12 +66,12 @@ def enter_rows(
 ) -> None:
     """`x̄ = x̄s[k]`, elements of the flat data where `xs` is a segment of the same descriptor."""
     for param, array in zip(params, arrays, strict=True):
-        row = flow.rows.get(array)
+        row = flow.known.rows.get(array)
         if row is not None and row.segments.rows == seg.rows:
-            if flow.uses.get(array, 0) > 1:
-                flow.fresh.discard(row.array)  # others look at the rows that its elements stand for
-            flow.types[param.name] = param.type
-            flow.elems[param.name] = Elem(row.array, flat.indices[-1:])
+            if flow.known.uses.get(array, 0) > 1:
+                flow.known.fresh.discard(row.array)  # others look at the rows that its elements stand for
+            flow.known.types[param.name] = param.type
+            flow.known.elems[param.name] = Elem(row.array, flat.indices[-1:])
         else:
             enter_at(flow, flat, k, (param,), (array,))
 
@@ -105,7 +105,7 @@ def split_varying(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
         Stm((*inputs, *stm.pat[values:]), mapped, (), stm.attrs, stm.loc),
         Stm(stm.pat[:values], operated, (), stm.attrs, stm.loc),
     )
-    flow.walk(flow, nest, stms, tuple(Var(p.name) for p in stm.pat))
+    flow.context.walk(flow, nest, stms, tuple(Var(p.name) for p in stm.pat))
     return Rule.SPLIT
 
 
@@ -134,10 +134,10 @@ def emit_flagged_scan(
     """The scan of flat data, starting again where `k = 0`: arrays for the values of the body."""
     total = flat.widths[0]
     flag = flow.fresh_param("flag", BOOL)
-    first = single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(0))), flag, flow.loc)
+    first = single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(0))), flag, flow.output.loc)
     made = seg_body(flow, flat.dims, Body((first, *body.stms), (Var(flag.name), *body.result)))
     pat = tuple(flow.fresh_param("s", t.array_of(total)) for t in (BOOL, *ret))
-    level = flow.machine.lowest.level
+    level = flow.context.machine.lowest.level
     flow.emit(pat, SegScan(level, made.space, (flagged(flow, ops),), made.body, (BOOL, *ret)))
     return tuple(p.name for p in pat[1:])
 
@@ -148,7 +148,7 @@ def flagged(flow: Flow, ops: tuple[Reduction, ...]) -> Reduction:
     f, g, either = (flow.fresh_param(base, BOOL) for base in ("f", "g", "either"))
     left = tuple(flow.fresh_param("a", t) for t in types)
     right = tuple(flow.fresh_param("b", t) for t in types)
-    stms = [single(PrimOp(Op.OR, Prim.BOOL, (Var(f.name), Var(g.name))), either, flow.loc)]
+    stms = [single(PrimOp(Op.OR, Prim.BOOL, (Var(f.name), Var(g.name))), either, flow.output.loc)]
     results: list[Atom] = [Var(either.name)]
     place = 0
     for op in ops:
@@ -165,14 +165,14 @@ def _unless(
     flow: Flow, flag: Name, op: Lambda, left: tuple[Param, ...], right: tuple[Param, ...], to: tuple[Param, ...]
 ) -> list[Stm]:
     """`to = if flag then right else op left right`; without a branch where the operator cannot fail."""
-    fresh = rename_lambda(op, flow.names)
+    fresh = rename_lambda(op, flow.context.names)
     args = dict(zip((p.name for p in fresh.params), (Var(p.name) for p in left + right), strict=True))
     body = substitute_body(fresh.body, args)
     others = tuple(Var(p.name) for p in right)
     if not all(is_total(stm.exp) for stm in body.stms):
-        return [Stm(to, If(Var(flag), Body((), others), body), (), (), flow.loc)]
+        return [Stm(to, If(Var(flag), Body((), others), body), (), (), flow.output.loc)]
     choices = [
-        single(PrimOp(Op.SELECT, p.type.prim, (Var(flag), other, value)), p, flow.loc)
+        single(PrimOp(Op.SELECT, p.type.prim, (Var(flag), other, value)), p, flow.output.loc)
         for p, other, value in zip(to, others, body.result, strict=True)
     ]
     return [*body.stms, *choices]
@@ -185,16 +185,16 @@ def last_of_segments(
     if not pat:
         return
     some = flow.fresh_param("some", BOOL)
-    defer(flow, nest, (single(PrimOp(Op.LT, Prim.I64, (i64(0), Var(seg.length))), some, flow.loc),))
+    defer(flow, nest, (single(PrimOp(Op.LT, Prim.I64, (i64(0), Var(seg.length))), some, flow.output.loc),))
     neutral = [atom for red in reds for atom in red.neutral]
     for param, flat, ne in zip(pat, flats, neutral, strict=True):
         place, last = flow.fresh_param("p", I64), flow.fresh_param(param.name.base, param.type)
         stms = (
-            single(PrimOp(Op.SUB, Prim.I64, (Var(seg.end), i64(1))), place, flow.loc),
-            single(element_of(flat, (seg.total,), (Var(place.name),)), last, flow.loc),
+            single(PrimOp(Op.SUB, Prim.I64, (Var(seg.end), i64(1))), place, flow.output.loc),
+            single(element_of(flat, (seg.total,), (Var(place.name),)), last, flow.output.loc),
         )
         choice = If(Var(some.name), Body(stms, (Var(last.name),)), Body((), (ne,)))
-        defer(flow, nest, (single(choice, param, flow.loc),))
+        defer(flow, nest, (single(choice, param, flow.output.loc),))
 
 
 # ---- reductions ------------------------------------------------------------------------------------------------------
@@ -213,12 +213,12 @@ def flat_red(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
     with rows_nest(flow, nest, seg) as (flat, k):
         enter_rows(flow, flat, k, seg, exp.map.params, exp.arrays)
         made = seg_body(flow, flat.dims, exp.map.body)
-    reds, level = fresh_reductions(flow, exp.reds), flow.machine.lowest.level
-    certs, flow.certs = flow.certs, (*flow.certs, can_be_counted(flow, seg.total))
+    reds, level = fresh_reductions(flow, exp.reds), flow.context.machine.lowest.level
+    certs, flow.output.certs = flow.output.certs, (*flow.output.certs, can_be_counted(flow, seg.total))
     flow.emit(arrays, SegRed(level, made.space, reds, made.body, exp.map.ret, seg.ends_by_point))
-    flow.certs = certs
+    flow.output.certs = certs
     for param, array in zip(stm.pat, arrays, strict=True):
-        flow.types[param.name] = param.type
-        flow.elems[param.name] = Elem(over_nest(flow, nest, array.name), nest.indices)
-        flow.fresh.add(flow.elems[param.name].array)
+        flow.known.types[param.name] = param.type
+        flow.known.elems[param.name] = Elem(over_nest(flow, nest, array.name), nest.indices)
+        flow.known.fresh.add(flow.known.elems[param.name].array)
     return Rule.FLAT_RED

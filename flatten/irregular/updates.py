@@ -32,14 +32,14 @@ def varying_update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     G(Σ, xs with [a :+ c * s] <- vs)  ⟶  segscatter Σf ds { start + a + k * s, vs[k] }
     """
     match stm:
-        case Stm((param,), Update(array, _, _, safe)) if nest.dims and flow.varying:
+        case Stm((param,), Update(array, _, _, safe)) if nest.dims and flow.known.varying:
             wanted = frontier(flow, [name for name in free_in_stm(stm) if name != array])
         case _:
             return None
     is_regular = flow.is_regular((param.type,)) and not all(isinstance(size, Const) for size in param.type.shape)
     if wanted is None or not (is_regular or is_varying(flow, param.type)):
         return None
-    if array in flow.deferred and array not in flow.elems and frontier(flow, (array,)) is None:
+    if array in flow.known.deferred and array not in flow.known.elems and frontier(flow, (array,)) is None:
         return None
     certs, checks = relied_on(flow, stm), list[Stm]()
     settle(flow, nest, wanted)
@@ -66,11 +66,11 @@ def _write(flow: Flow, nest: Nest, stm: Stm) -> None:
             places = nest_atoms(nest) + places
         else:
             first = flow.fresh_param("p", I64)
-            stms.append(single(PrimOp(Op.ADD, Prim.I64, (Var(seg.start), places[0])), first, flow.loc))
+            stms.append(single(PrimOp(Op.ADD, Prim.I64, (Var(seg.start), places[0])), first, flow.output.loc))
             places = (Var(first.name), *places[1:])
         made = seg_body(flow, space.dims, Body(tuple(stms), (*places, value)))
-    pat = flow.bind(nest, stm.pat) if seg is None else (flow.fresh_param(param.name.base, flow.types[owned]),)
-    flow.emit(pat, SegScatter(flow.machine.lowest.level, made.space, (owned,), len(places), made.body, True))
+    pat = flow.bind(nest, stm.pat) if seg is None else (flow.fresh_param(param.name.base, flow.known.types[owned]),)
+    flow.emit(pat, SegScatter(flow.context.machine.lowest.level, made.space, (owned,), len(places), made.body, True))
     if seg is not None:
         bind_rows(flow, nest, seg, stm.pat, (pat[0].name,))
 
@@ -88,15 +88,15 @@ def _part(flow: Flow, nest: Nest, stm: Stm, exp: Update) -> Iterator[tuple[Nest,
     width = varying[0][1]
     for _, count in varying[1:]:
         both = flow.fresh_param("w", I64)
-        defer(flow, nest, (single(PrimOp(Op.MUL, Prim.I64, (width, count)), both, flow.loc),))
+        defer(flow, nest, (single(PrimOp(Op.MUL, Prim.I64, (width, count)), both, flow.output.loc),))
         width = Var(both.name)
     with flat_nest(flow, nest, segments(flow, nest, width, stm)) as (flat, place):
         stms: list[Stm] = []
         rest: Atom = Var(place)
         for k, count in reversed(varying[1:]):
-            stms.append(single(PrimOp(Op.REM, Prim.I64, (rest, count)), k, flow.loc))
+            stms.append(single(PrimOp(Op.REM, Prim.I64, (rest, count)), k, flow.output.loc))
             outer = flow.fresh_param("k", I64)
-            stms.append(single(PrimOp(Op.QUOT, Prim.I64, (rest, count)), outer, flow.loc))
+            stms.append(single(PrimOp(Op.QUOT, Prim.I64, (rest, count)), outer, flow.output.loc))
             rest = Var(outer.name)
-        stms.append(single(Copied(rest), varying[0][0], flow.loc))
+        stms.append(single(Copied(rest), varying[0][0], flow.output.loc))
         yield flat.inside(*inner), at, stms

@@ -53,9 +53,9 @@ def varying_write_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
             pass
         case _:
             return None
-    sizes = {flow.types[dest].shape[0] for dest in exp.dests}
-    to_rows = all(is_varying(flow, flow.types[dest]) for dest in exp.dests) and exp.rank == 1 and len(sizes) == 1
-    regular = flow.is_regular(flow.types[dest] for dest in exp.dests)
+    sizes = {flow.known.types[dest].shape[0] for dest in exp.dests}
+    to_rows = all(is_varying(flow, flow.known.types[dest]) for dest in exp.dests) and exp.rank == 1 and len(sizes) == 1
+    regular = flow.is_regular(flow.known.types[dest] for dest in exp.dests)
     if not (to_rows or (regular and not flow.is_invariant(exp.width))) or not _is_closed(flow, exp):
         return None
     wanted = frontier(flow, free_in_stm(stm))
@@ -96,10 +96,10 @@ def _points(flow: Flow, nest: Nest, stm: Stm, exp: Scatter | Hist) -> Iterator[N
 
 
 def _write_rows(flow: Flow, nest: Nest, stm: Stm, exp: Scatter | Hist) -> Rule:
-    seg = segments(flow, nest, flow.types[exp.dests[0]].shape[0], stm)
+    seg = segments(flow, nest, flow.known.types[exp.dests[0]].shape[0], stm)
     reads = (*exp.arrays, *free_in_lambda(exp.map))
     owned = own_rows(flow, nest, seg, exp.dests, reads)
-    pat = tuple(flow.fresh_param(p.name.base, flow.types[array]) for p, array in zip(stm.pat, owned, strict=True))
+    pat = tuple(flow.fresh_param(p.name.base, flow.known.types[array]) for p, array in zip(stm.pat, owned, strict=True))
     with _points(flow, nest, stm, exp) as space:
         index, *values = exp.map.body.result
         place, stms = in_segment(flow, seg, index)
@@ -112,7 +112,7 @@ def _write_rows(flow: Flow, nest: Nest, stm: Stm, exp: Scatter | Hist) -> Rule:
 def _emit_write(
     flow: Flow, space: Nest, exp: Scatter | Hist, pat: tuple[Param, ...], owned: tuple[Name, ...], rank: int, body: Body
 ) -> None:
-    made, level = seg_body(flow, space.dims, body), flow.machine.lowest.level
+    made, level = seg_body(flow, space.dims, body), flow.context.machine.lowest.level
     match exp:
         case Scatter():
             flow.emit(pat, SegScatter(level, made.space, owned, rank, made.body))
@@ -125,11 +125,11 @@ def in_segment(flow: Flow, seg: Segments, index: Atom) -> tuple[Atom, tuple[Stm,
     low, high, both = (flow.fresh_param(base, BOOL) for base in ("low", "high", "in"))
     place, chosen = flow.fresh_param("p", I64), flow.fresh_param("p", I64)
     stms = (
-        single(PrimOp(Op.LE, Prim.I64, (i64(0), index)), low, flow.loc),
-        single(PrimOp(Op.LT, Prim.I64, (index, Var(seg.length))), high, flow.loc),
-        single(PrimOp(Op.AND, Prim.BOOL, (Var(low.name), Var(high.name))), both, flow.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(seg.start), index)), place, flow.loc),
-        single(PrimOp(Op.SELECT, Prim.I64, (Var(both.name), Var(place.name), i64(-1))), chosen, flow.loc),
+        single(PrimOp(Op.LE, Prim.I64, (i64(0), index)), low, flow.output.loc),
+        single(PrimOp(Op.LT, Prim.I64, (index, Var(seg.length))), high, flow.output.loc),
+        single(PrimOp(Op.AND, Prim.BOOL, (Var(low.name), Var(high.name))), both, flow.output.loc),
+        single(PrimOp(Op.ADD, Prim.I64, (Var(seg.start), index)), place, flow.output.loc),
+        single(PrimOp(Op.SELECT, Prim.I64, (Var(both.name), Var(place.name), i64(-1))), chosen, flow.output.loc),
     )
     return Var(chosen.name), stms
 
@@ -138,25 +138,25 @@ def in_segment(flow: Flow, seg: Segments, index: Atom) -> tuple[Atom, tuple[Stm,
 
 
 def own_rows(flow: Flow, nest: Nest, seg: Segments, rows: tuple[Name, ...], reads: Iterable[Name]) -> tuple[Name, ...]:
-    """Flat data of the rows that nobody else holds, each array for itself."""
+    """Flat data of the rows that nothing else holds, each array for itself."""
     also = tuple(reads)
     return tuple(_own_row(flow, nest, seg, row, also) for row in rows)
 
 
 def _own_row(flow: Flow, nest: Nest, seg: Segments, name: Name, reads: tuple[Name, ...]) -> Name:
-    row = flow.rows.get(name)
-    is_here = row is not None and row.segments.rows == seg.rows and row.array in flow.fresh
+    row = flow.known.rows.get(name)
+    is_here = row is not None and row.segments.rows == seg.rows and row.array in flow.known.fresh
     if row is not None and is_here and not is_awaited(flow, name, row.array, reads):
-        flow.fresh.discard(row.array)
+        flow.known.fresh.discard(row.array)
         return row.array
     return flat_copy(flow, nest, seg, name)
 
 
 def last_row(flow: Flow, nest: Nest, seg: Segments, name: Name) -> Name:
     """As `own_rows`, where nothing reads the row any more."""
-    row = flow.rows.get(name)
-    if row is not None and row.segments.rows == seg.rows and row.array in flow.fresh:
-        flow.fresh.discard(row.array)
+    row = flow.known.rows.get(name)
+    if row is not None and row.segments.rows == seg.rows and row.array in flow.known.fresh:
+        flow.known.fresh.discard(row.array)
         return row.array
     return flat_copy(flow, nest, seg, name)
 
@@ -165,12 +165,12 @@ def flat_copy(flow: Flow, nest: Nest, seg: Segments, name: Name) -> Name:
     """Fresh flat data of a row: `segmap Σf { xs[k] }`, or in bulk where no thread is needed for it."""
     source = source_of(flow, Var(name))
     assert isinstance(source, Var)
-    t = flow.types[name]
+    t = flow.known.types[name]
     flat_type = Type(t.prim, (seg.total, *t.shape[1:]))
-    row = flow.rows.get(source.name)
+    row = flow.known.rows.get(source.name)
     if row is not None and row.segments.rows == seg.rows:
         return flow.emit_as(name.base, flat_type, Copy(row.array))
-    found = flow.deferred.get(source.name) if source.name not in flow.elems else None
+    found = flow.known.deferred.get(source.name) if source.name not in flow.known.elems else None
     match found.stm if found is not None else None:
         case Stm(exp=Scratch(), certs=()):
             return flow.emit_as(name.base, flat_type, Scratch(flat_type))
@@ -187,7 +187,7 @@ def _copy_elements(flow: Flow, nest: Nest, seg: Segments, source: Var, flat_type
         inner = _rest(flow, flat_type)
         value = flow.fresh_param(source.name.base, element)
         indices = (Var(k), *(Var(name) for name, _ in inner))
-        load = single(element_of(source.name, flow.types[source.name].shape, indices), value, flow.loc)
+        load = single(element_of(source.name, flow.known.types[source.name].shape, indices), value, flow.output.loc)
         emit_segmap(flow, flat.dims + inner, (made,), Body((load,), (Var(value.name),)), (element,))
     return made.name
 
@@ -202,7 +202,7 @@ def _rest(flow: Flow, flat_type: Type) -> tuple[Dim, ...]:
 def varying_concat_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """G(Σ, concat xs ys)  ⟶  segmap Σf { if k < n then xs[k] else ys[k-n] }        Σf that of n + m"""
     match stm:
-        case Stm((param,), Concat(arrays, width)) if flow.varying and is_varying(flow, param.type):
+        case Stm((param,), Concat(arrays, width)) if flow.known.varying and is_varying(flow, param.type):
             wanted = frontier(flow, arrays)
         case _:
             return None
@@ -218,7 +218,7 @@ def varying_concat_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     with flat_nest(flow, nest, seg) as (flat, k):
         inner = _rest(flow, flat_type)
         body = pick(flow, arrays, (Var(k), *(Var(name) for name, _ in inner)), element)
-        relying = Stm((value,), Copied(body.result[0]), certs, (), flow.loc)
+        relying = Stm((value,), Copied(body.result[0]), certs, (), flow.output.loc)
         emit_segmap(flow, flat.dims + inner, (made,), Body((*body.stms, relying), (Var(value.name),)), (element,))
     bind_rows(flow, nest, seg, stm.pat, (made.name,))
     return Rule.CONCAT
@@ -227,5 +227,5 @@ def varying_concat_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 def relied_on(flow: Flow, stm: Stm) -> tuple[Name, ...]:
     """The checks of the nest that a statement relies on: what is emitted for it relies on the others alone, and its
     values on these, inside."""
-    flow.certs = tuple(c for c in flow.certs if flow.is_invariant(Var(c)))
+    flow.output.certs = tuple(c for c in flow.output.certs if flow.is_invariant(Var(c)))
     return tuple(c for c in stm.certs if flow.is_variant(c))

@@ -3,7 +3,7 @@
     let ys = scan ⊕ d xs in reduce ⊗ e ys  ⟶  loop (y, r) = (d, e) for i < n do (let y' = y ⊕ xs[i] in (y', r ⊗ y'))
 
 Between a scan and a reduction no two SOACs can be fused in parallel; in one thread they can, and then no thread needs
-an array for what lies between (golden 4.4). Only chains of one width whose arrays nobody else wants are rewritten.
+an array for what lies between (golden 4.4). Only chains of one width whose arrays nothing else uses are rewritten.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Note = Callable[[Rule, str], None]
 
 
 def sequentialise(prog: Prog, note: Note) -> Prog:
-    """`prog` with the bodies of its segops fused; `note` is told of each chain."""
+    """`prog` with the bodies of its segops fused; `note` is called for each chain."""
     names = Names(prog.next_name)
 
     def on_host(body: Body) -> Body:
@@ -66,6 +66,7 @@ def sequentialise(prog: Prog, note: Note) -> Prog:
 
 
 def is_segop(exp: Exp) -> bool:
+    """Whether an expression is one of the five segmented operations."""
     return isinstance(exp, SegMap | SegRed | SegScan | SegScatter | SegHist)
 
 

@@ -49,7 +49,7 @@ def branch_write_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     settle(flow, nest, wanted)
     flow.note(Rule.BRANCH_WRITE, ", ".join(str(p.name) for p in stm.pat if p.type.shape))
     scalars = tuple(p for p in stm.pat if not p.type.shape)
-    types = tuple(flow.types[dest] for dest in dests)
+    types = tuple(flow.known.types[dest] for dest in dests)
     writes = tuple(_places_of(flow, t) for t in types)
     made = (*scalars, *(p for write in writes for p in write))
     bodies = (_scalar_body(flow, one, then, stm.pat, types), _scalar_body(flow, other, orelse, stm.pat, types))
@@ -68,11 +68,11 @@ def _is_worth(flow: Flow, pat: tuple[Param, ...], one: Side, other: Side) -> boo
     written = all(a is not None or b is not None for (_, a), (_, b) in zip(one.arrays, other.arrays, strict=True))
     is_small = all(isinstance(size, Const) for p in pat for size in p.type.shape)
     same = dests == [array for array, _ in other.arrays] and len(set(dests)) == len(dests)
-    return bool(dests) and same and written and not is_small and flow.is_regular(flow.types[d] for d in dests)
+    return bool(dests) and same and written and not is_small and flow.is_regular(flow.known.types[d] for d in dests)
 
 
 def _can_be_owned(flow: Flow, dests: tuple[Name, ...]) -> bool:
-    return all(d not in flow.deferred or d in flow.elems or frontier(flow, (d,)) is not None for d in dests)
+    return all(d not in flow.known.deferred or d in flow.known.elems or frontier(flow, (d,)) is not None for d in dests)
 
 
 # ---- a side --------------------------------------------------------------------------------------------------------
@@ -155,4 +155,4 @@ def _emit_write(flow: Flow, nest: Nest, param: Param, dest: Name, write: tuple[P
     pat = flow.bind(nest, (param,))
     made = seg_body(flow, nest.dims, Body((), (*nest_atoms(nest), *(Var(p.name) for p in write))))
     rank = nest.depth + len(write) - 1
-    flow.emit(pat, SegScatter(flow.machine.lowest.level, made.space, (owned,), rank, made.body))
+    flow.emit(pat, SegScatter(flow.context.machine.lowest.level, made.space, (owned,), rank, made.body))

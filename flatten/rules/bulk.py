@@ -41,7 +41,7 @@ def invariant_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """
     if not nest.dims or not is_movable(stm) or any(map(flow.is_variant, free_in_stm(stm))):
         return None
-    if any(p.name in flow.consumed for p in stm.pat):
+    if any(p.name in flow.known.consumed for p in stm.pat):
         return None
     flow.note(Rule.INVARIANT, ", ".join(str(p.name) for p in stm.pat))
     exp = stm.exp if is_total(stm.exp) else _where_there_are_points(flow, nest, stm.exp)
@@ -50,7 +50,7 @@ def invariant_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
 
 def _where_there_are_points(flow: Flow, nest: Nest, exp: Exp) -> Exp:
-    """The expression, such that it cannot fail where Σ has no point: what it gives there nobody uses."""
+    """The expression, such that it cannot fail where Σ has no point: what it gives there is not used."""
     some = Var(flow.emit_as("some", BOOL, PrimOp(Op.LT, Prim.I64, (i64(0), parallelism_of(flow, nest)))))
     match exp:
         case Assert(cond, code, parts):
@@ -75,15 +75,15 @@ def _not(flow: Flow, x: Atom) -> Atom:
 
 
 def alias_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
-    """Another name of an element is the same element; so is a copy that nobody overwrites."""
+    """Another name of an element is the same element; so is a copy that is never overwritten."""
     match stm:
         case Stm((param,), Copied(Var(source)), (), _, _):
             pass
-        case Stm((param,), Copy(source), (), _, _) if param.name not in flow.consumed:
+        case Stm((param,), Copy(source), (), _, _) if param.name not in flow.known.consumed:
             pass
         case _:
             return None
-    elem = flow.elems.get(source)
+    elem = flow.known.elems.get(source)
     if elem is None:
         return None
     return _now_element(flow, param, elem, Rule.ALIAS)
@@ -92,8 +92,8 @@ def alias_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 def _now_element(flow: Flow, param: Param, elem: Elem, rule: Rule) -> Rule:
     """`param` is an element of an array that others see too."""
     flow.note(rule, str(param.name))
-    flow.fresh.discard(elem.array)
-    flow.elems[param.name] = elem
+    flow.known.fresh.discard(elem.array)
+    flow.known.elems[param.name] = elem
     return rule
 
 
@@ -101,16 +101,16 @@ def rearrange_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """G((Σ, ⟨x ∈ y⟩), rearrange (k1..kn) x)  ⟶  G(Σ, rearrange (0, 1+k1 .. 1+kn) y)"""
     match stm:
         case Stm((param,), Rearrange(perm, source)) if not flow.relies_on_nest(stm):
-            elem = flow.elems.get(source)
+            elem = flow.known.elems.get(source)
         case _:
             return None
     if elem is None:
         return None
     outer = len(elem.indices)
-    shape = flow.types[elem.array].shape
+    shape = flow.known.types[elem.array].shape
     whole_perm = (*range(outer), *(outer + k for k in perm))
     new_type = Type(param.type.prim, tuple(shape[k] for k in whole_perm))
-    flow.fresh.discard(elem.array)
+    flow.known.fresh.discard(elem.array)
     array = flow.emit_as(param.name.base, new_type, Rearrange(whole_perm, elem.array))
     return _now_element(flow, param, Elem(array, elem.indices), Rule.REARRANGE)
 
@@ -124,21 +124,21 @@ def reshape_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
             return None
     if flow.relies_on_nest(stm):
         return None
-    elem = flow.elems.get(source)
+    elem = flow.known.elems.get(source)
     if elem is None:
         elem = _array_of_deferred(flow, nest, source)
     if elem is None:
         return None
-    outer = flow.types[elem.array].shape[: len(elem.indices)]
-    flow.fresh.discard(elem.array)
+    outer = flow.known.types[elem.array].shape[: len(elem.indices)]
+    flow.known.fresh.discard(elem.array)
     array = flow.emit_as(param.name.base, param.type.array_of(*outer), Reshape(outer + new, elem.array))
     return _now_element(flow, param, Elem(array, elem.indices), Rule.RESHAPE)
 
 
 def _array_of_deferred(flow: Flow, nest: Nest, name: Name) -> Elem | None:
     """An array for a deferred row of regular size."""
-    deferred = flow.deferred.get(name)
-    if deferred is None or deferred.weight >= HEAVY or not flow.is_regular((flow.types[name],)):
+    deferred = flow.known.deferred.get(name)
+    if deferred is None or deferred.weight >= HEAVY or not flow.is_regular((flow.known.types[name],)):
         return None
     (array,) = expand(flow, nest, (Var(name),))
     return Elem(array, nest.indices)
@@ -151,12 +151,12 @@ def slice_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
             pass
         case _:
             return None
-    elem = flow.elems.get(source)
+    elem = flow.known.elems.get(source)
     if elem is None or not all(map(flow.is_invariant, index_atoms(dims))) or flow.relies_on_nest(stm):
         return None
-    outer = flow.types[elem.array].shape[: len(elem.indices)]
+    outer = flow.known.types[elem.array].shape[: len(elem.indices)]
     all_dims: tuple[DimIndex, ...] = (*whole(outer), *dims)
-    flow.fresh.discard(elem.array)
+    flow.known.fresh.discard(elem.array)
     array = flow.emit_as(param.name.base, param.type.array_of(*outer), Index(elem.array, all_dims, True))
     return _now_element(flow, param, Elem(array, elem.indices), Rule.SLICE)
 
@@ -169,7 +169,7 @@ def concat_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
         case _:
             return None
     wanted = frontier(flow, arrays)
-    if wanted is None or not flow.is_regular((param.type, *(flow.types[a] for a in arrays))):
+    if wanted is None or not flow.is_regular((param.type, *(flow.known.types[a] for a in arrays))):
         return None
     settle(flow, nest, wanted)
     flow.note(Rule.CONCAT, str(param.name))
@@ -184,15 +184,15 @@ def pick(flow: Flow, arrays: tuple[Name, ...], indices: tuple[Atom, ...], elemen
     offsets: list[Atom] = [i64(0)]
     before: list[Stm] = []
     for array in arrays[:-1]:
-        size = flow.types[array].shape[0]
+        size = flow.known.types[array].shape[0]
         offsets.append(_binary(flow, before, Op.ADD, offsets[-1], size) if len(offsets) > 1 else size)
     chosen = _at(flow, arrays[-1], offsets[-1], indices, element)
     for array, offset, end in zip(arrays[-2::-1], offsets[-2::-1], offsets[:0:-1], strict=True):
         here = _at(flow, array, offset, indices, element)
         is_here = flow.fresh_param("c", BOOL)
         value = flow.fresh_param("x", element)
-        test = single(PrimOp(Op.LT, Prim.I64, (indices[0], end)), is_here, flow.loc)
-        choice = single(If(Var(is_here.name), here, chosen), value, flow.loc)
+        test = single(PrimOp(Op.LT, Prim.I64, (indices[0], end)), is_here, flow.output.loc)
+        choice = single(If(Var(is_here.name), here, chosen), value, flow.output.loc)
         chosen = Body((test, choice), (Var(value.name),))
     return Body((*before, *chosen.stms), chosen.result)
 
@@ -201,11 +201,11 @@ def _at(flow: Flow, array: Name, offset: Atom, indices: tuple[Atom, ...], elemen
     stms: list[Stm] = []
     first = indices[0] if offset == i64(0) else _binary(flow, stms, Op.SUB, indices[0], offset)
     value = flow.fresh_param("x", element)
-    stms.append(single(element_of(array, flow.types[array].shape, (first, *indices[1:])), value, flow.loc))
+    stms.append(single(element_of(array, flow.known.types[array].shape, (first, *indices[1:])), value, flow.output.loc))
     return Body(tuple(stms), (Var(value.name),))
 
 
 def _binary(flow: Flow, stms: list[Stm], op: Op, left: Atom, right: Atom) -> Atom:
     made = flow.fresh_param("p", I64)
-    stms.append(single(PrimOp(op, Prim.I64, (left, right)), made, flow.loc))
+    stms.append(single(PrimOp(op, Prim.I64, (left, right)), made, flow.output.loc))
     return Var(made.name)

@@ -39,7 +39,7 @@ def top_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
 def _flat(flow: Flow, body: Body) -> Body:
     def work() -> tuple[Atom, ...]:
-        flow.walk_top(flow, body)
+        flow.context.walk_top(flow, body)
         return body.result
 
     return host_body(flow, work)
@@ -58,12 +58,12 @@ def map_loop(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     flow.note(Rule.MAP_LOOP, ", ".join(str(p.name) for p in stm.pat))
     arrays = tuple(Var(name) for name in expand_owned(flow, nest, inits, free_in_body(body)))
     carried = tuple(flow.fresh_param(p.name.base, p.type.array_of(*nest.widths)) for p in params)
-    flow.types[index] = scalar(prim)
+    flow.known.types[index] = scalar(prim)
 
     def work() -> tuple[Atom, ...]:
         for param, array in zip(params, carried, strict=True):
             _as_element(flow, nest, param, array)
-        flow.walk(flow, nest, body.stms, body.result)
+        flow.context.walk(flow, nest, body.stms, body.result)
         return tuple(Var(name) for name in expand(flow, nest, body.result))
 
     flow.emit(flow.bind(nest, stm.pat), Loop(carried, arrays, form, host_body(flow, work)))
@@ -71,9 +71,9 @@ def map_loop(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
 
 def _as_element(flow: Flow, nest: Nest, param: Param, array: Param) -> None:
-    flow.types[param.name] = param.type
-    flow.elems[param.name] = Elem(array.name, nest.indices)
-    flow.fresh.add(array.name)
+    flow.known.types[param.name] = param.type
+    flow.known.elems[param.name] = Elem(array.name, nest.indices)
+    flow.known.fresh.add(array.name)
 
 
 def map_if(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
@@ -90,7 +90,7 @@ def map_if(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
     def branch(body: Body) -> Body:
         def work() -> tuple[Atom, ...]:
-            flow.walk(flow, nest, body.stms, body.result)
+            flow.context.walk(flow, nest, body.stms, body.result)
             return tuple(Var(name) for name in expand(flow, nest, body.result))
 
         return host_body(flow, work)

@@ -43,7 +43,7 @@ def interchanged(
     turned = tuple(_transpose(array, column, loc) for array, column in zip(arrays, columns, strict=True))
     inner_params = tuple(flow.fresh_param("col", p.type.row()) for p in columns)
     inside = _inner(flow, width, op, rows, is_scan, tuple(p.name for p in inner_params), loc)
-    f = Lambda(inner_params, inside, tuple(flow.types[a.name] for a in inside.result if isinstance(a, Var)))
+    f = Lambda(inner_params, inside, tuple(flow.known.types[a.name] for a in inside.result if isinstance(a, Var)))
     mapped = Screma(rows.width, tuple(p.name for p in columns), f, (), ())
     if not is_scan:
         return (*turned, Stm(results, mapped, (), (), loc))
@@ -64,7 +64,7 @@ def _inner(
     flow: Flow, width: Atom, op: Reduction, rows: RowOperator, is_scan: bool, columns: tuple[Name, ...], loc: Loc
 ) -> Body:
     """`reduce ⊕ d xs` (or scan) of one column."""
-    types = tuple(flow.types[column].row() for column in columns)
+    types = tuple(flow.known.types[column].row() for column in columns)
     neutral, made = _element_neutral(flow, rows, loc)
     element_op = Reduction(_element_operator(flow, rows), neutral, op.comm)
     inputs = tuple(flow.fresh_param("x", t) for t in types)
@@ -97,11 +97,11 @@ def _element_operator(flow: Flow, rows: RowOperator) -> Lambda:
     )
     result = tuple(body.result[k] for k in rows.picked)
     ret = tuple(rows.g.ret[k] for k in rows.picked)
-    return flow.learn(rename_lambda(Lambda(params, Body(body.stms, result), ret), flow.names))
+    return flow.learn(rename_lambda(Lambda(params, Body(body.stms, result), ret), flow.context.names))
 
 
 def _transposed_param(flow: Flow, array: Name) -> Param:
-    t = flow.types[array]
+    t = flow.known.types[array]
     return flow.fresh_param(array.base, t.row().row().array_of(t.shape[1], t.shape[0]))
 
 
@@ -124,14 +124,14 @@ class Rows:
 
 def rows_of(f: Lambda) -> Rows | None:
     """What the lambda of a redomap gives as rows, if an element of them is cheap to have alone."""
-    dear = [stm for stm in f.body.stms if weight_of(stm.exp) >= HEAVY]
-    if len(dear) > 1 or not all(is_plain_map(stm.exp) and not stm.certs for stm in dear):
+    expensive = [stm for stm in f.body.stms if weight_of(stm.exp) >= HEAVY]
+    if len(expensive) > 1 or not all(is_plain_map(stm.exp) and not stm.certs for stm in expensive):
         return None
     before = tuple(stm for stm in f.body.stms if weight_of(stm.exp) < HEAVY)
-    made = {p.name for stm in dear for p in stm.pat}
+    made = {p.name for stm in expensive for p in stm.pat}
     if any(made & free_in_stm(stm).keys() for stm in before):
         return None
-    return Rows(before, tuple(dear), f.body.result, f.ret)
+    return Rows(before, tuple(expensive), f.body.result, f.ret)
 
 
 def interchanged_map(flow: Flow, exp: Screma, results: tuple[Param, ...], loc: Loc) -> tuple[Stm, ...] | None:
@@ -171,7 +171,7 @@ def _column(flow: Flow, exp: Screma, operators: tuple[RowOperator, ...], rows: R
     types = tuple(t.array_of(exp.width) if k < exp.num_scans else t for k, t in enumerate(element.ret))
     pat = tuple(flow.fresh_param("y", t) for t in types)
     body = Body((*stms, Stm(pat, reduced, (), (), loc)), tuple(Var(p.name) for p in pat))
-    return flow.learn(rename_lambda(Lambda((j,), body, types), flow.names))
+    return flow.learn(rename_lambda(Lambda((j,), body, types), flow.context.names))
 
 
 def _elements(flow: Flow, rows: Rows, j: Param) -> Body:
@@ -200,7 +200,7 @@ def _elements(flow: Flow, rows: Rows, j: Param) -> Body:
 
 
 def _load(flow: Flow, array: Name, param: Param, j: Param, loc: Loc) -> Stm:
-    return single(element_of(array, flow.types[array].shape, (Var(j.name),)), param, loc)
+    return single(element_of(array, flow.known.types[array].shape, (Var(j.name),)), param, loc)
 
 
 def _element_at(flow: Flow, row: Var, param: Param, j: Param, made_by: tuple[Stm, int] | None) -> Stm:
@@ -210,7 +210,7 @@ def _element_at(flow: Flow, row: Var, param: Param, j: Param, made_by: tuple[Stm
             sides = (_branch_at(flow, body, k, param, j, loc) for body in (then, orelse))
             return Stm((param,), If(cond, *sides), certs, (), loc)
         case _:
-            return _load(flow, row.name, param, j, flow.loc)
+            return _load(flow, row.name, param, j, flow.output.loc)
 
 
 def _branch_at(flow: Flow, body: Body, k: int, param: Param, j: Param, loc: Loc) -> Body:

@@ -70,16 +70,16 @@ def map_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
 def body_versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], stm: Stm, f: Lambda) -> Rule:
     """The versions of the body of the map `stm`, whose nest is entered."""
-    varying = flow.varying
-    flow.varying = varying and "sequentialise_nonuniform" not in flattening_attrs(stm.attrs)
-    mixed, flow.mixed = flow.mixed, is_mixed(flow, f.body, _params(f))
+    varying = flow.known.varying
+    flow.known.varying = varying and "sequentialise_nonuniform" not in flattening_attrs(stm.attrs)
+    mixed, flow.known.mixed = flow.known.mixed, is_mixed(flow, f.body, _params(f))
     choice = OUTER
     if exploitable(flow, f.body, _params(f)):
         choice = choose(flow, stm, f.body, holds_varying(flow, f.body, _params(f)))
     elif holds_uniform(f.body):
         choice = choose_uniform(flow, stm)
     rule = _versions(flow, inner, pat, f, choice)
-    flow.varying, flow.mixed = varying, mixed
+    flow.known.varying, flow.known.mixed = varying, mixed
     return rule
 
 
@@ -130,7 +130,7 @@ def g2(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda) -> Rule:
     G(Σ, map (λx̄ → e) x̄s)  ⟶  G((Σ, ⟨x̄ ∈ x̄s⟩), e)
     """
     flow.note(Rule.G2, ", ".join(str(p.name) for p in pat))
-    flow.walk(flow, inner, f.body.stms, f.body.result)
+    flow.context.walk(flow, inner, f.body.stms, f.body.result)
     expand_into(flow, inner, f.body.result, pat)
     return Rule.G2
 
@@ -154,15 +154,15 @@ def enter_arrays(flow: Flow, nest: Nest, width: Atom, params: tuple[Param, ...],
 def enter_at(flow: Flow, inner: Nest, index: Name, params: tuple[Param, ...], arrays: tuple[Name, ...]) -> None:
     """The elements of the arrays at an index of the nest are from here on variables of it."""
     for param, array in zip(params, arrays, strict=True):
-        flow.types[param.name] = param.type
-        if array in flow.deferred and array not in flow.elems:
+        flow.known.types[param.name] = param.type
+        if array in flow.known.deferred and array not in flow.known.elems:
             defer(flow, inner, _element(flow, param, array, Var(index)))
             continue
-        elem = flow.elems.get(array, Elem(array, ()))
-        if flow.uses.get(array, 0) > 1 and elem.array in flow.fresh:
-            flow.fresh.discard(elem.array)  # others look at the rows that its elements stand for
-            flow.lent.add(elem.array)
-        flow.elems[param.name] = Elem(elem.array, (*elem.indices, index))
+        elem = flow.known.elems.get(array, Elem(array, ()))
+        if flow.known.uses.get(array, 0) > 1 and elem.array in flow.known.fresh:
+            flow.known.fresh.discard(elem.array)  # others look at the rows that its elements stand for
+            flow.known.lent.add(elem.array)
+        flow.known.elems[param.name] = Elem(elem.array, (*elem.indices, index))
 
 
 def _element(flow: Flow, param: Param, array: Name, index: Atom) -> tuple[Stm, ...]:
@@ -170,19 +170,19 @@ def _element(flow: Flow, param: Param, array: Name, index: Atom) -> tuple[Stm, .
 
     (iota n from a by s)[i] = a + i * s        (replicate n v)[i] = v
     """
-    source = flow.deferred[array].stm
+    source = flow.known.deferred[array].stm
     match source.exp:
         case Iota() as iota if not source.certs:
             flow.note(Rule.IOTA, str(param.name))
-            stms, value = iota_element(flow.names, iota, index, param.name.base, flow.loc)
-            return (*stms, single(Copied(value), param, flow.loc))
+            stms, value = iota_element(flow.context.names, iota, index, param.name.base, flow.output.loc)
+            return (*stms, single(Copied(value), param, flow.output.loc))
         case Replicate((_,), value) if not source.certs:
-            return (single(Copied(value), param, flow.loc),)
+            return (single(Copied(value), param, flow.output.loc),)
         case Replicate((_, *shape), value) if not source.certs:
-            return (single(Replicate(tuple(shape), value), param, flow.loc),)
+            return (single(Replicate(tuple(shape), value), param, flow.output.loc),)
         case _:
-            shape = flow.types[array].shape
-            return (single(element_of(array, shape, (index,)), param, flow.loc),)
+            shape = flow.known.types[array].shape
+            return (single(element_of(array, shape, (index,)), param, flow.output.loc),)
 
 
 # ---- attributes ----------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def sequential_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     results = tuple(Var(p.name) for p in stm.pat)
     made = seg_body(flow, one.dims, Body((stm,), results))
     ret = tuple(p.type for p in stm.pat)
-    flow.emit(arrays, SegMap(flow.machine.lowest.level, made.space, made.body, ret))
+    flow.emit(arrays, SegMap(flow.context.machine.lowest.level, made.space, made.body, ret))
     for param, array in zip(stm.pat, arrays, strict=True):
         flow.emit((param,), element_of(array.name, array.type.shape, (i64(0),)))
     return Rule.SEQUENTIAL
@@ -215,12 +215,13 @@ def sequential_outer(flow: Flow, nest: Nest, stm: Stm) -> Rule:
     flow.note(Rule.SEQ_OUTER, ", ".join(str(p.name) for p in stm.pat))
     exp = stm.exp
     assert isinstance(exp, Screma)
-    f = flow.learn(rename_lambda(exp.map, flow.names))  # another version may have its parameters as elements of a nest
+    # another version may have its parameters as elements of a nest
+    f = flow.learn(rename_lambda(exp.map, flow.context.names))
     index = flow.fresh_param("i", I64).name
     scratches = tuple(Var(flow.emit_as(p.name.base, p.type, Scratch(p.type))) for p in stm.pat)
     params = flow.again(stm.pat)
     loads = tuple(
-        single(element_of(array, flow.types[array].shape, (Var(index),)), param, stm.loc)
+        single(element_of(array, flow.known.types[array].shape, (Var(index),)), param, stm.loc)
         for param, array in zip(f.params, exp.arrays, strict=True)
     )
     results = flow.again(stm.pat)
@@ -230,7 +231,7 @@ def sequential_outer(flow: Flow, nest: Nest, stm: Stm) -> Rule:
     )
     body = Body((*loads, *f.body.stms, *stores), tuple(Var(p.name) for p in results))
     loop = Loop(params, scratches, ForLoop(index, exp.width, Prim.I64), body)
-    flow.walk(flow, nest, (Stm(stm.pat, loop, stm.certs, (), stm.loc),), ())
+    flow.context.walk(flow, nest, (Stm(stm.pat, loop, stm.certs, (), stm.loc),), ())
     return Rule.SEQ_OUTER
 
 

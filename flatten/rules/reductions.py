@@ -100,7 +100,7 @@ def gr_screma(flow: Flow, nest: Nest, exp: Screma, pat: tuple[Param, ...]) -> Ru
     elements: list[Atom] = []
     for array, type_ in zip(inputs, types, strict=True):
         element = flow.fresh_param("r", type_).name
-        flow.elems[element] = Elem(array.name, inner.indices)
+        flow.known.elems[element] = Elem(array.name, inner.indices)
         elements.append(Var(element))
     emit_segred(flow, inner, exp.reds, pat[first:last], Body((), tuple(elements)), types)
     return Rule.GR_SCREMA
@@ -109,15 +109,20 @@ def gr_screma(flow: Flow, nest: Nest, exp: Screma, pat: tuple[Param, ...]) -> Ru
 def emit_segred(
     flow: Flow, inner: Nest, reds: tuple[Reduction, ...], pat: tuple[Param, ...], body: Body, ret: tuple[Type, ...]
 ) -> None:
+    """Emits `let pat = segred (inner) reds { body }` at the lowest level of the machine, with fresh operators."""
     made = seg_body(flow, inner.dims, body)
-    flow.emit(pat, SegRed(flow.machine.lowest.level, made.space, fresh_reductions(flow, reds), made.body, ret, None))
+    level = flow.context.machine.lowest.level
+    flow.emit(pat, SegRed(level, made.space, fresh_reductions(flow, reds), made.body, ret, None))
 
 
 def emit_segscan(
     flow: Flow, inner: Nest, scans: tuple[Reduction, ...], pat: tuple[Param, ...], body: Body, ret: tuple[Type, ...]
 ) -> None:
+    """Emits `let pat = segscan (inner) scans { body }` at the lowest level of the machine, with fresh operators."""
     made = seg_body(flow, inner.dims, body)
-    flow.emit(pat, SegScan(flow.machine.lowest.level, made.space, fresh_reductions(flow, scans), made.body, ret))
+    flow.emit(
+        pat, SegScan(flow.context.machine.lowest.level, made.space, fresh_reductions(flow, scans), made.body, ret)
+    )
 
 
 # ---- a map that is parallel itself -----------------------------------------------------------------------------------
@@ -166,7 +171,7 @@ def _only(
     reds = tuple(op for op, own in zip(exp.reds, kinds[cut:], strict=True) if own == kind)
     f = exp.map
     part = Lambda(f.params, Body(f.body.stms, tuple(f.body.result[k] for k in places)), tuple(f.ret[k] for k in places))
-    alone = Screma(exp.width, exp.arrays, flow.learn(rename_lambda(part, flow.names)), scans, reds)
+    alone = Screma(exp.width, exp.arrays, flow.learn(rename_lambda(part, flow.context.names)), scans, reds)
     return Stm(tuple(results[k] for k in places), alone, (), (*stm.attrs, NO_OUTER), stm.loc)
 
 
@@ -201,7 +206,7 @@ def walk_into(
 ) -> None:
     """Flatten statements of the nest, and bind `pat` to arrays of the values `results` that they define."""
     atoms = tuple(Var(p.name) for p in results)
-    flow.walk(flow, nest, stms, atoms)
+    flow.context.walk(flow, nest, stms, atoms)
     if nest.dims:
         expand_into(flow, nest, atoms, pat)
         return
@@ -231,6 +236,6 @@ def _one_operator(
     """A reduction or scan with one of the operators alone."""
     if has_row_operator(flow, op):
         return interchanged(flow, exp.width, op, is_scan, arrays, results, stm.loc)
-    f = identity(flow, tuple(flow.types[array].row() for array in arrays))
+    f = identity(flow, tuple(flow.known.types[array].row() for array in arrays))
     alone = Screma(exp.width, arrays, f, (op,) if is_scan else (), () if is_scan else (op,))
     return (Stm(results, alone, (), stm.attrs, stm.loc),)

@@ -1,4 +1,4 @@
-"""Writes in a nest: scatter, hist and update. What is overwritten becomes an array over the nest that nobody else
+"""Writes in a nest: scatter, hist and update. What is overwritten becomes an array over the nest that nothing else
 holds; the indices of the nest go in front of the indices of the write.
 
     G(Σ, scatter n (λx̄ → i v) x̄s d)   ⟶  segscatter (Σ, ⟨x̄ ∈ x̄s⟩) ds { Σ i v }
@@ -47,11 +47,12 @@ def own(flow: Flow, nest: Nest, dests: tuple[Name, ...], reads: Iterable[Name]) 
     if not nest.dims:
         return dests
     arrays = expand_owned(flow, nest, tuple(Var(dest) for dest in dests), reads)
-    flow.fresh.difference_update(arrays)
+    flow.known.fresh.difference_update(arrays)
     return arrays
 
 
 def nest_atoms(nest: Nest) -> tuple[Atom, ...]:
+    """The indices of a nest as atoms, outermost first."""
     return tuple(Var(index) for index in nest.indices)
 
 
@@ -72,7 +73,7 @@ def scatter_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     inner = enter_arrays(flow, nest, width, f.params, arrays)
     pat = flow.bind(nest, stm.pat)
     made = seg_body(flow, inner.dims, Body(f.body.stms, nest_atoms(nest) + f.body.result))
-    level = flow.machine.lowest.level
+    level = flow.context.machine.lowest.level
     flow.emit(pat, SegScatter(level, made.space, owned, nest.depth + rank, made.body))
     return Rule.GR_SCATTER
 
@@ -95,7 +96,7 @@ def hist_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     pat = flow.bind(nest, stm.pat)
     made = seg_body(flow, inner.dims, Body(f.body.stms, nest_atoms(nest) + f.body.result))
     (fresh_op,) = fresh_reductions(flow, (op,))
-    level = flow.machine.lowest.level
+    level = flow.context.machine.lowest.level
     flow.emit(pat, SegHist(level, made.space, fresh_op, owned, nest.depth + rank, made.body))
     return Rule.GR_HIST
 
@@ -144,7 +145,9 @@ def update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     if has_variant_size or all(isinstance(size, Const) for size in param.type.shape) or flow.relies_on_nest(stm):
         return None
     wanted = frontier(flow, [n for n in free_in_stm(stm) if n != array]) if counts else frontier(flow, ())
-    if wanted is None or (array in flow.deferred and array not in flow.elems and frontier(flow, (array,)) is None):
+    if wanted is None or (
+        array in flow.known.deferred and array not in flow.known.elems and frontier(flow, (array,)) is None
+    ):
         return None
     settle(flow, nest, wanted)
     if not counts:
@@ -159,11 +162,11 @@ def update_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 def read_before(flow: Flow, stm: Stm, array: Name) -> Frontier:
     """The place and the value of an update, where these are scalars that are computed from elements of the array that
     it overwrites."""
-    names = tuple(n for n in free_in_stm(stm) if n != array and n in flow.deferred and n not in flow.elems)
-    elem, row, needed = flow.elems.get(array), flow.rows.get(array), needs(flow, names)
+    names = tuple(n for n in free_in_stm(stm) if n != array and n in flow.known.deferred and n not in flow.known.elems)
+    elem, row, needed = flow.known.elems.get(array), flow.known.rows.get(array), needs(flow, names)
     read = {load.array for load in needed.loads.values()}.union(*(free_in_stm(d.stm) for d in needed.stms))
     overwritten = {known.array for known in (elem, row) if known is not None}
-    is_scalar = not any(flow.types[name].shape for name in names)
+    is_scalar = not any(flow.known.types[name].shape for name in names)
     return Frontier(names if is_scalar and not overwritten.isdisjoint(read) else ())
 
 
@@ -177,11 +180,11 @@ def _emit_update(flow: Flow, nest: Nest, stm: Stm, owned: Name, pat: tuple[Param
         at = tuple(Var(k) for k, _ in inner)
         places, value = places_of(flow, stms, exp, at, ()), element_of_part(flow, stms, value, at)
     else:
-        places = checked_places(flow, stms, replace(stm, certs=()), flow.types[exp.array])
+        places = checked_places(flow, stms, replace(stm, certs=()), flow.known.types[exp.array])
     body = Body(tuple(stms), (*nest_atoms(nest), *places, value))
     made = seg_body(flow, nest.dims + inner, body)
     rank = nest.depth + len(exp.dims)
-    flow.emit(pat, SegScatter(flow.machine.lowest.level, made.space, (owned,), rank, made.body, exp.safe))
+    flow.emit(pat, SegScatter(flow.context.machine.lowest.level, made.space, (owned,), rank, made.body, exp.safe))
 
 
 def places_of(
@@ -191,7 +194,7 @@ def places_of(
 
     def let(exp: Exp, certs: tuple[Name, ...]) -> Atom:
         place = flow.fresh_param("p", I64)
-        stms.append(Stm((place,), exp, certs, (), flow.loc))
+        stms.append(Stm((place,), exp, certs, (), flow.output.loc))
         return Var(place.name)
 
     inside = iter(at)
@@ -209,7 +212,7 @@ def places_of(
 def element_of_part(flow: Flow, stms: list[Stm], value: Atom, at: tuple[Atom, ...]) -> Atom:
     """The element `at` of what an update puts in the place of a part."""
     assert isinstance(value, Var)
-    t = flow.types[value.name]
+    t = flow.known.types[value.name]
     element = flow.fresh_param("v", scalar(t.prim))
-    stms.append(single(element_of(value.name, t.shape, at), element, flow.loc))
+    stms.append(single(element_of(value.name, t.shape, at), element, flow.output.loc))
     return Var(element.name)

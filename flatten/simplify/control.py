@@ -9,22 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...ir.core import Body, Convert, Copied, ForLoop, GuardCmp, If, Loop, Param, PrimOp, Stm, WhileLoop
-from ...ir.ops import Op, can_fail
+from ...ir.ops import Op, can_fail, is_short
 from ...ir.types import Atom, Const, Type, Var, scalar
 from .env import Env
 from .scalars import FALSE, TRUE
 
 SPECULATED = 4
 """A branch with no more scalar operations than this may be computed without being chosen."""
-
-_COSTLY = frozenset(
-    {
-        Op.DIV, Op.MOD, Op.QUOT, Op.REM, Op.POW, Op.SQRT, Op.RSQRT, Op.CBRT, Op.EXP, Op.EXP2, Op.EXP10, Op.EXPM1,
-        Op.LOG, Op.LOG2, Op.LOG10, Op.LOG1P, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.SINH, Op.COSH,
-        Op.TANH, Op.ASINH, Op.ACOSH, Op.ATANH, Op.SINPI, Op.COSPI, Op.TANPI, Op.ATAN2, Op.HYPOT, Op.GAMMA,
-        Op.LGAMMA, Op.ERF, Op.ERFC,
-    }
-)  # fmt: skip
 
 
 def choose_branch(stm: Stm, env: Env) -> list[Stm] | None:
@@ -64,7 +55,7 @@ def _is_cheap_stm(stm: Stm) -> bool:
         return False
     match stm.exp:
         case PrimOp(op, prim):
-            return op not in _COSTLY and not can_fail(op, prim)
+            return is_short(op) and not can_fail(op, prim)
         case Convert():
             return True
         case Copied():

@@ -1,4 +1,4 @@
-"""Dead code: statements, results, loop parameters and inputs that nobody uses.
+"""Dead code: statements, results, loop parameters and inputs that are not used.
 
 Backward through every body with the set of names in use. Everything is pure; what may fail and is unused goes too
 (the law of failure). A statement with several results is first cut down to those in use, then its bodies are looked at.

@@ -1,7 +1,7 @@
 """Simplification: rounds of one walk forward and one backward, until nothing changes.
 
-    forward   rules on every statement, sharing of common subexpressions, hoisting     (simplify_*.py)
-    backward  removal of what nobody uses                                              (simplify_dead.py)
+    forward   rules on every statement, sharing of common subexpressions, hoisting     (the other files)
+    backward  removal of what is unused                                                (`dead_code.py`)
 
 The walk keeps an `Env`: each statement is first resolved (its operands replaced by what they are known to be), then
 rewritten by rules until none applies, its bodies are walked, and it is put where it belongs, unless an equal one is

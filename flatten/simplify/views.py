@@ -38,10 +38,12 @@ ZERO, ONE = i64(0), i64(1)
 
 
 def plus(x: Atom, y: Atom, env: Env) -> Atom:
+    """Emits `x + y` of two i64."""
     return env.emit("i", PrimOp(Op.ADD, Prim.I64, (x, y)), I64)
 
 
 def times(x: Atom, y: Atom, env: Env) -> Atom:
+    """Emits `x * y` of two i64."""
     return env.emit("i", PrimOp(Op.MUL, Prim.I64, (x, y)), I64)
 
 
@@ -51,6 +53,7 @@ def whole(size: Atom) -> Slice:
 
 
 def is_whole(dim: DimIndex, size: Atom) -> bool:
+    """Whether a slice takes all of a dimension of this size, in order."""
     return isinstance(dim, Slice) and is_zero(dim.start) and is_one(dim.stride) and dim.count == size
 
 

@@ -55,19 +55,20 @@ def choose(flow: Flow, stm: Stm, body: Body, varies: bool) -> Choice:
     asked = _asked(flow, stm)
     if asked is not None:
         return asked
-    if flow.inside:
+    if flow.context.inside:
         return FULL if is_perfect(body) or leaves_room(stm.exp) else OUTER
-    match flow.mode:
+    match flow.context.mode:
         case Mode.FULL:
             return FULL
         case Mode.OUTER:
             return FULL if is_perfect(body) else OUTER
         case Mode.INCREMENTAL:
-            levels = flow.machine.higher if score_inside(flow.machine, body) > 1 else _for_rows(flow) if varies else ()
-            wanted = Choice(varies or score(flow.machine, body) > 1, levels, True)
+            machine = flow.context.machine
+            levels = machine.higher if score_inside(machine, body) > 1 else _for_rows(flow) if varies else ()
+            wanted = Choice(varies or score(machine, body) > 1, levels, True)
             return FULL if is_perfect(body) else _within_budget(flow, _allowed(stm.attrs, wanted))
         case Mode.EVERY:
-            return _within_budget(flow, _allowed(stm.attrs, Choice(True, flow.machine.higher, True)))
+            return _within_budget(flow, _allowed(stm.attrs, Choice(True, flow.context.machine.higher, True)))
 
 
 def choose_uniform(flow: Flow, stm: Stm) -> Choice:
@@ -76,15 +77,15 @@ def choose_uniform(flow: Flow, stm: Stm) -> Choice:
     asked = _asked(flow, stm)
     if asked is not None and asked.inside:
         return asked
-    if asked is not None or flow.inside or flow.mode in (Mode.FULL, Mode.OUTER):
+    if asked is not None or flow.context.inside or flow.context.mode in (Mode.FULL, Mode.OUTER):
         return OUTER
-    return _within_budget(flow, _allowed(stm.attrs, Choice(True, flow.machine.higher, False)))
+    return _within_budget(flow, _allowed(stm.attrs, Choice(True, flow.context.machine.higher, False)))
 
 
 def _for_rows(flow: Flow) -> tuple[LevelRow, ...]:
     """The levels where a row of varying length is worth a collective though it is read once: its threads load what lies
     side by side, and wait for no longer row. Blocks have too many threads for that."""
-    return tuple(row for row in flow.machine.higher if row.level is Level.WARP)
+    return tuple(row for row in flow.context.machine.higher if row.level is Level.WARP)
 
 
 def choose_reduction(flow: Flow, stm: Stm, has_rows: bool) -> Choice:
@@ -93,9 +94,9 @@ def choose_reduction(flow: Flow, stm: Stm, has_rows: bool) -> Choice:
     asked = _asked(flow, stm)
     if asked is not None:
         return asked
-    if flow.inside:
+    if flow.context.inside:
         return FULL if has_rows or leaves_room(stm.exp) else OUTER
-    match flow.mode:
+    match flow.context.mode:
         case Mode.FULL:
             return FULL
         case Mode.OUTER:
@@ -107,13 +108,13 @@ def choose_reduction(flow: Flow, stm: Stm, has_rows: bool) -> Choice:
 def _asked(flow: Flow, stm: Stm) -> Choice | None:
     """The only version that the attributes of the source leave, or that there can be."""
     attrs, arguments = stm.attrs, flattening_attrs(stm.attrs)
-    if flow.varying and not has_place(stm):
+    if flow.known.varying and not has_place(stm):
         return FULL
     if has_attr(attrs, "sequential_inner"):
         return OUTER
-    if "only_intra" in arguments and flow.machine.higher and not flow.inside:
-        return Choice(False, flow.machine.higher[-1:], False)
-    has_one = flow.inside or flow.mode in (Mode.FULL, Mode.OUTER)
+    if "only_intra" in arguments and flow.context.machine.higher and not flow.context.inside:
+        return Choice(False, flow.context.machine.higher[-1:], False)
+    has_one = flow.context.inside or flow.context.mode in (Mode.FULL, Mode.OUTER)
     if "only_inner" in arguments or ("no_outer" in arguments and has_one):
         return FULL
     return None
@@ -134,10 +135,10 @@ def _allowed(attrs: tuple[Attr, ...], choice: Choice) -> Choice:
 
 def _within_budget(flow: Flow, choice: Choice) -> Choice:
     """Without versions beyond those that the entry may have: those inside a level go first."""
-    left = flow.machine.max_versions - 1 - flow.guards.made
+    left = flow.context.machine.max_versions - 1 - flow.output.guards.made
     outer = choice.outer and left > 0
     inside = choice.inside[: max(0, left - outer)]
-    flow.guards.dropped += (choice.outer - outer) + len(choice.inside) - len(inside)
+    flow.output.guards.dropped += (choice.outer - outer) + len(choice.inside) - len(inside)
     return replace(choice, outer=outer, inside=inside)
 
 
@@ -160,7 +161,7 @@ class Version:
 
 def outer_version(flow: Flow, nest: Nest, emit: Emit) -> Version:
     """Taken where the nest alone has parallelism enough."""
-    return Version(flow.machine.lowest.guard, lambda: parallelism_of(flow, nest), emit)
+    return Version(flow.context.machine.lowest.guard, lambda: parallelism_of(flow, nest), emit)
 
 
 def guarded(flow: Flow, pat: tuple[Param, ...], versions: Sequence[Version], last: Emit) -> None:
@@ -169,8 +170,8 @@ def guarded(flow: Flow, pat: tuple[Param, ...], versions: Sequence[Version], las
         last(pat)
         return
     first, *rest = versions
-    guards = flow.guards
-    threshold, before = named(flow, first.kind), len(flow.out)
+    guards = flow.output.guards
+    threshold, before = named(flow, first.kind), len(flow.output.stms)
     guards.made += 1
     flow.note(Rule.INCREMENTAL, threshold)
     enough = flow.emit_as("enough", BOOL, GuardCmp(threshold, first.par(), guards.path, first.pays))
@@ -180,7 +181,7 @@ def guarded(flow: Flow, pat: tuple[Param, ...], versions: Sequence[Version], las
         flow.emit(pat, If(Var(enough), then, orelse))
         return
     guards.made -= 1
-    flow.out[before:] = orelse.stms
+    flow.output.stms[before:] = orelse.stms
     for param, result in zip(pat, orelse.result, strict=True):
         flow.emit((param,), Copied(result))
 
@@ -190,27 +191,27 @@ def alike(flow: Flow, then: Body, orelse: Body) -> bool:
     kinds = [[type(stm.exp) for stm in body.stms] for body in (then, orelse)]
     if kinds[0] != kinds[1]:
         return False
-    first, second = (rewrite_body(body, refreshing(Names(flow.names.next))) for body in (then, orelse))
+    first, second = (rewrite_body(body, refreshing(Names(flow.context.names.next))) for body in (then, orelse))
     return show_body(first) == show_body(second)
 
 
 def _side(flow: Flow, pat: tuple[Param, ...], threshold: str, side: bool, emit: Emit) -> Body:
     results = flow.again(pat)
-    path = flow.guards.path
-    flow.guards.path = (*path, (threshold, side))
+    path = flow.output.guards.path
+    flow.output.guards.path = (*path, (threshold, side))
 
     def work() -> tuple[Atom, ...]:
         emit(results)
         return tuple(Var(p.name) for p in results)
 
     body = host_body(flow, work)
-    flow.guards.path = path
+    flow.output.guards.path = path
     return body
 
 
 def named(flow: Flow, kind: str) -> str:
     """The next threshold or size parameter of this kind for the binding at hand."""
-    guards = flow.guards
+    guards = flow.output.guards
     stem = f"{guards.entry}.{guards.binding}.{kind}"
     number = guards.counts.get(stem, 0)
     guards.counts[stem] = number + 1
@@ -231,6 +232,7 @@ def both(flow: Flow, x: Atom, y: Atom) -> Atom:
 
 
 def product_of(flow: Flow, widths: tuple[Atom, ...]) -> Atom:
+    """Emits the product of widths, an i64; constants are multiplied at once."""
     known = 1
     product: Atom | None = None
     for width in widths:
@@ -244,4 +246,5 @@ def product_of(flow: Flow, widths: tuple[Atom, ...]) -> Atom:
 
 
 def times(flow: Flow, left: Atom, right: Atom) -> Atom:
+    """Emits `left * right` of two i64, as a parallelism."""
     return Var(flow.emit_as("par", I64, PrimOp(Op.MUL, Prim.I64, (left, right))))

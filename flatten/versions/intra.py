@@ -11,7 +11,7 @@ collective; their guard is measured (`flatten/versions/irregular.py`), and what 
 
 from __future__ import annotations
 
-from collections import ChainMap, Counter
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -35,7 +35,7 @@ from ...ir.machine import LevelRow, Mode, Room
 from ...ir.ops import Op
 from ...ir.traverse import bodies, bound_in_body
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64
-from ..context.nest import Flow, Nest
+from ..context.nest import Flow, Known, Nest, Output
 from ..context.segop_bodies import emit_segmap_at
 from ..context.trace import Fired, Rule
 from ..context.widths import is_small
@@ -66,14 +66,14 @@ class Inside:
 def inside(flow: Flow, f: Lambda, lengths: Lengths | None) -> Inside | None:
     """G(•, e) for the body of `f`; None where nothing in it is parallel, or where it has sizes that are neither known
     nor measured before the version runs."""
-    flow.types.update((p.name, p.type) for p in f.params)
-    own = replace(
-        flow, mode=Mode.OUTER, inside=True, varying=False, mixed=False, elems=ChainMap(), deferred={}, coordinates={},
-        segments=ChainMap(), rows=ChainMap(), uses={}, fresh=set(), lent=set(), walked=[], replicates={},
-        out=[], certs=(), trail=[], guards=replace(flow.guards),
-    )  # fmt: skip
-    own.walk_top(own, f.body)
-    body = Body(tuple(own.out), f.body.result)
+    flow.known.types.update((p.name, p.type) for p in f.params)
+    own = Flow(
+        replace(flow.context, mode=Mode.OUTER, inside=True),
+        Known(flow.known.types, flow.known.consumed, varying=False),
+        Output(replace(flow.output.guards), [], loc=flow.output.loc, next_order=flow.output.next_order),
+    )
+    own.context.walk_top(own, f.body)
+    body = Body(tuple(own.output.stms), f.body.result)
     results = {atom.name for atom in body.result if isinstance(atom, Var)}
     segops = (stm.exp for stm in _statements(body) if isinstance(stm.exp, SegOp))
     spaces = tuple(dict.fromkeys(in_order(exp.space.widths) for exp in segops))
@@ -83,7 +83,7 @@ def inside(flow: Flow, f: Lambda, lengths: Lengths | None) -> Inside | None:
     varying = frozenset(size for size in sizes if not _is_known(flow, size, local))
     if not spaces or not varying <= frozenset(lengths.widths if lengths is not None else ()):
         return None
-    return Inside(body, spaces, arrays, varying, tuple(own.trail))
+    return Inside(body, spaces, arrays, varying, tuple(own.output.trail))
 
 
 def in_order(widths: Widths) -> Widths:
@@ -136,7 +136,7 @@ def unless_inside(flow: Flow, nest: Nest, middle: Inside, rows: tuple[LevelRow, 
     """Whether points are given to threads by default: where these fill the machine, or no collective is filled. The
     threads of a collective read what is side by side, and its arrays are near."""
     lacks: Atom = Const(Prim.BOOL, True)
-    full = flow.machine.full
+    full = flow.context.machine.full
     if full is None or middle.varying:
         return lacks
     for row in rows:
@@ -155,7 +155,7 @@ def g_inside(
     G(Σ, e)  ⟶  segmap^l Σ { G(•, e) }
     """
     flow.note(Rule.INSIDE, f"{', '.join(str(p.name) for p in pat)} ({row.level.value})")
-    flow.trail += middle.trail
+    flow.output.trail += middle.trail
     emit_segmap_at(flow, row.level, nest.dims, pat, middle.body, ret)
     return Rule.INSIDE
 

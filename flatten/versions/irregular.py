@@ -8,8 +8,8 @@
 with n = Par(Σ) rows of m elements together; ε is the padded work of a version (`flatten/versions/skew.py`). The t
 are thresholds, `main.ys.suff_outer_0`; the s are parameters of a tuning file too, `main.ys.skew_0`, in thousandths, and
 `main.ys.longest_0`. On a machine without warps the first is t0 ≤ (m + n) / (longest + 1). Where little is to be done,
-the first guard sees all elements as its parallelism. Where the widths are dear to know, it is the usual one, and there
-are none inside. In a nest with other parallelism, statements of varying width have versions of their own.
+the first guard sees all elements as its parallelism. Where the widths are expensive to know, it is the usual one, and
+there are none inside. In a nest with other parallelism, statements of varying width have versions of their own.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def sequential_version(flow: Flow, nest: Nest, lengths: Lengths | None, emit: Em
     """The version that runs the body in the threads of the nest, taken where these have enough to do alike."""
     if lengths is None:
         return outer_version(flow, nest, emit)
-    return Version(flow.machine.lowest.guard, lambda: parallelism_of_threads(flow, lengths), emit)
+    return Version(flow.context.machine.lowest.guard, lambda: parallelism_of_threads(flow, lengths), emit)
 
 
 def parallelism_of_threads(flow: Flow, lengths: Lengths) -> Atom:
@@ -140,7 +140,7 @@ def versions_rule(flow: Flow, nest: Nest, stms: tuple[Stm, ...], result: tuple[A
     G(Σ, let x̄ = e1 in e2)  ⟶  let x̄s = if t ≤ Par(Σ)/ε then segmap Σ e1 else G(Σ, e1) in G(Σ', e2)
     """
     count = _group(flow, stms)
-    if not flow.mixed or not count or flow.guards.made + 1 >= flow.machine.max_versions:
+    if not flow.known.mixed or not count or flow.output.guards.made + 1 >= flow.context.machine.max_versions:
         return 0
     group, rest = stms[:count], stms[count:]
     needed = {name for stm in rest for name in free_in_stm(stm)} | {a.name for a in result if isinstance(a, Var)}
@@ -155,16 +155,16 @@ def versions_rule(flow: Flow, nest: Nest, stms: tuple[Stm, ...], result: tuple[A
         emit_segmap(flow, nest.dims, to, Body(group, atoms), tuple(p.type for p in pat))
 
     def flat(to: tuple[Param, ...]) -> None:
-        mixed, flow.mixed = flow.mixed, False
-        flow.walk(flow, nest, group, atoms)
-        flow.mixed = mixed
+        mixed, flow.known.mixed = flow.known.mixed, False
+        flow.context.walk(flow, nest, group, atoms)
+        flow.known.mixed = mixed
         expand_into(flow, nest, atoms, to)
 
     arrays = tuple(flow.fresh_param(p.name.base, p.type.array_of(*nest.widths)) for p in pat)
     guarded(flow, arrays, [sequential_version(flow, nest, lengths_of(flow, nest, group), in_threads)], flat)
     for param, array in zip(pat, arrays, strict=True):
-        flow.elems[param.name] = Elem(array.name, nest.indices)
-        flow.fresh.add(array.name)
+        flow.known.elems[param.name] = Elem(array.name, nest.indices)
+        flow.known.fresh.add(array.name)
     return count
 
 

@@ -27,7 +27,7 @@ def is_sequential(stm: Stm) -> bool:
 def may_be_flattened(flow: Flow, stm: Stm) -> bool:
     """Whether parallelism of varying width is flattened in a statement: while there is budget left, and where no thread
     can do it."""
-    return flow.varying and not is_sequential(stm) and (flow.has_segments_left or not has_place(stm))
+    return flow.known.varying and not is_sequential(stm) and (flow.has_segments_left or not has_place(stm))
 
 
 def exploitable(flow: Flow, body: Body, params: Iterable[Name]) -> bool:
@@ -277,10 +277,11 @@ def _exploitable_lambda(flow: Flow, f: Lambda, varies: set[Name]) -> bool:
 
 
 def is_plain_map(exp: Exp) -> bool:
+    """Whether an expression is a map: a screma without scans and reductions."""
     return isinstance(exp, Screma) and not exp.scans and not exp.reds
 
 
 def is_perfect(body: Body) -> bool:
     """A map and nothing else but what costs nothing: its nest goes on inside."""
-    dear = [stm for stm in body.stms if weight_of(stm.exp) >= HEAVY]
-    return len(dear) == 1 and is_plain_map(dear[0].exp)
+    expensive = [stm for stm in body.stms if weight_of(stm.exp) >= HEAVY]
+    return len(expensive) == 1 and is_plain_map(expensive[0].exp)

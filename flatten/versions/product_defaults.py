@@ -22,14 +22,14 @@ from ...ir.types import BOOL, Atom, Const, Name, Prim, Var, i64
 from ..context.nest import Flow, Nest
 
 POINTS, ROWS = 32, 128
-"""From so many points and rows on the product of a flat version goes in tiles and panels
+"""From this number of points and rows on the product of a flat version goes in tiles and panels
 (`kernels/schedule/cpu/packed_panels.py`)."""
 
 
 def in_threads_pays(flow: Flow, nest: Nest, body: Body) -> Atom:
     """Whether versions that keep each point of the nest together are worth being the default: emits what tells it."""
     pays: Atom = Const(Prim.BOOL, True)
-    if flow.machine.keeps_rows and sum(isinstance(stm.exp, Screma) for stm in body.stms) > 1:
+    if flow.context.machine.keeps_rows and sum(isinstance(stm.exp, Screma) for stm in body.stms) > 1:
         for width in dict.fromkeys(product_widths(flow, nest, body)):
             few = _either(flow, _below(flow, nest.widths[-1], POINTS), _below(flow, width, ROWS))
             pays = few if isinstance(pays, Const) else _op(flow, Op.AND, Prim.BOOL, pays, few)
@@ -83,7 +83,7 @@ def _is_view_of_shared(flow: Flow, nest: Nest, stm: Stm) -> bool:
 
 def is_shared(flow: Flow, nest: Nest, array: Name) -> bool:
     """Whether an array is the same for all points of the innermost dimension of the nest."""
-    if (elem := flow.elems.get(array)) is not None:
+    if (elem := flow.known.elems.get(array)) is not None:
         return nest.indices[-1] not in elem.indices
-    deferred = flow.deferred.get(array)
+    deferred = flow.known.deferred.get(array)
     return deferred is None or deferred.depth < nest.depth

@@ -24,6 +24,7 @@ class RowOperator:
 
 
 def has_row_operator(flow: Flow, op: Reduction) -> bool:
+    """Whether an operator works on rows one by one (`row_operator`)."""
     return row_operator(flow, op) is not None
 
 
@@ -56,7 +57,7 @@ def row_operator(flow: Flow, op: Reduction) -> RowOperator | None:
 
 def _replicate(flow: Flow, atom: Atom) -> Replicate | None:
     """What makes a neutral row: a statement outside of the nest, or one of the nest."""
-    if not isinstance(atom, Var) or atom.name in flow.replicates:
-        return flow.replicates[atom.name] if isinstance(atom, Var) else None
-    deferred = flow.deferred.get(atom.name)
+    if not isinstance(atom, Var) or atom.name in flow.known.replicates:
+        return flow.known.replicates[atom.name] if isinstance(atom, Var) else None
+    deferred = flow.known.deferred.get(atom.name)
     return deferred.stm.exp if deferred is not None and isinstance(deferred.stm.exp, Replicate) else None

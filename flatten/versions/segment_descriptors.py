@@ -58,22 +58,22 @@ def segments(flow: Flow, nest: Nest, width: Atom, asking: Stm) -> Segments:
     included."""
     certs = _checks(flow, asking)
     key = (width, nest.indices)
-    found = flow.segments.get(key)
+    found = flow.known.segments.get(key)
     if found is None or not certs <= found.certs:
-        found = flow.segments[key] = _describe(flow, nest, width, certs, None)
+        found = flow.known.segments[key] = _describe(flow, nest, width, certs, None)
     return _known(flow, nest, found)
 
 
 def segments_of(flow: Flow, nest: Nest, width: Atom, total: Atom) -> Segments:
     """The descriptor of a width of which it is known how much it is for all points together."""
-    found = flow.segments[width, nest.indices] = _describe(flow, nest, width, frozenset(), total)
+    found = flow.known.segments[width, nest.indices] = _describe(flow, nest, width, frozenset(), total)
     return _known(flow, nest, found)
 
 
 def _known(flow: Flow, nest: Nest, found: Segments) -> Segments:
     for name, array in ((found.length, found.lengths), (found.start, found.starts), (found.end, found.ends)):
-        flow.types[name] = I64
-        flow.elems[name] = Elem(array, nest.indices)
+        flow.known.types[name] = I64
+        flow.known.elems[name] = Elem(array, nest.indices)
     return found
 
 
@@ -84,14 +84,14 @@ def _checks(flow: Flow, stm: Stm) -> frozenset[Name]:
 
 def _describe(flow: Flow, nest: Nest, width: Atom, certs: frozenset[Name], total: Atom | None) -> Segments:
     flow.note(Rule.SEGMENTS, str(width.name) if isinstance(width, Var) else str(width))
-    flow.guards.segments += 1
+    flow.output.guards.segments += 1
     points = parallelism_of(flow, nest)
     lengths = _lengths(flow, nest, width, certs)
     flat = by_point(flow, nest, lengths, points)
     ends, starts = _bounds(flow, flat, points)
     total = _total(flow, ends, points) if total is None else total
     rows = _rows(flow, flat, starts, points, total)
-    length, start, end = (flow.names.fresh(base) for base in ("length", "start", "end"))
+    length, start, end = (flow.context.names.fresh(base) for base in ("length", "start", "end"))
     return Segments(
         nest.indices, points, total, starts, ends, rows, lengths, over_nest(flow, nest, starts),
         over_nest(flow, nest, ends), length, start, end, certs,
@@ -101,7 +101,7 @@ def _describe(flow: Flow, nest: Nest, width: Atom, certs: frozenset[Name], total
 def _lengths(flow: Flow, nest: Nest, width: Atom, certs: frozenset[Name]) -> Name:
     """`segmap Σ { max 0 w }`"""
     length = flow.fresh_param("n", I64)
-    stm = Stm((length,), PrimOp(Op.MAX, Prim.I64, (width, i64(0))), tuple(certs), (), flow.loc)
+    stm = Stm((length,), PrimOp(Op.MAX, Prim.I64, (width, i64(0))), tuple(certs), (), flow.output.loc)
     array = flow.fresh_param("ns", I64.array_of(*nest.widths))
     emit_segmap(flow, nest.dims, (array,), Body((stm,), (Var(length.name),)), (I64,))
     return array.name
@@ -116,21 +116,21 @@ def over_nest(flow: Flow, nest: Nest, array: Name) -> Name:
     """The array over the points of the nest as one over the nest."""
     if nest.depth == 1:
         return array
-    return flow.emit_as(array.base, Type(flow.types[array].prim, nest.widths), Reshape(nest.widths, array))
+    return flow.emit_as(array.base, Type(flow.known.types[array].prim, nest.widths), Reshape(nest.widths, array))
 
 
 def _bounds(flow: Flow, lengths: Name, points: Atom) -> tuple[Name, Name]:
     """Where each segment ends and where it begins."""
     p, n = flow.fresh_param("p", I64), flow.fresh_param("n", I64)
-    load = single(element_of(lengths, (points,), (Var(p.name),)), n, flow.loc)
+    load = single(element_of(lengths, (points,), (Var(p.name),)), n, flow.output.loc)
     made = seg_body(flow, ((p.name, points),), Body((load,), (Var(n.name),)))
-    level = flow.machine.lowest.level
+    level = flow.context.machine.lowest.level
     ends = flow.emit_as(
         "ends", I64.array_of(points), SegScan(level, made.space, (saturating_sum(flow),), made.body, (I64,))
     )
     end, start = flow.fresh_param("end", I64), flow.fresh_param("start", I64)
-    last = single(element_of(ends, (points,), (Var(p.name),)), end, flow.loc)
-    first = single(PrimOp(Op.SUB, Prim.I64, (Var(end.name), Var(n.name))), start, flow.loc)
+    last = single(element_of(ends, (points,), (Var(p.name),)), end, flow.output.loc)
+    first = single(PrimOp(Op.SUB, Prim.I64, (Var(end.name), Var(n.name))), start, flow.output.loc)
     starts = flow.fresh_param("starts", I64.array_of(points))
     emit_segmap(flow, ((p.name, points),), (starts,), Body((load, last, first), (Var(start.name),)), (I64,))
     return ends, starts.name
@@ -140,12 +140,12 @@ def saturating_sum(flow: Flow) -> Reduction:
     """`λa b → if a > MOST - b then MOST else a + b`, associative on what is not negative."""
     a, b, room, full, both, r = (flow.fresh_param(x, I64) for x in ("a", "b", "room", "full", "both", "r"))
     stms = (
-        single(PrimOp(Op.SUB, Prim.I64, (i64(MOST), Var(b.name))), room, flow.loc),
-        single(PrimOp(Op.GT, Prim.I64, (Var(a.name), Var(room.name))), Param(full.name, BOOL), flow.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(a.name), Var(b.name))), both, flow.loc),
-        single(PrimOp(Op.SELECT, Prim.I64, (Var(full.name), i64(MOST), Var(both.name))), r, flow.loc),
+        single(PrimOp(Op.SUB, Prim.I64, (i64(MOST), Var(b.name))), room, flow.output.loc),
+        single(PrimOp(Op.GT, Prim.I64, (Var(a.name), Var(room.name))), Param(full.name, BOOL), flow.output.loc),
+        single(PrimOp(Op.ADD, Prim.I64, (Var(a.name), Var(b.name))), both, flow.output.loc),
+        single(PrimOp(Op.SELECT, Prim.I64, (Var(full.name), i64(MOST), Var(both.name))), r, flow.output.loc),
     )
-    flow.types[full.name] = BOOL
+    flow.known.types[full.name] = BOOL
     return Reduction(Lambda((a, b), Body(stms, (Var(r.name),)), (I64,)), (i64(0),), True)
 
 
@@ -154,8 +154,8 @@ def _total(flow: Flow, ends: Name, points: Atom) -> Atom:
     some = flow.emit_as("some", BOOL, PrimOp(Op.LT, Prim.I64, (i64(0), points)))
     place, last = flow.fresh_param("p", I64), flow.fresh_param("last", I64)
     stms = (
-        single(PrimOp(Op.SUB, Prim.I64, (points, i64(1))), place, flow.loc),
-        single(element_of(ends, (points,), (Var(place.name),)), last, flow.loc),
+        single(PrimOp(Op.SUB, Prim.I64, (points, i64(1))), place, flow.output.loc),
+        single(element_of(ends, (points,), (Var(place.name),)), last, flow.output.loc),
     )
     return Var(flow.emit_as("total", I64, If(Var(some), Body(stms, (Var(last.name),)), Body((), (i64(0),)))))
 
@@ -169,20 +169,20 @@ def can_be_counted(flow: Flow, total: Atom) -> Name:
 
 def _rows(flow: Flow, lengths: Name, starts: Name, points: Atom, total: Atom) -> Name:
     """For each place of the flat data the number of the point whose segment it is in."""
-    level = flow.machine.lowest.level
+    level = flow.context.machine.lowest.level
     zeros = flow.emit_as("zeros", I64.array_of(total), Replicate((total,), i64(0)))
     p, n, start, place = (flow.fresh_param(base, I64) for base in ("p", "n", "start", "place"))
     some = flow.fresh_param("some", BOOL)
     stms = (
-        single(element_of(lengths, (points,), (Var(p.name),)), n, flow.loc),
-        single(element_of(starts, (points,), (Var(p.name),)), start, flow.loc),
-        single(PrimOp(Op.LT, Prim.I64, (i64(0), Var(n.name))), some, flow.loc),
-        single(PrimOp(Op.SELECT, Prim.I64, (Var(some.name), Var(start.name), i64(-1))), place, flow.loc),
+        single(element_of(lengths, (points,), (Var(p.name),)), n, flow.output.loc),
+        single(element_of(starts, (points,), (Var(p.name),)), start, flow.output.loc),
+        single(PrimOp(Op.LT, Prim.I64, (i64(0), Var(n.name))), some, flow.output.loc),
+        single(PrimOp(Op.SELECT, Prim.I64, (Var(some.name), Var(start.name), i64(-1))), place, flow.output.loc),
     )
     made = seg_body(flow, ((p.name, points),), Body(stms, (Var(place.name), Var(p.name))))
     marks = flow.emit_as("marks", I64.array_of(total), SegScatter(level, made.space, (zeros,), 1, made.body))
     q, mark = flow.fresh_param("q", I64), flow.fresh_param("mark", I64)
-    load = single(element_of(marks, (total,), (Var(q.name),)), mark, flow.loc)
+    load = single(element_of(marks, (total,), (Var(q.name),)), mark, flow.output.loc)
     made = seg_body(flow, ((q.name, total),), Body((load,), (Var(mark.name),)))
     greatest = Reduction(binary(flow, Op.MAX), (i64(0),), True)
     return flow.emit_as("rows", I64.array_of(total), SegScan(level, made.space, (greatest,), made.body, (I64,)))
@@ -191,7 +191,7 @@ def _rows(flow: Flow, lengths: Name, starts: Name, points: Atom, total: Atom) ->
 def binary(flow: Flow, op: Op) -> Lambda:
     """`λa b → a op b` on i64."""
     a, b, r = (flow.fresh_param(base, I64) for base in ("a", "b", "r"))
-    stm = single(PrimOp(op, Prim.I64, (Var(a.name), Var(b.name))), r, flow.loc)
+    stm = single(PrimOp(op, Prim.I64, (Var(a.name), Var(b.name))), r, flow.output.loc)
     return Lambda((a, b), Body((stm,), (Var(r.name),)), (I64,))
 
 
@@ -220,9 +220,9 @@ def rows_nest(flow: Flow, nest: Nest, seg: Segments) -> Iterator[tuple[Nest, Nam
 def _places(flow: Flow, nest: Nest, seg: Segments, p: Name, q: Name, row: Exp | None) -> Iterator[Name]:
     """k and the indices of the nest as what they are at place q of point p; p is computed as `row`, unless it is an
     index itself."""
-    level = 1 + max((place.depth for place in flow.coordinates.values()), default=0)
-    enter_scope(flow)
-    before = set(flow.coordinates)
+    level = 1 + max((place.depth for place in flow.known.coordinates.values()), default=0)
+    enter_scope(flow.known)
+    before = set(flow.known.coordinates)
     if row is not None:
         _coordinate(flow, level, p, row)
     rest = p
@@ -238,15 +238,17 @@ def _places(flow: Flow, nest: Nest, seg: Segments, p: Name, q: Name, row: Exp | 
     _coordinate(flow, level, start, element_of(seg.starts_by_point, (seg.points,), (Var(p),)))
     _coordinate(flow, level, k, PrimOp(Op.SUB, Prim.I64, (Var(q), Var(start))))
     yield k
-    for name in set(flow.coordinates) - before:
-        del flow.coordinates[name]
-    leave_scope(flow)
+    for name in set(flow.known.coordinates) - before:
+        del flow.known.coordinates[name]
+    leave_scope(flow.known)
 
 
 def _coordinate(flow: Flow, level: int, name: Name, exp: Exp) -> None:
-    flow.types[name] = I64
-    flow.coordinates[name] = Deferred(single(exp, Param(name, I64), flow.loc), level, 0, flow.next_order)
-    flow.next_order += 1
+    flow.known.types[name] = I64
+    flow.known.coordinates[name] = Deferred(
+        single(exp, Param(name, I64), flow.output.loc), level, 0, flow.output.next_order
+    )
+    flow.output.next_order += 1
 
 
 # ---- arrays of variant width -----------------------------------------------------------------------------------------
@@ -255,15 +257,15 @@ def _coordinate(flow: Flow, level: int, name: Name, exp: Exp) -> None:
 def bind_rows(flow: Flow, nest: Nest, seg: Segments, pat: tuple[Param, ...], flats: tuple[Name, ...]) -> None:
     """`ys = flat[start :+ w]`: variables of the nest that are segments of flat data; a copy if they are overwritten."""
     for param, flat in zip(pat, flats, strict=True):
-        flow.rows[param.name] = Row(flat, seg)
-        flow.fresh.add(flat)
+        flow.known.rows[param.name] = Row(flat, seg)
+        flow.known.fresh.add(flat)
         width, *rest = param.type.shape
         view = Index(flat, (Slice(Var(seg.start), width, i64(1)), *whole(tuple(rest))), True)
-        if param.name not in flow.consumed:
-            defer(flow, nest, (single(view, param, flow.loc),))
+        if param.name not in flow.known.consumed:
+            defer(flow, nest, (single(view, param, flow.output.loc),))
             continue
         seen = flow.fresh_param(param.name.base, param.type)
-        defer(flow, nest, (single(view, seen, flow.loc), single(Copy(seen.name), param, flow.loc)))
+        defer(flow, nest, (single(view, seen, flow.output.loc), single(Copy(seen.name), param, flow.output.loc)))
 
 
 def is_varying(flow: Flow, t: Type) -> bool:

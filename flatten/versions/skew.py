@@ -6,7 +6,7 @@ With n rows of lengths ls, m = sum ls, each version pads the work m + n in its o
     ε_warp   = sum over rows (32 * ceil(l / 32)) / (m + n)   a row to a warp: the threads past its end have no work
 
 in thousandths, and 0 without work. They and the longest row cost one pass over the lengths. On a machine without warps
-nobody asks for ε: there the sum and the greatest of the lengths are reduced as they are found.
+ε is not needed: there the sum and the greatest of the lengths are reduced as they are found.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Lengths:
 
 def _measure(flow: Flow, lengths: Lengths) -> Measures:
     flow.note(Rule.BALANCE, ", ".join(str(w.name) for w in lengths.widths if isinstance(w, Var)))
-    if not any(row.level is Level.WARP for row in flow.machine.levels):
+    if not any(row.level is Level.WARP for row in flow.context.machine.levels):
         return Measures(*_sum_and_greatest(flow, lengths), None)
     array, rows = _stored(flow, lengths), parallelism_of(flow, lengths.nest)
     warps = _let(flow, Op.QUOT, _let(flow, Op.ADD, rows, i64(LANES - 1)), i64(LANES))
@@ -94,11 +94,11 @@ def _sum_and_greatest(flow: Flow, lengths: Lengths) -> tuple[Atom, Atom, Atom]:
         stored, rows = _stored(flow, lengths), parallelism_of(flow, nest)
         array = by_point(flow, nest, stored, rows)
         p, length = (flow.fresh_param(base, I64) for base in ("p", "l"))
-        load = single(element_of(array, (rows,), (Var(p.name),)), length, flow.loc)
+        load = single(element_of(array, (rows,), (Var(p.name),)), length, flow.output.loc)
         made = seg_body(flow, ((p.name, rows),), Body((load,), (Var(length.name),) * 2))
     pat = tuple(flow.fresh_param(base, I64) for base in ("elements", "longest"))
     reds = (_sum(flow), greatest(flow))
-    flow.emit(pat, SegRed(flow.machine.lowest.level, made.space, reds, made.body, (I64,) * 2, None))
+    flow.emit(pat, SegRed(flow.context.machine.lowest.level, made.space, reds, made.body, (I64,) * 2, None))
     elements, longest = (Var(param.name) for param in pat)
     return rows, elements, longest
 
@@ -109,7 +109,7 @@ def _length(flow: Flow, lengths: Lengths) -> Body:
 
     def let(op: Op, left: Atom, right: Atom) -> Atom:
         param = flow.fresh_param("l", I64)
-        stms.append(single(PrimOp(op, Prim.I64, (left, right)), param, flow.loc))
+        stms.append(single(PrimOp(op, Prim.I64, (left, right)), param, flow.output.loc))
         return Var(param.name)
 
     total: Atom = i64(0)
@@ -125,21 +125,21 @@ def _each_warp(flow: Flow, lengths: Name, rows: Atom, warps: Atom) -> tuple[Name
     )
     length, there = flow.fresh_param("l", I64), flow.fresh_param("there", BOOL)
     loaded = flow.fresh_param("l", I64)
-    load = single(element_of(lengths, (rows,), (Var(p.name),)), loaded, flow.loc)
+    load = single(element_of(lengths, (rows,), (Var(p.name),)), loaded, flow.output.loc)
     stms = (
-        single(PrimOp(Op.MUL, Prim.I64, (Var(w.name), i64(LANES))), first, flow.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(first.name), Var(lane.name))), p, flow.loc),
-        single(PrimOp(Op.LT, Prim.I64, (Var(p.name), rows)), there, flow.loc),
-        single(If(Var(there.name), Body((load,), (Var(loaded.name),)), Body((), (i64(0),))), length, flow.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(length.name), i64(LANES - 1))), more, flow.loc),
-        single(PrimOp(Op.QUOT, Prim.I64, (Var(more.name), i64(LANES))), chunks, flow.loc),
-        single(PrimOp(Op.MUL, Prim.I64, (Var(chunks.name), i64(LANES))), rounded, flow.loc),
+        single(PrimOp(Op.MUL, Prim.I64, (Var(w.name), i64(LANES))), first, flow.output.loc),
+        single(PrimOp(Op.ADD, Prim.I64, (Var(first.name), Var(lane.name))), p, flow.output.loc),
+        single(PrimOp(Op.LT, Prim.I64, (Var(p.name), rows)), there, flow.output.loc),
+        single(If(Var(there.name), Body((load,), (Var(loaded.name),)), Body((), (i64(0),))), length, flow.output.loc),
+        single(PrimOp(Op.ADD, Prim.I64, (Var(length.name), i64(LANES - 1))), more, flow.output.loc),
+        single(PrimOp(Op.QUOT, Prim.I64, (Var(more.name), i64(LANES))), chunks, flow.output.loc),
+        single(PrimOp(Op.MUL, Prim.I64, (Var(chunks.name), i64(LANES))), rounded, flow.output.loc),
     )
     values = tuple(Var(x.name) for x in (length, length, rounded))
     made = seg_body(flow, ((w.name, warps), (lane.name, i64(LANES))), Body(stms, values))
     reds = (greatest(flow), _sum(flow), _sum(flow))
     pat = tuple(flow.fresh_param(base, I64.array_of(warps)) for base in ("longest", "elements", "rounded"))
-    flow.emit(pat, SegRed(flow.machine.lowest.level, made.space, reds, made.body, (I64,) * 3, None))
+    flow.emit(pat, SegRed(flow.context.machine.lowest.level, made.space, reds, made.body, (I64,) * 3, None))
     longest, elements, rounded_up = pat
     return longest.name, elements.name, rounded_up.name
 
@@ -151,15 +151,15 @@ def _all_warps(flow: Flow, warps: Atom, longest: Name, elements: Name, rounded: 
     padded = flow.fresh_param("padded", I64)
     arrays = (longest, elements, rounded)
     loads = (
-        single(element_of(array, (warps,), (Var(w.name),)), x, flow.loc)
+        single(element_of(array, (warps,), (Var(w.name),)), x, flow.output.loc)
         for array, x in zip(arrays, loaded, strict=True)
     )
-    pad = single(PrimOp(Op.MUL, Prim.I64, (Var(loaded[0].name), i64(LANES))), padded, flow.loc)
+    pad = single(PrimOp(Op.MUL, Prim.I64, (Var(loaded[0].name), i64(LANES))), padded, flow.output.loc)
     values = (padded, loaded[1], loaded[2], loaded[0])
     made = seg_body(flow, ((w.name, warps),), Body((*loads, pad), tuple(Var(x.name) for x in values)))
     reds = (_sum(flow), _sum(flow), _sum(flow), greatest(flow))
     pat = tuple(flow.fresh_param(base, I64) for base in ("padded", "elements", "rounded", "longest"))
-    flow.emit(pat, SegRed(flow.machine.lowest.level, made.space, reds, made.body, (I64,) * 4, None))
+    flow.emit(pat, SegRed(flow.context.machine.lowest.level, made.space, reds, made.body, (I64,) * 4, None))
     return tuple(Var(p.name) for p in pat)
 
 

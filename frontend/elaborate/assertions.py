@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...ir import polynomials
 from ...ir.core import Assert
 from ...ir.errors import Loc
 from ...ir.ops import Op
 from ...ir.types import Atom, Const, Prim, Var, i64, scalar
-from . import polynomials as sums
+from . import size_forms
 from .state import Certs, Stage, emit, form_of, prim_op, union, variable_in_scope
 
 
@@ -53,11 +54,11 @@ def is_size(st: Stage, atom: Atom) -> Certs | None:
 def _sum_of_sizes(st: Stage, atom: Var) -> Certs | None:
     """Sums and products of sizes are sizes."""
     form = st.form_of.get(atom.name.tag)
-    if form is None or form == sums.variable(atom.name.tag):
+    if form is None or form == polynomials.atom(atom.name.tag):
         return None
     certs: Certs = ()
     for monomial, factor in form:
-        if factor >= sums.MODULUS // 2:
+        if factor >= size_forms.MODULUS // 2:
             return None
         for tag in monomial:
             var = variable_in_scope(st, tag)

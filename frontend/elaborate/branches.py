@@ -16,8 +16,8 @@ from .shapes import bind_pattern
 from .state import Builder, Certs, Stage, alias, body_of, constant, emit, emit_pattern, prim_op, union
 from .values import (
     Closure,
+    Component,
     Env,
-    Leaf,
     Native,
     Partial,
     Rec,
@@ -85,20 +85,20 @@ def _joined_sizes(
 
 def short_circuit(st: Stage, name: str, left: Value, right: Branch, loc: Loc, hint: str) -> Value:
     """`left && right`, `left || right`: where `right` is cheap and cannot fail there is no branch."""
-    assert isinstance(left, Leaf)
+    assert isinstance(left, Component)
     decided = Const(Prim.BOOL, name == "||")
     if left.atom == decided:
         return left
     with st.nested() as inner:
         value = right()
-    assert isinstance(value, Leaf)
+    assert isinstance(value, Component)
     if len(inner.stms) <= MAX_SPECULATED and all(_is_total(stm) for stm in inner.stms):
         _splice(st, inner)
         op = Op.OR if name == "||" else Op.AND
-        return Leaf(prim_op(st, op, Prim.BOOL, (left.atom, value.atom), loc, hint), Prim.BOOL)
+        return Component(prim_op(st, op, Prim.BOOL, (left.atom, value.atom), loc, hint), Prim.BOOL)
     computed, fixed = body_of(inner, [value.atom]), body_of(Builder(st.builder), [decided])
     exp = If(left.atom, computed, fixed) if name == "&&" else If(left.atom, fixed, computed)
-    return Leaf(emit(st, hint or "cond", exp, Type(Prim.BOOL, ()), loc), Prim.BOOL)
+    return Component(emit(st, hint or "cond", exp, Type(Prim.BOOL, ()), loc), Prim.BOOL)
 
 
 def _is_total(stm: Stm) -> bool:
@@ -151,7 +151,7 @@ def matches(st: Stage, pat: s.Pat, value: Value, loc: Loc) -> Atom:
         case s.PRecord(fields):
             return conjunction(st, [matches(st, elem, field_of(value, name), loc) for name, elem in fields], loc)
         case PLit(literal):
-            assert isinstance(value, Leaf)
+            assert isinstance(value, Component)
             return prim_op(st, Op.EQ, value.prim, (value.atom, constant(value.prim, literal.value)), loc)
         case s.PConstr(_, name, args):
             return _matches_constructor(st, name, args, value, loc)
@@ -173,7 +173,7 @@ def assert_then(st: Stage, exp: s.Assert, env: Env, hint: str) -> Value:
     if st.unsafe:
         return st.evaluate(exp.body, env, hint)
     cond = st.evaluate(exp.cond, env, "")
-    assert isinstance(cond, Leaf)
+    assert isinstance(cond, Component)
     certs = emit_assert(st, cond.atom, "R0103", _assert_parts(st, exp.cond, env), exp.loc)
     return relying_on(st, certs, lambda: st.evaluate(exp.body, env, hint), exp.loc)
 
@@ -218,8 +218,8 @@ def _relying(st: Stage, value: Value, fresh: set[Name], certs: Certs, loc: Loc) 
 def _assert_parts(st: Stage, cond: s.Exp, env: Env) -> tuple[str | Atom, ...]:
     """The condition as written, and the values of the scalars in it."""
     parts: list[str | Atom] = [f"assertion is false: {source_text(st, cond.loc)}"]
-    for name, leaf in _scalars_in(cond, env):
-        parts += [f"{', where' if len(parts) == 1 else ','} {name} = ", leaf.atom]
+    for name, part in _scalars_in(cond, env):
+        parts += [f"{', where' if len(parts) == 1 else ','} {name} = ", part.atom]
     return tuple(parts)
 
 
@@ -233,15 +233,15 @@ def source_text(st: Stage, loc: Loc) -> str:
     return " ".join(" ".join(lines).split())
 
 
-def _scalars_in(exp: s.Exp, env: Env) -> list[tuple[str, Leaf]]:
+def _scalars_in(exp: s.Exp, env: Env) -> list[tuple[str, Component]]:
     """The scalar variables of a condition of operators."""
-    found: dict[str, Leaf] = {}
+    found: dict[str, Component] = {}
     waiting = [exp]
     while waiting:
         match waiting.pop(0):
             case Ident(_, (name,)):
                 value = env.lookup(name)
-                if isinstance(value, Leaf) and isinstance(value.atom, Var):
+                if isinstance(value, Component) and isinstance(value.atom, Var):
                     found[name] = value
             case s.Chain(_, first, rest):
                 waiting += [first, *[operand for _, operand in rest]]

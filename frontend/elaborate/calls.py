@@ -5,9 +5,7 @@ polymorphism, higher-order functions and tuples vanish. Some calls become calls 
 
 from __future__ import annotations
 
-from ...ir.errors import CompileError, Diagnostic, IRError, Label, Loc
-from ..source import syntax as s
-from ..source.declarations import ValDec
+from ...ir.errors import IRError, Loc
 from .inline import inline
 from .specialise import call_special, specialised
 from .state import Stage
@@ -19,8 +17,6 @@ from .values import (
     Value,
     arity_of,
 )
-
-MAX_DEPTH = 4000  # calls within calls
 
 
 def apply(st: Stage, function: Value, args: tuple[Value, ...], loc: Loc, hint: str) -> Value:
@@ -56,24 +52,10 @@ def _call(st: Stage, function: Closure, args: tuple[Value, ...], loc: Loc, hint:
     special = specialised(st, function, args, loc)
     if special is not None:
         return call_special(st, special, args, loc, hint)
-    if len(st.calls) > MAX_DEPTH:
-        raise CompileError(_recursion(function, st.at(loc)))
     site = st.site
     in_library = function.fun.loc.file == st.prelude_file
     st.site = (site or loc) if in_library else None
-    st.calls.append(function)
     try:
         return inline(st, function, args, hint)
     finally:
         st.site = site
-        st.calls.pop()
-
-
-def _recursion(function: Closure, loc: Loc) -> Diagnostic:
-    name = function.fun.name if isinstance(function.fun, ValDec | s.LetFun) else "a function"
-    return Diagnostic(
-        "E0206",
-        f"`{name}` is still being called after {MAX_DEPTH} calls within calls: recursion is not supported",
-        Label(loc, "called here"),
-        hint="write it as a `loop`",
-    )

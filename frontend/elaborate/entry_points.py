@@ -29,11 +29,11 @@ from ..source.types import (
 from ..typing.sizes import ANY_SIZE
 from .calls import apply
 from .expressions import constant_of
-from .loops import leaf_bases
+from .loops import component_names
 from .shapes import name_of_pattern
 from .specialise import array_names, consumed_names, finish_function, own_sizes, parameters
 from .state import Builder, Certs, Stage, emit
-from .values import Arr, Closure, Env, Leaf, Rec, Sum, Use, Value, atoms_of, components, sizes_of, with_atoms
+from .values import Arr, Closure, Component, Env, Rec, Sum, Use, Value, atoms_of, components, sizes_of, with_atoms
 
 
 def entry_function(st: Stage, dec: ValDec, env: Env) -> FunDef:
@@ -105,7 +105,7 @@ def _param_name(dec: ValDec, i: int) -> str:
 
 
 def _bases(pat: s.Pat | None, name: str, form: Value) -> list[str]:
-    return [name] * len(atoms_of(form)) if pat is None else [base or name for base in leaf_bases(pat, form)]
+    return [name] * len(atoms_of(form)) if pat is None else [base or name for base in component_names(pat, form)]
 
 
 def _use_of(st: Stage, dec: ValDec, shapes: _Shapes, forms: list[Value], args: tuple[Value, ...], env: Env) -> Use:
@@ -116,7 +116,7 @@ def _use_of(st: Stage, dec: ValDec, shapes: _Shapes, forms: list[Value], args: t
     home = env.child()
     shown = {size.name: size for size in st.typed.schemes[dec.id].sizes if shapes.sizes.get(size) in actual}
     for size in shown.values():
-        home.values[size.name] = Leaf(actual[shapes.sizes[size]], Prim.I64)
+        home.values[size.name] = Component(actual[shapes.sizes[size]], Prim.I64)
     return Use(Instance({}, dict(shown)), home)
 
 
@@ -143,14 +143,14 @@ class _Shapes:
     def value(self, type: Ty) -> Value:
         match type:
             case TPrim(prim):
-                return Leaf(i64(0), prim)
+                return Component(i64(0), prim)
             case TRecord(fields):
                 return Rec(tuple([(name, self.value(field)) for name, field in fields]))
             case TArray(size, elem):
                 return Arr(self.size(size), self.value(elem))
             case TSum(constructors):
                 cases = [(name, tuple([self.value(arg) for arg in args])) for name, args in constructors]
-                return Sum(Leaf(i64(0), Prim.I8), tuple(cases))
+                return Sum(Component(i64(0), Prim.I8), tuple(cases))
             case TVar() | TFun() | TOpaque():
                 raise AssertionError("an entry point takes data")
 

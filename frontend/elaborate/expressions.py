@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...ir.core import ArrayLit
+from ...ir.depth import too_deep
 from ...ir.errors import IRError, Loc
 from ...ir.types import Atom, Const, Prim, Type, i64, scalar
 from ..source import syntax as s
@@ -38,9 +39,9 @@ from .state import Stage, attach_attr, constant, convert, emit, size_param
 from .values import (
     Arr,
     Closure,
+    Component,
     Definition,
     Env,
-    Leaf,
     Native,
     Open,
     Rec,
@@ -55,9 +56,22 @@ from .values import (
     with_atoms,
 )
 
+MOST_EVALUATIONS = 1500
+"""Expressions that are evaluated one inside another, through calls."""
+
 
 def evaluate(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
     """The value of `exp`; `hint` is a name for its result, or empty."""
+    st.evaluations += 1
+    if st.evaluations > MOST_EVALUATIONS:
+        raise too_deep("calls and expressions are", st.at(exp.loc), MOST_EVALUATIONS)
+    st.here = exp.loc
+    value = _value(st, exp, env, hint)
+    st.evaluations -= 1
+    return value
+
+
+def _value(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
     match exp:
         case Lit():
             return _literal(st, exp)
@@ -122,9 +136,8 @@ def _rarer(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
             return _attributed(st, exp, env, hint)
         case s.Range():
             return range_value(st, exp, env, hint)
-        case s.With(_, target, path, value, loc):
-            old = evaluate(st, target, env, "")
-            return update_value(st, old, path, evaluate(st, value, env, ""), env, loc, hint)
+        case s.With():
+            return _updated(st, exp, env, hint)
         case s.Ascript(_, inner, type, loc) | s.Coerce(_, inner, type, loc):
             return check_type(st, evaluate(st, inner, env, hint), type, env, "the array", loc)
         case s.Constr():
@@ -140,20 +153,20 @@ def _rarer(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
 def _atom(st: Stage, exp: s.Exp, env: Env) -> Atom:
     """The atom of a scalar expression."""
     value = evaluate(st, exp, env, "")
-    assert isinstance(value, Leaf)
+    assert isinstance(value, Component)
     return value.atom
 
 
 # ---- names and literals -------------------------------------------------------------------------------------------
 
 
-def _literal(st: Stage, lit: Lit) -> Leaf:
+def _literal(st: Stage, lit: Lit) -> Component:
     prim = lit.prim
     if prim is None:
         type = st.typed.types[lit.id]
         assert isinstance(type, TPrim)
         prim = type.prim
-    return Leaf(constant(prim, lit.value), prim)
+    return Component(constant(prim, lit.value), prim)
 
 
 def _ident(st: Stage, exp: Ident, env: Env) -> Value:
@@ -260,6 +273,18 @@ def _follow(st: Stage, value: Value, path: tuple[s.Step, ...], env: Env, loc: Lo
     return value
 
 
+def _updated(st: Stage, exp: s.With, env: Env, hint: str) -> Value:
+    """`a with p = x with q = y`: one update after the other."""
+    updates = [exp]
+    while isinstance(updates[-1].target, s.With):
+        updates.append(updates[-1].target)
+    value = evaluate(st, updates[-1].target, env, "")
+    for update in reversed(updates):
+        new = evaluate(st, update.value, env, "")
+        value = update_value(st, value, update.path, new, env, update.loc, hint if update is exp else "")
+    return value
+
+
 # ---- let ----------------------------------------------------------------------------------------------------------
 
 
@@ -319,7 +344,7 @@ def _array_literal(st: Stage, exp: s.Array, env: Env, hint: str) -> Value:
 def _scalars(elems: list[Const], prim: Prim, st: Stage, loc: Loc, hint: str) -> Value:
     count = i64(len(elems))
     array = emit(st, hint or "text", ArrayLit(tuple(elems), scalar(prim)), Type(prim, (count,)), loc)
-    return Arr(count, Leaf(array, prim))
+    return Arr(count, Component(array, prim))
 
 
 def _constructor(st: Stage, exp: s.Constr, env: Env) -> Value:
@@ -331,7 +356,7 @@ def _constructor(st: Stage, exp: s.Constr, env: Env) -> Value:
     for name, payload in type.constructors:
         cases.append((name, args if name == exp.name else tuple([blank(st, t, home, exp.loc) for t in payload])))
     position = [name for name, _ in type.constructors].index(exp.name)
-    return Sum(Leaf(Const(Prim.I8, position), Prim.I8), tuple(cases))
+    return Sum(Component(Const(Prim.I8, position), Prim.I8), tuple(cases))
 
 
 def _hole(st: Stage, type: Ty, env: Env, loc: Loc) -> Value:
@@ -370,8 +395,8 @@ def _parameter(st: Stage, name: str, value: Value, loc: Loc) -> Value:
     """`#[param(NAME)] e`: a positive integer that is known now becomes the default of a tuning parameter; anything else
     stays what it is."""
     match value:
-        case Leaf(Const(prim, int(default)), _) if prim.is_int and default >= 1:
-            return Leaf(convert(st, prim, Prim.I64, size_param(st, name, default, loc), loc), prim)
+        case Component(Const(prim, int(default)), _) if prim.is_int and default >= 1:
+            return Component(convert(st, prim, Prim.I64, size_param(st, name, default, loc), loc), prim)
         case _:
             return value
 

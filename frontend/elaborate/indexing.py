@@ -15,7 +15,7 @@ from .assertions import check_once, emit_assert, is_size
 from .scalars import conjunction
 from .shapes import coerce_like, shape_parts
 from .state import Certs, Stage, base_of, emit, prim_op, to_i64
-from .values import Arr, Env, Leaf, Rec, Value, components, field_of, sizes_of, with_atoms
+from .values import Arr, Component, Env, Rec, Value, components, field_of, sizes_of, with_atoms
 
 Parts = tuple[str | Atom, ...]  # of a message
 
@@ -50,7 +50,7 @@ def _read(st: Stage, value: Value, dims: list[DimIndex], certs: Certs, loc: Loc,
 
 
 def _part(value: Value, dims: list[DimIndex]) -> Value:
-    """The tree of `value[dims]`, its leaves still those of `value`."""
+    """The tree of `value[dims]`, its atoms still those of `value`."""
     if not dims:
         return value
     assert isinstance(value, Arr)
@@ -120,9 +120,9 @@ def _shown(bound: Atom | Bounds, size: Atom) -> tuple[str | Atom, ...]:
 
 
 def _index_atom(st: Stage, exp: s.Exp, env: Env) -> Atom:
-    leaf = st.evaluate(exp, env, "")
-    assert isinstance(leaf, Leaf)
-    return to_i64(st, leaf.atom, leaf.prim, exp.loc)
+    part = st.evaluate(exp, env, "")
+    assert isinstance(part, Component)
+    return to_i64(st, part.atom, part.prim, exp.loc)
 
 
 def _slice(st: Stage, size: Atom, bounds: Bounds, outside: Parts, loc: Loc) -> tuple[Slice, Certs]:
@@ -238,7 +238,7 @@ def update_value(
 def _update(
     st: Stage, target: Value, path: tuple[s.Step, ...], place: Place, value: Value, env: Env, loc: Loc, hint: str
 ) -> Value:
-    """`target` is what lies below `place`; its leaves are the whole arrays."""
+    """`target` is what lies below `place`; its components are the whole arrays."""
     if not path:
         return _write(st, target, place, value, loc, hint)
     step, rest = path[0], path[1:]
@@ -336,22 +336,22 @@ def range_value(st: Stage, exp: s.Range, env: Env, hint: str) -> Value:
     """`start..second...end` and its relatives."""
     start, end = st.evaluate(exp.start, env, ""), st.evaluate(exp.end, env, "")
     second = None if exp.second is None else st.evaluate(exp.second, env, "")
-    assert isinstance(start, Leaf)
-    assert isinstance(end, Leaf)
+    assert isinstance(start, Component)
+    assert isinstance(end, Component)
     prim, loc = start.prim, exp.loc
     if second is None:
         step: Atom = Const(prim, -1 if exp.kind is RangeEnd.DOWN_TO else 1)
         count, certs = _unit_range(st, exp.kind, start, end, loc)
     else:
-        assert isinstance(second, Leaf)
+        assert isinstance(second, Component)
         step = prim_op(st, Op.SUB, prim, (second.atom, start.atom), loc)
         count, certs = _stepped_range(st, exp.kind, start, second, end, loc)
     iota = Iota(count, start.atom, step, prim)
-    return Arr(count, Leaf(emit(st, hint or "range", iota, Type(prim, (count,)), loc, certs), prim))
+    return Arr(count, Component(emit(st, hint or "range", iota, Type(prim, (count,)), loc, certs), prim))
 
 
-def _unit_range(st: Stage, kind: RangeEnd, start: Leaf, end: Leaf, loc: Loc) -> tuple[Atom, Certs]:
-    first, last = (to_i64(st, leaf.atom, leaf.prim, loc) for leaf in (start, end))
+def _unit_range(st: Stage, kind: RangeEnd, start: Component, end: Component, loc: Loc) -> tuple[Atom, Certs]:
+    first, last = (to_i64(st, part.atom, part.prim, loc) for part in (start, end))
     low, high = (last, first) if kind is RangeEnd.DOWN_TO else (first, last)
     distance = _sub(st, high, low, loc)
     count = _add(st, distance, i64(1), loc) if kind is RangeEnd.THROUGH else distance
@@ -368,9 +368,11 @@ def _unit_range(st: Stage, kind: RangeEnd, start: Leaf, end: Leaf, loc: Loc) -> 
     return count, certs
 
 
-def _stepped_range(st: Stage, kind: RangeEnd, start: Leaf, second: Leaf, end: Leaf, loc: Loc) -> tuple[Atom, Certs]:
+def _stepped_range(
+    st: Stage, kind: RangeEnd, start: Component, second: Component, end: Component, loc: Loc
+) -> tuple[Atom, Certs]:
     """`ceil(distance / |step|)` elements, one more distance unit where the end is included."""
-    first, next_one, last = (to_i64(st, leaf.atom, leaf.prim, loc) for leaf in (start, second, end))
+    first, next_one, last = (to_i64(st, part.atom, part.prim, loc) for part in (start, second, end))
     step = _sub(st, next_one, first, loc)
     downwards: Atom = _compare(st, Op.LT, step, i64(0), loc)
     size = prim_op(st, Op.ABS, Prim.I64, (step,), loc)

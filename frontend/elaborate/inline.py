@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ...ir.depth import too_deep
 from ..source import syntax as s
 from .shapes import bind_pattern, check_type
 from .state import Stage
-from .values import Closure, Env, Open, TypeArgument, Value
+from .values import Closure, Env, Open, TypeArgument, Value, has_too_many_levels
 
 
 def inline(st: Stage, function: Closure, args: tuple[Value, ...], hint: str) -> Value:
@@ -13,6 +14,8 @@ def inline(st: Stage, function: Closure, args: tuple[Value, ...], hint: str) -> 
     fun = function.fun
     env = instantiated(st, function)
     for pat, arg in zip(fun.params, args, strict=True):
+        if has_too_many_levels(arg):
+            raise too_deep("values are", st.at(st.here))
         bind_pattern(st, pat, arg, env)
     result = st.evaluate(fun.body, env, hint)
     if fun.ret is not None:

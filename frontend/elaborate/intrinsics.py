@@ -22,7 +22,7 @@ from .soacs import (
     scatter_value,
 )
 from .state import Certs, Stage, base_of, emit, prim_op
-from .values import Arr, Leaf, Native, Rec, Value, components, tuple_of, with_atoms
+from .values import Arr, Component, Native, Rec, Value, components, tuple_of, with_atoms
 
 Args = tuple[Value, ...]
 Intrinsic = Callable[[Stage, Args, Loc, str], Value]
@@ -45,7 +45,7 @@ def _numbered(name: str) -> Intrinsic | None:
 
 
 def _i64(value: Value) -> Atom:
-    assert isinstance(value, Leaf)
+    assert isinstance(value, Component)
     return value.atom
 
 
@@ -62,7 +62,7 @@ def _iota(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     count = _i64(args[0])
     certs = require_size(st, count, "iota", loc)
     exp = Iota(count, i64(0), i64(1), Prim.I64)
-    return Arr(count, Leaf(emit(st, hint or "is", exp, Type(Prim.I64, (count,)), loc, certs), Prim.I64))
+    return Arr(count, Component(emit(st, hint or "is", exp, Type(Prim.I64, (count,)), loc, certs), Prim.I64))
 
 
 def _replicate(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
@@ -92,7 +92,7 @@ def _copy(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
 
 
 def _length(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
-    return Leaf(_array(args[0]).size, Prim.I64)
+    return Component(_array(args[0]).size, Prim.I64)
 
 
 def _transpose(st: Stage, args: Args, loc: Loc, hint: str) -> Value:

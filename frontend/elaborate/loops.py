@@ -15,7 +15,7 @@ from .assertions import note_sizes
 from .indexing import distinct_arrays, element
 from .shapes import bind_pattern, name_of_pattern
 from .state import Builder, Stage, body_of, emit_pattern
-from .values import Arr, Env, Leaf, Open, Value, atoms_of, components, is_data, sizes_of, with_atoms, with_sizes
+from .values import Arr, Component, Env, Open, Value, atoms_of, components, is_data, sizes_of, with_atoms, with_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,9 @@ def _record(value: Value, changed: dict[str, Value]) -> Value:
 def _counter(st: Stage, exp: s.Loop, env: Env) -> Counter | None:
     match exp.form:
         case s.ForLess(_, name, bound):
-            leaf = st.evaluate(bound, env, "")
-            assert isinstance(leaf, Leaf)
-            return Counter(leaf.atom, leaf.prim, name, None)
+            part = st.evaluate(bound, env, "")
+            assert isinstance(part, Component)
+            return Counter(part.atom, part.prim, name, None)
         case s.ForIn(pat, array):
             xs = st.evaluate(array, env, "")
             assert isinstance(xs, Arr)
@@ -107,9 +107,9 @@ def _condition(st: Stage, exp: s.Loop, value: Value, env: Env) -> Atom:
     assert isinstance(exp.form, s.While)
     frame = _frame(exp, env)
     bind_pattern(st, exp.pat, value, frame)
-    leaf = st.evaluate(exp.form.cond, frame, "")
-    assert isinstance(leaf, Leaf)
-    return leaf.atom
+    part = st.evaluate(exp.form.cond, frame, "")
+    assert isinstance(part, Component)
+    return part.atom
 
 
 def _settled_attempt(st: Stage, exp: s.Loop, init: Value, counter: Counter | None, env: Env) -> Attempt:
@@ -131,7 +131,7 @@ def _attempt(st: Stage, exp: s.Loop, init: Value, counter: Counter | None, env: 
         sizes = [Var(new[i].name) if i in new else size for i, size in enumerate(sizes_of(init))]
         note_sizes(st, [Var(param.name) for param in carried])
         before = with_sizes(init, sizes)
-        bases = leaf_bases(exp.pat, before)
+        bases = component_names(exp.pat, before)
         types = [type for _, type in components(before)]
         params = [Param(st.fresh(base), type) for base, type in zip(bases, types, strict=True)]
         before = with_atoms(before, [Var(p.name) for p in params])
@@ -159,15 +159,15 @@ def _bind_counter(st: Stage, counter: Counter | None, frame: Env, loc: Loc) -> F
         hint = name_of_pattern(counter.pat)
         bind_pattern(st, counter.pat, element(st, counter.array, Var(index), loc, hint), frame)
     else:
-        frame.values[base] = Leaf(Var(index), counter.prim)
+        frame.values[base] = Component(Var(index), counter.prim)
     return ForLoop(index, counter.bound, counter.prim)
 
 
-def leaf_bases(pat: s.Pat, value: Value) -> list[str]:
-    """A name for each leaf of `value`: that of the pattern variable it is bound to."""
+def component_names(pat: s.Pat, value: Value) -> list[str]:
+    """A name for each component of `value`: that of the pattern variable it is bound to."""
     match pat:
         case s.PAscript(inner) | s.PAttr(_, inner):
-            return leaf_bases(inner, value)
+            return component_names(inner, value)
         case s.PTuple(elems):
             parts = list(zip(elems, [field for _, field in _fields(value)], strict=True))
         case s.PRecord(written):
@@ -177,7 +177,7 @@ def leaf_bases(pat: s.Pat, value: Value) -> list[str]:
             return [name] * len(atoms_of(value))
         case _:
             return ["x"] * len(atoms_of(value))
-    return [base for elem, field in parts for base in leaf_bases(elem, field)]
+    return [base for elem, field in parts for base in component_names(elem, field)]
 
 
 def _emit_loop(st: Stage, exp: s.Loop, init: Value, start: Atom | None, attempt: Attempt, hint: str) -> Value:

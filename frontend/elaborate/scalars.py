@@ -8,7 +8,7 @@ from ...ir.ops import Op
 from ...ir.types import BOOL, Atom, Const, Prim, Var, scalar
 from ..source import numeric_modules as numeric
 from .state import Stage, body_of, convert, emit, prim_op
-from .values import Arr, Leaf, ModuleValue, Native, Rec, Sum, Value, components
+from .values import Arr, Component, ModuleValue, Native, Rec, Sum, Value, components
 
 TRUE, FALSE = Const(Prim.BOOL, True), Const(Prim.BOOL, False)
 
@@ -32,24 +32,24 @@ def binary(st: Stage, name: str, left: Value, right: Value, loc: Loc, hint: str)
     """`left name right` for a built-in operator."""
     if name in {"==", "!="}:
         same = equal(st, left, right, loc)
-        return Leaf(same if name == "==" else prim_op(st, Op.NOT, Prim.BOOL, (same,), loc), Prim.BOOL)
-    assert isinstance(left, Leaf)
-    assert isinstance(right, Leaf)
+        return Component(same if name == "==" else prim_op(st, Op.NOT, Prim.BOOL, (same,), loc), Prim.BOOL)
+    assert isinstance(left, Component)
+    assert isinstance(right, Component)
     op = OPERATORS[name]
     atom = prim_op(st, op, left.prim, (left.atom, right.atom), loc, hint)
-    return Leaf(atom, Prim.BOOL if op in numeric.COMPARISON.values() else left.prim)
+    return Component(atom, Prim.BOOL if op in numeric.COMPARISON.values() else left.prim)
 
 
 def negate(st: Stage, value: Value, loc: Loc, hint: str) -> Value:
-    assert isinstance(value, Leaf)
+    assert isinstance(value, Component)
     if isinstance(value.atom, Const) and value.prim.is_float:
-        return Leaf(Const(value.prim, -value.atom.value), value.prim)
-    return Leaf(prim_op(st, Op.NEG, value.prim, (value.atom,), loc, hint), value.prim)
+        return Component(Const(value.prim, -value.atom.value), value.prim)
+    return Component(prim_op(st, Op.NEG, value.prim, (value.atom,), loc, hint), value.prim)
 
 
 def complement(st: Stage, value: Value, loc: Loc, hint: str) -> Value:
-    assert isinstance(value, Leaf)
-    return Leaf(prim_op(st, Op.NOT, value.prim, (value.atom,), loc, hint), value.prim)
+    assert isinstance(value, Component)
+    return Component(prim_op(st, Op.NOT, value.prim, (value.atom,), loc, hint), value.prim)
 
 
 # ---- equality -----------------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def complement(st: Stage, value: Value, loc: Loc, hint: str) -> Value:
 def equal(st: Stage, left: Value, right: Value, loc: Loc) -> Atom:
     """`left == right`, a truth value: arrays are equal if their sizes and all their elements are."""
     match left, right:
-        case Leaf(x, prim), Leaf(y, _):
+        case Component(x, prim), Component(y, _):
             return prim_op(st, Op.EQ, prim, (x, y), loc)
         case Rec(fields), Rec(others):
             return conjunction(st, [equal(st, a, b, loc) for (_, a), (_, b) in zip(fields, others, strict=True)], loc)
@@ -122,7 +122,7 @@ def _equal_elements(st: Stage, left: Arr, right: Arr, loc: Loc) -> Atom:
 
 def _row_value(param: Param) -> Value:
     """One component of a row: a scalar, or again an array."""
-    value: Value = Leaf(Var(param.name), param.type.prim)
+    value: Value = Component(Var(param.name), param.type.prim)
     for size in reversed(param.type.shape):
         value = Arr(size, value)
     return value
@@ -156,12 +156,12 @@ def _members(st: Stage, prim: Prim) -> dict[str, Value]:
 def _member(st: Stage, name: str, member: numeric.Member) -> Value:
     match member:
         case numeric.Scalar((), result, numeric.Value(_, value)):
-            return Leaf(Const(result, value), result)
+            return Component(Const(result, value), result)
         case numeric.Scalar(params, result, formula):
             return Native(
                 name,
                 len(params),
-                lambda args, loc, hint: Leaf(_formula(st, formula, args, loc, hint), result),
+                lambda args, loc, hint: Component(_formula(st, formula, args, loc, hint), result),
             )
         case numeric.Fold(op, prim, neutral):
             return Native(name, 1, lambda args, loc, hint: _fold(st, op, prim, neutral, args[0], loc, hint))
@@ -171,7 +171,7 @@ def _formula(st: Stage, formula: numeric.Formula, args: tuple[Value, ...], loc: 
     match formula:
         case numeric.Arg(index):
             arg = args[index]
-            assert isinstance(arg, Leaf)
+            assert isinstance(arg, Component)
             return arg.atom
         case numeric.Value(prim, value):
             return Const(prim, value)
@@ -185,11 +185,11 @@ def _formula(st: Stage, formula: numeric.Formula, args: tuple[Value, ...], loc: 
 def _fold(st: Stage, op: Op, prim: Prim, neutral: bool | int | float, xs: Value, loc: Loc, hint: str) -> Value:
     """`i32.sum xs`: a reduction by a commutative operation."""
     assert isinstance(xs, Arr)
-    assert isinstance(xs.row, Leaf)
+    assert isinstance(xs.row, Component)
     assert isinstance(xs.row.atom, Var)
     with st.nested() as inner:
         x = st.fresh("x")
     identity = Lambda((Param(x, scalar(prim)),), body_of(inner, [Var(x)]), (scalar(prim),))
     reduction = Reduction(operator_lambda(st, op, prim, loc), (Const(prim, neutral),), True)
     exp = Screma(xs.size, (xs.row.atom.name,), identity, (), (reduction,))
-    return Leaf(emit(st, hint or op.value, exp, scalar(prim), loc), prim)
+    return Component(emit(st, hint or op.value, exp, scalar(prim), loc), prim)

@@ -36,9 +36,9 @@ from .state import Certs, Stage, emit, prim_op, reshape, zero
 from .values import (
     Abbreviation,
     Arr,
+    Component,
     Definition,
     Env,
-    Leaf,
     Native,
     Open,
     Rec,
@@ -57,18 +57,18 @@ from .values import (
 # ---- sizes --------------------------------------------------------------------------------------------------------
 
 
-def size_value(atom: Atom) -> Leaf:
-    return Leaf(atom, Prim.I64)
+def size_value(atom: Atom) -> Component:
+    return Component(atom, Prim.I64)
 
 
 def size_atom(st: Stage, value: Value, loc: Loc) -> Atom:
     """The number a size name stands for."""
     match value:
-        case Leaf(atom, Prim.I64):
+        case Component(atom, Prim.I64):
             return atom
         case Open():
             settled = settle(st, value, loc)
-            assert isinstance(settled, Leaf)
+            assert isinstance(settled, Component)
             return settled.atom
         case Definition(dec, env):
             inner = env.child()
@@ -141,7 +141,7 @@ def _note_sizes_in(type: Ty, value: Value, node: int, env: Env) -> None:
         case TRecord(types), Rec(fields):
             for (_, part), (_, field) in zip(types, fields, strict=True):
                 _note_sizes_in(part, field, node, env)
-        case TPrim(Prim.I64), Leaf():
+        case TPrim(Prim.I64), Component():
             env.values[node] = value
         case _:
             pass
@@ -192,7 +192,7 @@ def _mismatch(value: Value, have: Atom, want: Atom, new: list[Atom], what: str) 
     row = value
     while isinstance(row, Arr):
         row = row.row
-    if not isinstance(row, Leaf):
+    if not isinstance(row, Component):
         return f"{what} has size ", have, ", needs ", want
     shown = shape_parts(sizes_of(value))
     return f'{what} of shape "', *shown, '" cannot match shape of type "', *shape_parts(new), f'{row.prim.value}"'
@@ -213,14 +213,14 @@ def coerce_like(st: Stage, value: Value, pattern: Value, what: str, loc: Loc) ->
 
 def check_type(st: Stage, value: Value, type: s.TypeExp, env: Env, what: str, loc: Loc) -> Value:
     """`value : type`: binds the open sizes of `type`, checks the others."""
-    if isinstance(value, Leaf):
+    if isinstance(value, Component):
         return value
     return coerce_sizes(st, value, _wanted(st, type, value, env), what, loc)
 
 
 def _wanted(st: Stage, written: s.TypeExp, value: Value, env: Env) -> list[Atom | None]:
     """For every size in `value` what `written` asks for."""
-    if isinstance(value, Leaf):
+    if isinstance(value, Component):
         return []
     type, env = expand(st, written, env)
     match value, type:
@@ -241,7 +241,7 @@ def _wanted(st: Stage, written: s.TypeExp, value: Value, env: Env) -> list[Atom 
 
 
 def _meet(st: Stage, exp: s.Exp, found: Atom, env: Env) -> Atom | None:
-    """The size `exp` asks for where `found` is met."""
+    """The size that `exp` asks for in place of `found`."""
     if isinstance(exp, Ident) and len(exp.name) == 1:
         value = env.lookup(exp.name[0])
         if isinstance(value, Open):
@@ -406,17 +406,17 @@ def names_of_pattern(pat: s.Pat) -> list[str]:
 
 
 def blank(st: Stage, type: Ty, env: Env, loc: Loc, shape: tuple[Atom, ...] = ()) -> Value:
-    """Some value of `type` under the dimensions `shape`: what nobody looks at."""
+    """Some value of `type` under the dimensions `shape`, a dummy that is never read."""
     match type:
         case TPrim(prim):
-            return Leaf(filled(st, Type(prim, shape), loc), prim)
+            return Component(filled(st, Type(prim, shape), loc), prim)
         case TRecord(fields):
             return Rec(tuple([(name, blank(st, field, env, loc, shape)) for name, field in fields]))
         case TArray(size, elem):
             atom = _size_or_zero(st, size, env, loc)
             return Arr(atom, blank(st, elem, env, loc, (*shape, atom)))
         case TSum(constructors):
-            tag = Leaf(filled(st, Type(Prim.I8, shape), loc), Prim.I8)
+            tag = Component(filled(st, Type(Prim.I8, shape), loc), Prim.I8)
             cases = [(name, tuple([blank(st, a, env, loc, shape) for a in args])) for name, args in constructors]
             return Sum(tag, tuple(cases))
         case TVar(name):
@@ -434,7 +434,7 @@ def tells_sizes(type: Ty, env: Env) -> bool:
     match type:
         case TArray(size, elem):
             value = find_size(env, size) if isinstance(size, SizeVar) else None
-            known = isinstance(value, Leaf) or (isinstance(value, Open) and _is_settled(value))
+            known = isinstance(value, Component) or (isinstance(value, Open) and _is_settled(value))
             return (known or (not isinstance(size, SizeVar) and _is_known(size, env))) and tells_sizes(elem, env)
         case TRecord(fields):
             return all(tells_sizes(field, env) for _, field in fields)
@@ -471,7 +471,7 @@ def _size_or_zero(st: Stage, size: Size, env: Env, loc: Loc) -> Atom:
     match size:
         case SizeVar():
             value = find_size(env, size)
-            settled = isinstance(value, Leaf) or (isinstance(value, Open) and _is_settled(value))
+            settled = isinstance(value, Component) or (isinstance(value, Open) and _is_settled(value))
             return size_atom(st, value, loc) if settled and value is not None else i64(0)
         case _:
             return _size_of_type(st, size, env, loc)

@@ -12,7 +12,7 @@ from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
 from ..source import syntax as s
 from .assertions import note_sizes
 from .indexing import distinct_arrays
-from .loops import leaf_bases
+from .loops import component_names
 from .shapes import coerce_like, coerce_sizes
 from .state import Builder, Stage, body_of, emit, emit_pattern, prim_op, to_i64
 from .values import Arr, Closure, Native, Partial, Rec, Value, atoms_of, components, sizes_of, with_atoms
@@ -100,10 +100,10 @@ def _row_params(st: Stage, function: Value, arrays: list[Arr]) -> tuple[list[Par
 
 
 def _bases(function: Value, position: int, row: Value) -> list[str]:
-    """Names for the leaves of the argument at `position`."""
+    """Names for the components of the argument at `position`."""
     match function:
         case Closure(fun) if position < len(fun.params) and _fits(fun.params[position], row):
-            return [base or "x" for base in leaf_bases(fun.params[position], row)]
+            return [base or "x" for base in component_names(fun.params[position], row)]
         case Partial(inner, args):
             return _bases(inner, position + len(args), row)
         case _:
@@ -111,7 +111,7 @@ def _bases(function: Value, position: int, row: Value) -> list[str]:
 
 
 def _fits(pat: s.Pat, row: Value) -> bool:
-    """Whether the names in `pat` can be matched with the leaves of `row` one by one."""
+    """Whether the names in `pat` can be matched with the components of `row` one by one."""
     match pat:
         case s.PAscript(inner) | s.PAttr(_, inner):
             return _fits(inner, row)

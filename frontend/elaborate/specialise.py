@@ -16,14 +16,14 @@ from ..source.declarations import ValDec
 from ..source.types import Instance, TPrim, TRecord, Ty
 from .assertions import note_sizes
 from .inline import inline
-from .loops import leaf_bases
+from .loops import component_names
 from .shapes import UnknownSize, expand, resolve_type
 from .state import Builder, Stage, body_of, emit_pattern
 from .values import (
     Arr,
     Closure,
+    Component,
     Env,
-    Leaf,
     Rec,
     Sum,
     Use,
@@ -116,7 +116,7 @@ def signature(args: tuple[Value, ...]) -> tuple[object, ...]:
 
 def _form(value: Value, sizes: dict[Atom, int], rank: int) -> object:
     match value:
-        case Leaf(atom, prim):
+        case Component(atom, prim):
             return (prim.value, sizes.get(atom, -1) if rank == 0 and prim is Prim.I64 else -1)
         case Arr(size, row):
             return ("[]", sizes.get(size, size), _form(row, sizes, rank + 1))
@@ -132,15 +132,12 @@ def _specialise(st: Stage, function: Closure, args: tuple[Value, ...]) -> Specia
     fun = function.fun
     assert isinstance(fun, ValDec)
     with st.apart(Builder(st.globals)) as builder:
-        bases = [base for pat, arg in zip(fun.params, args, strict=True) for base in leaf_bases(pat, arg)]
+        bases = [base for pat, arg in zip(fun.params, args, strict=True) for base in component_names(pat, arg)]
         sizes, params, inner_args = parameters(st, args, bases)
-        st.calls.append(function)
         try:
             result = inline(st, _without_sizes(function), inner_args, "")
         except UnknownSize:  # it depends on the place of use after all
             return None
-        finally:
-            st.calls.pop()
     count = sum(1 for _ in all_exps(Body(tuple(builder.stms), ())))
     own = own_sizes(st, result, builder, [*sizes, *params]) if is_data(result) else None
     keep = any(attr.name == "noinline" for attr in fun.attrs)
@@ -177,7 +174,7 @@ def _consuming(definition: FunDef, consumed: tuple[Name, ...]) -> FunDef:
 def parameters(
     st: Stage, args: tuple[Value, ...], bases: list[str]
 ) -> tuple[list[Param], list[Param], tuple[Value, ...]]:
-    """Fresh parameters for arguments like `args`: sizes first, then the leaves; and the arguments made of them.
+    """Fresh parameters for arguments like `args`: sizes first, then the components; and the arguments made of them.
 
     A scalar that is one of the sizes needs no parameter of its own."""
     sizes: dict[Atom, Param] = {}
@@ -265,7 +262,7 @@ def call_special(st: Stage, special: Special, args: tuple[Value, ...], loc: Loc,
     known: dict[Atom, Atom] = dict(zip([Var(name) for name in special.params], given, strict=True))
     chosen = [Param(st.fresh("n"), I64) for _ in special.fresh]
     known |= {Var(old): Var(new.name) for old, new in zip(special.fresh, chosen, strict=True)}
-    result = rebuild(special.result, lambda leaf: leaf.atom, lambda size: known.get(size, size))
+    result = rebuild(special.result, lambda part: part.atom, lambda size: known.get(size, size))
     values = [Param(st.fresh(hint or special.name.base), type) for _, type in components(result)]
     emit_pattern(st, (*chosen, *values), Apply(special.name, given), loc)
     note_sizes(st, [Var(param.name) for param in chosen])

@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ...ir import polynomials
 from ...ir import scalar as meaning
 from ...ir.core import Attr, Body, Convert, Copied, Exp, FunDef, Param, PrimOp, Reshape, SizeParam, Stm
-from ...ir.errors import Loc
+from ...ir.depth import MOST_LEVELS, too_deep
+from ...ir.errors import NOWHERE, Loc
 from ...ir.ops import COMMUTATIVE, Op, can_fail, result_type
 from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
 from ..source import syntax as s
 from ..source.types import Typed
-from . import polynomials as sums
-from .values import Closure, Env, Value
+from . import size_forms
+from .values import Env, Value
 
 Certs = tuple[Name, ...]
 
@@ -34,7 +36,7 @@ class Builder:
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.stms: list[Stm] = []
         self.memo: dict[Exp, Var] = {}  # integer operations already there
-        self.forms: dict[sums.Polynomial, Var] = {}  # the same by normal form
+        self.forms: dict[size_forms.SizeForm, Var] = {}  # the same by normal form
         self.checked: dict[tuple[object, ...], Certs] = {}  # facts already asserted, with the assertion
         self.certs: Certs = ()  # assertions that whatever is built now relies on
 
@@ -51,12 +53,13 @@ class Stage:
     __slots__ = (
         "apply",
         "builder",
-        "calls",
         "counts",
         "evaluate",
+        "evaluations",
         "form_of",
         "functions",
         "globals",
+        "here",
         "home",
         "memo",
         "names",
@@ -76,12 +79,13 @@ class Stage:
         self.builder = self.globals
         self.home: dict[int, Builder] = {}
         self.var_of: dict[int, Var] = {}
-        self.form_of: dict[int, sums.Polynomial] = {}
+        self.form_of: dict[int, size_forms.SizeForm] = {}
         self.functions: list[FunDef] = []
         self.memo: dict[tuple[object, ...], object] = {}  # constants and specialised functions
         self.counts: dict[str, int] = {}  # how often a name is mentioned in the program
         self.site: Loc | None = None  # the place in the user's program that called library code
-        self.calls: list[Closure] = []  # the calls within calls that are being elaborated
+        self.here = NOWHERE  # the expression at hand
+        self.evaluations = 0  # expressions around it that are being evaluated, those of callers among them
         self.unsafe = False
         self.evaluate: Callable[[s.Exp, Env, str], Value] = _unset
         self.apply: Callable[[Value, tuple[Value, ...], Loc, str], Value] = _unset
@@ -104,6 +108,8 @@ class Stage:
     def nested(self) -> Iterator[Builder]:
         """Build the body of a branch, a loop or a lambda."""
         outer = self.builder
+        if outer.depth >= MOST_LEVELS:
+            raise too_deep("branches, loops and array operations are", self.at(self.here))
         self.builder = Builder(outer)
         try:
             yield self.builder
@@ -122,12 +128,12 @@ class Stage:
     @contextmanager
     def apart(self, builder: Builder) -> Iterator[Builder]:
         """Build somewhere else: the constants of the program, or another function."""
-        outer, site, unsafe = self.builder, self.site, self.unsafe
+        outer, site, unsafe, evaluations = self.builder, self.site, self.unsafe, self.evaluations
         self.builder, self.site, self.unsafe = builder, None, False
         try:
             yield builder
         finally:
-            self.builder, self.site, self.unsafe = outer, site, unsafe
+            self.builder, self.site, self.unsafe, self.evaluations = outer, site, unsafe, evaluations
 
 
 def _unset(*_: object) -> Value:
@@ -208,10 +214,10 @@ def _fold(op: Op, prim: Prim, args: tuple[Atom, ...]) -> Atom | None:
 def _polynomial_op(st: Stage, exp: PrimOp, loc: Loc, base: str) -> Atom:
     """An i64 `+ - *`: the same value under another name if there is one."""
     left, right = (form_of(st, arg) for arg in exp.args)
-    form = sums.combine(exp.op, left, right)
+    form = size_forms.combine(exp.op, left, right)
     if form is None:
         return _placed(st, exp, scalar(Prim.I64), loc, base or _base_of(exp.op))
-    value = sums.as_constant(form)
+    value = size_forms.as_constant(form)
     if value is not None:
         return i64(value)
     for builder in st.builder.outward():
@@ -226,7 +232,7 @@ def _polynomial_op(st: Stage, exp: PrimOp, loc: Loc, base: str) -> Atom:
     return var
 
 
-def _single(st: Stage, form: sums.Polynomial, exp: PrimOp) -> Atom | None:
+def _single(st: Stage, form: size_forms.SizeForm, exp: PrimOp) -> Atom | None:
     """An operand itself, where the operation gives it back: `x + 0`."""
     for arg in exp.args:
         if isinstance(arg, Var) and form == form_of(st, arg):
@@ -243,14 +249,14 @@ def variable_in_scope(st: Stage, tag: int) -> Var | None:
     return var if any(st.home[tag] is builder for builder in st.builder.outward()) else None
 
 
-def form_of(st: Stage, atom: Atom) -> sums.Polynomial:
+def form_of(st: Stage, atom: Atom) -> size_forms.SizeForm:
     match atom:
         case Const(_, value):
-            return sums.constant(int(value))
+            return size_forms.of_constant(int(value))
         case Var(name):
             form = st.form_of.get(name.tag)
             if form is None:
-                form = sums.variable(name.tag)
+                form = polynomials.atom(name.tag)
                 st.form_of[name.tag] = form
                 st.var_of[name.tag] = atom
             return form

@@ -1,10 +1,11 @@
 """Staged values: what an expression stands for while its program is elaborated.
 
-First-order values are trees. A leaf is a core atom; records, arrays and sums are the tree around it. Under an
-`Arr` every leaf is the array of that component, so an array of pairs is a pair of arrays under one `Arr`, the type
-of a leaf is its scalar type under the sizes on its path, and `[n]()` keeps its size though it has no leaf:
+First-order values are trees. A `Component` is a core atom; records, arrays and sums are the tree around it. Under an
+`Arr` its atom is the array of that component, so an array of pairs is a pair of arrays under one `Arr`, the type of
+a component is its scalar type under the sizes on its path, and `[n]()` keeps its size though it has no component:
 
-    [n](i32, [m]f32)   is   Arr(n, Rec((0: Leaf xs i32), (1: Arr(m, Leaf yss f32))))    xs : [n]i32, yss : [n][m]f32
+    [n](i32, [m]f32)   is   Arr(n, Rec((0: Component xs i32), (1: Arr(m, Component yss f32))))
+                            where xs : [n]i32 and yss : [n][m]f32
 
 Functions and modules exist only here; they are gone when the core is reached.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from ...ir.depth import MOST_LEVELS
 from ...ir.errors import IRError, Loc
 from ...ir.types import Atom, Prim, Type
 from ..source import syntax as s
@@ -25,7 +27,7 @@ from ..source.types import Instance, Ty
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class Component:
     """A scalar, or under `Arr`s the array of one component."""
 
     atom: Atom
@@ -51,7 +53,7 @@ class Arr:
 class Sum:
     """A sum: which constructor (its position, an i8), and the payloads of all constructors side by side."""
 
-    tag: Leaf
+    tag: Component
     cases: tuple[tuple[str, tuple[Value, ...]], ...]
 
 
@@ -129,7 +131,7 @@ class FunctorValue:
 
 
 ModuleLike = ModuleValue | FunctorValue
-Data = Leaf | Rec | Arr | Sum
+Data = Component | Rec | Arr | Sum
 Function = Closure | Native | Partial
 Value = Data | Function | Definition | Open
 
@@ -201,7 +203,7 @@ class Env:
 
     def module(self, name: Qual) -> ModuleValue:
         module = self.any_module(name)
-        assert isinstance(module, ModuleValue), "inference has told functors from modules"
+        assert isinstance(module, ModuleValue), "inference keeps functors and modules apart"
         return module
 
     def child(self) -> Env:
@@ -249,7 +251,7 @@ def tuple_of(*values: Value) -> Rec:
 
 
 def components(value: Value) -> list[tuple[Atom, Type]]:
-    """The atoms of the leaves with their core types, left to right."""
+    """The atoms of the components with their core types, left to right."""
     found: list[tuple[Atom, Type]] = []
     _collect(value, (), found)
     return found
@@ -257,7 +259,7 @@ def components(value: Value) -> list[tuple[Atom, Type]]:
 
 def _collect(value: Value, shape: tuple[Atom, ...], found: list[tuple[Atom, Type]]) -> None:
     match value:
-        case Leaf(atom, prim):
+        case Component(atom, prim):
             found.append((atom, Type(prim, shape)))
         case Arr(size, row):
             _collect(row, (*shape, size), found)
@@ -277,33 +279,33 @@ def atoms_of(value: Value) -> list[Atom]:
     return [atom for atom, _ in components(value)]
 
 
-def rebuild(value: Value, leaf: Callable[[Leaf], Atom], size: Callable[[Atom], Atom]) -> Value:
+def rebuild(value: Value, part: Callable[[Component], Atom], size: Callable[[Atom], Atom]) -> Value:
     """The same tree with other atoms and sizes, asked for from left to right, an array's size before its rows."""
     match value:
-        case Leaf(_, prim):
-            return Leaf(leaf(value), prim)
+        case Component(_, prim):
+            return Component(part(value), prim)
         case Arr(old, row):
             new = size(old)
-            return Arr(new, rebuild(row, leaf, size))
+            return Arr(new, rebuild(row, part, size))
         case Rec(fields):
-            return Rec(tuple([(name, rebuild(field, leaf, size)) for name, field in fields]))
+            return Rec(tuple([(name, rebuild(field, part, size)) for name, field in fields]))
         case Sum(tag, cases):
-            new_tag = Leaf(leaf(tag), tag.prim)
-            return Sum(new_tag, tuple([(n, tuple([rebuild(a, leaf, size) for a in args])) for n, args in cases]))
+            new_tag = Component(part(tag), tag.prim)
+            return Sum(new_tag, tuple([(n, tuple([rebuild(a, part, size) for a in args])) for n, args in cases]))
         case _:
             return value
 
 
 def with_atoms(value: Value, atoms: Iterable[Atom]) -> Value:
-    """The same tree and sizes with `atoms` at the leaves."""
+    """The same tree and sizes with `atoms` as the components."""
     supply: Iterator[Atom] = iter(atoms)
     return rebuild(value, lambda _: next(supply), lambda size: size)
 
 
 def with_sizes(value: Value, sizes: Iterable[Atom]) -> Value:
-    """The same tree and leaves with `sizes` in place of its sizes."""
+    """The same tree and components with `sizes` in place of its sizes."""
     supply: Iterator[Atom] = iter(sizes)
-    return rebuild(value, lambda leaf: leaf.atom, lambda _: next(supply))
+    return rebuild(value, lambda part: part.atom, lambda _: next(supply))
 
 
 def sizes_of(value: Value) -> list[Atom]:
@@ -314,14 +316,36 @@ def sizes_of(value: Value) -> list[Atom]:
         found.append(size)
         return size
 
-    rebuild(value, lambda leaf: leaf.atom, note)
+    rebuild(value, lambda part: part.atom, note)
     return found
+
+
+def has_too_many_levels(value: Value) -> bool:
+    """Whether a value is nested deeper than types may be: calls of polymorphic functions can bring that about."""
+    level: list[Value] = [value]
+    for _ in range(MOST_LEVELS):
+        level = [part for each in level for part in _parts(each)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(value: Value) -> list[Value]:
+    match value:
+        case Arr(_, row):
+            return [row]
+        case Rec(fields):
+            return [field for _, field in fields]
+        case Sum(_, cases):
+            return [arg for _, args in cases for arg in args]
+        case _:
+            return []
 
 
 def is_data(value: Value) -> bool:
     """Whether no function hides in `value`."""
     match value:
-        case Leaf():
+        case Component():
             return True
         case Arr(_, row):
             return is_data(row)

@@ -15,6 +15,7 @@ from ..typing.scope import Binding, FunctorBinding, ModuleBinding, ModuleLike, T
 from ..typing.sizes import ANY_SIZE
 from ..typing.state import substitute
 from ..typing.unify import Solver
+from ..typing.unknowns import deeper
 
 Known = Mapping[int, TypeBinding]
 """What abstract types stand for, by id."""
@@ -27,7 +28,7 @@ def reveal(solver: Solver, ty: Ty, known: Known, taken: Make = lambda: ANY_SIZE)
     """`ty` with what abstract types stand for, and the sizes that this brings to light. A function takes what it is
     given (`taken` makes the sizes of parameters), and chooses the sizes of its result."""
     found: list[SizeVar] = []
-    return _Revealing(solver, known, taken).type(ty, _noting(solver, found)), tuple(found)
+    return _Revealing(solver, known, taken).type(ty, _noting(solver, found), 0), tuple(found)
 
 
 def _noting(solver: Solver, found: list[SizeVar]) -> Make:
@@ -44,32 +45,35 @@ class _Revealing:
     known: Known
     taken: Make
 
-    def type(self, ty: Ty, make: Make) -> Ty:
-        ty = self.solver.resolve(ty)
+    def type(self, ty: Ty, make: Make, depth: int) -> Ty:
+        ty, inside = self.solver.resolve(ty), deeper(depth)
         match ty:
             case TVar() | TPrim():
                 return ty
             case TArray(size, elem):
-                return TArray(size, self.type(elem, make))
+                return TArray(size, self.type(elem, make, inside))
             case TRecord(fields):
-                return TRecord(tuple([(name, self.type(t, make)) for name, t in fields]))
+                return TRecord(tuple([(name, self.type(t, make, inside)) for name, t in fields]))
             case TSum(constructors):
-                return TSum(tuple([(c, tuple([self.type(t, make) for t in ts])) for c, ts in constructors]))
+                return TSum(tuple([(c, tuple([self.type(t, make, inside) for t in ts])) for c, ts in constructors]))
             case TFun():
                 found: list[SizeVar] = []
-                dom, cod = self.type(ty.dom, self.taken), self.type(ty.cod, _noting(self.solver, found))
+                dom = self.type(ty.dom, self.taken, inside)
+                cod = self.type(ty.cod, _noting(self.solver, found), inside)
                 return replace(ty, dom=dom, cod=cod, exists=(*ty.exists, *found))
             case TOpaque():
-                types = tuple([self.type(t, make) for t in ty.types])
+                types = tuple([self.type(t, make, inside) for t in ty.types])
                 behind = self.known.get(ty.id)
-                return replace(ty, types=types) if behind is None else self._put_in(behind, types, ty.sizes, make)
+                if behind is None:
+                    return replace(ty, types=types)
+                return self.type(self._put_in(behind, types, ty.sizes, make), make, inside)
 
     def _put_in(self, behind: TypeBinding, types: tuple[Ty, ...], sizes: tuple[Size, ...], make: Make) -> Ty:
         """The type behind, with the arguments of the abstract one."""
         by_type = {p.id: t for p, t in zip([p for p in behind.params if isinstance(p, TVar)], types, strict=True)}
         by_size = {p.id: n for p, n in zip([p for p in behind.params if isinstance(p, SizeVar)], sizes, strict=True)}
         hidden: dict[int, Size] = {k.id: make() for k in behind.anonymous}
-        return self.type(substitute(self.solver, behind.type, by_type, by_size | hidden), make)
+        return substitute(self.solver, behind.type, by_type, by_size | hidden)
 
 
 # ---- modules --------------------------------------------------------------------------------------------------------

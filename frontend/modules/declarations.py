@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...ir.depth import MOST_LEVELS, too_deep
 from ...ir.errors import CompileError, Loc
 from ..source.copy_syntax import copied
 from ..source.declarations import (
@@ -42,6 +43,7 @@ from ..typing.scope import (
 )
 from ..typing.state import Pending, Work
 from ..typing.type_expressions import declare_type
+from ..typing.unknowns import TooDeep
 from .definitions import Progress, finish, infer_value
 from .signatures import seal, view
 
@@ -104,10 +106,10 @@ def _infer_dec(work: Work, dec: Dec, progress: Progress) -> None:
                 scope.bind_type(dec.name, declare_type(work, dec))
                 finish(work, progress)
             case ModuleDec(name=name, body=body):
-                scope.bind_module(name, infer_module(work, body, name, progress))
+                scope.bind_module(name, _checked_levels(infer_module(work, body, name, progress), _name_of(dec)))
             case ModuleTypeDec(name=name, sig=sig, loc=loc):
                 binding = SignatureBinding(sig, scope.copy())
-                seal(work, binding, None, name, loc)
+                _checked_levels(seal(work, binding, None, name, loc), loc)
                 finish(work, progress)
                 scope.bind_signature(name, binding)
             case OpenDec(body=body, loc=loc):
@@ -119,8 +121,17 @@ def _infer_dec(work: Work, dec: Dec, progress: Progress) -> None:
     except CompileError as error:
         progress.errors.extend(error.diagnostics)
         _fail(work, dec, scope)
+    except TooDeep:
+        progress.errors.extend(too_deep("types are", _name_of(dec)).diagnostics)
+        _fail(work, dec, scope)
     except DependsOnFailed:
         _fail(work, dec, scope)
+
+
+def _name_of(dec: Dec) -> Loc:
+    """Where a declaration names what it declares, or begins."""
+    loc = dec.name_loc if isinstance(dec, ValDec) else dec.loc
+    return _first_line(loc)
 
 
 def _fail(work: Work, dec: Dec, scope: Scope) -> None:
@@ -151,6 +162,11 @@ def _fail(work: Work, dec: Dec, scope: Scope) -> None:
 
 def infer_module(work: Work, exp: ModuleExp, name: str, progress: Progress) -> ModuleLike:
     """What a module expression offers; `name` is what its abstract types are called by."""
+    with work.inside(_first_line(exp.loc)):
+        return _module(work, exp, name, progress)
+
+
+def _module(work: Work, exp: ModuleExp, name: str, progress: Progress) -> ModuleLike:
     match exp:
         case ModuleName(name=path, loc=loc):
             found = work.scope.find_any_module(path)
@@ -173,9 +189,24 @@ def infer_module(work: Work, exp: ModuleExp, name: str, progress: Progress) -> M
             return _call(work, exp, name, progress)
 
 
+def _checked_levels(module: ModuleLike, loc: Loc) -> ModuleLike:
+    """A module, unless there are modules in modules in it too deeply; one that is shared counts once at each level."""
+    level = [module]
+    for _ in range(MOST_LEVELS):
+        found = [inner for each in level if isinstance(each, ModuleBinding) for inner in each.modules.values()]
+        level = list({id(inner): inner for inner in found}.values())
+        if not level:
+            return module
+    raise too_deep("modules are", loc)
+
+
 def _place_of(exp: ModuleExp) -> Loc:
-    """Where a module that does not fit is underlined: at its first line, if it is long."""
-    loc = exp.loc
+    """Where a module that does not fit is underlined."""
+    return _first_line(exp.loc)
+
+
+def _first_line(loc: Loc) -> Loc:
+    """A place, or where it begins if it has several lines."""
     return loc if loc.line == loc.end_line else Loc(loc.file, loc.line, loc.col, loc.line, loc.col + 1)
 
 
@@ -243,6 +274,13 @@ def apply_functor(
     work: Work, functor: FunctorBinding, arg: ModuleLike, name: str, loc: Loc, node: int, progress: Progress
 ) -> ModuleLike:
     """The result of a functor, and for the application `node` what is to be elaborated."""
+    with work.inside(loc):
+        return _apply(work, functor, arg, name, loc, node, progress)
+
+
+def _apply(
+    work: Work, functor: FunctorBinding, arg: ModuleLike, name: str, loc: Loc, node: int, progress: Progress
+) -> ModuleLike:
     given = view(work, functor.takes, arg, functor.param, loc)
     finish(work, progress)
     scope = functor.scope.copy()

@@ -16,6 +16,7 @@ from ..typing.exhaustiveness import check_matches
 from ..typing.literals import check_literals
 from ..typing.sizes import is_unknown
 from ..typing.state import Pending, Work
+from ..typing.unknowns import Zonked
 from ..uniqueness.aliases import Gives
 from ..uniqueness.check import check_unique
 from .abstract_types import reveal
@@ -101,11 +102,11 @@ def _check_sizes(work: Work, ty: Ty) -> None:
             raise fault("E0227", message, loc, "nothing says how large this is", hint=hint)
 
 
-def finish(work: Work, progress: Progress) -> dict[int, tuple[Ty, Ty]]:
+def finish(work: Work, progress: Progress) -> Zonked:
     """Fill in what was found, and begin a new definition."""
     solver, pending, typed = work.solver, work.pending, progress.typed
     settle_needs(work)
-    memo: dict[int, tuple[Ty, Ty]] = {}
+    memo: Zonked = {}
     for node, ty in pending.types.items():
         typed.types[node] = solver.zonk(ty, memo)
     for node, instance in pending.instances.items():
@@ -150,14 +151,14 @@ def _check_entry(work: Work, dec: ValDec, scheme: Scheme) -> None:
         shown = work.show(scheme.type)
         message = f"entry point `{dec.name}` is polymorphic"
         raise fault("E0219", message, dec.name_loc, f"its type is `{shown}`", hint="give its parameters types")
-    ty, told = reveal(work.solver, scheme.type, work.hidden)[0], set[int]()
+    ty, given = reveal(work.solver, scheme.type, work.hidden)[0], set[int]()
     while isinstance(ty, TFun):
         _check_data(work, dec, ty.dom, "among its parameters")
-        told |= {size.id for size in work.solver.sizes_in(ty.dom) if isinstance(size, SizeVar)}
+        given |= {size.id for size in work.solver.sizes_in(ty.dom) if isinstance(size, SizeVar)}
         ty = ty.cod
     _check_data(work, dec, ty, "in its result")
     for size in scheme.sizes:
-        if size.id not in told:
+        if size.id not in given:
             where = next((p.loc for p in dec.tparams if p.name == size.name), dec.name_loc)
             message = f"entry point `{dec.name}` has a size that no argument tells"
             hint = "give a parameter an array of that size, or pass the size as an `i64`"

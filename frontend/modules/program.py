@@ -22,23 +22,21 @@ of the variable can read the sizes off. A size named "" was not determined, `_` 
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 
-from ...ir.errors import CompileError, Diagnostic, Label, Loc
+from ...ir.depth import allow_depth, too_deep
+from ...ir.errors import CompileError, Diagnostic, Loc
 from ..source.declarations import Module
 from ..source.imports import imports_of, library_of
 from ..source.types import Typed
 from ..typing.expressions import start_work
 from ..typing.scope import ModuleBinding
 from ..typing.state import Work
+from ..typing.unknowns import TooDeep
 from .abstract_types import reveal_all
 from .declarations import apply_functor, infer_decs
 from .definitions import Progress
 
-FRAMES = 6_000  # enough for the deepest nesting that the parser lets through
 MOST_ERRORS = 20
 
 
@@ -55,6 +53,7 @@ def infer(modules: tuple[Module, ...], known: Known | None = None) -> tuple[Type
     """The types of a program: its files in order of dependency, the prelude first. Raises `CompileError`.
 
     `known`: where to start, if it speaks of the first of several modules."""
+    whole = Loc(modules[-1].file, 1, 1, 1, 2)
     first_id = max((module.next_id for module in modules), default=0) + 1
     if known is not None and len(modules) > 1 and modules[0] is known.module:
         work, progress, done = _work_behind(known.work, first_id), _progress_behind(known.progress), 1
@@ -63,7 +62,10 @@ def infer(modules: tuple[Module, ...], known: Known | None = None) -> tuple[Type
     _infer_rest(work, modules, progress, done)
     if progress.errors:
         raise CompileError(*progress.errors[:MOST_ERRORS])
-    reveal_all(work.solver, progress.typed, work.hidden)
+    try:
+        reveal_all(work.solver, progress.typed, work.hidden)
+    except TooDeep:
+        raise too_deep("types are", whole) from None
     return progress.typed, tuple(work.warnings)
 
 
@@ -103,8 +105,8 @@ def _infer_rest(work: Work, modules: tuple[Module, ...], progress: Progress, don
         work, functor, arg, name, loc, work.solver.fresh_id(), progress
     )
     work.imports = imports_of(modules)
-    with _deep_recursion():
-        _infer_files(work, modules, progress, done)
+    allow_depth()
+    _infer_files(work, modules, progress, done)
 
 
 def _infer_files(work: Work, modules: tuple[Module, ...], progress: Progress, done: int) -> None:
@@ -123,19 +125,5 @@ def _infer_files(work: Work, modules: tuple[Module, ...], progress: Progress, do
 def _infer_file(work: Work, module: Module, progress: Progress) -> ModuleBinding:
     """What one file offers."""
     mark = work.scope.mark()
-    try:
-        hidden = infer_decs(work, module.decs, progress)
-    except RecursionError:
-        where = Label(Loc(module.file, 1, 1, 1, 2), "in this file")
-        raise CompileError(Diagnostic("E0103", "types are nested too deeply", where)) from None
+    hidden = infer_decs(work, module.decs, progress)
     return work.scope.offered(mark, hidden)
-
-
-@contextmanager
-def _deep_recursion() -> Iterator[None]:
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, FRAMES))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)

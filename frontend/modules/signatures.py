@@ -69,6 +69,13 @@ def view(work: Work, sig: SignatureBinding, impl: ModuleLike, name: str, loc: Lo
 def _seal(work: Work, sig: SignatureBinding, impl: ModuleLike | None, place: _Place, refined: Refined) -> ModuleLike:
     if isinstance(impl, ModuleBinding) and impl.is_failed:
         raise DependsOnFailed
+    with work.inside(place.loc):
+        return _seal_inside(work, sig, impl, place, refined)
+
+
+def _seal_inside(
+    work: Work, sig: SignatureBinding, impl: ModuleLike | None, place: _Place, refined: Refined
+) -> ModuleLike:
     match sig.sig:
         case SigName(name=name, loc=loc):
             return _seal(work, _named(work, sig.scope, name, loc), impl, place, refined)

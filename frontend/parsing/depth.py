@@ -10,15 +10,14 @@ import re
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from ...ir import depth as levels
+from ...ir.depth import MOST_LEVELS
 from ...ir.errors import CompileError, Loc
 from ...ir.scanner import loc_of
 from ..source import atoms, declarations
 from ..source import syntax as s
 from ..source.atoms import Ident, Lit, Operator, PVar, RangeEnd, TypeParamKind
 from ..source.declarations import Dec
-from .spans import syntax_error
-
-MAX_DEPTH = 256
 
 _BRACKETS = re.compile(
     r"""--[^\n]*                        # a comment
@@ -32,14 +31,14 @@ _BRACKETS = re.compile(
 
 def check_brackets(text: str, file: str) -> None:
     """Refuse brackets nested deeper than the limit."""
-    if text.count("(") + text.count("[") + text.count("{") <= MAX_DEPTH:
+    if text.count("(") + text.count("[") + text.count("{") <= MOST_LEVELS:
         return
     depth = 0
     for found in _BRACKETS.finditer(text):
         bracket = found[0]
         if bracket in "([{":
             depth += 1
-            if depth > MAX_DEPTH:
+            if depth > MOST_LEVELS:
                 raise too_deep(loc_of(text, file, found.start(), found.end()))
         elif bracket in ")]}":
             depth = max(0, depth - 1)
@@ -51,16 +50,16 @@ BRANCHES = f"each `else if` is a level, the cases of a `match` are not; or {NAME
 
 def too_deep(loc: Loc, hint: str = NAME_PARTS) -> CompileError:
     """E0103 at a place."""
-    return syntax_error("E0103", f"nested deeper than {MAX_DEPTH} levels", loc, "too deep here", hint)
+    return levels.too_deep("", loc, hint=hint)
 
 
-_LEAVES = {"id", "loc", "name", "name_loc", "prim", "is_decimal", "attr", "attrs", "file", "text", "kind"}
+_PLAIN = {"id", "loc", "name", "name_loc", "prim", "is_decimal", "attr", "attrs", "file", "text", "kind"}
 
 
 def _child_slots() -> dict[type, tuple[str, ...]]:
     """For every class of the tree, its fields that can hold further nodes."""
     classes = [c for m in (atoms, s, declarations) for c in vars(m).values() if isinstance(c, type) and is_dataclass(c)]
-    return {c: tuple(f.name for f in fields(c) if f.name not in _LEAVES) for c in classes}
+    return {c: tuple(f.name for f in fields(c) if f.name not in _PLAIN) for c in classes}
 
 
 _SLOTS = _child_slots()
@@ -76,7 +75,7 @@ def check_depth(decs: tuple[Dec, ...]) -> None:
             continue
         slots = _SLOTS[node.__class__]
         loc = getattr(node, "loc", loc)
-        if depth > MAX_DEPTH:
+        if depth > MOST_LEVELS:
             assert loc is not None
             raise too_deep(loc, BRANCHES if node.__class__ is s.If else NAME_PARTS)
         for slot in slots:

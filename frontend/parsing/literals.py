@@ -1,6 +1,6 @@
 """Literals: from their spelling to a value, checked against the range of their suffix (E0104).
 
-`-128i8` is read as a minus before `128i8`, which does not fit by itself: `out_of_range` is told the sign.
+`-128i8` is read as a minus before `128i8`, which does not fit by itself: `out_of_range` is given the sign.
 """
 
 from __future__ import annotations

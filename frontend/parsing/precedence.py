@@ -4,7 +4,7 @@ Loosest first: ranges, backticks, `with`, `|>`, `<|` (right), `||`, `&&`, compar
 `**`. They are left-associative, but for `<|`.
 An operator of the user has the level of its longest built-in prefix (`>>=` that of `>>`).
 
-One pass with a stack of open groups, one for each level met and ever tighter; a group collects the operands of its
+One pass with a stack of open groups, one for each level seen and ever tighter; a group collects the operands of its
 level flat, so that a chain of 10,000 terms is one node.
 """
 
@@ -17,14 +17,20 @@ from typing import TYPE_CHECKING
 
 from lark import Token
 
+from ...ir import depth as levels
+from ...ir.depth import MOST_LEVELS
 from ...ir.errors import Loc
 from ..source import syntax as s
 from ..source.atoms import Operator, RangeEnd
-from .depth import MAX_DEPTH, too_deep
+from .depth import too_deep
 from .spans import syntax_error
 
 if TYPE_CHECKING:
     from .spans import SpanBuilder
+
+
+MOST_UPDATES = 1000
+"""`with` after `with`: each is a node around the one before."""
 
 
 class Level(IntEnum):
@@ -115,7 +121,7 @@ def resolve(build: SpanBuilder, operands: list[s.Exp], ops: list[ChainOp]) -> s.
             groups[-1].pending = op
         else:
             groups.append(_Group(level, current, [], op))
-            if len(groups) > MAX_DEPTH + len(Level):  # only `<|` stacks up
+            if len(groups) > MOST_LEVELS + len(Level):  # only `<|` stacks up
                 raise too_deep(operand.loc)
         current = operand
     while groups:
@@ -137,6 +143,10 @@ def _close(build: SpanBuilder, group: _Group, last: s.Exp) -> s.Exp:
 
 def _with(build: SpanBuilder, group: _Group) -> s.Exp:
     """`a with p = x with q = y` is `(a with p = x) with q = y`."""
+    if len(group.rest) > MOST_UPDATES:
+        op, _ = group.rest[MOST_UPDATES]
+        assert isinstance(op, WithOp)
+        raise levels.too_deep("updates are", op.loc, MOST_UPDATES, "name the value so far with `let`")
     target = group.first
     for op, value in group.rest:
         assert isinstance(op, WithOp)

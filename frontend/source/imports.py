@@ -15,6 +15,6 @@ def imports_of(modules: Sequence[Module]) -> Imports:
 
 
 def library_of(modules: Sequence[Module]) -> set[str]:
-    """The files that nobody imports and that are not the program's root, which comes last."""
+    """The files that none imports and that are not the program's root, which comes last."""
     imported = set(imports_of(modules).values())
     return {module.file for module in modules[:-1] if module.file not in imported}

@@ -10,7 +10,7 @@ from .atoms import Ident, Operator, Qual
 
 
 def names_in(exp: s.Exp) -> list[Qual]:
-    """Every name and operator in an expression; those that it binds itself are not told apart."""
+    """Every name and operator in an expression; those that it binds itself are included."""
     found: list[Qual] = []
     todo: list[object] = [exp]
     while todo:

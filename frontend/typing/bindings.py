@@ -176,7 +176,7 @@ def infer_let(work: Work, exp: s.Let) -> Ty:
                 defined = infer_definition(work, binding)
                 scheme, _ = generalise(work, defined, is_local=True)
                 work.pending.schemes[node] = scheme
-                work.record(node, scheme.type)
+                work.solver.check_levels(work.record(node, scheme.type))
                 work.bind_scheme(name, node, scheme, loc, defined.lifted)
                 ids.add(node)
     ty = work.exp(exp.body)
@@ -188,6 +188,7 @@ def infer_let(work: Work, exp: s.Let) -> Ty:
 def _bind_let(work: Work, binding: s.LetPat, ids: set[int], given: dict[int, Size]) -> None:
     """`let p = e`; a number with a name is the same size as `e`."""
     rhs = work.exp(binding.rhs)
+    work.solver.check_levels(rhs)
     size = size_of(work, binding.rhs) if _is_number(work, rhs) and not binds_names(binding.rhs) else None
     bound = Bound()
     bind_sizes(work, binding.sizes, binding.loc, ids, bound)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from ...ir.errors import Label, Loc
 from ..source import syntax as s
-from ..source.types import BOOL, Size, SizeVar, TArray, Ty
+from ..source.types import BOOL, Size, SizeVar, TArray, TRecord, TVar, Ty
 from .bindings import bind_sizes, check_covers
 from .constraints import INTS, needs_prim
 from .errors import bound_twice, fault
@@ -16,6 +16,7 @@ from .sizes import SizeClash, is_unknown
 from .state import Work
 from .type_expressions import Anonymous
 from .unify import Solver
+from .unknowns import deeper
 
 CHANGES = "the loop changes this size"
 DIFFER = "the loop needs that two dimensions of its parameter stay equal, and gives them different sizes"
@@ -27,8 +28,9 @@ def infer_loop(work: Work, exp: s.Loop) -> Ty:
     init = work.exp(exp.init)
     over = _loop_over(work, exp.form)
     work.pending.data_only.append((init, exp.init.loc, "loop parameter"))
-    ty, sizes = work.solver.refresh_sizes(init)
     mark, mark_id, bound = work.scope.mark(), work.solver.fresh_id(), Bound()
+    later: list[tuple[TVar, Ty]] = []
+    ty, sizes = work.solver.refresh_sizes(_apart(work.solver, init, later))
     ids = set[int]()
     bind_sizes(work, exp.sizes, exp.loc, ids, bound)
     bind_pattern(work, exp.pat, ty, bound, Anonymous.FREE)
@@ -36,6 +38,8 @@ def infer_loop(work: Work, exp: s.Loop) -> Ty:
     _loop_form(work, exp.form, over, exp.loc, bound)
     body = work.exp(exp.body)
     work.scope.leave(mark)
+    for part, first in later:
+        sizes += _sizes_found(work, exp.init.loc, first, part, mark_id)
     _check_parameter(work, exp, ty, sizes, mark_id)
     changing = _close_loop(work, exp, ty, body, {var.id: start for var, start in sizes})
     fresh: dict[int, Size] = {}
@@ -47,6 +51,35 @@ def infer_loop(work: Work, exp: s.Loop) -> Ty:
     _start_sizes(work, exp, init, ty, sizes, fresh.keys())
     result = hide(work, ty, ids | bound.ids, {}, exp.id, exp.loc)
     return work.record(exp.id, work.solver.replace_sizes(result, fresh))
+
+
+def _apart(solver: Solver, ty: Ty, later: list[tuple[TVar, Ty]], depth: int = 0) -> Ty:
+    """The type of a first value with a new unknown (in `later`, with the old one) for each that nothing was said of."""
+    ty, inside = solver.resolve(ty), deeper(depth)
+    if isinstance(ty, TRecord):
+        return TRecord(tuple([(name, _apart(solver, field, later, inside)) for name, field in ty.fields]))
+    if isinstance(ty, TVar) and solver.is_bare(ty):
+        later.append((solver.unknown(), ty))
+        return later[-1][0]
+    return ty
+
+
+def _sizes_found(work: Work, loc: Loc, init: Ty, ty: Ty, mark: int) -> list[tuple[SizeVar, Size]]:
+    """What the body says of a part of the parameter holds of its first value too, but for the sizes that are the
+    parameter's own: these, each with that of the first value."""
+    solver, own = work.solver, list[tuple[SizeVar, Size]]()
+    first, pairs = solver.refresh_sizes(ty)
+
+    def unify() -> None:
+        solver.unify(first, init)
+        for start, size in pairs:
+            if isinstance(size, SizeVar) and is_unknown(size) and solver.age(size) >= mark:
+                own.append((size, start))
+            else:
+                solver.unify_size(start, size)
+
+    work.guarded(unify, ty, init, loc, "initial value of a loop")
+    return own
 
 
 def _check_parameter(work: Work, exp: s.Loop, ty: Ty, sizes: list[tuple[SizeVar, Size]], mark: int) -> None:

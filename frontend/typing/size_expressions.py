@@ -32,7 +32,7 @@ def binds_names(exp: s.Exp) -> bool:
 
 
 def extent(work: Work, exp: s.Exp, node: int) -> Size:
-    """The value of `exp` as a size; one that nobody knows, computed at `node`, where it binds names."""
+    """The value of `exp` as a size; an unknown one, computed at `node`, where it binds names."""
     if binds_names(exp):
         return work.exists(node, exp.loc, "the size is computed here")
     return size_of(work, exp)
@@ -87,7 +87,7 @@ def _chain(work: Work, exp: s.Chain) -> Size:
 
 
 def _operator(work: Work, op: Operator) -> tuple[tuple[str, ...], tuple[Size, ...]]:
-    """An operator; one that is defined in the program is told apart by its definition."""
+    """An operator; one that is defined in the program is identified by its definition."""
     found = work.scope.find_value(op.name)
     return (".".join(op.name),), (found[0].size,) if found is not None else ()
 
@@ -142,25 +142,27 @@ class _Hiding:
     known: dict[int, Size | None]
     wholes: list[tuple[Size, Size]]
 
-    def level(self, ty: Ty, make: Callable[[], SizeVar]) -> Ty:
+    def level(self, ty: Ty, make: Callable[[], SizeVar], depth: int = 0) -> Ty:
         """A type that may have sizes of its own: that of a value, or of what a function gives. Simple sizes are looked
         at first, so that they are found inside of others."""
         shown = [size for size in self.solver.sizes_in(ty, shown=True) if self._is_hidden(size)]
         for size in sorted(shown, key=lambda n: shape.depth if (shape := self.solver.shape_of(n)) else 0):
             self._size(size, make)
-        return self._type(ty, make)
+        return self._type(ty, make, depth)
 
-    def _type(self, ty: Ty, make: Callable[[], SizeVar]) -> Ty:
-        return self.solver.map_sizes(ty, lambda size: self._size(size, make), lambda fun: self._function(fun, make))
+    def _type(self, ty: Ty, make: Callable[[], SizeVar], depth: int) -> Ty:
+        return self.solver.map_sizes(
+            ty, lambda size: self._size(size, make), lambda fun, inside: self._function(fun, make, inside), depth
+        )
 
-    def _function(self, fun: TFun, make: Callable[[], SizeVar]) -> Ty:
+    def _function(self, fun: TFun, make: Callable[[], SizeVar], depth: int) -> Ty:
         def make_inside() -> SizeVar:
             made.append(self.solver.existential())
             return made[-1]
 
         made: list[SizeVar] = []
-        dom = self._type(fun.dom, make)
-        cod = replace(self, wholes=list(self.wholes)).level(fun.cod, make_inside)
+        dom = self._type(fun.dom, make, depth)
+        cod = replace(self, wholes=list(self.wholes)).level(fun.cod, make_inside, depth)
         same = dom is fun.dom and cod is fun.cod
         return fun if same else replace(with_parts(fun, dom, cod), exists=(*fun.exists, *made))
 

@@ -92,7 +92,7 @@ class Sizes:
         return SizeVar("", self.fresh_id())
 
     def existential(self, origin: Label | None = None) -> SizeVar:
-        """A size that exists but that nobody knows before the program runs; it equals only itself."""
+        """A size that exists but is not known before the program runs; it equals only itself."""
         tag = self.fresh_id()
         self.ages[tag] = self.function
         self.origins[tag] = origin

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from ...ir.depth import MOST_LEVELS, too_deep
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
 from ..source import syntax as s
 from ..source.atoms import Lit
@@ -32,6 +34,7 @@ from .scope import Binding, FunctorBinding, ModuleBinding, ModuleLike, Scope, Ty
 from .show import Shower
 from .sizes import SizeClash
 from .unify import Clash, OnSize, Solver
+from .unknowns import deeper
 
 
 @dataclass(slots=True)
@@ -69,6 +72,18 @@ class Work:
     hidden: dict[int, TypeBinding] = field(default_factory=dict)  # what abstract types stand for
     files: dict[str, ModuleBinding] = field(default_factory=dict)  # what each file offers
     imports: Imports = field(default_factory=dict)
+    levels: int = 0  # modules, applications of functors and signatures around this place
+
+    @contextmanager
+    def inside(self, loc: Loc) -> Iterator[None]:
+        """One level further into modules."""
+        if self.levels >= MOST_LEVELS:
+            raise too_deep("modules are", loc)
+        self.levels += 1
+        try:
+            yield
+        finally:
+            self.levels -= 1
 
     def record(self, node: int, ty: Ty) -> Ty:
         self.pending.types[node] = ty
@@ -217,30 +232,32 @@ class Work:
     # ---- sizes -------------------------------------------------------------------------------------------------------
 
     def exists(self, node: int, loc: Loc, what: str) -> SizeVar:
-        """A size that nobody knows before the expression `node` is evaluated."""
+        """A size that is not known before the expression `node` is evaluated."""
         size = self.solver.existential(Label(loc, what))
         self.pending.made.setdefault(node, []).append(size.id)
         return size
 
 
-def substitute(solver: Solver, ty: Ty, types: dict[int, Ty], sizes: dict[int, Size]) -> Ty:
+def substitute(solver: Solver, ty: Ty, types: dict[int, Ty], sizes: dict[int, Size], depth: int = 0) -> Ty:
     """`ty` with parameters replaced."""
+    inside = deeper(depth)
     match ty:
         case TVar("", _):
             found = solver.resolve(ty)
-            return ty if found is ty else substitute(solver, found, types, sizes)
+            return ty if found is ty else substitute(solver, found, types, sizes, inside)
         case TVar(_, i):
             return types.get(i, ty)
         case TPrim():
             return ty
         case TArray(size, elem):
-            return TArray(solver.put_in(size, sizes.get), substitute(solver, elem, types, sizes))
+            return TArray(solver.put_in(size, sizes.get), substitute(solver, elem, types, sizes, inside))
         case TRecord(fields):
-            return TRecord(tuple([(n, substitute(solver, t, types, sizes)) for n, t in fields]))
+            return TRecord(tuple([(n, substitute(solver, t, types, sizes, inside)) for n, t in fields]))
         case TFun():
-            return with_parts(ty, substitute(solver, ty.dom, types, sizes), substitute(solver, ty.cod, types, sizes))
+            dom = substitute(solver, ty.dom, types, sizes, inside)
+            return with_parts(ty, dom, substitute(solver, ty.cod, types, sizes, inside))
         case TSum(cs):
-            return TSum(tuple([(c, tuple([substitute(solver, t, types, sizes) for t in ts])) for c, ts in cs]))
+            return TSum(tuple([(c, tuple([substitute(solver, t, types, sizes, inside) for t in ts])) for c, ts in cs]))
         case TOpaque():
-            args = tuple([substitute(solver, t, types, sizes) for t in ty.types])
+            args = tuple([substitute(solver, t, types, sizes, inside) for t in ty.types])
             return replace(ty, types=args, sizes=tuple([solver.put_in(n, sizes.get) for n in ty.sizes]))

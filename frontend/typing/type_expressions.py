@@ -76,6 +76,7 @@ def declare_type(work: Work, dec: TypeDec) -> TypeBinding:
     check_type_params(dec.params)
     mode = _Mode(Anonymous.EXISTS, [])
     ty = _resolve(work, dec.type, mode)
+    work.solver.check_levels(ty)
     binding = TypeBinding(params, ty, tuple(mode.found), dec.loc, is_failed=False, lift=dec.lift)
     _check_lift(work, dec, binding)
     work.scope.leave(mark)

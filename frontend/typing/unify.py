@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from ..source.types import Size, SizeVar, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty, with_parts
 from .constraints import Need, need_parts, needs_equality
 from .sizes import SizeClash
-from .unknowns import Unknowns
+from .unknowns import Unknowns, deeper
 
 ANONYMOUS = "a type parameter cannot stand for a type containing anonymous sizes, which only the function itself knows"
 
@@ -55,76 +55,81 @@ class Solver(Unknowns):
         self._note_need(var, need)
         return var
 
+    def is_bare(self, var: TVar) -> bool:
+        """Whether nothing is asked of an unknown."""
+        return not var.name and not any(var.id in asked for asked in (self.needs, self.unlifted, self.hiding))
+
     # -- unifying ----------------------------------------------------------------------------------------------------
 
     def unify(self, a: Ty, b: Ty) -> None:
         """Make `a` and `b` equal, sizes where that can be decided; raises `Clash` or `SizeClash`."""
         self.unify_with(a, b, self.unify_size)
 
-    def unify_with(self, a: Ty, b: Ty, on_size: OnSize) -> None:
+    def unify_with(self, a: Ty, b: Ty, on_size: OnSize, depth: int = 0) -> None:
         """Make `a` and `b` equal, leaving pairs of sizes to `on_size`."""
+        inside = deeper(depth)
         while True:
             a, b = self.resolve(a), self.resolve(b)
             if a is b:
                 return
             match a, b:
                 case TVar("", _), _:
-                    self._bind(a, b, on_size)
+                    self._bind(a, b, on_size, inside)
                     return
                 case _, TVar("", _):
-                    self._bind(b, a, on_size)
+                    self._bind(b, a, on_size, inside)
                     return
                 case TPrim(p), TPrim(q) if p is q:
                     return
                 case TVar(_, i), TVar(_, j) if i == j:
                     return
                 case TArray(n, x), TArray(m, y):
-                    self._unify_dimension(n, m, x, y, on_size)
+                    self._unify_dimension(n, m, x, y, on_size, inside)
                     return
                 case TFun(), TFun():
-                    self._unify_domains(a.dom, b.dom, on_size)
+                    self._unify_domains(a.dom, b.dom, on_size, inside)
                     a, b = self._codomains(a, b)
                 case TRecord(xs), TRecord(ys) if _names(xs) == _names(ys):
                     for (_, x), (_, y) in zip(xs, ys):
-                        self.unify_with(x, y, on_size)
+                        self.unify_with(x, y, on_size, inside)
                     return
                 case TSum(xs), TSum(ys) if _names(xs) == _names(ys):
-                    self._unify_payloads(a, b, on_size)
+                    self._unify_payloads(a, b, on_size, inside)
                     return
                 case TOpaque(), TOpaque() if a.id == b.id:
                     for x, y in zip(a.types, b.types):
-                        self.unify_with(x, y, on_size)
+                        self.unify_with(x, y, on_size, inside)
                     for n, m in zip(a.sizes, b.sizes):
                         on_size(n, m)
                     return
                 case _:
                     raise Clash(a, b, None)
 
-    def _unify_dimension(self, n: Size, m: Size, x: Ty, y: Ty, on_size: OnSize) -> None:
+    def _unify_dimension(self, n: Size, m: Size, x: Ty, y: Ty, on_size: OnSize, depth: int) -> None:
         """`[n]x` and `[m]y`; a wrong element is worth saying before a wrong size."""
         try:
             on_size(n, m)
         except SizeClash:
-            self.unify_with(x, y, lambda _, __: None)
+            self.unify_with(x, y, lambda _, __: None, depth)
             raise
-        self.unify_with(x, y, on_size)
+        self.unify_with(x, y, on_size, depth)
 
-    def _unify_payloads(self, a: TSum, b: TSum, on_size: OnSize) -> None:
+    def _unify_payloads(self, a: TSum, b: TSum, on_size: OnSize, depth: int) -> None:
         for (name, xs), (_, ys) in zip(a.constructors, b.constructors):
             if len(xs) != len(ys):
                 raise Clash(a, b, f"constructor `#{name}` has {len(xs)} here and {len(ys)} there")
             for x, y in zip(xs, ys):
-                self.unify_with(x, y, on_size)
+                self.unify_with(x, y, on_size, depth)
 
-    def _unify_domains(self, a: Ty, b: Ty, on_size: OnSize) -> None:
+    def _unify_domains(self, a: Ty, b: Ty, on_size: OnSize, depth: int) -> None:
         """What is expected of a function that is a parameter itself, the one found may expect of what it is given."""
         if isinstance(self.resolve(a), TFun):
             a, b = b, a
-        self.unify_with(a, b, on_size)
+        self.unify_with(a, b, on_size, depth)
 
     def _codomains(self, a: TFun, b: TFun) -> tuple[Ty, Ty]:
         """The results of two functions, speaking of one parameter: `(n: i64) -> [n]t` against `(m: i64) -> [m]t`. The
-        sizes that the first one chooses may be any, those that the second one chooses are nobody else's."""
+        sizes that the first one chooses may be any, those that the second one chooses belong to it alone."""
         if a.name is None and b.name is None and not a.exists and not b.exists:
             return a.cod, b.cod
         left: dict[int, Size] = {k.id: self.open_size() for k in a.exists}
@@ -135,10 +140,10 @@ class Solver(Unknowns):
             right |= {b.param_id: common} if b.name is not None else {}
         return self.replace_sizes(a.cod, left), self.replace_sizes(b.cod, right)
 
-    def _bind(self, var: TVar, ty: Ty, on_size: OnSize) -> None:
+    def _bind(self, var: TVar, ty: Ty, on_size: OnSize, depth: int) -> None:
         if type(ty) is TVar and not ty.name and self.ages.get(ty.id, ty.id) > self.ages.get(var.id, var.id):
             var, ty = ty, var
-        ty = self._fit(var, ty, self.age(var))
+        ty = self._fit(var, ty, self.age(var), depth)
         if isinstance(ty, TVar):
             self.unlifted |= {ty.id} if var.id in self.unlifted else set()
             self.hiding |= {ty.id} if var.id in self.hiding else set()
@@ -149,13 +154,14 @@ class Solver(Unknowns):
         if need is None:
             return
         try:
-            self.ask(ty, need, on_size)
+            self.ask(ty, need, on_size, depth)
         except Clash:
             del self.bound_types[var.id]  # so that the message shows what was there
             raise
 
-    def _fit(self, var: TVar, ty: Ty, age: int) -> Ty:
+    def _fit(self, var: TVar, ty: Ty, age: int, depth: int) -> Ty:
         """`ty` as it makes sense at `age`; raises `Clash` where it contains `var` itself."""
+        inside = deeper(depth)
         ty = self.resolve(ty)
         match ty:
             case TVar("", i):
@@ -169,18 +175,18 @@ class Solver(Unknowns):
             case TVar() | TPrim():
                 return ty
             case TArray(size, elem):
-                new_size, new_elem = self._fit_size(var, ty, size, age), self._fit(var, elem, age)
+                new_size, new_elem = self._fit_size(var, ty, size, age), self._fit(var, elem, age, inside)
                 return ty if new_size is size and new_elem is elem else TArray(new_size, new_elem)
             case TRecord(fields):
-                new_fields = tuple([(name, self._fit(var, t, age)) for name, t in fields])
+                new_fields = tuple([(name, self._fit(var, t, age, inside)) for name, t in fields])
                 return ty if all(n is o for (_, n), (_, o) in zip(new_fields, fields)) else TRecord(new_fields)
             case TFun():
-                dom, cod = self._fit(var, ty.dom, age), self._fit_result(var, ty, age)
+                dom, cod = self._fit(var, ty.dom, age, inside), self._fit_result(var, ty, age, inside)
                 return ty if dom is ty.dom and cod is ty.cod else with_parts(ty, dom, cod)
             case TSum(constructors):
-                return TSum(tuple([(c, tuple([self._fit(var, t, age) for t in ts])) for c, ts in constructors]))
+                return TSum(tuple([(c, tuple([self._fit(var, t, age, inside) for t in ts])) for c, ts in constructors]))
             case TOpaque():
-                types = tuple([self._fit(var, t, age) for t in ty.types])
+                types = tuple([self._fit(var, t, age, inside) for t in ty.types])
                 return replace(ty, types=types, sizes=tuple([self._fit_size(var, ty, n, age) for n in ty.sizes]))
 
     def _loose(self, size: Size) -> Size:
@@ -193,16 +199,16 @@ class Solver(Unknowns):
         self.chosen.add(loose.id)
         return loose
 
-    def _fit_result(self, var: TVar, fun: TFun, age: int) -> Ty:
+    def _fit_result(self, var: TVar, fun: TFun, age: int, depth: int) -> Ty:
         """As `_fit`; the function's own parameter and existentials stay: they are bound by its type."""
         if fun.name is None and not fun.exists:
-            return self._fit(var, fun.cod, age)
+            return self._fit(var, fun.cod, age, depth)
         own = [fun.param_id, *(k.id for k in fun.exists)]
         before = {i: self.ages.get(i) for i in own}
         for i in own:
             self.ages[i] = 0
         try:
-            return self._fit(var, fun.cod, age)
+            return self._fit(var, fun.cod, age, depth)
         finally:
             for i, old in before.items():
                 if old is None:
@@ -223,31 +229,31 @@ class Solver(Unknowns):
 
     # -- needs -------------------------------------------------------------------------------------------------------
 
-    def ask(self, ty: Ty, need: Need, on_size: OnSize | None = None) -> None:
+    def ask(self, ty: Ty, need: Need, on_size: OnSize | None = None, depth: int = 0) -> None:
         """Require `need` of `ty`, now or when it becomes known; raises `Clash`."""
-        on_size = on_size or self.unify_size
+        on_size, inside = on_size or self.unify_size, deeper(depth)
         ty = self.resolve(ty)
         if type(ty) is TVar and not ty.name:
             old = self.needs.get(ty.id)
-            self._note_need(ty, need if old is None else self._both(ty, old, need, on_size))
+            self._note_need(ty, need if old is None else self._both(ty, old, need, on_size, inside))
             return
         if need.prims is not None and not (type(ty) is TPrim and ty.prim in need.prims):
             raise Clash(ty, ty, need.why)
         if need.equality:
-            self._ask_equality(ty, need, on_size)
+            self._ask_equality(ty, need, on_size, inside)
         for name, field in need.fields:
-            self._ask_field(ty, name, field, on_size)
+            self._ask_field(ty, name, field, on_size, inside)
         for name, args in need.constructors:
-            self._ask_constructor(ty, name, args, on_size)
+            self._ask_constructor(ty, name, args, on_size, inside)
 
     def _note_need(self, var: TVar, need: Need) -> None:
         self.needs[var.id] = need
         if need.fields or need.constructors:
             self.structured.append(var)
             for part in need_parts(need):
-                self._fit(var, part, self.age(var))
+                self._fit(var, part, self.age(var), 0)
 
-    def _both(self, ty: TVar, a: Need, b: Need, on_size: OnSize) -> Need:
+    def _both(self, ty: TVar, a: Need, b: Need, on_size: OnSize, depth: int) -> Need:
         if a is b:
             return a
         prims = b.prims if a.prims is None else a.prims if b.prims is None else a.prims & b.prims
@@ -256,11 +262,11 @@ class Solver(Unknowns):
         fields, constructors = dict(a.fields), dict(a.constructors)
         for name, field in b.fields:
             if name in fields:
-                self.unify_with(fields[name], field, on_size)
+                self.unify_with(fields[name], field, on_size, depth)
             fields.setdefault(name, field)
         for name, args in b.constructors:
             if name in constructors:
-                self._ask_constructor(TSum(((name, constructors[name]),)), name, args, on_size)
+                self._ask_constructor(TSum(((name, constructors[name]),)), name, args, on_size, depth)
             constructors.setdefault(name, args)
         if fields and constructors:
             raise Clash(ty, ty, f"{a.why}, and {b.why}")
@@ -269,7 +275,7 @@ class Solver(Unknowns):
             prims, a.equality or b.equality, tuple(fields.items()), tuple(constructors.items()), kept.loc, kept.why
         )
 
-    def _ask_equality(self, ty: Ty, need: Need, on_size: OnSize) -> None:
+    def _ask_equality(self, ty: Ty, need: Need, on_size: OnSize, depth: int) -> None:
         parts: Iterable[Ty]
         match ty:
             case TFun():
@@ -285,51 +291,53 @@ class Solver(Unknowns):
             case TPrim() | TVar():
                 parts = ()
         for part in parts:
-            self.ask(part, needs_equality(need.loc, need.why), on_size)
+            self.ask(part, needs_equality(need.loc, need.why), on_size, depth)
 
-    def _ask_field(self, ty: Ty, name: str, field: Ty, on_size: OnSize) -> None:
+    def _ask_field(self, ty: Ty, name: str, field: Ty, on_size: OnSize, depth: int) -> None:
         found = dict(ty.fields).get(name) if isinstance(ty, TRecord) else None
         if found is None:
             raise Clash(ty, ty, f"it has no field `{name}`")
-        self.unify_with(found, field, on_size)
+        self.unify_with(found, field, on_size, depth)
 
-    def _ask_constructor(self, ty: Ty, name: str, args: tuple[Ty, ...], on_size: OnSize) -> None:
+    def _ask_constructor(self, ty: Ty, name: str, args: tuple[Ty, ...], on_size: OnSize, depth: int) -> None:
         found = dict(ty.constructors).get(name) if isinstance(ty, TSum) else None
         if found is None:
             raise Clash(ty, ty, f"it has no constructor `#{name}`")
         if len(found) != len(args):
             raise Clash(ty, ty, f"constructor `#{name}` takes {len(found)} values, not {len(args)}")
         for a, b in zip(found, args):
-            self.unify_with(a, b, on_size)
+            self.unify_with(a, b, on_size, depth)
 
     # -- branches ----------------------------------------------------------------------------------------------------
 
     def join(self, a: Ty, b: Ty, make: Callable[[], SizeVar]) -> Ty:
-        """The type of a branch: `a` and `b` unified, with a size nobody knows where theirs differ, the same one
+        """The type of a branch: `a` and `b` unified, with an unknown size where theirs differ, the same one
         wherever the same two differ."""
-        return self._join(a, b, _Differ(make, []))
+        return self._join(a, b, _Differ(make, []), 0)
 
-    def _join(self, a: Ty, b: Ty, differ: _Differ) -> Ty:
+    def _join(self, a: Ty, b: Ty, differ: _Differ, depth: int) -> Ty:
+        inside = deeper(depth)
         a, b = self.resolve(a), self.resolve(b)
         if a is b:
             return a
         match a, b:
             case TArray(n, x), TArray(m, y):
-                return TArray(self._join_size(n, m, differ), self._join(x, y, differ))
+                return TArray(self._join_size(n, m, differ), self._join(x, y, differ, inside))
             case TRecord(xs), TRecord(ys) if _names(xs) == _names(ys):
-                return TRecord(tuple([(name, self._join(x, y, differ)) for (name, x), (_, y) in zip(xs, ys)]))
+                return TRecord(tuple([(name, self._join(x, y, differ, inside)) for (name, x), (_, y) in zip(xs, ys)]))
             case TSum(xs), TSum(ys) if [(c, len(ts)) for c, ts in xs] == [(c, len(ts)) for c, ts in ys]:
                 both = zip(xs, ys)
-                return TSum(
-                    tuple([(c, tuple([self._join(x, y, differ) for x, y in zip(ts, us)])) for (c, ts), (_, us) in both])
-                )
+                joined = [
+                    (c, tuple([self._join(x, y, differ, inside) for x, y in zip(ts, us)])) for (c, ts), (_, us) in both
+                ]
+                return TSum(tuple(joined))
             case TOpaque(), TOpaque() if a.id == b.id:
-                types = tuple([self._join(x, y, differ) for x, y in zip(a.types, b.types)])
+                types = tuple([self._join(x, y, differ, inside) for x, y in zip(a.types, b.types)])
                 return replace(
                     a, types=types, sizes=tuple([self._join_size(*n, differ) for n in zip(a.sizes, b.sizes)])
                 )
             case _:
-                self.unify_with(a, b, self.try_size)
+                self.unify_with(a, b, self.try_size, inside)
                 return a
 
     def _join_size(self, a: Size, b: Size, differ: _Differ) -> Size:

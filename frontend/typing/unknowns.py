@@ -8,9 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from ...ir.depth import MOST_LEVELS
 from ..source.atoms import TypeParamKind
 from ..source.types import UNIT, Size, SizeVar, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty, with_parts
 from .sizes import Sizes
+
+Zonked = dict[int, tuple[Ty, Ty, int]]
+"""By the identity of a type: the type, what it is with everything filled in, and how many levels it has."""
+
+
+class TooDeep(Exception):
+    """A type is nested deeper than `MOST_LEVELS`: every walk that recurs into types counts."""
+
+
+def deeper(depth: int) -> int:
+    """The depth of the parts of a type at `depth`; raises `TooDeep`."""
+    if depth >= MOST_LEVELS:
+        raise TooDeep
+    return depth + 1
 
 
 class Unknowns(Sizes):
@@ -69,16 +84,16 @@ class Unknowns(Sizes):
                     todo.extend(reversed(self.parts(part)))
         return found
 
-    def uses(self, ty: Ty) -> tuple[set[int], set[int]]:
+    def uses(self, ty: Ty, depth: int = 0) -> tuple[set[int], set[int]]:
         """The names that the sizes of a type speak of: where a value shows the size, and in parameters. What the result
         of a function shows of `chosen` names is bound there."""
-        shown, taken = set[int](), set[int]()
+        shown, taken, inside = set[int](), set[int](), deeper(depth)
         todo = [ty]
         while todo:
             part = self.resolve(todo.pop())
             match part:
                 case TFun():
-                    (given, asked), (made, later) = self.uses(part.dom), self.uses(part.cod)
+                    (given, asked), (made, later) = self.uses(part.dom, inside), self.uses(part.cod, inside)
                     own = {part.param_id, *(k.id for k in part.exists), *(made & self.chosen)}
                     taken |= given | asked | (later - own)
                 case TArray(size, elem):
@@ -136,29 +151,37 @@ class Unknowns(Sizes):
 
     # -- the same type with other sizes ------------------------------------------------------------------------------
 
-    def map_sizes(self, ty: Ty, change: Callable[[Size], Size], on_function: Callable[[TFun], Ty] | None = None) -> Ty:
-        """`ty` with every size changed; what does not change is shared. `on_function`: what becomes of a function."""
-        ty = self.resolve(ty)
+    def map_sizes(
+        self,
+        ty: Ty,
+        change: Callable[[Size], Size],
+        on_function: Callable[[TFun, int], Ty] | None = None,
+        depth: int = 0,
+    ) -> Ty:
+        """`ty` with every size changed; what does not change is shared. `on_function`: what becomes of a function at a
+        depth."""
+        ty, inside = self.resolve(ty), deeper(depth)
         match ty:
             case TVar() | TPrim():
                 return ty
             case TArray(size, elem):
-                new_size, new_elem = change(self.size(size)), self.map_sizes(elem, change, on_function)
+                new_size, new_elem = change(self.size(size)), self.map_sizes(elem, change, on_function, inside)
                 return ty if new_size is size and new_elem is elem else TArray(new_size, new_elem)
             case TRecord(fields):
-                new_fields = tuple([(name, self.map_sizes(t, change, on_function)) for name, t in fields])
+                new_fields = tuple([(name, self.map_sizes(t, change, on_function, inside)) for name, t in fields])
                 return ty if all(n is o for (_, n), (_, o) in zip(new_fields, fields)) else TRecord(new_fields)
             case TFun() if on_function is not None:
-                return on_function(ty)
+                return on_function(ty, inside)
             case TFun():
-                dom, cod = self.map_sizes(ty.dom, change), self.map_sizes(ty.cod, change)
+                dom, cod = self.map_sizes(ty.dom, change, None, inside), self.map_sizes(ty.cod, change, None, inside)
                 return ty if dom is ty.dom and cod is ty.cod else with_parts(ty, dom, cod)
             case TSum(constructors):
-                return TSum(
-                    tuple([(c, tuple([self.map_sizes(t, change, on_function) for t in ts])) for c, ts in constructors])
-                )
+                changed = [
+                    (c, tuple([self.map_sizes(t, change, on_function, inside) for t in ts])) for c, ts in constructors
+                ]
+                return TSum(tuple(changed))
             case TOpaque():
-                types = tuple([self.map_sizes(t, change, on_function) for t in ty.types])
+                types = tuple([self.map_sizes(t, change, on_function, inside) for t in ty.types])
                 return replace(ty, types=types, sizes=tuple([change(self.size(n)) for n in ty.sizes]))
 
     def replace_sizes(self, ty: Ty, sizes: dict[int, Size]) -> Ty:
@@ -176,13 +199,23 @@ class Unknowns(Sizes):
 
         return self.map_sizes(ty, change), pairs
 
+    def check_levels(self, ty: Ty) -> None:
+        """Raises `TooDeep` for a type that is nested too deeply. What is shared counts once at each level."""
+        level = [ty]
+        for _ in range(MOST_LEVELS):
+            level = list({id(part): part for each in level for part in self.parts(self.resolve(each))}.values())
+            if not level:
+                return
+        raise TooDeep
+
     # -- the end of a definition -------------------------------------------------------------------------------------
 
-    def zonk(self, ty: Ty, memo: dict[int, tuple[Ty, Ty]]) -> Ty:
-        """`ty` with everything found filled in; an unknown that nothing asked for is unit. `memo` is by identity."""
-        ty = self.resolve(ty)
+    def zonk(self, ty: Ty, memo: Zonked, depth: int = 0) -> Ty:
+        """`ty` with everything found filled in; an unknown that nothing asked for is unit."""
+        ty, inside = self.resolve(ty), deeper(depth)
         known = memo.get(id(ty))
         if known is not None:
+            deeper(depth + known[2] - 1)
             return known[1]
         match ty:
             case TVar("", _):
@@ -190,15 +223,16 @@ class Unknowns(Sizes):
             case TVar() | TPrim():
                 done = ty
             case TArray(size, elem):
-                done = TArray(self.size(size), self.zonk(elem, memo))
+                done = TArray(self.size(size), self.zonk(elem, memo, inside))
             case TRecord(fields):
-                done = TRecord(tuple([(name, self.zonk(t, memo)) for name, t in fields]))
+                done = TRecord(tuple([(name, self.zonk(t, memo, inside)) for name, t in fields]))
             case TFun():
-                done = with_parts(ty, self.zonk(ty.dom, memo), self.zonk(ty.cod, memo))
+                done = with_parts(ty, self.zonk(ty.dom, memo, inside), self.zonk(ty.cod, memo, inside))
             case TSum(constructors):
-                done = TSum(tuple([(c, tuple([self.zonk(t, memo) for t in ts])) for c, ts in constructors]))
+                done = TSum(tuple([(c, tuple([self.zonk(t, memo, inside) for t in ts])) for c, ts in constructors]))
             case TOpaque():
-                types = tuple([self.zonk(t, memo) for t in ty.types])
+                types = tuple([self.zonk(t, memo, inside) for t in ty.types])
                 done = replace(ty, types=types, sizes=tuple([self.size(n) for n in ty.sizes]))
-        memo[id(ty)] = (ty, done)
+        height = 1 + max([memo[id(self.resolve(part))][2] for part in self.parts(ty)], default=0)
+        memo[id(ty)] = (ty, done, height)
         return done

@@ -1,6 +1,6 @@
-"""What a value may share its data with: a tree along its type, with sets of places at the leaves.
+"""What a value may share its data with: a tree along its type, with sets of places at its ends.
 
-A place is a variable and a path of fields in it, so that the components of a tuple are told apart.
+A place is a variable and a path of fields in it, so that the components of a tuple are kept apart.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def with_field(alias: Alias, path: tuple[str, ...], value: Alias) -> Alias:
     return Parts(tuple((n, with_field(a, path[1:], value) if n == path[0] else a) for n, a in alias.fields))
 
 
-def leaves(alias: Alias) -> Iterator[frozenset[Place]]:
+def place_sets(alias: Alias) -> Iterator[frozenset[Place]]:
     """The sets of places of a value, component by component."""
     todo = [alias]
     while todo:
@@ -161,7 +161,7 @@ def leaves(alias: Alias) -> Iterator[frozenset[Place]]:
 def places_of(alias: Alias) -> frozenset[Place]:
     """All that a value shares data with."""
     if isinstance(alias, Parts):
-        return frozenset().union(*leaves(alias))
+        return frozenset().union(*place_sets(alias))
     return alias.places
 
 

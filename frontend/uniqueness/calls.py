@@ -33,7 +33,7 @@ def apply_alias(
 ) -> Alias:
     """A call, of which `exp` is the node, the type of the result, and the place."""
     node, result, loc = exp
-    kept, gives, eaten = places_of(function), UNKNOWN, False
+    kept, gives, consumed = places_of(function), UNKNOWN, False
     if isinstance(function, Function) and function.once is not None:
         flow.consume(Shared(function.once), loc)
         kept = kept - function.once
@@ -42,7 +42,7 @@ def apply_alias(
         if not isinstance(ty, TFun):
             break
         for path in ty.consumes_at if ty.consumes else ():
-            eaten = True
+            consumed = True
             part = part_at(arg, path)
             rest = with_field(arg, path, NOTHING) if path else NOTHING
             _check_apart(flow, part, [rest, held, *(a for i, a in enumerate(args) if i != at)], arg_loc)
@@ -54,7 +54,9 @@ def apply_alias(
         gives = function.gives
     if isinstance(result, TFun):
         arity = max(function.arity - len(args), 0) if isinstance(function, Function) else 0
-        once = frozenset[Place]() if eaten or (isinstance(function, Function) and function.once is not None) else None
+        once = (
+            frozenset[Place]() if consumed or (isinstance(function, Function) and function.once is not None) else None
+        )
         return Function(kept, arity, function.gives if isinstance(function, Function) and arity else UNKNOWN, once)
     return _given(flow, gives, kept, node, result)
 

@@ -336,7 +336,7 @@ def _branches(flow: Flow, exp: s.If | s.Match, cases: Iterable[tuple[s.Pat | Non
         after |= flow.consumed
     flow.consumed = after
     assert result is not None, "there is a branch"
-    # Where one branch hands on what another consumes, the result takes its place: nobody else can use it any more.
+    # Where one branch hands on what another consumes, the result takes its place: nothing else can use it any more.
     gone = [place for place in places_of(result) if place in after and place not in before]
     if not gone:
         return result
@@ -398,8 +398,8 @@ def _loop(flow: Flow, exp: s.Loop) -> Alias:
     body = _walk(flow, exp.body)
     flow.leave(mark)
     flow.around.pop()
-    eaten = {place for place in flow.consumed if place[0] in params and place not in before}
+    consumed = {place for place in flow.consumed if place[0] in params and place not in before}
     flow.consumed = {place: loc for place, loc in flow.consumed.items() if place in before}
-    result = after_loop(flow, exp, init, body, eaten, known)
+    result = after_loop(flow, exp, init, body, consumed, known)
     flow.used = outer | flow.used
     return result

@@ -4,7 +4,7 @@
     .. -> t   cannot stand where  .. -> *t  is expected: its result may share data with anything
 
 A function that has consumed an array may be called once, so it is not passed on at all. A size expression is evaluated
-where nobody sees it, and consumes nothing of its surroundings.
+where it cannot be seen, and consumes nothing of its surroundings.
 """
 
 from __future__ import annotations

@@ -207,13 +207,13 @@ def bind_pattern(flow: Flow, pat: s.Pat, alias: Alias) -> None:
             pass
 
 
-def after_loop(flow: Flow, exp: s.Loop, init: Alias, body: Alias, eaten: set[Place], known: set[int]) -> Alias:
+def after_loop(flow: Flow, exp: s.Loop, init: Alias, body: Alias, consumed: set[Place], known: set[int]) -> Alias:
     """The parameters that the body consumes consume their initial values, and what the next turn gets must be the
     loop's own. So do those that are declared unique, unless the body only reads them and gives new values."""
     result = _turned(flow, exp, init, body, known)
     own = set(_starts(exp.pat, init))
     kept = [p for p in _paths(exp.pat, (), _declared(exp.pat, ())) if _shares(part_at(body, p), known | own)]
-    taken = _outermost(sorted({*_paths(exp.pat, (), eaten), *kept}))
+    taken = _outermost(sorted({*_paths(exp.pat, (), consumed), *kept}))
     _check_next_values(exp, body, taken)
     for path in taken:
         first, next_value = part_at(init, path), part_at(body, path)
@@ -325,16 +325,16 @@ def _outer(alias: Alias, known: set[int]) -> Alias:
     return without(alias, lambda place: place[0] >= 0 and place[0] not in known)
 
 
-def _paths(pat: s.Pat, path: tuple[str, ...], eaten: set[Place]) -> list[tuple[str, ...]]:
+def _paths(pat: s.Pat, path: tuple[str, ...], consumed: set[Place]) -> list[tuple[str, ...]]:
     """Where in the loop's value the consumed parameters stand."""
     match pat:
         case PVar(id=node):
-            return [path + inner for i, inner in sorted(eaten) if i == node]
+            return [path + inner for i, inner in sorted(consumed) if i == node]
         case s.PAscript(pat=inner) | s.PAttr(pat=inner):
-            return _paths(inner, path, eaten)
+            return _paths(inner, path, consumed)
         case s.PTuple(elems=elems):
-            return [p for i, part in enumerate(elems) for p in _paths(part, (*path, str(i)), eaten)]
+            return [p for i, part in enumerate(elems) for p in _paths(part, (*path, str(i)), consumed)]
         case s.PRecord(fields=fields):
-            return [p for name, part in fields for p in _paths(part, (*path, name), eaten)]
+            return [p for name, part in fields for p in _paths(part, (*path, name), consumed)]
         case PWild() | PLit() | s.PConstr():
             return []

@@ -20,23 +20,19 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from ...ir.ops import Op
+from ...ir.polynomials import ZERO, add, atom, constant, sub
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import (
-    ZERO,
     Digit,
     Form,
     Poly,
-    add,
     as_constant,
-    atom,
-    constant,
     disjoint,
     first_thread,
     form_of,
     name_of,
     same_thread,
-    sub,
     value_poly,
 )
 from ..kernel_ir.execution import Who, solo
@@ -240,7 +236,7 @@ NEVER: frozenset[Poly] = frozenset()
 
 
 def is_collective(stm: KStm) -> bool:
-    """Have all threads met at its end?"""
+    """Do all threads wait for each other at its end?"""
     waits = isinstance(stm, (kir.BlockReduce, kir.BlockScan, kir.WaitFor, kir.LookBack))
     return waits or (isinstance(stm, kir.Atomic) and stm.out is not None)
 

@@ -140,7 +140,7 @@ def threads_text(count: int | None) -> str:
 
 @dataclass(slots=True)
 class Walk:
-    """`homes`: every variable met, also those that are no longer visible."""
+    """`homes`: every variable seen, also those that are no longer visible."""
 
     kernel: str
     cluster: Cluster

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ...ir.ops import Op
+from ...ir.ops import Op, is_short
 from ...ir.types import Const, Name
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KStm, KVar, Operand, Space
@@ -24,7 +24,6 @@ EXTENT = 256.0
 GATHER = 14.0
 TILED = 2.0
 BLOCK_REDUCE = 4.0
-CALLS = frozenset({Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.POW, Op.TANH, Op.DIV, Op.MOD, Op.QUOT, Op.REM, Op.SQRT})
 
 NEAR, FAR = 64.0, 1024.0
 """Lines that lanes on the rows share stay in the cache while rows are no longer than this; none does from that on."""
@@ -55,7 +54,7 @@ def cost(stms: tuple[KStm, ...], gather: float = GATHER, tiled: Tiled = frozense
 
 
 def cost_at(stms: tuple[KStm, ...], loops: float, threads: float, tiled: Tiled = frozenset()) -> float:
-    """Cost where loops make so many steps, along rows of that length, and so many threads are asked for."""
+    """Cost where loops make `loops` steps, along rows of that length, and `threads` threads are asked for."""
     far = min(max(loops, NEAR), FAR) / NEAR
     return _number(_stms(stms, _Lies(Weights(TILED * far, GATHER * far, GATHER, loops, threads), tiled, {}), False))
 
@@ -64,7 +63,7 @@ def cost_by_sizes(stms: tuple[KStm, ...], sizes: Mapping[KVar, Name], width: Nam
     """Cost by the kernel's scalars that the host knows; `width` stands for the others, and `EXTENT` threads for those
     that are not all threads from 0 to a size."""
     weights = Weights(TILED, GATHER, GATHER, size(width, Role.STEPS), EXTENT)
-    return Sum({}) + _stms(stms, _Lies(weights, tiled, sizes), False)
+    return Sum() + _stms(stms, _Lies(weights, tiled, sizes), False)
 
 
 def _number(found: Cost) -> float:
@@ -172,7 +171,7 @@ def _rhs(rhs: kir.Rhs, lies: _Lies, lanes: bool) -> tuple[Lie, Cost]:
             varies = _lie(index, lies) > 0 or (lanes and array.space is Space.PRIVATE)
             return 3 if varies else 0, _access(array, index, lies)
         case kir.KOp(op, _, args):
-            return _combine(op, [_lie(a, lies) for a in args]), 8.0 if op in CALLS else 1.0
+            return _combine(op, [_lie(a, lies) for a in args]), 1.0 if is_short(op) else 8.0
         case kir.KConvert(_, _, arg):
             return _lie(arg, lies), 0.5
         case kir.KAligned():

@@ -80,7 +80,7 @@ def global_sectors(sites: Sequence[Predicted]) -> float:
 
 
 def spread(count: int, most: int) -> Iterator[tuple[int, float]]:
-    """At most so many of 0 .. count-1, and how many each stands for: the ends for themselves, those between them for
+    """At most `most` of 0 .. count-1, and how many each stands for: the ends for themselves, those between them for
     all the rest, which is the first one's if there are none."""
     if count <= most:
         yield from ((k, 1.0) for k in range(count))
@@ -140,7 +140,7 @@ def sampled(e: Evaluation, count: int, most: int) -> Iterator[int]:
 
 
 def note(e: Evaluation, stm: KStm, array: KArray, index: Value, who: Who, width: int = 1) -> None:
-    """An access happens at `index`, of so many elements."""
+    """An access happens at `index`, of `width` elements."""
     if array.space in (Space.PRIVATE, Space.REGISTERS):
         return
     site = e.site(stm, array)

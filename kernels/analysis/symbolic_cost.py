@@ -5,10 +5,11 @@ A size is a name of the host, which knows its value only when it runs (`schedule
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
+from ...ir.polynomials import ZERO, Polynomial, add, atom, constant, mul
 from ...ir.types import Name
 
 
@@ -21,31 +22,31 @@ class Role(Enum):
     FAR = "far"
 
 
-Factor = tuple[Name, Role]
+class Factor(NamedTuple):
+    """A size and its role; ordered by `tag` and `what`, which say the same."""
+
+    tag: int
+    what: str
+    name: Name
+    role: Role
+
+
 Product = tuple[Factor, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Products of factors in order, with their coefficients."""
+    """A polynomial with operators."""
 
-    terms: Mapping[Product, float]
+    terms: Polynomial[Factor] = ZERO
 
     def __add__(self, other: Cost) -> Sum:
-        terms = dict(self.terms)
-        for product, c in terms_of(other):
-            terms[product] = terms.get(product, 0.0) + c
-        return Sum(terms)
+        return Sum(add(self.terms, terms_of(other)))
 
     __radd__ = __add__
 
     def __mul__(self, other: Cost) -> Sum:
-        terms: dict[Product, float] = {}
-        for mine, c in self.terms.items():
-            for theirs, d in terms_of(other):
-                both = tuple(sorted((*mine, *theirs), key=_order))
-                terms[both] = terms.get(both, 0.0) + c * d
-        return Sum(terms)
+        return Sum(mul(self.terms, terms_of(other)))
 
     __rmul__ = __mul__
 
@@ -60,13 +61,9 @@ Cost = float | Sum
 
 
 def size(name: Name, role: Role) -> Sum:
-    return Sum({((name, role),): 1.0})
+    """The number that a size stands for in `role`."""
+    return Sum(atom(Factor(name.tag, role.value, name, role)))
 
 
-def terms_of(cost: Cost) -> list[tuple[Product, float]]:
-    return list(cost.terms.items()) if isinstance(cost, Sum) else [((), cost)]
-
-
-def _order(factor: Factor) -> tuple[int, str]:
-    name, role = factor
-    return name.tag, role.value
+def terms_of(cost: Cost) -> Polynomial[Factor]:
+    return cost.terms if isinstance(cost, Sum) else constant(cost)

@@ -48,7 +48,7 @@ from ..kernel_ir.traverse import children, names, operators, rhs_operands, used
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What the analysis found: variables that vary over the lanes, variables that are assigned, and for each loop (by
-    identity) the variables of its surroundings that nobody reads after it."""
+    identity) the variables of its surroundings that are not read after it."""
 
     varying: frozenset[str]
     mutable: frozenset[str]
@@ -164,7 +164,7 @@ def visit_loop(f: Finder, loop: KStm, varies: bool, bodies: tuple[tuple[KStm, ..
 
 
 def find_dead(stms: tuple[KStm, ...], f: Finder) -> frozenset[str]:
-    """Record for each loop the variables declared before it in the same list that nobody reads behind it; gives the
+    """Record for each loop the variables declared before it in the same list that are not read after it; gives the
     names that the list reads or assigns. A list is walked backwards, so that each statement is looked at once."""
     declared_at = {s.var.name: k for k, s in enumerate(stms) if isinstance(s, Declare)}
     used: set[str] = set()

@@ -7,7 +7,7 @@ them.
 
 A reduction has one barrier: all warps write their values, meet, and then each combines them for itself. Where it is
 executed again, warps that are ahead may be there before others have read; so its values alternate between two halves
-of memory: nobody is beyond the next barrier before all have read.
+of memory: no thread is beyond the next barrier before all have read.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def shared(p: Printer, op: Operator, size: int) -> Names:
 
 
 def warp_reduce(p: Printer, op: Operator, value: Names, lanes: int) -> None:
-    """Lane 0 ends with the values of so many lanes in order: lane l holds those of l to l + 2d - 1 after distance d."""
+    """Lane 0 ends with the values of `lanes` lanes in order: lane l holds those of l to l + 2d - 1 after distance d."""
     with p.index("d") as d, p.block(f"for (i32 {d} = 1; {d} < {lanes}; {d} *= 2)"):
         step(p, op, value, value, tuple(f"value_below({v}, {d})" for v in value))
 

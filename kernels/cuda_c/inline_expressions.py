@@ -63,7 +63,7 @@ def inlined(kernel: Kernel) -> Kernel:
 
 
 def without_unused(stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
-    """Without arithmetic that nobody uses, such as a product that went into a fused addition."""
+    """Without arithmetic that is not used, such as a product that went into a fused addition."""
     while True:
         uses = Counter(names_in(tuple(map(headed, statements(stms)))))
         fewer = _used(stms, uses)

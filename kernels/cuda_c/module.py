@@ -98,12 +98,12 @@ def cuda_module(kernels: Iterable[CudaKernel]) -> str:
 
 
 def cuda_kernel(kernel: Kernel, threads: int = THREADS, first_site: int = 0, grid: Grid = Grid.WHOLE) -> CudaKernel:
-    """`extern "C" __global__ void NAME(failures, before, blocks, memory, arrays, scalars)` for blocks of so many
-    threads, of a kernel that has its fences; where the kernel's block is a warp, they have several. Failure sites are
-    recorded by numbers from `first_site` on. Blocks that wait for each other do not take turns."""
+    """`extern "C" __global__ void NAME(failures, before, blocks, memory, arrays, scalars)` for blocks of
+    `threads` threads, of a kernel that has its fences; where the kernel's block is a warp, they have several. Failure
+    sites are recorded by numbers from `first_site` on. Blocks that wait for each other do not take turns."""
     warps = warps_together(kernel, threads) if kernel.collective is Level.WARP else 0
     threads = WARP if warps else threads
-    if any(isinstance(s, kir.WarpTurns) for s in statements(kernel.body)):  # it has so many warps' histograms
+    if any(isinstance(s, kir.WarpTurns) for s in statements(kernel.body)):  # it has histograms of that many warps
         threads = min(threads, THREADS)
     waits = any(isinstance(s, (kir.WaitFor, kir.LookBack)) for s in statements(kernel.body))
     shown = readable(kernel, prelude_names())
@@ -121,7 +121,7 @@ def cuda_kernel(kernel: Kernel, threads: int = THREADS, first_site: int = 0, gri
 
 
 def warps_together(kernel: Kernel, threads: int) -> int:
-    """How many warps a block of about so many threads has, each the kernel's block."""
+    """How many warps a block of about `threads` threads has, each the kernel's block."""
     allocs = (s for s in statements(kernel.body) if isinstance(s, kir.Alloc))
     arrays = (s for s in allocs if s.array.space is Space.SHARED and is_static(s) and isinstance(s.count, Const))
     size = sum(int(s.count.value) * s.array.prim.bytes for s in arrays if isinstance(s.count, Const))
@@ -172,7 +172,7 @@ def _places(kernel: Kernel) -> list[str]:
 
 
 def _setup(p: Printer) -> list[str]:
-    """After a failure, of a kernel before it too, nobody begins: what a check was to ensure may not hold."""
+    """After a failure, of a kernel before it too, no thread begins: what a check was to ensure may not hold."""
     lines: list[str] = ["  if (has_failed(before)) return;"]
     if can_fail(p) and meets(
         p.kernel.body

@@ -43,7 +43,7 @@ def renamed(kernel: Kernel, taken: frozenset[str]) -> Kernel:
 
 @dataclass(slots=True)
 class Naming:
-    """New names by old ones; all that were given, and those among them that nobody else may have anywhere; `own`: what
+    """New names by old ones; all that were given, and those among them that nothing else may have anywhere; `own`: what
     is to be named."""
 
     names: dict[str, str]

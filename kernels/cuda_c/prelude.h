@@ -292,7 +292,7 @@ struct Stack {
   char *shared, *global;
   i64 shared_left, global_left;
 };
-// the number of a collective of so many threads, of which a block may have several
+// the number of a collective of `threads` threads, of which a block may have several
 template <i32 threads> DEVICE i64 collective() {
   return (i64)blockIdx.x * (blockDim.x / threads) + threadIdx.x / threads;
 }

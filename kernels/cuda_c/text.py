@@ -28,10 +28,10 @@ class Printer:
     """The text of one kernel so far. `run` prints statements; `declared`: names that stand before the statement that
     binds them; `waits`: for other blocks; `staged`: bytes of shared memory that tiles take; `noted`: the last comment;
     `half`: the variable by which reductions alternate, if there are any; `alone`: a statement that has a block of the
-    text for itself; `warps` > 0: the kernel's block is a warp, of which a block of threads has so many; `stacks`: of
+    text for itself; `warps` > 0: the kernel's block is a warp, of which a block of threads has `warps`; `stacks`: of
     the block and of threads, as far as there are any; `torn`: a thread may fail where others wait for it; `loose`: one
-    may have done so since all met last; `distributed`: what holds a distributed
-    array for all the indices that a thread takes."""
+    may have done so since the last barrier; `distributed`: what holds a distributed array for all the indices
+    that a thread takes."""
 
     kernel: Kernel
     threads: int
@@ -104,7 +104,7 @@ def thread_steps(p: Printer, index: str, lo: Operand, hi: Operand) -> str:
 
 @contextmanager
 def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
-    """The loop; its body alone where each thread takes one index. So many rounds, which are code of their own, where
+    """The loop; its body alone where each thread takes one index. A number of rounds, each with its own code, where
     the indices of a distributed array must be known, or where all threads take as many indices."""
     i, used = stm.index.name, [a for a in words_in(stm.body) if a in p.distributed]
     match stm.lo, stm.hi:
@@ -264,7 +264,7 @@ def barrier_lines(p: Printer) -> list[str]:
 
 
 def shared_lines(p: Printer, kind: str, name: str, count: int | None = None) -> list[str]:
-    """A variable in shared memory, or an array of so many elements; of warps that are blocks each has its own."""
+    """A variable in shared memory, or an array of `count` elements; of warps that are blocks each has its own."""
     size = "" if count is None else f"[{count}]"
     if not p.warps:
         return [f"{kind} {name}{size};"]

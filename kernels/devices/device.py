@@ -32,7 +32,7 @@ class KernelFailure(Exception):
 
 
 class OutOfMemory(MemoryError):
-    """The device has no room for `needs` bytes: so many bytes are free of those there are."""
+    """The device has no room for `needs` bytes: `free` are free of `total`."""
 
     def __init__(self, needs: int, free: int, total: int) -> None:
         super().__init__(f"needs {bytes_text(needs)}, free {bytes_text(free)} of {bytes_text(total)}")
@@ -53,7 +53,7 @@ def bytes_text(size: int) -> str:
 
 class Device(Protocol):
     """Memory is row-major unless it is a view; `launch` may return before the work is done, `synchronise` waits. A
-    launch is told what its sizes are set to, 0 for one that is not set.
+    launch is given what its sizes are set to, 0 for one that is not set.
 
     For guards that no tuning file speaks of: what the machine was calibrated to as `calibration`, else
     `default_threshold`, the parallelism that fills the device, and `default_inside`, that which fills a collective of
@@ -106,7 +106,7 @@ class Runnable(Protocol):
         convert: Callable[[FunDef, Sequence[Any]], Sequence[Any]] = ...,
         log: list[Event] | None = None,
     ) -> tuple[list[Any], Sequence[tuple[str, int, bool]]]:
-        """Results, arrays where the device has them, and the guards met: (threshold, parallelism, taken)."""
+        """Results, arrays where the device has them, and the guards reached: (threshold, parallelism, taken)."""
         ...
 
     def prepare(

@@ -147,7 +147,7 @@ def _verified(data: bytes) -> bytes | None:
 
 
 def _is_ours(root: Path) -> bool:
-    """Objects are code: nobody else may be able to put one there."""
+    """Objects are code: no other user may be able to put one there."""
     if not hasattr(os, "getuid"):
         return True
     status = root.stat()

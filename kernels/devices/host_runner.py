@@ -1,7 +1,7 @@
 """Runs host programs: every statement becomes a Python closure over numbered slots, once per program.
 
 Scalars are Python values, arrays the device's. A slot of an array is emptied after its last use, so that memory goes
-back to the device. Guards are decided here: by a forced leaf, else by threshold <= parallelism; each decision is
+back to the device. Guards are decided here: by a forced version, else by threshold <= parallelism; each decision is
 traced.
 """
 

@@ -4,7 +4,7 @@
     main.ys.block_size_outer_0          of those where the guard `main.ys.suff_outer_0` is taken
     main.ys.block_size_below_outer_0    of those where it is refused
 
-A launch names the sizes that it has (`Launch.sizes`); the others are size parameters of the host program. So a leaf has
+A launch names the sizes that it has (`Launch.sizes`); the others are size parameters of the host program. A version has
 the sizes that it uses and no other, and those of a guard's side are one for all launches there.
 """
 
@@ -30,7 +30,7 @@ TASKS = 8
 
 class Kind(Enum):
     """`block_size`: threads of a block of a GPU; `factor`: blocks of a kernel that one block of the grid does one after
-    the other, so that a thread has so many times the elements; `num_blocks`: over how many blocks a long reduction is
+    the other, so that a thread has that factor of elements; `num_blocks`: over how many blocks a long reduction is
     spread at most; `tasks`: into how many tasks the blocks of a launch are cut for each core; `chunk`: elements of a
     chunk of a long reduction or scan."""
 

@@ -47,6 +47,7 @@ def uses(exp: Any) -> set[Name]:
 
 
 def uses_of_body(body: HostBody) -> set[Name]:
+    """The variables that a body uses: in its result, its statements and the sizes of its types."""
     found = {a.name for a in body.result if isinstance(a, Var)}
     for stm in body.stms:
         found |= uses(stm.exp)

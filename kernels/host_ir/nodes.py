@@ -48,6 +48,8 @@ class Interpret:
 
 @dataclass(frozen=True, slots=True)
 class HostIf:
+    """One of two bodies, by a scalar of the host."""
+
     cond: Atom
     then: HostBody
     orelse: HostBody
@@ -55,6 +57,8 @@ class HostIf:
 
 @dataclass(frozen=True, slots=True)
 class HostLoop:
+    """A loop of the host: `params` begin as `inits`, the body gives their next values."""
+
     params: tuple[Param, ...]
     inits: tuple[Atom, ...]
     form: ForLoop | WhileLoop
@@ -66,6 +70,8 @@ HostExp = core.Basic | Launch | Interpret | HostIf | HostLoop
 
 @dataclass(frozen=True, slots=True)
 class HostStm:
+    """Binds the results of an expression; `loc` is where a failure is reported."""
+
     pat: tuple[Param, ...]
     exp: HostExp
     loc: Loc
@@ -73,6 +79,8 @@ class HostStm:
 
 @dataclass(frozen=True, slots=True)
 class HostBody:
+    """Statements in order of execution, and the atoms that the body gives."""
+
     stms: tuple[HostStm, ...]
     result: tuple[Atom, ...]
 
@@ -90,6 +98,8 @@ class HostFun:
 
 @dataclass(frozen=True, slots=True)
 class HostProgram:
+    """Host functions, and the kernels that they launch by name."""
+
     functions: tuple[HostFun, ...]
     kernels: tuple[Kernel, ...]
 

@@ -15,59 +15,12 @@ from dataclasses import dataclass
 from math import gcd
 
 from ...ir.ops import Op
+from ...ir.polynomials import ZERO, Monomial, Polynomial, add, constant, mul, polynomial, sub
 from ...ir.types import Prim
 from . import nodes as kir
 
-Monomial = tuple[str, ...]
-Poly = tuple[tuple[Monomial, int], ...]
-"""A polynomial over i64 values: monomials in order, with coefficients that are not 0."""
-
-ZERO: Poly = ()
-
-
-def poly(terms: Mapping[Monomial, int]) -> Poly:
-    return tuple(sorted((m, c) for m, c in terms.items() if c))
-
-
-def atom(name: str) -> Poly:
-    return (((name,), 1),)
-
-
-def constant(value: int) -> Poly:
-    return poly({(): value})
-
-
-def add(x: Poly, y: Poly) -> Poly:
-    terms = dict(x)
-    for monomial, c in y:
-        terms[monomial] = terms.get(monomial, 0) + c
-    return poly(terms)
-
-
-def mul(x: Poly, y: Poly) -> Poly:
-    terms: dict[Monomial, int] = {}
-    for m, c in x:
-        for n, d in y:
-            both = tuple(sorted(m + n))
-            terms[both] = terms.get(both, 0) + c * d
-    return poly(terms)
-
-
-def sub(x: Poly, y: Poly) -> Poly:
-    return add(x, mul(constant(-1), y))
-
-
-def divided(value: Poly, factor: str) -> tuple[Poly, Poly]:
-    """(q, r) with `value = q*factor + r`, no term of r with the factor."""
-    quotient: dict[Monomial, int] = {}
-    rest: dict[Monomial, int] = {}
-    for names, c in value:
-        if factor in names:
-            at = names.index(factor)
-            quotient[(*names[:at], *names[at + 1 :])] = c
-        else:
-            rest[names] = c
-    return poly(quotient), poly(rest)
+Poly = Polynomial[str]
+"""A polynomial over i64 values."""
 
 
 def value_poly(rhs: kir.Rhs, args: list[Poly]) -> Poly | None:
@@ -108,8 +61,8 @@ class Form:
 def form_of(index: Poly, digits: Mapping[str, Digit], varying: frozenset[str] | set[str]) -> Form | None:
     """The form of an index; None if it is not linear in its digits, or has values that vary over the threads in an
     unknown way."""
-    fixed: dict[Monomial, int] = {}
-    factors: dict[str, dict[Monomial, int]] = {}
+    fixed: dict[Monomial[str], int] = {}
+    factors: dict[str, dict[Monomial[str], int]] = {}
     for monomial, c in index:
         found = [name for name in monomial if name in digits]
         if len(found) > 1 or any(name in varying for name in monomial):
@@ -120,8 +73,8 @@ def form_of(index: Poly, digits: Mapping[str, Digit], varying: frozenset[str] | 
         rest = list(monomial)
         rest.remove(found[0])
         factors.setdefault(found[0], {})[tuple(rest)] = c
-    terms = [(poly(terms), digits[name]) for name, terms in factors.items()]
-    return Form(poly(fixed), in_order(terms))
+    terms = [(polynomial(terms.items()), digits[name]) for name, terms in factors.items()]
+    return Form(polynomial(fixed.items()), in_order(terms))
 
 
 def in_order(terms: list[tuple[Poly, Digit]]) -> tuple[tuple[Poly, Digit], ...]:
@@ -194,6 +147,7 @@ def within_row(form: Form) -> Row | None:
 
 
 def is_unit(x: Poly) -> bool:
+    """Whether a polynomial is the constant 1."""
     return x == constant(1)
 
 
@@ -211,8 +165,8 @@ def is_in_rows(x: Poly, width: Poly) -> bool:
         return False
     ((names, factor),) = width
     whole = {m: c for m, c in x if c % factor == 0 and not Counter(names) - Counter(m)}
-    rest = poly({m: c for m, c in x if m not in whole})
-    q = poly({tuple(sorted((Counter(m) - Counter(names)).elements())): c // factor for m, c in whole.items()})
+    rest = tuple((m, c) for m, c in x if m not in whole)
+    q = polynomial((tuple(sorted((Counter(m) - Counter(names)).elements())), c // factor) for m, c in whole.items())
     apart = dict(rest).get(q[0][0], 0) // q[0][1] if q else 0
     return apart >= 0 and rest == mul(constant(apart), q)
 
@@ -243,6 +197,7 @@ def reach(form: Form) -> int | None:
 
 
 def as_constant(x: Poly) -> int | None:
+    """The value of a constant polynomial; None for others."""
     if x == ZERO:
         return 0
     return x[0][1] if is_constant(x) else None

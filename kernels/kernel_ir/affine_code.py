@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ...ir.ops import Op
+from ...ir.polynomials import divided
 from ...ir.types import Const, Prim
-from .affine import Poly, divided
+from .affine import Poly
 from .nodes import KConvert, KLet, KOp, KStm, KVar, Operand
 
 

@@ -6,9 +6,9 @@
              writes memory, is the leader's (`solo`); the variables it assigns are broadcast at its end
 
 A collective (`BlockReduce`, `BlockScan`, `WaitFor`, `LookBack`, an `Atomic` of the block that gives the old value)
-ends with its result in every thread, so all threads have met by then: what came before it, and what its body did, is
-visible to all after it; what a scan does in `after` is not yet. `TeamReduce` and `WarpTurns` are thread loops: nobody
-waits. Placing of fences, the tracer and printers for machines with threads read a kernel in this way.
+ends with its result in every thread, so all threads are there by then: what came before it, and what its body did, is
+visible to all after it; what a scan does in `after` is not yet. `TeamReduce` and `WarpTurns` are thread loops: no
+thread waits. Placing of fences, the tracer and printers for machines with threads read a kernel in this way.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from .traverse import children, loaded_arrays, statements, stored_arrays, with_c
 
 
 class Who(Enum):
+    """Which threads of a collective execute a statement."""
+
     EACH = "each thread"
     EVERY = "every thread alike"
     LEADER = "the first thread"
@@ -50,6 +52,7 @@ SPREADING = (
 
 
 def writes(stm: KStm) -> bool:
+    """Whether a statement stores to an array, at any depth."""
     return any(stored_arrays(s) for s in statements((stm,)))
 
 
@@ -59,6 +62,7 @@ def solo(stm: KStm) -> bool:
 
 
 def written_arrays(kernel: kir.Kernel) -> frozenset[kir.KArray]:
+    """The arrays that a kernel stores to."""
     return frozenset(array for stm in statements(kernel.body) for array in stored_arrays(stm))
 
 

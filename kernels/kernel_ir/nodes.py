@@ -320,7 +320,7 @@ class WarpTurns:
 @dataclass(frozen=True, slots=True)
 class AsyncCopy:
     """`target[at + k] := source[start + k]` for k < count (SHARED from GLOBAL, 4, 8 or 16 bytes together, and both
-    aligned to so many), at some time before its group is waited for; a thread's."""
+    aligned to that), at some time before its group is waited for; a thread's."""
 
     target: KArray
     at: Operand

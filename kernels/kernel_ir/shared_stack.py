@@ -18,7 +18,7 @@ STATIC_BYTES = 16 << 10
 PRIVATE_WORDS = 64
 """Arrays of a thread up to this are the thread's own registers or local memory."""
 UNIT = 16
-"""Arrays begin at multiples of so many bytes."""
+"""Arrays begin at multiples of this number of bytes."""
 
 
 def is_static(stm: kir.Alloc) -> bool:

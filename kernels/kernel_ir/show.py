@@ -65,6 +65,7 @@ def _flags(**flags: bool) -> str:
 
 
 def operand(o: Operand) -> str:
+    """The name of a variable, or a constant; its type is shown if it is not i64."""
     match o:
         case KVar(name, _):
             return name

@@ -141,6 +141,7 @@ def _is(x: KStm, y: KStm) -> bool:
 
 
 def rhs_operands(rhs: Rhs) -> tuple[Operand, ...]:
+    """The operands of a right side, in order."""
     match rhs:
         case kir.KOp(_, _, args):
             return args

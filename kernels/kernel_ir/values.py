@@ -57,6 +57,8 @@ class KOp:
 
 @dataclass(frozen=True, slots=True)
 class KConvert:
+    """`arg`, a `source`, as a `target`; it means what `Convert` of the core IR means."""
+
     source: Prim
     target: Prim
     arg: Operand

@@ -37,7 +37,7 @@ from .values import (
 Run = Callable[[Lanes, tuple[KStm, ...]], None]
 
 BLENDED = 4
-"""A body of so many harmless statements is computed in all lanes rather than branched around."""
+"""A body of at most this many harmless statements is computed in all lanes rather than branched around."""
 
 
 # ---- mutable variables -------------------------------------------------------------------------------------------

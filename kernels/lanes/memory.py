@@ -369,7 +369,7 @@ def _update(e: Lanes, stm: Atomic, index: str, value: str) -> str:
 
 
 def _compare_and_swap(code: Code, op: Op, prim: Prim) -> str:
-    """*%0 = op(*%0, %1), tried until nobody comes between."""
+    """*%0 = op(*%0, %1), a compare-and-swap loop."""
     one, bits = Vec(code, 0), f"i{prim.bits}"
     old = code.slot(bits, 8)
     code.do(f"store {bits} {code.op(f'load atomic {bits}, ptr %0 monotonic, align {prim.bytes}')}, ptr {old}")

@@ -146,9 +146,9 @@ class _Tile:
 
 
 Move = Callable[[_Tile, int, str], None]
-"""Moves so many columns, from the one given on."""
+"""Moves a number of columns, from the one given on."""
 Dense = Callable[[_Tile, int], None]
-"""Moves all of so many columns, whose rows lie side by side."""
+"""Moves all of a number of columns, whose rows lie side by side."""
 
 
 def _helper(e: Lanes, stm: LoadTile | StoreTile, way: str, move: Move, dense: Dense) -> str:
@@ -281,7 +281,7 @@ def _transposed(tile: _Tile, rows: list[str]) -> list[str]:
 
 
 def _load_dense(tile: _Tile, columns: int) -> None:
-    """Column k is every so many-th element."""
+    """Column k is every `columns`-th element."""
     count = columns * tile.width
     rows = tile.load(count, "%0")
     for k in range(columns):

@@ -14,7 +14,7 @@ from ...ir.types import Prim
 from .text import Vec
 
 STICKY_BITS = 29
-"""The f64 significand has so many bits more than that of f32."""
+"""The f64 significand has this many bits more than that of f32."""
 
 
 def convert(v: Vec, source: Prim, target: Prim, x: str) -> str:

@@ -12,7 +12,7 @@ from ...ir.types import Prim
 from .text import SCALAR, Vec, literal
 
 FLOAT_EXACT = 52
-"""Operands of so many bits have an f64 quotient on the right side of every integer."""
+"""Operands of this many bits have an f64 quotient on the right side of every integer."""
 
 
 def divide(v: Vec, op: Op, prim: Prim, x: str, y: str) -> str:
@@ -46,7 +46,7 @@ def _extend(v: Vec, prim: Prim, flag: str) -> str:
 
 
 def _rounds_up(v: Vec, prim: Prim, y: str, rest: str) -> str:
-    """Was the truncated quotient above the floor? If there is a rest and its sign is not the divisor's."""
+    """Was the truncated quotient above floor(x / y)? If there is a rest and its sign is not the divisor's."""
     signs = v.ins("icmp slt", prim, v.ins("xor", prim, rest, y), v.const(prim, 0))
     return v.both(v.ins("icmp ne", prim, rest, v.const(prim, 0)), signs)
 

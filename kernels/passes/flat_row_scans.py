@@ -14,9 +14,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ...ir.ops import Op
+from ...ir.polynomials import atom, constant, divided, mul, sub
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.affine import Poly, atom, constant, divided, mul, sub, value_poly
+from ..kernel_ir.affine import Poly, value_poly
 from ..kernel_ir.affine_code import PolyCode
 from ..kernel_ir.nodes import BlockScan, For, Kernel, KLet, KLoad, KOp, KStm, KVar, Operand, RowScan, Store
 from ..kernel_ir.traverse import assigned, defined, loaded_arrays, names, rhs_operands, stored_arrays, used_by_operator

@@ -165,6 +165,6 @@ def _assigned(stms: tuple[KStm, ...]) -> list[KVar]:
 
 
 def _is_cheap(stms: tuple[KStm, ...], most: int) -> bool:
-    """At most so many statements, all of them harmless in lanes that do not want them."""
+    """At most `most` statements, all of them harmless in lanes that do not want them."""
     computed = [stm for stm in statements(stms) if not isinstance(stm, (KIf, kir.Declare, kir.Assign))]
     return len(computed) <= most and all(map(is_harmless, computed))

@@ -174,7 +174,7 @@ def counted(op: KLambda, k: int, neutral: Operand) -> KLambda | None:
 
 @dataclass(slots=True)
 class _Counts:
-    """`numbers`: the places met, as i32."""
+    """`numbers`: the places seen, as i32."""
 
     neutral: int
     numbers: dict[Operand, KVar] = field(default_factory=dict)
@@ -228,6 +228,7 @@ def parts_signs(op: Op, k: int) -> bool:
 
 
 def holds(op: Op, x: int, y: int) -> bool:
+    """Whether `x op y` holds, for a comparison `op`."""
     match op:
         case Op.EQ | Op.NE:
             return (x == y) is (op is Op.EQ)

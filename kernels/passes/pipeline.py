@@ -57,4 +57,5 @@ def ready(kernel: Kernel, passes: Passes) -> Kernel:
 
 
 def all_ready(kernels: Iterable[Kernel], passes: Passes) -> tuple[Kernel, ...]:
+    """The kernels after all passes (`ready`), in order."""
     return tuple(ready(kernel, passes) for kernel in kernels)

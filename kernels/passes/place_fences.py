@@ -67,6 +67,7 @@ Pending = frozenset[Touch]
 
 
 def first_conflict(body: Stms, shown: frozenset[KArray] = frozenset()) -> Conflict | None:
+    """The first pair of accesses that needs a fence between them; None where there is none."""
     try:
         walk(Values(published=shown), body, (), 0, frozenset())
     except Found as found:
@@ -83,6 +84,7 @@ def walk(values: Values, stms: Stms, path: Path, which: int, pending: Pending) -
 
 
 def walk_stm(values: Values, stm: KStm, path: Path, pending: Pending) -> Pending:
+    """The accesses pending after a statement; raises `Found` at the first conflict."""
     if isinstance(stm, kir.Fence):
         return frozenset()
     if is_collective(stm) or isinstance(stm, THREAD_LOOPS) or not spreads(stm):
@@ -226,4 +228,5 @@ def without_fence(kernel: Kernel, number: int) -> Kernel:
 
 
 def count_fences(kernel: Kernel) -> int:
+    """How many fences a kernel has, at any depth."""
     return sum(1 for _ in fence_paths(kernel.body))

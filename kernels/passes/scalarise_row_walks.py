@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...ir.ops import Op
+from ...ir.ops import DIVISIONS, Op
 from ...ir.types import Prim
 from ..analysis.speculation import is_harmless
 from ..analysis.uniformity import depending, find_facts, loaded_names
@@ -27,9 +27,7 @@ MOST = 100
 MOST_EACH = 8
 """Operations in a step of a walk for each element that it gathers."""
 BRANCH = 8
-"""A branch that lanes would mask counts as so many operations: the processor has to guess it."""
-SLOW = frozenset({Op.DIV, Op.QUOT, Op.REM, Op.MOD, Op.SQRT})
-"""Outside of walks these may stand too: once for a row."""
+"""A branch that lanes would mask counts as this many operations: the processor has to guess it."""
 
 
 def scalarise_row_walks(kernel: Kernel) -> Kernel:
@@ -103,7 +101,7 @@ def _is_plain(stm: KStm) -> bool:
 
 
 def _is_slow(stm: KStm) -> bool:
-    return isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and stm.rhs.op in SLOW
+    return isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and stm.rhs.op in DIVISIONS
 
 
 def _weight(stm: KStm) -> int:

@@ -9,7 +9,7 @@ with W the lanes of a vector. Such rows are mostly short, and their bounds diffe
 lanes alone sets up its accumulators, masks the last vector and folds the lanes for three elements as for three hundred.
 A masked load is no cheaper than the elements of it where these are few, and rows that come from memory arrive more
 slowly by masked loads than by plain ones. Here a row below W elements is plain scalar code, combined from the left;
-the order depends on (lo, hi) and W alone. It is done where an element is few operations, none of them dear: else the
+the order depends on (lo, hi) and W alone. It is done where an element is few operations, none expensive: else the
 masked vector is cheaper than a call for each element.
 """
 
@@ -108,7 +108,7 @@ class _Splitter:
 
 
 def is_light(stm: BlockReduce) -> bool:
-    """Few operations for an element, without loops and without what is dear one by one."""
+    """Few operations for an element, without loops and without what is expensive one by one."""
     parts = [*statements(stm.body), *statements((stm.step or stm.op).body)]
     return len(parts) <= MOST and all(map(_is_light_part, parts))
 

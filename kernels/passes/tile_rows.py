@@ -20,10 +20,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ...ir.ops import Op
+from ...ir.polynomials import atom, constant, polynomial
 from ...ir.types import Const, Prim
 from ..analysis.uniformity import find_facts
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.affine import Poly, atom, constant, poly, value_poly
+from ..kernel_ir.affine import Poly, value_poly
 from ..kernel_ir.affine_code import PolyCode
 from ..kernel_ir.nodes import (
     COLUMNS,
@@ -154,8 +155,8 @@ class _Tiler:
             if len(names) - len(rest) > 1 or any(self.changes(name, inside) for name in rest):
                 return None
             (start if rest == names else pitch)[rest] = c
-        lies = poly(pitch)
-        return _Row(poly(start), lies) if step == 1 and lies and lies != constant(1) else None
+        lies = polynomial(pitch.items())
+        return _Row(polynomial(start.items()), lies) if step == 1 and lies and lies != constant(1) else None
 
     def changes(self, name: str, inside: frozenset[str]) -> bool:
         return name in inside or name in self.varying or name in self.mutable

@@ -17,9 +17,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...ir.ops import Op
+from ...ir.polynomials import atom, constant, mul, sub
 from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.affine import Poly, atom, constant, mul, sub, value_poly
+from ..kernel_ir.affine import Poly, value_poly
 from ..kernel_ir.nodes import KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, Operand, Space
 from ..kernel_ir.traverse import map_mentions, rhs_operands, statements, variables_in
 
@@ -77,6 +78,7 @@ def thread_loop(kernel: Kernel) -> kir.Threads | None:
 
 
 def values_before(kernel: Kernel) -> Values:
+    """What is known of the variables that a kernel binds before its loop over threads."""
     values = Values()
     for stm in kernel.body:
         if isinstance(stm, KLet):
@@ -88,7 +90,7 @@ def values_before(kernel: Kernel) -> Values:
 
 
 def straighten_indices(kernel: Kernel) -> Kernel:
-    """Indices that are the thread's index, as that; what nobody uses then goes."""
+    """Indices that are the thread's index, as that; what is then unused goes."""
     loop = thread_loop(kernel) if kernel.body else None
     if loop is None:
         return kernel

@@ -80,7 +80,7 @@ class Maker:
 
 
 def iota(prim: Prim, chunk: int) -> Kernel:
-    """Blocks of so many elements."""
+    """Blocks of `chunk` elements."""
     m = Maker(prim)
     b, i = m.b, m.b.fresh("i", Prim.I64)
     lo, hi = m.ends(b.block, COUNT, chunk)

@@ -25,8 +25,7 @@ def extra_cost(h: HostBuilder, lanes: Made, rows: int, spread: Made, width: Name
     """By how much a point with lanes over the points costs more than one with lanes over its elements, as a sum over
     sizes; None where at most one size decides."""
     found = _cost(h, lanes, width) / (EXTENT * rows) - _cost(h, spread, width)
-    found = Sum({product: c for product, c in found.terms.items() if c})
-    names = {name for product in found.terms for name, _ in product}
+    names = {factor.name for product, _ in found.terms for factor in product}
     return found if len(names) > 1 and len(found.terms) <= MOST_PRODUCTS else None
 
 
@@ -39,10 +38,10 @@ def _cost(h: HostBuilder, made: Made, width: Name) -> Sum:
 def is_positive(h: HostBuilder, total: Sum) -> Atom:
     """Host code for `0 < total`."""
     values: dict[Product, Atom] = {}
-    sum_: Atom = Const(Prim.F64, total.terms.get((), 0.0))
-    for product, c in total.terms.items():
+    sum_: Atom = Const(Prim.F64, float(dict(total.terms).get((), 0.0)))
+    for product, c in total.terms:
         if product:
-            scaled = _float(h, Op.MUL, Const(Prim.F64, c), _product(h, product, values))
+            scaled = _float(h, Op.MUL, Const(Prim.F64, float(c)), _product(h, product, values))
             sum_ = _float(h, Op.ADD, sum_, scaled)
     return _float(h, Op.LT, Const(Prim.F64, 0.0), sum_)
 
@@ -61,9 +60,8 @@ def _product(h: HostBuilder, product: Product, values: dict[Product, Atom]) -> A
 
 def _factor(h: HostBuilder, factor: Factor) -> Atom:
     """The value of a factor, in f64."""
-    name, role = factor
-    size = _converted(h, Var(name), h.types[name].prim, Prim.I64)
-    match role:
+    size = _converted(h, Var(factor.name), h.types[factor.name].prim, Prim.I64)
+    match factor.role:
         case Role.STEPS:
             return _converted(h, size, Prim.I64, Prim.F64)
         case Role.GROUPS:

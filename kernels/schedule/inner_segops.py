@@ -18,7 +18,7 @@ from ...ir.traverse import map_bodies
 from ...ir.types import I64, Atom, Name, Names, Prim, Type, Var, i64
 
 Dims = tuple[tuple[Name, Atom], ...]
-Leaf = Callable[[Name, Param, Atom], Exp]
+SoacOf = Callable[[Name, Param, Atom], Exp]
 """A SOAC over an index array, given the array, the index and the width."""
 
 
@@ -45,7 +45,7 @@ def _statement(names: Names, stm: Stm, stays: Callable[[Stm], bool]) -> tuple[St
 
 def _screma(
     body: Body, ret: tuple[Type, ...], scans: tuple[core.Reduction, ...], reds: tuple[core.Reduction, ...]
-) -> Leaf:
+) -> SoacOf:
     return lambda iota, index, width: core.Screma(width, (iota,), Lambda((index,), body, ret), scans, reds)
 
 
@@ -54,15 +54,15 @@ def _iota(names: Names, width: Atom, like: Stm) -> Stm:
     return Stm((param,), Iota(width, i64(0), i64(1), Prim.I64), (), (), like.loc)
 
 
-def _in_maps(names: Names, dims: Dims, stm: Stm, leaf: Leaf) -> tuple[Stm, ...]:
+def _in_maps(names: Names, dims: Dims, stm: Stm, soac_of: SoacOf) -> tuple[Stm, ...]:
     """The SOAC over the innermost dimension, in a map over each other one."""
     (name, width), *rest = dims
     index, iota = Param(name, I64), _iota(names, width, stm)
     array = iota.pat[0].name
     if not rest:
-        return iota, replace(stm, exp=leaf(array, index, width))
+        return iota, replace(stm, exp=soac_of(array, index, width))
     rows = tuple(Param(names.again(p.name), p.type.row()) for p in stm.pat)
-    inner = _in_maps(names, tuple(rest), replace(stm, pat=rows), leaf)
+    inner = _in_maps(names, tuple(rest), replace(stm, pat=rows), soac_of)
     f = Lambda((index,), Body(inner, tuple(Var(p.name) for p in rows)), tuple(p.type for p in rows))
     return iota, replace(stm, exp=core.Screma(width, (array,), f, (), ()))
 

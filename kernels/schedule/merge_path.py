@@ -81,7 +81,7 @@ def part_kernel(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], la
 
 
 def path_row(b: Builder, ends: Value, step: Operand, n: Operand, m: Operand) -> Operand:
-    """How many rows have ended after so many steps of the path: the least p with `step - p <= ends[p]`."""
+    """How many rows have ended after `step` steps of the path: the least p with `step - p <= ends[p]`."""
     low, high = b.fresh("low", Prim.I64), b.fresh("high", Prim.I64)
     b.emit(kir.Declare(low, b.op(Op.MAX, Prim.I64, b.sub(step, m), ZERO)))
     b.emit(kir.Declare(high, b.minimum(step, n)))

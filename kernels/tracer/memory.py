@@ -81,7 +81,7 @@ def new_site(place: int, array: KArray) -> Site:
 
 
 def zero(array: KArray) -> bool | int | float:
-    """What an element holds that nobody has written: the tracer reports its use, and runs on."""
+    """What an element holds that has not been written: the tracer reports its use, and runs on."""
     if array.prim.is_float:
         return 0.0
     return False if array.prim is kir.Prim.BOOL else 0

@@ -59,7 +59,7 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class SiteCosts:
     """An access site: requests of warps, what they cost (32-byte sectors of global memory, turns of the fullest bank
-    of shared memory), the dearest, and the threads that took part."""
+    of shared memory), the costliest, and the threads that took part."""
 
     place: str
     array: KArray
@@ -105,8 +105,8 @@ class KernelTrace:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One call of an entry: its results, every launch in order, the guards met (threshold, parallelism, taken), and how
-    many elements that nobody had written the host read or returned."""
+    """One call of an entry: its results, every launch in order, the guards reached (threshold, parallelism, taken), and
+    how many elements that had not been written the host read or returned."""
 
     results: list[np.ndarray | np.generic]
     launches: tuple[KernelTrace, ...]

@@ -16,7 +16,7 @@ from .closures import Step, Traced, close, noting, operator, reader, site_of, st
 from .memory import Memory, Site, checked_index, zero
 from .visibility import Track
 
-DISTANCES = 3  # a look-back goes over so many tiles at most before it takes a total
+DISTANCES = 3  # a look-back goes over this many tiles at most before it takes a total
 
 
 def for_threads(t: Traced, stm: KStm, who: Who) -> Step:
@@ -150,7 +150,7 @@ def async_copy(t: Traced, stm: kir.AsyncCopy, who: Who) -> Step:
 
 
 def distribute(t: Traced, array: KArray, threads: int, count: int) -> Step:
-    """No thread can meet another there; what nobody has written is known."""
+    """No thread can meet another there; what has not been written is known."""
 
     def step() -> None:
         t.distributed[array.name] = count

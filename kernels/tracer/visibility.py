@@ -10,7 +10,7 @@ all of them. An access is in order if its thread sees the records it depends on:
 
 A launch ends for all blocks at once, and inside it no fence orders two blocks: only a flag does. A release notes what
 its thread sees, an acquire of the same element shows that to the acquiring thread, and a fence spreads what has been
-acquired as it spreads the rest. An asynchronous copy is seen by nobody,
+acquired as it spreads the rest. An asynchronous copy is seen by no thread,
 not even by the thread that issued it, until this thread has waited for its group (cp.async, commit, wait N); a fence
 then spreads it. The machine checks one run on concrete sizes: it proves nothing about others.
 
@@ -39,7 +39,7 @@ class Kind(Enum):
     WAR = "write after read"
     WAW = "write after write"
     UNINIT = "read of an uninitialised element"
-    STUCK = "wait for a flag that nobody sets"
+    STUCK = "wait for a flag that is never set"
     BOUNDS = "access out of bounds"
 
 
@@ -262,9 +262,9 @@ class Machine:
                 still.append(record)
         self.live = still
         if self.acquired:
-            met = [t for t in range(self.threads) if threads >> t & 1]
-            known = set().union(*(self.acquired.get(t, ()) for t in met))
-            self.acquired.update((t, set(known)) for t in met)
+            acquiring = [t for t in range(self.threads) if threads >> t & 1]
+            known = set().union(*(self.acquired.get(t, ()) for t in acquiring))
+            self.acquired.update((t, set(known)) for t in acquiring)
 
     def warp_of(self, thread: int) -> int:
         """The set of the threads in the warp of `thread`."""

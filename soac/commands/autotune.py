@@ -16,11 +16,11 @@ import click
 import optuna
 from optuna.storages import BaseStorage
 
-from ..autotune.plan import most_leaves
+from ..autotune.plan import most_versions
 from ..autotune.search import OutOfBudget, Problem, Progress, Search, Tuned, tune, with_sizes
 from ..autotune.sizes import count_tried, search_sizes, timed_sizes
 from ..autotune.solve import weights_of
-from ..autotune.store import Facts, Planned, Timed, open_beside, open_storage, open_study, storing
+from ..autotune.store import TRIALS, Facts, Planned, Timed, open_beside, open_storage, open_study, storing
 from ..autotune.tuning import program_digest, write_tuning
 from ..devices import described
 from ..failures import show_diagnostics
@@ -162,7 +162,7 @@ class Tuner:
 
     def _search(self, entry: str, facts: Facts) -> Search:
         """A search in the study of the entry; a simulated one in a study of its own, among the runs stored there."""
-        name = f"{self.file.resolve().name} {entry} {self.settings.device} {facts.program[:16]}"
+        name = f"{self.file.resolve().name} {entry} {self.settings.device} {facts.program[:16]} {TRIALS}"
         sampler = Planned(1)
         if self.asked.fresh:
             _forget(self.storage, name)
@@ -175,16 +175,16 @@ class Tuner:
         return Search(copy, sampler, Replay(stored), self.until, lambda progress: None)
 
     def _run(self, entry: str, search: Search, problem: Problem) -> tuple[Problem, bool]:
-        """Times what is missing: leaves, sizes, leaves with these sizes, and what was chosen. The problem with the
+        """Times what is missing: versions, sizes, versions with these sizes, and what was chosen. The problem with the
         sizes found, and whether there was time enough."""
         try:
-            search.see_leaves(problem)
+            search.see_versions(problem)
             tuned = search.settle(problem)
             blocks = blocks_of(self.session, entry, self.settings.device, self.settings.threads)
             sizes = search_sizes(search, tuned, blocks, self.asked.trials)
             if sizes:
                 problem = with_sizes(problem, sizes)
-                search.see_leaves(problem)
+                search.see_versions(problem)
                 tuned = search.settle(problem)
             search.confirm(problem, settings_of(tuned.solution.thresholds, problem.sizes))
         except OutOfBudget:
@@ -226,7 +226,7 @@ class Tuner:
         self, entry: str, problem: Problem, tuned: Tuned, rows: Sequence[Row], search: Search, is_whole: bool
     ) -> list[str]:
         """Shows the table; what else is to be said."""
-        bound = most_leaves(problem.branches) * len(problem.labels) * (2 if problem.sizes else 1)
+        bound = most_versions(problem.branches) * len(problem.labels) * (2 if problem.sizes else 1)
         said = list(dict.fromkeys(remarks(problem, rows, tuned, search.timed())))
         if not is_whole:
             said.append("the time was over before every version was timed")
@@ -246,7 +246,7 @@ class Tuner:
     def write(self, path: Path, kept: Mapping[str, int]) -> None:
         """The tuning file: what was found, and what an older file says of other entries."""
         others = {name: value for name, value in kept.items() if name.split(".")[0] not in self.report}
-        facts = {"format": 2, "program": program_digest(self.session.text), "machine": platform.processor()}
+        facts = {"format": 3, "program": program_digest(self.session.text), "machine": platform.processor()}
         device = {"device": self.settings.device, "described": described(self.settings.device)}
         write_tuning(path, {**others, **self.values}, {**facts, **device, "entries": self.report})
 
@@ -282,7 +282,7 @@ def _record(problem: Problem, tuned: Tuned, rows: Sequence[Row], timed: Sequence
     """What the sidecar keeps of an entry."""
     return {
         "data_sets": {row.label: {"before": row.before, "after": row.after, "best": row.best} for row in rows},
-        "leaves": {row.label: row.leaf for row in rows},
+        "versions": {row.label: row.version for row in rows},
         "thresholds": dict(tuned.solution.thresholds),
         "sizes": dict(problem.sizes),
         "proved": tuned.solution.proved,

@@ -61,12 +61,18 @@ def command(
             times = race({name: run}, effort)[name]
             found.setdefault(str(path), {})[name] = times
             click.echo(_line(name, times))
-    if json_file is not None:
-        seconds = {program: {name: times.seconds for name, times in sets.items()} for program, sets in found.items()}
-        json_file.write_text(json.dumps(seconds, indent=2) + "\n", encoding="utf-8")
+            _write(json_file, found)
+    _write(json_file, found)
     if plot is not None and found:
         groups = {program: [_bar(*one) for one in sets.items()] for program, sets in found.items()}
         svg.write(plot, svg.bars(groups, "ms"))
+
+
+def _write(file: Path | None, found: Found) -> None:
+    """What is timed so far, so that a run that is cut off leaves it."""
+    if file is not None:
+        seconds = {program: {name: times.seconds for name, times in sets.items()} for program, sets in found.items()}
+        file.write_text(json.dumps(seconds, indent=2) + "\n", encoding="utf-8")
 
 
 def _line(name: str, times: Times) -> str:

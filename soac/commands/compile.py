@@ -20,7 +20,7 @@ from ..kernels.passes.pipeline import CUDA_PASSES, all_ready
 from ..pipeline import Compiled, Emit, compile_prog
 from ..source import read_source
 from ..stages import show_stage
-from ..versions import names_of_leaves
+from ..versions import named_versions
 from .options import FILE, DataCommand, allow_outside_option, reach_of
 
 STAGES = {
@@ -84,7 +84,7 @@ def _write(folder: Path, contents: Mapping[str, bytes]) -> None:
 def manifest_of(compiled: Compiled, text: str, files: Mapping[str, str]) -> dict[str, object]:
     """Entries with their parameters, results and guard sites; kernels; where everything is."""
     return {
-        "format": 1,
+        "format": 2,
         "program": program_digest(text),
         "entries": {fun.entry.name: _entry(fun, compiled) for fun in compiled.core.functions if fun.entry},
         "kernels": [kernel.name for kernel in compiled.host.kernels],
@@ -98,7 +98,7 @@ def _entry(fun: FunDef, compiled: Compiled) -> dict[str, object]:
         "parameters": [{"name": p.name, "type": p.text, "unique": p.unique} for p in fun.entry.params],
         "results": [{"type": r.text} for r in fun.entry.results],
         "sites": {
-            site.name: {"leaves": list(names_of_leaves(site)), "thresholds": site.thresholds}
+            site.name: {"versions": list(named_versions(site)), "thresholds": site.thresholds}
             for site in sites(compiled.flat)
             if site.entry == fun.entry.name
         },

@@ -14,7 +14,7 @@ from ..autotune.tuning import INFINITY, parse_setting
 from ..devices import MACHINES, class_of
 from ..entries import no_entry
 from ..ir.errors import NOWHERE, Loc
-from ..ir.version_tree import Leaf, Site
+from ..ir.version_tree import Sides, Site
 from ..kernels.devices.device import default_of
 from ..reports.explain import (
     Decision,
@@ -31,7 +31,7 @@ from ..reports.explain import (
 from ..reports.schedules import as_json_of, schedule_lines, schedules_of
 from ..session import Plan, open_program, plan_of, planned
 from ..settings import Settings
-from ..versions import names_of_leaves
+from ..versions import named_versions
 from .arguments import gather
 from .options import FILE, DataCommand, run_options
 from .run import default_entry
@@ -133,15 +133,15 @@ def _view(plan: Plan, entry: str, settings: Mapping[str, Setting], trace: Trace 
     return View(entry, signature, steps, here, settings, trace)
 
 
-def _leaves(view: View, site: Site) -> Iterator[tuple[str, Leaf, tuple[str, ...], int | None]]:
+def _versions(view: View, site: Site) -> Iterator[tuple[str, Sides, tuple[str, ...], int | None]]:
     """Each version of a site: name, sides, kernels, and how often the run took it."""
     root = tuple(step for step in view.steps if isinstance(step, Guard) and step.threshold == site.name)
     ran = None
     if view.trace is not None:
         ran = versions_taken(view.trace, {s.name: s.thresholds for s in view.sites})[site.name]
-    for name, leaf in names_of_leaves(site).items():
-        times = None if ran is None else ran[frozenset(leaf.items())]
-        yield name, leaf, kernels_of(root, leaf), times
+    for name, version in named_versions(site).items():
+        times = None if ran is None else ran[frozenset(version.items())]
+        yield name, version, kernels_of(root, version), times
 
 
 # ---- text --------------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def _lines(views: Sequence[View]) -> Iterator[str]:
         made = decisions_of(view.trace) if view.trace is not None else None
         yield from _step_lines(view.steps, view.settings, made, 1)
         for site in view.sites:
-            yield from _leaf_lines(view, site)
+            yield from _version_lines(view, site)
 
 
 Decided = Mapping[str, tuple[Decision, ...]] | None
@@ -187,7 +187,7 @@ def _guard_lines(guard: Guard, settings: Mapping[str, Setting], decided: Decided
     yield f"{pad}  threshold {_count(setting.value)} ({setting.origin}){pays}{forced}"
     made = {d.side: d for d in (decided or {}).get(guard.threshold, ())}
     if decided is not None and not made:
-        yield f"{pad}  not met in this run"
+        yield f"{pad}  not reached in this run"
     for side, steps in ((True, guard.then), (False, guard.orelse)):
         mark, why = (">", f"  {_why(made[side], setting)}") if side in made else (" ", "")
         yield f"{pad}{mark} {_side(side)}:{why}"
@@ -207,10 +207,10 @@ def _why(decision: Decision, setting: Setting) -> str:
     return f"taken {times}: Par {par} {'>=' if decision.side else '<'} threshold {_count(setting.value)}"
 
 
-def _leaf_lines(view: View, site: Site) -> Iterator[str]:
+def _version_lines(view: View, site: Site) -> Iterator[str]:
     yield f"  versions (--force {site.name}=NAME):"
-    for name, leaf, kernels, times in _leaves(view, site):
-        sides = ", ".join(f"{threshold} {_side(side)}" for threshold, side in leaf.items())
+    for name, version, kernels, times in _versions(view, site):
+        sides = ", ".join(f"{threshold} {_side(side)}" for threshold, side in version.items())
         taken = f"; taken {_times(times)}" if times else ""
         count = f"{len(kernels)} kernel" + ("s" if len(kernels) != 1 else "")
         yield f"  {'>' if times else ' '} {name}: {sides}; {count}{taken}"
@@ -259,8 +259,8 @@ def _entry_json(view: View) -> dict[str, Any]:
 
 def _versions_json(view: View, site: Site) -> list[dict[str, Any]]:
     return [
-        {"name": name, "sides": leaf, "kernels": list(kernels)} | ({} if times is None else {"times": times})
-        for name, leaf, kernels, times in _leaves(view, site)
+        {"name": name, "sides": version, "kernels": list(kernels)} | ({} if times is None else {"times": times})
+        for name, version, kernels, times in _versions(view, site)
     ]
 
 

@@ -52,7 +52,7 @@ _RUN_OPTIONS = (
     click.option("--tuning", type=click.Path(path_type=Path), help="Tuning file; default: FILE.tuning if there."),
     click.option("--no-tuning", is_flag=True, help="Do not read a tuning file."),
     click.option("--param", multiple=True, metavar="NAME=INT", help="Set a threshold, over the tuning file."),
-    click.option("--force", multiple=True, metavar="SITE=LEAF", help="Take this version at a guard site."),
+    click.option("--force", multiple=True, metavar="GUARD=VERSION", help="Take this version at a guard site."),
 )
 
 

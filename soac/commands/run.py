@@ -34,8 +34,8 @@ def command(
     session = open_program(file, settings)
     name = entry or default_entry(session)
     args = gather(session.program.function(name), data, max_input)
-    results, met = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
-    if (why := misfits(session.forced, met)) is not None:
+    results, reached = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
+    if (why := misfits(session.forced, reached)) is not None:
         click.echo(f"skipped: {why}", err=True)
     form = Format.BINARY if binary else Format.TEXT
     sys.stdout.buffer.write(write_values(results, form))

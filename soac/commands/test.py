@@ -33,7 +33,7 @@ BLOCK = re.compile(rb"^-- ==[ \t\r]*$", re.MULTILINE)
 
 @click.command("test", cls=DataCommand)
 @click.argument("files", nargs=-1, required=True, type=FILES)
-@click.option("--all-versions", is_flag=True, help="Take each leaf of each guard site at least once.")
+@click.option("--all-versions", is_flag=True, help="Take each version of each guard site at least once.")
 @click.option(
     "--sync", is_flag=True, help="Trace all launches on every version; a race or an uninitialised read fails."
 )

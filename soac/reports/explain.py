@@ -15,7 +15,7 @@ from ..ir import core, scalar
 from ..ir.errors import Loc
 from ..ir.ops import COMPARISONS, Op
 from ..ir.types import Atom, Const, Name, Prim, Var
-from ..ir.version_tree import Leaf
+from ..ir.version_tree import Sides
 from ..kernels.host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch
 
 # ---- formulas ----------------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ class Ceiling:
 
 Formula = Symbol | Number | Applied | Ceiling
 
-MAX_NODES = 60  # a larger formula tells nobody anything: its variable's name stands for it
+MAX_NODES = 60  # a larger formula says nothing to a reader: its variable's name stands for it
 INFIX: Mapping[Op, tuple[str, int]] = {
     Op.OR: ("|", 1), Op.XOR: ("^", 1), Op.AND: ("&", 2),
     Op.EQ: ("==", 3), Op.NE: ("!=", 3), Op.LT: ("<", 3), Op.LE: ("<=", 3), Op.GT: (">", 3), Op.GE: (">=", 3),
@@ -185,25 +185,25 @@ def reader_of(fun: HostFun) -> Callable[[Atom], str]:
     return reader.show
 
 
-def kernels_of(steps: Sequence[Step], leaf: Leaf) -> tuple[str, ...]:
+def kernels_of(steps: Sequence[Step], version: Sides) -> tuple[str, ...]:
     """The kernels that a version launches, in order."""
-    return tuple(_kernels(steps, leaf))
+    return tuple(_kernels(steps, version))
 
 
-def _kernels(steps: Sequence[Step], leaf: Leaf) -> Iterator[str]:
+def _kernels(steps: Sequence[Step], version: Sides) -> Iterator[str]:
     for step in steps:
         match step:
             case Launched(kernel):
                 yield kernel
             case Guard(threshold):
-                yield from _kernels(step.then if leaf.get(threshold) else step.orelse, leaf)
+                yield from _kernels(step.then if version.get(threshold) else step.orelse, version)
             case Interpreted():
                 pass
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads one host function. `formulas`: the scalars met so far; `owners`: which variable a plain name stands for."""
+    """Reads one host function. `formulas`: the scalars seen so far; `owners`: the variable a plain name stands for."""
 
     formulas: dict[Name, Formula]
     owners: dict[str, Name]
@@ -309,7 +309,7 @@ Trace = Sequence[tuple[str, int, bool]]
 
 
 def decisions_of(trace: Trace) -> Mapping[str, tuple[Decision, ...]]:
-    """For each guard that a run met, the sides that it took."""
+    """For each guard that a run reached, the sides that it took."""
     seen: dict[str, dict[bool, Decision]] = {}
     for threshold, par, side in trace:
         sides = seen.setdefault(threshold, {})

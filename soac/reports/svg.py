@@ -231,18 +231,18 @@ ROW, COLUMN, LINE = 96, 150, 15
 
 def tree(title: str, root: Box) -> str:
     """A tree with its root on top; chosen nodes are filled, the ways to them thick."""
-    leaves = _leaves(root)
+    ends = _ends(root)
     parts: list[str] = []
     _draw(root, 0, 0, parts)
     height = 50 + ROW * _depth(root) + 40
-    width = max(COLUMN * leaves, 300) + 20
+    width = max(COLUMN * ends, 300) + 20
     return picture(
         width, height, [text(width / 2, 24, title, 15), f'<g transform="translate(10 45)">{"".join(parts)}</g>']
     )
 
 
-def _leaves(box: Box) -> int:
-    return sum(_leaves(inner) for _, inner in box.below) or 1
+def _ends(box: Box) -> int:
+    return sum(_ends(inner) for _, inner in box.below) or 1
 
 
 def _depth(box: Box) -> int:
@@ -257,7 +257,7 @@ def _draw(box: Box, left: float, depth: int, parts: list[str]) -> float:
         middle = _draw(inner, at, depth + 1, parts)
         middles.append(middle)
         lines.append((label, middle, inner.is_chosen))
-        at += COLUMN * _leaves(inner)
+        at += COLUMN * _ends(inner)
     middle = (middles[0] + middles[-1]) / 2 if middles else left + COLUMN / 2
     top, bottom = depth * ROW, depth * ROW + LINE * len(box.lines) + 8
     ways = []

@@ -4,7 +4,7 @@ A program is tested in steps: it is compiled and its kernels are checked, then e
 for every version asked for. `events` tells of each step before it begins, so that somebody outside the process can end
 one that takes too long and go on behind it (`soac/testing/workers.py`); `test_program` gives the outcomes alone.
 
-A case of every version is run with forced guards: each leaf of each guard site is taken in some run. What a pattern is
+A case of every version is run with forced guards: each version of each guard is taken in some run. What a pattern is
 compared with are all words of a message, each part on its own line.
 """
 
@@ -211,7 +211,7 @@ class _Run:
         try:
             args, expected = self._prepared()
         except Exception as error:
-            yield from self._met(Place(self.number, PREPARING), "", error, begin)
+            yield from self._failed(Place(self.number, PREPARING), "", error, begin)
             return
         for version, forced in enumerate(self._versions()):
             place = Place(self.number, version)
@@ -243,7 +243,7 @@ class _Run:
         try:
             ran = self._traced(forced, args) if self.testing.sync else self._ran(forced, args)
         except Exception as error:
-            yield from self._met(place, version, error, begin)
+            yield from self._failed(place, version, error, begin)
             return
         yield from ran.costs
         fault = self._fault(ran, expected)
@@ -261,8 +261,8 @@ class _Run:
 
     def _ran(self, forced: dict[str, bool], args: list[Argument]) -> _Ran:
         program, threads = self._session().program, self.testing.settings.threads
-        results, met = program.trace(self.data_set.entry, args, forced=forced, threads=threads)
-        return _Ran(results, None, misfits(forced, met), ())
+        results, reached = program.trace(self.data_set.entry, args, forced=forced, threads=threads)
+        return _Ran(results, None, misfits(forced, reached), ())
 
     def _traced(self, forced: dict[str, bool], args: list[Argument]) -> _Ran:
         """On the tracer, where hazards are faults."""
@@ -274,7 +274,7 @@ class _Run:
         costs = (sync.seen(report),)
         return _Ran(report.results, sync.hazards_of(report), misfits(forced, report.guards), costs)
 
-    def _met(self, place: Place, version: str, error: Exception, begin: float) -> Iterator[Event]:
+    def _failed(self, place: Place, version: str, error: Exception, begin: float) -> Iterator[Event]:
         """A failure, which may be the one asked for."""
         name, pattern = name_of(self.data_set), self._pattern()
         if pattern is not None and isinstance(error, RunError):

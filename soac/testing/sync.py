@@ -1,7 +1,7 @@
 """`soac test --sync`: the launches of a case traced on a machine with threads, and what is to be said of them.
 
 The tracer (`kernels/tracer/run.py`) runs each kernel with the fences that it needs, one thread after the other, and
-sees races, reads of what nobody has written and accesses out of bounds, whatever order the threads might have run in;
+sees races, reads of what no thread has written and accesses out of bounds, in whatever order the threads might run;
 and what the accesses cost. It takes about a microsecond where the CPU device takes a nanosecond, so that a case has a
 time limit.
 """
@@ -36,7 +36,7 @@ def hazards_of(report: Report) -> str | None:
     """What is wrong, in words."""
     lines = [show_finding(finding) for finding in report.findings]
     if report.unwritten:
-        lines.append(f"the host reads {report.unwritten} elements that nobody has written")
+        lines.append(f"the host reads {report.unwritten} elements that no thread has written")
     counts: dict[Kind, int] = {}
     for launch in report.launches:
         for kind, count in launch.counts.items():

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..api import Program, compile
 from ..autotune.measure import Record, Version, measure
-from ..autotune.model import Side, leaf_of
+from ..autotune.model import Side, guards_taken
 from ..autotune.observe import side_of
 from ..autotune.search import Problem, Search, pieces_of
 from ..autotune.solve import descend, weights_of
@@ -44,7 +44,7 @@ def main [n][p][m] (xss: [n][p]f32) (yss: [p][m]f32): [n][m]f32 =
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """A program and its arguments for so many rows."""
+    """A program and its arguments for a number of rows."""
 
     text: str
     arguments: Callable[[int], list[Any]]
@@ -86,7 +86,7 @@ def calibrate() -> Mapping[str, int]:
     """Measures this machine's processor, and keeps the default thresholds of the kinds of guards that mattered."""
     cases = [case for nest in NESTS for case in costs_of(nest)]
     thresholds = descend(cases, weights_of(cases)).thresholds
-    reached = {t for case in cases for met, _ in leaf_of(case, thresholds) for t in met.thresholds}
+    reached = {t for case in cases for guard, _ in guards_taken(case, thresholds) for t in guard.thresholds}
     found = {kind: value for kind, value in thresholds.items() if kind in reached}
     store(CpuDevice.calibration, found)
     return found
@@ -101,13 +101,13 @@ def costs_of(nest: Nest) -> list[Side]:
     sampler = Planned(1)
     study = open_study(None, "calibration", Facts("", "", ""), sampler)
     search = Search(study, sampler, timer, math.inf, lambda progress: None)
-    search.see_leaves(problem)
+    search.see_versions(problem)
     return [by_kind(side_of(pieces_of(search.timed(), problem, case))) for case in range(len(ROWS))]
 
 
 def by_kind(side: Side) -> Side:
     """Thresholds of a kind are one threshold."""
     return Side(side.seconds, tuple(
-        replace(met, thresholds=tuple(map(kind_of, met.thresholds)), then=by_kind(met.then), orelse=by_kind(met.orelse))
-        for met in side.met
+        replace(one, thresholds=tuple(map(kind_of, one.thresholds)), then=by_kind(one.then), orelse=by_kind(one.orelse))
+        for one in side.guards
     ))  # fmt: skip

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from ..autotune.model import FAILS, Met, Side, leaf_of
+from ..autotune.model import FAILS, Guard, Side, guards_taken
 from ..autotune.search import Problem, Tuned
-from ..ir.version_tree import Branch, Leaf, Site, combinations
+from ..ir.version_tree import Branch, Sides, Site, combinations
 from ..reports import svg
 from ..reports.timing import seconds_text
-from ..versions import names_of_leaves
+from ..versions import named_versions
 from .report import Row
 
 MOST_CURVES = 12
@@ -36,8 +36,8 @@ def pictures(entry: str, problem: Problem, tuned: Tuned, rows: Sequence[Row], si
 def times_of_versions(entry: str, tuned: Tuned, rows: Sequence[Row], sites: Sequence[Site]) -> svg.Chart:
     """A curve for each fixed version, and for the tuned program, over the data sets in their order."""
     curves = [
-        svg.Curve(name, tuple((k, forced_seconds(case, leaf)) for k, case in enumerate(tuned.cases)), False)
-        for name, leaf in fixed_versions(sites)
+        svg.Curve(name, tuple((k, forced_seconds(case, version)) for k, case in enumerate(tuned.cases)), False)
+        for name, version in fixed_versions(sites)
     ]
     after = svg.Curve("tuned", tuple((k, row.after) for k, row in enumerate(rows)), True)
     ticks = tuple((float(k), row.label[:26]) for k, row in enumerate(rows))
@@ -51,48 +51,50 @@ def times_of_versions(entry: str, tuned: Tuned, rows: Sequence[Row], sites: Sequ
     )
 
 
-def fixed_versions(sites: Sequence[Site]) -> Iterator[tuple[str, Leaf]]:
-    """Versions that take one leaf at each site, with their names; the first ones if there are many."""
-    for number, leaf in enumerate(combinations(tuple(sites))[:MOST_CURVES]):
-        names = [name for site in sites for name, own in names_of_leaves(site).items() if own.items() <= leaf.items()]
-        yield ", ".join(names) or str(number), leaf
+def fixed_versions(sites: Sequence[Site]) -> Iterator[tuple[str, Sides]]:
+    """Versions that take one version at each site, with their names; the first ones if there are many."""
+    for number, version in enumerate(combinations(tuple(sites))[:MOST_CURVES]):
+        names = [name for site in sites for name, own in named_versions(site).items() if own.items() <= version.items()]
+        yield ", ".join(names) or str(number), version
 
 
-def forced_seconds(side: Side, leaf: Mapping[str, bool]) -> float:
+def forced_seconds(side: Side, version: Mapping[str, bool]) -> float:
     """The time of a data set whose guards all take these sides, where they fit."""
-    return side.seconds + sum(forced_seconds(_forced(met, leaf), leaf) for met in side.met)
+    return side.seconds + sum(forced_seconds(_forced(guard, version), version) for guard in side.guards)
 
 
-def _forced(met: Met, leaf: Mapping[str, bool]) -> Side:
-    wants = all(leaf.get(t, False) for t in met.thresholds)
-    return met.then if wants and min(met.pars) >= 0 else met.orelse
+def _forced(guard: Guard, version: Mapping[str, bool]) -> Side:
+    wants = all(version.get(t, False) for t in guard.thresholds)
+    return guard.then if wants and min(guard.pars) >= 0 else guard.orelse
 
 
 # ---- over parallelism -------------------------------------------------------------------------------------------
 
 
 def times_over_parallelism(site: Site, tuned: Tuned) -> svg.Chart:
-    """For each leaf of a site its time over that of the best leaf, by the parallelism that the first guard compared."""
-    met = [one for case in tuned.cases for one in case.met if one.thresholds == site.tree.thresholds]
-    leaves = names_of_leaves(site)
-    fitting = [one for one in met if one.pars[0] >= 0]
-    curves = [svg.Curve(name, _ratios(fitting, leaf, leaves.values()), False) for name, leaf in leaves.items()]
+    """For each version of a site its time over that of the best, by the parallelism that the first guard compared."""
+    guards = [one for case in tuned.cases for one in case.guards if one.thresholds == site.tree.thresholds]
+    versions = named_versions(site)
+    fitting = [one for one in guards if one.pars[0] >= 0]
+    curves = [
+        svg.Curve(name, _ratios(fitting, version, versions.values()), False) for name, version in versions.items()
+    ]
     points = [(one, _tuned_sides(one, tuned)) for one in fitting]
-    ratios = [(one.pars[0], _ratio(one, sides, leaves.values())) for one, sides in points]
+    ratios = [(one.pars[0], _ratio(one, sides, versions.values())) for one, sides in points]
     curves.append(svg.Curve("tuned", _means(ratios), True))
     title = f"{site.name}: versions by parallelism"
     return svg.Chart(title, "parallelism", "time over best version", tuple(curves), (), svg.ratio_label)
 
 
-def _ratios(met: Sequence[Met], leaf: Leaf, leaves: Iterable[Leaf]) -> tuple[tuple[float, float], ...]:
-    every = list(leaves)
-    return _means([(one.pars[0], _ratio(one, leaf, every)) for one in met])
+def _ratios(guards: Sequence[Guard], version: Sides, versions: Iterable[Sides]) -> tuple[tuple[float, float], ...]:
+    every = list(versions)
+    return _means([(one.pars[0], _ratio(one, version, every)) for one in guards])
 
 
-def _ratio(met: Met, leaf: Leaf, leaves: Iterable[Leaf]) -> float:
-    side = Side(0.0, (met,))
-    best = min(forced_seconds(side, other) for other in leaves)
-    return forced_seconds(side, leaf) / best if best > 0 else 1.0
+def _ratio(guard: Guard, version: Sides, versions: Iterable[Sides]) -> float:
+    side = Side(0.0, (guard,))
+    best = min(forced_seconds(side, other) for other in versions)
+    return forced_seconds(side, version) / best if best > 0 else 1.0
 
 
 def _means(points: Iterable[tuple[int, float]]) -> tuple[tuple[float, float], ...]:
@@ -103,8 +105,8 @@ def _means(points: Iterable[tuple[int, float]]) -> tuple[tuple[float, float], ..
     return tuple((x, statistics.geometric_mean(ys)) for x, ys in sorted(groups.items()))
 
 
-def _tuned_sides(met: Met, tuned: Tuned) -> Leaf:
-    way = leaf_of(Side(0.0, (met,)), tuned.solution.thresholds)
+def _tuned_sides(guard: Guard, tuned: Tuned) -> Sides:
+    way = guards_taken(Side(0.0, (guard,)), tuned.solution.thresholds)
     return {t: taken for one, taken in way for t in one.thresholds}
 
 
@@ -112,9 +114,9 @@ def _tuned_sides(met: Met, tuned: Tuned) -> Leaf:
 
 
 def version_tree(site: Site, problem: Problem, tuned: Tuned) -> svg.Box:
-    """The guards of a site with their thresholds; at the leaves the data sets that come there."""
+    """The guards of a site with their thresholds; at the ends the data sets that come there."""
     ways = [
-        (label, {(t, side) for one, side in leaf_of(case, tuned.solution.thresholds) for t in one.thresholds})
+        (label, {(t, side) for one, side in guards_taken(case, tuned.solution.thresholds) for t in one.thresholds})
         for label, case in zip(problem.labels, tuned.cases, strict=True)
     ]
     return _guard(site.tree, Place(ways, {}, site), tuned.solution.thresholds)
@@ -125,7 +127,7 @@ class Place:
     """Where we are in the tree: the data sets that come here with the sides they take, and the way here."""
 
     ways: Sequence[tuple[str, set[tuple[str, bool]]]]
-    path: Leaf
+    path: Sides
     site: Site
 
     def under(self, branch: Branch, side: bool) -> Place:
@@ -134,13 +136,13 @@ class Place:
 
 
 def _guard(branch: Branch, place: Place, thresholds: Mapping[str, int]) -> svg.Box:
-    is_met = any(t == branch.threshold for _, way in place.ways for t, _ in way)
+    is_reached = any(t == branch.threshold for _, way in place.ways for t, _ in way)
     lines = tuple(_short(t) + _value(thresholds.get(t)) for t in branch.thresholds)
     below = tuple(
         (word, _side(inner, place.under(branch, side), thresholds))
         for word, side, inner in (("t ≤ par", True, branch.then), ("t > par", False, branch.orelse))
     )
-    return svg.Box(lines, below, is_met)
+    return svg.Box(lines, below, is_reached)
 
 
 def _side(branches: Sequence[Branch], place: Place, thresholds: Mapping[str, int]) -> svg.Box:
@@ -150,9 +152,9 @@ def _side(branches: Sequence[Branch], place: Place, thresholds: Mapping[str, int
     if branches:
         boxes = tuple(("", _guard(branch, place, thresholds)) for branch in branches)
         return svg.Box((f"{len(branches)} guards",), boxes, bool(labels))
-    named = (name for name, leaf in names_of_leaves(place.site).items() if leaf == place.path)
+    named = (name for name, version in named_versions(place.site).items() if version == place.path)
     more = (f"and {len(labels) - 3} more",) if len(labels) > 3 else ()
-    return svg.Box((next(named, "leaf"), *(f"· {label[:22]}" for label in labels[:3]), *more), (), bool(labels))
+    return svg.Box((next(named, "version"), *(f"· {label[:22]}" for label in labels[:3]), *more), (), bool(labels))
 
 
 def _short(threshold: str) -> str:
@@ -188,7 +190,7 @@ def page(title: str, sections: Mapping[str, tuple[Sequence[Row], Sequence[str], 
 
 
 def _table(rows: Sequence[Row]) -> str:
-    head = "".join(f"<th>{word}</th>" for word in ("data set", "before", "after", "interval", "best", "leaf"))
+    head = "".join(f"<th>{word}</th>" for word in ("data set", "before", "after", "interval", "best", "version"))
     lines = []
     for row in rows:
         interval = f"{seconds_text(row.low)} – {seconds_text(row.high)}" if row.high < FAILS else ""
@@ -198,7 +200,7 @@ def _table(rows: Sequence[Row]) -> str:
             seconds_text(row.after),
             interval,
             seconds_text(row.best),
-            row.leaf,
+            row.version,
         )
         lines.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     return f"<table><tr>{head}</tr>{''.join(lines)}</table>"

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..autotune.measure import Record, drift, interval
-from ..autotune.model import FAILS, Met, Side, leaf_of, seconds_of
-from ..autotune.observe import Fate
+from ..autotune.model import FAILS, Guard, Side, guards_taken, seconds_of
+from ..autotune.observe import Status
 from ..autotune.search import Problem, Tuned, untuned_samples
 from ..autotune.store import Phase, Timed
 from ..ir.version_tree import Site
 from ..reports.timing import seconds_text
-from ..versions import names_of_leaves
+from ..versions import named_versions
 
 TOLERANCE = 0.02
 """Of a time, by which others always may differ."""
@@ -22,7 +22,7 @@ TOLERANCE = 0.02
 @dataclass(frozen=True, slots=True)
 class Row:
     """A data set: seconds untuned, tuned (measured where a confirming run was made, else as predicted) with a
-    confidence interval, and at best; the leaf that it takes at each site."""
+    confidence interval, and at best; the version that it takes at each site."""
 
     label: str
     before: float
@@ -31,7 +31,7 @@ class Row:
     high: float
     best: float
     predicted: float
-    leaf: str
+    version: str
 
 
 def rows_of(
@@ -47,32 +47,32 @@ def _row(
 ) -> Row:
     predicted, before = tuned.after[case], tuned.before[case]
     after, low, high = predicted, predicted, predicted
-    if record is not None and record.fate is Fate.ENDED:
+    if record is not None and record.status is Status.ENDED:
         factor = drift(usual, record.untuned)
         after = record.seconds * factor
         low, high = (bound * factor for bound in interval(record.samples))
-    leaf = leaf_text(tuned.cases[case], tuned.solution.thresholds, sites)
-    return Row(problem.labels[case], before, after, low, high, min(tuned.best[case], after), predicted, leaf)
+    version = version_text(tuned.cases[case], tuned.solution.thresholds, sites)
+    return Row(problem.labels[case], before, after, low, high, min(tuned.best[case], after), predicted, version)
 
 
-def leaf_text(case: Side, thresholds: Mapping[str, int], sites: Sequence[Site]) -> str:
-    """The leaf that a data set takes at each site that it meets; both names where a loop takes several."""
-    met = leaf_of(case, thresholds)
-    found = {site.name: _leaf_at(site, met) for site in sites}
-    return ", ".join(leaf for leaf in found.values() if leaf) or "-"
+def version_text(case: Side, thresholds: Mapping[str, int], sites: Sequence[Site]) -> str:
+    """The version that a data set takes at each site that it meets; both names where a loop takes several."""
+    way = guards_taken(case, thresholds)
+    found = {site.name: _version_at(site, way) for site in sites}
+    return ", ".join(version for version in found.values() if version) or "-"
 
 
-def _leaf_at(site: Site, met: Sequence[tuple[Met, bool]]) -> str:
+def _version_at(site: Site, way: Sequence[tuple[Guard, bool]]) -> str:
     sides: dict[str, set[bool]] = {}
-    for one, taken in met:
+    for one, taken in way:
         for threshold in one.thresholds:
             sides.setdefault(threshold, set()).add(taken)
     if site.name not in sides:
         return ""
     fitting = (
         name
-        for name, leaf in names_of_leaves(site).items()
-        if all(side in sides.get(guard, {side}) for guard, side in leaf.items())
+        for name, version in named_versions(site).items()
+        if all(side in sides.get(guard, {side}) for guard, side in version.items())
     )
     names = list(fitting)
     return names[0] if all(len(found) == 1 for found in sides.values()) or len(names) == 1 else "/".join(names)
@@ -84,11 +84,11 @@ def _leaf_at(site: Site, met: Sequence[tuple[Met, bool]]) -> str:
 def lines_of(entry: str, rows: Sequence[Row], tuned: Tuned, sizes: Mapping[str, int]) -> Iterator[str]:
     """The table, and the settings."""
     width = max(len("data set"), *(len(row.label[:44]) for row in rows))
-    yield f"{entry}: {'data set':<{width}}  {'before':>9}  {'after':>9}  {'best':>9}  {'':>6}  leaf"
+    yield f"{entry}: {'data set':<{width}}  {'before':>9}  {'after':>9}  {'best':>9}  {'':>6}  version"
     for row in rows:
         gain = f"{row.before / row.after:.2f}×" if 0 < row.after < FAILS and row.before < FAILS else ""
         times = "  ".join(f"{seconds_text(seconds):>9}" for seconds in (row.before, row.after, row.best))
-        yield f"{'':{len(entry)}}  {row.label[:44]:<{width}}  {times}  {gain:>6}  {row.leaf}"
+        yield f"{'':{len(entry)}}  {row.label[:44]:<{width}}  {times}  {gain:>6}  {row.version}"
     for name, value in sorted({**tuned.solution.thresholds, **sizes}.items()):
         yield f"  {name}={value}"
 
@@ -110,7 +110,7 @@ def remarks(problem: Problem, rows: Sequence[Row], tuned: Tuned, timed: Sequence
                 f"{seconds_text(row.after)} ({seconds_text(row.low)} to {seconds_text(row.high)})"
             )
     for one in timed:
-        if one.record.fate is Fate.FAILED:
+        if one.record.status is Status.FAILED:
             taken = ", ".join(guard for guard, side in one.request.version.forced.items() if side) or "full"
             yield f"failed: {problem.labels[one.request.case]}, {taken}: {one.record.reason}"
 
@@ -127,10 +127,14 @@ def non_monotone(problem: Problem, tuned: Tuned, noises: Sequence[float]) -> dic
     """Guards that some data sets want taken while others with more parallelism want them refused, and these."""
     wishes: dict[str, list[tuple[int, bool, str]]] = {}
     for case, side in enumerate(tuned.cases):
-        for met in side.met:
-            first, second = _least(met.then), _least(met.orelse)
-            if len(met.thresholds) == 1 and met.pars[0] >= 0 and abs(first - second) > noises[case] * tuned.best[case]:
-                wishes.setdefault(met.thresholds[0], []).append((met.pars[0], first < second, problem.labels[case]))
+        for guard in side.guards:
+            first, second = _least(guard.then), _least(guard.orelse)
+            if (
+                len(guard.thresholds) == 1
+                and guard.pars[0] >= 0
+                and abs(first - second) > noises[case] * tuned.best[case]
+            ):
+                wishes.setdefault(guard.thresholds[0], []).append((guard.pars[0], first < second, problem.labels[case]))
     found: dict[str, str] = {}
     for name, wanted in wishes.items():
         refused = max((par for par, taken, _ in wanted if not taken), default=-1)
@@ -142,15 +146,15 @@ def non_monotone(problem: Problem, tuned: Tuned, noises: Sequence[float]) -> dic
 
 def _least(side: Side) -> float:
     """The time of a side whose guards all go the better way."""
-    return side.seconds + sum(min(_least(met.then), _least(met.orelse)) for met in side.met)
+    return side.seconds + sum(min(_least(guard.then), _least(guard.orelse)) for guard in side.guards)
 
 
 def counted(timed: Sequence[Timed], tried: int, bound: int) -> str:
-    """How many runs it took, and may take: one that was stopped may hide a leaf behind it, which takes one more."""
+    """How many runs it took, and may take: one that was stopped may hide a version behind it, which takes one more."""
     count = {phase: sum(t.request.phase is phase for t in timed) for phase in Phase}
-    stopped = sum(t.request.phase is Phase.LEAF and t.record.fate is Fate.STOPPED for t in timed)
+    stopped = sum(t.request.phase is Phase.VERSION and t.record.status is Status.STOPPED for t in timed)
     more = f", and one more for each of {stopped} that were stopped" if stopped else ""
-    text = f"{count[Phase.LEAF]} timed runs of leaves (at most {bound}{more})"
+    text = f"{count[Phase.VERSION]} timed runs of versions (at most {bound}{more})"
     if tried:
         text += f", {tried} trials of sizes"
     return f"{text}, {count[Phase.CONFIRM]} to confirm"

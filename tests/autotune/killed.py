@@ -1,8 +1,8 @@
 """Searches killed at random moments: `python -m tests.autotune.killed --kills 200`.
 
 A child searches a made-up entry in a database on disk, and writes a tuning file after every run; the parent kills it
-with SIGKILL, looks at what is left, and starts the next. At the end the search must have found what one that nobody
-killed finds, no finished run may be lost or made twice, and no tuning file may ever have been half of one.
+with SIGKILL, looks at what is left, and starts the next. At the end the search must have found what one that was
+not killed finds, no finished run may be lost or made twice, and no tuning file may ever have been half of one.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def search_in(storage: BaseStorage, name: str, seed: int, seconds: float, tell: 
     problem, bench = problem_and_bench(seed)
     sampler = Planned(1)
     run = Search(open_study(storage, name, FACTS, sampler), sampler, Slow(bench, seconds), math.inf, tell)
-    run.see_leaves(problem)
+    run.see_versions(problem)
     run.confirm(problem, run.settle(problem).solution.thresholds)
 
 
@@ -106,7 +106,7 @@ def look_at_file(folder: Path) -> None:
 
 
 def torture(folder: Path, kills: int, seed: int = 5, seconds: float = 0.05) -> int:
-    """Kills searches until there were so many kills, and lets the last one end; how many ended by themselves."""
+    """Kills searches until there were `kills` kills, and lets the last one end; how many ended by themselves."""
     source, ended, done = random.Random(seed), 0, 0
     while done < kills:
         child = start(folder, seed + ended, seconds)
@@ -138,7 +138,7 @@ def check_trials(storage: BaseStorage, name: str, seed: int) -> None:
     problem, bench = problem_and_bench(seed)
     sampler = Planned(1)
     run = Search(open_study(None, "made up", FACTS, sampler), sampler, bench, math.inf, lambda progress: None)
-    run.see_leaves(problem)
+    run.see_versions(problem)
     run.confirm(problem, run.settle(problem).solution.thresholds)
     wanted = [(t.request.phase, t.request.case, t.request.version, t.record) for t in run.timed()]
     found = [(t.request.phase, t.request.case, t.request.version, t.record) for t in stored(storage, name)]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import soac
-from soac.autotune.model import Met, Side
+from soac.autotune.model import Guard, Side
 from soac.kernels.devices.calibration import calibrated, kind_of, store
 from soac.kernels.devices.cpu.executable import CpuDevice
 from soac.kernels.tracer.device import TracingDevice
@@ -43,10 +43,10 @@ def test_guards_compare_with_what_was_measured() -> None:
 
 
 def test_thresholds_of_a_kind_are_one() -> None:
-    inner = Met(("main.ys.suff_intra_3",), (8,), Side(1.0, ()), Side(2.0, ()))
-    side = Side(0.5, (Met(("main.ys.suff_outer_1",), (4,), Side(1.0, ()), Side(0.0, (inner,))),))
-    (met,) = calibrate.by_kind(side).met
-    assert (met.thresholds, met.orelse.met[0].thresholds) == (("suff_outer",), ("suff_intra",))
+    inner = Guard(("main.ys.suff_intra_3",), (8,), Side(1.0, ()), Side(2.0, ()))
+    side = Side(0.5, (Guard(("main.ys.suff_outer_1",), (4,), Side(1.0, ()), Side(0.0, (inner,))),))
+    (guard,) = calibrate.by_kind(side).guards
+    assert (guard.thresholds, guard.orelse.guards[0].thresholds) == (("suff_outer",), ("suff_intra",))
 
 
 @pytest.mark.usefixtures("fresh")

@@ -14,8 +14,8 @@ import pytest
 
 import soac
 from soac.autotune.measure import UNTUNED, Version, deadline, drift, goes_on, interval, measure
-from soac.autotune.model import FAILS, Met, Side
-from soac.autotune.observe import Fate, Key, piece_from_data, piece_of, piece_to_data, side_of
+from soac.autotune.model import FAILS, Guard, Side
+from soac.autotune.observe import Key, Status, piece_from_data, piece_of, piece_to_data, side_of
 from soac.ir.errors import NOWHERE, Diagnostic, Label, RunError
 from soac.ir.version_tree import sites
 from soac.kernels.devices.cpu.executable import Executable, Runner
@@ -77,9 +77,9 @@ def test_events_make_a_tree() -> None:
 
 def test_executions_of_equal_parallelism_are_one() -> None:
     one = Execution(("t",), (8,), True, 2.0, True, ())
-    piece = piece_of(7.0, [one, one, Execution(("t",), (9,), False, 1.0, True, ())], Fate.ENDED)
+    piece = piece_of(7.0, [one, one, Execution(("t",), (9,), False, 1.0, True, ())], Status.ENDED)
     assert piece.seconds == 2.0
-    assert {key: inner.seconds for key, inner in piece.met.items()} == {
+    assert {key: inner.seconds for key, inner in piece.guards.items()} == {
         Key(("t",), (8,), True): 4.0,
         Key(("t",), (9,), False): 1.0,
     }
@@ -88,16 +88,20 @@ def test_executions_of_equal_parallelism_are_one() -> None:
 
 def test_the_innermost_execution_is_to_blame() -> None:
     inner = Execution(("u",), (3,), True, 1.0, False, ())
-    piece = piece_of(5.0, [Execution(("t",), (8,), False, 3.0, False, (inner,))], Fate.FAILED)
-    outer = piece.met[Key(("t",), (8,), False)]
-    assert (piece.fate, outer.fate, outer.met[Key(("u",), (3,), True)].fate) == (Fate.CUT, Fate.CUT, Fate.FAILED)
+    piece = piece_of(5.0, [Execution(("t",), (8,), False, 3.0, False, (inner,))], Status.FAILED)
+    outer = piece.guards[Key(("t",), (8,), False)]
+    assert (piece.status, outer.status, outer.guards[Key(("u",), (3,), True)].status) == (
+        Status.CUT,
+        Status.CUT,
+        Status.FAILED,
+    )
 
 
 def test_pieces_of_several_runs_make_a_side() -> None:
-    taken = piece_of(5.0, [Execution(("t",), (8,), True, 3.0, True, ())], Fate.ENDED)
-    refused = piece_of(9.0, [Execution(("t",), (8,), False, 7.0, True, ())], Fate.ENDED)
-    assert side_of([taken, refused]) == Side(2.0, (Met(("t",), (8,), Side(3.0, ()), Side(7.0, ())),))
-    assert side_of([taken]).met[0].orelse.seconds == FAILS
+    taken = piece_of(5.0, [Execution(("t",), (8,), True, 3.0, True, ())], Status.ENDED)
+    refused = piece_of(9.0, [Execution(("t",), (8,), False, 7.0, True, ())], Status.ENDED)
+    assert side_of([taken, refused]) == Side(2.0, (Guard(("t",), (8,), Side(3.0, ()), Side(7.0, ())),))
+    assert side_of([taken]).guards[0].orelse.seconds == FAILS
 
 
 # ---- repetitions ------------------------------------------------------------------------------------------------
@@ -178,13 +182,13 @@ def test_autotune_times_a_call_as_bench_does(tmp_path: Path) -> None:
 
 def test_a_version_that_fails_is_recorded_with_its_reason() -> None:
     record = measure(Scripted(fails=True), 0, OTHER, 4, None)
-    assert (record.fate, record.seconds) == (Fate.FAILED, FAILS)
+    assert (record.status, record.seconds) == (Status.FAILED, FAILS)
     assert "out of memory" in record.reason
 
 
 def test_a_version_with_other_results_does_not_count() -> None:
     record = measure(Scripted(is_wrong=True), 0, OTHER, 4, None)
-    assert record.fate is Fate.FAILED
+    assert record.status is Status.FAILED
     assert "depend on CHUNK" in record.reason
 
 

@@ -8,14 +8,14 @@ from xml.etree import ElementTree
 import pytest
 
 from soac.autotune.measure import Record
-from soac.autotune.model import Met, Side
-from soac.autotune.observe import Fate, Piece
+from soac.autotune.model import Guard, Side
+from soac.autotune.observe import Piece, Status
 from soac.autotune.search import Problem, Tuned
 from soac.autotune.solve import solve, weights_of
 from soac.ir.version_tree import Branch, Site
 from soac.reports.svg import HEIGHT, Chart, Curve, chart, marks_between, seconds_label
 from soac.tuning.charts import fixed_versions, page, pictures
-from soac.tuning.report import leaf_text, lines_of, noise_of, remarks, rows_of
+from soac.tuning.report import lines_of, noise_of, remarks, rows_of, version_text
 
 INSIDE = Branch(("main.ys.suff_intra_0",), (), ())
 SITE = Site("main", Branch(("main.ys.suff_outer_0",), (), (INSIDE,)))
@@ -23,8 +23,8 @@ LABELS = ("few rows", "some <rows>", "many rows")
 
 
 def case(par: int, outer: float, block: float, full: float) -> Side:
-    inside = Met(("main.ys.suff_intra_0",), (32,), Side(block, ()), Side(full, ()))
-    return Side(0.001, (Met(("main.ys.suff_outer_0",), (par,), Side(outer, ()), Side(0.0, (inside,))),))
+    inside = Guard(("main.ys.suff_intra_0",), (32,), Side(block, ()), Side(full, ()))
+    return Side(0.001, (Guard(("main.ys.suff_outer_0",), (par,), Side(outer, ()), Side(0.0, (inside,))),))
 
 
 def tuned_of(*cases: Side) -> tuple[Problem, Tuned]:
@@ -38,14 +38,14 @@ THREE = (case(2, 0.9, 0.1, 0.3), case(40, 0.3, 0.3, 0.2), case(5000, 0.01, 0.3, 
 
 
 def record(seconds: float) -> Record:
-    piece = Piece(seconds, 1, Fate.ENDED, {})
-    return Record(Fate.ENDED, (seconds * 0.9, seconds, seconds * 1.1), piece, (), None, "")
+    piece = Piece(seconds, 1, Status.ENDED, {})
+    return Record(Status.ENDED, (seconds * 0.9, seconds, seconds * 1.1), piece, (), None, "")
 
 
-def test_the_table_names_times_and_leaves() -> None:
+def test_the_table_names_times_and_versions() -> None:
     problem, tuned = tuned_of(*THREE)
     rows = rows_of(problem, tuned, [], [record(0.1), None, record(0.011)], [SITE])
-    assert [row.leaf for row in rows] == ["block", "block", "outer"]
+    assert [row.version for row in rows] == ["block", "block", "outer"]
     assert (rows[0].after, rows[0].low, rows[0].high) == (0.1, pytest.approx(0.09), pytest.approx(0.11))
     lines = list(lines_of("main", rows, tuned, {"main.threads": 2}))
     assert "5.00×" in lines[1]
@@ -54,9 +54,9 @@ def test_the_table_names_times_and_leaves() -> None:
 
 
 def test_a_loop_that_takes_two_leaves_shows_both() -> None:
-    (first,), (second,) = case(2, 1.0, 1.0, 1.0).met, case(5000, 1.0, 1.0, 1.0).met
+    (first,), (second,) = case(2, 1.0, 1.0, 1.0).guards, case(5000, 1.0, 1.0, 1.0).guards
     both = Side(0.0, (first, second))
-    assert leaf_text(both, {"main.ys.suff_outer_0": 100, "main.ys.suff_intra_0": 64}, [SITE]) == "outer/full"
+    assert version_text(both, {"main.ys.suff_outer_0": 100, "main.ys.suff_intra_0": 64}, [SITE]) == "outer/full"
 
 
 def test_data_sets_that_are_not_served_are_named() -> None:
@@ -115,7 +115,7 @@ def test_the_pictures_show_versions_and_ways() -> None:
     assert "some &lt;rows&gt;" in report
 
 
-def test_fixed_versions_have_the_names_of_leaves() -> None:
+def test_fixed_versions_have_the_names_of_versions() -> None:
     assert [name for name, _ in fixed_versions([SITE])] == ["outer", "block", "full"]
 
 

@@ -12,8 +12,8 @@ import pytest
 from benchmarks.synthetic import MadeUp, entry
 from soac.autotune.measure import Version
 from soac.autotune.model import seconds_of
-from soac.autotune.observe import Fate
-from soac.autotune.plan import most_leaves
+from soac.autotune.observe import Status
+from soac.autotune.plan import most_versions
 from soac.autotune.search import OutOfBudget, Problem, Search, Tuned
 from soac.autotune.solve import solve, weights_of
 from soac.autotune.store import Facts, Phase, Planned, open_storage, open_study
@@ -44,12 +44,12 @@ def mean_regret(problem: Problem, bench: MadeUp, tuned: Tuned) -> float:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_finds_the_best_within_the_bound(seed: int) -> None:
-    """Runs <= most leaves of a site × data sets, and the solution is that of the truth."""
+    """Runs <= most versions of a site × data sets, and the solution is that of the truth."""
     problem, run, bench = searched(seed)
-    run.see_leaves(problem)
+    run.see_versions(problem)
     tuned = run.settle(problem)
-    assert len(bench.requests) <= most_leaves(problem.branches) * len(problem.labels)
-    assert all(request.phase is Phase.LEAF for request in bench.requests)
+    assert len(bench.requests) <= most_versions(problem.branches) * len(problem.labels)
+    assert all(request.phase is Phase.VERSION for request in bench.requests)
     assert mean_regret(problem, bench, tuned) == pytest.approx(0, abs=1e-9)
     assert tuned.after == pytest.approx([seconds_of(case, tuned.solution.thresholds) for case in bench.truth])
 
@@ -57,11 +57,11 @@ def test_finds_the_best_within_the_bound(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(100, 115))
 def test_versions_that_fail_are_a_cost(seed: int) -> None:
     problem, run, bench = searched(seed, failing=0.4)
-    run.see_leaves(problem)
+    run.see_versions(problem)
     tuned = run.settle(problem)
     ours = sum(seconds_of(c, tuned.solution.thresholds) == math.inf for c in bench.truth)
     assert ours == solve(bench.truth, weights_of(bench.truth)).cost.failing
-    failed = [t for t in run.timed() if t.record.fate is Fate.FAILED]
+    failed = [t for t in run.timed() if t.record.status is Status.FAILED]
     assert all(t.record.reason == "out of memory" for t in failed)
 
 
@@ -71,24 +71,24 @@ def test_noise_degrades_gracefully() -> None:
         regrets = []
         for seed in range(200, 220):
             problem, run, bench = searched(seed, noise)
-            run.see_leaves(problem)
+            run.see_versions(problem)
             regrets.append(mean_regret(problem, bench, run.settle(problem)))
         assert sum(regrets) / len(regrets) < 2 * noise
 
 
 def test_a_search_that_is_over_times_nothing_more() -> None:
     problem, run, bench = searched(4)
-    run.see_leaves(problem)
+    run.see_versions(problem)
     count = len(bench.requests)
     again = Search(run.study, run.sampler, bench, math.inf, lambda progress: None)
-    again.see_leaves(problem)
+    again.see_versions(problem)
     assert len(bench.requests) == count
     assert again.settle(problem) == run.settle(problem)
 
 
 def test_confirming_runs_are_made_once() -> None:
     problem, run, bench = searched(4)
-    run.see_leaves(problem)
+    run.see_versions(problem)
     settings = dict(run.settle(problem).solution.thresholds)
     before = len(bench.requests)
     records = run.confirm(problem, settings)
@@ -102,7 +102,7 @@ def test_the_budget_ends_the_search() -> None:
     problem, run, _ = searched(4)
     run.until = time.monotonic() - 1
     with pytest.raises(OutOfBudget):
-        run.see_leaves(problem)
+        run.see_versions(problem)
 
 
 def test_searches_that_are_killed_lose_nothing(tmp_path: Path) -> None:

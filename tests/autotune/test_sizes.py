@@ -1,4 +1,4 @@
-"""Sizes: which leaves are searched, what is found, and what is told of it."""
+"""Sizes: which versions are searched, what is found, and what is reported of it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 
 import soac
 from soac.autotune.measure import Record
-from soac.autotune.model import Met, Side
-from soac.autotune.observe import Fate, Piece
+from soac.autotune.model import Guard, Side
+from soac.autotune.observe import Piece, Status
 from soac.autotune.search import Search, Tuned
 from soac.autotune.sizes import (
     Block,
@@ -57,7 +57,7 @@ class Tiled:
         settings = request.version.settings
         off = abs(math.log2(settings.get("main.tile_0", 32) / 64)) + abs(math.log2(settings.get("CHUNK", 10) / 5))
         seconds = (1 + off) * (1 + self.noise * self.source.random())
-        return Record(Fate.ENDED, (seconds,), Piece(seconds, 1, Fate.ENDED, {}), (), None, "")
+        return Record(Status.ENDED, (seconds,), Piece(seconds, 1, Status.ENDED, {}), (), None, "")
 
 
 def tuned_of(*cases: Side) -> Tuned:
@@ -71,8 +71,8 @@ def searched(bench: Tiled, tuned: Tuned, *blocks: Block, most: int = 40) -> tupl
     return search, search_sizes(search, tuned, blocks, most)
 
 
-def met(then: float, orelse: float, par: int = 16) -> Side:
-    return Side(0.0, (Met(("t",), (par,), Side(then, ()), Side(orelse, ())),))
+def guard(then: float, orelse: float, par: int = 16) -> Side:
+    return Side(0.0, (Guard(("t",), (par,), Side(then, ()), Side(orelse, ())),))
 
 
 def test_values_are_around_the_default() -> None:
@@ -84,7 +84,7 @@ def test_values_are_around_the_default() -> None:
 
 
 def test_only_leaves_within_twice_the_best_are_searched() -> None:
-    tuned = tuned_of(met(3.0, 2.0), met(5.0, 1.0), met(1.0, 9.0), met(1.0, 1.0, par=-4))
+    tuned = tuned_of(guard(3.0, 2.0), guard(5.0, 1.0), guard(1.0, 9.0), guard(1.0, 1.0, par=-4))
     assert eligible(Block((TILE,), {"t": True}), tuned) == [0, 2]
     assert eligible(Block((TILE,), {"t": False}), tuned) == [0, 1, 3]
     assert eligible(Block((CHUNK,), {}), tuned) == [0, 1, 2, 3]
@@ -94,7 +94,7 @@ def test_only_leaves_within_twice_the_best_are_searched() -> None:
 def test_finds_sizes_behind_a_guard_and_of_the_entry() -> None:
     bench = Tiled()
     search, found = searched(
-        bench, tuned_of(met(1.0, 9.0), met(1.0, 1.5)), Block((TILE,), {"t": True}), Block((CHUNK,), {})
+        bench, tuned_of(guard(1.0, 9.0), guard(1.0, 1.5)), Block((TILE,), {"t": True}), Block((CHUNK,), {})
     )
     assert found == {"main.tile_0": 64, "CHUNK": 5}
     first, *_ = bench.requests
@@ -107,7 +107,7 @@ def test_finds_sizes_behind_a_guard_and_of_the_entry() -> None:
 
 def test_slow_trials_are_pruned() -> None:
     bench = Tiled()
-    cases = tuple(met(1.0, 9.0) for _ in range(4))
+    cases = tuple(guard(1.0, 9.0) for _ in range(4))
     search, _ = searched(bench, tuned_of(*cases), Block((TILE,), {"t": True}))
     tries = tried(search.study.get_trials(deepcopy=False), 0)
     assert {len(one.steps) for one in tries if not one.ended} == {1}
@@ -116,7 +116,7 @@ def test_slow_trials_are_pruned() -> None:
 
 def test_noise_alone_changes_no_size() -> None:
     level = Tiled(noise=0.02)
-    _, found = searched(level, tuned_of(met(1.0, 9.0)), Block((thread_dimension("main.threads", 2),), {}))
+    _, found = searched(level, tuned_of(guard(1.0, 9.0)), Block((thread_dimension("main.threads", 2),), {}))
     assert found == {}
 
 
@@ -125,7 +125,7 @@ def test_what_was_lucky_once_is_tried_again() -> None:
     wrong = 0
     for seed in range(20):
         noisy = Tiled(noise=0.08, source=random.Random(seed))
-        search, found = searched(noisy, tuned_of(met(1.0, 9.0)), Block((thread_dimension("main.threads", 64),), {}))
+        search, found = searched(noisy, tuned_of(guard(1.0, 9.0)), Block((thread_dimension("main.threads", 64),), {}))
         assert count_tried(search.study) <= 7 + 4
         wrong += bool(found)
     assert wrong <= 4
@@ -133,7 +133,7 @@ def test_what_was_lucky_once_is_tried_again() -> None:
 
 def test_a_search_of_sizes_goes_on_where_it_was() -> None:
     bench = Tiled()
-    tuned, block = tuned_of(met(1.0, 9.0)), Block((TILE, CHUNK), {"t": True})
+    tuned, block = tuned_of(guard(1.0, 9.0)), Block((TILE, CHUNK), {"t": True})
     search, found = searched(bench, tuned, block, most=9)
     assert search_sizes(search, tuned, [block], 9) == found
     whole = len(bench.requests)
@@ -151,7 +151,7 @@ def test_processes_share_the_trials_of_a_block(tmp_path: Path) -> None:
             sampler = Planned(1)
             study = open_study(storage, "sizes", FACTS, sampler)
             search = Search(study, sampler, Slow(Tiled(), 0.05), math.inf, lambda progress: None)
-            assert search_sizes(search, tuned_of(met(1.0, 9.0)), [block], 40) == {"main.tile_0": 64}
+            assert search_sizes(search, tuned_of(guard(1.0, 9.0)), [block], 40) == {"main.tile_0": 64}
 
     children = [start_child(work) for _ in range(3)]
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
@@ -205,7 +205,7 @@ def opened(tmp_path: Path, params: tuple[str, ...] = (), device: str = "cpu") ->
     return open_program(path, Settings(device, None, None, True, params, (), Reach.PROJECT))
 
 
-def test_each_leaf_of_the_cpu_has_the_sizes_that_it_uses(tmp_path: Path) -> None:
+def test_each_version_of_the_cpu_has_the_sizes_that_it_uses(tmp_path: Path) -> None:
     """Only what is long may be cut into chunks."""
     session = opened(tmp_path)
     taken, refused = (("main.ys.suff_outer_0", True),), (("main.ys.suff_outer_0", False),)
@@ -238,7 +238,7 @@ def test_cores_get_as_many_tasks_as_is_said() -> None:
     assert share(3, 4, 8) == share(0, 4, 8) == share(1000, 4, 1 << 62) == 1
 
 
-def test_sizes_of_the_back_end_are_searched_where_their_leaf_is_good(tmp_path: Path) -> None:
+def test_sizes_of_the_back_end_are_searched_where_their_version_is_good(tmp_path: Path) -> None:
     """In blocks by sides of guards; on one thread there are no tasks to be cut."""
     session = opened(tmp_path)
     blocks = blocks_of(session, "main", "cpu", 2)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.synthetic import entry
-from soac.autotune.model import NOTHING, Cost, Met, Side, candidates, cost_of
+from soac.autotune.model import NOTHING, Cost, Guard, Side, candidates, cost_of
 from soac.autotune.solve import Solution, descend, solve, weights_of
 from soac.autotune.tuning import INFINITY
 
@@ -46,9 +46,9 @@ def test_equals_brute_force_on_random_sequences_of_sites() -> None:
         for cost in (solution.cost, reached):
             assert cost.failing == best.failing, seed
             assert cost.seconds == pytest.approx(best.seconds), seed
-        conjunctions += any(len(met.thresholds) > 1 for case in cases for met in case.met)
-        loops += any(len({m.thresholds for m in case.met}) < len(case.met) for case in cases)
-        failing += any(met.then.seconds == math.inf for case in cases for met in case.met)
+        conjunctions += any(len(guard.thresholds) > 1 for case in cases for guard in case.guards)
+        loops += any(len({m.thresholds for m in case.guards}) < len(case.guards) for case in cases)
+        failing += any(guard.then.seconds == math.inf for case in cases for guard in case.guards)
     assert min(conjunctions, loops, failing) > 100
 
 
@@ -72,33 +72,33 @@ def test_above_the_limit_it_descends() -> None:
 
 def test_a_threshold_in_two_places_is_solved_for_both() -> None:
     def twice(first: float, second: float) -> Side:
-        inner = met(8, second, 4.0, "t")
-        return Side(0.0, (Met(("u",), (1,), Side(9.0, ()), Side(0.0, (inner,))), met(8, first, 1.0, "t")))
+        inner = guard(8, second, 4.0, "t")
+        return Side(0.0, (Guard(("u",), (1,), Side(9.0, ()), Side(0.0, (inner,))), guard(8, first, 1.0, "t")))
 
     solution = solve([twice(5.0, 1.0)], [1.0])
     assert not solution.proved
     assert solution.cost == Cost(0, 5.0)
 
 
-def met(par: int, then: float, orelse: float, name: str = "t") -> Met:
-    return Met((name,), (par,), Side(then, ()), Side(orelse, ()))
+def guard(par: int, then: float, orelse: float, name: str = "t") -> Guard:
+    return Guard((name,), (par,), Side(then, ()), Side(orelse, ()))
 
 
-def solved(*cases: Met) -> Solution:
+def solved(*cases: Guard) -> Solution:
     return solve([Side(1.0, (case,)) for case in cases], [1.0] * len(cases))
 
 
 def test_takes_the_geometric_middle() -> None:
-    assert solved(met(4, 9.0, 1.0), met(64, 1.0, 9.0)).thresholds == {"t": 17}
+    assert solved(guard(4, 9.0, 1.0), guard(64, 1.0, 9.0)).thresholds == {"t": 17}
 
 
 def test_neighbouring_choices_that_cost_the_same_are_one_interval() -> None:
     """Parallelism 100 does not care: the middle is between 4 and 2500."""
-    assert solved(met(4, 9.0, 1.0), met(100, 2.0, 2.0), met(2500, 1.0, 9.0)).thresholds == {"t": 111}
+    assert solved(guard(4, 9.0, 1.0), guard(100, 2.0, 2.0), guard(2500, 1.0, 9.0)).thresholds == {"t": 111}
 
 
 def test_a_version_that_cannot_run_is_avoided() -> None:
-    assert solved(met(8, math.inf, 5.0)).thresholds["t"] > 8
+    assert solved(guard(8, math.inf, 5.0)).thresholds["t"] > 8
 
 
 def test_a_guard_that_no_case_meets_keeps_its_default() -> None:
@@ -106,17 +106,17 @@ def test_a_guard_that_no_case_meets_keeps_its_default() -> None:
 
 
 def test_a_version_that_does_not_fit_is_never_taken() -> None:
-    assert solved(met(-5, 0.0, 5.0), met(3, 1.0, 2.0)).cost == Cost(0, 8.0)
+    assert solved(guard(-5, 0.0, 5.0), guard(3, 1.0, 2.0)).cost == Cost(0, 8.0)
 
 
 def test_equal_parallelism_goes_one_way() -> None:
-    cost = solved(met(8, 1.0, 4.0), met(8, 6.0, 1.0)).cost
+    cost = solved(guard(8, 1.0, 4.0), guard(8, 6.0, 1.0)).cost
     assert cost == Cost(0, 7.0)
 
 
 def test_a_conjunction_is_searched_jointly() -> None:
     def joint(pars: tuple[int, int], then: float) -> Side:
-        return Side(0.0, (Met(("t", "u"), pars, Side(then, ()), Side(5.0, ())),))
+        return Side(0.0, (Guard(("t", "u"), pars, Side(then, ()), Side(5.0, ())),))
 
     cases = [joint((4, 1000), 1.0), joint((4, 3000), 9.0), joint((90, 3000), 1.0), joint((90, 1000), 1.0)]
     solution = solve(cases, [1.0] * 4)
@@ -124,5 +124,5 @@ def test_a_conjunction_is_searched_jointly() -> None:
 
 
 def test_thresholds_are_numbers_of_the_file() -> None:
-    solution = solved(met(2**62, 9.0, 1.0))
+    solution = solved(guard(2**62, 9.0, 1.0))
     assert 2**62 < solution.thresholds["t"] <= INFINITY

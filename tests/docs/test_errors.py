@@ -12,12 +12,12 @@ from soac.ir.errors import CompileError
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
-FLOORS = ("ir", "frontend", "flatten", "kernels", "autotune", "soac")
+PACKAGES = ("ir", "frontend", "flatten", "kernels", "autotune", "soac")
 EXAMPLES = re.findall(r"^### (E\d{4}) [^\n]*\n\n[^#]*?```soac\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def codes_of_the_source() -> set[str]:
-    texts = (path.read_text(encoding="utf-8") for floor in FLOORS for path in (ROOT / floor).glob("*.py"))
+    texts = (path.read_text(encoding="utf-8") for package in PACKAGES for path in (ROOT / package).glob("*.py"))
     return {code for text in texts for code in re.findall(r'"([EWRDTCS]\d{4})"', text)}
 
 

@@ -34,7 +34,7 @@ EXAMPLE = re.compile(r"^```\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Described:
     """What the guide says of a rule."""
 
     rule: str
@@ -45,13 +45,13 @@ class Told:
     example: str | None
 
 
-def told(found: re.Match[str]) -> Told:
+def described(found: re.Match[str]) -> Described:
     body = found[2]
     place = PLACE.search(body)
     assert place, found[1]
     tests = re.findall(r'"([^"]*)"|`(test_\w+)`', place[3])
     example = EXAMPLE.search(body)
-    return Told(
+    return Described(
         found[1],
         tuple(FORMULA.findall(body)),
         place[1],
@@ -61,7 +61,7 @@ def told(found: re.Match[str]) -> Told:
     )
 
 
-ALL = [told(found) for found in SECTION.finditer(TEXT)]
+ALL = [described(found) for found in SECTION.finditer(TEXT)]
 each_rule = pytest.mark.parametrize("one", ALL, ids=lambda one: one.rule)
 
 
@@ -70,7 +70,7 @@ def test_every_rule_is_there() -> None:
 
 
 @each_rule
-def test_formulas_and_functions_stand_in_the_code(one: Told) -> None:
+def test_formulas_and_functions_stand_in_the_code(one: Described) -> None:
     code = (ROOT / one.file).read_text(encoding="utf-8")
     assert re.search(rf"^def {one.function}\(", code, re.MULTILINE)
     for formula in one.formulas:
@@ -78,7 +78,7 @@ def test_formulas_and_functions_stand_in_the_code(one: Told) -> None:
 
 
 @each_rule
-def test_tests_exist(one: Told) -> None:
+def test_tests_exist(one: Described) -> None:
     assert one.tests
     for name in one.tests:
         assert f"def {name}(" in TESTS or f'    "{name}": (' in TESTS, name
@@ -93,7 +93,7 @@ def compiled(exp: str) -> Prog:
 
 
 @pytest.mark.parametrize("one", [one for one in ALL if one.example], ids=lambda one: one.rule)
-def test_rule_fires_and_keeps_the_meaning(one: Told) -> None:
+def test_rule_fires_and_keeps_the_meaning(one: Described) -> None:
     assert one.example
     prog = compiled(one.example)
     numbers = np.random.default_rng(1)
@@ -103,8 +103,8 @@ def test_rule_fires_and_keeps_the_meaning(one: Told) -> None:
     for mode in Mode:
         done = flatten_traced(prog, mode, CUDA)
         fired |= {step.rule.value for step in done.trail}
-        for leaf in combinations(sites(done.prog)):
-            found, _ = interpret(done.prog, "main", args, Thresholds(forced=leaf))
+        for version in combinations(sites(done.prog)):
+            found, _ = interpret(done.prog, "main", args, Thresholds(forced=version))
             for x, y in zip(expected, found, strict=True):
                 np.testing.assert_array_equal(x, y)
     assert one.rule in fired

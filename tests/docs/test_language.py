@@ -88,8 +88,8 @@ def test_test_blocks(text: str, tmp_path: Path) -> None:
 # ---- nothing is left out --------------------------------------------------------------------------------------------
 
 
-def is_told(name: str) -> bool:
-    """Whether the reference has a name as code, alone or with its arguments; `zip4` is told by `zip`."""
+def is_described(name: str) -> bool:
+    """Whether the reference has a name as code, alone or with its arguments; `zip4` is described by `zip`."""
     stem = name.rstrip("2345")
     return any(re.search(rf"(?<![\w.]){re.escape(n)}(?!\w)", TEXT) for n in {name, stem})
 
@@ -97,14 +97,14 @@ def is_told(name: str) -> bool:
 def test_the_whole_prelude_is_there() -> None:
     names = {dec.name for dec in prelude().decs if isinstance(dec, ValDec)}
     assert len(names) > 80
-    assert [name for name in sorted(names - INTERNAL) if not is_told(name)] == []
+    assert [name for name in sorted(names - INTERNAL) if not is_described(name)] == []
 
 
 @pytest.mark.parametrize("prim", Prim)
 def test_all_numeric_members_are_there(prim: Prim) -> None:
     section = TEXT[TEXT.index("## Numeric modules") : TEXT.index("## Modules and files")].replace("\\|", "|")
-    told = set(re.findall(r"[^\s`]+", section))
-    assert [name for name in members(prim) if name not in told and name not in {p.value for p in Prim}] == []
+    described = set(re.findall(r"[^\s`]+", section))
+    assert [name for name in members(prim) if name not in described and name not in {p.value for p in Prim}] == []
 
 
 def test_contents() -> None:

@@ -146,8 +146,8 @@ def test_thresholds_choose_the_version() -> None:
     _, ((threshold, par, taken),) = prog.trace("main", [matrix])
     assert (par, taken) == (3, False)
     for value, expected in ((3, True), (4, False)):
-        results, met = prog.trace("main", [matrix], thresholds={threshold: value})
-        assert met == ((threshold, 3, expected),)
+        results, reached = prog.trace("main", [matrix], thresholds={threshold: value})
+        assert reached == ((threshold, 3, expected),)
         assert results[0].tolist() == [4, 4, 4]
 
 

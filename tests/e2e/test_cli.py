@@ -89,10 +89,14 @@ def test_run_takes_negative_numbers(command: Command, tmp_path: Path) -> None:
 
 
 def test_force_and_param_choose_the_version(command: Command, rows: Path, site: str) -> None:
-    for option in (f"--force={site}=outer", f"--force={site}=full", f"--param={site}=0", "--no-tuning"):
+    """`--force GUARD=VERSION` takes a version by name, and by number as it always did."""
+    assert "--force GUARD=VERSION" in command("run", "--help").clean().out
+    forced = (f"--force={site}={version}" for version in ("outer", "full", "0", "1"))
+    for option in (*forced, f"--param={site}=0", "--no-tuning"):
         assert command("run", rows, "[[1, 2], [3, 4]]", option).clean().out == "[3i32, 7i32]\n"
     outcome = command("run", rows, "[[1]]", f"--force={site}=inner")
     assert outcome.code == 2
+    assert f"unknown version of `{site}` `inner`" in outcome.err
     assert "there are: outer, full" in outcome.err
 
 
@@ -216,7 +220,7 @@ def test_autotune_writes_what_bench_uses(
     assert "wrote" in outcome.out
     (line,) = (tmp_path / "rows.soac.tuning").read_text().splitlines()
     assert line.startswith(f"{site}=")
-    assert "timed runs of leaves (at most" in outcome.out
+    assert "timed runs of versions (at most" in outcome.out
     report = json.loads((tmp_path / "rows.soac.tuning.json").read_text())
     assert report["device"] == "cpu"
     assert set(report["entries"]["main"]["thresholds"]) == {site}
@@ -251,6 +255,15 @@ def test_bench_shows_digits_of_brief_times(command: Command, rows: Path) -> None
     assert re.search(
         r"main \[\[1, 2\], \[3, 4\]\] +[0-9.]+ (ns|µs|ms)  \([0-9.]+ (ns|µs|ms) to [0-9.]+ (ns|µs|ms), \d+ runs\)", out
     )
+
+
+def test_bench_writes_times_as_soon_as_they_are_there(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.soac").write_text(
+        "-- ==\n-- input { [1] 0i64 }\n-- input { [1] 5i64 }\ndef main [n] (xs: [n]i32) (i: i64): i32 = xs[i]"
+    )
+    outcome = command("bench", "a.soac", "--runs", "2", "--most-seconds", "0.1", "--json", "times.json")
+    assert "index [5] out of bounds" in outcome.err
+    assert list(json.loads((tmp_path / "times.json").read_text())["a.soac"]) == ["main [1] 0i64"]
 
 
 def test_bench_without_data_sets_says_so(command: Command, rows: Path, tmp_path: Path) -> None:

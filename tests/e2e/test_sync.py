@@ -30,8 +30,8 @@ def program(tmp_path: Path, blocks: str, text: str) -> Path:
 
 
 def found(path: Path) -> tuple[list[Outcome], list[Seen]]:
-    told = list(events(path, under(sync=True, timeout=60.0), START))
-    return [e for e in told if isinstance(e, Outcome)], [e for e in told if isinstance(e, Seen)]
+    seen = list(events(path, under(sync=True, timeout=60.0), START))
+    return [e for e in seen if isinstance(e, Outcome)], [e for e in seen if isinstance(e, Seen)]
 
 
 def test_every_version_of_every_case(tmp_path: Path) -> None:

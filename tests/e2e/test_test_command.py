@@ -88,11 +88,11 @@ def test_too_few_expected_values(tmp_path: Path) -> None:
 
 def test_random_input_follows_from_the_seed(tmp_path: Path) -> None:
     program = "def main (xs: []i32): i32 = reduce (+) 0 xs\n"
-    (told,) = faults(tmp_path, "random input { [5]i32 } output { 0 }", program)
+    (first,) = faults(tmp_path, "random input { [5]i32 } output { 0 }", program)
     (other,) = faults(tmp_path, "random input { [5]i32 } output { 0 }", program, seed=3)
-    assert told is not None
+    assert first is not None
     assert other is not None
-    assert told != other
+    assert first != other
     assert "(random input of seed 3)" in other
     from_seed = soac.compile(program).main(np.random.PCG64(3).random_raw(5).astype(np.uint32).view(np.int32))
     assert f"got {from_seed}i32" in other
@@ -240,7 +240,7 @@ def test_no_cases(tmp_path: Path) -> None:
 
 PROPERTIES = """
 #[prop] entry twice [n] (xs: [n]i32): bool = all (\\i -> (reverse (reverse xs))[i] == xs[i]) (iota n)
-#[prop] entry told (n: i64) (xs: [n]bool) (ys: [n][2]f32): bool = length xs == n && length ys == n
+#[prop] entry given (n: i64) (xs: [n]bool) (ys: [n][2]f32): bool = length xs == n && length ys == n
 #[prop] #[size(3)] entry small (xs: []i32) (p: (u8, []bool)): bool = length xs <= 3 && length p.1 <= 3
 #[prop] entry short (xs: []i32): bool = length xs < 5
 #[prop] #[gen(make)] entry made (xs: []i32): bool = false
@@ -249,8 +249,8 @@ entry number (x: i32): i32 = x
 
 
 def test_properties(tmp_path: Path) -> None:
-    found = outcomes(tmp_path, "property: twice told small short made number missing", PROPERTIES)
-    assert [o.name for o in found][:3] == ["property twice", "property told", "property small"]
+    found = outcomes(tmp_path, "property: twice given small short made number missing", PROPERTIES)
+    assert [o.name for o in found][:3] == ["property twice", "property given", "property small"]
     passed, failed, skipped = Status.PASSED, Status.FAILED, Status.SKIPPED
     assert [o.status for o in found] == [passed, passed, passed, failed, skipped, failed, failed]
     assert [o.why for o in found[:3]] == [None] * 3

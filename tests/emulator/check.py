@@ -231,7 +231,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.emulator.check", description=__doc__)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--all", action="store_true", help="every program of the repository")
-    parser.add_argument("--random", type=int, default=0, metavar="N", help="so many random programs")
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="number of random programs")
     parser.add_argument("--first", type=int, default=0, metavar="K", help="the number of the first of them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")

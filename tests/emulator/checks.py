@@ -1,7 +1,7 @@
 """What is done to one program: its kernels compiled for a GPU, its cases traced and emulated on every version.
 
 compiles    NVRTC takes its kernels for sm_90; registers, spills and shared memory are recorded
-traced      no hazard, no read of what nobody has written, the interpreter's values
+traced      no hazard, no read of what no thread has written, the interpreter's values
 emulated    the CUDA C of its kernels, run by the whole CUDA device on an emulated driver, gives what the
             interpreter does, with the threads of a block in ascending, descending and random order
 """
@@ -273,10 +273,10 @@ def _run_all(device: CudaExecutable, subject: Subject, reached: Container[str], 
 
 
 def _run_there(device: CudaExecutable, run: Run, found: Outcome) -> tuple[list[Argument], object]:
-    results, met = device.run(run.call.entry, run.call.args, run.sizes, run.forced)
-    if (why := misfits(run.forced, met)) is not None:
+    results, reached = device.run(run.call.entry, run.call.args, run.sizes, run.forced)
+    if (why := misfits(run.forced, reached)) is not None:
         found.misfits.append(f"{run.label}: {why}")
-    return on_host(results), met
+    return on_host(results), reached
 
 
 @cache

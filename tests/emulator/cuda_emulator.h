@@ -201,7 +201,7 @@ static Round run_round() {
   return FINISHED;
 }
 
-// 0, or 1 with a text in `problem`; order: 0 ascending, 1 descending, else a seed; so many blocks at once
+// 0, or 1 with a text in `problem`; order: 0 ascending, 1 descending, else a seed; the number of blocks at once
 static int launch(void (*kernel)(), long long grid, int threads, int order, int resident) {
   if (!stacks) {
     stacks = (char *)malloc((size_t)RESIDENT * MOST * STACK);

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import platform
 import re
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -182,19 +183,24 @@ _libraries: dict[str, ctypes.CDLL] = {}
 def compiled(text: str) -> ctypes.CDLL:
     """The text as a library, loaded once in a process, and compiled once as long as the cache keeps it."""
     if text not in _libraries:
-        header = (HERE / "cuda_emulator.h").read_text(encoding="utf-8")
-        key = disk.key_of(text, header, "emulated-1", *FLAGS, str(COMPILER), platform.machine())
-        cache = disk.user_cache()
-        with tempfile.TemporaryDirectory() as folder:
-            place = Path(folder, "kernels.so")
-            if (known := disk.get(cache, key)) is not None:
-                place.write_bytes(known)
-            else:
-                disk.put(cache, key, compile_library(text, place).read_bytes())
-            library = ctypes.CDLL(str(place))
+        place = library_of(text)
+        library = ctypes.CDLL(str(place))
+        shutil.rmtree(place.parent)
         library.emulator_problem.restype = ctypes.c_char_p
         _libraries[text] = library
     return _libraries[text]
+
+
+def library_of(text: str) -> Path:
+    """The text compiled, in a folder of its own; as long as the cache keeps it, it is compiled once."""
+    header = (HERE / "cuda_emulator.h").read_text(encoding="utf-8")
+    key = disk.key_of(text, header, "emulated-1", *FLAGS, str(COMPILER), platform.machine())
+    cache, place = disk.user_cache(), Path(tempfile.mkdtemp(), "kernels.so")
+    if (known := disk.get(cache, key)) is not None:
+        place.write_bytes(known)
+    else:
+        disk.put(cache, key, compile_library(text, place).read_bytes())
+    return place
 
 
 def compile_library(text: str, library: Path) -> Path:

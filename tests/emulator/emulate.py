@@ -121,7 +121,7 @@ def emulated(compiled: Compiled, emulator: Emulator, order: int) -> Executable:
 
 
 def build(kernels: tuple[Kernel, ...], threads: int = 64, passes: Passes = CUDA_PASSES) -> Emulator:
-    """The kernels' CUDA C after the passes for blocks of so many threads, with a function for each that emulates a
+    """The kernels' CUDA C after the passes for blocks of `threads` threads, with a function for each that emulates a
     launch."""
     texts = tuple(cuda_kernel(kernel, threads) for kernel in all_ready(kernels, passes))
     parts = ['#include "cuda_emulator.h"', cuda_module(texts), *(wrapper(kernel) for kernel in kernels)]

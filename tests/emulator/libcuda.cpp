@@ -20,7 +20,7 @@ struct Function { void *entry; };
 struct Event { double at; };
 std::mutex lock;
 std::map<Address, size_t> given;
-size_t used, limit = 64 << 20;
+size_t used, limit = (size_t)(getenv("STAND_IN_MIB") ? atoi(getenv("STAND_IN_MIB")) : 64) << 20;
 int context;
 bool broken;
 thread_local std::vector<void *> stack;

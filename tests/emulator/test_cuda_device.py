@@ -227,6 +227,8 @@ entry rows [n][m] (xss: [n][m]i64): [n][m]i64 =
   map (\\xs -> let ys = scan (+) 0 xs in scan (+) 0 (map (\\i -> ys[m - 1 - i]) (iota m))) xss
 entry found [n] (ns: [n]i64): [n]i64 =
   map (\\n -> let xs = scan (+) 0 (iota n) let ys = scan (+) 0 (map2 (*) xs (rotate 1 xs)) in reduce (+) 0 ys) ns
+entry both [n][m] (ns: [n]i64) (ms: [m]i64): ([n]i64, [m]i64) =
+  (found ns, map (\\m -> let xs = scan (+) 0 (iota m) let ys = scan (+) 0 (reverse xs) in reduce (*) 1 ys) ms)
 """
 
 
@@ -303,6 +305,26 @@ def test_a_version_leaves_the_stacks_of_others_as_they_are(with_stacks: Any) -> 
         used.run("found", [ns], forced=large)
         found = [stacks_of(used, "known", xss, forced) for forced in settings_of(with_stacks, "known")]
         assert found == wanted
+
+
+def test_stacks_grow_for_one_kernel_and_version(with_stacks: Any) -> None:
+    """Where sizes are found in kernels only, another kernel of the version has as little as before, and the kernel
+    itself in another version."""
+    program, small = build(with_stacks, EmulatedDriver()), ints(5, 7)
+    forced = settings_of(with_stacks, "both")[0]
+
+    def stacks(*args: np.ndarray, **settings: Any) -> dict[str, tuple[Any, ...]]:
+        driver_of(program).launched.clear()
+        program.run("both", args, forced=forced, **settings)
+        return {one.name: one.values[4:7] for one in driver_of(program).launched}
+
+    first = stacks(small, small)
+    grown = stacks(ints(5000, 7), small)
+    ((name, _),) = program.device.grown
+    assert [one for one in first if grown[one] != first[one]] == [name]
+    assert sum(size == first[name] for size in first.values()) == 2
+    assert stacks(small, small) == grown
+    assert stacks(small, small, thresholds={"other": 1}) == first
 
 
 def test_memory_for_stacks_goes_back_between_versions(with_stacks: Any) -> None:

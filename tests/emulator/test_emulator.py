@@ -43,7 +43,7 @@ LIGHT = [path for path in subjects.corpus() if path.suffix == ".fut"]
 
 
 def today(count: int) -> int:
-    """Where the sample of a day starts, of so many each day."""
+    """Where the sample of a day starts, of `count` each day."""
     return datetime.date.today().toordinal() * count
 
 

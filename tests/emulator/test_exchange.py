@@ -198,7 +198,7 @@ def lenders() -> list[object]:
     return [owner.block for *_, owner in dlpack.lent.values() if isinstance(owner, CudaArray)]
 
 
-def test_a_capsule_that_nobody_takes_is_forgotten(gpu: Gpu) -> None:
+def test_a_capsule_that_is_not_taken_is_forgotten(gpu: Gpu) -> None:
     array = on(gpu, XS)
     for version in (None, (1, 0)):
         capsule = array.__dlpack__(max_version=version)

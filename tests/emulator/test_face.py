@@ -61,9 +61,9 @@ def test_python(gpu: Gpu) -> None:
     assert isinstance(sums, CudaArray)
     assert sums.numpy().tolist() == [3, 12]
     assert program.main([[1, 2], [3, 4]]).numpy().tolist() == [3, 7]
-    (traced,), met = program.trace("main", [np.ones((2, 3), np.int32)])
+    (traced,), reached = program.trace("main", [np.ones((2, 3), np.int32)])
     assert isinstance(traced, np.ndarray)
-    assert met
+    assert reached
     with pytest.raises(DataError, match="D0104"):
         program.main(sums)
     again = soac.compile("def main [n] (xs: [n]i32): i32 = reduce (+) 0 xs", device="cuda")

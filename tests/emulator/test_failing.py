@@ -114,7 +114,11 @@ def two_phases() -> Stms:
 
 def meeting() -> Stms:
     """out = xs mirrored, by way of shared memory: all threads meet."""
-    return kir.Alloc(shared("met"), i64(COUNT)), copy(XS, shared("met"), COUNT), copy(shared("met"), OUT, COUNT, True)
+    return (
+        kir.Alloc(shared("mirrored"), i64(COUNT)),
+        copy(XS, shared("mirrored"), COUNT),
+        copy(shared("mirrored"), OUT, COUNT, True),
+    )
 
 
 KINDS: dict[str, Callable[[], Stms]] = {
@@ -186,12 +190,12 @@ def program() -> Any:
 
 @needs_compiler
 def test_nothing_is_read_where_nothing_can_have_failed(program: CudaExecutable) -> None:
-    """A launch is told of the record if a kernel before it may have failed; a call begins without."""
+    """A launch is given the record if a kernel before it may have failed; a call begins without."""
     driver, xs = program.gpu.driver, np.arange(5, dtype=np.int32)
     assert isinstance(driver, EmulatedDriver)
 
-    def told(entry: str, *args: np.ndarray) -> list[tuple[bool, bool]]:
-        """Of each launch: whether it is told, and whether one before it can fail."""
+    def given_records(entry: str, *args: np.ndarray) -> list[tuple[bool, bool]]:
+        """Of each launch: whether it is given, and whether one before it can fail."""
         driver.launched.clear()
         program.run(entry, args)
         kernels = {name: kernel.text.fails for name, kernel in program.device.kernels.items()}
@@ -200,9 +204,9 @@ def test_nothing_is_read_where_nothing_can_have_failed(program: CudaExecutable) 
         return [(one.values[1] != 0, before) for one, before in zip(mine, can, strict=True)]
 
     for _ in range(2):
-        found = told("gather", xs, np.array([4, 3, 2, 1, 0]))
-        assert {is_told for is_told, _ in found} == {True, False}
-        assert all(is_told == before for is_told, before in found)
+        found = given_records("gather", xs, np.array([4, 3, 2, 1, 0]))
+        assert {is_given for is_given, _ in found} == {True, False}
+        assert all(is_given == before for is_given, before in found)
     with pytest.raises(RunError, match=r"index \[7\]"):
         program.run("gather", [xs, np.array([7, 3, 2, 1, 0])])
-    assert told("gather", xs, np.array([4, 3, 2, 1, 0]))[0] == (False, False)
+    assert given_records("gather", xs, np.array([4, 3, 2, 1, 0]))[0] == (False, False)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from soac.ir.interpret import Thresholds, prepare
 from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
-from soac.kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda, nvrtc
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, Nvrtc, compile_cuda, nvrtc
+from soac.kernels.devices.disk_cache import Cache
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.versions import runs_of
 from tests.emulator.emulate import COMPILER, Emulator, build, emulated
@@ -30,11 +33,11 @@ def test_the_values_are_those_of_the_interpreter(entry: str) -> None:
     oracle = prepare(compiled().core)
     for args in CALLS[entry]:
         wanted = oracle.run(entry, args, Thresholds())[0]
-        for leaf in runs_of(compiled().flat, entry):
+        for version in runs_of(compiled().flat, entry):
             for order in (0, 1, 5):
-                found, _ = emulated(compiled(), emulator(), order).run(entry, args, None, leaf)
+                found, _ = emulated(compiled(), emulator(), order).run(entry, args, None, version)
                 for x, y in zip(found, wanted, strict=True):
-                    same(x, y, f"{[np.shape(a) for a in args]} {leaf} {order}")
+                    same(x, y, f"{[np.shape(a) for a in args]} {version} {order}")
 
 
 @needs_compiler
@@ -50,6 +53,17 @@ def test_the_values_are_those_of_the_interpreter(entry: str) -> None:
 def test_floats_have_the_same_bits_in_each_run(entry: str, args: list) -> None:
     runs = [emulated(compiled(), emulator(), order).run(entry, args)[0][0] for order in (0, 1, 2, 3, 4, 5, 6)]
     assert len({run.tobytes() for run in runs}) == 1
+
+
+def test_a_cubin_does_not_depend_on_places_of_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was compiled in one folder is found in another."""
+    there, here = (f'// {folder}/a.soac:1\nextern "C" __global__ void f() {{\n  // {folder}\n}}\n' for folder in "ab")
+    monkeypatch.setattr("soac.kernels.devices.cuda.nvrtc.nvrtc", lambda: Nvrtc(ctypes.CDLL(None), (13, 0)))
+    monkeypatch.setattr("soac.kernels.devices.cuda.nvrtc._compiled", lambda library, text, arch: (text.encode(), ""))
+    cache = Cache(tmp_path)
+    first = compile_cuda(there, "sm_90", cache)
+    assert compile_cuda(here, "sm_90", cache) == first
+    assert compile_cuda(here.replace("f()", "g()"), "sm_90", cache) != first
 
 
 def test_every_kernel_compiles_for_a_gpu() -> None:

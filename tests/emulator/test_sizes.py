@@ -85,7 +85,7 @@ def test_results_do_not_depend_on_sizes(
         assert np.array_equal(found, wanted), entry
 
 
-def test_each_leaf_has_the_sizes_that_it_uses(compiled: Compiled, program: CudaExecutable) -> None:
+def test_each_version_has_the_sizes_that_it_uses(compiled: Compiled, program: CudaExecutable) -> None:
     """A warp is a block of its own size; only a reduction is spread over a number of blocks."""
     warp, intra = "turned.ys.suff_intra_warp_0", "turned.ys.suff_intra_0"
     assert names(compiled, "turned") == {
@@ -99,9 +99,9 @@ def test_each_leaf_has_the_sizes_that_it_uses(compiled: Compiled, program: CudaE
     assert "total.num_blocks" in names(compiled, "total")
     xss = XS.reshape(50, 100)
     wanted = np.cumsum(xss, axis=1, dtype=np.int32)[:, ::-1]
-    for leaf in ({warp: 1}, {warp: 1 << 40, intra: 1}, {warp: 1 << 40, intra: 1 << 40}):
+    for version in ({warp: 1}, {warp: 1 << 40, intra: 1}, {warp: 1 << 40, intra: 1 << 40}):
         sizes = {name: 2 if ".factor" in name else 128 for name in names(compiled, "turned")}
-        assert np.array_equal(call(program, "turned", xss, leaf | sizes)[0], wanted)
+        assert np.array_equal(call(program, "turned", xss, version | sizes)[0], wanted)
 
 
 def test_launches_are_as_the_sizes_say(program: CudaExecutable) -> None:

@@ -1,7 +1,7 @@
 """Random core programs that are rich in what simplification and fusion look for.
 
 Straight lines of SOACs, views, updates, loops and branches over i32 arrays of few shapes, in which each statement
-prefers what nobody has used yet, and everything unused in the end is a result. The lambdas hold such lines again.
+prefers what is not yet used, and everything unused in the end is a result. The lambdas hold such lines again.
 A program is drawn from a seed: fast, and a failing seed is a test case.
 """
 
@@ -49,7 +49,7 @@ class Case:
 
 @dataclass(slots=True)
 class Line:
-    """A body under construction: `own` are the names it binds, `unused` those that nobody has used."""
+    """A body under construction: `own` are the names it binds, `unused` those that are not yet used."""
 
     random: Random
     names: Names

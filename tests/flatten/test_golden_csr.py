@@ -1,4 +1,4 @@
-"""The golden of sparse matrices (4.9): structure of the versions, what their guards measure, values on every leaf, and
+"""The golden of sparse matrices (4.9): structure of the versions, what their guards measure, values on each, and
 the merge-path split into any number of parts."""
 
 from __future__ import annotations
@@ -160,16 +160,16 @@ def test_rows_of_a_loop_are_measured() -> None:
 
 
 @pytest.mark.parametrize("machine", [CPU, CUDA], ids=lambda machine: machine.name)
-def test_every_leaf(machine: Machine) -> None:
+def test_every_version(machine: Machine) -> None:
     prog = flat(Mode.EVERY, machine)
     made = compile_core(fused(CSR), Mode.EVERY, machine, schedules=CPU)
     program = Executable.build(made.host, made.flat.functions)
     for lengths in ROWS.values():
         args, expected = matrix(lengths)
-        for leaf in combinations(sites(prog)):
-            (found,), _ = interpret(prog, "main", args, Thresholds(forced=leaf))
+        for version in combinations(sites(prog)):
+            (found,), _ = interpret(prog, "main", args, Thresholds(forced=version))
             np.testing.assert_array_equal(found, expected)
-            (found,), _ = program.run("main", args, forced=leaf, threads=2)
+            (found,), _ = program.run("main", args, forced=version, threads=2)
             np.testing.assert_array_equal(found, expected)
 
 
@@ -208,10 +208,10 @@ def test_parts(rows: str, parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mergepath, "GRAIN", max(1, -(-(len(lengths) + sum(lengths)) // parts)))
     made = compile_core(fused(COMPOSED), Mode.INCREMENTAL, CPU)
     program = Executable.build(made.host, made.flat.functions)
-    leaf = {site.name: False for site in sites(made.flat)}
+    version = {site.name: False for site in sites(made.flat)}
     expected = np.array([linear(length) for length in lengths], np.int32).reshape(-1, 2)
     for threads in (1, 2):
-        found, _ = program.run("main", [np.array(lengths, np.uint8)], forced=leaf, threads=threads)
+        found, _ = program.run("main", [np.array(lengths, np.uint8)], forced=version, threads=threads)
         np.testing.assert_array_equal(np.stack(list(found), axis=1), expected)
 
 
@@ -222,7 +222,7 @@ def test_parts_with_an_operator_that_can_fail(parts: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(mergepath, "GRAIN", max(1, -(-(5 + int(lengths.sum())) // parts)))
     made = compile_core(fused(FAILING), Mode.INCREMENTAL, CPU)
     program = Executable.build(made.host, made.flat.functions)
-    leaf = {site.name: False for site in sites(made.flat)}
+    version = {site.name: False for site in sites(made.flat)}
     (expected,), _ = interpret(made.core, "main", [lengths])
-    (found,), _ = program.run("main", [lengths], forced=leaf, threads=2)
+    (found,), _ = program.run("main", [lengths], forced=version, threads=2)
     np.testing.assert_array_equal(found, expected)

@@ -40,10 +40,10 @@ def counts(prog: Prog, *paths: str) -> tuple[int, ...]:
     return tuple(found.get(path, 0) for path in paths)
 
 
-def kinds_of_leaves(prog: Prog) -> list[str]:
-    """Of the only site: the guard that each leaf passes, by its kind, from the least parallel leaf on."""
+def kinds_of_versions(prog: Prog) -> list[str]:
+    """Of the only site: the guard that each version passes, by its kind, from the least parallel version on."""
     (site,) = sites(prog)
-    return [next((_kind(name) for name, side in leaf.items() if side), "full") for leaf in site.leaves]
+    return [next((_kind(name) for name, side in version.items() if side), "full") for version in site.versions]
 
 
 def _kind(threshold: str) -> str:
@@ -51,11 +51,11 @@ def _kind(threshold: str) -> str:
 
 
 def assert_value(prog: Prog, args: Sequence, *expected: object) -> None:
-    """The results on every leaf of every site."""
+    """The results on every version of every site."""
     arrays = [np.array(arg, np.int32) if isinstance(arg, list) else arg for arg in args]
-    for leaf in combinations(sites(prog)):
-        results, path = interpret(prog, "main", arrays, Thresholds(forced=leaf))
-        assert {name for name, _, _ in path} <= set(leaf)
+    for version in combinations(sites(prog)):
+        results, path = interpret(prog, "main", arrays, Thresholds(forced=version))
+        assert {name for name, _, _ in path} <= set(version)
         for result, value in zip(results, expected, strict=True):
             np.testing.assert_array_equal(result, np.array(value))
 
@@ -79,7 +79,7 @@ def test_sumrows() -> None:
 def test_sumrows_on_every_level() -> None:
     """4.1, the full rule: also a row to a warp and to a block, whose threads reduce it."""
     prog = flat(SUMROWS, Mode.EVERY)
-    assert kinds_of_leaves(prog) == ["suff_outer", "suff_intra_warp", "suff_intra", "full"]
+    assert kinds_of_versions(prog) == ["suff_outer", "suff_intra_warp", "suff_intra", "full"]
     warp, block = "/If/False/If/True/SegMap/SegRed", "/If/False/If/False/If/True/SegMap/SegRed"
     assert counts(prog, warp, block, "/If/False/If/False/If/False/SegRed") == (1, 1, 1)
     assert counts(prog, "SegMap/Redomap", "If") == (1, 3)
@@ -105,7 +105,7 @@ def test_distribution_in_full() -> None:
 def test_distribution_incremental() -> None:
     """4.2: beside it a version with a row in each thread, and one with the row in a block, which is read once."""
     prog = flat(DISTRIBUTION)
-    assert kinds_of_leaves(prog) == ["suff_outer", "suff_intra_warp", "suff_intra", "full"]
+    assert kinds_of_versions(prog) == ["suff_outer", "suff_intra_warp", "suff_intra", "full"]
     block, full = "/If/False/If/False/If/True/SegMap", "/If/False/If/False/If/False"
     assert counts(prog, "/If/True/SegMap", f"{full}/SegRed", f"{full}/SegMap") == (1, 1, 1)
     assert counts(prog, block, f"{block}/SegRed", f"{block}/SegMap") == (1, 1, 1)
@@ -113,13 +113,13 @@ def test_distribution_incremental() -> None:
 
 
 def test_a_version_that_does_not_fit_is_not_taken() -> None:
-    """A warp takes 256 elements of a row, a block 1024; a forced leaf that does not fit gives way to the next."""
+    """A warp takes 256 elements of a row, a block 1024; a forced version that does not fit gives way to the next."""
     prog = flat(DISTRIBUTION)
-    leaf = {"main.ys.suff_outer_0": False, "main.ys.suff_intra_warp_0": True, "main.ys.suff_intra_0": True}
+    version = {"main.ys.suff_outer_0": False, "main.ys.suff_intra_warp_0": True, "main.ys.suff_intra_0": True}
     taken = {256: [True], 257: [False, True], 1024: [False, True], 1025: [False, False]}
     for width, sides in taken.items():
         data = np.ones((1, width), np.int32)
-        results, path = interpret(prog, "main", [data], Thresholds(forced=leaf))
+        results, path = interpret(prog, "main", [data], Thresholds(forced=version))
         assert [side for _, _, side in path[1:]] == sides
         assert all(par == (width if side else -width) for _, par, side in path[1:])
         np.testing.assert_array_equal(results[0], data + width)
@@ -145,10 +145,10 @@ def test_matmul() -> None:
 
 
 def test_matmul_in_full_rule() -> None:
-    """4.3, the full rule: five leaves on a machine with blocks, from a row to a thread to one product to a thread."""
+    """4.3, the full rule: five versions on a machine with blocks, from a row to a thread to one product to a thread."""
     prog = flat(MATMUL, Mode.EVERY, BLOCKS)
     outer, inner = "/If/False/If/False", "/If/False/If/False/If/False"
-    assert kinds_of_leaves(prog) == ["suff_outer", "suff_intra", "suff_outer", "suff_intra", "full"]
+    assert kinds_of_versions(prog) == ["suff_outer", "suff_intra", "suff_outer", "suff_intra", "full"]
     assert counts(prog, "/If/True/SegMap/Map/Redomap", "/If/False/If/True/SegMap/SegMap/Redomap") == (1, 1)
     assert counts(prog, f"{outer}/If/True/SegMap/Redomap", f"{inner}/If/True/SegMap/SegRed") == (1, 1)
     assert counts(prog, f"{inner}/If/False/SegRed", "If") == (1, 4)
@@ -187,7 +187,7 @@ def test_icfp_in_full() -> None:
 
 
 def test_icfp_incremental() -> None:
-    """4.4: with versions, every leaf agrees."""
+    """4.4: with versions, every version agrees."""
     prog = flat(ICFP)
     assert len(combinations(sites(prog))) > 1
     assert_value(prog, [PSS, np.int32(3)], ASSS, BSS)
@@ -226,7 +226,7 @@ entry main [n][m][p] (xsss: [n][m][p]i32) : [n][m][p]i32 =
 def test_three_scans() -> None:
     """4.5: one thread, one warp or one block to a row, or three kernels; the perfect outer map adds no version."""
     prog = flat(THREE_SCANS)
-    assert kinds_of_leaves(prog) == ["suff_outer", "suff_intra_warp", "suff_intra", "full"]
+    assert kinds_of_versions(prog) == ["suff_outer", "suff_intra_warp", "suff_intra", "full"]
     warp, block, full = "/If/False/If/True", "/If/False/If/False/If/True", "/If/False/If/False/If/False"
     assert counts(prog, "/If/True/SegMap", f"{full}/SegScan", "If", "SegMap") == (1, 3, 3, 3)
     assert counts(prog, f"{warp}/SegMap/SegScan", f"{block}/SegMap/SegScan", f"{block}/SegMap") == (3, 3, 1)
@@ -347,7 +347,7 @@ def test_attributes_of_levels(attribute: str) -> None:
         assert ("segmap^block" in show(prog)) == ("only_intra" in attribute)
         assert_value(prog, [np.ones((1, 1025), np.int32).tolist()], [[1026] * 1025])
     else:
-        assert kinds_of_leaves(prog) == wanted
+        assert kinds_of_versions(prog) == wanted
     assert_value(prog, [[[1, 2], [3, 4]]], [[4, 5], [10, 11]])
 
 

@@ -295,9 +295,9 @@ INPUTS = [
 ]
 
 
-def run(prog: Prog, args: Sequence[np.ndarray], leaf: dict[str, bool]) -> list | None:
+def run(prog: Prog, args: Sequence[np.ndarray], version: dict[str, bool]) -> list | None:
     try:
-        return list(interpret(prog, "main", args, Thresholds(forced=leaf))[0])
+        return list(interpret(prog, "main", args, Thresholds(forced=version))[0])
     except RunError:
         return None
 
@@ -320,8 +320,8 @@ def test_case(name: str) -> None:
     flat = simplify(done.prog)
     for args in INPUTS:
         expected = run(prog, args, {})
-        for leaf in combinations(sites(flat)):
-            assert_agree(expected, run(flat, args, leaf))
+        for version in combinations(sites(flat)):
+            assert_agree(expected, run(flat, args, version))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -331,9 +331,9 @@ def test_case_on_the_device(name: str) -> None:
     program = Executable.build(made.host, made.flat.functions)
     for args in INPUTS:
         expected = run(made.core, args, {})
-        for leaf in combinations(sites(made.flat)):
+        for version in combinations(sites(made.flat)):
             try:
-                found = list(program.run("main", args, forced=leaf, threads=2)[0])
+                found = list(program.run("main", args, forced=version, threads=2)[0])
             except RunError:
                 found = None
             assert_agree(expected, found)
@@ -344,9 +344,9 @@ def test_failing_lengths_fail_on_every_version() -> None:
     result, body, _ = CASES["lengths that fail"]
     flat = flatten_traced(compiled(result, body), Mode.INCREMENTAL, CUDA).prog
     args = [np.zeros((3, 0), np.int32), np.array([2, -1, 0], np.int32)]
-    for leaf in combinations(sites(flat)):
+    for version in combinations(sites(flat)):
         with pytest.raises(RunError, match="negative"):
-            interpret(flat, "main", args, Thresholds(forced=leaf))
+            interpret(flat, "main", args, Thresholds(forced=version))
 
 
 # ---- budgets -----------------------------------------------------------------------------------------------------
@@ -358,9 +358,9 @@ def test_too_many_elements_are_a_failure_to_allocate() -> None:
     made = compile_core(prog, Mode.INCREMENTAL, CPU)
     program = Executable.build(made.host, made.flat.functions)
     args = [np.zeros((4, 0), np.int32), np.full(4, 2, np.int32)]
-    leaf = {site.name: False for site in sites(made.flat)}
+    version = {site.name: False for site in sites(made.flat)}
     with pytest.raises(RunError, match="out of memory"):
-        program.run("main", args, forced=leaf, threads=1)
+        program.run("main", args, forced=version, threads=1)
 
 
 def test_more_elements_than_can_be_counted_are_a_failure() -> None:
@@ -368,9 +368,9 @@ def test_more_elements_than_can_be_counted_are_a_failure() -> None:
     prog = compiled("[n]i64", "map (\\y -> reduce (+) 0 (iota (i64.i32 y * (1 << 61)))) ys")
     made = compile_core(prog, Mode.INCREMENTAL, CPU)
     program = Executable.build(made.host, made.flat.functions)
-    leaf = {site.name: False for site in sites(made.flat)}
+    version = {site.name: False for site in sites(made.flat)}
     with pytest.raises(RunError, match="too many elements"):
-        program.run("main", [np.zeros((4, 0), np.int32), np.full(4, 2, np.int32)], forced=leaf, threads=1)
+        program.run("main", [np.zeros((4, 0), np.int32), np.full(4, 2, np.int32)], forced=version, threads=1)
 
 
 def test_segments_are_shared() -> None:
@@ -395,8 +395,8 @@ def test_budget_of_segments(most: int) -> None:
     check(flattened.prog, Stage.FLAT)
     args = (np.zeros((4, 1), np.int32), np.array([3, -2, 0, 5], np.int32))
     before = interpret(prog, "main", args)[0]
-    for leaf in combinations(sites(flattened.prog)):
-        after = interpret(flattened.prog, "main", args, Thresholds(forced=leaf))[0]
+    for version in combinations(sites(flattened.prog)):
+        after = interpret(flattened.prog, "main", args, Thresholds(forced=version))[0]
         for x, y in zip(before, after, strict=True):
             np.testing.assert_array_equal(x, y)
 
@@ -422,8 +422,8 @@ def test_sort_of_rows() -> None:
     numbers = np.random.default_rng(3)
     off = np.array([0, 4, 4, 5, 12, 14], np.int64)
     xs = numbers.integers(-50, 50, 14).astype(np.int32)
-    for leaf in combinations(sites(flat)):
-        (found,), _ = interpret(flat, "main", [off, xs], Thresholds(forced=leaf))
+    for version in combinations(sites(flat)):
+        (found,), _ = interpret(flat, "main", [off, xs], Thresholds(forced=version))
         for value, a, b in zip(np.asarray(found), off, off[1:], strict=False):
             expected = 0
             for x in np.sort(xs[a:b]).tolist():

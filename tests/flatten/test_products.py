@@ -73,9 +73,9 @@ def test_both_runners_take_the_same_default(points: int, rows: int, outer: bool)
         ({}, {name: True}, True),
         ({}, {name: False}, False),
     ):
-        results, met = program.trace("main", [xs, w], thresholds, forced)
-        assert met[0] == (name, points, taken)
-        assert tuple(by_python.run("main", [xs, w], thresholds, forced)[1]) == tuple(met)
+        results, reached = program.trace("main", [xs, w], thresholds, forced)
+        assert reached[0] == (name, points, taken)
+        assert tuple(by_python.run("main", [xs, w], thresholds, forced)[1]) == tuple(reached)
         assert (results[0] == products.max(axis=1, keepdims=True) - products).all()
 
 

@@ -33,7 +33,7 @@ RULES = {
         {Rule.GR_SCAN, Rule.GR_RED},
     ),
     "distribution": ("[n][m]i32", "map (\\xs -> let y = reduce (+) 0 xs in map (* y) xs) xss", {Rule.GR_RED, Rule.G1}),
-    "dear scalars once": (
+    "expensive scalars once": (
         "[n][m]i32",
         "map2 (\\xs y -> let z = loop z = y for i < 5 do z * z + i in map (* z) xs) xss ys",
         {Rule.G6},
@@ -201,10 +201,10 @@ def assert_same_meaning(prog: Prog, flattened: Flattened, mode: Mode) -> None:
         args = arguments(*shape, seed)
         expected, _ = interpret(prog, "main", args)
         for flat in (flattened.prog, simplify(flattened.prog)):
-            for leaf in combinations(sites(flat)):
-                found, _ = interpret(flat, "main", args, Thresholds(forced=leaf))
+            for version in combinations(sites(flat)):
+                found, _ = interpret(flat, "main", args, Thresholds(forced=version))
                 for x, y in zip(expected, found, strict=True):
-                    np.testing.assert_array_equal(x, y, err_msg=f"{mode} {leaf} {shape}")
+                    np.testing.assert_array_equal(x, y, err_msg=f"{mode} {version} {shape}")
 
 
 def test_every_soac_is_in_a_segop() -> None:

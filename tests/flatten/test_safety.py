@@ -1,4 +1,4 @@
-"""`#[warn(safety_checks)]`: what is told, and where."""
+"""`#[warn(safety_checks)]`: what is reported, and where."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INDEX = "this index may be out of bounds"
 DIVISION = "this may be a division by zero or a negative power"
 
 
-def told(source: str) -> list[tuple[int, str]]:
+def warned_at(source: str) -> list[tuple[int, str]]:
     """The column and the label of each warning."""
     warnings = compile_prog(source, "t.soac", Mode.INCREMENTAL, CPU).warnings
     assert all(one.code == "W0303" for one in warnings)
@@ -32,14 +32,14 @@ def told(source: str) -> list[tuple[int, str]]:
     ],
 )
 def test_checks_that_are_left(source: str, said: list[str]) -> None:
-    found = told(f"def main (xs: []i64) (is: []i64) = #[warn(safety_checks)] {source}\n")
+    found = warned_at(f"def main (xs: []i64) (is: []i64) = #[warn(safety_checks)] {source}\n")
     assert [label for _, label in found] == said
 
 
 def test_of_a_definition() -> None:
     source = "#[warn(safety_checks)]\nentry f (xs: []i32) = xs[0]\nentry g (xs: []i32) = xs[0]\n"
-    assert told(source) == [(23, INDEX)]
+    assert warned_at(source) == [(23, INDEX)]
 
 
 def test_nothing_unless_asked() -> None:
-    assert told("def main (xs: []i32) = xs[0] / xs[1]") == []
+    assert warned_at("def main (xs: []i32) = xs[0] / xs[1]") == []

@@ -42,12 +42,12 @@ def counts(prog: Prog, *paths: str) -> tuple[int, ...]:
 
 
 def assert_value(prog: Prog, tile: int, args: Sequence[Any], expected: np.ndarray) -> None:
-    """The result on every leaf, with tiles of this edge, and with each number of results of a thread."""
+    """The result on every version, with tiles of this edge, and with each number of results of a thread."""
     names = list(size_params(prog))
     in_registers = any("registers" in name for name in names)
-    for leaf, each in product(combinations(sites(prog)), REGISTERS if in_registers else (1,)):
+    for version, each in product(combinations(sites(prog)), REGISTERS if in_registers else (1,)):
         sizes = {name: each if "registers" in name else 1 if "blocks" in name else tile for name in names}
-        (found,), _ = interpret(prog, "main", args, Thresholds(sizes, leaf))
+        (found,), _ = interpret(prog, "main", args, Thresholds(sizes, version))
         np.testing.assert_array_equal(found, expected)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,10 @@ pytestmark = pytest.mark.gpu
 SUMS = "def main [n][m] (xss: [n][m]f32): [n]f32 = map (reduce (+) 0) xss"
 GATHER = "def main [n] (xs: [n]i32) (is: [n]i64): [n]i32 = map (\\i -> xs[i]) is"
 BIG = "def main (n: i64): i64 = let ys = scan (+) 0 (replicate n 1i64) in if n > 0 then ys[n - 1] else 0"
+BOTH = "def main [n] (xs: [n]f32): ([n]f32, f32) = (scan (+) 0 xs, reduce (+) 0 xs)"
 NUMBERS = np.random.default_rng(0)
+LOG_SIZE = int(os.environ.get("SOAC_GPU_LOG_SIZE", "26"))
+"""Elements of the largest arrays, as a power of two."""
 
 
 def test_a_failure_leaves_the_gpu_usable(gpu: Gpu) -> None:
@@ -39,8 +43,8 @@ def test_out_of_memory_leaves_the_gpu_usable(gpu: Gpu) -> None:
 
 
 def test_the_same_bits_in_each_run(gpu: Gpu) -> None:
-    program = soac.compile("def main [n] (xs: [n]f32): ([n]f32, f32) = (scan (+) 0 xs, reduce (+) 0 xs)", device="cuda")
-    xs = NUMBERS.random(1_000_003, np.float32)
+    program = soac.compile(BOTH, device="cuda")
+    xs = NUMBERS.random(min(1_000_003, (1 << LOG_SIZE) + 3), np.float32)
     first = [np.asarray(result) for result in program.main(xs)]
     for _ in range(20):
         assert all(np.array_equal(a, np.asarray(b)) for a, b in zip(first, program.main(xs), strict=True))
@@ -50,7 +54,8 @@ def test_events_time_what_runs(gpu: Gpu) -> None:
     program = soac.compile(SUMS, device="cuda")
     assert isinstance(program.executable, CudaExecutable)
     (small,) = program.place("main", [np.ones((64, 64), np.float32)])
-    (large,) = program.place("main", [np.ones((1 << 13, 1 << 13), np.float32)])
+    edge = max(256, 1 << LOG_SIZE // 2)
+    (large,) = program.place("main", [np.ones((edge, edge), np.float32)])
     program.call("main", [large])
     times = [program.executable.seconds(lambda a=a: program.call("main", [a])) for a in (small, large)]
     assert 0 < times[0] < times[1] < 1

@@ -59,12 +59,12 @@ PATHS = {
 }
 
 
-@pytest.mark.parametrize("leaf", PATHS)
-def test_every_leaf_agrees_and_the_trace_tells_it(leaf: tuple[bool, bool]) -> None:
-    forced: dict[str, bool] = {"main.res.suff_outer_0": leaf[0], "main.res.suff_intra_0": leaf[1]}
+@pytest.mark.parametrize("version", PATHS)
+def test_every_version_agrees_and_the_trace_tells_it(version: tuple[bool, bool]) -> None:
+    forced: dict[str, bool] = {"main.res.suff_outer_0": version[0], "main.res.suff_intra_0": version[1]}
     (zss,), trace = interpret(parse_prog(MATMUL_FLAT), "main", [XSS, YSS], Thresholds(forced=forced))
     assert np.array_equal(zss, XSS @ YSS)
-    assert trace == PATHS[leaf]
+    assert trace == PATHS[version]
 
 
 def test_guards_compare_thresholds_with_parallelism() -> None:

@@ -35,8 +35,8 @@ def source() -> np.random.Generator:
 @pytest.mark.parametrize("shape", [(1, 200_000), (300, 700), (0, 5), (5, 0), (2, 65_537)])
 def test_any_number_of_threads_gives_the_same_bits(program, source, shape) -> None:
     xss = source.random(shape, dtype=np.float32)
-    for leaf in (True, False):
-        forced = {"sums.ys.suff_outer_0": leaf}
+    for version in (True, False):
+        forced = {"sums.ys.suff_outer_0": version}
         results = [program.call("sums", [xss], forced=forced, threads=t)[0].tobytes() for t in (1, 2, 3, 2)]
         assert len(set(results)) == 1
 

@@ -33,8 +33,8 @@ def test_nothing_is_reported(entry: str) -> None:
         if sum(np.size(a) for a in args) > SHORT:
             continue
         wanted = oracle.run(entry, args, Thresholds())[0]
-        for leaf in runs_of(compiled().flat, entry):
-            report = trace_program(compiled(), entry, args, leaf, SETTINGS)
+        for version in runs_of(compiled().flat, entry):
+            report = trace_program(compiled(), entry, args, version, SETTINGS)
             assert report.is_clean, [show_finding(f) for f in report.findings]
             for x, y in zip(report.results, wanted, strict=True):
                 same(x, y)
@@ -136,7 +136,7 @@ def test_sums_that_are_read_without_waiting_are_reported() -> None:
 
 
 def test_blocks_that_take_no_number_in_order_would_wait_for_each_other() -> None:
-    """A block whose predecessors begin after it waits for a flag that nobody has set yet."""
+    """A block whose predecessors begin after it waits for a flag that is not yet set."""
     right = chain()
     (at,) = places(right, kir.Atomic)
     ticket = list(statements(right.body))[at]
@@ -163,8 +163,8 @@ def calls_of(kernel: str) -> Iterator[tuple[str, list]]:
 
 
 def is_reported(kernels: dict[str, Kernel], name: str, entry: str, args: list) -> bool:
-    for leaf in runs_of(compiled().flat, entry):
-        report = trace_kernels(compiled(), kernels.__getitem__, entry, args, leaf, SETTINGS)
+    for version in runs_of(compiled().flat, entry):
+        report = trace_kernels(compiled(), kernels.__getitem__, entry, args, version, SETTINGS)
         if any(launch.kernel == name and not launch.is_clean for launch in report.launches):
             return True
     return False

@@ -79,8 +79,8 @@ def test_both_forms_give_the_same(width: int) -> None:
     data = np.random.default_rng(width).integers(-3, 4, (20, width)).astype(np.int32)
     (expected,), _ = interpret(made.core, "main", [data])
     (site,) = sites(made.flat)
-    for leaf in site.leaves:
-        (found,), _ = program.run("main", [data], forced=leaf, threads=1)
+    for version in site.versions:
+        (found,), _ = program.run("main", [data], forced=version, threads=1)
         np.testing.assert_array_equal(found, expected)
 
 
@@ -98,7 +98,7 @@ def spread_is_cheaper(made: Compiled, sizes: dict[str, int]) -> bool:
 
 
 def rows_are_long(made: Compiled, points: int, length: int) -> bool:
-    """What the host finds when it compares the length of so many rows."""
+    """What the host finds when it compares the length of a number of rows."""
     return first_found(made, {"n": points, "m": length}, Op.GE, Prim.I64)
 
 
@@ -157,8 +157,8 @@ def test_both_forms_give_the_same_whatever_decides(d: int, u: int) -> None:
     rng = np.random.default_rng(d)
     data = [rng.integers(-3, 4, (20, d)).astype(np.int32), rng.integers(-3, 4, u).astype(np.int32)]
     (expected,), _ = interpret(made.core, "main", data)
-    for leaf in sites(made.flat)[0].leaves:
-        (found,), _ = program.run("main", data, forced=leaf, threads=1)
+    for version in sites(made.flat)[0].versions:
+        (found,), _ = program.run("main", data, forced=version, threads=1)
         np.testing.assert_array_equal(found, expected)
 
 
@@ -172,7 +172,7 @@ def test_a_sum_over_sizes_is_the_cost_at_these_sizes() -> None:
     total = cost_by_sizes(body, names, names[m])
     for length in (16.0, 64.0, 256.0):
         meaning = {Role.STEPS: length, Role.GROUPS: length / 16, Role.FAR: max(length, 64.0) / 64.0}
-        products = (c * prod(meaning[role] for _, role in product) for product, c in total.terms.items())
+        products = (c * prod(meaning[factor.role] for factor in product) for product, c in total.terms)
         assert sum(products) == pytest.approx(cost_at(body, length, length))
 
 

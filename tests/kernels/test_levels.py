@@ -1,4 +1,4 @@
-"""Versions inside a warp or block: the goldens on every forced leaf, on the CPU device and on the tracer."""
+"""Versions inside a warp or block: the goldens on every forced version, on the CPU device and on the tracer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from soac.ir.core import Level
 from soac.ir.interpret import interpret
 from soac.ir.machine import CPU, CUDA, Machine, Mode, is_inside
-from soac.ir.version_tree import Leaf
+from soac.ir.version_tree import Sides
 from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.devices.cpu.executable import Executable
 from soac.kernels.host_ir.nodes import HostProgram, Interpret
@@ -88,7 +88,7 @@ def matrix(shape: tuple[int, int]) -> np.ndarray:
     return np.random.default_rng(sum(shape)).integers(-3, 9, shape).astype(np.int32)
 
 
-def leaves(name: str, machine: str, mode: Mode) -> tuple[Leaf, ...]:
+def versions(name: str, machine: str, mode: Mode) -> tuple[Sides, ...]:
     return runs_of(compiled(name, machine, mode).flat, "main")
 
 
@@ -99,27 +99,27 @@ each_mode = pytest.mark.parametrize("mode", [Mode.INCREMENTAL, Mode.EVERY], ids=
 @each_program
 @each_mode
 @pytest.mark.parametrize("machine", ["cuda", "cpu"])
-def test_every_leaf_on_the_device(name: str, mode: Mode, machine: str) -> None:
+def test_every_version_on_the_device(name: str, mode: Mode, machine: str) -> None:
     prog = compiled(name, machine, mode, CPU)
     program = Executable.build(prog.host, prog.core.functions)
     for shape in SHAPES:
         expected, _ = interpret(prog.core, "main", [matrix(shape)])
-        for leaf in leaves(name, machine, mode):
-            found, _ = program.run("main", [matrix(shape)], forced=leaf, threads=2)
-            np.testing.assert_array_equal(found[0], expected[0], f"{shape} {leaf}")
+        for version in versions(name, machine, mode):
+            found, _ = program.run("main", [matrix(shape)], forced=version, threads=2)
+            np.testing.assert_array_equal(found[0], expected[0], f"{shape} {version}")
 
 
 @each_program
-def test_every_leaf_on_the_tracer(name: str) -> None:
+def test_every_version_on_the_tracer(name: str) -> None:
     """Races nowhere, also where the block is smaller than what it is to do."""
     prog = compiled(name, "cuda", Mode.EVERY)
     kernels = ready_kernels(prog)
     for shape in SHAPES:
         expected, _ = interpret(prog.core, "main", [matrix(shape)])
-        for leaf in leaves(name, "cuda", Mode.EVERY):
-            report = trace_kernels(prog, kernels, "main", [matrix(shape)], leaf, SETTINGS)
+        for version in versions(name, "cuda", Mode.EVERY):
+            report = trace_kernels(prog, kernels, "main", [matrix(shape)], version, SETTINGS)
             assert report.is_clean, [show_finding(f) for f in report.findings]
-            np.testing.assert_array_equal(report.results[0], expected[0], f"{shape} {leaf}")
+            np.testing.assert_array_equal(report.results[0], expected[0], f"{shape} {version}")
 
 
 @each_program
@@ -146,20 +146,20 @@ def test_no_fence_is_redundant(name: str) -> None:
     """Without it there is a hazard, and in a warp what is missing is a fence of the warp."""
     prog = compiled(name, "cuda", Mode.EVERY)
     right = {kernel.name: ready(kernel, CUDA_PASSES) for kernel in prog.host.kernels}
-    for leaf in leaves(name, "cuda", Mode.EVERY):
-        if not any(side and is_inside(guard) for guard, side in leaf.items()):
+    for version in versions(name, "cuda", Mode.EVERY):
+        if not any(side and is_inside(guard) for guard, side in version.items()):
             continue
-        for kernel in launched(prog, leaf):
+        for kernel in launched(prog, version):
             for number in range(count_fences(right[kernel])):
                 mutant = {**right, kernel: without_fence(right[kernel], number)}
-                missing = {f.hazard.missing for shape in WIDE for f in hazards(prog, mutant, leaf, shape)}
+                missing = {f.hazard.missing for shape in WIDE for f in hazards(prog, mutant, version, shape)}
                 assert missing, f"{kernel}: fence {number}"
                 assert right[kernel].collective is not Level.WARP or missing == {Missing.WARP}
 
 
-def launched(prog: Compiled, leaf: Leaf) -> set[str]:
-    return {launch.kernel for launch in trace_program(prog, "main", [matrix(WIDE[0])], leaf, SETTINGS).launches}
+def launched(prog: Compiled, version: Sides) -> set[str]:
+    return {launch.kernel for launch in trace_program(prog, "main", [matrix(WIDE[0])], version, SETTINGS).launches}
 
 
-def hazards(prog: Compiled, kernels: dict[str, Kernel], leaf: Leaf, shape: tuple[int, int]) -> tuple[Finding, ...]:
-    return trace_kernels(prog, kernels.__getitem__, "main", [matrix(shape)], leaf, SETTINGS).findings
+def hazards(prog: Compiled, kernels: dict[str, Kernel], version: Sides, shape: tuple[int, int]) -> tuple[Finding, ...]:
+    return trace_kernels(prog, kernels.__getitem__, "main", [matrix(shape)], version, SETTINGS).findings

@@ -41,7 +41,7 @@ LARGEST = 1 << 16  # elements of an argument; larger data sets are for other tes
 
 @pytest.mark.parametrize("path", [*PROGRAMS, *CORPUS], ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_both_runners_agree(path: Path) -> None:
-    """Results, guards met and messages, on every version. All of `programs/` is native."""
+    """Results, guards reached and messages, on every version. All of `programs/` is native."""
     program = opened(path).program
     native = on_cpu(program)
     assert path not in PROGRAMS or set(native.native.entries) == set(program.entries)

@@ -79,7 +79,7 @@ def wanted(blocks: int) -> np.ndarray:
 
 
 def test_a_fence_is_placed_before_a_flag() -> None:
-    """The first thread publishes what the others have written only if they have met."""
+    """The first thread publishes what the others have written only after a barrier."""
     fenced, data = place_fences(handing_on()), memory(3)
     kinds_of_body = [type(stm) for stm in fenced.body]
     assert kinds_of_body[kinds_of_body.index(kir.Publish) - 1] is kir.Fence
@@ -227,7 +227,7 @@ def test_copies_in_the_emulator(order: int) -> None:
 
 
 @needs_compiler
-def test_the_emulator_tells_a_copy_that_nobody_waits_for() -> None:
+def test_the_emulator_tells_a_copy_that_no_thread_waits_for() -> None:
     xs = np.arange(4 * T, dtype=np.int64)
     out = np.zeros_like(xs)
     build((pipelined(waits=False),)).launch("k", 1, [xs, out], [4], 1)

@@ -54,9 +54,9 @@ def test_the_same_bits(name: str, type_: str, everything_is_far: None) -> None:
     for n in LENGTHS:
         data = np.random.default_rng(n).integers(0, 2, n).astype(DTYPES[Prim(type_)])
         expected, _ = interpret(made.core, "main", [data.copy()])
-        for leaf in [leaf for site in sites(made.flat) for leaf in site.leaves] or [{}]:
+        for version in [version for site in sites(made.flat) for version in site.versions] or [{}]:
             for threads in (1, 2):
-                found, _ = program.run("main", [data.copy()], forced=leaf, threads=threads)
+                found, _ = program.run("main", [data.copy()], forced=version, threads=threads)
                 for left, right in zip(found, expected, strict=True):
                     np.testing.assert_array_equal(left, right)
 

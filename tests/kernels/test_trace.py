@@ -287,7 +287,7 @@ def hurried_ranges(k: Kernel) -> Iterator[kir.KStm]:
 
 
 def arrays_with_room(k: Kernel) -> set[kir.KArray]:
-    """Arrays of block memory with elements that nobody uses: bins in memory of constant size, and the two halves of a
+    """Arrays of block memory with elements that are not used: bins in memory of constant size, and the two halves of a
     buffer, which lie apart."""
     known = {stm.var: stm.rhs for stm in statements(k.body) if isinstance(stm, kir.KLet)}
 

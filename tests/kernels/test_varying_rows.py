@@ -78,7 +78,7 @@ def test_the_last_elements_of_rows_are_taken_one_by_one(text: str) -> None:
 
 
 @pytest.mark.parametrize("body", ["f32.exp xs[j]", "loop x = xs[j] for i < j do x * 0.5f32"])
-def test_a_dear_element_stays_on_lanes(body: str) -> None:
+def test_an_expensive_element_stays_on_lanes(body: str) -> None:
     found = reductions(rows(body=body), kir.BoundsCheck)
     assert found
     assert not any(stm.full for _, stm in found)

@@ -36,7 +36,7 @@ def test_a_row_says_what_was_measured(row: dict[str, Any]) -> None:
     assert set(row["median_ms"]) == {"soac", "numpy"}
     assert row["best_peer"] == "numpy"
     assert row["ratio_to_best_peer"] == row["median_ms"]["numpy"] / row["median_ms"]["soac"]
-    assert row["floor_ms"] == pytest.approx(5 * 4 * 4096 / 40e9 * 1e3)  # three arrays in, two out
+    assert row["bound_ms"] == pytest.approx(5 * 4 * 4096 / 40e9 * 1e3)  # three arrays in, two out
     assert (row["versions"], row["regret"], row["untuned_over_tuned"]) == (1, 1.0, 1.0)
     assert row["faults"] == ()
     assert json.loads(json.dumps(row))["rounds"] == 2
@@ -65,7 +65,7 @@ def made_row(program: str, dataset: str, soac: float, peers: dict[str, float], *
     return {
         "program": program, "entry": "main", "dataset": dataset, "median_ms": times, "least_ms": times,
         "interval_ms": {name: (t, t) for name, t in times.items()}, "best_peer": best,
-        "ratio_to_best_peer": peers[best] / soac, "ratio_by_least": peers[best] / soac, "fraction_of_floor": 0.5,
+        "ratio_to_best_peer": peers[best] / soac, "ratio_by_least": peers[best] / soac, "fraction_of_bound": 0.5,
         "versions": 2, "best_version": "outer", "regret": 1.0, "untuned_over_tuned": 2.0, "faults": (), **rest,
     }  # fmt: skip
 
@@ -103,7 +103,7 @@ def test_the_page(row: dict[str, Any], tmp_path: Path) -> None:
     assert markdown(rows).count("\n") == 1
 
 
-def test_differences_are_told() -> None:
+def test_differences_are_reported() -> None:
     ones = np.ones(1000, np.float32)
     assert difference("matmul", "main", [ones], [ones * 1.0005]) is None
     assert difference("matmul", "main", [ones], [ones * 1.01]) is not None

@@ -12,7 +12,7 @@ import pytest
 import soac
 from benchmarks.peers.on_numpy import finance, flat, optionpricing
 from soac.data.read_write import read_values
-from soac.versions import leaves_of
+from soac.versions import versions_of
 
 from .references import in_double
 
@@ -54,10 +54,10 @@ def test_every_version(published: Path, program: str, folder: str, size: str) ->
     args = [arg.astype(np.int64) if arg.dtype.kind == "i" else arg for arg in values(published / folder / f"{size}.in")]
     (expected,) = values(published / folder / f"{size}.out")
     assert close(prog.main(*args), expected)
-    for site, leaf, forced in leaves_of(prog.compiled.flat):
+    for site, version, forced in versions_of(prog.compiled.flat):
         if site.startswith("main."):
             (got,) = prog.call("main", args, forced=forced)
-            assert close(got, expected), f"{site}={leaf}"
+            assert close(got, expected), f"{site}={version}"
 
 
 # ---- option pricing -------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def test_every_version_of_optionpricing(published: Path) -> None:
     prog = soac.load(OPTIONS)
     args = values(published / "OptionPricing" / "medium.in")
     (expected,) = values(published / "OptionPricing" / "medium.out")
-    for site, leaf, forced in leaves_of(prog.compiled.flat):
+    for site, version, forced in versions_of(prog.compiled.flat):
         if site.startswith("main."):
             (got,) = prog.call("main", args, forced=forced)
-            assert close(got, expected), f"{site}={leaf}"
+            assert close(got, expected), f"{site}={version}"

@@ -74,7 +74,7 @@ def named(atoms: tuple[Var, ...], b: Block) -> Inputs:
 
 
 def gone(b: Block, taken: Inputs) -> None:
-    """Nobody else uses these."""
+    """Nothing else uses these."""
     for name, _ in taken:
         b.env.pop(name, None)
 
@@ -232,7 +232,7 @@ def branching(b: Block, cond: Atom, types: tuple[Type, ...], then: Work, orelse:
 
 
 def nested(b: Block, depth: int, rank: int, work: Work) -> None:
-    """`work` in a nest of so many maps, the innermost over arrays of this rank (seldom of more)."""
+    """`work` in a nest of this many maps, the innermost over arrays of this rank (seldom of more)."""
     if depth == 0:
         work(b)
         return

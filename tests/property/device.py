@@ -1,6 +1,6 @@
 """The law on the CPU device: what the interpreter gives, every version of the compiled program gives too.
 
-    interpret(core) == run(cpu, any leaf)
+    interpret(core) == run(cpu, any version)
 
 Sizes cross the width of a vector. Where core fails, a version fails or succeeds.
 """
@@ -21,7 +21,7 @@ from tests.property.guards import Broken
 from tests.property.law import Tally, agree, meaning_of
 
 SIZES = (0, 1, 3, 15, 16, 17, 20)
-MOST_LEAVES = 6
+MOST_VERSIONS = 6
 
 
 def resized(case: Case, n: int, k: int, seed: int) -> Case:
@@ -37,12 +37,12 @@ def check_device(case: Case) -> Tally:
     expected = meaning_of(case)
     compiled = compile_core(case.prog, Mode.INCREMENTAL, CPU)
     program = Executable.build(compiled.host, compiled.flat.functions)
-    leaves = combinations(sites(compiled.flat))
-    for leaf in leaves[:MOST_LEAVES]:
+    versions = combinations(sites(compiled.flat))
+    for version in versions[:MOST_VERSIONS]:
         try:
-            found = program.run("main", case.args, forced=leaf, threads=2)[0]
+            found = program.run("main", case.args, forced=version, threads=2)[0]
         except RunError:
             found = None
         if not agree(expected, found):
-            raise Broken(f"device {leaf}: {expected} became {found}")
-    return Tally(leaves=len(leaves[:MOST_LEAVES]), skipped=len(leaves[MOST_LEAVES:]))
+            raise Broken(f"device {version}: {expected} became {found}")
+    return Tally(versions=len(versions[:MOST_VERSIONS]), skipped=len(versions[MOST_VERSIONS:]))

@@ -88,7 +88,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         Group.NESTS,
-        "dear value computed from another depth of the nest",
+        "expensive value computed from another depth of the nest",
         "flatten/context/distribute.py",
         "_materialise(flow, nest.outer(depth), (*names",
         "_materialise(flow, nest.outer(1), (*names",

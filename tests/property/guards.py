@@ -1,6 +1,6 @@
 """What holds of the guards of a flat program, whatever it computes.
 
-    if t ≤ par then v1 else v2        t is nobody else's name, v1 and v2 differ, and par is Par of a segop in v1
+    if t ≤ par then v1 else v2        t names nothing else, v1 and v2 differ, and par is Par of a segop in v1
 
 Which version runs changes no value, so that wrong guards show here only.
 """

@@ -127,7 +127,7 @@ def main(first: int, count: int, device: bool) -> None:
             total.add(check_program(number, check_device if device else in_versions))
         except Exception as error:  # whatever breaks is a finding
             print(f"{number}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-    print(f"{count} programs, {total.leaves} versions")
+    print(f"{count} programs, {total.versions} versions")
     for rule, times in sorted(total.fired.items(), key=lambda pair: pair[0].value):
         print(f"  {times:6d}  {rule.value}")
 

@@ -1,6 +1,6 @@
 """The law of the project for one program: every pass and every version gives what the core program gives.
 
-    interpret(core) == interpret(pass(..)) == interpret(flat, any leaf) == interpret(flat, any thresholds)
+    interpret(core) == interpret(pass(..)) == interpret(flat, any version) == interpret(flat, any thresholds)
 
 and the law of failure: where core fails, a version fails or succeeds. All values are exact. Guards are part of it: a
 version runs when the parallelism reaches its threshold, thresholds have different names, and a guard counts the points
@@ -33,7 +33,7 @@ from tests.property import guards
 from tests.property.generate import Case
 from tests.property.guards import Broken
 
-MOST_LEAVES = 64
+MOST_VERSIONS = 64
 TILE = 2
 """The edge of tiles."""
 INFINITE = 2**63 - 1
@@ -44,23 +44,23 @@ Results = list | None
 
 @dataclass(slots=True)
 class Tally:
-    """What was tested: programs, leaves taken and left out, how often each rule of flattening fired and each of the
+    """What was tested: programs, versions taken and left out, how often each rule of flattening fired and each of the
     other passes; programs left out because a single run of them takes long."""
 
     programs: int = 0
-    leaves: int = 0
+    versions: int = 0
     skipped: int = 0
     fired: Counter[Rule] = field(default_factory=Counter)
     others: Counter[str] = field(default_factory=Counter)
-    dear: int = 0
+    expensive: int = 0
 
     def add(self, other: Tally) -> None:
         self.programs += other.programs
-        self.leaves += other.leaves
+        self.versions += other.versions
         self.skipped += other.skipped
         self.fired += other.fired
         self.others += other.others
-        self.dear += other.dear
+        self.expensive += other.expensive
 
 
 @paused_collector()
@@ -145,7 +145,7 @@ def _checked(apply: Pass, prog: Prog, stage: Stage) -> Prog:
 
 
 def run(prepared: Prepared, case: Case, thresholds: Thresholds) -> tuple[Results, Trace]:
-    """The results, None if the program fails, and the guards it met."""
+    """The results, None if the program fails, and the guards it reached."""
     try:
         return prepared.run("main", case.args, thresholds)
     except RunError:
@@ -170,11 +170,11 @@ def _assert_agrees(what: str, expected: Results, found: Results) -> None:
 
 
 def _versions_agree(what: str, expected: Results, case: Case, prog: Prog, tally: Tally) -> None:
-    prepared, leaves = prepare(prog), combinations(sites(prog))
-    tally.leaves += len(leaves[:MOST_LEAVES])
-    tally.skipped += len(leaves[MOST_LEAVES:])
-    for leaf in leaves[:MOST_LEAVES]:
-        _assert_agrees(f"{what} {leaf}", expected, run(prepared, case, Thresholds(forced=leaf))[0])
+    prepared, versions = prepare(prog), combinations(sites(prog))
+    tally.versions += len(versions[:MOST_VERSIONS])
+    tally.skipped += len(versions[MOST_VERSIONS:])
+    for version in versions[:MOST_VERSIONS]:
+        _assert_agrees(f"{what} {version}", expected, run(prepared, case, Thresholds(forced=version))[0])
 
 
 def _tiles_agree(what: str, expected: Results, case: Case, prog: Prog, tally: Tally) -> None:
@@ -185,8 +185,8 @@ def _tiles_agree(what: str, expected: Results, case: Case, prog: Prog, tally: Ta
         return
     tally.others[tile.__name__] += len(edges)
     prepared = prepare(tiled)
-    for leaf in combinations(sites(tiled))[:MOST_LEAVES]:
-        _assert_agrees(f"{what} {leaf}", expected, run(prepared, case, Thresholds(edges, leaf))[0])
+    for version in combinations(sites(tiled))[:MOST_VERSIONS]:
+        _assert_agrees(f"{what} {version}", expected, run(prepared, case, Thresholds(edges, version))[0])
 
 
 # ---- guards ------------------------------------------------------------------------------------------------------

@@ -68,12 +68,12 @@ def with_hist(b: Block) -> None:
     hist_of(b, given, given[0][1].shape[0])
 
 
-def with_dear(b: Block) -> None:
-    """What is dear is needed by a map below: a reduction, or a loop of scalars."""
+def with_expensive(b: Block) -> None:
+    """What is expensive is needed by a map below: a reduction, or a loop of scalars."""
     m = b.maker
     if m.chance(50):
-        dear = operate(b, rows(b, 1), (number(b),), reds=(scalar_operator(b),))
-        used = tuple(v for v in dear if b.env[v.name] == I32) or (number(b),)
+        expensive = operate(b, rows(b, 1), (number(b),), reds=(scalar_operator(b),))
+        used = tuple(v for v in expensive if b.env[v.name] == I32) or (number(b),)
     else:
         used = looping(b, (I32,), (number(b),), i64(2 + m.number(3)), squared)
     operate(b, rows(b, 1), used, mapped=1)

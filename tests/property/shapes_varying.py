@@ -108,7 +108,7 @@ def with_variant_trip_count(b: Block) -> None:
 
 
 def with_rows_of_rows(b: Block) -> None:
-    """So many rows of such a size as the point of the nest says."""
+    """As many rows of such a size as the point of the nest says."""
     made = rows_made(b, varying_array(b), own_size(b))
     if b.maker.chance(50):
         operate(b, made, mapped=1, work=with_reduction)

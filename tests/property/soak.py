@@ -167,7 +167,7 @@ def broken(law: Law, case: Case) -> str | None:
         return broken_by(law, case)
 
 
-def is_dear(case: Case) -> bool:
+def is_expensive(case: Case) -> bool:
     """Whether one run of the program as it is written takes long."""
     start = time.process_time()
     broken(meaning_of, case)
@@ -210,8 +210,8 @@ def run_part(seed: int, numbers: range, device: bool) -> tuple[Tally, list[Found
         law = law_for(number, device)
         tally.programs += 1
         message = broken(_counting(law, tally), program(seed, number))
-        if message == LATE.format(SECONDS_EACH) and is_dear(program(seed, number)):
-            tally.dear += 1
+        if message == LATE.format(SECONDS_EACH) and is_expensive(program(seed, number)):
+            tally.expensive += 1
         elif message is not None:
             case = smallest(law, seed, number, SECONDS_TO_SHRINK)
             message = broken(law, case) or message
@@ -250,8 +250,8 @@ def part_of(part: int, programs: int) -> range:
 def summary(progress: Progress) -> str:
     tally = progress.tally
     left_out = f", {tally.skipped} left out" if tally.skipped else ""
-    dear = f", {tally.dear} programs too dear to run" if tally.dear else ""
-    return f"{tally.programs} programs, {tally.leaves} versions{left_out}{dear}, {len(progress.found)} broken"
+    expensive = f", {tally.expensive} programs too expensive to run" if tally.expensive else ""
+    return f"{tally.programs} programs, {tally.versions} versions{left_out}{expensive}, {len(progress.found)} broken"
 
 
 def table(tally: Tally) -> str:
@@ -267,7 +267,7 @@ def fired_by_name(tally: Tally) -> dict[str, int]:
 def record(record_property: Callable[[str, object], None], tally: Tally) -> None:
     """What a test has tested, for the table at the end of the run (`tests/conftest.py`)."""
     record_property("programs", tally.programs)
-    record_property("versions", tally.leaves)
+    record_property("versions", tally.versions)
     record_property("fired", fired_by_name(tally))
 
 
@@ -275,7 +275,7 @@ def read_progress(file: Path) -> Progress:
     if not file.is_file():
         return Progress()
     data = json.loads(file.read_text(encoding="utf-8"))
-    tally = Tally(data["programs"], data["leaves"], data["skipped"], dear=data["dear"])
+    tally = Tally(data["programs"], data["versions"], data["skipped"], expensive=data["expensive"])
     tally.fired.update({rule: data["fired"].get(rule.name, 0) for rule in Rule})
     tally.others.update(data["others"])
     return Progress(data["done"], tally, [Found(*one) for one in data["found"]])
@@ -287,8 +287,8 @@ def write_progress(file: Path, progress: Progress) -> None:
     data = {
         "done": progress.done,
         "programs": tally.programs,
-        "leaves": tally.leaves,
-        "dear": tally.dear,
+        "versions": tally.versions,
+        "expensive": tally.expensive,
         "skipped": tally.skipped,
         "fired": {rule.name: tally.fired[rule] for rule in Rule},
         "others": tally.others,

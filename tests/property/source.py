@@ -24,7 +24,7 @@ OF_BOOLS = {Op.AND: "&&", Op.OR: "||", Op.XOR: "!=", Op.EQ: "=="}
 
 
 MOST_RESULTS = 5
-"""A tuple pattern takes so many results of a map apart."""
+"""A tuple pattern takes at most this many results of a map apart."""
 
 
 class NotSource(ValueError):
@@ -267,7 +267,7 @@ def _screma(stm: Stm, exp: core.Screma, at: At) -> list[str]:
     """One of `map`, `redomap`, `scanomap`; else the map, and each scan and reduction of what it gives."""
     names = tuple(p.name for p in stm.pat)
     if len(names) > MOST_RESULTS or (stm.attrs and len(names) > 1):
-        raise NotSource("a map of so many results, or of several and an attribute")
+        raise NotSource("a map of this many results, or of several and an attribute")
     f, inputs = _lambda(exp.map, at), _inputs(exp)
     operators = exp.scans + exp.reds
     used = exp.num_scans + exp.num_reds

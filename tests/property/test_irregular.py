@@ -37,5 +37,5 @@ def test_random_programs_keep_their_meaning(record_property: Callable[[str, obje
 
 def test_random_programs_keep_their_meaning_on_the_device() -> None:
     count, tally = share(check_device, PROGRAMS // 4, SECONDS / 4)
-    print(f"\n{count} programs, {tally.leaves} versions")
+    print(f"\n{count} programs, {tally.versions} versions")
     assert count

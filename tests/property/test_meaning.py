@@ -37,7 +37,7 @@ ACCEPTED = settings(
 
 def test_every_version_means_the_same(record_property: Callable[[str, object], None]) -> None:
     tally, found = share(PROGRAMS, SECONDS)
-    print(f"\n{tally.programs} programs, {tally.leaves} versions, {tally.skipped} left out\n{table(tally)}")
+    print(f"\n{tally.programs} programs, {tally.versions} versions, {tally.skipped} left out\n{table(tally)}")
     record(record_property, tally)
     assert not found, "\n".join(f"program {one.number}, {one.path}: {one.message}" for one in found)
 

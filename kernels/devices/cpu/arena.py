@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 RESERVED = 1 << 35  # bytes of address space for one worker, less where the system refuses
 SMALLEST = 1 << 26
-# Unless told so, Linux counts what is reserved as memory, and `fork` fails. Python 3.11 has no name for the flag.
+# Without this flag Linux counts what is reserved as memory, and `fork` fails. Python 3.11 has no name for it.
 NORESERVE: int = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 

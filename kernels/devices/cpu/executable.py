@@ -152,7 +152,7 @@ class CpuDevice:
             raise failure(what.kernel, slots[what.record // 8 :])
 
     def take_arenas(self, threads: int) -> Arenas:
-        """Arenas for so many workers, to be put back after use."""
+        """Arenas for `threads` workers, to be put back after use."""
         try:
             arenas = self.arenas.pop()
         except IndexError:
@@ -160,7 +160,7 @@ class CpuDevice:
         return arenas if len(arenas.regions) >= threads else make_arenas(threads)
 
     def take_turn(self, threads: int) -> Turn:
-        """The turn that prepared calls on so many workers wait for."""
+        """The turn that prepared calls on `threads` workers wait for."""
         for turn in self.turns:
             if len(turn.arenas.regions) >= threads:
                 return turn
@@ -236,7 +236,7 @@ class Executable:
         convert: Convert = lambda fun, args: args,
         log: list[Event] | None = None,
     ) -> tuple[list[np.ndarray | np.generic], Trace]:
-        """Results of an entry (components in order), and the guards met: (threshold, parallelism, taken). `convert`
+        """Results of an entry (components in order), and the guards reached: (threshold, parallelism, taken). `convert`
         gives arrays and scalars for arguments that are not already what the entry takes. With a `log` the run is timed,
         and its events are put there, also if it fails.
 
@@ -247,10 +247,10 @@ class Executable:
                 return self.run_native(entry, args, settings, workers, convert, log)
             return self.run_python(entry, convert(self.functions[entry], args), settings, workers, log)
         except (KernelFailure, MemoryError) as fault:
-            raise self.told(entry, fault) from None
+            raise self.reported(entry, fault) from None
 
-    def told(self, entry: str, fault: BaseException) -> BaseException:
-        """What the user sees of a fault."""
+    def reported(self, entry: str, fault: BaseException) -> BaseException:
+        """The error that the user sees of a fault."""
         match fault:
             case KernelFailure():
                 return failure_error(fault)
@@ -279,12 +279,12 @@ class Executable:
             try:
                 results = run(*args)
             except MemoryError as fault:
-                raise self.told(entry, fault) from None
+                raise self.reported(entry, fault) from None
             if results.__class__ is list:
                 return results
             if results == Status.UNSUITED:
                 return slowly(args)
-            raise self.told(entry, native.failed(found, ready, results)) from None
+            raise self.reported(entry, native.failed(found, ready, results)) from None
 
         return call
 

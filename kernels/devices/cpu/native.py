@@ -175,8 +175,8 @@ class Turn:
 
 
 def set_words(entry: Entry, one: Ready, settings: Settings, default: Default) -> None:
-    """Thresholds and sizes, and in place of the threshold of a forced guard one that decides. A default is told by its
-    bits turned over, a negative number."""
+    """Thresholds and sizes, and in place of the threshold of a forced guard one that decides. A default is stored
+    complemented, a negative number."""
     thresholds, forced = settings
     for k, setting in enumerate(entry.info.settings, start=entry.info.first_setting):
         name = setting.name
@@ -191,7 +191,7 @@ def set_words(entry: Entry, one: Ready, settings: Settings, default: Default) ->
 
 
 def take_trace(entry: Entry, memory: ctypes.Array[ctypes.c_int64]) -> Trace:
-    """The guards met: threshold, parallelism, first branch taken."""
+    """The guards reached: threshold, parallelism, first branch taken."""
     count = memory[Word.TRACED]
     if not count:
         return ()
@@ -200,7 +200,7 @@ def take_trace(entry: Entry, memory: ctypes.Array[ctypes.c_int64]) -> Trace:
 
 
 def take_events(entry: Entry, memory: ctypes.Array[ctypes.c_int64]) -> Iterator[Event]:
-    """The guards met and the branches that they decided, in order."""
+    """The guards reached and the branches that they decided, in order."""
     count = memory[Word.TRACED]
     pairs = (ctypes.c_int64 * (2 * count)).from_address(memory[Word.TRACE]) if count else ()
     for k in range(0, 2 * count, 2):

@@ -102,7 +102,7 @@ class CudaDevice:
 
     @staticmethod
     def of(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> CudaDevice:
-        """Compiles the kernels, for blocks of so many threads, or finds them in the cache, and loads them."""
+        """Compiles the kernels, for blocks of `threads` threads, or finds them in the cache, and loads them."""
         record = gpu.scratch(Prim.U64, (RECORD,))
         device = CudaDevice(gpu, prepared(gpu, kernels, threads), record, threads)
         device.begin()
@@ -166,7 +166,7 @@ class CudaDevice:
         driver.launch(what.loaded, grid, text.threads * text.together, stack[3] * text.together, values)
 
     def shaped(self, kernel: str, sizes: Sequence[int]) -> Prepared:
-        """The kernel for blocks of so many threads, each of which does so many blocks' work; compiled when it is first
+        """The kernel for the block size of `sizes`, each block doing the work of `factor` blocks; compiled when first
         asked for."""
         usual = self.kernels[kernel]
         if not any(sizes):
@@ -313,14 +313,17 @@ class CudaDevice:
 
 def prepared(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> dict[str, Prepared]:
     """The kernels of a program, compiled as one module and loaded; failure sites are numbered throughout."""
-    if not kernels:
-        return {}
     kernels = all_ready(kernels, CUDA_PASSES)
+    return loaded_kernels(gpu, kernels, numbered(kernels, threads)) if kernels else {}
+
+
+def numbered(kernels: Sequence[Kernel], threads: int) -> list[tuple[int, CudaKernel]]:
+    """The texts of kernels that have gone through the passes, with the numbers of their first failure sites."""
     sites, texts = 0, list[tuple[int, CudaKernel]]()
     for kernel in kernels:
         texts.append((sites, cuda_kernel(kernel, threads, sites)))
         sites += len(kernel.sites) + 1  # one more for its stacks
-    return loaded_kernels(gpu, kernels, texts)
+    return texts
 
 
 def loaded_kernels(gpu: Gpu, kernels: Sequence[Kernel], texts: Sequence[tuple[int, CudaKernel]]) -> dict[str, Prepared]:

@@ -102,7 +102,7 @@ def _forget(address: int | None) -> None:
 
 @Deleter
 def _forget_unused(capsule: int | None) -> None:
-    """The destructor of a capsule, whose tensor is still ours if nobody has taken it."""
+    """The destructor of a capsule, whose tensor is still ours if it has not been taken."""
     for name in (OLD, NEW):
         if capsule is not None and _valid(capsule, name):
             _forget_tensor(_pointer(capsule, name))
@@ -135,7 +135,7 @@ def _code(prim: Prim) -> tuple[int, int]:
 
 
 class Borrowed:
-    """Memory of a producer, given back when nobody refers to it any more."""
+    """Memory of a producer, given back when nothing refers to it any more."""
 
     __slots__ = ("address", "capsule", "give_back")
 

@@ -56,7 +56,7 @@ class CudaExecutable:
         convert: Callable[[FunDef, Sequence[Any]], Sequence[Any]] = lambda fun, args: args,
         log: list[Event] | None = None,
     ) -> tuple[list[Any], Trace]:
-        """Results of an entry, arrays in the memory of the GPU, and the guards met; `threads` says nothing here.
+        """Results of an entry, arrays in the memory of the GPU, and the guards reached; `threads` says nothing here.
 
         Raises RunError, DataError, GpuLost."""
         fun = self.functions[entry]

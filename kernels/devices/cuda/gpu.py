@@ -137,7 +137,7 @@ class Gpu:
             self.move_axes(size, target, source, merged(shape, to, strides))
 
     def move_axes(self, size: int, target: int, source: int, axes: tuple[Axis, ...]) -> None:
-        """Elements of so many bytes; the way depends on what the axes are like."""
+        """Elements of `size` bytes; the way depends on what the axes are like."""
         if not axes or (len(axes) == 1 and axes[0].to == axes[0].source == 1):
             self.driver.copy(target, source, size * count(axes))
         elif (found := tiles(axes)) is not None:
@@ -187,7 +187,7 @@ class Gpu:
         self.start(name, size, -(-elements // CHUNK), [*arrays, elements, *scalars])
 
     def start(self, name: str, size: int, blocks: int, values: Sequence[Value]) -> None:
-        """A bulk kernel for elements of so many bytes, which cannot fail."""
+        """A bulk kernel for elements of `size` bytes, which cannot fail."""
         grid = min(blocks, WAVES * self.driver.properties.multiprocessors)
         self.driver.launch(self.bulk[f"{name}_{size}"], grid, THREADS, 0, [*UNFAILING, blocks, *STACKLESS, *values])
 

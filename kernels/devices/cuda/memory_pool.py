@@ -59,7 +59,7 @@ class DevicePool:
         return Block(self.fresh(size, capacity), capacity, self.returned)
 
     def fresh(self, size: int, capacity: int) -> int:
-        """Memory of the driver; the second attempt is made without anything that nobody uses."""
+        """Memory of the driver; the second attempt is made after unused memory is given back."""
         try:
             return self.driver.alloc(capacity)
         except DriverMemoryError:
@@ -71,7 +71,7 @@ class DevicePool:
             raise OutOfMemory(size, *self.driver.memory()) from None
 
     def stacks(self, size: int) -> int:
-        """The address of so many bytes, which are good until the launch is done that they are for."""
+        """The address of `size` bytes, which are good until the launch is done that they are for."""
         if self.stack is None or self.stack.capacity < size:
             self.drop_stacks()
             self.stack = self.block(size)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache as memoised
@@ -21,6 +22,7 @@ from ..disk_cache import Cache
 OPTIONS = ("-std=c++17", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false")
 GET_NVRTC = "`pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'`"
 VERBOSE = "--ptxas-options=-v"
+COMMENT = re.compile(r"^\s*//.*\n", re.MULTILINE)
 
 
 class NoCompiler(Exception):
@@ -78,9 +80,10 @@ def architectures() -> tuple[str, ...]:
 
 
 def compile_cuda(text: str, arch: str, cache: Cache | None = None) -> bytes:
-    """The cubin of a module for an architecture such as `sm_90`. Raises NoCompiler, IRError where it is refused."""
+    """The cubin of a module for an architecture such as `sm_90`; it does not depend on comments, in which there are
+    paths of this machine. Raises NoCompiler, IRError where it is refused."""
     cache = disk.user_cache() if cache is None else cache
-    key = disk.key_of(text, "nvrtc-1", arch, *OPTIONS, *map(str, nvrtc().version))
+    key = disk.key_of(COMMENT.sub("", text), "nvrtc-2", arch, *OPTIONS, *map(str, nvrtc().version))
     found = disk.get(cache, key)
     if found is None:
         found, _ = _compiled(nvrtc().library, text, arch)

@@ -15,7 +15,7 @@ from functools import partial
 from ....ir import core
 from ....ir.core import Body, Lambda, Stm
 from ....ir.ops import Op, unsigned_of
-from ....ir.traverse import free_names
+from ....ir.traverse import all_exps, free_names
 from ....ir.types import Atom, Const, Name, Prim, Var, i64
 from ...kernel_ir import nodes as kir
 from ..conditions import Comparison, Condition, branches, chosen, emitted, every, given, in_order, negated, some
@@ -26,9 +26,14 @@ CHOICES = frozenset({Op.MIN, Op.MAX, Op.SELECT})
 COMPARISONS = frozenset({Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE})
 
 
+MOST_STATEMENTS = 32
+"""Conditions grow, and nest, with the statements of an operator: a larger one is computed as it is written."""
+
+
 def chooses(op: Lambda) -> bool:
-    """Is each result one of the arguments?"""
-    return _chooses(op.body, {p.name for p in op.params})
+    """Is each result one of the arguments, by a small operator?"""
+    is_small = sum(1 for _ in all_exps(op.body)) <= MOST_STATEMENTS
+    return is_small and _chooses(op.body, {p.name for p in op.params})
 
 
 def _chooses(body: Body, given: set[Name]) -> bool:
@@ -62,7 +67,7 @@ class Choice:
 
 @dataclass(slots=True)
 class Choices:
-    """What is known of the values of an operator. `later`: how those are made that nobody has needed yet."""
+    """What is known of the values of an operator. `later`: how those are made that have not been needed yet."""
 
     b: Builder
     counts: frozenset[Operand]

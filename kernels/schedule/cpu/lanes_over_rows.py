@@ -41,12 +41,12 @@ LONGEST = 1 << 16
 """Elements of a row from which on a row is cut, where rows are not many."""
 GRAIN = 1 << 15
 """Elements of a block of rows, or one row."""
-EXPENSIVE, EXTREMUM = 12.0, 4.0
+MOST_COST, EXTREMUM = 12.0, 4.0
 """What a step of a scan in lanes may cost, so that all steps are worth the rows that need not be transposed; and what
 the smaller or larger of two floats costs more than one instruction, by what holds of NaN and zeros."""
 
 MANY_KERNELS = 16
-"""An entry of so many kernels has one form of each further segop: what a second one wins is not worth compiling it."""
+"""An entry of this many kernels has one form of each further segop: a second one is not worth compiling it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def lie_to_be_scanned(s: Segop[core.SegScan]) -> Lying | str:
     scan = row_scan_of(made.kernel)
     if scan is None:
         return "its elements do not lie as they are scanned"
-    if steps_cost(scan) > EXPENSIVE:
+    if steps_cost(scan) > MOST_COST:
         return "an operator that is expensive in each step"
     return Lying(made, outs, (each, rows), before)
 
@@ -146,7 +146,7 @@ def is_float_extremum(stm: KStm) -> bool:
 
 
 def are_enough(s: Segop[core.SegScan], _: Lying) -> Atom:
-    """Are there so many rows that they are not cut, and that all of them are several blocks?"""
+    """Are there rows enough that they are not cut, and that all of them are several blocks?"""
     h, (*outer, width) = s.h, s.exp.space.widths
     rows = h.product(tuple(outer))
     enough = h.choice(h.op(Op.LT, width, i64(LONGEST), base="short"), i64(ROWS), i64(MANY_SEGMENTS), "enough")

@@ -54,12 +54,12 @@ class Mapping:
     factor: int
 
     def chunk(self, threads: int) -> int:
-        """Points of a block of so many threads."""
+        """Points of a block of `threads` threads."""
         return threads * self.factor
 
 
 Build = Callable[[Mapping, int], Made]
-"""The kernel of a mapping for blocks of so many threads."""
+"""The kernel of a mapping for blocks of a number of threads."""
 
 
 Layouts = abc.Mapping[Name, tuple[int, ...]]

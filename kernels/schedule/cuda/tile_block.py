@@ -94,7 +94,7 @@ class TileBlock:
     width: Operand
 
     def registers(self, base: str, prim: Prim, count: int, threads: int | None = None) -> KArray:
-        """An array of each of the block's threads, or of each index of a loop of so many."""
+        """An array of each of the block's threads, or of each index of a loop of `threads` indices."""
         array = KArray(self.b.fresh(base, prim).name, prim, Space.REGISTERS)
         self.b.emit(kir.Distribute(array, threads or THREADS, count))
         return array

@@ -29,8 +29,8 @@ ASYNCHRONOUS = (4, 8)
 class Tile:
     """The tile of a row. `place`: the tiled dimension that its rows run over (None: there is one row); `stride`:
     elements from one k to the next. `is_long`: neighbours in memory are elements of a row, not the same element of
-    neighbouring rows. `wide`: so many rows at once, if `aligned` holds. `ahead`: registers on the way, where copies are
-    not asynchronous."""
+    neighbouring rows. `wide`: this many rows at once, if `aligned` holds. `ahead`: registers on the way, where copies
+    are not asynchronous."""
 
     row: Row
     mem: KArray

@@ -1,4 +1,4 @@
--- A blank is a value that nobody looks at: what it stands for is not evaluated where its type tells its sizes, and
+-- A blank is a value that is never read: what it stands for is not evaluated where its type tells its sizes, and
 -- has its shape in any case.
 -- ==
 -- entry: no_element

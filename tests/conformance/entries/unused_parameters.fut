@@ -1,4 +1,4 @@
--- Parameters that nobody reads.
+-- Parameters that are not used.
 -- ==
 -- input { [46, 0, -45] 4 true }
 -- output { 4 }

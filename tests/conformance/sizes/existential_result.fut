@@ -1,4 +1,4 @@
--- A function whose result has a size that nobody knows before.
+-- A function whose result has a size that is not known before.
 -- ==
 -- input { empty([0]i32) }
 -- output { empty([0]i32) 0i64 empty([0]i32) }

@@ -74,7 +74,7 @@ from .frame import (
 @dataclass(frozen=True, slots=True)
 class NativeFun:
     """A host function as code. `kernels`, `settings` and `branches` (those that guards decide) by number; `results`,
-    `first_setting` and `record` are where these start in its state, which has so many `words`."""
+    `first_setting` and `record` are where these start in its state, which has `words` words."""
 
     fun: HostFun
     symbol: str

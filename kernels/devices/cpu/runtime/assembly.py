@@ -98,7 +98,7 @@ POOL = {
 }  # fmt: skip
 
 PAUSES = {"x86_64": "llvm.x86.sse2.pause()", "i686": "llvm.x86.sse2.pause()"}
-"""How a processor is told that a thread waits."""
+"""The instruction that says to a processor that a thread waits."""
 
 
 def module(name: str, triple: str) -> str:

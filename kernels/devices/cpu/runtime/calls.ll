@@ -20,7 +20,7 @@ define i64 @soac_host_enter(ptr %code, ptr %state) {
   ret i64 %status
 }
 
-; Run all blocks of kernel number %kernel, on this thread where the whole costs little, else in so many tasks for each.
+; Run all blocks of kernel number %kernel, on this thread where the whole costs little, else in %tasks tasks for each.
 define i64 @soac_host_launch(ptr %state, ptr %table, i64 %kernel, i64 %blocks, double %cost, i64 %tasks) {
 entry:
   %any = icmp sgt i64 %blocks, 0
@@ -49,7 +49,7 @@ fine:
   ret i64 $FINE$
 }
 
-; Run all blocks of a kernel, whose arguments are a table: alone, or in so many tasks for each thread of the call. Gives 1
+; Run all blocks of a kernel, whose arguments are a table: alone, or in %tasks tasks for each thread of the call. Gives 1
 ; if it was stopped.
 define i64 @soac_host_run(ptr %state, ptr %table, ptr %code, i64 %blocks, i1 %alone, i64 %tasks) {
 entry:

@@ -82,7 +82,7 @@ done:
   ret i64 0
 }
 
-; A buffer of so many bytes, counted once; null if there is no memory.
+; A buffer of %bytes bytes, counted once; null if there is no memory.
 define ptr @soac_host_take(i64 %bytes) {
 entry:
   %size = call i64 @llvm.umax.i64(i64 %bytes, i64 64)

@@ -182,8 +182,8 @@ failed:
   %quiet = icmp eq ptr %raised, null
   br i1 %quiet, label %tell, label %raise
 tell:
-  %told = call ptr @PyLong_FromLongLong(i64 %status)
-  ret ptr %told
+  %number = call ptr @PyLong_FromLongLong(i64 %status)
+  ret ptr %number
 raise:
   store atomic i64 0, ptr %turn release, align 8
   ret ptr null

@@ -59,12 +59,12 @@ def run_blocks(kernel: int, args: int, blocks: int, threads: int, grain: int | N
 
 
 def share(blocks: int, threads: int, tasks: int) -> int:
-    """How many blocks at a time make so many ranges for each thread."""
+    """How many blocks at a time make `tasks` ranges for each thread."""
     return max(1, blocks // max(1, min(threads, blocks)) // tasks)
 
 
 def start(threads: int) -> Pool:
-    """The pool, with workers for launches on so many threads."""
+    """The pool, with workers for launches on `threads` threads."""
     pool = _Holder.pool or the_pool()
     if threads - 1 > pool.workers.value:
         _grow(pool, threads - 1)

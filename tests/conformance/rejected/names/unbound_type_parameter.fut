@@ -1,4 +1,4 @@
--- A type variable that nobody declared.
+-- A type variable that is not declared.
 -- ==
 -- error: E0214
 

@@ -1,4 +1,4 @@
--- A size that nobody defined.
+-- A size that is not defined.
 -- ==
 -- error: E0201
 

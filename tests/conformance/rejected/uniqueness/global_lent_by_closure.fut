@@ -1,5 +1,5 @@
 -- By way of a function that is itself the result of a definition or of a function, and by way of a lambda. A function
--- may hold on to such an array; nobody consumes what it then gives.
+-- may hold on to such an array; what it then gives is not consumed.
 -- ==
 -- error: E022[12]
 

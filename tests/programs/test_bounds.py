@@ -1,4 +1,4 @@
-"""The floors of sums, scans and maps: loops by hand give what the programs give."""
+"""The bounds of sums, scans and maps: loops by hand give what the programs give."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("numba")
 
-from benchmarks import floors
+from benchmarks import bounds
 from benchmarks.peers.on_numba import by_hand
 
 
@@ -22,7 +22,7 @@ def test_rows() -> None:
     by_hand.scans(xss, prefixes)
     by_hand.transposed(xss, turned)
     for kind, found in (("sums", sums), ("scans", prefixes), ("transposed", turned)):
-        program = floors.program_of(kind, "i32")
+        program = bounds.program_of(kind, "i32")
         assert np.array_equal(program.call("main", [xss])[0], found)
 
 
@@ -34,11 +34,11 @@ def test_streams_read_everything() -> None:
 
 
 def test_a_case_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(floors, "SHAPES", ((8, 100),))
-    effort = floors.Effort(2, 0.0, 1.0, 2, 1.0)
-    (case,) = floors.sums("f32")
-    row = floors.measured(case, floors.program_of("sums", "f32"), 1e9, effort)
+    monkeypatch.setattr(bounds, "SHAPES", ((8, 100),))
+    effort = bounds.Effort(2, 0.0, 1.0, 2, 1.0)
+    (case,) = bounds.sums("f32")
+    row = bounds.measured(case, bounds.program_of("sums", "f32"), 1e9, effort)
     assert row.shape == (8, 100)
-    assert row.floor in row.least_ms
+    assert row.bound in row.least_ms
     assert row.best_version in row.least_ms
-    assert row.ratio == pytest.approx(row.least_ms[row.floor] / row.least_ms["soac"])
+    assert row.ratio == pytest.approx(row.least_ms[row.bound] / row.least_ms["soac"])

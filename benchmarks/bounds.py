@@ -1,8 +1,8 @@
-"""`python -m benchmarks.floors`: sums and prefix sums of rows at every shape, and maps, against loops written by hand.
+"""`python -m benchmarks.bounds`: sums and prefix sums of rows at every shape, and maps, against loops written by hand.
 
     sums     the better of two loops of Numba: row after row; and one that reads, adds and writes as much, but without
              moving elements across lanes (`streams`), which short rows cannot beat
-    scans    a copy of the array, which is the floor, and the loop row after row
+    scans    a copy of the array, which is the bound, and the loop row after row
     maps     the same loop, and the bandwidth of the triad x = y + a z in bytes read and written
 
 Everything runs on the thread that calls, whose processor time is the clock; contenders take turns, of each the least
@@ -45,7 +45,7 @@ class Row:
     type: str
     shape: Sequence[int]
     least_ms: Mapping[str, float]
-    floor: str
+    bound: str
     ratio: float
     best_version: str
     fraction_of_triad: float
@@ -53,14 +53,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A program on arguments, and the loops by hand that it is compared with; `floors` are those of which the faster
+    """A program on arguments, and the loops by hand that it is compared with; `bounds` are those of which the faster
     one counts."""
 
     kind: str
     type: str
     args: Sequence[np.ndarray]
     loops: Mapping[str, Run]
-    floors: Sequence[str]
+    bounds: Sequence[str]
     written: int
 
     @property
@@ -148,11 +148,11 @@ def measured(case: Case, program: soac.Program, triad: float, effort: Effort) ->
             name = " ".join(f"{guard.rpartition('.')[2]}={int(side)}" for guard, side in forced.items())
             runs[name] = prepared(program, placed, forced)
     times = race({**runs, **case.loops}, effort, time.thread_time)
-    floor = min(case.floors, key=lambda name: times[name].least)
+    bound = min(case.bounds, key=lambda name: times[name].least)
     best = min(runs, key=lambda name: times[name].least)
     mine = times["soac"].least
     return Row(
-        case.kind, case.type, case.args[0].shape, least_ms(times), floor, times[floor].least / mine, best,
+        case.kind, case.type, case.args[0].shape, least_ms(times), bound, times[bound].least / mine, best,
         case.bytes_moved / mine / triad,
     )  # fmt: skip
 
@@ -174,7 +174,7 @@ def program_of(kind: str, type_: str) -> soac.Program:
 def shown(row: Row) -> str:
     times = ", ".join(f"{name} {ms:.2f}" for name, ms in row.least_ms.items())
     shape = "".join(f"[{n}]" for n in row.shape)
-    found = f"{row.ratio:.2f} of {row.floor}, {row.fraction_of_triad:.2f} of triad"
+    found = f"{row.ratio:.2f} of {row.bound}, {row.fraction_of_triad:.2f} of triad"
     return f"{row.kind} {row.type} {shape}: {found}; {times}"
 
 
@@ -210,7 +210,7 @@ def write(path: Path, rows: Sequence[Row], triad: float) -> None:
 
 
 def parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.floors", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.bounds", description=__doc__)
     parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], help="default: all")
     parser.add_argument("--types", nargs="*", choices=tuple(DTYPES), help="of elements")
     parser.add_argument("--shape", metavar="TEXT", help="only shapes with this text, such as '[1]['")
