@@ -13,7 +13,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -47,6 +47,10 @@ class Version:
 
 
 UNTUNED = Version({}, {})
+
+
+class OutOfBudget(Exception):
+    """The time for the search is over."""
 
 
 class Runner(Protocol):
@@ -89,23 +93,29 @@ class Shot:
         return self.piece.status is Status.ENDED
 
 
-def measure(runner: Runner, case: int, version: Version, repetitions: int, limit: float | None) -> Record:
-    """Times a version on a data set; it is stopped where it takes longer than `limit` seconds."""
-    first = checked(runner, case, version, limit)
+def measure(
+    runner: Runner, case: int, version: Version, repetitions: int, limit: float | None, until: float = math.inf
+) -> Record:
+    """Times a version on a data set; it is stopped where it takes longer than `limit` seconds. Where the time for the
+    search is over, at `until`, what has run counts; raises `OutOfBudget` if that is nothing."""
+    first = checked(runner, case, version, limit, until)
     if not first.ended:
         return Record(_status(first), (first.seconds,), first.piece, (), None, first.reason)
-    untuned = None if version == UNTUNED else checked(runner, case, UNTUNED, limit)
     shots: list[Shot] = []
     others: list[Shot] = shots if version == UNTUNED else []
-    turns = [(version, runner.prepare(case, version), shots)]
-    if untuned is not None and untuned.ended:
-        turns.append((UNTUNED, runner.prepare(case, UNTUNED), others))
-    started = time.monotonic()
-    while goes_on([shot.seconds for shot in shots], time.monotonic() - started, repetitions):
-        turns.reverse()  # what comes second finds workers awake and caches warm
-        for what, call, found in turns:
-            shot = shoot(runner, case, what, None)[0]
-            found.append(without_log(shot, call) if shot.ended and shot.seconds < BRIEF else shot)
+    with suppress(OutOfBudget):
+        untuned = None if version == UNTUNED else checked(runner, case, UNTUNED, limit, until)
+        turns = [(version, runner.prepare(case, version), shots)]
+        if untuned is not None and untuned.ended:
+            turns.append((UNTUNED, runner.prepare(case, UNTUNED), others))
+        started = time.monotonic()
+        while goes_on([shot.seconds for shot in shots], time.monotonic() - started, repetitions):
+            turns.reverse()  # what comes second finds workers awake and caches warm
+            for what, call, found in turns:
+                shot = shoot(runner, case, what, None, until)[0]
+                found.append(without_log(shot, call) if shot.ended and shot.seconds < BRIEF else shot)
+    if not shots:
+        shots.append(first)
     return Record(
         Status.ENDED,
         tuple(shot.seconds for shot in shots),
@@ -141,10 +151,10 @@ def _status(shot: Shot) -> Status:
     return Status.FAILED if shot.reason else Status.STOPPED
 
 
-def checked(runner: Runner, case: int, version: Version, limit: float | None) -> Shot:
+def checked(runner: Runner, case: int, version: Version, limit: float | None, until: float) -> Shot:
     """One run, and its results looked at: wrong ones are a bug of the compiler, and raised, unless they depend on a
     parameter of the program."""
-    shot, results = shoot(runner, case, version, limit)
+    shot, results = shoot(runner, case, version, limit, until)
     if shot.ended:
         try:
             runner.check(case, version, results)
@@ -153,11 +163,11 @@ def checked(runner: Runner, case: int, version: Version, limit: float | None) ->
     return shot
 
 
-def shoot(runner: Runner, case: int, version: Version, limit: float | None) -> tuple[Shot, Any]:
-    """One run, and its results. An error of the program is what became of it."""
+def shoot(runner: Runner, case: int, version: Version, limit: float | None, until: float) -> tuple[Shot, Any]:
+    """One run, and its results. An error of the program is what became of it. Raises `OutOfBudget` at `until`."""
     log: list[Event] = []
     status, reason, results = Status.ENDED, "", None
-    with deadline(limit) as is_over:
+    with deadline(min(math.inf if limit is None else limit, until - time.monotonic())) as is_over:
         start = time.monotonic()
         try:
             results = runner.run(case, version, log)
@@ -166,16 +176,21 @@ def shoot(runner: Runner, case: int, version: Version, limit: float | None) -> t
         except KeyboardInterrupt:
             if not is_over():
                 raise
+            if time.monotonic() >= until:
+                raise OutOfBudget from None
             status = Status.STOPPED
         end = time.monotonic()
     return Shot(end - start, piece_of(end - start, executions(log, end), status), reason), results
 
 
 @contextmanager
-def deadline(seconds: float | None) -> Iterator[Callable[[], bool]]:
-    """Stops the launches of this process after these seconds; gives whether it did."""
+def deadline(seconds: float) -> Iterator[Callable[[], bool]]:
+    """Stops the launches of this process after these seconds; gives whether it did. Raises `OutOfBudget` at once if
+    none are left."""
     fired = threading.Event()
-    if seconds is None:
+    if seconds <= 0:
+        raise OutOfBudget
+    if seconds == math.inf:
         yield fired.is_set
         return
 

@@ -17,7 +17,7 @@ import optuna
 from optuna.study import Study
 
 from ..ir.version_tree import Branch
-from .measure import Record, Version, drift
+from .measure import OutOfBudget, Record, Version, drift
 from .model import FAILS, Guard, Side, seconds_of
 from .observe import Piece, Status, is_guess, scaled, seen, side_of
 from .plan import most_versions, next_versions
@@ -52,10 +52,6 @@ class Bench(Protocol):
     """Times a run, or finds it among stored ones."""
 
     def __call__(self, request: Request) -> Record: ...
-
-
-class OutOfBudget(Exception):
-    """The time for the search is over."""
 
 
 @dataclass(frozen=True, slots=True)

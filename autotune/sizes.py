@@ -19,10 +19,10 @@ import optuna
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from .measure import Record, Version, record_from_data, record_to_data
+from .measure import OutOfBudget, Record, Version, record_from_data, record_to_data
 from .model import Guard, Side
 from .observe import Status
-from .search import OutOfBudget, Search, Tuned
+from .search import Search, Tuned
 from .store import MOST_RUNS, Phase, Request, Timed
 
 WITHIN = 2.0
@@ -130,14 +130,18 @@ def least_through(side: Side, path: Mapping[str, bool]) -> float:
 # ---- the search -------------------------------------------------------------------------------------------------
 
 
-def search_sizes(search: Search, tuned: Tuned, blocks: Sequence[Block], most: int) -> dict[str, int]:
-    """The best sizes of all blocks, those that are their default left out; at most `most` trials for each block."""
+def search_sizes(search: Search, tuned: Tuned, blocks: Sequence[Block], most: int) -> tuple[dict[str, int], bool]:
+    """The best sizes of all blocks, those that are their default left out; at most `most` trials for each block. And
+    whether there was time enough: if not, these are the best so far."""
     found: dict[str, int] = {}
     for number, block in enumerate(blocks):
         cases = eligible(block, tuned)
-        if cases:
-            found |= _search_block(search, number, block, cases, tuned, found, most)
-    return found
+        try:
+            if cases:
+                found |= _search_block(search, number, block, cases, tuned, found, most)
+        except OutOfBudget:
+            return found | _choice(block, tried(search.study.get_trials(deepcopy=False), number)), False
+    return found, True
 
 
 def _search_block(

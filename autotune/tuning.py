@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..ir.errors import NOWHERE, Diagnostic, Label, Loc, TuningError
+from ..ir.json_text import json_of
 from ..kernels.host_ir.launch_parameters import MOST_BLOCK, WARP, fitting
 from ..kernels.limits import MAX_THREADS
 
@@ -93,7 +94,7 @@ def _parse_settings(path: Path) -> dict[str, tuple[int, Loc]]:
 def _sidecar(path: Path) -> dict[str, object]:
     """What the sidecar says; nothing where there is none that can be read."""
     try:
-        found = json.loads(_read_text(sidecar_path(path)))
+        found = json_of(_read_text(sidecar_path(path)))
     except (TuningError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..ir.core import Apply, Attr, Body, Copied, FunDef, Prog, Stm
-from ..ir.errors import IRError
+from ..ir.errors import IRError, Loc
 from ..ir.nesting import check_body_levels
 from ..ir.traverse import (
     Renaming,
@@ -21,6 +21,7 @@ from ..ir.traverse import (
     bodies,
     called_functions,
     map_bodies,
+    may_fail,
     rewrite_atom,
     rewrite_stm,
 )
@@ -115,10 +116,19 @@ def _inline_call(
             return [stm]
         budget.left -= size
     renaming = _called_with(fun, stm, call.args, names)
-    stms = [_with_attrs(rewrite_stm(inner, renaming), stm.attrs) for inner in fun.body.stms]
+    inlined = (_called_at(rewrite_stm(inner, renaming), stm.loc.as_call) for inner in fun.body.stms)
+    stms = [_with_attrs(inner, stm.attrs) for inner in inlined]
     for param, atom in zip(stm.pat, fun.body.result, strict=True):
         stms.append(Stm((param,), Copied(rewrite_atom(atom, renaming)), stm.certs, (), stm.loc))
     return stms
+
+
+def _called_at(stm: Stm, calls: tuple[Loc, ...]) -> Stm:
+    """A statement of the function called, with the calls that lead to where it may fail."""
+    exp = map_bodies(lambda inner: replace(inner, stms=tuple([_called_at(s, calls) for s in inner.stms])), stm.exp)
+    if may_fail(exp):
+        return replace(stm, loc=stm.loc.called(calls))
+    return stm if exp is stm.exp else replace(stm, exp=exp)
 
 
 def _called_with(fun: FunDef, stm: Stm, args: tuple[Atom, ...], names: Names) -> Renaming:

@@ -26,7 +26,7 @@ def safety_warnings(prog: Prog) -> tuple[Diagnostic, ...]:
             asked = is_asked or WARN in stm.attrs
             what = _checked(stm.exp) if asked else None
             if what is not None:
-                places[stm.loc] = what
+                places[stm.loc.here] = what
             waiting += [(inner, asked) for inner in bodies(stm.exp)]
     found = sorted(places.items(), key=lambda place: (place[0].file, place[0].line, place[0].col))
     return tuple([Diagnostic("W0303", "safety check required", Label(loc, what)) for loc, what in found])

@@ -31,7 +31,7 @@ from .core import (
     Stm,
     WhileLoop,
 )
-from .errors import NOWHERE, IRError, Loc
+from .errors import NOWHERE, IRError, Loc, RunError
 from .frames import Layout, Step, getter, row_type, run_error
 from .parallel import Frame, Function, Operator, RowType, Space, Value, Values
 from .single_values import prim_step, single
@@ -109,6 +109,8 @@ def _stored(layout: Layout, stm: Stm) -> Step:
 
         return store_one
     values = _several(layout, stm.exp)
+    if isinstance(stm.exp, Apply):
+        values = _with_call(values, stm.loc)
     places = layout.bind_all(stm.pat)
 
     def store(frame: Frame) -> None:
@@ -116,6 +118,18 @@ def _stored(layout: Layout, stm: Stm) -> Step:
             frame[place] = value
 
     return store
+
+
+def _with_call(values: Values, loc: Loc) -> Values:
+    """The results of a call; its place is added to what an error says."""
+
+    def run(frame: Frame) -> Sequence[Value]:
+        try:
+            return values(frame)
+        except RunError as error:
+            raise RunError(*[diag.called(loc.as_call) for diag in error.diagnostics]) from None
+
+    return run
 
 
 def type_checks(layout: Layout, params: Iterable[Param], loc: Loc = NOWHERE) -> list[Step]:

@@ -184,7 +184,8 @@ class GuardCmp:
 
 @dataclass(frozen=True, slots=True)
 class SizeParam:
-    """`param main.ys.tile_0 default 32`: a size, i64 and at least 1, that a tuning file may set."""
+    """`param main.ys.tile_0 default 32`: a size, i64 and at least 1, that a tuning file may set. With the default
+    `NO_DEFAULT` the program computes what to use where it is not set."""
 
     name: str
     default: int
@@ -192,6 +193,9 @@ class SizeParam:
     def __post_init__(self) -> None:
         if self.default < 1:
             raise IRError("a size parameter is at least 1")
+
+
+NO_DEFAULT = 2**63 - 1
 
 
 # ---- bodies and compound expressions -----------------------------------------------------------------------------
@@ -420,10 +424,6 @@ class SegScan:
     def __post_init__(self) -> None:
         if not self.space.dims:
             raise IRError("segscan needs a dimension to scan")
-
-    @property
-    def num_scans(self) -> int:
-        return sum(len(s.neutral) for s in self.scans)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,21 +6,41 @@ Rendering with source line and caret is in `frontend/source/diagnostics.py`, the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+MAX_CALLS = 16
+"""How many calls a place of inlined code keeps, the innermost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loc:
-    """A half-open source range; lines and columns count from 1, columns in characters."""
+    """A half-open source range; lines and columns count from 1, columns in characters.
+
+    `calls`: where the code at this place was called, the innermost call first, if it was inlined."""
 
     file: str
     line: int
     col: int
     end_line: int
     end_col: int
+    calls: tuple[Loc, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.col}"
+
+    @property
+    def here(self) -> Loc:
+        """The place in the source alone."""
+        return replace(self, calls=()) if self.calls else self
+
+    @property
+    def as_call(self) -> tuple[Loc, ...]:
+        """The calls of what is inlined here."""
+        return (self.here, *self.calls)[:MAX_CALLS]
+
+    def called(self, calls: tuple[Loc, ...]) -> Loc:
+        """This place in code that is inlined at `calls`."""
+        return replace(self, calls=(*self.calls, *calls)[:MAX_CALLS]) if calls else self
 
 
 NOWHERE = Loc("", 0, 0, 0, 0)
@@ -56,6 +76,15 @@ class Diagnostic:
     def is_warning(self) -> bool:
         return self.code[0] == "W" or self.code in NOTES
 
+    def called(self, calls: tuple[Loc, ...]) -> Diagnostic:
+        """This of code that was called at `calls`."""
+        return replace(self, primary=replace(self.primary, loc=self.primary.loc.called(calls)))
+
+    @property
+    def stack(self) -> str:
+        """The calls that led to the place, a line each."""
+        return "\n".join(f"called at {call}" for call in self.primary.loc.calls)
+
 
 class SoacError(Exception):
     """Anything that is the user's to mend; `exit_code` is what the CLI ends with."""
@@ -69,7 +98,7 @@ class SoacError(Exception):
 
 def _summary(diag: Diagnostic) -> str:
     place = "" if diag.primary.loc == NOWHERE else f"{diag.primary.loc}: "
-    return f"{place}error[{diag.code}]: {diag.message}"
+    return f"{place}error[{diag.code}]: {diag.message}" + (diag.stack and f"\n{diag.stack}")
 
 
 class CompileError(SoacError):

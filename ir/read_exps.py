@@ -111,9 +111,14 @@ def _attr(source: Scanner) -> Attr:
 
 
 def read_loc(source: Scanner) -> Loc:
-    """`@"file":line:col-line:col`, or nothing."""
-    if not source.took("@"):
-        return NOWHERE
+    """`@"file":line:col-line:col`, followed by the calls that it is inlined at; or nothing."""
+    places: list[Loc] = []
+    while source.took("@"):
+        places.append(_read_place(source))
+    return places[0].called(tuple(places[1:])) if places else NOWHERE
+
+
+def _read_place(source: Scanner) -> Loc:
     file = source.string()
     source.take(":")
     line = source.integer()

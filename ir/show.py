@@ -243,7 +243,8 @@ def _attr(attr: Attr) -> str:
 
 
 def _loc(loc: Loc) -> str:
-    return "" if loc == NOWHERE else f" @{json.dumps(loc.file)}:{loc.line}:{loc.col}-{loc.end_line}:{loc.end_col}"
+    places = () if loc == NOWHERE else (loc, *loc.calls)
+    return "".join(f" @{json.dumps(x.file)}:{x.line}:{x.col}-{x.end_line}:{x.end_col}" for x in places)
 
 
 def _lambda(f: Lambda) -> Lines:

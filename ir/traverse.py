@@ -57,6 +57,7 @@ from .core import (
     Update,
     WhileLoop,
 )
+from .ops import can_fail
 from .rename import (  # noqa: F401  (the kit is imported from here)
     Renaming,
     refreshing,
@@ -384,6 +385,17 @@ def bound_in_body(body: Body) -> NameSet:
 def called_functions(body: Body) -> NameSet:
     """The functions that `body` calls, at any depth."""
     return dict.fromkeys(exp.function for exp in all_exps(body) if isinstance(exp, Apply))
+
+
+def may_fail(exp: Exp) -> bool:
+    """Whether `exp` has a check of its own, or calls what may have one."""
+    match exp:
+        case PrimOp(op, prim, _):
+            return can_fail(op, prim)
+        case Index(_, _, safe) | Update(_, _, _, safe):
+            return not safe
+        case _:
+            return isinstance(exp, Assert | Apply)
 
 
 def consumed_by(exp: Exp) -> tuple[Name, ...]:

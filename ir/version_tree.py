@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from .core import Body, GuardCmp, If, PrimOp, Prog, SizeParam, Stm
+from .core import NO_DEFAULT, Body, GuardCmp, If, PrimOp, Prog, SizeParam, Stm
 from .ops import Op
 from .traverse import bodies, free_in_body, free_in_stm
 from .types import Name, Prim, Var
@@ -87,14 +87,14 @@ def size_params(prog: Prog) -> dict[str, int]:
 
 
 def sizes_of(prog: Prog, entry: str) -> tuple[Size, ...]:
-    """The size parameters that an entry uses: its own, and those of the constants that it needs."""
+    """The size parameters with a default that an entry uses: its own, and those of the constants that it needs."""
     body = next(fun.body for fun in prog.functions if fun.entry is not None and fun.entry.name == entry)
     needed, found = set(free_in_body(body)), list(sizes_in(body))
     for stm in reversed(prog.consts):
         if any(param.name in needed for param in stm.pat):
             needed |= set(free_in_stm(stm))
             found.extend(sizes_in(Body((stm,), ())))
-    return tuple({size.name: size for size in found}.values())
+    return tuple({size.name: size for size in found if size.default != NO_DEFAULT}.values())
 
 
 def sizes_in(body: Body, path: tuple[tuple[str, bool], ...] = ()) -> Iterator[Size]:

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from .frontend.compile import Reach, paused_collector, prelude
@@ -59,6 +60,9 @@ class Stored:
     imported: tuple[tuple[str, str], ...]
 
 
+DIGEST = 32  # bytes in front of an entry's body: its SHA-256
+
+
 @cache
 def classes() -> Classes:
     """What an entry may be made of."""
@@ -95,8 +99,9 @@ def build(text: str, file: str, reach: Reach, compiled: Compiled) -> Executable:
     library = prelude().text
     imported = tuple((n, digest(other)) for n, other in compiled.texts.items() if n != file and other != library)
     entry = Stored(image, facts_of(compiled), imported)
-    with suppress(NotPlain, RecursionError):
-        disk.put(jit.user_cache(), key(text, file, reach), json.dumps(plain(entry, classes())).encode())
+    with suppress(NotPlain):
+        body = json.dumps(plain(entry, classes())).encode()
+        disk.put(jit.user_cache(), key(text, file, reach), sha256(body).digest() + body)
     return Executable.of(image, code)
 
 
@@ -107,13 +112,16 @@ def find(text: str, file: str, reach: Reach) -> tuple[Executable, Facts] | None:
         return None
     try:
         return _restored(data)
-    except (ValueError, TypeError, LookupError, AttributeError, AssertionError, NotPlain, RecursionError):
+    except (ValueError, TypeError, LookupError, AttributeError, AssertionError, NotPlain):
         return None  # written by other software, or by hand: the program is compiled, and the entry written anew
 
 
 def _restored(data: bytes) -> tuple[Executable, Facts] | None:
     """The program of an entry, unless a file that it was made from has changed."""
-    entry: Stored = from_plain(json.loads(data), classes())
+    body = data[DIGEST:]
+    if sha256(body).digest() != data[:DIGEST]:
+        return None  # what is read below was written here, so that it is nested no deeper than programs are
+    entry: Stored = from_plain(json.loads(body), classes())
     if any(digest_of_file(name) != known for name, known in entry.imported):
         return None
     code = stored_code(entry.image)

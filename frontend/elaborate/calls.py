@@ -5,7 +5,9 @@ polymorphism, higher-order functions and tuples vanish. Some calls become calls 
 
 from __future__ import annotations
 
-from ...ir.errors import IRError, Loc
+from ...ir.errors import MAX_CALLS, IRError, Loc
+from ..source import syntax as s
+from ..source.declarations import ValDec
 from .inline import inline
 from .specialise import call_special, specialised
 from .state import Stage
@@ -52,10 +54,12 @@ def _call(st: Stage, function: Closure, args: tuple[Value, ...], loc: Loc, hint:
     special = specialised(st, function, args, loc)
     if special is not None:
         return call_special(st, special, args, loc, hint)
-    site = st.site
+    site, callers, place = st.site, st.callers, st.at(loc)
     in_library = function.fun.loc.file == st.prelude_file
-    st.site = (site or loc) if in_library else None
+    st.site = place if in_library else None
+    if not in_library and isinstance(function.fun, ValDec | s.LetFun) and place != function.fun.loc:
+        st.callers = (place, *callers)[:MAX_CALLS]  # an entry point is elaborated at its definition
     try:
         return inline(st, function, args, hint)
     finally:
-        st.site = site
+        st.site, st.callers = site, callers

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.core import ArrayLit
+from ...ir.core import NO_DEFAULT, ArrayLit
 from ...ir.depth import too_deep
 from ...ir.errors import IRError, Loc
+from ...ir.ops import Op
 from ...ir.types import Atom, Const, Prim, Type, i64, scalar
 from ..source import syntax as s
 from ..source.atoms import FieldStep, Hole, Ident, Lit, Operator, Qual, StringLit
@@ -35,7 +36,7 @@ from .shapes import (
     settle,
     tells_sizes,
 )
-from .state import Stage, attach_attr, constant, convert, emit, size_param
+from .state import Stage, attach_attr, constant, convert, emit, prim_op, size_param
 from .values import (
     Arr,
     Closure,
@@ -392,11 +393,16 @@ def _attributed(st: Stage, exp: s.Attributed, env: Env, hint: str) -> Value:
 
 
 def _parameter(st: Stage, name: str, value: Value, loc: Loc) -> Value:
-    """`#[param(NAME)] e`: a positive integer that is known now becomes the default of a tuning parameter; anything else
-    stays what it is."""
+    """`#[param(NAME)] e`: a positive integer that is known now becomes the default of a tuning parameter; another
+    integer is what it is unless the parameter is set; anything else stays what it is."""
     match value:
         case Component(Const(prim, int(default)), _) if prim.is_int and default >= 1:
             return Component(convert(st, prim, Prim.I64, size_param(st, name, default, loc), loc), prim)
+        case Component(atom, prim) if prim.is_int:
+            given = size_param(st, name, NO_DEFAULT, loc)
+            is_set = prim_op(st, Op.LT, Prim.I64, (given, i64(NO_DEFAULT)), loc)
+            given = convert(st, prim, Prim.I64, given, loc)
+            return Component(prim_op(st, Op.SELECT, prim, (is_set, given, atom), loc, name), prim)
         case _:
             return value
 

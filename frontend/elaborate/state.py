@@ -17,6 +17,7 @@ from ...ir.core import Attr, Body, Convert, Copied, Exp, FunDef, Param, PrimOp, 
 from ...ir.depth import MOST_LEVELS, too_deep
 from ...ir.errors import NOWHERE, Loc
 from ...ir.ops import COMMUTATIVE, Op, can_fail, result_type
+from ...ir.traverse import may_fail
 from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
 from ..source import syntax as s
 from ..source.types import Typed
@@ -53,6 +54,7 @@ class Stage:
     __slots__ = (
         "apply",
         "builder",
+        "callers",
         "counts",
         "evaluate",
         "evaluations",
@@ -84,6 +86,7 @@ class Stage:
         self.memo: dict[tuple[object, ...], object] = {}  # constants and specialised functions
         self.counts: dict[str, int] = {}  # how often a name is mentioned in the program
         self.site: Loc | None = None  # the place in the user's program that called library code
+        self.callers: tuple[Loc, ...] = ()  # where the functions being inlined are called, the innermost first
         self.here = NOWHERE  # the expression at hand
         self.evaluations = 0  # expressions around it that are being evaluated, those of callers among them
         self.unsafe = False
@@ -128,12 +131,13 @@ class Stage:
     @contextmanager
     def apart(self, builder: Builder) -> Iterator[Builder]:
         """Build somewhere else: the constants of the program, or another function."""
-        outer, site, unsafe, evaluations = self.builder, self.site, self.unsafe, self.evaluations
-        self.builder, self.site, self.unsafe = builder, None, False
+        outer, site, callers, unsafe, evaluations = self.builder, self.site, self.callers, self.unsafe, self.evaluations
+        self.builder, self.site, self.callers, self.unsafe = builder, None, (), False
         try:
             yield builder
         finally:
-            self.builder, self.site, self.unsafe, self.evaluations = outer, site, unsafe, evaluations
+            self.builder, self.site, self.callers, self.unsafe = outer, site, callers, unsafe
+            self.evaluations = evaluations
 
 
 def _unset(*_: object) -> Value:
@@ -145,7 +149,8 @@ def _unset(*_: object) -> Value:
 
 def emit_pattern(st: Stage, pat: tuple[Param, ...], exp: Exp, loc: Loc, certs: Certs = ()) -> None:
     """`let pat = exp` at the end of the current body."""
-    st.builder.stms.append(Stm(pat, exp, union(st.builder.certs, certs), (), st.at(loc)))
+    at = st.at(loc).called(st.callers) if may_fail(exp) else st.at(loc)
+    st.builder.stms.append(Stm(pat, exp, union(st.builder.certs, certs), (), at))
 
 
 def emit(st: Stage, base: str, exp: Exp, type: Type, loc: Loc, certs: Certs = ()) -> Var:

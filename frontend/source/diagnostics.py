@@ -65,7 +65,7 @@ def render(diag: Diagnostic, source_of: SourceOf, color: bool = False) -> str:
     gutter = _gutter_width(diag)
     for file in _files(diag):
         lines += _file_block(diag, file, source_of(file), gutter, paint)
-    rest = [("note", note) for note in diag.notes] + ([("hint", diag.hint)] if diag.hint else [])
+    rest = [("note", note) for note in (*diag.notes, diag.stack) if note] + ([("hint", diag.hint)] if diag.hint else [])
     for word, text in rest:
         first, *more = text.split("\n")
         lines.append(f"{' ' * gutter} {paint(_BLUE, '=')} {paint(_CYAN, word)}: {_line(first)}")

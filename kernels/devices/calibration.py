@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
+from ...ir.json_text import json_of
 from .disk_cache import get, key_of, put, user_cache
 
 FORMAT = "calibration 1"
@@ -25,7 +26,7 @@ def calibrated(device: str) -> Mapping[str, int]:
     data = None if not device else get(user_cache(), key_of(FORMAT, device))
     if data is None:
         return {}
-    found = json.loads(data)
+    found = json_of(data.decode())
     return {kind: value for kind, value in found.items() if isinstance(value, int) and value >= 0}
 
 

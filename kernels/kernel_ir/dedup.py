@@ -2,18 +2,19 @@
 
 Two kernels are the same if they have the same structure, with variables and arrays numbered in the order in which they
 are mentioned, and if they fail in the same way at the same places of the source. Constants are the same if their bits
-are; of a note, the line counts.
+are; of a note, the line counts. Of the calls that lead to a place, the innermost that all have are kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from itertools import takewhile
 
 from ...ir.errors import Loc
 from ...ir.show import show_const
 from ...ir.types import Const
-from .nodes import KArray, Kernel, KVar, Note
+from .nodes import FailureSite, KArray, Kernel, KVar, Note
 
 
 def same_kernel(x: Kernel, y: Kernel) -> bool:
@@ -38,6 +39,8 @@ def _form(node: object, numbers: dict[str, int]) -> Hashable:
             return tuple([_form(part, numbers) for part in node])
         case Note(Loc(file, line)):
             return Note, file, line
+        case FailureSite(code, loc, parts):
+            return FailureSite, code, loc.here, parts
         case _ if is_dataclass(node):
             return type(node), *(_form(getattr(node, f.name), numbers) for f in fields(node))
         case _:
@@ -56,9 +59,21 @@ class Kernels:
         place = self.places.setdefault(form_of(kernel), len(self.made))
         if place == len(self.made):
             self.made.append(kernel)
+        elif kernel.sites != self.made[place].sites:
+            self.made[place] = replace(self.made[place], sites=_common(self.made[place].sites, kernel.sites))
         return self.made[place]
 
     def forget(self, count: int) -> None:
         """Without the kernels after the first `count`."""
         del self.made[count:]
         self.places = {form: place for form, place in self.places.items() if place < count}
+
+
+def _common(xs: tuple[FailureSite, ...], ys: tuple[FailureSite, ...]) -> tuple[FailureSite, ...]:
+    """The failure sites of two kernels that are the same, with the calls that both have."""
+    calls = [_prefix(x.loc.calls, y.loc.calls) for x, y in zip(xs, ys, strict=True)]
+    return tuple([replace(x, loc=x.loc.here.called(common)) for x, common in zip(xs, calls, strict=True)])
+
+
+def _prefix(xs: tuple[Loc, ...], ys: tuple[Loc, ...]) -> tuple[Loc, ...]:
+    return tuple([x for x, _ in takewhile(lambda pair: pair[0] == pair[1], zip(xs, ys, strict=False))])

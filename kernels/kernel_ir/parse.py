@@ -122,10 +122,13 @@ def _lanes(r: _Reader) -> LaneShape:
 
 def _site(r: _Reader) -> FailureSite:
     code, loc = r.word("a code"), _loc(r, r.source.string())
+    calls: list[Loc] = []
+    while r.took("from"):
+        calls.append(_loc(r, r.source.string()))
     parts: list[str | Prim] = []
     while r.source.peek() not in ("#", "}"):
         parts.append(r.source.string() if r.source.peek().startswith('"') else _prim(r))
-    return FailureSite(code, loc, tuple(parts))
+    return FailureSite(code, loc.called(tuple(calls)), tuple(parts))
 
 
 def _loc(r: _Reader, file: str) -> Loc:

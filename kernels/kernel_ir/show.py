@@ -50,7 +50,7 @@ def _shape(kernel: Kernel) -> str:
 
 def _site(site: FailureSite) -> str:
     parts = (part.value if isinstance(part, Prim) else json.dumps(part) for part in site.parts)
-    return " ".join([site.code, _loc(site.loc), *parts])
+    return " ".join([site.code, _loc(site.loc), *(f"from {_loc(call)}" for call in site.loc.calls), *parts])
 
 
 def _loc(loc: Loc) -> str:

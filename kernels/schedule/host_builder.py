@@ -272,7 +272,7 @@ class HostBuilder:
         stem = made.kernel.name.rpartition("_")[0]  # others may have been launched since it was finished
         kernel = replace(made.kernel, name=f"{stem}_{len(self.kernels.made)}")
         if self.machine.name == CUDA.name and loc.line > 0:
-            kernel = replace(kernel, body=(kir.Note(loc), *kernel.body))
+            kernel = replace(kernel, body=(kir.Note(loc.here), *kernel.body))
         scalars: tuple[Atom, ...] = tuple(Var(s) for s in made.scalars)
         if (far := self.far(made)) is not None:
             kernel, scalars = replace(kernel, scalars=(*kernel.scalars, kir.FAR)), (*scalars, far)

@@ -150,7 +150,7 @@ class Builder:
         """What follows is from this line of the source."""
         if self.has_threads and loc.line > 0 and (loc.file, loc.line) != self.noted:
             self.noted = loc.file, loc.line
-            self.emit(kir.Note(loc))
+            self.emit(kir.Note(loc.here))
 
     def say(self, how: str) -> None:
         """How the kernel does its work, for readers of its text."""

@@ -16,8 +16,9 @@ import click
 import optuna
 from optuna.storages import BaseStorage
 
+from ..autotune.measure import OutOfBudget
 from ..autotune.plan import most_versions
-from ..autotune.search import OutOfBudget, Problem, Progress, Search, Tuned, tune, with_sizes
+from ..autotune.search import Problem, Progress, Search, Tuned, tune, with_sizes
 from ..autotune.sizes import count_tried, search_sizes, timed_sizes
 from ..autotune.solve import weights_of
 from ..autotune.store import TRIALS, Facts, Planned, Timed, open_beside, open_storage, open_study, storing
@@ -85,10 +86,11 @@ def command(file: Path, settings: Settings, **options: Any) -> None:
 
     A search that was cut off goes on where it ended."""
     asked = Options(**options)
+    until = time.monotonic() + asked.timeout  # compiling counts
     session = open_program(file, replace(settings, use_tuning=False))
     target, kept = tuning_to_write(file, session, settings)
     with storing(), _database(file, asked) as storage:
-        tuner = Tuner(file, session, settings, asked, storage, time.monotonic() + asked.timeout)
+        tuner = Tuner(file, session, settings, asked, storage, until)
         entries = [asked.entry] if asked.entry else session.program.entries
         try:
             for entry in entries:
@@ -154,11 +156,10 @@ class Tuner:
             return
         facts = facts_of(self.session, entry, sets, self.settings.device, self.settings.threads)
         search = self._search(entry, facts)
-        if not self.asked.simulate:
-            subject = subject_of(self.file, self.session, entry, sets, self.settings.threads)
+        if not self.asked.simulate and time.monotonic() < self.until:
+            subject = subject_of(self.file, self.session, entry, sets, self.settings.threads, self.until)
             search.bench = Stopwatch(subject, self.asked.runs)
-        problem, is_whole = self._run(entry, search, problem)
-        self._finish(entry, search, problem, is_whole)
+        self._finish(entry, search, *self._run(entry, search, problem))
 
     def _search(self, entry: str, facts: Facts) -> Search:
         """A search in the study of the entry; a simulated one in a study of its own, among the runs stored there."""
@@ -174,25 +175,28 @@ class Tuner:
         stored = [*search.timed(), *timed_sizes(study.get_trials(deepcopy=False))]
         return Search(copy, sampler, Replay(stored), self.until, lambda progress: None)
 
-    def _run(self, entry: str, search: Search, problem: Problem) -> tuple[Problem, bool]:
+    def _run(self, entry: str, search: Search, problem: Problem) -> tuple[Problem, Mapping[str, int], bool]:
         """Times what is missing: versions, sizes, versions with these sizes, and what was chosen. The problem with the
-        sizes found, and whether there was time enough."""
+        sizes for which all versions were timed, the best sizes, and whether there was time enough."""
+        sizes: Mapping[str, int] = {}
         try:
             search.see_versions(problem)
             tuned = search.settle(problem)
             blocks = blocks_of(self.session, entry, self.settings.device, self.settings.threads)
-            sizes = search_sizes(search, tuned, blocks, self.asked.trials)
+            sizes, is_whole = search_sizes(search, tuned, blocks, self.asked.trials)
+            if not is_whole:
+                return problem, sizes, False
             if sizes:
-                problem = with_sizes(problem, sizes)
-                search.see_versions(problem)
-                tuned = search.settle(problem)
+                sized = with_sizes(problem, sizes)
+                search.see_versions(sized)
+                problem, tuned = sized, search.settle(sized)
             search.confirm(problem, settings_of(tuned.solution.thresholds, problem.sizes))
         except OutOfBudget:
-            return problem, False
+            return problem, sizes, False
         except KeyboardInterrupt:
             self._keep(entry, search, problem)
             raise
-        return problem, True
+        return problem, sizes, True
 
     def _keep(self, entry: str, search: Search, problem: Problem) -> None:
         """The best so far of a search that is interrupted."""
@@ -202,7 +206,7 @@ class Tuner:
             self.values |= settings_of(solution.thresholds, problem.sizes)
             self.report[entry] = {"thresholds": dict(solution.thresholds), "runs": len(timed)}
 
-    def _finish(self, entry: str, search: Search, problem: Problem, is_whole: bool) -> None:
+    def _finish(self, entry: str, search: Search, problem: Problem, sizes: Mapping[str, int], is_whole: bool) -> None:
         timed = search.timed()
         tuned = tune(problem, timed)
         if all(math.isinf(seconds) for seconds in tuned.after):
@@ -210,17 +214,17 @@ class Tuner:
                 raise _all_failed(entry, timed)
             self.untimed.append(entry)
             return
-        settings = settings_of(tuned.solution.thresholds, problem.sizes)
+        settings = settings_of(tuned.solution.thresholds, sizes)
         confirmed = search.confirm(problem, settings) if is_whole else (None,) * len(problem.labels)
         sites = [site for site in self.session.sites if site.entry == entry]
         rows = rows_of(problem, tuned, timed, confirmed, sites)
-        said = self._say(entry, problem, tuned, rows, search, is_whole)
+        said = self._say(entry, replace(problem, sizes=sizes), tuned, rows, search, is_whole)
         self.sections[entry] = rows, said, pictures(entry, problem, tuned, rows, sites)
         if is_slower(rows):
             click.echo("  slower than untuned in confirming runs: the defaults are kept")
         else:
             self.values |= settings
-        self.report[entry] = _record(problem, tuned, rows, timed)
+        self.report[entry] = _record(tuned, rows, timed, sizes)
 
     def _say(
         self, entry: str, problem: Problem, tuned: Tuned, rows: Sequence[Row], search: Search, is_whole: bool
@@ -278,13 +282,13 @@ def _untimed(entry: str) -> Diagnostic:
     return Diagnostic("T0207", text, Label(NOWHERE, ""), hint=MORE_TIME)
 
 
-def _record(problem: Problem, tuned: Tuned, rows: Sequence[Row], timed: Sequence[Timed]) -> dict[str, Any]:
+def _record(tuned: Tuned, rows: Sequence[Row], timed: Sequence[Timed], sizes: Mapping[str, int]) -> dict[str, Any]:
     """What the sidecar keeps of an entry."""
     return {
         "data_sets": {row.label: {"before": row.before, "after": row.after, "best": row.best} for row in rows},
         "versions": {row.label: row.version for row in rows},
         "thresholds": dict(tuned.solution.thresholds),
-        "sizes": dict(problem.sizes),
+        "sizes": dict(sizes),
         "proved": tuned.solution.proved,
         "objective": sum(w * t for w, t in zip(weights_of(tuned.cases), tuned.after, strict=True)),
         "runs": len(timed),

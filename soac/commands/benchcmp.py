@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 import click
 
 from ..ir.errors import NOWHERE, DataError, Diagnostic, Label
+from ..ir.json_text import json_of
 from ..reports.timing import seconds_text
 from .options import FILE
 
@@ -95,8 +95,8 @@ def _only(times: Times, others: Times) -> Iterator[tuple[str, str]]:
 def _read(file: Path) -> Times:
     """The times in a file; raises `DataError` D0114."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as fault:
+        found = json_of(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as fault:
         raise _fault(file, str(fault)) from None
     if not isinstance(found, dict) or not all(isinstance(sets, dict) for sets in found.values()):
         raise _fault(file, "expected an object for each program")

@@ -137,7 +137,7 @@ def words_of(diagnostics: Sequence[Diagnostic]) -> str:
     for one in diagnostics:
         lines.append(f"{one.primary.loc}: {'warning' if one.is_warning else 'error'}[{one.code}]: {one.message}")
         lines += [label.text for label in (one.primary, *one.others) if label.text]
-        lines += [*one.notes, *([one.hint] if one.hint else [])]
+        lines += [text for text in (*one.notes, one.stack, one.hint) if text]
     return "\n".join(lines)
 
 

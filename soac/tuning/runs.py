@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .. import __version__
 from ..api import Program
 from ..arguments import Argument
-from ..autotune.measure import Record, Version, measure
+from ..autotune.measure import OutOfBudget, Record, Version, deadline, measure
 from ..autotune.search import Problem
 from ..autotune.sizes import Block, Dimension, listed_dimension, size_dimension, thread_dimension
 from ..autotune.store import Facts, Request, Timed
@@ -31,9 +33,11 @@ from ..kernels.host_ir.timing_events import Event
 from ..session import Session
 from ..testing.blocks import Fails, Output, parse_tests
 from ..testing.datasets import DataSet, data_sets, inputs_of, spelling_of, values_of
-from ..testing.references import outer_only, reference
+from ..testing.references import SECONDS, OutOfTime, outer_only, reference, within
 
 SKIPPED = frozenset({"disable", "notune", "no_soac"})
+
+T = TypeVar("T")
 
 SMALL = 1 << 17
 """Elements of input up to which the interpreter is asked for the results."""
@@ -42,7 +46,7 @@ SMALL = 1 << 17
 @dataclass(slots=True)
 class Subject:
     """An entry on its data sets. Arguments lie where the device reads them; what results must be is found when it is
-    first needed."""
+    first needed. `until`: when the search must end, on the monotonic clock."""
 
     path: Path
     program: Program
@@ -51,6 +55,7 @@ class Subject:
     args: Sequence[list[Any]]
     placed: Sequence[list[Any]]
     threads: int | None
+    until: float
     expected: dict[int, list[Argument]] = field(default_factory=dict)
 
     def run(self, case: int, version: Version, log: list[Event]) -> list[Any]:
@@ -87,8 +92,26 @@ class Subject:
             types = [fun.results[k].type for result in fun.entry.results for k in result.components]
             return values_of(asked.values, types, self.path, None)
         is_small = sum(getattr(arg, "size", 1) for arg in self.args[case]) <= SMALL
-        find = reference if is_small else outer_only
-        return find(self.program.compiled, self.entry, self.args[case])
+        compiled, entry, args = self.program.compiled, self.entry, self.args[case]
+        left = self.until - time.monotonic()
+        if is_small:
+            return in_time(left, lambda: reference(compiled, entry, args, min(SECONDS, left)))
+        return in_time(left, lambda: outer_only(compiled, entry, args))
+
+
+def in_time(left: float, find: Callable[[], T]) -> T:
+    """What `find` gives, which compiles and runs; raises `OutOfBudget` where that takes more than `left` seconds."""
+    if left == math.inf:
+        return find()
+    with deadline(left) as is_over:
+        try:
+            return within(left, find)
+        except OutOfTime:
+            raise OutOfBudget from None
+        except KeyboardInterrupt:
+            if is_over():
+                raise OutOfBudget from None
+            raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +122,7 @@ class Stopwatch:
     repetitions: int
 
     def __call__(self, request: Request) -> Record:
-        return measure(self.subject, request.case, request.version, self.repetitions, request.limit)
+        return measure(self.subject, request.case, request.version, self.repetitions, request.limit, self.subject.until)
 
 
 @dataclass(slots=True)
@@ -138,11 +161,13 @@ def sets_of(path: Path, session: Session, entry: str) -> list[DataSet]:
     ]
 
 
-def subject_of(path: Path, session: Session, entry: str, sets: Sequence[DataSet], threads: int | None) -> Subject:
+def subject_of(
+    path: Path, session: Session, entry: str, sets: Sequence[DataSet], threads: int | None, until: float = math.inf
+) -> Subject:
     """The entry with its arguments made."""
     args = [inputs_of(one, session.program, path) for one in sets]
     placed = [session.program.place(entry, each) for each in args]
-    return Subject(path, session.program, entry, sets, args, placed, threads)
+    return Subject(path, session.program, entry, sets, args, placed, threads, until)
 
 
 def problem_of(session: Session, entry: str, sets: Sequence[DataSet]) -> Problem:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import soac
-from soac.autotune.measure import UNTUNED, Version, deadline, drift, goes_on, interval, measure
+from soac.autotune.measure import UNTUNED, OutOfBudget, Version, deadline, drift, goes_on, interval, measure
 from soac.autotune.model import FAILS, Guard, Side
 from soac.autotune.observe import Key, Status, piece_from_data, piece_of, piece_to_data, side_of
 from soac.ir.errors import NOWHERE, Diagnostic, Label, RunError
@@ -21,7 +21,8 @@ from soac.ir.version_tree import sites
 from soac.kernels.devices.cpu.executable import Executable, Runner
 from soac.kernels.host_ir.timing_events import Begin, End, Event, Execution, Note, executions
 from soac.reports.timing import Effort, race
-from soac.tuning.runs import Subject
+from soac.testing.references import outer_only, reference
+from soac.tuning.runs import Subject, in_time
 
 ROWS = "def main [n][m] (xss: [n][m]i32): [n]i32 = map i32.sum xss"
 LOOP = """
@@ -172,12 +173,50 @@ def test_autotune_times_a_call_as_bench_does(tmp_path: Path) -> None:
         [args := [np.ones((50, 40), np.int32)]],
         [args],
         None,
+        math.inf,
         {0: program.call("main", args)},
     )
     call = program.prepare("main")
     alone = race({"call": lambda: call(args)}, Effort(200, 0.0, 1.0, 200, 1.0))["call"]
     record = measure(subject, 0, UNTUNED, 40, None)
     assert record.seconds < 3 * alone.median
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.15])
+def test_repetitions_end_with_the_time_of_the_search(seconds: float) -> None:
+    """What has run counts, if only the first time."""
+    start = time.monotonic()
+    record = measure(Scripted(seconds), 0, OTHER, 1000, None, start + 0.1)
+    assert record.status is Status.ENDED
+    assert record.seconds >= seconds
+    assert time.monotonic() - start < 5
+
+
+SLOW = "def main [n] (k: i32) (xs: [n]i32): i32 = i32.sum (loop ys = copy xs for i < k do scan (+) i ys)"
+
+
+def slow_subject(until: float, tmp_path: Path) -> Subject:
+    args = [np.int32(1_000_000), np.ones(100_000, np.int32)]
+    return Subject(tmp_path, soac.compile(SLOW), "main", (), [args], [args], None, until)
+
+
+def test_a_run_ends_with_the_time_of_the_search(tmp_path: Path) -> None:
+    subject = slow_subject(math.inf, tmp_path)
+    start = time.monotonic()
+    with pytest.raises(OutOfBudget):
+        measure(subject, 0, UNTUNED, 5, None, start + 0.2)
+    assert time.monotonic() - start < 5
+    assert soac.compile(ROWS).main(np.ones((2, 2), np.int32)).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("find", [reference, outer_only])
+def test_what_is_right_is_found_within_the_time(find: Callable[..., object]) -> None:
+    """By the interpreter, and by the program itself."""
+    compiled, args = soac.compile(SLOW).compiled, [np.int32(1_000_000), np.ones(100_000, np.int32)]
+    start = time.monotonic()
+    with pytest.raises(OutOfBudget):
+        in_time(0.2, lambda: find(compiled, "main", args))
+    assert time.monotonic() - start < 12
 
 
 def test_a_version_that_fails_is_recorded_with_its_reason() -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.synthetic import MadeUp, entry
-from soac.autotune.measure import Version
+from soac.autotune.measure import OutOfBudget, Version
 from soac.autotune.model import seconds_of
 from soac.autotune.observe import Status
 from soac.autotune.plan import most_versions
-from soac.autotune.search import OutOfBudget, Problem, Search, Tuned
+from soac.autotune.search import Problem, Search, Tuned
 from soac.autotune.solve import solve, weights_of
 from soac.autotune.store import Facts, Phase, Planned, open_storage, open_study
 from soac.ir.errors import TuningError

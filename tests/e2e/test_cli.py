@@ -344,6 +344,25 @@ def test_autotune_within_a_budget(command: Command, tmp_path: Path) -> None:
     assert command("autotune", "two.soac", "--simulate").err.count("T0205") == 1
 
 
+SLOW = """-- ==
+-- "small" input { 10i32 [1i32, 2i32] }
+-- "large" input { 1000000i32 [1i32, 2i32] }
+def main [n] (k: i32) (xs: [n]i32): [n]i32 =
+  map (\\x -> x + i32.sum (loop ys = replicate 20000 x for i < k do map (\\y -> (y * 7 + i) % 10) ys)) xs
+"""
+
+
+def test_autotune_ends_when_its_time_is_over(command: Command, tmp_path: Path) -> None:
+    """Within a run too; what was found of the other data set is written."""
+    (tmp_path / "slow.soac").write_text(SLOW)
+    start = time.monotonic()
+    outcome = command("autotune", "slow.soac", "--timeout", "10", "--runs", "1", "--trials", "0")
+    assert outcome.code == 0, outcome.err
+    assert time.monotonic() - start < 20
+    assert "the time was over before every version was timed" in outcome.out
+    assert "main." in (tmp_path / "slow.soac.tuning").read_text()
+
+
 def test_autotune_without_time_for_one_entry(command: Command, tmp_path: Path) -> None:
     """The others are tuned and written, here from stored times; a warning names the one that keeps its settings."""
     (tmp_path / "two.soac").write_text(TWO)

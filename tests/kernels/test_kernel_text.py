@@ -110,7 +110,8 @@ STATEMENTS: dict[str, tuple[KStm, ...]] = {
 
 @pytest.mark.parametrize("stms", STATEMENTS.values(), ids=STATEMENTS.keys())
 def test_statements_read_back(stms: tuple[KStm, ...]) -> None:
-    site = kir.FailureSite("R0101", Loc("a.soac", 1, 2, 3, 4), ("index ", Prim.I64, ' of "x"'))
+    loc = Loc("a.soac", 1, 2, 3, 4)
+    site = kir.FailureSite("R0101", loc.called((loc, Loc("b.soac", 5, 6, 7, 8))), ("index ", Prim.I64, ' of "x"'))
     shape = kir.LaneShape(16, 4, False, True)
     assert reads_back(Kernel("k", B, (XS, FLAGS), (N, kir.FAR), stms, (site,), Level.WARP, shape, (XS,)))
 

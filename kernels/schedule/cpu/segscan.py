@@ -65,9 +65,14 @@ WHOLE = Schedule("whole segments", scan_whole, whole_or_not)
 SEGMENTS: Table = (WHOLE, Schedule("chain of chunks", scan_chunks))
 
 
+def scanned_in(exp: core.SegScan) -> int:
+    """How many of the results are scanned; the others are mapped."""
+    return sum(len(scan.neutral) for scan in exp.scans)
+
+
 def chain_of(s: Segop[core.SegScan]) -> Chain:
     """Flags and the counter begin as 0."""
-    h, ns = s.h, s.exp.num_scans
+    h, ns = s.h, scanned_in(s.exp)
     chunks, length = chunks_of(h, s.outer, s.exp.space.widths[-1])
     blocks = h.op(Op.MUL, h.product(s.outer), chunks)
     several = h.op(Op.GT, chunks, i64(1), base="several")
@@ -81,7 +86,7 @@ def segscan_whole(s: Segop[core.SegScan]) -> Made:
     indices, _, lo, count = bind_segment(b, exp.space, None, b.block)
     for name, _ in s.outs:
         output(b, name)
-    rows = [Type(t.prim, t.shape[len(s.outer) :]) for _, t in s.outs[: exp.num_scans]]
+    rows = [Type(t.prim, t.shape[len(s.outer) :]) for _, t in s.outs[: scanned_in(exp)]]
     segment_screma(b, h.names, exp, exp.scans, (), lo, count, s.outs, indices, rows)
     return h.finish(b, s.base)
 

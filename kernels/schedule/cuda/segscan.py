@@ -18,7 +18,7 @@ from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ...analysis.tile_items import tile_items
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KLambda, KVar
-from ..cpu.segscan import WHOLE, combined, publish_part
+from ..cpu.segscan import WHOLE, combined, publish_part, scanned_in
 from ..host_builder import Made
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, clean
 from ..soacs import k_lambda, neutral_of, put
@@ -36,7 +36,7 @@ def fits_tile(s: Segop[core.SegScan], _: bool) -> Atom:
 
 def bytes_of(s: Segop[core.SegScan]) -> int:
     """Of what is scanned, for each element."""
-    return sum(type_.prim.bytes for _, type_ in s.outs[: s.exp.num_scans])
+    return sum(type_.prim.bytes for _, type_ in s.outs[: scanned_in(s.exp)])
 
 
 # ---- whole segments ----------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def mapped(b: Builder, exp: core.SegScan, rows: list[ArrayRef], index: Operand) 
 
 def launch_chain(s: Segop[core.SegScan], _: bool) -> None:
     """Flags and the counter of blocks begin as 0."""
-    h, ns, tile = s.h, s.exp.num_scans, THREADS * tile_items(bytes_of(s))
+    h, ns, tile = s.h, scanned_in(s.exp), THREADS * tile_items(bytes_of(s))
     tiles = h.ceil_div(s.exp.space.widths[-1], tile)
     blocks = h.op(Op.MUL, h.product(s.outer), tiles, base="blocks")
     flags, counter = h.zeros("flags", Prim.I32, blocks), h.zeros("begun", Prim.I64, i64(1))
