@@ -1,17 +1,13 @@
 """Flat programs to kernels and host programs.
 
-Statements of the host stay; a segop becomes one or more kernels, in the schedules of the machine that is to run
-them (`SCHEDULES`). On a CPU its space is laid over blocks: outer indices are uniform, lanes run over the innermost
-dimension, or, where the body holds SOACs and it is cheaper, over those (`schedule/cpu/segmap.py`,
-`schedule/cpu/segred.py`, `schedule/cpu/segscan.py`). A GPU has files of its own (`gpu_*.py`). Long reductions and scans
-are cut by sizes alone, so that results do not depend on the number of threads. What has no kernel form is kept and
-interpreted.
+Statements of the host stay; a segop becomes one or more kernels, by the table of schedules of the machine that is to
+run them (`SCHEDULES`). Long reductions and scans are cut by sizes alone, so that results do not depend on the number of
+threads. What has no kernel form is kept and interpreted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from ..ir import core
 from ..ir.core import Body, Stm
@@ -22,34 +18,33 @@ from .host_ir.dead_code import without_unread_iotas
 from .host_ir.launch_parameters import Side
 from .host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm, launches
 from .kernel_ir.dedup import Kernels
-from .schedule.cpu.lanes_over_rows import segred_by_rows, segscan_by_rows
-from .schedule.cpu.seghist import seghist
-from .schedule.cpu.segmap import segmap, segscatter, sequential
+from .schedule.cpu import lanes_over_rows, seghist, segmap
+from .schedule.cpu.segmap import SEGSCATTER, sequential
 from .schedule.cpu.unroll_and_jam_loop import gen_soac
+from .schedule.cuda import seghist as gpu_seghist
+from .schedule.cuda import segmap as gpu_segmap
+from .schedule.cuda import segred as gpu_segred
+from .schedule.cuda import segscan as gpu_segscan
 from .schedule.cuda.inner_points import points
-from .schedule.cuda.seghist import gpu_seghist
-from .schedule.cuda.segmap import gpu_segmap
-from .schedule.cuda.segred import gpu_segred
-from .schedule.cuda.segscan import gpu_segscan
-from .schedule.host_builder import HostBuilder
+from .schedule.host_builder import HostBuilder, Scheduled
 from .schedule.kernel_builder import InnerSchedules, NotLowerable
-from .schedule.merge_path import segred_rows
 from .schedule.queries import has_segop
+from .schedule.table import Segop, Table, run
 
-SCHEDULES: Mapping[str, Mapping[type, Callable[[HostBuilder, Stm, Any], None]]] = {
+SCHEDULES: Mapping[str, Mapping[type, Table]] = {
     CPU.name: {
-        core.SegMap: segmap,
-        core.SegRed: segred_by_rows,
-        core.SegScan: segscan_by_rows,
-        core.SegScatter: segscatter,
-        core.SegHist: seghist,
+        core.SegMap: segmap.SEGMAP,
+        core.SegRed: lanes_over_rows.SEGRED,
+        core.SegScan: lanes_over_rows.SEGSCAN,
+        core.SegScatter: SEGSCATTER,
+        core.SegHist: seghist.SEGHIST,
     },
     CUDA.name: {
-        core.SegMap: gpu_segmap,
-        core.SegRed: gpu_segred,
-        core.SegScan: gpu_segscan,
-        core.SegScatter: segscatter,
-        core.SegHist: gpu_seghist,
+        core.SegMap: gpu_segmap.SEGMAP,
+        core.SegRed: gpu_segred.SEGRED,
+        core.SegScan: gpu_segscan.SEGSCAN,
+        core.SegScatter: SEGSCATTER,
+        core.SegHist: gpu_seghist.SEGHIST,
     },
 }
 """How each machine runs a segop."""
@@ -61,15 +56,17 @@ INNER: Mapping[str, InnerSchedules] = {
 """How each machine runs what is inside of a kernel."""
 
 
-def lower(prog: core.Prog, machine: Machine = CPU) -> HostProgram:
-    """All entry points of a flat program, in the schedules of `machine`."""
+def lower(
+    prog: core.Prog, machine: Machine = CPU, observe: Callable[[Scheduled], None] = lambda scheduled: None
+) -> HostProgram:
+    """All entry points of a flat program, in the schedules of `machine`; `observe` gets what was considered."""
     kernels = Kernels()
     functions: list[HostFun] = []
     for fun in prog.functions:
         if fun.entry is None:
             continue
         h = HostBuilder(fun.entry.name, Names(prog.next_name), kernels, prog.functions, machine, INNER[machine.name])
-        h.others = len(kernels.made)
+        h.others, h.observe = len(kernels.made), observe
         h.bind(fun.params)
         stms = lower_stms(h, (*prog.consts, *fun.body.stms))
         body = without_unread_iotas(HostBody(stms, fun.body.result))
@@ -110,11 +107,11 @@ def lower_stm(h: HostBuilder, stm: Stm) -> None:
     """Emits the host statements and kernels of one flat statement."""
     exp = stm.exp
     match exp:
-        case core.SegRed() if exp.ends is not None:
-            guarded(h, stm, lambda: segred_rows(h, stm, exp))
         case core.SegMap() | core.SegRed() | core.SegScan() | core.SegScatter() | core.SegHist():
-            schedule = SCHEDULES[h.machine.name][type(exp)]
-            guarded(h, stm, lambda: schedule(h, stm, exp))
+            table, base = SCHEDULES[h.machine.name][type(exp)], stm.pat[0].name.base if stm.pat else "map"
+            h.considered, h.nesting = [], 0
+            why = guarded(h, stm, lambda: run(Segop(h, stm, exp, base, []), table))
+            h.observe(Scheduled(h.entry, stm, h.side, tuple(h.considered), why))
         case core.Screma() | core.Scatter() | core.Hist():
             guarded(h, stm, lambda: sequential(h, stm))
         case core.If(cond, then, orelse):
@@ -141,11 +138,12 @@ def tried(h: HostBuilder, action: Callable[[], None]) -> str | None:
     return None
 
 
-def guarded(h: HostBuilder, stm: Stm, action: Callable[[], None]) -> None:
-    """Lower to kernels; what has no kernel form is interpreted."""
+def guarded(h: HostBuilder, stm: Stm, action: Callable[[], None]) -> str | None:
+    """Lower to kernels; what has no kernel form is interpreted, and why is given."""
     why = tried(h, action)
     if why is not None:
         h.interpreted(stm, why)
+    return why
 
 
 def loop(h: HostBuilder, stm: Stm, exp: core.Loop) -> None:

@@ -6,7 +6,8 @@
 
 The programs are those of `programs/`, of the conformance corpus and of `tests/regress`. The target is fixed (the levels
 of the CPU for `core` to `llvm`, those of a GPU for `cuda-kernels`, `cuda-host` and `cuda`; vectors of 512 bits), so
-that digests of two machines are equal. A program that does not compile has the digest of its message. `tests/emit.md`
+that digests of two machines are equal. Names of a host function are numbered by their first mention, so that a trial
+that takes fresh names changes nothing. A program that does not compile has the digest of its message. `tests/emit.md`
 lists the commits whose digests differ from those of the commit before, with the reason.
 """
 
@@ -16,6 +17,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -27,6 +29,7 @@ sys.path.insert(0, str(ROOT))
 CORPUS = ("programs/*.soac", "tests/conformance/**/*.fut", "tests/regress/*.soac")
 ON_CPU = ("core", "fused", "flat", "kernels", "host", "llvm")
 ON_CUDA = ("kernels", "host", "cuda")
+NUMBERED = re.compile(r"(?<![\w.])(?<!launch )([A-Za-z][\w']*)_\d+\b")
 
 Digests = dict[str, dict[str, str]]
 
@@ -39,6 +42,12 @@ def corpus() -> list[Path]:
 def digests_of(path: Path) -> dict[str, str]:
     """SHA-256 of each stage of one program, by the stage's name."""
     return {stage: hashlib.sha256(text.encode()).hexdigest()[:16] for stage, text in texts_of(path)}
+
+
+def renumbered(function: str) -> str:
+    """A host function with its names, `n_17`, numbered in the order in which they are mentioned first."""
+    seen: dict[str, int] = {}
+    return NUMBERED.sub(lambda name: f"{name[1]}_{seen.setdefault(name[0], len(seen))}", function)
 
 
 def texts_of(path: Path) -> Iterator[tuple[str, str]]:
@@ -62,7 +71,8 @@ def texts_of(path: Path) -> Iterator[tuple[str, str]]:
             return
         for stage in emitted:
             name = stage if stage == "cuda" else prefix + stage
-            yield name, show_stage(compiled, Emit(stage))
+            text = show_stage(compiled, Emit(stage))
+            yield name, "\n\n".join(map(renumbered, text.split("\n\n"))) if stage == "host" else text
 
 
 def write(out: Path, jobs: int) -> None:

@@ -42,11 +42,38 @@ class Made:
     contiguous_cost: float
 
 
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """A row of a table of schedules (`table.py`) that was looked at for a segop; of rows inside of a row, the nesting.
+    `why_not`: why it is not taken; else `guard`, the condition of the host under which it is. `cost`: the estimate for
+    a unit of work (`kernels/analysis/cost.py`), if one was made; the kernels that it launches."""
+
+    schedule: str
+    nesting: int
+    why_not: str | None
+    guard: Atom | None
+    cost: float | None
+    kernels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A segop of an entry, in the version that the `side` of a guard leads to, and the schedules that were considered
+    for it; `interpreted`: why it has no kernel."""
+
+    entry: str
+    stm: Stm
+    side: Side | None
+    considered: tuple[Considered, ...]
+    interpreted: str | None
+
+
 @dataclass(slots=True)
 class HostBuilder:
     """One entry point under construction; `types`, `views` and `iotas` describe every host name seen so far. `side`:
     the last side of a guard on the way to what is being built. `others`: how many kernels other entries had made
-    before."""
+    before. `considered`: the schedules that were looked at for the present segop, at a `nesting` of tables; `observe`
+    gets them."""
 
     entry: str
     names: Names
@@ -61,6 +88,9 @@ class HostBuilder:
     layouts: dict[Name, tuple[int, ...]] = field(default_factory=dict)
     side: Side | None = None
     others: int = 0
+    considered: list[Considered] = field(default_factory=list[Considered])
+    nesting: int = 0
+    observe: Callable[[Scheduled], None] = lambda scheduled: None
 
     def bind(self, params: tuple[Param, ...]) -> None:
         for param in params:
@@ -263,15 +293,22 @@ class HostBuilder:
         return None if far == FALSE else far
 
 
-def either(h: HostBuilder, cond: Atom, then: Callable[[], None], orelse: Callable[[], None], loc: Loc) -> None:
-    """`if cond then .. else ..`; decided here where the sizes are known."""
+def either(
+    h: HostBuilder,
+    pat: tuple[Param, ...],
+    cond: Atom,
+    then: Callable[[tuple[Param, ...]], None],
+    orelse: Callable[[tuple[Param, ...]], None],
+    loc: Loc,
+) -> None:
+    """`let pat = if cond then .. else ..`; decided here where the sizes are known. Either binds a pattern."""
     if isinstance(cond, Const):
-        (then if cond.value else orelse)()
+        (then if cond.value else orelse)(pat)
         return
-    saved, bodies = h.out, []
+    saved, bodies = h.out, list[HostBody]()
     for emit in (then, orelse):
-        h.out = []
-        emit()
-        bodies.append(HostBody(tuple(h.out), ()))
+        h.out, own = [], tuple(Param(h.names.again(p.name), p.type) for p in pat)
+        emit(own)
+        bodies.append(HostBody(tuple(h.out), tuple(Var(p.name) for p in own)))
     h.out = saved
-    h.emit((), HostIf(cond, *bodies), loc)
+    h.emit(pat, HostIf(cond, *bodies), loc)

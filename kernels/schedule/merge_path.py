@@ -13,49 +13,47 @@ sizes alone: the result has the same bits for any number of threads.
 from __future__ import annotations
 
 from ...ir import core
-from ...ir.core import Stm
+from ...ir.core import Param
 from ...ir.ops import Op
 from ...ir.types import I64, Name, Prim, Type, i64
 from ..analysis.cost import EXTENT
-from ..host_ir.nodes import HostBody, HostIf
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KVar
-from .host_builder import HostBuilder, Made
+from .host_builder import Made, either
 from .kernel_builder import ONE, ZERO, Builder, Mode, Operand, Value
-from .queries import nest_depth
 from .soacs import apply_lambda, put
 from .space import output, scalar, segment_screma
+from .table import Schedule, Segop, in_memory
 
 GRAIN = 1 << 12
 """Steps of a part: rows that end in it, and elements."""
 
 
-def segred_rows(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
+def run_parts(s: Segop[core.SegRed], _: bool) -> None:
     """The parts, then their carries where there are several."""
-    rows, elements = exp.space.widths
-    for param in stm.pat:
-        h.emit((param,), core.Scratch(param.type), stm.loc)
-    outs, base = [p.name for p in stm.pat], stm.pat[0].name.base
+    h, (rows, elements) = s.h, s.exp.space.widths
+    results, s = s.stm.pat, in_memory(s)
+    outs = [p.name for p in results]
     steps = h.op(Op.ADD, rows, elements)
     parts = h.ceil_div(steps, GRAIN)
-    carries = [h.scratch("carry", Type(p.type.prim, (parts,))) for p in stm.pat]
+    carries = [h.scratch("carry", Type(p.type.prim, (parts,))) for p in results]
     ends = h.scratch("last", I64.array_of(parts))
-    depth = nest_depth(exp.space, exp.body)
-    made = h.best_layout(depth, lambda: part_kernel(h, exp, outs, carries, ends, base))
-    h.launch(made, parts, steps, 1.0 + made.cost / EXTENT**2, stm.loc)
-    saved, h.out = h.out, []
-    carried = carry_kernel(h, exp, outs, carries, ends, base)
-    h.launch(carried, i64(1), parts, carried.cost / EXTENT, stm.loc)
-    several, h.out = HostBody(tuple(h.out), ()), saved
-    many = h.op(Op.LT, i64(1), parts, base="many")
-    h.emit((), HostIf(many, several, HostBody((), ())), stm.loc)
+    made = h.best_layout(s.depth, lambda: part_kernel(s, outs, carries, ends))
+    h.launch(made, parts, steps, 1.0 + made.cost / EXTENT**2, s.stm.loc)
+
+    def combine(_: tuple[Param, ...]) -> None:
+        carried = carry_kernel(s, outs, carries, ends)
+        h.launch(carried, i64(1), parts, carried.cost / EXTENT, s.stm.loc)
+
+    either(h, (), h.op(Op.LT, i64(1), parts, base="many"), combine, lambda _: None, s.stm.loc)
 
 
-def part_kernel(
-    h: HostBuilder, exp: core.SegRed, outs: list[Name], carries: list[Name], lasts: Name, base: str
-) -> Made:
+MERGE_PATH = Schedule("merge path", run_parts, lambda s: s.exp.ends is not None or "rows of one length")
+
+
+def part_kernel(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], lasts: Name) -> Made:
     """A part: its rows one after the other, the last of them as far as it goes."""
-    b = h.builder()
+    h, exp, b = s.h, s.exp, s.h.builder()
     (row_name, rows), (_, elements) = exp.space.dims
     assert exp.ends is not None
     n, m, ends = b.operand(rows), b.operand(elements), b.array(exp.ends)
@@ -79,7 +77,7 @@ def part_kernel(
         b.emit(kir.Assign(low, hi))
     b.emit(kir.For(number, b.add(b.sub(last, first), ONE), tuple(stms)))
     put(b, output(b, lasts), b.block, last, Mode.BLOCK)
-    return h.finish(b, base)
+    return h.finish(b, s.base)
 
 
 def path_row(b: Builder, ends: Value, step: Operand, n: Operand, m: Operand) -> Operand:
@@ -106,11 +104,9 @@ def stored(b: Builder, arrays: list[Name], at: Operand, values: tuple[Value, ...
     return tuple(stms)
 
 
-def carry_kernel(
-    h: HostBuilder, exp: core.SegRed, outs: list[Name], carries: list[Name], lasts: Name, base: str
-) -> Made:
+def carry_kernel(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], lasts: Name) -> Made:
     """A row that began in earlier parts gets what these carry; a segmented reduction of the carries, by row."""
-    b = h.builder()
+    h, exp, b = s.h, s.exp, s.h.builder()
     results, partial, last = [output(b, o) for o in outs], [b.array(c) for c in carries], b.array(lasts)
     neutral = [b.operand(atom) for red in exp.reds for atom in red.neutral]
     row, accs = b.fresh("row", Prim.I64), [b.fresh("acc", ne.prim) for ne in neutral]
@@ -133,7 +129,7 @@ def carry_kernel(
         b.emit(kir.Assign(row, next_row))
     (parts,) = h.types[lasts].shape
     b.emit(kir.For(part, b.operand(parts), tuple(stms)))
-    return h.finish(b, f"{base}_carry")
+    return h.finish(b, f"{s.base}_carry")
 
 
 def combined(b: Builder, exp: core.SegRed, left: list[KVar | Operand], right: list[Value]) -> list[Value]:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ..autotune.tuning import INFINITY, parse_setting
-from ..devices import class_of
+from ..devices import MACHINES, class_of
 from ..entries import no_entry
 from ..ir.errors import NOWHERE, Loc
 from ..ir.version_tree import Sides, Site
@@ -28,6 +28,7 @@ from ..reports.explain import (
     kernels_of,
     versions_taken,
 )
+from ..reports.schedules import as_json_of, schedule_lines, schedules_of
 from ..session import Plan, open_program, plan_of, planned
 from ..settings import Settings
 from ..versions import named_versions
@@ -62,12 +63,23 @@ class View:
 @click.argument("data", nargs=-1)
 @click.option("-e", "--entry", metavar="NAME", help="Entry point; default: all, with DATA main or the only one.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--schedules", is_flag=True, help="Show how each segop is run on the device, and why so.")
 @run_options
-def command(file: Path, data: tuple[str, ...], entry: str | None, as_json: bool, settings: Settings) -> None:
+def command(
+    file: Path, data: tuple[str, ...], entry: str | None, as_json: bool, schedules: bool, settings: Settings
+) -> None:
     """Show the versions of each nest in FILE: guards, their thresholds, and the kernels that each side launches.
 
     With DATA (as for `soac run`) an entry point is run, and what it decided at the guards is shown. Without
-    DATA nothing is run, and no device is needed."""
+    DATA nothing is run, and no device is needed.
+
+    With --schedules: for each segop the schedules that were considered, their costs by the cost model, and which one is
+    taken, where sizes decide under which condition."""
+    if schedules:
+        if data:
+            raise click.UsageError("--schedules takes no data: nothing is run")
+        _echo_schedules(file, settings, entry, as_json)
+        return
     if data:
         session = open_program(file, settings)
         name = entry or default_entry(session)
@@ -81,6 +93,19 @@ def command(file: Path, data: tuple[str, ...], entry: str | None, as_json: bool,
         click.echo(json.dumps(_as_json(str(file), views), indent=2))
         return
     click.echo("\n".join(_lines(views)))
+
+
+def _echo_schedules(file: Path, settings: Settings, entry: str | None, as_json: bool) -> None:
+    """Raises `CompileError` E0001 where there is no such entry."""
+    plan = planned(file, settings)
+    if entry is not None and entry not in plan.entries:
+        raise no_entry(entry, plan.entries)
+    segops = schedules_of(plan.compiled.flat, MACHINES[settings.device], plan.entries if entry is None else (entry,))
+    if as_json:
+        shown = {"program": str(file), "device": settings.device, "segops": list(map(as_json_of, segops))}
+        click.echo(json.dumps(shown, indent=2))
+        return
+    click.echo("\n".join(schedule_lines(segops)))
 
 
 def _views(plan: Plan, settings: Settings, entries: Sequence[str], trace: Trace | None) -> list[View]:

@@ -8,7 +8,7 @@ statements of the host. Nothing is run: what a run decided is joined in from its
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..ir import core, scalar
@@ -176,6 +176,13 @@ Step = Launched | Interpreted | Guard
 def explain(fun: HostFun) -> tuple[Step, ...]:
     """What an entry does, in order. The guards on this level are its sites."""
     return _Reader({}, {}).function(fun)
+
+
+def reader_of(fun: HostFun) -> Callable[[Atom], str]:
+    """Shows what the host finds in an entry, by its name, as a formula."""
+    reader = _Reader({}, {})
+    reader.function(fun)
+    return reader.show
 
 
 def kernels_of(steps: Sequence[Step], version: Sides) -> tuple[str, ...]:

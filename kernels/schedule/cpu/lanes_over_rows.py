@@ -13,27 +13,26 @@ in every step of a scan in lanes: some rows to a vector, or some vectors to a ro
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ....ir import core
 from ....ir.core import Body, Level, Param, SegMap, SegSpace, Stm
 from ....ir.ops import Op
-from ....ir.types import Atom, Const, Names, Prim, Type, Var, i64
+from ....ir.types import Atom, Const, Name, Names, Type, Var, i64
 from ...analysis.cost import EXTENT, cost
-from ...host_ir.nodes import HostBody, HostIf
+from ...host_ir.nodes import HostStm
 from ...kernel_ir.nodes import KLet, KOp, KStm, RowScan
 from ...kernel_ir.traverse import statements
 from ...passes.flat_row_scans import row_scan_of
-from ..host_builder import HostBuilder, Made
+from ..host_builder import FALSE, HostBuilder, Made
 from ..inner_segops import as_soacs
 from ..kernel_builder import NotLowerable
-from ..queries import nest_depth
+from ..merge_path import MERGE_PATH
 from ..soacs import is_simple
-from .segmap import LONG, LanesKernel, block_kernel, lanes_kernel, launch_lanes, least_to_spread, spread_pays
-from .segred import MANY_SEGMENTS, segred
-from .segscan import scan_rows, segscan
+from ..table import Schedule, Segop, Table, in_memory
+from .segmap import LONG, LanesKernel, block_a_point, lanes_kernel, launch_lanes, least_to_spread, spread_pays
+from .segred import IN_CHUNKS, MANY_SEGMENTS, PRODUCT_FIRST
+from .segscan import SEGMENTS, scan_rows
 
 ROWS = 64
 """Rows that fill the lanes of one group."""
@@ -50,78 +49,86 @@ MANY_KERNELS = 16
 """An entry of this many kernels has one form of each further segop: a second one is not worth compiling it."""
 
 
-def segred_by_rows(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
-    rows_or_blocks(h, stm, exp, segred, lambda: row_to_a_lane(h, stm, exp))
+@dataclass(frozen=True, slots=True)
+class Lying:
+    """A kernel for rows as they lie, for results by the names `outs`; rows of a block and of all, as the host finds by
+    `before`."""
 
-
-def segscan_by_rows(h: HostBuilder, stm: Stm, exp: core.SegScan) -> None:
-    rows_or_blocks(h, stm, exp, segscan, lambda: as_they_lie(h, stm, exp) or row_to_a_lane(h, stm, exp))
+    made: Made
+    outs: Outs
+    rows: tuple[Atom, Atom]
+    before: list[HostStm]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """What launches a kernel for many rows that are not long, and whether a block for each row is better; that is host
-    code too, to stand before."""
+class RowLanes:
+    """A kernel with a row to a lane, for results by the names `outs`, and that of a block for each row."""
 
-    launched: HostBody
-    blocks_pay: Callable[[], Atom]
+    lanes: LanesKernel
+    spread: Made
+    outs: Outs
+    space: SegSpace
 
-
-def rows_or_blocks(
-    h: HostBuilder,
-    stm: Stm,
-    exp: core.SegRed | core.SegScan,
-    in_blocks: Callable[[HostBuilder, Stm, Any], None],
-    many_rows: Callable[[], Form | None],
-) -> None:
-    """`if rows are long or few then (in blocks) else (many rows)`; in blocks where there are no rows, or no kernel for
-    many of them."""
-    saved, h.out = h.out, []
-    has_rows, has_room = len(exp.space.dims) > 1, len(h.kernels.made) - h.others < MANY_KERNELS
-    form = many_rows() if has_rows and has_room else None
-    if form is None:
-        h.out = saved
-        in_blocks(h, stm, exp)
-        return
-    own = own_results(h, stm)
-    h.out = []
-    in_blocks(h, replace(stm, pat=own), exp)
-    then = HostBody(tuple(h.out), tuple(Var(p.name) for p in own))
-    h.out = saved
-    h.emit(stm.pat, HostIf(form.blocks_pay(), then, form.launched), stm.loc)
+    @property
+    def cost(self) -> float:
+        return self.lanes.cost
 
 
-def own_results(h: HostBuilder, stm: Stm) -> tuple[Param, ...]:
-    """The results by names of their own."""
-    return tuple(Param(h.names.again(p.name), p.type) for p in stm.pat)
+Outs = list[tuple[Name, Type]]
+OfRows = Segop[core.SegRed | core.SegScan]
 
 
-def few_rows(h: HostBuilder, exp: core.SegRed | core.SegScan) -> Atom:
-    return h.op(Op.LT, h.product(exp.space.widths[:-1]), i64(ROWS), base="few")
+def no_rows(s: OfRows) -> str | None:
+    """Why there are no rows to be put side by side."""
+    if len(s.exp.space.dims) < 2:
+        return "a single segment"
+    return None if len(s.h.kernels.made) - s.h.others < MANY_KERNELS else "the entry has many kernels"
+
+
+def stand_ins(s: OfRows) -> Outs:
+    """Names for the results in a kernel that is built before it is known whether it is launched."""
+    own = tuple(Param(s.h.names.again(p.name), p.type) for p in s.stm.pat)
+    s.h.bind(own)
+    return [(p.name, p.type) for p in own]
+
+
+def with_results(made: Made, stood_in: Outs, outs: Outs) -> Made:
+    """The kernel for its results, which others stood in for."""
+    of = {name: out for (name, _), (out, _) in zip(stood_in, outs, strict=True)}
+    return replace(made, arrays=tuple(of.get(name, name) for name in made.arrays))
+
+
+def many_rows(h: HostBuilder, exp: core.SegRed | core.SegScan) -> Atom:
+    return h.op(Op.GE, h.product(exp.space.widths[:-1]), i64(ROWS), base="many")
 
 
 # ---- rows as they lie -----------------------------------------------------------------------------------------------
 
 
-def as_they_lie(h: HostBuilder, stm: Stm, exp: core.SegScan) -> Form | None:
-    """Scans of rows as they lie in memory; None where they are not such, or the operator is expensive."""
+def lie_to_be_scanned(s: Segop[core.SegScan]) -> Lying | str:
+    h, exp = s.h, s.exp
+    if (why := no_rows(s)) is not None:
+        return why
     if not all(is_simple(scan.op) for scan in exp.scans):
-        return None
-    start = len(h.out)
-    own, width = own_results(h, stm), exp.space.widths[-1]
-    for param in own:
-        h.emit((param,), core.Scratch(param.type), stm.loc)
-    each = h.op(Op.MAX, h.op(Op.QUOT, i64(GRAIN), h.op(Op.MAX, width, i64(1))), i64(1), base="rows")
-    outs = [(p.name, p.type) for p in own]
-    rows = h.product(exp.space.widths[:-1])
-    made = scan_rows(h, exp, outs, (each, rows), stm.pat[0].name.base)
+        return "an operator on arrays, or that may fail"
+    saved, h.out = h.out, []
+    each = h.op(Op.MAX, h.op(Op.QUOT, i64(GRAIN), h.op(Op.MAX, exp.space.widths[-1], i64(1))), i64(1), base="rows")
+    outs, rows = stand_ins(s), h.product(exp.space.widths[:-1])
+    made = scan_rows(replace(s, outs=outs), (each, rows))
+    before, h.out = h.out, saved
     scan = row_scan_of(made.kernel)
-    if scan is None or steps_cost(scan) > MOST_COST:
-        del h.out[start:]
-        return None
-    h.launch(made, h.ceil_div(rows, each), h.product(exp.space.widths), made.cost / EXTENT / EXTENT, stm.loc)
-    launched = HostBody(tuple(h.out[start:]), tuple(Var(p.name) for p in own))
-    return Form(launched, lambda: long_or_few(h, exp))
+    if scan is None:
+        return "its elements do not lie as they are scanned"
+    if steps_cost(scan) > MOST_COST:
+        return "an operator that is expensive in each step"
+    return Lying(made, outs, (each, rows), before)
+
+
+def scan_lying(s: Segop[core.SegScan], found: Lying) -> None:
+    h, s, (each, rows) = s.h, in_memory(s), found.rows
+    h.out += found.before
+    made, work = with_results(found.made, found.outs, s.outs), found.made.cost / EXTENT / EXTENT
+    h.launch(made, h.ceil_div(rows, each), h.product(s.exp.space.widths), work, s.stm.loc)
 
 
 def steps_cost(scan: RowScan) -> float:
@@ -138,32 +145,34 @@ def is_float_extremum(stm: KStm) -> bool:
             return False
 
 
-def long_or_few(h: HostBuilder, exp: core.SegScan) -> Atom:
-    """Are there so few rows that they are cut, or that all of them are one block?"""
-    width = exp.space.widths[-1]
-    rows = h.product(exp.space.widths[:-1])
+def are_enough(s: Segop[core.SegScan], _: Lying) -> Atom:
+    """Are there rows enough that they are not cut, and that all of them are several blocks?"""
+    h, (*outer, width) = s.h, s.exp.space.widths
+    rows = h.product(tuple(outer))
     enough = h.choice(h.op(Op.LT, width, i64(LONGEST), base="short"), i64(ROWS), i64(MANY_SEGMENTS), "enough")
-    return h.op(Op.LT, rows, enough, base="few")
+    return h.op(Op.GE, rows, enough, base="many")
 
 
 # ---- a row to a lane ------------------------------------------------------------------------------------------------
 
 
-def row_to_a_lane(h: HostBuilder, stm: Stm, exp: core.SegRed | core.SegScan) -> Form | None:
-    """A loop along its row for each lane; None where the machine has no such kernel."""
-    start, mapped, base = len(h.out), as_map(h.names, stm, exp), stm.pat[0].name.base
-    own = own_results(h, stm)
-    for param in own:
-        h.emit((param,), core.Scratch(param.type), stm.loc)
-    outs, depth = [(p.name, p.type) for p in own], nest_depth(mapped.space, mapped.body)
+def can_be_lanes(s: OfRows) -> RowLanes | str:
+    """A loop along its row for each lane."""
+    if (why := no_rows(s)) is not None:
+        return why
+    outs, mapped = stand_ins(s), as_map(s.h.names, s.stm, s.exp)
     try:
-        lanes = lanes_kernel(h, mapped, outs, base)
-        spread = h.best_layout(depth, lambda: block_kernel(h, mapped.space, mapped.body, outs, base, Level.BLOCK))
-    except NotLowerable:
-        return None
-    launch_lanes(h, lanes, mapped.space, stm.loc)
-    launched = HostBody(tuple(h.out[start:]), tuple(Var(p.name) for p in own))
-    return Form(launched, lambda: blocks_pay(h, exp, lanes, spread))
+        rows = Segop(s.h, s.stm, mapped, s.base, outs)
+        lanes, spread = lanes_kernel(rows), block_a_point(rows)
+    except NotLowerable as why:
+        return str(why)
+    return RowLanes(lanes, spread, outs, mapped.space)
+
+
+def run_lanes(s: OfRows, found: RowLanes) -> None:
+    s, lanes = in_memory(s), found.lanes
+    made = with_results(lanes.made, found.outs, s.outs)
+    launch_lanes(s.h, replace(lanes, made=made), found.space, s.stm.loc)
 
 
 def as_map(names: Names, stm: Stm, exp: core.SegRed | core.SegScan) -> SegMap:
@@ -175,10 +184,16 @@ def as_map(names: Names, stm: Stm, exp: core.SegRed | core.SegScan) -> SegMap:
     return SegMap(Level.THREAD, SegSpace(tuple(outer)), body, tuple(p.type for p in rows))
 
 
-def blocks_pay(h: HostBuilder, exp: core.SegRed | core.SegScan, lanes: LanesKernel, spread: Made) -> Atom:
-    """Is a block for each row better than lanes over the rows? Known now where the length is."""
-    width, few = exp.space.widths[-1], few_rows(h, exp)
+def lanes_pay(s: OfRows, found: RowLanes) -> Atom:
+    """Are lanes over the rows better than a block for each row? Known now where the length is long."""
+    h, width = s.h, s.exp.space.widths[-1]
     if isinstance(width, Const):
-        return Const(Prim.BOOL, True) if spread_pays(lanes, spread, float(width.value)) else few
-    least = least_to_spread(lanes, spread) or LONG
-    return h.op(Op.GE, h.choice(few, i64(least), width, "length"), i64(least), base="long")
+        return FALSE if spread_pays(found.lanes, found.spread, float(width.value)) else many_rows(h, s.exp)
+    least = least_to_spread(found.lanes, found.spread) or LONG
+    return h.op(Op.LT, h.choice(many_rows(h, s.exp), width, i64(least), "length"), i64(least), base="short")
+
+
+ROW_LANES = Schedule("lanes over rows", run_lanes, can_be_lanes, lanes_pay)
+LYING = Schedule("rows as they lie", scan_lying, lie_to_be_scanned, are_enough, instead_of=("lanes over rows",))
+SEGRED: Table = (MERGE_PATH, ROW_LANES, PRODUCT_FIRST, IN_CHUNKS)
+SEGSCAN: Table = (LYING, ROW_LANES, *SEGMENTS)

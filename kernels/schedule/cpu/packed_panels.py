@@ -16,17 +16,16 @@ from dataclasses import dataclass
 
 from ....ir import core
 from ....ir.core import Body, Fix, Index, SegSpace, Stm
-from ....ir.errors import Loc
 from ....ir.ops import Op
 from ....ir.traverse import free_in_stm
 from ....ir.types import Name, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KVar
-from ..host_builder import HostBuilder
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value, clean, is_const
 from ..soacs import only_scalars
 from ..space import bind_space, output, split_chunk
 from ..statements import gen_stm
+from ..table import Segop
 from .unroll_and_jam import ROWS, Part, can_jam, ceil_div, jam_stm, reduction_in
 
 TILES = 16
@@ -185,13 +184,10 @@ def _so_far(b: Builder, block: Block, env: dict[Name, Value], row: Name, step: O
     return found
 
 
-def launch_panels(
-    h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str, each: float, loc: Loc
-) -> None:
+def launch_panels(s: Segop[core.SegMap], each: float) -> None:
     """A block for TILES·ROWS rows and CHUNK columns."""
-    b = h.builder()
-    panels_over_chunk(b, exp.space, exp.body, outs)
-    *outer, rows, n = exp.space.widths
+    h, b, (*outer, rows, n) = s.h, s.h.builder(), s.exp.space.widths
+    panels_over_chunk(b, s.exp.space, s.exp.body, s.outs)
     groups = h.ceil_div(rows, ROWS * TILES)
     blocks = h.op(Op.MUL, h.product((*outer, groups)), h.ceil_div(n, CHUNK))
-    h.launch(h.finish(b, base), blocks, h.product(exp.space.widths), each, loc)
+    h.launch(h.finish(b, s.base), blocks, h.product(s.exp.space.widths), each, s.stm.loc)

@@ -11,20 +11,20 @@ where the operator is known to commute. What a chunk does is in `hist_chunk.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ....ir import core
-from ....ir.core import Stm
 from ....ir.errors import Loc
 from ....ir.ops import Op
 from ....ir.types import Atom, Name, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT
 from ...kernel_ir import nodes as kir
-from ..host_builder import HostBuilder, Made, either
+from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..kernel_builder import Mode
-from ..queries import nest_depth
 from ..soacs import combine_at, is_simple
 from ..space import output
 from ..statements import gen_body
+from ..table import Schedule, Segop, Table, bound, run
 from .hist_chunk import (
     STAGED,
     Cut,
@@ -54,31 +54,60 @@ SUMMED = 1 << 12
 """Bins that a block puts together."""
 
 
-def seghist(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
-    """In chunks where the operator is on scalars, or works by element, and cannot fail; else one point after the
-    other."""
-    elements = exp if is_simple(exp.op.op) else by_element(exp)
-    if elements is None or not exp.space.dims or any(dest in h.views for dest in exp.dests):
-        in_sequence(h, stm, exp)
-    else:
-        in_chunks(h, stm, elements)
+@dataclass(frozen=True, slots=True)
+class Filling(Segop[core.SegHist]):
+    """A histogram of which each chunk's values go into its part of the targets: blocks, points, points of a chunk."""
+
+    cut: Cut
+    targets: tuple[Name, ...]
+    blocks: Atom
+    points: Atom
+    each: Atom
+
+    @property
+    def prims(self) -> tuple[Prim, ...]:
+        return tuple(self.h.types[dest].prim for dest in self.exp.dests)
 
 
-def in_chunks(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
-    cut = cut_of(h, exp)
+def fill(s: Segop[core.SegHist], cut: Cut, targets: tuple[Name, ...]) -> None:
+    h = s.h
+    blocks, points = h.op(Op.MUL, cut.segments, cut.chunks), h.op(Op.MUL, cut.segments, cut.points)
+    each = h.op(Op.QUOT, cut.points, cut.chunks)
+    run(Filling(h, s.stm, s.exp, s.base, [], cut, targets, blocks, points, each), FILLS)
 
-    def on_dest() -> None:
-        fill(h, stm, exp, cut, exp.dests)
 
-    def on_parts() -> None:
-        parts = tuple(neutral_parts(h, exp, cut, stm.loc))
-        fill(h, stm, exp, cut, parts)
-        made = sum_kernel(h, stm, exp, cut, parts)
-        blocks = h.op(Op.MUL, cut.segments, h.ceil_div(cut.bins, SUMMED))
-        h.launch(made, blocks, h.op(Op.MUL, cut.segments, cut.bins), made.cost / EXTENT, stm.loc)
+@dataclass(frozen=True, slots=True)
+class Chunked(Segop[core.SegHist]):
+    """A histogram whose points are cut."""
 
-    either(h, h.op(Op.EQ, cut.chunks, i64(1), base="one"), on_dest, on_parts, stm.loc)
-    alias(h, stm, exp.dests)
+    cut: Cut
+
+
+def no_chunks(s: Segop[core.SegHist]) -> bool | str:
+    """Where the operator is neither on scalars nor works by element, or may fail, or a destination is no array."""
+    elements = is_simple(s.exp.op.op) or by_element(s.exp) is not None
+    chunks = elements and s.exp.space.dims and not any(dest in s.h.views for dest in s.exp.dests)
+    return "an operator of scalars, or by element" if chunks else True
+
+
+def run_chunks(s: Segop[core.SegHist], _: bool) -> None:
+    exp = s.exp if is_simple(s.exp.op.op) else by_element(s.exp)
+    assert exp is not None
+    run(Chunked(s.h, bound(s, ()).stm, exp, s.base, [], cut_of(s.h, exp)), CHUNKS)
+    alias(s.h, s.stm, exp.dests)
+
+
+def is_one(s: Chunked, _: bool) -> Atom:
+    return s.h.op(Op.EQ, s.cut.chunks, i64(1), base="one")
+
+
+def fill_parts(s: Chunked, _: bool) -> None:
+    h, exp, cut = s.h, s.exp, s.cut
+    parts = tuple(neutral_parts(h, exp, cut, s.stm.loc))
+    fill(s, cut, parts)
+    made = sum_kernel(h, exp, cut, parts, s.base)
+    blocks = h.op(Op.MUL, cut.segments, h.ceil_div(cut.bins, SUMMED))
+    h.launch(made, blocks, h.op(Op.MUL, cut.segments, cut.bins), made.cost / EXTENT, s.stm.loc)
 
 
 def cut_of(h: HostBuilder, exp: core.SegHist) -> Cut:
@@ -127,33 +156,54 @@ def neutral_parts(h: HostBuilder, exp: core.SegHist, cut: Cut, loc: Loc) -> list
     return parts
 
 
-def fill(h: HostBuilder, stm: Stm, exp: core.SegHist, cut: Cut, targets: tuple[Name, ...]) -> None:
-    """Each chunk's values into its part of the targets: by way of copies where the bins are few."""
-    base, depth = stm.pat[0].name.base, nest_depth(exp.space, exp.body)
-    prims = tuple(h.types[dest].prim for dest in exp.dests)
-    blocks, total = h.op(Op.MUL, cut.segments, cut.chunks), h.op(Op.MUL, cut.segments, cut.points)
+def filled_by(kernel: Callable[[HostBuilder, core.SegHist, Cut, tuple[Name, ...], str], Made]) -> Build:
+    """Each chunk's values into its part of the targets by such a kernel."""
 
-    def run(kernel: Callable[[HostBuilder, core.SegHist, Cut, tuple[Name, ...], str], Made]) -> None:
-        made = h.best_layout(depth, lambda: kernel(h, exp, cut, targets, base))
-        h.launch(made, blocks, total, made.cost / EXTENT / EXTENT, stm.loc)
+    def build(s: Filling, _: bool) -> None:
+        made = s.h.best_layout(s.depth, lambda: kernel(s.h, s.exp, s.cut, s.targets, s.base))
+        s.h.launch(made, s.blocks, s.points, made.cost / EXTENT / EXTENT, s.stm.loc)
 
-    each = h.op(Op.QUOT, cut.points, cut.chunks)
-    if h.types[exp.dests[0]].rank > exp.rank:
-        run(rows_kernel)
-    elif parts_pay(exp.op):
-        least = h.op(Op.QUOT, each, i64(EACH_BIN))
-        few = h.op(Op.LE, cut.bins, h.op(Op.MIN, i64(most_bins(prims)), least), base="few")
-        either(h, few, lambda: run(copies_kernel), lambda: run(direct_kernel), stm.loc)
-    elif not chooses(exp.op.op):
-        run(direct_kernel)
-    elif any(prim.is_float for prim in prims):
-        run(choosing_kernel)
-    else:
-        many = h.op(Op.GT, cut.bins, h.op(Op.QUOT, each, i64(FORESEEN)), base="many")
-        either(h, many, lambda: run(direct_kernel), lambda: run(choosing_kernel), stm.loc)
+    return build
 
 
-def sum_kernel(h: HostBuilder, stm: Stm, exp: core.SegHist, cut: Cut, parts: tuple[Name, ...]) -> Made:
+Build = Callable[[Filling, bool], None]
+
+
+def has_rows(s: Filling) -> bool | str:
+    return s.h.types[s.exp.dests[0]].rank > s.exp.rank or "bins of scalars"
+
+
+def can_copy(s: Filling) -> bool | str:
+    return parts_pay(s.exp.op) or "copies do not pay for the operator"
+
+
+def are_few(s: Filling, _: bool) -> Atom:
+    least = s.h.op(Op.QUOT, s.each, i64(EACH_BIN))
+    return s.h.op(Op.LE, s.cut.bins, s.h.op(Op.MIN, i64(most_bins(s.prims)), least), base="few")
+
+
+def is_unforeseen(s: Filling, _: bool) -> Atom:
+    """Is it not foreseen that a choice changes nothing?"""
+    if not chooses(s.exp.op.op):
+        return TRUE
+    if any(prim.is_float for prim in s.prims):
+        return FALSE
+    return s.h.op(Op.GT, s.cut.bins, s.h.op(Op.QUOT, s.each, i64(FORESEEN)), base="many")
+
+
+FILLS: Table = (
+    Schedule("rows", filled_by(rows_kernel), has_rows),
+    Schedule("copies", filled_by(copies_kernel), can_copy, are_few),
+    Schedule("direct", filled_by(direct_kernel), guard=is_unforeseen),
+    Schedule("choose", filled_by(choosing_kernel)),
+)
+CHUNKS: Table = (
+    Schedule("one chunk", lambda s, _: fill(s, s.cut, s.exp.dests), guard=is_one, rows=FILLS),
+    Schedule("parts", fill_parts, rows=FILLS),
+)
+
+
+def sum_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, parts: tuple[Name, ...], base: str) -> Made:
     """`dest[s, k] op= parts[s, 0, k] op parts[s, 1, k] op ..`"""
     b = h.builder()
     dests = [d.mem for d in destinations(h, b, exp.dests)]
@@ -177,12 +227,12 @@ def sum_kernel(h: HostBuilder, stm: Stm, exp: core.SegHist, cut: Cut, parts: tup
         for dest, acc in zip(dests, accs, strict=True):
             b.emit(kir.Store(dest, at, b.copy(acc)))
     b.emit(kir.Threads(k, lo, b.minimum(bins, b.add(lo, i64(SUMMED))), tuple(stms)))
-    return h.finish(b, f"{stm.pat[0].name.base}_sum")
+    return h.finish(b, f"{base}_sum")
 
 
-def in_sequence(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
+def in_sequence(s: Segop[core.SegHist], _found: bool) -> None:
     """One block, one element after the other, in place."""
-    b = h.builder()
+    h, exp, b = s.h, s.exp, s.h.builder()
     dests = destinations(h, b, exp.dests)
     variables = [(b.fresh(n.base[:12] or "i", Prim.I64), b.operand(w)) for n, w in exp.space.dims]
     for (name, _), (var, _) in zip(exp.space.dims, variables, strict=True):
@@ -193,6 +243,12 @@ def in_sequence(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
     for var, width in reversed(variables):
         inner = (kir.For(var, width, inner),)
     b.stms.extend(inner)
-    made = h.finish(b, stm.pat[0].name.base)
-    h.launch(made, i64(1), i64(1), made.cost, stm.loc)
-    alias(h, stm, exp.dests)
+    made = h.finish(b, s.base)
+    h.launch(made, i64(1), i64(1), made.cost, s.stm.loc)
+    alias(h, s.stm, exp.dests)
+
+
+SEGHIST: Table = (
+    Schedule("in sequence", in_sequence, no_chunks),
+    Schedule("chunks", run_chunks, rows=CHUNKS),
+)

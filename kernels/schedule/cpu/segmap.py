@@ -16,89 +16,164 @@ from ....ir.ops import Op
 from ....ir.traverse import bodies
 from ....ir.types import Atom, Name, Type, Var, i64
 from ...analysis.cost import EXTENT, cost_at
-from ...host_ir.nodes import HostBody, HostIf
 from ..choose import extra_cost, is_positive
-from ..host_builder import HostBuilder, Made, either
+from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
 from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand
-from ..queries import has_soac, loop_depth, nest_depth, stays
+from ..queries import has_soac, stays
 from ..soacs import split_indices, write_at, write_in_range
 from ..space import bind_space, lanes_over_chunk, output, segment_results
 from ..statements import gen_body
+from ..table import Schedule, Segop, Table, in_memory, run
 from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, launch_panels
-from .segred import few_long
-from .split_k import as_segred, is_narrow
+from .segred import SPLIT_K, few_long
+from .split_k import as_segred, is_narrow, reads_columns
 from .unroll_and_jam import ROWS, can_jam, jam_over_chunk
 
 BLOCK_WORK = 20_000.0  # cost units worth one block
 JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
 
 
-def segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
-    """Lanes over the innermost dimension, or over the SOACs of the body, whichever is cheaper, which may depend on how
-    long the rows are; at a higher level the segops of the body say where. A few long reductions are one."""
-    reduction = as_segred(h.names, exp) if exp.level is core.Level.THREAD else None
-    narrow = None if reduction is None else is_narrow(h, reduction)
-    if reduction is None or narrow is None:
-        segmap_forms(h, stm, exp)
-        return
-    bodies: list[HostBody] = []
-    saved = h.out
-    for lowered in (lambda s: few_long(h, s, reduction), lambda s: segmap_forms(h, s, exp)):
-        h.out, own = [], tuple(Param(h.names.again(p.name), p.type) for p in stm.pat)
-        lowered(replace(stm, pat=own))
-        bodies.append(HostBody(tuple(h.out), tuple(Var(p.name) for p in own)))
-    h.out = saved
-    h.emit(stm.pat, HostIf(narrow, *bodies), stm.loc)
+@dataclass(frozen=True, slots=True)
+class LanesKernel:
+    """A kernel with lanes over the innermost dimension: its chunk of that dimension, cost of an element, and how
+    many indices of the next outer dimension a block handles at once."""
+
+    made: Made
+    chunk: int
+    cost: float
+    rows: int
 
 
-def segmap_forms(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
-    """Lanes over the innermost dimension, or over the SOACs of the body."""
-    outs = [(p.name, p.type) for p in stm.pat]
-    for name, type_ in outs:
-        h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
-    base = stm.pat[0].name.base if stm.pat else "map"
-    if exp.level is not core.Level.THREAD:
-        launch_collectives(h, exp, outs, base, stm.loc)
-        return
-    lanes = lanes_kernel(h, exp, outs, base) if exp.space.dims else None
-    spread = None
-    if has_soac(exp.body) or lanes is None:
-        depth = nest_depth(exp.space, exp.body)
-        spread = h.best_layout(depth, lambda: block_kernel(h, exp.space, exp.body, outs, base, core.Level.BLOCK))
-    if lanes is None:
-        launch_form(h, exp, spread, stm.loc)
-        return
-
-    def unjammed() -> None:
-        launch_by_width(h, exp, lanes, spread, stm.loc)
-
-    scalars = not any(t.shape for t in exp.ret)
-    jammed = jammed_kernel(h, exp, outs, base) if scalars and can_jam(exp.space, exp.body) else None
-    if jammed is None:
-        unjammed()
-    elif jammed.each > JAM_GAIN * lanes.each or (spread and spread_pays(jammed, spread, LONG)):
-        launch_packed(h, exp, outs, base, jammed.each, unjammed, stm.loc)
-    else:
-        launch_jammed(h, exp, outs, base, jammed.each, unjammed, stm.loc)
+# ---- the table --------------------------------------------------------------------------------------------------
 
 
-def launch_by_width(h: HostBuilder, exp: core.SegMap, lanes: LanesKernel, spread: Made | None, loc: Loc) -> None:
-    """Lanes over the points or over the rows' elements, by how long rows are; by all sizes where several matter."""
-    if spread is None:
-        launch_lanes(h, lanes, exp.space, loc)
-        return
-    least, width = least_to_spread(lanes, spread), row_width(h, exp.body)
+@dataclass(frozen=True, slots=True)
+class Points(Segop[core.SegMap]):
+    """A map of threads with its kernels: lanes over the points, also of several rows at once, or over the elements of
+    a point."""
+
+    lanes: LanesKernel
+    spread: Made | None
+    jammed: LanesKernel | None
+
+
+def points_of(s: Segop[core.SegMap]) -> Points:
+    """The kernels of a map of threads, and memory for its results."""
+    s, exp = in_memory(s), s.exp
+    lanes, spread = lanes_kernel(s), block_a_point(s) if has_soac(exp.body) else None
+    can = not any(t.shape for t in exp.ret) and can_jam(exp.space, exp.body)
+    return Points(s.h, s.stm, exp, s.base, s.outs, lanes, spread, jammed_kernel(s) if can else None)
+
+
+def is_collective(s: Segop[core.SegMap]) -> bool | str:
+    return s.exp.level is not core.Level.THREAD or not s.exp.space.dims or "its points are threads"
+
+
+def run_collective(s: Segop[core.SegMap], _: bool) -> None:
+    """A block for every point of the space, whose threads are in the segops of the body."""
+    h, s = s.h, in_memory(s)
+    body = as_soacs(h.names, s.exp.body, stays if h.machine.name == CUDA.name else lambda stm: False)
+    launch_a_point(s, block_a_point(replace(s, exp=replace(s.exp, body=body))))
+
+
+def reduction_of(s: Segop[core.SegMap]) -> core.SegRed | str:
+    reduction = as_segred(s.h.names, s.exp)
+    if reduction is None:
+        return "not a map of reductions of one width"
+    return reduction if reads_columns(s.h, reduction) else "reads no columns"
+
+
+def can_pack_points(s: Points) -> LanesKernel | str:
+    if s.jammed is None:
+        return "not a reduction for each point of a matrix"
+    return s.jammed if can_pack(s.exp.space, s.exp.body) else "no operand is shared by rows"
+
+
+def are_enough_to_pack(s: Points, jammed: LanesKernel) -> Atom:
+    """What is not worth jamming as it lies (rows by rows, say) is in panels, if there are columns enough too."""
+    *_, rows, columns = s.exp.space.widths
+    if jam_pays(s, jammed):
+        return at_least(s.h, rows, LEAST_ROWS)
+    many = s.h.op(Op.GE, rows, i64(LEAST_ROWS), base="many")
+    return at_least(s.h, s.h.choice(many, columns, i64(0), "columns"), LEAST_COLUMNS)
+
+
+def pack(s: Points, jammed: LanesKernel) -> None:
+    launch_panels(s, jammed.cost)
+
+
+def can_jam_points(s: Points) -> LanesKernel | str:
+    return s.jammed or "not a reduction for each point of a matrix"
+
+
+def are_enough_to_jam(s: Points, jammed: LanesKernel) -> Atom:
+    return at_least(s.h, s.exp.space.widths[-2], ROWS) if jam_pays(s, jammed) else FALSE
+
+
+def jam_pays(s: Points, jammed: LanesKernel) -> bool:
+    return jammed.cost <= JAM_GAIN * s.lanes.cost and not (s.spread and spread_pays(jammed, s.spread, LONG))
+
+
+def at_least(h: HostBuilder, size: Atom, least: int) -> Atom:
+    return h.op(Op.GE, size, i64(least), base="enough")
+
+
+def can_spread(s: Points) -> Made | str:
+    return s.spread or "no SOAC in its body"
+
+
+def is_long_to_spread(s: Points, spread: Made) -> Atom:
+    """By how long rows are; by all sizes where several matter."""
+    h, lanes = s.h, s.lanes
+    width = row_width(h, s.exp.body)
     if width is None:
-        launch_form(h, exp, lanes if lanes.each <= spread.cost else spread, loc)
-        return
+        return FALSE if lanes.cost <= spread.cost else TRUE
+    least = least_to_spread(lanes, spread)
     if least is None or least <= SHORT:
-        launch_form(h, exp, lanes if least is None else spread, loc)
-        return
+        return FALSE if least is None else TRUE
     more = extra_cost(h, lanes.made, lanes.rows, spread, width.name)
-    long = long_rows(h, exp.space, width, least, lanes, spread) if more is None else is_positive(h, more)
-    either(h, long, lambda: launch_form(h, exp, spread, loc), lambda: launch_form(h, exp, lanes, loc), loc)
+    return long_rows(h, s.exp.space, width, least, lanes, spread) if more is None else is_positive(h, more)
 
+
+def launch_a_point(s: Segop[core.SegMap], spread: Made) -> None:
+    points = s.h.product(s.exp.space.widths)
+    s.h.launch(spread, points, points, spread.cost, s.stm.loc)
+
+
+def block_a_point(s: Segop[core.SegMap]) -> Made:
+    """One block, or one warp, for every point of the space."""
+    h, level = s.h, s.exp.level
+
+    def build() -> Made:
+        b = h.builder()
+        b.collective = core.Level.BLOCK if level is core.Level.THREAD else level
+        indices = bind_space(b, s.exp.space, b.block)
+        segment_results(b, s.exp.body, s.outs, indices, Mode.BLOCK)
+        return h.finish(b, s.base)
+
+    return h.best_layout(s.depth, build)
+
+
+def launch_found(s: Points, found: LanesKernel) -> None:
+    launch_lanes(s.h, found, s.exp.space, s.stm.loc)
+
+
+COLLECTIVE = Schedule("collective", run_collective, is_collective)
+POINTS: Table = (
+    Schedule("panels", pack, can_pack_points, are_enough_to_pack),
+    Schedule("unroll-and-jam", launch_found, can_jam_points, are_enough_to_jam),
+    Schedule("block a point", launch_a_point, can_spread, is_long_to_spread),
+    Schedule("lanes", launch_found, lambda s: s.lanes),
+)
+SEGMAP: Table = (
+    COLLECTIVE,
+    Schedule("split-K", few_long, reduction_of, is_narrow, SPLIT_K),
+    Schedule("points", lambda s, _: run(points_of(s), POINTS), rows=POINTS),
+)
+
+
+# ---- where lanes run ----------------------------------------------------------------------------------------------
 
 SHORT, LONG = 4, 1024
 FEW = 32
@@ -147,57 +222,32 @@ def widths_in(body: Body) -> Iterator[Atom]:
                 pass
 
 
-def launch_form(h: HostBuilder, exp: core.SegMap, form: LanesKernel | Made | None, loc: Loc) -> None:
-    """Lanes over the points, or a block for each point."""
-    match form:
-        case LanesKernel():
-            launch_lanes(h, form, exp.space, loc)
-        case Made():
-            points = h.product(exp.space.widths)
-            h.launch(form, points, points, form.cost, loc)
-        case None:
-            raise NotLowerable("a segmap without a form")
-
-
-@dataclass(frozen=True, slots=True)
-class LanesKernel:
-    """A kernel with lanes over the innermost dimension: its chunk of that dimension, cost of an element, and how
-    many indices of the next outer dimension a block handles at once."""
-
-    made: Made
-    chunk: int
-    each: float
-    rows: int
-
-
-def lanes_kernel(h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str) -> LanesKernel:
+def lanes_kernel(s: Segop[core.SegMap]) -> LanesKernel:
     """`threads j` over a chunk of the innermost dimension."""
 
-    def build(chunk: int) -> Made:
-        b = h.builder()
-        lanes_over_chunk(b, exp.space, chunk, lambda at: segment_results(b, exp.body, outs, at, Mode.THREAD))
-        return h.finish(b, base)
+    def fill(b: Builder, chunk: int) -> None:
+        lanes_over_chunk(b, s.exp.space, chunk, lambda at: segment_results(b, s.exp.body, s.outs, at, Mode.THREAD))
 
-    return sized(h, nest_depth(exp.space, exp.body), build, 1)
+    return sized(s, fill, 1)
 
 
-def jammed_kernel(h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str) -> LanesKernel:
+def jammed_kernel(s: Segop[core.SegMap]) -> LanesKernel:
     """The same with `ROWS` indices of the next outer dimension in one loop
     (`kernels/schedule/cpu/unroll_and_jam.py`)."""
+    return sized(s, lambda b, chunk: jam_over_chunk(b, s.exp.space, chunk, s.exp.body, s.outs), ROWS)
+
+
+def sized(s: Segop[core.SegMap | core.SegScatter], fill: Callable[[Builder, int], None], rows: int) -> LanesKernel:
+    """Choose layout and chunk length by the cost of an element."""
 
     def build(chunk: int) -> Made:
-        b = h.builder()
-        jam_over_chunk(b, exp.space, chunk, exp.body, outs)
-        return h.finish(b, base)
+        b = s.h.builder()
+        fill(b, chunk)
+        return s.h.finish(b, s.base)
 
-    return sized(h, nest_depth(exp.space, exp.body), build, ROWS)
-
-
-def sized(h: HostBuilder, depth: int, build: Callable[[int], Made], rows: int) -> LanesKernel:
-    """Choose layout and chunk length by the cost of an element."""
-    each = h.best_layout(depth, lambda: build(1 << 12)).cost / EXTENT / rows
+    each = s.h.best_layout(s.depth, lambda: build(1 << 12)).cost / EXTENT / rows
     chunk = chunk_length(each * rows)
-    return LanesKernel(h.best_layout(depth, lambda: build(chunk)), chunk, each, rows)
+    return LanesKernel(s.h.best_layout(s.depth, lambda: build(chunk)), chunk, each, rows)
 
 
 def chunk_length(each: float) -> int:
@@ -205,94 +255,12 @@ def chunk_length(each: float) -> int:
     return 64 * max(1, min(1 << 10, round(BLOCK_WORK / max(each, 1e-3) / 64)))
 
 
-def launch_jammed(
-    h: HostBuilder,
-    exp: core.SegMap,
-    outs: list[tuple[Name, Type]],
-    base: str,
-    each: float,
-    few: Callable[[], None],
-    loc: Loc,
-) -> None:
-    """Where there are rows enough, at run time, jammed; else `few` launches."""
-
-    def some() -> None:
-        where_enough(h, exp.space, ROWS, several, few, loc)
-
-    def several() -> None:
-        launch_lanes(h, jammed_kernel(h, exp, outs, base), exp.space, loc)
-
-    def many() -> None:
-        launch_panels(h, exp, outs, base, each, loc)
-
-    if can_pack(exp.space, exp.body):
-        where_enough(h, exp.space, LEAST_ROWS, many, some, loc)
-    else:
-        some()
-
-
-def launch_packed(
-    h: HostBuilder,
-    exp: core.SegMap,
-    outs: list[tuple[Name, Type]],
-    base: str,
-    each: float,
-    few: Callable[[], None],
-    loc: Loc,
-) -> None:
-    """What is not worth jamming as it lies (rows by rows, say) still is in panels, where there are rows and columns
-    enough, at run time; else `few` launches."""
-    if not can_pack(exp.space, exp.body):
-        few()
-        return
-
-    def many() -> None:
-        where_at_least(
-            h, exp.space.widths[-1], LEAST_COLUMNS, lambda: launch_panels(h, exp, outs, base, each, loc), few, loc
-        )
-
-    where_enough(h, exp.space, LEAST_ROWS, many, few, loc)
-
-
-def where_enough(
-    h: HostBuilder, space: SegSpace, rows: int, then: Callable[[], None], orelse: Callable[[], None], loc: Loc
-) -> None:
-    """`if n >= rows then .. else ..`, n the width of the next outer dimension."""
-    where_at_least(h, space.widths[-2], rows, then, orelse, loc)
-
-
-def where_at_least(
-    h: HostBuilder, size: Atom, least: int, then: Callable[[], None], orelse: Callable[[], None], loc: Loc
-) -> None:
-    """`if size >= least then .. else ..`"""
-    either(h, h.op(Op.GE, size, i64(least), base="enough"), then, orelse, loc)
-
-
 def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) -> None:
     widths = space.widths
     if lanes.rows > 1:
         widths = (*widths[:-2], h.ceil_div(widths[-2], lanes.rows), widths[-1])
     blocks = h.op(Op.MUL, h.product(widths[:-1]), h.ceil_div(widths[-1], lanes.chunk))
-    h.launch(lanes.made, blocks, h.product(space.widths), lanes.each, loc)
-
-
-def launch_collectives(h: HostBuilder, exp: core.SegMap, outs: list[tuple[Name, Type]], base: str, loc: Loc) -> None:
-    """A block for every point of the space, whose threads are in the segops of the body."""
-    body = as_soacs(h.names, exp.body, stays if h.machine.name == CUDA.name else lambda stm: False)
-    made = h.best_layout(nest_depth(exp.space, body), lambda: block_kernel(h, exp.space, body, outs, base, exp.level))
-    points = h.product(exp.space.widths)
-    h.launch(made, points, points, made.cost, loc)
-
-
-def block_kernel(
-    h: HostBuilder, space: SegSpace, body: Body, outs: list[tuple[Name, Type]], base: str, collective: core.Level
-) -> Made:
-    """One block, or one warp, for every point of the space."""
-    b = h.builder()
-    b.collective = collective
-    indices = bind_space(b, space, b.block)
-    segment_results(b, body, outs, indices, Mode.BLOCK)
-    return h.finish(b, base)
+    h.launch(lanes.made, blocks, h.product(space.widths), lanes.cost, loc)
 
 
 def sequential(h: HostBuilder, stm: Stm) -> None:
@@ -310,18 +278,18 @@ def sequential(h: HostBuilder, stm: Stm) -> None:
     renamed = Stm(inner, stm.exp, stm.certs, stm.attrs, stm.loc)
     body = Body((renamed,), tuple(Var(p.name) for p in inner))
     base = stm.pat[0].name.base if stm.pat else "seq"
-    made = h.best_layout(loop_depth(body), lambda: block_kernel(h, SegSpace(()), body, outs, base, core.Level.BLOCK))
-    h.launch(made, i64(1), i64(1), made.cost, stm.loc)
+    point = Segop(h, stm, core.SegMap(core.Level.BLOCK, SegSpace(()), body, ()), base, outs)
+    launch_a_point(point, block_a_point(point))
     for param, (name, _) in zip(stm.pat, outs, strict=True):
         if not param.type.shape:
             h.emit((param,), core.Index(name, (Fix(i64(0)),), True), stm.loc)
 
 
-def segscatter(h: HostBuilder, stm: Stm, exp: core.SegScatter) -> None:
+def segscatter(s: Segop[core.SegScatter], _: bool) -> None:
     """In place: the destinations are consumed."""
+    h, exp = s.h, s.exp
 
-    def build(chunk: int) -> Made:
-        b = h.builder()
+    def fill(b: Builder, chunk: int) -> None:
         dests = destinations(h, b, exp.dests)
 
         def scatter(_indices: tuple[Operand, ...]) -> None:
@@ -330,10 +298,12 @@ def segscatter(h: HostBuilder, stm: Stm, exp: core.SegScatter) -> None:
             write(b, dests, at, values, Mode.THREAD)
 
         lanes_over_chunk(b, exp.space, chunk, scatter)
-        return h.finish(b, stm.pat[0].name.base)
 
-    launch_lanes(h, sized(h, nest_depth(exp.space, exp.body), build, 1), exp.space, stm.loc)
-    alias(h, stm, exp.dests)
+    launch_lanes(h, sized(s, fill, 1), exp.space, s.stm.loc)
+    alias(h, s.stm, exp.dests)
+
+
+SEGSCATTER: Table = (Schedule("lanes", segscatter),)
 
 
 def destinations(h: HostBuilder, b: Builder, dests: tuple[Name, ...]) -> list[ArrayRef]:

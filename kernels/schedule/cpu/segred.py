@@ -9,21 +9,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ....ir import core
-from ....ir.core import Body, Fix, Lambda, Param, Reduction, SegSpace, Stm
+from ....ir.core import Body, Fix, Lambda, Param, SegSpace, Stm
 from ....ir.errors import NOWHERE, Loc
-from ....ir.machine import CPU
 from ....ir.ops import Op
 from ....ir.types import Atom, Const, Name, Type, Var, i64
 from ...analysis.cost import EXTENT, LANES
 from ...host_ir.launch_parameters import Kind
-from ...host_ir.nodes import HostBody, HostIf
 from ..host_builder import TRUE, HostBuilder, Made, either
 from ..kernel_builder import ZERO, Mode
-from ..queries import nest_depth
 from ..soacs import gen_soac, is_simple, put
 from ..space import bind_segment, bind_space, output, row_of, segment_screma
+from ..table import Schedule, Segop, Table, bound, in_memory, launch, run
 from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, launch_panels
-from .split_k import columns, is_narrow, looped, narrow_kernel
+from .split_k import columns, is_narrow, looped, narrow_kernel, reads_columns
 
 MANY_SEGMENTS = 256  # from here on segments are parallelism enough
 WORK = 1.0  # of an element of a narrow matrix
@@ -31,45 +29,46 @@ SHORT = 1 << 14  # segments known to be no longer are not cut
 
 
 @dataclass(frozen=True, slots=True)
-class Chunks:
-    """Chunks of the segments of a space: how many, of which length (None: a segment is not cut), where their partial
-    results go, of which types."""
+class Chunked(Segop[core.SegRed]):
+    """A reduction by chunks of the segments of a space: how many, of which length (None: a segment is not cut), where
+    their partial results go, of which types. `outs`: what is mapped."""
 
-    outer: tuple[Atom, ...]
     count: Atom
     length: Atom | None
     partial: list[Name]
     types: list[Type]
-    base: str
 
 
-def segred(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
-    """As it is; or, where it reduces the elements of a product with rows and columns enough, the product first."""
-    split = product_first(h, exp) if h.machine.name == CPU.name and exp.num_reds < len(stm.pat) else None
-    if split is None:
-        segred_at_once(h, stm, exp)
-        return
-    outs, product, rest = split
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A reduction of the elements of a product as both: the product with its results, and the rest."""
 
-    def first(renamed: Stm) -> None:
-        for name, type_ in outs:
-            h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
-        launch_panels(h, product, outs, stm.pat[0].name.base, EXTENT / LANES, stm.loc)
-        segred_at_once(h, renamed, rest)
+    outs: list[tuple[Name, Type]]
+    product: core.SegMap
+    rest: core.SegRed
 
-    *_, rows, columns_ = exp.space.widths
+
+def can_split(s: Segop[core.SegRed]) -> Split | str:
+    if s.exp.num_reds == len(s.stm.pat):
+        return "keeps nothing of its elements"
+    return product_first(s.h, s.exp) or "its elements are not those of a product"
+
+
+def are_enough_to_split(s: Segop[core.SegRed], _split: Split) -> Atom:
+    h, (*_, rows, columns_) = s.h, s.exp.space.widths
     least = h.op(Op.MIN, h.op(Op.QUOT, rows, i64(LEAST_ROWS)), h.op(Op.QUOT, columns_, i64(LEAST_COLUMNS)))
-    bodies: list[HostBody] = []
-    saved = h.out
-    for lowered in (first, lambda renamed: segred_at_once(h, renamed, exp)):
-        h.out, own = [], tuple(Param(h.names.again(p.name), p.type) for p in stm.pat)
-        lowered(replace(stm, pat=own))
-        bodies.append(HostBody(tuple(h.out), tuple(Var(p.name) for p in own)))
-    h.out = saved
-    h.emit(stm.pat, HostIf(h.op(Op.GE, least, i64(1), base="enough"), *bodies), stm.loc)
+    return h.op(Op.GE, least, i64(1), base="enough")
 
 
-def product_first(h: HostBuilder, exp: core.SegRed) -> tuple[list[tuple[Name, Type]], core.SegMap, core.SegRed] | None:
+def run_split(s: Segop[core.SegRed], split: Split) -> None:
+    """The product has rows and columns enough for panels; then what reduces it."""
+    for name, type_ in split.outs:
+        s.h.emit((Param(name, type_),), core.Scratch(type_), s.stm.loc)
+    launch_panels(Segop(s.h, s.stm, split.product, s.base, split.outs), EXTENT / LANES)
+    in_chunks(replace(s, exp=split.rest), WIDE)
+
+
+def product_first(h: HostBuilder, exp: core.SegRed) -> Split | None:
     """A reduction that also gives what it maps has memory of that size, so that a product may have it too.
 
     segred (i, j) ⊙ { y = redomap ..; f(y) }    ⟶    segmap (i, j) { redomap .. }; segred (i, j) ⊙ { f(t[i, j]) }
@@ -90,70 +89,79 @@ def product_first(h: HostBuilder, exp: core.SegRed) -> tuple[list[tuple[Name, Ty
     )
     rest = Body((*stms[:place], *loads, *stms[place + 1 :]), exp.body.result)
     segmap = core.SegMap(exp.level, exp.space, body, tuple(p.type for p in product.pat))
-    return outs, segmap, replace(exp, body=rest)
+    return Split(outs, segmap, replace(exp, body=rest))
 
 
-def segred_at_once(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
-    """By lanes over the elements of a segment; where a few are long and read columns, a block does all of them."""
-    mapped = [(p.name, p.type) for p in stm.pat[exp.num_reds :]]
-    for name, type_ in mapped:
-        h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
-    narrow = None if mapped else is_narrow(h, exp)
-
-    def wide(cut: Chunks) -> None:
-        launch_wide(h, stm, exp, cut, mapped)
-
-    def either_way(cut: Chunks) -> None:
-        assert narrow is not None
-        either(h, narrow, lambda: launch_narrow(h, stm, exp, cut), lambda: wide(cut), stm.loc)
-
-    in_chunks(h, stm, exp, wide if narrow is None else either_way)
+# ---- chunks --------------------------------------------------------------------------------------------------------
 
 
-def few_long(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
-    """Known to be narrow."""
-    in_chunks(h, stm, exp, lambda cut: launch_narrow(h, stm, exp, cut))
+Cut = tuple[Atom, Atom | None]
+"""How many chunks a segment has, and how long they are; None where a segment is not cut."""
 
 
-def in_chunks(h: HostBuilder, stm: Stm, exp: core.SegRed, fill: Callable[[Chunks], None]) -> None:
+def cut_of(s: Segop[core.SegRed]) -> Cut:
+    cut = all(is_simple(r.op) for r in s.exp.reds)
+    return chunks_of(s.h, s.outer, s.exp.space.widths[-1]) if cut else (i64(1), None)
+
+
+def in_chunks(s: Segop[core.SegRed], table: Table, cut: Callable[[Segop[core.SegRed]], Cut] = cut_of) -> None:
     """Partial results per chunk; more than one chunk is combined by a second launch."""
-    outer, width, nr = exp.space.widths[:-1], exp.space.widths[-1], exp.num_reds
-    types = [Type(p.type.prim, p.type.shape[len(outer) :]) for p in stm.pat[:nr]]
-    cut = all(is_simple(r.op) for r in exp.reds)
-    base = stm.pat[0].name.base if stm.pat else "red"
-    chunks, length = chunks_of(h, outer, width) if cut else (i64(1), None)
-    partial = [h.scratch("partial", t.array_of(*outer, chunks)) for t in types]
-    fill(Chunks(outer, chunks, length, partial, types, base))
-    combine(h, stm.pat[:nr], exp.reds, partial, outer, chunks, base, stm.loc)
+    reduced, mapped = s.stm.pat[: s.exp.num_reds], in_memory(bound(s, s.stm.pat[s.exp.num_reds :]))
+    types = [Type(p.type.prim, p.type.shape[len(s.outer) :]) for p in reduced]
+    chunks, length = cut(s)
+    partial = [s.h.scratch("partial", t.array_of(*s.outer, chunks)) for t in types]
+    chunked = Chunked(s.h, mapped.stm, s.exp, s.base, mapped.outs, chunks, length, partial, types)
+    run(chunked, table)
+    combine(chunked, reduced)
 
 
-def launch_wide(h: HostBuilder, stm: Stm, exp: core.SegRed, cut: Chunks, mapped: list[tuple[Name, Type]]) -> None:
-    depth = nest_depth(exp.space, exp.body)
-    made = h.best_layout(depth, lambda: segred_kernel(h, exp, cut.partial, mapped, cut.types, cut.length, cut.base))
-    blocks = h.op(Op.MUL, h.product(cut.outer), cut.count)
-    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
+def few_long(s: Segop[core.SegMap], exp: core.SegRed) -> None:
+    """Known to be narrow."""
+    in_chunks(Segop(s.h, s.stm, exp, s.base, []), SPLIT_K)
 
 
-def launch_narrow(h: HostBuilder, stm: Stm, exp: core.SegRed, cut: Chunks) -> None:
-    """A block for a chunk of all rows and columns; a single column lies as a row does."""
-    length, loops = cut.length, looped(exp.space)
-    assert length is not None
+def launch_wide(s: Chunked, _: bool) -> None:
+    """By lanes over the elements of a segment."""
+    launch(s, s.h.op(Op.MUL, s.h.product(s.outer), s.count), lambda: segred_kernel(s))
 
-    def panels() -> None:
-        made = narrow_kernel(h, exp, cut.partial, cut.types, length, cut.base)
-        points = h.product(cut.outer[: -len(loops)])
-        h.launch(made, h.op(Op.MUL, points, cut.count), h.product(exp.space.widths), WORK, stm.loc)
 
-    def rows(width: Atom) -> None:
-        with h.supposing(width, i64(1)):
-            launch_wide(h, stm, exp, cut, [])
+def one_width(s: Chunked) -> Atom | str:
+    widths = {column.width for column in columns(s.h.builder(), s.exp)}
+    return widths.pop() if len(widths) == 1 else "columns of several widths"
 
-    widths = {column.width for column in columns(h.builder(), exp)}
-    if len(widths) != 1:
-        panels()
-        return
-    (width,) = widths
-    either(h, h.op(Op.EQ, width, i64(1), base="row"), lambda: rows(width), panels, stm.loc)
+
+def launch_row(s: Chunked, width: Atom) -> None:
+    """A single column lies as a row does."""
+    with s.h.supposing(width, i64(1)):
+        launch_wide(s, True)
+
+
+def launch_narrow(s: Chunked, _: bool) -> None:
+    """A block for a chunk of all rows and columns."""
+    h = s.h
+    assert s.length is not None
+    made = narrow_kernel(h, s.exp, s.partial, s.types, s.length, s.base)
+    points = h.product(s.outer[: -len(looped(s.exp.space))])
+    h.launch(made, h.op(Op.MUL, points, s.count), h.product(s.exp.space.widths), WORK, s.stm.loc)
+
+
+def can_narrow(s: Chunked) -> core.SegRed | str:
+    if s.outs:
+        return "keeps some of its elements"
+    return s.exp if reads_columns(s.h, s.exp) else "reads no columns"
+
+
+SPLIT_K: Table = (
+    Schedule("one column", launch_row, one_width, lambda s, width: s.h.op(Op.EQ, width, i64(1), base="row")),
+    Schedule("columns", launch_narrow),
+)
+WIDE: Table = (Schedule("elements", launch_wide),)
+CHUNKS: Table = (
+    Schedule("split-K", lambda s, _: run(s, SPLIT_K), can_narrow, is_narrow, SPLIT_K),
+    *WIDE,
+)
+PRODUCT_FIRST = Schedule("product first", run_split, can_split, are_enough_to_split, WIDE)
+IN_CHUNKS = Schedule("chunks", lambda s, _: in_chunks(s, CHUNKS), rows=CHUNKS)
 
 
 def chunks_of(h: HostBuilder, outer: tuple[Atom, ...], width: Atom) -> tuple[Atom, Atom]:
@@ -167,56 +175,30 @@ def chunks_of(h: HostBuilder, outer: tuple[Atom, ...], width: Atom) -> tuple[Ato
     return h.choice(many, i64(1), cut, "chunks"), length
 
 
-def segred_kernel(
-    h: HostBuilder,
-    exp: core.SegRed,
-    partial: list[Name],
-    mapped: list[tuple[Name, Type]],
-    row_types: list[Type],
-    length: Atom | None,
-    base: str,
-) -> Made:
-    """`length`: of a chunk; None where a segment is not cut."""
-    b = h.builder()
-    cut = None if length is None else (h.types[partial[0]].shape[-1], length)
-    indices, chunk, lo, count = bind_segment(b, exp.space, cut, b.block)
-    for name, _ in mapped:
+def segred_kernel(s: Chunked) -> Made:
+    h, b = s.h, s.h.builder()
+    cut = None if s.length is None else (s.count, s.length)
+    indices, chunk, lo, count = bind_segment(b, s.exp.space, cut, b.block)
+    for name, _ in s.outs:
         output(b, name)
-    values = segment_screma(b, h.names, exp, (), exp.reds, lo, count, mapped, indices, row_types)
-    for name, value in zip(partial, values, strict=True):
+    values = segment_screma(b, h.names, s.exp, (), s.exp.reds, lo, count, s.outs, indices, s.types)
+    for name, value in zip(s.partial, values, strict=True):
         put(b, row_of(b, output(b, name), indices), chunk, value, Mode.BLOCK)
-    return h.finish(b, base)
+    return h.finish(b, s.base)
 
 
-def combine(
-    h: HostBuilder,
-    pat: tuple[Param, ...],
-    reds: tuple[Reduction, ...],
-    partial: list[Name],
-    outer: tuple[Atom, ...],
-    chunks: Atom,
-    base: str,
-    loc: Loc,
-) -> None:
+def combine(s: Chunked, pat: tuple[Param, ...]) -> None:
     """`if one chunk then the partial results else combine them`."""
-    if chunks == i64(1):
-        unwrap(h, pat, partial, loc)
-        return
-    saved, h.out = h.out, []
-    first = tuple(Param(h.names.again(p.name), p.type) for p in pat)
-    unwrap(h, first, partial, loc)
-    then = HostBody(tuple(h.out), tuple(Var(p.name) for p in first))
-    h.out = []
-    totals = [h.scratch("total", Type(h.types[n].prim, (*outer, i64(1)))) for n in partial]
-    made = combine_kernel(h, reds, partial, totals, outer, base)
-    segments = h.product(outer)
-    h.launch(made, segments, segments, made.cost, loc)
-    second = tuple(Param(h.names.again(p.name), p.type) for p in pat)
-    unwrap(h, second, totals, loc)
-    orelse = HostBody(tuple(h.out), tuple(Var(p.name) for p in second))
-    h.out = saved
-    one = h.op(Op.EQ, chunks, i64(1), base="one")
-    h.emit(pat, HostIf(one, then, orelse), loc)
+    h, loc = s.h, s.stm.loc
+
+    def several(pat: tuple[Param, ...]) -> None:
+        totals = [h.scratch("total", Type(h.types[n].prim, (*s.outer, i64(1)))) for n in s.partial]
+        made, segments = combine_kernel(s, totals), h.product(s.outer)
+        h.launch(made, segments, segments, made.cost, loc)
+        unwrap(h, pat, totals, loc)
+
+    one = h.op(Op.EQ, s.count, i64(1), base="one")
+    either(h, pat, one, lambda pat: unwrap(h, pat, s.partial, loc), several, loc)
 
 
 def unwrap(h: HostBuilder, pat: tuple[Param, ...], arrays: list[Name], loc: Loc) -> None:
@@ -228,27 +210,19 @@ def unwrap(h: HostBuilder, pat: tuple[Param, ...], arrays: list[Name], loc: Loc)
             h.emit((param,), core.Index(array, (Fix(i64(0)),), True), loc)
 
 
-def combine_kernel(
-    h: HostBuilder,
-    reds: tuple[Reduction, ...],
-    partial: list[Name],
-    totals: list[Name],
-    outer: tuple[Atom, ...],
-    base: str,
-) -> Made:
-    b = h.builder()
+def combine_kernel(s: Chunked, totals: list[Name]) -> Made:
+    h, b, partial = s.h, s.h.builder(), s.partial
     b.say("a block for the chunks of each segment")
-    space = SegSpace(tuple((h.names.fresh("i"), w) for w in outer))
+    space = SegSpace(tuple((h.names.fresh("i"), w) for w in s.outer))
     indices = bind_space(b, space, b.block)
     rows = [b.element(b.array(p), indices) for p in partial]
     row_names = [h.names.fresh("row") for _ in rows]
     b.env.update(zip(row_names, rows, strict=True))
     elems = tuple(Param(h.names.fresh("x"), Type(h.types[p].prim, ())) for p in partial)
     identity = Lambda(elems, Body((), tuple(Var(e.name) for e in elems)), tuple(e.type for e in elems))
-    width = h.types[partial[0]].shape[len(outer)]
-    screma = core.Screma(width, tuple(row_names), identity, (), reds)
+    screma = core.Screma(s.count, tuple(row_names), identity, (), s.exp.reds)
     pat = tuple(Param(h.names.fresh("r"), e.type) for e in elems)
     values = gen_soac(b, Stm(pat, screma, (), (), NOWHERE), Mode.BLOCK)
     for name, value in zip(totals, values, strict=True):
         put(b, row_of(b, output(b, name), indices), ZERO, value, Mode.BLOCK)
-    return h.finish(b, f"{base}_combine")
+    return h.finish(b, f"{s.base}_combine")

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from ....ir import core
 from ....ir.commute import is_commutative
-from ....ir.core import Body, Lambda, Reduction, SegSpace, Stm
+from ....ir.core import Body, Lambda, Reduction, SegSpace
 from ....ir.ops import Op
 from ....ir.types import Atom, Const, Name, Prim, Type, i64
 from ...analysis.cost import EXTENT
@@ -26,10 +26,10 @@ from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, KVar
 from ..host_builder import HostBuilder, Made
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand
-from ..queries import nest_depth
 from ..soacs import is_simple, k_lambda, neutral_of, put
 from ..space import bind_segment, bind_space, output, row_of, scalar, segment_screma
 from ..statements import gen_body
+from ..table import Schedule, Segop, Table, in_memory, launch
 from .segred import chunks_of
 
 
@@ -45,81 +45,83 @@ class Chain:
     totals: tuple[Name, ...]
 
 
-def segscan(h: HostBuilder, stm: Stm, exp: core.SegScan) -> None:
-    """A block for a segment that is not cut, or whose operators fit no collective; else one for each chunk."""
-    for param in stm.pat:
-        h.emit((param,), core.Scratch(param.type), stm.loc)
-    outs = [(p.name, p.type) for p in stm.pat]
-    outer = exp.space.widths[:-1]
-    base, units = stm.pat[0].name.base, h.product(exp.space.widths)
-    depth = nest_depth(exp.space, exp.body)
-    if not all(is_simple(s.op) for s in exp.scans):
-        made = h.best_layout(depth, lambda: segscan_whole(h, exp, outs, base))
-        h.launch(made, h.product(outer), units, made.cost / EXTENT, stm.loc)
-        return
-    chain = chain_of(h, exp, outs)
-    made = h.best_layout(depth, lambda: segscan_chunks(h, exp, outs, chain, base))
-    blocks = h.op(Op.MUL, h.product(outer), chain.chunks)
-    h.launch(made, blocks, units, made.cost / EXTENT, stm.loc)
+def whole_or_not(s: Segop[core.SegScan]) -> bool | str:
+    return "an operator that a collective can have" if all(is_simple(r.op) for r in s.exp.scans) else True
 
 
-def chain_of(h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]]) -> Chain:
+def scan_whole(s: Segop[core.SegScan], _: bool) -> None:
+    s = in_memory(s)
+    launch(s, s.h.product(s.outer), lambda: segscan_whole(s))
+
+
+def scan_chunks(s: Segop[core.SegScan], _: bool) -> None:
+    h, s = s.h, in_memory(s)
+    units, chain = h.product(s.exp.space.widths), chain_of(s)
+    made = h.best_layout(s.depth, lambda: segscan_chunks(s, chain))
+    h.launch(made, h.op(Op.MUL, h.product(s.outer), chain.chunks), units, made.cost / EXTENT, s.stm.loc)
+
+
+WHOLE = Schedule("whole segments", scan_whole, whole_or_not)
+SEGMENTS: Table = (WHOLE, Schedule("chain of chunks", scan_chunks))
+
+
+def scanned_in(exp: core.SegScan) -> int:
+    """How many of the results are scanned; the others are mapped."""
+    return sum(len(scan.neutral) for scan in exp.scans)
+
+
+def chain_of(s: Segop[core.SegScan]) -> Chain:
     """Flags and the counter begin as 0."""
-    outer, width = exp.space.widths[:-1], exp.space.widths[-1]
-    chunks, length = chunks_of(h, outer, width)
-    ns = sum(len(s.neutral) for s in exp.scans)
-    blocks = h.op(Op.MUL, h.product(outer), chunks)
+    h, ns = s.h, scanned_in(s.exp)
+    chunks, length = chunks_of(h, s.outer, s.exp.space.widths[-1])
+    blocks = h.op(Op.MUL, h.product(s.outer), chunks)
     several = h.op(Op.GT, chunks, i64(1), base="several")
     room = h.choice(several, blocks, i64(1), "room")
-    totals = tuple(h.scratch("totals", Type(t.prim, (room,))) for _, t in outs[:ns])
+    totals = tuple(h.scratch("totals", Type(t.prim, (room,))) for _, t in s.outs[:ns])
     return Chain(chunks, length, h.zeros("counters", Prim.I64, i64(2)), h.zeros("flags", Prim.I32, room), totals)
 
 
-def segscan_whole(h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]], base: str) -> Made:
-    b = h.builder()
+def segscan_whole(s: Segop[core.SegScan]) -> Made:
+    h, exp, b = s.h, s.exp, s.h.builder()
     indices, _, lo, count = bind_segment(b, exp.space, None, b.block)
-    ns = sum(len(s.neutral) for s in exp.scans)
-    for name, _ in outs:
+    for name, _ in s.outs:
         output(b, name)
-    rank = len(exp.space.dims)
-    rows = [Type(t.prim, t.shape[rank - 1 :]) for _, t in outs[:ns]]
-    segment_screma(b, h.names, exp, exp.scans, (), lo, count, outs, indices, rows)
-    return h.finish(b, base)
+    rows = [Type(t.prim, t.shape[len(s.outer) :]) for _, t in s.outs[: scanned_in(exp)]]
+    segment_screma(b, h.names, exp, exp.scans, (), lo, count, s.outs, indices, rows)
+    return h.finish(b, s.base)
 
 
-def segscan_chunks(h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]], chain: Chain, base: str) -> Made:
+def segscan_chunks(s: Segop[core.SegScan], chain: Chain) -> Made:
     """Scan every chunk by itself, what precedes it combined with each prefix."""
-    b = h.builder()
+    h, exp, b = s.h, s.exp, s.h.builder()
     cut = chain.chunks != ONE
     number = number_of(b, chain) if cut else b.block
     indices, chunk, lo, count = bind_segment(b, exp.space, (chain.chunks, chain.length), number)
-    refs = {k: row_of(b, output(b, name), indices) for k, (name, _) in enumerate(outs)}
+    refs = {k: row_of(b, output(b, name), indices) for k, (name, _) in enumerate(s.outs)}
     bounds = lo, b.add(lo, count)
     if not cut:
         scan_part(b, exp, bounds, refs, ())
-        return h.finish(b, base)
+        return h.finish(b, s.base)
     link = link_of(b, chain, number, chunk)
     carry = carry_of(b, exp, link, lambda: reduced(h, b, exp, indices, (lo, count)))
     total = scan_part(b, exp, bounds, refs, carry)
     hand_on(b, exp, link, carry, total)
-    return h.finish(b, base)
+    return h.finish(b, s.base)
 
 
-def scan_rows(
-    h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]], rows: tuple[Atom, Atom], base: str
-) -> Made:
+def scan_rows(s: Segop[core.SegScan], rows: tuple[Atom, Atom]) -> Made:
     """A block for some rows, which it scans one after the other. `rows`: of a block, and of all."""
-    b = h.builder()
+    exp, b = s.exp, s.h.builder()
     outer, width = SegSpace(exp.space.dims[:-1]), b.operand(exp.space.widths[-1])
     (each, total), row = (b.operand(a) for a in rows), b.fresh("row", Prim.I64)
     first = b.mul(b.block, each)
     count = b.minimum(each, b.sub(total, first))
-    refs = [output(b, name) for name, _ in outs]
+    refs = [output(b, name) for name, _ in s.outs]
     with b.nested() as stms:
         indices = bind_space(b, outer, b.add(first, row))
         scan_part(b, exp, (ZERO, width), {k: row_of(b, ref, indices) for k, ref in enumerate(refs)}, ())
     b.emit(kir.For(row, count, tuple(stms)))
-    return h.finish(b, base)
+    return s.h.finish(b, s.base)
 
 
 def scan_part(

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ....ir import core
 from ....ir.core import Body, Fix, Index, SegSpace, Slice, Stm
-from ....ir.machine import CPU
 from ....ir.ops import Op
 from ....ir.types import Atom, Name, Names, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
@@ -27,6 +27,7 @@ from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, is_const
 from ..soacs import apply_lambda, is_simple
 from ..space import bind_segment, output, scalar, segment_screma
 from ..statements import gen_stm
+from ..table import Segop
 from .unroll_and_jam import ceil_div
 
 TILE, PITCH = 1 << 11, (1 << 11) + 32
@@ -36,12 +37,15 @@ MOST_RESULTS = 64
 LEAST_LENGTH = 1 << 12
 
 
-def is_narrow(h: HostBuilder, exp: core.SegRed) -> Atom | None:
-    """Whether there are few results of long sums, as the host finds; None where no column is read."""
+def reads_columns(h: HostBuilder, exp: core.SegRed) -> bool:
+    """Does a reduction that may be cut read columns of what lies in memory by rows?"""
     good = all(r.comm and is_simple(r.op) for r in exp.reds)
-    if h.machine.name != CPU.name or not good or len(exp.space.dims) < 2 or not columns(h.builder(), exp):
-        return None
-    *_, width = exp.space.widths
+    return good and len(exp.space.dims) > 1 and bool(columns(h.builder(), exp))
+
+
+def is_narrow(s: Segop[Any], exp: core.SegRed) -> Atom:
+    """Are there few results of long sums?"""
+    h, (*_, width) = s.h, exp.space.widths
     long = h.op(Op.GE, width, i64(LEAST_LENGTH), base="long")
     results = h.product(tuple(w for _, w in looped(exp.space)))
     return h.op(Op.LE, h.choice(long, results, i64(MOST_RESULTS + 1), "results"), i64(MOST_RESULTS), base="narrow")

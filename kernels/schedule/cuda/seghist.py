@@ -12,8 +12,9 @@ no lock, takes any operator, and gives the same bits in each run, for float sums
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ....ir import core
-from ....ir.core import Stm
 from ....ir.ops import Op
 from ....ir.types import Atom, Name, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT
@@ -22,12 +23,12 @@ from ...kernel_ir import nodes as kir
 from ..cpu.hist_chunk import applied
 from ..cpu.seghist import in_sequence
 from ..cpu.segmap import alias, destinations
-from ..host_builder import HostBuilder, Made, either
+from ..host_builder import HostBuilder, Made
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand
-from ..queries import nest_depth
 from ..soacs import in_range, is_simple, split_indices
 from ..space import bind_space, output, scalar
 from ..statements import gen_body
+from ..table import Schedule, Segop, Table, bound, run
 from .segred import THREADS, WARP
 
 SHARED = 32 << 10
@@ -40,17 +41,13 @@ EXACT = (Op.ADD, Op.MUL, Op.MIN, Op.MAX, Op.AND, Op.OR, Op.XOR)
 WARPS = THREADS // WARP
 
 
-def gpu_seghist(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
-    """By the operator; one that fits no collective as on any machine."""
-    if not is_simple(exp.op.op) or not exp.space.dims or any(dest in h.views for dest in exp.dests):
-        in_sequence(h, stm, exp)
-        return
-    atomic = exact_operation(exp)
-    if atomic is None:
-        in_turns(h, stm, exp)
-    else:
-        by_atomics(h, stm, exp, atomic)
-    alias(h, stm, exp.dests)
+def no_collective(s: Segop[core.SegHist]) -> bool | str:
+    fits = is_simple(s.exp.op.op) and s.exp.space.dims and not any(dest in s.h.views for dest in s.exp.dests)
+    return "an operator that a collective can have" if fits else True
+
+
+def is_exact(s: Segop[core.SegHist]) -> tuple[Op, Prim] | str:
+    return exact_operation(s.exp) or "its result depends on an order"
 
 
 def exact_operation(exp: core.SegHist) -> tuple[Op, Prim] | None:
@@ -99,34 +96,52 @@ def range_of(b: Builder, bins: Operand, size: int, ranges: Operand) -> tuple[Ope
 # ---- atomic updates ----------------------------------------------------------------------------------------------
 
 
-def by_atomics(h: HostBuilder, stm: Stm, exp: core.SegHist, atomic: tuple[Op, Prim]) -> None:
+@dataclass(frozen=True, slots=True)
+class Atomic(Segop[core.SegHist]):
+    """A histogram by an operation without an order; its bins, a range of them; its points, those of a block."""
+
+    operation: tuple[Op, Prim]
+    bins: Atom
+    points: Atom
+    fair: Atom
+
+    @property
+    def size(self) -> int:
+        return SHARED // 2 // self.operation[1].bytes
+
+
+def by_atomics(s: Segop[core.SegHist], operation: tuple[Op, Prim]) -> None:
+    h, exp = s.h, s.exp
     bins, points = bins_of(h, exp), h.product(exp.space.widths)
-    size = SHARED // 2 // atomic[1].bytes
     fair = h.op(Op.MAX, h.ceil_div(points, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
-    depth = nest_depth(exp.space, exp.body)
-
-    def shared() -> None:
-        length = h.op(Op.MAX, fair, h.op(Op.MUL, bins, i64(4)), base="length")
-        ranges = h.ceil_div(bins, size)
-        made = h.best_layout(depth, lambda: shared_kernel(h, stm, exp, atomic, (bins, ranges, length), size))
-        blocks = h.op(Op.MUL, h.ceil_div(points, length), ranges)
-        h.launch(made, blocks, points, made.cost / EXTENT, stm.loc)
-
-    def directly() -> None:
-        made = h.best_layout(depth, lambda: direct_kernel(h, stm, exp, atomic, fair))
-        h.launch(made, h.ceil_div(points, fair), points, made.cost / EXTENT, stm.loc)
-
-    either(h, h.op(Op.LE, bins, i64(MOST_RANGES * size), base="is"), shared, directly, stm.loc)
+    run(Atomic(h, bound(s, ()).stm, exp, s.base, [], operation, bins, points, fair), ATOMICS)
+    alias(h, s.stm, exp.dests)
 
 
-def shared_kernel(
-    h: HostBuilder, stm: Stm, exp: core.SegHist, atomic: tuple[Op, Prim], cut: tuple[Atom, Atom, Atom], size: int
-) -> Made:
-    """`cut`: bins, ranges of them, points of a chunk."""
-    (op, prim), b = atomic, h.builder()
+def are_few(s: Atomic, _: bool) -> Atom:
+    return s.h.op(Op.LE, s.bins, i64(MOST_RANGES * s.size), base="is")
+
+
+def in_shared(s: Atomic, _: bool) -> None:
+    h = s.h
+    length = h.op(Op.MAX, s.fair, h.op(Op.MUL, s.bins, i64(4)), base="length")
+    ranges = h.ceil_div(s.bins, s.size)
+    made = h.best_layout(s.depth, lambda: shared_kernel(s, ranges, length))
+    blocks = h.op(Op.MUL, h.ceil_div(s.points, length), ranges)
+    h.launch(made, blocks, s.points, made.cost / EXTENT, s.stm.loc)
+
+
+def directly(s: Atomic, _: bool) -> None:
+    made = s.h.best_layout(s.depth, lambda: direct_kernel(s))
+    s.h.launch(made, s.h.ceil_div(s.points, s.fair), s.points, made.cost / EXTENT, s.stm.loc)
+
+
+def shared_kernel(s: Atomic, ranges_: Atom, length_: Atom) -> Made:
+    """`ranges_` of bins; `length_`: points of a chunk."""
+    h, exp, size, (op, prim), b = s.h, s.exp, s.size, s.operation, s.h.builder()
     b.say("a block for each chunk of the points and range of the bins, which it has in shared memory")
     dests = destinations(h, b, exp.dests)
-    bins, ranges, length = (b.operand(a) for a in cut)
+    bins, ranges, length = (b.operand(a) for a in (s.bins, ranges_, length_))
     chunk, first, here = range_of(b, bins, size, ranges)
     lo, hi = chunk_of(b, exp, chunk, length)
     neutral = b.operand(exp.op.neutral[0])
@@ -147,28 +162,29 @@ def shared_kernel(
         changed = b.op(Op.NE, prim, found, neutral)
         b.emit(kir.KIf(changed, (kir.Atomic(op, prim, dests[0].mem, target, found),), ()))
     b.emit(kir.Threads(k_out, ZERO, here, tuple(stms)))
-    return h.finish(b, stm.pat[0].name.base)
+    return h.finish(b, s.base)
 
 
-def direct_kernel(h: HostBuilder, stm: Stm, exp: core.SegHist, atomic: tuple[Op, Prim], length: Atom) -> Made:
-    (op, prim), b = atomic, h.builder()
+def direct_kernel(s: Atomic) -> Made:
+    h, exp, (op, prim), b = s.h, s.exp, s.operation, s.h.builder()
     b.say("a block for each chunk of the points; bins in global memory")
     dests = destinations(h, b, exp.dests)
-    lo, hi = chunk_of(b, exp, b.block, b.operand(length))
+    lo, hi = chunk_of(b, exp, b.block, b.operand(s.fair))
     point = b.fresh("point", Prim.I64)
     with b.nested() as stms:
         bind_space(b, exp.space, point)
         inside, bin_, (value,) = element(b, exp, dests[0].shape)
         b.emit(kir.KIf(inside, (kir.Atomic(op, prim, dests[0].mem, bin_, value),), ()))
     b.emit(kir.Threads(point, lo, hi, tuple(stms)))
-    return h.finish(b, stm.pat[0].name.base)
+    return h.finish(b, s.base)
 
 
 # ---- turns -------------------------------------------------------------------------------------------------------
 
 
-def in_turns(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
+def in_turns(s: Segop[core.SegHist], _: bool) -> None:
     """As many chunks as keep the machine busy, and no more than the room for their sub-histograms allows."""
+    h, exp = s.h, s.exp
     bins, points = bins_of(h, exp), h.product(exp.space.widths)
     prims = [h.types[dest].prim for dest in exp.dests]
     size = SHARED // WARPS // sum(p.bytes for p in prims)
@@ -178,19 +194,17 @@ def in_turns(h: HostBuilder, stm: Stm, exp: core.SegHist) -> None:
     length = h.op(Op.MAX, fair, least, base="length")
     chunks = h.ceil_div(points, length)
     parts = [h.scratch("parts", Type(p, (chunks, bins))) for p in prims]
-    depth = nest_depth(exp.space, exp.body)
     ranges = h.ceil_div(bins, size)
-    made = h.best_layout(depth, lambda: turns_kernel(h, stm, exp, parts, (bins, ranges, length), size))
-    h.launch(made, h.op(Op.MUL, chunks, ranges), points, made.cost / EXTENT, stm.loc)
-    last = sum_kernel(h, stm, exp, parts, (bins, chunks))
-    h.launch(last, h.ceil_div(bins, THREADS), bins, last.cost / EXTENT, stm.loc)
+    made = h.best_layout(s.depth, lambda: turns_kernel(s, parts, (bins, ranges, length), size))
+    h.launch(made, h.op(Op.MUL, chunks, ranges), points, made.cost / EXTENT, s.stm.loc)
+    last = sum_kernel(s, parts, (bins, chunks))
+    h.launch(last, h.ceil_div(bins, THREADS), bins, last.cost / EXTENT, s.stm.loc)
+    alias(h, s.stm, exp.dests)
 
 
-def turns_kernel(
-    h: HostBuilder, stm: Stm, exp: core.SegHist, parts: list[Name], cut: tuple[Atom, Atom, Atom], size: int
-) -> Made:
+def turns_kernel(s: Segop[core.SegHist], parts: list[Name], cut: tuple[Atom, Atom, Atom], size: int) -> Made:
     """`parts[chunk][bin]`, the values of a chunk for a bin in order. `cut`: bins, ranges of them, points of a chunk."""
-    b = h.builder()
+    h, exp, b = s.h, s.exp, s.h.builder()
     b.say("a block for each chunk of the points and range of the bins, which each warp has in shared memory")
     shape = tuple(b.operand(width) for width in h.types[exp.dests[0]].shape)
     bins, ranges, length = (b.operand(a) for a in cut)
@@ -217,12 +231,12 @@ def turns_kernel(
         for name, value in zip(parts, totals, strict=True):
             b.emit(kir.Store(output(b, name).mem, b.add(b.mul(chunk, bins), b.add(first, k_out)), value))
     b.emit(kir.Threads(k_out, ZERO, here, tuple(stms)))
-    return h.finish(b, stm.pat[0].name.base)
+    return h.finish(b, s.base)
 
 
-def sum_kernel(h: HostBuilder, stm: Stm, exp: core.SegHist, parts: list[Name], cut: tuple[Atom, Atom]) -> Made:
+def sum_kernel(s: Segop[core.SegHist], parts: list[Name], cut: tuple[Atom, Atom]) -> Made:
     """`dest[bin] op= parts[0][bin] op parts[1][bin] op ..`; `cut`: bins, chunks."""
-    b = h.builder()
+    h, exp, b = s.h, s.exp, s.h.builder()
     b.say("a thread for each bin: the sums of all chunks, in order")
     dests = destinations(h, b, exp.dests)
     bins, chunks = (b.operand(a) for a in cut)
@@ -234,7 +248,7 @@ def sum_kernel(h: HostBuilder, stm: Stm, exp: core.SegHist, parts: list[Name], c
         for dest, value in zip(dests, in_order(b, exp, arrays, (chunks, bins, bin_), old), strict=True):
             b.emit(kir.Store(dest.mem, bin_, value))
     b.emit(kir.Threads(bin_, lo, b.minimum(bins, b.add(lo, i64(THREADS))), tuple(stms)))
-    return h.finish(b, stm.pat[0].name.base)
+    return h.finish(b, s.base)
 
 
 def mem_of(b: Builder, name: Name) -> kir.KArray:
@@ -264,3 +278,14 @@ def in_order(
             b.emit(kir.Assign(acc, value))
     b.emit(kir.For(row, count, tuple(stms)))
     return tuple(b.copy(acc) for acc in accs)
+
+
+ATOMICS: Table = (
+    Schedule("shared atomics", in_shared, guard=are_few),
+    Schedule("global atomics", directly),
+)
+SEGHIST: Table = (
+    Schedule("in sequence", in_sequence, no_collective),
+    Schedule("atomics", by_atomics, is_exact, rows=ATOMICS),
+    Schedule("turns", in_turns),
+)

@@ -10,39 +10,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ....flatten.tiling.block import Tileable
 from ....ir import core
-from ....ir.core import SegSpace, Stm
+from ....ir.core import SegSpace
 from ....ir.types import Prim, i64
 from ...kernel_ir import nodes as kir
 from ...passes.vectorise_accesses import row_width
-from ..cpu.segmap import segmap
-from ..host_builder import HostBuilder, Made
+from ..cpu.segmap import COLLECTIVE
+from ..host_builder import Made
 from ..kernel_builder import ONE, Builder, Mode, Operand
 from ..space import bind_space, segment_results
+from ..table import Schedule, Segop, Table, in_memory
 from .mapping import Mapping, best_mapping
 from .tiles import tiled, tiling
 
 THREADS = 256
 
 
-def gpu_segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
-    """The threads of the grid over all dimensions; at a higher level, and for a single point, as `segmap`."""
-    if exp.level is not core.Level.THREAD or not exp.space.dims:
-        segmap(h, stm, exp)
-        return
-    shared = tiling(stm, exp)
-    if shared is not None:
-        tiled(h, stm, exp, *shared)
-        return
-    outs = [(p.name, p.type) for p in stm.pat]
-    for param in stm.pat:
-        h.emit((param,), core.Scratch(param.type), stm.loc)
-    base = stm.pat[0].name.base if stm.pat else "map"
+def is_tiled(s: Segop[core.SegMap]) -> tuple[Tileable, int] | str:
+    return tiling(s.stm, s.exp) or "without the attribute `tiled`, or without room"
+
+
+def run_mapped(s: Segop[core.SegMap], _: bool) -> None:
+    """The threads of the grid over all dimensions."""
+    s = in_memory(s)
+    h, exp = s.h, s.exp
 
     def build(mapping: Mapping, threads: int) -> Made:
         b = h.builder()
-        over_points(b, exp.space, mapping, threads, lambda at: segment_results(b, exp.body, outs, at, Mode.THREAD))
-        return h.finish(b, base)
+        over_points(b, exp.space, mapping, threads, lambda at: segment_results(b, exp.body, s.outs, at, Mode.THREAD))
+        return h.finish(b, s.base)
 
     mapping, layouts = best_mapping(h, exp.space.widths, build)
     h.layouts.update(layouts)
@@ -52,7 +49,14 @@ def gpu_segmap(h: HostBuilder, stm: Stm, exp: core.SegMap) -> None:
         made = build(mapping, threads)
     h.layouts.clear()
     points = h.product(exp.space.widths)
-    h.launch(made, h.ceil_div(points, mapping.chunk(threads)), points, made.cost, stm.loc)
+    h.launch(made, h.ceil_div(points, mapping.chunk(threads)), points, made.cost, s.stm.loc)
+
+
+SEGMAP: Table = (
+    COLLECTIVE,
+    Schedule("register tiles", tiled, is_tiled),
+    Schedule("mapped", run_mapped),
+)
 
 
 def over_points(

@@ -11,19 +11,19 @@ elements go through the block in tiles, in order. Source: Larsen and Henriksen, 
 from __future__ import annotations
 
 from ....ir import core
-from ....ir.core import Param, SegSpace, Stm
+from ....ir.core import SegSpace
 from ....ir.ops import Op
-from ....ir.types import Atom, Const, Name, Prim, Type, i64
-from ...analysis.cost import EXTENT
+from ....ir.types import Atom, Const, Prim, i64
 from ...host_ir.launch_parameters import Kind
 from ...kernel_ir import nodes as kir
-from ..cpu.segred import combine, segred
-from ..host_builder import HostBuilder, Made, either
+from ..cpu.segred import WIDE, Chunked, in_chunks
+from ..host_builder import HostBuilder, Made
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, clean
-from ..queries import nest_depth
+from ..merge_path import MERGE_PATH
 from ..soacs import collective_reduce, is_simple, k_lambda, neutral_of, put
 from ..space import bind_space, output, row_of, scalar, split_chunk
 from ..statements import gen_body
+from ..table import Schedule, Segop, Table, launch
 
 THREADS, WARP = 256, 32
 SHORT = 512
@@ -34,68 +34,47 @@ ROUNDS = 4
 """Segments that a team reduces, one after the other, where it has a thread for each element."""
 
 
-def gpu_segred(h: HostBuilder, stm: Stm, exp: core.SegRed) -> None:
-    """Teams or blocks, by the length of a segment; operators that fit no collective as on any machine."""
-    if not all(is_simple(r.op) for r in exp.reds):
-        segred(h, stm, exp)
-        return
-    outer, width = exp.space.widths[:-1], exp.space.widths[-1]
-    nr = sum(len(r.neutral) for r in exp.reds)
-    mapped = [(p.name, p.type) for p in stm.pat[nr:]]
-    for name, type_ in mapped:
-        h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
-    length = chunk_length(h, h.product(exp.space.widths))
-    chunks = h.op(Op.MAX, h.ceil_div(width, length), i64(1), base="chunks")
-    partial = [h.scratch("partial", Type(p.type.prim, (*outer, chunks))) for p in stm.pat[:nr]]
-    base = stm.pat[0].name.base if stm.pat else "red"
-
-    def teams() -> None:
-        launch_teams(h, exp, partial, mapped, base, stm)
-
-    def blocks() -> None:
-        made = h.best_layout(
-            nest_depth(exp.space, exp.body), lambda: chunks_kernel(h, exp, partial, mapped, (chunks, length), base)
-        )
-        count = h.op(Op.MUL, h.product(outer), chunks)
-        h.launch(made, count, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
-
-    either(h, h.op(Op.LE, width, i64(SHORT), base="is"), teams, blocks, stm.loc)
-    combine(h, stm.pat[:nr], exp.reds, partial, outer, chunks, base, stm.loc)
+def fits_collective(s: Segop[core.SegRed]) -> bool | str:
+    return all(is_simple(r.op) for r in s.exp.reds) or "an operator on arrays, or that may fail"
 
 
-def chunk_length(h: HostBuilder, elements: Atom) -> Atom:
-    """Elements of a chunk: a multiple of `CHUNK_UNIT`, so that `num_blocks` of them hold all; by sizes alone."""
+def is_short(s: Chunked, _: bool) -> Atom:
+    return s.h.op(Op.LE, s.exp.space.widths[-1], i64(SHORT), base="is")
+
+
+def launch_blocks(s: Chunked, _: bool) -> None:
+    launch(s, s.h.op(Op.MUL, s.h.product(s.outer), s.count), lambda: chunks_kernel(s))
+
+
+def cut_of(s: Segop[core.SegRed]) -> tuple[Atom, Atom]:
+    """Chunks of a multiple of `CHUNK_UNIT` elements, so that `num_blocks` of them hold all; by sizes alone."""
+    h, elements = s.h, s.h.product(s.exp.space.widths)
     fair = h.op(Op.MAX, h.ceil_div(elements, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
-    return h.op(Op.MUL, h.ceil_div(fair, CHUNK_UNIT), i64(CHUNK_UNIT), base="length")
+    length = h.op(Op.MUL, h.ceil_div(fair, CHUNK_UNIT), i64(CHUNK_UNIT), base="length")
+    return h.op(Op.MAX, h.ceil_div(s.exp.space.widths[-1], length), i64(1), base="chunks"), length
 
 
 # ---- a block for a chunk -----------------------------------------------------------------------------------------
 
 
-def chunks_kernel(
-    h: HostBuilder,
-    exp: core.SegRed,
-    partial: list[Name],
-    mapped: list[tuple[Name, Type]],
-    cut: tuple[Atom, Atom],
-    base: str,
-) -> Made:
-    """`partial[i][c] = reduce op ne (j in chunk c)`; `cut`: number and length of the chunks of a segment."""
-    b = h.builder()
+def chunks_kernel(s: Chunked) -> Made:
+    """`partial[i][c] = reduce op ne (j in chunk c)`"""
+    h, exp, b = s.h, s.exp, s.h.builder()
+    assert s.length is not None
     b.say("a block for each chunk of a segment")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
-    chunks, length = (b.operand(a) for a in cut)
+    chunks, length = b.operand(s.count), b.operand(s.length)
     point, number = split_chunk(b, outer, chunks)
     indices = bind_space(b, SegSpace(outer), point)
     lo = b.mul(number, length, "lo")
     hi = b.minimum(b.operand(width), b.add(lo, length), "hi")
     index = b.fresh(clean(inner.base), Prim.I64)
     b.env[inner] = index
-    rows = [row_of(b, output(b, name), indices) for name, _ in mapped]
+    rows = [row_of(b, output(b, name), indices) for name, _ in s.outs]
     values = collective_reduce(b, exp.reds, index, (lo, hi), lambda: element(b, exp, rows, index), True)
-    for name, value in zip(partial, values, strict=True):
+    for name, value in zip(s.partial, values, strict=True):
         put(b, row_of(b, output(b, name), indices), number, value, Mode.BLOCK)
-    return h.finish(b, base)
+    return h.finish(b, s.base)
 
 
 def element(b: Builder, exp: core.SegRed, rows: list[ArrayRef], index: Operand) -> list[Operand]:
@@ -110,32 +89,20 @@ def element(b: Builder, exp: core.SegRed, rows: list[ArrayRef], index: Operand) 
 # ---- teams -------------------------------------------------------------------------------------------------------
 
 
-def launch_teams(
-    h: HostBuilder, exp: core.SegRed, partial: list[Name], mapped: list[tuple[Name, Type]], base: str, stm: Stm
-) -> None:
-    outer, width = exp.space.widths[:-1], exp.space.widths[-1]
+def launch_teams(s: Chunked, _: bool) -> None:
+    h, width = s.h, s.exp.space.widths[-1]
     team = powers_of_two(h, width, WARP, "team")
     rounds = i64(ROUNDS)
     if not isinstance(width, Const) or int(width.value) > WARP:
         rounds = h.choice(h.op(Op.LE, width, i64(WARP)), i64(ROUNDS), i64(1), "rounds")
     each = h.op(Op.MUL, h.op(Op.QUOT, i64(THREADS), team), rounds, base="segments")
-    segments = h.product(outer)
-    depth = nest_depth(exp.space, exp.body)
-    made = h.best_layout(depth, lambda: teams_kernel(h, exp, partial, mapped, (team, each, segments), base))
-    blocks = h.ceil_div(segments, each)
-    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
+    segments = h.product(s.outer)
+    launch(s, h.ceil_div(segments, each), lambda: teams_kernel(s, (team, each, segments)))
 
 
-def teams_kernel(
-    h: HostBuilder,
-    exp: core.SegRed,
-    partial: list[Name],
-    mapped: list[tuple[Name, Type]],
-    cut: tuple[Atom, Atom, Atom],
-    base: str,
-) -> Made:
+def teams_kernel(s: Chunked, cut: tuple[Atom, Atom, Atom]) -> Made:
     """`cut`: the threads of a team, the segments of a block, all segments."""
-    b = h.builder()
+    h, exp, b = s.h, s.exp, s.h.builder()
     b.say("a team of threads for each segment, several segments for a block")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
     team, each, segments = (b.operand(a) for a in cut)
@@ -147,10 +114,10 @@ def teams_kernel(
     with b.nested() as body:
         indices = bind_space(b, SegSpace(outer), segment) if outer else ()
         b.env[inner] = index
-        values = element(b, exp, [row_of(b, output(b, name), indices) for name, _ in mapped], index)
+        values = element(b, exp, [row_of(b, output(b, name), indices) for name, _ in s.outs], index)
     outs = tuple(b.fresh("red", v.prim) for v in op.left)
     with b.nested() as after:
-        for name, value in zip(partial, outs, strict=True):
+        for name, value in zip(s.partial, outs, strict=True):
             b.emit(kir.Store(output(b, name).mem, segment if outer else ZERO, value))
     commutative = all(r.comm for r in exp.reds)
     b.emit(
@@ -158,7 +125,7 @@ def teams_kernel(
             outs, team, segment, lo, hi, index, m, tuple(body), tuple(values), op, neutral, commutative, tuple(after)
         )
     )
-    return h.finish(b, base)
+    return h.finish(b, s.base)
 
 
 def powers_of_two(h: HostBuilder, size: Atom, most: int, base: str) -> Atom:
@@ -171,3 +138,11 @@ def powers_of_two(h: HostBuilder, size: Atom, most: int, base: str) -> Atom:
         found = h.choice(h.op(Op.LE, size, i64(power)), i64(power), found, base)
         power //= 2
     return found
+
+
+COLLECTIVES: Table = (Schedule("teams", launch_teams, guard=is_short), Schedule("blocks", launch_blocks))
+SEGRED: Table = (
+    MERGE_PATH,
+    Schedule("collectives", lambda s, _: in_chunks(s, COLLECTIVES, cut_of), fits_collective, rows=COLLECTIVES),
+    Schedule("chunks", lambda s, _: in_chunks(s, WIDE), rows=WIDE),
+)

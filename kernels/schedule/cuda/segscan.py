@@ -12,58 +12,46 @@ parallel prefix scan with decoupled look-back; the carry is a fold from the left
 from __future__ import annotations
 
 from ....ir import core
-from ....ir.core import SegSpace, Stm
+from ....ir.core import SegSpace
 from ....ir.ops import Op
-from ....ir.types import Const, Name, Prim, Type, Var, i64
-from ...analysis.cost import EXTENT
+from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ...analysis.tile_items import tile_items
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KLambda, KVar
-from ..cpu.segscan import combined, publish_part, segscan
-from ..host_builder import HostBuilder, Made, either
+from ..cpu.segscan import WHOLE, combined, publish_part, scanned_in
+from ..host_builder import Made
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, clean
-from ..queries import nest_depth
-from ..soacs import is_simple, k_lambda, neutral_of, put
+from ..soacs import k_lambda, neutral_of, put
 from ..space import bind_space, output, row_of, scalar
 from ..statements import gen_body
+from ..table import Schedule, Segop, Table, in_memory, launch, run
 from .segred import THREADS
 
 
-def gpu_segscan(h: HostBuilder, stm: Stm, exp: core.SegScan) -> None:
-    """By the length of a segment; operators that fit no collective as on any machine."""
-    if not all(is_simple(s.op) for s in exp.scans):
-        segscan(h, stm, exp)
-        return
-    for param in stm.pat:
-        h.emit((param,), core.Scratch(param.type), stm.loc)
-    outs = [(p.name, p.type) for p in stm.pat]
-    ns = sum(len(s.neutral) for s in exp.scans)
-    size = sum(p.type.prim.bytes for p in stm.pat[:ns])
-    flagged, tile = THREADS * tile_items(size + 1), THREADS * tile_items(size)
-    either(
-        h, h.op(Op.LE, exp.space.widths[-1], i64(flagged), base="is"),
-        lambda: launch_segments(h, stm, exp, outs, flagged), lambda: launch_chain(h, stm, exp, outs, tile), stm.loc,
-    )  # fmt: skip
+def fits_tile(s: Segop[core.SegScan], _: bool) -> Atom:
+    """Is a segment no longer than a tile of elements with flags?"""
+    flagged = THREADS * tile_items(bytes_of(s) + 1)
+    return s.h.op(Op.LE, s.exp.space.widths[-1], i64(flagged), base="is")
+
+
+def bytes_of(s: Segop[core.SegScan]) -> int:
+    """Of what is scanned, for each element."""
+    return sum(type_.prim.bytes for _, type_ in s.outs[: scanned_in(s.exp)])
 
 
 # ---- whole segments ----------------------------------------------------------------------------------------------
 
 
-def launch_segments(h: HostBuilder, stm: Stm, exp: core.SegScan, outs: list[tuple[Name, Type]], tile: int) -> None:
-    outer, width = exp.space.widths[:-1], exp.space.widths[-1]
-    length = h.op(Op.MAX, width, i64(1))
-    each = h.op(Op.QUOT, i64(tile), length, base="segments")
-    depth = nest_depth(exp.space, exp.body)
-    made = h.best_layout(depth, lambda: segments_kernel(h, exp, outs, each, stm.pat[0].name.base))
-    blocks = h.ceil_div(h.product(outer), each)
-    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
+def launch_segments(s: Segop[core.SegScan], _: bool) -> None:
+    h = s.h
+    length = h.op(Op.MAX, s.exp.space.widths[-1], i64(1))
+    each = h.op(Op.QUOT, i64(THREADS * tile_items(bytes_of(s) + 1)), length, base="segments")
+    launch(s, h.ceil_div(h.product(s.outer), each), lambda: segments_kernel(s, each))
 
 
-def segments_kernel(
-    h: HostBuilder, exp: core.SegScan, outs: list[tuple[Name, Type]], each: Const | Var, base: str
-) -> Made:
+def segments_kernel(s: Segop[core.SegScan], each: Atom) -> Made:
     """The elements of a block's segments, one after the other; the flag of an element says that a segment begins."""
-    b = h.builder()
+    exp, b = s.exp, s.h.builder()
     b.say("a block for several whole segments: one scan that starts anew with each")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
     m, n = b.operand(width), product(b, outer)
@@ -72,7 +60,7 @@ def segments_kernel(
     lo, hi = b.mul(begin, m, "lo"), b.mul(end, m, "hi")
     place = b.fresh("place", Prim.I64)
     op, neutral = k_lambda(b, exp.scans), neutral_of(b, exp.scans)
-    arrays = [output(b, name) for name, _ in outs]
+    arrays = [output(b, name) for name, _ in s.outs]
     with b.nested() as body:
         segment = b.op(Op.QUOT, Prim.I64, place, m, base="segment") if outer else ZERO
         index = b.op(Op.REM, Prim.I64, place, m, base=clean(inner.base)) if outer else place
@@ -94,7 +82,7 @@ def segments_kernel(
             tuple(after), True,
         )
     )  # fmt: skip
-    return h.finish(b, base)
+    return s.h.finish(b, s.base)
 
 
 def first_behind(
@@ -136,29 +124,18 @@ def mapped(b: Builder, exp: core.SegScan, rows: list[ArrayRef], index: Operand) 
 # ---- a chain of tiles --------------------------------------------------------------------------------------------
 
 
-def launch_chain(h: HostBuilder, stm: Stm, exp: core.SegScan, outs: list[tuple[Name, Type]], tile: int) -> None:
+def launch_chain(s: Segop[core.SegScan], _: bool) -> None:
     """Flags and the counter of blocks begin as 0."""
-    outer, width = exp.space.widths[:-1], exp.space.widths[-1]
-    tiles = h.ceil_div(width, tile)
-    blocks = h.op(Op.MUL, h.product(outer), tiles, base="blocks")
-    ns = sum(len(s.neutral) for s in exp.scans)
+    h, ns, tile = s.h, scanned_in(s.exp), THREADS * tile_items(bytes_of(s))
+    tiles = h.ceil_div(s.exp.space.widths[-1], tile)
+    blocks = h.op(Op.MUL, h.product(s.outer), tiles, base="blocks")
     flags, counter = h.zeros("flags", Prim.I32, blocks), h.zeros("begun", Prim.I64, i64(1))
-    parts = [[h.scratch(base, Type(t.prim, (blocks,))) for _, t in outs[:ns]] for base in ("sums", "totals")]
-    depth = nest_depth(exp.space, exp.body)
-    made = h.best_layout(depth, lambda: chain_kernel(h, exp, outs, tile, (flags, counter), parts, stm.pat[0].name.base))
-    h.launch(made, blocks, h.product(exp.space.widths), made.cost / EXTENT, stm.loc)
+    parts = [[h.scratch(base, Type(t.prim, (blocks,))) for _, t in s.outs[:ns]] for base in ("sums", "totals")]
+    launch(s, blocks, lambda: chain_kernel(s, tile, (flags, counter), parts))
 
 
-def chain_kernel(
-    h: HostBuilder,
-    exp: core.SegScan,
-    outs: list[tuple[Name, Type]],
-    tile: int,
-    shared: tuple[Name, Name],
-    parts: list[list[Name]],
-    base: str,
-) -> Made:
-    b = h.builder()
+def chain_kernel(s: Segop[core.SegScan], tile: int, shared: tuple[Name, Name], parts: list[list[Name]]) -> Made:
+    exp, b = s.exp, s.h.builder()
     b.say("a block for each tile of a segment, in the order in which blocks begin, which look back for the sum before")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
     m = b.operand(width)
@@ -173,7 +150,7 @@ def chain_kernel(
     lo = b.mul(b.sub(number, first), i64(tile), "lo")
     count = b.minimum(i64(tile), b.sub(m, lo), "count")
     op, neutral = k_lambda(b, exp.scans), neutral_of(b, exp.scans)
-    rows = [row_of(b, output(b, name), indices) for name, _ in outs]
+    rows = [row_of(b, output(b, name), indices) for name, _ in s.outs]
     held = [b.alloc("held", v.prim, (i64(tile),), kir.Space.SHARED).mem for v in op.left]
     own = scan_tile(b, exp, rows[len(held) :], held, (lo, count), (op, neutral))
     publish_part(b, flags, number, sums, own, kir.SUM)
@@ -186,7 +163,7 @@ def chain_kernel(
         for row, value in zip(rows, combined(b, exp, before, right), strict=False):
             put(b, row, b.add(lo, index), value, Mode.THREAD)
     b.emit(kir.Threads(index, ZERO, count, tuple(stms)))
-    return h.finish(b, base)
+    return s.h.finish(b, s.base)
 
 
 def scan_tile(
@@ -209,3 +186,13 @@ def scan_tile(
     after = tuple(kir.Store(array, at, value) for array, value in zip(held, scanned, strict=True))
     b.emit(kir.BlockScan(scanned, own, at, ZERO, count, tuple(body), values, op, neutral, neutral, after, True))
     return own
+
+
+COLLECTIVES: Table = (
+    Schedule("whole segments in a block", launch_segments, guard=fits_tile),
+    Schedule("chain of tiles", launch_chain),
+)
+SEGSCAN: Table = (
+    WHOLE,
+    Schedule("collectives", lambda s, _: run(in_memory(s), COLLECTIVES), rows=COLLECTIVES),
+)

@@ -36,6 +36,7 @@ from ..kernel_builder import ZERO, Mode, Operand
 from ..soacs import apply_lambda, neutral_of, only_scalars
 from ..space import output, scalar
 from ..statements import gen_body, gen_stm
+from ..table import Segop, in_memory
 from .tile_block import Result, TileBlock, shape_of, tile_block
 from .tile_rows import Tile, begin_copies, end_copies, is_later, shared_tile, taken
 
@@ -50,13 +51,13 @@ def tiling(stm: Stm, exp: core.SegMap) -> tuple[Tileable, int] | None:
     return next(((found, size) for size in sizes), None)
 
 
-def tiled(h: HostBuilder, stm: Stm, exp: core.SegMap, found: Tileable, each: int) -> None:
-    """A kernel with `each` results of a thread along each tiled dimension, and its launch."""
-    for param in stm.pat:
-        h.emit((param,), core.Scratch(param.type), stm.loc)
-    block, blocks = tile_block(h, found, exp, each)
-    made = _kernel(h, block, stm, exp)
-    h.launch(made, blocks, h.product(exp.space.widths), made.cost, stm.loc)
+def tiled(s: Segop[core.SegMap], tiling: tuple[Tileable, int]) -> None:
+    """A kernel with some results of a thread along each tiled dimension, and its launch."""
+    in_memory(s)
+    found, each = tiling
+    block, blocks = tile_block(s.h, found, s.exp, each)
+    made = _kernel(s.h, block, s.stm, s.exp)
+    s.h.launch(made, blocks, s.h.product(s.exp.space.widths), made.cost, s.stm.loc)
 
 
 def _kernel(h: HostBuilder, block: TileBlock, stm: Stm, exp: core.SegMap) -> Made:

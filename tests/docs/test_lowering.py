@@ -1,0 +1,21 @@
+"""The tables of schedules in `docs/lowering.md` have the rows of the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from soac.kernels.lower import SCHEDULES
+from tests.kernels.test_schedules import paths_of
+
+TEXT = (Path(__file__).parent.parent.parent / "docs" / "lowering.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("machine", SCHEDULES)
+def test_the_table_lists_the_rows_in_order(machine: str) -> None:
+    (section,) = re.findall(rf"^\| {machine}: segop \|.*\n\|---\|---\|---\|\n((?:\|.*\n)+)", TEXT, re.MULTILINE)
+    listed = re.findall(r"^\| (\w*) \| ([^|]+) \| [^|]+ \|$", section, re.MULTILINE)
+    rows = [(kind.__name__.lower(), path) for kind, table in SCHEDULES[machine].items() for path in paths_of(table)]
+    assert listed == rows
