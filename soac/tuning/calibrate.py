@@ -108,7 +108,13 @@ def costs_of(nest: Nest) -> list[Side]:
 
 def by_kind(side: Side) -> Side:
     """Thresholds of a kind are one threshold."""
-    return Side(side.seconds, tuple(
-        replace(one, thresholds=tuple(Threshold.of(name).kind for name in one.thresholds), then=by_kind(one.then), orelse=by_kind(one.orelse))
+    guards = (
+        replace(
+            one,
+            thresholds=tuple(Threshold.of(name).kind for name in one.thresholds),
+            then=by_kind(one.then),
+            orelse=by_kind(one.orelse),
+        )
         for one in side.guards
-    ))  # fmt: skip
+    )
+    return Side(side.seconds, tuple(guards))
