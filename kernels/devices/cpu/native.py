@@ -23,6 +23,7 @@ from .arena import Arenas
 from .host.control import BEGIN
 from .host.emit import NativeFun, given, result_words
 from .host.failure_sites import error_of, recorded
+from .host.frame import setting_word
 from .image import Image, MachineCode
 from .runtime import thread_pool as pool
 from .runtime.assembly import Status, Word
@@ -181,18 +182,20 @@ class Turn:
 
 
 def set_words(entry: Entry, one: Ready, settings: Settings, default: Default) -> None:
-    """Thresholds and sizes, and in place of the threshold of a forced guard one that decides. A default is stored
-    complemented, a negative number."""
+    """Thresholds and sizes, each with whether it is a default, and in place of the threshold of a forced guard one that
+    decides."""
     thresholds, forced = settings
-    for k, setting in enumerate(entry.info.settings, start=entry.info.first_setting):
+    for which, setting in enumerate(entry.info.settings):
         name = setting.name
         if setting.size is not None:
-            one.words[k] = thresholds.get(name, 0) or setting.size
+            value = thresholds.get(name, 0) or setting.size
         elif name in forced:
-            one.words[k] = ALWAYS if forced[name] else NEVER
+            value = ALWAYS if forced[name] else NEVER
         else:
-            word = max(ALWAYS, min(NEVER, thresholds[name] if name in thresholds else default(name)))
-            one.words[k] = word if name in thresholds else ~word
+            value = max(ALWAYS, min(NEVER, thresholds[name] if name in thresholds else default(name)))
+        is_default = name not in thresholds and name not in forced
+        at = setting_word(entry.info.first_setting, which)
+        one.words[at], one.words[at + 1] = value, int(is_default)
     one.settings = dict(thresholds), dict(forced)
 
 

@@ -31,6 +31,7 @@ from .frame import (
     place,
     prim_of,
     release,
+    setting_word,
     stop_if,
     value,
     write_scalar,
@@ -157,15 +158,14 @@ def next_turn(h: Emitter, form: core.ForLoop | core.WhileLoop) -> None:
 
 def guard(h: Emitter, stm: HostStm, exp: core.GuardCmp) -> None:
     """threshold <= parallelism, the threshold from the state; what is negative does not fit, whoever forces it. A
-    default comes with its bits turned over, and holds where the version pays."""
-    which, word = setting(h, exp.threshold, None)
+    default holds where the version pays."""
+    which, threshold = setting(h, exp.threshold, None)
     parallelism = number(h, exp.par)
     fits = h.code.op(f"icmp sge i64 {parallelism}, 0")
-    turned = h.code.op(f"ashr i64 {word}, 63")
-    threshold = h.code.op(f"xor i64 {word}, {turned}")
     taken = h.one.both(fits, h.code.op(f"icmp sle i64 {threshold}, {parallelism}"))
     if not isinstance(exp.pays, Const):
-        is_set = h.code.op(f"icmp sge i64 {word}, 0")
+        is_default = h.code.op(f"load i64, ptr {place(h, '%state', setting_word(h.first_setting, which) + 1)}")
+        is_set = h.code.op(f"icmp eq i64 {is_default}, 0")
         taken = h.one.both(taken, h.code.op(f"or i1 {is_set}, {value(h, exp.pays)}"))
     stop_if(h, ask(h, "soac_host_note", "%state", str(which), parallelism, taken))
     h.guards[stm.pat[0].name] = (exp.threshold,)
@@ -182,7 +182,7 @@ def setting(h: Emitter, name: str, size: int | None) -> tuple[int, str]:
     if wanted not in h.settings:
         h.settings.append(wanted)
     which = h.settings.index(wanted)
-    return which, h.code.op(f"load i64, ptr {place(h, '%state', h.first_setting + which)}")
+    return which, h.code.op(f"load i64, ptr {place(h, '%state', setting_word(h.first_setting, which))}")
 
 
 def launch(h: Emitter, stm: HostStm, exp: Launch) -> None:

@@ -66,6 +66,7 @@ from .frame import (
     put,
     read_scalar,
     release,
+    setting_word,
     value,
     write_scalar,
 )  # fmt: skip
@@ -124,7 +125,7 @@ def function(module: Module, fun: HostFun, symbol: str) -> tuple[str, NativeFun]
     bind_params(h, fun)
     emit_body(h, fun.body)
     give_results(h, fun, results)
-    record = first_setting + len(h.settings)
+    record = setting_word(first_setting, len(h.settings))
     frame = record + max([RECORD, *(1 + len(recorded(site)) for site in h.sites)])
     finish(h, frame)
     text = f'define i64 @"{symbol}"(ptr %state) #0 {{\nentry:\n{h.code.text()}}}\n'

@@ -49,6 +49,11 @@ class Setting:
     size: int | None
 
 
+def setting_word(first: int, which: int) -> int:
+    """Where the value of a setting is in the state; the word behind it says whether that is a default."""
+    return first + 2 * which
+
+
 @dataclass(slots=True)
 class Emitter:
     """`words`: of a descriptor. `slots`: words of the longest table of a launch. `first_setting`: where thresholds and
