@@ -12,6 +12,7 @@ DONE = (
     "flatten",
     "ir",
     "kernels/analysis",
+    "kernels/cuda_c",
     "kernels/host_ir",
     "kernels/kernel_ir",
     "kernels/llvm",
