@@ -15,6 +15,7 @@ DONE = (
     "kernels/cuda_c",
     "kernels/host_ir",
     "kernels/kernel_ir",
+    "kernels/lanes",
     "kernels/llvm",
     "kernels/passes",
     "kernels/tracer",
