@@ -13,6 +13,7 @@ DONE = (
     "ir",
     "kernels/analysis",
     "kernels/cuda_c",
+    "kernels/devices",
     "kernels/host_ir",
     "kernels/kernel_ir",
     "kernels/lanes",
