@@ -19,6 +19,7 @@ DONE = (
     "kernels/lanes",
     "kernels/llvm",
     "kernels/passes",
+    "kernels/schedule",
     "kernels/tracer",
 )
 
