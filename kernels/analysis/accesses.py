@@ -49,6 +49,8 @@ Place = tuple[tuple[Poly, int], ...]
 
 
 class Effect(Enum):
+    """What an access does to an element."""
+
     READ = "read"
     WRITE = "write"
     ATOMIC = "atomic"
@@ -92,6 +94,7 @@ class Overlap(Enum):
 
 
 def overlap(x: Touch, y: Touch) -> Overlap:
+    """What the arrays of two accesses have in common: by their places on the block's stack, else by identity."""
     if x.place is None or y.place is None:
         return Overlap.ELEMENTS if x.array == y.array else Overlap.NONE
     shorter, longer = sorted((x.place, y.place), key=len)
@@ -315,6 +318,7 @@ def touches(values: Values, stm: KStm, path: Path, who: Who) -> Iterator[Touch]:
 
 
 def each(values: Values, stms: tuple[KStm, ...], path: Path, who: Who) -> Iterator[Touch]:
+    """The touches of a list, one statement after the other; what it takes from the stack is given back at its end."""
     with giving_back(values):
         for stm in stms:
             yield from touches(values, stm, path, who)
@@ -329,6 +333,7 @@ def giving_back(values: Values) -> Iterator[None]:
 
 
 def touch(values: Values, array: KArray, effect: Effect, index: Operand, path: Path, who: Who) -> Iterator[Touch]:
+    """One access, if threads can meet there: private arrays and registers have no touches."""
     if array.space in (Space.GLOBAL, Space.SHARED):
         yield Touch(array, effect, who, values.form(index), path, None, NEVER, values.places.get(array))
 
@@ -343,6 +348,7 @@ def row_touches(
 
 
 def thread_index(values: Values, index: kir.KVar, lo: Operand, hi: Operand) -> None:
+    """Bind the index of a thread loop: `lo` plus a digit of the thread, below hi - lo."""
     start = values.of(lo)
     values.define_index(index.name, start, sub(values.of(hi), start), True)
 

@@ -89,6 +89,7 @@ def check_collectives(
 
 
 def static_bytes(stm: kir.Alloc) -> int:
+    """Bytes of an array in shared memory of constant size; 0 for any other."""
     if stm.array.space is not Space.SHARED or not is_static(stm):
         return 0
     assert isinstance(stm.count, Const)
@@ -123,15 +124,18 @@ class Scope:
 
 
 def collective_text(tiling: Tiling) -> str:
+    """What executes a statement, for a message: the type of its collective and how many threads."""
     return f"{tiling.type}: {threads_text(tiling.count)}"
 
 
 def unit_text(unit: Unit, cluster: Cluster) -> str:
+    """A unit for a message: its type on this cluster, its name, how many threads it has."""
     type_ = unit_type(unit, cluster, agnostic=False)
     return f"{type_}: a {unit.name}, {threads_text(type_.threads)}"
 
 
 def threads_text(count: int | None) -> str:
+    """`one thread`, `32 threads`; None for any number of them."""
     return "one thread" if count == 1 else f"{count} threads"
 
 

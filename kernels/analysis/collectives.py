@@ -308,6 +308,8 @@ def complete_tiling(tiling: Tiling, targets: frozenset[int]) -> Tiling:
 
 
 def complete_type(type_: CollectiveType, targets: frozenset[int]) -> CollectiveType:
+    """Split until the pitches include `targets`, as `complete_tiling` does; raises Misaligned where boxes would not
+    stay whole."""
     while (step := splits_towards(type_.domain, targets)) is not None:
         type_ = split_type(type_, *step)
     return type_

@@ -182,11 +182,14 @@ def close(e: Evaluation) -> None:
 
 
 def run(e: Evaluation, stms: tuple[KStm, ...], who: Who) -> None:
+    """Evaluate a list; what only the first thread executes (`solo`) counts as its own."""
     for stm in stms:
         step(e, stm, Who.LEADER if who is Who.EVERY and solo(stm) else who)
 
 
 def step(e: Evaluation, stm: KStm, who: Who) -> None:
+    """Evaluate a statement: its accesses are noted, what it binds is known or None. Fences, checks and allocations do
+    nothing."""
     match stm:
         case kir.KLet(var, kir.KLoad(array, index)):
             note(e, stm, array, e.get(index), who)
@@ -232,6 +235,8 @@ def step(e: Evaluation, stm: KStm, who: Who) -> None:
 
 
 def assign(e: Evaluation, name: str, value: Value) -> None:
+    """The value in the lanes that run, the old one in the others; unknown where one of them is, or where a guess would
+    change it."""
     old = e.env.get(name)
     if e.guessed or e.mask is None or e.mask.all():
         same = old is not None and value is not None and np.array_equal(old, value)
@@ -243,12 +248,14 @@ def assign(e: Evaluation, name: str, value: Value) -> None:
 
 
 def combined(e: Evaluation, body: tuple[KStm, ...], op: kir.KLambda) -> None:
+    """A body, then its operator, on operands of which nothing is known."""
     run(e, body, Who.EACH)
     e.env.update((var.name, None) for var in (*op.left, *op.right))
     run(e, op.body, Who.EACH)
 
 
 def scanned(e: Evaluation, stm: kir.BlockScan) -> None:
+    """A scan's body and operator, then `after`, in which the scanned values are unknown."""
     combined(e, stm.body, stm.op)
     e.env.update((var.name, None) for var in stm.scanned)
     run(e, stm.after, Who.EACH)
@@ -307,6 +314,7 @@ def branch(e: Evaluation, cond: Value, then: tuple[KStm, ...], orelse: tuple[KSt
 
 
 def masked(e: Evaluation, lanes: np.ndarray, body: Callable[[], None]) -> None:
+    """`body` with those of the present lanes that are also in `lanes` (bool); not at all where there are none."""
     before = e.mask
     assert before is not None
     e.mask = before & lanes
@@ -316,12 +324,15 @@ def masked(e: Evaluation, lanes: np.ndarray, body: Callable[[], None]) -> None:
 
 
 def guessing(e: Evaluation, body: Callable[[], object]) -> None:
+    """`body` where it is not known whether or how often it runs: what is counted is not exact."""
     before, e.guessed = e.guessed, True
     body()
     e.guessed = before
 
 
 def counted(e: Evaluation, index: kir.KVar, bound: Value, body: tuple[KStm, ...], who: Who) -> None:
+    """Iterations up to the bound, or a sample of them; lanes with a bound of their own stop there. An unknown bound
+    counts as `UNKNOWN_TRIPS` iterations."""
     if bound is None:
         guessing(e, lambda: counted(e, index, UNKNOWN_TRIPS, body, who))
         return
@@ -361,6 +372,7 @@ _FAST: Mapping[Op, Callable[..., np.ndarray]] = {
 
 
 def value_of(e: Evaluation, rhs: kir.Rhs) -> Value:
+    """The value of a right-hand side that is no access, for all lanes; None where an operand is unknown."""
     match rhs:
         case kir.KConvert(source, target, arg):
             return elementwise(scalar.conversion(source, target), [e.get(arg)])

@@ -85,6 +85,7 @@ def takes_stack(kernel: Kernel, space: Space) -> bool:
 
 
 def known(operand: Operand, values: Mapping[str, Scalar]) -> Scalar | None:
+    """The value of an operand; None for a variable that has none in `values`."""
     return operand.value if isinstance(operand, Const) else values.get(operand.name)
 
 

@@ -66,4 +66,5 @@ def size(name: Name, role: Role) -> Sum:
 
 
 def terms_of(cost: Cost) -> Polynomial[Factor]:
+    """The polynomial of a cost; a number is a constant one."""
     return cost.terms if isinstance(cost, Sum) else constant(cost)

@@ -13,4 +13,5 @@ def tile_items(element_bytes: int) -> int:
 
 
 def element_bytes(op: kir.KLambda) -> int:
+    """Bytes of all components of an element that an operator takes."""
     return sum(v.prim.bytes for v in op.left)

@@ -83,6 +83,8 @@ def find_facts(kernel: Kernel) -> Facts:
 
 
 def rhs_varies(f: Finder, rhs: Rhs) -> bool:
+    """Whether a value differs between lanes: an operand does, or it is read from memory that each lane has for
+    itself."""
     match rhs:
         case KOp(_, _, args):
             return any(f.varies(a) for a in args)
@@ -95,11 +97,13 @@ def rhs_varies(f: Finder, rhs: Rhs) -> bool:
 
 
 def visit(f: Finder, stms: tuple[KStm, ...], depth: int) -> None:
+    """One pass over a list; `depth`: how many varying constructs are around it."""
     for stm in stms:
         visit_stm(f, stm, depth)
 
 
 def visit_stm(f: Finder, stm: KStm, depth: int) -> None:
+    """One pass over a statement: mark what varies by it. Passes are repeated until nothing is new."""
     match stm:
         case KLet(var, rhs):
             if rhs_varies(f, rhs):
@@ -144,6 +148,7 @@ def visit_stm(f: Finder, stm: KStm, depth: int) -> None:
 
 
 def visit_lambda(f: Finder, op: KLambda, depth: int) -> None:
+    """The operands of an operator vary; what follows from them is found in its body."""
     f.mark((*op.left, *op.right))
     visit(f, op.body, depth)
 

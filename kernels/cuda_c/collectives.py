@@ -72,6 +72,8 @@ def in_order(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
 
 @contextmanager
 def tiles(p: Printer, index: KVar, lo: Operand, hi: Operand) -> Iterator[None]:
+    """A loop over tiles of `THREADS` elements from `lo` on: inside, `index` is the thread's element, at or behind `hi`
+    in the last tile. All meet even if there is none."""
     first = p.fresh("first")
     with p.block(f"for (i64 {first} = {operand(lo)}; {first} < {operand(hi)}; {first} += {p.threads})"):
         p.line(f"const i64 {index.name} = {first} + {p.me};")
@@ -141,6 +143,7 @@ def half_in_use(p: Printer) -> str:
 
 
 def shared(p: Printer, op: Operator, size: int) -> Names:
+    """An array of `size` elements in shared memory for each component; gives their names."""
     names = tuple(p.fresh("partial") for _ in op.types)
     for t, name in zip(op.types, names, strict=True):
         for line in shared_lines(p, f"__shared__ {t}", name, size):

@@ -55,6 +55,7 @@ class Inliner:
 
 
 def inlined(kernel: Kernel) -> Kernel:
+    """The kernel with values in the places of their only uses, without those that are not used."""
     kernel = replace(kernel, body=without_unused(kernel.body))
     found = list(statements(kernel.body))
     changing = frozenset(s.var.name for s in found if isinstance(s, (kir.Declare, kir.Assign)))
@@ -78,6 +79,8 @@ def _used(stms: tuple[KStm, ...], uses: Counter[str]) -> tuple[KStm, ...]:
 
 
 def kept_names(stms: Iterable[KStm]) -> Iterator[str]:
+    """The variables that keep their names: what heads of loops, checks and collectives mention, and both sides of a
+    selection."""
     for stm in stms:
         match stm:
             case kir.BlockReduce() | kir.BlockScan() | kir.TeamReduce() | kir.WarpTurns() | kir.LookBack():
@@ -135,6 +138,7 @@ def may_wait(inliner: Inliner, stm: KLet, used_here: Counter[str]) -> bool:
 
 
 def is_arithmetic(stm: KLet) -> bool:
+    """Whether a binding computes a value without reading memory: an operation or a conversion."""
     return isinstance(stm.rhs, (KOp, kir.KConvert))
 
 
@@ -148,6 +152,8 @@ def text_of(inliner: Inliner, stm: KLet, loads: bool) -> Text:
 
 
 def looseness(rhs: kir.Rhs) -> int:
+    """How loosely the text of a right-hand side binds: 0 as a name does, 1 as `*`, 2 as `+`, 3 as any other
+    operator."""
     match rhs:
         case KLoad():
             return 0

@@ -59,6 +59,7 @@ WIDTH = 110
 
 
 def prelude() -> str:
+    """The text of `prelude.h`, which every module begins with."""
     return (files(__name__.rpartition(".")[0]) / "prelude.h").read_text(encoding="utf-8")
 
 
@@ -216,6 +217,7 @@ def _in_turns(p: Printer) -> list[str]:
 
 
 def plain_statements(p: Printer, stms: tuple[KStm, ...], who: Who) -> None:
+    """A list without its stack scope; what writes memory as a whole loop or branch is the first thread's."""
     for stm in stms:
         if who is Who.EVERY and solo(stm):
             _leader(p, stm)
@@ -224,7 +226,7 @@ def plain_statements(p: Printer, stms: tuple[KStm, ...], who: Who) -> None:
 
 
 def statement(p: Printer, stm: KStm, who: Who) -> None:
-
+    """The text of one statement for those who execute it; what lanes have no form for is in `threads.py`."""
     match stm:
         case kir.KLet(var, rhs):
             kind = "" if var.name in p.declared else f"const {c_type(var.prim)} "

@@ -91,6 +91,7 @@ def name_list(naming: Naming, stms: tuple[KStm, ...], seen: set[str]) -> None:
 
 
 def name_inside(naming: Naming, index: KVar | None, stms: tuple[KStm, ...], seen: set[str]) -> None:
+    """Names for a list inside of a statement, with its index if it has one; `seen` stays as it was."""
     inside = set(seen)
     naming.give(index, inside)
     name_list(naming, stms, inside)
@@ -107,6 +108,8 @@ def headed(stm: KStm) -> KStm:
 
 
 def stem(name: str) -> str:
+    """The word before the number of a name: `chosen` for `if`, `x` for none, `v_` before one that begins with no letter
+    or is all capitals."""
     found = NUMBERED.match(name)
     word = (found.group(1) if found else name).strip("_") or "x"
     word = SPOKEN.get(word, word)
@@ -114,6 +117,7 @@ def stem(name: str) -> str:
 
 
 def free_name(word: str, used: set[str]) -> str:
+    """The word, or the word with the least number from 2 on, that is not in use."""
     if word not in used:
         return word
     number = 2

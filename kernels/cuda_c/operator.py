@@ -63,6 +63,7 @@ def expression_of(op: KLambda) -> Callable[[str, str], str] | None:
 
 @contextmanager
 def lambda_block(p: Printer, head: str) -> Iterator[None]:
+    """`head { .. };`: the body of a lambda, with its semicolon."""
     with p.block(head):
         yield
     p.lines[-1] += ";"
@@ -86,11 +87,13 @@ def constants(p: Printer, types: Names, base: str, values: Names) -> Names:
 
 
 def assign(p: Printer, names: Names, values: Names) -> None:
+    """`name = value;` for each component, one after the other."""
     for name, value in zip(names, values, strict=True):
         p.line(f"{name} = {value};")
 
 
 def texts(values: tuple[Operand, ...]) -> Names:
+    """Operands as C, one for each component."""
     return tuple(operand(v) for v in values)
 
 

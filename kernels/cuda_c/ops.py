@@ -13,10 +13,12 @@ from ..kernel_ir.nodes import KVar, Operand
 
 
 def c_type(prim: Prim) -> str:
+    """The name of the type in the prelude, which is that of the language."""
     return prim.value
 
 
 def operand(x: Operand) -> str:
+    """A variable by its name, a constant as a literal."""
     return x.name if isinstance(x, KVar) else constant(x)
 
 
@@ -151,6 +153,8 @@ def _half(op: Op, args: tuple[str, ...]) -> str:
 
 
 def conversion(source: Prim, target: Prim, text: str) -> str:
+    """A conversion of a text that binds tightly: of floats to integers, nan and infinities give 0, the rest
+    saturates; halves go by way of f64, and 64-bit integers are rounded to odd on their way to a half."""
     if source is target:
         return text
     if source is Prim.F16:

@@ -95,6 +95,8 @@ def stages(p: Printer, op: Operator, items: int) -> Names:
 
 
 def over_tiles(p: Printer, stm: Staged, items: int, tile: Callable[[str], None]) -> None:
+    """A loop over tiles of `items` elements for each thread; `tile` prints one and gets the name of its first index.
+    All meet even if there is none."""
     first = p.fresh("first")
     step = f"{first} += {p.threads * items}"
     with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {step})"):
@@ -103,6 +105,7 @@ def over_tiles(p: Printer, stm: Staged, items: int, tile: Callable[[str], None])
 
 
 def at_stage(stage: Names, at: str) -> Names:
+    """The elements at a place of the stage, one for each component; `at` is counted without the gaps."""
     return tuple(f"{s}[with_gaps({at})]" for s in stage)
 
 
@@ -145,6 +148,7 @@ def before_run(p: Printer, stm: kir.BlockScan, op: Operator, run: Names, sums: t
 
 
 def add_before(p: Printer, op: Operator, stage: Names, items: int, before: Names) -> None:
+    """Each element of the thread's run := `before` op the element, in the stage."""
     item, at = p.fresh("item"), p.fresh("at")
     p.line("#pragma unroll")
     with p.block(f"for (i32 {item} = 0; {item} < {items}; {item}++)"):
@@ -153,6 +157,8 @@ def add_before(p: Printer, op: Operator, stage: Names, items: int, before: Names
 
 
 def finish(p: Printer, stm: kir.BlockScan, stage: Names, items: int, first: str) -> None:
+    """`after` for the thread's elements of the tile, ITEMS rounds of neighbours, with what the scan has left in the
+    stage."""
     item, at = p.fresh("item"), p.fresh("at")
     with p.block(f"for (i32 {item} = 0; {item} < {items}; {item}++)"):
         p.line(f"const i32 {at} = {item} * {p.threads} + {p.me};")

@@ -133,10 +133,12 @@ def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
 
 
 def only(stms: tuple[KStm, ...]) -> KStm | None:
+    """The statement that a list consists of, if it is one."""
     return stms[0] if len(stms) == 1 else None
 
 
 def place_text(loc: Loc) -> str:
+    """The comment that names a place of the source."""
     return f"// {printable(loc.file)}:{loc.line}"
 
 
@@ -149,6 +151,7 @@ def printable(text: str) -> str:
 
 
 def can_fail(p: Printer) -> bool:
+    """Whether a kernel needs a record of failures: it has checks or stacks, or waits for other blocks."""
     return bool(p.kernel.sites or p.stacks) or p.waits
 
 
@@ -258,6 +261,7 @@ def barrier(p: Printer) -> None:
 
 
 def barrier_lines(p: Printer) -> list[str]:
+    """A barrier of the block, or of the warp that is one; where a thread may have failed, all leave there with it."""
     if p.warps:
         return ["__syncwarp();", *["if (__any_sync(WHOLE_WARP, failed)) return;"] * p.torn]
     return ["if (__syncthreads_or(failed)) return;" if p.torn else "__syncthreads();"]
@@ -276,6 +280,7 @@ def shared_lines(p: Printer, kind: str, name: str, count: int | None = None) -> 
 
 
 def check(p: Printer, ok: str, site: int, values: tuple[Operand, ...], who: Who) -> None:
+    """Fail with the site and up to 15 values, unless the text `ok` holds."""
     said = "".join(f", {operand(v)}" for v in values[:15])
     with p.block(f"if (!({ok}))"):
         fail(p, f"{p.first_site + site + 1}{said}", who)

@@ -58,6 +58,7 @@ def for_threads(p: Printer, stm: KStm, who: Who) -> None:
 
 
 def load_row(p: Printer, stm: kir.LoadRow) -> None:
+    """Several neighbours in one access, then a variable for each."""
     row = p.fresh("row")
     p.line(f"const auto {row} = load_row<{len(stm.vars)}>(&{stm.array.name}[{operand(stm.index)}]);")
     for k, var in enumerate(stm.vars):
@@ -129,6 +130,8 @@ def broadcast(p: Printer, var: KVar) -> None:
 
 
 def wait_for(p: Printer, stm: kir.WaitFor) -> None:
+    """The first thread waits until the flag is at least `least`, then all have its value. A failure of another block
+    ends the wait, and with it the block."""
     p.line(f"i32 {stm.out.name};")
     place = f"&{stm.array.name}[{operand(stm.index)}]"
     with p.block("if (threadIdx.x == 0)"):

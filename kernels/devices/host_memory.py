@@ -71,6 +71,7 @@ def fresh(capacity: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def no_room(shape: tuple[int, ...], dtype: np.dtype) -> MemoryError:
+    """The error for an array that cannot be had, with its shape and type; it is not raised here."""
     prim = prim_of(dtype)
     return MemoryError(f"no room for an array {shape_text(shape)}{prim.value if prim else dtype}")
 

@@ -78,6 +78,7 @@ class Block:
 
 
 def compile_host(fun: HostFun) -> Code:
+    """A host function as steps; it may be run many times, also by several threads."""
     compiler = HostCompiler()
     params = tuple(compiler.slot(p.name) for p in fun.params)
     block = compiler.block(fun.body)
@@ -86,6 +87,9 @@ def compile_host(fun: HostFun) -> Code:
 
 @dataclass(slots=True)
 class HostCompiler:
+    """A host function under construction: slots by name and by constant, the frame that a call begins with, and the
+    thresholds that each condition of guards is made of."""
+
     slots: dict[Name, int] = field(default_factory=dict)
     consts: dict[Const, int] = field(default_factory=dict)
     frame: Env = field(default_factory=list)
@@ -414,6 +418,8 @@ def as_slices(dims: tuple[Any, ...]) -> tuple[int | slice, ...]:
 
 
 def as_slice(start: int, count: int, stride: int) -> slice:
+    """The elements start, start + stride, .. (`count` of them) as a slice. Raises NotImplementedError for a stride of
+    0."""
     if count == 0:
         return slice(0, 0, 1)
     if stride == 0:
@@ -423,6 +429,7 @@ def as_slice(start: int, count: int, stride: int) -> slice:
 
 
 def run_error(code: str, message: str, loc: Loc) -> RunError:
+    """An error of the program with its code (`R0101`) at a place of the source; it is not raised here."""
     return RunError(Diagnostic(code, message, Label(loc, "")))
 
 
@@ -442,6 +449,7 @@ def room_error(why: OutOfMemory, what: str, loc: Loc) -> RunError:
 
 
 def show_scalar(value: Any) -> str:
+    """A scalar as messages show it: `true`, `false`, or as Python writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -460,4 +468,5 @@ def as_type(value: Any, type_: Type) -> Any:
 
 
 def is_array(value: Any) -> bool:
+    """Whether a value is an array of NumPy with dimensions; one without is a scalar."""
     return isinstance(value, np.ndarray) and value.ndim > 0

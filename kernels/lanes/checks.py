@@ -35,6 +35,7 @@ RECORD_WORDS = 1 + MAX_VALUES
 
 
 def check(e: Lanes, stm: Check) -> None:
+    """Leave the kernel with the site unless `ok` holds: in every lane that is on, where it varies."""
     ok = operand(e, stm.ok)
     bad = pointwise(e, Prim.BOOL, (ok,), lambda v, a: v.negate(*a))
     values = tuple(operand(e, x) for x in stm.values)
@@ -45,6 +46,8 @@ def check(e: Lanes, stm: Check) -> None:
 
 
 def bounds_check(e: Lanes, stm: BoundsCheck) -> None:
+    """Leave with the site unless 0 <= index < size, by one unsigned comparison; of a linear index and a uniform size,
+    the lanes are compared only if the first or the last is outside."""
     index, size = operand(e, stm.index), operand(e, stm.size)
     values = tuple(operand(e, x) for x in stm.values)
     match index, size:
@@ -94,6 +97,7 @@ def fail_if(e: Lanes, bad: str, record: int, values: tuple[LaneValue, ...]) -> N
 
 
 def fail_in_lanes(e: Lanes, bad: Mask, record: int, values: tuple[LaneValue, ...]) -> None:
+    """Leave with a failure if a lane is `bad`; values are those of the first that is, at most MAX_VALUES of them."""
     with failing(e, any_lane(e, bad)):
         lane = first_lane(e, bad)
         report(e, record, tuple(value_at(e, x, lane) for x in values[:MAX_VALUES]))
@@ -176,6 +180,7 @@ def spill(e: Lanes, prim: Prim, texts: tuple[str, ...]) -> str:
 
 
 def word(e: Lanes, prim: Prim, text: str) -> str:
+    """i64: what the record holds of a scalar: integers extended, floats as the bits of their f64."""
     if prim.is_float:
         return e.one.cast("bitcast", Prim.F64, Prim.I64, convert(e.one, prim, Prim.F64, text))
     return convert(e.one, prim, Prim.I64, text)
@@ -199,6 +204,9 @@ def report(e: Lanes, record: int, words: tuple[str, ...]) -> None:
 
 
 def define_fail(module: Module) -> None:
+    """The function `soac.fail(record, first word, values, count)`, which writes the record if its first word was 0: of
+    workers that fail at once, one does."""
+
     def write(code: Code) -> str:
         won = code.op("cmpxchg ptr %0, i64 0, i64 %1 seq_cst seq_cst")
         code.branch(code.op(f"extractvalue {{i64, i1}} {won}, 1"), "won", "lost")

@@ -44,10 +44,12 @@ def combine_scalars(e: Lanes, op: KLambda, left: Tuple, right: Tuple, run: Run) 
 
 
 def as_varying(e: Lanes, values: Tuple) -> tuple[Varying, ...]:
+    """The values as vectors, one for each group of lanes; uniform and linear ones are written out."""
     return tuple(Varying(x.prim, vectors(e, x)) for x in values)
 
 
 def operands(e: Lanes, xs: tuple[Operand, ...]) -> Tuple:
+    """The values that operands have now, one for each component."""
     return tuple(operand(e, x) for x in xs)
 
 
@@ -71,6 +73,8 @@ def shuffle(e: Lanes, prim: Prim, x: str, y: str, lanes: list[int]) -> str:
 
 
 def block_reduce(e: Lanes, stm: BlockReduce, run: Run) -> None:
+    """Bind the results, which are uniform: in any order with an accumulator in each lane, else with neighbours
+    first."""
     outs = _reduce_any_order(e, stm, run) if stm.commutative else _reduce_in_order(e, stm, run)
     for var, value in zip(stm.outs, outs, strict=True):
         e.env[var.name] = value
@@ -235,6 +239,7 @@ def _add_carries(
 
 
 def last_lane(e: Lanes, values: tuple[Varying, ...], j: int) -> Tuple:
+    """The values in the last lane of group `j`, as uniform ones."""
     return tuple(
         Uniform(x.prim, e.code.op(f"extractelement {e.type(x.prim)} {x.texts[j]}, i64 {e.width - 1}")) for x in values
     )
@@ -263,17 +268,20 @@ def _get(e: Lanes, slots: list[str], prim: Prim) -> Varying:
 
 
 def scalar_slots(e: Lanes, start: Tuple) -> tuple[str, ...]:
+    """Stack slots of 8 bytes that hold uniform values, `start` at first."""
     slots = tuple(e.code.slot(llvm_type(x.prim), 8) for x in start)
     write_scalars(e, slots, start)
     return slots
 
 
 def read_scalars(e: Lanes, like: Tuple | tuple[Varying, ...], slots: tuple[str, ...]) -> Tuple:
+    """What the slots hold now, of the types of `like`."""
     return tuple(
         Uniform(x.prim, e.code.op(f"load {llvm_type(x.prim)}, ptr {slot}")) for x, slot in zip(like, slots, strict=True)
     )
 
 
 def write_scalars(e: Lanes, slots: tuple[str, ...], values: Tuple) -> None:
+    """The slots := uniform values, one for each component."""
     for slot, x in zip(slots, values, strict=True):
         e.code.do(f"store {llvm_type(x.prim)} {scalar(e, x)}, ptr {slot}")

@@ -44,6 +44,8 @@ BLENDED = 4
 
 
 def declare(e: Lanes, stm: Declare) -> None:
+    """A variable: a name for its value if nothing assigns it, else stack slots, one for each group of lanes if it
+    varies."""
     value = operand(e, stm.init)
     name, prim = stm.var.name, stm.var.prim
     if name not in e.facts.mutable:
@@ -57,6 +59,7 @@ def declare(e: Lanes, stm: Declare) -> None:
 
 
 def assign(e: Lanes, stm: Assign) -> None:
+    """The variable := the value, in the lanes that are on; others keep what they have, unless they do not care."""
     slot, value = e.env[stm.var.name], operand(e, stm.value)
     assert isinstance(slot, Slot), f"{stm.var.name} is not mutable"
     if not slot.varying:
@@ -93,6 +96,8 @@ def owning(e: Lanes, loop: KStm, mask: Mask) -> Iterator[None]:
 
 
 def conditional(e: Lanes, stm: KIf, run: Run) -> None:
+    """A branch where the condition is uniform; else one side after the other under its mask, each skipped where no lane
+    takes it."""
     cond = operand(e, stm.cond)
     if isinstance(cond, Uniform):
         _branch(e, stm, cond.text, run)
@@ -137,6 +142,8 @@ def _under_mask(e: Lanes, mask: Mask, body: tuple[KStm, ...], run: Run) -> None:
 
 
 def for_loop(e: Lanes, stm: For, run: Run) -> None:
+    """A counted loop, its counter uniform. Where the bound varies, it runs as long as a lane wants it, under the mask
+    of those that do."""
     code, prim, bound = e.code, stm.index.prim, operand(e, stm.bound)
     t = llvm_type(prim)
     less = "icmp slt" if prim.is_signed else "icmp ult"
@@ -193,6 +200,8 @@ def scatters(stm: For) -> bool:
 
 
 def while_loop(e: Lanes, stm: KWhile, run: Run) -> None:
+    """`before`, the test, the body; where the condition varies, lanes leave one by one. Raises IRError where the
+    analysis took a varying condition for uniform."""
     if isinstance(stm.cond, KVar) and stm.cond.name in e.facts.varying:
         _varying_while(e, stm, run)
         return

@@ -16,12 +16,15 @@ from .values import Lanes, Uniform, operand, scalar
 
 
 def publish(e: Lanes, stm: Publish) -> None:
+    """The flag := the value, an i32, as a release."""
     value = scalar(e, operand(e, stm.value))
     pointer = address(e, memory_type(Prim.I32), e.places[stm.array].pointer, scalar(e, as_index(e, stm.index)))
     e.code.do(f"store atomic i32 {value}, ptr {pointer} release, align 4")
 
 
 def wait_for(e: Lanes, stm: WaitFor) -> None:
+    """Read the flag as an acquire until it is at least `least`, and bind what was read. Leaves the kernel, without a
+    failure of its own, where the launch has failed."""
     code, least = e.code, scalar(e, operand(e, stm.least))
     pointer = address(e, memory_type(Prim.I32), e.places[stm.array].pointer, scalar(e, as_index(e, stm.index)))
     code.module.declare("sched_yield", "i32", ())

@@ -38,6 +38,7 @@ ALIGN = 64
 
 
 def load(e: Lanes, array: KArray, index: Operand) -> LaneValue:
+    """An element for each lane: by one scalar access, a vector for a group, or a gather, as the index has it."""
     place, i = e.places[array], as_index(e, index)
     prim = array.prim
     if place.lanes:
@@ -56,6 +57,8 @@ def load(e: Lanes, array: KArray, index: Operand) -> LaneValue:
 
 
 def store(e: Lanes, stm: Store) -> None:
+    """`array[index] := value` in the lanes that are on. Full runs of a line of the cache or more into an array of the
+    kernel's `streams` go past the caches."""
     place, i, value = e.places[stm.array], as_index(e, stm.index), operand(e, stm.value)
     prim = stm.array.prim
     if place.lanes:
@@ -76,6 +79,7 @@ def store(e: Lanes, stm: Store) -> None:
 
 
 def as_index(e: Lanes, index: Operand) -> LaneValue:
+    """The value of an index; raises IRError for any type but i64."""
     value = operand(e, index)
     if value.prim is not Prim.I64:
         raise IRError(f"lanes: an index of type {value.prim.value}")
@@ -83,6 +87,7 @@ def as_index(e: Lanes, index: Operand) -> LaneValue:
 
 
 def address(e: Lanes, element: str, pointer: str, index: str) -> str:
+    """ptr: where element `index` (an i64) of an array at `pointer` is."""
     return e.code.op(f"getelementptr {element}, ptr {pointer}, i64 {index}")
 
 
@@ -194,6 +199,7 @@ def _pointers(e: Lanes, prim: Prim, pointer: str, indices: tuple[str, ...]) -> t
 
 
 def gather(e: Lanes, prim: Prim, pointers: str, mask: str) -> str:
+    """The elements at the pointers of one vector, as they lie in memory; 0 in lanes that `mask` leaves out."""
     t, ptrs, bits = (e.vec.raw(x) for x in (memory_type(prim), "ptr", "i1"))
     name = f"llvm.masked.gather.{mangled(memory_type(prim), e.width)}.{mangled('ptr', e.width)}"
     e.code.module.declare(name, t, (ptrs, "i32", bits, t))
@@ -202,6 +208,7 @@ def gather(e: Lanes, prim: Prim, pointers: str, mask: str) -> str:
 
 
 def scatter(e: Lanes, prim: Prim, pointers: str, value: str, mask: str) -> None:
+    """Store the elements of one vector at its pointers, in the lanes of `mask`."""
     t, ptrs, bits = (e.vec.raw(x) for x in (memory_type(prim), "ptr", "i1"))
     name = f"llvm.masked.scatter.{mangled(memory_type(prim), e.width)}.{mangled('ptr', e.width)}"
     e.code.module.declare(name, "void", (t, ptrs, "i32", bits))
@@ -254,6 +261,8 @@ def _store_private(e: Lanes, place: Place, prim: Prim, index: LaneValue, values:
 
 
 def alloc(e: Lanes, stm: Alloc) -> None:
+    """Memory of the block, or of each lane with elements interleaved: on the stack where it is small and of constant
+    size (`STACK_ARRAY`, `STACK_TOTAL` bytes), else in the arena."""
     private = stm.array.space is Space.PRIVATE
     lanes = e.lanes if private else 0
     unit = stm.array.prim.bytes * (lanes or 1)
@@ -302,10 +311,12 @@ def _in_arena(e: Lanes, count: str, unit: int) -> str:
 
 
 def arena_mark(e: Lanes) -> str:
+    """i64: how much of the arena is in use, in bytes."""
     return e.code.op("load i64, ptr %arena.top")
 
 
 def arena_release(e: Lanes, mark: str) -> None:
+    """What was taken from the arena since the mark is free again."""
     e.code.do(f"store i64 {mark}, ptr %arena.top")
 
 

@@ -82,6 +82,7 @@ def unfreed(e: Lanes, stms: tuple[KStm, ...]) -> None:
 
 
 def statement(e: Lanes, stm: KStm) -> None:
+    """One statement. Raises IRError for what only machines with threads have."""
     match stm:
         case KLet(var, rhs):
             e.env[var.name] = value_of(e, rhs)
@@ -130,6 +131,7 @@ def statement(e: Lanes, stm: KStm) -> None:
 
 
 def value_of(e: Lanes, rhs: Rhs) -> LaneValue:
+    """The value of a right-hand side. Raises IRError for what only machines with threads have."""
     match rhs:
         case KOp(op, prim, args):
             return operation(e, op, prim, tuple(operand(e, a) for a in args))
@@ -142,6 +144,8 @@ def value_of(e: Lanes, rhs: Rhs) -> LaneValue:
 
 
 def operation(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> LaneValue:
+    """A scalar operation: linear where it can be, else on scalars or on each group of lanes. Divisors in lanes that are
+    off are made 1, so that they cannot trap."""
     if prim.is_int and any(isinstance(a, Linear) for a in args):
         linear = linear_form(e, op, prim, args)
         if linear is not None:
@@ -212,6 +216,8 @@ def _is_literal(text: str) -> bool:
 
 
 def conversion(e: Lanes, source: Prim, target: Prim, x: LaneValue) -> LaneValue:
+    """A conversion by the rules of `ir/scalar.py`; of a linear value to an integer type it stays linear, if that type
+    is no wider or the value does not wrap."""
     if source is target:
         return x
     match x:

@@ -28,6 +28,8 @@ LONG = 256
 
 
 def load_tile(e: Lanes, stm: LoadTile) -> None:
+    """Rows of a matrix into an array of each lane: transposed in registers by a function of the module, or, where lanes
+    are off, gathered column by column."""
     prim = stm.tile.prim
     if e.mask is None:
         _move(e, stm, _helper(e, stm, "load", _load, _load_dense))
@@ -41,6 +43,7 @@ def load_tile(e: Lanes, stm: LoadTile) -> None:
 
 
 def store_tile(e: Lanes, stm: StoreTile) -> None:
+    """The way back, into `count` columns of each row; where lanes are off, scattered column by column."""
     prim = stm.tile.prim
     if e.mask is None:
         _move(e, stm, _helper(e, stm, "store", _store, _store_dense))

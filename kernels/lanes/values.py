@@ -19,6 +19,8 @@ from ..llvm.text import SCALAR, Code, Vec, literal, llvm_type, vector
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
+    """One scalar for all lanes: its type, and its text."""
+
     prim: Prim
     text: str
 
@@ -138,6 +140,7 @@ def operand(e: Lanes, x: Operand) -> LaneValue:
 
 
 def load_slot(e: Lanes, slot: Slot) -> LaneValue:
+    """What a variable holds now: a scalar, or a vector for each group of lanes."""
     if not slot.varying:
         return Uniform(slot.prim, e.code.op(f"load {llvm_type(slot.prim)}, ptr {slot.pointers[0]}"))
     return Varying(slot.prim, tuple(e.code.op(f"load {e.type(slot.prim)}, ptr {p}") for p in slot.pointers))
@@ -205,12 +208,14 @@ def mask_of(e: Lanes, cond: LaneValue) -> Mask:
 
 
 def intersect(e: Lanes, mask: Mask | None, other: Mask) -> Mask:
+    """The lanes of both masks; None is all of them."""
     if mask is None:
         return other
     return tuple(e.vec.both(x, y) for x, y in zip(mask, other, strict=True))
 
 
 def complement(e: Lanes, mask: Mask) -> Mask:
+    """The lanes that a mask leaves out, also those that are off."""
     return tuple(e.vec.negate(x) for x in mask)
 
 

@@ -35,6 +35,7 @@ def convert(v: Vec, source: Prim, target: Prim, x: str) -> str:
 
 
 def to_bool(v: Vec, source: Prim, x: str) -> str:
+    """i1: is it other than 0? True for nan; a half is compared as f64."""
     if source.is_float:
         wide = float_to_float(v, source, Prim.F64, x) if source is Prim.F16 else x
         prim = Prim.F64 if source is Prim.F16 else source
@@ -43,6 +44,7 @@ def to_bool(v: Vec, source: Prim, x: str) -> str:
 
 
 def int_to_int(v: Vec, source: Prim, target: Prim, x: str) -> str:
+    """Cut to the low bits, or extended by the sign of `source`; a bool is one bit without a sign."""
     from_bits = 1 if source is Prim.BOOL else source.bits
     if from_bits == target.bits:
         return x
@@ -59,6 +61,7 @@ def int_to_float(v: Vec, source: Prim, target: Prim, x: str) -> str:
 
 
 def float_to_float(v: Vec, source: Prim, target: Prim, x: str) -> str:
+    """Rounded once, to nearest even; f64 to f16 by way of an f32 rounded to odd."""
     match source, target:
         case Prim.F16, Prim.F64:
             return v.cast("fpext", Prim.F32, Prim.F64, v.cast("fpext", Prim.F16, Prim.F32, x))

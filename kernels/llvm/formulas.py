@@ -113,6 +113,7 @@ def fma(x: Num, y: Num | float, z: Num | float) -> Num:
 
 
 def where(cond: Num, x: Num | float, y: Num) -> Num:
+    """`x` in the lanes where `cond` (i1) holds, `y` in the others; both are computed."""
     return Num(y.v, y.prim, y.v.select(y.prim, cond.text, y.like(x), y.text))
 
 

@@ -66,6 +66,7 @@ SQRT_HALF = {Prim.I32: 0x3F3504F3, Prim.I64: 0x3FE6A09E667F3BCD}
 
 
 def format_of(x: Num) -> Format:
+    """The format of f32 or f64; no others come here."""
     return F32 if x.prim is Prim.F32 else F64
 
 
@@ -79,6 +80,7 @@ def power_of_two(n: Num, prim: Prim) -> Num:
 
 
 def exp(x: Num) -> Num:
+    """e^x: nan for nan, infinity and 0 beyond the bounds of the format."""
     form = format_of(x)
     bounded = clamp(x, form.lowest, form.highest)
     return where(x.is_nan(), x, exp_of_sum(bounded, x.const(0.0)))
@@ -121,6 +123,7 @@ def split_exponent(x: Num) -> tuple[Num, Num]:
 
 
 def log(x: Num) -> Num:
+    """The natural logarithm, x = m 2^e: that of m by a polynomial, plus e ln 2. -infinity for 0, nan below."""
     m, e = split_exponent(x)
     result = _log_32(m - 1.0, e) if x.prim is Prim.F32 else _log_64(m - 1.0, e)
     return log_edges(x, result)

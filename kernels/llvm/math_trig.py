@@ -28,12 +28,14 @@ COS_64 = (
 
 
 def sin(x: Num) -> Num:
+    """sin x for |x| within `mathlib.TRIG_LIMIT`; -0 for -0."""
     k, r, low = reduced(x)
     result = in_quadrant(k, sine(r, low), cosine(r, low))
     return where(x.equals(0.0), x, result)
 
 
 def cos(x: Num) -> Num:
+    """cos x for |x| within `mathlib.TRIG_LIMIT`: a sine one quadrant further."""
     k, r, low = reduced(x)
     return in_quadrant(k + 1, sine(r, low), cosine(r, low))
 

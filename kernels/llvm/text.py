@@ -32,6 +32,7 @@ def memory_type(prim: Prim) -> str:
 
 
 def vector(element: str, width: int) -> str:
+    """The type of `width` elements; of a scalar where the width is SCALAR (0)."""
     return f"<{width} x {element}>" if width else element
 
 
@@ -42,6 +43,7 @@ def mangled(element: str, width: int) -> str:
 
 
 def literal(prim: Prim, value: bool | int | float) -> str:
+    """A constant as LLVM writes it: floats by their bits, an f32 as those of the f64 of the same value."""
     match prim:
         case Prim.BOOL:
             return "true" if value else "false"

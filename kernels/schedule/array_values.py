@@ -42,6 +42,8 @@ def view_of(b: Builder, exp: core.Exp) -> ArrayValue:
 
 
 def rearranged(array: ArrayValue, perm: tuple[int, ...]) -> ArrayValue:
+    """The dimensions in the order `perm`, as a view. Raises NotLowerable for a replicated array whose inner dimensions
+    would move."""
     match array:
         case ArrayRef(mem, offset, shape, strides, row_major):
             same = row_major and perm == tuple(range(len(perm)))

@@ -22,6 +22,7 @@ WORDS = (Prim.U8, Prim.U16, Prim.U32, Prim.U64)
 
 
 def numbers(*names: str) -> tuple[KVar, ...]:
+    """i64 scalars of a kernel by these names."""
     return tuple(KVar(name, Prim.I64) for name in names)
 
 

@@ -60,10 +60,12 @@ Condition = bool | Comparison | Given | All | Any
 
 
 def given(x: Operand) -> Condition:
+    """A bool as a condition; a constant is known."""
     return bool(x.value) if isinstance(x, Const) else Given(x, True)
 
 
 def negated(c: Condition) -> Condition:
+    """The condition that holds where this one does not, by De Morgan's laws."""
     match c:
         case bool():
             return not c
@@ -78,6 +80,7 @@ def negated(c: Condition) -> Condition:
 
 
 def every(*terms: Condition) -> Condition:
+    """All of the terms: flat, without repetitions and without those that always hold."""
     flat = dict.fromkeys(t for term in terms for t in (term.terms if isinstance(term, All) else (term,)))
     kept = tuple(t for t in flat if t is not True)
     if False in kept:
@@ -86,6 +89,7 @@ def every(*terms: Condition) -> Condition:
 
 
 def some(*terms: Condition) -> Condition:
+    """One of the terms: flat, without repetitions and without those that never hold."""
     flat = dict.fromkeys(t for term in terms for t in (term.terms if isinstance(term, Any) else (term,)))
     kept = tuple(t for t in flat if t is not False)
     if True in kept:
@@ -130,6 +134,8 @@ def _same(c: Condition) -> Condition:
 
 
 def of_pairs(beyond: Condition, rest: Condition) -> Condition | None:
+    """`x > y or (x = y and c)  ⟶  x >= y and (c or x > y)`, for `<` too; None where the condition is not of that
+    form."""
     match beyond, rest:
         case Comparison(op, prim, args, True), All((Comparison(Op.EQ, other, same, True), *others)) if (
             op in OR_EQUAL and prim is other and same in (args, args[::-1])
@@ -140,6 +146,8 @@ def of_pairs(beyond: Condition, rest: Condition) -> Condition | None:
 
 
 def of_places(none: Condition, rest: Condition, counts: frozenset[Operand]) -> Condition | None:
+    """`i < 0 or (not (i < j) and c)  ⟶  not (u i < u j) and (i < 0 or c)` where j is one of `counts`; None where the
+    condition is not of that form."""
     match none, rest:
         case Comparison(Op.LT, Prim.I64, (i, zero), True), All(terms) if zero == i64(0):
             for term in terms:

@@ -75,10 +75,13 @@ ZERO, ONE = i64(0), i64(1)
 
 
 def is_const(operand: Operand, value: int) -> bool:
+    """Whether an operand is a constant of this value."""
     return isinstance(operand, Const) and operand.value == value
 
 
 class Mode(Enum):
+    """Who executes the code: one thread, or a block as a whole; and where arrays made by it live."""
+
     THREAD = "thread"
     BLOCK = "block"
 
@@ -404,6 +407,7 @@ def clean(base: str) -> str:
 
 
 def shape_of(value: Value) -> tuple[Operand, ...]:
+    """The sizes of an array, outermost first; none for a scalar."""
     match value:
         case ArrayRef(_, _, shape):
             return shape
@@ -416,6 +420,7 @@ def shape_of(value: Value) -> tuple[Operand, ...]:
 
 
 def prim_of(value: Value) -> Prim:
+    """The type of a scalar, or of an array's elements."""
     match value:
         case ArrayRef(mem, _, _, _):
             return mem.prim
@@ -428,4 +433,5 @@ def prim_of(value: Value) -> Prim:
 
 
 def variables(atoms: tuple[Atom, ...]) -> tuple[Name, ...]:
+    """The names among atoms, in order."""
     return tuple(a.name for a in atoms if isinstance(a, Var))

@@ -142,5 +142,6 @@ def combined(b: Builder, exp: core.SegRed, left: list[KVar | Operand], right: li
 
 
 def assign(b: Builder, variables: list[KVar], values: list[Value]) -> None:
+    """`variable := value`, one scalar after the other."""
     for var, value in zip(variables, values, strict=True):
         b.emit(kir.Assign(var, scalar(value)))

@@ -14,6 +14,7 @@ def has_soac(body: Body) -> bool:
 
 
 def has_segop(body: Body) -> bool:
+    """Whether a body holds a segop."""
     segops = (core.SegMap, core.SegRed, core.SegScan, core.SegScatter, core.SegHist)
     return any(isinstance(e, segops) for e in all_exps(body))
 

@@ -111,10 +111,12 @@ def k_lambda(b: Builder, ops: tuple[Reduction, ...]) -> kir.KLambda:
 
 
 def neutral_of(b: Builder, ops: tuple[Reduction, ...]) -> tuple[Operand, ...]:
+    """The neutral elements of all operators, one for each component."""
     return tuple(b.operand(a) for red in ops for a in red.neutral)
 
 
 def apply_lambda(b: Builder, lam: Lambda, args: list[Value], mode: Mode) -> tuple[Value, ...]:
+    """Emit a lambda's body on arguments; gives its results."""
     for param, arg in zip(lam.params, args, strict=True):
         b.env[param.name] = arg
     return gen_body(b, lam.body, mode)
@@ -175,10 +177,13 @@ def rows_in_place(
 
 
 def only_scalars(values: Iterable[Value]) -> list[Operand]:
+    """Those of the values that are scalars."""
     return [v for v in values if isinstance(v, (KVar, Const))]
 
 
 def accumulator(b: Builder, type_: Type, neutral: Value, mode: Mode) -> Value:
+    """What a reduction accumulates in, holding the neutral value: a mutable variable, or memory of the thread or
+    block."""
     if not type_.shape:
         assert isinstance(neutral, (KVar, Const))
         var = b.fresh("acc", type_.prim)
@@ -326,6 +331,7 @@ def write_at(
 
 
 def put_at(b: Builder, dest: ArrayRef, indices: tuple[Operand, ...], value: Value, mode: Mode) -> None:
+    """`dest[indices] := value`: a scalar is stored, a row copied."""
     if isinstance(value, (KVar, Const)):
         b.emit(kir.Store(dest.mem, b.address(dest, indices), value))
         return
@@ -335,12 +341,15 @@ def put_at(b: Builder, dest: ArrayRef, indices: tuple[Operand, ...], value: Valu
 
 
 def split_indices(values: tuple[Value, ...], rank: int) -> tuple[tuple[Operand, ...], tuple[Value, ...]]:
+    """The first `rank` results of a scatter's lambda, which are the index, and the values to be stored."""
     indices = tuple(v for v in values[:rank] if isinstance(v, (KVar, Const)))
     assert len(indices) == rank
     return indices, values[rank:]
 
 
 def gen_scatter(b: Builder, stm: Stm, exp: core.Scatter, mode: Mode) -> tuple[Value, ...]:
+    """A scatter in place, into copies of what the kernel has not made itself; its elements one after the other, or a
+    thread for each. Gives the destinations."""
     dests = [owned(b, b.array(d), d.base, mode) for d in exp.dests]
     index = b.fresh("i", Prim.I64)
     with b.nested() as stms:

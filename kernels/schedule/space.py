@@ -46,6 +46,8 @@ def split_chunk(b: Builder, dims: tuple[tuple[Name, Atom], ...], chunks: Operand
 def split_number(
     b: Builder, dims: tuple[tuple[Name, Atom], ...], chunks: Operand, number: Operand
 ) -> tuple[Operand, Operand]:
+    """(number of the point of the outer dimensions, number of the chunk) of a number among all chunks, of which each
+    point has `chunks`."""
     if not dims:
         return ZERO, number
     point = b.op(Op.QUOT, Prim.I64, number, chunks, base="segment")
@@ -159,11 +161,13 @@ def output(b: Builder, name: Name) -> ArrayRef:
 
 
 def row_of(b: Builder, array: Value, indices: tuple[Operand, ...]) -> ArrayRef:
+    """The row of a result array at these indices."""
     row = b.element(array, indices)
     assert isinstance(row, ArrayRef)
     return row
 
 
 def scalar(value: Value) -> Operand:
+    """A value that is known to be a scalar."""
     assert isinstance(value, (KVar, Const))
     return value

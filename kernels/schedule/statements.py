@@ -58,6 +58,8 @@ def gen_stm(b: Builder, stm: Stm, mode: Mode) -> None:
 
 
 def gen_exp(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:
+    """Emit an expression; gives the values of the statement's pattern. Raises NotLowerable for guards, parameters and
+    calls, and for segops that a block's threads cannot run."""
     exp = stm.exp
     match exp:
         case core.Copied(atom):
@@ -109,6 +111,7 @@ def gen_exp(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:
 
 
 def gen_primop(b: Builder, exp: core.PrimOp, stm: Stm) -> Operand:
+    """A scalar operation; where it may fail, R0102 is checked first."""
     args = tuple(b.operand(a) for a in exp.args)
     if can_fail(exp.op, exp.prim):
         check_total(b, exp.op, exp.prim, args[1], stm)
@@ -186,6 +189,7 @@ def check_slice(
 
 
 def gen_assert(b: Builder, cond: core.Atom, code: str, parts: tuple[str | core.Atom, ...], stm: Stm) -> None:
+    """A check with the assertion's code, message and the values in it."""
     operands = tuple(b.operand(p) for p in parts if not isinstance(p, str))
     shown = tuple(p if isinstance(p, str) else b.operand(p).prim for p in parts)
     b.emit(kir.Check(b.operand(cond), b.site(code, stm.loc, shown), operands))
@@ -204,6 +208,7 @@ def new_array(b: Builder, name: Name, type_: Type, mode: Mode) -> ArrayRef:
 
 
 def rearranged_any(b: Builder, array: ArrayValue, perm: tuple[int, ...], mode: Mode) -> ArrayValue:
+    """`rearranged`, of a copy where that is no view."""
     try:
         return rearranged(array, perm)
     except NotLowerable:
@@ -211,6 +216,7 @@ def rearranged_any(b: Builder, array: ArrayValue, perm: tuple[int, ...], mode: M
 
 
 def reshape_any(b: Builder, array: ArrayValue, shape: tuple[Operand, ...], mode: Mode) -> ArrayValue:
+    """`reshaped`, of a copy where the array is not row-major memory."""
     try:
         return reshaped(b, array, shape)
     except NotLowerable:
@@ -218,6 +224,8 @@ def reshape_any(b: Builder, array: ArrayValue, shape: tuple[Operand, ...], mode:
 
 
 def gen_update(b: Builder, exp: core.Update, stm: Stm, mode: Mode) -> ArrayRef:
+    """Write in place, in a copy of what the kernel has not made itself; R0101 is checked unless the place is known to
+    be inside. What overlaps is copied before."""
     array = b.array(exp.array)
     if not exp.safe:
         check_dims(b, exp.dims, shape_of(array), stm)
@@ -237,6 +245,7 @@ def gen_update(b: Builder, exp: core.Update, stm: Stm, mode: Mode) -> ArrayRef:
 
 
 def gen_array_lit(b: Builder, elems: tuple[core.Atom, ...], stm: Stm, mode: Mode) -> ArrayRef:
+    """A fresh array, filled element by element or row by row."""
     target = new_array(b, stm.pat[0].name, stm.pat[0].type, mode)
     for k, elem in enumerate(elems):
         store_value(b, b.element(target, (Const(Prim.I64, k),)) if target.shape[1:] else target, k, b.atom(elem), mode)
@@ -253,6 +262,7 @@ def store_value(b: Builder, target: Value, k: int, value: Value, mode: Mode) -> 
 
 
 def gen_concat(b: Builder, arrays: tuple[Name, ...], stm: Stm, mode: Mode) -> ArrayRef:
+    """A fresh array, into which the parts are copied one after the other along the outer dimension."""
     target = new_array(b, stm.pat[0].name, stm.pat[0].type, mode)
     start: Operand = ZERO
     for name in arrays:
@@ -309,10 +319,12 @@ def checked_type(b: Builder, type_: Type, stm: Stm) -> Type:
 
 
 def zero_of(prim: Prim) -> Const:
+    """The 0 of a type: false, 0 or 0.0."""
     return Const(prim, False if prim is Prim.BOOL else 0.0 if prim.is_float else 0)
 
 
 def assign(b: Builder, target: Value, value: Value, mode: Mode) -> None:
+    """`target := value`: a variable is assigned, memory copied into unless it is the same."""
     match target:
         case KVar():
             assert isinstance(value, (KVar, Const))
@@ -436,10 +448,12 @@ def making(b: Builder, slot: Value | Turns) -> Value:
 
 
 def other(b: Builder, slot: Turns) -> Operand:
+    """The turn after the present one: 1 - turn."""
     return b.sub(ONE, b.copy(slot.turn))
 
 
 def bind_index(b: Builder, form: core.ForLoop | core.WhileLoop) -> KVar | None:
+    """The counter of a counted loop, under its name; None for a loop with a condition."""
     match form:
         case core.ForLoop(name, _, prim):
             index = b.fresh(name.base[:12] or "i", prim)

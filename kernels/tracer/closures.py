@@ -121,6 +121,8 @@ def steps(t: Traced, stms: tuple[KStm, ...], who: Who) -> Step:
 
 
 def step(t: Traced, stm: KStm, who: Who) -> Step:
+    """What a statement does when `who` executes it; statements that lanes have no form for are made by
+    `t.for_threads`."""
     env = t.env
     match stm:
         case kir.KLet(var, kir.KLoad(array, index)):
@@ -159,6 +161,8 @@ def step(t: Traced, stm: KStm, who: Who) -> Step:
 
 
 def assigning(env: dict[str, Any], name: str, get: Get) -> Step:
+    """`name := get()`, for bindings, declarations and assignments alike."""
+
     def step() -> None:
         env[name] = get()
 
@@ -166,10 +170,13 @@ def assigning(env: dict[str, Any], name: str, get: Get) -> Step:
 
 
 def branch(cond: Get, then: Step, orelse: Step) -> Step:
+    """`if`: the condition is read when the step runs."""
     return lambda: then() if cond() else orelse()
 
 
 def counted(env: dict[str, Any], index: str, bound: Get, body: Step) -> Step:
+    """`for index < bound`; the bound is read once."""
+
     def step() -> None:
         for i in range(bound()):
             env[index] = i
@@ -179,6 +186,8 @@ def counted(env: dict[str, Any], index: str, bound: Get, body: Step) -> Step:
 
 
 def repeated(before: Step, cond: Get, body: Step) -> Step:
+    """`while (before; cond) body`."""
+
     def step() -> None:
         before()
         while cond():
@@ -189,6 +198,7 @@ def repeated(before: Step, cond: Get, body: Step) -> Step:
 
 
 def check(t: Traced, ok: Get, site: int, values: tuple[Operand, ...]) -> Step:
+    """Raises KernelFailure with the site and the values of its message unless `ok`."""
     shown = tuple(reader(t.env, v) for v in values)
 
     def step() -> None:
@@ -202,6 +212,7 @@ def check(t: Traced, ok: Get, site: int, values: tuple[Operand, ...]) -> Step:
 
 
 def reader(env: dict[str, Any], x: Operand) -> Get:
+    """Gives the value that an operand has at the time; that of a constant is fixed."""
     if isinstance(x, Const):
         value = x.value
         return lambda: value
@@ -210,6 +221,8 @@ def reader(env: dict[str, Any], x: Operand) -> Get:
 
 
 def value_of(env: dict[str, Any], rhs: kir.Rhs) -> Get:
+    """Gives the value of a right-hand side that is no access, by the meaning of `ir/scalar.py`. Arrays are taken to
+    begin at a sector."""
     match rhs:
         case kir.KConvert(source, target, arg):
             get, convert = reader(env, arg), scalar.conversion(source, target)
@@ -237,6 +250,7 @@ def place_of(t: Traced, stm: KStm) -> int:
 
 
 def site_of(t: Traced, stm: KStm, array: kir.KArray) -> Site:
+    """A new access site for a statement, registered with `t` so that it is counted."""
     site = new_site(place_of(t, stm), array)
     t.sites.append(site)
     return site
@@ -256,6 +270,8 @@ def place_in(t: Traced, array: kir.KArray, index: Operand) -> Get:
 
 
 def load(t: Traced, stm: KStm, array: kir.KArray, index: Operand, who: Who) -> Get:
+    """Gives the element read; 0 where the index is out of bounds. Every thread reads where `who` is EVERY. An array
+    without a history is only looked up for elements without a value."""
     site, at, machine = site_of(t, stm, array), place_in(t, array, index), t.machine
     nothing, note = zero(array), noting(t, site, who)
     everyone, name = range(machine.threads), array.name
@@ -281,6 +297,8 @@ def load(t: Traced, stm: KStm, array: kir.KArray, index: Operand, who: Who) -> G
 
 
 def store(t: Traced, stm: kir.Store, who: Who) -> Step:
+    """`array[index] := value`, none where the index is out of bounds. Where it `repeats`, an equal value may be written
+    beside it."""
     site, at, machine = site_of(t, stm, stm.array), place_in(t, stm.array, stm.index), t.machine
     get, note, name = reader(t.env, stm.value), noting(t, site, who), stm.array.name
 
@@ -389,11 +407,13 @@ def in_turn(t: Traced, index: kir.KVar, lo: Operand, hi: Operand, make: Callable
 
 
 def close(sites: list[Site]) -> None:
+    """A round of threads is over: its requests are counted."""
     for site in sites:
         site.close()
 
 
 def operator(t: Traced, op: kir.KLambda) -> Callable[[list[Any], list[Any]], list[Any]]:
+    """An operator on lists of values, one for each component; run as a thread's code."""
     env, body = t.env, steps(t, op.body, Who.EACH)
     left, right = [v.name for v in op.left], [v.name for v in op.right]
     results = [reader(env, r) for r in op.results]
@@ -408,6 +428,7 @@ def operator(t: Traced, op: kir.KLambda) -> Callable[[list[Any], list[Any]], lis
 
 
 def reduce(t: Traced, stm: kir.BlockReduce) -> Step:
+    """A reduction in ascending order; a fence of all threads before its results are there."""
     env = t.env
     neutral, values = [reader(env, n) for n in stm.neutral], [reader(env, v) for v in stm.values]
     total: list[Any] = []

@@ -77,6 +77,7 @@ class Site:
 
 
 def new_site(place: int, array: KArray) -> Site:
+    """A site without counts. It counts 32-byte sectors of global memory, 4-byte words of banks for the rest."""
     return Site(place, array, array.prim.bytes, SECTOR if array.space is Space.GLOBAL else WORD)
 
 
@@ -163,4 +164,5 @@ def inherit(location: Location, old: Location) -> None:
 
 
 def less_seen(x: Record, y: Record) -> Record:
+    """The record that fewer threads see; `x` where they are equal."""
     return x if x.seen.bit_count() <= y.seen.bit_count() else y

@@ -185,12 +185,14 @@ class Tally:
 
 
 def summary(t: Traced, blocks: int, tally: Tally) -> KernelTrace:
+    """What a launch of `blocks` blocks was: hazards, costs of the sites that had requests, work."""
     work = Work(tally.total, tally.most, tally.padded, blocks * t.machine.threads)
     sites = tuple(costs(t, site) for site in t.sites if site.requests)
     return KernelTrace(t.kernel.name, blocks, dict(t.machine.counts), findings(t), sites, work, t.fences, tally.shared)
 
 
 def costs(t: Traced, site: Site) -> SiteCosts:
+    """The counts of one site, with the text of its statement."""
     return SiteCosts(t.places[site.place], site.array, site.requests, site.units, site.worst, site.lanes)
 
 

@@ -54,6 +54,8 @@ def executing(t: Traced, who: Who) -> range:
 
 
 def by_each(t: Traced, who: Who, act: Callable[[int], None]) -> Step:
+    """`act` for each thread that executes the statement, in ascending order."""
+
     def step() -> None:
         for thread in executing(t, who):
             act(thread)
@@ -74,6 +76,7 @@ def read(t: Traced, site: Site, array: KArray, index: int, thread: int) -> Any:
 
 
 def write(t: Traced, site: Site, array: KArray, index: int, value: Any) -> None:
+    """Element `index` := value, by the present thread; out of bounds nothing is written."""
     memory = t.memory[array.name]
     if checked_index(t.machine, memory, index, t.thread, site.place):
         t.machine.write(memory.track or memory.defined, index, t.thread, site.place)
@@ -96,6 +99,7 @@ def load_row(t: Traced, stm: kir.LoadRow, who: Who) -> Step:
 
 
 def store_row(t: Traced, stm: kir.StoreRow, who: Who) -> Step:
+    """Element after element; one request for all."""
     site, at, gets = site_of(t, stm, stm.array), reader(t.env, stm.index), [reader(t.env, v) for v in stm.values]
     note = noting_row(t, site, who, len(gets))
 
@@ -125,6 +129,8 @@ def noting_row(t: Traced, site: Site, who: Who, count: int) -> Any:
 
 
 def async_copy(t: Traced, stm: kir.AsyncCopy, who: Who) -> Step:
+    """`count` elements from array to array, unseen until they are waited for. Reports a row that does not begin at a
+    multiple of `count`, on either side, as out of bounds."""
     to, source = site_of(t, stm, stm.target), site_of(t, stm, stm.source)
     at, start = reader(t.env, stm.at), reader(t.env, stm.start)
     note_to, note_from = noting_row(t, to, who, stm.count), noting_row(t, source, who, stm.count)
@@ -164,6 +170,7 @@ def distribute(t: Traced, array: KArray, threads: int, count: int) -> Step:
 
 
 def publish(t: Traced, stm: KStm, array: KArray, index: Operand, value: Operand, who: Who) -> Step:
+    """A release: the flag gets its value, and speaks of all that its thread sees."""
     site, at, get = site_of(t, stm, array), reader(t.env, index), reader(t.env, value)
     note = noting(t, site, who)
 
@@ -189,6 +196,8 @@ def flag_at(t: Traced, site: Site, flags: KArray, index: int, least: int, thread
 
 
 def wait_for(t: Traced, stm: kir.WaitFor) -> Step:
+    """An acquire by the first thread and a fence of all: blocks run in order, so the flag must be there already, else
+    it is reported."""
     site, at, least = site_of(t, stm, stm.array), reader(t.env, stm.index), reader(t.env, stm.least)
 
     def step() -> None:

@@ -89,10 +89,12 @@ class Record:
 
 
 def nothing(record: Record) -> bool:
+    """For writes that pass no other: every one before must have been seen."""
     return False
 
 
 def atomics(record: Record) -> bool:
+    """For atomic updates, which need not have seen each other."""
     return record.atomic
 
 

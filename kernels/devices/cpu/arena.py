@@ -39,6 +39,8 @@ def make_arenas(workers: int) -> Arenas:
 
 
 def reserve() -> mmap.mmap:
+    """Address space for one worker: RESERVED bytes, half of that and so on down to SMALLEST where the system refuses.
+    Raises MemoryError."""
     size = RESERVED
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE
     while size >= SMALLEST:

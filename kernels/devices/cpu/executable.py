@@ -181,6 +181,7 @@ class Loaded:
 
 
 def loaded(kernel: Kernel, compiled: CompiledKernels) -> Loaded:
+    """A kernel with its code: a table of two words, one for each array and scalar, and the failure record."""
     size = 2 + len(kernel.arrays) + len(kernel.scalars)
     words = tuple(word_of(v.prim) for v in kernel.scalars)
     return Loaded(kernel, compiled.address(kernel.name), ctypes.c_int64 * (size + RECORD), 8 * size, words)

@@ -77,4 +77,5 @@ def stored_code(image: Image) -> MachineCode | None:
 
 
 def host_symbols(image: Image) -> tuple[str, ...]:
+    """The functions that the machine code of the host program must have."""
     return tuple(fun.symbol for fun in image.native)

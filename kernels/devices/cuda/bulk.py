@@ -78,4 +78,5 @@ def padded(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
 
 
 def count(axes: tuple[Axis, ...]) -> int:
+    """The elements of a copy."""
     return math.prod(axis.size for axis in axes)

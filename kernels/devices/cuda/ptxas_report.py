@@ -47,6 +47,7 @@ def resources(text: str, arch: str, cache: Cache | None = None) -> dict[str, Res
 
 
 def parsed(log: str) -> dict[str, Resources]:
+    """The resources of each kernel in what the assembler has printed, by name."""
     _, *parts = _KERNEL.split(log)
     return {name: _of(said) for name, said in zip(parts[::2], parts[1::2], strict=True)}
 

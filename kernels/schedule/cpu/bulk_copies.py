@@ -54,6 +54,8 @@ def side(prim: Prim) -> int:
 
 
 def copy(prim: Prim) -> Kernel:
+    """A block for `ROWS` rows, or a piece of `CHUNK` bytes of each; the target may be written past the caches
+    (`far`)."""
     m = Maker(prim)
     b = m.b
     number, lo, hi = m.piece(b.block, COLUMNS, CHUNK // prim.bytes)
@@ -68,6 +70,8 @@ def copy(prim: Prim) -> Kernel:
 
 
 def transpose(prim: Prim) -> Kernel:
+    """A block for `BAND` columns and `DOWN` bytes of the source's rows, by tiles of a line by a line; both sides have
+    one at least."""
     m, n = Maker(prim), side(prim)
     b = m.b
     number, top, bottom = m.piece(b.block, SIZE, DOWN // prim.bytes)
@@ -86,6 +90,7 @@ def transpose(prim: Prim) -> Kernel:
 
 
 def transpose_tile(m: Maker, to: Operand, source: Operand, n: int) -> None:
+    """n x n elements by registers: lane c takes n neighbours of column c, and stores an element of each row."""
     b, tile = m.b, KArray("tile", m.prim, Space.PRIVATE)
     column, k = b.fresh("column", Prim.I64), b.fresh("k", Prim.I64)
     with b.nested() as line:
@@ -142,4 +147,5 @@ def copy_row(m: Maker, to: Operand, source: Operand, lo: Operand, hi: Operand) -
 
 
 def is_step(m: Maker, step: Operand, value: int) -> Operand:
+    """bool: is a step, counted in elements, this one?"""
     return m.b.op(Op.EQ, Prim.I64, step, i64(value))

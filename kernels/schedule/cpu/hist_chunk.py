@@ -70,6 +70,7 @@ def parts_pay(op: Reduction) -> bool:
 
 
 def most_bins(prims: tuple[Prim, ...]) -> int:
+    """How many bins of these types there may be for `PARTS` copies of them to fit into `BYTES`."""
     return BYTES // PARTS // sum(p.bytes for p in prims)
 
 
@@ -77,6 +78,7 @@ def most_bins(prims: tuple[Prim, ...]) -> int:
 
 
 def applied(b: Builder, op: Lambda, left: tuple[Operand, ...], right: tuple[Operand, ...]) -> tuple[Operand, ...]:
+    """The results of an operator on scalars, emitted for the present thread."""
     for param, value in zip(op.params, (*left, *right), strict=True):
         b.env[param.name] = value
     return tuple(scalar(v) for v in gen_body(b, op.body, Mode.THREAD))
@@ -179,6 +181,7 @@ class Stage:
 
 
 def stage_of(b: Builder, exp: core.SegHist, prims: tuple[Prim, ...]) -> Stage:
+    """Memory of the block for the bins of `STAGED` points, and for the values that are not the same at all of them."""
     size = (i64(STAGED),)
     bins = b.alloc("keys", Prim.I64, size, kir.Space.SHARED).mem
     varying = [varies(exp, atom) for atom in exp.body.result[exp.rank :]]
@@ -189,6 +192,7 @@ def stage_of(b: Builder, exp: core.SegHist, prims: tuple[Prim, ...]) -> Stage:
 
 
 def varies(exp: core.SegHist, atom: Atom) -> bool:
+    """Whether an atom depends on the point: the body or its indices bind it."""
     inside = {p.name for s in exp.body.stms for p in s.pat} | set(exp.space.indices)
     return isinstance(atom, Var) and atom.name in inside
 
@@ -224,6 +228,7 @@ def stage_piece(b: Builder, exp: core.SegHist, cut: Cut, stage: Stage, lo: Opera
 
 
 def staged(b: Builder, exp: core.SegHist, stage: Stage, place: Operand) -> Point:
+    """The point at a place of the stage, as it was put there; a negative bin is none."""
     bin_ = b.let("key", Prim.I64, kir.KLoad(stage.bins, place))
     values = zip(stage.values, exp.body.result[exp.rank :], strict=True)
     found = (b.operand(x) if a is None else b.let("x", a.prim, kir.KLoad(a, place)) for a, x in values)
@@ -243,6 +248,7 @@ class Chunk:
 
 
 def chunk_of(b: Builder, exp: core.SegHist, cut: Cut) -> Chunk:
+    """The block's chunk: with the indices of its segment bound."""
     segment, number = split_chunk(b, exp.space.dims[: cut.fixed], b.operand(cut.chunks))
     bind_space(b, SegSpace(exp.space.dims[: cut.fixed]), segment)
     first = b.mul(number, b.operand(cut.each), "first")

@@ -136,10 +136,13 @@ def written_out(b: Builder, row: Row, count: int) -> tuple[kir.KStm, ...]:
 
 
 def one_by_one(b: Builder, row: Row) -> tuple[kir.KStm, ...]:
+    """A loop for each dimension, in whose innermost body an element is combined."""
     return loops(b, row.shape, lambda at: combine_at(b, row, at))
 
 
 def on_lanes(b: Builder, row: Row) -> tuple[kir.KStm, ...]:
+    """Loops over the outer dimensions, and lanes over the innermost one."""
+
     def elements(outer: Indices) -> None:
         j = b.fresh("j", Prim.I64)
         with b.nested() as stms:
@@ -161,14 +164,17 @@ def loops(b: Builder, shape: Indices, body: Callable[[Indices], None]) -> tuple[
 
 
 def combine_at(b: Builder, row: Row, at: Indices) -> None:
+    """`rows[at] op= values[at]`, for all components."""
     store_at(b, row, at, combined_at(b, row, at))
 
 
 def combined_at(b: Builder, row: Row, at: Indices) -> tuple[Operand, ...]:
+    """`rows[at] op values[at]`, not stored yet."""
     old, new = (tuple(scalar(b.element(x, at)) for x in xs) for xs in (row.rows, row.values))
     return applied(b, row.op, old, new)
 
 
 def store_at(b: Builder, row: Row, at: Indices, results: tuple[Operand, ...]) -> None:
+    """`rows[at] := results`, one for each component."""
     for target, result in zip(row.rows, results, strict=True):
         b.emit(kir.Store(target.mem, b.address(target, at), result))

@@ -99,6 +99,7 @@ def with_results(made: Made, stood_in: Outs, outs: Outs) -> Made:
 
 
 def many_rows(h: HostBuilder, exp: core.SegRed | core.SegScan) -> Atom:
+    """bool: are there `ROWS` segments or more?"""
     return h.op(Op.GE, h.product(exp.space.widths[:-1]), i64(ROWS), base="many")
 
 
@@ -106,6 +107,7 @@ def many_rows(h: HostBuilder, exp: core.SegRed | core.SegScan) -> Atom:
 
 
 def lie_to_be_scanned(s: Segop[core.SegScan]) -> Lying | str:
+    """The kernel for rows as they lie, with the code that the host has for it put aside; or why there is none."""
     h, exp = s.h, s.exp
     if (why := no_rows(s)) is not None:
         return why
@@ -125,6 +127,7 @@ def lie_to_be_scanned(s: Segop[core.SegScan]) -> Lying | str:
 
 
 def scan_lying(s: Segop[core.SegScan], found: Lying) -> None:
+    """Launch the kernel, a block for whole rows of `GRAIN` elements together, or one row that is longer."""
     h, s, (each, rows) = s.h, in_memory(s), found.rows
     h.out += found.before
     made, work = with_results(found.made, found.outs, s.outs), found.made.cost / EXTENT / EXTENT
@@ -138,6 +141,7 @@ def steps_cost(scan: RowScan) -> float:
 
 
 def is_float_extremum(stm: KStm) -> bool:
+    """Whether a statement is a minimum or maximum of floats, which takes more than an instruction."""
     match stm:
         case KLet(_, KOp(Op.MIN | Op.MAX, prim)):
             return prim.is_float
@@ -170,6 +174,7 @@ def can_be_lanes(s: OfRows) -> RowLanes | str:
 
 
 def run_lanes(s: OfRows, found: RowLanes) -> None:
+    """Launch the kernel with a row to a lane, for the results' own memory."""
     s, lanes = in_memory(s), found.lanes
     made = with_results(lanes.made, found.outs, s.outs)
     launch_lanes(s.h, replace(lanes, made=made), found.space, s.stm.loc)

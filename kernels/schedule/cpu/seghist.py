@@ -70,6 +70,7 @@ class Filling(Segop[core.SegHist]):
 
 
 def fill(s: Segop[core.SegHist], cut: Cut, targets: tuple[Name, ...]) -> None:
+    """Each chunk's values into its part of the targets, in the way that suits the operator and the number of bins."""
     h = s.h
     blocks, points = h.op(Op.MUL, cut.segments, cut.chunks), h.op(Op.MUL, cut.segments, cut.points)
     each = h.op(Op.QUOT, cut.points, cut.chunks)
@@ -91,6 +92,7 @@ def no_chunks(s: Segop[core.SegHist]) -> bool | str:
 
 
 def run_chunks(s: Segop[core.SegHist], _: bool) -> None:
+    """By chunks, of an operator on scalars or its form by element; the destinations have the results."""
     exp = s.exp if is_simple(s.exp.op.op) else by_element(s.exp)
     assert exp is not None
     run(Chunked(s.h, bound(s, ()).stm, exp, s.base, [], cut_of(s.h, exp)), CHUNKS)
@@ -98,10 +100,12 @@ def run_chunks(s: Segop[core.SegHist], _: bool) -> None:
 
 
 def is_one(s: Chunked, _: bool) -> Atom:
+    """bool: has a segment but one chunk, which may work on the destination itself?"""
     return s.h.op(Op.EQ, s.cut.chunks, i64(1), base="one")
 
 
 def fill_parts(s: Chunked, _: bool) -> None:
+    """Each chunk has bins of its own; a second launch puts them together in order, `SUMMED` bins a block."""
     h, exp, cut = s.h, s.exp, s.cut
     parts = tuple(neutral_parts(h, exp, cut, s.stm.loc))
     fill(s, cut, parts)
@@ -146,6 +150,7 @@ def fixed_dims(h: HostBuilder, exp: core.SegHist) -> int:
 
 
 def neutral_parts(h: HostBuilder, exp: core.SegHist, cut: Cut, loc: Loc) -> list[Name]:
+    """For each destination an array of neutral elements: a row of bins for each chunk of each segment."""
     parts: list[Name] = []
     for neutral, dest in zip(exp.op.neutral, exp.dests, strict=True):
         row = h.types[dest].shape[exp.rank :]
@@ -170,14 +175,17 @@ Build = Callable[[Filling, bool], None]
 
 
 def has_rows(s: Filling) -> bool | str:
+    """Applies where a bin holds an array; else why not."""
     return s.h.types[s.exp.dests[0]].rank > s.exp.rank or "bins of scalars"
 
 
 def can_copy(s: Filling) -> bool | str:
+    """Applies where copies of the bins pay for the operator; else why not."""
     return parts_pay(s.exp.op) or "copies do not pay for the operator"
 
 
 def are_few(s: Filling, _: bool) -> Atom:
+    """bool: do the copies stay in the first cache, with at least `EACH_BIN` points of a chunk for each bin?"""
     least = s.h.op(Op.QUOT, s.each, i64(EACH_BIN))
     return s.h.op(Op.LE, s.cut.bins, s.h.op(Op.MIN, i64(most_bins(s.prims)), least), base="few")
 

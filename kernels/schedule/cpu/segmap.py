@@ -67,6 +67,7 @@ def points_of(s: Segop[core.SegMap]) -> Points:
 
 
 def is_collective(s: Segop[core.SegMap]) -> bool | str:
+    """Applies where a point is a block's work, or there is but one point; else why not."""
     return s.exp.level is not core.Level.THREAD or not s.exp.space.dims or "its points are threads"
 
 
@@ -78,6 +79,7 @@ def run_collective(s: Segop[core.SegMap], _: bool) -> None:
 
 
 def reduction_of(s: Segop[core.SegMap]) -> core.SegRed | str:
+    """The segmented reduction that a map of reductions is, if it reads columns of what lies by rows; else why not."""
     reduction = as_segred(s.h.names, s.exp)
     if reduction is None:
         return "not a map of reductions of one width"
@@ -85,6 +87,7 @@ def reduction_of(s: Segop[core.SegMap]) -> core.SegRed | str:
 
 
 def can_pack_points(s: Points) -> LanesKernel | str:
+    """The kernel of several rows at once, where rows share an operand that may be packed; else why not."""
     if s.jammed is None:
         return "not a reduction for each point of a matrix"
     return s.jammed if can_pack(s.exp.space, s.exp.body) else "no operand is shared by rows"
@@ -100,26 +103,33 @@ def are_enough_to_pack(s: Points, jammed: LanesKernel) -> Atom:
 
 
 def pack(s: Points, jammed: LanesKernel) -> None:
+    """As a product of matrices, of packed panels."""
     launch_panels(s, jammed.cost)
 
 
 def can_jam_points(s: Points) -> LanesKernel | str:
+    """The kernel of several rows at once, if there is one; else why not."""
     return s.jammed or "not a reduction for each point of a matrix"
 
 
 def are_enough_to_jam(s: Points, jammed: LanesKernel) -> Atom:
+    """bool: are there `ROWS` rows, and is it cheaper?"""
     return at_least(s.h, s.exp.space.widths[-2], ROWS) if jam_pays(s, jammed) else FALSE
 
 
 def jam_pays(s: Points, jammed: LanesKernel) -> bool:
+    """Whether an element costs at most `JAM_GAIN` of what it does by lanes alone, and long rows are not cheaper spread
+    over the lanes."""
     return jammed.cost <= JAM_GAIN * s.lanes.cost and not (s.spread and spread_pays(jammed, s.spread, LONG))
 
 
 def at_least(h: HostBuilder, size: Atom, least: int) -> Atom:
+    """bool: is a size at least this?"""
     return h.op(Op.GE, size, i64(least), base="enough")
 
 
 def can_spread(s: Points) -> Made | str:
+    """The kernel with lanes over the elements of a point, if its body has a SOAC; else why not."""
     return s.spread or "no SOAC in its body"
 
 
@@ -137,6 +147,7 @@ def is_long_to_spread(s: Points, spread: Made) -> Atom:
 
 
 def launch_a_point(s: Segop[core.SegMap], spread: Made) -> None:
+    """A block for each point."""
     points = s.h.product(s.exp.space.widths)
     s.h.launch(spread, points, points, spread.cost, s.stm.loc)
 
@@ -156,6 +167,7 @@ def block_a_point(s: Segop[core.SegMap]) -> Made:
 
 
 def launch_found(s: Points, found: LanesKernel) -> None:
+    """Launch the kernel that was found to apply."""
     launch_lanes(s.h, found, s.exp.space, s.stm.loc)
 
 
@@ -200,6 +212,7 @@ def least_to_spread(lanes: LanesKernel, spread: Made) -> int | None:
 
 
 def spread_pays(lanes: LanesKernel, spread: Made, length: float) -> bool:
+    """Whether a point with rows of this length costs no more spread over the lanes than as one of them."""
     each = cost_at(lanes.made.kernel.body, length, EXTENT, lanes.made.tiled) / EXTENT / lanes.rows
     return cost_at(spread.kernel.body, length, length, spread.tiled) <= each
 
@@ -256,6 +269,8 @@ def chunk_length(each: float) -> int:
 
 
 def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) -> None:
+    """A block for each chunk of the innermost dimension at each index of the outer ones, or at each group of `rows`
+    indices of the last of these."""
     widths = space.widths
     if lanes.rows > 1:
         widths = (*widths[:-2], h.ceil_div(widths[-2], lanes.rows), widths[-1])
@@ -307,10 +322,12 @@ SEGSCATTER: Table = (Schedule("lanes", segscatter),)
 
 
 def destinations(h: HostBuilder, b: Builder, dests: tuple[Name, ...]) -> list[ArrayRef]:
+    """The memory of destinations, as results of the kernel under construction."""
     return [output(b, name) for name in dests]
 
 
 def alias(h: HostBuilder, stm: Stm, dests: tuple[Name, ...]) -> None:
+    """The results are the destinations, which have been updated in place, by other names; what is a view stays one."""
     for param, dest in zip(stm.pat, dests, strict=True):
         if dest in h.views:
             h.views[param.name] = h.views[dest]

@@ -49,12 +49,14 @@ class Split:
 
 
 def can_split(s: Segop[core.SegRed]) -> Split | str:
+    """The product and what reduces it, where the reduction also gives its elements; else why not."""
     if s.exp.num_reds == len(s.stm.pat):
         return "keeps nothing of its elements"
     return product_first(s.h, s.exp) or "its elements are not those of a product"
 
 
 def are_enough_to_split(s: Segop[core.SegRed], _split: Split) -> Atom:
+    """bool: has the product `LEAST_ROWS` rows and `LEAST_COLUMNS` columns?"""
     h, (*_, rows, columns_) = s.h, s.exp.space.widths
     least = h.op(Op.MIN, h.op(Op.QUOT, rows, i64(LEAST_ROWS)), h.op(Op.QUOT, columns_, i64(LEAST_COLUMNS)))
     return h.op(Op.GE, least, i64(1), base="enough")
@@ -100,6 +102,7 @@ Cut = tuple[Atom, Atom | None]
 
 
 def cut_of(s: Segop[core.SegRed]) -> Cut:
+    """How many chunks a segment has and how long they are; one that is not cut where an operator is no scalar one."""
     cut = all(is_simple(r.op) for r in s.exp.reds)
     return chunks_of(s.h, s.outer, s.exp.space.widths[-1]) if cut else (i64(1), None)
 
@@ -126,6 +129,7 @@ def launch_wide(s: Chunked, _: bool) -> None:
 
 
 def one_width(s: Chunked) -> Atom | str:
+    """The width of the rows whose columns are read, if it is the same for all; else why not."""
     widths = {column.width for column in columns(s.h.builder(), s.exp)}
     return widths.pop() if len(widths) == 1 else "columns of several widths"
 
@@ -146,6 +150,7 @@ def launch_narrow(s: Chunked, _: bool) -> None:
 
 
 def can_narrow(s: Chunked) -> core.SegRed | str:
+    """The reduction, if it reads columns and keeps none of its elements; else why not."""
     if s.outs:
         return "keeps some of its elements"
     return s.exp if reads_columns(s.h, s.exp) else "reads no columns"
@@ -176,6 +181,7 @@ def chunks_of(h: HostBuilder, outer: tuple[Atom, ...], width: Atom) -> tuple[Ato
 
 
 def segred_kernel(s: Chunked) -> Made:
+    """`partial[i][c] = reduce op ne (j in chunk c)`, a block for each chunk; what is mapped beside it is stored."""
     h, b = s.h, s.h.builder()
     cut = None if s.length is None else (s.count, s.length)
     indices, chunk, lo, count = bind_segment(b, s.exp.space, cut, b.block)
@@ -211,6 +217,7 @@ def unwrap(h: HostBuilder, pat: tuple[Param, ...], arrays: list[Name], loc: Loc)
 
 
 def combine_kernel(s: Chunked, totals: list[Name]) -> Made:
+    """`total[i] = reduce op ne partial[i]`, a block for each segment."""
     h, b, partial = s.h, s.h.builder(), s.partial
     b.say("a block for the chunks of each segment")
     space = SegSpace(tuple((h.names.fresh("i"), w) for w in s.outer))

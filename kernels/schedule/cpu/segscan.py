@@ -46,15 +46,18 @@ class Chain:
 
 
 def whole_or_not(s: Segop[core.SegScan]) -> bool | str:
+    """Applies where an operator is no scalar one, or may fail, so that segments are not cut; else why not."""
     return "an operator that a collective can have" if all(is_simple(r.op) for r in s.exp.scans) else True
 
 
 def scan_whole(s: Segop[core.SegScan], _: bool) -> None:
+    """A block for each segment."""
     s = in_memory(s)
     launch(s, s.h.product(s.outer), lambda: segscan_whole(s))
 
 
 def scan_chunks(s: Segop[core.SegScan], _: bool) -> None:
+    """A block for each chunk of each segment, all in one launch."""
     h, s = s.h, in_memory(s)
     units, chain = h.product(s.exp.space.widths), chain_of(s)
     made = h.best_layout(s.depth, lambda: segscan_chunks(s, chain))
@@ -82,6 +85,7 @@ def chain_of(s: Segop[core.SegScan]) -> Chain:
 
 
 def segscan_whole(s: Segop[core.SegScan]) -> Made:
+    """A segment scanned by its block, from the neutral elements; what is mapped beside it is stored."""
     h, exp, b = s.h, s.exp, s.h.builder()
     indices, _, lo, count = bind_segment(b, exp.space, None, b.block)
     for name, _ in s.outs:
@@ -194,10 +198,13 @@ def number_of(b: Builder, chain: Chain) -> Operand:
 
 
 def is_cut(b: Builder, chain: Chain) -> Operand:
+    """bool: has a segment more than one chunk?"""
     return b.op(Op.GT, Prim.I64, b.operand(chain.chunks), ONE)
 
 
 def link_of(b: Builder, chain: Chain, number: Operand, chunk: Operand) -> Link:
+    """What a block knows of itself when it begins. It is alone if as many blocks have ended as have begun before it;
+    only one whose segment is cut asks."""
     cut, counters = is_cut(b, chain), output(b, chain.counters).mem
     alone, ended = b.fresh("alone", Prim.BOOL), b.fresh("ended", Prim.I64)
     b.emit(kir.Declare(alone, Const(Prim.BOOL, False)))
@@ -247,6 +254,7 @@ def hand_on(b: Builder, exp: core.SegScan, link: Link, carry: tuple[Operand, ...
 
 
 def publish(b: Builder, link: Link, total: tuple[Operand, ...]) -> None:
+    """The total up to the end of the block's chunk, then the flag that says so."""
     publish_part(b, link.flags, link.number, link.totals, total, kir.TOTAL)
 
 

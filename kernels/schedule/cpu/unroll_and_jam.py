@@ -43,6 +43,8 @@ def reduction_in(body: Body) -> Stm:
 
 
 def is_reduction(stm: Stm) -> bool:
+    """Whether a statement is a reduction, with no scan and no array of results, by scalar operators of plain
+    statements."""
     exp = stm.exp
     return (
         isinstance(exp, core.Screma)
@@ -54,6 +56,7 @@ def is_reduction(stm: Stm) -> bool:
 
 
 def is_plain(stm: Stm) -> bool:
+    """Whether a statement is arithmetic, a load or a view: it may be emitted for each row, and cannot loop."""
     return isinstance(stm.exp, (core.PrimOp, core.Convert, core.Copied, core.Index, core.Rearrange))
 
 
@@ -89,6 +92,7 @@ def jam_over_chunk(b: Builder, space: SegSpace, chunk: int, body: Body, outs: li
 
 
 def ceil_div(b: Builder, x: Operand, size: int) -> Operand:
+    """How many groups of `size` there are of `x`, the last of which may be smaller."""
     return b.op(Op.QUOT, Prim.I64, b.add(x, i64(size - 1)), i64(size), base="groups")
 
 
@@ -158,6 +162,8 @@ def _jam_reduction(
 
 
 def accumulate(b: Builder, exp: core.Screma, accs: list[KVar], values: list[Value]) -> None:
+    """`accs := accs op values` for all operators; a product that feeds a sum is added unrounded
+    (`kernel_ir/fma.py`)."""
     position = 0
     results: list[Value] = []
     for red in exp.reds:

@@ -88,6 +88,7 @@ def jammed(b: Builder, stm: Stm, exp: core.Screma) -> tuple[Value, ...]:
 
 
 def only_variables(values: list[Value]) -> list[KVar]:
+    """Those of the values that are scalar variables."""
     return [v for v in values if isinstance(v, KVar)]
 
 

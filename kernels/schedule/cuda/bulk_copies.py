@@ -36,16 +36,19 @@ MATRICES, ROWS, COLUMNS, TO_MATRIX, TO_ROW, FROM_MATRIX, FROM_COLUMN = numbers(
 
 
 def bulk_kernels() -> tuple[Kernel, ...]:
+    """Copy, fill, transposition and iota for words of 1, 2, 4 and 8 bytes."""
     return tuple(make(prim) for prim in WORDS for make in (copy, fill, transpose, lambda prim: iota(prim, CHUNK)))
 
 
 def copy(prim: Prim) -> Kernel:
+    """A thread for each element, between any strides."""
     m = Maker(prim)
     each(m, (TO_STEPS, FROM_STEPS), lambda to, source: m.moved(to, source))
     return m.kernel("copy", (m.to, m.source), (COUNT, DIMS, *SIZES, *TO_STEPS, *FROM_STEPS))
 
 
 def fill(prim: Prim) -> Kernel:
+    """A thread for each element, a word to all places."""
     m, value = Maker(prim), KVar("value", prim)
     each(m, (TO_STEPS,), lambda to: m.b.emit(kir.Store(m.to, to, value)))
     return m.kernel("fill", (m.to,), (COUNT, DIMS, *SIZES, *TO_STEPS, value))
@@ -72,6 +75,7 @@ def each(m: Maker, steps: tuple[tuple[KVar, ...], ...], element: Callable[..., N
 
 
 def transpose(prim: Prim) -> Kernel:
+    """A block for each tile of `TILE` x `TILE` elements of each matrix."""
     m, tile = Maker(prim), KArray("tile", prim, Space.SHARED)
     b = m.b
     number, *columns = m.piece(b.block, COLUMNS, TILE)

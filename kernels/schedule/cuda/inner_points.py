@@ -36,6 +36,7 @@ def points(b: Builder, stm: Stm, exp: core.SegMap) -> tuple[Value, ...]:
 
 
 def put_at(b: Builder, array: ArrayRef, indices: tuple[Operand, ...], value: Value) -> None:
+    """`array[indices] := value` for a scalar; a row is copied by the thread."""
     if isinstance(value, (KVar, Const)):
         b.emit(kir.Store(array.mem, b.address(array, indices), value))
         return

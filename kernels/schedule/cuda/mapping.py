@@ -122,6 +122,7 @@ def cheapest(search: Search, best: Mapped, ones: Iterable[Mapped]) -> Mapped:
 
 
 def cheaper(best: Mapped, one: Mapped) -> Mapped:
+    """`one` where it costs less than `GAIN` of `best`, else `best`: small differences change nothing."""
     return one if one.bytes < GAIN * best.bytes else best
 
 
@@ -175,6 +176,7 @@ def standing_for(var: KVar) -> Value:
 
 
 def stored_bytes(h: HostBuilder, name: Name) -> float:
+    """The bytes of an array, with sizes that are not known taken as `EXTENT`."""
     type_ = h.types[name]
     return type_.prim.bytes * extent_of(type_.shape)
 

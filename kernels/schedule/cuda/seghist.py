@@ -42,11 +42,14 @@ WARPS = THREADS // WARP
 
 
 def no_collective(s: Segop[core.SegHist]) -> bool | str:
+    """Applies where the operator may fail or is on arrays, the space has no dimensions, or a destination is a view;
+    else why not."""
     fits = is_simple(s.exp.op.op) and s.exp.space.dims and not any(dest in s.h.views for dest in s.exp.dests)
     return "an operator that a collective can have" if fits else True
 
 
 def is_exact(s: Segop[core.SegHist]) -> tuple[Op, Prim] | str:
+    """The operation and its type, if any order of updates gives the same bits; else why not."""
     return exact_operation(s.exp) or "its result depends on an order"
 
 
@@ -111,6 +114,7 @@ class Atomic(Segop[core.SegHist]):
 
 
 def by_atomics(s: Segop[core.SegHist], operation: tuple[Op, Prim]) -> None:
+    """Atomic updates; the destinations have the results."""
     h, exp = s.h, s.exp
     bins, points = bins_of(h, exp), h.product(exp.space.widths)
     fair = h.op(Op.MAX, h.ceil_div(points, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
@@ -119,10 +123,13 @@ def by_atomics(s: Segop[core.SegHist], operation: tuple[Op, Prim]) -> None:
 
 
 def are_few(s: Atomic, _: bool) -> Atom:
+    """bool: do the bins make at most `MOST_RANGES` ranges?"""
     return s.h.op(Op.LE, s.bins, i64(MOST_RANGES * s.size), base="is")
 
 
 def in_shared(s: Atomic, _: bool) -> None:
+    """Sub-histograms in shared memory, of chunks with at least four points for each bin; a block for each chunk and
+    range."""
     h = s.h
     length = h.op(Op.MAX, s.fair, h.op(Op.MUL, s.bins, i64(4)), base="length")
     ranges = h.ceil_div(s.bins, s.size)
@@ -132,6 +139,7 @@ def in_shared(s: Atomic, _: bool) -> None:
 
 
 def directly(s: Atomic, _: bool) -> None:
+    """Updates of the destination itself, a block for each chunk."""
     made = s.h.best_layout(s.depth, lambda: direct_kernel(s))
     s.h.launch(made, s.h.ceil_div(s.points, s.fair), s.points, made.cost / EXTENT, s.stm.loc)
 
@@ -166,6 +174,7 @@ def shared_kernel(s: Atomic, ranges_: Atom, length_: Atom) -> Made:
 
 
 def direct_kernel(s: Atomic) -> Made:
+    """A thread for each point of a chunk, which updates the bin in global memory if it is in range."""
     h, exp, (op, prim), b = s.h, s.exp, s.operation, s.h.builder()
     b.say("a block for each chunk of the points; bins in global memory")
     dests = destinations(h, b, exp.dests)
@@ -252,6 +261,7 @@ def sum_kernel(s: Segop[core.SegHist], parts: list[Name], cut: tuple[Atom, Atom]
 
 
 def mem_of(b: Builder, name: Name) -> kir.KArray:
+    """The memory of an array that the kernel takes as it lies."""
     ref = b.array(name)
     assert isinstance(ref, ArrayRef)
     return ref.mem

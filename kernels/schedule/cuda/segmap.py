@@ -28,6 +28,7 @@ THREADS = 256
 
 
 def is_tiled(s: Segop[core.SegMap]) -> tuple[Tileable, int] | str:
+    """How the map is tiled and the points R of a thread along each side; else why not."""
     return tiling(s.stm, s.exp) or "without the attribute `tiled`, or without room"
 
 

@@ -35,14 +35,17 @@ ROUNDS = 4
 
 
 def fits_collective(s: Segop[core.SegRed]) -> bool | str:
+    """Applies where all operators are on scalars and cannot fail; else why not."""
     return all(is_simple(r.op) for r in s.exp.reds) or "an operator on arrays, or that may fail"
 
 
 def is_short(s: Chunked, _: bool) -> Atom:
+    """bool: has a segment at most `SHORT` elements?"""
     return s.h.op(Op.LE, s.exp.space.widths[-1], i64(SHORT), base="is")
 
 
 def launch_blocks(s: Chunked, _: bool) -> None:
+    """A block for each chunk of each segment."""
     launch(s, s.h.op(Op.MUL, s.h.product(s.outer), s.count), lambda: chunks_kernel(s))
 
 
@@ -90,6 +93,8 @@ def element(b: Builder, exp: core.SegRed, rows: list[ArrayRef], index: Operand) 
 
 
 def launch_teams(s: Chunked, _: bool) -> None:
+    """A team for each segment: the least power of two of threads that holds it, up to a warp. Teams with a thread for
+    each element reduce `ROUNDS` segments."""
     h, width = s.h, s.exp.space.widths[-1]
     team = powers_of_two(h, width, WARP, "team")
     rounds = i64(ROUNDS)

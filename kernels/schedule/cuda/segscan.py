@@ -43,6 +43,7 @@ def bytes_of(s: Segop[core.SegScan]) -> int:
 
 
 def launch_segments(s: Segop[core.SegScan], _: bool) -> None:
+    """A block for as many whole segments as fit into a tile of elements with flags (a byte each)."""
     h = s.h
     length = h.op(Op.MAX, s.exp.space.widths[-1], i64(1))
     each = h.op(Op.QUOT, i64(THREADS * tile_items(bytes_of(s) + 1)), length, base="segments")
@@ -106,6 +107,7 @@ def starting_anew(b: Builder, op: KLambda) -> KLambda:
 
 
 def product(b: Builder, dims: tuple[tuple[Name, Const | Var], ...]) -> Operand:
+    """How many points the dimensions have, computed in the kernel; 1 for none."""
     total: Operand = ONE
     for _, width in dims:
         total = b.mul(total, b.operand(width))
@@ -135,6 +137,8 @@ def launch_chain(s: Segop[core.SegScan], _: bool) -> None:
 
 
 def chain_kernel(s: Segop[core.SegScan], tile: int, shared: tuple[Name, Name], parts: list[list[Name]]) -> Made:
+    """A block for each tile of `tile` elements. `shared`: the flags and the counter of blocks; `parts`: for each
+    component the sums of tiles, then the totals up to their ends."""
     exp, b = s.exp, s.h.builder()
     b.say("a block for each tile of a segment, in the order in which blocks begin, which look back for the sum before")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]

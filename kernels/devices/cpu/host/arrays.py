@@ -51,16 +51,19 @@ def alias(h: Emitter, target: Array, source: Array) -> None:
 
 
 def set_sizes(h: Emitter, array: Array, listed: tuple[str, ...]) -> None:
+    """The sizes of a descriptor := i64 texts, one for each dimension."""
     for k, text in enumerate(listed):
         put(h, array, SIZES + k, text)
 
 
 def set_strides(h: Emitter, array: Array, listed: tuple[str, ...]) -> None:
+    """The strides of a descriptor, in bytes := i64 texts, one for each dimension."""
     for k, text in enumerate(listed):
         put(h, array, SIZES + array.rank + k, text)
 
 
 def rearrange(h: Emitter, stm: HostStm, exp: core.Rearrange) -> None:
+    """The same buffer with its dimensions in the order `perm`: a view, not known to be dense."""
     source = h.arrays[exp.array]
     target = declare_array(h, stm.pat[0], False)
     moved = tuple((size(h, source, k), stride(h, source, k)) for k in exp.perm)
@@ -84,6 +87,7 @@ def lay(h: Emitter, array: Array) -> None:
 
 
 def width(array: Array) -> str:
+    """The bytes of an element, as text."""
     return str(array.prim.bytes)
 
 
@@ -91,6 +95,7 @@ def width(array: Array) -> str:
 
 
 def starts(dims: tuple[core.DimIndex, ...]) -> tuple[Atom, ...]:
+    """Where a place begins: the index, or the first element of the slice, for each dimension."""
     return tuple(d.index if isinstance(d, Fix) else d.start for d in dims)
 
 
@@ -104,6 +109,7 @@ def address(h: Emitter, array: Array, dims: tuple[core.DimIndex, ...]) -> str:
 
 
 def pointer(h: Emitter, at: str) -> str:
+    """ptr: an address that is held as an i64."""
     return h.code.op(f"inttoptr i64 {at} to ptr")
 
 
@@ -128,6 +134,7 @@ def check_place(h: Emitter, array: Array, dims: tuple[core.DimIndex, ...], loc: 
 
 
 def place_values(h: Emitter, dims: tuple[core.DimIndex, ...]) -> tuple[str, ...]:
+    """What a `BoundsSite` records of a place: the index, or start, count and stride, for each dimension."""
     listed: list[Atom] = []
     for dim in dims:
         listed += (dim.index,) if isinstance(dim, Fix) else (dim.start, dim.count, dim.stride)
@@ -135,6 +142,7 @@ def place_values(h: Emitter, dims: tuple[core.DimIndex, ...]) -> tuple[str, ...]
 
 
 def outside_index(h: Emitter, dim: Fix, n: str) -> str:
+    """i1: is an index not in 0 .. n-1? One unsigned comparison."""
     return h.code.op(f"icmp uge i64 {number(h, dim.index)}, {n}")
 
 
@@ -153,6 +161,7 @@ def outside_slice(h: Emitter, dim: Slice, n: str) -> str:
 
 
 def index(h: Emitter, stm: HostStm, exp: core.Index) -> None:
+    """An element, or a view of a part; R0101 unless it is known to be inside."""
     source = h.arrays[exp.array]
     if not exp.safe:
         check_place(h, source, exp.dims, stm.loc)
@@ -214,20 +223,24 @@ def made(h: Emitter, stm: HostStm, shape: tuple[str, ...]) -> Array:
 
 
 def scratch(h: Emitter, stm: HostStm, exp: core.Scratch) -> None:
+    """An array with memory that holds nothing yet."""
     made(h, stm, numbers(h, exp.type.shape))
 
 
 def numbers(h: Emitter, atoms: tuple[Atom, ...]) -> tuple[str, ...]:
+    """Integers as i64, such as the sizes of a shape."""
     return tuple(number(h, a) for a in atoms)
 
 
 def iota(h: Emitter, stm: HostStm, exp: core.Iota) -> None:
+    """start, start + step, ..: a fresh array."""
     count, start, step = numbers(h, (exp.count, exp.start, exp.step))
     array = made(h, stm, (count,))
     call(h, "soac_host_iota", "%state", array.pointer, count, start, step, width(array))
 
 
 def replicate(h: Emitter, stm: HostStm, exp: core.Replicate) -> None:
+    """A scalar or an array at every place of a shape, as a fresh array."""
     inner = sizes(h, operand(h, exp.value)) if is_array(h, exp.value) else ()
     array = made(h, stm, (*numbers(h, exp.shape), *inner))
     copy(h, array, spread(h, exp.value, array))
@@ -249,6 +262,8 @@ def spread(h: Emitter, atom: Atom, target: Array) -> Array:
 
 
 def array_literal(h: Emitter, stm: HostStm, exp: core.ArrayLit) -> None:
+    """A fresh array: copied from the module where all elements are constants, else stored element by element or row by
+    row."""
     array = made(h, stm, numbers(h, stm.pat[0].type.shape))
     constants = [a for a in exp.elems if isinstance(a, Const)]
     if len(constants) == len(exp.elems):
@@ -271,6 +286,7 @@ def copy_constants(h: Emitter, array: Array, constants: list[Const]) -> None:
 
 
 def store_elements(h: Emitter, array: Array, elems: tuple[Atom, ...]) -> None:
+    """Scalars side by side from the beginning of an array of one dimension."""
     start = get(h, array, DATA)
     for k, elem in enumerate(elems):
         at = h.code.op(f"add i64 {start}, {k * array.prim.bytes}")
@@ -278,6 +294,7 @@ def store_elements(h: Emitter, array: Array, elems: tuple[Atom, ...]) -> None:
 
 
 def store_rows(h: Emitter, array: Array, rows: tuple[Atom, ...]) -> None:
+    """Arrays as the rows of a dense one, each copied to its place."""
     row = descriptor(h, array.prim, array.rank - 1, True)
     set_strides(h, row, tuple(stride(h, array, k) for k in range(1, array.rank)))
     at = get(h, array, DATA)
@@ -289,6 +306,7 @@ def store_rows(h: Emitter, array: Array, rows: tuple[Atom, ...]) -> None:
 
 
 def concatenate(h: Emitter, stm: HostStm, exp: core.Concat) -> None:
+    """The parts one after the other in the outer dimension of a fresh array."""
     array = made(h, stm, numbers(h, stm.pat[0].type.shape))
     part = descriptor(h, array.prim, array.rank, True)
     set_strides(h, part, tuple(stride(h, array, k) for k in range(array.rank)))
@@ -302,6 +320,7 @@ def concatenate(h: Emitter, stm: HostStm, exp: core.Concat) -> None:
 
 
 def fresh(h: Emitter, stm: HostStm, exp: core.Copy) -> None:
+    """A dense copy of an array; fails with a `MemorySite` where there is no memory for it."""
     obtain(h, "fresh", declare_array(h, stm.pat[0], True), h.arrays[exp.array], stm.loc)
 
 

@@ -46,6 +46,7 @@ BEGIN, END = 0, 1
 
 
 def branch(h: Emitter, stm: HostStm, exp: HostIf, emit: EmitBody) -> None:
+    """One of two bodies. Its results are bound as dense arrays and scalars; what it made and gave away is released."""
     code = h.code
     arrays = {p.name: declare_array(h, p, True) for p in stm.pat if p.type.shape}
     then, orelse, joined = code.fresh("then"), code.fresh("else"), code.fresh("joined")
@@ -87,6 +88,8 @@ def release_results(h: Emitter, body: HostBody) -> None:
 
 
 def loop(h: Emitter, stm: HostStm, exp: HostLoop, emit: EmitBody) -> None:
+    """A counted loop or one with a condition. Each turn ends with a pause, at which the runtime may stop the program
+    (`Status`)."""
     code = h.code
     following = tuple(loop_param(h, p, init, stm.loc) for p, init in zip(exp.params, exp.inits, strict=True))
     head, turn, end = code.fresh("head"), code.fresh("turn"), code.fresh("end")
@@ -141,6 +144,7 @@ def first_turn(h: Emitter, form: core.ForLoop | core.WhileLoop) -> str:
 
 
 def goes_on(h: Emitter, form: core.ForLoop | core.WhileLoop, bound: str) -> str:
+    """i1: is there another turn? `bound`: that of a counted loop."""
     if not isinstance(form, ForLoop):
         return value(h, Var(form.cond))
     less = "icmp slt" if form.prim.is_signed else "icmp ult"
@@ -148,6 +152,7 @@ def goes_on(h: Emitter, form: core.ForLoop | core.WhileLoop, bound: str) -> str:
 
 
 def next_turn(h: Emitter, form: core.ForLoop | core.WhileLoop) -> None:
+    """Count one turn; a loop with a condition counts none."""
     if isinstance(form, ForLoop):
         more = h.one.ins("add", form.prim, value(h, Var(form.index)), "1")
         bind_scalar(h, form.index, form.prim, more)
@@ -173,6 +178,7 @@ def guard(h: Emitter, stm: HostStm, exp: core.GuardCmp) -> None:
 
 
 def size_param(h: Emitter, stm: HostStm, exp: core.SizeParam) -> None:
+    """A size that the caller may set, else its default."""
     bind_scalar(h, stm.pat[0].name, Prim.I64, setting(h, exp.name, exp.default)[1])
 
 
@@ -211,6 +217,7 @@ def dense_copy(h: Emitter, array: Array, loc: Loc) -> Array:
 
 
 def cost(h: Emitter, exp: Launch) -> str:
+    """double: what a launch costs, by the estimate of its work for a unit and the number of units."""
     work = h.one.const(Prim.F64, exp.work)
     units = h.code.op(f"sitofp i64 {number(h, exp.units)} to double")
     return h.one.ins("fmul", Prim.F64, units, work)

@@ -177,6 +177,7 @@ def bind_params(h: Emitter, fun: HostFun) -> None:
 
 
 def leave_if(h: Emitter, bad: str, status: Status) -> None:
+    """Leave the function with a status if `bad` (i1) holds; no code where it is the constant `false`."""
     if bad != "false":
         code, cold, fine = h.code, h.code.fresh("leave"), h.code.fresh("fine")
         code.branch_rarely(bad, cold, fine)
@@ -200,6 +201,8 @@ def bind_array_param(h: Emitter, param: Param, at: int, consumed: bool) -> None:
 
 
 def give_results(h: Emitter, fun: HostFun, at: int) -> None:
+    """The results into the state, from word `at` on: scalars as words, arrays as descriptors that own what they
+    give."""
     for param, atom in zip(fun.results, fun.body.result, strict=True):
         target = place(h, "%state", at)
         if param.type.shape:
@@ -232,6 +235,7 @@ def finish(h: Emitter, frame: int) -> None:
 
 
 def emit_body(h: Emitter, body: HostBody) -> None:
+    """The statements, each followed by the release of the arrays that it used last."""
     for stm, dead in zip(body.stms, dead_after(body), strict=True):
         statement(h, stm)
         for name in dead:
@@ -239,6 +243,7 @@ def emit_body(h: Emitter, body: HostBody) -> None:
 
 
 def statement(h: Emitter, stm: HostStm) -> None:
+    """One statement. Raises IRError for one that is interpreted: `is_native` keeps these away."""
     exp = stm.exp
     match exp:
         case Launch():
@@ -308,6 +313,7 @@ def is_fine(divisor: Atom) -> bool:
 
 
 def check(h: Emitter, stm: HostStm, exp: core.Assert) -> None:
+    """Fail with the code and message of an assertion, and its values, unless it holds; it binds true."""
     holes = tuple(p for p in exp.parts if not isinstance(p, str))
     parts = tuple(p if isinstance(p, str) else prim_of(h, p) for p in exp.parts)
     bad = h.one.negate(value(h, exp.cond))

@@ -91,6 +91,8 @@ def error_of(site: Site, values: Values) -> Exception:
 
 
 def scalar_error(op: Op, prim: Prim, loc: Loc, values: Values) -> RunError:
+    """The error of an operation on recorded operands, which it is applied to again. Raises IRError where that has a
+    value."""
     try:
         scalar.apply(op, prim, values)
     except scalar.ScalarFailure as failure:

@@ -95,6 +95,7 @@ def params_of(body: HostBody) -> Iterator[Param]:
 
 
 def highest_rank(fun: HostFun) -> int:
+    """The most dimensions that an array of a function has, at any depth; 0 without arrays."""
     return max((p.type.rank for p in (*fun.params, *fun.results, *params_of(fun.body))), default=0)
 
 
@@ -102,6 +103,7 @@ def highest_rank(fun: HostFun) -> int:
 
 
 def value(h: Emitter, atom: Atom) -> str:
+    """The text of a scalar: a literal, or what its slot holds now."""
     match atom:
         case Const(prim, constant):
             return literal(prim, constant)
@@ -111,6 +113,7 @@ def value(h: Emitter, atom: Atom) -> str:
 
 
 def prim_of(h: Emitter, atom: Atom) -> Prim:
+    """The type of a scalar."""
     return atom.prim if isinstance(atom, Const) else h.scalars[atom.name].prim
 
 
@@ -120,12 +123,14 @@ def number(h: Emitter, atom: Atom) -> str:
 
 
 def bind_scalar(h: Emitter, name: Name, prim: Prim, text: str) -> None:
+    """A scalar := a text; its slot of 8 bytes is made where it is first bound."""
     if name not in h.scalars:
         h.scalars[name] = Scalar(prim, h.code.slot(llvm_type(prim), 8))
     h.code.do(f"store {llvm_type(prim)} {text}, ptr {h.scalars[name].slot}")
 
 
 def is_array(h: Emitter, atom: Atom) -> bool:
+    """Whether an atom names an array."""
     return isinstance(atom, Var) and atom.name in h.arrays
 
 
@@ -148,6 +153,7 @@ def read_scalar(h: Emitter, prim: Prim, pointer: str) -> str:
 
 
 def write_scalar(h: Emitter, prim: Prim, text: str, pointer: str) -> None:
+    """Store a scalar as memory holds it: bools as bytes, halves as their bits; at any address."""
     match prim:
         case Prim.BOOL:
             text = h.one.cast("zext", Prim.BOOL, Prim.U8, text)
@@ -177,27 +183,33 @@ def descriptor(h: Emitter, prim: Prim, rank: int, dense: bool) -> Array:
 
 
 def declare_array(h: Emitter, param: Param, dense: bool) -> Array:
+    """A descriptor for a name, empty from the start; `dense`: what it will hold is known to be dense."""
     h.arrays[param.name] = descriptor(h, param.type.prim, param.type.rank, dense)
     return h.arrays[param.name]
 
 
 def place(h: Emitter, pointer: str, word: int) -> str:
+    """ptr: word number `word` behind a pointer."""
     return h.code.op(f"getelementptr i64, ptr {pointer}, i64 {word}") if word else pointer
 
 
 def get(h: Emitter, array: Array, word: int) -> str:
+    """i64: a word of a descriptor."""
     return h.code.op(f"load i64, ptr {place(h, array.pointer, word)}")
 
 
 def put(h: Emitter, array: Array, word: int, text: str) -> None:
+    """A word of a descriptor := an i64."""
     h.code.do(f"store i64 {text}, ptr {place(h, array.pointer, word)}")
 
 
 def size(h: Emitter, array: Array, k: int) -> str:
+    """i64: the elements of dimension `k`."""
     return get(h, array, SIZES + k)
 
 
 def stride(h: Emitter, array: Array, k: int) -> str:
+    """i64: the bytes from one element of dimension `k` to the next."""
     return get(h, array, SIZES + array.rank + k)
 
 
@@ -212,10 +224,12 @@ def ask(h: Emitter, name: str, *args: str) -> str:
 
 
 def release(h: Emitter, array: Array) -> None:
+    """Give the reference to the buffer back, if there is one; the descriptor holds none then."""
     call(h, "soac_host_release", array.pointer)
 
 
 def move(h: Emitter, target: Array, source: Array) -> None:
+    """The target gets the reference, address, sizes and strides of the source, which holds no reference then."""
     call(h, "soac_host_move", target.pointer, source.pointer, str(source.rank))
 
 
@@ -239,6 +253,7 @@ def unless_memory(h: Emitter, status: str, array: Array, loc: Loc) -> None:
 
 
 def sizes(h: Emitter, array: Array) -> tuple[str, ...]:
+    """The sizes of all dimensions."""
     return tuple(size(h, array, k) for k in range(array.rank))
 
 

@@ -109,6 +109,8 @@ def module(name: str, triple: str) -> str:
 
 
 def constants(triple: str) -> Mapping[str, object]:
+    """What `$NAME$` stands for in the files: words of the state, statuses, numbers of the runtime's parts, and the
+    instructions that a processor has for waiting and a system for large pages."""
     words = {f"{name}_WORD": word for name, word in vars(Word).items() if isinstance(word, int)}
     statuses = {status.name: int(status) for status in Status}
     pause = PAUSES.get(triple.split("-")[0])

@@ -58,6 +58,7 @@ class _Holder:
 
 
 def runtime() -> Runtime:
+    """The runtime of this process, loaded on first use, by one thread."""
     with _Holder.lock:
         if _Holder.runtime is None:
             _Holder.runtime = _loaded()

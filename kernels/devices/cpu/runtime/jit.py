@@ -101,6 +101,7 @@ def compile_kernels(kernels: tuple[Kernel, ...], settings: LaneSettings, cache: 
 
 
 def symbols_of(kernels: tuple[Kernel, ...]) -> tuple[str, ...]:
+    """The functions of kernels in their module, in the same order."""
     return tuple(symbol_of(kernel.name) for kernel in kernels)
 
 
@@ -119,6 +120,7 @@ class Source:
 
 
 def source_of(text: str, effort: Effort) -> Source:
+    """One module with its key: of its text, the effort, and all that `identity` names."""
     return Source((text,), effort, disk.key_of(text, effort.value, *identity()))
 
 
@@ -151,6 +153,7 @@ def load_stored(key: str, names: tuple[str, ...], cache: Cache | None = None) ->
 
 @memoised
 def user_cache() -> Cache:
+    """The cache of the user, found once for the process."""
     return disk.user_cache()
 
 
@@ -166,12 +169,14 @@ def identity() -> tuple[str, ...]:
 
 
 def target_machine(target: Host, level: int = 2) -> llvm.TargetMachine:
+    """LLVM's code generator for a target at a level of 0 to 3, for code that is loaded into this process."""
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=level, codemodel="jitdefault", jit=True
     )
 
 
 def is_long(texts: tuple[str, ...]) -> bool:
+    """Whether a module is too long for LLVM's whole pipeline: more than LONG_TEXT characters."""
     return any(len(text) > LONG_TEXT for text in texts)
 
 
@@ -197,6 +202,7 @@ def optimised(
 
 
 def verified(text: str) -> llvm.ModuleRef:
+    """A module parsed and verified; raises IRError with LLVM's message where it is refused."""
     try:
         module = llvm.parse_assembly(text)
         module.verify()
@@ -206,6 +212,7 @@ def verified(text: str) -> llvm.ModuleRef:
 
 
 def pipeline(texts: tuple[str, ...], builder: llvm.PassBuilder, effort: Effort) -> llvm.ModulePassManager:
+    """The passes for modules of this length and effort."""
     if effort is Effort.QUICK:
         return quick_pipeline()
     return short_pipeline() if is_long(texts) else builder.getModulePassManager()

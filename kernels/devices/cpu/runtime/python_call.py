@@ -36,6 +36,8 @@ class Result(ctypes.Structure):
 
 
 class Table(ctypes.Structure):
+    """Rows in memory: where the first is, and how many there are."""
+
     _fields_ = (("rows", c_void_p), ("count", c_int64))
 
 
@@ -59,6 +61,7 @@ def rows_of(row: type[ctypes.Structure], listed: Sequence[tuple[int, ...]]) -> c
 
 
 def table(rows: ctypes.Array[Any]) -> Table:
+    """A table of rows, which must outlive it."""
     return Table(ctypes.addressof(rows), len(rows))
 
 
