@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ...ir import core, scalar
 from ...ir.core import Fix, ForLoop
 from ...ir.errors import Diagnostic, Label, Loc, RunError
@@ -465,8 +463,3 @@ def as_type(value: Any, type_: Type) -> Any:
     if type_.prim is Prim.BOOL:
         return bool(value)
     return float(value) if type_.prim.is_float else int(value)
-
-
-def is_array(value: Any) -> bool:
-    """Whether a value is an array of NumPy with dimensions; one without is a scalar."""
-    return isinstance(value, np.ndarray) and value.ndim > 0
