@@ -76,15 +76,15 @@ FAULTS: tuple[Fault, ...] = (
         Group.NESTS,
         "row that others still read overwritten",
         "flatten/context/distribute.py",
-        "return not looked_at.isdisjoint(shared_with(array, flow.out))",
+        "return not looked_at.isdisjoint(shared_with(array, flow.output.stms))",
         "return False",
     ),
     Fault(
         Group.NESTS,
         "elements of an array that others read overwritten",
         "flatten/rules/maps.py",
-        "if flow.uses.get(array, 0) > 1 and elem",
-        "if flow.uses.get(array, 0) > 9 and elem",
+        "if flow.known.uses.get(array, 0) > 1 and elem",
+        "if flow.known.uses.get(array, 0) > 9 and elem",
     ),
     Fault(
         Group.NESTS,
@@ -104,7 +104,7 @@ FAULTS: tuple[Fault, ...] = (
         Group.NESTS,
         "index of the nest taken for a value from before it",
         "flatten/context/distribute.py",
-        "if isinstance(source, Var) and (source.name in nest.indices or source.name in flow.coordinates):",
+        "if isinstance(source, Var) and (source.name in nest.indices or source.name in flow.known.coordinates):",
         "if source is None:",
     ),
     # ---- reductions and scans
@@ -142,15 +142,15 @@ FAULTS: tuple[Fault, ...] = (
         Group.RULES,
         "flag of a segment off by one",
         "flatten/irregular/soacs.py",
-        "single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(0))), flag, flow.loc)",
-        "single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(1))), flag, flow.loc)",
+        "single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(0))), flag, flow.output.loc)",
+        "single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(1))), flag, flow.output.loc)",
     ),
     Fault(
         Group.RULES,
         "operator on rows reduced elementwise at one place",
         "flatten/rules/interchange.py",
-        "element_of(array, flow.types[array].shape, (Var(j.name),))",
-        "element_of(array, flow.types[array].shape, (i64(0),))",
+        "element_of(array, flow.known.types[array].shape, (Var(j.name),))",
+        "element_of(array, flow.known.types[array].shape, (i64(0),))",
     ),
     Fault(
         Group.RULES,
@@ -222,9 +222,9 @@ FAULTS: tuple[Fault, ...] = (
         Group.RULES,
         "loop that keeps its first values",
         "flatten/rules/control.py",
-        "        flow.walk(flow, nest, body.stms, body.result)\n        return tuple(Var(name) for name in expand(flow,"
+        "        flow.context.walk(flow, nest, body.stms, body.result)\n        return tuple(Var(name) for name in expand(flow,"
         " nest, body.result))\n\n    flow.emit(flow.bind(nest, stm.pat), Loop(",
-        "        flow.walk(flow, nest, body.stms, body.result)\n        return tuple(Var(p.name) for p in carried)\n\n"
+        "        flow.context.walk(flow, nest, body.stms, body.result)\n        return tuple(Var(p.name) for p in carried)\n\n"
         "    flow.emit(flow.bind(nest, stm.pat), Loop(",
     ),
     # ---- bulk operations
@@ -282,9 +282,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         Group.GUARDS,
         "one name for the thresholds of two nests",
-        "flatten/versions/guards.py",
-        "guards.counts[stem] = number + 1",
-        "guards.counts[stem] = number",
+        "ir/thresholds.py",
+        "counts.get(first, -1) + 1",
+        "max(counts.get(first, -1), 0)",
     ),
     Fault(
         Group.GUARDS,
