@@ -15,16 +15,8 @@ from dataclasses import dataclass, replace
 from ..ir.core import Apply, Attr, Body, Copied, FunDef, Prog, Stm
 from ..ir.errors import IRError, Loc
 from ..ir.nesting import check_body_levels
-from ..ir.traverse import (
-    Renaming,
-    all_exps,
-    bodies,
-    called_functions,
-    map_bodies,
-    may_fail,
-    rewrite_atom,
-    rewrite_stm,
-)
+from ..ir.rename import Renaming, rewrite_atom, rewrite_stm
+from ..ir.traverse import all_exps, bodies, called_functions, map_bodies, may_fail
 from ..ir.types import Atom, Name, Names, Var
 
 GROWTH = 200

@@ -189,7 +189,7 @@ def _other(state: State, exp: Exp, results: int) -> Sequence[Roots | None]:
 
 def _consume_apart(state: State, consumed: Sequence[Atom], others: Sequence[Atom]) -> None:
     """Consumes arrays that must not share storage, neither with each other nor with `others`."""
-    seen: set[Name] = set().union(*(state.of(atom) for atom in others))
+    seen = set[Name]().union(*(state.of(atom) for atom in others))
     for atom in consumed:
         if not seen.isdisjoint(state.of(atom)):
             raise Misuse(f"{atom} is consumed beside another use of the same array")

@@ -20,13 +20,16 @@ from .ops import Op, arity
 from .types import Prim
 
 Meaning = Callable[..., Any]
+Unary = Callable[[float], float]
+Binary = Callable[[float, float], float]
+Ternary = Callable[[float, float, float], float]
 
 _STRUCT = {Prim.F16: struct.Struct("<e"), Prim.F32: struct.Struct("<f"), Prim.F64: struct.Struct("<d")}
 _BITS_STRUCT = {Prim.F16: struct.Struct("<H"), Prim.F32: struct.Struct("<I"), Prim.F64: struct.Struct("<Q")}
 
 
 @cache
-def rounding(prim: Prim) -> Callable[[float], float]:
+def rounding(prim: Prim) -> Unary:
     """An f64 rounded to the nearest value of the float type `prim`, ties to even, overflow to infinity."""
     if prim is Prim.F64:
         return lambda x: x
@@ -41,7 +44,7 @@ def rounding(prim: Prim) -> Callable[[float], float]:
     return rounded
 
 
-def float_meaning(op: Op, prim: Prim) -> Meaning | None:
+def float_meaning(op: Op, prim: Prim) -> Unary | Binary | Ternary | None:
     """Exact operations are taken as they are; the others are computed in f64 and rounded to the width."""
     match op:
         case Op.FMA:
@@ -101,12 +104,12 @@ def _sign(x: float) -> float:
     return x if math.isnan(x) else float((x > 0.0) - (x < 0.0))
 
 
-def _integral(f: Callable[[float], int]) -> Meaning:
+def _integral(f: Callable[[float], int]) -> Unary:
     """A rounding to an integral value; what has none stays, and the sign of a zero result is that of x."""
     return lambda x: math.copysign(float(f(x)), x) if math.isfinite(x) else x
 
 
-def _next_after(prim: Prim) -> Meaning:
+def _next_after(prim: Prim) -> Binary:
     if prim is Prim.F64:
         return math.nextafter
     dtype = np.float16 if prim is Prim.F16 else np.float32
@@ -118,7 +121,7 @@ def _next_after(prim: Prim) -> Meaning:
     return step
 
 
-def _fma_narrow(rounded: Callable[[float], float]) -> Meaning:
+def _fma_narrow(rounded: Unary) -> Ternary:
     """x*y + z of f16 or f32, one rounding: the product is exact in f64; the sum is rounded to odd in f64, from where
     rounding to the width gives what rounding the exact sum would (Boldo and Melquiond 2008)."""
 

@@ -81,7 +81,7 @@ def getter(places: tuple[int, ...]) -> Values:
         case (one,):
             return lambda frame: (frame[one],)
         case _:
-            return itemgetter(*places)
+            return itemgetter(places[0], places[1], *places[2:])
 
 
 def row_type(layout: Layout, t: Type) -> RowType:

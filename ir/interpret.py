@@ -34,8 +34,8 @@ class Thresholds:
     nothing is said, for a version that pays.
     `values` also holds size parameters; 0 stands for their default."""
 
-    values: Mapping[str, int] = field(default_factory=dict)
-    forced: Mapping[str, bool] = field(default_factory=dict)
+    values: Mapping[str, int] = field(default_factory=dict[str, int])
+    forced: Mapping[str, bool] = field(default_factory=dict[str, bool])
     default: int = DEFAULT_THRESHOLD
 
     def taken(self, threshold: str, par: int, pays: bool = True) -> bool:

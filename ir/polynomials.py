@@ -8,9 +8,16 @@ any commutative ring, so also modulo 2^64 (`reduced`), whatever wraps.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-F = TypeVar("F")  # a factor
+
+class Ordered(Protocol):
+    """What has an order among its like."""
+
+    def __lt__(self, other: Any, /) -> bool: ...
+
+
+F = TypeVar("F", bound=Ordered)  # a factor
 Monomial = tuple[F, ...]
 Polynomial = tuple[tuple[tuple[F, ...], Any], ...]
 
@@ -42,7 +49,7 @@ def add(x: Polynomial[F], y: Polynomial[F]) -> Polynomial[F]:
 
 def mul(x: Polynomial[F], y: Polynomial[F]) -> Polynomial[F]:
     """x * y, in normal form."""
-    return polynomial((tuple(sorted(m + n)), c * d) for m, c in x for n, d in y)  # pyright: ignore
+    return polynomial((tuple(sorted(m + n)), c * d) for m, c in x for n, d in y)
 
 
 def sub(x: Polynomial[F], y: Polynomial[F]) -> Polynomial[F]:

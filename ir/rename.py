@@ -135,7 +135,11 @@ def renumbered(prog: Prog) -> Prog:
     allow_depth()
     names = Names(0)
     functions = {fun.name: names.again(fun.name) for fun in prog.functions}
-    r = replace(refreshing(names), call=lambda name: functions.get(name, name))
+
+    def call(name: Name) -> Name:
+        return functions.get(name, name)
+
+    r = replace(refreshing(names), call=call)
     consts = tuple(rewrite_stm(stm, r) for stm in prog.consts)
     funs = tuple(replace(rewrite_fun(fun, r), name=functions[fun.name]) for fun in prog.functions)
     return Prog(consts, funs, names.next)

@@ -93,10 +93,10 @@ _COMPARE: dict[Op, Meaning] = {
     Op.GT: operator.gt, Op.GE: operator.ge,
 }  # fmt: skip
 
-_BOOL: dict[Op, Meaning] = {
-    Op.AND: operator.and_,
-    Op.OR: operator.or_,
-    Op.XOR: operator.xor,
+_BOOL: dict[Op, Callable[[bool], bool] | Callable[[bool, bool], bool]] = {
+    Op.AND: lambda x, y: x & y,
+    Op.OR: lambda x, y: x | y,
+    Op.XOR: lambda x, y: x ^ y,
     Op.NOT: operator.not_,
 }
 
@@ -127,10 +127,10 @@ def int_range(prim: Prim) -> tuple[int, int]:
     return -(1 << (prim.bits - 1)), (1 << (prim.bits - 1)) - 1
 
 
-def _int_meaning(op: Op, prim: Prim) -> Meaning | None:
+def _int_meaning(op: Op, prim: Prim) -> Callable[[int], int] | Callable[[int, int], int] | None:
     wrap, bits, mask = wrapping(prim), prim.bits, (1 << prim.bits) - 1
 
-    def divided(f: Callable[[int, int], int]) -> Meaning:
+    def divided(f: Callable[[int, int], int]) -> Callable[[int, int], int]:
         def g(x: int, y: int) -> int:
             if y == 0:
                 raise ScalarFailure("R0102", "division by zero")
@@ -160,7 +160,7 @@ def _int_meaning(op: Op, prim: Prim) -> Meaning | None:
         case Op.MUL:
             return lambda x, y: wrap(x * y)
         case Op.DIV:
-            return divided(operator.floordiv)
+            return divided(lambda x, y: x // y)
         case Op.MOD:
             return divided(operator.mod)
         case Op.QUOT:
@@ -174,11 +174,11 @@ def _int_meaning(op: Op, prim: Prim) -> Meaning | None:
         case Op.MAX:
             return lambda x, y: x if x >= y else y
         case Op.AND:
-            return operator.and_
+            return lambda x, y: x & y
         case Op.OR:
-            return operator.or_
+            return lambda x, y: x | y
         case Op.XOR:
-            return operator.xor
+            return lambda x, y: x ^ y
         case Op.SHL:
             return shift_left
         case Op.SHR:
@@ -218,7 +218,7 @@ def _quot(x: int, y: int) -> int:
 def conversion(source: Prim, target: Prim) -> Meaning:
     """The function from values of `source` to values of `target`."""
     if target is Prim.BOOL:
-        return lambda x: x != 0
+        return bool
     if target.is_int:
         return _float_to_int(target) if source.is_float else _int_to_int(target)
     if source.is_float:

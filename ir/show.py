@@ -15,6 +15,7 @@ import re
 import struct
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
+from typing import TypeGuard
 
 from . import scalar
 from .core import (
@@ -427,7 +428,7 @@ def same(a: object, b: object) -> bool:
             continue
         if type(x) is not type(y):
             return False
-        if isinstance(x, tuple) and isinstance(y, tuple):
+        if _is_tuple(x) and _is_tuple(y):
             if len(x) != len(y):
                 return False
             pending.extend(zip(x, y))
@@ -436,6 +437,10 @@ def same(a: object, b: object) -> bool:
         elif x != y:
             return False
     return True
+
+
+def _is_tuple(x: object) -> TypeGuard[tuple[object, ...]]:
+    return isinstance(x, tuple)
 
 
 def without_locations(prog: Prog) -> Prog:

@@ -1,4 +1,4 @@
-"""Walking the IR: sub-bodies, uses, free names, substitution, fresh renaming, types in scope.
+"""Walking the IR: sub-bodies, uses, free names, types in scope. Substitution and renaming: `ir/rename.py`.
 
 An expression is seen in two parts. Its *bodies* (of branches, loops, lambdas, segops), each with the parameters that
 are in scope there: `scoped_bodies`, put back by `with_bodies`. And its *uses*: operands, arrays, sizes and neutral
@@ -58,28 +58,6 @@ from .core import (
     WhileLoop,
 )
 from .ops import can_fail
-from .rename import (  # noqa: F401  (the kit is imported from here)
-    Renaming,
-    refreshing,
-    rename_body,
-    rename_exp,
-    rename_fun,
-    rename_lambda,
-    rewrite_atom,
-    rewrite_body,
-    rewrite_exp,
-    rewrite_fun,
-    rewrite_lambda,
-    rewrite_name,
-    rewrite_params,
-    rewrite_stm,
-    rewrite_type,
-    substitute_body,
-    substitute_exp,
-    substitute_lambda,
-    substitute_type,
-    substituting,
-)
 from .types import I64, Atom, Name, Type, Var, scalar
 
 NameSet = dict[Name, None]

@@ -53,11 +53,13 @@ def _remove_cache() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks by recorded durations: `slow` from SLOW seconds on; `quick` what is quick itself, as much of each file as
-    fits in QUICK_FILE seconds, spread over the file."""
+    fits in QUICK_FILE seconds, spread over the file. `whole` stays in every full run."""
     seconds: dict[str, float] = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
     files: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
     for item in items:
         took = seconds.get(item.nodeid, 0.0)
+        if item.get_closest_marker("whole") is not None:
+            continue
         if took >= SLOW:
             item.add_marker(pytest.mark.slow)
         elif took <= QUICK and item.get_closest_marker("gpu") is None:
@@ -69,7 +71,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.quick)
 
 
-_took: Counter[str] = Counter()
+_took: defaultdict[str, float] = defaultdict(float)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

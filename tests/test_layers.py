@@ -177,8 +177,13 @@ def test_what_may_be_imported(module: str) -> None:
 def test_benchmarks_import_no_tests() -> None:
     for path in sorted((ROOT / "benchmarks").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            named = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            named += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            match node:
+                case ast.Import(names):
+                    named = [alias.name for alias in names]
+                case ast.ImportFrom(module):
+                    named = [module or ""]
+                case _:
+                    continue
             assert not any(name.split(".")[0] == "tests" for name in named), f"{path.name}:{node.lineno}"
 
 

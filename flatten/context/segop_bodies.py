@@ -31,7 +31,8 @@ from ...ir.core import (
 )
 from ...ir.errors import Loc
 from ...ir.ops import Op
-from ...ir.traverse import free_in_body, free_in_stm, refreshing, rename_lambda, rewrite_body
+from ...ir.rename import refreshing, rename_lambda, rewrite_body
+from ...ir.traverse import free_in_body, free_in_stm
 from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
 from ..aliasing.overwritten import consumed_in
 from .nest import Deferred, Dim, Elem, Flow, Nest

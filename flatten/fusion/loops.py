@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...ir.core import Body, ForLoop, If, Lambda, Loop, Param, Screma, Stm
-from ...ir.traverse import bodies, free_in_lambda, free_in_stm, substitute_body
+from ...ir.rename import substitute_body
+from ...ir.traverse import bodies, free_in_lambda, free_in_stm
 from ...ir.types import Atom, Name, Names, Var
 from ..context.recompute_cost import HEAVY, LIMIT, is_total, weight_of
 

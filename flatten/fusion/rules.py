@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from ...ir.core import Body, Hist, Lambda, Param, Rearrange, Scatter, Screma, Soac, Stm
-from ...ir.traverse import substitute_lambda
+from ...ir.rename import substitute_lambda
 from ...ir.types import Atom, Name, Names, Type
 
 Rule = Callable[[Stm, Stm, frozenset[Name]], Stm | None]
@@ -124,15 +124,15 @@ def pull_rearrange(consumer: Stm, array: Name, view: Rearrange, row: Type, names
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Generic[T]):
     """What belongs to scans, to reductions and to mapped results, of a list in that order."""
 
-    scans: tuple
-    reds: tuple
-    mapped: tuple
+    scans: tuple[T, ...]
+    reds: tuple[T, ...]
+    mapped: tuple[T, ...]
 
 
-def _parts(screma: Screma, items: tuple[T, ...]) -> Parts:
+def _parts(screma: Screma, items: tuple[T, ...]) -> Parts[T]:
     a, b = screma.num_scans, screma.num_scans + screma.num_reds
     return Parts(items[:a], items[a:b], items[b:])
 

@@ -25,7 +25,8 @@ from ...ir.core import (
     Stm,
 )
 from ...ir.ops import Op
-from ...ir.traverse import free_in_stm, rename_lambda, substitute_body
+from ...ir.rename import rename_lambda, substitute_body
+from ...ir.traverse import free_in_stm
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64
 from ..context.distribute import frontier, settle
 from ..context.nest import Elem, Flow, Nest, Segments

@@ -8,7 +8,7 @@ of the part vary, Σf is that of their product.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -76,7 +76,7 @@ def _write(flow: Flow, nest: Nest, stm: Stm) -> None:
 
 
 @contextmanager
-def _part(flow: Flow, nest: Nest, stm: Stm, exp: Update) -> Iterator[tuple[Nest, tuple[Atom, ...], list[Stm]]]:
+def _part(flow: Flow, nest: Nest, stm: Stm, exp: Update) -> Generator[tuple[Nest, tuple[Atom, ...], list[Stm]]]:
     """The nest of all elements that an update writes, their places in the part, and what computes these."""
     dims = [(flow.fresh_param("k", I64), dim.count) for dim in exp.dims if isinstance(dim, Slice)]
     at = tuple(Var(k.name) for k, _ in dims)

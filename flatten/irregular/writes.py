@@ -8,7 +8,7 @@ data: then what is written is `start + i` where `0 ≤ i < n`, n the length of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 from ...ir.core import (
@@ -84,7 +84,7 @@ def _is_closed(flow: Flow, exp: Scatter | Hist) -> bool:
 
 
 @contextmanager
-def _points(flow: Flow, nest: Nest, stm: Stm, exp: Scatter | Hist) -> Iterator[Nest]:
+def _points(flow: Flow, nest: Nest, stm: Stm, exp: Scatter | Hist) -> Generator[Nest]:
     """The nest of all writes, with the elements of the arrays in scope."""
     if flow.is_invariant(exp.width):
         yield enter_arrays(flow, nest, exp.width, exp.map.params, exp.arrays)

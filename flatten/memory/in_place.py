@@ -200,7 +200,7 @@ def _is_checked(scope: Scope, map_: Stm, to: Update) -> bool:
 def _may_move(scope: Scope, stm: Stm, between: list[Stm]) -> bool:
     """Whether nothing that the statement reads is overwritten in between."""
     reads = [name for name in free_in_stm(stm) if scope.sharing.consumed(name)]
-    written = {name for other in between for name in node_of(other).overwritten} if reads else set()
+    written = {name for other in between for name in node_of(other).overwritten} if reads else set[Name]()
     return not any(scope.sharing.same(x, y) for x in reads for y in written)
 
 
@@ -209,7 +209,7 @@ def _scattered(scope: Scope, map_: Stm, update: Stm) -> Stm:
     exp, to = map_.exp, update.exp
     assert isinstance(exp, SegMap)
     assert isinstance(to, Update)
-    stms, places, indices = list(exp.body.stms), [], iter(exp.space.indices)
+    stms, places, indices = list(exp.body.stms), list[Atom](), iter(exp.space.indices)
     for dim in to.dims:
         match dim:
             case Fix(index):

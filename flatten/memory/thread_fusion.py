@@ -30,15 +30,8 @@ from ...ir.core import (
     Stm,
 )
 from ...ir.errors import Loc
-from ...ir.traverse import (
-    all_exps,
-    consumed_by,
-    free_in_lambda,
-    free_in_stm,
-    map_bodies,
-    rename_lambda,
-    substitute_body,
-)
+from ...ir.rename import rename_lambda, substitute_body
+from ...ir.traverse import all_exps, consumed_by, free_in_lambda, free_in_stm, map_bodies
 from ...ir.types import Atom, Name, Names, Prim, Var
 from ..context.segop_bodies import element_of, iota_element, single
 from ..context.trace import Rule

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from ...ir.core import Body, If, Iota, Lambda, Param, Rearrange, Reduction, Replicate, Screma, Stm
 from ...ir.errors import Loc
-from ...ir.traverse import free_in_stm, rename_lambda, substitute_body
+from ...ir.rename import rename_lambda, substitute_body
+from ...ir.traverse import free_in_stm
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
 from ..context.nest import Flow
 from ..context.recompute_cost import HEAVY, weight_of

@@ -25,7 +25,8 @@ from ...ir.core import (
     Stm,
     Update,
 )
-from ...ir.traverse import free_in_stm, rename_lambda
+from ...ir.rename import rename_lambda
+from ...ir.traverse import free_in_stm
 from ...ir.types import I64, Atom, Name, Prim, Var, i64
 from ..context.distribute import expand_into, frontier, settle
 from ..context.nest import Elem, Flow, Nest

@@ -7,8 +7,9 @@ G(Σ, scanomap ⊙ (λx̄ → e) d̄ x̄s)  ⟶  segscan (Σ, ⟨x̄ ∈ x̄s⟩
 from __future__ import annotations
 
 from ...ir.core import Attr, Body, Copied, Lambda, Param, Reduction, Screma, SegRed, SegScan, Stm
-from ...ir.traverse import free_in_lambda, rename_lambda
-from ...ir.types import Atom, Type, Var
+from ...ir.rename import rename_lambda
+from ...ir.traverse import free_in_lambda
+from ...ir.types import Atom, Name, Type, Var
 from ..context.distribute import expand_into
 from ..context.nest import Elem, Flow, Nest
 from ..context.recompute_cost import LIMIT, weight_of
@@ -231,7 +232,13 @@ def _of_values(flow: Flow, nest: Nest, stm: Stm, exp: Screma, pat: tuple[Param, 
 
 
 def _one_operator(
-    flow: Flow, exp: Screma, op: Reduction, is_scan: bool, arrays: tuple, results: tuple[Param, ...], stm: Stm
+    flow: Flow,
+    exp: Screma,
+    op: Reduction,
+    is_scan: bool,
+    arrays: tuple[Name, ...],
+    results: tuple[Param, ...],
+    stm: Stm,
 ) -> tuple[Stm, ...]:
     """A reduction or scan with one of the operators alone."""
     if has_row_operator(flow, op):

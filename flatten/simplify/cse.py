@@ -28,8 +28,9 @@ from ...ir.core import (
     Stm,
 )
 from ...ir.ops import COMMUTATIVE
+from ...ir.rename import refreshing, rewrite_exp
 from ...ir.show import show_exp
-from ...ir.traverse import bodies, operands, refreshing, rewrite_exp, scoped_bodies
+from ...ir.traverse import bodies, operands, scoped_bodies
 from ...ir.types import Atom, Const, Name, Names, Var
 
 

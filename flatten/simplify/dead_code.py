@@ -12,6 +12,7 @@ from dataclasses import replace
 from ...ir.core import (
     Body,
     Exp,
+    FunDef,
     If,
     Lambda,
     Loop,
@@ -35,7 +36,7 @@ Live = set[Name]
 def remove_dead(prog: Prog) -> Prog:
     """`prog` without what is not used."""
     live: Live = set()
-    functions = []
+    functions = list[FunDef]()
     for fun in reversed(prog.functions):
         _use_types((p.type for p in (*fun.params, *fun.results)), live)
         functions.append(replace(fun, body=_live_body(fun.body, live)))

@@ -15,7 +15,8 @@ from enum import Enum
 from ...ir.attributes import is_opaque
 from ...ir.core import Body, Copied, Exp, Lambda, Param, Stm
 from ...ir.errors import NOWHERE, Loc
-from ...ir.traverse import Renaming, rename_lambda, rewrite_exp, rewrite_params, scoped_bodies, with_bodies
+from ...ir.rename import Renaming, rename_lambda, rewrite_exp, rewrite_params
+from ...ir.traverse import scoped_bodies, with_bodies
 from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, scalar
 from ..aliasing.classes import Sharing, note_body, note_sharing
 

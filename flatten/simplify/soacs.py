@@ -29,7 +29,7 @@ from ...ir.core import (
     Stm,
 )
 from ...ir.ops import Op
-from ...ir.traverse import substitute_lambda
+from ...ir.rename import substitute_lambda
 from ...ir.types import Atom, Name, Prim, Var
 from ..aliasing.classes import note_sharing
 from .bounds import counting

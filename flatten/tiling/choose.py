@@ -236,12 +236,9 @@ def _choose(
         host.stms.append(_in_registers(stm, pat, size, host.names))
         return
     (most, least), bodies = limits, list[Body]()
-    for emit in (
-        lambda let, to: let.stms.append(_in_registers(stm, to, size, host.names)),
-        lambda let, to: _choose(let, stm, to, found, limits, tuple(rest)),
-    ):
+    for part in ((size,), tuple(rest)):
         let, to = host.inner(), tuple(Param(host.names.again(p.name), p.type) for p in pat)
-        emit(let, to)
+        _choose(let, stm, to, found, limits, part)
         bodies.append(Body(tuple(let.stms), tuple(Var(p.name) for p in to)))
     blocks: Atom = i64(1)
     for width in (*(w for _, w in found.outer), *(host.ceil_div(w, i64(GRID * size)) for _, w in found.tiled)):

@@ -220,7 +220,7 @@ def loop_varies(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
         return False
     if sizes:
         return True
-    index = {form.index} if isinstance(form, ForLoop) else set()
+    index = {form.index} if isinstance(form, ForLoop) else set[Name]()
     has_rows = any(p.type.shape and variant(p.type.shape[0]) for p in params)
     return (has_rows or not has_place(stm)) and _exploitable(flow, body, varies | own | index)
 

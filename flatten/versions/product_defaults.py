@@ -58,7 +58,7 @@ def product_widths(flow: Flow, nest: Nest, body: Body) -> Iterator[Atom]:
     for stm in body.stms:
         match stm.exp:
             case Screma(width, arrays, f, (), _) if any(p.type.shape for p in stm.pat) and flow.is_invariant(width):
-                rows = {p.name for p, array in zip(f.params, arrays, strict=True) if p.type.shape}
+                rows = {p.name for p in f.params if p.type.shape}
                 matrices = {p.name: array for p, array in zip(f.params, arrays, strict=True)}
                 read = _reduced_with_others(f.body, rows)
                 if any(matrices[row] not in local and is_shared(flow, nest, matrices[row]) for row in read):

@@ -18,7 +18,7 @@ A segred of rows goes through points and flat data together, so that it needs no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from ...ir.core import (
@@ -199,7 +199,7 @@ def binary(flow: Flow, op: Op) -> Lambda:
 
 
 @contextmanager
-def flat_nest(flow: Flow, nest: Nest, seg: Segments) -> Iterator[tuple[Nest, Name]]:
+def flat_nest(flow: Flow, nest: Nest, seg: Segments) -> Generator[tuple[Nest, Name]]:
     """The nest (q < total), and `k`, the place in the segment. Inside, the indices of `nest` are computed; what becomes
     an array over the flat nest is known as one only there."""
     q, p = (flow.fresh_param(base, I64).name for base in ("q", "p"))
@@ -209,7 +209,7 @@ def flat_nest(flow: Flow, nest: Nest, seg: Segments) -> Iterator[tuple[Nest, Nam
 
 
 @contextmanager
-def rows_nest(flow: Flow, nest: Nest, seg: Segments) -> Iterator[tuple[Nest, Name]]:
+def rows_nest(flow: Flow, nest: Nest, seg: Segments) -> Generator[tuple[Nest, Name]]:
     """The nest (p < points, q < total) of a segred of rows, in which q runs through the elements of row p; and `k`."""
     p, q = (flow.fresh_param(base, I64).name for base in ("p", "q"))
     with _places(flow, nest, seg, p, q, None) as k:
@@ -217,7 +217,7 @@ def rows_nest(flow: Flow, nest: Nest, seg: Segments) -> Iterator[tuple[Nest, Nam
 
 
 @contextmanager
-def _places(flow: Flow, nest: Nest, seg: Segments, p: Name, q: Name, row: Exp | None) -> Iterator[Name]:
+def _places(flow: Flow, nest: Nest, seg: Segments, p: Name, q: Name, row: Exp | None) -> Generator[Name]:
     """k and the indices of the nest as what they are at place q of point p; p is computed as `row`, unless it is an
     index itself."""
     level = 1 + max((place.depth for place in flow.known.coordinates.values()), default=0)
