@@ -222,10 +222,10 @@ FAULTS: tuple[Fault, ...] = (
         Group.RULES,
         "loop that keeps its first values",
         "flatten/rules/control.py",
-        "        flow.context.walk(flow, nest, body.stms, body.result)\n        return tuple(Var(name) for name in expand(flow,"
-        " nest, body.result))\n\n    flow.emit(flow.bind(nest, stm.pat), Loop(",
-        "        flow.context.walk(flow, nest, body.stms, body.result)\n        return tuple(Var(p.name) for p in carried)\n\n"
-        "    flow.emit(flow.bind(nest, stm.pat), Loop(",
+        "        flow.context.walk(flow, nest, body.stms, body.result)\n        return tuple(Var(name) for name in "
+        "expand(flow, nest, body.result))\n\n    flow.emit(flow.bind(nest, stm.pat), Loop(",
+        "        flow.context.walk(flow, nest, body.stms, body.result)\n        return tuple(Var(p.name) for p in "
+        "carried)\n\n    flow.emit(flow.bind(nest, stm.pat), Loop(",
     ),
     # ---- bulk operations
     Fault(
