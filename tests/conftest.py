@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 
 DURATIONS = Path(__file__).with_name("durations.json")
 LISTED = 0.1  # seconds from which on a test's duration is kept
-SLOW = 8.0  # seconds from which on a test is `slow`
+SLOW = 2.5  # seconds from which on a test is `slow`
 QUICK, QUICK_FILE = 0.4, 1.2  # seconds that a `quick` test, and those of a file, take at most
 
 
@@ -80,8 +80,14 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if session.config.getoption("--record") and not hasattr(session.config, "workerinput"):
-        listed = {name: round(took, 1) for name, took in sorted(_took.items()) if took >= LISTED}
-        DURATIONS.write_text(json.dumps(listed, indent=0) + "\n", encoding="utf-8")
+        DURATIONS.write_text(json.dumps(_recorded(), indent=0) + "\n", encoding="utf-8")
+
+
+def _recorded() -> dict[str, float]:
+    """Of this run; of a test that it left out, what was recorded before."""
+    before: dict[str, float] = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
+    found = {name: took for name, took in before.items() if name not in _took} | _took
+    return {name: round(took, 1) for name, took in sorted(found.items()) if took >= LISTED}
 
 
 def pytest_collection_finish() -> None:

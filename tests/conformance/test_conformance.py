@@ -33,6 +33,8 @@ from soac.versions import runs_of
 
 from .known import KNOWN
 
+pytestmark = pytest.mark.whole
+
 HERE = Path(__file__).parent
 
 

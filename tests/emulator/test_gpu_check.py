@@ -18,7 +18,9 @@ from typing import Any
 import pytest
 
 from soac.kernels.devices.cuda.libcuda import NoDriver, gpus
+from soac.kernels.devices.cuda.nvrtc import GET_NVRTC
 
+from .checks import has_nvrtc
 from .emulate import COMPILER, HERE
 
 SCRIPTS = HERE.parent.parent / "scripts"
@@ -168,6 +170,7 @@ def test_packages_are_carried_where_there_are_none_of_the_name(tmp_path: Path) -
 
 
 @needs_compiler
+@pytest.mark.skipif(not has_nvrtc(), reason=f"NVRTC is missing: {GET_NVRTC}")
 def test_a_rehearsal_of_all_parts(tmp_path: Path) -> None:
     """Small; `python scripts/gpu_carry.py rehearse DIR --python PYTHON` is the whole."""
     wheel(tmp_path / "carry", "carried_along")

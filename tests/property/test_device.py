@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.property.device import SIZES, check_device, resized
 from tests.property.generate import Case, cases
 from tests.property.test_meaning import ACCEPTED
+
+pytestmark = pytest.mark.whole
 
 PROGRAMS = int(os.environ.get("SOAC_DEVICE_PROGRAMS", "40"))
 

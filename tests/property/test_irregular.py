@@ -9,11 +9,15 @@ import os
 import time
 from collections.abc import Callable
 
+import pytest
+
 from tests.property.device import check_device
 from tests.property.generate import Case
 from tests.property.irregular import check_program, in_versions
 from tests.property.law import Tally
 from tests.property.soak import record
+
+pytestmark = pytest.mark.whole
 
 PROGRAMS = int(os.environ.get("SOAC_PROPERTY_PROGRAMS", "200"))
 SECONDS = float(os.environ.get("SOAC_PROPERTY_SECONDS", "15"))

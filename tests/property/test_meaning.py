@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from soac.ir.machine import Mode
@@ -20,6 +21,8 @@ from tests.property.features import Feature, features
 from tests.property.generate import Case, cases
 from tests.property.law import Tally, check_law
 from tests.property.soak import Found, program, record, run_part, table
+
+pytestmark = pytest.mark.whole
 
 PROGRAMS = int(os.environ.get("SOAC_PROPERTY_PROGRAMS", "2000"))
 SECONDS = float(os.environ.get("SOAC_PROPERTY_SECONDS", "25"))

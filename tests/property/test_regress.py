@@ -17,6 +17,8 @@ from tests.property.law import check_law
 from tests.property.saved import load
 from tests.property.soak import REGRESS
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.mark.parametrize("path", sorted(REGRESS.glob("*.ir")), ids=lambda path: path.stem)
 def test_the_law_holds_now(path: Path) -> None:
