@@ -27,7 +27,7 @@ FRAMES = 20_000
 
 def allow_depth() -> None:
     """Raises Python's recursion limit to `FRAMES`. It is the same for all threads, and one may be deep in a tree: so it
-    is never lowered, and whoever set it higher keeps that."""
+    is never lowered, and a higher one stays."""
     if sys.getrecursionlimit() < FRAMES:
         sys.setrecursionlimit(FRAMES)
 

@@ -112,7 +112,7 @@ def find(text: str, file: str, reach: Reach) -> tuple[Executable, Facts] | None:
         return None
     try:
         return _restored(data)
-    except (ValueError, TypeError, LookupError, AttributeError, AssertionError, NotPlain, RecursionError):
+    except (ValueError, TypeError, LookupError, AttributeError, AssertionError, NotPlain):
         return None  # written by other software, or by hand: the program is compiled, and the entry written anew
 
 

@@ -1,5 +1,5 @@
--- In a module, too, a function may not give out an array of the program's own; where a type hides the array nobody
--- consumes what is given.
+-- In a module, too, a function may not give out an array of the program's own; where a type hides the array, what
+-- is given is never consumed.
 -- ==
 -- error: E022[12]
 
