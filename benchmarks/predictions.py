@@ -23,13 +23,13 @@ from soac.kernels.analysis.memory_model import SECTOR
 from soac.kernels.analysis.sectors import Sample, global_sectors, predict
 from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
 from soac.kernels.devices.cpu.executable import CpuDevice, Executable
+from soac.kernels.devices.cpu.kernel_code import KernelCode
 from soac.kernels.devices.cuda.nvrtc import NoCompiler
 from soac.kernels.devices.cuda.ptxas_report import Resources, resources
 from soac.kernels.devices.device import Scalar
 from soac.kernels.devices.host_runner import compile_host
 from soac.kernels.kernel_ir.nodes import Kernel
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
-from soac.kernels.tracer.device import no_code
 from soac.pipeline import Compiled, compile_prog
 from soac.versions import misfits, runs_of
 
@@ -95,7 +95,7 @@ def predicted(compiled: Compiled, args: Sequence[np.ndarray | np.generic]) -> It
     code = {"main": compile_host(fun)}
     kernels = {kernel.name: kernel for kernel in compiled.host.kernels}
     for forced in runs_of(compiled.flat, "main"):
-        device = Counting(no_code(), {}, 1, counted=kernels)
+        device = Counting(KernelCode(dict), {}, 1, counted=kernels)
         _, reached = Executable(code, functions, device).run("main", args, None, forced)
         if misfits(forced, reached) is None:
             largest = max(device.found, key=lambda one: one.bytes)

@@ -241,10 +241,11 @@ def build(source: Source) -> Program:
     """The program, found on disk or compiled, without settings."""
     text, file, reach = source.text, source.file, source.reach
     require(source.device)
-    found = stored.find(text, file, reach) if source.device == "cpu" else None
+    later = Deferred(lambda: compile_prog(text, file, reach=reach))
+    found = stored.find(text, file, reach, later.get) if source.device == "cpu" else None
     if found is not None:
         executable, facts = found
-        return Program(source, Deferred(lambda: compile_prog(text, file, reach=reach)), facts, executable, {})
+        return Program(source, later, facts, executable, {})
     compiled = with_entries(compile_prog(text, file, machine=MACHINES[source.device], reach=reach), file)
     done = Deferred(lambda: compiled, compiled)
     runnable = stored.build(text, file, reach, compiled) if source.device == "cpu" else on_gpu(compiled)

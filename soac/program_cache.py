@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +24,7 @@ from .frontend.compile import Reach, paused_collector, prelude
 from .frontend.parsing.parse import decode_source
 from .ir import core, entry_points, errors, ops, types
 from .ir import version_tree as tree
-from .ir.errors import CompileError, Diagnostic
+from .ir.errors import NOWHERE, CompileError, Diagnostic, Label
 from .ir.version_tree import Site, sites, size_params
 from .kernels.devices import disk_cache as disk
 from .kernels.devices.cpu import image
@@ -33,6 +33,7 @@ from .kernels.devices.cpu.host import emit as hostcode
 from .kernels.devices.cpu.host import failure_sites as hostsites
 from .kernels.devices.cpu.host import frame as hostcode_frame
 from .kernels.devices.cpu.image import Image, compiled_code, image_of, stored_code
+from .kernels.devices.cpu.kernel_code import KernelCode
 from .kernels.devices.cpu.runtime import jit
 from .kernels.host_ir import nodes as host
 from .kernels.host_ir.launch_parameters import launch_sizes
@@ -93,30 +94,31 @@ def facts_of(compiled: Compiled) -> Facts:
 
 def build(text: str, file: str, reach: Reach, compiled: Compiled) -> Executable:
     """A compiled program ready to run on the CPU; it is kept for the next time."""
+    place, bodies = key(text, file, reach), bodies_of(compiled)
     with paused_collector():
-        image, sources = image_of(compiled.host, compiled.core.functions, native=True)
-    code = compiled_code(image, sources)
-    library = prelude().text
-    imported = tuple((n, digest(other)) for n, other in compiled.texts.items() if n != file and other != library)
-    entry = Stored(image, facts_of(compiled), imported)
+        image, host = image_of(compiled.host, compiled.core.functions, native=True)
+    entry = Stored(image, facts_of(compiled), imported(file, compiled))
+    code = compiled_code(image, host, KernelCode(lambda: bodies, made_from(place, entry.imported)))
     with suppress(NotPlain):
         body = json.dumps(plain(entry, classes())).encode()
-        disk.put(jit.user_cache(), key(text, file, reach), sha256(body).digest() + body)
+        disk.put(jit.user_cache(), place, sha256(body).digest() + body)
     return Executable.of(image, code)
 
 
-def find(text: str, file: str, reach: Reach) -> tuple[Executable, Facts] | None:
-    """The program, if it was compiled before and nothing that it was made from has changed."""
-    data = disk.get(jit.user_cache(), key(text, file, reach))
+def find(text: str, file: str, reach: Reach, compile: Callable[[], Compiled]) -> tuple[Executable, Facts] | None:
+    """The program, if it was compiled before and nothing that it was made from has changed; `compile` does so again
+    where a kernel is needed that the cache does not have."""
+    place = key(text, file, reach)
+    data = disk.get(jit.user_cache(), place)
     if data is None:
         return None
     try:
-        return _restored(data)
+        return _restored(data, place, file, compile)
     except (ValueError, TypeError, LookupError, AttributeError, AssertionError, NotPlain):
         return None  # written by other software, or by hand: the program is compiled, and the entry written anew
 
 
-def _restored(data: bytes) -> tuple[Executable, Facts] | None:
+def _restored(data: bytes, place: str, file: str, compile: Callable[[], Compiled]) -> tuple[Executable, Facts] | None:
     """The program of an entry, unless a file that it was made from has changed."""
     body = data[DIGEST:]
     if sha256(body).digest() != data[:DIGEST]:
@@ -124,13 +126,42 @@ def _restored(data: bytes) -> tuple[Executable, Facts] | None:
     entry: Stored = from_plain(json.loads(body), classes())
     if any(digest_of_file(name) != known for name, known in entry.imported):
         return None
-    code = stored_code(entry.image)
+
+    def bodies() -> Mapping[str, kir.Kernel]:
+        compiled = compile()
+        if changed := set(imported(file, compiled)) ^ set(entry.imported):
+            raise changed_meanwhile(sorted({name for name, _ in changed}))
+        return bodies_of(compiled)
+
+    code = stored_code(entry.image, KernelCode(bodies, made_from(place, entry.imported)))
     return None if code is None else (Executable.of(entry.image, code), entry.facts)
+
+
+def bodies_of(compiled: Compiled) -> Mapping[str, kir.Kernel]:
+    return {kernel.name: kernel for kernel in compiled.host.kernels}
+
+
+def imported(file: str, compiled: Compiled) -> tuple[tuple[str, str], ...]:
+    """The files that took part beside `file` and the library, with the digests of their texts."""
+    library = prelude().text
+    return tuple((n, digest(other)) for n, other in compiled.texts.items() if n != file and other != library)
+
+
+def made_from(place: str, imported: Sequence[tuple[str, str]]) -> str:
+    """The key of a program with its imports, whose kernels the cache has under names that begin with it."""
+    return disk.key_of(place, *(part for pair in imported for part in pair))
+
+
+def changed_meanwhile(names: Sequence[str]) -> CompileError:
+    """What a call raises whose kernels would have to be made from other files than the program was."""
+    listed = ", ".join(f"`{name}`" for name in names)
+    text = f"{listed} changed after the program was loaded, and a version that has not run yet needs it"
+    return CompileError(Diagnostic("E0003", text, Label(NOWHERE, ""), hint="load the program again"))
 
 
 def key(text: str, file: str, reach: Reach) -> str:
     return disk.key_of(
-        "program-1", str(Path(file).absolute()), file, text, reach.value, disk.compiler(), *jit.identity()
+        "program-2", str(Path(file).absolute()), file, text, reach.value, disk.compiler(), *jit.identity()
     )
 
 

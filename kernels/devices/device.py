@@ -5,7 +5,7 @@ Arrays of a device are opaque to the host program but for their shape; on the CP
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from ...ir.core import FunDef, Level
@@ -122,6 +122,10 @@ class Runnable(Protocol):
 
     def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
         """Arguments where the device reads them, for calls that are to take no time for that."""
+        ...
+
+    def complete(self, entry: str) -> Iterator[str]:
+        """Makes the code of each kernel of an entry, and gives its name; calls do so when they first need one."""
         ...
 
 

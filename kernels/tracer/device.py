@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,10 +17,9 @@ from ...ir.core import Level
 from ...ir.scalar import DTYPES
 from ...ir.types import Prim
 from ..devices.cpu.executable import CpuDevice
-from ..devices.cpu.runtime.jit import CompiledKernels, compile_kernels
+from ..devices.cpu.kernel_code import KernelCode
 from ..devices.device import Scalar
 from ..devices.host_memory import address
-from ..passes.choose_lanes import LaneSettings
 
 Launch = Callable[[str, int, list[np.ndarray], list[Scalar]], None]
 
@@ -80,7 +78,7 @@ class TracingDevice(CpuDevice):
 
     @staticmethod
     def tracing(on_launch: Launch, shadows: Shadows) -> TracingDevice:
-        return TracingDevice(no_code(), {}, 1, on_launch=on_launch, shadows=shadows)
+        return TracingDevice(KernelCode(dict), {}, 1, on_launch=on_launch, shadows=shadows)
 
     # ---- memory and bulk operations -------------------------------------------------------------------------------
 
@@ -139,9 +137,3 @@ class TracingDevice(CpuDevice):
         sizes: Sequence[int],
     ) -> None:
         self.on_launch(kernel, blocks, [np.ascontiguousarray(a) for a in arrays], scalars)
-
-
-@cache
-def no_code() -> CompiledKernels:
-    """What a device that compiles nothing has instead of machine code."""
-    return compile_kernels((), LaneSettings())

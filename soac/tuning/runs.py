@@ -165,6 +165,9 @@ def subject_of(
     path: Path, session: Session, entry: str, sets: Sequence[DataSet], threads: int | None, until: float = math.inf
 ) -> Subject:
     """The entry with its arguments made."""
+    for _ in session.program.executable.complete(entry):  # no run is to wait for the compiler
+        if time.monotonic() >= until:
+            break
     args = [inputs_of(one, session.program, path) for one in sets]
     placed = [session.program.place(entry, each) for each in args]
     return Subject(path, session.program, entry, sets, args, placed, threads, until)

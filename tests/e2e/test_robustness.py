@@ -101,7 +101,7 @@ def test_a_cache_entry_of_another_kind_is_a_miss(entry: bytes) -> None:
     """Whether its digest is right or not; what is too deep to be read has none."""
     key = program_cache.key(SUM, "a.soac", Reach.PROJECT)
     disk_cache.put(jit.user_cache(), key, entry)
-    assert program_cache.find(SUM, "a.soac", Reach.PROJECT) is None
+    assert program_cache.find(SUM, "a.soac", Reach.PROJECT, pytest.fail) is None
 
 
 def test_the_cache_knows_the_compiler_by_its_own_files() -> None:

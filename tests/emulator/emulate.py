@@ -22,12 +22,12 @@ from soac.ir.types import Prim
 from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
 from soac.kernels.cuda_c.ops import c_type
 from soac.kernels.devices.cpu.executable import CpuDevice, Executable, failure
+from soac.kernels.devices.cpu.kernel_code import KernelCode
 from soac.kernels.devices.device import Scalar
 from soac.kernels.devices.host_runner import compile_host
 from soac.kernels.kernel_ir.nodes import Atomic, Kernel, LookBack, WaitFor
 from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.pipeline import CUDA_PASSES, Passes, all_ready
-from soac.kernels.tracer.device import no_code
 from soac.pipeline import Compiled
 
 HERE = Path(__file__).parent
@@ -115,7 +115,7 @@ def c_value(prim: Prim, value: Scalar) -> ctypes.Structure | ctypes._SimpleCData
 
 def emulated(compiled: Compiled, emulator: Emulator, order: int) -> Executable:
     """The program, ready to run with the threads of its kernels in this order."""
-    device = EmulatedDevice(no_code(), {}, 1, emulator=emulator, order=order)
+    device = EmulatedDevice(KernelCode(dict), {}, 1, emulator=emulator, order=order)
     codes = {f.entry.name: compile_host(f) for f in compiled.host.functions}
     return Executable(codes, {f.entry.name: f for f in compiled.core.functions if f.entry}, device)
 

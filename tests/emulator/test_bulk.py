@@ -11,10 +11,10 @@ import pytest
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Prim
 from soac.kernels.devices.cpu.executable import CpuDevice
+from soac.kernels.devices.cpu.kernel_code import KernelCode
 from soac.kernels.devices.cuda.array import CudaArray
 from soac.kernels.devices.cuda.bulk import Axis, merged, tiles
 from soac.kernels.devices.cuda.device import CudaDevice
-from soac.kernels.tracer.device import no_code
 
 from .driver import EmulatedDriver, emulated_gpu
 from .emulate import COMPILER
@@ -31,7 +31,7 @@ def device() -> CudaDevice:
 
 @pytest.fixture(scope="module")
 def cpu() -> CpuDevice:
-    return CpuDevice(no_code(), {}, 1)
+    return CpuDevice(KernelCode(dict), {}, 1)
 
 
 def numbers(shape: tuple[int, ...], prim: Prim, seed: int = 0) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar
@@ -33,10 +33,11 @@ from . import native
 from .arena import Arenas, make_arenas
 from .argument_words import exactly, word_of
 from .image import Image, MachineCode, compiled_code, image_of
+from .kernel_code import KernelCode
+from .kernel_code import address as address_of_kernel
 from .native import Native, Turn, link
 from .runtime import thread_pool as pool
 from .runtime.assembly import INLINE_WORK, Status
-from .runtime.jit import CompiledKernels
 
 INFINITY = 2**63 - 1
 WORKERS = os.cpu_count() or 1
@@ -55,7 +56,7 @@ class CpuDevice:
     default_threshold: ClassVar[int] = 8
     default_inside: ClassVar[Mapping[Level, int]] = dict.fromkeys(Level, 64)
 
-    compiled: CompiledKernels
+    code: KernelCode
     kernels: dict[str, Loaded]
     threads: int
     pool: Pool = field(default_factory=Pool)
@@ -133,7 +134,7 @@ class CpuDevice:
         sizes: Sequence[int],
     ) -> None:
         """Run all blocks of a kernel; `work` is the estimated cost of the whole. Raises KernelFailure."""
-        what = self.kernels[kernel]
+        what, code = self.kernels[kernel], address_of_kernel(self.code, kernel)
         slots = what.table()
         arenas = self.take_arenas(self.threads)
         base = ctypes.addressof(slots)
@@ -145,7 +146,7 @@ class CpuDevice:
         try:
             threads = 1 if work < INLINE_WORK else self.threads
             tasks = next(iter(sizes), 0) or TASKS
-            pool.run_blocks(what.address, base, blocks, threads, pool.share(blocks, threads, tasks))
+            pool.run_blocks(code, base, blocks, threads, pool.share(blocks, threads, tasks))
         finally:
             self.arenas.append(arenas)
         if slots[what.record // 8]:
@@ -170,21 +171,20 @@ class CpuDevice:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A kernel as machine code: its argument table ends with the failure record, at byte `record`; `words` turn its
+    """How a kernel is called: its argument table ends with the failure record, at byte `record`; `words` turn its
     scalars into 64-bit words."""
 
     kernel: Kernel
-    address: int
     table: type[ctypes.Array[ctypes.c_int64]]
     record: int
     words: tuple[Callable[[Any], int], ...]
 
 
-def loaded(kernel: Kernel, compiled: CompiledKernels) -> Loaded:
-    """A kernel with its code: a table of two words, one for each array and scalar, and the failure record."""
+def loaded(kernel: Kernel) -> Loaded:
+    """A kernel with a table of two words, one for each array and scalar, and the failure record."""
     size = 2 + len(kernel.arrays) + len(kernel.scalars)
     words = tuple(word_of(v.prim) for v in kernel.scalars)
-    return Loaded(kernel, compiled.address(kernel.name), ctypes.c_int64 * (size + RECORD), 8 * size, words)
+    return Loaded(kernel, ctypes.c_int64 * (size + RECORD), 8 * size, words)
 
 
 # ---- programs ready to run ---------------------------------------------------------------------------------------
@@ -213,16 +213,17 @@ class Executable:
     def build(
         program: HostProgram, functions: tuple[FunDef, ...], threads: int | None = None, runner: Runner = Runner.NATIVE
     ) -> Executable:
-        """Compile all kernels (or find them in the cache) and all host functions.
+        """Compile the host functions (or find them in the cache); kernels follow when they are first launched.
 
         `functions`: the entry points as core functions, for their signatures."""
-        image, sources = image_of(program, functions, runner is Runner.NATIVE)
-        return Executable.of(image, compiled_code(image, sources), threads)
+        image, host = image_of(program, functions, runner is Runner.NATIVE)
+        bodies = {kernel.name: kernel for kernel in program.kernels}
+        return Executable.of(image, compiled_code(image, host, KernelCode(lambda: bodies)), threads)
 
     @staticmethod
     def of(image: Image, code: MachineCode, threads: int | None = None) -> Executable:
         """An image with its code."""
-        device = CpuDevice(code.kernels, {k.name: loaded(k, code.kernels) for k in image.kernels}, threads or WORKERS)
+        device = CpuDevice(code.kernels, {k.name: loaded(k) for k in image.kernels}, threads or WORKERS)
         entries = {f.entry.name: f for f in image.entries if f.entry}
         codes = {f.entry.name: compile_host(f) for f in image.interpreted}
         return Executable(codes, entries, device, link(image, code))
@@ -292,6 +293,12 @@ class Executable:
     def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
         return list(args)
 
+    def complete(self, entry: str) -> Iterator[str]:
+        native = self.native.entries.get(entry)
+        for name in (k.name for k in native.kernels.kernels) if native else self.device.kernels:
+            address_of_kernel(self.device.code, name)
+            yield name
+
     def run_native(
         self,
         entry: str,
@@ -336,7 +343,7 @@ class Executable:
         return default_of(self.device, threshold)
 
     def with_threads(self, threads: int) -> CpuDevice:
-        return CpuDevice(self.device.compiled, self.device.kernels, threads, self.device.pool, self.device.arenas)
+        return CpuDevice(self.device.code, self.device.kernels, threads, self.device.pool, self.device.arenas)
 
     def arguments(self, code: Code, args: Sequence[np.ndarray | np.generic]) -> list[Any]:
         """Arrays dense and, where the entry consumes them, copied; scalars as Python values."""

@@ -7,6 +7,7 @@ A call is machine code from end to end (`runtime/python_call.py`). One whose set
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -25,6 +26,7 @@ from .host.emit import NativeFun, given, result_words
 from .host.failure_sites import error_of, recorded
 from .host.frame import setting_word
 from .image import Image, MachineCode
+from .kernel_code import KernelCode, address
 from .runtime import thread_pool as pool
 from .runtime.assembly import Status, Word
 from .runtime.functions import Runtime, runtime
@@ -56,16 +58,47 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A native function. `code`: its address; `idle`: calls that are not under way; `addresses`: the kernels', by their
-    numbers; `guards`: the names of its settings."""
+    """A native function. `code`: its address; `idle`: calls that are not under way; `kernels`, by their numbers;
+    `guards`: the names of its settings."""
 
     info: NativeFun
     code: int
-    kernels: tuple[Kernel, ...]
-    addresses: ctypes.Array[ctypes.c_int64]
+    kernels: Launched
     runtime: Runtime
     guards: tuple[str, ...]
     idle: list[Ready] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Launched:
+    """The kernels that an entry launches. `addresses`: of their code, 0 before the first launch, at which machine code
+    calls `need` with the number of the kernel; 0 again means that there is none, and `raised` has the reason for the
+    thread that asked."""
+
+    kernels: tuple[Kernel, ...]
+    addresses: ctypes.Array[ctypes.c_int64]
+    code: KernelCode
+    raised: dict[int, BaseException] = field(default_factory=dict)
+    need: Any = None
+
+
+NEED = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+"""`need` as machine code calls it, without the lock of the interpreter."""
+
+
+def launched(kernels: tuple[Kernel, ...], code: KernelCode) -> Launched:
+    """Kernels of an entry, none of them with an address yet."""
+    made = Launched(kernels, (ctypes.c_int64 * len(kernels))(), code)
+
+    def need(which: int) -> int:
+        try:
+            made.addresses[which] = address(code, kernels[which].name)
+        except BaseException as error:
+            made.raised[threading.get_ident()] = error
+        return made.addresses[which]
+
+    made.need = NEED(need)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +117,7 @@ def link(image: Image, code: MachineCode) -> Native:
     entries: dict[str, Entry] = {}
     for info in image.native:
         used, guards = tuple(kernels[n] for n in info.kernels), tuple(s.name for s in info.settings)
-        addresses = (ctypes.c_int64 * len(used))(*(code.kernels.address(k) for k in info.kernels))
-        entry = Entry(info, code.host.address(info.symbol), used, addresses, shared, guards)
+        entry = Entry(info, code.host.address(info.symbol), launched(used, code.kernels), shared, guards)
         entries[info.fun.entry.name] = entry
     return Native(entries, code.host)
 
@@ -98,7 +130,8 @@ def ready(entry: Entry, turn: ctypes.c_int64) -> Ready:
     info = entry.info
     words = (ctypes.c_int64 * info.words)()
     state = ctypes.addressof(words)
-    words[Word.KERNELS], words[Word.STOP] = ctypes.addressof(entry.addresses), entry.runtime.stop
+    words[Word.KERNELS], words[Word.STOP] = ctypes.addressof(entry.kernels.addresses), entry.runtime.stop
+    words[Word.NEED] = ctypes.cast(entry.kernels.need, ctypes.c_void_p).value or 0
     words[Word.RECORD] = state + 8 * info.record
     tables = rows_of(Argument, list(arguments_at(info, state))), rows_of(Result, list(results_at(info, state)))
     workers = ctypes.addressof(pool.the_pool().workers)
@@ -232,7 +265,9 @@ def failed(entry: Entry, one: Ready, status: int) -> BaseException:
             site = entry.info.sites[place]
             return error_of(site, values_of(record, recorded(site)))
         case Status.KERNEL:
-            return failure(entry.kernels[place], record)
+            return failure(entry.kernels.kernels[place], record)
+        case Status.NO_CODE:
+            return entry.kernels.raised.pop(threading.get_ident())
         case Status.STOPPED:
             pool.the_pool().stop_flag.value = 0
             return KeyboardInterrupt()

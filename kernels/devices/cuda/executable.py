@@ -6,7 +6,7 @@ caller gets or gave. Memory of other libraries is used where it is; it is never 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,6 +117,10 @@ class CudaExecutable:
                 raise failure_error(found) from None
             except (DriverRefusal, DriverMemoryError) as why:
                 raise refused(str(why), self.functions[entry].loc) from None
+
+    def complete(self, entry: str) -> Iterator[str]:
+        """Nothing: all kernels are one module, which was made with the program."""
+        return iter(())
 
     def attempt(
         self, entry: str, args: Sequence[Any], settings: Settings, log: list[Event] | None

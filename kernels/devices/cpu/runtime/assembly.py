@@ -41,7 +41,8 @@ class Word:
     FAILED = 10  # which site of the host or which kernel
     THREAD = 11  # Python's state of this thread, while it is without the lock of the interpreter
     TIMED = 12  # note when each execution of a guard site begins and ends?
-    FIRST = 13  # what follows
+    NEED = 13  # what gives the address of a kernel that has none yet, by its number
+    FIRST = 14  # what follows
 
 
 class Status(IntEnum):
@@ -53,6 +54,7 @@ class Status(IntEnum):
     KERNEL = 2  # a check of a kernel failed
     STOPPED = 3
     MEMORY = 4
+    NO_CODE = 5  # a kernel could not be compiled
 
 
 INLINE_WORK = 200_000.0

@@ -21,6 +21,7 @@ define i64 @soac_host_enter(ptr %code, ptr %state) {
 }
 
 ; Run all blocks of kernel number %kernel, on this thread where the whole costs little, else in %tasks tasks for each.
+; One that is launched for the first time is compiled.
 define i64 @soac_host_launch(ptr %state, ptr %table, i64 %kernel, i64 %blocks, double %cost, i64 %tasks) {
 entry:
   %any = icmp sgt i64 %blocks, 0
@@ -29,7 +30,17 @@ run:
   %kernels_place = getelementptr i64, ptr %state, i64 $KERNELS_WORD$
   %kernels = load ptr, ptr %kernels_place
   %place = getelementptr ptr, ptr %kernels, i64 %kernel
-  %code = load ptr, ptr %place
+  %known = load ptr, ptr %place
+  %is_new = icmp eq ptr %known, null
+  br i1 %is_new, label %ask, label %go
+ask:
+  %need_place = getelementptr i64, ptr %state, i64 $NEED_WORD$
+  %need = load ptr, ptr %need_place
+  %compiled = call ptr %need(i64 %kernel)
+  %none = icmp eq ptr %compiled, null
+  br i1 %none, label %no_code, label %go
+go:
+  %code = phi ptr [ %known, %run ], [ %compiled, %ask ]
   %small = fcmp olt double %cost, $INLINE_WORK$
   %stopped = call i64 @soac_host_run(ptr %state, ptr %table, ptr %code, i64 %blocks, i1 %small, i64 %tasks)
   %stop = icmp ne i64 %stopped, 0
@@ -45,6 +56,8 @@ fail:
   ret i64 $KERNEL$
 interrupted:
   ret i64 $STOPPED$
+no_code:
+  ret i64 $NO_CODE$
 fine:
   ret i64 $FINE$
 }

@@ -47,7 +47,7 @@ OWN_SYMBOLS = "soac_"
 LOADER_SYMBOLS = frozenset({"_GLOBAL_OFFSET_TABLE_"})
 """Symbols that the loader itself provides."""
 
-LONG_TEXT = 400_000
+LONG_TEXT = 150_000
 """Modules of more characters get the short pipeline and a lower level of code generation: compile time matters more
 than the last per cent."""
 
@@ -95,19 +95,10 @@ def host() -> Host:
 
 
 def compile_kernels(kernels: tuple[Kernel, ...], settings: LaneSettings, cache: Cache | None = None) -> CompiledKernels:
-    """The kernels as machine code; `cache` None is the user's."""
-    text = emit(all_ready(kernels, cpu_passes(settings)))
-    return by_kernel(load_text(text, symbols_of(kernels), cache), kernels)
-
-
-def symbols_of(kernels: tuple[Kernel, ...]) -> tuple[str, ...]:
-    """The functions of kernels in their module, in the same order."""
-    return tuple(symbol_of(kernel.name) for kernel in kernels)
-
-
-def by_kernel(loaded: CompiledKernels, kernels: tuple[Kernel, ...]) -> CompiledKernels:
-    """Addresses by the names of the kernels, not of their symbols."""
-    return CompiledKernels(loaded.engine, {k.name: loaded.addresses[symbol_of(k.name)] for k in kernels})
+    """The kernels as machine code, by their names; `cache` None is the user's."""
+    symbols = {kernel.name: symbol_of(kernel.name) for kernel in kernels}
+    loaded = load_text(emit(all_ready(kernels, cpu_passes(settings))), tuple(symbols.values()), cache)
+    return CompiledKernels(loaded.engine, {name: loaded.addresses[symbol] for name, symbol in symbols.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +153,7 @@ def identity() -> tuple[str, ...]:
     """Everything but the text that decides about the object."""
     here = host()
     version = ".".join(map(str, llvm.llvm_version_info))
-    return "jit-3", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
+    return "jit-4", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
 
 
 # ---- compile -----------------------------------------------------------------------------------------------------

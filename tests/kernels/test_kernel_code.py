@@ -1,0 +1,151 @@
+"""Kernels are compiled when they are first launched, and found again afterwards."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import pytest
+
+import soac
+from soac.frontend.compile import Reach
+from soac.kernels.devices import disk_cache as disk
+from soac.kernels.devices.cpu import kernel_code
+from soac.kernels.devices.cpu.executable import Executable, Runner
+from soac.kernels.devices.cpu.runtime import jit
+
+TEXT = """
+entry sums [n][m] (xss: [n][m]f32): [n]f32 = map (reduce (+) 0) xss
+entry twice [n] (xs: [n]i32): [n]i32 = map (2 *) xs
+"""
+XSS = np.arange(12, dtype=np.float32).reshape(3, 4)
+SUMS = [6.0, 22.0, 38.0]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """The kernels compiled so far; the cache is empty at first."""
+    names: list[str] = []
+    real = kernel_code.compiled
+
+    def noting(code: kernel_code.KernelCode, name: str) -> jit.CompiledKernels:
+        names.append(name)
+        return real(code, name)
+
+    own = disk.Cache(tmp_path / "cache")
+    monkeypatch.setattr(jit, "user_cache", lambda: own)
+    monkeypatch.setattr(kernel_code, "compiled", noting)
+    return names
+
+
+def test_a_program_that_is_loaded_has_no_kernels(made: list[str]) -> None:
+    program = soac.compile(TEXT)
+    assert made == []
+    assert program.twice(np.array([1, 2], np.int32)).tolist() == [2, 4]
+    (first,) = made
+    assert first.startswith("twice")
+    program.twice(np.array([3], np.int32))
+    assert made == [first]
+
+
+def test_each_version_is_compiled_when_it_is_chosen(made: list[str]) -> None:
+    program = soac.compile(TEXT)
+    (guard,) = [site.thresholds[0] for site in program.facts.sites if "outer" in site.thresholds[0]]
+    for taken in (True, False, True, False):
+        assert program.call("sums", [XSS], forced={guard: taken})[0].tolist() == SUMS
+    assert len(made) == len(set(made)) >= 2
+
+
+@pytest.mark.parametrize("runner", list(Runner))
+def test_every_runner_compiles_on_demand(made: list[str], runner: Runner) -> None:
+    compiled = soac.compile(TEXT).compiled
+    program = Executable.build(compiled.host, compiled.core.functions, runner=runner)
+    assert program.run("sums", [XSS])[0][0].tolist() == SUMS
+    assert 1 <= len(made) < len(compiled.host.kernels)
+
+
+def test_complete_leaves_nothing_to_compile(made: list[str]) -> None:
+    program = soac.compile(TEXT)
+    names = list(program.executable.complete("sums"))
+    assert names == made
+    assert all(name.startswith("sums") for name in names)
+    guards = [name for site in program.facts.sites for name in site.thresholds]
+    for taken in (True, False):
+        program.call("sums", [XSS], forced=dict.fromkeys(guards, taken))
+    assert made == names
+
+
+def test_a_stored_program_finds_its_kernels(made: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "p.soac"
+    file.write_text(TEXT)
+    for _ in range(2):
+        assert soac.load(file).sums(XSS).tolist() == SUMS
+    assert len(made) == len(set(made))
+    soac.load(file).twice(np.array([1], np.int32))  # has never run: the program is compiled for it
+    assert len(made) == len(set(made))
+
+
+def test_an_import_that_changed_meanwhile_is_an_error(made: list[str], tmp_path: Path) -> None:
+    library, file = tmp_path / "lib.soac", tmp_path / "p.soac"
+    library.write_text("def twice (x: i32) = 2 * x\n")
+    file.write_text('import "lib"\nentry a (xs: []i32) = map twice xs\nentry b (xs: []i32) = map (+ 1) xs\n')
+    xs = np.array([1, 2], np.int32)
+    soac.load(file).a(xs)
+    program = soac.load(file)
+    library.write_text("def twice (x: i32) = 3 * x\n")
+    assert program.a(xs).tolist() == [2, 4]
+    with pytest.raises(soac.SoacError, match=r"lib\.soac` changed after the program was loaded"):
+        program.b(xs)
+    assert soac.load(file).a(xs).tolist() == [3, 6]
+
+
+@pytest.mark.parametrize("fault", [RuntimeError("no code"), KeyboardInterrupt(), MemoryError("for LLVM")])
+@pytest.mark.parametrize("prepared", [True, False])
+def test_a_kernel_without_code_ends_the_call(
+    monkeypatch: pytest.MonkeyPatch, fault: BaseException, prepared: bool
+) -> None:
+    def fail(code: kernel_code.KernelCode, name: str) -> NoReturn:
+        raise fault
+
+    program = soac.compile(TEXT)
+    xs = np.array([1, 2], np.int32)
+    call = (lambda: program.twice(xs)) if prepared else (lambda: program.call("twice", [xs], threads=1))
+    with monkeypatch.context() as broken:
+        broken.setattr(kernel_code, "stored", lambda code, name: None)
+        broken.setattr(kernel_code, "compiled", fail)
+        for _ in range(2):
+            with pytest.raises((type(fault), soac.SoacError)):
+                call()
+    result = call()
+    assert np.asarray(result).reshape(-1).tolist() == [2, 4]
+
+
+def test_threads_that_need_the_same_kernel(made: list[str]) -> None:
+    program, xs = soac.compile(TEXT), np.arange(1000, dtype=np.int32)
+    results: list[bool] = []
+    start = threading.Barrier(4)
+
+    def run() -> None:
+        start.wait()
+        results.append(bool((program.call("twice", [xs], threads=1)[0] == 2 * xs).all()))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 4
+
+
+def test_equal_kernels_of_two_programs_share_an_object(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second program's kernel is printed, and found by its text."""
+    asked: list[int] = []
+    real = jit.compile_object
+    monkeypatch.setattr(jit, "compile_object", lambda *args: asked.append(1) or real(*args))
+    for text in (TEXT, TEXT + "-- another program\n"):
+        soac.compile(text, "<text>", reach=Reach.PROJECT).twice(np.array([1], np.int32))
+    assert len(made) == 2
+    kernels = len(asked) - 1  # the host functions are one module, equal too
+    assert kernels == 1
