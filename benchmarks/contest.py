@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import soac
-from soac.frontend.compile import Reach
+from soac.frontend.source.text import Reach
 from soac.ir.version_tree import sites as sites_of
 from soac.reports.timing import Clock, Effort, Times, race
 from soac.session import open_program

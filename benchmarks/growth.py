@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from soac.frontend.compile import Reach, compile_source, paused_collector
+from soac.frontend.compile import compile_source, paused_collector
+from soac.frontend.source.text import Reach
 
 SIZES = (250, 500, 1000, 2000, 5000)
 BEGIN, END = "<!-- growth -->", "<!-- end of growth -->"

@@ -95,7 +95,7 @@ def predicted(compiled: Compiled, args: Sequence[np.ndarray | np.generic]) -> It
     code = {"main": compile_host(fun)}
     kernels = {kernel.name: kernel for kernel in compiled.host.kernels}
     for forced in runs_of(compiled.flat, "main"):
-        device = Counting(KernelCode(dict), {}, 1, counted=kernels)
+        device = Counting(KernelCode(), {}, 1, counted=kernels)
         _, reached = Executable(code, functions, device).run("main", args, None, forced)
         if misfits(forced, reached) is None:
             largest = max(device.found, key=lambda one: one.bytes)

@@ -31,7 +31,7 @@ from soac.autotune.observe import Status
 from soac.autotune.plan import most_versions
 from soac.autotune.search import Search, Tuned, untuned_samples
 from soac.autotune.store import Planned, open_study
-from soac.frontend.compile import Reach
+from soac.frontend.source.text import Reach
 from soac.ir.errors import SoacError
 from soac.reports.timing import seconds_text
 from soac.session import Session, open_program

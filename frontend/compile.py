@@ -13,7 +13,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from ..ir.errors import CompileError, Diagnostic, Label, Loc
 from .elaborate.program import elaborate
 from .modules.program import Known, infer, infer_prelude
 from .parsing.desugar_unzipped import plain_calls
-from .parsing.parse import MAX_SOURCE, decode_source, parse_module
+from .parsing.parse import parse_module
 from .source.declarations import (
     Ascribed,
     Dec,
@@ -42,16 +41,10 @@ from .source.declarations import (
     TypeDec,
     ValDec,
 )
+from .source.text import MAX_SOURCE, Reach, decode_source
 
 PRELUDE = Path(__file__).parent / "source" / "prelude.soac"
 MAX_IMPORTS = 1000
-
-
-class Reach(Enum):
-    """What imports may name: files below the root file's directory, or any file."""
-
-    PROJECT = "project"
-    ANYWHERE = "anywhere"
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def renumbered(function: str) -> str:
 
 def texts_of(path: Path) -> Iterator[tuple[str, str]]:
     """The text of each stage of one program."""
-    from soac.frontend.compile import Reach
+    from soac.frontend.source.text import Reach
     from soac.ir.errors import CompileError
     from soac.pipeline import Emit, Mode, compile_prog
     from soac.stages import show_stage

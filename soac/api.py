@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,14 +30,17 @@ from .autotune.tuning import threads_name
 from .checked_settings import checked_sides, checked_threads, checked_values, guards_of, parameters_of
 from .devices import MACHINES, on_gpu, require
 from .entries import no_entry, require_entries
-from .frontend.compile import Reach
+from .frontend.source.text import Reach
 from .ir.core import FunDef
+from .ir.machine import CPU, Machine
 from .kernels.devices.cuda.array import on_host
 from .kernels.devices.device import Call, Runnable
 from .kernels.host_ir.timing_events import Event
-from .pipeline import Compiled, compile_prog
 from .program_cache import Facts
 from .source import read_source
+
+if TYPE_CHECKING:
+    from .pipeline import Compiled
 
 Trace = Sequence[tuple[str, int, bool]]  # threshold, parallelism, taken
 
@@ -250,6 +253,13 @@ def build(source: Source) -> Program:
     done = Deferred(lambda: compiled, compiled)
     runnable = stored.build(text, file, reach, compiled) if source.device == "cpu" else on_gpu(compiled)
     return Program(source, done, stored.facts_of(compiled), runnable, {})
+
+
+def compile_prog(text: str, file: str, machine: Machine = CPU, reach: Reach = Reach.PROJECT) -> Compiled:
+    """A program through all passes. The compiler is loaded for it: what the cache has runs without."""
+    from .pipeline import compile_prog
+
+    return compile_prog(text, file, machine=machine, reach=reach)
 
 
 def with_entries(compiled: Compiled, file: str) -> Compiled:

@@ -17,10 +17,10 @@ from .kernels.devices.cuda import libcuda
 from .kernels.devices.cuda.libcuda import Found, NoDriver
 from .kernels.devices.cuda.nvrtc import GET_NVRTC, NoCompiler, architectures, nvrtc
 from .kernels.devices.device import Device, Runnable, bytes_text
-from .pipeline import Compiled
 
 if TYPE_CHECKING:
     from .kernels.devices.cuda.gpu import Gpu
+    from .pipeline import Compiled
 
 MACHINES = {"cpu": CPU, "cuda": CUDA}
 """The devices by name, and the levels that programs are flattened for."""

@@ -24,7 +24,8 @@ from .flatten.memory.in_place import in_place
 from .flatten.safety import safety_warnings
 from .flatten.simplify.driver import simplify
 from .flatten.tiling.choose import tile
-from .frontend.compile import Reach, compile_source, paused_collector
+from .frontend.compile import compile_source, paused_collector
+from .frontend.source.text import Reach
 from .ir.check import Stage, check
 from .ir.core import Prog
 from .ir.depth import allow_depth

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .frontend.compile import Reach, paused_collector, prelude
-from .frontend.parsing.parse import decode_source
+from .frontend.source.text import Reach, decode_source
 from .ir import core, entry_points, errors, ops, types
 from .ir import version_tree as tree
 from .ir.errors import NOWHERE, CompileError, Diagnostic, Label
@@ -29,18 +29,20 @@ from .ir.version_tree import Site, sites, size_params
 from .kernels.devices import disk_cache as disk
 from .kernels.devices.cpu import image
 from .kernels.devices.cpu.executable import Executable
-from .kernels.devices.cpu.host import emit as hostcode
 from .kernels.devices.cpu.host import failure_sites as hostsites
-from .kernels.devices.cpu.host import frame as hostcode_frame
-from .kernels.devices.cpu.image import Image, compiled_code, image_of, stored_code
+from .kernels.devices.cpu.host import layout
+from .kernels.devices.cpu.image import Image, stored_code
 from .kernels.devices.cpu.kernel_code import KernelCode
 from .kernels.devices.cpu.runtime import jit
+from .kernels.devices.cpu.runtime.jit import CompiledKernels
 from .kernels.host_ir import nodes as host
 from .kernels.host_ir.launch_parameters import launch_sizes
 from .kernels.kernel_ir import nodes as kir
 from .kernels.kernel_ir import values as kernel_values
-from .pipeline import Compiled
 from .plain import Classes, NotPlain, classes_of, from_plain, plain
+
+if TYPE_CHECKING:
+    from .pipeline import Compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +77,9 @@ def classes() -> Classes:
             ops,
             types,
             host,
-            hostcode,
-            hostcode_frame,
             hostsites,
             image,
+            layout,
             kir,
             kernel_values,
             tree,
@@ -94,11 +95,16 @@ def facts_of(compiled: Compiled) -> Facts:
 
 def build(text: str, file: str, reach: Reach, compiled: Compiled) -> Executable:
     """A compiled program ready to run on the CPU; it is kept for the next time."""
+    from .frontend.compile import paused_collector
+    from .kernels.devices.cpu.build import compile_kernel, compiled_code, image_of
+
     place, bodies = key(text, file, reach), bodies_of(compiled)
     with paused_collector():
         image, host = image_of(compiled.host, compiled.core.functions, native=True)
     entry = Stored(image, facts_of(compiled), imported(file, compiled))
-    code = compiled_code(image, host, KernelCode(lambda: bodies, made_from(place, entry.imported)))
+    code = compiled_code(
+        image, host, KernelCode(lambda name: compile_kernel(bodies[name]), made_from(place, entry.imported))
+    )
     with suppress(NotPlain):
         body = json.dumps(plain(entry, classes())).encode()
         disk.put(jit.user_cache(), place, sha256(body).digest() + body)
@@ -127,13 +133,15 @@ def _restored(data: bytes, place: str, file: str, compile: Callable[[], Compiled
     if any(digest_of_file(name) != known for name, known in entry.imported):
         return None
 
-    def bodies() -> Mapping[str, kir.Kernel]:
+    def kernel(name: str) -> tuple[str, CompiledKernels]:
+        from .kernels.devices.cpu.build import compile_kernel
+
         compiled = compile()
         if changed := set(imported(file, compiled)) ^ set(entry.imported):
             raise changed_meanwhile(sorted({name for name, _ in changed}))
-        return bodies_of(compiled)
+        return compile_kernel(bodies_of(compiled)[name])
 
-    code = stored_code(entry.image, KernelCode(bodies, made_from(place, entry.imported)))
+    code = stored_code(entry.image, KernelCode(kernel, made_from(place, entry.imported)))
     return None if code is None else (Executable.of(entry.image, code), entry.facts)
 
 
@@ -143,6 +151,8 @@ def bodies_of(compiled: Compiled) -> Mapping[str, kir.Kernel]:
 
 def imported(file: str, compiled: Compiled) -> tuple[tuple[str, str], ...]:
     """The files that took part beside `file` and the library, with the digests of their texts."""
+    from .frontend.compile import prelude
+
     library = prelude().text
     return tuple((n, digest(other)) for n, other in compiled.texts.items() if n != file and other != library)
 

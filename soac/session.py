@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .api import Program, Source, build, with_entries
+from .api import Program, Source, build, compile_prog, with_entries
 from .autotune.tuning import (
     clamped,
     device_tuning_path,
@@ -20,11 +21,13 @@ from .checked_settings import parameters_of
 from .devices import MACHINES, described, require
 from .failures import show_diagnostics
 from .ir.version_tree import Site
-from .pipeline import Compiled, compile_prog
 from .program_cache import Facts, facts_of
 from .settings import Settings
 from .source import read_source
 from .versions import forced_sides
+
+if TYPE_CHECKING:
+    from .pipeline import Compiled
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from .frontend.compile import Reach
+from .frontend.source.text import Reach
 
 
 @dataclass(frozen=True, slots=True)

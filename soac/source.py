@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from .frontend.parsing.parse import MAX_SOURCE, decode_source
+from .frontend.source.text import MAX_SOURCE, decode_source
 from .ir.errors import CompileError, Diagnostic, Label, Loc
 
 

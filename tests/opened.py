@@ -7,7 +7,7 @@ from functools import cache
 from math import prod
 from pathlib import Path
 
-from soac.frontend.compile import Reach
+from soac.frontend.source.text import Reach
 from soac.session import Session, open_program
 from soac.settings import Settings
 from soac.testing.blocks import RandomInput, RandomType, parse_tests

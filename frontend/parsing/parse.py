@@ -1,6 +1,5 @@
 """From the text of a `.soac` file to its syntax tree.
 
-    decode_source    bytes ⟶ text: UTF-8, a byte-order mark is dropped (E0002)
     parse_module     text ⟶ Module; on a fault one diagnostic
                      (E0101 syntax, E0102 characters, E0103 depth, E0104 literals)
 
@@ -17,38 +16,11 @@ from typing import Any
 from lark import UnexpectedInput
 
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
-from ...ir.scanner import place
 from ..source.declarations import Dec, Module, ValDec
 from .declarations import Builder
 from .depth import check_brackets, check_depth
 from .errors import diagnose
 from .tables import load_parser
-
-MAX_SOURCE = 4 << 20  # bytes
-
-
-def decode_source(data: bytes, file: str) -> str:
-    """The text of a source file."""
-    if len(data) > MAX_SOURCE:
-        raise _unreadable(file, Loc(file, 1, 1, 1, 1), f"larger than {MAX_SOURCE >> 20} MiB")
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as fault:
-        raise _unreadable(file, _byte_loc(data, file, fault.start), f"not UTF-8 at byte {fault.start}") from None
-    at = data.find(b"\0")
-    if at >= 0:
-        raise _unreadable(file, _byte_loc(data, file, at), f"not a text file: NUL at byte {at}")
-    return text
-
-
-def _byte_loc(data: bytes, file: str, offset: int) -> Loc:
-    line, col = place(data, offset)
-    return Loc(file, line, col, line, col + 1)
-
-
-def _unreadable(file: str, loc: Loc, why: str) -> CompileError:
-    return CompileError(Diagnostic("E0002", f"`{file}` is {why}", Label(loc, "")))
 
 
 def parse_module(text: str, file: str, first_id: int = 0) -> Module:

@@ -82,3 +82,8 @@ class KAligned:
 
 
 Rhs = KOp | KConvert | KLoad | KAligned
+
+
+def symbol_of(name: str) -> str:
+    """The symbol of a kernel: apart from those of the C library."""
+    return f"kernel.{name}"

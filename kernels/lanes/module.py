@@ -21,6 +21,7 @@ from ...ir.types import Prim
 from ..analysis.uniformity import find_facts
 from ..kernel_ir.execution import written_arrays
 from ..kernel_ir.nodes import KArray, Kernel
+from ..kernel_ir.values import symbol_of
 from ..llvm.text import Code, Module, llvm_type, memory_type
 from .checks import from_memory
 from .statements import statements
@@ -65,11 +66,6 @@ def _working(module: Module, kernel: Kernel, streams: frozenset[KArray]) -> tupl
     _block_loop(e)
     head = f"define internal void @{_working_function(kernel, e.streamed)}({params}) #2"
     return f"{head} {{\nentry:\n{e.code.text()}}}\n", e.streamed
-
-
-def symbol_of(name: str) -> str:
-    """The symbol of a kernel: apart from those of the C library."""
-    return f"kernel.{name}"
 
 
 def _working_function(kernel: Kernel, far: bool) -> str:

@@ -21,8 +21,6 @@ from ..kernel_ir.nodes import FAR, BlockScan, For, KArray, Kernel, KStm, KWhile,
 from ..kernel_ir.traverse import statements
 from .flat_row_scans import row_scan_of
 
-FAR_BYTES = 32 << 20
-"""A last cache of many machines. From half of that on, such stores are the faster ones, but others may read them."""
 MOST_STATEMENTS = 64
 """Of a kernel; a second form of it is compiled too."""
 

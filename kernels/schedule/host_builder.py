@@ -14,11 +14,12 @@ from ...ir.ops import Op, result_type
 from ...ir.traverse import free_in_stm, names_in_types
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..analysis.cost import GATHER, Tiled, cost
+from ..host_ir.copy_sizes import FAR_BYTES
 from ..host_ir.launch_parameters import Kind, Side, size_param
 from ..host_ir.nodes import HostBody, HostExp, HostIf, HostStm, Interpret, Launch
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.dedup import Kernels
-from ..passes.nontemporal_stores import FAR_BYTES, streamed
+from ..passes.nontemporal_stores import streamed
 from ..passes.tile_rows import tiled_accesses
 from .array_values import view_of
 from .kernel_builder import Builder, HostScope, InnerSchedules, NotLowerable, clean

@@ -78,7 +78,7 @@ class TracingDevice(CpuDevice):
 
     @staticmethod
     def tracing(on_launch: Launch, shadows: Shadows) -> TracingDevice:
-        return TracingDevice(KernelCode(dict), {}, 1, on_launch=on_launch, shadows=shadows)
+        return TracingDevice(KernelCode(), {}, 1, on_launch=on_launch, shadows=shadows)
 
     # ---- memory and bulk operations -------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ..frontend.compile import Reach
+from ..frontend.source.text import Reach
 from ..kernels.limits import MAX_THREADS
 from ..settings import Settings
 

@@ -21,7 +21,7 @@ from ..api import with_entries
 from ..arguments import Argument
 from ..data.read_write import compare_values
 from ..devices import MACHINES
-from ..frontend.compile import Reach
+from ..frontend.source.text import Reach
 from ..ir.core import FunDef
 from ..ir.errors import CompileError, Diagnostic, IRError, RunError
 from ..ir.machine import Machine

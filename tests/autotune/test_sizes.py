@@ -29,7 +29,7 @@ from soac.autotune.sizes import (
 from soac.autotune.solve import Solution, solve
 from soac.autotune.store import Facts, Planned, Request, open_beside, open_study
 from soac.autotune.tuning import SettingError, clamped, read_tuning, require_possible
-from soac.frontend.compile import Reach
+from soac.frontend.source.text import Reach
 from soac.ir.version_tree import Size, sizes_of
 from soac.kernels.devices.cpu.executable import Executable, Runner
 from soac.kernels.devices.cpu.runtime.thread_pool import share

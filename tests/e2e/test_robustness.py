@@ -19,7 +19,7 @@ import pytest
 
 from soac import program_cache
 from soac.data import files
-from soac.frontend.compile import Reach
+from soac.frontend.source.text import Reach
 from soac.ir.errors import DataError
 from soac.kernels.devices import disk_cache
 from soac.kernels.devices.cpu.runtime import jit

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -108,3 +111,29 @@ def test_the_stages_are_compiled_when_asked_for(folder: Path, compiled: list[str
     assert program.compiled.flat.functions
     assert program.compiled.warnings == program.facts.warnings
     assert len(compiled) == 2
+
+
+COMPILER = (
+    "soac.frontend.",
+    "soac.flatten",
+    "soac.kernels.schedule",
+    "soac.kernels.passes",
+    "soac.kernels.lanes",
+    "lark",
+)
+
+
+def test_a_stored_program_runs_without_the_compiler(folder: Path) -> None:
+    """Loading the compiler takes longer than a small program."""
+    code = f"""if True:
+        import sys, soac, numpy
+        soac.load({str(folder / "main.soac")!r}).main(numpy.ones(3, numpy.float32), 0)
+        print(*(name for name in sys.modules if name.startswith({COMPILER!r})))"""
+    environment = {**os.environ, "SOAC_CACHE_DIR": str(folder / "cache")}
+    printed = [
+        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert "lark" in printed[0].split()
+    light = {"source", "source.text", "source.diagnostics", "parsing", "parsing.literals"}
+    assert {name.removeprefix("soac.frontend.") for name in printed[1].split()} <= light

@@ -12,7 +12,7 @@ import pytest
 import soac
 from soac import pipeline
 from soac.data.read_write import Format, write_values
-from soac.frontend.compile import Reach
+from soac.frontend.source.text import Reach
 from soac.ir.core import Level, Prog
 from soac.ir.machine import Machine
 from soac.ir.types import Prim, i64

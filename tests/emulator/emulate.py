@@ -115,7 +115,7 @@ def c_value(prim: Prim, value: Scalar) -> ctypes.Structure | ctypes._SimpleCData
 
 def emulated(compiled: Compiled, emulator: Emulator, order: int) -> Executable:
     """The program, ready to run with the threads of its kernels in this order."""
-    device = EmulatedDevice(KernelCode(dict), {}, 1, emulator=emulator, order=order)
+    device = EmulatedDevice(KernelCode(), {}, 1, emulator=emulator, order=order)
     codes = {f.entry.name: compile_host(f) for f in compiled.host.functions}
     return Executable(codes, {f.entry.name: f for f in compiled.core.functions if f.entry}, device)
 

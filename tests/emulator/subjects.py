@@ -21,7 +21,7 @@ import numpy as np
 import soac
 from soac.api import Program
 from soac.arguments import Argument, parameter_types
-from soac.frontend.compile import Reach
+from soac.frontend.source.text import Reach
 from soac.ir.core import FunDef, Param
 from soac.ir.errors import RunError, SoacError
 from soac.ir.interpret import Thresholds, prepare

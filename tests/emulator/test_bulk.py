@@ -31,7 +31,7 @@ def device() -> CudaDevice:
 
 @pytest.fixture(scope="module")
 def cpu() -> CpuDevice:
-    return CpuDevice(KernelCode(dict), {}, 1)
+    return CpuDevice(KernelCode(), {}, 1)
 
 
 def numbers(shape: tuple[int, ...], prim: Prim, seed: int = 0) -> np.ndarray:

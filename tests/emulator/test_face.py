@@ -19,7 +19,7 @@ from soac import devices
 from soac.cli import run_cli
 from soac.commands import doctor
 from soac.devices import Missing, missing_for_cuda, require
-from soac.frontend.compile import Reach
+from soac.frontend.source.text import Reach
 from soac.ir.errors import DataError, SystemFault
 from soac.kernels.devices.cuda import libcuda, nvrtc
 from soac.kernels.devices.cuda.array import CudaArray

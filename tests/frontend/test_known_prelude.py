@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from soac.frontend.compile import Reach, known_prelude, load_modules
+from soac.frontend.compile import known_prelude, load_modules
 from soac.frontend.modules.program import infer
+from soac.frontend.source.text import Reach
 from soac.frontend.typing.show import Shower
 from soac.frontend.typing.unify import Solver
 from soac.ir.errors import CompileError

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soac.frontend.compile import Reach, compile_text, load_modules
+from soac.frontend.compile import compile_text, load_modules
 from soac.frontend.modules.program import infer
+from soac.frontend.source.text import Reach
 from soac.ir.check import Stage, check
 from soac.ir.errors import CompileError
 from soac.ir.interpret import interpret

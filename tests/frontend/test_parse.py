@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from scripts.parse_tables import GRAMMAR, OPTIONS, TABLES, analyse, tables
 from soac.frontend.parsing import parse
 from soac.frontend.parsing.lexer import FastLexer
-from soac.frontend.parsing.parse import decode_source, parse_module, require_entry
+from soac.frontend.parsing.parse import parse_module, require_entry
 from soac.frontend.source import syntax as s
 from soac.frontend.source.atoms import Ident, Lit, Operator, PLit, PVar, TEName
 from soac.frontend.source.declarations import TypeDec, ValDec
+from soac.frontend.source.text import MAX_SOURCE, decode_source
 from soac.ir.core import Attr
 from soac.ir.errors import CompileError, Loc
 from soac.ir.types import Prim
@@ -539,7 +540,7 @@ def test_decode_source() -> None:
     with pytest.raises(
         CompileError, match=r"`t\.soac` is larger than 4 MiB$"
     ):  # readers stop there: its size is not known
-        decode_source(b" " * (parse.MAX_SOURCE + 1), "t.soac")
+        decode_source(b" " * (MAX_SOURCE + 1), "t.soac")
 
 
 def test_require_entry() -> None:

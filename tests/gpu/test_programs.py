@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from soac.frontend.compile import Reach
+from soac.frontend.source.text import Reach
 from soac.kernels.devices.cuda.gpu import Gpu
 from soac.settings import Settings
 from soac.testing.run import test_program as outcomes_of

@@ -9,6 +9,7 @@ import numpy as np
 
 from soac.ir import scalar
 from soac.ir.types import Const, Prim
+from soac.kernels.devices.cpu.build import compile_kernels
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.disk_cache import Cache
 from soac.kernels.kernel_ir import nodes as kir
@@ -210,7 +211,7 @@ def argument_slots(
 
 
 def compiled(kernel: kir.Kernel, settings: LaneSettings) -> Runner:
-    return Runner(kernel, jit.compile_kernels((kernel,), settings, NO_CACHE))
+    return Runner(kernel, compile_kernels((kernel,), settings, NO_CACHE))
 
 
 def failure_of(record: np.ndarray, sites: dict[int, tuple[Prim, ...]]) -> Failure:

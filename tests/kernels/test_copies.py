@@ -15,12 +15,12 @@ from soac.kernels.devices.cpu.arena import make_arenas
 from soac.kernels.devices.cpu.runtime import thread_pool as pool
 from soac.kernels.devices.cpu.runtime.assembly import Word
 from soac.kernels.devices.cpu.runtime.functions import runtime
+from soac.kernels.host_ir.copy_sizes import LINE
 from soac.kernels.kernel_ir.nodes import Kernel
 from soac.kernels.kernel_ir.parse import parse_kernel
 from soac.kernels.kernel_ir.show import show_kernel
 from soac.kernels.passes.pipeline import CUDA_PASSES, ready
 from soac.kernels.schedule.cpu import bulk_copies as cpu
-from soac.kernels.schedule.cpu.bulk_copies import LINE
 from soac.kernels.schedule.cuda import bulk_copies as cuda
 
 TYPES = (np.uint8, np.int16, np.float32, np.int64)

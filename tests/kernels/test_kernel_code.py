@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import soac
-from soac.frontend.compile import Reach
+from soac.frontend.source.text import Reach
 from soac.kernels.devices import disk_cache as disk
 from soac.kernels.devices.cpu import kernel_code
 from soac.kernels.devices.cpu.executable import Executable, Runner

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from soac.frontend.compile import Reach
+from soac.frontend.source.text import Reach
 from soac.ir.core import Level
 from soac.ir.errors import CompileError, IRError, Loc
 from soac.ir.machine import CPU, CUDA, Machine

@@ -13,7 +13,7 @@ from soac.ir import scalar
 from soac.ir.core import Level
 from soac.ir.ops import Op, operand_types, result_type
 from soac.ir.types import Prim, i64
-from soac.kernels.devices.cpu.runtime import jit
+from soac.kernels.devices.cpu.build import compile_kernels
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, KConvert, KLet, KLoad, KOp, KStm, KVar, Operand, Space, Store
 from soac.kernels.passes.choose_lanes import LaneSettings
@@ -138,7 +138,7 @@ def test_operations(prim: Prim) -> None:
         kernel_of(op.value, [lambda xs, op=op: KOp(op, prim, xs)], operand_types(op, prim), [result_type(op, prim)])
         for op in ops
     )
-    compiled = jit.compile_kernels(kernels, LANES, NO_CACHE)
+    compiled = compile_kernels(kernels, LANES, NO_CACHE)
     wrong: list[str] = []
     for op, kernel in zip(ops, kernels, strict=True):
         wrong += disagreements(op, prim, Runner(kernel, compiled))
@@ -167,7 +167,7 @@ def test_conversions(source: Prim) -> None:
         rows += [(scalar.convert(Prim.F64, source, x),) for x in ties]
     targets = list(Prim)
     kernel = kernel_of("to", [lambda xs, t=t: KConvert(source, t, xs[0]) for t in targets], (source,), targets)
-    runner = Runner(kernel, jit.compile_kernels((kernel,), LANES, NO_CACHE))
+    runner = Runner(kernel, compile_kernels((kernel,), LANES, NO_CACHE))
     for columns in run_both(runner, 1, rows):
         for target, column in zip(targets, columns, strict=True):
             for row, got in zip(rows, column, strict=True):

@@ -13,7 +13,7 @@ from soac.ir import scalar
 from soac.ir.core import Level
 from soac.ir.ops import Op, operand_types
 from soac.ir.types import Prim, i64
-from soac.kernels.devices.cpu.runtime import jit
+from soac.kernels.devices.cpu.build import compile_kernels
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, Space, Store, Threads
 from soac.kernels.passes.choose_lanes import LaneSettings
 from tests.kernels.oracle import NO_CACHE, Runner
@@ -32,7 +32,7 @@ def runners() -> dict[tuple[Op, Prim], Runner]:
     """All functions, compiled together."""
     kernels = {(op, prim): kernel_of(op, prim) for op, prim in FUNCTIONS}
     settings = LaneSettings(unroll=1, peel_limit=0)
-    compiled = jit.compile_kernels(tuple(kernels.values()), settings, NO_CACHE)
+    compiled = compile_kernels(tuple(kernels.values()), settings, NO_CACHE)
     return {key: Runner(kernel, compiled) for key, kernel in kernels.items()}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import soac
-from soac.kernels.passes.nontemporal_stores import FAR_BYTES
+from soac.kernels.host_ir.copy_sizes import FAR_BYTES
 
 TYPES = {"i8": np.int8, "bool": np.bool_, "u16": np.uint16, "f16": np.float16, "f32": np.float32, "i64": np.int64}
 PERMS = {"".join(map(str, perm)): perm for perm in permutations(range(3))}

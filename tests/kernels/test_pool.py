@@ -16,6 +16,7 @@ from soac.ir.core import Level
 from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
+from soac.kernels.devices.cpu.build import compile_kernels
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.cpu.runtime import thread_pool as pool
 from soac.kernels.kernel_ir import nodes as kir
@@ -71,7 +72,7 @@ _COMPILED: list[jit.CompiledKernels] = []
 
 def compiled() -> jit.CompiledKernels:
     if not _COMPILED:
-        _COMPILED.append(jit.compile_kernels((counting_kernel(),), LaneSettings(), NO_CACHE))
+        _COMPILED.append(compile_kernels((counting_kernel(),), LaneSettings(), NO_CACHE))
     return _COMPILED[0]
 
 

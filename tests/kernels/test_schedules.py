@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from soac.frontend.compile import Reach
+from soac.frontend.source.text import Reach
 from soac.ir import core
 from soac.ir.core import Level, Param, SegSpace, Stm
 from soac.ir.errors import NOWHERE

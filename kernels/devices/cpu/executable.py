@@ -32,7 +32,7 @@ from ..host_runner import Code, Run, as_type, compile_host, failure_error
 from . import native
 from .arena import Arenas, make_arenas
 from .argument_words import exactly, word_of
-from .image import Image, MachineCode, compiled_code, image_of
+from .image import Image, MachineCode
 from .kernel_code import KernelCode
 from .kernel_code import address as address_of_kernel
 from .native import Native, Turn, link
@@ -216,9 +216,13 @@ class Executable:
         """Compile the host functions (or find them in the cache); kernels follow when they are first launched.
 
         `functions`: the entry points as core functions, for their signatures."""
+        from .build import compile_kernel, compiled_code, image_of
+
         image, host = image_of(program, functions, runner is Runner.NATIVE)
         bodies = {kernel.name: kernel for kernel in program.kernels}
-        return Executable.of(image, compiled_code(image, host, KernelCode(lambda: bodies)), threads)
+        return Executable.of(
+            image, compiled_code(image, host, KernelCode(lambda name: compile_kernel(bodies[name]))), threads
+        )
 
     @staticmethod
     def of(image: Image, code: MachineCode, threads: int | None = None) -> Executable:

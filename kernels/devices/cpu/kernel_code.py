@@ -7,32 +7,38 @@ name of that key too, so that neither kernels nor text are made again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NoReturn
 
-from ...kernel_ir.nodes import Kernel
-from ...lanes.module import emit, symbol_of
-from ...passes.pipeline import CPU_PASSES, ready
+from ....ir.errors import IRError
+from ...kernel_ir.values import symbol_of
 from .. import disk_cache as disk
 from .runtime import jit
-from .runtime.jit import CompiledKernels, Effort, load_source, load_stored, source_of
+from .runtime.jit import CompiledKernels, load_stored
 
-Bodies = Callable[[], Mapping[str, Kernel]]
+Compile = Callable[[str], tuple[str, CompiledKernels]]
+"""From the name of a kernel to its code, and the key that the cache has its object under (`build.compile_kernel`)."""
+
+
+def no_code(name: str) -> NoReturn:
+    """Raises IRError: for devices that run kernels in other ways."""
+    raise IRError(f"kernel {name} is not compiled")
 
 
 @dataclass(frozen=True, slots=True)
 class KernelCode:
-    """`bodies`: the lowered kernels by name, asked for when one must be compiled; `program`: the key of the program in
-    the cache, "" where it is not kept; `made`: what is loaded, by the kernel's name."""
+    """`compile` makes a kernel that is not in the cache; `program`: the key of the program there, "" where it is not
+    kept; `made`: what is loaded, by the kernel's name."""
 
-    bodies: Bodies
+    compile: Compile = no_code
     program: str = ""
     made: dict[str, CompiledKernels] = field(default_factory=dict)
 
 
 def address(code: KernelCode, name: str) -> int:
     """The address of the kernel `name`, whose code is loaded or compiled where this is the first call. Raises IRError
-    where LLVM refuses it, and what `bodies` raises."""
+    where LLVM refuses it, and what `compile` raises."""
     found = code.made.get(name)
     if found is None:
         found = code.made.setdefault(name, stored(code, name) or compiled(code, name))
@@ -46,11 +52,10 @@ def stored(code: KernelCode, name: str) -> CompiledKernels | None:
 
 
 def compiled(code: KernelCode, name: str) -> CompiledKernels:
-    """A kernel with its passes run and its text made; the object may be in the cache, of another program."""
-    source = source_of(emit((ready(code.bodies()[name], CPU_PASSES),)), Effort.FULL)
-    made = load_source(source, (symbol_of(name),))
+    """A kernel that the cache does not have under this program."""
+    key, made = code.compile(name)
     if code.program:
-        disk.put(jit.user_cache(), key_of(code, name), source.key.encode())
+        disk.put(jit.user_cache(), key_of(code, name), key.encode())
     return made
 
 

@@ -21,10 +21,8 @@ from ...kernel_ir.nodes import Kernel
 from ..device import Trace
 from ..failures import failure, values_of
 from .arena import Arenas
-from .host.control import BEGIN
-from .host.emit import NativeFun, given, result_words
 from .host.failure_sites import error_of, recorded
-from .host.frame import setting_word
+from .host.layout import BEGIN, NativeFun, given, result_words, setting_word
 from .image import Image, MachineCode
 from .kernel_code import KernelCode, address
 from .runtime import thread_pool as pool

@@ -15,21 +15,11 @@ from dataclasses import replace
 
 from ....ir.ops import Op
 from ....ir.types import Prim, i64
+from ...host_ir.copy_sizes import BAND, CHUNK, DOWN, LINE, ROWS
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import FAR, KArray, Kernel, KLoad, KStm, LaneShape, Operand, Space
 from ..bulk import WORDS, Maker, iota, numbers
 from ..kernel_builder import ONE, ZERO
-
-LINE = 64
-"""Bytes of a line of the cache: of the lanes, and of a side of a tile."""
-CHUNK = 1 << 16
-"""Bytes of a row that are a block's."""
-ROWS = 16
-"""Rows of a block: what it reads against the grain, its next rows find in the cache."""
-BAND = 128
-"""Columns that a block transposes: each is a row of the source, in a page of its own."""
-DOWN = 1 << 9
-"""Bytes of a row of the source that a block transposes."""
 
 COLUMNS, TO_COLUMN, FROM_COLUMN, SIZE, TO_ROW, FROM_ROW, OUTER = numbers(
     "columns", "to_column", "from_column", "rows", "to_row", "from_row", "outer"

@@ -18,7 +18,6 @@ from .frame import (
     DATA,
     Array,
     Emitter,
-    Setting,
     ask,
     bind_scalar,
     declare_array,
@@ -31,16 +30,13 @@ from .frame import (
     place,
     prim_of,
     release,
-    setting_word,
     stop_if,
     value,
     write_scalar,
 )  # fmt: skip
+from .layout import BEGIN, END, Setting, setting_word
 
 EmitBody = Callable[[Emitter, HostBody], None]
-
-BEGIN, END = 0, 1
-"""What a mark of a branch says."""
 
 # ---- branches ----------------------------------------------------------------------------------------------------
 

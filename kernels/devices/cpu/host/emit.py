@@ -15,13 +15,11 @@ The parts: `frame.py` (the emitter's state), `arrays.py`, `control.py`; called a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .....ir import core
 from .....ir.core import Param
 from .....ir.errors import NOWHERE, IRError
 from .....ir.ops import Op, can_fail
-from .....ir.types import Atom, Const, Name, Prim, Type, Var
+from .....ir.types import Atom, Const, Name, Prim, Var
 from ....host_ir.liveness import conjunction, dead_after
 from ....host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm, Interpret, Launch
 from ....lanes.module import MODULE_END
@@ -47,12 +45,11 @@ from .arrays import (
     update,
 )  # fmt: skip
 from .control import branch, guard, launch, loop, size_param
-from .failure_sites import AssertionSite, ScalarSite, Site, recorded
+from .failure_sites import AssertionSite, ScalarSite, recorded
 from .frame import (
     DATA,
     Array,
     Emitter,
-    Setting,
     bind_scalar,
     call,
     declare_array,
@@ -66,27 +63,10 @@ from .frame import (
     put,
     read_scalar,
     release,
-    setting_word,
     value,
     write_scalar,
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class NativeFun:
-    """A host function as code. `kernels`, `settings` and `branches` (those that guards decide) by number; `results`,
-    `first_setting` and `record` are where these start in its state, which has `words` words."""
-
-    fun: HostFun
-    symbol: str
-    kernels: tuple[str, ...]
-    settings: tuple[Setting, ...]
-    sites: tuple[Site, ...]
-    branches: tuple[tuple[str, ...], ...]
-    results: int
-    first_setting: int
-    record: int
-    words: int
+from .layout import NativeFun, given, result_words, setting_word
 
 
 def is_native(body: HostBody) -> bool:
@@ -132,16 +112,6 @@ def function(module: Module, fun: HostFun, symbol: str) -> tuple[str, NativeFun]
     words = frame + h.descriptors * h.words
     numbered = tuple(h.kernels), tuple(h.settings), tuple(h.sites), tuple(h.branches)
     return text, NativeFun(fun, symbol, *numbered, results, first_setting, record, words)
-
-
-def result_words(type_: Type) -> int:
-    """A scalar, or a descriptor."""
-    return 2 + 2 * type_.rank if type_.shape else 1
-
-
-def given(fun: HostFun) -> tuple[Param, ...]:
-    """What a caller gives: all but the sizes."""
-    return fun.params[fun.entry.sizes :]
 
 
 def sizes_follow(fun: HostFun) -> bool:

@@ -18,6 +18,7 @@ from ....llvm.text import SCALAR, Code, Vec, literal, llvm_type, memory_type
 from ..runtime.assembly import Status, Word
 from ..runtime.functions import FUNCTIONS
 from .failure_sites import MemorySite, Site, recorded
+from .layout import Setting
 
 BUFFER, DATA, SIZES = 0, 1, 2
 """Words of a descriptor; the strides stand behind the sizes."""
@@ -39,19 +40,6 @@ class Array:
     prim: Prim
     rank: int
     dense: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What a caller may set: the threshold of a guard, or a size with its default."""
-
-    name: str
-    size: int | None
-
-
-def setting_word(first: int, which: int) -> int:
-    """Where the value of a setting is in the state; the word behind it says whether that is a default."""
-    return first + 2 * which
 
 
 @dataclass(slots=True)

@@ -15,9 +15,8 @@ from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from importlib.resources import files
 
+from ....host_ir.copy_sizes import BAND, CHUNK, DOWN, FAR_BYTES, LINE, ROWS
 from ....host_ir.launch_parameters import TASKS
-from ....passes.nontemporal_stores import FAR_BYTES
-from ....schedule.cpu.bulk_copies import BAND, CHUNK, DOWN, LINE, ROWS
 
 FOLDER = files(__name__.rpartition(".")[0])
 MODULES = ("memory", "descriptors", "copies", "calls", "python_call", "python_results")

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from ....lanes.module import emit
-from ....schedule.cpu.bulk_copies import bulk_kernels
 from ... import disk_cache as disk
 from . import jit, python_call
 from . import thread_pool as pool
@@ -98,4 +96,7 @@ def _code(names: tuple[str, ...]) -> jit.CompiledKernels:
 
 def runtime_modules(triple: str) -> tuple[str, ...]:
     """The modules of the runtime for a target: the files, and the kernels of bulk operations."""
+    from ....lanes.module import emit  # the cache mostly has the runtime
+    from ....schedule.cpu.bulk_copies import bulk_kernels
+
     return *(module(name, triple) for name in MODULES), emit(bulk_kernels())

@@ -17,10 +17,6 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from .....ir.errors import IRError
-from ....kernel_ir.nodes import Kernel
-from ....lanes.module import emit, symbol_of
-from ....passes.choose_lanes import LaneSettings
-from ....passes.pipeline import all_ready, cpu_passes
 from ... import disk_cache as disk
 from ...disk_cache import Cache
 from .object_symbols import undefined_symbols
@@ -92,13 +88,6 @@ def host() -> Host:
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()
     return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(), features + ",-prefer-256-bit" if features else "")
-
-
-def compile_kernels(kernels: tuple[Kernel, ...], settings: LaneSettings, cache: Cache | None = None) -> CompiledKernels:
-    """The kernels as machine code, by their names; `cache` None is the user's."""
-    symbols = {kernel.name: symbol_of(kernel.name) for kernel in kernels}
-    loaded = load_text(emit(all_ready(kernels, cpu_passes(settings))), tuple(symbols.values()), cache)
-    return CompiledKernels(loaded.engine, {name: loaded.addresses[symbol] for name, symbol in symbols.items()})
 
 
 @dataclass(frozen=True, slots=True)

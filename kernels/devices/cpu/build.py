@@ -1,0 +1,57 @@
+"""Host programs and kernels to machine code: what is needed only where the cache has none.
+
+The image of a program, the code of its host functions, and that of its kernels, one at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ....ir import core
+from ...host_ir.nodes import HostBody, HostProgram
+from ...kernel_ir.nodes import Kernel
+from ...kernel_ir.values import symbol_of
+from ...lanes.module import emit
+from ...passes.choose_lanes import LaneSettings
+from ...passes.pipeline import CPU_PASSES, all_ready, cpu_passes, ready
+from ..disk_cache import Cache
+from .host.emit import emit_host
+from .image import Image, MachineCode, host_symbols
+from .kernel_code import KernelCode
+from .runtime.functions import runtime
+from .runtime.jit import CompiledKernels, Effort, Source, load_source, load_text, source_of
+
+
+def image_of(program: HostProgram, functions: tuple[core.FunDef, ...], native: bool) -> tuple[Image, Source]:
+    """The image of a program, and the text of its host functions. `functions`: the entry points as core functions."""
+    text, made = emit_host(program) if native else ("", ())
+    host = source_of(text, Effort.QUICK)
+    coded = {fun.fun.entry.name for fun in made}
+    image = Image(
+        tuple(replace(k, body=()) for k in program.kernels),
+        tuple(replace(f, body=core.Body((), ())) for f in functions if f.entry),
+        tuple(replace(f, fun=replace(f.fun, body=HostBody((), ()))) for f in made),
+        tuple(f for f in program.functions if f.entry.name not in coded),
+        host.key,
+    )
+    return image, host
+
+
+def compiled_code(image: Image, host: Source, kernels: KernelCode) -> MachineCode:
+    """The code of an image, that of the host functions from the cache or compiled."""
+    runtime()  # the symbols that host functions are linked to
+    return MachineCode(kernels, load_source(host, host_symbols(image)) if image.native else None)
+
+
+def compile_kernel(kernel: Kernel) -> tuple[str, CompiledKernels]:
+    """A lowered kernel as machine code, and the key of its object in the cache, where another program may have put
+    it."""
+    source = source_of(emit((ready(kernel, CPU_PASSES),)), Effort.FULL)
+    return source.key, load_source(source, (symbol_of(kernel.name),))
+
+
+def compile_kernels(kernels: tuple[Kernel, ...], settings: LaneSettings, cache: Cache | None = None) -> CompiledKernels:
+    """The kernels as machine code, by their names; `cache` None is the user's."""
+    symbols = {kernel.name: symbol_of(kernel.name) for kernel in kernels}
+    loaded = load_text(emit(all_ready(kernels, cpu_passes(settings))), tuple(symbols.values()), cache)
+    return CompiledKernels(loaded.engine, {name: loaded.addresses[symbol] for name, symbol in symbols.items()})

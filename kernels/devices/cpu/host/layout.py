@@ -1,0 +1,57 @@
+"""What a caller knows of a native host function: how its state is laid out, and what its numbers stand for.
+
+The state has the words of the runtime (`runtime/assembly.py`), the arguments, the results, the settings, the failure
+record and the frame, in this order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .....ir.core import Param
+from .....ir.types import Type
+from ....host_ir.nodes import HostFun
+from .failure_sites import Site
+
+BEGIN, END = 0, 1
+"""What a mark of a branch says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a caller may set: the threshold of a guard, or a size with its default."""
+
+    name: str
+    size: int | None
+
+
+def setting_word(first: int, which: int) -> int:
+    """Where the value of a setting is in the state; the word behind it says whether that is a default."""
+    return first + 2 * which
+
+
+@dataclass(frozen=True, slots=True)
+class NativeFun:
+    """A host function as code. `kernels`, `settings` and `branches` (those that guards decide) by number; `results`,
+    `first_setting` and `record` are where these start in its state, which has `words` words."""
+
+    fun: HostFun
+    symbol: str
+    kernels: tuple[str, ...]
+    settings: tuple[Setting, ...]
+    sites: tuple[Site, ...]
+    branches: tuple[tuple[str, ...], ...]
+    results: int
+    first_setting: int
+    record: int
+    words: int
+
+
+def result_words(type_: Type) -> int:
+    """A scalar, or a descriptor."""
+    return 2 + 2 * type_.rank if type_.shape else 1
+
+
+def given(fun: HostFun) -> tuple[Param, ...]:
+    """What a caller gives: all but the sizes."""
+    return fun.params[fun.entry.sizes :]
