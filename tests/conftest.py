@@ -18,7 +18,7 @@ hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("fixed")
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[1]
 
 
 DURATIONS = Path(__file__).with_name("durations.json")

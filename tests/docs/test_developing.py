@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.test_layers import LAYERS
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "developing.md").read_text(encoding="utf-8")
 
 
