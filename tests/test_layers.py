@@ -232,7 +232,7 @@ def test_no_prefix_repeats_its_folder() -> None:
             assert not name.startswith(f"{folder.rpartition('.')[2]}_"), module
 
 
-HOUSE = {"test_layers.py", "test_words.py", "test_docstrings.py", "test_types.py"}
+HOUSE = {"test_layers.py", "test_words.py", "test_docstrings.py", "test_quick.py", "test_types.py"}
 APART = {"conformance", "gpu", "property", "support"}
 """Folders of tests that mirror none of the project: a corpus, what needs a GPU, laws of all passes, helpers."""
 

@@ -48,6 +48,7 @@ def results_of(peer: Peer) -> list[Any]:
         return peer.fetch(peer.call())
 
 
+@pytest.mark.whole  # opens programs that other tests have opened
 @pytest.mark.parametrize("program", SUITE)
 def test_every_program_has_large_data_and_a_peer(program: str) -> None:
     session = opened(program_path(program))

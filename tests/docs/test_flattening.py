@@ -92,6 +92,7 @@ def compiled(exp: str) -> Prog:
     return simplify(fuse(simplify(inline(compile_text(text, "example.soac")))))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("one", [one for one in ALL if one.example], ids=lambda one: one.rule)
 def test_rule_fires_and_keeps_the_meaning(one: Described) -> None:
     assert one.example

@@ -12,6 +12,8 @@ from soac.flatten.simplify.driver import simplify
 from soac.ir.check import Stage
 from tests.support.golden_pairs import assert_pair, pairs
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("path", pairs("simplify"), ids=lambda path: path.stem)
 def test_simplify_gives(path: Path, update: bool) -> None:

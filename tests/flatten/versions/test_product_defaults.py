@@ -79,6 +79,7 @@ def test_both_runners_take_the_same_default(points: int, rows: int, outer: bool)
         assert (results[0] == products.max(axis=1, keepdims=True) - products).all()
 
 
+@pytest.mark.quick
 def test_text() -> None:
     flat = without_locations(soac.compile(SCORES).compiled.flat)
     assert " where pays_" in show(flat)

@@ -21,6 +21,7 @@ ALWAYS = {"choose-lanes"}
 SAME = "=> the same"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("path", PAIRS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_pass(path: Path, update: bool) -> None:
     run, machine = PASSES[path.parent.name]
