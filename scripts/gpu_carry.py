@@ -103,7 +103,7 @@ def compiled_kernels(target: Path, programs: list[str] | None) -> None:
         names = programs or sorted(path.stem for path in (ROOT / "programs").glob("*.soac"))
         env = os.environ | {"SOAC_CACHE_DIR": cache, "PYTHONPATH": str(ROOT)}
         begin = time.monotonic()
-        subprocess.run([sys.executable, "-m", "tests.gpu.fill", *names], cwd=ROOT, env=env, check=True)
+        subprocess.run([sys.executable, "-m", "tests.support.gpu.fill", *names], cwd=ROOT, env=env, check=True)
         with tarfile.open(target, "w:xz") as archive:
             for path in sorted(Path(cache).iterdir()):
                 archive.add(path, path.name)
@@ -154,7 +154,7 @@ def stand_in(folder: Path, name: str) -> Path:
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         raise RuntimeError("install g++ or clang++")
-    source = ROOT / "tests" / "emulator" / "libcuda.cpp"
+    source = ROOT / "tests" / "support" / "emulator" / "libcuda.cpp"
     flags = ["-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]
     subprocess.run([compiler, *flags, "-o", str(folder / name), str(source), "-ldl"], check=True)
     return folder
@@ -210,7 +210,7 @@ def laid_out(layout: Path, python: str, as_it_is: bool) -> tuple[str, dict[str, 
     stand_in(layout / "lib", "libcuda.so.1")
     made = python if as_it_is else made_venv(python, layout / "python", THERE)
     (layout / "site").mkdir()
-    shutil.copy(ROOT / "tests" / "emulator" / "as_gpu.py", layout / "site" / "sitecustomize.py")
+    shutil.copy(ROOT / "tests" / "support" / "emulator" / "as_gpu.py", layout / "site" / "sitecustomize.py")
     (layout / "bin").mkdir()
     for tool, text in TOOLS.items():
         (layout / "bin" / tool).write_text(f"#!/bin/sh\n{text}\n")

@@ -366,7 +366,7 @@ def watched(options: Options, tool: str, programs: list[str], end: float) -> dic
         return {"exit_code": -1, "why": "compute-sanitizer is not on this machine: it is part of the CUDA toolkit"}
     more = ["--leak-check", "no"] if tool == "memcheck" else []
     files = [f"programs/{name}.soac" for name in programs]
-    sanitize = [options.python, "-m", "tests.gpu.sanitize", *files]
+    sanitize = [options.python, "-m", "tests.support.gpu.sanitize", *files]
     name = f"sanitizer-{tool}"
     watching = [command, "--tool", tool, "--error-exitcode", "9", "--print-limit", "20", *more]
     code = logged(options, name, [*watching, *sanitize], end)

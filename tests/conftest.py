@@ -13,18 +13,22 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.support.collected import COLLECTED
+
 # The pull-request run draws the same examples each time; `pytest --hypothesis-profile=random` draws new ones.
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("fixed")
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[1]
 
 
 DURATIONS = Path(__file__).with_name("durations.json")
 LISTED = 0.1  # seconds from which on a test's duration is kept
 SLOW = 2.5  # seconds from which on a test is `slow`
-QUICK, QUICK_FILE = 0.4, 1.2  # seconds that a `quick` test, and those of a file, take at most
+QUICK, QUICK_FILE = 0.2, 0.5  # seconds that a `quick` test, and those of a file, take at most
+QUICK_WORST = 1.0  # seconds that any other case of its function takes at most
+UNLISTED = 0.02  # seconds that a test takes which is not listed
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,24 +55,46 @@ def _remove_cache() -> None:
 # ---- which tests are quick, and which slow -----------------------------------------------------------------------
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks by recorded durations: `slow` from SLOW seconds on; `quick` what is quick itself, as much of each file as
-    fits in QUICK_FILE seconds, spread over the file. `whole` stays in every full run."""
+    fits in QUICK_FILE seconds. `whole` stays in every full run. Marks in the source hold."""
+    config.stash[COLLECTED] = list(items)
     seconds: dict[str, float] = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
+    worst: defaultdict[str, float] = defaultdict(float)
+    for name, took in seconds.items():
+        worst[_function(name)] = max(took, worst[_function(name)])
     files: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        took = seconds.get(item.nodeid, 0.0)
-        if item.get_closest_marker("whole") is not None:
+        took = seconds.get(item.nodeid, UNLISTED)
+        if any(item.get_closest_marker(mark) is not None for mark in ("whole", "quick", "slow")):
             continue
         if took >= SLOW:
             item.add_marker(pytest.mark.slow)
-        elif took <= QUICK and item.get_closest_marker("gpu") is None:
+        elif took <= QUICK and worst[_function(item.nodeid)] <= QUICK_WORST and item.get_closest_marker("gpu") is None:
             files[item.path].append(item)
     for tests in files.values():
-        each = [max(seconds.get(item.nodeid, 0.0), LISTED / 10) for item in tests]
-        step = max(1, round(sum(each) / QUICK_FILE))
-        for item in tests[::step]:
-            item.add_marker(pytest.mark.quick)
+        left = QUICK_FILE
+        for item in _each_function_first(tests):
+            took = seconds.get(item.nodeid, UNLISTED)
+            if took <= left:
+                item.add_marker(pytest.mark.quick)
+                left -= took
+
+
+def _each_function_first(tests: list[pytest.Item]) -> list[pytest.Item]:
+    """One case of each function of a file, then a second one of each, .."""
+    cases: Counter[str] = Counter()
+    turn: dict[str, int] = {}
+    for item in tests:
+        turn[item.nodeid] = cases[_function(item.nodeid)]
+        cases[_function(item.nodeid)] += 1
+    return sorted(tests, key=lambda item: turn[item.nodeid])
+
+
+def _function(nodeid: str) -> str:
+    """A test without its parameters: its other cases are much the same, and one may pay for what they share."""
+    return nodeid.partition("[")[0]
 
 
 _took: defaultdict[str, float] = defaultdict(float)
@@ -80,13 +106,18 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if session.config.getoption("--record") and not hasattr(session.config, "workerinput"):
-        DURATIONS.write_text(json.dumps(_recorded(), indent=0) + "\n", encoding="utf-8")
+        quick = session.config.option.markexpr == "quick"
+        DURATIONS.write_text(json.dumps(_recorded(quick), indent=0) + "\n", encoding="utf-8")
 
 
-def _recorded() -> dict[str, float]:
-    """Of this run; of a test that it left out, what was recorded before."""
+def _recorded(quick: bool) -> dict[str, float]:
+    """Of this run; of a test that it left out, what was recorded before. In a run of `quick` tests a test pays for what
+    others prepare for it in a full run: the longer of both counts, without making it slow."""
     before: dict[str, float] = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
-    found = {name: took for name, took in before.items() if name not in _took} | _took
+    found = dict(_took)
+    if quick:
+        found = {name: max(min(took, SLOW - 0.1), before.get(name, 0.0)) for name, took in found.items()}
+    found = {name: took for name, took in before.items() if name not in found} | found
     return {name: round(took, 1) for name, took in sorted(found.items()) if took >= LISTED}
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[1]
 FOLDERS = ("ir", "frontend", "flatten", "kernels", "autotune", "soac")
 
 LAYERS: tuple[tuple[str, ...], ...] = (
@@ -230,6 +230,23 @@ def test_no_prefix_repeats_its_folder() -> None:
         folder, _, name = module.rpartition(".")
         if module not in PACKAGES and folder:
             assert not name.startswith(f"{folder.rpartition('.')[2]}_"), module
+
+
+HOUSE = {"test_layers.py", "test_words.py", "test_docstrings.py", "test_quick.py", "test_types.py"}
+APART = {"conformance", "gpu", "property", "support"}
+"""Folders of tests that mirror none of the project: a corpus, what needs a GPU, laws of all passes, helpers."""
+
+
+def test_tests_mirror_the_packages() -> None:
+    """`tests/X/test_*.py` are for the folder X; what is no test is in `tests/support`."""
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        folder = path.relative_to(ROOT / "tests").parent
+        top = folder.parts[0] if folder.parts else ""
+        if path.name.startswith("test_"):
+            assert top != "support", path
+            assert path.name in HOUSE if not top else top in APART or (ROOT / folder).is_dir(), path
+        else:
+            assert top == "support" or path.name in ("conftest.py", "known.py"), path
 
 
 def test_every_folder_is_linked() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[1]
 STRICT = ("ir", "flatten")
 VERSION = (3, 11)  # `pythonVersion`: what other versions install of NumPy has stubs that this one cannot read
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[1]
 KINDS = (".py", ".md", ".toml", ".soac", ".lark")
 DATA = ("benchmarks/results/", "tests/test_words.py")
 QUOTED = re.compile(r"(?:#|--|<!--) quoted(?: -->)?$", re.MULTILINE)

@@ -18,7 +18,7 @@ from soac.autotune.search import Problem, Search, Tuned
 from soac.autotune.solve import solve, weights_of
 from soac.autotune.store import Facts, Phase, Planned, open_storage, open_study
 from soac.ir.errors import TuningError
-from tests.autotune.killed import check_end, start, torture
+from tests.support.killed_searches import check_end, start, torture
 
 FACTS = Facts("program", "made up", "1")
 
@@ -106,7 +106,7 @@ def test_the_budget_ends_the_search() -> None:
 
 
 def test_searches_that_are_killed_lose_nothing(tmp_path: Path) -> None:
-    """`python -m tests.autotune.killed --kills 200` is the same for longer."""
+    """`python -m tests.support.killed_searches --kills 200` is the same for longer."""
     torture(tmp_path, kills=5)
 
 

@@ -16,7 +16,7 @@ import pytest
 from optuna.trial import TrialState
 
 from soac.autotune.store import open_storage, open_study
-from tests.autotune.killed import FACTS, check_trials, search_in, start_child
+from tests.support.killed_searches import FACTS, check_trials, search_in, start_child
 
 URL = os.environ.get("SOAC_TEST_STORAGE", "")
 SEED, SECONDS = 5, 0.1

@@ -37,7 +37,7 @@ from soac.kernels.host_ir.launch_parameters import DEFAULTS, size_kind
 from soac.session import Session, open_program
 from soac.settings import Settings
 from soac.tuning.runs import all_sizes, blocks_of
-from tests.autotune.killed import Slow, start_child
+from tests.support.killed_searches import Slow, start_child
 
 FACTS = Facts("program", "made up", "1")
 TILE, CHUNK = size_dimension("main.tile_0", 32), size_dimension("CHUNK", 10)

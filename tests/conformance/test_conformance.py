@@ -30,8 +30,7 @@ from soac.ir.interpret import Prepared, Thresholds, prepare
 from soac.testing.blocks import AutoOutput, Fails, Output, parse_tests
 from soac.testing.datasets import DataSet, arguments_of, data_sets, values_of
 from soac.versions import runs_of
-
-from .known import KNOWN
+from tests.conformance.known import KNOWN
 
 pytestmark = pytest.mark.whole
 

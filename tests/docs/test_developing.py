@@ -7,12 +7,12 @@ from pathlib import Path
 
 from tests.test_layers import LAYERS
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "developing.md").read_text(encoding="utf-8")
 
 
 def test_the_map_lists_every_package_in_order() -> None:
-    listed = re.findall(r"^\| `([\w/]+)/` \|", TEXT, re.MULTILINE)
+    listed = re.findall(r"^\| `(?!tests/)([\w/]+)/` \|", TEXT, re.MULTILINE)
     assert listed == [package.replace(".", "/") for row in LAYERS for package in row]
 
 

@@ -10,7 +10,7 @@ import pytest
 from soac.frontend.compile import compile_text
 from soac.ir.errors import CompileError
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
 PACKAGES = ("ir", "frontend", "flatten", "kernels", "autotune", "soac")
 EXAMPLES = re.findall(r"^### (E\d{4}) [^\n]*\n\n[^#]*?```soac\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL)

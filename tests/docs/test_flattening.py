@@ -20,12 +20,12 @@ from soac.ir.interpret import Thresholds, interpret
 from soac.ir.machine import CUDA, Mode
 from soac.ir.version_tree import combinations, sites
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "flattening.md").read_text(encoding="utf-8")
 TESTS = "\n".join(
     path.read_text(encoding="utf-8")
-    for folder in ("flatten", "property")
-    for path in (ROOT / "tests" / folder).glob("*.py")
+    for folder in ("flatten", "property", "support/property")
+    for path in (ROOT / "tests" / folder).rglob("*.py")
 )
 SECTION = re.compile(r"^### ([\w -]+): [^\n]*\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 FORMULA = re.compile(r"^    (.*(?:⟶|=).*)$", re.MULTILINE)
@@ -92,6 +92,7 @@ def compiled(exp: str) -> Prog:
     return simplify(fuse(simplify(inline(compile_text(text, "example.soac")))))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("one", [one for one in ALL if one.example], ids=lambda one: one.rule)
 def test_rule_fires_and_keeps_the_meaning(one: Described) -> None:
     assert one.example

@@ -24,7 +24,7 @@ from soac.frontend.source.declarations import ValDec
 from soac.frontend.source.numeric_modules import members
 from soac.ir.types import Prim
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = [(TEXT.count("\n", 0, found.start()) + 2, found[1]) for found in BLOCK.finditer(TEXT)]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from soac.kernels.lower import SCHEDULES
-from tests.kernels.test_schedules import paths_of
+from tests.kernels.schedule.test_table import paths_of
 
-TEXT = (Path(__file__).parent.parent.parent / "docs" / "lowering.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "lowering.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("machine", SCHEDULES)

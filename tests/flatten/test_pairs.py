@@ -10,8 +10,9 @@ from soac.flatten.fusion.driver import fuse
 from soac.flatten.memory.in_place import in_place
 from soac.flatten.simplify.driver import simplify
 from soac.ir.check import Stage
+from tests.support.golden_pairs import assert_pair, pairs
 
-from .pairs import assert_pair, pairs
+pytestmark = pytest.mark.quick
 
 
 @pytest.mark.parametrize("path", pairs("simplify"), ids=lambda path: path.stem)

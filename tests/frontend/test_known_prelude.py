@@ -13,7 +13,7 @@ from soac.frontend.typing.show import Shower
 from soac.frontend.typing.unify import Solver
 from soac.ir.errors import CompileError
 
-PROGRAMS = sorted((Path(__file__).parent.parent.parent / "programs").glob("*.soac"))
+PROGRAMS = sorted((Path(__file__).parents[2] / "programs").glob("*.soac"))
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)

@@ -11,7 +11,7 @@ from soac.frontend.source.text import Reach
 from soac.kernels.devices.cuda.gpu import Gpu
 from soac.settings import Settings
 from soac.testing.run import test_program as outcomes_of
-from tests.emulator import checks, subjects
+from tests.support.emulator import checks, subjects
 
 pytestmark = pytest.mark.gpu
 SETTINGS = Settings("cuda", None, None, use_tuning=False, params=(), forces=(), reach=Reach.ANYWHERE)

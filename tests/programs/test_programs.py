@@ -11,9 +11,8 @@ import pytest
 from soac.testing.blocks import Fails, RandomInput, parse_tests
 from soac.testing.datasets import inputs_of
 from soac.testing.run import Outcome, test_program
-from tests.opened import DEFAULTS, PROGRAMS, opened, sets_of
-
-from .references import REFERENCES, in_double
+from tests.support.numpy_references import REFERENCES, in_double
+from tests.support.programs import DEFAULTS, PROGRAMS, opened, sets_of
 
 each_program = pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 

@@ -13,10 +13,9 @@ import soac
 from benchmarks.peers.on_numpy import finance, flat, optionpricing
 from soac.data.read_write import read_values
 from soac.versions import versions_of
+from tests.support.numpy_references import in_double
 
-from .references import in_double
-
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 TOLERANCE = 0.002
 
 

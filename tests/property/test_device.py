@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.property.device import SIZES, check_device, resized
-from tests.property.generate import Case, cases
 from tests.property.test_meaning import ACCEPTED
+from tests.support.property.device import SIZES, check_device, resized
+from tests.support.property.generate import Case, cases
 
 pytestmark = pytest.mark.whole
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.property.device import check_device
-from tests.property.generate import Case
-from tests.property.irregular import check_program, in_versions
-from tests.property.law import Tally
-from tests.property.soak import record
+from tests.support.property.device import check_device
+from tests.support.property.generate import Case
+from tests.support.property.irregular import check_program, in_versions
+from tests.support.property.law import Tally
+from tests.support.property.soak import record
 
 pytestmark = pytest.mark.whole
 

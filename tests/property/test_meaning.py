@@ -2,7 +2,7 @@
 
 Programs are numbered, so that every run takes the same ones: at most $SOAC_PROPERTY_PROGRAMS (2000) in at most
 $SOAC_PROPERTY_SECONDS (25). At the end of the run stand how many there were and how often each rule has fired; printed
-is how common each feature of programs was. `python -m tests.property.soak` runs more.
+is how common each feature of programs was. `python -m tests.support.property.soak` runs more.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from soac.ir.machine import Mode
-from tests.property.features import Feature, features
-from tests.property.generate import Case, cases
-from tests.property.law import Tally, check_law
-from tests.property.soak import Found, program, record, run_part, table
+from tests.support.property.features import Feature, features
+from tests.support.property.generate import Case, cases
+from tests.support.property.law import Tally, check_law
+from tests.support.property.soak import Found, program, record, run_part, table
 
 pytestmark = pytest.mark.whole
 

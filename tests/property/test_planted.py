@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.property.device import check_device
-from tests.property.faults import FAULTS, ROOT, Fault
-from tests.property.law import check_law
-from tests.property.planted import path_of, replayed
-from tests.property.saved import load
-from tests.property.soak import MODES
+from tests.support.property.device import check_device
+from tests.support.property.faults import FAULTS, ROOT, Fault
+from tests.support.property.law import check_law
+from tests.support.property.planted import path_of, replayed
+from tests.support.property.saved import load
+from tests.support.property.soak import MODES
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

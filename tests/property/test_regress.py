@@ -12,10 +12,10 @@ from soac.ir.core import Prog
 from soac.ir.machine import CPU, CUDA, Mode
 from soac.kernels.host_ir.nodes import show_host
 from soac.pipeline import compile_core
-from tests.property.device import check_device
-from tests.property.law import check_law
-from tests.property.saved import load
-from tests.property.soak import REGRESS
+from tests.support.property.device import check_device
+from tests.support.property.law import check_law
+from tests.support.property.saved import load
+from tests.support.property.soak import REGRESS
 
 pytestmark = pytest.mark.whole
 

@@ -27,11 +27,11 @@ from soac.ir.check import Stage, check
 from soac.ir.core import Stm
 from soac.ir.interpret import Thresholds, prepare
 from soac.ir.machine import Mode
-from tests.property.generate import Case
-from tests.property.irregular import small_parts
-from tests.property.law import Tally, agree, check_law, check_values, run
-from tests.property.shapes import SHAPES, shape_of
-from tests.property.soak import OTHERS, fired_by_name, record
+from tests.support.property.generate import Case
+from tests.support.property.irregular import small_parts
+from tests.support.property.law import Tally, agree, check_law, check_values, run
+from tests.support.property.shapes import SHAPES, shape_of
+from tests.support.property.soak import OTHERS, fired_by_name, record
 
 ENOUGH = 50
 MOST = 400

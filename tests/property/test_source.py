@@ -7,9 +7,9 @@ from dataclasses import replace
 from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
 from soac.ir.interpret import Thresholds, prepare
-from tests.property.law import agree, run
-from tests.property.soak import program
-from tests.property.source import NotSource, source_of
+from tests.support.property.law import agree, run
+from tests.support.property.soak import program
+from tests.support.property.source import NotSource, source_of
 
 PROGRAMS = 40
 SEED = 2

@@ -1,0 +1,130 @@
+"""Simplification and fusion keep the meaning of random programs: every pass, and every rule by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from soac.flatten.fusion import driver as fuse_module
+from soac.flatten.fusion.driver import fuse, fused_once
+from soac.flatten.fusion.rules import VERTICAL, fuse_horizontally
+from soac.flatten.inline import inline
+from soac.flatten.simplify import driver as simplify_module
+from soac.flatten.simplify.dead_code import remove_dead
+from soac.flatten.simplify.driver import simplify
+from soac.frontend.compile import compile_text
+from soac.ir.check import Stage, check
+from soac.ir.core import Loop, Prog
+from soac.ir.errors import RunError
+from soac.ir.interpret import interpret
+from tests.support.random_pipelines import Case, cases, program
+
+RULE_TUPLES = ("EXPANSIONS", "SCALAR_RULES", "BASIC_RULES", "INPUT_RULES", "RESULT_RULES")
+RULES = [(where, rule) for where in RULE_TUPLES for rule in getattr(simplify_module, where)]
+
+
+def results(prog: Prog, case: Case) -> list | None:
+    """What the program gives; None if it fails."""
+    try:
+        return interpret(prog, "main", list(case.args))[0]
+    except RunError:
+        return None
+
+
+def assert_same_meaning(before: list | None, prog: Prog, case: Case) -> None:
+    """The law of failure: what had a value has the same; what failed may fail or not."""
+    check(prog, Stage.CORE)
+    if before is None:
+        return
+    after = results(prog, case)
+    assert after is not None
+    for x, y in zip(before, after, strict=True):
+        np.testing.assert_array_equal(x, y, strict=True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_passes_keep_meaning(case: Case) -> None:
+    before = results(case.prog, case)
+    prog = case.prog
+    for run in (remove_dead, simplify, fuse, simplify):
+        prog = run(prog)
+        assert_same_meaning(before, prog, case)
+
+
+@pytest.mark.parametrize(("where", "rule"), RULES, ids=lambda x: getattr(x, "__name__", None))
+def test_rule_alone_keeps_meaning(where: str, rule: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in RULE_TUPLES:
+        monkeypatch.setattr(simplify_module, name, (rule,) if name == where else ())
+    for seed in range(12):
+        case = program(seed)
+        assert_same_meaning(results(case.prog, case), simplify(case.prog), case)
+
+
+@pytest.mark.parametrize("rule", (*VERTICAL, fuse_horizontally), ids=lambda rule: rule.__name__)
+def test_fusion_rule_alone_keeps_meaning(rule: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    vertical = rule is not fuse_horizontally
+    monkeypatch.setattr(fuse_module, "VERTICAL", (rule,) if vertical else ())
+    if vertical:
+        monkeypatch.setattr(fuse_module, "_with_neighbour", lambda node, scope: None)
+    for seed in range(100, 125):
+        case = program(seed)
+        assert_same_meaning(results(case.prog, case), fuse(case.prog), case)
+
+
+LOOPS = """
+entry main [n][m] (xss: [n][m]i32) (ws: [n]i32) (t: i32): ([n]i32, [n][m]i32, i32) =
+  let ys = map (\\xs -> i32.sum xs) xss
+  let (as, bs) = loop (as, bs) = (map (+ 1) ys, ws) for i < t do (map2 (\\a b -> a * b - i) as bs, as)
+  let zss = loop zss = xss for i < t do map2 (\\zs a -> map (\\z -> if z > a then z - i else a) zs) zss as
+  in (map2 (+) as bs, zss, i32.sum (map i32.sum zss))
+"""
+
+
+@pytest.mark.parametrize("t", [-1, 0, 1, 5])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (4, 5)])
+def test_loops_of_maps_keep_their_meaning(t: int, shape: tuple[int, int]) -> None:
+    prog = simplify(inline(compile_text(LOOPS, "loops.soac")))
+    once, rules = fused_once(prog)
+    assert rules.count("loop_to_map") == 3
+    xss = np.arange(shape[0] * shape[1], dtype=np.int32).reshape(shape) % 7
+    args = [xss, np.arange(shape[0], dtype=np.int32), np.int32(t)]
+    expected, _ = interpret(prog, "main", args)
+    for after in (once, fuse(prog)):
+        check(after, Stage.CORE)
+        found, _ = interpret(after, "main", args)
+        for x, y in zip(expected, found, strict=True):
+            np.testing.assert_array_equal(x, y, strict=True)
+    assert not any(isinstance(stm.exp, Loop) for stm in fuse(prog).functions[0].body.stms)
+
+
+GATHERS = """
+entry main [n] (xs: [n]i32) (is: [n]i64) (t: i32): ([n]i32, [n]i32, [n]i32, [3]i32) =
+  let back = map (* t) (reverse (map (+ 1) xs))
+  let turned = map2 (-) (rotate 1 (map (\\x -> x * x + t) xs)) xs
+  let half = let ys = map2 (*) xs xs in map (\\i -> if i % 2 == 0 then #[unsafe] ys[i] else 0) is
+  let binned = hist (+) 0 3 (map (% 3) is) (let ys = map (+ t) xs in map (\\i -> ys[n - 1 - i]) (iota n))
+  in (back, turned, half, binned)
+"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_maps_read_at_an_index_keep_their_meaning(n: int) -> None:
+    prog = simplify(inline(compile_text(GATHERS, "gathers.soac")))
+    once, rules = fused_once(prog)
+    assert rules.count("fuse_gather") >= 2
+    args = [np.arange(n, dtype=np.int32) - 3, np.arange(n)[::-1].copy(), np.int32(5)]
+    expected, _ = interpret(prog, "main", args)
+    for after in (once, fuse(prog)):
+        check(after, Stage.CORE)
+        found, _ = interpret(after, "main", args)
+        for x, y in zip(expected, found, strict=True):
+            np.testing.assert_array_equal(x, y, strict=True)
+
+
+def test_simplification_settles() -> None:
+    """A second run finds nothing more to do."""
+    for seed in range(20):
+        once = simplify(program(seed).prog)
+        assert simplify_module._round(once)[1] == 0

@@ -1,0 +1,94 @@
+"""Packed panels: products with many rows, on sizes around the tiles, steps and chunks of a block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import soac
+from soac.ir.version_tree import sites
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.schedule.cpu.packed_panels import CHUNK, DEPTH, LEAST_COLUMNS, LEAST_ROWS, TILES
+
+PROGRAM = """
+entry ints [n][p][m] (xss: [n][p]i32) (yss: [p][m]i32): [n][m]i32 =
+  map (\\xs -> map (\\ys -> reduce (+) 0 (map2 (*) xs ys)) (transpose yss)) xss
+entry batch [b][n][p][m] (xsss: [b][n][p]f64) (ysss: [b][p][m]f64): [b][n][m]f64 =
+  map2 (\\xss yss -> map (\\xs -> map (\\ys -> f64.sum (map2 (*) xs ys)) (transpose yss)) xss) xsss ysss
+entry pairs [n][p][m] (xss: [n][p]i32) (yss: [p][m]i32): ([n][m]i32, [n][m]i32) =
+  let compose (a: i32, b: i32) (c: i32, d: i32) = (a * c, b * c + d)
+  in unzip (map unzip (map (\\xs -> map (\\ys -> reduce compose (1, 0) (zip xs ys)) (transpose yss)) xss))
+entry rows [n][p][m] (xss: [n][p]i32) (yss: [m][p]i32): [n][m]i32 =
+  map (\\xs -> map (\\ys -> i32.sum (map2 (*) xs ys)) yss) xss
+entry scaled [n][p][m] (xss: [n][p]i32) (yss: [m][p]i32): ([n][m]i32, [n]i32) =
+  unzip (map (\\xs -> let zs = map (\\ys -> 2 * i32.sum (map2 (*) xs ys)) yss in (zs, i32.maximum zs)) xss)
+"""
+
+
+@pytest.fixture(scope="module")
+def program() -> soac.Program:
+    return soac.compile(PROGRAM)
+
+
+def call(program: soac.Program, entry: str, *args: np.ndarray) -> list:
+    outer = {site.name: True for site in sites(program.compiled.flat) if site.entry == entry}
+    return program.call(entry, list(args), forced=outer)
+
+
+def test_a_product_has_a_kernel_with_panels(program: soac.Program) -> None:
+    kernels = [kernel for kernel in program.compiled.host.kernels if "narrow" not in kernel.name]
+    made = [stm for kernel in kernels for stm in kernel.body if isinstance(stm, kir.Alloc)]
+    assert sum("panel" in stm.array.name for stm in made) == 4  # that of `scaled` is that of `rows`
+
+
+@pytest.mark.parametrize("n", [LEAST_ROWS - 1, LEAST_ROWS, 8 * TILES - 1, 8 * TILES + 1, 300])
+@pytest.mark.parametrize("p", [0, 1, DEPTH - 1, DEPTH, DEPTH + 1])
+def test_products(program: soac.Program, n: int, p: int) -> None:
+    source = np.random.default_rng(1)
+    for m in (1, 17, CHUNK - 1, CHUNK, CHUNK + 33):
+        xss, yss = (source.integers(-99, 99, shape).astype(np.int32) for shape in ((n, p), (p, m)))
+        np.testing.assert_array_equal(call(program, "ints", xss, yss)[0], xss @ yss)
+
+
+def test_batches(program: soac.Program) -> None:
+    source = np.random.default_rng(2)
+    xsss, ysss = (source.integers(-9, 9, shape).astype(np.float64) for shape in ((3, 40, 300), (3, 300, 50)))
+    np.testing.assert_array_equal(call(program, "batch", xsss, ysss)[0], xsss @ ysss)
+
+
+def test_the_order_of_a_reduction_stays(program: soac.Program) -> None:
+    """Composition of linear functions: associative, not commutative."""
+    source = np.random.default_rng(3)
+    xss, yss = (source.integers(-2, 3, shape).astype(np.int32) for shape in ((40, 600), (600, 9)))
+    a, b = np.ones((40, 9), np.int32), np.zeros((40, 9), np.int32)
+    with np.errstate(over="ignore"):
+        for k in range(600):
+            a, b = a * xss[:, k, None], b * xss[:, k, None] + yss[k]
+    found = call(program, "pairs", xss, yss)
+    np.testing.assert_array_equal(found[0], a)
+    np.testing.assert_array_equal(found[1], b)
+
+
+def test_any_number_of_threads_gives_the_same_bits() -> None:
+    program = soac.load(Path(__file__).parents[4] / "programs" / "matmul.soac")
+    source = np.random.default_rng(4)
+    xss, yss = source.random((200, 333), dtype=np.float32), source.random((333, 150), dtype=np.float32)
+    forced = {"main.ys.suff_outer_0": True}
+    assert len({program.call("main", [xss, yss], forced=forced, threads=t)[0].tobytes() for t in (1, 2, 3)}) == 1
+
+
+@pytest.mark.parametrize("n", [LEAST_ROWS - 1, LEAST_ROWS, 8 * TILES + 1])
+@pytest.mark.parametrize("m", [LEAST_COLUMNS - 1, LEAST_COLUMNS, CHUNK + 33])
+def test_rows_by_rows(program: soac.Program, n: int, m: int) -> None:
+    """Both operands by rows; and a reduction that also gives the elements of the product that it reduces."""
+    source = np.random.default_rng(4)
+    for p in (0, 3, DEPTH + 1):
+        xss, yss = (source.integers(-99, 99, shape).astype(np.int32) for shape in ((n, p), (m, p)))
+        want = xss @ yss.T
+        np.testing.assert_array_equal(call(program, "rows", xss, yss)[0], want)
+        forced = {"scaled.ys.suff_outer_0": False, "scaled.ys.suff_intra_0": False, "scaled.ys.suff_outer_1": True}
+        scaled, most = program.call("scaled", [xss, yss], forced=forced)
+        np.testing.assert_array_equal(scaled, want * 2)
+        np.testing.assert_array_equal(most, (want * 2).max(1))

@@ -1,0 +1,92 @@
+"""`soac test --sync`: every case on every version is traced; hazards, uninitialised reads and what accesses cost."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from soac.kernels.tracer import run as trace
+from soac.testing.outcomes import START, Outcome, Seen, Status
+from soac.testing.run import events
+from tests.support.command_line import SUMS, Command, under
+
+NORMALISE = """
+def main [n][m] (xss: [n][m]i32): [n][m]i32 =
+  let yss = map (\\xs -> let ys = scan (+) 0 xs let s = ys[m - 1] in map (\\y -> y + s) ys[::-1]) xss
+  in yss
+"""
+ROWS = "input { [[1, 2], [3, 4]] } output { [[6, 4], [14, 10]] }\ninput { [[5]] } output { [[10]] }"
+
+
+def program(tmp_path: Path, blocks: str, text: str) -> Path:
+    path = tmp_path / "a.soac"
+    path.write_text("".join(f"-- {line}\n" for line in ("==", *blocks.splitlines())) + text)
+    return path
+
+
+def found(path: Path) -> tuple[list[Outcome], list[Seen]]:
+    seen = list(events(path, under(sync=True, timeout=60.0), START))
+    return [e for e in seen if isinstance(e, Outcome)], [e for e in seen if isinstance(e, Seen)]
+
+
+def test_every_version_of_every_case(tmp_path: Path) -> None:
+    outcomes, seen = found(program(tmp_path, ROWS, NORMALISE))
+    versions = ["suff_intra_0=yes", "suff_intra_0=no"]
+    assert [o.version.rpartition(".")[2] for o in outcomes] == versions * 2
+    assert {o.status for o in outcomes} == {Status.PASSED}
+    assert len(seen) == len(outcomes)
+    assert all(one.hazards == 0 and one.launches >= 1 for s in seen for one in s.kernels)
+    assert any(one.fences and one.shared_bytes for s in seen for one in s.kernels)
+
+
+def test_a_missing_fence_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The block version reads backwards what its scan has stored."""
+    path = program(tmp_path, ROWS, NORMALISE)
+    monkeypatch.setattr(trace, "CUDA_PASSES", ())
+    outcomes, _ = found(path)
+    failed = [o for o in outcomes if o.status is Status.FAILED]
+    assert failed
+    assert all("read after write" in (o.fault or "") for o in failed)
+    first, second = (failed[0].fault or "").splitlines()[:2]
+    assert re.fullmatch(r"hazards: \d+ of read after write", first)
+    assert re.search("thread 0 of block 0 .* missing is a fence of the", second)
+    monkeypatch.undo()
+    assert {o.status for o in found(path)[0]} == {Status.PASSED}
+
+
+def test_wrong_values_and_failures_count_too(tmp_path: Path) -> None:
+    blocks = 'input { [[1]] } output { [2] }\n"fails" input { empty([0][2]i32) } error: out of bounds'
+    text = SUMS.replace("xss\n", "xss with [0] = (map (reduce (+) 0) xss)[0]\n")
+    outcomes, _ = found(program(tmp_path, blocks, text))
+    assert [o.status for o in outcomes if o.name == "main fails"] == [Status.PASSED] * 2
+    assert all("result 0" in (o.fault or "") for o in outcomes if o.name != "main fails")
+
+
+def test_what_does_not_fit_is_skipped(command: Command, tmp_path: Path) -> None:
+    path = program(tmp_path, "input { empty([0][20000]i32) }", NORMALISE)
+    outcomes, _ = found(path)
+    assert [o.status for o in outcomes] == [Status.SKIPPED, Status.PASSED]
+    assert outcomes[0].why == "`main.yss.suff_intra_0` does not fit: 20000 in parallel in one collective"
+    timed = command("bench", "a.soac", "--runs", "1", "--force", "main.yss.suff_intra_0=block").clean().out
+    assert f"skipped: {outcomes[0].why}" in timed
+
+
+def test_the_report(command: Command, tmp_path: Path) -> None:
+    program(tmp_path, ROWS, NORMALISE)
+    outcome = command("test", "--sync", "a.soac", "--json", "out.json").clean()
+    lines = outcome.out.splitlines()
+    assert lines[0] == "a.soac: 4 passed"
+    assert lines[1].split()[:5] == ["kernel", "launches", "blocks", "hazards", "sectors/request"]
+    assert lines[-1] == "4 passed, 0 failed, 0 skipped"
+    report = json.loads((tmp_path / "out.json").read_text())
+    kernels = report["kernels"]["a.soac"]
+    assert {row.split()[0] for row in lines[2:-1]} == {one["kernel"] for one in kernels}
+    assert all(one["hazards"] == one["uninitialised"] == 0 and one["sectors"] >= one["requests"] for one in kernels)
+
+
+def test_the_exit_code_of_a_failure(command: Command, tmp_path: Path) -> None:
+    program(tmp_path, "input { [[1]] } output { [2] }", SUMS)
+    assert command("test", "--sync", "a.soac").code == 1

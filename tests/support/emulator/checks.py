@@ -1,0 +1,288 @@
+"""What is done to one program: its kernels compiled for a GPU, its cases traced and emulated on every version.
+
+compiles    NVRTC takes its kernels for sm_90; registers, spills and shared memory are recorded
+traced      no hazard, no read of what no thread has written, the interpreter's values
+emulated    the CUDA C of its kernels, run by the whole CUDA device on an emulated driver, gives what the
+            interpreter does, with the threads of a block in ascending, descending and random order
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+
+from soac.arguments import Argument
+from soac.data.read_write import compare_values
+from soac.flatten.tiling.choose import REGISTERS
+from soac.ir.errors import RunError
+from soac.ir.machine import CUDA, Machine
+from soac.ir.version_tree import sizes_of
+from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
+from soac.kernels.devices.cuda.array import on_host
+from soac.kernels.devices.cuda.executable import CudaExecutable
+from soac.kernels.devices.cuda.gpu import Gpu
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
+from soac.kernels.devices.cuda.ptxas_report import Resources, resources
+from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
+from soac.kernels.tracer.run import Report, ready_kernels, trace_kernels
+from soac.testing.sync import hazards_of
+from soac.versions import misfits, runs_of
+from tests.support.emulator.driver import EmulatedDriver
+from tests.support.emulator.emulate import COMPILER
+from tests.support.emulator.subjects import Call, Results, Subject, in_small_parts, of_file, outcome
+from tests.support.emulator.wide_tiles import other_size
+from tests.support.property.guards import Broken
+from tests.support.property.soak import within
+
+ARCH = "sm_90"
+ORDERS = (0, 1, 5)
+THREADS = 64
+"""Of a block when emulated: a block of a GPU has more, which takes longer and shows no more."""
+TRACE_SECONDS = 20.0
+"""Of the processor: what the tracer may take for a case on a version."""
+PROGRAM_SECONDS = 120.0
+"""Of the processor, after which no further case of a program is begun, in the tracer and in the emulator, but for
+versions that no smaller case has taken: these have as long again."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What was found out about a program: faults, what its kernels take, how many runs there were, those that were
+    skipped, how many more that were `slower` than another one of the same version; versions that do not fit a case, and
+    the kernels that no run launched."""
+
+    faults: list[str] = field(default_factory=list)
+    kernels: dict[str, Resources] = field(default_factory=dict)
+    traced: int = 0
+    ran: int = 0
+    skipped: list[str] = field(default_factory=list)
+    slower: int = 0
+    misfits: list[str] = field(default_factory=list)
+    not_traced: list[str] = field(default_factory=list)
+    not_emulated: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def check(subject: Subject) -> Outcome:
+    """A program through everything that this machine can do; kernels that its cases do not reach are those for many
+    elements, and are reached where the program is compiled as if it had many."""
+    found, begin = Outcome(skipped=list(subject.left_out)), time.process_time()
+    texts = texts_of(subject)
+    if texts and has_nvrtc():
+        found.kernels = resources(cuda_module(texts.values()), ARCH)
+    run_all(subject, found)
+    for part in (0, 1):
+        left = frozenset((*found.not_traced, *found.not_emulated))
+        if left:
+            small, more = in_small_parts(subject, part), Outcome()
+            run_all(replace(small, wanted=left) if part else small, more)
+            merge(found, more, same_kernels(texts_of(small), texts))
+    found.misfits = list(dict.fromkeys(found.misfits))
+    found.seconds = time.process_time() - begin
+    return found
+
+
+def texts_of(subject: Subject) -> dict[str, CudaKernel]:
+    return {kernel.name: cuda_kernel(kernel) for kernel in all_ready(subject.compiled.host.kernels, CUDA_PASSES)}
+
+
+def same_kernels(some: Mapping[str, CudaKernel], others: Mapping[str, CudaKernel]) -> set[str]:
+    """Those with the same text, but for numbers: how long a tile is."""
+    return {name for name, one in some.items() if name in others and numberless(one) == numberless(others[name])}
+
+
+def numberless(kernel: CudaKernel) -> str:
+    return re.sub(r"\b\d+", "0", kernel.text)
+
+
+def run_all(subject: Subject, found: Outcome) -> None:
+    trace(subject, found)
+    if COMPILER is not None:
+        emulate(subject, found, ORDERS)
+
+
+def merge(found: Outcome, more: Outcome, same: Container[str]) -> None:
+    """What was found with other limits; it says something of the kernels that are the `same`."""
+    found.faults += [f"in small parts: {fault}" for fault in more.faults]
+    found.skipped += [f"in small parts: {what}" for what in more.skipped]
+    found.slower += more.slower
+    found.traced += more.traced
+    found.ran += more.ran
+    found.not_traced = [name for name in found.not_traced if name in more.not_traced or name not in same]
+    found.not_emulated = [name for name in found.not_emulated if name in more.not_emulated or name not in same]
+
+
+def faults(path: Path, machine: Machine = CUDA, orders: Sequence[int] = ORDERS) -> list[str]:
+    """What is wrong with a program when emulated."""
+    found = Outcome()
+    emulate(of_file(path, machine), found, orders)
+    return found.faults
+
+
+@cache
+def has_nvrtc() -> bool:
+    try:
+        nvrtc()
+    except NoCompiler:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A case on a version, with sizes that a tuning file may set; `label` is what reports call it."""
+
+    call: Call
+    forced: Mapping[str, bool]
+    sizes: Mapping[str, int]
+
+    @property
+    def label(self) -> str:
+        sides = [f"{guard}={'T' if side else 'F'}" for guard, side in self.forced.items()]
+        return f"{self.call.entry} {self.call.label} {{{', '.join(sides)}}}{self.sizes or ''}"
+
+
+def runs(subject: Subject, reached: Container[str]) -> Iterator[Run]:
+    """Every case on every version, and register tiles of every size; then, as long as there are kernels that have not
+    been reached, with other sizes of tiles."""
+    kernels = subject.wanted or [kernel.name for kernel in subject.compiled.host.kernels]
+    for call in subject.calls:
+        for run in _versions(subject, call, {}):
+            if subject.wanted and all(name in reached for name in kernels):
+                return
+            yield run
+    yield from (Run(call, wide.forced, wide.settings) for wide, call in subject.wide)
+    for run in _with_other_sizes(subject) if subject.in_parts is None else ():
+        if all(name in reached for name in kernels):
+            return
+        yield run
+
+
+def in_time(subject: Subject, reached: Container[str], found: Outcome, done: str) -> Iterator[Run]:
+    """The runs that there is time for; what is left out is noted."""
+    begin, taken, limit = time.process_time(), set[tuple[object, ...]](), PROGRAM_SECONDS
+    for run in runs(subject, reached):
+        version = run.call.entry, *run.forced.items(), *run.sizes.items()
+        seconds = time.process_time() - begin
+        if seconds > limit and (version in taken or subject.wanted):
+            found.slower += 1
+        elif seconds > 2 * limit:
+            found.skipped.append(f"{run.label}: not {done}, {2 * limit:g} s are over")
+        else:
+            yield run
+            taken.add(version)
+
+
+def _with_other_sizes(subject: Subject) -> Iterator[Run]:
+    for step in range(len(REGISTERS)):
+        for call in subject.calls:
+            sizes = {s.name: other_size(s, step) for s in sizes_of(subject.compiled.flat, call.entry)}
+            if sizes:
+                yield from _versions(subject, call, sizes)
+
+
+def _versions(subject: Subject, call: Call, sizes: Mapping[str, int]) -> Iterator[Run]:
+    for forced in runs_of(subject.compiled.flat, call.entry):
+        yield Run(call, forced, sizes)
+
+
+def differences(wanted: Results, got: Results) -> Iterator[str]:
+    """The law of failure: what fails may succeed where the failing value is not used."""
+    if isinstance(wanted, str):
+        return
+    if isinstance(got, str):
+        yield f"{got} instead of {wanted}"
+        return
+    for k, (x, y) in enumerate(zip(got, wanted, strict=True)):
+        difference = compare_values(x, y)
+        if difference:
+            yield f"result {k}: {difference}"
+
+
+# ---- traced ------------------------------------------------------------------------------------------------------
+
+
+def trace(subject: Subject, found: Outcome) -> None:
+    """All runs, traced: no hazard."""
+    kernels, seen = ready_kernels(subject.compiled), set[str]()
+
+    def fenced(name: str) -> Kernel:
+        seen.add(name)
+        return kernels(name)
+
+    for run in in_time(subject, seen, found, "traced"):
+        entry, args = run.call.entry, run.call.args
+        try:
+            with np.errstate(all="ignore"), within(TRACE_SECONDS):
+                report = trace_kernels(subject.compiled, fenced, entry, args, run.forced, sizes=run.sizes)
+        except RunError as failure:
+            found.faults += [f"{run.label} traced: {fault}" for fault in differences(run.call.wanted, str(failure))]
+        except Broken:
+            found.skipped.append(f"{run.label}: not traced in {TRACE_SECONDS:g} s")
+        else:
+            found.traced += 1
+            found.faults += [f"{run.label} traced: {fault}" for fault in _faults_of(report, run.call)]
+    found.not_traced = [kernel.name for kernel in subject.compiled.host.kernels if kernel.name not in seen]
+
+
+def _faults_of(report: Report, call: Call) -> Iterator[str]:
+    yield from differences(call.wanted, report.results)
+    if (hazards := hazards_of(report)) is not None:
+        yield hazards
+
+
+# ---- emulated ----------------------------------------------------------------------------------------------------
+
+
+def emulate(subject: Subject, found: Outcome, orders: Sequence[int]) -> None:
+    """All runs in each order of threads, on the CUDA device: the interpreter's values."""
+    driver, device = driver_of(the_gpu()), _built(subject, the_gpu(), THREADS)
+    reached = set[str]()
+    for order in orders:
+        driver.order = order
+        driver.names.clear()
+        found.faults += [f"order {order}: {fault}" for fault in _run_all(device, subject, driver.names, found)]
+        reached |= driver.names
+    found.not_emulated = [kernel.name for kernel in subject.compiled.host.kernels if kernel.name not in reached]
+
+
+def run_on(gpu: Gpu, threads: int, subject: Subject, found: Outcome) -> Iterator[str]:
+    """Every case on every version on a GPU: where it does not give the interpreter's values."""
+    every = {kernel.name for kernel in subject.compiled.host.kernels}
+    return _run_all(_built(subject, gpu, threads), subject, every, found)
+
+
+def _built(subject: Subject, gpu: Gpu, threads: int) -> CudaExecutable:
+    return CudaExecutable.build(subject.compiled.host, subject.compiled.core.functions, gpu, threads)
+
+
+def _run_all(device: CudaExecutable, subject: Subject, reached: Container[str], found: Outcome) -> Iterator[str]:
+    for run in in_time(subject, reached, found, "run"):
+        got = outcome(partial(_run_there, device, run, found))
+        found.ran += 1
+        for fault in differences(run.call.wanted, got):
+            yield f"{run.label}: {fault}"
+
+
+def _run_there(device: CudaExecutable, run: Run, found: Outcome) -> tuple[list[Argument], object]:
+    results, reached = device.run(run.call.entry, run.call.args, run.sizes, run.forced)
+    if (why := misfits(run.forced, reached)) is not None:
+        found.misfits.append(f"{run.label}: {why}")
+    return on_host(results), reached
+
+
+@cache
+def the_gpu() -> Gpu:
+    return Gpu(EmulatedDriver(limit=1 << 30))
+
+
+def driver_of(gpu: Gpu) -> EmulatedDriver:
+    assert isinstance(gpu.driver, EmulatedDriver)
+    return gpu.driver

@@ -1,0 +1,216 @@
+"""A driver without a GPU: memory of the host, kernels of CUDA C in the fiber emulator, one after the other.
+
+The same path as with a GPU, but for the last layer. Memory is limited, so that running out of it can be tested, and
+filled with rubbish, so that nothing relies on zeros. Work is done when it is asked for; what has been asked for and
+not been waited for is counted as if it were not; until then an array that is uploaded has to stay as it is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+import time
+import weakref
+import zlib
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from soac.kernels.devices import disk_cache as disk
+from soac.kernels.devices.cuda import dlpack
+from soac.kernels.devices.cuda.driver import DriverFault, DriverMemoryError, DriverRefusal, Properties, Signature, Value
+from soac.kernels.devices.cuda.gpu import Gpu
+from tests.support.emulator.emulate import COMPILER, HERE
+
+RUBBISH = 0xA5
+WAITING = re.compile(r"\b(wait_for|acquire)\(")
+FLAGS = ("-std=c++17", "-O1", "-ffp-contract=off", "-fwrapv", "-w", "-shared", "-fPIC")
+
+
+@dataclass(frozen=True, slots=True)
+class Emulated:
+    """A kernel as emulated machine code."""
+
+    signature: Signature
+    library: ctypes.CDLL
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What a launch asked for."""
+
+    name: str
+    grid: int
+    threads: int
+    shared: int
+    values: tuple[Value, ...]
+
+
+@dataclass(slots=True)
+class EmulatedDriver:
+    """`order` is that of the threads of a block; `limit` the bytes that there are; `names` of kernels that ran."""
+
+    order: int = 0
+    limit: int = 1 << 28
+    properties: Properties = Properties("the emulator", "sm_90", 2, 48 << 10)
+    stream: int = 77
+    place: tuple[int, int] = (dlpack.CPU, 0)
+    held: dict[int, np.ndarray] = field(default_factory=dict, repr=False)
+    used: int = 0
+    most_grid: int = (1 << 31) - 1
+    launches: int = 0
+    names: set[str] = field(default_factory=set)
+    launched: deque[Launched] = field(default_factory=lambda: deque(maxlen=100))
+    waits: int = 0
+    awaited: list[int] = field(default_factory=list)
+    uploads: list[tuple[weakref.ref[np.ndarray], int]] = field(default_factory=list)
+    broken: str | None = None
+
+    def attach(self) -> None: ...
+
+    def detach(self) -> None: ...
+
+    def alloc(self, size: int) -> int:
+        if self.used + size > self.limit:
+            raise DriverMemoryError(f"{size} bytes")
+        raw = np.full(size + 256, RUBBISH, np.uint8)
+        address = -(-raw.ctypes.data // 256) * 256
+        self.held[address] = raw
+        self.used += size
+        return address
+
+    def free(self, address: int) -> None:
+        self.used -= self.held.pop(address).size - 256
+
+    def memory(self) -> tuple[int, int]:
+        return self.limit - self.used, self.limit
+
+    def upload(self, address: int, array: np.ndarray) -> None:
+        assert array.flags.c_contiguous
+        ctypes.memmove(address, array.ctypes.data, array.nbytes)
+        self.uploads.append((weakref.ref(array), zlib.crc32(array.data)))
+
+    def download(self, array: np.ndarray, address: int) -> None:
+        self.synchronise()
+        ctypes.memmove(array.ctypes.data, address, array.nbytes)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        ctypes.memmove(target, source, size)
+
+    def clear(self, address: int, size: int) -> None:
+        ctypes.memset(address, 0, size)
+
+    def load(self, text: str, signatures: Sequence[Signature]) -> dict[str, Emulated]:
+        library = compiled(emulated_text(text, signatures))
+        return {signature.name: Emulated(signature, library) for signature in signatures}
+
+    def shared_bytes(self, kernel: Emulated) -> int:
+        return 0
+
+    def launch(self, kernel: Emulated, grid: int, threads: int, shared: int, values: Sequence[Value]) -> None:
+        if self.broken is not None:
+            raise DriverFault(self.broken)
+        if not 1 <= grid <= self.most_grid or not 1 <= threads <= 1024 or shared > self.properties.shared_bytes:
+            raise DriverRefusal(f"a launch of {grid} blocks of {threads} threads with {shared} bytes")
+        self.launches += 1
+        self.names.add(kernel.signature.name)
+        self.launched.append(Launched(kernel.signature.name, grid, threads, shared, tuple(values)))
+        form = "".join(p.form for p in kernel.signature.parameters)
+        arguments = ctypes.create_string_buffer(struct.pack(form, *values))
+        entry = getattr(kernel.library, f"emulate_{kernel.signature.name}")
+        if entry(arguments, ctypes.c_int64(grid), threads, self.order):
+            raise DriverFault(f"{kernel.signature.name}: {kernel.library.emulator_problem().decode()}")
+
+    def synchronise(self) -> None:
+        """What is uploaded may be read up to here: it must be there, and be what it was."""
+        self.waits += 1
+        for array, was in self.uploads:
+            held = array()
+            assert held is not None, "an array has gone before it was uploaded"
+            assert zlib.crc32(held.data) == was, "an array has changed before it was uploaded"
+        self.uploads.clear()
+
+    def await_stream(self, stream: int) -> None:
+        self.awaited.append(stream)
+
+    def mark(self) -> float:
+        return time.perf_counter()
+
+    def seconds(self, begin: float, end: float) -> float:
+        return end - begin
+
+
+def emulated_text(text: str, signatures: Sequence[Signature]) -> str:
+    """C++ with a function for each kernel that emulates a launch of it."""
+    waiting = waiting_kernels(text)
+    wrappers = (wrapper(signature, signature.name in waiting) for signature in signatures)
+    return "\n".join(['#include "cuda_emulator.h"', text, *wrappers])
+
+
+def waiting_kernels(text: str) -> set[str]:
+    """The kernels whose blocks wait for each other."""
+    _, *kernels = re.split(r'^extern "C" __global__ ', text, flags=re.MULTILINE)
+    named = ((re.search(r"(\w+)\(.*\) \{$", kernel, re.MULTILINE), kernel) for kernel in kernels)
+    return {name[1] for name, kernel in named if name is not None and WAITING.search(kernel)}
+
+
+def wrapper(signature: Signature, waits: bool) -> str:
+    """A C function that emulates a launch. Arguments are packed as for a GPU, which is as C lays out a structure;
+    blocks that wait for each other are under way together."""
+    name, resident = signature.name, "emulator::RESIDENT" if waits else "1"
+    fields = " ".join(f"{p.c_type} a{k};" for k, p in enumerate(signature.parameters))
+    args = ", ".join(f"arguments_of_{name}->a{k}" for k in range(len(signature.parameters)))
+    return f"""
+static struct {{ {fields} }} *arguments_of_{name};
+extern "C" int emulate_{name}(void *arguments, i64 grid, int threads, int order) {{
+  arguments_of_{name} = (decltype(arguments_of_{name}))arguments;
+  return emulator::launch([] {{ {name}({args}); }}, grid, threads, order, {resident});
+}}"""
+
+
+_libraries: dict[str, ctypes.CDLL] = {}
+
+
+def compiled(text: str) -> ctypes.CDLL:
+    """The text as a library, loaded once in a process, and compiled once as long as the cache keeps it."""
+    if text not in _libraries:
+        place = library_of(text)
+        library = ctypes.CDLL(str(place))
+        shutil.rmtree(place.parent)
+        library.emulator_problem.restype = ctypes.c_char_p
+        _libraries[text] = library
+    return _libraries[text]
+
+
+def library_of(text: str) -> Path:
+    """The text compiled, in a folder of its own; as long as the cache keeps it, it is compiled once."""
+    header = (HERE / "cuda_emulator.h").read_text(encoding="utf-8")
+    key = disk.key_of(text, header, "emulated-1", *FLAGS, str(COMPILER), platform.machine())
+    cache, place = disk.user_cache(), Path(tempfile.mkdtemp(), "kernels.so")
+    if (known := disk.get(cache, key)) is not None:
+        place.write_bytes(known)
+    else:
+        disk.put(cache, key, compile_library(text, place).read_bytes())
+    return place
+
+
+def compile_library(text: str, library: Path) -> Path:
+    source = library.with_suffix(".cpp")
+    source.write_text(text, encoding="utf-8")
+    assert COMPILER is not None
+    command = [COMPILER, *FLAGS, f"-I{HERE}", "-o", str(library), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[:4000]
+    return library
+
+
+def emulated_gpu(driver: EmulatedDriver | None = None) -> Gpu:
+    return Gpu(EmulatedDriver() if driver is None else driver)

@@ -1,0 +1,60 @@
+"""Golden pairs: `tests/flatten/golden/<pass>/<rule>.ir` holds the header of a function, its body, a line `=>`, and the
+body afterwards.
+
+Names are compared after renumbering. `pytest --update` writes what comes out (read the diff).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from soac.ir.check import Stage, check
+from soac.ir.core import Prog
+from soac.ir.parse import parse_prog
+from soac.ir.rename import renumbered
+from soac.ir.show import show, show_body
+
+GOLDEN = Path(__file__).parents[1] / "flatten" / "golden"
+
+
+def pairs(folder: str) -> list[Path]:
+    return sorted((GOLDEN / folder).glob("*.ir"))
+
+
+def assert_pair(path: Path, run: Callable[[Prog], Prog], update: bool, stage: Stage = Stage.CORE) -> None:
+    """`run` turns the first body into the second, or gives it if that is to be an `update`."""
+    header, before, after = _sections(path.read_text(encoding="utf-8"))
+    given = _program(header, before)
+    check(given, stage)
+    found = run(given)
+    check(found, stage)
+    if update:
+        path.write_text(f"{header}\n{before}\n=>\n{_body_of(found)}\n", encoding="utf-8")
+        return
+    assert show(renumbered(found)) == show(renumbered(_program(header, after))), f"\n{_body_of(found)}"
+
+
+def _sections(text: str) -> tuple[str, str, str]:
+    """Header, body before, body after."""
+    head, brace, bodies = text.partition("\n{")
+    before, _, after = (brace.strip() + bodies).partition("\n=>\n")
+    return head.strip(), before.strip(), after.strip()
+
+
+def _program(header: str, body: str) -> Prog:
+    """A program with one entry; parameters that begin with n, m or k are its sizes."""
+    params, results = header.split(" : (")
+    params = params.removeprefix("main_0 ")
+    names = re.findall(r"(\w+)_\d+: ", params)
+    sizes = [name for name in names if name in ("n", "m", "k")]
+    said = ", ".join(f'"{name}": "" 1' for name in names[len(sizes) :])
+    given = ", ".join(f'"" ({k})' for k in range(len(re.findall(r"\w+_\d+: ", results))))
+    entry = f'entry "main" sizes {len(sizes)} ({said}) : ({given})'
+    return parse_prog(f"next_name 1000\nfun main_0 {params} : ({results} {entry} =\n{body}")
+
+
+def _body_of(prog: Prog) -> str:
+    (fun,) = renumbered(prog).functions
+    return show_body(fun.body)

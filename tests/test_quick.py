@@ -1,0 +1,49 @@
+"""What `pytest -m quick` takes: something of every package, every flattening rule and every pass with golden pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from soac.flatten.context.trace import Rule
+from soac.pipeline import KERNEL_PASSES
+from tests.support.collected import COLLECTED
+from tests.test_layers import LAYERS
+
+ROOT = Path(__file__).parent
+pytestmark = pytest.mark.quick
+LONG = {"G0", "Gr screma", "alias", "fission", "iota"}
+"""Rules that no example of the guide shows: random programs reach them, for seconds, and goldens by the way."""
+
+
+@pytest.fixture
+def quick(request: pytest.FixtureRequest) -> list[pytest.Item]:
+    """The quick tests of a run of all tests."""
+    items = request.config.stash[COLLECTED]
+    files = [path for path in ROOT.rglob("test_*.py") if path.name != "test_bounds.py"]  # wants Numba
+    if not {item.path for item in items}.issuperset(files):
+        pytest.skip("only some of the tests were collected")
+    return [item for item in items if item.get_closest_marker("quick") is not None]
+
+
+@pytest.mark.parametrize("package", [package for row in LAYERS for package in row])
+def test_every_package_has_a_quick_test(package: str, quick: list[pytest.Item]) -> None:
+    """In its own folder; in that of the package around it, if it has none."""
+    folder = ROOT.joinpath(*package.split("."))
+    while not list(folder.rglob("test_*.py")):
+        folder = folder.parent
+    assert any(item.path.is_relative_to(folder) for item in quick)
+
+
+def test_every_rule_has_a_quick_test(quick: list[pytest.Item]) -> None:
+    cases = {item.name for item in quick}
+    assert {rule.value for rule in Rule if f"test_rule_fires_and_keeps_the_meaning[{rule.value}]" not in cases} == LONG
+
+
+def test_every_pass_has_a_quick_test(quick: list[pytest.Item]) -> None:
+    cases = {item.name for item in quick}
+    passes = {name for listed in KERNEL_PASSES.values() for name, _ in listed}
+    assert {one for one in passes if not any(name.startswith(f"test_pass[{one}/") for name in cases)} == set()
+    for test in ("test_simplify_gives", "test_fuse_gives", "test_in_place_gives"):
+        assert any(name.startswith(f"{test}[") for name in cases)
