@@ -33,8 +33,7 @@ from .entries import no_entry, require_entries
 from .frontend.source.text import Reach
 from .ir.core import FunDef
 from .ir.machine import CPU, Machine
-from .kernels.devices.cuda.array import on_host
-from .kernels.devices.device import Call, Runnable
+from .kernels.devices.device import Call, Runnable, on_host
 from .kernels.host_ir.timing_events import Event
 from .program_cache import Facts
 from .source import read_source

@@ -18,7 +18,7 @@ from .ir.entry import Argument, bind_sizes
 from .ir.errors import NOWHERE, DataError, Diagnostic, Label
 from .ir.scalar import DTYPES, prim_of
 from .ir.types import Prim, Type
-from .kernels.devices.cuda.array import CudaArray
+from .kernels.devices.device import OnDevice
 
 
 def parameter_types(fun: FunDef) -> tuple[Type, ...]:
@@ -44,7 +44,7 @@ def to_arguments(fun: FunDef, args: Sequence[Any]) -> list[Argument]:
 
 
 def _to_argument(value: Any, t: Type, number: int) -> Argument:
-    if isinstance(value, CudaArray) and t.rank:
+    if isinstance(value, OnDevice) and t.rank:
         return value  # type: ignore[return-value]  # looked at by `bind_sizes`, and left where it is
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise _bad_argument(number, "the array has masked elements; `filled(..)` gives them values")

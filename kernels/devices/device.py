@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
+
 from ...ir.core import FunDef, Level
 from ...ir.machine import level_of
 from ...ir.thresholds import Threshold
@@ -21,6 +23,21 @@ Scalar = bool | int | float
 Call = Callable[[Sequence[Any]], list[Any]]
 Trace = tuple[tuple[str, int, bool], ...]
 """The guards that a run executed: threshold, parallelism, first branch taken."""
+
+
+class OnDevice:
+    """An array that a caller gets as a result and that stays in the memory of a device."""
+
+    __slots__ = ()
+
+    def numpy(self) -> np.ndarray:
+        """Its elements in host memory."""
+        raise NotImplementedError
+
+
+def on_host(results: list[Any]) -> list[np.ndarray | np.generic]:
+    """Results of any device, in host memory."""
+    return [result.numpy() if isinstance(result, OnDevice) else result for result in results]
 
 
 class KernelFailure(Exception):

@@ -27,7 +27,7 @@ from ..devices import described
 from ..ir.errors import NOWHERE, Diagnostic, IRError, Label, TuningError
 from ..ir.show import show
 from ..ir.version_tree import CONSTANTS, Size, sizes_of
-from ..kernels.devices.cuda.array import on_host
+from ..kernels.devices.device import on_host
 from ..kernels.host_ir.launch_parameters import VALUES, Kind, launch_sizes, size_kind
 from ..kernels.host_ir.timing_events import Event
 from ..session import Session

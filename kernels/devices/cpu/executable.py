@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -28,7 +28,7 @@ from ...kernel_ir.nodes import Kernel
 from ..device import Call, KernelFailure, Scalar, Trace, default_of
 from ..failures import RECORD, failure
 from ..host_memory import Pool, address
-from ..host_runner import Code, Run, as_type, compile_host, failure_error
+from ..run_errors import as_type, failure_error
 from . import native
 from .arena import Arenas, make_arenas
 from .argument_words import exactly, word_of
@@ -38,6 +38,9 @@ from .kernel_code import address as address_of_kernel
 from .native import Native, Turn, link
 from .runtime import thread_pool as pool
 from .runtime.assembly import INLINE_WORK, Status
+
+if TYPE_CHECKING:
+    from ..host_runner import Code
 
 INFINITY = 2**63 - 1
 WORKERS = os.cpu_count() or 1
@@ -190,6 +193,13 @@ def loaded(kernel: Kernel) -> Loaded:
 # ---- programs ready to run ---------------------------------------------------------------------------------------
 
 
+def python_codes(image: Image) -> dict[str, Code]:
+    """The functions that Python runs, by their entry points."""
+    from ..host_runner import compile_host  # with the interpreter, which few programs need
+
+    return {f.entry.name: compile_host(f) for f in image.interpreted}
+
+
 class Runner(Enum):
     """Who runs host functions: native code where it can, or Python everywhere."""
 
@@ -229,7 +239,7 @@ class Executable:
         """An image with its code."""
         device = CpuDevice(code.kernels, {k.name: loaded(k) for k in image.kernels}, threads or WORKERS)
         entries = {f.entry.name: f for f in image.entries if f.entry}
-        codes = {f.entry.name: compile_host(f) for f in image.interpreted}
+        codes = python_codes(image) if image.interpreted else {}
         return Executable(codes, entries, device, link(image, code))
 
     def run(
@@ -333,6 +343,8 @@ class Executable:
         threads: int,
         log: list[Event] | None,
     ) -> tuple[list[np.ndarray | np.generic], Trace]:
+        from ..host_runner import Run
+
         sizes = bind_sizes(self.functions[entry], args)
         code = self.codes[entry]
         run = Run(self.device if threads == self.device.threads else self.with_threads(threads), *settings, log)

@@ -27,7 +27,7 @@ from .image import Image, MachineCode
 from .kernel_code import KernelCode, address
 from .runtime import thread_pool as pool
 from .runtime.assembly import Status, Word
-from .runtime.functions import Runtime, runtime
+from .runtime.functions import NEED, Runtime, runtime
 from .runtime.jit import CompiledKernels
 from .runtime.python_call import Argument, Head, Result, builtin, rows_of, table
 
@@ -78,10 +78,6 @@ class Launched:
     code: KernelCode
     raised: dict[int, BaseException] = field(default_factory=dict)
     need: Any = None
-
-
-NEED = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
-"""`need` as machine code calls it, without the lock of the interpreter."""
 
 
 def launched(kernels: tuple[Kernel, ...], code: KernelCode) -> Launched:
@@ -265,7 +261,8 @@ def failed(entry: Entry, one: Ready, status: int) -> BaseException:
         case Status.KERNEL:
             return failure(entry.kernels.kernels[place], record)
         case Status.NO_CODE:
-            return entry.kernels.raised.pop(threading.get_ident())
+            reasons = entry.kernels.raised, entry.runtime.raised
+            return next(raised.pop(me) for me in [threading.get_ident()] for raised in reasons if me in raised)
         case Status.STOPPED:
             pool.the_pool().stop_flag.value = 0
             return KeyboardInterrupt()

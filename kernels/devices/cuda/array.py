@@ -18,6 +18,7 @@ import numpy as np
 from ....ir.arrays import shape_text
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
+from ..device import OnDevice
 from . import dlpack
 from .dlpack import Tensor
 from .driver import Driver
@@ -47,7 +48,7 @@ class Foreign:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CudaArray:
+class CudaArray(OnDevice):
     """The element at index i is at `address` + (i · `strides`) elements, in memory that `block` keeps."""
 
     gpu: Keeper = field(repr=False)
@@ -128,11 +129,6 @@ def dense(shape: tuple[int, ...]) -> tuple[int, ...]:
         strides.append(step)
         step *= size
     return tuple(reversed(strides))
-
-
-def on_host(results: list[Any]) -> list[np.ndarray | np.generic]:
-    """Results of any device, in host memory."""
-    return [result.numpy() if isinstance(result, CudaArray) else result for result in results]
 
 
 def interface_of(array: CudaArray) -> dict[str, object]:

@@ -20,7 +20,8 @@ from ...cuda_c.module import THREADS
 from ...host_ir.nodes import HostProgram
 from ...host_ir.timing_events import Event
 from ..device import Call, KernelFailure, OutOfMemory, Trace
-from ..host_runner import Code, Run, as_type, compile_host, failure_error, room_error
+from ..host_runner import Code, Run, compile_host
+from ..run_errors import as_type, failure_error, room_error
 from .array import CudaArray
 from .device import CudaDevice, StackOverflow
 from .driver import DriverMemoryError, DriverRefusal

@@ -24,11 +24,11 @@ from soac.ir.errors import RunError
 from soac.ir.machine import CUDA, Machine
 from soac.ir.version_tree import sizes_of
 from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
-from soac.kernels.devices.cuda.array import on_host
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
 from soac.kernels.devices.cuda.ptxas_report import Resources, resources
+from soac.kernels.devices.device import on_host
 from soac.kernels.kernel_ir.nodes import Kernel
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.kernels.tracer.run import Report, ready_kernels, trace_kernels

@@ -24,13 +24,14 @@ from soac.devices import described_gpu, missing_for_cuda
 from soac.ir.errors import RunError
 from soac.ir.machine import CUDA
 from soac.kernels.devices.cuda import pycuda_driver
-from soac.kernels.devices.cuda.array import CudaArray, on_host
+from soac.kernels.devices.cuda.array import CudaArray
 from soac.kernels.devices.cuda.bulk import bulk_module
 from soac.kernels.devices.cuda.driver import DriverRefusal, GpuLost, Signature
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
 from soac.kernels.devices.cuda.nvrtc import compile_cuda
 from soac.kernels.devices.cuda.pycuda_driver import PyCuda
+from soac.kernels.devices.device import on_host
 from soac.pipeline import compile_prog
 from tests.support.emulator.driver import compile_library, emulated_text
 

@@ -16,7 +16,7 @@ from .....ir.scalar import DTYPES
 from .....ir.types import Prim
 from ...device import Scalar
 from ...host_memory import no_room
-from ...host_runner import check_bounds, possible, run_error, show_scalar
+from ...run_errors import check_bounds, possible, run_error, show_scalar
 
 
 @dataclass(frozen=True, slots=True)

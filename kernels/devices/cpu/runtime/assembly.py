@@ -41,7 +41,8 @@ class Word:
     THREAD = 11  # Python's state of this thread, while it is without the lock of the interpreter
     TIMED = 12  # note when each execution of a guard site begins and ends?
     NEED = 13  # what gives the address of a kernel that has none yet, by its number
-    FIRST = 14  # what follows
+    LOST = 14  # a copy was not made, since its kernel could not be compiled
+    FIRST = 15  # what follows
 
 
 class Status(IntEnum):

@@ -1,32 +1,47 @@
-; Copies between arrays, element by element, and iota: kernels of schedule/cpu/bulk_copies.py.
+; Copies between arrays, element by element, and iota: kernels of schedule/cpu/bulk_copies.py, compiled when first needed.
 
 %Array = type { ptr, ptr, [0 x i64] }  ; buffer data sizes
 %Axis = type { i64, i64, i64 }  ; size to from
 %Copy = type { ptr, ptr, ptr, ptr, ptr, %Axis, %Axis, i64, i64 }  ; record arenas to from axes columns rows outer far
 %Iota = type { ptr, ptr, ptr, i64, i64, i64 }  ; record arenas to count start step
 
-@copies = internal constant [8 x ptr] [
-  ptr @"kernel.copy_1", ptr @"kernel.copy_2", ptr @"kernel.copy_4", ptr @"kernel.copy_8",
-  ptr @"kernel.transpose_1", ptr @"kernel.transpose_2", ptr @"kernel.transpose_4", ptr @"kernel.transpose_8"]
-@iotas = internal constant [4 x ptr] [
-  ptr @"kernel.iota_1", ptr @"kernel.iota_2", ptr @"kernel.iota_4", ptr @"kernel.iota_8"]
+; Kernels by number: copies, transposing copies and iotas, of elements of 1, 2, 4 and 8 bytes each. One that no call needed
+; yet is null; `need` gives it, or null where it cannot be compiled.
+@kernels = internal global [12 x ptr] zeroinitializer
+@need = internal global ptr null
 
-declare void @"kernel.copy_1"(ptr, i64, i64, i64)
-declare void @"kernel.copy_2"(ptr, i64, i64, i64)
-declare void @"kernel.copy_4"(ptr, i64, i64, i64)
-declare void @"kernel.copy_8"(ptr, i64, i64, i64)
-declare void @"kernel.transpose_1"(ptr, i64, i64, i64)
-declare void @"kernel.transpose_2"(ptr, i64, i64, i64)
-declare void @"kernel.transpose_4"(ptr, i64, i64, i64)
-declare void @"kernel.transpose_8"(ptr, i64, i64, i64)
-declare void @"kernel.iota_1"(ptr, i64, i64, i64)
-declare void @"kernel.iota_2"(ptr, i64, i64, i64)
-declare void @"kernel.iota_4"(ptr, i64, i64, i64)
-declare void @"kernel.iota_8"(ptr, i64, i64, i64)
 declare i64 @soac_host_run(ptr, ptr, ptr, i64, i1, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i64 @llvm.cttz.i64(i64, i1)
 declare i64 @llvm.smax.i64(i64, i64)
+
+; What gives a kernel by its number.
+define void @soac_host_need_by(ptr %function) {
+  store ptr %function, ptr @need
+  ret void
+}
+
+; A kernel by its number. Where there is none, the call that %state is of has failed.
+define internal ptr @kernel(ptr %state, i64 %number) {
+entry:
+  %place = getelementptr ptr, ptr @kernels, i64 %number
+  %known = load atomic ptr, ptr %place acquire, align 8
+  %is_new = icmp eq ptr %known, null
+  br i1 %is_new, label %ask, label %fine
+ask:
+  %function = load ptr, ptr @need
+  %made = call ptr %function(i64 %number)
+  store atomic ptr %made, ptr %place release, align 8
+  %none = icmp eq ptr %made, null
+  br i1 %none, label %fail, label %fine
+fail:
+  %lost_place = getelementptr i64, ptr %state, i64 $LOST_WORD$
+  store i64 1, ptr %lost_place
+  br label %fine
+fine:
+  %code = phi ptr [ %known, %entry ], [ %made, %ask ], [ null, %fail ]
+  ret ptr %code
+}
 
 ; target[..] = source[..], elementwise, of the target's sizes; the two do not overlap. Dimensions that lie one behind
 ; the other on both sides become one axis. What is large is shared out among the threads of the call.
@@ -167,17 +182,19 @@ launch:
   %blocks = mul i64 %planes, %pieces
   %group = select i1 %is_turned, i64 4, i64 0
   %number = add i64 %group, %log
-  %code_place = getelementptr ptr, ptr @copies, i64 %number
-  %code = load ptr, ptr %code_place
-  call void @all(ptr %state, ptr %job, ptr %code, i64 %blocks, i1 %large)
+  call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i1 %large)
   br label %done
 done:
   ret void
 }
 
-; Run all blocks, even if somebody wants to stop meanwhile.
-define internal void @all(ptr %state, ptr %job, ptr %code, i64 %blocks, i1 %shared) {
+; Run all blocks of a kernel, even if somebody wants to stop meanwhile.
+define internal void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i1 %shared) {
 entry:
+  %code = call ptr @kernel(ptr %state, i64 %number)
+  %none = icmp eq ptr %code, null
+  br i1 %none, label %done, label %run
+run:
   %alone = xor i1 %shared, true
   %stopped = call i64 @soac_host_run(ptr %state, ptr %job, ptr %code, i64 %blocks, i1 %alone, i64 $TASKS$)
   %again = icmp ne i64 %stopped, 0
@@ -254,10 +271,9 @@ entry:
   store i64 %step, ptr %job_step
   %chunk = udiv i64 $CHUNK$, %element
   %blocks = call i64 @parts(i64 %count, i64 %chunk)
-  %code_place = getelementptr ptr, ptr @iotas, i64 %log
-  %code = load ptr, ptr %code_place
+  %number = add i64 %log, 8
   %bytes = mul i64 %count, %element
   %large = icmp uge i64 %bytes, $SHARED$
-  call void @all(ptr %state, ptr %job, ptr %code, i64 %blocks, i1 %large)
+  call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i1 %large)
   ret void
 }

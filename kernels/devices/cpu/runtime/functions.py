@@ -7,10 +7,12 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import llvmlite.binding as llvm
 
+from ....kernel_ir.values import symbol_of
 from ... import disk_cache as disk
 from . import jit, python_call
 from . import thread_pool as pool
@@ -36,16 +38,27 @@ FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """What a host program may call: result and parameters."""
 
-OWN = ("soac_host_call", "soac_host_know", "soac_host_reset")
+OWN = ("soac_host_call", "soac_host_know", "soac_host_reset", "soac_host_need_by")
 """What Python uses."""
+
+BULK = tuple(f"{kind}_{width}" for kind in ("copy", "transpose", "iota") for width in (1, 2, 4, 8))
+"""The kernels of bulk operations, by the numbers that the runtime knows them by."""
+
+NEED = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+"""What machine code calls, without the lock of the interpreter, for the address of a kernel by its number; 0: it has no
+code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The addresses of a whole call (`python_call.py`) and of the stop flag."""
+    """The addresses of a whole call (`python_call.py`) and of the stop flag. `raised`: why a kernel of a bulk operation
+    could not be compiled, by the thread that needed it; `bulk`: those that are loaded; `need` must outlive the code."""
 
     call: int
     stop: int
+    raised: dict[int, BaseException] = field(default_factory=dict)
+    bulk: list[jit.CompiledKernels] = field(default_factory=list)
+    need: list[Any] = field(default_factory=list)
 
 
 class _Holder:
@@ -77,7 +90,35 @@ def _loaded() -> Runtime:
     reset = ctypes.CFUNCTYPE(ctypes.c_int64)(code.address("soac_host_reset"))
     know(python_call.numpy_table(), threading.main_thread().ident)
     os.register_at_fork(after_in_child=lambda: _after_fork(reset, know))
-    return Runtime(code.address("soac_host_call"), ctypes.addressof(workers.stop_flag))
+    made = Runtime(code.address("soac_host_call"), ctypes.addressof(workers.stop_flag))
+    made.need.append(NEED(lambda number: _needed(made, number)))
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address("soac_host_need_by"))(
+        ctypes.cast(made.need[0], ctypes.c_void_p)
+    )
+    return made
+
+
+def _needed(made: Runtime, number: int) -> int:
+    """The address of a kernel of a bulk operation; 0 where it cannot be compiled."""
+    try:
+        made.bulk.append(bulk_code(BULK[number]))
+        return made.bulk[-1].address(symbol_of(BULK[number]))
+    except BaseException as error:
+        made.raised[threading.get_ident()] = error
+        return 0
+
+
+def bulk_code(name: str) -> jit.CompiledKernels:
+    """The code of a kernel of a bulk operation, from the cache or compiled."""
+    symbol, key = symbol_of(name), disk.key_of("bulk-1", name, disk.compiler(), *jit.identity())
+    found = jit.load_stored(key, (symbol,))
+    if found is not None:
+        return found
+    from ....lanes.module import emit  # the cache mostly has it
+    from ....schedule.cpu.bulk_copies import bulk_kernels
+
+    text = emit(kernel for kernel in bulk_kernels() if kernel.name == name)
+    return jit.load_source(jit.Source((text,), jit.Effort.FULL, key), (symbol,))
 
 
 def _after_fork(reset: Callable[[], int], know: Callable[[int, int], None]) -> None:
@@ -88,15 +129,12 @@ def _after_fork(reset: Callable[[], int], know: Callable[[int, int], None]) -> N
 
 
 def _code(names: tuple[str, ...]) -> jit.CompiledKernels:
-    """The functions; what the printers make of the kernels among them is not asked for where it was compiled before."""
-    key = disk.key_of("runtime-1", disk.compiler(), *jit.identity())
+    """The functions, from the cache or compiled."""
+    key = disk.key_of("runtime-2", disk.compiler(), *jit.identity())
     found = jit.load_stored(key, names)
     return found or jit.load_source(jit.Source(runtime_modules(jit.host().triple), jit.Effort.FULL, key), names)
 
 
 def runtime_modules(triple: str) -> tuple[str, ...]:
-    """The modules of the runtime for a target: the files, and the kernels of bulk operations."""
-    from ....lanes.module import emit  # the cache mostly has the runtime
-    from ....schedule.cpu.bulk_copies import bulk_kernels
-
-    return *(module(name, triple) for name in MODULES), emit(bulk_kernels())
+    """The modules of the runtime for a target; kernels of bulk operations follow when they are needed."""
+    return tuple(module(name, triple) for name in MODULES)

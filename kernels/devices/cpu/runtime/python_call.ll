@@ -169,8 +169,13 @@ run:
   store i64 %listens, ptr %listen_place
   %traced_place = getelementptr i64, ptr %state, i64 $TRACED_WORD$
   store i64 0, ptr %traced_place
+  %lost_place = getelementptr i64, ptr %state, i64 $LOST_WORD$
+  store i64 0, ptr %lost_place
   %code = extractvalue %Head %head, $Head.code$
-  %status = call i64 @soac_host_enter(ptr %code, ptr %state)
+  %ended = call i64 @soac_host_enter(ptr %code, ptr %state)
+  %lost = load i64, ptr %lost_place
+  %is_whole = icmp eq i64 %lost, 0
+  %status = select i1 %is_whole, i64 %ended, i64 $NO_CODE$
   switch i64 %status, label %failed [ i64 $FINE$, label %show i64 $UNSUITED$, label %give_up ]
 show:
   %list = call ptr @soac_host_results(ptr %result_rows, i64 %result_count)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import NoReturn
@@ -149,3 +151,24 @@ def test_equal_kernels_of_two_programs_share_an_object(made: list[str], monkeypa
     assert len(made) == 2
     kernels = len(asked) - 1  # the host functions are one module, equal too
     assert kernels == 1
+
+
+def test_a_copy_without_code_ends_the_call() -> None:
+    """In a process of its own: copies are compiled once in a process."""
+    code = """if True:
+        import numpy, soac
+        from soac.kernels.devices.cpu.runtime import functions
+        program = soac.compile("entry main [n][m] (xss: [n][m]i16): [m][n]i16 = transpose xss")
+        real, xss = functions.bulk_code, numpy.arange(6, dtype=numpy.int16).reshape(2, 3)
+        def fail(name):
+            raise KeyboardInterrupt(name)
+        functions.bulk_code = fail
+        for _ in range(2):
+            try:
+                program.main(xss)
+            except KeyboardInterrupt as reason:
+                print(reason)
+        functions.bulk_code = real
+        print(program.main(xss).tolist())"""
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == ["copy_2", "copy_2", "[[0, 3], [1, 4], [2, 5]]"]

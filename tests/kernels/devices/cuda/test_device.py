@@ -13,10 +13,11 @@ from soac.arguments import to_arguments
 from soac.ir.core import Level
 from soac.ir.errors import RunError
 from soac.ir.machine import CUDA
-from soac.kernels.devices.cuda.array import CudaArray, on_host
+from soac.kernels.devices.cuda.array import CudaArray
 from soac.kernels.devices.cuda.driver import GpuLost
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
+from soac.kernels.devices.device import on_host
 from soac.kernels.kernel_ir.nodes import Space
 from soac.pipeline import compile_prog
 from soac.versions import runs_of

@@ -10,8 +10,8 @@ import pytest
 
 from soac.arguments import to_arguments
 from soac.ir.machine import CUDA
-from soac.kernels.devices.cuda.array import on_host
 from soac.kernels.devices.cuda.executable import CudaExecutable
+from soac.kernels.devices.device import on_host
 from soac.kernels.host_ir.launch_parameters import launch_sizes
 from soac.pipeline import Compiled, compile_prog
 from tests.support.emulator.driver import Emulated, EmulatedDriver, emulated_gpu
