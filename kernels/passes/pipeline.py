@@ -12,6 +12,7 @@ from ..kernel_ir.nodes import Kernel
 from .choose_lanes import LaneSettings, choose_lanes
 from .flat_row_scans import flat_row_scans
 from .if_convert import if_convert
+from .interleave_rows import interleave_rows
 from .narrow_argreduce import narrow_argreduce
 from .nontemporal_stores import nontemporal_stores
 from .peel_boundaries import peel_boundaries
@@ -32,6 +33,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
         ("peel-boundaries", peel_boundaries),
         ("if-convert", if_convert),
         ("narrow-argreduce", narrow_argreduce),
+        ("interleave-rows", interleave_rows),
         ("choose-lanes", lambda kernel: choose_lanes(kernel, settings)),
         ("flat-row-scans", flat_row_scans),
         ("scalarise-row-walks", scalarise_row_walks),
