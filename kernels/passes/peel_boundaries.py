@@ -40,7 +40,7 @@ LEAST = 32
 """Elements of a middle that is worth the cut."""
 MOST_ENDS = 8
 """Elements at both ends together: they are computed one by one."""
-MOST = 200
+MOST = 500
 """Statements of a loop that is worth a second copy."""
 FAR = 1 << 61
 """Beyond every index; bounds are brought within it, so that moving them by a few does not wrap."""

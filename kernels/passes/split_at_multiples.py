@@ -22,6 +22,7 @@ from ..kernel_ir.affine import Poly
 from ..kernel_ir.affine_code import PolyCode
 from ..kernel_ir.nodes import KConvert, Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
 from ..kernel_ir.traverse import assigned, bound, bound_inside, defined, rewritten, statements
+from .hoist_invariants import divided
 from .peel_boundaries import MOST, is_plain
 from .vectorise_accesses import Values
 
@@ -160,8 +161,10 @@ class _Pieces:
         code = PolyCode(self.names.prims, lambda base: self.names.name(base, Prim.I64))
         piece = self.names.name("piece", Prim.I64)
         if cut.late is None:
-            first = self.divided(before, before.let(Op.ADD, lo, shift), cut.by)
-            last = self.divided(before, before.let(Op.ADD, before.let(Op.SUB, hi, i64(1)), shift), cut.by)
+            first = divided(before.let(Op.ADD, lo, shift), cut.by, before.out, self.names.name)
+            last = divided(
+                before.let(Op.ADD, before.let(Op.SUB, hi, i64(1)), shift), cut.by, before.out, self.names.name
+            )
             count: Operand = before.let(Op.ADD, before.let(Op.SUB, last, first), i64(1))
             quotient = code.let(Op.ADD, first, piece)
             multiple = code.let(Op.MUL, quotient, cut.by)
@@ -179,11 +182,6 @@ class _Pieces:
             pair = (reached, reached)
         inner = self.nest(k + 1, a, b, (*known, pair))
         return [*before.out, kir.For(piece, count, (*code.out, *inner))]
-
-    def divided(self, code: PolyCode, x: Operand, by: Operand) -> KVar:
-        var = self.names.name("q", Prim.I64)
-        code.out.append(KLet(var, KOp(Op.DIV, Prim.I64, (x, by))))
-        return var
 
     def simpler(self, stm: KStm, known: Mapping[_Cut, Pair]) -> tuple[KStm, ...] | None:
         """A division or comparison as it is in the piece."""
