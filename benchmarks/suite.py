@@ -17,6 +17,7 @@ from soac.testing.blocks import parse_tests
 from soac.testing.datasets import DataSet, data_sets
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
+CLASS_FOLDER = Path(__file__).parent / "classes"
 
 SUITE = (
     "matmul",
@@ -43,6 +44,9 @@ SUITE = (
     "dotprod",
 )
 
+CLASSES = ("windows", "wraps")
+"""Programs of a kind each, under `benchmarks/classes`: everyday kernels in several types, forms and sizes."""
+
 ONE_VERSION = frozenset({"mandelbrot", "blackscholes", "dotprod"})
 """Flat programs: there is nothing to choose."""
 
@@ -50,7 +54,8 @@ Args = Sequence[Any]
 
 
 def program_path(program: str) -> Path:
-    return PROGRAMS / f"{program}.soac"
+    """Its file: of `programs`, or of the classes of kernels beside this file."""
+    return (CLASS_FOLDER if program in CLASSES else PROGRAMS) / f"{program}.soac"
 
 
 def large_data_sets(program: str, entries: Sequence[str]) -> Iterator[DataSet]:

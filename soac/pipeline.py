@@ -24,6 +24,7 @@ from .flatten.memory.in_place import in_place
 from .flatten.safety import safety_warnings
 from .flatten.simplify.driver import simplify
 from .flatten.tiling.choose import tile
+from .flatten.unroll import unroll
 from .frontend.compile import compile_source, paused_collector
 from .frontend.source.text import Reach
 from .ir.check import Stage, check
@@ -59,6 +60,7 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
     ("simplify", simplify),
     ("fuse", fuse),
     ("simplify-fused", simplify),
+    ("unroll", unroll),
 )
 
 FLAT_PASSES: tuple[tuple[str, Pass], ...] = (("simplify-flat", simplify), ("in-place", in_place))

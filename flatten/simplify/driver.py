@@ -49,6 +49,7 @@ from .cse import key_of, same_value
 from .dead_code import remove_dead
 from .env import Env, FrameKind
 from .hoist import level_for
+from .literals import RULES as LITERAL_RULES
 from .map_views import rearrange_of_nest, reshape_of_nest, slice_of_map
 from .scalars import RULES as SCALAR_RULES
 from .scalars import TRUE
@@ -201,6 +202,7 @@ def _simplify_segop(segop: SegOp, env: Env) -> Exp:
 BASIC_RULES = (
     take_row,
     *VIEW_RULES,
+    *LITERAL_RULES,
     reshape_of_nest,
     rearrange_of_nest,
     slice_of_map,

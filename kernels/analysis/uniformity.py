@@ -33,6 +33,7 @@ from ..kernel_ir.nodes import (
     KStm,
     KVar,
     KWhile,
+    LoadRow,
     Operand,
     Publish,
     Rhs,
@@ -116,6 +117,9 @@ def visit_stm(f: Finder, stm: KStm, depth: int) -> None:
             f.mutable.add(var.name)
             if f.varies(value) or depth > f.depth.get(var.name, 0):
                 f.varying.add(var.name)
+        case LoadRow(row, _, index):
+            if f.varies(index):
+                f.mark(row)
         case KIf(cond, then, orelse):
             inside = depth + f.varies(cond)
             visit(f, then, inside)

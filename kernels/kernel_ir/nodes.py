@@ -358,7 +358,7 @@ class Distribute:
 
 @dataclass(frozen=True, slots=True)
 class LoadRow:
-    """`vars = array[index], array[index+1], ..` in one access; `KAligned` must hold of it."""
+    """`vars = array[index], array[index+1], ..` in one access; with threads `KAligned` must hold of it."""
 
     vars: tuple[KVar, ...]
     array: KArray
@@ -367,7 +367,7 @@ class LoadRow:
 
 @dataclass(frozen=True, slots=True)
 class StoreRow:
-    """`array[index], array[index+1], .. := values` in one access; `KAligned` must hold of it."""
+    """`array[index], array[index+1], .. := values` in one access; with threads `KAligned` must hold of it."""
 
     array: KArray
     index: Operand

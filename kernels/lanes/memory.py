@@ -39,8 +39,12 @@ ALIGN = 64
 
 def load(e: Lanes, array: KArray, index: Operand) -> LaneValue:
     """An element for each lane: by one scalar access, a vector for a group, or a gather, as the index has it."""
-    place, i = e.places[array], as_index(e, index)
-    prim = array.prim
+    return load_at(e, array, as_index(e, index), isinstance(index, KVar) and index.name in e.ahead)
+
+
+def load_at(e: Lanes, array: KArray, i: LaneValue, ahead: bool = False) -> LaneValue:
+    """As `load`, of an index that is a value; `ahead`: lines behind a run are asked for."""
+    place, prim = e.places[array], array.prim
     if place.lanes:
         return loaded(e, prim, _load_private(e, place, prim, i))
     match i:
@@ -49,8 +53,7 @@ def load(e: Lanes, array: KArray, index: Operand) -> LaneValue:
             raw = e.code.op(f"load {element}, ptr {address(e, element, place.pointer, text)}, align {prim.bytes}")
             return Uniform(prim, from_memory(e, prim, raw))
         case Linear(_, _, 1 | -1, _):
-            fetched = isinstance(index, KVar) and index.name in e.ahead and array.space is Space.GLOBAL
-            return loaded(e, prim, _load_run(e, place, prim, i, fetched))
+            return loaded(e, prim, _load_run(e, place, prim, i, ahead and array.space is Space.GLOBAL))
         case _:
             pointers = _pointers(e, prim, place.pointer, vectors(e, i))
             return loaded(e, prim, tuple(gather(e, prim, p, m) for p, m in zip(pointers, full_mask(e), strict=True)))
@@ -59,8 +62,12 @@ def load(e: Lanes, array: KArray, index: Operand) -> LaneValue:
 def store(e: Lanes, stm: Store) -> None:
     """`array[index] := value` in the lanes that are on. Full runs of a line of the cache or more into an array of the
     kernel's `streams` go past the caches."""
-    place, i, value = e.places[stm.array], as_index(e, stm.index), operand(e, stm.value)
-    prim = stm.array.prim
+    store_at(e, stm.array, as_index(e, stm.index), operand(e, stm.value))
+
+
+def store_at(e: Lanes, array: KArray, i: LaneValue, value: LaneValue) -> None:
+    """As `store`, of an index and an element that are values."""
+    place, prim = e.places[array], array.prim
     if place.lanes:
         _store_private(e, place, prim, i, stored(e, value))
         return
@@ -70,7 +77,7 @@ def store(e: Lanes, stm: Store) -> None:
             raw = _scalar_to_memory(e, value)
             e.code.do(f"store {element} {raw}, ptr {address(e, element, place.pointer, text)}, align {prim.bytes}")
         case Linear(_, _, 1 | -1, _), _:
-            streams = stm.array in e.streams and e.mask is None and e.lanes * prim.bytes >= LINE
+            streams = array in e.streams and e.mask is None and e.lanes * prim.bytes >= LINE
             (_store_past_caches if streams else _store_run)(e, place, prim, i, stored(e, value))
         case _:
             pointers = _pointers(e, prim, place.pointer, vectors(e, i))

@@ -49,6 +49,7 @@ from .checks import bounds_check, check
 from .collectives import block_reduce, block_scan
 from .control import assign, conditional, declare, for_loop, thread_loop, while_loop
 from .flags import publish, wait_for
+from .interleaved import load_row, store_row
 from .memory import alloc, arena_mark, arena_release, atomic, load, store
 from .row_scans import row_scan
 from .tiles import load_tile, store_tile
@@ -124,7 +125,11 @@ def statement(e: Lanes, stm: KStm) -> None:
             publish(e, stm)
         case WaitFor():
             wait_for(e, stm)
-        case LookBack() | TeamReduce() | WarpTurns() | LoadRow() | StoreRow():
+        case LoadRow():
+            load_row(e, stm)
+        case StoreRow():
+            store_row(e, stm)
+        case LookBack() | TeamReduce() | WarpTurns():
             raise IRError(f"{type(stm).__name__} is for machines with threads")
         case AsyncCopy() | CommitCopies() | WaitCopies() | Distribute():
             raise IRError(f"{type(stm).__name__} is for machines with threads")
@@ -197,6 +202,8 @@ def _linear_form(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> L
             return _linear(prim, e.one.ins("mul", prim, base, factor), stride * int(factor))
         case Op.MUL, (Uniform(_, factor), Linear(_, base, stride, _)) if _is_literal(factor):
             return _linear(prim, e.one.ins("mul", prim, base, factor), stride * int(factor))
+        case Op.SELECT, (Uniform() as cond, Linear(_, x, stride, _), Linear(_, y, other, _)) if stride == other:
+            return _linear(prim, apply(e.one, op, prim, (cond.text, x, y)), stride)
         case Op.NEG, (Linear(_, base, stride, _),):
             return _linear(prim, e.one.ins("sub", prim, "0", base), -stride)
         case _:

@@ -40,7 +40,7 @@ LEAST = 32
 """Elements of a middle that is worth the cut."""
 MOST_ENDS = 8
 """Elements at both ends together: they are computed one by one."""
-MOST = 200
+MOST = 500
 """Statements of a loop that is worth a second copy."""
 FAR = 1 << 61
 """Beyond every index; bounds are brought within it, so that moving them by a few does not wrap."""
@@ -70,7 +70,7 @@ class _Cutter:
 
     def loop(self, stm: Threads) -> tuple[KStm, ...]:
         """The loop cut, or as it is where there is nothing to gain."""
-        if stm.index.prim is not Prim.I64 or not _is_plain(stm.body) or sum(1 for _ in statements(stm.body)) > MOST:
+        if stm.index.prim is not Prim.I64 or not is_plain(stm.body) or sum(1 for _ in statements(stm.body)) > MOST:
             return (stm,)
         before, rest = _invariants(stm, self.mutable)
         middle = _Middle(stm.index, defined(rest.body) | self.mutable | {stm.index.name})
@@ -292,8 +292,8 @@ def folded(op: Op, args: tuple[Operand, ...]) -> Operand | None:
 # ---- statements -----------------------------------------------------------------------------------------------------
 
 
-def _is_plain(stms: Iterable[KStm]) -> bool:
-    """Only what can be written out a second time."""
+def is_plain(stms: Iterable[KStm]) -> bool:
+    """Whether there is only what can be written out a second time."""
     return all(isinstance(stm, _PLAIN) for stm in statements(stms))
 
 

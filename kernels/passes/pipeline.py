@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterable
 from ..kernel_ir.nodes import Kernel
 from .choose_lanes import LaneSettings, choose_lanes
 from .flat_row_scans import flat_row_scans
+from .hoist_invariants import hoist_invariants
 from .if_convert import if_convert
+from .interleave_rows import interleave_rows
 from .narrow_argreduce import narrow_argreduce
 from .nontemporal_stores import nontemporal_stores
 from .peel_boundaries import peel_boundaries
 from .place_fences import place_fences
 from .scalarise_row_walks import scalarise_row_walks
+from .split_at_multiples import split_at_multiples
 from .split_varying_reductions import split_varying_reductions
 from .tile_rows import tile_rows
 from .vectorise_accesses import straighten_indices, vectorise_accesses
@@ -29,9 +32,12 @@ def cpu_passes(settings: LaneSettings) -> Passes:
     """The passes of a CPU for lanes as the settings say."""
     return (
         ("nontemporal-stores", nontemporal_stores),
+        ("hoist-invariants", hoist_invariants),
+        ("split-at-multiples", split_at_multiples),
         ("peel-boundaries", peel_boundaries),
         ("if-convert", if_convert),
         ("narrow-argreduce", narrow_argreduce),
+        ("interleave-rows", interleave_rows),
         ("choose-lanes", lambda kernel: choose_lanes(kernel, settings)),
         ("flat-row-scans", flat_row_scans),
         ("scalarise-row-walks", scalarise_row_walks),

@@ -9,6 +9,7 @@ import pytest
 from soac.flatten.fusion.driver import fuse
 from soac.flatten.memory.in_place import in_place
 from soac.flatten.simplify.driver import simplify
+from soac.flatten.unroll import unroll
 from soac.ir.check import Stage
 from tests.support.golden_pairs import assert_pair, pairs
 
@@ -28,3 +29,8 @@ def test_fuse_gives(path: Path, update: bool) -> None:
 @pytest.mark.parametrize("path", pairs("inplace"), ids=lambda path: path.stem)
 def test_in_place_gives(path: Path, update: bool) -> None:
     assert_pair(path, in_place, update, Stage.FLAT)
+
+
+@pytest.mark.parametrize("path", pairs("unroll"), ids=lambda path: path.stem)
+def test_unroll_gives(path: Path, update: bool) -> None:
+    assert_pair(path, unroll, update)

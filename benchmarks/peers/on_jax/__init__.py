@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from . import bins, flat, grids, particles, rows
+from . import bins, flat, grids, particles, rows, windows, wraps
 
 jax.config.update("jax_enable_x64", True)
 
@@ -41,6 +41,23 @@ PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("softmax", "softmax"): rows.softmax,
     ("spmv", "main"): bins.spmv,
     ("srad", "main"): grids.srad,
+    ("windows", "blur5"): windows.blur5,
+    ("windows", "convolve"): windows.convolve,
+    ("windows", "dilate"): windows.dilate,
+    ("windows", "edges"): windows.edges,
+    ("windows", "grey"): windows.grey,
+    ("windows", "normals"): windows.normals,
+    ("windows", "separable"): windows.separable,
+    ("windows", "transform"): windows.transform,
+    ("windows", "turn"): windows.turn,
+    ("wraps", "buckets"): wraps.buckets,
+    ("wraps", "butterflies"): wraps.butterflies,
+    ("wraps", "digits"): wraps.digits,
+    ("wraps", "drift"): wraps.drift,
+    ("wraps", "life"): wraps.life,
+    ("wraps", "repeat"): wraps.repeat,
+    ("wraps", "ring"): wraps.ring,
+    ("wraps", "spread"): wraps.spread,
 }
 
 

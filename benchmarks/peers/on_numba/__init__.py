@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from . import bins, finance, flat, grids, particles, rows
+from . import bins, finance, flat, grids, particles, rows, windows, wraps
 
 PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("attention", "main"): rows.attention,
@@ -36,6 +36,23 @@ PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("softmax", "softmax"): rows.softmax,
     ("spmv", "main"): bins.spmv,
     ("srad", "main"): grids.srad,
+    ("windows", "blur5"): windows.blur5,
+    ("windows", "convolve"): windows.convolve,
+    ("windows", "dilate"): windows.dilate,
+    ("windows", "edges"): windows.edges,
+    ("windows", "grey"): windows.grey,
+    ("windows", "normals"): windows.normals,
+    ("windows", "separable"): windows.separable,
+    ("windows", "transform"): windows.transform,
+    ("windows", "turn"): windows.turn,
+    ("wraps", "buckets"): wraps.buckets,
+    ("wraps", "butterflies"): wraps.butterflies,
+    ("wraps", "digits"): wraps.digits,
+    ("wraps", "drift"): wraps.drift,
+    ("wraps", "life"): wraps.life,
+    ("wraps", "repeat"): wraps.repeat,
+    ("wraps", "ring"): wraps.ring,
+    ("wraps", "spread"): wraps.spread,
 }
 
 

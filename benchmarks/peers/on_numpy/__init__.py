@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import bins, finance, flat, grids, optionpricing, particles, rows, slides
+from . import bins, finance, flat, grids, optionpricing, particles, rows, slides, windows, wraps
 
 PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("attention", "main"): rows.attention,
@@ -58,6 +58,23 @@ PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("p13_three_scans", "main"): slides.three_scans,
     ("p14_tiling", "main"): slides.sums_of_sums,
     ("p15_segscatter", "main"): slides.segscatter,
+    ("windows", "blur5"): windows.blur5,
+    ("windows", "convolve"): windows.convolve,
+    ("windows", "dilate"): windows.dilate,
+    ("windows", "edges"): windows.edges,
+    ("windows", "grey"): windows.grey,
+    ("windows", "normals"): windows.normals,
+    ("windows", "separable"): windows.separable,
+    ("windows", "transform"): windows.transform,
+    ("windows", "turn"): windows.turn,
+    ("wraps", "buckets"): wraps.buckets,
+    ("wraps", "butterflies"): wraps.butterflies,
+    ("wraps", "digits"): wraps.digits,
+    ("wraps", "drift"): wraps.drift,
+    ("wraps", "life"): wraps.life,
+    ("wraps", "repeat"): wraps.repeat,
+    ("wraps", "ring"): wraps.ring,
+    ("wraps", "spread"): wraps.spread,
 }
 
 

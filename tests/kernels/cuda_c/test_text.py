@@ -159,7 +159,7 @@ def has_rows(kernel: Kernel) -> bool:
         (only("map2 (+) xs (reverse ys)"), None),
         (only("map (\\i -> xs[i * 2 % n]) (iota n)", "(xs: [n]f32)"), None),
         (only("map2 (\\b x -> map (+ b) x) bs xss", "[m] (bs: [n]f32) (xss: [n][m]f32)", "[n][m]f32"), None),
-        (only("map (\\x -> loop y = x for _i < 9 do y * x) xs", "(xs: [n]f32)"), None),
+        (only("map (\\x -> loop y = x for _i < 99 do y * x) xs", "(xs: [n]f32)"), None),
     ],
     ids=[
         "two",

@@ -1,0 +1,207 @@
+"""Thread loops whose index is divided, or wraps around: a piece for each quotient.
+
+    threads i in lo..hi { .. (i + c) / m .. a[(i + c) % m] .. }
+      ⟶  for q from (lo + c) / m to (hi - 1 + c) / m
+            threads i in max lo (q*m - c) .. min hi ((q+1)*m - c) { .. q .. a[i + c - q*m] .. }
+
+In a piece the quotient is the same for all threads and the remainder counts with them, so that what was a division and
+a gather is a plain vector access. Several divisions nest. So do comparisons `i + c >= u` where c is only known before
+the loop: they have two pieces. The loop runs as it was where m is small, or where i + c or a bound might wrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from ...ir.ops import Op
+from ...ir.polynomials import atom, sub
+from ...ir.types import Const, Prim, i64
+from ..kernel_ir import nodes as kir
+from ..kernel_ir.affine import Poly
+from ..kernel_ir.affine_code import PolyCode
+from ..kernel_ir.nodes import KConvert, Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
+from ..kernel_ir.traverse import assigned, bound, bound_inside, defined, rewritten, statements
+from .hoist_invariants import divided
+from .peel_boundaries import MOST, is_plain
+from .vectorise_accesses import Values
+
+LEAST = 32
+"""The least divisor for which pieces are worth it."""
+MOST_CUTS = 4
+"""Divisions of other numbers in a loop, for which pieces nest."""
+FAR = 1 << 61
+"""Beyond every index: below it, sums of a few numbers do not wrap."""
+
+DIVISIONS = frozenset({Op.DIV, Op.MOD, Op.QUOT, Op.REM})
+"""They agree on what is not negative."""
+REACHED = {Op.GE: 0, Op.GT: 1, Op.LT: 0, Op.LE: 1}
+"""Comparisons `x op u`, which change at u + this."""
+TRUE = Const(Prim.BOOL, True)
+
+Pair = tuple[Operand, Operand]
+
+
+def split_at_multiples(kernel: Kernel) -> Kernel:
+    """The kernel with its thread loops in pieces where that removes divisions; the same one where there are none."""
+    splitter = _Splitter(assigned(kernel.body), prims_of(kernel), Values())
+    body = rewritten(kernel.body, splitter.statement)
+    return replace(kernel, body=body) if splitter.made else kernel
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """What cuts a loop: x = index + `shift`, divided by `by`, or where it reaches `by` + `late` (None: divided).
+    `signed`: x may be negative."""
+
+    shift: Poly
+    by: Operand
+    late: int | None
+    signed: bool
+
+
+Cuts = dict[str, _Cut]
+"""The cuts by the names of the variables that they make uniform, or count."""
+
+
+@dataclass(slots=True)
+class _Splitter:
+    """`mutable`: variables that are assigned; `prims`: the types of all; `values`: what is known of them; `made` counts
+    the names made."""
+
+    mutable: frozenset[str]
+    prims: Mapping[str, Prim]
+    values: Values
+    made: int = 0
+
+    def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
+        if isinstance(stm, KLet):
+            self.values.define(stm, None)
+        return self.loop(stm) if isinstance(stm, Threads) else None
+
+    def loop(self, stm: Threads) -> tuple[KStm, ...]:
+        """The loop in pieces, or as it is."""
+        if stm.index.prim is not Prim.I64 or not is_plain(stm.body) or sum(1 for _ in statements(stm.body)) > MOST:
+            return (stm,)
+        found = self.cuts(stm)
+        cuts = tuple(dict.fromkeys(found.values()))
+        if not cuts or len(cuts) > MOST_CUTS:
+            return (stm,)
+        code = PolyCode(self.prims, lambda base: self.name(base, Prim.I64))
+        shifts = [code.value(cut.shift) for cut in cuts]
+        good = self.guard(code, stm, cuts, shifts)
+        pieces = _Pieces(self, stm, found, cuts, tuple(shifts)).nest(0, stm.lo, stm.hi, ())
+        return (*code.out, KIf(good, tuple(pieces), (stm,)))
+
+    def cuts(self, stm: Threads) -> Cuts:
+        inside = defined(stm.body) | {stm.index.name} | self.mutable
+        values = Values(dict(self.values.polys), set(self.values.varying))
+        found: Cuts = {}
+
+        def outside(x: Operand) -> bool:
+            return isinstance(x, Const) or x.name not in inside
+
+        for one in statements(stm.body):
+            match one:
+                case KLet(var, KOp(op, Prim.I64, (x, by))) if (op in DIVISIONS or op in REACHED) and outside(by):
+                    shift = sub(values.of(x), atom(stm.index.name))
+                    names = {name for monomial, _ in shift for name in monomial}
+                    wide = not isinstance(by, Const) or int(by.value) >= LEAST
+                    if all(name in self.prims and name not in inside for name in names):
+                        if op in DIVISIONS and wide:
+                            found[var.name] = _Cut(shift, by, None, op in (Op.QUOT, Op.REM))
+                        elif op in REACHED and names:
+                            found[var.name] = _Cut(shift, by, REACHED[op], False)
+                case _:
+                    pass
+            if isinstance(one, KLet):
+                values.define(one, stm.index.name)
+        return found
+
+    def guard(self, code: PolyCode, stm: Threads, cuts: Iterable[_Cut], shifts: Iterable[Operand]) -> Operand:
+        """Whether nothing wraps, divisors are long, and what is truncated is not negative."""
+        good: Operand = TRUE
+        last = code.let(Op.SUB, stm.hi, i64(1))
+        for cut, shift in zip(cuts, shifts, strict=True):
+            low, high = code.let(Op.ADD, stm.lo, shift), code.let(Op.ADD, last, shift)
+            least = 0 if cut.signed else -FAR
+            within = [(low, high), (i64(least), low), (high, i64(FAR)), (cut.by, i64(FAR))]
+            within.append((i64(LEAST if cut.late is None else -FAR), cut.by))
+            for x, y in within:
+                holds, both = self.name("holds", Prim.BOOL), self.name("good", Prim.BOOL)
+                code.out.append(KLet(holds, KOp(Op.LE, Prim.I64, (x, y))))
+                code.out.append(KLet(both, KOp(Op.AND, Prim.BOOL, (good, holds))))
+                good = both
+        return good
+
+    def name(self, base: str, prim: Prim) -> KVar:
+        self.made += 1
+        return KVar(f"{base}.s{self.made}", prim)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """The pieces of a loop under construction."""
+
+    names: _Splitter
+    stm: Threads
+    found: Cuts
+    cuts: tuple[_Cut, ...]
+    shifts: tuple[Operand, ...]
+
+    def nest(self, k: int, lo: Operand, hi: Operand, known: tuple[Pair, ...]) -> list[KStm]:
+        """The loop from `lo` to `hi` in the pieces of the cuts from number k on; `known`: of each cut before, the
+        quotient and its multiple, or whether the bound is reached."""
+        if k == len(self.cuts):
+            by_cut = dict(zip(self.cuts, known, strict=True))
+            body = rewritten(self.stm.body, lambda one: self.simpler(one, by_cut))
+            return [replace(self.stm, lo=lo, hi=hi, body=body)]
+        cut, shift = self.cuts[k], self.shifts[k]
+        before = PolyCode(self.names.prims, lambda base: self.names.name(base, Prim.I64))
+        code = PolyCode(self.names.prims, lambda base: self.names.name(base, Prim.I64))
+        piece = self.names.name("piece", Prim.I64)
+        if cut.late is None:
+            first = divided(before.let(Op.ADD, lo, shift), cut.by, before.out, self.names.name)
+            last = divided(
+                before.let(Op.ADD, before.let(Op.SUB, hi, i64(1)), shift), cut.by, before.out, self.names.name
+            )
+            count: Operand = before.let(Op.ADD, before.let(Op.SUB, last, first), i64(1))
+            quotient = code.let(Op.ADD, first, piece)
+            multiple = code.let(Op.MUL, quotient, cut.by)
+            start = code.let(Op.SUB, multiple, shift)
+            a, b = code.let(Op.MAX, lo, start), code.let(Op.MIN, hi, code.let(Op.ADD, start, cut.by))
+            pair: Pair = (quotient, multiple)
+        else:
+            count, reached = i64(2), self.names.name("reached", Prim.BOOL)
+            place = before.let(Op.SUB, before.let(Op.ADD, cut.by, i64(cut.late)), shift)
+            late, early = before.let(Op.MAX, lo, place), before.let(Op.MIN, hi, place)
+            code.out.append(KLet(reached, KOp(Op.EQ, Prim.I64, (piece, i64(1)))))
+            a, b = self.names.name("t", Prim.I64), self.names.name("t", Prim.I64)
+            code.out.append(KLet(a, KOp(Op.SELECT, Prim.I64, (reached, late, lo))))
+            code.out.append(KLet(b, KOp(Op.SELECT, Prim.I64, (reached, hi, early))))
+            pair = (reached, reached)
+        inner = self.nest(k + 1, a, b, (*known, pair))
+        return [*before.out, kir.For(piece, count, (*code.out, *inner))]
+
+    def simpler(self, stm: KStm, known: Mapping[_Cut, Pair]) -> tuple[KStm, ...] | None:
+        """A division or comparison as it is in the piece."""
+        match stm:
+            case KLet(var, KOp(op, _, (x, _))) if var.name in self.found:
+                first, multiple = known[self.found[var.name]]
+            case _:
+                return None
+        match op:
+            case Op.DIV | Op.QUOT:
+                return (KLet(var, KConvert(Prim.I64, Prim.I64, first)),)
+            case Op.MOD | Op.REM:
+                return (KLet(var, KOp(Op.SUB, Prim.I64, (x, multiple), True)),)
+            case Op.GE | Op.GT:
+                return (KLet(var, KConvert(Prim.BOOL, Prim.BOOL, first)),)
+            case _:
+                return (KLet(var, KOp(Op.NOT, Prim.BOOL, (first,))),)
+
+
+def prims_of(kernel: Kernel) -> dict[str, Prim]:
+    """The types of all variables of a kernel."""
+    made = [var for stm in statements(kernel.body) for var in (*bound(stm), *bound_inside(stm))]
+    return {var.name: var.prim for var in (kernel.block, *kernel.scalars, *made)}
