@@ -17,6 +17,7 @@ from soac.testing.blocks import parse_tests
 from soac.testing.datasets import DataSet, data_sets
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
+SMALL = Path(__file__).parent / "classes"
 
 SUITE = (
     "matmul",
@@ -43,6 +44,9 @@ SUITE = (
     "dotprod",
 )
 
+CLASSES = ("products", "grams", "row_gathers", "transpositions", "recurrent")
+"""Files of small entry points, each of a class that is to be fast however it is written: `benchmarks/classes`."""
+
 ONE_VERSION = frozenset({"mandelbrot", "blackscholes", "dotprod"})
 """Flat programs: there is nothing to choose."""
 
@@ -50,7 +54,8 @@ Args = Sequence[Any]
 
 
 def program_path(program: str) -> Path:
-    return PROGRAMS / f"{program}.soac"
+    own = SMALL / f"{program}.soac"
+    return own if own.exists() else PROGRAMS / f"{program}.soac"
 
 
 def large_data_sets(program: str, entries: Sequence[str]) -> Iterator[DataSet]:

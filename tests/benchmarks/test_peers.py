@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.peers import CPU, Peer, package_of, peers_of
-from benchmarks.suite import SUITE, difference, large_data_sets, program_path
+from benchmarks.suite import CLASSES, SUITE, difference, large_data_sets, program_path
 from soac.session import Session
 from soac.testing.blocks import Fails
 from soac.testing.datasets import DataSet, inputs_of
@@ -28,7 +28,7 @@ def small_data_sets(session: Session, program: str) -> Iterator[tuple[DataSet, l
 
 @pytest.mark.slow
 @pytest.mark.parametrize("library", CPU)
-@pytest.mark.parametrize("program", SUITE)
+@pytest.mark.parametrize("program", (*SUITE, *CLASSES))
 def test_peers_agree(program: str, library: str) -> None:
     package = package_of(library)
     if package is None:
@@ -49,7 +49,7 @@ def results_of(peer: Peer) -> list[Any]:
 
 
 @pytest.mark.whole  # opens programs that other tests have opened
-@pytest.mark.parametrize("program", SUITE)
+@pytest.mark.parametrize("program", (*SUITE, *CLASSES))
 def test_every_program_has_large_data_and_a_peer(program: str) -> None:
     session = opened(program_path(program))
     entries = {one.entry for one in large_data_sets(program, session.program.entries)}

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from . import bins, flat, grids, particles, rows
+from . import bins, flat, grids, particles, products, rows
 
 jax.config.update("jax_enable_x64", True)
 
@@ -41,6 +41,7 @@ PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("softmax", "softmax"): rows.softmax,
     ("spmv", "main"): bins.spmv,
     ("srad", "main"): grids.srad,
+    **products.PEERS,
 }
 
 

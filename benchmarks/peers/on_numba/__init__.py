@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from . import bins, finance, flat, grids, particles, rows
+from . import bins, finance, flat, grids, particles, products, rows
 
 PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("attention", "main"): rows.attention,
@@ -36,6 +36,7 @@ PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("softmax", "softmax"): rows.softmax,
     ("spmv", "main"): bins.spmv,
     ("srad", "main"): grids.srad,
+    **products.PEERS,
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import bins, finance, flat, grids, optionpricing, particles, rows, slides
+from . import bins, finance, flat, grids, optionpricing, particles, products, rows, slides
 
 PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("attention", "main"): rows.attention,
@@ -58,6 +58,7 @@ PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("p13_three_scans", "main"): slides.three_scans,
     ("p14_tiling", "main"): slides.sums_of_sums,
     ("p15_segscatter", "main"): slides.segscatter,
+    **products.PEERS,
 }
 
 
