@@ -92,3 +92,62 @@ def test_rows_by_rows(program: soac.Program, n: int, m: int) -> None:
         scaled, most = program.call("scaled", [xss, yss], forced=forced)
         np.testing.assert_array_equal(scaled, want * 2)
         np.testing.assert_array_equal(most, (want * 2).max(1))
+
+
+FOLLOWED = """
+def dot [n] (xs: [n]i32) (ys: [n]i32): i32 = i32.sum (map2 (*) xs ys)
+entry biased [n][p][m] (xss: [n][p]i32) (yss: [m][p]i32) (cs: [m]i32) (ds: [n]i32): [n][m]i64 =
+  map2 (\\xs d -> map2 (\\ys c -> let s = d + c + dot xs ys in if s > 5 then i64.i32 s * 2 else i64.i32 s) yss cs) xss ds
+entry two [n][p][q][m] (xss: [n][p]i32) (yss: [p][m]i32) (vss: [n][q]i32) (wss: [m][q]i32): ([n][m]i32, [n][m]i32) =
+  unzip (map unzip (map2 (\\xs vs -> map2 (\\ys ws -> let a = dot xs ys in let b = dot vs ws in (a - b, a * b))
+    (transpose yss) wss) xss vss))
+entry in_turn [n][p][m] (xss: [n][p]i32) (yss: [m][p]i32): [n][m]i32 =
+  tabulate_2d n m (\\i j ->
+    let largest = i32.maximum (tabulate p (\\k -> xss[i, k] * yss[j, k]))
+    in largest + 3 * i32.sum (tabulate p (\\k -> (xss[i, k] * yss[j, k]) ^ largest)))
+entry batch [b][n][p][m] (xsss: [b][n][p]i32) (ysss: [b][p][m]i32) (old: [b][n][m]i32): [b][n][m]i32 =
+  tabulate_3d b n m (\\c i j -> 7 * i32.sum (tabulate p (\\k -> xsss[c, i, k] * ysss[c, k, j])) - old[c, i, j])
+entry triangle [n][m] (xss: [n][n]i32) (yss: [n][m]i32): [n][m]i32 =
+  tabulate_2d n m (\\i j -> 1 + i32.sum (map (\\k -> xss[i, k] * yss[k, j]) (iota i)))
+"""
+
+
+@pytest.fixture(scope="module")
+def followed() -> soac.Program:
+    return soac.compile(FOLLOWED)
+
+
+@pytest.mark.parametrize("n", [0, 1, 17, LEAST_ROWS + 1, 8 * TILES + 3])
+@pytest.mark.parametrize("m", [1, 3, LEAST_COLUMNS, CHUNK + 33])
+def test_what_follows_products(followed: soac.Program, n: int, m: int) -> None:
+    """Several reductions, also such as need each other's results, and what is made of them; on all sizes of a width."""
+    source = np.random.default_rng(5)
+
+    def ints(*shape: int) -> np.ndarray:
+        return source.integers(-9, 9, shape).astype(np.int32)
+
+    for p in (0, 2, DEPTH + 3):
+        xss, yss, cs, ds = ints(n, p), ints(m, p), ints(m), ints(n)
+        sums = (xss @ yss.T + cs + ds[:, None]).astype(np.int64)
+        np.testing.assert_array_equal(call(followed, "biased", xss, yss, cs, ds)[0], np.where(sums > 5, 2 * sums, sums))
+        vss, wss = ints(n, 5), ints(m, 5)
+        a, b = xss @ yss.T, vss @ wss.T
+        found = call(followed, "two", xss, np.ascontiguousarray(yss.T), vss, wss)
+        np.testing.assert_array_equal(found[0], a - b)
+        np.testing.assert_array_equal(found[1], a * b)
+        products = xss[:, None, :] * yss
+        largest = products.max(2, initial=-(2**31)).astype(np.int32)
+        with np.errstate(over="ignore"):
+            want = largest + 3 * (products ^ largest[:, :, None]).sum(2, dtype=np.int32)
+        np.testing.assert_array_equal(call(followed, "in_turn", xss, yss)[0], want)
+        xsss, ysss, old = ints(2, n, p), ints(2, p, m), ints(2, n, m)
+        np.testing.assert_array_equal(call(followed, "batch", xsss, ysss, old)[0], 7 * (xsss @ ysss) - old)
+    square, yss = ints(n, n), ints(n, m)
+    np.testing.assert_array_equal(call(followed, "triangle", square, yss)[0], 1 + np.tril(square, -1) @ yss)
+
+
+def test_each_reduction_has_a_panel(followed: soac.Program) -> None:
+    made = [[s.array.name for s in k.body if isinstance(s, kir.Alloc)] for k in followed.compiled.host.kernels]
+    panels = [sum("panel" in name for name in names) for names in made if "narrow" not in names]
+    assert panels.count(2) >= 2, "two, in_turn"
+    assert panels.count(1) >= 2, "biased, batch"
