@@ -25,6 +25,7 @@ from ..soacs import split_indices, write_at, write_in_range
 from ..space import bind_space, lanes_over_chunk, output, segment_results
 from ..statements import gen_body
 from ..table import Schedule, Segop, Table, in_memory, run
+from .columns import with_columns
 from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, launch_panels
 from .segred import SPLIT_K, few_long
 from .split_k import as_segred, is_narrow, reads_columns
@@ -60,7 +61,8 @@ class Points(Segop[core.SegMap]):
 
 def points_of(s: Segop[core.SegMap]) -> Points:
     """The kernels of a map of threads, and memory for its results."""
-    s, exp = in_memory(s), s.exp
+    exp = replace(s.exp, body=with_columns(s.h.names, s.exp.body))
+    s = in_memory(replace(s, exp=exp))
     lanes, spread = lanes_kernel(s), block_a_point(s) if has_soac(exp.body) else None
     can = not any(t.shape for t in exp.ret) and can_jam(exp.space, exp.body)
     return Points(s.h, s.stm, exp, s.base, s.outs, lanes, spread, jammed_kernel(s) if can else None)
@@ -80,7 +82,8 @@ def run_collective(s: Segop[core.SegMap], _: bool) -> None:
 
 def reduction_of(s: Segop[core.SegMap]) -> core.SegRed | str:
     """The segmented reduction that a map of reductions is, if it reads columns of what lies by rows; else why not."""
-    reduction = as_segred(s.h.names, s.exp)
+    names = s.h.names
+    reduction = as_segred(names, replace(s.exp, body=with_columns(names, s.exp.body)))
     if reduction is None:
         return "not a map of reductions of one width"
     return reduction if reads_columns(s.h, reduction) else "reads no columns"
@@ -98,7 +101,7 @@ def are_enough_to_pack(s: Points, jammed: LanesKernel) -> Atom:
     *_, rows, columns = s.exp.space.widths
     if jam_pays(s, jammed):
         return at_least(s.h, rows, LEAST_ROWS)
-    many = s.h.op(Op.GE, rows, i64(LEAST_ROWS), base="many")
+    many = s.h.op(Op.GE, rows, i64(ROWS), base="many")
     return at_least(s.h, s.h.choice(many, columns, i64(0), "columns"), LEAST_COLUMNS)
 
 
