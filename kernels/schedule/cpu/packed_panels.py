@@ -63,9 +63,9 @@ def can_pack(space: SegSpace, body: Body) -> bool:
 def index_of(space: SegSpace, body: Body, stm: Stm) -> Name | None:
     """The index that a reduction depends on if it is only one, the row or the column of the result."""
     free, (row, column) = free_in_stm(stm), space.indices[-2:]
-    if _dependents(body.stms, {row}).isdisjoint(free):
+    if dependents(body.stms, {row}).isdisjoint(free):
         return column
-    return row if _dependents(body.stms, {column}).isdisjoint(free) else None
+    return row if dependents(body.stms, {column}).isdisjoint(free) else None
 
 
 def of_columns(space: SegSpace, body: Body, screma: core.Screma) -> Factor:
@@ -81,10 +81,10 @@ def of_rows(space: SegSpace, body: Body, screma: core.Screma) -> Factor:
 
 
 def _factor(body: Body, screma: core.Screma, index: Name, other: Name) -> Factor:
-    own, foreign = (_dependents(body.stms, {name}) for name in (index, other))
+    own, foreign = (dependents(body.stms, {name}) for name in (index, other))
     operands, inner = list(zip(screma.map.params, screma.arrays, strict=True)), screma.map.body.stms
     own, foreign = (
-        _dependents(inner, names | {p.name for p, array in operands if array in names}) for names in (own, foreign)
+        dependents(inner, names | {p.name for p, array in operands if array in names}) for names in (own, foreign)
     )
     is_own = {p.name: p.name in own and p.name not in foreign for p in (*screma.map.params, *_bound(inner))}
     used = {a.name for a in screma.map.body.result if isinstance(a, Var)}
@@ -111,7 +111,7 @@ def _bound(stms: Iterable[Stm]) -> Iterator[Param]:
     return (p for stm in stms for p in stm.pat)
 
 
-def _dependents(stms: Iterable[Stm], names: set[Name]) -> set[Name]:
+def dependents(stms: Iterable[Stm], names: set[Name]) -> set[Name]:
     """The names, and those whose statements depend on them."""
     found = set(names)
     for stm in stms:
@@ -291,7 +291,7 @@ def _fill(b: Builder, block: Block, panel: Panel, before: list[Sums], start: Ope
     number, j = (at, block.lo) if is_row else (block.first, at)
     b.env[factor.index] = at
     wanted = {array for _, array in factor.operands}.union(*(free_in_stm(s) for s in factor.stms))
-    along, own = False, _dependents(block.body.stms, {factor.index})
+    along, own = False, dependents(block.body.stms, {factor.index})
     with b.nested() as stms:
         _emit(b, block, wanted, before, number, j)
         for param, name in factor.operands:

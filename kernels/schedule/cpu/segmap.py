@@ -14,19 +14,20 @@ from ....ir.errors import Loc
 from ....ir.machine import CUDA
 from ....ir.ops import Op
 from ....ir.traverse import bodies
-from ....ir.types import Atom, Name, Type, Var, i64
+from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT, cost_at
+from ...kernel_ir import nodes as kir
 from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
-from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand
+from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand, clean
 from ..queries import has_soac, stays
 from ..soacs import split_indices, write_at, write_in_range
 from ..space import bind_space, lanes_over_chunk, output, segment_results
-from ..statements import gen_body
+from ..statements import gen_body, gen_stm
 from ..table import Schedule, Segop, Table, in_memory, run
 from .columns import with_columns
-from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, launch_panels
+from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, dependents, launch_panels
 from .segred import SPLIT_K, few_long
 from .split_k import as_segred, is_narrow, reads_columns
 from .unroll_and_jam import ROWS, can_jam, jam_over_chunk
@@ -174,11 +175,34 @@ def launch_found(s: Points, found: LanesKernel) -> None:
     launch_lanes(s.h, found, s.exp.space, s.stm.loc)
 
 
+def can_loop(s: Points) -> LanesKernel | str:
+    """The kernel with a row to a lane, where a point is cheap and its rows may be short; else why not."""
+    if len(s.exp.space.dims) < 2 or s.spread is not None or any(t.shape for t in s.exp.ret):
+        return "its points are no elements of rows"
+    width = s.exp.space.widths[-1]
+    if isinstance(width, Const) and int(width.value) >= SHORT_ROW:
+        return "rows are not short"
+    return looped_kernel(s)
+
+
+def are_short(s: Points, _looped: LanesKernel) -> Atom:
+    """bool: have rows fewer than `SHORT_ROW` elements, and are there enough of them?"""
+    h, (*_, rows, width) = s.h, s.exp.space.widths
+    short = h.op(Op.LT, width, i64(SHORT_ROW), base="short")
+    return at_least(h, h.choice(short, rows, i64(0), "rows"), 2 * FEW)
+
+
+def launch_looped(s: Points, looped: LanesKernel) -> None:
+    """A block for each chunk of rows."""
+    launch_lanes(s.h, looped, SegSpace(s.exp.space.dims[:-1]), s.stm.loc)
+
+
 COLLECTIVE = Schedule("collective", run_collective, is_collective)
 POINTS: Table = (
     Schedule("panels", pack, can_pack_points, are_enough_to_pack),
     Schedule("unroll-and-jam", launch_found, can_jam_points, are_enough_to_jam),
     Schedule("block a point", launch_a_point, can_spread, is_long_to_spread),
+    Schedule("lanes over rows", launch_looped, can_loop, are_short),
     Schedule("lanes", launch_found, lambda s: s.lanes),
 )
 SEGMAP: Table = (
@@ -191,6 +215,8 @@ SEGMAP: Table = (
 # ---- where lanes run ----------------------------------------------------------------------------------------------
 
 SHORT, LONG = 4, 1024
+SHORT_ROW = 8
+"""Rows of fewer elements leave most lanes idle."""
 FEW = 32
 """With fewer points the lanes of half of the groups or more are not all on."""
 
@@ -245,6 +271,34 @@ def lanes_kernel(s: Segop[core.SegMap]) -> LanesKernel:
         lanes_over_chunk(b, s.exp.space, chunk, lambda at: segment_results(b, s.exp.body, s.outs, at, Mode.THREAD))
 
     return sized(s, fill, 1)
+
+
+def looped_kernel(s: Segop[core.SegMap]) -> LanesKernel:
+    """`threads i` over a chunk of the dimension before the innermost one, each with a loop over that."""
+    (inner, width), body = s.exp.space.dims[-1], s.exp.body
+    varying = dependents(body.stms, {inner})
+
+    def build(chunk: int) -> Made:
+        b = s.h.builder()
+
+        def row(at: tuple[Operand, ...]) -> None:
+            for stm in body.stms:
+                if varying.isdisjoint(p.name for p in stm.pat):
+                    gen_stm(b, stm, Mode.THREAD)
+            k = b.fresh(clean(inner.base), Prim.I64)
+            b.env[inner] = k
+            b.inside.add((k, b.operand(width)))
+            rest = tuple(stm for stm in body.stms if not varying.isdisjoint(p.name for p in stm.pat))
+            with b.nested() as stms:
+                segment_results(b, Body(rest, body.result), s.outs, (*at, k), Mode.THREAD)
+            b.emit(kir.For(k, b.operand(width), tuple(stms)))
+
+        lanes_over_chunk(b, SegSpace(s.exp.space.dims[:-1]), chunk, row)
+        return s.h.finish(b, s.base)
+
+    each = build(1 << 12).cost / EXTENT
+    chunk = chunk_length(each * SHORT_ROW / EXTENT)
+    return LanesKernel(build(chunk), chunk, each, 1)
 
 
 def jammed_kernel(s: Segop[core.SegMap]) -> LanesKernel:
