@@ -13,7 +13,7 @@ from ....ir.core import Body, Fix, Param, SegSpace, Stm
 from ....ir.errors import Loc
 from ....ir.machine import CUDA
 from ....ir.ops import Op
-from ....ir.traverse import bodies
+from ....ir.traverse import bodies, free_in_stm
 from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT, cost_at
 from ...kernel_ir import nodes as kir
@@ -27,10 +27,11 @@ from ..space import bind_space, lanes_over_chunk, output, segment_results
 from ..statements import gen_body, gen_stm
 from ..table import Schedule, Segop, Table, in_memory, run
 from .columns import with_columns
-from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, dependents, launch_panels
-from .segred import SPLIT_K, few_long
+from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, dependents, launch_panels, needed
+from .segred import SPLIT_K, STREAMED, in_chunks
 from .split_k import as_segred, is_narrow, reads_columns
-from .unroll_and_jam import ROWS, can_jam, jam_over_chunk
+from .streamed_rows import can_stream, is_tall
+from .unroll_and_jam import ROWS, can_jam, is_plain, jam_over_chunk, reductions_in
 
 BLOCK_WORK = 20_000.0  # cost units worth one block
 JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
@@ -81,13 +82,58 @@ def run_collective(s: Segop[core.SegMap], _: bool) -> None:
     launch_a_point(s, block_a_point(replace(s, exp=replace(s.exp, body=body))))
 
 
-def reduction_of(s: Segop[core.SegMap]) -> core.SegRed | str:
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """A map of reductions as a segmented reduction, and where more follows its results `pat`, the map of that."""
+
+    exp: core.SegRed
+    pat: tuple[Param, ...]
+    rest: core.SegMap | None
+
+
+def reduction_of(s: Segop[core.SegMap]) -> Reduced | str:
     """The segmented reduction that a map of reductions is, if it reads columns of what lies by rows; else why not."""
-    names = s.h.names
-    reduction = as_segred(names, replace(s.exp, body=with_columns(names, s.exp.body)))
+    names, body = s.h.names, with_columns(s.h.names, s.exp.body)
+    found = reductions_in(body)
+    if len(found) != 1 or not all(map(is_plain, (stm for stm in body.stms if stm is not found[0][0]))):
+        return "not a map of reductions of one width"
+    (stm, _), results = found[0], tuple(Var(p.name) for p in found[0][0].pat)
+    product = Body((*needed(body, free_in_stm(stm), ()), stm), results)
+    reduction = as_segred(names, replace(s.exp, body=product, ret=tuple(p.type for p in stm.pat)))
     if reduction is None:
         return "not a map of reductions of one width"
-    return reduction if reads_columns(s.h, reduction) else "reads no columns"
+    if not reads_columns(s.h, reduction):
+        return "reads no columns"
+    if body.result == results:
+        return Reduced(reduction, (), None)
+    pat = tuple(Param(names.again(p.name), p.type.array_of(*s.exp.space.widths)) for p in stm.pat)
+    at = tuple(Fix(Var(name)) for name in s.exp.space.indices)
+    loads = (
+        Stm((p,), core.Index(array.name, at, True), (), (), stm.loc) for p, array in zip(stm.pat, pat, strict=True)
+    )
+    wanted = [a.name for a in body.result if isinstance(a, Var)]
+    rest = [other for other in needed(body, wanted, [stm]) if other is not stm]
+    return Reduced(reduction, pat, replace(s.exp, body=Body((*loads, *rest), body.result)))
+
+
+def reduced_by(table: Table) -> Callable[[Segop[core.SegMap], Reduced], None]:
+    """Runs the reduction by a table, then what follows it."""
+
+    def build(s: Segop[core.SegMap], found: Reduced) -> None:
+        stm = s.stm if found.rest is None else replace(s.stm, pat=found.pat)
+        in_chunks(Segop(s.h, stm, found.exp, s.base, []), table)
+        if found.rest is not None:
+            run(points_of(replace(s, exp=found.rest)), POINTS)
+
+    return build
+
+
+def tall_reduction_of(s: Segop[core.SegMap]) -> Reduced | str:
+    """The reduction of columns, if rows of what it reads may pass by; else why not."""
+    found = reduction_of(s)
+    if isinstance(found, str) or can_stream(s.h, found.exp):
+        return found
+    return "not a vector of sums of columns"
 
 
 def can_pack_points(s: Points) -> LanesKernel | str:
@@ -207,7 +253,10 @@ POINTS: Table = (
 )
 SEGMAP: Table = (
     COLLECTIVE,
-    Schedule("split-K", few_long, reduction_of, is_narrow, SPLIT_K),
+    Schedule(
+        "streamed rows", reduced_by(STREAMED), tall_reduction_of, lambda s, found: is_tall(s, found.exp), STREAMED
+    ),
+    Schedule("split-K", reduced_by(SPLIT_K), reduction_of, lambda s, found: is_narrow(s, found.exp), SPLIT_K),
     Schedule("points", lambda s, _: run(points_of(s), POINTS), rows=POINTS),
 )
 

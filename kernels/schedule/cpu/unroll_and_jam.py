@@ -172,7 +172,7 @@ def _jam_reduction(
         env.update({p.name: b.copy(acc) for p, acc in zip(stm.pat, row, strict=True)})
 
 
-def accumulate(b: Builder, exp: core.Screma, accs: list[KVar], values: list[Value]) -> None:
+def accumulate(b: Builder, exp: core.Screma | core.SegRed, accs: list[KVar], values: list[Value]) -> None:
     """`accs := accs op values` for all operators; a product that feeds a sum is added unrounded
     (`kernel_ir/fma.py`)."""
     position = 0
