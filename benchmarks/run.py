@@ -29,7 +29,7 @@ from .contest import Rules, rows_of
 from .machine import Limits, describe_machine, measure_limits
 from .peers import CPU, CUDA
 from .report import headline, markdown, pictures, update_page
-from .suite import SUITE
+from .suite import CLASSES, SUITE
 
 RESULTS = Path(__file__).parent / "results"
 BEGUN = "SOAC_BENCHMARKS_THREADS"
@@ -44,7 +44,7 @@ def main() -> None:
         limits = pool.submit(measure_limits, options.threads).result()
     print(f"triad {limits.triad:.1f} GB/s, read {limits.read:.1f} GB/s, sgemm {limits.sgemm:.0f} GFLOP/s", flush=True)
     rows: list[dict[str, Any]] = []
-    for program in options.programs or SUITE:
+    for program in options.programs or (*SUITE, *CLASSES):
         rows += rows_in_process(program, options, limits)
         write(found(rows, limits, options), options)
     print(json.dumps(headline(rows), indent=2))
@@ -65,7 +65,7 @@ def found(rows: list[dict[str, Any]], limits: Limits, options: argparse.Namespac
 
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
-    parser.add_argument("programs", nargs="*", help="programs; default: the suite")
+    parser.add_argument("programs", nargs="*", help="programs; default: the suite and the classes")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--threads", type=int, default=1, help="of soac and of every peer")
     parser.add_argument("--data", metavar="TEXT", help="only data sets with this text in their name")

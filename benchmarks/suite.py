@@ -44,7 +44,7 @@ SUITE = (
     "dotprod",
 )
 
-CLASSES = ("windows", "wraps")
+CLASSES = ("windows", "wraps", "products", "grams", "row_gathers", "transpositions", "recurrent")
 """Programs of a kind each, under `benchmarks/classes`: everyday kernels in several types, forms and sizes."""
 
 ONE_VERSION = frozenset({"mandelbrot", "blackscholes", "dotprod"})

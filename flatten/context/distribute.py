@@ -141,7 +141,11 @@ def _expand_elem(flow: Flow, nest: Nest, source: Var, elem: Elem, param: Param) 
 
 
 def _copy_rows(flow: Flow, nest: Nest, source: Var, param: Param) -> None:
-    """`segmap (Σ, k < s) { row[k] }`: a row that is known in the nest, as an array of its own."""
+    """`segmap (Σ, k < s) { row[k] }`: a row that is known in the nest, as an array of its own. Expensive values that it
+    depends on are computed before, once for each row."""
+    deferred = flow.known.deferred.get(source.name)
+    if deferred is not None and (wanted := frontier(flow, free_in_stm(deferred.stm))) is not None:
+        settle(flow, nest, wanted)
     shape = flow.type_of(source).shape
     inner: tuple[Dim, ...] = tuple((flow.fresh_param("k", I64).name, size) for size in shape)
     value = flow.fresh_param(source.name.base, scalar(param.type.prim))

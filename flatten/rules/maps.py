@@ -12,12 +12,15 @@ from ...ir.attributes import has_attr
 from ...ir.core import (
     Body,
     Copied,
+    Copy,
     Fix,
     ForLoop,
+    Index,
     Iota,
     Lambda,
     Loop,
     Param,
+    Rearrange,
     Replicate,
     Scratch,
     Screma,
@@ -30,9 +33,10 @@ from ...ir.traverse import free_in_stm
 from ...ir.types import I64, Atom, Name, Prim, Var, i64
 from ..context.distribute import expand_into, frontier, settle
 from ..context.nest import Elem, Flow, Nest
+from ..context.recompute_cost import HEAVY, weight_of
 from ..context.segop_bodies import defer, element_of, emit_segmap, iota_element, seg_body, single, whole
 from ..context.trace import Rule
-from ..versions.guards import OUTER, Choice, both, choose, choose_uniform, flattening_attrs, guarded
+from ..versions.guards import FULL, OUTER, Choice, both, choose, choose_uniform, flattening_attrs, guarded
 from ..versions.intra import inside, inside_version, unless_inside
 from ..versions.irregular import lengths_of, sequential_version
 from ..versions.parallelism import exploitable, exploitable_stm, holds_uniform, holds_varying, is_mixed, is_sequential
@@ -79,9 +83,20 @@ def body_versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], stm: Stm, f: 
         choice = choose(flow, stm, f.body, holds_varying(flow, f.body, _params(f)))
     elif holds_uniform(f.body):
         choice = choose_uniform(flow, stm)
+    elif gives_rows(f) and not has_attr(stm.attrs, "sequential_inner"):
+        choice = FULL
     rule = _versions(flow, inner, pat, f, choice)
     flow.known.varying, flow.known.mixed = varying, mixed
     return rule
+
+
+def gives_rows(f: Lambda) -> bool:
+    """Whether a function gives rows as they lie, and computes but scalars: each of their elements is for a thread."""
+    views = (Index, Rearrange, Copied, Copy)
+    return any(t.shape for t in f.ret) and all(
+        weight_of(s.exp) < HEAVY and (isinstance(s.exp, views) or not any(p.type.shape for p in s.pat))
+        for s in f.body.stms
+    )
 
 
 def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice: Choice) -> Rule:

@@ -115,8 +115,8 @@ class Builder:
     """Kernel under construction. `env` maps core names to values; `stms` is the list being filled.
 
     `destinations`: names of arrays that end as results of the kernel, with the place of the result, taken by the
-    statement that makes the array; `outputs`: the global arrays that the kernel fills; `noted`: the place of the source
-    noted last."""
+    statement that makes the array; `outputs`: the global arrays that the kernel fills; `inside`: indices and widths
+    that they are known to be inside of; `noted`: the place of the source noted last."""
 
     scope: HostScope
     view_of: Callable[[Builder, core.Exp], ArrayValue]
@@ -131,6 +131,7 @@ class Builder:
     destinations: dict[Name, ArrayRef] = field(default_factory=dict)
     used_destinations: set[Name] = field(default_factory=set)
     outputs: set[KArray] = field(default_factory=set)
+    inside: set[tuple[Operand, Operand]] = field(default_factory=set)
     collective: core.Level = core.Level.BLOCK
     counter: int = 0
     noted: tuple[str, int] | None = None
@@ -187,14 +188,16 @@ class Builder:
         """The state, to return to after a trial."""
         return (
             dict(self.env), list(self.stms), list(self.prologue), dict(self.arrays), dict(self.scalars),
-            dict(self.sites), dict(self.destinations), set(self.used_destinations), set(self.outputs), self.counter,
+            dict(self.sites), dict(self.destinations), set(self.used_destinations), set(self.outputs), set(self.inside),
+            self.counter,
         )  # fmt: skip
 
     def restore(self, saved: tuple[Any, ...]) -> None:
-        env, stms, prologue, arrays, scalars, sites, destinations, used, outputs, counter = saved
+        env, stms, prologue, arrays, scalars, sites, destinations, used, outputs, inside, counter = saved
         self.env, self.arrays, self.scalars, self.sites = env, arrays, scalars, sites
         self.stms[:], self.prologue[:] = stms, prologue
-        self.destinations, self.used_destinations, self.outputs, self.counter = destinations, used, outputs, counter
+        self.destinations, self.used_destinations, self.outputs = destinations, used, outputs
+        self.inside, self.counter = inside, counter
 
     # ---- scalar arithmetic ----------------------------------------------------------------------------------------
 
@@ -375,18 +378,20 @@ class Builder:
         site = kir.FailureSite(code, loc, parts)
         return self.sites.setdefault(site, len(self.sites))
 
+    def is_inside(self, index: Operand, width: Operand) -> bool:
+        """Whether 0 <= index < width is known."""
+        if isinstance(index, Const) and isinstance(width, Const):
+            return 0 <= int(index.value) < int(width.value)
+        return (index, width) in self.inside
+
     def check_index(self, indices: tuple[Operand, ...], shape: tuple[Operand, ...], loc: Loc) -> None:
         """R0101 unless 0 <= index < width in every dimension."""
-        if all(_in_bounds(i, n) for i, n in zip(indices, shape, strict=True)):
+        if all(self.is_inside(i, n) for i, n in zip(indices, shape, strict=True)):
             return
         site = self.site("R0101", loc, index_message(len(indices), len(shape)))
         for index, width in zip(indices, shape, strict=True):
-            if not _in_bounds(index, width):
+            if not self.is_inside(index, width):
                 self.emit(kir.BoundsCheck(index, width, site, (*indices, *shape)))
-
-
-def _in_bounds(index: Operand, width: Operand) -> bool:
-    return isinstance(index, Const) and isinstance(width, Const) and 0 <= int(index.value) < int(width.value)
 
 
 def index_message(indices: int, rank: int) -> tuple[str | Prim, ...]:

@@ -67,6 +67,7 @@ def lanes_over_chunk(b: Builder, space: SegSpace, chunk: int, body: Callable[[tu
     hi = b.minimum(n, b.add(lo, i64(chunk)))
     index = b.fresh(clean(inner.base), Prim.I64)
     b.env[inner] = index
+    b.inside |= set(zip((*indices, index), map(b.operand, space.widths), strict=True))
     with b.nested() as stms:
         body((*indices, index))
     b.emit(kir.Threads(index, lo, hi, tuple(stms)))

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from . import bins, flat, grids, particles, rows, windows, wraps
+from . import bins, flat, grids, particles, products, rows, windows, wraps
 
 jax.config.update("jax_enable_x64", True)
 
@@ -58,6 +58,7 @@ PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("wraps", "repeat"): wraps.repeat,
     ("wraps", "ring"): wraps.ring,
     ("wraps", "spread"): wraps.spread,
+    **products.PEERS,
 }
 
 

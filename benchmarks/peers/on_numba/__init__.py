@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from . import bins, finance, flat, grids, particles, rows, windows, wraps
+from . import bins, finance, flat, grids, particles, products, rows, windows, wraps
 
 PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("attention", "main"): rows.attention,
@@ -53,6 +53,7 @@ PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("wraps", "repeat"): wraps.repeat,
     ("wraps", "ring"): wraps.ring,
     ("wraps", "spread"): wraps.spread,
+    **products.PEERS,
 }
 
 

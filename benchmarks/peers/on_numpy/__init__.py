@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import bins, finance, flat, grids, optionpricing, particles, rows, slides, windows, wraps
+from . import bins, finance, flat, grids, optionpricing, particles, products, rows, slides, windows, wraps
 
 PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("attention", "main"): rows.attention,
@@ -75,6 +75,7 @@ PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("wraps", "repeat"): wraps.repeat,
     ("wraps", "ring"): wraps.ring,
     ("wraps", "spread"): wraps.spread,
+    **products.PEERS,
 }
 
 

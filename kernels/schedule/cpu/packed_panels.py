@@ -1,32 +1,34 @@
 """Panels: unroll-and-jam over many rows, whose shared operand a block first copies to memory of its own.
 
     block = (rows i0 .. i0 + G·R, chunk of j):
-      for k0 in steps of DEPTH:
-        panel[k, j] = b[k0 + k, j]                                     for all k < DEPTH, j in the chunk
-        for each R rows: threads j { acc_r = out[i0+r, j]; loop k { acc_r ⊕= f(a[i0+r, k0+k], panel[k, j]) }; .. }
+      for each reduction of the body, for k0 in steps of DEPTH:
+        panel[k, j] = b(k0 + k, j)                                     for all k < DEPTH, j in the chunk
+        for each R rows: threads j { acc_r = sums[i0+r, j]; loop k { acc_r ⊕= f(a(i0+r, k0+k), panel[k, j]) }; .. }
+      for each row: threads j { out[i, j] = g(sums[i, j], ..) }         where results are not just what is reduced
 
-Rows of b that lie a power of two apart share few sets of the first cache; the panel is dense, stays there, and is used
-by G·R rows (Goto and van de Geijn 2008, for one level). Partial sums wait in the result. The order of the sum stays.
+b is what of the reduction depends on j and k alone, so that it is computed once for G·R rows. So is a where it is more
+than a load, in a panel of its own. Rows of b that lie a power of two apart share few sets of the first cache; the panel
+is dense, stays there, and is used by G·R rows (Goto and van de Geijn 2008, for one level). Partial sums wait in the
+result if they are the results, else in memory of the block. The order of the sum stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from ....ir import core
-from ....ir.core import Body, Fix, Index, SegSpace, Stm
+from ....ir.core import Body, Index, Lambda, Param, SegSpace, Stm
 from ....ir.ops import Op
 from ....ir.traverse import free_in_stm
-from ....ir.types import Name, Prim, Type, Var, i64
+from ....ir.types import Name, Names, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KVar
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value, clean, is_const
-from ..soacs import only_scalars
-from ..space import bind_space, output, split_chunk
+from ..space import bind_space, output, row_of, split_chunk
 from ..statements import gen_stm
 from ..table import Segop
-from .unroll_and_jam import ROWS, Part, can_jam, ceil_div, jam_stm, reduction_in
+from .unroll_and_jam import ROWS, Part, can_jam, ceil_div, jam_stm, reductions_in
 
 TILES = 16
 """Tiles of ROWS rows that use a panel."""
@@ -38,58 +40,140 @@ LEAST_COLUMNS = 16
 """With fewer columns, lanes have nothing to do."""
 
 
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """What a reduction computes of one index of the result, and of the index along the sum: the operands, the
+    statements of its function, and the values that others need of them."""
+
+    index: Name
+    operands: tuple[tuple[Param, Name], ...]
+    stms: tuple[Stm, ...]
+    values: tuple[Param, ...]
+
+
 def can_pack(space: SegSpace, body: Body) -> bool:
-    """A nest that can be jammed, gives just what it reduces, and shares an operand that depends on the lanes."""
+    """A nest that can be jammed, in whose products (reductions that depend on row and column) rows share an operand
+    that depends on the lanes."""
     if not can_jam(space, body):
         return False
-    stm = reduction_in(body)
-    return body.result == tuple(Var(p.name) for p in stm.pat) and bool(packable(space, body))
+    products = [screma for stm, screma in reductions_in(body) if index_of(space, body, stm) is None]
+    return bool(products) and all(of_columns(space, body, screma).values for screma in products)
 
 
-def packable(space: SegSpace, body: Body) -> dict[Name, Stm]:
-    """Arrays of the reduction that are columns `b[.., j]` of one that is the same for all rows, and the statements that
-    say so."""
-    screma = reduction_in(body).exp
-    assert isinstance(screma, core.Screma)
-    row, inner = space.dims[-2][0], space.dims[-1][0]
-    views = {s.pat[0].name: s for s in body.stms if isinstance(s.exp, Index)}
-    bound = {p.name for s in body.stms for p in s.pat}
-    return {
-        array: view
-        for array in screma.arrays
-        if (view := views.get(array)) is not None
-        and isinstance(view.exp, Index)
-        and Fix(Var(inner)) in view.exp.dims
-        and bound.isdisjoint(free_in_stm(view))
-        and row not in free_in_stm(view)
-    }
+def index_of(space: SegSpace, body: Body, stm: Stm) -> Name | None:
+    """The index that a reduction depends on if it is only one, the row or the column of the result."""
+    free, (row, column) = free_in_stm(stm), space.indices[-2:]
+    if dependents(body.stms, {row}).isdisjoint(free):
+        return column
+    return row if dependents(body.stms, {column}).isdisjoint(free) else None
+
+
+def of_columns(space: SegSpace, body: Body, screma: core.Screma) -> Factor:
+    """What depends on the column of the result."""
+    return _factor(body, screma, space.dims[-1][0], space.dims[-2][0])
+
+
+def of_rows(space: SegSpace, body: Body, screma: core.Screma) -> Factor:
+    """What depends on the row of the result and is more than a load."""
+    factor = _factor(body, screma, space.dims[-2][0], space.dims[-1][0])
+    computed = {p.name for s in screma.map.body.stms if not isinstance(s.exp, Index) for p in s.pat}
+    return _only(screma, factor, [p for p in factor.values if p.name in computed])
+
+
+def _factor(body: Body, screma: core.Screma, index: Name, other: Name) -> Factor:
+    own, foreign = (dependents(body.stms, {name}) for name in (index, other))
+    operands, inner = list(zip(screma.map.params, screma.arrays, strict=True)), screma.map.body.stms
+    own, foreign = (
+        dependents(inner, names | {p.name for p, array in operands if array in names}) for names in (own, foreign)
+    )
+    is_own = {p.name: p.name in own and p.name not in foreign for p in (*screma.map.params, *_bound(inner))}
+    used = {a.name for a in screma.map.body.result if isinstance(a, Var)}
+    for stm in inner:
+        if not all(is_own[p.name] for p in stm.pat):
+            used |= set(free_in_stm(stm))
+    values = [p for p in (*screma.map.params, *_bound(inner)) if is_own[p.name] and p.name in used]
+    factor = Factor(index, (), (), ())
+    return factor if any(p.type.shape for p in values) else _only(screma, factor, values)
+
+
+def _only(screma: core.Screma, factor: Factor, values: list[Param]) -> Factor:
+    """What computes these values."""
+    wanted = {p.name for p in values}
+    stms = needed(screma.map.body, wanted, ())
+    used = wanted.union(*(free_in_stm(s) for s in stms))
+    operands = zip(screma.map.params, screma.arrays, strict=True)
+    return replace(
+        factor, operands=tuple(o for o in operands if o[0].name in used), stms=tuple(stms), values=tuple(values)
+    )
+
+
+def _bound(stms: Iterable[Stm]) -> Iterator[Param]:
+    return (p for stm in stms for p in stm.pat)
+
+
+def dependents(stms: Iterable[Stm], names: set[Name]) -> set[Name]:
+    """The names, and those whose statements depend on them."""
+    found = set(names)
+    for stm in stms:
+        if not found.isdisjoint(free_in_stm(stm)):
+            found |= {p.name for p in stm.pat}
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Values of a factor by index along the sum and, densely, index of the result; `names`: the arrays that the loop of
+    a tile reads instead."""
+
+    factor: Factor
+    refs: tuple[ArrayRef, ...]
+    names: tuple[Name, ...]
+    pitch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Where the results of a reduction are by row and column of the result."""
+
+    stm: Stm
+    refs: list[ArrayRef]
+
+    def at(self, b: Builder, number: Operand, j: Operand) -> dict[Name, Value]:
+        return {p.name: b.element(ref, (number, j)) for p, ref in zip(self.stm.pat, self.refs, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A reduction of the body: over panels, the panels of columns and of rows, and its sums."""
+
+    packed: Stm
+    screma: core.Screma
+    columns: Panel
+    rows: Panel
+    sums: Sums
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What a block works on: the nest, its reduction, the columns that are packed and their panels, the bounds of its
-    chunk, its first row of all rows, and where the results go (`at`: the indices of the outer dimensions)."""
+    """What a block works on: the nest, the bounds of its chunk, its first row and how many rows there are in all."""
 
     space: SegSpace
     body: Body
-    screma: core.Screma
-    views: dict[Name, Stm]
-    panels: dict[Name, ArrayRef]
     lo: Operand
     hi: Operand
     first: Operand
-    places: list[ArrayRef]
-    at: tuple[Operand, ...]
+    rows: Operand
 
     @property
-    def inner(self) -> Name:
-        return self.space.dims[-1][0]
+    def row(self) -> Name:
+        return self.space.dims[-2][0]
 
-    def place_in_panel(self, b: Builder, k: Operand, j: Operand) -> Operand:
-        return b.add(b.mul(k, i64(CHUNK)), b.sub(j, self.lo))
+    def here(self, b: Builder) -> Operand:
+        """The number of rows of the block."""
+        return b.minimum(i64(TILES * ROWS), b.sub(self.rows, self.first))
 
 
-def panels_over_chunk(b: Builder, space: SegSpace, body: Body, outs: list[tuple[Name, Type]]) -> None:
+def panels_over_chunk(b: Builder, names: Names, space: SegSpace, body: Body, outs: list[tuple[Name, Type]]) -> None:
     """The kernel of a block: TILES·ROWS rows, a chunk of the innermost dimension."""
     rows, n, outer = b.operand(space.widths[-2]), b.operand(space.widths[-1]), space.dims[:-2]
     groups = ceil_div(b, rows, ROWS * TILES)
@@ -97,97 +181,220 @@ def panels_over_chunk(b: Builder, space: SegSpace, body: Body, outs: list[tuple[
     first = b.mul(b.op(Op.REM, Prim.I64, point, groups, base="group"), i64(ROWS * TILES))
     at = bind_space(b, SegSpace(outer), b.op(Op.QUOT, Prim.I64, point, groups))
     lo = b.mul(number, i64(CHUNK))
-    hi = b.minimum(n, b.add(lo, i64(CHUNK)))
-    screma, views = reduction_in(body).exp, packable(space, body)
-    assert isinstance(screma, core.Screma)
-    prims = {a: p.type.prim for a, p in zip(screma.arrays, screma.map.params, strict=True) if a in views}
-    panels = {a: b.alloc("panel", prim, (i64(DEPTH * CHUNK),), Mode.BLOCK.space) for a, prim in prims.items()}
-    places = [output(b, name) for name, _ in outs]
-    block = Block(space, body, screma, views, panels, lo, hi, first, places, at)
-    step, tile = b.fresh("step", Prim.I64), b.fresh("tile", Prim.I64)
+    block = Block(space, body, lo, b.minimum(n, b.add(lo, i64(CHUNK))), first, rows)
+    places = [row_of(b, output(b, name), at) for name, _ in outs]
+    found = reductions_in(body)
+    in_place = len(found) == 1 and body.result == tuple(Var(p.name) for p in found[0][0].pat)
+    done: list[Sums] = []
+    for stm, screma in found:
+        index = index_of(space, body, stm)
+        if index is not None:
+            done.append(_alone(b, block, stm, index, done))
+            continue
+        sums = Sums(stm, places if in_place else [_waiting(b, block, p.type.prim) for p in stm.pat])
+        columns = _panel(b, names, of_columns(space, body, screma), CHUNK)
+        of_row = _panel(b, names, of_rows(space, body, screma), ROWS * TILES)
+        _reduce(b, block, Product(_packed(stm, screma, (columns, of_row)), screma, columns, of_row, sums), done)
+        done.append(sums)
+    if not in_place:
+        _follow(b, block, done, places)
+
+
+def _panel(b: Builder, names: Names, factor: Factor, pitch: int) -> Panel:
+    size = (i64(DEPTH * pitch),)
+    refs = tuple(b.alloc("panel", p.type.prim, size, Mode.BLOCK.space) for p in factor.values)
+    return Panel(factor, refs, tuple(names.again(p.name) for p in factor.values), pitch)
+
+
+def _packed(stm: Stm, screma: core.Screma, panels: tuple[Panel, ...]) -> Stm:
+    """The reduction with panels among its operands."""
+    made = {p.name: (p, array) for panel in panels for p, array in zip(panel.factor.values, panel.names, strict=True)}
+    f = screma.map
+    wanted = {a.name for a in f.body.result if isinstance(a, Var)}
+    stops = [s for s in f.body.stms if s.pat[0].name in made]
+    rest = tuple(s for s in needed(f.body, wanted, stops) if s not in stops)
+    used = wanted.union(*(free_in_stm(s) for s in rest))
+    kept = [o for o in zip(f.params, screma.arrays, strict=True) if o[0].name in used and o[0].name not in made]
+    params, arrays = zip(*(*kept, *made.values()), strict=True)
+    function = Lambda(params, Body(rest, f.body.result), f.ret)
+    return replace(stm, exp=replace(screma, arrays=arrays, map=function))
+
+
+def _waiting(b: Builder, block: Block, prim: Prim) -> ArrayRef:
+    """Memory for the sums of a block, by row and column of the result."""
+    mem = b.alloc("sums", prim, (i64(TILES * ROWS * CHUNK),), Mode.BLOCK.space).mem
+    offset = b.sub(ZERO, b.add(b.mul(block.first, i64(CHUNK)), block.lo))
+    return ArrayRef(mem, offset, (block.rows, block.hi), (i64(CHUNK), i64(1)), False)
+
+
+def _alone(b: Builder, block: Block, stm: Stm, index: Name, before: list[Sums]) -> Sums:
+    """A reduction that depends on one index alone: once for each row or column of the block."""
+    is_row = index == block.row
+    lo, hi = (block.first, b.add(block.first, block.here(b))) if is_row else (block.lo, block.hi)
+    strides = (i64(int(is_row)), i64(int(not is_row)))
+    mems = [b.alloc("sums", p.type.prim, (i64(max(CHUNK, TILES * ROWS)),), Mode.BLOCK.space).mem for p in stm.pat]
+    refs = [ArrayRef(mem, b.sub(ZERO, lo), (block.rows, block.hi), strides, False) for mem in mems]
+    at = b.fresh(clean(index.base), Prim.I64)
+    number, j = (at, block.lo) if is_row else (block.first, at)
+    b.env[index] = at
     with b.nested() as stms:
-        start = b.mul(step, i64(DEPTH))
-        length = b.minimum(i64(DEPTH), b.sub(b.operand(screma.width), start))
-        _fill(b, block, start, length)
-        with b.nested() as inside:
-            _tile(b, block, b.add(first, b.mul(tile, i64(ROWS))), step, start, length)
-        here = b.minimum(i64(TILES), ceil_div(b, b.sub(rows, first), ROWS))
-        b.emit(kir.For(tile, here, tuple(inside)))
-    steps = b.op(Op.MAX, Prim.I64, i64(1), ceil_div(b, b.operand(screma.width), DEPTH))
-    b.emit(kir.For(step, steps, tuple(stms)))
+        _emit(b, block, (p.name for p in stm.pat), before, number, j)
+        for ref, p in zip(refs, stm.pat, strict=True):
+            b.emit(kir.Store(ref.mem, b.address(ref, (number, j)), b.operand(Var(p.name))))
+    b.emit(kir.Threads(at, lo, hi, tuple(stms)))
+    return Sums(stm, refs)
+
+
+def _emit(
+    b: Builder, block: Block, wanted: Iterable[Name], done: list[Sums], number: Operand, j: Operand
+) -> None:  # fmt: skip
+    """What some values need of the body; sums are loaded."""
+    for stm in needed(block.body, wanted, (sums.stm for sums in done)):
+        if made := [sums for sums in done if sums.stm is stm]:
+            b.env.update(made[0].at(b, number, j))
+        else:
+            gen_stm(b, stm, Mode.THREAD)
 
 
 def _column(b: Builder, block: Block) -> KVar:
     """A fresh index of the innermost dimension."""
-    index = b.fresh(clean(block.inner.base), Prim.I64)
-    b.env[block.inner] = index
+    inner = block.space.dims[-1][0]
+    index = b.fresh(clean(inner.base), Prim.I64)
+    b.env[inner] = index
     return index
 
 
-def _fill(b: Builder, block: Block, start: Operand, length: Operand) -> None:
-    """panel[k, j] = b[start + k, j]; a thread walks along its column where that lies as a row
+def _reduce(b: Builder, block: Block, product: Product, before: list[Sums]) -> None:
+    """The sums of a product, for all rows and columns of the block."""
+    step, tile, width = b.fresh("step", Prim.I64), b.fresh("tile", Prim.I64), b.operand(product.screma.width)
+    with b.nested() as stms:
+        start = b.mul(step, i64(DEPTH))
+        length = b.minimum(i64(DEPTH), b.sub(width, start))
+        _fill(b, block, product.columns, before, start, length)
+        _fill(b, block, product.rows, before, start, length)
+        with b.nested() as inside:
+            _tile(b, block, product, before, b.add(block.first, b.mul(tile, i64(ROWS))), step, start, length)
+        b.emit(kir.For(tile, ceil_div(b, block.here(b), ROWS), tuple(inside)))
+    steps = b.op(Op.MAX, Prim.I64, i64(1), ceil_div(b, width, DEPTH))
+    b.emit(kir.For(step, steps, tuple(stms)))
+
+
+def _fill(b: Builder, block: Block, panel: Panel, before: list[Sums], start: Operand, length: Operand) -> None:
+    """panel[k, j] = b(start + k, j); a thread walks along its column where that lies as a row
     (`passes/tile_rows.py`)."""
-    for array, view in block.views.items():
-        k, j = b.fresh("k", Prim.I64), _column(b, block)
-        with b.nested() as stms:
-            gen_stm(b, view, Mode.THREAD)
-            column = b.array(array)
-            value = only_scalars([b.element(column, (b.add(start, k),))])
-            b.emit(kir.Store(block.panels[array].mem, block.place_in_panel(b, k, j), value[0]))
-        if isinstance(column, ArrayRef) and is_const(column.strides[0], 1):
-            b.emit(kir.Threads(j, block.lo, block.hi, (kir.For(k, length, tuple(stms)),)))
-        else:
-            b.emit(kir.For(k, length, (kir.Threads(j, block.lo, block.hi, tuple(stms)),)))
+    factor = panel.factor
+    if not factor.values:
+        return
+    k, at = b.fresh("k", Prim.I64), b.fresh(clean(factor.index.base), Prim.I64)
+    is_row = factor.index == block.row
+    lo, hi = (block.first, b.add(block.first, block.here(b))) if is_row else (block.lo, block.hi)
+    number, j = (at, block.lo) if is_row else (block.first, at)
+    b.env[factor.index] = at
+    wanted = {array for _, array in factor.operands}.union(*(free_in_stm(s) for s in factor.stms))
+    along, own = False, dependents(block.body.stms, {factor.index})
+    with b.nested() as stms:
+        _emit(b, block, wanted, before, number, j)
+        for param, name in factor.operands:
+            array = b.input(name)
+            along = along or (isinstance(array, ArrayRef) and name in own and is_const(array.strides[0], 1))
+            b.env[param.name] = b.element(array, (b.add(start, k),))
+        for stm in factor.stms:
+            gen_stm(b, stm, Mode.THREAD)
+        for param, ref in zip(factor.values, panel.refs, strict=True):
+            place = b.add(b.mul(k, i64(panel.pitch)), b.sub(at, lo))
+            b.emit(kir.Store(ref.mem, place, b.operand(Var(param.name))))
+    if along:
+        b.emit(kir.Threads(at, lo, hi, (kir.For(k, length, tuple(stms)),)))
+    else:
+        b.emit(kir.For(k, length, (kir.Threads(at, lo, hi, tuple(stms)),)))
 
 
-def _tile(b: Builder, block: Block, first: Operand, step: Operand, start: Operand, length: Operand) -> None:
+def _view(b: Builder, panel: Panel, at: Operand, start: Operand) -> dict[Name, Value]:
+    """The arrays of a panel at an index of the result, by index along the sum."""
+    offset, shape = b.sub(at, b.mul(start, i64(panel.pitch))), (b.add(start, i64(DEPTH)),)
+    return {
+        name: ArrayRef(ref.mem, offset, shape, (i64(panel.pitch),), False)
+        for name, ref in zip(panel.names, panel.refs, strict=True)
+    }
+
+
+def _tile(
+    b: Builder, block: Block, product: Product, before: list[Sums],
+    first: Operand, step: Operand, start: Operand, length: Operand,
+) -> None:  # fmt: skip
     """`threads j`: ROWS rows take in the elements of the panel."""
-    row, rows = block.space.dims[-2][0], b.operand(block.space.widths[-2])
-    last = b.sub(rows, i64(1))
+    last = b.sub(block.rows, i64(1))
     numbers = [b.add(first, i64(r)) for r in range(ROWS)]
-    envs: list[dict[Name, Value]] = [{row: b.minimum(number, last)} for number in numbers]
+    clamped = [b.minimum(number, last) for number in numbers]
+    envs: list[dict[Name, Value]] = [
+        {block.row: number, **_view(b, product.rows, b.sub(number, block.first), start)} for number in clamped
+    ]
     j = _column(b, block)
     with b.nested() as stms:
-        inits = [_so_far(b, block, env, row, step, j) for env in envs]
-
-        def load(panel: ArrayRef) -> Callable[[Operand], Operand]:
-            prim = panel.mem.prim
-            return lambda k: b.let("y", prim, kir.KLoad(panel.mem, block.place_in_panel(b, k, j)))
-
-        part = Part(start, length, inits, {array: load(panel) for array, panel in block.panels.items()})
-        varying = {row}
-        for stm in block.body.stms:
-            if stm not in block.views.values():
+        inits = [_so_far(b, product, number, step, j) for number in clamped]
+        b.env.update(_view(b, product.columns, b.sub(j, block.lo), start))
+        part, varying = Part(start, length, inits, {}), {block.row, *product.rows.names}
+        body = replace(block.body, stms=tuple(product.packed if s is product.sums.stm else s for s in block.body.stms))
+        for stm in needed(body, (p.name for p in product.packed.pat), (other.stm for other in before)):
+            if made := [other for other in before if other.stm is stm]:
+                for env, number in zip(envs, clamped, strict=True):
+                    env.update(made[0].at(b, number, j))
+                varying.update(p.name for p in stm.pat)
+            else:
                 jam_stm(b, stm, varying, envs, part)
         for number, env in zip(numbers, envs, strict=True):
             b.env.update(env)
             with b.nested() as stores:
-                for place, result in zip(block.places, block.body.result, strict=True):
-                    b.emit(kir.Store(place.mem, b.address(place, (*block.at, number, j)), b.operand(result)))
-            b.emit(kir.KIf(b.op(Op.LT, Prim.I64, number, rows), tuple(stores), ()))
+                for place, p in zip(product.sums.refs, product.packed.pat, strict=True):
+                    b.emit(kir.Store(place.mem, b.address(place, (number, j)), b.operand(Var(p.name))))
+            b.emit(kir.KIf(b.op(Op.LT, Prim.I64, number, block.rows), tuple(stores), ()))
     b.emit(kir.Threads(j, block.lo, block.hi, tuple(stms)))
 
 
-def _so_far(b: Builder, block: Block, env: dict[Name, Value], row: Name, step: Operand, j: Operand) -> list[Operand]:
+def _so_far(b: Builder, product: Product, number: Operand, step: Operand, j: Operand) -> list[Operand]:
     """The partial results of a row: neutral elements in the first step, then what the last one left."""
-    number = only_scalars([env[row]])[0]
-    neutral = [b.operand(a) for r in block.screma.reds for a in r.neutral]
+    neutral = [b.operand(a) for r in product.screma.reds for a in r.neutral]
     found: list[Operand] = []
-    for place, ne in zip(block.places, neutral, strict=True):
+    for place, ne in zip(product.sums.refs, neutral, strict=True):
         var = b.fresh("sofar", ne.prim)
         b.emit(kir.Declare(var, ne))
         with b.nested() as stms:
-            value = b.let("old", ne.prim, kir.KLoad(place.mem, b.address(place, (*block.at, number, j))))
+            value = b.let("old", ne.prim, kir.KLoad(place.mem, b.address(place, (number, j))))
             b.emit(kir.Assign(var, value))
         b.emit(kir.KIf(b.op(Op.GT, Prim.I64, step, ZERO), tuple(stms), ()))
         found.append(b.copy(var))
     return found
 
 
+def _follow(b: Builder, block: Block, done: list[Sums], places: list[ArrayRef]) -> None:
+    """`for each row: threads j`: what the body makes of its sums."""
+    r, j = b.fresh("r", Prim.I64), _column(b, block)
+    with b.nested() as stms:
+        number = b.add(block.first, r)
+        b.env[block.row] = number
+        with b.nested() as inside:
+            wanted = (atom.name for atom in block.body.result if isinstance(atom, Var))
+            _emit(b, block, wanted, done, number, j)
+            for place, result in zip(places, block.body.result, strict=True):
+                b.emit(kir.Store(place.mem, b.address(place, (number, j)), b.operand(result)))
+        b.emit(kir.Threads(j, block.lo, block.hi, tuple(inside)))
+    b.emit(kir.For(r, block.here(b), tuple(stms)))
+
+
+def needed(body: Body, wanted: Iterable[Name], stops: Iterable[Stm]) -> list[Stm]:
+    """The statements of a body that some of its names need; what `stops` need in turn is left out."""
+    names, ends, found = set(wanted), list(stops), list[Stm]()
+    for stm in reversed(body.stms):
+        if not names.isdisjoint(p.name for p in stm.pat):
+            found.append(stm)
+            names |= set() if stm in ends else set(free_in_stm(stm))
+    return found[::-1]
+
+
 def launch_panels(s: Segop[core.SegMap], each: float) -> None:
     """A block for TILES·ROWS rows and CHUNK columns."""
     h, b, (*outer, rows, n) = s.h, s.h.builder(), s.exp.space.widths
-    panels_over_chunk(b, s.exp.space, s.exp.body, s.outs)
+    panels_over_chunk(b, h.names, s.exp.space, s.exp.body, s.outs)
     groups = h.ceil_div(rows, ROWS * TILES)
     blocks = h.op(Op.MUL, h.product((*outer, groups)), h.ceil_div(n, CHUNK))
     h.launch(h.finish(b, s.base), blocks, h.product(s.exp.space.widths), each, s.stm.loc)

@@ -13,22 +13,25 @@ from ....ir.core import Body, Fix, Param, SegSpace, Stm
 from ....ir.errors import Loc
 from ....ir.machine import CUDA
 from ....ir.ops import Op
-from ....ir.traverse import bodies
-from ....ir.types import Atom, Name, Type, Var, i64
+from ....ir.traverse import bodies, free_in_stm
+from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT, cost_at
+from ...kernel_ir import nodes as kir
 from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
-from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand
+from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand, clean
 from ..queries import has_soac, stays
 from ..soacs import split_indices, write_at, write_in_range
 from ..space import bind_space, lanes_over_chunk, output, segment_results
-from ..statements import gen_body
+from ..statements import gen_body, gen_stm
 from ..table import Schedule, Segop, Table, in_memory, run
-from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, launch_panels
-from .segred import SPLIT_K, few_long
+from .columns import with_columns
+from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, dependents, launch_panels, needed
+from .segred import SPLIT_K, STREAMED, in_chunks
 from .split_k import as_segred, is_narrow, reads_columns
-from .unroll_and_jam import ROWS, can_jam, jam_over_chunk
+from .streamed_rows import can_stream, is_tall
+from .unroll_and_jam import ROWS, can_jam, is_plain, jam_over_chunk, reductions_in
 
 BLOCK_WORK = 20_000.0  # cost units worth one block
 JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
@@ -60,7 +63,8 @@ class Points(Segop[core.SegMap]):
 
 def points_of(s: Segop[core.SegMap]) -> Points:
     """The kernels of a map of threads, and memory for its results."""
-    s, exp = in_memory(s), s.exp
+    exp = replace(s.exp, body=with_columns(s.h.names, s.exp.body))
+    s = in_memory(replace(s, exp=exp))
     lanes, spread = lanes_kernel(s), block_a_point(s) if has_soac(exp.body) else None
     can = not any(t.shape for t in exp.ret) and can_jam(exp.space, exp.body)
     return Points(s.h, s.stm, exp, s.base, s.outs, lanes, spread, jammed_kernel(s) if can else None)
@@ -78,12 +82,58 @@ def run_collective(s: Segop[core.SegMap], _: bool) -> None:
     launch_a_point(s, block_a_point(replace(s, exp=replace(s.exp, body=body))))
 
 
-def reduction_of(s: Segop[core.SegMap]) -> core.SegRed | str:
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """A map of reductions as a segmented reduction, and where more follows its results `pat`, the map of that."""
+
+    exp: core.SegRed
+    pat: tuple[Param, ...]
+    rest: core.SegMap | None
+
+
+def reduction_of(s: Segop[core.SegMap]) -> Reduced | str:
     """The segmented reduction that a map of reductions is, if it reads columns of what lies by rows; else why not."""
-    reduction = as_segred(s.h.names, s.exp)
+    names, body = s.h.names, with_columns(s.h.names, s.exp.body)
+    found = reductions_in(body)
+    if len(found) != 1 or not all(map(is_plain, (stm for stm in body.stms if stm is not found[0][0]))):
+        return "not a map of reductions of one width"
+    (stm, _), results = found[0], tuple(Var(p.name) for p in found[0][0].pat)
+    product = Body((*needed(body, free_in_stm(stm), ()), stm), results)
+    reduction = as_segred(names, replace(s.exp, body=product, ret=tuple(p.type for p in stm.pat)))
     if reduction is None:
         return "not a map of reductions of one width"
-    return reduction if reads_columns(s.h, reduction) else "reads no columns"
+    if not reads_columns(s.h, reduction):
+        return "reads no columns"
+    if body.result == results:
+        return Reduced(reduction, (), None)
+    pat = tuple(Param(names.again(p.name), p.type.array_of(*s.exp.space.widths)) for p in stm.pat)
+    at = tuple(Fix(Var(name)) for name in s.exp.space.indices)
+    loads = (
+        Stm((p,), core.Index(array.name, at, True), (), (), stm.loc) for p, array in zip(stm.pat, pat, strict=True)
+    )
+    wanted = [a.name for a in body.result if isinstance(a, Var)]
+    rest = [other for other in needed(body, wanted, [stm]) if other is not stm]
+    return Reduced(reduction, pat, replace(s.exp, body=Body((*loads, *rest), body.result)))
+
+
+def reduced_by(table: Table) -> Callable[[Segop[core.SegMap], Reduced], None]:
+    """Runs the reduction by a table, then what follows it."""
+
+    def build(s: Segop[core.SegMap], found: Reduced) -> None:
+        stm = s.stm if found.rest is None else replace(s.stm, pat=found.pat)
+        in_chunks(Segop(s.h, stm, found.exp, s.base, []), table)
+        if found.rest is not None:
+            run(points_of(replace(s, exp=found.rest)), POINTS)
+
+    return build
+
+
+def tall_reduction_of(s: Segop[core.SegMap]) -> Reduced | str:
+    """The reduction of columns, if rows of what it reads may pass by; else why not."""
+    found = reduction_of(s)
+    if isinstance(found, str) or can_stream(s.h, found.exp):
+        return found
+    return "not a vector of sums of columns"
 
 
 def can_pack_points(s: Points) -> LanesKernel | str:
@@ -98,7 +148,7 @@ def are_enough_to_pack(s: Points, jammed: LanesKernel) -> Atom:
     *_, rows, columns = s.exp.space.widths
     if jam_pays(s, jammed):
         return at_least(s.h, rows, LEAST_ROWS)
-    many = s.h.op(Op.GE, rows, i64(LEAST_ROWS), base="many")
+    many = s.h.op(Op.GE, rows, i64(ROWS), base="many")
     return at_least(s.h, s.h.choice(many, columns, i64(0), "columns"), LEAST_COLUMNS)
 
 
@@ -171,16 +221,42 @@ def launch_found(s: Points, found: LanesKernel) -> None:
     launch_lanes(s.h, found, s.exp.space, s.stm.loc)
 
 
+def can_loop(s: Points) -> LanesKernel | str:
+    """The kernel with a row to a lane, where a point is cheap and its rows may be short; else why not."""
+    if len(s.exp.space.dims) < 2 or s.spread is not None or any(t.shape for t in s.exp.ret):
+        return "its points are no elements of rows"
+    width = s.exp.space.widths[-1]
+    if isinstance(width, Const) and int(width.value) >= SHORT_ROW:
+        return "rows are not short"
+    return looped_kernel(s)
+
+
+def are_short(s: Points, _looped: LanesKernel) -> Atom:
+    """bool: have rows fewer than `SHORT_ROW` elements, and are there enough of them?"""
+    h, (*_, rows, width) = s.h, s.exp.space.widths
+    short = h.op(Op.LT, width, i64(SHORT_ROW), base="short")
+    return at_least(h, h.choice(short, rows, i64(0), "rows"), 2 * FEW)
+
+
+def launch_looped(s: Points, looped: LanesKernel) -> None:
+    """A block for each chunk of rows."""
+    launch_lanes(s.h, looped, SegSpace(s.exp.space.dims[:-1]), s.stm.loc)
+
+
 COLLECTIVE = Schedule("collective", run_collective, is_collective)
 POINTS: Table = (
     Schedule("panels", pack, can_pack_points, are_enough_to_pack),
     Schedule("unroll-and-jam", launch_found, can_jam_points, are_enough_to_jam),
     Schedule("block a point", launch_a_point, can_spread, is_long_to_spread),
+    Schedule("lanes over rows", launch_looped, can_loop, are_short),
     Schedule("lanes", launch_found, lambda s: s.lanes),
 )
 SEGMAP: Table = (
     COLLECTIVE,
-    Schedule("split-K", few_long, reduction_of, is_narrow, SPLIT_K),
+    Schedule(
+        "streamed rows", reduced_by(STREAMED), tall_reduction_of, lambda s, found: is_tall(s, found.exp), STREAMED
+    ),
+    Schedule("split-K", reduced_by(SPLIT_K), reduction_of, lambda s, found: is_narrow(s, found.exp), SPLIT_K),
     Schedule("points", lambda s, _: run(points_of(s), POINTS), rows=POINTS),
 )
 
@@ -188,6 +264,8 @@ SEGMAP: Table = (
 # ---- where lanes run ----------------------------------------------------------------------------------------------
 
 SHORT, LONG = 4, 1024
+SHORT_ROW = 8
+"""Rows of fewer elements leave most lanes idle."""
 FEW = 32
 """With fewer points the lanes of half of the groups or more are not all on."""
 
@@ -242,6 +320,34 @@ def lanes_kernel(s: Segop[core.SegMap]) -> LanesKernel:
         lanes_over_chunk(b, s.exp.space, chunk, lambda at: segment_results(b, s.exp.body, s.outs, at, Mode.THREAD))
 
     return sized(s, fill, 1)
+
+
+def looped_kernel(s: Segop[core.SegMap]) -> LanesKernel:
+    """`threads i` over a chunk of the dimension before the innermost one, each with a loop over that."""
+    (inner, width), body = s.exp.space.dims[-1], s.exp.body
+    varying = dependents(body.stms, {inner})
+
+    def build(chunk: int) -> Made:
+        b = s.h.builder()
+
+        def row(at: tuple[Operand, ...]) -> None:
+            for stm in body.stms:
+                if varying.isdisjoint(p.name for p in stm.pat):
+                    gen_stm(b, stm, Mode.THREAD)
+            k = b.fresh(clean(inner.base), Prim.I64)
+            b.env[inner] = k
+            b.inside.add((k, b.operand(width)))
+            rest = tuple(stm for stm in body.stms if not varying.isdisjoint(p.name for p in stm.pat))
+            with b.nested() as stms:
+                segment_results(b, Body(rest, body.result), s.outs, (*at, k), Mode.THREAD)
+            b.emit(kir.For(k, b.operand(width), tuple(stms)))
+
+        lanes_over_chunk(b, SegSpace(s.exp.space.dims[:-1]), chunk, row)
+        return s.h.finish(b, s.base)
+
+    each = build(1 << 12).cost / EXTENT
+    chunk = chunk_length(each * SHORT_ROW / EXTENT)
+    return LanesKernel(build(chunk), chunk, each, 1)
 
 
 def jammed_kernel(s: Segop[core.SegMap]) -> LanesKernel:

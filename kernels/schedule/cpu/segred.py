@@ -22,6 +22,7 @@ from ..space import bind_segment, bind_space, output, row_of, segment_screma
 from ..table import Schedule, Segop, Table, bound, in_memory, launch, run
 from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, launch_panels
 from .split_k import columns, is_narrow, looped, narrow_kernel, reads_columns
+from .streamed_rows import CHUNK, can_stream, is_tall, streamed_kernel
 
 MANY_SEGMENTS = 256  # from here on segments are parallelism enough
 WORK = 1.0  # of an element of a narrow matrix
@@ -118,9 +119,18 @@ def in_chunks(s: Segop[core.SegRed], table: Table, cut: Callable[[Segop[core.Seg
     combine(chunked, reduced)
 
 
-def few_long(s: Segop[core.SegMap], exp: core.SegRed) -> None:
-    """Known to be narrow."""
-    in_chunks(Segop(s.h, s.stm, exp, s.base, []), SPLIT_K)
+def launch_streamed(s: Chunked, _: object) -> None:
+    """A block for a chunk of columns of a chunk of rows."""
+    h, (columns_, _rows) = s.h, s.exp.space.widths
+    assert s.length is not None
+    made = streamed_kernel(h, s.exp, s.partial, s.length, s.base)
+    blocks = h.op(Op.MUL, h.ceil_div(columns_, CHUNK), s.count)
+    h.launch(made, blocks, h.product(s.exp.space.widths), WORK, s.stm.loc)
+
+
+def can_stream_chunks(s: Chunked) -> core.SegRed | str:
+    """The reduction, if rows of what it reads may pass by; else why not."""
+    return s.exp if not s.outs and can_stream(s.h, s.exp) else "not a vector of sums of columns"
 
 
 def launch_wide(s: Chunked, _: bool) -> None:
@@ -161,7 +171,9 @@ SPLIT_K: Table = (
     Schedule("columns", launch_narrow),
 )
 WIDE: Table = (Schedule("elements", launch_wide),)
+STREAMED: Table = (Schedule("rows as they lie", launch_streamed),)
 CHUNKS: Table = (
+    Schedule("streamed rows", launch_streamed, can_stream_chunks, is_tall),
     Schedule("split-K", lambda s, _: run(s, SPLIT_K), can_narrow, is_narrow, SPLIT_K),
     *WIDE,
 )

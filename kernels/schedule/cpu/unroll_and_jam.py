@@ -16,7 +16,7 @@ from ....ir import core
 from ....ir.core import Body, SegSpace, Stm
 from ....ir.ops import Op
 from ....ir.traverse import free_in_stm
-from ....ir.types import Const, Name, Prim, Type, i64
+from ....ir.types import Const, Name, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.fma import contracted
 from ...kernel_ir.nodes import KVar
@@ -29,17 +29,21 @@ ROWS = 8
 
 
 def can_jam(space: SegSpace, body: Body) -> bool:
-    """A nest of two dimensions whose body, which gives scalars, is one reduction with plain statements around it."""
-    scremas = [s for s in body.stms if isinstance(s.exp, core.Screma)]
-    if len(space.dims) < 2 or len(scremas) != 1:
-        return False
-    (screma,) = scremas
-    return is_reduction(screma) and all(is_plain(s) for s in body.stms if s is not screma)
+    """A nest of two dimensions whose body, which gives scalars, is reductions of the same widths for all points with
+    plain statements around them."""
+    found, own = reductions_in(body), {*space.indices, *(p.name for s in body.stms for p in s.pat)}
+    return (
+        len(space.dims) > 1
+        and bool(found)
+        and all(is_reduction(s) for s, _ in found)
+        and all(Var(name) != screma.width for _, screma in found for name in own)
+        and all(is_plain(s) for s in body.stms if not isinstance(s.exp, core.Screma))
+    )
 
 
-def reduction_in(body: Body) -> Stm:
-    """The one reduction of a body that can be jammed."""
-    return next(s for s in body.stms if isinstance(s.exp, core.Screma))
+def reductions_in(body: Body) -> list[tuple[Stm, core.Screma]]:
+    """The reductions of a body that can be jammed, in order."""
+    return [(s, s.exp) for s in body.stms if isinstance(s.exp, core.Screma)]
 
 
 def is_reduction(stm: Stm) -> bool:
@@ -56,8 +60,15 @@ def is_reduction(stm: Stm) -> bool:
 
 
 def is_plain(stm: Stm) -> bool:
-    """Whether a statement is arithmetic, a load or a view: it may be emitted for each row, and cannot loop."""
-    return isinstance(stm.exp, (core.PrimOp, core.Convert, core.Copied, core.Index, core.Rearrange))
+    """Whether a statement is arithmetic, a load, a view or a choice of such: it may be emitted for each row, and cannot
+    loop."""
+    match stm.exp:
+        case core.If(_, then, orelse):
+            return not any(p.type.shape for p in stm.pat) and all(map(is_plain, (*then.stms, *orelse.stms)))
+        case core.PrimOp() | core.Convert() | core.Copied() | core.Index() | core.Rearrange() | core.Iota():
+            return True
+        case _:
+            return False
 
 
 def jam_over_chunk(b: Builder, space: SegSpace, chunk: int, body: Body, outs: list[tuple[Name, Type]]) -> None:
@@ -161,7 +172,7 @@ def _jam_reduction(
         env.update({p.name: b.copy(acc) for p, acc in zip(stm.pat, row, strict=True)})
 
 
-def accumulate(b: Builder, exp: core.Screma, accs: list[KVar], values: list[Value]) -> None:
+def accumulate(b: Builder, exp: core.Screma | core.SegRed, accs: list[KVar], values: list[Value]) -> None:
     """`accs := accs op values` for all operators; a product that feeds a sum is added unrounded
     (`kernel_ir/fma.py`)."""
     position = 0

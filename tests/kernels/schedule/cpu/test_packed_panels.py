@@ -92,3 +92,108 @@ def test_rows_by_rows(program: soac.Program, n: int, m: int) -> None:
         scaled, most = program.call("scaled", [xss, yss], forced=forced)
         np.testing.assert_array_equal(scaled, want * 2)
         np.testing.assert_array_equal(most, (want * 2).max(1))
+
+
+FOLLOWED = """
+def dot [n] (xs: [n]i32) (ys: [n]i32): i32 = i32.sum (map2 (*) xs ys)
+entry biased [n][p][m] (xss: [n][p]i32) (yss: [m][p]i32) (cs: [m]i32) (ds: [n]i32): [n][m]i64 =
+  map2 (\\xs d -> map2 (\\ys c -> let s = d + c + dot xs ys in
+    if s > 5 then i64.i32 s * 2 else i64.i32 s) yss cs) xss ds
+entry two [n][p][q][m] (xss: [n][p]i32) (yss: [p][m]i32) (vss: [n][q]i32) (wss: [m][q]i32): ([n][m]i32, [n][m]i32) =
+  unzip (map unzip (map2 (\\xs vs -> map2 (\\ys ws -> let a = dot xs ys in let b = dot vs ws in (a - b, a * b))
+    (transpose yss) wss) xss vss))
+entry in_turn [n][p][m] (xss: [n][p]i32) (yss: [m][p]i32): [n][m]i32 =
+  tabulate_2d n m (\\i j ->
+    let largest = i32.maximum (tabulate p (\\k -> xss[i, k] * yss[j, k]))
+    in largest + 3 * i32.sum (tabulate p (\\k -> (xss[i, k] * yss[j, k]) ^ largest)))
+entry batch [b][n][p][m] (xsss: [b][n][p]i32) (ysss: [b][p][m]i32) (old: [b][n][m]i32): [b][n][m]i32 =
+  tabulate_3d b n m (\\c i j -> 7 * i32.sum (tabulate p (\\k -> xsss[c, i, k] * ysss[c, k, j])) - old[c, i, j])
+entry triangle [n][m] (xss: [n][n]i32) (yss: [n][m]i32): [n][m]i32 =
+  tabulate_2d n m (\\i j -> 1 + i32.sum (map (\\k -> xss[i, k] * yss[k, j]) (iota i)))
+"""
+
+
+@pytest.fixture(scope="module")
+def followed() -> soac.Program:
+    return soac.compile(FOLLOWED)
+
+
+@pytest.mark.parametrize("n", [0, 1, 17, LEAST_ROWS + 1, 8 * TILES + 3])
+@pytest.mark.parametrize("m", [1, 3, LEAST_COLUMNS, CHUNK + 33])
+def test_what_follows_products(followed: soac.Program, n: int, m: int) -> None:
+    """Several reductions, also such as need each other's results, and what is made of them; on all sizes of a width."""
+    source = np.random.default_rng(5)
+
+    def ints(*shape: int) -> np.ndarray:
+        return source.integers(-9, 9, shape).astype(np.int32)
+
+    for p in (0, 2, DEPTH + 3):
+        xss, yss, cs, ds = ints(n, p), ints(m, p), ints(m), ints(n)
+        sums = (xss @ yss.T + cs + ds[:, None]).astype(np.int64)
+        np.testing.assert_array_equal(call(followed, "biased", xss, yss, cs, ds)[0], np.where(sums > 5, 2 * sums, sums))
+        vss, wss = ints(n, 5), ints(m, 5)
+        a, b = xss @ yss.T, vss @ wss.T
+        found = call(followed, "two", xss, np.ascontiguousarray(yss.T), vss, wss)
+        np.testing.assert_array_equal(found[0], a - b)
+        np.testing.assert_array_equal(found[1], a * b)
+        products = xss[:, None, :] * yss
+        largest = products.max(2, initial=-(2**31)).astype(np.int32)
+        with np.errstate(over="ignore"):
+            want = largest + 3 * (products ^ largest[:, :, None]).sum(2, dtype=np.int32)
+        np.testing.assert_array_equal(call(followed, "in_turn", xss, yss)[0], want)
+        xsss, ysss, old = ints(2, n, p), ints(2, p, m), ints(2, n, m)
+        np.testing.assert_array_equal(call(followed, "batch", xsss, ysss, old)[0], 7 * (xsss @ ysss) - old)
+    square, yss = ints(n, n), ints(n, m)
+    np.testing.assert_array_equal(call(followed, "triangle", square, yss)[0], 1 + np.tril(square, -1) @ yss)
+
+
+def test_each_reduction_has_a_panel(followed: soac.Program) -> None:
+    made = [[s.array.name for s in k.body if isinstance(s, kir.Alloc)] for k in followed.compiled.host.kernels]
+    panels = [sum("panel" in name for name in names) for names in made if "narrow" not in names]
+    assert panels.count(2) >= 2, "two, in_turn"
+    assert panels.count(1) >= 2, "biased, batch"
+
+
+COMPUTED = """
+entry weighted [p][n] (ws: [p]i32) (xss: [p][n]i32): [n][n]i32 =
+  tabulate_2d n n (\\i j -> i32.sum (tabulate p (\\k -> (ws[k] + 1) * xss[k, i] * (xss[k, j] ^ ws[k]))))
+entry shifted [n][p][m] (xss: [n][p]i32) (yss: [m][p]i32) (cs: [n]i32) (ds: [m]i32): [n][m]i32 =
+  map2 (\\xs c -> map2 (\\ys d ->
+    i32.sum (map2 (\\x y -> let z = y * y - d in (x - c) * z + (x % 3 + 3) * i32.bool (z > 0)) xs ys)) yss ds) xss cs
+entry both [n][p][m] (xss: [n][p]i32) (yss: [m][p]i32) (zsss: [n][m][p]i32): [n][m]i32 =
+  map2 (\\xs zss -> map2 (\\ys zs -> i32.sum (map3 (\\x y z -> (x * 2) * (y + 1) + z) xs ys zs)) yss zss) xss zsss
+entry cosines [n][p][m] (xss: [n][p]i32) (yss: [m][p]i32): [n][m]i32 =
+  let dot [k] (xs: [k]i32) (ys: [k]i32) = i32.sum (map2 (*) xs ys)
+  in tabulate_2d n m (\\i j ->
+    let mean = i32.sum yss[j] / 5
+    let own = i32.sum (map (\\x -> (x - i32.i64 i) ^ 3) xss[i])
+    in dot xss[i] (map (\\y -> y - mean) yss[j]) - 2 * dot yss[j] yss[j] + own)
+entry columns [n][p][m] (yss: [p][m]i32) (cs: [n]i32): [n][m]i32 =
+  map (\\c -> map (\\ys -> c + i32.sum (map (* 3) ys)) (transpose yss)) cs
+"""
+
+
+@pytest.mark.parametrize("n", [1, LEAST_ROWS + 1, 8 * TILES + 3])
+@pytest.mark.parametrize("m", [0, 2, LEAST_COLUMNS + 1, CHUNK + 33])
+def test_computed_operands(n: int, m: int) -> None:
+    """What depends on a row or a column alone is computed in its panel, what depends on both is not."""
+    program, source = soac.compile(COMPUTED), np.random.default_rng(6)
+
+    def ints(*shape: int) -> np.ndarray:
+        return source.integers(-9, 9, shape).astype(np.int32)
+
+    for p in (0, 3, DEPTH + 1):
+        xss, yss, zsss, ws, cs, ds = ints(n, p), ints(m, p), ints(n, m, p), ints(p), ints(n), ints(m)
+        turned, square = np.ascontiguousarray(yss.T), ints(p, n)
+        assert_equal(call(program, "weighted", ws, square), ((ws + 1)[:, None] * square).T @ (square ^ ws[:, None]))
+        z = yss * yss - ds[:, None]
+        assert_equal(call(program, "shifted", xss, yss, cs, ds), (xss - cs[:, None]) @ z.T + (xss % 3 + 3) @ (z > 0).T)
+        assert_equal(call(program, "both", xss, yss, zsss), 2 * xss @ (yss + 1).T + zsss.sum(2))
+        means, owns = yss.sum(1) // 5, ((xss - np.arange(n)[:, None]) ^ 3).sum(1)
+        want = xss @ (yss - means[:, None]).T - 2 * (yss * yss).sum(1) + owns[:, None]
+        assert_equal(call(program, "cosines", xss, yss), want)
+        assert_equal(call(program, "columns", turned, cs), cs[:, None] + 3 * turned.sum(0))
+
+
+def assert_equal(found: list, want: np.ndarray) -> None:
+    np.testing.assert_array_equal(found[0], want.astype(np.int32))

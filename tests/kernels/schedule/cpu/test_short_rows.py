@@ -1,0 +1,77 @@
+"""Rows taken by their numbers, and maps over short rows, on sizes around those where the schedule changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import soac
+from soac.kernels.schedule.cpu.segmap import FEW, SHORT_ROW
+
+PROGRAM = """
+entry taken [n][d][k] (table: [n][d]f32) (is: [k]i64): [k][d]f32 = map (\\i -> table[i]) is
+entry pairs [n][d][k] (table: [n][d]f32) (keys: [n]i32) (is: [k]i64): ([k][d]f32, [k]i32, [k][d]f32) =
+  unzip3 (map (\\i -> (table[i], keys[i] + 1, copy table[n - 1 - i])) is)
+entry parts [n][d][e][k] (table: [n][d][e]i16) (is: [k]i64): [k][e][d]i16 = map (\\i -> transpose table[i]) is
+entry nested [n][d][k] (table: [n][d]f32) (iss: [k][2]i64): [k][2][d]f32 = map (\\is -> map (\\i -> table[i]) is) iss
+entry summed [n][d][k] (table: [n][d]f32) (iss: [k][2]i64): [k]f32 =
+  map (\\is -> f32.sum (flatten (map (\\i -> table[i]) is))) iss
+entry chosen [n][d][k] (table: [n][d]f32) (other: [k][d]f32) (is: [k]i64): [k][d]f32 =
+  map2 (\\i row -> if i < 0 then row else table[i]) is other
+entry far [n][d][k] (table: [n][d]f32) (xs: [k]f32): [k][d]f32 =
+  map (\\x -> table[i64.f32 (f32.exp (f32.log (f32.sin x + 2))) % n]) xs
+entry scaled [n][d] (table: [n][d]f32) (ws: [n]f32) (vs: [d]f32): [n][d]f32 =
+  map2 (\\row w -> map2 (\\x v -> if x > 0.5 then x * w else v) row vs) table ws
+entry shared [n][d][k] (table: *[n][d]f32) (is: [k]i64): ([k][d]f32, *[n][d]f32) =
+  let rows = map (\\i -> table[i]) is
+  in (rows, if n > 0 && d > 0 then table with [0, 0] = -1 else table)
+"""
+
+
+@pytest.fixture(scope="module")
+def program() -> soac.Program:
+    return soac.compile(PROGRAM)
+
+
+@pytest.mark.parametrize("d", [0, 1, 2, 3, SHORT_ROW - 1, SHORT_ROW, 17])
+@pytest.mark.parametrize("k", [0, 1, 2 * FEW - 1, 2 * FEW, 300])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows(program: soac.Program, d: int, k: int, threads: int) -> None:
+    source = np.random.default_rng(7)
+    n = 50
+    table, other = (source.random(shape).astype(np.float32) for shape in ((n, d), (k, d)))
+    keys, numbers = np.arange(n, dtype=np.int32), source.integers(0, n, k)
+    blocks, pairs = source.integers(-99, 99, (n, 3, d)).astype(np.int16), source.integers(0, n, (k, 2))
+    ws, vs, xs = (
+        source.random(n).astype(np.float32),
+        source.random(d).astype(np.float32),
+        np.arange(k, dtype=np.float32),
+    )
+
+    def check(entry: str, args: list[Any], *want: np.ndarray) -> None:
+        for found, wanted in zip(program.call(entry, args, threads=threads), want, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-5, err_msg=entry)
+
+    check("taken", [table, numbers], table[numbers])
+    check("pairs", [table, keys, numbers], table[numbers], keys[numbers] + 1, table[n - 1 - numbers])
+    check("parts", [blocks, numbers], blocks[numbers].transpose(0, 2, 1))
+    check("nested", [table, pairs], table[pairs])
+    check("summed", [table, pairs], table[pairs].sum((1, 2)))
+    mixed = np.where(numbers < 25, -1, numbers)
+    check("chosen", [table, other, mixed], np.where(mixed[:, None] < 0, other, table[mixed]))
+    check("far", [table, xs], table[(np.sin(xs) + 2).astype(int)])
+    check("scaled", [table, ws, vs], np.where(table > 0.5, table * ws[:, None], vs))
+    changed = table.copy()
+    changed[:1, :1] = -1
+    check("shared", [table.copy(), numbers], table[numbers], changed)
+
+
+@pytest.mark.parametrize("d", [1, 3, 17])
+@pytest.mark.parametrize("k", [1, 300])
+def test_a_number_out_of_bounds(program: soac.Program, d: int, k: int) -> None:
+    table, numbers = np.zeros((5, d), np.float32), np.zeros(k, np.int64)
+    numbers[k - 1] = 5
+    with pytest.raises(soac.SoacError, match=r"index \[5"):
+        program.call("taken", [table, numbers])

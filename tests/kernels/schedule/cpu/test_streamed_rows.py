@@ -1,0 +1,63 @@
+"""Reductions of columns of tall matrices, on sizes around the chunks of rows and columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import soac
+from soac.ir.version_tree import sites
+from soac.kernels.schedule.cpu.streamed_rows import CHUNK, LEAST_COLUMNS, LEAST_LENGTH
+
+PROGRAM = """
+entry vecmat [n][m] (x: [n]i32) (a: [n][m]i32): [m]i32 = map (\\c -> i32.sum (map2 (*) x c)) (transpose a)
+entry scaled [n][m] (a: [n][m]i32) (ws: [m]i32): ([m]i64, [m]i32) =
+  unzip (map2 (\\c w -> let s = i32.sum (map (\\x -> x * x) c) in (i64.i32 (s + w), 2 * s)) (transpose a) ws)
+entry places [n][m] (a: [n][m]i32): ([m]i32, [m]i64) =
+  unzip (map (\\c -> reduce_comm (\\(x, i) (y, j) -> if x > y || (x == y && i < j) then (x, i) else (y, j))
+                                 (i32.lowest, -1) (zip c (iota n))) (transpose a))
+entry composed [n][m] (a: [n][m]i32): [m]i32 =
+  map (\\c -> (reduce (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (map (\\x -> (x, 1)) c)).1) (transpose a)
+entry spelled [n][m] (x: [n]i32) (a: [n][m]i32): [m]i32 =
+  tabulate m (\\j -> i32.sum (tabulate n (\\k -> x[k] * a[k, j])))
+"""
+
+
+@pytest.fixture(scope="module")
+def program() -> soac.Program:
+    return soac.compile(PROGRAM)
+
+
+@pytest.mark.parametrize("n", [0, 1, LEAST_LENGTH - 1, LEAST_LENGTH, LEAST_LENGTH + 3, 70_001])
+@pytest.mark.parametrize("m", [0, 1, 3, LEAST_COLUMNS, 17, CHUNK + 1])
+@pytest.mark.parametrize(("outer", "threads"), [(True, 1), (True, 2), (False, 2)])
+def test_columns(program: soac.Program, n: int, m: int, outer: bool, threads: int) -> None:
+    if n * m > 2_000_000:
+        n = 5_000
+    source = np.random.default_rng(8)
+    a, x, ws = (source.integers(-9, 9, shape).astype(np.int32) for shape in ((n, m), (n,), (m,)))
+    squares, wanted = (a * a).sum(0), a.max(0, initial=-(2**31))
+    first = np.where(n > 0, (a == wanted).argmax(0), -1) if n else np.full(m, -1)
+    composed = np.zeros(m, np.int32)
+    with np.errstate(over="ignore"):
+        for row in a:
+            composed = composed * row + 1
+    forced = {site.name: outer for site in sites(program.compiled.flat)}
+
+    def call(entry: str, *args: np.ndarray) -> list[np.ndarray]:
+        return program.call(entry, list(args), forced=forced, threads=threads)
+
+    np.testing.assert_array_equal(call("vecmat", x, a)[0], x @ a)
+    np.testing.assert_array_equal(call("spelled", x, a)[0], x @ a)
+    sums, doubled = call("scaled", a, ws)
+    np.testing.assert_array_equal(sums, squares + ws)
+    np.testing.assert_array_equal(doubled, 2 * squares)
+    largest, at = call("places", a)
+    np.testing.assert_array_equal(largest, wanted)
+    np.testing.assert_array_equal(at, first)
+    np.testing.assert_array_equal(call("composed", a)[0], composed)
+
+
+def test_rows_are_streamed(program: soac.Program) -> None:
+    names = [kernel.name for kernel in program.compiled.host.kernels if "streamed" in kernel.name]
+    assert {name.split("_")[0] for name in names} >= {"vecmat", "scaled", "places"}
