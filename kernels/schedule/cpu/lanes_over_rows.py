@@ -31,7 +31,7 @@ from ..merge_path import MERGE_PATH
 from ..soacs import is_simple
 from ..table import Schedule, Segop, Table, in_memory
 from .segmap import LONG, LanesKernel, block_a_point, lanes_kernel, launch_lanes, least_to_spread, spread_pays
-from .segred import IN_CHUNKS, MANY_SEGMENTS, PRODUCT_FIRST
+from .segred import IN_CHUNKS, IN_WIDE_CHUNKS, MANY_SEGMENTS, are_enough_to_split, can_split, split_by
 from .segscan import SEGMENTS, scan_rows
 
 ROWS = 64
@@ -200,5 +200,7 @@ def lanes_pay(s: OfRows, found: RowLanes) -> Atom:
 
 ROW_LANES = Schedule("lanes over rows", run_lanes, can_be_lanes, lanes_pay)
 LYING = Schedule("rows as they lie", scan_lying, lie_to_be_scanned, are_enough, instead_of=("lanes over rows",))
-SEGRED: Table = (MERGE_PATH, ROW_LANES, PRODUCT_FIRST, IN_CHUNKS)
+OF_PRODUCT: Table = (ROW_LANES, IN_WIDE_CHUNKS)
+PRODUCT_FIRST = Schedule("product first", split_by(OF_PRODUCT), can_split, are_enough_to_split, OF_PRODUCT)
+SEGRED: Table = (MERGE_PATH, PRODUCT_FIRST, ROW_LANES, IN_CHUNKS)
 SEGSCAN: Table = (LYING, ROW_LANES, *SEGMENTS)

@@ -63,12 +63,16 @@ def are_enough_to_split(s: Segop[core.SegRed], _split: Split) -> Atom:
     return h.op(Op.GE, least, i64(1), base="enough")
 
 
-def run_split(s: Segop[core.SegRed], split: Split) -> None:
-    """The product has rows and columns enough for panels; then what reduces it."""
-    for name, type_ in split.outs:
-        s.h.emit((Param(name, type_),), core.Scratch(type_), s.stm.loc)
-    launch_panels(Segop(s.h, s.stm, split.product, s.base, split.outs), EXTENT / LANES)
-    in_chunks(replace(s, exp=split.rest), WIDE)
+def split_by(table: Table) -> Callable[[Segop[core.SegRed], Split], None]:
+    """The product has rows and columns enough for panels; what reduces it goes on with a table."""
+
+    def build(s: Segop[core.SegRed], split: Split) -> None:
+        for name, type_ in split.outs:
+            s.h.emit((Param(name, type_),), core.Scratch(type_), s.stm.loc)
+        launch_panels(Segop(s.h, s.stm, split.product, s.base, split.outs), EXTENT / LANES)
+        run(replace(s, exp=split.rest), table)
+
+    return build
 
 
 def product_first(h: HostBuilder, exp: core.SegRed) -> Split | None:
@@ -177,7 +181,7 @@ CHUNKS: Table = (
     Schedule("split-K", lambda s, _: run(s, SPLIT_K), can_narrow, is_narrow, SPLIT_K),
     *WIDE,
 )
-PRODUCT_FIRST = Schedule("product first", run_split, can_split, are_enough_to_split, WIDE)
+IN_WIDE_CHUNKS = Schedule("chunks", lambda s, _: in_chunks(s, WIDE), rows=WIDE)
 IN_CHUNKS = Schedule("chunks", lambda s, _: in_chunks(s, CHUNKS), rows=CHUNKS)
 
 

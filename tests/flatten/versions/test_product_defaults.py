@@ -57,13 +57,14 @@ def test_which_guards_ask() -> None:
 
 
 @pytest.mark.parametrize(
-    ("points", "rows", "outer"), [(32, 128, False), (31, 128, True), (32, 127, True), (8, 9, True)]
+    ("points", "rows", "depth", "outer"),
+    [(8, 16, 16, False), (8, 15, 16, True), (8, 16, 15, True), (40, 130, 3, True)],
 )
-def test_both_runners_take_the_same_default(points: int, rows: int, outer: bool) -> None:
+def test_both_runners_take_the_same_default(points: int, rows: int, depth: int, outer: bool) -> None:
     program = soac.compile(SCORES)
     by_python = Executable.build(program.compiled.host, program.compiled.core.functions, runner=Runner.PYTHON)
     rng = np.random.default_rng(points)
-    xs, w = (rng.integers(-9, 9, shape).astype(np.int32) for shape in ((points, 3), (rows, 3)))
+    xs, w = (rng.integers(-9, 9, shape).astype(np.int32) for shape in ((points, depth), (rows, depth)))
     products = xs @ w.T
     name = "main.ys.suff_outer_0"
     for thresholds, forced, taken in (
