@@ -17,7 +17,7 @@ import soac
 from soac.reports.timing import Clock, Effort, Times
 
 from .cases import CASES, Case, difference
-from .suite import Original, Peer, original, peers_of
+from .suite import LIBRARIES, Original, Peer, original, peers_of
 
 HOPELESS = 4.0  # times as slow as the fastest variant of its library in a run after the first: not raced
 HEAT = Effort(rounds=3, seconds=0.0, spread=1.0, most_rounds=3, most_seconds=5.0)
@@ -47,7 +47,7 @@ class Rules:
     suite: Path
     preset: str
     threads: int
-    libraries: Sequence[str]
+    variants: Mapping[str, Sequence[str]]  # by library
     effort: Effort
     clock: Clock
     longest: float  # seconds of a run of soac from which on a row is left out
@@ -92,7 +92,7 @@ def check(case: Case, suite: Path, preset: str) -> str | None:
     own = original(suite, case)
     values = own.inputs(preset)
     got = soac.load(case.path).call("main", case.arguments(values))
-    (peer,) = peers_of(case, own, values, "numpy")
+    (peer,) = peers_of(case, own, values, LIBRARIES["numpy"])
     args = peer.fresh()
     with np.errstate(all="ignore"):
         return difference(case, got, peer.fetch(peer.call(args), args))
@@ -107,7 +107,7 @@ def row_of(name: str, rules: Rules) -> Row | None:
     contest = Contest(case, own, own.inputs(rules.preset), rules)
     with tempfile.TemporaryDirectory() as empty, np.errstate(all="ignore"):
         os.environ["SOAC_CACHE_DIR"] = empty
-        for library in ("soac", *rules.libraries):
+        for library in ("soac", *rules.variants):
             warm_up(library)
         runs = {"soac": own_run(contest)}
         if contest.again["soac"] > rules.longest:
@@ -157,9 +157,9 @@ def own_run(contest: Contest) -> Peer:
 
 def fit_peers(contest: Contest) -> Iterator[tuple[str, Peer]]:
     """The best variant of each library among those that give soac's results; what is wrong with others is a fault."""
-    for library in contest.rules.libraries:
+    for library, variants in contest.rules.variants.items():
         fit: list[tuple[float, Peer]] = []
-        for peer in peers_of(contest.case, contest.suite, contest.values, library):
+        for peer in peers_of(contest.case, contest.suite, contest.values, variants):
             results = contest.run(peer.variant, peer)
             why = None if results is None else difference(contest.case, results, contest.wanted)
             if why is not None:

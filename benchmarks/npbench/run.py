@@ -20,7 +20,7 @@ from ..run import BEGUN, environment, workers
 from .cases import CASES
 from .contest import Row, Rules, check, row_of
 from .report import line, page
-from .suite import LIBRARIES
+from .suite import LIBRARIES, VARIANTS
 
 SUITE = "NPBENCH"
 
@@ -58,6 +58,7 @@ def parse_options() -> argparse.Namespace:
         "--longest", type=float, default=20.0, help="of soac's run, in seconds; a longer one is left out"
     )
     parser.add_argument("--most-seconds", type=float, default=8.0, help="that a row's race takes")
+    parser.add_argument("--numba", nargs="+", choices=VARIANTS, default=list(VARIANTS), help="of Numba; default: all")
     parser.add_argument("--json", type=Path, help="write the rows here")
     options = parser.parse_args()
     options.suite = options.suite or Path(os.environ.get(SUITE, ""))
@@ -101,6 +102,6 @@ def measured(name: str, preset: str, options: argparse.Namespace) -> Row | None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     clock = processor_clock() if options.threads == 1 else time.perf_counter
     effort = Effort(7, 0.5, 0.03, 300, options.most_seconds)
-    return row_of(
-        name, Rules(options.suite, preset, options.threads, options.libraries, effort, clock, options.longest)
-    )
+    variants = {library: options.numba if library == "numba" else LIBRARIES[library] for library in options.libraries}
+    rules = Rules(options.suite, preset, options.threads, variants, effort, clock, options.longest)
+    return row_of(name, rules)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -83,15 +84,16 @@ def loaded(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(str(path))
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # Numba's object mode looks globals up there
     spec.loader.exec_module(module)
     return module
 
 
-def peers_of(case: Case, suite: Original, values: Mapping[str, Any], library: str) -> Iterator[Peer]:
-    """The versions of a library that there are, for these inputs."""
-    for variant in LIBRARIES[library]:
+def peers_of(case: Case, suite: Original, values: Mapping[str, Any], variants: Iterable[str]) -> Iterator[Peer]:
+    """Those of the variants that the suite has, for these inputs."""
+    for variant in variants:
         function = suite.version(variant)
-        if function is not None and library == "jax":
+        if function is not None and variant == "jax":
             yield _on_jax(suite, values, function)
         elif function is not None:
             yield _in_place(case, suite, values, variant, function)

@@ -93,7 +93,7 @@ def test_a_peer_gets_fresh_arguments(suite: Path) -> None:
     own = original(suite, case)
     values = own.inputs("S")
     before = values["path"].copy()
-    (peer,) = peers_of(case, own, values, "numpy")
+    (peer,) = peers_of(case, own, values, ["numpy"])
     first, second = (peer.fetch(peer.call(args), args) for args in (peer.fresh(), peer.fresh()))
     assert np.array_equal(values["path"], before)
     assert difference(case, first, second) is None
@@ -101,7 +101,7 @@ def test_a_peer_gets_fresh_arguments(suite: Path) -> None:
 
 def test_a_row_says_what_was_measured(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOAC_CACHE_DIR", "")  # a race sets it
-    rules = Rules(suite, "S", 1, ("numpy",), SHORT, time.process_time, 5.0)
+    rules = Rules(suite, "S", 1, {"numpy": ["numpy"]}, SHORT, time.process_time, 5.0)
     row = row_of("floyd_warshall", rules)
     assert row is not None
     assert (set(row.median_ms), row.variants, row.faults) == ({"soac", "numpy"}, {"numpy": "numpy"}, ())
