@@ -17,7 +17,6 @@ from benchmarks.npbench.contest import Rules, check, row_of
 from benchmarks.npbench.report import page
 from benchmarks.npbench.suite import original, peers_of
 from soac.reports.timing import Effort
-
 from tests.support.npbench_references import REFERENCES
 
 EXPENSIVE = """
