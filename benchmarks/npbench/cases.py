@@ -80,6 +80,15 @@ def difference(case: Case, got: Sequence[Any], wanted: Sequence[Any]) -> str | N
     return None
 
 
+def unordered_difference(case: Case, got: Sequence[Any], wanted: Sequence[Any]) -> str | None:
+    """`difference` for a version that gives its results in another order, and perhaps more of its values or fewer."""
+    few, many = sorted((got, wanted), key=len)
+    alone = [place for place, one in enumerate(few) if all(difference(case, [one], [other]) for other in many)]
+    if alone or not few:
+        return f"results {alone} of {len(got)} are not among {len(wanted)}"
+    return None
+
+
 def share_apart(a: np.ndarray, b: np.ndarray, relative: float) -> float:
     """The share of the elements that differ; relative to themselves, and for small ones to the largest."""
     if not a.size:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import soac
-from benchmarks.npbench.cases import CASES, PROGRAMS, components, difference, one_by_one
+from benchmarks.npbench.cases import CASES, PROGRAMS, components, difference, one_by_one, unordered_difference
 from benchmarks.npbench.contest import Rules, check, row_of
 from benchmarks.npbench.report import page
 from benchmarks.npbench.suite import original, peers_of
@@ -96,6 +96,14 @@ def test_a_peer_gets_fresh_arguments(suite: Path) -> None:
     first, second = (peer.fetch(peer.call(args), args) for args in (peer.fresh(), peer.fresh()))
     assert np.array_equal(values["path"], before)
     assert difference(case, first, second) is None
+
+
+def test_results_in_another_order() -> None:
+    case, (a, b) = CASES["mvt"], (np.arange(3.0), np.arange(2.0))
+    assert unordered_difference(case, [b, a], [a, b]) is None
+    assert unordered_difference(case, [b], [a, b]) is None
+    assert unordered_difference(case, [b + 1], [a, b]) is not None
+    assert unordered_difference(case, [], [a, b]) is not None
 
 
 def test_a_row_says_what_was_measured(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
