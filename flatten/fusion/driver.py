@@ -24,6 +24,7 @@ from ...ir.core import (
 from ...ir.traverse import bodies, free_in_stm, types_in, with_bodies
 from ...ir.types import Atom, Name, Names
 from ..aliasing.classes import sharing_in
+from ..simplify.dead_code import remove_dead
 from ..simplify.driver import simplify
 from ..simplify.soacs import read_once
 from .gather import fuse_gather
@@ -37,6 +38,7 @@ from .graph import (
     node_of,
     scope_of,
 )
+from .kept import read_through_filters
 from .loops import loop_to_map
 from .rules import VERTICAL, Rule, fuse_horizontally, mapped_results, pull_rearrange
 from .sink import sink
@@ -60,8 +62,11 @@ def fuse(prog: Prog) -> Prog:
 
 def fused_once(prog: Prog) -> tuple[Prog, tuple[str, ...]]:
     """One walk over `prog`, and the names of the rules that fired."""
-    prog = sink(prog)
-    context = Context(Names(prog.next_name), sharing_in(prog), types_in(prog))
+    names, fired = Names(prog.next_name), list[str]()
+    sharing = sharing_in(prog)
+    functions = (replace(f, body=read_through_filters(f.body, names, sharing, fired)) for f in prog.functions)
+    prog = sink(remove_dead(replace(prog, functions=tuple(functions), next_name=names.next)))
+    context = Context(Names(prog.next_name), sharing_in(prog), types_in(prog), fired)
     functions = tuple(replace(f, body=fuse_body(f.body, context)) for f in prog.functions)
     return Prog(prog.consts, functions, context.names.next), tuple(context.fired)
 
