@@ -1,1 +1,1 @@
-"""Classes of programs that nobody tuned for, each beside loops for Numba that use the same algorithm."""
+"""Classes of programs for which nothing is tuned, each beside loops for Numba that use the same algorithm."""
