@@ -26,7 +26,7 @@ from ...ir.errors import NOWHERE
 from ...ir.ops import Op
 from ...ir.rename import rename_lambda, substitute_body
 from ...ir.scalar import constant
-from ...ir.traverse import bodies, free_in_lambda, free_in_stm, map_bodies
+from ...ir.traverse import bodies, free_in_lambda, free_in_stm
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..aliasing.classes import Sharing
 from ..context.recompute_cost import LIMIT, is_total_body, weight_of
@@ -189,9 +189,14 @@ def _is_last(at: Atom, width: Atom, known: Definitions) -> bool:
 
 
 def read_through_filters(body: Body, names: Names, sharing: Sharing, fired: list[str]) -> Body:
-    """`body` and those in it, with F-Kept and F-LastOfScan wherever they apply; `fired` gets a name for each time."""
+    """`body` with F-Kept and F-LastOfScan wherever they apply; `fired` gets a name for each time."""
     known = {p.name: stm for stm in _all_stms(body) for p in stm.pat}
-    return _in_body(body, _Program(names, sharing, known, fired))
+    program = _Program(names, sharing, known, fired)
+    for rule in (_without_filter, last_of_scan):
+        for stm in body.stms:
+            if isinstance(stm.exp, Scatter | Screma) and (made := rule(body, stm, program)) is not None:
+                body = made
+    return body
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,18 +213,6 @@ def _all_stms(body: Body) -> Iterator[Stm]:
         for stm in pending.pop().stms:
             yield stm
             pending.extend(bodies(stm.exp))
-
-
-def _in_body(body: Body, program: _Program) -> Body:
-    for rule in (_without_filter, last_of_scan):
-        for stm in body.stms:
-            if isinstance(stm.exp, Scatter | Screma) and (made := rule(body, stm, program)) is not None:
-                body = made
-    stms = tuple(
-        replace(stm, exp=map_bodies(lambda inner: _in_body(inner, program), stm.exp)) if bodies(stm.exp) else stm
-        for stm in body.stms
-    )
-    return Body(stms, body.result)
 
 
 def _users(body: Body, made: set[Name]) -> list[Stm] | None:

@@ -139,7 +139,8 @@ def arguments_at(info: NativeFun, state: int) -> Iterator[tuple[int, int, int, i
     at = Word.FIRST
     for param in given(info.fun):
         dtype, rank = DTYPES[param.type.prim], param.type.rank
-        yield id(dtype if rank else dtype.type), rank, state + 8 * at, *(NO_PLAIN if rank else plain(param.type.prim))
+        suits, least, most = NO_PLAIN if rank else plain(param.type.prim)
+        yield id(dtype if rank else dtype.type), rank, state + 8 * at, suits, least, most
         at += 1 + rank
 
 

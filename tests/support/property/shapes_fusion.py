@@ -136,6 +136,32 @@ def counted(b: Block, keeps: Name, n: Atom) -> tuple[Name, Var]:
     return counts, b.let("m", I64, branch)
 
 
+def with_parts(b: Block) -> None:
+    """A scatter of two halves, of which one is the other's neighbour, as often made by one map."""
+    m = b.maker
+    ((name, t),) = rows(b, 1)
+    n, size = t.shape[0], m.size()
+    i, x = m.param("i", I64), m.param("x", I32)
+    inner = b.inner((i, x))
+    even = inner.let("even", I64, core.PrimOp(Op.MUL, Prim.I64, (Var(i.name), i64(2))))
+    odd = inner.let("odd", I64, core.PrimOp(Op.ADD, Prim.I64, (even, i64(m.pick((1, -1))))))
+    new = inner.let("h", I32, core.PrimOp(m.pick((Op.ADD, Op.MUL)), Prim.I32, (Var(x.name), number(b))))
+    types = (I64, I32, I64, I32)
+    pat = tuple(m.param("part", u.array_of(n)) for u in types)
+    f = Lambda((i, x), inner.body((even, Var(x.name), odd, new)), types)
+    places = b.let("is", I64.array_of(n), core.Iota(n, i64(m.number(2)), i64(1), Prim.I64)).name
+    parts = b.lets(pat, core.Screma(n, (places, name), f, (), ()))
+    both = b.let("nn", I64, core.PrimOp(Op.ADD, Prim.I64, (n, n)))
+    at = b.let("at", I64.array_of(both), core.Concat((parts[0].name, parts[2].name), both)).name
+    values = b.let("vs", I32.array_of(both), core.Concat((parts[1].name, parts[3].name), both)).name
+    dest = b.let("dest", I32.array_of(size), core.Replicate((size,), outside(b, I32))).name
+    j, v = m.param("j", I64), m.param("v", I32)
+    g = Lambda((j, v), core.Body((), (Var(j.name), Var(v.name))), (I64, I32))
+    b.lets((m.param("sc", I32.array_of(size)),), core.Scatter(both, (at, values), g, (dest,), 1))
+    for hidden in (dest, at, values, *(part.name for part in parts)):
+        b.env.pop(hidden)
+
+
 def with_last_of_scan(b: Block) -> None:
     """A scan of which the last element alone is read."""
     ((name, t),) = rows(b, 1)
