@@ -67,7 +67,7 @@ def fused_once(prog: Prog) -> tuple[Prog, tuple[str, ...]]:
     sharing = sharing_in(prog)
     types = types_in(prog)
     functions = tuple(
-        replace(f, body=_rewritten(f.body, Context(names, sharing, types, fired))) for f in prog.functions
+        replace(f, body=_rewritten(f.body, {}, Context(names, sharing, types, fired))) for f in prog.functions
     )
     prog = sink(remove_dead(replace(prog, functions=functions, next_name=names.next)))
     context = Context(Names(prog.next_name), sharing_in(prog), types_in(prog), fired)
@@ -75,13 +75,14 @@ def fused_once(prog: Prog) -> tuple[Prog, tuple[str, ...]]:
     return Prog(prog.consts, functions, context.names.next), tuple(context.fired)
 
 
-def _rewritten(body: Body, context: Context) -> Body:
+def _rewritten(body: Body, outside: dict[Name, Stm], context: Context) -> Body:
     """`body` and those in it, with what rules do that see all readers of an array, before SOACs are merged."""
     while (made := scatter_parts(body, context.names, context.sharing, context.types)) is not None:
         context.fired.append(scatter_parts.__name__)
         body = made
-    body = read_through_filters(body, context.names, context.sharing, context.fired)
-    inside = (replace(s, exp=map_bodies(lambda inner: _rewritten(inner, context), s.exp)) for s in body.stms)
+    body = read_through_filters(body, context.names, context.sharing, outside, context.fired)
+    known = {**outside, **{p.name: stm for stm in body.stms for p in stm.pat}}
+    inside = (replace(s, exp=map_bodies(lambda inner: _rewritten(inner, known, context), s.exp)) for s in body.stms)
     return Body(tuple(inside), body.result)
 
 

@@ -16,7 +16,7 @@ Order stays, so ⊕ need not commute; g and q are not applied to what is left ou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ...ir import core
@@ -188,9 +188,12 @@ def _is_last(at: Atom, width: Atom, known: Definitions) -> bool:
 # ---- a body ---------------------------------------------------------------------------------------------------------
 
 
-def read_through_filters(body: Body, names: Names, sharing: Sharing, fired: list[str]) -> Body:
-    """`body` with F-Kept and F-LastOfScan wherever they apply; `fired` gets a name for each time."""
-    known = {p.name: stm for stm in _all_stms(body) for p in stm.pat}
+def read_through_filters(
+    body: Body, names: Names, sharing: Sharing, outside: Mapping[Name, Stm], fired: list[str]
+) -> Body:
+    """`body` with F-Kept and F-LastOfScan wherever they apply; `fired` gets a name for each time. `outside`: statements
+    of the bodies around it."""
+    known = {**outside, **{p.name: stm for stm in _all_stms(body) for p in stm.pat}}
     program = _Program(names, sharing, known, fired)
     for rule in (_without_filter, last_of_scan):
         for stm in body.stms:

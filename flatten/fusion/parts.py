@@ -22,7 +22,7 @@ from ..context.recompute_cost import weight_of
 from .loops import is_scalar
 
 PARTS = 8
-"""At most so many parts."""
+"""A concatenation of more parts is made."""
 
 AGAIN = 64
 """Up to this weight a map is computed again for each part."""

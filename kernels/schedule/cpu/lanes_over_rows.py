@@ -30,6 +30,7 @@ from ..kernel_builder import NotLowerable
 from ..merge_path import MERGE_PATH
 from ..soacs import is_simple
 from ..table import Schedule, Segop, Table, in_memory
+from .filters import FILTER
 from .segmap import LONG, LanesKernel, block_a_point, lanes_kernel, launch_lanes, least_to_spread, spread_pays
 from .segred import IN_CHUNKS, MANY_SEGMENTS, PRODUCT_FIRST
 from .segscan import SEGMENTS, scan_rows
@@ -201,4 +202,4 @@ def lanes_pay(s: OfRows, found: RowLanes) -> Atom:
 ROW_LANES = Schedule("lanes over rows", run_lanes, can_be_lanes, lanes_pay)
 LYING = Schedule("rows as they lie", scan_lying, lie_to_be_scanned, are_enough, instead_of=("lanes over rows",))
 SEGRED: Table = (MERGE_PATH, ROW_LANES, PRODUCT_FIRST, IN_CHUNKS)
-SEGSCAN: Table = (LYING, ROW_LANES, *SEGMENTS)
+SEGSCAN: Table = (FILTER, LYING, ROW_LANES, *SEGMENTS)
