@@ -51,7 +51,7 @@ def place_three(k: int, a: Array, b: Array, c: Array) -> Array:
 @numba.njit
 def radix4(xs: Array) -> Array:
     n = len(xs)
-    xs, out, place = xs.copy(), np.empty_like(xs), np.empty(n, np.int64)
+    xs, out = xs.copy(), np.empty_like(xs)
     for r in range(16):
         shift = np.uint32(2 * r)
         counts = np.zeros(4, np.int64)
@@ -134,8 +134,26 @@ def walk(rounds: int, following: Array) -> Array:
     return front
 
 
+@numba.njit
+def frontiers(w: int, wall: Array, start: int) -> Array:
+    n = len(wall)
+    dist, front, new = np.full(n, -1, np.int32), np.empty(n, np.int64), np.empty(n, np.int64)
+    dist[start], front[0], size, d = 0, start, 1, 1
+    while size > 0:
+        count = 0
+        for k in range(size):
+            v = front[k]
+            left, right = v - 1 if v % w > 0 else -1, v + 1 if v % w < w - 1 else -1
+            for c in (left, right, v - w, v + w):
+                if 0 <= c < n and not wall[c] and dist[c] < 0:
+                    dist[c], new[count] = d, c
+                    count += 1
+        front, new, size, d = new, front, count, d + 1
+    return dist
+
+
 PEERS: Mapping[str, Callable[..., Any]] = {
-    f.__name__: f for f in (fft, interleave, place_three, radix4, radix2, by_partition, relax, halve, walk)
+    f.__name__: f for f in (fft, interleave, place_three, radix4, radix2, by_partition, relax, halve, walk, frontiers)
 }
 
 
@@ -154,5 +172,6 @@ def data(large: bool) -> Mapping[str, tuple[Any, ...]]:
         "by_partition": (random.integers(-(1 << 31), 1 << 31, n).astype(np.int32),),
         "relax": (500, random.random(small)),
         "halve": (20000 if large else 2000,),
+        "frontiers": (2 ** (bits // 2), random.random(1 << bits) < 0.2, 0),
         "walk": (500, random.integers(0, small, small)),
     }
