@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping
 from ..ir import core
 from ..ir.core import Body, Stm
 from ..ir.machine import CPU, CUDA, Machine
-from ..ir.types import Names, Type, Var
+from ..ir.types import Atom, Names, Type, Var
 from ..ir.version_tree import comparisons
 from .host_ir.dead_code import without_unread_iotas
 from .host_ir.launch_parameters import Side
 from .host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm, launches
 from .kernel_ir.dedup import Kernels
 from .schedule.cpu import lanes_over_rows, seghist, segmap
+from .schedule.cpu.filters import filters_in
 from .schedule.cpu.segmap import SEGSCATTER, sequential
 from .schedule.cpu.unroll_and_jam_loop import gen_soac
 from .schedule.cuda import seghist as gpu_seghist
@@ -68,7 +69,7 @@ def lower(
         h = HostBuilder(fun.entry.name, Names(prog.next_name), kernels, prog.functions, machine, INNER[machine.name])
         h.others, h.observe = len(kernels.made), observe
         h.bind(fun.params)
-        stms = lower_stms(h, (*prog.consts, *fun.body.stms))
+        stms = lower_stms(h, (*prog.consts, *fun.body.stms), fun.body.result)
         body = without_unread_iotas(HostBody(stms, fun.body.result))
         functions.append(HostFun(fun.entry, fun.params, fun.consumes, fun.results, body))
     names = {launch.kernel for fun in functions for launch in launches(fun.body)}
@@ -77,20 +78,25 @@ def lower(
 
 def lower_body(h: HostBuilder, body: Body) -> HostBody:
     """The host body of a flat body; its kernels are added to `h`."""
-    return HostBody(lower_stms(h, body.stms), body.result)
+    return HostBody(lower_stms(h, body.stms, body.result), body.result)
 
 
-def lower_stms(h: HostBuilder, stms: tuple[Stm, ...]) -> tuple[HostStm, ...]:
-    """The host statements of flat statements; those emitted for others of `h` stay as they are."""
+def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> tuple[HostStm, ...]:
+    """The host statements of the flat statements of a body; those emitted for others of `h` stay as they are."""
     saved, h.out = h.out, []
+    filters, h.filters = h.filters, filters_in(stms, result) if h.machine.name == CPU.name else {}
     guards = comparisons(Body(stms, ()))
     for stm in stms:
         match stm.exp:
             case core.If(Var(cond), then, orelse) if cond in guards:
                 sides = (lower_side(h, then, (guards[cond][0], True)), lower_side(h, orelse, (guards[cond][0], False)))
                 h.emit(stm.pat, HostIf(Var(cond), *sides), stm.loc)
+            case _ if stm.pat and stm.pat[0].name in h.replaced:
+                for other in h.replaced[stm.pat[0].name] or ():
+                    lower_stm(h, other)
             case _:
                 lower_stm(h, stm)
+    h.filters = filters
     done, h.out = tuple(h.out), saved
     return done
 

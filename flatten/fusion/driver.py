@@ -21,9 +21,10 @@ from ...ir.core import (
     Soac,
     Stm,
 )
-from ...ir.traverse import bodies, free_in_stm, types_in, with_bodies
+from ...ir.traverse import bodies, free_in_stm, map_bodies, types_in, with_bodies
 from ...ir.types import Atom, Name, Names
 from ..aliasing.classes import sharing_in
+from ..simplify.dead_code import remove_dead
 from ..simplify.driver import simplify
 from ..simplify.soacs import read_once
 from .gather import fuse_gather
@@ -37,7 +38,9 @@ from .graph import (
     node_of,
     scope_of,
 )
+from .kept import read_through_filters
 from .loops import loop_to_map
+from .parts import scatter_parts
 from .rules import VERTICAL, Rule, fuse_horizontally, mapped_results, pull_rearrange
 from .sink import sink
 
@@ -60,10 +63,27 @@ def fuse(prog: Prog) -> Prog:
 
 def fused_once(prog: Prog) -> tuple[Prog, tuple[str, ...]]:
     """One walk over `prog`, and the names of the rules that fired."""
-    prog = sink(prog)
-    context = Context(Names(prog.next_name), sharing_in(prog), types_in(prog))
+    names, fired = Names(prog.next_name), list[str]()
+    sharing = sharing_in(prog)
+    types = types_in(prog)
+    functions = tuple(
+        replace(f, body=_rewritten(f.body, {}, Context(names, sharing, types, fired))) for f in prog.functions
+    )
+    prog = sink(remove_dead(replace(prog, functions=functions, next_name=names.next)))
+    context = Context(Names(prog.next_name), sharing_in(prog), types_in(prog), fired)
     functions = tuple(replace(f, body=fuse_body(f.body, context)) for f in prog.functions)
     return Prog(prog.consts, functions, context.names.next), tuple(context.fired)
+
+
+def _rewritten(body: Body, outside: dict[Name, Stm], context: Context) -> Body:
+    """`body` and those in it, with what rules do that see all readers of an array, before SOACs are merged."""
+    while (made := scatter_parts(body, context.names, context.sharing, context.types)) is not None:
+        context.fired.append(scatter_parts.__name__)
+        body = made
+    body = read_through_filters(body, context.names, context.sharing, outside, context.fired)
+    known = {**outside, **{p.name: stm for stm in body.stms for p in stm.pat}}
+    inside = (replace(s, exp=map_bodies(lambda inner: _rewritten(inner, known, context), s.exp)) for s in body.stms)
+    return Body(tuple(inside), body.result)
 
 
 def fuse_body(body: Body, context: Context) -> Body:

@@ -13,6 +13,7 @@ from ...ir.core import Body, Screma, Soac, Stm
 from ...ir.traverse import all_exps, bodies, consumed_by, free_in_stm
 from ...ir.types import Name, Names, Type, Var
 from ..aliasing.classes import Sharing
+from ..aliasing.fresh import are_apart
 from .rules import mapped_results
 
 
@@ -70,6 +71,8 @@ class Scope:
 
     context: Context
     results: frozenset[Name]
+    made: dict[Name, Stm]
+    """What the body binds, before fusion."""
     nodes: list[Node | None] = field(default_factory=list)
     maker: dict[Name, int] = field(default_factory=dict)
     users: dict[Name, list[int]] = field(default_factory=dict)
@@ -137,7 +140,7 @@ class Scope:
 def scope_of(body: Body, nodes: list[Node], context: Context) -> Scope:
     """An empty scope that expects the statements of `body`."""
     results = frozenset(atom.name for atom in body.result if isinstance(atom, Var))
-    scope = Scope(context, results)
+    scope = Scope(context, results, {p.name: node.stm for node in nodes for p in node.stm.pat})
     for node in nodes:
         scope.waiting.update(node.free)
     return scope
@@ -157,8 +160,13 @@ def may_move(number: int, producer: Node, consumer: Node, dependents: list[int],
         return True
     still = set(dependents)
     between = [scope.nodes[k] for k in scope.overwriting if k > number and k not in still]
-    written = {name for node in (*between, consumer) if node is not None for name in node.overwritten}
-    return not any(sharing.same(x, y) for x in reading for y in written)
+    writing = [node for node in (*between, consumer) if node is not None]
+    return not any(
+        sharing.same(x, y) and not (y in node.free and are_apart(x, y, scope.made))
+        for node in writing
+        for y in node.overwritten
+        for x in reading
+    )
 
 
 def is_row_by_row(producer: Node, consumer: Node) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...ir.errors import IRError
 from ...ir.ops import Op, can_fail, result_type
 from ...ir.types import Prim
+from ..kernel_ir.kept_stores import kept_stores
 from ..kernel_ir.nodes import (
     Alloc,
     Assign,
@@ -50,6 +51,7 @@ from .collectives import block_reduce, block_scan
 from .control import assign, conditional, declare, for_loop, thread_loop, while_loop
 from .flags import publish, wait_for
 from .interleaved import load_row, store_row
+from .kept_stores import store_kept
 from .memory import alloc, arena_mark, arena_release, atomic, load, store
 from .row_scans import row_scan
 from .tiles import load_tile, store_tile
@@ -109,6 +111,8 @@ def statement(e: Lanes, stm: KStm) -> None:
             thread_loop(e, index, lo, hi, lambda: statements(e, body), lambda: None)
         case BlockReduce():
             block_reduce(e, stm, statements)
+        case BlockScan() if (kept := kept_stores(stm)) is not None:
+            store_kept(e, stm, kept, unfreed)
         case BlockScan():
             block_scan(e, stm, statements, unfreed)
         case RowScan():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -69,12 +69,25 @@ class Scheduled:
     interpreted: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A filter in a flat body: the scan that counts, the number of all that is kept, memory for it, and the scatter.
+    `read`: those of the mapped results of the scan that others read, by their places among all results."""
+
+    scan: Stm
+    total: Stm
+    scratch: tuple[Stm, ...]
+    scatter: Stm
+    read: tuple[int, ...]
+
+
 @dataclass(slots=True)
 class HostBuilder:
     """One entry point under construction; `types`, `views` and `iotas` describe every host name seen so far. `side`:
     the last side of a guard on the way to what is being built. `others`: how many kernels other entries had made
     before. `considered`: the schedules that were looked at for the present segop, at a `nesting` of tables; `observe`
-    gets them."""
+    gets them. `filters` of the present body, by the first results of their scans; `replaced`: what stands for later
+    statements, by their first results, where a schedule has done their work."""
 
     entry: str
     names: Names
@@ -92,6 +105,8 @@ class HostBuilder:
     considered: list[Considered] = field(default_factory=list[Considered])
     nesting: int = 0
     observe: Callable[[Scheduled], None] = lambda scheduled: None
+    filters: Mapping[Name, Filter] = field(default_factory=dict[Name, Filter])
+    replaced: dict[Name, tuple[Stm, ...] | None] = field(default_factory=dict[Name, "tuple[Stm, ...] | None"])
 
     def bind(self, params: tuple[Param, ...]) -> None:
         for param in params:

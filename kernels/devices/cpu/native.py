@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ....ir.scalar import DTYPES
+from ....ir.scalar import DTYPES, int_range
+from ....ir.types import Prim
 from ...host_ir.timing_events import Begin, End, Event, Note
 from ...kernel_ir.nodes import Kernel
 from ..device import Trace
@@ -133,13 +134,29 @@ def ready(entry: Entry, turn: ctypes.c_int64) -> Ready:
     return Ready(builtin(entry.runtime.call, head), head, turn, words, tables)
 
 
-def arguments_at(info: NativeFun, state: int) -> Iterator[tuple[int, int, int]]:
+def arguments_at(info: NativeFun, state: int) -> Iterator[tuple[int, int, int, int, int, int]]:
     """`Argument` for each."""
     at = Word.FIRST
     for param in given(info.fun):
         dtype, rank = DTYPES[param.type.prim], param.type.rank
-        yield id(dtype if rank else dtype.type), rank, state + 8 * at
+        suits, least, most = NO_PLAIN if rank else plain(param.type.prim)
+        yield id(dtype if rank else dtype.type), rank, state + 8 * at, suits, least, most
         at += 1 + rank
+
+
+NO_PLAIN = (0, 0, 0)
+
+
+def plain(prim: Prim) -> tuple[int, int, int]:
+    """Of `Argument`, the type of Python whose values are values of a scalar type as they are, and their range."""
+    if prim is Prim.BOOL:
+        return id(bool), 0, 1
+    if prim is Prim.F64:
+        return id(float), 0, 0
+    if not prim.is_int:
+        return NO_PLAIN
+    least, most = int_range(prim)
+    return id(int), least, min(most, 2**63 - 1)
 
 
 def results_at(info: NativeFun, state: int) -> Iterator[tuple[int, int, int, int]]:

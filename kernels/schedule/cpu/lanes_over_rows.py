@@ -30,6 +30,7 @@ from ..kernel_builder import NotLowerable
 from ..merge_path import MERGE_PATH
 from ..soacs import is_simple
 from ..table import Schedule, Segop, Table, in_memory
+from .filters import FILTER
 from .segmap import LONG, LanesKernel, block_a_point, lanes_kernel, launch_lanes, least_to_spread, spread_pays
 from .segred import IN_CHUNKS, IN_WIDE_CHUNKS, MANY_SEGMENTS, are_enough_to_split, can_split, split_by
 from .segscan import SEGMENTS, scan_rows
@@ -203,4 +204,4 @@ LYING = Schedule("rows as they lie", scan_lying, lie_to_be_scanned, are_enough, 
 OF_PRODUCT: Table = (ROW_LANES, IN_WIDE_CHUNKS)
 PRODUCT_FIRST = Schedule("product first", split_by(OF_PRODUCT), can_split, are_enough_to_split, OF_PRODUCT)
 SEGRED: Table = (MERGE_PATH, PRODUCT_FIRST, ROW_LANES, IN_CHUNKS)
-SEGSCAN: Table = (LYING, ROW_LANES, *SEGMENTS)
+SEGSCAN: Table = (FILTER, LYING, ROW_LANES, *SEGMENTS)

@@ -155,10 +155,10 @@ CASES = {
                     in i32.sum (map (\\i -> i32.sum (map (inner i) (iota i))) (iota k))) ys""",
         {Rule.FLAT_MAP, Rule.FLAT_RED},
     ),
-    "filter and sum": ("[n]i32", "map (\\xs -> reduce (+) 0 (filter (> 2) xs)) xss", {Rule.FLAT_SCATTER}),
+    "filter and sum": ("[n]i32", "map (\\xs -> reduce (+) 0 (rotate 1 (filter (> 2) xs))) xss", {Rule.FLAT_SCATTER}),
     "filter of a filter": (
         "[n]i32",
-        "map (\\xs -> i32.product (filter (< 6) (map (+ 1) (filter (> 0) xs)))) xss",
+        "map (\\xs -> i32.product (rotate 1 (filter (< 6) (rotate 1 (filter (> 0) xs))))) xss",
         {Rule.FLAT_SCATTER, Rule.FLAT_SCAN},
     ),
     "histogram of varying width": (

@@ -179,8 +179,8 @@ FAULTS: tuple[Fault, ...] = (
         Group.FUSION,
         "fusion across an overwriting",
         "flatten/fusion/graph.py",
-        "return not any(sharing.same(x, y) for x in reading for y in written)",
-        "return True",
+        "sharing.same(x, y) and not (y in node.free and are_apart(x, y, scope.made))",
+        "False",
     ),
     Fault(
         Group.FUSION,

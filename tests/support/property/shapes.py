@@ -49,7 +49,9 @@ from tests.support.property.shapes_flat import (
     with_update,
 )
 from tests.support.property.shapes_fusion import (
+    with_filter,
     with_gathered,
+    with_last_of_scan,
     with_loop_of_map,
     with_map_hist,
     with_map_map,
@@ -57,6 +59,7 @@ from tests.support.property.shapes_fusion import (
     with_map_scan,
     with_map_scatter,
     with_neighbours,
+    with_parts,
     with_redomap_map,
     with_sink,
     with_sums_of_shared_rows,
@@ -173,6 +176,9 @@ SHAPES: dict[str, Shape] = {
     "fuse_map_scatter": Shape(with_map_scatter, (0, *DEEP)),
     "fuse_horizontally": Shape(with_neighbours, (0, *DEEP)),
     "fuse_gather": Shape(with_gathered, (0, *DEEP)),
+    "read_through_filters": Shape(with_filter, (0, *DEEP)),
+    "scatter_parts": Shape(with_parts, (0, *DEEP)),
+    "last_of_scan": Shape(with_last_of_scan, (0, *DEEP)),
     "loop_to_map": Shape(with_loop_of_map, (0, *DEEP)),
     "pull_rearrange": Shape(with_through_rearrange, (0, 1), 3),
     "sink": Shape(with_sink, TOP),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from soac.ir import core
-from soac.ir.types import BOOL, Var, i64
+from soac.ir.core import Lambda, Reduction
+from soac.ir.ops import Op
+from soac.ir.types import BOOL, I64, Atom, Name, Prim, Var, i64
 from tests.support.property.generate import Inputs, hist_of
 from tests.support.property.make import I32, Block
-from tests.support.property.operators import scalar_operator
+from tests.support.property.operators import binary, scalar_operator
 from tests.support.property.parts import (
     branching,
     gathered,
@@ -74,6 +76,102 @@ def with_gathered(b: Block) -> None:
     made = mapped_ints(b, rows(b, 1), (number(b),))
     gone(b, made)
     gathered(b, *made[0])
+
+
+def with_filter(b: Block) -> None:
+    """What is kept of an array is reduced, mapped, counted or kept again, and nothing else reads it."""
+    m = b.maker
+    made = kept(b, rows(b, 1))
+    if m.chance(30):
+        again = kept(b, made)
+        gone(b, made)
+        made = again
+    match m.pick(("reduce", "map", "hist", "reduce")):
+        case "reduce":
+            operate(b, made, (number(b),), reds=(scalar_operator(b),))
+        case "map":
+            gone(b, made)
+            made = mapped_ints(b, made, (number(b),))
+            operate(b, made, (), reds=(scalar_operator(b),))
+        case _:
+            hist_of(b, made, made[0][1].shape[0])
+    gone(b, made)
+
+
+def kept(b: Block, taken: Inputs) -> Inputs:
+    """A filter, as the front end makes it."""
+    m = b.maker
+    ((name, t),) = taken
+    n, x = t.shape[0], m.param("x", I32)
+    inner = b.inner((x,))
+    keep = inner.let("keep", BOOL, core.PrimOp(Op.LT, Prim.I32, (Var(x.name), number(b))))
+    bools = BOOL.array_of(n)
+    keeps = b.let("keeps", bools, core.Screma(n, (name,), Lambda((x,), inner.body((keep,)), (BOOL,)), (), ())).name
+    counts, size = counted(b, keeps, n)
+    flag, count, y = m.param("keep", BOOL), m.param("count", I64), m.param("x", I32)
+    inner = b.inner((flag, count, y))
+    before = inner.let("at", I64, core.PrimOp(Op.SUB, Prim.I64, (Var(count.name), i64(1))))
+    place = inner.let("at", I64, core.PrimOp(Op.SELECT, Prim.I64, (Var(flag.name), before, i64(-1))))
+    f = Lambda((flag, count, y), inner.body((place, Var(y.name))), (I64, I32))
+    dest = b.let("dest", I32.array_of(size), core.Scratch(I32.array_of(size))).name
+    made = b.let("kept", I32.array_of(size), core.Scatter(n, (keeps, counts, name), f, (dest,), 1))
+    for hidden in (dest, keeps, counts):
+        b.env.pop(hidden)
+    return named((made,), b)
+
+
+def counted(b: Block, keeps: Name, n: Atom) -> tuple[Name, Var]:
+    """How many of the first truth values hold, for each number of them, and how many there are in all."""
+    add = Reduction(binary(b.maker, Op.ADD, Prim.I64), (i64(0),), True)
+    x = b.maker.param("x", BOOL)
+    inner = b.inner((x,))
+    one = inner.let("one", I64, core.Convert(Prim.BOOL, Prim.I64, Var(x.name)))
+    f = Lambda((x,), inner.body((one,)), (I64,))
+    counts = b.let("counts", I64.array_of(n), core.Screma(n, (keeps,), f, (add,), ())).name
+    empty = b.let("empty", BOOL, core.PrimOp(Op.EQ, Prim.I64, (n, i64(0))))
+    last = b.let("last", I64, core.PrimOp(Op.SUB, Prim.I64, (n, i64(1))))
+    inner = b.inner(())
+    total = inner.let("m", I64, core.Index(counts, (core.Fix(last),), True))
+    branch = core.If(empty, core.Body((), (i64(0),)), inner.body((total,)))
+    return counts, b.let("m", I64, branch)
+
+
+def with_parts(b: Block) -> None:
+    """A scatter of two halves, of which one is the other's neighbour, as often made by one map."""
+    m = b.maker
+    ((name, t),) = rows(b, 1)
+    n, size = t.shape[0], m.size()
+    i, x = m.param("i", I64), m.param("x", I32)
+    inner = b.inner((i, x))
+    even = inner.let("even", I64, core.PrimOp(Op.MUL, Prim.I64, (Var(i.name), i64(2))))
+    odd = inner.let("odd", I64, core.PrimOp(Op.ADD, Prim.I64, (even, i64(m.pick((1, -1))))))
+    new = inner.let("h", I32, core.PrimOp(m.pick((Op.ADD, Op.MUL)), Prim.I32, (Var(x.name), number(b))))
+    types = (I64, I32, I64, I32)
+    pat = tuple(m.param("part", u.array_of(n)) for u in types)
+    f = Lambda((i, x), inner.body((even, Var(x.name), odd, new)), types)
+    places = b.let("is", I64.array_of(n), core.Iota(n, i64(m.number(2)), i64(1), Prim.I64)).name
+    parts = b.lets(pat, core.Screma(n, (places, name), f, (), ()))
+    both = b.let("nn", I64, core.PrimOp(Op.ADD, Prim.I64, (n, n)))
+    at = b.let("at", I64.array_of(both), core.Concat((parts[0].name, parts[2].name), both)).name
+    values = b.let("vs", I32.array_of(both), core.Concat((parts[1].name, parts[3].name), both)).name
+    dest = b.let("dest", I32.array_of(size), core.Replicate((size,), outside(b, I32))).name
+    j, v = m.param("j", I64), m.param("v", I32)
+    g = Lambda((j, v), core.Body((), (Var(j.name), Var(v.name))), (I64, I32))
+    b.lets((m.param("sc", I32.array_of(size)),), core.Scatter(both, (at, values), g, (dest,), 1))
+    for hidden in (dest, at, values, *(part.name for part in parts)):
+        b.env.pop(hidden)
+
+
+def with_last_of_scan(b: Block) -> None:
+    """A scan of which the last element alone is read."""
+    ((name, t),) = rows(b, 1)
+    x = b.maker.param("x", I32)
+    inner = b.inner((x,))
+    keep = inner.let("keep", BOOL, core.PrimOp(Op.LT, Prim.I32, (Var(x.name), number(b))))
+    f = Lambda((x,), inner.body((keep,)), (BOOL,))
+    keeps = b.let("keeps", BOOL.array_of(t.shape[0]), core.Screma(t.shape[0], (name,), f, (), ())).name
+    counts, _ = counted(b, keeps, t.shape[0])
+    gone(b, ((counts, I64), (keeps, BOOL)))
 
 
 def with_loop_of_map(b: Block) -> None:

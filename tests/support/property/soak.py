@@ -27,7 +27,9 @@ from random import Random
 
 from soac.flatten.context.trace import Rule
 from soac.flatten.fusion.gather import fuse_gather
+from soac.flatten.fusion.kept import last_of_scan, read_through_filters
 from soac.flatten.fusion.loops import loop_to_map
+from soac.flatten.fusion.parts import scatter_parts
 from soac.flatten.fusion.rules import VERTICAL, fuse_horizontally, pull_rearrange
 from soac.flatten.fusion.sink import sink
 from soac.flatten.tiling.choose import tile
@@ -49,8 +51,12 @@ REGRESS = Path(__file__).parents[2] / "regress"
 PART = 100
 MODES = tuple(Mode)
 OTHERS = tuple(
-    rule.__name__ for rule in (*VERTICAL, fuse_horizontally, fuse_gather, loop_to_map, pull_rearrange, sink, tile)
-)
+    rule.__name__
+    for rule in (
+        *VERTICAL, fuse_horizontally, fuse_gather, read_through_filters, last_of_scan,
+        scatter_parts, loop_to_map, pull_rearrange, sink, tile,
+    )
+)  # fmt: skip
 """The rules of fusion and tiling."""
 SECONDS_EACH = 120
 """A program that takes longer counts as broken .."""

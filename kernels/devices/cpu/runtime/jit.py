@@ -30,9 +30,9 @@ ALLOWED = frozenset(
         "pthread_create", "pthread_detach", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
         "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield",
         "aligned_alloc", "free", "realloc", "madvise", "clock_gettime",
-        "PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals", "PyErr_Occurred", "PyCapsule_GetPointer",
-        "PyCapsule_New", "PyList_New", "PyList_SetItem", "PyLong_FromLongLong", "PyThread_get_thread_ident",
-        "Py_DecRef", "Py_IncRef",
+        "PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals", "PyErr_Clear", "PyErr_Occurred",
+        "PyCapsule_GetPointer", "PyCapsule_New", "PyList_New", "PyList_SetItem", "PyLong_AsLongLong",
+        "PyLong_FromLongLong", "PyThread_get_thread_ident", "Py_DecRef", "Py_IncRef",
     }
 )  # fmt: skip
 """Symbols of the C library and the interpreter that generated code may call."""

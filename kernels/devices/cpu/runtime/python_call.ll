@@ -12,7 +12,7 @@
 %PyArrayObject = type { %PyObject, ptr, i32, ptr, ptr, ptr, ptr, i32 }  ; object data nd dimensions strides base descr flags
 %Head = type { ptr, ptr, ptr, ptr, i64, %Table, %Table }  ; turn code state workers helpers arguments results
 %Table = type { ptr, i64 }  ; rows count
-%Argument = type { ptr, i64, ptr }  ; type rank place
+%Argument = type { ptr, i64, ptr, ptr, i64, i64 }  ; type rank place plain least most
 
 @numpy = internal global ptr null
 @main_thread = internal global i64 0
@@ -21,7 +21,9 @@ declare i64 @soac_host_enter(ptr, ptr)
 declare ptr @soac_host_results(ptr, i64)
 declare void @soac_host_forget(ptr, i64)
 declare ptr @PyCapsule_GetPointer(ptr, ptr)
+declare void @PyErr_Clear()
 declare ptr @PyErr_Occurred()
+declare i64 @PyLong_AsLongLong(ptr)
 declare ptr @PyLong_FromLongLong(i64)
 declare i64 @PyThread_get_thread_ident()
 
@@ -42,7 +44,8 @@ define ptr @soac_host_numpy(i64 %number) {
 
 ; ---- arguments
 
-; One argument into its words; false if it does not suit: an array of another type, rank or layout, another scalar.
+; One argument into its words; false if it does not suit: an array of another type, rank or layout, another scalar. A
+; float of Python has its value where a float64 of NumPy has it; of an integer the range is looked at.
 define internal i1 @put_argument(ptr %object, ptr %wanted) {
 entry:
   %type_place = getelementptr %PyObject, ptr %object, i32 0, i32 $PyObject.type$
@@ -55,7 +58,32 @@ entry:
   br i1 %is_scalar, label %scalar, label %array
 scalar:
   %same = icmp eq ptr %type, %asked
-  br i1 %same, label %value, label %bad
+  br i1 %same, label %value, label %python
+python:
+  %plain = extractvalue %Argument %argument, $Argument.plain$
+  %is_plain = icmp eq ptr %type, %plain
+  br i1 %is_plain, label %number, label %bad
+number:
+  %least = extractvalue %Argument %argument, $Argument.least$
+  %most = extractvalue %Argument %argument, $Argument.most$
+  %is_integer = icmp slt i64 %least, %most
+  br i1 %is_integer, label %integer, label %value
+integer:
+  %whole = call i64 @PyLong_AsLongLong(ptr %object)
+  %error = call ptr @PyErr_Occurred()
+  %failed = icmp ne ptr %error, null
+  br i1 %failed, label %too_large, label %held
+too_large:
+  call void @PyErr_Clear()
+  br label %bad
+held:
+  %above = icmp sge i64 %whole, %least
+  %below = icmp sle i64 %whole, %most
+  %in_range = and i1 %above, %below
+  br i1 %in_range, label %put, label %bad
+put:
+  store i64 %whole, ptr %target
+  ret i1 true
 value:
   %value_place = getelementptr %PyScalarObject, ptr %object, i32 0, i32 $PyScalarObject.value$
   %found = load i64, ptr %value_place

@@ -1,8 +1,9 @@
 """Calls of native host programs from Python without Python (`python_call.ll`): what they read, and their builtin.
 
 What a call in Python touches of memory costs a hundred microseconds and more where other work has filled the caches. So
-an entry has a builtin function; its `self` names a `Head`. Only arrays and scalars of exactly the types of the entry
-suit; what else there is, and every message, is the business of the callers (`devices/cpu/executable.py`).
+an entry has a builtin function; its `self` names a `Head`. Arrays and scalars of exactly the types of the entry suit,
+and numbers of Python that are such without rounding; what else there is, and every message, is the business of the
+callers (`devices/cpu/executable.py`).
 """
 
 from __future__ import annotations
@@ -16,17 +17,21 @@ from typing import Any
 import numpy as np
 
 INTERPRETER = (
-    "PyCapsule_GetPointer", "PyCapsule_New", "PyErr_CheckSignals", "PyErr_Occurred", "PyEval_RestoreThread",
-    "PyEval_SaveThread", "PyList_New", "PyList_SetItem", "PyLong_FromLongLong", "PyThread_get_thread_ident",
-    "Py_DecRef", "Py_IncRef",
+    "PyCapsule_GetPointer", "PyCapsule_New", "PyErr_CheckSignals", "PyErr_Clear", "PyErr_Occurred",
+    "PyEval_RestoreThread", "PyEval_SaveThread", "PyList_New", "PyList_SetItem", "PyLong_AsLongLong",
+    "PyLong_FromLongLong", "PyThread_get_thread_ident", "Py_DecRef", "Py_IncRef",
 )  # fmt: skip
 """What the runtime calls of the interpreter."""
 
 
 class Argument(ctypes.Structure):
-    """The type object of a scalar or the dtype of an array; the rank; where its words are."""
+    """The type object of a scalar or the dtype of an array; the rank; where its words are. Of a scalar the type of
+    Python that suits too, if one does (`plain`): a float for f64; an integer from `least` to `most`, a truth value."""
 
-    _fields_ = (("type", c_void_p), ("rank", c_int64), ("place", c_void_p))
+    _fields_ = (
+        ("type", c_void_p), ("rank", c_int64), ("place", c_void_p),
+        ("plain", c_void_p), ("least", c_int64), ("most", c_int64),
+    )  # fmt: skip
 
 
 class Result(ctypes.Structure):

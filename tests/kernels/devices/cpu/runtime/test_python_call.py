@@ -66,6 +66,32 @@ def test_the_same_as_other_calls(program: soac.Program, call: tuple[Any, ...]) -
         same(outcome(lambda: prepared(args)), outcome(lambda: program.trace(entry, args)[0]))
 
 
+RANGES = ("-128 256 0 0 0 0 0 0", "127 255 -32769 0 0 0 0 0", "0 0 0 65535 2147483648 0 0 0",
+          "0 0 0 0 0 -1 9223372036854775807 0", "0 0 0 0 0 4294967295 9223372036854775808 0",
+          "0 0 0 0 0 0 0 18446744073709551615", "127 0 0 0 0 0 0 18446744073709551616")  # fmt: skip
+
+
+@pytest.mark.parametrize("numbers", RANGES)
+@pytest.mark.parametrize("others", [(1.5, 2.5, 3.5, True), (1, 2, 3, False)])
+def test_numbers_of_python_are_those_of_numpy(program: soac.Program, numbers: str, others: tuple[Any, ...]) -> None:
+    """In range the same as NumPy's, else refused."""
+    args, types = (*map(int, numbers.split()), *others), "bBhHiIqQefd?"
+    found = outcome(lambda: program.prepare("scalars")(args))
+    try:
+        exact = [np.array(x, t)[()] for x, t in zip(args, types, strict=True)]
+    except OverflowError:
+        assert "expected" in found
+    else:
+        same(found, outcome(lambda: program.prepare("scalars")(exact)))
+
+
+def test_numbers_of_python_take_no_detour(program: soac.Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = program.prepare("of_size"), program.prepare("at")
+    monkeypatch.setattr(Executable, "run", None)
+    assert one((3, 4, np.arange(4)))[1] == 4
+    assert two((np.arange(9, dtype=np.int32), 8))[0] == 16
+
+
 def outcome(run: Callable[[], list[Any]]) -> list[Any] | str:
     try:
         return run()

@@ -1,0 +1,78 @@
+"""Filters in one pass: what is a filter, and what it keeps, at all sizes, of all types, on one thread and on two."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import soac
+from soac.frontend.compile import compile_text
+from soac.ir.machine import CPU, Mode
+from soac.kernels.kernel_ir.kept_stores import kept_stores
+from soac.kernels.kernel_ir.nodes import BlockScan
+from soac.kernels.kernel_ir.traverse import all_statements
+from soac.pipeline import compile_core
+
+SOURCE = """
+entry bytes [n] (xs: [n]i8): []i8 = filter (> 0) xs
+entry shorts [n] (xs: [n]i16): []i16 = map (* 2) (filter (> 0) xs)
+entry halves [n] (xs: [n]f16): []f16 = filter (> 0) xs
+entry ints [n] (xs: [n]i32): []i32 = filter (> 0) xs
+entry doubles [n] (xs: [n]f64): []f64 = filter (> 0) xs
+entry bools [n] (xs: [n]bool): []bool = filter id xs
+entry places [n] (xs: [n]f32): []i64 = filter (\\i -> xs[i] > 0) (iota n)
+entry several [n] (xs: [n]i32): ([]i32, []f64, []bool) =
+  unzip3 (map (\\x -> (x, f64.i32 x, x > 3)) (filter (> 0) xs))
+entry flags [n] (xs: [n]i32): ([]i32, [n]bool) = (filter (> 0) xs, map (> 0) xs)
+entry counts [n] (xs: [n]i32): ([]i32, [n]i64) = (filter (> 0) xs, scan (+) 0 (map (\\x -> i64.bool (x > 0)) xs))
+entry rounds [n] (xs: [n]i32): []i32 = loop ys = copy xs for i < 3 do filter (> i) (map (+ 1) ys)
+entry updated [n] (xs: [n]i32): []i32 = let ys = filter (> 0) xs in if length ys > 0 then ys with [0] = 7 else ys
+"""
+SIZES = (0, 1, 2, 15, 16, 17, 63, 100, 1001, 65536, 65537, 200_000)
+
+
+@pytest.fixture(scope="module")
+def program() -> soac.Program:
+    return soac.compile(SOURCE, "filters.soac")
+
+
+def numbers(n: int) -> np.ndarray:
+    return np.random.default_rng(n).integers(-5, 6, n).astype(np.int32)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n", SIZES)
+def test_what_is_kept(program: soac.Program, n: int, threads: int) -> None:
+    xs = numbers(n)
+    kept = xs[xs > 0]
+    expected = {
+        "bytes": [kept.astype(np.int8)], "shorts": [2 * kept.astype(np.int16)], "halves": [kept.astype(np.float16)],
+        "ints": [kept], "doubles": [kept.astype(np.float64)], "bools": [np.ones(len(kept), bool)],
+        "places": [np.flatnonzero(xs > 0)], "several": [kept, kept.astype(np.float64), kept > 3],
+        "flags": [kept, xs > 0], "counts": [kept, np.cumsum(xs > 0)],
+        "rounds": [(xs + 3)[(xs + 1 > 0) & (xs + 2 > 1) & (xs + 3 > 2)]],
+        "updated": [np.append([7], kept[1:]).astype(np.int32)] if len(kept) else [kept],
+    }  # fmt: skip
+    types = {"bytes": np.int8, "shorts": np.int16, "halves": np.float16, "doubles": np.float64, "places": np.float32}
+    for entry, results in expected.items():
+        given = xs > 0 if entry == "bools" else xs.astype(types.get(entry, np.int32))
+        found = program.call(entry, [given], threads=threads)
+        for one, other in zip(found, results, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "body, is_one",
+    [
+        ("filter (> 0) xs", True),
+        ("map (+ 1) (filter (> 0) xs)", True),
+        ("let cs = scan (+) 0 (map (\\x -> i64.bool (x > 0)) xs) in map i32.i64 cs", False),
+        ("scatter (copy xs) (map i64.i32 xs) xs", False),
+        ("(partition (> 0) xs).0", False),
+    ],
+)
+def test_what_is_a_filter(body: str, is_one: bool) -> None:
+    prog = compile_text(f"entry main [n] (xs: [n]i32): []i32 = {body}", "main.soac")
+    kernels = compile_core(prog, Mode.INCREMENTAL, CPU).host.kernels
+    scans = [stm for kernel in kernels for stm in all_statements(kernel.body) if isinstance(stm, BlockScan)]
+    assert any(kept_stores(scan) is not None for scan in scans) == is_one
