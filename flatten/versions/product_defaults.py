@@ -22,7 +22,7 @@ from ...ir.types import BOOL, Atom, Const, Name, Prim, Var, i64
 from ..context.nest import Flow, Nest
 
 POINTS, ROWS, DEPTH = 8, 16, 16
-"""From this number of points and rows, of so many elements, on the product of a flat version in tiles and panels
+"""From this number of points, of rows and of elements of a row on, the product of a flat version in tiles and panels
 (`kernels/schedule/cpu/packed_panels.py`) is worth the passes over what is between."""
 
 
