@@ -82,7 +82,7 @@ def _store(e: Lanes, slot: Slot, texts: tuple[str, ...]) -> None:
 @contextmanager
 def owning(e: Lanes, loop: KStm, mask: Mask) -> Iterator[None]:
     """Inside, lanes outside of `mask` do not care for the variables that die with the loop."""
-    slots = [e.env.get(name) for name in e.facts.dead_after[id(loop)]]
+    slots = [e.env.get(name) for name in e.dead_after[id(loop)]]
     owned = [(slot, slot.mask) for slot in slots if isinstance(slot, Slot)]
     for slot, _ in owned:
         slot.mask = mask

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from ...ir.ops import Op
 from ...ir.polynomials import constant, polynomial
 from ...ir.types import Const, Prim
-from ..analysis.uniformity import find_facts
+from ..analysis.uniformity import Facts, find_facts
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.affine_code import PolyCode
@@ -63,7 +63,7 @@ of the same sets of the cache."""
 def tile_rows(kernel: Kernel) -> Kernel:
     """The kernel with its rows in tiles; the same one where it has none."""
     assert kernel.lanes is not None, "lanes are chosen before"
-    tiler = _tiler(kernel, min(kernel.lanes.width, COLUMNS))
+    tiler = _tiler(kernel, min(kernel.lanes.width, COLUMNS), find_facts(kernel.body))
     body = tiler.statements(kernel.body, None)
     if not tiler.tiled:
         return kernel
@@ -72,9 +72,9 @@ def tile_rows(kernel: Kernel) -> Kernel:
     return replace(kernel, body=body, lanes=lanes)
 
 
-def tiled_accesses(kernel: Kernel) -> frozenset[str | KArray]:
+def tiled_accesses(kernel: Kernel, facts: Facts) -> frozenset[str | KArray]:
     """What is read and written in tiles: the variables loaded, and the arrays stored."""
-    tiler = _tiler(kernel, COLUMNS)
+    tiler = _tiler(kernel, COLUMNS, facts)
     tiler.statements(kernel.body, None)
     return frozenset(tiler.tiled)
 
@@ -87,8 +87,8 @@ class _Row:
     pitch: Poly
 
 
-def _tiler(kernel: Kernel, columns: int) -> _Tiler:
-    return _Tiler(find_facts(kernel).varying, Environment(assigned(kernel.body)), columns)
+def _tiler(kernel: Kernel, columns: int, facts: Facts) -> _Tiler:
+    return _Tiler(facts.varying, Environment(assigned(kernel.body)), columns)
 
 
 @dataclass(slots=True)
