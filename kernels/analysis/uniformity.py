@@ -108,6 +108,9 @@ class Facts:
     def of(self, x: Operand) -> Across:
         return across(self.across, x)
 
+    def varies(self, x: Operand) -> bool:
+        return not isinstance(self.of(x), Uniform)
+
     @property
     def varying(self) -> frozenset[str]:
         """The variables that may differ between lanes."""
