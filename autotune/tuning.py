@@ -19,7 +19,8 @@ from pathlib import Path
 
 from ..ir.errors import NOWHERE, Diagnostic, Label, Loc, TuningError
 from ..ir.json_text import json_of
-from ..kernels.host_ir.launch_parameters import MOST_BLOCK, WARP, fitting
+from ..ir.machine import BLOCK, WARP
+from ..kernels.host_ir.launch_parameters import fitting
 from ..kernels.limits import MAX_THREADS
 
 
@@ -138,7 +139,8 @@ def _possible(name: str, value: int) -> int:
 def _limit(name: str, value: int, made: int) -> str:
     if name.endswith(".threads"):
         return f"`{name}` is {value}, and at most {made} here"
-    return f"`{name}` is {value}: a block has {WARP} to {MOST_BLOCK} threads in warps of {WARP}, so {made} is near"
+    sizes = f"{WARP.threads} to {BLOCK.most} threads in warps of {WARP.threads}"
+    return f"`{name}` is {value}: a block has {sizes}, so {made} is near"
 
 
 def _stale_warning(path: Path, unknown: Sequence[str]) -> Diagnostic:

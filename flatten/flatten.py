@@ -16,7 +16,7 @@ from ..ir.machine import Machine, Mode
 from ..ir.thresholds import Threshold
 from ..ir.traverse import free_in_lambda, free_in_stm, types_in
 from ..ir.types import Atom, Name, Names, Type, Var
-from .aliasing.overwritten import consumed_names
+from .aliasing.classes import overwritten_names
 from .context.nest import TOP, Context, Flow, Guards, Known, Nest, Output, Walked
 from .context.segop_bodies import defer
 from .context.trace import Fired, Rule
@@ -82,7 +82,7 @@ def flatten(prog: Prog, mode: Mode, machine: Machine) -> Prog:
 def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
     """As `flatten`, with the rules that fired and warnings."""
     names = Names(prog.next_name)
-    types, consumed = types_in(prog), consumed_names(prog)
+    types, consumed = types_in(prog), overwritten_names(prog)
     trail: list[Fired] = []
     warnings: list[Diagnostic] = []
     counts: dict[Threshold, int] = {}

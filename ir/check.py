@@ -271,7 +271,7 @@ def _check_stage(stage: Stage, exp: Exp, inside: Level | None) -> None:
             pass
 
 
-_HEIGHT = {Level.THREAD: 0, Level.WARP: 1, Level.BLOCK: 2}
+_HEIGHT = {level: height for height, level in enumerate(Level)}
 
 
 # ---- expressions -------------------------------------------------------------------------------------------------

@@ -25,23 +25,17 @@ class Mode(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """What one collective of a level holds: the most parallelism of a segop inside it, and bytes of the arrays that
-    go from one to the next. It `fills` a collective unless somebody sets a threshold."""
-
-    threads: int
-    bytes: int
-    fills: int
-
-
-@dataclass(frozen=True, slots=True)
 class LevelRow:
     """A level of the machine: `level` tags the segops that run there, `guard` names the thresholds of versions that
-    stop at it (`main.ys.suff_outer_0`). The lowest level has nothing inside, so no `room`."""
+    stop at it (`main.ys.suff_outer_0`). One of its collectives has `threads` threads, where no size says how many, and
+    as much parallelism fills it, where no threshold says how much; it holds segops of at most `most` parallelism, and
+    `bytes` of the arrays that go from one to the next."""
 
     level: Level
     guard: str
-    room: Room | None
+    threads: int
+    most: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +71,10 @@ MOST_SEGMENTS = 16
 SEQUENTIAL_FACTOR = 8
 """Elements that a lane of a warp may take one after the other."""
 
-THREAD = LevelRow(Level.THREAD, "suff_outer", None)
-WARP = LevelRow(Level.WARP, "suff_intra_warp", Room(32 * SEQUENTIAL_FACTOR, 48 * 1024 // 8, 32))
-BLOCK = LevelRow(Level.BLOCK, "suff_intra", Room(1024, 48 * 1024, 256))
-CORE = LevelRow(Level.BLOCK, "suff_intra", Room(1 << 14, 1 << 20, 64))
+THREAD = LevelRow(Level.THREAD, "suff_outer", 1, 1, 0)
+WARP = LevelRow(Level.WARP, "suff_intra_warp", 32, 32 * SEQUENTIAL_FACTOR, (48 << 10) // 8)
+BLOCK = LevelRow(Level.BLOCK, "suff_intra", 256, 1024, 48 << 10)
+CORE = LevelRow(Level.BLOCK, "suff_intra", 64, 1 << 14, 1 << 20)
 """A block of the CPU is one core's turn: its arrays stay in the cache of the core, and the others do not wait long."""
 
 CUDA = Machine("cuda", (THREAD, WARP, BLOCK), 64, MOST_SEGMENTS, 32, 1 << 18)

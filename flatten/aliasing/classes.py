@@ -4,11 +4,14 @@ Arrays that may share memory (an array and its slices, a loop's parameter with i
 and what is made of it) form a class; a class is consumed if any of its members is, anywhere in the program. An array
 of a class that is not consumed is a value like a number: it may be shared, moved and read later. Without flow, hence
 coarse and linear.
+
+A row that a thread has loaded needs a copy only if it is overwritten, or something made of it is, not if what it was
+made of is: that question follows the relation from targets to sources only (`overwritten_in`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from ...ir.core import (
     Apply,
@@ -34,6 +37,11 @@ from ...ir.core import (
 )
 from ...ir.traverse import consumed_by, reductions, scoped_bodies
 from ...ir.types import Atom, Name, Var
+
+Consumes = Mapping[Name, tuple[int, ...]]
+"""Which of its parameters a function may overwrite, by position."""
+
+NO_CALLS: Consumes = {}
 
 
 class Sharing:
@@ -75,7 +83,7 @@ class Sharing:
         return self._root(x) == self._root(y)
 
 
-def consumed_params(prog: Prog) -> dict[Name, tuple[int, ...]]:
+def consumed_params(prog: Prog) -> Consumes:
     """For every function, which of its parameters it may overwrite, by position."""
     return {fun.name: tuple(k for k, p in enumerate(fun.params) if p.name in fun.consumes) for fun in prog.functions}
 
@@ -93,78 +101,109 @@ def sharing_in(prog: Prog) -> Sharing:
     return sharing
 
 
-def note_body(body: Body, sharing: Sharing, consumes: dict[Name, tuple[int, ...]]) -> None:
+def note_body(body: Body, sharing: Sharing, consumes: Consumes) -> None:
     """Adds what the statements of a body share and consume, at any depth."""
-    pending = [body]
-    while pending:
-        for stm in pending.pop().stms:
-            note_sharing(stm, sharing, consumes)
-            pending.extend(inner for _, inner in scoped_bodies(stm.exp))
+    for stm in _statements(body.stms):
+        note_sharing(stm, sharing, consumes)
 
 
-def note_sharing(stm: Stm, sharing: Sharing, consumes: dict[Name, tuple[int, ...]]) -> None:
+def note_sharing(stm: Stm, sharing: Sharing, consumes: Consumes) -> None:
     """Adds what one statement shares and consumes (not what the statements inside it do)."""
-    arrays = [p.name if p.type.shape else None for p in stm.pat]
-    for name in consumed_by(stm.exp):
+    for name in overwritten_by(stm.exp, consumes):
         sharing.consume(name)
+    for target, source in aliases(stm):
+        sharing.link(source, target)
+
+
+# ---- with direction ------------------------------------------------------------------------------------------------
+
+
+def overwritten_names(prog: Prog) -> set[Name]:
+    """All names of `prog` that are overwritten, or something that is made of them."""
+    consumes = consumed_params(prog)
+    return set[Name]().union(
+        overwritten_in(Body(prog.consts, ())), *(overwritten_in(fun.body, consumes) for fun in prog.functions)
+    )
+
+
+def overwritten_in(body: Body, consumes: Consumes = NO_CALLS) -> set[Name]:
+    """The same for a body."""
+    overwritten: list[Name] = []
+    sources: dict[Name, list[Name]] = {}
+    for stm in _statements(body.stms):
+        overwritten += overwritten_by(stm.exp, consumes)
+        for target, source in aliases(stm):
+            sources.setdefault(target, []).append(source)
+    return _reachable(overwritten, sources)
+
+
+def made_of(array: Name, stms: Iterable[Stm]) -> set[Name]:
+    """`array`, and what is made of it in `stms` that may share its memory."""
+    made: dict[Name, list[Name]] = {}
+    for stm in _statements(stms):
+        for target, source in aliases(stm):
+            made.setdefault(source, []).append(target)
+    return _reachable([array], made)
+
+
+def _reachable(start: list[Name], edges: dict[Name, list[Name]]) -> set[Name]:
+    found: set[Name] = set()
+    work = list(start)
+    while work:
+        name = work.pop()
+        if name not in found:
+            found.add(name)
+            work.extend(edges.get(name, ()))
+    return found
+
+
+# ---- the relation --------------------------------------------------------------------------------------------------
+
+
+def overwritten_by(exp: Exp, consumes: Consumes) -> tuple[Name, ...]:
+    """What a statement overwrites itself, or a function that it calls."""
+    if isinstance(exp, Apply):
+        return tuple(_variables(exp.args[k] for k in consumes.get(exp.function, ())))
+    return consumed_by(exp)
+
+
+def aliases(stm: Stm) -> Iterator[tuple[Name, Name]]:
+    """Pairs (target, source) of arrays that may share memory, where the target is made of the source: what overwrites
+    the target overwrites the source."""
     match stm.exp:
         case Copied(Var(source)) | Index(source) | Rearrange(_, source) | Reshape(_, source) | Update(source):
-            _link_all(sharing, arrays, (Var(source),))
+            yield from _pairs(stm.pat, (Var(source),))
         case If(_, then, orelse):
-            _link_all(sharing, arrays, then.result)
-            _link_all(sharing, arrays, orelse.result)
+            yield from _pairs(stm.pat, then.result)
+            yield from _pairs(stm.pat, orelse.result)
         case Loop(params, inits, _, body):
-            _link_params(sharing, params, inits)
-            _link_params(sharing, params, body.result)
-            _link_all(sharing, arrays, tuple(Var(p.name) for p in params))
+            yield from _pairs(params, inits)
+            yield from _pairs(params, body.result)
+            yield from _pairs(stm.pat, tuple(Var(p.name) for p in params))
         case Hist(dests=dests) | Scatter(dests=dests) | SegHist(dests=dests) | SegScatter(dests=dests):
-            _link_all(sharing, arrays, tuple(map(Var, dests)))
-        case Apply(function, args):
-            _link_call(sharing, arrays, args, consumes.get(function, ()))
+            yield from _pairs(stm.pat, tuple(map(Var, dests)))
+        case Apply(_, args):
+            for arg in args:
+                yield from _pairs(stm.pat, (arg,))
         case _:
             pass
-    _link_lambdas(stm.exp, sharing)
+    yield from _aliases_in_lambdas(stm.exp)
 
 
-def _variables(atoms: Iterable[Atom]) -> list[Name]:
-    return [atom.name for atom in atoms if isinstance(atom, Var)]
+def _pairs(params: tuple[Param, ...], sources: tuple[Atom, ...]) -> Iterator[tuple[Name, Name]]:
+    """Arrays of a pattern with what they are made of, one for each or one for all."""
+    for param, source in zip(params, sources * len(params) if len(sources) == 1 else sources, strict=True):
+        if param.type.shape and isinstance(source, Var):
+            yield param.name, source.name
 
 
-def _link_all(sharing: Sharing, names: list[Name | None], atoms: tuple[Atom, ...]) -> None:
-    if len(atoms) == 1:
-        atoms = atoms * len(names)
-    for name, atom in zip(names, atoms, strict=True):
-        if name is not None and isinstance(atom, Var):
-            sharing.link(atom.name, name)
-
-
-def _link_params(sharing: Sharing, params: tuple[Param, ...], atoms: tuple[Atom, ...]) -> None:
-    _link_all(sharing, [p.name if p.type.shape else None for p in params], atoms)
-
-
-def _link_call(sharing: Sharing, results: list[Name | None], args: tuple[Atom, ...], consumed: tuple[int, ...]) -> None:
-    """A result may share memory with any argument."""
-    for i in consumed:
-        arg = args[i]
-        if isinstance(arg, Var):
-            sharing.consume(arg.name)
-    for result in (name for name in results if name is not None):
-        for name in _variables(args):
-            sharing.link(name, result)
-
-
-def _link_lambdas(exp: Exp, sharing: Sharing) -> None:
+def _aliases_in_lambdas(exp: Exp) -> Iterator[tuple[Name, Name]]:
     """Rows of an input share its memory; the values that an operator combines may be those that it was given."""
     given: tuple[Atom, ...] = ()
     match exp:
-        case Screma(_, arrays, f):
-            _link_params(sharing, f.params, tuple(map(Var, arrays)))
-            given = f.body.result
-        case Hist(_, arrays, f, _, _, rank):
-            _link_params(sharing, f.params, tuple(map(Var, arrays)))
-            given = f.body.result[rank:]
-        case Scatter(_, arrays, f):
-            _link_params(sharing, f.params, tuple(map(Var, arrays)))
+        case Screma(_, arrays, f) | Hist(_, arrays, f) | Scatter(_, arrays, f):
+            yield from _pairs(f.params, tuple(map(Var, arrays)))
+            given = f.body.result[exp.rank :] if isinstance(exp, Hist) else f.body.result
         case SegRed() | SegScan():
             given = exp.body.result
         case SegHist():
@@ -173,7 +212,20 @@ def _link_lambdas(exp: Exp, sharing: Sharing) -> None:
             pass
     for reduction in reductions(exp):
         op, k = reduction.op, len(reduction.neutral)
-        _link_params(sharing, op.params, reduction.neutral * 2)
-        _link_params(sharing, op.params, op.body.result * 2)
-        _link_params(sharing, op.params[k:], given[:k])
+        yield from _pairs(op.params, reduction.neutral * 2)
+        yield from _pairs(op.params, op.body.result * 2)
+        yield from _pairs(op.params[k:], given[:k])
         given = given[k:]
+
+
+def _statements(stms: Iterable[Stm]) -> Iterator[Stm]:
+    """Statements at any depth."""
+    pending = list(stms)
+    while pending:
+        stm = pending.pop()
+        yield stm
+        pending.extend(inner for _, body in scoped_bodies(stm.exp) for inner in body.stms)
+
+
+def _variables(atoms: Iterable[Atom]) -> list[Name]:
+    return [atom.name for atom in atoms if isinstance(atom, Var)]

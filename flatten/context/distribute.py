@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ...ir.core import Body, Copied, Copy, Param, Replicate, Scratch, Stm
 from ...ir.traverse import free_in_stm
 from ...ir.types import I64, Atom, Name, Var, scalar
-from ..aliasing.overwritten import shared_with
+from ..aliasing.classes import made_of
 from .nest import Dim, Elem, Flow, Nest
 from .recompute_cost import HEAVY, LIMIT, weight_of
 from .segop_bodies import element_of, emit_segmap, needs
@@ -55,7 +55,7 @@ def is_awaited(flow: Flow, name: Name, array: Name, reads: tuple[Name, ...]) -> 
     looked_at = {elem.array for elem in needed.loads.values()}.union(
         wanted, *(free_in_stm(deferred.stm) for deferred in (*needed.stms, *needed.places))
     )
-    return not looked_at.isdisjoint(shared_with(array, flow.output.stms))
+    return not looked_at.isdisjoint(made_of(array, flow.output.stms))
 
 
 def awaited(flow: Flow) -> Iterator[Name]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ...ir.core import Body, If, Loop, Param, Stm
 from ...ir.traverse import bodies, free_in_body, free_in_stm, names_in_types
 from ...ir.types import Atom, Name, Var
-from ..aliasing.overwritten import consumed_in
+from ..aliasing.classes import overwritten_in
 
 
 def own_sizes(pat: tuple[Param, ...]) -> frozenset[Name]:
@@ -43,7 +43,7 @@ def sizes_first(stm: Stm) -> tuple[Stm, Stm] | None:
         return None
     first, second = (_results(stm, stm.exp, [(p.name in sizes) == wanted for p in stm.pat]) for wanted in (True, False))
     assert isinstance(first.exp, If)
-    overwritten = (consumed_in(body) & set(free_in_body(body)) for body in (first.exp.then, first.exp.orelse))
+    overwritten = (overwritten_in(body) & set(free_in_body(body)) for body in (first.exp.then, first.exp.orelse))
     return None if any(overwritten) else (first, second)
 
 

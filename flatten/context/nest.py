@@ -22,7 +22,7 @@ from ...ir.machine import Machine, Mode
 from ...ir.thresholds import Threshold
 from ...ir.traverse import add_types, names_in_types
 from ...ir.types import Atom, Const, Name, Names, Type, Var, scalar
-from ..aliasing.overwritten import consumed_in
+from ..aliasing.classes import overwritten_in
 from .trace import Fired, Rule
 
 Dim = tuple[Name, Atom]
@@ -264,7 +264,7 @@ class Flow:
         """A lambda whose types are known from here on, and what it overwrites: its names may be fresh ones."""
         self.known.types.update((p.name, p.type) for p in f.params)
         add_types(self.known.types, f.body)
-        self.known.consumed |= consumed_in(f.body)
+        self.known.consumed |= overwritten_in(f.body)
         return f
 
     def again(self, pat: tuple[Param, ...]) -> tuple[Param, ...]:

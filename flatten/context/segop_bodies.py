@@ -34,7 +34,7 @@ from ...ir.ops import Op
 from ...ir.rename import refreshing, rename_lambda, rewrite_body
 from ...ir.traverse import free_in_body, free_in_stm
 from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
-from ..aliasing.overwritten import consumed_in
+from ..aliasing.classes import overwritten_in
 from .nest import Deferred, Dim, Elem, Flow, Nest
 from .recompute_cost import HEAVY, weight_of
 from .trace import Rule
@@ -118,7 +118,7 @@ def seg_body(flow: Flow, dims: tuple[Dim, ...], inner: Body) -> SegBody:
     """`inner` over the space `dims`, completed with what it needs of the nest, under fresh names."""
     needed = needs(flow, free_in_body(inner))
     again = [deferred.stm for deferred in needed.stms]
-    overwritten = consumed_in(Body((*again, *inner.stms), inner.result))
+    overwritten = overwritten_in(Body((*again, *inner.stms), inner.result))
     loads = [stm for name, elem in needed.loads.items() for stm in load(flow, name, elem, overwritten, flow.output.loc)]
     if again:
         flow.note(Rule.SKIP_SCALARS, ", ".join(str(p.name) for stm in again for p in stm.pat))

@@ -31,7 +31,7 @@ from ...ir.core import (
     SegOp,
     Stm,
 )
-from ...ir.machine import LevelRow, Mode, Room
+from ...ir.machine import LevelRow, Mode
 from ...ir.ops import Op
 from ...ir.traverse import bodies, bound_in_body
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64
@@ -140,9 +140,8 @@ def unless_inside(flow: Flow, nest: Nest, middle: Inside, rows: tuple[LevelRow, 
     if full is None or middle.varying:
         return lacks
     for row in rows:
-        assert row.room is not None
         par = parallelism_inside(flow, middle, row)
-        lacks = both(flow, lacks, _let(flow, "lacks", BOOL, Op.LT, par, i64(row.room.fills)))
+        lacks = both(flow, lacks, _let(flow, "lacks", BOOL, Op.LT, par, i64(row.threads)))
     fills = _let(flow, "fills", BOOL, Op.LE, i64(full), parallelism_of(flow, nest))
     return Var(flow.emit_as("pays", BOOL, PrimOp(Op.OR, Prim.BOOL, (fills, lacks))))
 
@@ -191,14 +190,12 @@ def _where_it_fits(
     rows: tuple[Widths, ...] = (),
 ) -> Atom:
     """`par`, or minus the most parallelism of a segop where that or the arrays are too much for a collective."""
-    room = row.room
-    assert room is not None
     most = _folded(flow, Op.MAX, tuple(product_of(flow, space) for space in (*_largest(spaces), *rows)))
     fits: Atom = Const(Prim.BOOL, True)
     if spaces:
-        fits = _let(flow, "fits", BOOL, Op.LE, most, i64(room.threads))
-    if (taken := bytes_inside(flow, spaces, arrays, room)) is not None:
-        enough = _let(flow, "fits", BOOL, Op.LE, taken, i64(room.bytes))
+        fits = _let(flow, "fits", BOOL, Op.LE, most, i64(row.most))
+    if (taken := bytes_inside(flow, spaces, arrays, row)) is not None:
+        enough = _let(flow, "fits", BOOL, Op.LE, taken, i64(row.bytes))
         fits = Var(flow.emit_as("fits", BOOL, PrimOp(Op.AND, Prim.BOOL, (fits, enough))))
     too_many = Var(flow.emit_as("par", I64, PrimOp(Op.NEG, Prim.I64, (most,))))
     return Var(flow.emit_as("par", I64, PrimOp(Op.SELECT, Prim.I64, (fits, par, too_many))))
@@ -214,12 +211,12 @@ def _largest(spaces: tuple[Widths, ...]) -> tuple[Widths, ...]:
     return tuple(space for space in spaces if not any(Counter(space) < Counter(other) for other in spaces))
 
 
-def bytes_inside(flow: Flow, spaces: tuple[Widths, ...], arrays: tuple[Type, ...], room: Room) -> Atom | None:
+def bytes_inside(flow: Flow, spaces: tuple[Widths, ...], arrays: tuple[Type, ...], row: LevelRow) -> Atom | None:
     """The memory that the arrays of a collective take; None where they fit as soon as the segops do."""
     together = Counter[Widths]()
     for t in arrays:
         together[in_order(t.shape)] += t.prim.bytes
-    if all(shape in spaces for shape in together) and together.total() * room.threads <= room.bytes:
+    if all(shape in spaces for shape in together) and together.total() * row.most <= row.bytes:
         return None
     return _folded(flow, Op.ADD, tuple(product_of(flow, (*shape, i64(each))) for shape, each in together.items()))
 

@@ -75,10 +75,9 @@ def parallelism_of_collectives(flow: Flow, lengths: Lengths, row: LevelRow) -> A
     if row.level is Level.WARP:
         assert found.skew is not None, "a machine with warps"
         return where(flow, Op.LE, found.skew.warp, parameter(flow, "skew_warp", SKEW), found.rows)
-    assert row.room is not None
     rows = flow.emit_as("rows", I64, PrimOp(Op.MAX, Prim.I64, (found.rows, i64(1))))
     mean = Var(flow.emit_as("mean", I64, PrimOp(Op.QUOT, Prim.I64, (found.elements, Var(rows)))))
-    return where(flow, Op.LE, found.longest, parameter(flow, "longest", row.room.threads), mean)
+    return where(flow, Op.LE, found.longest, parameter(flow, "longest", row.most), mean)
 
 
 def collectives_pay(flow: Flow, lengths: Lengths, row: LevelRow) -> Atom:

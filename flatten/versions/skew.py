@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...ir.core import Body, If, Level, PrimOp, Reduction, SegRed, Stm
+from ...ir.machine import WARP
 from ...ir.ops import Op
 from ...ir.types import BOOL, I64, Atom, Name, Prim, Var, i64
 from ..context.nest import Flow, Nest
@@ -21,9 +22,6 @@ from ..context.segop_bodies import element_of, emit_segmap, seg_body, single
 from ..context.trace import Rule
 from .guards import parallelism_of
 from .segment_descriptors import binary, by_point
-
-LANES = 32
-"""Threads of a warp."""
 
 GREATEST = 1 << 40
 """A longer row counts as this long, so that sums of lengths do not overflow but where nothing could be computed."""
@@ -69,7 +67,7 @@ def _measure(flow: Flow, lengths: Lengths) -> Measures:
     if not any(row.level is Level.WARP for row in flow.context.machine.levels):
         return Measures(*_sum_and_greatest(flow, lengths), None)
     array, rows = _stored(flow, lengths), parallelism_of(flow, lengths.nest)
-    warps = _let(flow, Op.QUOT, _let(flow, Op.ADD, rows, i64(LANES - 1)), i64(LANES))
+    warps = _let(flow, Op.QUOT, _let(flow, Op.ADD, rows, i64(WARP.threads - 1)), i64(WARP.threads))
     by_warp = _each_warp(flow, by_point(flow, lengths.nest, array, rows), rows, warps)
     padded, elements, rounded, longest = _all_warps(flow, warps, *by_warp)
     work = _let(flow, Op.MAX, _let(flow, Op.ADD, rows, elements), i64(1))
@@ -127,16 +125,16 @@ def _each_warp(flow: Flow, lengths: Name, rows: Atom, warps: Atom) -> tuple[Name
     loaded = flow.fresh_param("l", I64)
     load = single(element_of(lengths, (rows,), (Var(p.name),)), loaded, flow.output.loc)
     stms = (
-        single(PrimOp(Op.MUL, Prim.I64, (Var(w.name), i64(LANES))), first, flow.output.loc),
+        single(PrimOp(Op.MUL, Prim.I64, (Var(w.name), i64(WARP.threads))), first, flow.output.loc),
         single(PrimOp(Op.ADD, Prim.I64, (Var(first.name), Var(lane.name))), p, flow.output.loc),
         single(PrimOp(Op.LT, Prim.I64, (Var(p.name), rows)), there, flow.output.loc),
         single(If(Var(there.name), Body((load,), (Var(loaded.name),)), Body((), (i64(0),))), length, flow.output.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(length.name), i64(LANES - 1))), more, flow.output.loc),
-        single(PrimOp(Op.QUOT, Prim.I64, (Var(more.name), i64(LANES))), chunks, flow.output.loc),
-        single(PrimOp(Op.MUL, Prim.I64, (Var(chunks.name), i64(LANES))), rounded, flow.output.loc),
+        single(PrimOp(Op.ADD, Prim.I64, (Var(length.name), i64(WARP.threads - 1))), more, flow.output.loc),
+        single(PrimOp(Op.QUOT, Prim.I64, (Var(more.name), i64(WARP.threads))), chunks, flow.output.loc),
+        single(PrimOp(Op.MUL, Prim.I64, (Var(chunks.name), i64(WARP.threads))), rounded, flow.output.loc),
     )
     values = tuple(Var(x.name) for x in (length, length, rounded))
-    made = seg_body(flow, ((w.name, warps), (lane.name, i64(LANES))), Body(stms, values))
+    made = seg_body(flow, ((w.name, warps), (lane.name, i64(WARP.threads))), Body(stms, values))
     reds = (greatest(flow), _sum(flow), _sum(flow))
     pat = tuple(flow.fresh_param(base, I64.array_of(warps)) for base in ("longest", "elements", "rounded"))
     flow.emit(pat, SegRed(flow.context.machine.lowest.level, made.space, reds, made.body, (I64,) * 3, None))
@@ -154,7 +152,7 @@ def _all_warps(flow: Flow, warps: Atom, longest: Name, elements: Name, rounded: 
         single(element_of(array, (warps,), (Var(w.name),)), x, flow.output.loc)
         for array, x in zip(arrays, loaded, strict=True)
     )
-    pad = single(PrimOp(Op.MUL, Prim.I64, (Var(loaded[0].name), i64(LANES))), padded, flow.output.loc)
+    pad = single(PrimOp(Op.MUL, Prim.I64, (Var(loaded[0].name), i64(WARP.threads))), padded, flow.output.loc)
     values = (padded, loaded[1], loaded[2], loaded[0])
     made = seg_body(flow, ((w.name, warps),), Body((*loads, pad), tuple(Var(x.name) for x in values)))
     reds = (_sum(flow), _sum(flow), _sum(flow), greatest(flow))

@@ -25,6 +25,7 @@ from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import (
     Digit,
+    Environment,
     Form,
     Poly,
     as_constant,
@@ -33,12 +34,11 @@ from ..kernel_ir.affine import (
     form_of,
     name_of,
     same_thread,
-    value_poly,
 )
 from ..kernel_ir.execution import Who, solo
 from ..kernel_ir.nodes import KArray, KStm, Operand, Space
 from ..kernel_ir.shared_stack import is_on_block_stack
-from ..kernel_ir.traverse import rhs_operands, statements
+from ..kernel_ir.traverse import statements
 
 Path = tuple[tuple[int, int], ...]
 """Where a statement stands: for each list on the way, (number of the list in its statement, position)."""
@@ -125,13 +125,12 @@ def never(skipped: frozenset[Poly], form: Form | None) -> bool:
 
 
 @dataclass(slots=True)
-class Values:
+class Values(Environment):
     """What is known of the values at a point: the polynomial of each variable, the digits, what varies over
     threads, what no value of a name exceeds. `published`: the global arrays that a flag may speak of, so that what
     threads have written there must be the first thread's before it publishes. `stack`: the place of the last array on
     the block's stack; `places`: those of all that were taken."""
 
-    polys: dict[str, Poly] = field(default_factory=dict)
     digits: dict[str, Digit] = field(default_factory=dict)
     varying: set[str] = field(default_factory=set)
     most: dict[str, int] = field(default_factory=dict)
@@ -149,14 +148,9 @@ class Values:
         self.number += 1
         return f"{name}.{self.number}"
 
-    def of(self, x: Operand) -> Poly:
-        if isinstance(x, Const):
-            return constant(x.value) if isinstance(x.value, int) else atom(self.named("const"))
-        return self.polys[x.name] if x.name in self.polys else atom(x.name)
-
     def define(self, name: str, rhs: kir.Rhs | None, varies: bool) -> None:
         """A variable gets a value: a polynomial of others, or something of its own."""
-        known = None if rhs is None else value_poly(rhs, [self.of(a) for a in rhs_operands(rhs)])
+        known = None if rhs is None else self.value(rhs)
         if known is None:
             fresh = self.named(name)
             known, digit = atom(fresh), None if rhs is None else self.part_of_digit(rhs)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from ...ir import machine as machines
 from ...ir.core import Level
 from ...ir.errors import IRError
 from ...ir.machine import CUDA, Machine
@@ -31,7 +32,6 @@ from ..kernel_ir.show import show_stm
 from ..kernel_ir.traverse import bound, operands, statements
 from .collectives import BLOCK, THREAD, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
 
-MOST_SHARED = 48 << 10
 """Bytes of shared memory that a block of a GPU has for arrays of constant size."""
 
 Stms = tuple[KStm, ...]
@@ -62,12 +62,12 @@ def check_kernels(kernels: Iterable[Kernel], machine: Machine) -> None:
 
 def misplaced(kernels: Iterable[Kernel], machine: Machine) -> tuple[Misplaced, ...]:
     """All that is misplaced in the kernels of a machine. On a CPU the arrays of a block are memory like any other."""
-    most_shared = MOST_SHARED if machine.name == CUDA.name else None
+    most_shared = machines.BLOCK.bytes if machine.name == CUDA.name else None
     return tuple(found for kernel in kernels for found in check_collectives(kernel, most_shared=most_shared))
 
 
 def check_collectives(
-    kernel: Kernel, threads: int = 64, warp: int = 32, most_shared: int | None = MOST_SHARED
+    kernel: Kernel, threads: int = 64, warp: int = machines.WARP.threads, most_shared: int | None = machines.BLOCK.bytes
 ) -> tuple[Misplaced, ...]:
     """All that is misplaced in a kernel whose blocks have `threads` threads, or which a warp executes; `most_shared`:
     bytes that a block's arrays of constant size may take together."""

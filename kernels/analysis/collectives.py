@@ -21,6 +21,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
+from ...ir import machine
+
 
 class CollectiveError(Exception):
     """Threads cannot be arranged as asked for: ambiguous, not enough of them, or misaligned."""
@@ -168,7 +170,7 @@ class Unit:
 
 BLOCK_SIZE = Size(1, per_block=True)
 THREAD = Unit("thread", (BLOCK_SIZE,), (Size(1),))
-WARP = Unit("warp", (BLOCK_SIZE,), (Size(32),))
+WARP = Unit("warp", (BLOCK_SIZE,), (Size(machine.WARP.threads),))
 WARPGROUP = Unit("warpgroup", (BLOCK_SIZE,), (Size(128),))
 BLOCK = Unit("block", (BLOCK_SIZE,), (BLOCK_SIZE,))
 

@@ -18,6 +18,7 @@ from ...ir.types import Const, Name
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KStm, KVar, Operand, Space
 from .symbolic_cost import Cost, Role, Sum, size
+from .uniformity import Affine, Facts, Uniform, find_facts
 
 LANES = 16
 EXTENT = 256.0
@@ -27,9 +28,6 @@ BLOCK_REDUCE = 4.0
 
 NEAR, FAR = 64.0, 1024.0
 """Lines that lanes on the rows share stay in the cache while rows are no longer than this; none does from that on."""
-
-# How a variable lies on the lanes: 0 the same in all, 1 counting up by one, 2 by a number of any size, 3 anything.
-Lie = int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +46,27 @@ Tiled = frozenset[str | kir.KArray]
 """What is loaded and stored in tiles: variables and arrays."""
 
 
-def cost(stms: tuple[KStm, ...], gather: float = GATHER, tiled: Tiled = frozenset()) -> float:
-    """Cost of a kernel's body, or of a part of one; `gather` is what an access that is not contiguous weighs."""
-    return _number(_stms(stms, _Lies(Weights(min(TILED, gather), gather, gather, EXTENT, EXTENT), tiled, {}), False))
+def cost(
+    stms: tuple[KStm, ...], gather: float = GATHER, tiled: Tiled = frozenset(), facts: Facts | None = None
+) -> float:
+    """Cost of a kernel's body, or of a part of one; `gather` is what an access that is not contiguous weighs;
+    `facts`: of these statements, where they are known."""
+    weights = Weights(min(TILED, gather), gather, gather, EXTENT, EXTENT)
+    return _number(_stms(stms, _State(facts or find_facts(stms), weights, tiled, {}), False))
 
 
 def cost_at(stms: tuple[KStm, ...], loops: float, threads: float, tiled: Tiled = frozenset()) -> float:
     """Cost where loops make `loops` steps, along rows of that length, and `threads` threads are asked for."""
     far = min(max(loops, NEAR), FAR) / NEAR
-    return _number(_stms(stms, _Lies(Weights(TILED * far, GATHER * far, GATHER, loops, threads), tiled, {}), False))
+    weights = Weights(TILED * far, GATHER * far, GATHER, loops, threads)
+    return _number(_stms(stms, _State(find_facts(stms), weights, tiled, {}), False))
 
 
 def cost_by_sizes(stms: tuple[KStm, ...], sizes: Mapping[KVar, Name], width: Name, tiled: Tiled = frozenset()) -> Sum:
     """Cost by the kernel's scalars that the host knows; `width` stands for the others, and `EXTENT` threads for those
     that are not all threads from 0 to a size."""
     weights = Weights(TILED, GATHER, GATHER, size(width, Role.STEPS), EXTENT)
-    return Sum() + _stms(stms, _Lies(weights, tiled, sizes), False)
+    return Sum() + _stms(stms, _State(find_facts(stms), weights, tiled, sizes), False)
 
 
 def _number(found: Cost) -> float:
@@ -71,92 +74,93 @@ def _number(found: Cost) -> float:
     return found
 
 
-class _Lies(dict[KVar, Lie]):
-    """How variables lie, with the weights, what goes in tiles, sizes known by name, and what is a part of a size."""
+class _State:
+    """How variables lie on the lanes, the weights, what goes in tiles, sizes known by name, and what is a part of a
+    size."""
 
-    def __init__(self, weights: Weights, tiled: Tiled, sizes: Mapping[KVar, Name]) -> None:
-        super().__init__()
+    def __init__(self, facts: Facts, weights: Weights, tiled: Tiled, sizes: Mapping[KVar, Name]) -> None:
+        self.facts = facts
         self.weights = weights
         self.tiled = tiled
         self.sizes = sizes
         self.parts: dict[Operand, Cost] = {var: size(name, Role.STEPS) for var, name in sizes.items()}
 
 
-def _lie(operand: Operand, lies: _Lies) -> Lie:
-    return 0 if isinstance(operand, Const) else lies.get(operand, 0)
-
-
-def _combine(op: Op, lies: list[Lie]) -> Lie:
-    if not any(lies):
-        return 0
-    if op in (Op.ADD, Op.SUB):
-        return 1 if sorted(lies) == [0, 1] and not (op is Op.SUB and lies[1]) else min(3, max(2, *lies))
-    return 2 if op is Op.MUL and sorted(lies)[0] == 0 and max(lies) < 3 else 3
-
-
-def _stms(stms: tuple[KStm, ...], lies: _Lies, lanes: bool) -> Cost:
+def _stms(stms: tuple[KStm, ...], state: _State, lanes: bool) -> Cost:
     total: Cost = 0.0
     for stm in stms:
-        total = total + _stm(stm, lies, lanes)
+        total = total + _stm(stm, state, lanes)
     return total
 
 
-def _loop(bound: Operand, body: tuple[KStm, ...], lies: _Lies, lanes: bool) -> Cost:
+def _loop(bound: Operand, body: tuple[KStm, ...], state: _State, lanes: bool) -> Cost:
     """A loop of a thread goes along a row, which is as long as it takes steps."""
-    outside, length = lies.weights, lies.sizes.get(bound) if isinstance(bound, KVar) else None
+    outside, length = state.weights, state.sizes.get(bound) if isinstance(bound, KVar) else None
     if lanes and length is not None:
         far = size(length, Role.FAR)
-        lies.weights = replace(outside, tiled=TILED * far, strided=GATHER * far)
-    once = _stms(body, lies, lanes)
-    lies.weights = outside
-    return _trips(bound, lies) * (1.0 + once)
+        state.weights = replace(outside, tiled=TILED * far, strided=GATHER * far)
+    once = _stms(body, state, lanes)
+    state.weights = outside
+    return _trips(bound, state) * (1.0 + once)
 
 
-def _trips(bound: Operand, lies: _Lies) -> Cost:
+def _trips(bound: Operand, state: _State) -> Cost:
     if isinstance(bound, Const):
         return float(max(0, int(bound.value)))
-    return lies.parts.get(bound, lies.weights.loops)
+    return state.parts.get(bound, state.weights.loops)
 
 
-def _part(rhs: kir.Rhs, lies: _Lies) -> Cost | None:
+def _part(rhs: kir.Rhs, state: _State) -> Cost | None:
     """A share of a size: a quotient by a number, what such a division leaves, either of them if something holds; and
     products of sizes that are known by name."""
     match rhs:
         case kir.KOp(Op.QUOT, _, (x, Const(_, number))):
-            return lies.parts.get(x, lies.weights.loops) / max(1.0, float(number))
+            return state.parts.get(x, state.weights.loops) / max(1.0, float(number))
         case kir.KOp(Op.REM, _, (_, Const(_, number))):
             return float(number) / 2
         case kir.KOp(Op.SELECT, _, (_, x, _)):
-            return lies.parts.get(x)
-        case kir.KOp(Op.MUL, _, (x, y)) if lies.sizes:
-            left, right = lies.parts.get(x), lies.parts.get(y)
+            return state.parts.get(x)
+        case kir.KOp(Op.MUL, _, (x, y)) if state.sizes:
+            left, right = state.parts.get(x), state.parts.get(y)
             return None if left is None or right is None else left * right
         case _:
             return None
 
 
-def _groups(lo: Operand, hi: Operand, lies: _Lies) -> Cost:
+def _groups(lo: Operand, hi: Operand, state: _State) -> Cost:
     """Groups of lanes; one that is not full takes as long as one that is."""
-    if isinstance(lo, Const) and isinstance(hi, KVar) and hi in lies.sizes:
-        return size(lies.sizes[hi], Role.GROUPS)
+    if isinstance(lo, Const) and isinstance(hi, KVar) and hi in state.sizes:
+        return size(state.sizes[hi], Role.GROUPS)
     if isinstance(lo, Const) and isinstance(hi, Const):
         return float(max(0, -(-(int(hi.value) - int(lo.value)) // LANES)))
-    return max(1.0, lies.weights.threads / LANES)
+    return max(1.0, state.weights.threads / LANES)
 
 
-def _access(array: kir.KArray, index: Operand, lies: _Lies) -> Cost:
-    weights, lie = lies.weights, _lie(index, lies)
-    if array.space is Space.PRIVATE:
-        return 1.0 if lie == 0 else weights.gather
-    return (1.0, 1.0, weights.strided, weights.gather)[lie]
+def _access(array: kir.KArray, index: Operand, state: _State) -> Cost:
+    """Lanes on elements side by side cost what a uniform access does; in falling order they are turned round."""
+    match state.facts.of(index):
+        case Uniform():
+            return 1.0
+        case Affine(0 | 1) if array.space is not Space.PRIVATE:
+            return 1.0
+        case Affine(-1) if array.space is not Space.PRIVATE:
+            return 2.0
+        case Affine() if array.space is not Space.PRIVATE:
+            return state.weights.strided
+        case _:
+            return state.weights.gather
 
 
-def _store(array: kir.KArray, index: Operand, lies: _Lies) -> Cost:
+def _store(array: kir.KArray, index: Operand, state: _State) -> Cost:
     """Lanes that do not lie side by side are stored one by one."""
-    if array in lies.tiled:
-        return 2.0 * lies.weights.tiled
-    each = _access(array, index, lies)
-    return 2.0 * each if array.space is not Space.PRIVATE and _lie(index, lies) >= 2 else each
+    if array in state.tiled:
+        return 2.0 * state.weights.tiled
+    each, is_single = _access(array, index, state), array.space is Space.PRIVATE
+    match state.facts.of(index):
+        case Uniform() | Affine(-1 | 0 | 1):
+            return each
+        case _:
+            return each if is_single else 2.0 * each
 
 
 def _depth(op: kir.KLambda) -> float:
@@ -164,35 +168,32 @@ def _depth(op: kir.KLambda) -> float:
     return 5.0 if any(var.prim.is_float for var in op.left) else 3.0
 
 
-def _rhs(rhs: kir.Rhs, lies: _Lies, lanes: bool) -> tuple[Lie, Cost]:
-    """How a value lies, and what it costs."""
+def _rhs(rhs: kir.Rhs, state: _State) -> Cost:
     match rhs:
         case kir.KLoad(array, index):
-            varies = _lie(index, lies) > 0 or (lanes and array.space is Space.PRIVATE)
-            return 3 if varies else 0, _access(array, index, lies)
-        case kir.KOp(op, _, args):
-            return _combine(op, [_lie(a, lies) for a in args]), 1.0 if is_short(op) else 8.0
-        case kir.KConvert(_, _, arg):
-            return _lie(arg, lies), 0.5
+            return _access(array, index, state)
+        case kir.KOp(op):
+            return 1.0 if is_short(op) else 8.0
+        case kir.KConvert():
+            return 0.5
         case kir.KAligned():
-            return 0, 1.0
+            return 1.0
 
 
-def _stm(stm: KStm, lies: _Lies, lanes: bool) -> Cost:
+def _stm(stm: KStm, state: _State, lanes: bool) -> Cost:
     match stm:
         case kir.KLet(var, rhs):
-            lies[var], weight = _rhs(rhs, lies, lanes)
-            part = _part(rhs, lies)
+            weight = _rhs(rhs, state)
+            part = _part(rhs, state)
             if part is not None:
-                lies.parts[var] = part
-            return lies.weights.tiled if var.name in lies.tiled else weight
-        case kir.Declare(var, init) | kir.Assign(var, init):
-            lies[var] = 3 if lanes else _lie(init, lies)
+                state.parts[var] = part
+            return state.weights.tiled if var.name in state.tiled else weight
+        case kir.Declare() | kir.Assign():
             return 0.5
         case kir.Store(array, index, _) | kir.Atomic(_, _, array, index, _) | kir.Publish(array, index, _):
-            return _store(array, index, lies)
+            return _store(array, index, state)
         case kir.LoadRow(_, array, index) | kir.StoreRow(array, index, _):
-            return _access(array, index, lies)
+            return _access(array, index, state)
         case kir.Alloc():
             return 4.0
         case kir.Check() | kir.BoundsCheck():
@@ -204,26 +205,21 @@ def _stm(stm: KStm, lies: _Lies, lanes: bool) -> Cost:
         case kir.RowScan():
             raise AssertionError("rows are scanned as they lie when code is printed: the estimate is of the loop")
         case kir.LoadTile() | kir.StoreTile():
-            return EXTENT * lies.weights.tiled
-        case kir.TeamReduce(index=index, body=body, after=after) | kir.WarpTurns(index=index, body=body, turn=after):
-            lies[index] = 1
-            return EXTENT / LANES * (_stms(body, lies, True) + _stms(after, lies, True))
+            return EXTENT * state.weights.tiled
+        case kir.TeamReduce(body=body, after=after) | kir.WarpTurns(body=body, turn=after):
+            return EXTENT / LANES * (_stms(body, state, True) + _stms(after, state, True))
         case kir.KIf(_, then, orelse):
-            return 2.0 + _stms(then, lies, lanes) + _stms(orelse, lies, lanes)
+            return 2.0 + _stms(then, state, lanes) + _stms(orelse, state, lanes)
         case kir.For(_, bound, body):
-            return 2.0 + _loop(bound, body, lies, lanes)
+            return 2.0 + _loop(bound, body, state, lanes)
         case kir.KWhile(before, _, body):
-            return EXTENT * (1.0 + _stms(before, lies, lanes) + _stms(body, lies, lanes))
-        case kir.Threads(index, lo, hi, body):
-            lies[index] = 1
-            return 4.0 + _groups(lo, hi, lies) * (1.0 + _stms(body, lies, True))
-        case kir.BlockReduce(_, index, lo, hi, body, _, op, _, commutative):
-            lies[index] = 1
-            once = _stms(op.body, lies, True)
+            return EXTENT * (1.0 + _stms(before, state, lanes) + _stms(body, state, lanes))
+        case kir.Threads(_, lo, hi, body):
+            return 4.0 + _groups(lo, hi, state) * (1.0 + _stms(body, state, True))
+        case kir.BlockReduce(_, _, lo, hi, body, _, op, _, commutative):
+            once = _stms(op.body, state, True)
             step = once if commutative else _depth(op) * (once + 2.0)
-            return BLOCK_REDUCE + 4.0 * once + _groups(lo, hi, lies) * (1.0 + _stms(body, lies, True) + step)
-        case kir.BlockScan(scanned, _, index, lo, hi, body, _, op, _, _, after):
-            lies[index] = 1
-            lies.update(dict.fromkeys(scanned, 3))
-            step = _depth(op) * (_stms(op.body, lies, True) + 2.0 * len(scanned))
-            return 8.0 + _groups(lo, hi, lies) * (1.0 + _stms(body, lies, True) + step + _stms(after, lies, True))
+            return BLOCK_REDUCE + 4.0 * once + _groups(lo, hi, state) * (1.0 + _stms(body, state, True) + step)
+        case kir.BlockScan(scanned, _, _, lo, hi, body, _, op, _, _, after):
+            step = _depth(op) * (_stms(op.body, state, True) + 2.0 * len(scanned))
+            return 8.0 + _groups(lo, hi, state) * (1.0 + _stms(body, state, True) + step + _stms(after, state, True))

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...ir import scalar
+from ...ir.machine import WARP
 from ...ir.ops import Op
 from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
@@ -63,7 +64,12 @@ class Predicted:
 
 
 def predict(
-    kernel: Kernel, scalars: Sequence[Value], blocks: int, threads: int, warp: int = 32, sample: Sample = EVERYTHING
+    kernel: Kernel,
+    scalars: Sequence[Value],
+    blocks: int,
+    threads: int,
+    warp: int = WARP.threads,
+    sample: Sample = EVERYTHING,
 ) -> tuple[Predicted, ...]:
     """The access sites of a launch, in the order of the text; `scalars` as the kernel takes them."""
     e = Evaluation(threads, warp, sample)

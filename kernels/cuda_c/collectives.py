@@ -1,8 +1,8 @@
 """Collectives of a block in CUDA C: shuffles within warps, shared memory between them.
 
 Operators become lambdas `op(x.., y.., out..)`. Every thread takes part with the neutral element where it has no value,
-so all lanes are live. Order: a commutative reduction lets each thread take every `THREADS`-th element; any other, and
-a scan, goes through tiles of `THREADS` elements, one for each thread, in which lanes combine with those behind (before)
+so all lanes are live. Order: a commutative reduction lets each thread take every `threads`-th element; any other, and
+a scan, goes through tiles of `threads` elements, one for each thread, in which lanes combine with those behind (before)
 them.
 
 A reduction has one barrier: all warps write their values, meet, and then each combines them for itself. Where it is
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ...ir.machine import WARP
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who
@@ -34,7 +35,6 @@ from .text import (
     words_in,
 )
 
-WARP = 32
 Reduce = Callable[[Printer, kir.BlockReduce, Operator], Names]
 
 
@@ -72,7 +72,7 @@ def in_order(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
 
 @contextmanager
 def tiles(p: Printer, index: KVar, lo: Operand, hi: Operand) -> Iterator[None]:
-    """A loop over tiles of `THREADS` elements from `lo` on: inside, `index` is the thread's element, at or behind `hi`
+    """A loop over tiles of `threads` elements from `lo` on: inside, `index` is the thread's element, at or behind `hi`
     in the last tile. All meet even if there is none."""
     first = p.fresh("first")
     with p.block(f"for (i64 {first} = {operand(lo)}; {first} < {operand(hi)}; {first} += {p.threads})"):
@@ -108,8 +108,8 @@ def tile_values(
 
 def combined(p: Printer, op: Operator, value: Names, neutral: Names) -> Names:
     """All threads' values, in order, in every thread."""
-    warp_reduce(p, op, value, WARP)
-    if p.threads > WARP:
+    warp_reduce(p, op, value, WARP.threads)
+    if p.threads > WARP.threads:
         over_warps(p, op, value, neutral)
     else:
         barrier(p)
@@ -118,7 +118,7 @@ def combined(p: Printer, op: Operator, value: Names, neutral: Names) -> Names:
 
 def over_warps(p: Printer, op: Operator, value: Names, neutral: Names) -> None:
     """The first lane of each warp ends with the values of those of all warps."""
-    warps, again = p.threads // WARP, p.depth > ONCE
+    warps, again = p.threads // WARP.threads, p.depth > ONCE
     partial, half = shared(p, op, 2 * warps if again else warps), f"{half_in_use(p)} + " if again else ""
     with p.block("if (lane_id() == 0)"):
         assign(p, tuple(f"{s}[{half}warp_id()]" for s in partial), value)
@@ -167,7 +167,7 @@ def block_scan(p: Printer, stm: kir.BlockScan) -> None:
     with p.block(""):
         op = operator(p, stm.op)
         carry = declared(p, op.types, "carry", stm.carry)
-        totals = shared(p, op, p.threads // WARP)
+        totals = shared(p, op, p.threads // WARP.threads)
         first = p.fresh("first")
         index = stm.index.name
         with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {first} += {p.threads})"):
@@ -204,13 +204,13 @@ def before_warp(p: Printer, op: Operator, mine: Names, carry: Names, totals: Nam
     """What stands left of a warp: `carry`, which moves on behind the tile, and the `totals` of the warps before it.
     `mine` becomes what a thread has behind those of its warp."""
     warp_scan(p, op, mine)
-    with p.block(f"if (lane_id() == {WARP - 1})"):
+    with p.block(f"if (lane_id() == {WARP.threads - 1})"):
         assign(p, tuple(f"{t}[{p.warp}]" for t in totals), mine)
     barrier(p)
     before = declared(p, op.types, "before")
     assign(p, before, carry)
     w = p.fresh("w")
-    with p.block(f"for (i32 {w} = 0; {w} < {p.threads // WARP}; {w}++)"):
+    with p.block(f"for (i32 {w} = 0; {w} < {p.threads // WARP.threads}; {w}++)"):
         with p.block(f"if ({w} == {p.warp})"):
             assign(p, before, carry)
         step(p, op, carry, carry, tuple(f"{t}[{w}]" for t in totals))
@@ -219,7 +219,7 @@ def before_warp(p: Printer, op: Operator, mine: Names, carry: Names, totals: Nam
 
 def warp_scan(p: Printer, op: Operator, value: Names) -> None:
     """Inclusive, within each warp (Hillis and Steele)."""
-    with p.index("d") as d, p.block(f"for (i32 {d} = 1; {d} < {WARP}; {d} *= 2)"):
+    with p.index("d") as d, p.block(f"for (i32 {d} = 1; {d} < {WARP.threads}; {d} *= 2)"):
         above = constants(p, op.types, "above", tuple(f"value_above({v}, {d})" for v in value))
         with p.block(f"if (lane_id() >= {d})"):
             step(p, op, value, above, value)

@@ -1,10 +1,10 @@
 """Kernels as CUDA C: one function for each, over `cuda_prelude.h`.
 
-A block is `THREADS` threads. What is uniform every thread computes for itself, what writes memory outside of threads
-the first one does (`kernels/kernel_ir/execution.py`); `Threads` is a loop of the block's threads in steps of their
-number; `Fence` is a barrier; collectives are in `collectives.py`. A failing check records itself and ends the thread;
-the others end at their next barrier. Arrays of a block that have no size known beforehand are taken from a stack
-(`Stack`).
+A block is `BLOCK.threads` threads. What is uniform every thread computes for itself, what writes memory outside of
+threads the first one does (`kernels/kernel_ir/execution.py`); `Threads` is a loop of the block's threads in steps of
+their number; `Fence` is a barrier; collectives are in `collectives.py`. A failing check records itself and ends the
+thread; the others end at their next barrier. Arrays of a block that have no size known beforehand are taken from a
+stack (`Stack`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import cache
 from importlib.resources import files
 
 from ...ir.core import Level
+from ...ir.machine import BLOCK, WARP
 from ...ir.types import Const
 from ..analysis.stack_sizes import takes_stack
 from ..kernel_ir import nodes as kir
@@ -24,7 +25,7 @@ from ..kernel_ir.execution import Who, published, solo, written_arrays
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
 from ..kernel_ir.shared_stack import is_static
 from ..kernel_ir.traverse import names_in, statements
-from .collectives import WARP, block_reduce, block_scan, in_order
+from .collectives import block_reduce, block_scan, in_order
 from .inline_expressions import bare, number, readable, right_hand_side
 from .names import KEYWORDS, WORD
 from .ops import LIBRARY, c_type, operand
@@ -50,7 +51,6 @@ from .text import (
 )
 from .threads import atomic, broadcast, for_threads
 
-THREADS = 256
 WARPS = 4
 """Of a block of threads, where a warp is the kernel's block: a multiprocessor takes 32 blocks, and 64 warps."""
 WARPS_BYTES = 16 << 10
@@ -98,14 +98,16 @@ def cuda_module(kernels: Iterable[CudaKernel]) -> str:
     return "\n".join([prelude(), *(kernel.text for kernel in kernels)])
 
 
-def cuda_kernel(kernel: Kernel, threads: int = THREADS, first_site: int = 0, grid: Grid = Grid.WHOLE) -> CudaKernel:
+def cuda_kernel(
+    kernel: Kernel, threads: int = BLOCK.threads, first_site: int = 0, grid: Grid = Grid.WHOLE
+) -> CudaKernel:
     """`extern "C" __global__ void NAME(failures, before, blocks, memory, arrays, scalars)` for blocks of
     `threads` threads, of a kernel that has its fences; where the kernel's block is a warp, they have several. Failure
     sites are recorded by numbers from `first_site` on. Blocks that wait for each other do not take turns."""
     warps = warps_together(kernel, threads) if kernel.collective is Level.WARP else 0
-    threads = WARP if warps else threads
+    threads = WARP.threads if warps else threads
     if any(isinstance(s, kir.WarpTurns) for s in statements(kernel.body)):  # it has histograms of that many warps
-        threads = min(threads, THREADS)
+        threads = min(threads, BLOCK.threads)
     waits = any(isinstance(s, (kir.WaitFor, kir.LookBack)) for s in statements(kernel.body))
     shown = readable(kernel, prelude_names())
     names = {word for name in names_in(shown) for word in WORD.findall(name)} | prelude_names() | KEYWORDS | LIBRARY
@@ -126,7 +128,7 @@ def warps_together(kernel: Kernel, threads: int) -> int:
     allocs = (s for s in statements(kernel.body) if isinstance(s, kir.Alloc))
     arrays = (s for s in allocs if s.array.space is Space.SHARED and is_static(s) and isinstance(s.count, Const))
     size = sum(int(s.count.value) * s.array.prim.bytes for s in arrays if isinstance(s.count, Const))
-    return max(1, min(WARPS, threads // WARP, WARPS_BYTES // max(1, size)))
+    return max(1, min(WARPS, threads // WARP.threads, WARPS_BYTES // max(1, size)))
 
 
 def _head(p: Printer) -> list[str]:

@@ -1,6 +1,6 @@
 """Scans and ordered reductions of a block in CUDA C, by tiles that pass through shared memory.
 
-A tile is ITEMS elements for each thread. Thread t computes elements t, THREADS + t, .. of the tile, so that a warp
+A tile is ITEMS elements for each thread. Thread t computes elements t, threads + t, .. of the tile, so that a warp
 reads neighbours, and puts them into `stage`; then it folds the ITEMS neighbours from t*ITEMS on, so that the threads of
 the block meet once for a tile; what a scan has found goes back through `stage`, and thread t goes on with its elements.
 """
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...ir.machine import WARP
 from ..analysis.tile_items import element_bytes, tile_items
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who
 from ..kernel_ir.traverse import bound
-from .collectives import WARP, before_warp, combined, meet_if_empty, shared
+from .collectives import before_warp, combined, meet_if_empty, shared
 from .operator import Names, Operator, assign, constants, declared, operator, step, texts
 from .ops import c_type, operand
 from .text import Printer, apart_if, barrier, shared_lines, statements_text, words_in
@@ -26,11 +27,11 @@ STAGE_BYTES = 24 << 10
 def goes_staged(p: Printer, stm: Staged) -> bool:
     """Does it pay, and is there room? What is computed for an element and used after the scan would have to be kept."""
     items = tile_items(element_bytes(stm.op))
-    if not stm.is_long or items == 1 or p.threads < WARP:
+    if not stm.is_long or items == 1 or p.threads < WARP.threads:
         return False
     if isinstance(stm, kir.BlockScan) and not bound_in(stm.body).isdisjoint(words_in(stm.after)):
         return False
-    size = p.threads * items * element_bytes(stm.op) * (WARP + 1) // WARP
+    size = p.threads * items * element_bytes(stm.op) * (WARP.threads + 1) // WARP.threads
     if (p.staged + size) * max(1, p.warps) > STAGE_BYTES:
         return False
     p.staged += size
@@ -66,7 +67,7 @@ def staged_scan(p: Printer, stm: kir.BlockScan) -> None:
     with p.block(""):
         op, items = operator(p, stm.op), tile_items(element_bytes(stm.op))
         carry = declared(p, op.types, "carry", stm.carry)
-        stage, totals = stages(p, op, items), shared(p, op, p.threads // WARP)
+        stage, totals = stages(p, op, items), shared(p, op, p.threads // WARP.threads)
 
         def tile(first: str) -> None:
             fill(p, stm, op, stage, items, first)
@@ -89,7 +90,7 @@ def stages(p: Printer, op: Operator, items: int) -> Names:
     names = tuple(p.fresh("stage") for _ in op.types)
     size = p.threads * items
     for t, name in zip(op.types, names, strict=True):
-        for line in shared_lines(p, f"__shared__ {t}", name, size + size // WARP):
+        for line in shared_lines(p, f"__shared__ {t}", name, size + size // WARP.threads):
             p.line(line)
     return names
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...ir.machine import WARP
 from ...ir.ops import Op
 from ...ir.types import Prim
 from ..kernel_ir import nodes as kir
@@ -178,7 +179,7 @@ def _nearest_total(p: Printer, stm: kir.LookBack, acc: Names) -> str:
             assign(p, acc, tuple(f"{a.name}[{start}]" for a in stm.totals))
             p.line(f"{start}++;")
             p.line("break;")
-        p.line(f"{start} = greatest<i64>({start} - 32, {first});")
+        p.line(f"{start} = greatest<i64>({start} - {WARP.threads}, {first});")
     p.line("__syncwarp();")
     return start
 
@@ -186,7 +187,7 @@ def _nearest_total(p: Printer, stm: kir.LookBack, acc: Names) -> str:
 def _add_sums(p: Printer, stm: kir.LookBack, op: Operator, acc: Names, start: str) -> None:
     """`acc` op the sums from `start` on, from the left: each lane loads one, all add all."""
     tile, mine, lane = operand(stm.tile), p.fresh("mine"), p.fresh("lane")
-    with p.block(f"for (; {start} < {tile}; {start} += 32)"):
+    with p.block(f"for (; {start} < {tile}; {start} += {WARP.threads})"):
         p.line(f"const i64 {mine} = least<i64>({start} + lane_id(), {tile} - 1);")
         sums = constants(p, op.types, "sum", tuple(f"{a.name}[{mine}]" for a in stm.sums))
         with p.block(f"for (i32 {lane} = 0; {lane} < 32 && {start} + {lane} < {tile}; {lane}++)"):

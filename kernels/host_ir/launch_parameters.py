@@ -16,6 +16,7 @@ from enum import Enum
 
 from ...ir import core
 from ...ir.core import SizeParam
+from ...ir.machine import BLOCK, WARP
 from ...ir.ops import Op
 from ...ir.thresholds import Threshold
 from ...ir.types import Name, Prim, Var
@@ -25,7 +26,6 @@ from .nodes import HostBody, HostFun, HostIf, HostLoop, HostStm, Launch
 Side = tuple[str, bool]
 """A threshold and whether its guard is taken."""
 
-WARP, MOST_BLOCK = 32, 1024
 TASKS = 8
 """Ranges of blocks for each worker of a CPU, unless a launch says otherwise."""
 
@@ -44,7 +44,7 @@ class Kind(Enum):
 
 
 DEFAULTS: Mapping[Kind, int] = {
-    Kind.BLOCK_SIZE: 256,
+    Kind.BLOCK_SIZE: BLOCK.threads,
     Kind.FACTOR: 1,
     Kind.NUM_BLOCKS: 2048,
     Kind.TASKS: TASKS,
@@ -90,7 +90,7 @@ def fitting(name: str, value: int) -> int:
 
 def fitting_block(threads: int) -> int:
     """Whole warps, at least one, at most what a block of any GPU may have."""
-    return max(WARP, min(MOST_BLOCK, threads // WARP * WARP))
+    return max(WARP.threads, min(BLOCK.most, threads // WARP.threads * WARP.threads))
 
 
 # ---- those of a host program ---------------------------------------------------------------------------------------

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import gcd
 
 from ...ir.ops import Op
-from ...ir.polynomials import ZERO, Monomial, Polynomial, add, constant, mul, polynomial, sub
-from ...ir.types import Prim
+from ...ir.polynomials import ZERO, Monomial, Polynomial, add, atom, constant, mul, polynomial, sub
+from ...ir.types import Const, Prim
 from . import nodes as kir
+from .nodes import KVar, Operand
+from .traverse import rhs_operands
 
 Poly = Polynomial[str]
 """A polynomial over i64 values."""
@@ -38,6 +40,60 @@ def value_poly(rhs: kir.Rhs, args: list[Poly]) -> Poly | None:
             return args[0]
         case _:
             return None
+
+
+@dataclass(slots=True)
+class Environment:
+    """What is known of i64 values: the polynomial of each variable in others that do not change, and the types of
+    these. Variables of `mutable` are not looked through. With `divides`, x rem n is x - n*(x quot n), where the
+    quotient is an atom: `quotients` has the names that it is made of."""
+
+    mutable: frozenset[str] = frozenset()
+    divides: bool = False
+    polys: dict[str, Poly] = field(default_factory=dict)
+    prims: dict[str, Prim] = field(default_factory=dict)
+    quotients: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def of(self, x: Operand) -> Poly:
+        """The polynomial of an operand: of a variable of which nothing is known, itself."""
+        if isinstance(x, Const):
+            return constant(x.value) if isinstance(x.value, int) else atom(repr(x))
+        self.prims.setdefault(x.name, x.prim)
+        return self.polys.get(x.name, atom(x.name))
+
+    def value(self, rhs: kir.Rhs) -> Poly | None:
+        """The polynomial of a right-hand side; None where it is none."""
+        args = rhs_operands(rhs)
+        if any(isinstance(x, KVar) and x.name in self.mutable for x in args):
+            return None
+        polys = [self.of(x) for x in args]
+        match rhs:
+            case kir.KOp(Op.QUOT, Prim.I64) if self.divides:
+                return self._quotient(*polys)
+            case kir.KOp(Op.REM, Prim.I64) if self.divides:
+                return sub(polys[0], mul(polys[1], self._quotient(*polys)))
+            case _:
+                return value_poly(rhs, polys)
+
+    def _quotient(self, x: Poly, y: Poly) -> Poly:
+        name = f"{x} quot {y}"
+        self.quotients[name] = self.mentioned(x) | self.mentioned(y)
+        return atom(name)
+
+    def note(self, let: kir.KLet) -> None:
+        """A variable gets its value."""
+        known = self.value(let.rhs)
+        if known is None:
+            self.prims[let.var.name] = let.var.prim
+        self.polys[let.var.name] = atom(let.var.name) if known is None else known
+
+    def copy(self) -> Environment:
+        """The same, of which others learn nothing."""
+        return replace(self, polys=dict(self.polys), prims=dict(self.prims), quotients=dict(self.quotients))
+
+    def mentioned(self, poly: Poly) -> frozenset[str]:
+        """The names on which a polynomial depends, those of quotients among them."""
+        return frozenset(n for monomial, _ in poly for name in monomial for n in (name, *self.quotients.get(name, ())))
 
 
 @dataclass(frozen=True, slots=True)

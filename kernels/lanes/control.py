@@ -51,7 +51,7 @@ def declare(e: Lanes, stm: Declare) -> None:
     if name not in e.facts.mutable:
         e.env[name] = value
         return
-    varying = name in e.facts.varying
+    varying = e.facts.varies(stm.var)
     slot_type = e.type(prim) if varying else llvm_type(prim)
     slot = Slot(prim, varying, tuple(e.code.slot(slot_type) for _ in range(e.unroll if varying else 1)), e.mask)
     e.env[name] = slot
@@ -82,7 +82,7 @@ def _store(e: Lanes, slot: Slot, texts: tuple[str, ...]) -> None:
 @contextmanager
 def owning(e: Lanes, loop: KStm, mask: Mask) -> Iterator[None]:
     """Inside, lanes outside of `mask` do not care for the variables that die with the loop."""
-    slots = [e.env.get(name) for name in e.facts.dead_after[id(loop)]]
+    slots = [e.env.get(name) for name in e.dead_after[id(loop)]]
     owned = [(slot, slot.mask) for slot in slots if isinstance(slot, Slot)]
     for slot, _ in owned:
         slot.mask = mask
@@ -202,7 +202,7 @@ def scatters(stm: For) -> bool:
 def while_loop(e: Lanes, stm: KWhile, run: Run) -> None:
     """`before`, the test, the body; where the condition varies, lanes leave one by one. Raises IRError where the
     analysis took a varying condition for uniform."""
-    if isinstance(stm.cond, KVar) and stm.cond.name in e.facts.varying:
+    if e.facts.varies(stm.cond):
         _varying_while(e, stm, run)
         return
     code = e.code
@@ -262,7 +262,7 @@ def thread_loop(
             _groups(e, index, position, last, body)
     if count is None or not e.peeled or (count > 0 and count % e.lanes):
         with _vector_by_vector(e):
-            _masked_groups(e, index, position, last, body)
+            _groups(e, index, position, last, body, masked=True)
     e.in_threads = False
 
 
@@ -299,33 +299,23 @@ def _vector_by_vector(e: Lanes) -> Iterator[None]:
     e.unroll = unroll
 
 
-def _groups(e: Lanes, index: KVar, position: str, last: str, body: Callable[[], None]) -> None:
+def _groups(e: Lanes, index: KVar, position: str, last: str, body: Callable[[], None], masked: bool = False) -> None:
+    """`body` for full groups as long as there are some; with `masked`, for single vectors of what is left."""
     prim, t, code = index.prim, llvm_type(index.prim), e.code
-    head, inside, end = code.fresh("threads"), code.fresh("group"), code.fresh("rest")
+    head, inside, end = map(code.fresh, ("threads", "masked", "end") if masked else ("threads", "group", "rest"))
     code.jump(head)
     code.label(head)
     i = code.op(f"load {t}, ptr {position}")
-    code.branch(e.one.ins("icmp sge", prim, code.op(f"sub {t} {last}, {i}"), str(e.lanes)), inside, end)
+    if masked:
+        going = e.one.ins("icmp slt" if prim.is_signed else "icmp ult", prim, i, last)
+    else:
+        going = e.one.ins("icmp sge", prim, code.op(f"sub {t} {last}, {i}"), str(e.lanes))
+    code.branch(going, inside, end)
     code.label(inside)
     e.env[index.name] = Linear(prim, i, 1, True)
-    body()
-    code.do(f"store {t} {code.op(f'add {t} {i}, {e.lanes}')}, ptr {position}")
-    code.jump(head)
-    code.label(end)
-
-
-def _masked_groups(e: Lanes, index: KVar, position: str, last: str, body: Callable[[], None]) -> None:
-    prim, t, code = index.prim, llvm_type(index.prim), e.code
-    head, inside, end = code.fresh("threads"), code.fresh("masked"), code.fresh("end")
-    code.jump(head)
-    code.label(head)
-    i = code.op(f"load {t}, ptr {position}")
-    code.branch(e.one.ins("icmp slt" if prim.is_signed else "icmp ult", prim, i, last), inside, end)
-    code.label(inside)
-    e.env[index.name] = Linear(prim, i, 1, True)
-    with e.masked((first_lanes(e, prim, code.op(f"sub {t} {last}, {i}")),)):
+    with e.masked((first_lanes(e, prim, code.op(f"sub {t} {last}, {i}")),) if masked else e.mask):
         body()
-    code.do(f"store {t} {code.op(f'add {t} {i}, {e.width}')}, ptr {position}")
+    code.do(f"store {t} {code.op(f'add {t} {i}, {e.lanes}')}, ptr {position}")
     code.jump(head)
     code.label(end)
 

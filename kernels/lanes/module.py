@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...ir.types import Prim
-from ..analysis.uniformity import find_facts
+from ..analysis.uniformity import dead_after, find_facts
 from ..kernel_ir.execution import written_arrays
 from ..kernel_ir.nodes import KArray, Kernel
 from ..kernel_ir.values import symbol_of
@@ -60,7 +60,8 @@ def _working(module: Module, kernel: Kernel, streams: frozenset[KArray]) -> tupl
     """The function that runs blocks. What it writes past the caches, if it does, others see when it is done."""
     shape = kernel.lanes
     assert shape is not None, "lanes are chosen before a kernel is printed"
-    e = Lanes(Code(module), kernel, find_facts(kernel), shape.width, shape.unroll, shape.peeled, shape.singles)
+    facts, dead = find_facts(kernel.body), dead_after(kernel.body)
+    e = Lanes(Code(module), kernel, facts, dead, shape.width, shape.unroll, shape.peeled, shape.singles)
     e.streams = streams
     params = _bind_parameters(e)
     _block_loop(e)
@@ -108,7 +109,7 @@ def _block_loop(e: Lanes) -> None:
 
 def _entry(module: Module, kernel: Kernel, past: bool) -> str:
     code = Code(module)
-    e = Lanes(code, kernel, find_facts(kernel), 2, 1, False, False)
+    e = Lanes(code, kernel, find_facts(kernel.body), dead_after(kernel.body), 2, 1, False, False)
     record, table = (_slot(code, "ptr", k) for k in (0, 1))
     worker = code.op(f"getelementptr {{ptr, i64, i64}}, ptr {table}, i64 %worker")
     used = code.op(f"getelementptr i64, ptr {worker}, i64 1")

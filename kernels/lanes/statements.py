@@ -5,6 +5,8 @@ from __future__ import annotations
 from ...ir.errors import IRError
 from ...ir.ops import Op, can_fail, result_type
 from ...ir.types import Prim
+from ..analysis import uniformity
+from ..analysis.uniformity import Across, Affine, of_operation
 from ..kernel_ir.kept_stores import kept_stores
 from ..kernel_ir.nodes import (
     Alloc,
@@ -190,36 +192,36 @@ STRIDE_LIMIT = 1 << 32
 
 
 def linear_form(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> LaneValue | None:
-    """Sums and differences of linear and uniform values, and products with a constant, stay linear: all of it is
-    modulo the width of the type, so wrapping does no harm."""
-    found = _linear_form(e, op, prim, args)
-    return found if found is None or abs(_stride(found)) < STRIDE_LIMIT else None
-
-
-def _linear_form(e: Lanes, op: Op, prim: Prim, args: tuple[LaneValue, ...]) -> Linear | Uniform | None:
-    match op, args:
-        case ((Op.ADD | Op.SUB), (Linear() | Uniform() as x, Linear() | Uniform() as y)):
-            base = e.one.ins(op.value, prim, scalar(e, x), scalar(e, y))
-            step = _stride(y) if op is Op.ADD else -_stride(y)
-            return _linear(prim, base, _stride(x) + step)
-        case Op.MUL, (Linear(_, base, stride, _), Uniform(_, factor)) if _is_literal(factor):
-            return _linear(prim, e.one.ins("mul", prim, base, factor), stride * int(factor))
-        case Op.MUL, (Uniform(_, factor), Linear(_, base, stride, _)) if _is_literal(factor):
-            return _linear(prim, e.one.ins("mul", prim, base, factor), stride * int(factor))
-        case Op.SELECT, (Uniform() as cond, Linear(_, x, stride, _), Linear(_, y, other, _)) if stride == other:
-            return _linear(prim, apply(e.one, op, prim, (cond.text, x, y)), stride)
-        case Op.NEG, (Linear(_, base, stride, _),):
-            return _linear(prim, e.one.ins("sub", prim, "0", base), -stride)
+    """What is affine by the rules of `analysis/uniformity.py`, if its stride is known."""
+    match of_operation(op, prim, [across_of(x) for x in args]):
+        case Affine(int(stride)) if abs(stride) < STRIDE_LIMIT:
+            base = _base(e, op, prim, [scalar(e, x) for x in args])
+            return Linear(prim, base, stride, False) if stride else Uniform(prim, base)
         case _:
             return None
 
 
-def _linear(prim: Prim, base: str, stride: int) -> Linear | Uniform:
-    return Linear(prim, base, stride, False) if stride else Uniform(prim, base)
+def _base(e: Lanes, op: Op, prim: Prim, bases: list[str]) -> str:
+    match op:
+        case Op.NEG:
+            return e.one.ins("sub", prim, "0", *bases)
+        case Op.MUL:
+            return e.one.ins("mul", prim, *sorted(bases, key=_is_literal))
+        case Op.SELECT:
+            return apply(e.one, op, prim, tuple(bases))
+        case _:
+            return e.one.ins(op.value, prim, *bases)
 
 
-def _stride(x: Linear | Uniform) -> int:
-    return x.stride if isinstance(x, Linear) else 0
+def across_of(value: LaneValue) -> Across:
+    """How a value lies across the lanes; a product with a large literal has no known stride."""
+    match value:
+        case Linear(_, _, stride, _):
+            return Affine(stride)
+        case Uniform(prim, text):
+            return uniformity.Uniform(int(text) if prim.is_int and _is_literal(text) else None)
+        case Varying():
+            return uniformity.VARYING
 
 
 def _is_literal(text: str) -> bool:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...ir.types import Const, Prim
-from ..analysis.uniformity import Facts
+from ..analysis.uniformity import DeadAfter, Facts
 from ..kernel_ir.nodes import KArray, Kernel, KVar, Operand
 from ..llvm.text import SCALAR, Code, Vec, literal, llvm_type, vector
 
@@ -77,6 +77,7 @@ class Lanes:
     code: Code
     kernel: Kernel
     facts: Facts
+    dead_after: DeadAfter
     width: int
     unroll: int
     peeled: bool

@@ -11,13 +11,12 @@ only read, or written once. Where the elements of a row go another way, or r or 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ...ir.ops import Op
-from ...ir.polynomials import atom, constant, divided, mul, sub
+from ...ir.polynomials import constant, divided
 from ...ir.types import Const, Prim
-from ..kernel_ir import nodes as kir
-from ..kernel_ir.affine import Poly, value_poly
+from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.affine_code import PolyCode
 from ..kernel_ir.nodes import BlockScan, For, Kernel, KLet, KLoad, KOp, KStm, KVar, Operand, RowScan, Store
 from ..kernel_ir.traverse import assigned, defined, loaded_arrays, names, rhs_operands, stored_arrays, used_by_operator
@@ -27,7 +26,7 @@ ZERO = Const(Prim.I64, 0)
 
 def flat_row_scans(kernel: Kernel) -> Kernel:
     """The kernel with the scans of its rows as one; the same one where it has none."""
-    finder = _Finder(assigned(kernel.body))
+    finder = _Finder(Environment(assigned(kernel.body), divides=True))
     body = tuple(new for stm in kernel.body for new in finder.statement(stm))
     return replace(kernel, body=body) if any(isinstance(stm, RowScan) for stm in body) else kernel
 
@@ -39,17 +38,15 @@ def row_scan_of(kernel: Kernel) -> RowScan | None:
 
 @dataclass(slots=True)
 class _Finder:
-    """`polys`: values of i64 variables in others that do not change; `prims`: the types of those."""
+    """`values`: of the variables so far."""
 
-    mutable: frozenset[str]
-    polys: dict[str, Poly] = field(default_factory=dict)
-    prims: dict[str, Prim] = field(default_factory=dict)
+    values: Environment
     counter: int = 0
 
     def statement(self, stm: KStm) -> tuple[KStm, ...]:
         match stm:
             case KLet():
-                self.note(stm)
+                self.values.note(stm)
                 return (stm,)
             case For(row, _, (*before, BlockScan() as scan)) if row.prim is Prim.I64 and self.is_plain(before, scan):
                 return self.rows(stm, before, scan) or (stm,)
@@ -65,39 +62,6 @@ class _Finder:
         plain = all(isinstance(stm, (KLet, Store)) for stm in parts) and all(isinstance(stm, KLet) for stm in before)
         return fresh and plain and all(touched.count(array) == 1 for array in written)
 
-    # ---- indices ------------------------------------------------------------------------------------------------
-
-    def note(self, let: KLet) -> None:
-        self.polys[let.var.name] = self.value(let.var, let.rhs)
-
-    def value(self, var: KVar, rhs: kir.Rhs) -> Poly:
-        """A value as a polynomial, in which x rem n is x - n*(x quot n)."""
-        args = rhs_operands(rhs)
-        if var.prim is Prim.I64 and not any(isinstance(a, KVar) and a.name in self.mutable for a in args):
-            found = value_poly(rhs, [self.poly(a) for a in args])
-            if found is not None:
-                return found
-            match rhs:
-                case KOp(Op.QUOT, _, (x, n)):
-                    return self.quotient(x, n)
-                case KOp(Op.REM, _, (x, n)):
-                    return sub(self.poly(x), mul(self.poly(n), self.quotient(x, n)))
-                case _:
-                    pass
-        self.prims[var.name] = var.prim
-        return atom(var.name)
-
-    def quotient(self, x: Operand, n: Operand) -> Poly:
-        return atom(f"{self.poly(x)} quot {self.poly(n)}")
-
-    def poly(self, x: Operand) -> Poly:
-        if isinstance(x, Const):
-            return constant(int(x.value))
-        self.prims.setdefault(x.name, x.prim)
-        return self.polys.get(x.name) or atom(x.name)
-
-    # ---- rows ---------------------------------------------------------------------------------------------------
-
     def rows(self, loop: For, before: Iterable[KStm], scan: BlockScan) -> tuple[KStm, ...] | None:
         """The loop as one scan; None where that is not what it says."""
         inside = defined((loop,))
@@ -105,9 +69,9 @@ class _Finder:
             return None
         for stm in (*before, *scan.body, *scan.after):
             if isinstance(stm, KLet):
-                self.note(stm)
-        code = PolyCode(self.prims, self.fresh)
-        moved = _Moved(self, loop.index.name, scan, inside | self.mutable, self.fresh("t"), code, {})
+                self.values.note(stm)
+        code = PolyCode(self.values.prims, self.fresh)
+        moved = _Moved(self, loop.index.name, scan, inside | self.values.mutable, self.fresh("t"), code, {})
         stms = [moved.statement(stm) for stm in (*before, *scan.body)]
         after = [moved.statement(stm) for stm in scan.after]
         used = used_by_operator(scan.op) | names(*scan.values)
@@ -157,10 +121,10 @@ class _Moved:
                 return stm
 
     def place(self, index: Operand) -> Operand:
-        pitch, rest = divided(self.finder.poly(index), self.row)
+        pitch, rest = divided(self.finder.values.of(index), self.row)
         step, start = divided(rest, self.scan.index.name)
-        known = all(name in self.finder.prims and name not in self.inside for term, _ in start for name in term)
-        if pitch != self.finder.poly(self.scan.hi) or step != constant(1) or not known:
+        known = all(name in self.finder.values.prims and name not in self.inside for term, _ in start for name in term)
+        if pitch != self.finder.values.of(self.scan.hi) or step != constant(1) or not known:
             return index
         if start not in self.found:
             self.found[start] = self.finder.fresh("at") if start else self.index

@@ -32,7 +32,7 @@ Values = dict[Operand, Operand]
 
 def if_convert(kernel: Kernel) -> Kernel:
     """The kernel with its cheap varying branches as selects."""
-    facts = find_facts(kernel)
+    facts = find_facts(kernel.body)
     selector = _Selector(facts.varying, facts.mutable, [0])
     return replace(kernel, body=rewritten(kernel.body, selector.statement))
 

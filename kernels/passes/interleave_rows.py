@@ -17,7 +17,7 @@ from ...ir.ops import Op
 from ...ir.polynomials import constant, sub
 from ...ir.types import Prim, i64
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.affine import Poly
+from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.nodes import (
     KArray,
     KConvert,
@@ -34,8 +34,16 @@ from ..kernel_ir.nodes import (
     StoreRow,
     Threads,
 )
-from ..kernel_ir.traverse import assigned, children, loaded_arrays, rewritten, statements, stored_arrays, with_children
-from .vectorise_accesses import Values
+from ..kernel_ir.traverse import (
+    assigned,
+    children,
+    defined,
+    loaded_arrays,
+    rewritten,
+    statements,
+    stored_arrays,
+    with_children,
+)
 
 WIDEST = 8
 """The largest stride of a row."""
@@ -45,7 +53,7 @@ LONE = 4
 
 def interleave_rows(kernel: Kernel) -> Kernel:
     """The kernel with its strided accesses in rows; the same one where there are none."""
-    rows = _Rows(Values(), assigned(kernel.body))
+    rows = _Rows(Environment(divides=True), assigned(kernel.body))
     body = rewritten(kernel.body, rows.statement)
     return replace(kernel, body=body) if rows.made else kernel
 
@@ -65,9 +73,11 @@ class _Access:
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """A loop over threads: its index, the arrays that it writes and those that it reads."""
+    """A loop over threads: its index, the variables that it makes, this among them, the arrays that it writes and those
+    that it reads."""
 
     index: str
+    inside: frozenset[str]
     stored: frozenset[KArray]
     loaded: frozenset[KArray]
 
@@ -76,20 +86,20 @@ class _Loop:
 class _Rows:
     """`mutable`: variables that are assigned; `made` counts the names made."""
 
-    values: Values
+    values: Environment
     mutable: frozenset[str]
     made: int = 0
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         """Outside of loops over threads."""
         if isinstance(stm, KLet):
-            self.values.define(stm, None)
+            self.values.note(stm)
         if not isinstance(stm, Threads):
             return None
         inside = list(statements(stm.body))
         stored = frozenset(array for one in inside for array in stored_arrays(one))
         loaded = frozenset(array for one in inside for array in loaded_arrays(one))
-        return (replace(stm, body=self.body(stm.body, _Loop(stm.index.name, stored, loaded))),)
+        return (replace(stm, body=self.body(stm.body, _Loop(stm.index.name, defined((stm,)), stored, loaded))),)
 
     def body(self, stms: tuple[KStm, ...], loop: _Loop) -> tuple[KStm, ...]:
         """A list of statements: the runs of straight code without checks in it, and what is inside of the others."""
@@ -105,7 +115,7 @@ class _Rows:
             accesses += (access,) if access is not None else ()
             run.append(stm)
             if isinstance(stm, KLet):
-                self.values.define(stm, loop.index)
+                self.values.note(stm)
         return (*out, *self.run(run, accesses, loop))
 
     def inside(self, stm: KStm, loop: _Loop) -> KStm:
@@ -124,12 +134,12 @@ class _Rows:
                 return None
         where = self.values.of(at)
         poly = dict(where)
-        names = {name for monomial in poly for name in monomial}
         stride, offset = poly.get((loop.index,), 0), poly.get((), 0)
         alone = sum(loop.index in monomial for monomial in poly) == 1
         if array.space is not Space.GLOBAL or not alone or not 2 <= stride <= WIDEST:
             return None
-        if names & (self.mutable | self.values.varying):
+        others = self.values.mentioned(tuple((part, one) for part, one in where if part != (loop.index,)))
+        if others & (self.mutable | loop.inside):
             return None
         return _Access(number, array, at, sub(where, constant(offset)), offset, stride)
 

@@ -36,7 +36,7 @@ def place_fences(kernel: Kernel) -> Kernel:
     """The kernel with the fences it needs and no others."""
     body, shown = kernel.body, published(kernel)
     while (found := first_conflict(body, shown)) is not None:
-        body = insert(body, place_of(body, found), kir.Fence())
+        body = edited(body, place_of(body, found), lambda stm: (kir.Fence(), stm))
     for path in sorted(fence_paths(body), key=lambda p: (-len(p), p)):
         without = remove(body, path)
         if first_conflict(mended(without), shown) is None:
@@ -188,20 +188,19 @@ def fence_paths(stms: Stms, path: Path = (), which: int = 0) -> Iterator[Path]:
             yield from fence_paths(inner, here, number)
 
 
-def insert(body: Stms, path: Path, new: KStm) -> Stms:
-    """The body with `new` before the statement at `path`."""
+def edited(body: Stms, path: Path, put: Callable[[KStm], Stms]) -> Stms:
+    """The body with what `put` gives in the place of the statement at `path`."""
     (_, k), *rest = path
     if not rest:
-        return (*body[:k], new, *body[k:])
-    return (*body[:k], changed(body[k], tuple(rest), lambda inner, p: insert(inner, p, new)), *body[k + 1 :])
+        return (*body[:k], *put(body[k]), *body[k + 1 :])
+    lists, which = list(children(body[k])), rest[0][0]
+    lists[which] = edited(lists[which], tuple(rest), put)
+    return (*body[:k], with_children(body[k], tuple(lists)), *body[k + 1 :])
 
 
 def remove(body: Stms, path: Path) -> Stms:
     """The body without the statement at `path`; an empty If stands for it, so that other paths stay as they are."""
-    (_, k), *rest = path
-    if not rest:
-        return (*body[:k], NOTHING, *body[k + 1 :])
-    return (*body[:k], changed(body[k], tuple(rest), remove), *body[k + 1 :])
+    return edited(body, path, lambda _: (NOTHING,))
 
 
 NOTHING = kir.KIf(Const(Prim.BOOL, False), (), ())
@@ -211,14 +210,6 @@ def mended(body: Stms) -> Stms:
     """The body without the gaps that `remove` leaves."""
     kept = (stm for stm in body if stm is not NOTHING)
     return tuple(with_children(stm, tuple(mended(inner) for inner in children(stm))) for stm in kept)
-
-
-def changed(stm: KStm, path: Path, change: Callable[[Stms, Path], Stms]) -> KStm:
-    """The statement with the list that `path` leads into changed."""
-    lists = list(children(stm))
-    which = path[0][0]
-    lists[which] = change(lists[which], path)
-    return with_children(stm, tuple(lists))
 
 
 def without_fence(kernel: Kernel, number: int) -> Kernel:

@@ -35,7 +35,7 @@ def scalarise_row_walks(kernel: Kernel) -> Kernel:
     loops = [stm for stm in statements(kernel.body) if isinstance(stm, Threads)]
     if not any(isinstance(stm, For) for loop in loops for stm in statements(loop.body)):
         return kernel
-    walker = _Walker(find_facts(kernel).varying, [0])
+    walker = _Walker(find_facts(kernel.body).varying, [0])
     body = rewritten(kernel.body, walker.statement)
     return replace(kernel, body=body) if walker.fresh[0] else kernel
 

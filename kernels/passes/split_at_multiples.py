@@ -18,13 +18,12 @@ from ...ir.ops import Op
 from ...ir.polynomials import atom, sub
 from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.affine import Poly
+from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.affine_code import PolyCode
 from ..kernel_ir.nodes import KConvert, Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
 from ..kernel_ir.traverse import assigned, bound, bound_inside, defined, rewritten, statements
 from .hoist_invariants import divided
 from .peel_boundaries import MOST, is_plain
-from .vectorise_accesses import Values
 
 LEAST = 32
 """The least divisor for which pieces are worth it."""
@@ -44,7 +43,7 @@ Pair = tuple[Operand, Operand]
 
 def split_at_multiples(kernel: Kernel) -> Kernel:
     """The kernel with its thread loops in pieces where that removes divisions; the same one where there are none."""
-    splitter = _Splitter(assigned(kernel.body), prims_of(kernel), Values())
+    splitter = _Splitter(assigned(kernel.body), prims_of(kernel), Environment(divides=True))
     body = rewritten(kernel.body, splitter.statement)
     return replace(kernel, body=body) if splitter.made else kernel
 
@@ -71,12 +70,12 @@ class _Splitter:
 
     mutable: frozenset[str]
     prims: Mapping[str, Prim]
-    values: Values
+    values: Environment
     made: int = 0
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
         if isinstance(stm, KLet):
-            self.values.define(stm, None)
+            self.values.note(stm)
         return self.loop(stm) if isinstance(stm, Threads) else None
 
     def loop(self, stm: Threads) -> tuple[KStm, ...]:
@@ -95,7 +94,7 @@ class _Splitter:
 
     def cuts(self, stm: Threads) -> Cuts:
         inside = defined(stm.body) | {stm.index.name} | self.mutable
-        values = Values(dict(self.values.polys), set(self.values.varying))
+        values = self.values.copy()
         found: Cuts = {}
 
         def outside(x: Operand) -> bool:
@@ -115,7 +114,7 @@ class _Splitter:
                 case _:
                     pass
             if isinstance(one, KLet):
-                values.define(one, stm.index.name)
+                values.note(one)
         return found
 
     def guard(self, code: PolyCode, stm: Threads, cuts: Iterable[_Cut], shifts: Iterable[Operand]) -> Operand:

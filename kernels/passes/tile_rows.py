@@ -20,11 +20,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ...ir.ops import Op
-from ...ir.polynomials import atom, constant, polynomial
+from ...ir.polynomials import constant, polynomial
 from ...ir.types import Const, Prim
-from ..analysis.uniformity import find_facts
+from ..analysis.uniformity import Facts, find_facts
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.affine import Poly, value_poly
+from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.affine_code import PolyCode
 from ..kernel_ir.nodes import (
     COLUMNS,
@@ -47,7 +47,6 @@ from ..kernel_ir.traverse import (
     children,
     defined,
     loaded_arrays,
-    rhs_operands,
     statements,
     stored_arrays,
     with_children,
@@ -64,7 +63,7 @@ of the same sets of the cache."""
 def tile_rows(kernel: Kernel) -> Kernel:
     """The kernel with its rows in tiles; the same one where it has none."""
     assert kernel.lanes is not None, "lanes are chosen before"
-    tiler = _Tiler(find_facts(kernel).varying, assigned(kernel.body), min(kernel.lanes.width, COLUMNS))
+    tiler = _tiler(kernel, min(kernel.lanes.width, COLUMNS), find_facts(kernel.body))
     body = tiler.statements(kernel.body, None)
     if not tiler.tiled:
         return kernel
@@ -73,9 +72,9 @@ def tile_rows(kernel: Kernel) -> Kernel:
     return replace(kernel, body=body, lanes=lanes)
 
 
-def tiled_accesses(kernel: Kernel) -> frozenset[str | KArray]:
+def tiled_accesses(kernel: Kernel, facts: Facts) -> frozenset[str | KArray]:
     """What is read and written in tiles: the variables loaded, and the arrays stored."""
-    tiler = _Tiler(find_facts(kernel).varying, assigned(kernel.body), COLUMNS)
+    tiler = _tiler(kernel, COLUMNS, facts)
     tiler.statements(kernel.body, None)
     return frozenset(tiler.tiled)
 
@@ -88,15 +87,17 @@ class _Row:
     pitch: Poly
 
 
+def _tiler(kernel: Kernel, columns: int, facts: Facts) -> _Tiler:
+    return _Tiler(facts.varying, Environment(assigned(kernel.body)), columns)
+
+
 @dataclass(slots=True)
 class _Tiler:
-    """`polys`: values of i64 variables in others that do not change; `prims`: the types of those."""
+    """`varying`: names of what differs from lane to lane; `values`: of the variables so far."""
 
     varying: frozenset[str]
-    mutable: frozenset[str]
+    values: Environment
     columns: int
-    polys: dict[str, Poly] = field(default_factory=dict)
-    prims: dict[str, Prim] = field(default_factory=dict)
     tiled: set[str | KArray] = field(default_factory=set)
     counter: int = 0
 
@@ -105,8 +106,8 @@ class _Tiler:
 
     def statement(self, stm: KStm, thread: KVar | None) -> tuple[KStm, ...]:
         match stm:
-            case KLet(var, rhs):
-                self.polys[var.name] = self.value(var, rhs)
+            case KLet():
+                self.values.note(stm)
                 return (stm,)
             case kir.Threads(index=index) | kir.BlockReduce(index=index) | kir.BlockScan(index=index):
                 return (self.inside(stm, index if index.prim is Prim.I64 else None),)
@@ -127,27 +128,11 @@ class _Tiler:
 
     # ---- indices ------------------------------------------------------------------------------------------------
 
-    def value(self, var: KVar, rhs: kir.Rhs) -> Poly:
-        """A value as a polynomial; a variable that changes is not looked through."""
-        args = rhs_operands(rhs)
-        if var.prim is Prim.I64 and not any(isinstance(a, KVar) and a.name in self.mutable for a in args):
-            found = value_poly(rhs, [self.poly(a) for a in args])
-            if found is not None:
-                return found
-        self.prims[var.name] = var.prim
-        return atom(var.name)
-
-    def poly(self, x: Operand) -> Poly:
-        if isinstance(x, Const):
-            return constant(int(x.value))
-        self.prims.setdefault(x.name, x.prim)
-        return self.polys.get(x.name) or atom(x.name)
-
     def row(self, index: Operand, loop: For, thread: KVar, inside: frozenset[str]) -> _Row | None:
         """The row that a loop goes along with this index; None where it goes another way, or lanes lie side by side
         anyhow."""
         step, start, pitch = 0, dict[tuple[str, ...], int](), dict[tuple[str, ...], int]()
-        for names, c in self.poly(index):
+        for names, c in self.values.of(index):
             if names == (loop.index.name,):
                 step = c
                 continue
@@ -159,7 +144,7 @@ class _Tiler:
         return _Row(polynomial(start.items()), lies) if step == 1 and lies and lies != constant(1) else None
 
     def changes(self, name: str, inside: frozenset[str]) -> bool:
-        return name in inside or name in self.varying or name in self.mutable
+        return name in inside or name in self.varying or name in self.values.mutable
 
     # ---- loops --------------------------------------------------------------------------------------------------
 
@@ -223,7 +208,7 @@ class _Plan:
 
     def emitted(self, body: tuple[KStm, ...]) -> tuple[KStm, ...]:
         tiler, bound, size = self.tiler, self.stm.bound, Const(Prim.I64, self.tiler.columns)
-        code = PolyCode(tiler.prims, tiler.fresh)
+        code = PolyCode(tiler.values.prims, tiler.fresh)
         tiles = [*self.loads.values(), *(tile for _, tile in self.stores.values())]
         code.out += [kir.Alloc(tile, size) for tile in tiles]
         rows = {row: (code.value(row.start), code.value(row.pitch)) for row in self.rows()}

@@ -13,16 +13,16 @@ depends on where the arrays begin, so it is found out when the kernel runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...ir.ops import Op
-from ...ir.polynomials import atom, constant, mul, sub
-from ...ir.types import Const, Prim, i64
+from ...ir.polynomials import atom, sub
+from ...ir.types import Prim, i64
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.affine import Poly, value_poly
+from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.nodes import KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, Operand, Space
-from ..kernel_ir.traverse import map_mentions, rhs_operands, statements, variables_in
+from ..kernel_ir.traverse import defined, map_mentions, statements, variables_in
 
 ROW_BYTES, MOST_WIDE, MOST_STATEMENTS = 16, 4, 40
 
@@ -30,44 +30,22 @@ ROW_BYTES, MOST_WIDE, MOST_STATEMENTS = 16, 4, 40
 # ---- indices as polynomials --------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Values:
-    """The polynomials of variables; `varying`: the atoms that differ between the threads, the index aside."""
+    """The values at a point of a loop over threads, and what the loop makes."""
 
-    polys: dict[str, Poly] = field(default_factory=dict)
-    varying: set[str] = field(default_factory=set)
+    known: Environment
+    index: KVar
+    inside: frozenset[str]
 
-    def of(self, x: Operand) -> Poly:
-        if isinstance(x, Const):
-            return constant(x.value) if isinstance(x.value, int) else atom(repr(x))
-        return self.polys.get(x.name, atom(x.name))
-
-    def define(self, stm: KLet, index: str | None) -> None:
-        """`index`: of the thread loop that the statement stands in."""
-        match stm.rhs:
-            case KOp(Op.QUOT, Prim.I64, (x, y)):
-                self.polys[stm.var.name] = self.quotient(self.of(x), self.of(y), index)
-            case KOp(Op.REM, Prim.I64, (x, y)):
-                whole = mul(self.quotient(self.of(x), self.of(y), index), self.of(y))
-                self.polys[stm.var.name] = sub(self.of(x), whole)
-            case rhs:
-                known = value_poly(rhs, [self.of(a) for a in rhs_operands(rhs)])
-                self.polys[stm.var.name] = known if known is not None else atom(stm.var.name)
-                if known is None and index is not None:
-                    self.varying.add(stm.var.name)
-
-    def quotient(self, x: Poly, y: Poly, index: str | None) -> Poly:
-        name = f"{x} / {y}"
-        used = {n for poly in (x, y) for monomial, _ in poly for n in monomial}
-        if index in used or used & self.varying:
-            self.varying.add(name)
-        return atom(name)
-
-    def beside(self, x: Operand, index: str) -> Poly | None:
+    def beside(self, x: Operand) -> Poly | None:
         """What `x` is beside the index itself, if that is the same for all threads."""
-        rest = sub(self.of(x), atom(index))
-        names = {n for monomial, _ in rest for n in monomial}
-        return None if index in names or names & self.varying else rest
+        rest = sub(self.known.of(x), atom(self.index.name))
+        return None if self.known.mentioned(rest) & self.inside else rest
+
+    def differs(self, x: Operand) -> bool:
+        """Whether threads may have another value each."""
+        return bool(self.known.mentioned(self.known.of(x)) & self.inside)
 
 
 def thread_loop(kernel: Kernel) -> kir.Threads | None:
@@ -77,12 +55,12 @@ def thread_loop(kernel: Kernel) -> kir.Threads | None:
     return last if good and isinstance(last, kir.Threads) else None
 
 
-def values_before(kernel: Kernel) -> Values:
-    """What is known of the variables that a kernel binds before its loop over threads."""
-    values = Values()
+def values_before(kernel: Kernel, loop: kir.Threads) -> Values:
+    """What is known where a kernel's loop over threads begins."""
+    values = Values(Environment(divides=True), loop.index, defined((loop,)))
     for stm in kernel.body:
         if isinstance(stm, KLet):
-            values.define(stm, None)
+            values.known.note(stm)
     return values
 
 
@@ -94,32 +72,27 @@ def straighten_indices(kernel: Kernel) -> Kernel:
     loop = thread_loop(kernel) if kernel.body else None
     if loop is None:
         return kernel
-    values, index = values_before(kernel), loop.index
-    body = _straight(values, index, loop.body)
+    body = _straight(values_before(kernel, loop), loop.body)
     used = set(variables_in((body, loop.lo, loop.hi)))
     made = needed((*kernel.body[:-1], replace(loop, body=needed(body, set()))), used)
     return kernel if made == kernel.body else replace(kernel, body=made)
 
 
-def _straight(values: Values, index: KVar, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
+def _straight(values: Values, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
     done: list[KStm] = []
     for stm in stms:
         match stm:
-            case KLet(var, KLoad(array, at)) if values.beside(at, index.name) == ():
-                done.append(KLet(var, KLoad(array, index)))
-            case kir.Store(_, at) if values.beside(at, index.name) == ():
-                done.append(replace(stm, index=index))
+            case KLet(var, KLoad(array, at)) if values.beside(at) == ():
+                done.append(KLet(var, KLoad(array, values.index)))
+            case kir.Store(_, at) if values.beside(at) == ():
+                done.append(replace(stm, index=values.index))
             case kir.KIf(cond, then, orelse):
-                done.append(kir.KIf(cond, _straight(values, index, then), _straight(values, index, orelse)))
+                done.append(kir.KIf(cond, _straight(values, then), _straight(values, orelse)))
             case _:
                 done.append(stm)
         for inner in statements((stm,)):
             if isinstance(inner, KLet):
-                values.define(inner, index.name)
-            elif isinstance(inner, (kir.For, kir.Threads)):
-                values.varying.add(inner.index.name)
-            elif isinstance(inner, (kir.Declare, kir.Assign)):
-                values.varying.add(inner.var.name)
+                values.known.note(inner)
     return tuple(done)
 
 
@@ -153,15 +126,15 @@ def rows_of(kernel: Kernel) -> Rows | None:
     loop = thread_loop(kernel) if kernel.body else None
     if loop is None or not _is_plain(loop.body):
         return None
-    values, loads, stores = values_before(kernel), [], []
+    values, loads, stores = values_before(kernel, loop), [], []
     written = {s.array for s in statements(loop.body) if isinstance(s, kir.Store)}
     read = {s.rhs.array for s in statements(loop.body) if isinstance(s, KLet) and isinstance(s.rhs, KLoad)}
     checked, strided = False, False
     for number, stm in enumerate(loop.body):
         match stm:
-            case KLet(_, KLoad(array, at)) if _is_row(values, array, at, loop.index) and not checked:
+            case KLet(_, KLoad(array, at)) if _is_row(values, array, at) and not checked:
                 loads.append((number, array, at))
-            case kir.Store(array, at, _) if _is_row(values, array, at, loop.index):
+            case kir.Store(array, at, _) if _is_row(values, array, at):
                 stores.append((number, array, at))
             case kir.Check() | kir.BoundsCheck():
                 checked = True
@@ -170,9 +143,9 @@ def rows_of(kernel: Kernel) -> Rows | None:
         rows = {k for k, _, _ in (*loads, *stores)}
         for inner in statements((stm,)):
             if number not in rows:
-                strided = strided or _is_strided(values, inner, loop.index)
+                strided = strided or _is_strided(values, inner)
             if isinstance(inner, KLet):
-                values.define(inner, loop.index.name)
+                values.known.note(inner)
     if strided or written & read or not stores or len({array for _, array, _ in stores}) < len(stores):
         return None
     widest = max(array.prim.bytes for _, array, _ in (*loads, *stores))
@@ -187,16 +160,15 @@ def _is_plain(body: tuple[KStm, ...]) -> bool:
     return len(found) <= MOST_STATEMENTS and all(isinstance(stm, kinds) for stm in found)
 
 
-def _is_row(values: Values, array: KArray, at: Operand, index: KVar) -> bool:
-    return array.space is Space.GLOBAL and values.beside(at, index.name) is not None
+def _is_row(values: Values, array: KArray, at: Operand) -> bool:
+    return array.space is Space.GLOBAL and values.beside(at) is not None
 
 
-def _is_strided(values: Values, stm: KStm, index: KVar) -> bool:
+def _is_strided(values: Values, stm: KStm) -> bool:
     """Does each thread access another element, which in rows the threads of a warp would do far from each other?"""
     match stm:
         case KLet(_, KLoad(_, at)) | kir.Store(_, at, _):
-            names = {n for monomial, _ in values.of(at) for n in monomial}
-            return index.name in names or bool(names & values.varying)
+            return values.differs(at)
         case _:
             return False
 

@@ -14,6 +14,7 @@ from ...ir.ops import Op, result_type
 from ...ir.traverse import free_in_stm, names_in_types
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..analysis.cost import GATHER, Tiled, cost
+from ..analysis.uniformity import find_facts
 from ..host_ir.copy_sizes import FAR_BYTES
 from ..host_ir.launch_parameters import Kind, Side, size_param
 from ..host_ir.nodes import HostBody, HostExp, HostIf, HostStm, Interpret, Launch
@@ -280,8 +281,9 @@ class HostBuilder:
         )
         layouts = tuple(b.scope.layouts.get(n) for n in b.arrays)
         writes = tuple(a in b.outputs for a in b.arrays.values())
-        tiled = frozenset() if self.machine.name == CUDA.name else tiled_accesses(kernel)
-        costs = cost(body, GATHER, tiled), cost(body, 1.0, tiled)
+        facts = find_facts(body)
+        tiled = frozenset() if self.machine.name == CUDA.name else tiled_accesses(kernel, facts)
+        costs = cost(body, GATHER, tiled, facts), cost(body, 1.0, tiled, facts)
         return Made(kernel, tuple(b.arrays), tuple(b.scalars), writes, layouts, tiled, *costs)
 
     def launch(self, made: Made, blocks: Atom, units: Atom, work: float, loc: Loc) -> None:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...ir.core import Level, Prog
+from ...ir.machine import WARP
 from ..devices.cpu.executable import Executable
 from ..devices.host_runner import compile_host
 from ..host_ir.nodes import HostProgram
@@ -37,7 +38,7 @@ class TraceSettings:
     """The block to simulate, and the numbers of the fences (in order of execution) that are left out."""
 
     threads: int = 64
-    warp: int = 32
+    warp: int = WARP.threads
     drop: frozenset[int] = frozenset()
 
 

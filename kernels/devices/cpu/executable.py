@@ -19,6 +19,7 @@ import numpy as np
 from ....ir.core import FunDef, Level
 from ....ir.entry import bind_sizes
 from ....ir.errors import Diagnostic, IRError, Label, RunError
+from ....ir.machine import CORE
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
 from ...host_ir.launch_parameters import TASKS
@@ -57,7 +58,7 @@ class CpuDevice:
 
     calibration: ClassVar[str] = f"cpu {llvm.get_host_cpu_name()} {WORKERS}"
     default_threshold: ClassVar[int] = 8
-    default_inside: ClassVar[Mapping[Level, int]] = dict.fromkeys(Level, 64)
+    default_inside: ClassVar[Mapping[Level, int]] = dict.fromkeys(Level, CORE.threads)
 
     code: KernelCode
     kernels: dict[str, Loaded]

@@ -9,7 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...cuda_c.module import THREADS, Grid, cuda_kernel, cuda_module
+from ....ir.machine import BLOCK
+from ...cuda_c.module import Grid, cuda_kernel, cuda_module
 from ...passes.pipeline import CUDA_PASSES, all_ready
 from ...schedule.cuda.bulk_copies import MOST_DIMS, bulk_kernels
 from .driver import Signature, signature_of
@@ -21,7 +22,7 @@ TILES_PAY = 8
 def bulk_module() -> tuple[str, tuple[Signature, ...]]:
     """The kernels of bulk operations, of which a grid of any number of blocks does the work of all."""
     kernels = all_ready(bulk_kernels(), CUDA_PASSES)
-    text = cuda_module(cuda_kernel(kernel, THREADS, 0, Grid.TURNS) for kernel in kernels)
+    text = cuda_module(cuda_kernel(kernel, BLOCK.threads, 0, Grid.TURNS) for kernel in kernels)
     return text, tuple(map(signature_of, kernels))
 
 

@@ -16,12 +16,11 @@ import numpy as np
 
 from ....ir.core import Level
 from ....ir.errors import NOWHERE
-from ....ir.machine import CUDA
-from ....ir.machine import WARP as WARP_LEVEL
+from ....ir.machine import BLOCK, CUDA
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
 from ...analysis.stack_sizes import UNKNOWN, Peak, StackSizes
-from ...cuda_c.module import THREADS, CudaKernel, Grid, cuda_kernel, cuda_module
+from ...cuda_c.module import CudaKernel, Grid, cuda_kernel, cuda_module
 from ...host_ir.launch_parameters import fitting_block
 from ...kernel_ir.nodes import FailureSite, Kernel, Space
 from ...passes.pipeline import CUDA_PASSES, all_ready
@@ -33,19 +32,17 @@ from .gpu import Gpu
 
 RECORD = 17
 """Words of the failure record: site + 1, then values."""
-DYNAMIC_SHARED = 48 << 10
-"""Shared memory of a block that needs no leave of the driver."""
 STACK_BUDGET = 1 << 30
 FIRST_STACK = {Space.SHARED: 64 << 10, Space.PRIVATE: 4 << 10}
 """Bytes of the arrays of a block and of a thread, where only the kernel finds out how many they are; where these turn
 out to be too few, it gets twice as many, or what it asked for."""
 MOST_PEAKS = 1 << 12
 """Launches whose stacks are remembered."""
-MOST_SHARED = {Level.BLOCK: DYNAMIC_SHARED, Level.WARP: WARP_LEVEL.room.bytes if WARP_LEVEL.room else 0}
+MOST_SHARED = {row.level: row.bytes for row in CUDA.higher}
 """Shared memory for arrays of a block or warp of which only the kernel finds out how large they are: what versions
 there are for has room there."""
 TURNS = 8
-"""Blocks of `THREADS` threads for each multiprocessor, where blocks of a kernel take turns."""
+"""Blocks of `BLOCK.threads` threads for each multiprocessor, where blocks of a kernel take turns."""
 MOST_GRID = (1 << 31) - 1
 """Blocks of a grid; where a kernel has more, each of the grid does the work of several."""
 
@@ -87,7 +84,7 @@ class CudaDevice:
 
     calibration: ClassVar[str] = ""
     default_threshold: ClassVar[int] = 1 << 15
-    default_inside: ClassVar[Mapping[Level, int]] = {row.level: row.room.fills for row in CUDA.higher if row.room}
+    default_inside: ClassVar[Mapping[Level, int]] = {row.level: row.threads for row in CUDA.higher}
 
     gpu: Gpu
     kernels: dict[str, Prepared]
@@ -194,7 +191,7 @@ class CudaDevice:
         each = block + text.threads * thread
         if each == 0:
             return (0, 0, 0, shared), min(blocks, MOST_GRID)
-        full = TURNS * max(1, THREADS // text.threads) * self.gpu.driver.properties.multiprocessors
+        full = TURNS * max(1, BLOCK.threads // text.threads) * self.gpu.driver.properties.multiprocessors
         at_once = max(1, min(blocks, full, STACK_BUDGET // each))
         whole = -(-at_once // text.together) * text.together
         return (self.gpu.pool.stacks(whole * each), block, thread, shared), at_once
@@ -340,5 +337,5 @@ def loaded_kernels(gpu: Gpu, kernels: Sequence[Kernel], texts: Sequence[tuple[in
 
 def _shared_left(gpu: Gpu, kernel: Loaded) -> int:
     """What a block may have of shared memory beside what the kernel declares, in pieces of 16 bytes."""
-    most = min(DYNAMIC_SHARED, gpu.driver.properties.shared_bytes)
+    most = min(BLOCK.bytes, gpu.driver.properties.shared_bytes)
     return max(0, most - gpu.driver.shared_bytes(kernel)) & ~15

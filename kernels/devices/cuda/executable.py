@@ -15,8 +15,8 @@ import numpy as np
 from ....ir.core import FunDef
 from ....ir.entry import bind_sizes
 from ....ir.errors import Diagnostic, Label, Loc, RunError
+from ....ir.machine import BLOCK
 from ....ir.scalar import DTYPES
-from ...cuda_c.module import THREADS
 from ...host_ir.nodes import HostProgram
 from ...host_ir.timing_events import Event
 from ..device import Call, KernelFailure, OutOfMemory, Trace
@@ -41,7 +41,9 @@ class CudaExecutable:
     device: CudaDevice
 
     @staticmethod
-    def build(program: HostProgram, functions: tuple[FunDef, ...], gpu: Gpu, threads: int = THREADS) -> CudaExecutable:
+    def build(
+        program: HostProgram, functions: tuple[FunDef, ...], gpu: Gpu, threads: int = BLOCK.threads
+    ) -> CudaExecutable:
         """`functions`: the entry points as core functions, for their signatures; `threads` are those of a block."""
         device = gpu.call(lambda: CudaDevice.of(gpu, program.kernels, threads))
         codes = {f.entry.name: compile_host(f) for f in program.functions}

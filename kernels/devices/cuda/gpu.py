@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ....ir.machine import BLOCK
 from ....ir.scalar import DTYPES, prim_of
 from ....ir.types import Prim
-from ...cuda_c.module import THREADS
 from ...schedule.cuda.bulk_copies import CHUNK, MOST_DIMS, TILE
 from .array import CudaArray, dense
 from .bulk import Axis, Tiles, bulk_module, count, merged, padded, tiles
@@ -189,7 +189,9 @@ class Gpu:
     def start(self, name: str, size: int, blocks: int, values: Sequence[Value]) -> None:
         """A bulk kernel for elements of `size` bytes, which cannot fail."""
         grid = min(blocks, WAVES * self.driver.properties.multiprocessors)
-        self.driver.launch(self.bulk[f"{name}_{size}"], grid, THREADS, 0, [*UNFAILING, blocks, *STACKLESS, *values])
+        self.driver.launch(
+            self.bulk[f"{name}_{size}"], grid, BLOCK.threads, 0, [*UNFAILING, blocks, *STACKLESS, *values]
+        )
 
 
 def signed(bits: int) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ....ir.machine import BLOCK
 from ....ir.ops import Op
 from ....ir.types import Prim, i64
 from ...kernel_ir import nodes as kir
@@ -21,7 +22,7 @@ from ..kernel_builder import ZERO
 
 Ends = Sequence[Operand]
 
-CHUNK = 256
+CHUNK = BLOCK.threads
 """Elements of a block."""
 TILE = 32
 MOST_DIMS = 8

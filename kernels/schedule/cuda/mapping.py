@@ -27,6 +27,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import permutations
 
+from ....ir.machine import WARP
 from ....ir.types import Atom, Const, Name, Prim
 from ...analysis.memory_model import SECTOR
 from ...analysis.sectors import SOME, Predicted, Value, global_sectors, predict
@@ -38,9 +39,8 @@ EXTENT = 512
 """What stands for a size that is not known: a multiple of every sector and warp."""
 
 FACTORS = (1, 2, 4, 8)
-THREADS = 64
+THREADS = 2 * WARP.threads
 """Lanes that are evaluated: two warps."""
-WARP = 32
 
 GAIN = 0.9
 """A mapping is only taken before a simpler one if it costs less than this share."""
@@ -106,7 +106,7 @@ def orders(widths: tuple[Atom, ...]) -> Iterator[tuple[int, ...]]:
         last = inner[-1] if inner else None
         if last in seen:
             continue
-        if last is not None and extent_of(widths[last : last + 1]) % WARP == 0:
+        if last is not None and extent_of(widths[last : last + 1]) % WARP.threads == 0:
             seen.add(last)
         yield (*fixed, *inner)
 

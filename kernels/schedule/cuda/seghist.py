@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ....ir import core
+from ....ir.machine import BLOCK, WARP
 from ....ir.ops import Op
 from ....ir.types import Atom, Name, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT
@@ -29,7 +30,6 @@ from ..soacs import in_range, is_simple, split_indices
 from ..space import bind_space, output, scalar
 from ..statements import gen_body
 from ..table import Schedule, Segop, Table, bound, run
-from .segred import THREADS, WARP
 
 SHARED = 32 << 10
 """Bytes of the sub-histograms of a block."""
@@ -38,7 +38,7 @@ LEAST_CHUNK = 4096
 MOST_PARTIAL = 1 << 22
 """Elements of all blocks' sub-histograms."""
 EXACT = (Op.ADD, Op.MUL, Op.MIN, Op.MAX, Op.AND, Op.OR, Op.XOR)
-WARPS = THREADS // WARP
+WARPS = BLOCK.threads // WARP.threads
 
 
 def no_collective(s: Segop[core.SegHist]) -> bool | str:
@@ -207,7 +207,7 @@ def in_turns(s: Segop[core.SegHist], _: bool) -> None:
     made = h.best_layout(s.depth, lambda: turns_kernel(s, parts, (bins, ranges, length), size))
     h.launch(made, h.op(Op.MUL, chunks, ranges), points, made.cost / EXTENT, s.stm.loc)
     last = sum_kernel(s, parts, (bins, chunks))
-    h.launch(last, h.ceil_div(bins, THREADS), bins, last.cost / EXTENT, s.stm.loc)
+    h.launch(last, h.ceil_div(bins, BLOCK.threads), bins, last.cost / EXTENT, s.stm.loc)
     alias(h, s.stm, exp.dests)
 
 
@@ -250,13 +250,13 @@ def sum_kernel(s: Segop[core.SegHist], parts: list[Name], cut: tuple[Atom, Atom]
     dests = destinations(h, b, exp.dests)
     bins, chunks = (b.operand(a) for a in cut)
     arrays = [mem_of(b, name) for name in parts]
-    lo = b.mul(b.block, i64(THREADS), "lo")
+    lo = b.mul(b.block, i64(BLOCK.threads), "lo")
     bin_ = b.fresh("bin", Prim.I64)
     with b.nested() as stms:
         old = tuple(b.let("old", d.mem.prim, kir.KLoad(d.mem, bin_)) for d in dests)
         for dest, value in zip(dests, in_order(b, exp, arrays, (chunks, bins, bin_), old), strict=True):
             b.emit(kir.Store(dest.mem, bin_, value))
-    b.emit(kir.Threads(bin_, lo, b.minimum(bins, b.add(lo, i64(THREADS))), tuple(stms)))
+    b.emit(kir.Threads(bin_, lo, b.minimum(bins, b.add(lo, i64(BLOCK.threads))), tuple(stms)))
     return h.finish(b, s.base)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from ....flatten.tiling.block import Tileable
 from ....ir import core
 from ....ir.core import SegSpace
+from ....ir.machine import BLOCK
 from ....ir.types import Prim, i64
 from ...kernel_ir import nodes as kir
 from ...passes.vectorise_accesses import row_width
@@ -23,8 +24,6 @@ from ..space import bind_space, segment_results
 from ..table import Schedule, Segop, Table, in_memory
 from .mapping import Mapping, best_mapping
 from .tiles import tiled, tiling
-
-THREADS = 256
 
 
 def is_tiled(s: Segop[core.SegMap]) -> tuple[Tileable, int] | str:
@@ -44,9 +43,9 @@ def run_mapped(s: Segop[core.SegMap], _: bool) -> None:
 
     mapping, layouts = best_mapping(h, exp.space.widths, build)
     h.layouts.update(layouts)
-    made = build(mapping, THREADS)
-    threads = THREADS * row_width(made.kernel)
-    if threads > THREADS:
+    made = build(mapping, BLOCK.threads)
+    threads = BLOCK.threads * row_width(made.kernel)
+    if threads > BLOCK.threads:
         made = build(mapping, threads)
     h.layouts.clear()
     points = h.product(exp.space.widths)
@@ -73,4 +72,4 @@ def over_points(
     point = b.fresh("point", Prim.I64)
     with b.nested() as stms:
         body(bind_space(b, space, point, mapping.order))
-    b.emit(kir.Threads(point, lo, hi, tuple(stms), threads // THREADS))
+    b.emit(kir.Threads(point, lo, hi, tuple(stms), threads // BLOCK.threads))

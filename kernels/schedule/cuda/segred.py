@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from ....ir import core
 from ....ir.core import SegSpace
+from ....ir.machine import BLOCK, WARP
 from ....ir.ops import Op
 from ....ir.types import Atom, Const, Prim, i64
 from ...host_ir.launch_parameters import Kind
@@ -25,7 +26,6 @@ from ..space import bind_space, output, row_of, scalar, split_chunk
 from ..statements import gen_body
 from ..table import Schedule, Segop, Table, launch
 
-THREADS, WARP = 256, 32
 SHORT = 512
 """Segments up to this are reduced by teams."""
 LEAST_CHUNK, CHUNK_UNIT = 4096, 1024
@@ -96,11 +96,11 @@ def launch_teams(s: Chunked, _: bool) -> None:
     """A team for each segment: the least power of two of threads that holds it, up to a warp. Teams with a thread for
     each element reduce `ROUNDS` segments."""
     h, width = s.h, s.exp.space.widths[-1]
-    team = powers_of_two(h, width, WARP, "team")
+    team = powers_of_two(h, width, WARP.threads, "team")
     rounds = i64(ROUNDS)
-    if not isinstance(width, Const) or int(width.value) > WARP:
-        rounds = h.choice(h.op(Op.LE, width, i64(WARP)), i64(ROUNDS), i64(1), "rounds")
-    each = h.op(Op.MUL, h.op(Op.QUOT, i64(THREADS), team), rounds, base="segments")
+    if not isinstance(width, Const) or int(width.value) > WARP.threads:
+        rounds = h.choice(h.op(Op.LE, width, i64(WARP.threads)), i64(ROUNDS), i64(1), "rounds")
+    each = h.op(Op.MUL, h.op(Op.QUOT, i64(BLOCK.threads), team), rounds, base="segments")
     segments = h.product(s.outer)
     launch(s, h.ceil_div(segments, each), lambda: teams_kernel(s, (team, each, segments)))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from ....ir import core
 from ....ir.core import SegSpace
+from ....ir.machine import BLOCK
 from ....ir.ops import Op
 from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ...analysis.tile_items import tile_items
@@ -25,12 +26,11 @@ from ..soacs import k_lambda, neutral_of, put
 from ..space import bind_space, output, row_of, scalar
 from ..statements import gen_body
 from ..table import Schedule, Segop, Table, in_memory, launch, run
-from .segred import THREADS
 
 
 def fits_tile(s: Segop[core.SegScan], _: bool) -> Atom:
     """Is a segment no longer than a tile of elements with flags?"""
-    flagged = THREADS * tile_items(bytes_of(s) + 1)
+    flagged = BLOCK.threads * tile_items(bytes_of(s) + 1)
     return s.h.op(Op.LE, s.exp.space.widths[-1], i64(flagged), base="is")
 
 
@@ -46,7 +46,7 @@ def launch_segments(s: Segop[core.SegScan], _: bool) -> None:
     """A block for as many whole segments as fit into a tile of elements with flags (a byte each)."""
     h = s.h
     length = h.op(Op.MAX, s.exp.space.widths[-1], i64(1))
-    each = h.op(Op.QUOT, i64(THREADS * tile_items(bytes_of(s) + 1)), length, base="segments")
+    each = h.op(Op.QUOT, i64(BLOCK.threads * tile_items(bytes_of(s) + 1)), length, base="segments")
     launch(s, h.ceil_div(h.product(s.outer), each), lambda: segments_kernel(s, each))
 
 
@@ -128,7 +128,7 @@ def mapped(b: Builder, exp: core.SegScan, rows: list[ArrayRef], index: Operand) 
 
 def launch_chain(s: Segop[core.SegScan], _: bool) -> None:
     """Flags and the counter of blocks begin as 0."""
-    h, ns, tile = s.h, scanned_in(s.exp), THREADS * tile_items(bytes_of(s))
+    h, ns, tile = s.h, scanned_in(s.exp), BLOCK.threads * tile_items(bytes_of(s))
     tiles = h.ceil_div(s.exp.space.widths[-1], tile)
     blocks = h.op(Op.MUL, h.product(s.outer), tiles, base="blocks")
     flags, counter = h.zeros("flags", Prim.I32, blocks), h.zeros("begun", Prim.I64, i64(1))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import soac
+from soac.kernels.analysis.uniformity import find_facts
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import LaneShape
 from soac.kernels.kernel_ir.traverse import statements
@@ -90,7 +91,7 @@ def test_what_a_loop_changes_is_not_read_ahead() -> None:
 
 def test_the_estimate_knows_them() -> None:
     text = "entry f [n][m] (xss: [n][m]f32): [n][m]f32 = map (\\xs -> #[sequential] scan (+) 0 xs) xss"
-    found = [tiled_accesses(kernel) for kernel in soac.compile(text).compiled.host.kernels]
+    found = [tiled_accesses(kernel, find_facts(kernel.body)) for kernel in soac.compile(text).compiled.host.kernels]
     assert any(len(tiled) == 2 for tiled in found)
 
 
@@ -125,7 +126,7 @@ def test_the_sizes_decide_who_walks_a_row() -> None:
     """A scan of rows is launched in two ways, and compares how many and how long rows are."""
     text = "entry f [n][m] (xss: [n][m]i64): [n][m]i64 = map (\\xs -> scan (+) 0 (map2 (*) xs (iota m))) xss"
     kernels = soac.compile(text).compiled.host.kernels
-    assert sum(bool(tiled_accesses(kernel)) for kernel in kernels) == 1
+    assert sum(bool(tiled_accesses(kernel, find_facts(kernel.body))) for kernel in kernels) == 1
     assert any(isinstance(s, kir.BlockScan) for kernel in kernels for s in statements(kernel.body))
 
 

@@ -25,7 +25,7 @@ from soac.frontend.source.text import Reach
 from soac.ir.core import FunDef, Param
 from soac.ir.errors import RunError, SoacError
 from soac.ir.interpret import Thresholds, prepare
-from soac.ir.machine import CUDA, Machine, Mode
+from soac.ir.machine import BLOCK, CUDA, Machine, Mode
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Name, Var
 from soac.kernels.schedule.cuda import seghist as gpu_seghist
@@ -59,7 +59,8 @@ RANDOM_SIZES = ((1, 17), (33, 2))
 
 SMALL_PARTS = (
     (gpu_segred, "SHORT", 4, 0), (gpu_segred, "LEAST_CHUNK", 16, 1), (gpu_segred, "CHUNK_UNIT", 16, 1),
-    (gpu_segscan, "THREADS", 2, 2), (gpu_segscan, "tile_items", lambda size: 2, lambda size: 1),
+    (gpu_segscan, "BLOCK", replace(BLOCK, threads=2), replace(BLOCK, threads=2)),
+    (gpu_segscan, "tile_items", lambda size: 2, lambda size: 1),
     (gpu_seghist, "LEAST_CHUNK", 16, 2), (gpu_seghist, "MOST_RANGES", 0, 0), (gpu_seghist, "MOST_PARTIAL", 64, 8),
 )  # fmt: skip
 """Limits from which on a schedule for more elements is taken, and what they are so that small cases reach it: cases of

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks import gpu as contests
-from soac.ir.machine import CUDA
-from soac.kernels.cuda_c.module import THREADS, cuda_module
+from soac.ir.machine import BLOCK, CUDA
+from soac.kernels.cuda_c.module import cuda_module
 from soac.kernels.devices.cuda.bulk import bulk_module
 from soac.kernels.devices.cuda.device import numbered
 from soac.kernels.devices.cuda.nvrtc import compile_cuda
@@ -39,7 +39,7 @@ def modules(names: list[str]) -> Iterator[str]:
     for text, file in sources(names):
         kernels = all_ready(compile_prog(text, file, machine=CUDA).host.kernels, CUDA_PASSES)
         if kernels:
-            yield cuda_module(kernel for _, kernel in numbered(kernels, THREADS))
+            yield cuda_module(kernel for _, kernel in numbered(kernels, BLOCK.threads))
 
 
 def main() -> None:

@@ -44,7 +44,7 @@ def assert_fits(trace: Trace) -> None:
     for threshold, par, _ in trace:
         kind = threshold.rpartition(".")[2].rstrip("0123456789").removesuffix("_")
         for row in CUDA.higher:
-            if row.guard == kind and row.room is not None and par > row.room.threads:
+            if row.guard == kind and par > row.most:
                 raise Broken(f"{threshold}: {par} threads do not fit")
 
 
