@@ -13,7 +13,7 @@ Array = NDArray[Any]
 
 
 @numba.njit
-def sum_kept(xs: Array) -> int:
+def sum_kept(xs: Array) -> Any:
     total = np.int64(0)
     for x in xs:
         total += np.int64(x) if x > 0 else np.int64(0)
@@ -31,7 +31,7 @@ def mean_between(lo: float, hi: float, xs: Array) -> float:
 
 
 @numba.njit
-def box(xs: Array, ys: Array, r: float) -> tuple[float, float, float, float]:
+def box(xs: Array, ys: Array, r: float) -> Any:
     a = c = np.float32(np.inf)
     b = d = np.float32(-np.inf)
     for x, y in zip(xs, ys):
@@ -56,7 +56,7 @@ def rows_above(xss: Array) -> Array:
 
 
 @numba.njit
-def twice(xs: Array) -> int:
+def twice(xs: Array) -> Any:
     most = np.uint32(0)
     for x in xs:
         if x & np.uint32(7) != np.uint32(5) and x % np.uint32(3) != np.uint32(0):

@@ -8,7 +8,7 @@ Names are unique in a program, so one mapping each for types, definitions and al
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -63,7 +63,7 @@ class Env:
 
     names: Names
     sharing: Sharing
-    consumes: dict[Name, tuple[int, ...]]
+    consumes: Mapping[Name, tuple[int, ...]]
     step: Callable[[Stm], None]
     types: dict[Name, Type] = field(default_factory=dict)
     definitions: dict[Name, Stm] = field(default_factory=dict)
