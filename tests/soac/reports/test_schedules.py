@@ -51,7 +51,7 @@ def test_json_has_what_the_text_says(command: Command) -> None:
     (outer, inner) = of_json(command, "-e", "sums")
     assert (outer["segop"], outer["space"], outer["guard"]["taken"]) == ("segmap", ["n"], True)
     assert (inner["segop"], inner["space"], inner["guard"]["taken"]) == ("segred", ["n", "m"], False)
-    spread, lanes = outer["schedules"][-2:]
+    spread, _, lanes = outer["schedules"][-3:]
     assert (spread["name"], lanes["name"]) == ("block a point", "lanes")
     assert (spread["taken"], lanes["taken"], lanes["if"]) == (True, True, None)
     assert "m >= " in spread["if"]

@@ -35,7 +35,7 @@ entry twice [n] (xs: [n]i32) (is: [n]i64) (js: [n]i64): [n]i32 =
   in map (\\j -> ys[j + k]) js
 entry same [n] (xs: [n]i32): ([n]i32, [n]i32) = (xs, xs)
 entry update [n] (xs: *[n]i32): *[n]i32 = xs with [0] = 7
-entry big (n: i64): i64 = let xs = replicate n 1i64 let ys = scan (+) 0 xs in if n > 0 then ys[n - 1] else 0
+entry big (n: i64): i64 = let xs = replicate n 1i64 let ys = #[opaque] scan (+) 0 xs in if n > 0 then ys[n - 1] else 0
 entry halves [n] (xs: [n]f16) (y: f16) (b: bool): [n]f16 = map (\\x -> if b then x * y else x) xs
 entry private [n] (ns: [n]i64): [n]i64 =
   map (\\n -> let xs = scan (+) 0 (iota n) let ys = scan (+) 0 (map2 (*) xs (rotate 1 xs)) in reduce (+) 0 ys) ns
