@@ -76,7 +76,7 @@ FAULTS: tuple[Fault, ...] = (
         Group.NESTS,
         "row that others still read overwritten",
         "flatten/context/distribute.py",
-        "return not looked_at.isdisjoint(shared_with(array, flow.output.stms))",
+        "return not looked_at.isdisjoint(made_of(array, flow.output.stms))",
         "return False",
     ),
     Fault(
