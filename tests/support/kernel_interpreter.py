@@ -9,12 +9,13 @@ import numpy as np
 
 from soac.ir import scalar
 from soac.ir.types import Const, Prim
-from soac.kernels.devices.cpu.build import compile_kernels
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.disk_cache import Cache
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.lanes.checks import RECORD_WORDS
 from soac.kernels.passes.choose_lanes import LaneSettings
+
+from .compiled_kernels import compile_kernels
 
 Value = bool | int | float
 Arrays = dict[str, np.ndarray]

@@ -12,14 +12,12 @@ from ...host_ir.nodes import HostBody, HostProgram
 from ...kernel_ir.nodes import Kernel
 from ...kernel_ir.values import symbol_of
 from ...lanes.module import emit
-from ...passes.choose_lanes import LaneSettings
-from ...passes.pipeline import CPU_PASSES, all_ready, cpu_passes, ready
-from ..disk_cache import Cache
+from ...passes.pipeline import CPU_PASSES, ready
 from .host.emit import emit_host
 from .image import Image, MachineCode, host_symbols
 from .kernel_code import KernelCode
 from .runtime.functions import runtime
-from .runtime.jit import CompiledKernels, Effort, Source, load_source, load_text, source_of
+from .runtime.jit import CompiledKernels, Effort, Source, load_source, source_of
 
 
 def image_of(program: HostProgram, functions: tuple[core.FunDef, ...], native: bool) -> tuple[Image, Source]:
@@ -48,10 +46,3 @@ def compile_kernel(kernel: Kernel) -> tuple[str, CompiledKernels]:
     it."""
     source = source_of(emit((ready(kernel, CPU_PASSES),)), Effort.FULL)
     return source.key, load_source(source, (symbol_of(kernel.name),))
-
-
-def compile_kernels(kernels: tuple[Kernel, ...], settings: LaneSettings, cache: Cache | None = None) -> CompiledKernels:
-    """The kernels as machine code, by their names; `cache` None is the user's."""
-    symbols = {kernel.name: symbol_of(kernel.name) for kernel in kernels}
-    loaded = load_text(emit(all_ready(kernels, cpu_passes(settings))), tuple(symbols.values()), cache)
-    return CompiledKernels(loaded.engine, {name: loaded.addresses[symbol] for name, symbol in symbols.items()})

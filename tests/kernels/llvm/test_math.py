@@ -13,9 +13,9 @@ from soac.ir import scalar
 from soac.ir.core import Level
 from soac.ir.ops import Op, operand_types
 from soac.ir.types import Prim, i64
-from soac.kernels.devices.cpu.build import compile_kernels
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, Space, Store, Threads
 from soac.kernels.passes.choose_lanes import LaneSettings
+from tests.support.compiled_kernels import compile_kernels
 from tests.support.kernel_interpreter import NO_CACHE, Runner
 
 INDEX, N, BLOCK = KVar("i", Prim.I64), KVar("n", Prim.I64), KVar("b", Prim.I64)

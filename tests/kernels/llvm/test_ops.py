@@ -13,10 +13,10 @@ from soac.ir import scalar
 from soac.ir.core import Level
 from soac.ir.ops import Op, operand_types, result_type
 from soac.ir.types import Prim, i64
-from soac.kernels.devices.cpu.build import compile_kernels
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, KConvert, KLet, KLoad, KOp, KStm, KVar, Operand, Space, Store
 from soac.kernels.passes.choose_lanes import LaneSettings
+from tests.support.compiled_kernels import compile_kernels
 from tests.support.kernel_interpreter import NO_CACHE, Runner
 
 Value = bool | int | float

@@ -16,12 +16,12 @@ from soac.ir.core import Level
 from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
-from soac.kernels.devices.cpu.build import compile_kernels
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.cpu.runtime import thread_pool as pool
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.limits import MAX_THREADS
 from soac.kernels.passes.choose_lanes import LaneSettings
+from tests.support.compiled_kernels import compile_kernels
 from tests.support.kernel_interpreter import NO_CACHE, argument_slots
 
 B, N = kir.KVar("b", Prim.I64), kir.KVar("n", Prim.I64)
