@@ -62,7 +62,7 @@ class Varying:
 
 
 Across = Uniform | Affine | Varying
-"""How a value lies across the lanes."""
+"""How a value varies across the lanes."""
 
 
 def stride_of(x: Uniform | Affine) -> int | None:
@@ -121,7 +121,7 @@ class Facts:
 
 
 def across(known: Mapping[str, Across], x: Operand) -> Across:
-    """How an operand lies, where variables lie as `known` says."""
+    """How an operand varies, where variables vary as `known` says."""
     if isinstance(x, KVar):
         return known.get(x.name, UNIFORM)
     return Uniform(int(x.value)) if x.prim.is_int else UNIFORM
@@ -180,7 +180,7 @@ def find_facts(stms: tuple[KStm, ...]) -> Facts:
 
 
 def rhs_across(f: Finder, rhs: Rhs) -> Across:
-    """How a value lies: as its operands do, or as anything if it is read from memory that each lane has for itself."""
+    """How a value varies: as its operands do, or as anything where it is read from memory of each lane alone."""
     match rhs:
         case KOp(args=args) if not any(map(f.varies, args)):
             return UNIFORM
@@ -202,7 +202,7 @@ def visit(f: Finder, stms: tuple[KStm, ...], depth: int) -> None:
 
 
 def visit_stm(f: Finder, stm: KStm, depth: int) -> None:
-    """One pass over a statement: how what it makes lies. Passes are repeated until nothing is new."""
+    """One pass over a statement: how what it makes varies. Passes are repeated until nothing is new."""
     match stm:
         case KLet(var, rhs):
             f.put((var,), rhs_across(f, rhs))

@@ -214,7 +214,7 @@ def _base(e: Lanes, op: Op, prim: Prim, bases: list[str]) -> str:
 
 
 def across_of(value: LaneValue) -> Across:
-    """How a value lies across the lanes; a product with a large literal has no known stride."""
+    """How a value varies across the lanes; a product with a large literal has no known stride."""
     match value:
         case Linear(_, _, stride, _):
             return Affine(stride)

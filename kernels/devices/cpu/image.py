@@ -1,6 +1,6 @@
 """What running a program needs apart from its machine code: small, and quick to read from disk.
 
-The code of the host functions lies in the cache under the key `host_code`, that of each kernel under its own
+The code of the host functions is in the cache under the key `host_code`, that of each kernel under its own
 (`kernel_code.py`). Bodies are left out where code stands for them.
 """
 

@@ -1,7 +1,7 @@
 """The machine code of a program's kernels, each compiled when it is first launched.
 
 A program has kernels for all of its versions, of which a run needs a few. A kernel is a module of its own, and its
-object lies in the cache under the key of its LLVM text. A program that is kept in the cache has for each kernel the
+object is in the cache under the key of its LLVM text. A program that is kept in the cache has for each kernel the
 name of that key too, so that neither kernels nor text are made again.
 """
 

@@ -278,8 +278,8 @@ def failed(entry: Entry, one: Ready, status: int) -> BaseException:
         case Status.KERNEL:
             return failure(entry.kernels.kernels[place], record)
         case Status.NO_CODE:
-            reasons = entry.kernels.raised, entry.runtime.raised
-            return next(raised.pop(me) for me in [threading.get_ident()] for raised in reasons if me in raised)
+            me = threading.get_ident()
+            return entry.kernels.raised.pop(me, None) or entry.runtime.raised.pop(me)
         case Status.STOPPED:
             pool.the_pool().stop_flag.value = 0
             return KeyboardInterrupt()
