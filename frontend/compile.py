@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from ..ir.contracts import contract_warnings
 from ..ir.core import Prog
 from ..ir.depth import allow_depth
 from ..ir.errors import CompileError, Diagnostic, Label, Loc
@@ -73,7 +74,7 @@ def compile_source(text: str, file: str, reach: Reach) -> Compiled:
         modules = load_modules(text, file, reach)
         typed, warnings = infer(modules, known_prelude())
         prog = elaborate(modules, typed)
-    return Compiled(prog, warnings, {module.file: module.text for module in modules})
+    return Compiled(prog, warnings + contract_warnings(prog), {module.file: module.text for module in modules})
 
 
 def prelude() -> Module:

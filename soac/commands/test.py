@@ -38,6 +38,7 @@ BLOCK = re.compile(rb"^-- ==[ \t\r]*$", re.MULTILINE)
     "--sync", is_flag=True, help="Trace all launches on every version; a race or an uninitialised read fails."
 )
 @click.option("-s", "--structure", "structures", is_flag=True, help="Count nodes as `structure` asks for, too.")
+@click.option("--laws", is_flag=True, help="Try on random values whether operators are associative, and the like.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 1024), help="Programs tested at once; default: one per core.")
 @click.option(
     "--timeout", type=float, default=60.0, show_default=True, metavar="SECONDS",
@@ -48,8 +49,8 @@ BLOCK = re.compile(rb"^-- ==[ \t\r]*$", re.MULTILINE)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all outcomes to this file.")
 @run_options
 def command(
-    files: tuple[Path, ...], all_versions: bool, sync: bool, structures: bool, jobs: int | None, timeout: float,
-    exclude: tuple[str, ...], seed: int | None, json_file: Path | None, settings: Settings,
+    files: tuple[Path, ...], all_versions: bool, sync: bool, structures: bool, laws: bool, jobs: int | None,
+    timeout: float, exclude: tuple[str, ...], seed: int | None, json_file: Path | None, settings: Settings,
 ) -> int:  # fmt: skip
     """Run the test blocks of the programs in FILES.
 
@@ -64,7 +65,7 @@ def command(
     threads = settings.threads or max(1, _cores() // processes)
     testing = Testing(
         replace(settings, threads=threads), all_versions, structures, EXCLUDED | set(exclude), seed,
-        timeout if timeout > 0 else None, sync,
+        timeout if timeout > 0 else None, sync, laws,
     )  # fmt: skip
     tested = _run(paths, testing, processes)
     outcomes = [one for found in tested.values() for one in found.outcomes]

@@ -15,7 +15,7 @@ EXCLUDED = frozenset({"disable", "notest", "no_soac"})
 @dataclass(frozen=True, slots=True)
 class Testing:
     """How programs are to be tested. `seed` is for random inputs, `timeout` the seconds of a step; None: none. `sync`:
-    launches are traced, and hazards are failures."""
+    launches are traced, and hazards are failures. `laws`: those of operators are tried."""
 
     __test__ = False  # not a test class of pytest's
 
@@ -26,6 +26,7 @@ class Testing:
     seed: int | None
     timeout: float | None
     sync: bool
+    laws: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,11 @@ class Holds:
 
 
 @dataclass(frozen=True, slots=True)
+class Lawful:
+    """Operators must be associative, and their initial values neutral."""
+
+
+@dataclass(frozen=True, slots=True)
 class Compiles:
     """There is nothing more to ask for."""
 
@@ -76,7 +82,7 @@ class Skipped:
     why: str
 
 
-Check = Rejects | Warns | Shaped | Runs | Holds | Compiles | Skipped
+Check = Rejects | Warns | Shaped | Runs | Holds | Lawful | Compiles | Skipped
 
 
 def checks_of(blocks: Sequence[TestBlock], testing: Testing) -> tuple[Check, ...]:
@@ -92,6 +98,7 @@ def checks_of(blocks: Sequence[TestBlock], testing: Testing) -> tuple[Check, ...
         found += map(Warns, block.warnings)
         found += map(_shape, block.structures) if testing.structures else []
     found += [_run_or_skip(one, excluded) for one in data_sets(blocks, ())]
+    found += [Lawful()] if testing.laws else []
     return tuple(found) or (Compiles(),)
 
 

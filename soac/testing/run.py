@@ -33,8 +33,23 @@ from ..source import read_source
 from ..versions import misfits, runs_of
 from . import sync
 from .blocks import AutoOutput, Case, Fails, Output, Pattern, RandomInput, Succeeds, parse_tests
-from .checks import EXCLUDED, Check, Compiles, Holds, Rejects, Runs, Shaped, Skipped, Testing, Warns, checks_of, name_of
+from .checks import (
+    EXCLUDED,
+    Check,
+    Compiles,
+    Holds,
+    Lawful,
+    Rejects,
+    Runs,
+    Shaped,
+    Skipped,
+    Testing,
+    Warns,
+    checks_of,
+    name_of,
+)
 from .datasets import DataSet, inputs_of, seed_of, values_of
+from .laws import verdicts
 from .outcomes import (
     PREPARING,
     START,
@@ -140,6 +155,8 @@ def _check(subject: Subject, check: Check, number: int, testing: Testing, since:
             yield ended("structure", wanted.pipeline or "", begin, lambda: misshapen(subject.compiled, wanted))
         case Holds(name):
             yield from _property(subject, name, number, testing)
+        case Lawful():
+            yield from _laws(subject.compiled, number, testing)
         case Compiles():
             yield Outcome("compiles", "", Status.PASSED, None, 0.0)
         case Skipped():
@@ -165,6 +182,23 @@ def _property(subject: Subject, name: str, number: int, testing: Testing) -> Ite
     yield Begin(Place(number, PREPARING), shown_as, "", testing.timeout)
     begin, seed = time.perf_counter(), testing.seed or 0
     yield ended(shown_as, "", begin, lambda: refuted(program, name, seed, testing.settings.threads))
+
+
+def _laws(compiled: Compiled, number: int, testing: Testing) -> Iterator[Event]:
+    """The laws of all operators of the program."""
+    yield Begin(Place(number, PREPARING), "laws", "", testing.timeout)
+    begin = time.perf_counter()
+    try:
+        found = verdicts(compiled.core)
+    except Exception as error:
+        yield failed("laws", "", words_of_failure(error), begin)
+        return
+    for one in found:
+        name = f"law of `{one.what}` at {one.loc}"
+        if one.untried is not None:
+            yield Outcome(name, "", Status.SKIPPED, one.untried, 0.0)
+        else:
+            yield done(name, "", begin, one.broken)
 
 
 def _rejected(pattern: Pattern, path: Path, text: str, reach: Reach) -> Iterator[Event]:

@@ -1,0 +1,72 @@
+"""Operators that break their contract (W0305): those of `reduce`, `scan` and `reduce_by_index` are associative,
+and begin with their neutral element. What one operation and a constant do not show is left to `soac test --laws`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .core import Body, Exp, Lambda, PrimOp, Prog, Reduction
+from .errors import Diagnostic, Label, Loc
+from .ops import Op
+from .traverse import bodies, reductions
+from .types import Atom, Const, Prim, Var
+
+NEUTRAL = {Op.ADD: 0, Op.MUL: 1, Op.OR: 0, Op.XOR: 0, Op.AND: -1}
+
+NOT_ASSOCIATIVE = frozenset({Op.SUB, Op.DIV, Op.QUOT, Op.REM, Op.MOD, Op.POW, Op.SHL, Op.SHR, Op.USHR})
+
+
+def contract_warnings(prog: Prog) -> tuple[Diagnostic, ...]:
+    """One W0305 for each place of the source at which an operator breaks its contract."""
+    found: dict[Loc, Diagnostic] = {}
+    waiting = [Body(prog.consts, ()), *(fun.body for fun in prog.functions)]
+    while waiting:
+        body = waiting.pop()
+        for stm in body.stms:
+            for reduction in reductions(stm.exp):
+                for message, label, hint in _broken(reduction):
+                    found[stm.loc.here] = Diagnostic("W0305", message, Label(stm.loc.here, label), hint=hint)
+            waiting += bodies(stm.exp)
+    return tuple([found[loc] for loc in sorted(found, key=lambda loc: (loc.file, loc.line, loc.col))])
+
+
+def _broken(reduction: Reduction) -> Iterator[tuple[str, str, str]]:
+    """What is wrong: a message, what to say at the place, and a remedy."""
+    for (op, prim), ne in zip(_operations(reduction.op), reduction.neutral, strict=True):
+        if op in NOT_ASSOCIATIVE:
+            message = "the operator is not associative: the result depends on how the array is cut into parts"
+            yield message, "", "`foldl` goes from left to right, one after the other"
+        elif op in NEUTRAL and isinstance(ne, Const) and ne.value != _neutral(op, prim):
+            message = "the initial value is not neutral: the result depends on how the array is cut into parts"
+            hint = f"begin with `{_shown(_neutral(op, prim))}`, and combine the result with `{_shown(ne.value)}`"
+            yield message, f"`{_shown(ne.value)}` is not neutral", hint
+
+
+def _operations(op: Lambda) -> list[tuple[Op | None, Prim]]:
+    """For each result the operation that makes it from its two operands alone, if one does."""
+    half = len(op.params) // 2
+    made: dict[Atom, Exp] = {Var(stm.pat[0].name): stm.exp for stm in op.body.stms if len(stm.pat) == 1}
+    return [
+        (_operation(made.get(atom), Var(x.name), Var(y.name)), x.type.prim)
+        for atom, x, y in zip(op.body.result, op.params[:half], op.params[half:], strict=True)
+    ]
+
+
+def _operation(exp: Exp | None, x: Atom, y: Atom) -> Op | None:
+    match exp:
+        case PrimOp(op, _, (left, right)) if {left, right} == {x, y}:
+            return op
+        case _:
+            return None
+
+
+def _neutral(op: Op, prim: Prim) -> bool | int | float:
+    value = NEUTRAL[op]
+    if prim is Prim.BOOL:
+        return bool(value)
+    return value % (1 << prim.bits) if value < 0 and prim.is_unsigned else value
+
+
+def _shown(value: bool | int | float) -> str:
+    return str(value).lower()
