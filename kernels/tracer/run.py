@@ -72,8 +72,8 @@ class SiteCosts:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Statements executed: by all threads, by the busiest thread of a block, and what they cost when every warp takes
-    as long as its busiest thread. `slots`: threads there were, over all blocks."""
+    """Statements executed: by all threads, by the busiest thread of a block, and what they cost when every thread of a
+    block takes as long as the busiest one, idle warps too. `slots`: threads there were, over all blocks."""
 
     total: int
     most: int
@@ -82,7 +82,7 @@ class Work:
 
     @property
     def balance(self) -> float:
-        """Useful share of the time that warps take; 1 is perfect."""
+        """Useful share of the time that blocks take; 1 is perfect."""
         return self.total / self.padded if self.padded else 1.0
 
 
@@ -177,11 +177,9 @@ class Tally:
     shared: int = 0
 
     def block_done(self, t: Traced) -> None:
-        width = t.machine.warp
-        warps = [t.work[k : k + width] for k in range(0, len(t.work), width)]
         self.total += sum(t.work)
         self.most = max(self.most, *t.work)
-        self.padded += sum(max(warp) * len(warp) for warp in warps)
+        self.padded += max(t.work) * len(t.work)
         self.shared = max(self.shared, sum(t.shared_bytes.values()))
 
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..devices import require
+from ..devices import MACHINES, require
 from ..frontend.compile import read_bytes
 from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
 from ..settings import Settings
@@ -38,6 +38,10 @@ BLOCK = re.compile(rb"^-- ==[ \t\r]*$", re.MULTILINE)
     "--sync", is_flag=True, help="Trace all launches on every version; a race or an uninitialised read fails."
 )
 @click.option("-s", "--structure", "structures", is_flag=True, help="Count nodes as `structure` asks for, too.")
+@click.option(
+    "--machine", type=click.Choice(sorted(MACHINES)),
+    help="With --sync: trace the versions for this machine, which need not be there; sizes around its tiles, too.",
+)  # fmt: skip
 @click.option("--laws", is_flag=True, help="Try on random values whether operators are associative, and the like.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 1024), help="Programs tested at once; default: one per core.")
 @click.option(
@@ -49,8 +53,9 @@ BLOCK = re.compile(rb"^-- ==[ \t\r]*$", re.MULTILINE)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all outcomes to this file.")
 @run_options
 def command(
-    files: tuple[Path, ...], all_versions: bool, sync: bool, structures: bool, laws: bool, jobs: int | None,
-    timeout: float, exclude: tuple[str, ...], seed: int | None, json_file: Path | None, settings: Settings,
+    files: tuple[Path, ...], all_versions: bool, sync: bool, machine: str | None, structures: bool, laws: bool,
+    jobs: int | None, timeout: float, exclude: tuple[str, ...], seed: int | None, json_file: Path | None,
+    settings: Settings,
 ) -> int:  # fmt: skip
     """Run the test blocks of the programs in FILES.
 
@@ -58,6 +63,8 @@ def command(
     own: one that crashes or hangs is reported, and the others go on. Script inputs and `auto output` run the program
     too. The exit code is 0 if nothing failed, else 1."""
     require(settings.device)
+    if machine is not None and not sync:
+        raise click.UsageError("`--machine` says what `--sync` traces; give both")
     paths = list(dict.fromkeys(programs_in(files)))
     if not paths:
         raise click.UsageError("there is no program with a test block in " + ", ".join(f"`{file}`" for file in files))
@@ -65,7 +72,7 @@ def command(
     threads = settings.threads or max(1, _cores() // processes)
     testing = Testing(
         replace(settings, threads=threads), all_versions, structures, EXCLUDED | set(exclude), seed,
-        timeout if timeout > 0 else None, sync, laws,
+        timeout if timeout > 0 else None, sync, laws, machine or "",
     )  # fmt: skip
     tested = _run(paths, testing, processes)
     outcomes = [one for found in tested.values() for one in found.outcomes]
@@ -160,7 +167,7 @@ COLUMNS = ("kernel", "launches", "blocks", "hazards", "sectors/request", "turns/
 
 def _report_kernels(kernels: Sequence[Costs]) -> None:
     """A table of what was traced: hazards; 32-byte sectors that a warp's access to global memory touches, on average
-    and at most; turns of shared memory; the useful share of the warps' time; fences; bytes of a block."""
+    and at most; turns of shared memory; the useful share of the blocks' time; fences; bytes of a block."""
     if not kernels:
         return
     rows = [COLUMNS, *map(_cells, kernels)]

@@ -15,7 +15,8 @@ EXCLUDED = frozenset({"disable", "notest", "no_soac"})
 @dataclass(frozen=True, slots=True)
 class Testing:
     """How programs are to be tested. `seed` is for random inputs, `timeout` the seconds of a step; None: none. `sync`:
-    launches are traced, and hazards are failures. `laws`: those of operators are tried."""
+    launches are traced, and hazards are failures. `laws`: those of operators are tried. `machine`: the one whose
+    versions are traced, at sizes around its tiles too; nothing for the device's own."""
 
     __test__ = False  # not a test class of pytest's
 
@@ -27,6 +28,7 @@ class Testing:
     timeout: float | None
     sync: bool
     laws: bool = False
+    machine: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,13 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True)
+class Resized:
+    """Runs like those of a data set, at sizes around tiles, must have no hazards."""
+
+    data_set: DataSet
+
+
+@dataclass(frozen=True, slots=True)
 class Holds:
     """An entry point must give true for random arguments."""
 
@@ -82,7 +91,7 @@ class Skipped:
     why: str
 
 
-Check = Rejects | Warns | Shaped | Runs | Holds | Lawful | Compiles | Skipped
+Check = Rejects | Warns | Shaped | Runs | Resized | Holds | Lawful | Compiles | Skipped
 
 
 def checks_of(blocks: Sequence[TestBlock], testing: Testing) -> tuple[Check, ...]:
@@ -98,6 +107,9 @@ def checks_of(blocks: Sequence[TestBlock], testing: Testing) -> tuple[Check, ...
         found += map(Warns, block.warnings)
         found += map(_shape, block.structures) if testing.structures else []
     found += [_run_or_skip(one, excluded) for one in data_sets(blocks, ())]
+    if testing.machine:
+        firsts = {one.data_set.entry: Resized(one.data_set) for one in reversed(found) if isinstance(one, Runs)}
+        found += firsts.values()
     found += [Lawful()] if testing.laws else []
     return tuple(found) or (Compiles(),)
 

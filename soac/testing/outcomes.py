@@ -72,8 +72,8 @@ class Said:
 class Costs:
     """What traced launches of a kernel cost together: hazards (`uninitialised` among them); requests of warps to global
     memory, the 32-byte sectors that they touch, and the most that one touches; requests to shared memory and the turns
-    that they take; statements executed, and what they cost when a warp takes as long as its busiest thread; fences.
-    `shared_bytes` is the most that a block asks for."""
+    that they take; statements executed, and what they cost when all of a block take as long as its busiest thread;
+    fences. `shared_bytes` is the most that a block asks for."""
 
     kernel: str
     launches: int

@@ -24,14 +24,16 @@ from ..devices import MACHINES
 from ..frontend.source.text import Reach
 from ..ir.core import FunDef
 from ..ir.errors import CompileError, Diagnostic, IRError, RunError
-from ..ir.machine import Machine
+from ..ir.interpret import interpret
+from ..ir.machine import Machine, Mode
 from ..kernels.analysis.check_collectives import misplaced
-from ..pipeline import Compiled, compile_prog
+from ..pipeline import Compiled, compile_core, compile_prog
 from ..session import Session, open_program
 from ..settings import Settings
 from ..source import read_source
 from ..versions import misfits, runs_of
 from . import sync
+from .around import around, tiles_of
 from .blocks import AutoOutput, Case, Fails, Output, Pattern, RandomInput, Succeeds, parse_tests
 from .checks import (
     EXCLUDED,
@@ -40,6 +42,7 @@ from .checks import (
     Holds,
     Lawful,
     Rejects,
+    Resized,
     Runs,
     Shaped,
     Skipped,
@@ -69,9 +72,10 @@ from .outcomes import (
 )
 from .posix_regex import matches
 from .properties import refuted, untried
-from .references import reference
+from .references import OutOfTime, reference, within
 from .shapes import misshapen
 
+INTERPRETED = 0.5  # seconds that the interpreter may take for a size around a tile
 MATCH_SECONDS = 5.0  # that a regular expression may take
 
 
@@ -89,12 +93,14 @@ test_program.__test__ = False  # pyright: ignore[reportFunctionMemberAccess]  (n
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A program under test; `session` None where nothing of it is to be run."""
+    """A program under test; `session` None where nothing of it is to be run. `traced`: as it is for the machine whose
+    versions are traced."""
 
     path: Path
     text: str
     compiled: Compiled
     session: Session | None
+    traced: Compiled
 
 
 def events(path: Path, testing: Testing, since: Place) -> Iterator[Event]:
@@ -111,27 +117,33 @@ def events(path: Path, testing: Testing, since: Place) -> Iterator[Event]:
         if len(skipped) == len(checks):
             yield from map(_skipped, skipped)
             return
-        subject, said = _open(path, text, checks, testing.settings)
+        subject, said = _open(path, text, checks, testing)
     except Exception as error:
         yield failed("compile", "", words_of_failure(error), begin)
         return
     if since == START:
         yield from [Said(said)] if said else []
-        yield from _misplaced(subject.compiled, MACHINES[testing.settings.device])
+        yield from _misplaced(subject.traced, MACHINES[testing.machine or testing.settings.device])
     for number, check in enumerate(checks):
         if number >= since.check:
             yield from _check(subject, check, number, testing, since)
 
 
-def _open(path: Path, text: str, checks: Sequence[Check], settings: Settings) -> tuple[Subject, str]:
+def _open(path: Path, text: str, checks: Sequence[Check], testing: Testing) -> tuple[Subject, str]:
     """The program compiled, and what was said about it."""
+    settings = testing.settings
     heard = io.StringIO()
     with contextlib.redirect_stderr(heard):
         if any(isinstance(check, Runs | Holds) for check in checks):
             session = open_program(path, settings)
-            return Subject(path, text, session.program.compiled, session), heard.getvalue()
+            compiled = session.program.compiled
+            return Subject(path, text, compiled, session, _for_machine(compiled, testing.machine)), heard.getvalue()
         compiled = compile_prog(text, str(path), reach=settings.reach)
-    return Subject(path, text, compiled, None), shown(compiled.warnings)
+    return Subject(path, text, compiled, None, _for_machine(compiled, testing.machine)), shown(compiled.warnings)
+
+
+def _for_machine(compiled: Compiled, machine: str) -> Compiled:
+    return compile_core(compiled.core, Mode.INCREMENTAL, MACHINES[machine]) if machine else compiled
 
 
 def _misplaced(compiled: Compiled, machine: Machine) -> Iterator[Event]:
@@ -145,6 +157,8 @@ def _check(subject: Subject, check: Check, number: int, testing: Testing, since:
     match check:
         case Runs(data_set):
             yield from _Run(subject, data_set, number, testing).events(since)
+        case Resized(data_set):
+            yield from _Run(subject, data_set, number, testing).resized(since)
         case Warns(pattern):
             yield from _matching(
                 "warning", pattern, _words(subject.compiled.warnings), Place(number, PREPARING), "a warning"
@@ -250,7 +264,7 @@ class _Run:
         for version, forced in enumerate(self._versions()):
             place = Place(self.number, version)
             if place >= since:
-                yield from self._on_version(place, forced, args, expected)
+                yield from self._on_version(place, name, forced, args, expected)
 
     def _session(self) -> Session:
         assert self.subject.session is not None
@@ -258,8 +272,36 @@ class _Run:
 
     def _versions(self) -> Sequence[dict[str, bool]]:
         if self.testing.every_version or self.testing.sync:
-            return runs_of(self.subject.compiled.flat, self.data_set.entry)
+            return runs_of(self.subject.traced.flat, self.data_set.entry)
         return (dict(self._session().forced),)
+
+    def resized(self, since: Place) -> Iterator[Event]:
+        """Sizes around tiles on all versions, those before `since` left out; what fails in the interpreter, or takes it
+        long, is left out too."""
+        name = f"{self.data_set.entry} around tiles"
+        yield Begin(Place(self.number, PREPARING), name, "", self.testing.timeout)
+        begin = time.perf_counter()
+        try:
+            runs = list(self._resized_runs())
+        except Exception as error:
+            yield failed(name, "", words_of_failure(error), begin)
+            return
+        for number, (said, args, expected, forced) in enumerate(runs):
+            place = Place(self.number, number)
+            if place >= since:
+                yield from self._on_version(place, f"{self.data_set.entry} {said}", forced, args, expected)
+
+    def _resized_runs(self) -> Iterator[tuple[str, list[Argument], list[Argument], dict[str, bool]]]:
+        program, traced = self._session().program, self.subject.traced
+        fun = program.function(self.data_set.entry)
+        given = inputs_of(self.data_set, program, self.subject.path, self.testing.seed)
+        versions = self._versions()
+        for said, args in around(fun, given, tiles_of(traced.flat, self.data_set.entry)):
+            try:
+                expected = _interpreted(traced, self.data_set.entry, args)
+            except (RunError, OutOfTime):
+                continue
+            yield from ((said, args, expected, forced) for forced in versions)
 
     def _prepared(self) -> tuple[list[Argument], list[Argument] | None]:
         program = self._session().program
@@ -268,9 +310,8 @@ class _Run:
         return args, _expected(self.subject, fun, self.data_set.case, args)
 
     def _on_version(
-        self, place: Place, forced: dict[str, bool], args: list[Argument], expected: list[Argument] | None
+        self, place: Place, name: str, forced: dict[str, bool], args: list[Argument], expected: list[Argument] | None
     ) -> Iterator[Event]:
-        name = name_of(self.data_set)
         version = ", ".join(f"{guard}={'yes' if side else 'no'}" for guard, side in forced.items())
         yield Begin(place, name, version, self.testing.timeout)
         begin = time.perf_counter()
@@ -302,7 +343,7 @@ class _Run:
         """On the tracer, where hazards are faults."""
         limit = self.testing.timeout
         seconds = sync.SECONDS if limit is None else min(sync.SECONDS, limit / 2)
-        report = sync.traced(self.subject.compiled, self.data_set.entry, args, forced, seconds)
+        report = sync.traced(self.subject.traced, self.data_set.entry, args, forced, seconds)
         if report is None:
             return _Ran(None, None, f"too long to trace: not done after {seconds:g} seconds", ())
         costs = (sync.seen(report),)
@@ -326,6 +367,10 @@ class _Run:
             return ""
         seed = seed_of(self.data_set) if self.testing.seed is None else self.testing.seed
         return f" (random input of seed {seed})"
+
+
+def _interpreted(compiled: Compiled, entry: str, args: list[Argument]) -> list[Argument]:
+    return list(within(INTERPRETED, lambda: interpret(compiled.core, entry, args, None)[0]))
 
 
 def _expected(subject: Subject, fun: FunDef, case: Case, args: Sequence[Argument]) -> list[Argument] | None:

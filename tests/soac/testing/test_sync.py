@@ -57,6 +57,21 @@ def test_a_missing_fence_is_a_failure(tmp_path: Path, monkeypatch: pytest.Monkey
     assert {o.status for o in found(path)[0]} == {Status.PASSED}
 
 
+def test_versions_of_another_machine_at_sizes_around_its_tiles(command: Command, tmp_path: Path) -> None:
+    """The tiles of a GPU are traced without one; a tile of 32 leaves half of 64 threads idle."""
+    text = "def main (xs: []i32) (ys: []i32) = map (\\x -> i32.sum (map (\\y -> i32.abs (x - y)) ys)) xs\n"
+    path = program(tmp_path, "input { [1, 2, 3] [5, 6] } output { [9, 7, 5] }", text)
+    seen = list(events(path, under(sync=True, timeout=60.0, machine="cuda"), START))
+    outcomes = [e for e in seen if isinstance(e, Outcome)]
+    assert {o.status for o in outcomes} == {Status.PASSED}
+    sizes = {tuple(map(int, re.findall(r"= (\d+)", o.name))) for o in outcomes[2:]}
+    assert {(0, 3), (31, 3), (33, 3), (3, 98), (3, 65), (31, 31)} <= sizes
+    tiled = [one for s in seen if isinstance(s, Seen) for one in s.kernels if one.shared_bytes]
+    assert tiled
+    assert all(one.hazards == 0 and one.work * 2 <= one.padded * 1.1 for one in tiled)
+    assert "give both" in command("test", path, "--machine", "cuda").err
+
+
 def test_wrong_values_and_failures_count_too(tmp_path: Path) -> None:
     blocks = 'input { [[1]] } output { [2] }\n"fails" input { empty([0][2]i32) } error: out of bounds'
     text = SUMS.replace("xss\n", "xss with [0] = (map (reduce (+) 0) xss)[0]\n")
