@@ -82,6 +82,11 @@ CPU = Machine("cpu", (THREAD, CORE), 64, MOST_SEGMENTS, None, None, keeps_rows=T
 MACHINES = {machine.name: machine for machine in (CUDA, CPU)}
 
 
+EVEN = "suff_even"
+"""The kind of a guard that compares the longest row of a nest with the share of a thread; its threshold is the
+number of threads of the host, unless it is set (`docs/flattening.md`, balance)."""
+
+
 def level_of(threshold: str) -> Level | None:
     """The level inside whose collectives the threads of a version are that this threshold guards; None if it guards
     another kind of version."""

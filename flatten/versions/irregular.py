@@ -7,9 +7,10 @@
 
 with n = Par(Σ) rows of m elements together; ε is the padded work of a version (`flatten/versions/skew.py`). The t
 are thresholds, `main.ys.suff_outer_0`; the s are parameters of a tuning file too, `main.ys.skew_0`, in thousandths, and
-`main.ys.longest_0`. On a machine without warps the first is t0 ≤ (m + n) / (longest + 1). Where little is to be done,
-the first guard sees all elements as its parallelism. Where the widths are expensive to know, it is the usual one, and
-there are none inside. In a nest with other parallelism, statements of varying width have versions of their own.
+`main.ys.longest_0`. On a machine without warps the first is t0 ≤ 3/2 (m + n) / (longest + 1), `main.ys.suff_even_0`.
+Where little is to be done, the first guard sees all elements as its parallelism. Where widths are expensive to know,
+it is the usual one, and there are none inside. In a nest with other parallelism, statements of varying width have
+versions of their own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir.core import Body, Hist, If, Level, Loop, Param, PrimOp, Scatter, Screma, SizeParam, Stm
-from ...ir.machine import LevelRow
+from ...ir.machine import EVEN, LevelRow
 from ...ir.ops import Op
 from ...ir.traverse import all_exps, bodies, free_in_stm
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64
@@ -29,7 +30,7 @@ from ..context.segop_bodies import emit_segmap
 from ..context.trace import Rule
 from .guards import Emit, Version, guarded, named, outer_version
 from .parallelism import flattens_varying, is_varying_stm
-from .skew import Lengths, Measures, where
+from .skew import Lengths, Measures, has_warps, where
 
 GRAIN = 1 << 14
 """Work that is done before the kernels of the flat version are started: its elements count as parallelism."""
@@ -40,6 +41,10 @@ FEWEST_ROWS = 256
 SKEW = 2000
 """The padded work that is worth it, in thousandths of the work, unless a tuning file says otherwise."""
 
+FLAT_COSTS = 3, 2
+"""The time of the flat version over that of the sequential one, per element and thread (sums of CSR rows: 1.1 to 2.6,
+mostly 1.3). So threads are taken if the longest row ends before the flat version would."""
+
 # ---- the guards ------------------------------------------------------------------------------------------------------
 
 
@@ -47,25 +52,31 @@ def sequential_version(flow: Flow, nest: Nest, lengths: Lengths | None, emit: Em
     """The version that runs the body in the threads of the nest, taken where these have enough to do alike."""
     if lengths is None:
         return outer_version(flow, nest, emit)
-    return Version(flow.context.machine.lowest.guard, lambda: parallelism_of_threads(flow, lengths), emit)
+    guard = flow.context.machine.lowest.guard if has_warps(flow) else EVEN
+    return Version(guard, lambda: parallelism_of_threads(flow, lengths), emit)
 
 
 def parallelism_of_threads(flow: Flow, lengths: Lengths) -> Atom:
-    """`n` where ε_thread ≤ s0; on a machine without warps `(m + n) / (longest + 1)`, as many rows as are worth the
-    longest. `m` where that is more, but below `GRAIN`."""
+    """`n` where ε_thread ≤ s0; on a machine without warps the threads that would be done with the flat version when the
+    longest row ends. `m` where that is more, but below `GRAIN`."""
     found = lengths.measured(flow)
     if found.skew is not None:
         even = where(flow, Op.LE, found.skew.thread, parameter(flow, "skew", SKEW), found.rows)
     else:
-        even = _rows_like_the_longest(flow, found)
+        even = _threads_beside_the_longest(flow, found)
     little = where(flow, Op.LT, found.elements, i64(GRAIN), found.elements)
     return Var(flow.emit_as("par", I64, PrimOp(Op.MAX, Prim.I64, (even, little))))
 
 
-def _rows_like_the_longest(flow: Flow, found: Measures) -> Atom:
-    steps = flow.emit_as("steps", I64, PrimOp(Op.ADD, Prim.I64, (found.rows, found.elements)))
-    most = flow.emit_as("most", I64, PrimOp(Op.ADD, Prim.I64, (found.longest, i64(1))))
-    return Var(flow.emit_as("par", I64, PrimOp(Op.QUOT, Prim.I64, (Var(steps), Var(most)))))
+def _threads_beside_the_longest(flow: Flow, found: Measures) -> Atom:
+    flat, sequential = map(i64, FLAT_COSTS)
+    work = Var(flow.emit_as("work", I64, PrimOp(Op.ADD, Prim.I64, (found.rows, found.elements))))
+    most = Var(flow.emit_as("most", I64, PrimOp(Op.ADD, Prim.I64, (found.longest, i64(1)))))
+    all_flat, alone = (
+        Var(flow.emit_as(base, I64, PrimOp(Op.MUL, Prim.I64, pair)))
+        for base, pair in (("flat", (work, flat)), ("alone", (most, sequential)))
+    )
+    return Var(flow.emit_as("par", I64, PrimOp(Op.QUOT, Prim.I64, (all_flat, alone))))
 
 
 def parallelism_of_collectives(flow: Flow, lengths: Lengths, row: LevelRow) -> Atom:

@@ -3,10 +3,12 @@
 With n rows of lengths ls, m = sum ls, each version pads the work m + n in its own way:
 
     ε_thread = sum over warps (32 * max ls) / (m + n)        a row to a thread: a warp is as slow as its longest row
-    ε_warp   = sum over rows (32 * ceil(l / 32)) / (m + n)   a row to a warp: the threads past its end have no work
+    ε_warp   = sum over rows (32 * max 1 ceil(l / 32)) / (m + n)   a row to a warp: threads past its end have no work
 
-in thousandths, and 0 without work. They and the longest row cost one pass over the lengths. On a machine without warps
-ε is not needed: there the sum and the greatest of the lengths are reduced as they are found.
+in thousandths, and 0 without work; or, if that is more, what the multiprocessors could do while one of them is at the
+longest row: P * 32 * (longest - L) and P * (longest - 32 * L) over m + n. They and the longest row cost one pass over
+the lengths. On a machine without warps ε is not needed: there the sum and the greatest of the lengths are reduced as
+they are found.
 """
 
 from __future__ import annotations
@@ -25,6 +27,13 @@ from .segment_descriptors import binary, by_point
 
 GREATEST = 1 << 40
 """A longer row counts as this long, so that sums of lengths do not overflow but where nothing could be computed."""
+
+
+PROCESSORS = 132
+"""P: multiprocessors, of an H100."""
+
+UNSEEN = 64
+"""L: steps of a warp that take no longer than starting the kernels of the flat version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +71,30 @@ class Lengths:
         return self.found
 
 
+def has_warps(flow: Flow) -> bool:
+    """Whether the machine runs threads in lockstep, so that a row makes those beside it wait."""
+    return any(row.level is Level.WARP for row in flow.context.machine.levels)
+
+
 def _measure(flow: Flow, lengths: Lengths) -> Measures:
     flow.note(Rule.BALANCE, ", ".join(str(w.name) for w in lengths.widths if isinstance(w, Var)))
-    if not any(row.level is Level.WARP for row in flow.context.machine.levels):
+    if not has_warps(flow):
         return Measures(*_sum_and_greatest(flow, lengths), None)
     array, rows = _stored(flow, lengths), parallelism_of(flow, lengths.nest)
     warps = _let(flow, Op.QUOT, _let(flow, Op.ADD, rows, i64(WARP.threads - 1)), i64(WARP.threads))
     by_warp = _each_warp(flow, by_point(flow, lengths.nest, array, rows), rows, warps)
     padded, elements, rounded, longest = _all_warps(flow, warps, *by_warp)
     work = _let(flow, Op.MAX, _let(flow, Op.ADD, rows, elements), i64(1))
-    return Measures(rows, elements, longest, Skew(_thousandths(flow, padded, work), _thousandths(flow, rounded, work)))
+    by_thread = _let(flow, Op.MAX, padded, _waiting(flow, longest, UNSEEN, PROCESSORS * WARP.threads))
+    by_warp = _let(flow, Op.MAX, rounded, _waiting(flow, longest, UNSEEN * WARP.threads, PROCESSORS))
+    return Measures(
+        rows, elements, longest, Skew(_thousandths(flow, by_thread, work), _thousandths(flow, by_warp, work))
+    )
+
+
+def _waiting(flow: Flow, longest: Atom, unseen: int, share: int) -> Atom:
+    """`share * (longest - unseen)`"""
+    return _let(flow, Op.MUL, _let(flow, Op.SUB, longest, i64(unseen)), i64(share))
 
 
 def _stored(flow: Flow, lengths: Lengths) -> Name:
@@ -118,9 +141,10 @@ def _length(flow: Flow, lengths: Lengths) -> Body:
 
 def _each_warp(flow: Flow, lengths: Name, rows: Atom, warps: Atom) -> tuple[Name, Name, Name]:
     """For each warp of rows the greatest length, the sum of the lengths, and that of the lengths rounded up."""
-    w, lane, first, p, more, chunks, rounded = (
-        flow.fresh_param(base, I64) for base in ("w", "lane", "p", "p", "l", "chunks", "rounded")
+    w, lane, first, p, some, more, chunks, rounded = (
+        flow.fresh_param(base, I64) for base in ("w", "lane", "p", "p", "l", "l", "chunks", "rounded")
     )
+    busy = flow.fresh_param("busy", I64)
     length, there = flow.fresh_param("l", I64), flow.fresh_param("there", BOOL)
     loaded = flow.fresh_param("l", I64)
     load = single(element_of(lengths, (rows,), (Var(p.name),)), loaded, flow.output.loc)
@@ -129,7 +153,9 @@ def _each_warp(flow: Flow, lengths: Name, rows: Atom, warps: Atom) -> tuple[Name
         single(PrimOp(Op.ADD, Prim.I64, (Var(first.name), Var(lane.name))), p, flow.output.loc),
         single(PrimOp(Op.LT, Prim.I64, (Var(p.name), rows)), there, flow.output.loc),
         single(If(Var(there.name), Body((load,), (Var(loaded.name),)), Body((), (i64(0),))), length, flow.output.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(length.name), i64(WARP.threads - 1))), more, flow.output.loc),
+        single(PrimOp(Op.MAX, Prim.I64, (Var(length.name), i64(1))), some, flow.output.loc),
+        single(If(Var(there.name), Body((), (Var(some.name),)), Body((), (i64(0),))), busy, flow.output.loc),
+        single(PrimOp(Op.ADD, Prim.I64, (Var(busy.name), i64(WARP.threads - 1))), more, flow.output.loc),
         single(PrimOp(Op.QUOT, Prim.I64, (Var(more.name), i64(WARP.threads))), chunks, flow.output.loc),
         single(PrimOp(Op.MUL, Prim.I64, (Var(chunks.name), i64(WARP.threads))), rounded, flow.output.loc),
     )

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ...ir.core import FunDef, Level
-from ...ir.machine import level_of
+from ...ir.machine import EVEN, level_of
 from ...ir.thresholds import Threshold
 from ...ir.types import Prim
 from ..host_ir.timing_events import Event
@@ -146,9 +146,12 @@ class Runnable(Protocol):
         ...
 
 
-def default_of(device: Device | type[Device], threshold: str) -> int:
-    """What a threshold is on the device, or on any of its class, unless it is set."""
-    found = calibrated(device.calibration).get(Threshold.of(threshold).kind)
+def default_of(device: Device | type[Device], threshold: str, threads: int) -> int:
+    """What a threshold is on the device, or on any of its class, unless it is set; `threads`: of the host."""
+    kind = Threshold.of(threshold).kind
+    if kind == EVEN:
+        return threads
+    found = calibrated(device.calibration).get(kind)
     if found is not None:
         return found
     level = level_of(threshold)

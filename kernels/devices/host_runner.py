@@ -33,6 +33,7 @@ class Run:
     device: Device
     thresholds: Mapping[str, int]
     forced: Mapping[str, bool]
+    threads: int
     log: list[Event] | None = None
     trace: list[tuple[str, int, bool]] = field(default_factory=list)
 
@@ -203,7 +204,7 @@ class HostCompiler:
             taken = False if size < 0 else run.forced.get(name)
             if taken is None:
                 setting = run.thresholds.get(name)
-                pays_here = bool(env[pays]) and default_of(run.device, name) <= size
+                pays_here = bool(env[pays]) and default_of(run.device, name, run.threads) <= size
                 taken = pays_here if setting is None else setting <= size
             run.trace.append((name, size, taken))
             if run.log is not None:

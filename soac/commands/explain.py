@@ -15,6 +15,7 @@ from ..devices import MACHINES, class_of
 from ..entries import no_entry
 from ..ir.errors import NOWHERE, Loc
 from ..ir.version_tree import Sides, Site
+from ..kernels.devices.cpu.executable import WORKERS
 from ..kernels.devices.device import default_of
 from ..reports.explain import (
     Decision,
@@ -115,7 +116,7 @@ def _views(plan: Plan, settings: Settings, entries: Sequence[str], trace: Trace 
 
 def _setting(plan: Plan, settings: Settings, name: str) -> Setting:
     by_hand = {parse_setting(param, [param.partition("=")[0]])[0] for param in settings.params}
-    value = plan.thresholds.get(name, default_of(class_of(settings.device), name))
+    value = plan.thresholds.get(name, default_of(class_of(settings.device), name, settings.threads or WORKERS))
     tuned = name in plan.thresholds
     origin = "--param" if name in by_hand else "tuning file" if tuned else "default"
     return Setting(value, origin, plan.forced.get(name))

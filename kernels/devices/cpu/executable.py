@@ -289,7 +289,7 @@ class Executable:
             return slowly
         workers = threads or self.device.threads
         pool.start(workers)
-        ready = native.prepared(found, settings, self.default, workers, self.device.take_turn(workers))
+        ready = native.prepared(found, settings, self.default(workers), workers, self.device.take_turn(workers))
         run = ready.run
 
         def call(args: Sequence[Any]) -> list[Any]:
@@ -327,7 +327,7 @@ class Executable:
         pool.start(threads)
         fun, code = self.functions[entry], self.native.entries[entry]
         arenas = self.device.take_arenas(threads)
-        how = settings, self.default, threads, arenas, log
+        how = settings, self.default(threads), threads, arenas, log
         try:
             done = native.call(code, args, *how) or native.call(code, exactly(fun, convert(fun, args)), *how)
         finally:
@@ -348,7 +348,9 @@ class Executable:
 
         sizes = bind_sizes(self.functions[entry], args)
         code = self.codes[entry]
-        run = Run(self.device if threads == self.device.threads else self.with_threads(threads), *settings, log)
+        run = Run(
+            self.device if threads == self.device.threads else self.with_threads(threads), *settings, threads, log
+        )
         env = code.frame.copy()
         values = [*sizes, *self.arguments(code, args)]
         for slot, value in zip(code.params, values, strict=True):
@@ -356,8 +358,9 @@ class Executable:
         code.steps.run(env, run)
         return self.results(code, [env[slot] for slot in code.results], args), tuple(run.trace)
 
-    def default(self, threshold: str) -> int:
-        return default_of(self.device, threshold)
+    def default(self, threads: int) -> Callable[[str], int]:
+        """What thresholds are on `threads` threads, unless they are set."""
+        return lambda threshold: default_of(self.device, threshold, threads)
 
     def with_threads(self, threads: int) -> CpuDevice:
         return CpuDevice(self.device.code, self.device.kernels, threads, self.device.pool, self.device.arenas)

@@ -128,7 +128,7 @@ class CudaExecutable:
     def attempt(
         self, entry: str, args: Sequence[Any], settings: Settings, log: list[Event] | None
     ) -> tuple[list[Any], Trace]:
-        code, run, done = self.codes[entry], Run(self.device, *settings, log), False
+        code, run, done = self.codes[entry], Run(self.device, *settings, 1, log), False
         self.device.begin_version(*settings)
         try:
             env = code.frame.copy()

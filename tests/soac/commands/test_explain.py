@@ -108,7 +108,7 @@ def test_icfp_has_versions_by_name(command: Command) -> None:
     found = [(guard["parallelism"], guard["fits"]) for guard in guards(entry["steps"])]
     assert found[:2] == [("m", None), ("m", "m <= 16384")]
     rest = [tuple(text and re.sub(r"_\d+", "", text) for text in guard) for guard in found[2:]]
-    balance = "max((m*m + elements)//(longest + 1), if elements < 16384 then elements else 0)"
+    balance = "max((m*m + elements)*3//((longest + 1)*2), if elements < 16384 then elements else 0)"
     mean = "if longest <= longest then elements//max(m*m, 1) else 0"
     fits = "max(m, longest) <= 16384 & longest*4 <= 1048576"
     assert rest[0] == rest[2] == (balance, None)
@@ -184,7 +184,7 @@ def test_forced_runs_say_so(command: Command) -> None:
 
 def test_guards_in_loops_are_counted(command: Command) -> None:
     program = ROOT / "programs" / "icfp.soac"
-    settings = ("suff_outer_0=100", "suff_outer_1=1", "suff_outer_3=1")
+    settings = ("suff_outer_0=100", "suff_outer_1=1", "suff_even_1=1")
     params = [word for setting in settings for word in ("--param", f"main.ys.{setting}")]
     entry = explained(command, program, "3", "[[1, 2], [3, 4]]", *params)
     taken = [[(t["side"], t["times"]) for t in guard["taken"]] for guard in guards(entry["steps"])]
