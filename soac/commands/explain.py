@@ -16,6 +16,8 @@ from ..entries import no_entry
 from ..ir.errors import NOWHERE, Loc
 from ..ir.version_tree import Sides, Site
 from ..kernels.devices.device import default_of
+from ..performance.checks import performance_warnings
+from ..performance.summary import summary_of
 from ..reports.explain import (
     Decision,
     Guard,
@@ -85,7 +87,8 @@ def command(
         name = entry or default_entry(session)
         args = gather(session.program.function(name), data)
         _, trace = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
-        views = _views(plan_of(session), settings, (name,), trace)
+        plan = plan_of(session)
+        views = _views(plan, settings, (name,), trace)
     else:
         plan = planned(file, settings)
         views = _views(plan, settings, plan.entries if entry is None else (entry,), None)
@@ -93,6 +96,8 @@ def command(
         click.echo(json.dumps(_as_json(str(file), views), indent=2))
         return
     click.echo("\n".join(_lines(views)))
+    if settings.device == "cpu" and (slow := summary_of(len(performance_warnings(plan.compiled)), str(file))):
+        click.echo(f"\n{slow}")
 
 
 def _echo_schedules(file: Path, settings: Settings, entry: str | None, as_json: bool) -> None:
