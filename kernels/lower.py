@@ -119,13 +119,16 @@ def lower_stm(h: HostBuilder, stm: Stm) -> None:
             why = guarded(h, stm, lambda: run(Segop(h, stm, exp, base, []), table))
             h.observe(Scheduled(h.entry, stm, h.side, tuple(h.considered), why))
         case core.Screma() | core.Scatter() | core.Hist():
-            guarded(h, stm, lambda: sequential(h, stm))
+            why = guarded(h, stm, lambda: sequential(h, stm))
+            h.observe(Scheduled(h.entry, stm, h.side, (), why))
         case core.If(cond, then, orelse):
             h.emit(stm.pat, HostIf(cond, lower_body(h, then), lower_body(h, orelse)), stm.loc)
         case core.Loop():
             loop(h, stm, exp)
         case core.Apply():
-            h.interpreted(stm, "a call that inlining left, since the program would have grown too large")
+            why = "a call that inlining left, since the program would have grown too large"
+            h.interpreted(stm, why)
+            h.observe(Scheduled(h.entry, stm, h.side, (), why))
         case _:
             h.note_view(stm)
             h.emit(stm.pat, exp, stm.loc)

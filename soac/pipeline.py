@@ -38,6 +38,7 @@ from .kernels.host_ir.nodes import HostProgram
 from .kernels.kernel_ir.nodes import Kernel
 from .kernels.lower import lower
 from .kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES, Passes
+from .kernels.schedule.host_builder import Scheduled
 
 Pass = Callable[[Prog], Prog]
 Kernels = tuple[Kernel, ...]
@@ -86,14 +87,15 @@ PASSES: tuple[str, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A program at its three stages, the host program with its kernels, and what flattening has to say. `texts`: of the
-    files that took part, the library among them."""
+    """A program at its three stages, the host program with its kernels, and what flattening and lowering have to say.
+    `texts`: of the files that took part, the library among them."""
 
     core: Prog
     fused: Prog
     flat: Prog
     host: HostProgram
     flattened: Flattened
+    scheduled: tuple[Scheduled, ...]
     warnings: tuple[Diagnostic, ...]
     texts: Mapping[str, str]
 
@@ -176,7 +178,8 @@ def compile_core(
     (flattened,) = said
     fused, flat = after[CORE_PASSES[-1][0]], after[TILE]
     warnings = safety_warnings(fused) + flattened.warnings
-    host = lower(flat, schedules or machine)
+    scheduled: list[Scheduled] = []
+    host = lower(flat, schedules or machine, scheduled.append)
     if checked:
         deque(kernel_stages(host.kernels, schedules or machine, checked), maxlen=0)
-    return Compiled(prog, fused, flat, host, flattened, warnings, {})
+    return Compiled(prog, fused, flat, host, flattened, tuple(scheduled), warnings, {})

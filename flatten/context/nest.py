@@ -160,7 +160,8 @@ class Known:
     and that only elements of the nest stand for: the last of these to be used may have the array itself. `varying`:
     whether parallelism of varying width is flattened, `mixed` whether there is other parallelism beside it. For that,
     `coordinates` are the indices of nests around a flat one, `segments` the descriptors made, `rows` the arrays of
-    varying width that are segments of flat data."""
+    varying width that are segments of flat data. `checked_rows`: the checks made of rows that kernels do not look at
+    where they are empty, by the order of the deferred statement."""
 
     types: dict[Name, Type]
     consumed: set[Name]
@@ -171,6 +172,7 @@ class Known:
     coordinates: dict[Name, Deferred] = field(default_factory=dict)
     segments: ChainMap[tuple[Atom, tuple[Name, ...]], Segments] = field(default_factory=lambda: ChainMap())
     rows: ChainMap[Name, Row] = field(default_factory=lambda: ChainMap())
+    checked_rows: ChainMap[int, Name] = field(default_factory=lambda: ChainMap())
     uses: dict[Name, int] = field(default_factory=dict)
     fresh: set[Name] = field(default_factory=set)
     lent: set[Name] = field(default_factory=set)
@@ -288,11 +290,11 @@ def host_body(flow: Flow, work: Callable[[], tuple[Atom, ...]]) -> Body:
 
 def enter_scope(known: Known) -> None:
     """From here on what becomes an array is known as one only until the scope is left."""
-    known.elems, known.segments, known.rows = (
-        known.elems.new_child(), known.segments.new_child(), known.rows.new_child(),
-    )  # fmt: skip
+    known.elems, known.segments = known.elems.new_child(), known.segments.new_child()
+    known.rows, known.checked_rows = known.rows.new_child(), known.checked_rows.new_child()
 
 
 def leave_scope(known: Known) -> None:
     """Forgets what became an array since `enter_scope`."""
-    known.elems, known.segments, known.rows = known.elems.parents, known.segments.parents, known.rows.parents
+    known.elems, known.segments = known.elems.parents, known.segments.parents
+    known.rows, known.checked_rows = known.rows.parents, known.checked_rows.parents

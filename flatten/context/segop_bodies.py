@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from ...ir.core import (
     Body,
     Convert,
+    Copied,
     Copy,
     DimIndex,
     Exp,
     Fix,
+    If,
     Index,
     Iota,
     Lambda,
@@ -25,6 +27,7 @@ from ...ir.core import (
     PrimOp,
     Reduction,
     SegMap,
+    SegRed,
     SegSpace,
     Slice,
     Stm,
@@ -33,9 +36,10 @@ from ...ir.errors import Loc
 from ...ir.ops import Op
 from ...ir.rename import refreshing, rename_lambda, rewrite_body
 from ...ir.traverse import free_in_body, free_in_stm
-from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
+from ...ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
 from ..aliasing.classes import overwritten_in
-from .nest import Deferred, Dim, Elem, Flow, Nest
+from .checked_indices import checked_part
+from .nest import Deferred, Dim, Elem, Flow, Nest, host_body
 from .recompute_cost import HEAVY, weight_of
 from .trace import Rule
 
@@ -117,6 +121,9 @@ class SegBody:
 def seg_body(flow: Flow, dims: tuple[Dim, ...], inner: Body) -> SegBody:
     """`inner` over the space `dims`, completed with what it needs of the nest, under fresh names."""
     needed = needs(flow, free_in_body(inner))
+    if not needed.places:
+        for deferred in needed.stms:
+            _check_empty_rows(flow, dims, deferred)
     again = [deferred.stm for deferred in needed.stms]
     overwritten = overwritten_in(Body((*again, *inner.stms), inner.result))
     loads = [stm for name, elem in needed.loads.items() for stm in load(flow, name, elem, overwritten, flow.output.loc)]
@@ -127,6 +134,65 @@ def seg_body(flow: Flow, dims: tuple[Dim, ...], inner: Body) -> SegBody:
     renaming = refreshing(flow.context.names)
     space = SegSpace(tuple((renaming.bind(index), width) for index, width in dims))
     return SegBody(space, rewrite_body(body, renaming))
+
+
+def _check_empty_rows(flow: Flow, dims: tuple[Dim, ...], row: Deferred) -> None:
+    """A row that may be out of bounds, and that a kernel over more dimensions would not even look at where these have
+    no point, is checked before: the statement at hand relies on that.
+
+    let row = xss[i] in segmap (i < n, j < m) { .. row[j] .. }
+        ⟶  if m = 0 then segred (i < n) and { assert 0 ≤ i < |xss| } else true;  segmap ..
+    """
+    exp, outer, deeper = row.stm.exp, dims[: row.depth], [width for _, width in dims[row.depth :]]
+    if not isinstance(exp, Index) or exp.safe or not row.stm.pat[0].type.shape or not deeper:
+        return
+    if all(isinstance(width, Const) and width.value > 0 for width in deeper):
+        return
+    cert = flow.known.checked_rows.get(row.order)
+    if cert is None:
+        checks: list[Stm] = []
+        good = checked_part(flow, checks, row.stm, flow.known.types[exp.array])
+        all_good = flow.fresh_param("good", BOOL)
+        checks.append(Stm((all_good,), Copied(Const(Prim.BOOL, True)), good, (), row.stm.loc))
+        body = Body(tuple(checks), (Var(all_good.name),))
+        cert = flow.known.checked_rows[row.order] = _for_all_points(flow, outer, deeper, body)
+    if cert not in flow.output.certs:
+        flow.output.certs = (*flow.output.certs, cert)
+
+
+def _for_all_points(flow: Flow, dims: tuple[Dim, ...], deeper: list[Atom], body: Body) -> Name:
+    """Whether `body` holds at all points, where one of the widths `deeper` is 0."""
+    width = deeper[0]
+    for other in deeper[1:]:
+        width = Var(flow.emit_as("points", I64, PrimOp(Op.MUL, Prim.I64, (width, other))))
+    empty = flow.emit_as("empty", BOOL, PrimOp(Op.EQ, Prim.I64, (width, i64(0))))
+
+    def all_of() -> tuple[Atom, ...]:
+        good, value = flow.fresh_param("good", BOOL), body
+        for depth in range(len(dims) - 1, -1, -1):
+            good = flow.fresh_param("good", BOOL.array_of(*(w for _, w in dims[:depth])))
+            made = seg_body(flow, dims[: depth + 1], value)
+            flow.emit(
+                (good,), SegRed(flow.context.machine.lowest.level, made.space, (_both(flow),), made.body, (BOOL,), None)
+            )
+            element = flow.fresh_param("good", BOOL)
+            at = tuple(Var(index) for index, _ in dims[:depth])
+            value = Body(
+                (single(element_of(good.name, good.type.shape, at), element, flow.output.loc),), (Var(element.name),)
+            )
+        return (Var(good.name),)
+
+    here = host_body(flow, all_of)
+    return flow.emit_as("good", BOOL, If(Var(empty), here, Body((), (Const(Prim.BOOL, True),))))
+
+
+def _both(flow: Flow) -> Reduction:
+    """`reduce_comm (&&) true`."""
+    x, y, both = (flow.fresh_param(base, BOOL) for base in ("x", "y", "both"))
+    body = Body(
+        (single(PrimOp(Op.AND, Prim.BOOL, (Var(x.name), Var(y.name))), both, flow.output.loc),), (Var(both.name),)
+    )
+    return Reduction(Lambda((x, y), body, (BOOL,)), (Const(Prim.BOOL, True),), True)
 
 
 def fresh_reductions(flow: Flow, reds: tuple[Reduction, ...]) -> tuple[Reduction, ...]:

@@ -60,8 +60,8 @@ class Considered:
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """A segop of an entry, in the version that the `side` of a guard leads to, and the schedules that were considered
-    for it; `interpreted`: why it has no kernel."""
+    """A statement of an entry that kernels or the interpreter run, in the version that the `side` of a guard leads to,
+    and of a segop the schedules that were considered for it; `interpreted`: why it has no kernel."""
 
     entry: str
     stm: Stm

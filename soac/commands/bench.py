@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ..performance.summary import summary
 from ..reports import svg
 from ..reports.timing import Effort, Times, race, seconds_text
 from ..session import Session, open_program
@@ -52,6 +53,8 @@ def command(
     for path in programs_in(files):
         click.echo(f"{path}:")
         session = open_program(path, settings)
+        if (slow := summary(session.program)) is not None:
+            click.echo(f"  {slow}")
         wanted = _wanted(path, session, entry)
         if not wanted:
             click.echo(

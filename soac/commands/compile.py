@@ -18,6 +18,7 @@ from ..kernels.cuda_c.module import cuda_kernel, cuda_module
 from ..kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda
 from ..kernels.passes.pipeline import CUDA_PASSES, all_ready
 from ..pipeline import Compiled, Emit, compile_prog
+from ..reports.compile_times import compile_times, time_lines
 from ..source import read_source
 from ..stages import show_stage
 from ..versions import named_versions
@@ -38,11 +39,23 @@ MACHINES = {"cpu": CPU, "cuda": CUDA}
               help="Default: soac-out; several programs get a directory each inside.")  # fmt: skip
 @click.option("--device", type=click.Choice(list(MACHINES)), default="cpu", show_default=True, help="For which device.")
 @click.option("--arch", default="sm_90", show_default=True, help="The GPU's architecture; no GPU is needed.")
+@click.option("--time", "times", is_flag=True, help="Show how long each stage and kernel takes; nothing is written.")
 @allow_outside_option
-def command(files: tuple[Path, ...], output: Path | None, device: str, arch: str, allow_outside: bool) -> None:
+def command(
+    files: tuple[Path, ...], output: Path | None, device: str, arch: str, times: bool, allow_outside: bool
+) -> None:
     """Write kernels, host program and manifest of each FILE to a directory; never runs them.
 
-    For `cuda` the kernels are CUDA C and a cubin for --arch, made by NVRTC (the wheel `nvidia-cuda-nvrtc`)."""
+    For `cuda` the kernels are CUDA C and a cubin for --arch, made by NVRTC (the wheel `nvidia-cuda-nvrtc`).
+
+    With --time processor time is shown, of the stages for the CPU and of each kernel; no cache is used."""
+    if times:
+        if device != "cpu" or output is not None:
+            raise click.UsageError("--time is for the CPU, and writes nothing")
+        for file in files:
+            click.echo(f"{file}:")
+            click.echo("\n".join(time_lines(*compile_times(read_source(file), str(file), reach_of(allow_outside)))))
+        return
     apart = output is None or len(files) > 1
     for file in files:
         text = read_source(file)

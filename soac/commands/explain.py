@@ -17,6 +17,8 @@ from ..ir.errors import NOWHERE, Loc
 from ..ir.version_tree import Sides, Site
 from ..kernels.devices.cpu.executable import WORKERS
 from ..kernels.devices.device import default_of
+from ..performance.checks import performance_warnings
+from ..performance.summary import summary_of
 from ..reports.explain import (
     Decision,
     Guard,
@@ -86,7 +88,8 @@ def command(
         name = entry or default_entry(session)
         args = gather(session.program.function(name), data)
         _, trace = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
-        views = _views(plan_of(session), settings, (name,), trace)
+        plan = plan_of(session)
+        views = _views(plan, settings, (name,), trace)
     else:
         plan = planned(file, settings)
         views = _views(plan, settings, plan.entries if entry is None else (entry,), None)
@@ -94,6 +97,8 @@ def command(
         click.echo(json.dumps(_as_json(str(file), views), indent=2))
         return
     click.echo("\n".join(_lines(views)))
+    if settings.device == "cpu" and (slow := summary_of(len(performance_warnings(plan.compiled)), str(file))):
+        click.echo(f"\n{slow}")
 
 
 def _echo_schedules(file: Path, settings: Settings, entry: str | None, as_json: bool) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ..data.read_write import Format, write_values
+from ..performance.summary import summary
 from ..session import Session, open_program
 from ..settings import Settings
 from ..versions import misfits
@@ -40,6 +41,8 @@ def command(
     form = Format.BINARY if binary else Format.TEXT
     sys.stdout.buffer.write(write_values(results, form))
     sys.stdout.buffer.flush()
+    if (slow := summary(session.program)) is not None:
+        click.echo(slow, err=True)
 
 
 def default_entry(session: Session) -> str:

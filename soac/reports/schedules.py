@@ -64,7 +64,7 @@ def schedules_of(flat: Prog, machine: Machine, entries: Sequence[str]) -> list[S
     seen: list[Scheduled] = []
     host = lower(flat, machine, seen.append)
     show = {fun.entry.name: reader_of(fun) for fun in host.functions if fun.entry.name in entries}
-    return [_segop(one, show[one.entry]) for one in seen if one.entry in show]
+    return [_segop(one, show[one.entry]) for one in seen if one.entry in show and isinstance(one.stm.exp, SegOp)]
 
 
 def _segop(one: Scheduled, show: Callable[[Atom], str]) -> ScheduledSegop:

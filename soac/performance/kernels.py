@@ -1,0 +1,126 @@
+"""Checks over kernels as they are printed: how their lanes reach memory, and divisions on the way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..ir.core import Index, PrimOp, Stm
+from ..ir.errors import Loc
+from ..ir.ops import DIVISIONS, Op
+from ..ir.types import Const
+from ..kernels.analysis.uniformity import Affine, Facts, Varying, depending, find_facts, loaded_names
+from ..kernels.kernel_ir import nodes as kir
+from ..kernels.kernel_ir.nodes import Kernel, KStm, Space
+from ..kernels.kernel_ir.traverse import all_statements, children, names
+from .subject import Finding, Subject, inside
+
+LANES = (kir.Threads, kir.BlockReduce, kir.BlockScan, kir.TeamReduce, kir.RowScan)
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How the values of a kernel lie across its lanes, and which of them are data."""
+
+    facts: Facts
+    data: frozenset[str]
+
+
+def strided(subject: Subject, stm: Stm) -> Iterator[Finding]:
+    """W0503: an inner loop whose lanes read far apart, at places that the program's indices say and not its data."""
+    found = [[name for kernel in row for name in far_loads(kernel)] for row in subject.alternatives(stm)]
+    if found and all(found):
+        name = min(found, key=len)[0]
+        label = f"in each step of a loop neighbouring points read `{name}` far apart"
+        hint = (
+            "let the innermost index of the array be that of the innermost map: transpose it before, or swap the maps"
+        )
+        yield Finding(_place(stm, name), "strided access in an inner loop", label, hint)
+
+
+def divisions(subject: Subject, stm: Stm) -> Iterator[Finding]:
+    """W0506: a division for each access, by a number that is not constant."""
+    found = [[op for kernel in row for op in divided_indices(kernel)] for row in subject.alternatives(stm)]
+    if found and all(found):
+        ops = {op for row in found for op in row}
+        loc = next((s.loc for s in inside(stm.exp) if isinstance(s.exp, PrimOp) and s.exp.op in ops), stm.loc)
+        label = "each point divides to find its place in memory"
+        hint = "test for the wrap (`if i == n then 0 else i`), or use a nest of two maps instead of one that is split"
+        yield Finding(loc, "division in index arithmetic", label, hint)
+
+
+def far_loads(kernel: Kernel) -> tuple[str, ...]:
+    """The arrays, as the source calls them, that lanes gather in inner loops."""
+    facts = find_facts(kernel.body)
+    ways = Ways(facts, depending(all_statements(kernel.body), loaded_names(all_statements(kernel.body))))
+    return tuple(_in_inner_loops(kernel.body, ways, False, False))
+
+
+def _in_inner_loops(stms: tuple[KStm, ...], ways: Ways, lanes: bool, loop: bool) -> Iterator[str]:
+    for stm in stms:
+        match stm:
+            case kir.KLet(_, kir.KLoad(array, index)) if lanes and loop and array.space is Space.GLOBAL:
+                if isinstance(ways.facts.of(index), Affine | Varying) and _is_far(ways, index):
+                    yield array.name.rpartition("_")[0] or array.name
+            case kir.KIf(_, then, orelse) if _has_lanes(then) and _has_lanes(orelse):
+                sides = [tuple(_in_inner_loops(side, ways, lanes, loop)) for side in (then, orelse)]
+                yield from min(sides, key=len)
+            case _:
+                inner_loop = loop or (lanes and isinstance(stm, kir.For | kir.KWhile))
+                for inner in children(stm):
+                    yield from _in_inner_loops(inner, ways, lanes or isinstance(stm, LANES), inner_loop)
+
+
+def _is_far(ways: Ways, index: kir.Operand) -> bool:
+    """Whether lanes lie apart by a number that is not known, or anyhow, though no data says so."""
+    if not names(index).isdisjoint(ways.data):
+        return False
+    match ways.facts.of(index):
+        case Affine(None) | Varying():
+            return True
+        case _:
+            return False
+
+
+def _has_lanes(stms: tuple[KStm, ...]) -> bool:
+    return any(isinstance(stm, LANES) for stm in all_statements(stms))
+
+
+def divided_indices(kernel: Kernel) -> tuple[Op, ...]:
+    """The divisions of lanes, by what is not constant, on which addresses of their accesses depend."""
+    return tuple(_divisions(kernel.body, find_facts(kernel.body), False))
+
+
+def _divisions(stms: tuple[KStm, ...], facts: Facts, lanes: bool) -> Iterator[Op]:
+    wanted = _addresses(stms)
+    for stm in stms:
+        match stm:
+            case kir.KLet(var, kir.KOp(op, prim, (x, y))) if lanes and op in DIVISIONS and prim.is_int:
+                if not isinstance(y, Const) and facts.varies(x) and var.name in wanted:
+                    yield op
+            case kir.KIf(_, then, orelse) if _has_lanes(then) and _has_lanes(orelse):
+                yield from min([tuple(_divisions(side, facts, lanes)) for side in (then, orelse)], key=len)
+            case _:
+                for inner in children(stm):
+                    yield from _divisions(inner, facts, lanes or isinstance(stm, LANES))
+
+
+def _addresses(stms: tuple[KStm, ...]) -> frozenset[str]:
+    """What the addresses of accesses in a list are made of."""
+    found: set[str] = set()
+    every = tuple(all_statements(stms))
+    for stm in reversed(every):
+        match stm:
+            case kir.KLet(_, kir.KLoad(_, index)) | kir.Store(_, index, _):
+                found |= names(index)
+            case kir.KLet(var, kir.KOp(args=args)) if var.name in found:
+                found |= names(*args)
+            case _:
+                pass
+    return frozenset(found)
+
+
+def _place(stm: Stm, name: str) -> Loc:
+    """Where the source reads an array that a kernel calls `name`."""
+    reads = (s for s in inside(stm.exp) if isinstance(s.exp, Index) and s.exp.array.base == name)
+    return next((s.loc for s in reads), stm.loc)

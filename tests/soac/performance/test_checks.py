@@ -1,0 +1,91 @@
+"""Each check of `soac check --performance` warns of what it is for, and of nothing that some version does well."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from soac.api import compile_prog
+from soac.commands.check import command
+from soac.performance.checks import CHECKS, performance_warnings
+
+PROGRAMS = Path(__file__).parents[3] / "programs"
+
+SLOW = {
+    "W0502": """entry main [n] (xs: [n]f64): [4]f64 =
+  #[sequential_inner] map (\\k -> f64.sum (map (* f64.i64 k) xs)) (iota 4)""",
+    "W0503": """entry main [n][m] (xss: [n][m]f64): [n]f64 =
+  map (\\i -> loop s = 0 for j < m do s + xss[i, (j * j) % m]) (iota n)""",
+    "W0504": """entry main [n][m][k] (xs: [n][k]f32) (ys: [m][k]f32): [n][m]f32 =
+  map (\\x -> map (\\y -> loop a = 0 for i < k do a + x[i] * y[i]) ys) xs""",
+    "W0505": """entry main [n] (is: [n]i64): [n]i64 =
+  map (\\i -> (loop xs = iota i for j < i - 1 do xs with [j + 1] = xs[j] + xs[j + 1] % 7)[i / 2]) is""",
+    "W0506": "entry main [n] (xs: [n]f64): [n]f64 = map (\\i -> xs[(i * 7) % n]) (iota n)",
+    "W0507": """entry main [n] (xs: [n]i32): ([n]i32, [n]i32) =
+  let ys = copy xs
+  let zs = map (+ 0) (map (* 1) ys)
+  let ws = loop ys for i < n do ys with [i] = 9
+  in (map2 (\\z w -> z + w - w) zs ws, ws)""",
+}
+"""A program for each code, of which something is slow on every version."""
+
+FINE = {
+    "one thread for each of many sums": "entry main [n] (xs: [n][4]f64): [n]f64 = map f64.sum xs",
+    "few sums, flattened": "entry main [n] (xs: [n]f64): [4]f64 = map (\\k -> f64.sum (map (* f64.i64 k) xs)) (iota 4)",
+    "a step for all rows": """entry main [n][m] (xss: [m][n]f64): [n]f64 =
+  map (\\i -> loop s = 0 for j < m do s + xss[(j * j) % m, i]) (iota n)""",
+    "rows by number": "entry main [n][m][k] (t: [n][m]f64) (is: [k]i64): [k][m]f64 = map (\\i -> t[i]) is",
+    "a product": """entry main [n][m][k] (xs: [n][k]f32) (ys: [m][k]f32) (b: [m]f32): [n][m]f32 =
+  map (\\x -> map2 (\\y c -> c + f32.sum (map2 (*) x y)) ys b) xs""",
+    "squares": """entry main [n][m] (xs: [n]f32) (ys: [m]f32): [n][m]f32 =
+  map (\\x -> map (\\y -> loop s = x for _i < 9 do s * s + y) ys) xs""",
+    "an array of one size": """entry main [n] (is: [n]i64): [n]i64 =
+  map (\\i -> (loop xs = replicate 8 i for j < 7 do xs with [j + 1] = xs[j] + 1)[i & 7]) is""",
+    "a wrap": "entry main [h][w] (xs: [h][w]i8): [h][w]i8 = tabulate_2d h w (\\i j -> xs[i, j] + xs[i, (j + 1) % w])",
+    "a copy that is asked for": "entry main [n] (xs: [n]i32): [n]i32 = loop ys = copy xs for i < n do ys with [i] = 9",
+}
+
+
+def codes(text: str) -> set[str]:
+    return {one.code for one in performance_warnings(compile_prog(text, "slow.soac"))}
+
+
+@pytest.mark.parametrize("code", SLOW)
+def test_it_warns(code: str) -> None:
+    assert codes(SLOW[code]) == {code}
+
+
+@pytest.mark.parametrize("text", FINE.values(), ids=FINE)
+def test_it_does_not_warn(text: str) -> None:
+    assert codes(text) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", sorted(PROGRAMS.glob("*.soac")), ids=lambda file: file.stem)
+def test_no_false_alarms(file: Path) -> None:
+    assert performance_warnings(compile_prog(file.read_text(encoding="utf-8"), str(file))) == ()
+
+
+def test_what_is_interpreted() -> None:
+    compiled = compile_prog("entry main [n] (xs: [n]f64): f64 = f64.sum xs", "slow.soac")
+    (one,) = compiled.scheduled
+    broken = replace(compiled, scheduled=(replace(one, interpreted="no kernel for it"),))
+    (warning,) = performance_warnings(broken)
+    assert (warning.code, warning.primary.text, warning.primary.loc.line) == ("W0501", "no kernel for it", 1)
+
+
+def test_every_check_has_a_program() -> None:
+    assert {*SLOW, "W0501"} == set(CHECKS)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    file = tmp_path / "slow.soac"
+    file.write_text(SLOW["W0506"], encoding="utf-8")
+    plain, asked = (CliRunner().invoke(command, [str(file), *more], standalone_mode=False)
+                    for more in ([], ["--performance", "--werror"]))  # fmt: skip
+    assert (plain.return_value, asked.return_value) == (0, 1)
+    assert "warning[W0506]" in asked.output
+    assert "= hint:" in asked.output
