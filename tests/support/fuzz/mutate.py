@@ -1,6 +1,6 @@
 """Inputs that are almost right: valid ones changed token by token or byte by byte, spliced, repeated and nested.
 
-Everything follows from the `Random` that is given. Most inputs are of some kilobytes; one in `HUGE` is a piece repeated
+Everything follows from the `Random` that is given. Most inputs are of some kilobytes; one of `HUGE` is a piece repeated
 until it has up to `MOST` bytes.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 
 MOST = 1 << 20  # bytes of an input
-HUGE = 400  # one input in so many is large
+HUGE = 400  # inputs of which one is large
 TOKEN = re.compile(rb'"[^"\n]*"|[A-Za-z_][\w\']*|[0-9][\w.]*|--[^\n]*|\s+|.', re.DOTALL)
 
 EDGES = (
