@@ -7,7 +7,6 @@ if there are few, else by TPE; a trial that is clearly slower than the best one 
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 import time
@@ -23,7 +22,7 @@ from .measure import OutOfBudget, Record, Version, record_from_data, record_to_d
 from .model import Guard, Side
 from .observe import Status
 from .search import Search, Tuned
-from .store import MOST_RUNS, Phase, Request, Timed
+from .store import MOST_RUNS, Phase, Request, Timed, note, noted
 
 WITHIN = 2.0
 """A version within this factor of some data set's best is worth the search of its sizes."""
@@ -275,15 +274,14 @@ def _note(
         "version": {"forced": dict(version.forced), "settings": dict(version.settings)},
         "records": [record_to_data(record) for record in records],
     }
-    trial.set_user_attr("sizes", json.dumps(data))
+    note(trial, "sizes", data)
 
 
 def timed_sizes(trials: Sequence[FrozenTrial]) -> list[Timed]:
     """The runs of the finished trials of sizes."""
     found: list[Timed] = []
     for trial in trials:
-        if trial.state.is_finished() and "sizes" in trial.user_attrs:
-            data = json.loads(trial.user_attrs["sizes"])
+        if trial.state.is_finished() and (data := noted(trial, "sizes")) is not None:
             version = Version(data["version"]["forced"], data["version"]["settings"])
             for case, record in zip(data["cases"], data["records"], strict=False):  # a pruned trial has fewer
                 request = Request(Phase.SIZES, case, trial.number, version, None)
@@ -295,11 +293,10 @@ def tried(trials: Sequence[FrozenTrial], block: int) -> list[Tried]:
     """The finished trials of a block."""
     found: list[Tried] = []
     for trial in trials:
-        if trial.state in (TrialState.COMPLETE, TrialState.PRUNED) and "sizes" in trial.user_attrs:
-            data = json.loads(trial.user_attrs["sizes"])
-            if data["block"] == block:
-                ended = data["ended"] and trial.state is TrialState.COMPLETE
-                found.append(Tried(block, data["settings"], tuple(data["steps"]), ended))
+        data = noted(trial, "sizes") if trial.state in (TrialState.COMPLETE, TrialState.PRUNED) else None
+        if data is not None and data["block"] == block:
+            ended = data["ended"] and trial.state is TrialState.COMPLETE
+            found.append(Tried(block, data["settings"], tuple(data["steps"]), ended))
     return found
 
 

@@ -9,6 +9,7 @@ it ends, so that a finished trial is never repeated.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import time
 import warnings
@@ -41,7 +42,7 @@ WAITS = (0.1, 0.3, 0.6)
 
 MOST_RUNS = 1 << 20
 
-TRIALS = 2
+TRIALS = 3
 """The format of what a trial stores; part of the name of a study, so that those of other formats are not read."""
 
 
@@ -165,11 +166,19 @@ def _try_lock(file: IO[str]) -> bool:
 
 
 def fail_running(storage: BaseStorage) -> None:
-    """No process is left that runs a trial."""
-    for name in optuna.get_all_study_names(storage):
-        study = optuna.load_study(study_name=name, storage=storage)
-        for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            study.tell(trial.number, state=TrialState.FAIL)
+    """No process is left that runs a trial. All of them are read; T0204 where one is no trial any more."""
+    try:
+        for name in optuna.get_all_study_names(storage):
+            study = optuna.load_study(study_name=name, storage=storage)
+            for trial in study.get_trials(deepcopy=False):
+                if trial.state is TrialState.RUNNING:
+                    study.tell(trial.number, state=TrialState.FAIL)
+    except (ValueError, LookupError, TypeError, AttributeError, AssertionError) as fault:
+        why = (str(fault).splitlines() or [type(fault).__name__])[0]
+        hint = "remove the database: what it holds is timed again"
+        raise TuningError(
+            Diagnostic("T0204", f"the storage is damaged: {why}", Label(NOWHERE, ""), hint=hint)
+        ) from None
 
 
 def open_study(storage: BaseStorage | None, name: str, facts: Facts, sampler: BaseSampler) -> Study:
@@ -227,30 +236,48 @@ def note_request(trial: optuna.Trial, request: Request) -> None:
     version = request.version
     data = {
         "phase": request.phase.value,
+        "case": request.case,
+        "number": request.number,
         "forced": dict(version.forced),
         "settings": dict(version.settings),
         "limit": request.limit,
     }
-    trial.set_user_attr("request", json.dumps(data))
+    note(trial, "request", data)
 
 
 def note_record(trial: optuna.Trial, record: Record) -> None:
-    trial.set_user_attr("record", json.dumps(record_to_data(record)))
+    note(trial, "record", record_to_data(record))
+
+
+def note(trial: optuna.Trial, key: str, data: Mapping[str, Any]) -> None:
+    """Stores what is to be known of a trial, with its digest."""
+    text = json.dumps(data)
+    trial.set_user_attr(key, f"{_digest(text)} {text}")
+
+
+def noted(trial: FrozenTrial, key: str) -> Mapping[str, Any] | None:
+    """What was stored under `key`; None where nothing was, or where a damaged database gives something else."""
+    digest, _, text = str(trial.user_attrs.get(key, "")).partition(" ")
+    return json.loads(text) if digest == _digest(text) else None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def timed_of(trials: Sequence[FrozenTrial]) -> list[Timed]:
     """The finished runs among trials, in order."""
-    return [Timed(request_of(t), record_from_data(json.loads(t.user_attrs["record"]))) for t in trials if is_timed(t)]
+    return [found for trial in trials if trial.state.is_finished() and (found := _timed(trial)) is not None]
 
 
-def is_timed(trial: FrozenTrial) -> bool:
-    return trial.state.is_finished() and "record" in trial.user_attrs
+def _timed(trial: FrozenTrial) -> Timed | None:
+    request, record = noted(trial, "request"), noted(trial, "record")
+    return None if request is None or record is None else Timed(request_of(request), record_from_data(record))
 
 
-def request_of(trial: FrozenTrial) -> Request:
-    data: Mapping[str, Any] = json.loads(trial.user_attrs["request"])
+def request_of(data: Mapping[str, Any]) -> Request:
     version = Version(data["forced"], data["settings"])
-    return Request(Phase(data["phase"]), trial.params["data"], trial.params["run"], version, data["limit"])
+    return Request(Phase(data["phase"]), data["case"], data["number"], version, data["limit"])
 
 
 def running_cases(trials: Sequence[FrozenTrial]) -> frozenset[int]:

@@ -73,7 +73,7 @@ def compile_source(text: str, file: str, reach: Reach) -> Compiled:
     with paused_collector():
         modules = load_modules(text, file, reach)
         typed, warnings = infer(modules, known_prelude())
-        prog = elaborate(modules, typed)
+        prog = elaborate(modules, typed, reach is not Reach.UNTRUSTED)
     return Compiled(prog, warnings + contract_warnings(prog), {module.file: module.text for module in modules})
 
 
@@ -197,7 +197,7 @@ def _find(loading: _Loading, dec: ImportDec, importer: Path) -> Path:
     if found is not None:
         found = found.resolve()
         inside = inside and found.is_relative_to(loading.root)
-    if not inside and loading.reach is Reach.PROJECT:
+    if not inside and loading.reach is not Reach.ANYWHERE:
         message = f'import "{dec.path}" is outside the project root `{loading.root.name or loading.root}`'
         raise _fault("E0207", message, dec.loc, "imported here", "pass `--allow-outside` to allow it")
     if found is None:

@@ -95,12 +95,12 @@ def read_const(source: Scanner) -> Const:
 
 
 def _number(source: Scanner, digits: str, prim: Prim) -> Const:
+    wanted = f"a constant of {prim.value}"
     if prim.is_float:
-        source.next()
-        return Const(prim, scalar.rounding(prim)(float(digits)))
+        return Const(prim, source.read(lambda _: scalar.rounding(prim)(float(digits)), wanted))
     lowest, highest = scalar.int_range(prim)
-    if not re.fullmatch(r"-?\d+", digits) or not lowest <= int(digits) <= highest:
-        source.wrong(f"a constant of {prim.value}")
+    if not re.fullmatch(r"-?\d{1,20}", digits) or not lowest <= int(digits) <= highest:
+        source.wrong(wanted)
     source.next()
     return Const(prim, int(digits))
 

@@ -121,9 +121,18 @@ class Scanner:
     def integer(self) -> int:
         if not _INTEGER.fullmatch(self.ahead):
             self.wrong("a number")
-        return int(self.next())
+        return self.read(int, "a number")
 
     def string(self) -> str:
         if not self.ahead.startswith('"'):
             self.wrong("a string")
-        return json.loads(self.next())
+        return self.read(json.loads, "a string")
+
+    def read(self, convert: Callable[[str], T], wanted: str) -> T:
+        """The value of the next token, if `convert` knows one."""
+        try:
+            value = convert(self.ahead)
+        except ValueError:
+            self.wrong(wanted)
+        self.next()
+        return value

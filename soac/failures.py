@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -10,9 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .frontend.source.diagnostics import render
-from .ir.errors import Diagnostic, SoacError
+from .ir.errors import NOWHERE, Diagnostic, Label, SoacError
 
 INTERNAL = 70
+MISSING = 3
+SHORTAGES = {
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "EIO", "EMFILE", "ENFILE", "ENOMEM", "EFBIG", "EAGAIN")
+}
+"""System errors that say nothing about the compiler."""
 MAX_QUOTED = 64 << 20  # bytes of a file that a message quotes a line of
 
 
@@ -21,7 +28,24 @@ def report(error: Exception, args: Sequence[str]) -> int:
     if isinstance(error, SoacError):
         show_diagnostics(error.diagnostics)
         return error.exit_code
+    short = shortage(error)
+    if short is not None and os.environ.get("SOAC_DEBUG") != "1":
+        show_diagnostics([Diagnostic("S0202", short, Label(NOWHERE, ""))])
+        return MISSING
     return _report_bug(error, args)
+
+
+def shortage(error: Exception) -> str | None:
+    """What the machine lacks or refuses, in words, where that is why something failed."""
+    match error:
+        case MemoryError():
+            return "out of memory"
+        case RuntimeError() if "can't start new thread" in str(error):
+            return "the system starts no more threads"
+        case OSError(errno=int(number)) if number in SHORTAGES:
+            return f"the system refuses: {error.strerror}" + (f": `{error.filename}`" if error.filename else "")
+        case _:
+            return None
 
 
 def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:

@@ -375,7 +375,7 @@ def _hole(st: Stage, type: Ty, env: Env, loc: Loc) -> Value:
 def _attributed(st: Stage, exp: s.Attributed, env: Env, hint: str) -> Value:
     """`#[attr] e`: the attribute goes to the statements that bind the value of `e`, `warn` to all that `e` needs."""
     if exp.attr.name == "unsafe":
-        outer, st.unsafe = st.unsafe, True
+        outer, st.unsafe = st.unsafe, st.unsafe or st.distrusted is None or exp.id < st.distrusted
         value = evaluate(st, exp.body, env, hint)
         st.unsafe = outer
         return value

@@ -24,9 +24,12 @@ from .state import Stage
 from .values import empty_env
 
 
-def elaborate(modules: tuple[Module, ...], typed: Typed) -> Prog:
-    """The core of a program: its files in dependency order, the prelude first and the root file last."""
+def elaborate(modules: tuple[Module, ...], typed: Typed, trusted: bool = True) -> Prog:
+    """The core of a program: its files in dependency order, the prelude first and the root file last. `#[unsafe]`
+    counts in the prelude, and in programs that are `trusted`."""
     st = Stage(typed, {module.file: module.text for module in modules}, modules[0].file if len(modules) > 1 else "")
+    if not trusted and modules:
+        st.distrusted = modules[0].next_id
     st.evaluate = lambda exp, env, hint: evaluate(st, exp, env, hint)
     st.apply = lambda function, args, loc, hint: apply(st, function, args, loc, hint)
     st.counts = _mentions(modules[-1 if len(modules) == 1 else 1 :])

@@ -56,6 +56,7 @@ class Stage:
         "builder",
         "callers",
         "counts",
+        "distrusted",
         "evaluate",
         "evaluations",
         "form_of",
@@ -90,6 +91,7 @@ class Stage:
         self.here = NOWHERE  # the expression at hand
         self.evaluations = 0  # expressions around it that are being evaluated, those of callers among them
         self.unsafe = False
+        self.distrusted: int | None = None  # where `#[unsafe]` is ignored: nodes of this number and higher ones
         self.evaluate: Callable[[s.Exp, Env, str], Value] = _unset
         self.apply: Callable[[Value, tuple[Value, ...], Loc, str], Value] = _unset
         self.prelude_file = prelude_file

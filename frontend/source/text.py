@@ -1,4 +1,4 @@
-"""The text of a program and what it may import. Light to load: a program that is found in the cache needs no more of
+"""The text of a program and what it may do. Light to load: a program that is found in the cache needs no more of
 the front end."""
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def _unreadable(file: str, loc: Loc, why: str) -> CompileError:
 
 
 class Reach(Enum):
-    """What imports may name: files below the root file's directory, or any file."""
+    """What a program may do: import files below the root file's directory, or any file; with `UNTRUSTED`, import the
+    former and switch off no check (`#[unsafe]` is ignored)."""
 
     PROJECT = "project"
     ANYWHERE = "anywhere"
+    UNTRUSTED = "untrusted"

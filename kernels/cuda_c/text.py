@@ -144,7 +144,7 @@ def place_text(loc: Loc) -> str:
 
 def printable(text: str) -> str:
     """A text of the user's that cannot end a comment, or go on with it in the next line."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in " ./:_-") else "?" for c in text)
+    return "".join(c if c.isascii() and (c.isalnum() or c in " ./:_-") else "_" for c in text)
 
 
 # ---- failures ----------------------------------------------------------------------------------------------------

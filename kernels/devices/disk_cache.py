@@ -2,8 +2,8 @@
 
 An entry is one file: a header (magic, SHA-256 of the payload) and the payload. Writing is atomic, reading verifies the
 header, so a torn, corrupt or foreign file is a miss. The directory belongs to its owner alone (0700; one that is not
-ours, or that others may write, is not used) and is kept below a size by dropping what was used longest ago. A cache
-never fails a run: whatever the file system does, the worst is one warning and a recompilation.
+ours, or that others may write or replace, is not used) and is kept below a size by dropping what was used longest ago.
+A cache never fails a run: whatever the file system does, the worst is one warning and a recompilation.
 """
 
 from __future__ import annotations
@@ -75,9 +75,11 @@ def get(cache: Cache, key: str) -> bytes | None:
     try:
         if not _is_ours(cache.root):
             return None
-        if path.stat().st_size > cache.size_limit:
-            return None
-        data = path.read_bytes()
+        with open(path, "rb", opener=_no_link) as file:
+            status = os.fstat(file.fileno())
+            if not _belongs_to_us(status) or status.st_size > cache.size_limit:
+                return None
+            data = file.read()
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -147,11 +149,31 @@ def _verified(data: bytes) -> bytes | None:
 
 
 def _is_ours(root: Path) -> bool:
-    """Objects are code: no other user may be able to put one there."""
+    """Objects are code: no other user may be able to put one there, or to put another directory in its place."""
+    return _belongs_to_us(root.stat()) and _is_reached_safely(str(root.absolute()))
+
+
+def _belongs_to_us(status: os.stat_result) -> bool:
+    return not hasattr(os, "getuid") or (
+        status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
+
+
+@memoised
+def _is_reached_safely(root: str) -> bool:
+    """Whether the directories above belong to us or to the system, and what others may write keeps their hands off the
+    files of ours (the sticky bit of `/tmp`)."""
     if not hasattr(os, "getuid"):
         return True
-    status = root.stat()
-    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    above = [parent.stat() for path in (Path(root), Path(root).resolve()) for parent in path.parents]
+    return all(
+        status.st_uid in (0, os.getuid()) and (not status.st_mode & stat.S_IWOTH or status.st_mode & stat.S_ISVTX)
+        for status in above
+    )
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
 
 
 def _write(root: Path, name: str, data: bytes) -> None:

@@ -87,6 +87,8 @@ def _kernel(r: _Reader) -> Kernel:
     r.take("kernel")
     word = r.word("a name")
     is_level = r.source.peek() != "("
+    if is_level and word not in {level.value for level in Level}:
+        r.source.wrong("a level before the name")
     level, name = (Level(word), r.word("a name")) if is_level else (Level.BLOCK, word)
     r.take("(")
     block = _made(r, r.word("the block"), Prim.I64)

@@ -119,6 +119,9 @@ def write_npy(value: Value) -> bytes:
     return file.getvalue()
 
 
+_BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError)
+
+
 def read_npz(data: bytes, name: str, limit: int) -> list[Value]:
     """The arrays of a `.npz` file, in the order in which they were stored."""
     try:
@@ -130,7 +133,7 @@ def read_npz(data: bytes, name: str, limit: int) -> list[Value]:
                     "D0112", f"`{name}` declares {declared} bytes, over the limit of {limit} (`--max-input`)"
                 )
             return [read_npy(_member(archive, m), f"{name}:{m.filename}", limit) for m in members]
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as bad:
+    except _BROKEN_ZIP as bad:
         raise data_error("D0105", f"`{name}` is a damaged .npz file: {bad}") from None
 
 

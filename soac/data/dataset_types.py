@@ -102,7 +102,8 @@ def bounds_of(word: str) -> tuple[Prim, Bounds] | None:
 
 def _is_finite(prim: Prim, bounds: Bounds) -> bool:
     info = np.finfo(DTYPES[prim]) if prim.is_float else np.iinfo(DTYPES[prim])
-    return float(bounds.low) >= float(info.min) and float(bounds.high) <= float(info.max)
+    low, high = (float(info.min), float(info.max)) if prim.is_float else (int(info.min), int(info.max))
+    return low <= bounds.low and bounds.high <= high
 
 
 # ---- making values ------------------------------------------------------------------------------------------------

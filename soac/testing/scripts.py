@@ -25,6 +25,7 @@ from ..data.files import read_file
 from ..data.read_write import ValueType, default_limit, read_values
 from ..frontend.source.diagnostics import did_you_mean
 from ..ir.core import FunDef
+from ..ir.depth import allow_depth
 from ..ir.errors import CompileError, Diagnostic, Label, Loc
 from ..ir.scanner import Scanner
 from ..ir.types import Type
@@ -114,6 +115,7 @@ _A_VALUE = "a value or a call"
 
 def read_script(text: str, fault: Callable[[str], CompileError]) -> Exp:
     """The expression that a script is; nothing is `()`."""
+    allow_depth()  # a program that is found in the cache has not done so
     source = Scanner(text, _TOKEN, _SPACE, lambda message, _: fault(message))
     exp = Tuple(()) if source.ended else _exp(source, 0)
     if not source.ended:

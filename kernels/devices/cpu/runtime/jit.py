@@ -254,7 +254,11 @@ def load_object(data: bytes, names: tuple[str, ...]) -> CompiledKernels | None:
 @memoised
 def load_libm() -> None:
     """Make the functions of libm visible to generated code, where the process has not loaded them by itself."""
-    if not llvm.address_of_symbol("lgamma"):
+    if llvm.address_of_symbol("lgamma"):
+        return
+    try:
+        llvm.load_library_permanently("libm.so.6")
+    except RuntimeError:  # another C library: found by starting a compiler
         library = ctypes.util.find_library("m")
         if library is not None:
             llvm.load_library_permanently(library)
