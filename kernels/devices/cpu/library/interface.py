@@ -12,10 +12,10 @@ from ..host.layout import NativeFun, argument_places, result_places
 
 _RESERVED = """
 alignas alignof and asm auto bitand bitor bool break case catch char class compl concept const constexpr context
-continue decltype default delete do double else enum explicit export extern false float for friend goto if inline int long
-mutable namespace new noexcept not nullptr operator or private protected public register requires restrict return short signed
-sizeof static struct switch template this throw true try typedef typeid typename typeof union unsigned using virtual
-void volatile while xor
+continue decltype default delete do double else enum explicit export extern false float for friend goto if inline int
+long mutable namespace new noexcept not nullptr operator or private protected public register requires restrict return
+short signed sizeof static struct switch template this throw true try typedef typeid typename typeof union unsigned
+using virtual void volatile while xor
 """
 KEYWORDS = frozenset(_RESERVED.split())
 """What C and C++ keep for themselves, and the name of every entry's first parameter."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 
 from ....host_ir.nodes import HostProgram
@@ -77,7 +78,6 @@ def build(
     interface = interface_of(name, natives, default, presets)
     kernels = {kernel.name: kernel for kernel in program.kernels}
     texts = {kernel.name: emit((ready(kernel, CPU_PASSES),)) for kernel in program.kernels}
-    texts |= {kernel.name: emit((kernel,)) for kernel in bulk_kernels()}
     objects = {"library.o": base_object(interface, natives, kernels, chosen)}
     for target in chosen:
         prefix = identifier(target.name)
@@ -113,14 +113,34 @@ def target_objects(
     table = f"{structs}\n{target_data(types, target.name, target.level, natives)}"
     sources = [("table", table, Effort.QUICK), ("host", host, Effort.QUICK)]
     sources += [(f"kernel.{key}", text, Effort.FULL) for key, text in kernels.items()]
+    sources += [(f"bulk.{key}", text, Effort.FULL) for key, text in bulk_texts().items()]
     for key, text, effort in sources:
         yield key, compiled((named(text, name, identifier(target.name)),), target.host, effort)
 
 
+@cache
+def bulk_texts() -> Mapping[str, str]:
+    """The kernels of bulk operations. They are the same for all libraries, and the first that is linked serves all."""
+    texts = {kernel.name: emit((kernel,)) for kernel in bulk_kernels()}
+    shared = {key: re.sub(r"^define void", "define weak_odr void", t, flags=re.MULTILINE) for key, t in texts.items()}
+    return {key: text.replace('@"kernel.', '@"bulk.') for key, text in shared.items()}
+
+
+@cache
+def bulk_digest() -> str:
+    """What tells them from those of other versions of soac."""
+    return disk.key_of(*bulk_texts().values())[:16]
+
+
+OWN = re.compile(r"^define (?:weak_odr )?(?!internal|weak_odr)(?=.*@\"?(?:soac_|host\.|kernel\.|bulk\.))", re.MULTILINE)
+"""How the functions begin that only objects of a library see."""
+
+
 def named(text: str, library: str, target: str) -> str:
-    """A module whose symbols, those that others see among them, are this library's, or those of a target of it."""
-    text = re.sub(r"^define (?=.*@\"?(soac_|host\.|kernel\.))(?!internal)", "define hidden ", text, flags=re.MULTILINE)
+    """A module whose symbols that others see begin with the name of the library, and of a target of it."""
+    text = OWN.sub(r"\g<0>hidden ", text)
     text = re.sub(r'@"(?=(host|kernel)\.)', f'@"soac_{library}_{target}_', text)
+    text = re.sub(r'@"(?=bulk\.)', f'@"soac_{bulk_digest()}_{target}_', text)
     return text.replace("@soac_", f"@soac_{library}_")
 
 

@@ -28,8 +28,8 @@ SITES = {
 """Failures of the interface itself, by the names of their symbols in the files (`@soac_site_NAME`)."""
 
 
-BULK = tuple(symbol_of(name) for name in BULK_KERNELS)
-"""The kernels of copies, as the runtime numbers them."""
+BULK = tuple(f"bulk.{name}" for name in BULK_KERNELS)
+"""The symbols of the kernels of bulk operations, as the runtime numbers them."""
 
 
 @dataclass(slots=True)
