@@ -33,6 +33,7 @@ COMMANDS = {
     "dataset": ("dataset", "Make, convert and compare data files."),
     "check": ("check", "Check a program; never runs it."),
     "compile": ("compile", "Write kernels, host program and manifest to a directory."),
+    "build": ("build", "Write a library for C, C++, Rust or Python."),
     "autotune": ("autotune", "Time every version and choose the thresholds."),
     "explain": ("explain", "Show the versions of a program, and which run on given data."),
     "dev": ("dev", "Show a program after a stage or a pass."),

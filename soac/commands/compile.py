@@ -11,12 +11,13 @@ import click
 from ..autotune.tuning import program_digest
 from ..failures import show_diagnostics
 from ..ir.core import FunDef
-from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError, SystemFault
+from ..ir.errors import NOWHERE, Diagnostic, Label, SystemFault
 from ..ir.machine import CPU, CUDA
 from ..ir.version_tree import sites
 from ..kernels.cuda_c.module import cuda_kernel, cuda_module
 from ..kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda
 from ..kernels.passes.pipeline import CUDA_PASSES, all_ready
+from ..output import write_files
 from ..pipeline import Compiled, Emit, compile_prog
 from ..reports.compile_times import compile_times, time_lines
 from ..source import read_source
@@ -67,7 +68,7 @@ def command(
         names = {stage.value: name for stage, name in STAGES.items()} | {s: f"kernels.{s}" for s in code}
         manifest = json.dumps(manifest_of(compiled, text, names), indent=2) + "\n"
         folder = (output or Path("soac-out")) / (file.stem if apart else "")
-        _write(folder, contents | {"manifest.json": manifest.encode()})
+        write_files(folder, contents | {"manifest.json": manifest.encode()})
         if apart:
             click.echo(folder)
 
@@ -82,16 +83,6 @@ def _kernels(compiled: Compiled, device: str, arch: str) -> dict[str, bytes]:
     except NoCompiler as why:
         hint = "`--device cpu` works everywhere"
         raise SystemFault(Diagnostic("S0101", str(why), Label(NOWHERE, ""), hint=hint)) from None
-
-
-def _write(folder: Path, contents: Mapping[str, bytes]) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            (folder / name).write_bytes(content)
-    except OSError as fault:
-        text = f"cannot write to `{folder}`: {fault.strerror}"
-        raise SoacError(Diagnostic("S0201", text, Label(NOWHERE, ""))) from None
 
 
 def manifest_of(compiled: Compiled, text: str, files: Mapping[str, str]) -> dict[str, object]:

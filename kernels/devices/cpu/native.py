@@ -23,7 +23,7 @@ from ..device import Trace
 from ..failures import failure, values_of
 from .arena import Arenas
 from .host.failure_sites import error_of, recorded
-from .host.layout import BEGIN, NativeFun, given, result_words, setting_word
+from .host.layout import BEGIN, NativeFun, argument_places, result_places, setting_word
 from .image import Image, MachineCode
 from .kernel_code import KernelCode, address
 from .runtime import thread_pool as pool
@@ -136,12 +136,10 @@ def ready(entry: Entry, turn: ctypes.c_int64) -> Ready:
 
 def arguments_at(info: NativeFun, state: int) -> Iterator[tuple[int, int, int, int, int, int]]:
     """`Argument` for each."""
-    at = Word.FIRST
-    for param in given(info.fun):
+    for param, at in argument_places(info.fun):
         dtype, rank = DTYPES[param.type.prim], param.type.rank
         suits, least, most = NO_PLAIN if rank else plain(param.type.prim)
         yield id(dtype if rank else dtype.type), rank, state + 8 * at, suits, least, most
-        at += 1 + rank
 
 
 NO_PLAIN = (0, 0, 0)
@@ -161,14 +159,9 @@ def plain(prim: Prim) -> tuple[int, int, int]:
 
 def results_at(info: NativeFun, state: int) -> Iterator[tuple[int, int, int, int]]:
     """`Result` for each component that the user sees, in order."""
-    starts, at = [], info.results
-    for param in info.fun.results:
-        starts.append(at)
-        at += result_words(param.type)
-    for k in (k for result in info.fun.entry.results for k in result.components):
-        type_ = info.fun.results[k].type
-        dtype = DTYPES[type_.prim]
-        yield state + 8 * starts[k], type_.rank, id(dtype), dtype.itemsize
+    for param, at in result_places(info):
+        dtype = DTYPES[param.type.prim]
+        yield state + 8 * at, param.type.rank, id(dtype), dtype.itemsize
 
 
 # ---- a call ------------------------------------------------------------------------------------------------------

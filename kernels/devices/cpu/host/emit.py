@@ -66,7 +66,7 @@ from .frame import (
     value,
     write_scalar,
 )  # fmt: skip
-from .layout import NativeFun, given, result_words, setting_word
+from .layout import NativeFun, argument_places, given, result_words, setting_word
 
 
 def is_native(body: HostBody) -> bool:
@@ -122,10 +122,7 @@ def sizes_follow(fun: HostFun) -> bool:
 
 def bind_params(h: Emitter, fun: HostFun) -> None:
     """Arguments, and the sizes that follow from them; those that disagree are not for us."""
-    at, code, places = int(Word.FIRST), h.code, list[tuple[Param, int]]()
-    for param in given(fun):
-        places.append((param, at))
-        at += 1 + param.type.rank
+    code, places = h.code, tuple(argument_places(fun))
     known: dict[Name, str] = {}
     for param, start in places:
         if not param.type.shape:

@@ -6,11 +6,13 @@ record and the frame, in this order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .....ir.core import Param
 from .....ir.types import Type
 from ....host_ir.nodes import HostFun
+from ..runtime.assembly import Word
 from .failure_sites import Site
 
 BEGIN, END = 0, 1
@@ -55,3 +57,21 @@ def result_words(type_: Type) -> int:
 def given(fun: HostFun) -> tuple[Param, ...]:
     """What a caller gives: all but the sizes."""
     return fun.params[fun.entry.sizes :]
+
+
+def argument_places(fun: HostFun) -> Iterator[tuple[Param, int]]:
+    """What a caller gives, with where it starts in the state: a scalar, or address and sizes of an array."""
+    at = Word.FIRST
+    for param in given(fun):
+        yield param, at
+        at += 1 + param.type.rank
+
+
+def result_places(info: NativeFun) -> Iterator[tuple[Param, int]]:
+    """Each component that the user sees, in order, with where it starts in the state."""
+    starts, at = [], info.results
+    for param in info.fun.results:
+        starts.append(at)
+        at += result_words(param.type)
+    for k in (k for result in info.fun.entry.results for k in result.components):
+        yield info.fun.results[k], starts[k]

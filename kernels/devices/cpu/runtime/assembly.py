@@ -9,7 +9,6 @@ the fields stand behind the type:
 from __future__ import annotations
 
 import re
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
@@ -105,8 +104,12 @@ PAUSES = {"x86_64": "llvm.x86.sse2.pause()", "i686": "llvm.x86.sse2.pause()"}
 
 def module(name: str, triple: str) -> str:
     """The module in the file `name`.ll, for a target."""
-    text = (FOLDER / f"{name}.ll").read_text(encoding="utf-8")
-    known = {**constants(triple), **dict(fields(text))}
+    return filled((FOLDER / f"{name}.ll").read_text(encoding="utf-8"), constants(triple))
+
+
+def filled(text: str, known: Mapping[str, object]) -> str:
+    """A module with its constants, `known` or numbers of fields."""
+    known = {**known, **dict(fields(text))}
     return re.sub(r"\$([\w.]+)\$", lambda use: str(known[use[1]]), text)
 
 
@@ -116,7 +119,7 @@ def constants(triple: str) -> Mapping[str, object]:
     words = {f"{name}_WORD": word for name, word in vars(Word).items() if isinstance(word, int)}
     statuses = {status.name: int(status) for status in Status}
     pause = PAUSES.get(triple.split("-")[0])
-    advises = sys.platform == "linux"
+    advises = "linux" in triple
     texts = {
         "PAUSE": f"call void @{pause}" if pause else "",
         "DECLARE_PAUSE": f"declare void @{pause}" if pause else "",

@@ -1,24 +1,11 @@
-; What native host programs call for launches, guards and pauses. A call of an entry point has a state, a table of words
+; What native host programs call for launches and guards. A call of an entry point has a state, a table of words
 ; that caller and host program share (`Word` in assembly.py).
 
 declare i64 @soac_pool_run(i64, i64, i64, i64, i64)
 declare ptr @realloc(ptr, i64)
 declare i32 @clock_gettime(i32, ptr)
-declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)
-declare i32 @PyErr_CheckSignals()
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
-
-; Run a host program without the lock of the interpreter.
-define i64 @soac_host_enter(ptr %code, ptr %state) {
-  %thread = call ptr @PyEval_SaveThread()
-  %place = getelementptr i64, ptr %state, i64 $THREAD_WORD$
-  store ptr %thread, ptr %place
-  %status = call i64 %code(ptr %state)
-  call void @PyEval_RestoreThread(ptr %thread)
-  ret i64 %status
-}
 
 ; Run all blocks of kernel number %kernel, on this thread where the whole costs little, else in %tasks tasks for each.
 ; One that is launched for the first time is compiled.
@@ -159,41 +146,6 @@ note:
   %now = call i64 @soac_host_now()
   %status = call i64 @soac_host_append(ptr %state, i64 %what, i64 %now)
   ret i64 %status
-fine:
-  ret i64 $FINE$
-}
-
-; At the end of an iteration: does somebody want to stop? What a signal handler raises is left for the caller.
-define i64 @soac_host_pause(ptr %state) {
-entry:
-  %stop_place = getelementptr i64, ptr %state, i64 $STOP_WORD$
-  %flag = load ptr, ptr %stop_place
-  %stop = load atomic i64, ptr %flag monotonic, align 8
-  %stopping = icmp ne i64 %stop, 0
-  br i1 %stopping, label %stopped, label %listen
-listen:
-  %listen_place = getelementptr i64, ptr %state, i64 $LISTEN_WORD$
-  %listens = load i64, ptr %listen_place
-  %deaf = icmp eq i64 %listens, 0
-  br i1 %deaf, label %fine, label %look
-look:
-  %now = call i64 @soac_host_now()
-  %next_place = getelementptr i64, ptr %state, i64 $NEXT_LOOK_WORD$
-  %next = load i64, ptr %next_place
-  %early = icmp slt i64 %now, %next
-  br i1 %early, label %fine, label %ask
-ask:
-  %later = add i64 %now, $LOOK_EVERY$
-  store i64 %later, ptr %next_place
-  %thread_place = getelementptr i64, ptr %state, i64 $THREAD_WORD$
-  %thread = load ptr, ptr %thread_place
-  call void @PyEval_RestoreThread(ptr %thread)
-  %raised = call i32 @PyErr_CheckSignals()
-  %same = call ptr @PyEval_SaveThread()
-  %bad = icmp ne i32 %raised, 0
-  br i1 %bad, label %stopped, label %fine
-stopped:
-  ret i64 $STOPPED$
 fine:
   ret i64 $FINE$
 }

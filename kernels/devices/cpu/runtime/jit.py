@@ -74,11 +74,12 @@ class CompiledKernels:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What code is made for."""
+    """What code is made for; `apart`: for a file, at any address, and not for this process."""
 
     triple: str
     cpu: str
     features: str
+    apart: bool = False
 
 
 @memoised
@@ -149,9 +150,10 @@ def identity() -> tuple[str, ...]:
 
 
 def target_machine(target: Host, level: int = 2) -> llvm.TargetMachine:
-    """LLVM's code generator for a target at a level of 0 to 3, for code that is loaded into this process."""
+    """LLVM's code generator for a target at a level of 0 to 3."""
+    model = ("pic", "default") if target.apart else ("default", "jitdefault")
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=level, codemodel="jitdefault", jit=True
+        target.cpu, target.features, level, *model, jit=not target.apart
     )
 
 
@@ -218,17 +220,19 @@ def short_pipeline() -> llvm.ModulePassManager:
     return passes
 
 
-def compile_object(texts: tuple[str, ...], target: Host, effort: Effort = Effort.FULL) -> bytes:
-    """Object code of modules that are linked to one."""
+def compile_object(
+    texts: tuple[str, ...], target: Host, effort: Effort = Effort.FULL, others: frozenset[str] = frozenset()
+) -> bytes:
+    """Object code of modules that are linked to one, which may call `others` too."""
     machine = target_machine(target, code_level(texts, effort))
     data = machine.emit_object(optimised(texts, machine, target, effort))
-    check_symbols(data)
+    check_symbols(data, others)
     return data
 
 
-def check_symbols(data: bytes) -> None:
-    """Refuse an object that calls what is not on the list."""
-    undefined = (undefined_symbols(data) or frozenset()) - ALLOWED - LOADER_SYMBOLS
+def check_symbols(data: bytes, others: frozenset[str] = frozenset()) -> None:
+    """Refuse an object that calls what is not on the list, nor among `others`."""
+    undefined = (undefined_symbols(data) or frozenset()) - ALLOWED - LOADER_SYMBOLS - others
     strangers = {name for name in undefined if not name.startswith(OWN_SYMBOLS)}
     if strangers:
         raise Unlinkable(f"generated code calls {', '.join(sorted(strangers))}, not on the list")

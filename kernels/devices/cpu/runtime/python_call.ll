@@ -17,7 +17,10 @@
 @numpy = internal global ptr null
 @main_thread = internal global i64 0
 
-declare i64 @soac_host_enter(ptr, ptr)
+declare i64 @soac_host_now()
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare i32 @PyErr_CheckSignals()
 declare ptr @soac_host_results(ptr, i64)
 declare void @soac_host_forget(ptr, i64)
 declare ptr @PyCapsule_GetPointer(ptr, ptr)
@@ -156,6 +159,51 @@ done:
 
 ; ---- a call
 
+; Run a host program without the lock of the interpreter.
+define internal i64 @enter_host(ptr %code, ptr %state) {
+  %thread = call ptr @PyEval_SaveThread()
+  %place = getelementptr i64, ptr %state, i64 $THREAD_WORD$
+  store ptr %thread, ptr %place
+  %status = call i64 %code(ptr %state)
+  call void @PyEval_RestoreThread(ptr %thread)
+  ret i64 %status
+}
+
+; At the end of an iteration: does somebody want to stop? What a signal handler raises is left for the caller.
+define i64 @soac_host_pause(ptr %state) {
+entry:
+  %stop_place = getelementptr i64, ptr %state, i64 $STOP_WORD$
+  %flag = load ptr, ptr %stop_place
+  %stop = load atomic i64, ptr %flag monotonic, align 8
+  %stopping = icmp ne i64 %stop, 0
+  br i1 %stopping, label %stopped, label %listen
+listen:
+  %listen_place = getelementptr i64, ptr %state, i64 $LISTEN_WORD$
+  %listens = load i64, ptr %listen_place
+  %deaf = icmp eq i64 %listens, 0
+  br i1 %deaf, label %fine, label %look
+look:
+  %now = call i64 @soac_host_now()
+  %next_place = getelementptr i64, ptr %state, i64 $NEXT_LOOK_WORD$
+  %next = load i64, ptr %next_place
+  %early = icmp slt i64 %now, %next
+  br i1 %early, label %fine, label %ask
+ask:
+  %later = add i64 %now, $LOOK_EVERY$
+  store i64 %later, ptr %next_place
+  %thread_place = getelementptr i64, ptr %state, i64 $THREAD_WORD$
+  %thread = load ptr, ptr %thread_place
+  call void @PyEval_RestoreThread(ptr %thread)
+  %raised = call i32 @PyErr_CheckSignals()
+  %same = call ptr @PyEval_SaveThread()
+  %bad = icmp ne i32 %raised, 0
+  br i1 %bad, label %stopped, label %fine
+stopped:
+  ret i64 $STOPPED$
+fine:
+  ret i64 $FINE$
+}
+
 ; A status leaves the turn taken, until the caller has read what the state says of the failure.
 define ptr @soac_host_call(ptr %self, ptr %args, i64 %count) {
 entry:
@@ -200,7 +248,7 @@ run:
   %lost_place = getelementptr i64, ptr %state, i64 $LOST_WORD$
   store i64 0, ptr %lost_place
   %code = extractvalue %Head %head, $Head.code$
-  %ended = call i64 @soac_host_enter(ptr %code, ptr %state)
+  %ended = call i64 @enter_host(ptr %code, ptr %state)
   %lost = load i64, ptr %lost_place
   %is_whole = icmp eq i64 %lost, 0
   %status = select i1 %is_whole, i64 %ended, i64 $NO_CODE$

@@ -1,0 +1,305 @@
+; Calls of entry points: arguments into the state, results out of it. A scalar is its bytes in both; an array in the header
+; is address and sizes, as the state has it, and what owns it.
+
+declare void @soac_host_release(ptr)
+declare i64 @soac_host_fresh(ptr, ptr, ptr, i64, i64)
+
+; Run entry number %number on arguments and results at these places; 1 if it failed. One call at a time on a context.
+define i32 @soac_library_call(ptr %context, i64 %number, ptr %args, ptr %results) {
+entry:
+  %lock = getelementptr %Context, ptr %context, i32 0, i32 $Context.lock$
+  %locked = call i32 @pthread_mutex_lock(ptr %lock)
+  %target_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.target$
+  %target = load ptr, ptr %target_place
+  %unable = icmp eq ptr %target, null
+  br i1 %unable, label %fail, label %begin
+begin:
+  %failed_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.failed$
+  store i64 0, ptr %failed_place
+  %row = getelementptr %Entry, ptr @soac_entries, i64 %number
+  %state_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.states$, i64 %number
+  %state = load ptr, ptr %state_place
+  call void @put_settings(ptr %context, ptr %row, ptr %state)
+  %suits = call i1 @put_arguments(ptr %row, ptr %state, ptr %args)
+  br i1 %suits, label %run, label %ended
+run:
+  %traced = getelementptr i64, ptr %state, i64 $TRACED_WORD$
+  store i64 0, ptr %traced
+  %hosts_place = getelementptr %Target, ptr %target, i32 0, i32 $Target.hosts$
+  %hosts = load ptr, ptr %hosts_place
+  %code_place = getelementptr ptr, ptr %hosts, i64 %number
+  %code = load ptr, ptr %code_place
+  %status = call i64 %code(ptr %state)
+  %fine = icmp eq i64 %status, $FINE$
+  br i1 %fine, label %give, label %ended
+give:
+  %given = call i1 @give_results(ptr %row, ptr %state, ptr %results)
+  br i1 %given, label %done, label %ended
+ended:
+  %why = phi i64 [ $UNSUITED$, %begin ], [ %status, %run ], [ $MEMORY$, %give ]
+  call void @forget_results(ptr %row, ptr %state)
+  call void @tell(ptr %context, ptr %row, ptr %state, i64 %why)
+  br label %fail
+fail:
+  %unlocked_too = call i32 @pthread_mutex_unlock(ptr %lock)
+  ret i32 1
+done:
+  %unlocked = call i32 @pthread_mutex_unlock(ptr %lock)
+  ret i32 0
+}
+
+; What the settings of an entry are, each with whether that is a default, and its number of threads.
+define internal void @put_settings(ptr %context, ptr %row, ptr %state) {
+entry:
+  %of = load %Entry, ptr %row
+  %first = extractvalue %Entry %of, $Entry.first_setting$
+  %words = getelementptr i64, ptr %state, i64 %first
+  %uses = extractvalue %Entry %of, $Entry.uses$
+  %rows = extractvalue %Table %uses, $Table.rows$
+  %count = extractvalue %Table %uses, $Table.count$
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %go, label %threads
+go:
+  %use_place = getelementptr %Use, ptr %rows, i64 %k
+  %use = load %Use, ptr %use_place
+  %number = extractvalue %Use %use, $Use.setting$
+  %default = extractvalue %Use %use, $Use.default$
+  %is_size = extractvalue %Use %use, $Use.is_size$
+  %choice_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.choices$, i64 %number
+  %choice = load %Choice, ptr %choice_place
+  %chosen = extractvalue %Choice %choice, $Choice.value$
+  %is_set = extractvalue %Choice %choice, $Choice.is_set$
+  %unset = icmp eq i64 %is_set, 0
+  %a_size = icmp ne i64 %is_size, 0
+  %zero = icmp eq i64 %chosen, 0
+  %no_size = and i1 %a_size, %zero
+  %by_default = or i1 %unset, %no_size
+  %value = select i1 %by_default, i64 %default, i64 %chosen
+  %is_default = zext i1 %unset to i64
+  %at = mul i64 %k, 2
+  %word = getelementptr i64, ptr %words, i64 %at
+  store i64 %value, ptr %word
+  %second = getelementptr i64, ptr %word, i64 1
+  store i64 %is_default, ptr %second
+  %k1 = add i64 %k, 1
+  br label %each
+threads:
+  %all_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.threads$
+  %all = load i64, ptr %all_place
+  %setting = extractvalue %Entry %of, $Entry.threads$
+  %own_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.choices$, i64 %setting
+  %own = load i64, ptr %own_place
+  %unsaid = icmp eq i64 %own, 0
+  %asked = select i1 %unsaid, i64 %all, i64 %own
+  %used = call i64 @llvm.smin.i64(i64 %asked, i64 %all)
+  %threads_word = getelementptr i64, ptr %state, i64 $THREADS_WORD$
+  store i64 %used, ptr %threads_word
+  ret void
+}
+
+; The bytes of a value where the header has it: of a scalar, or address and sizes.
+define internal i64 @bytes_of(%Value %value) {
+  %rank = extractvalue %Value %value, $Value.rank$
+  %element = extractvalue %Value %value, $Value.bytes$
+  %words = add i64 %rank, 1
+  %bytes = mul i64 %words, 8
+  %is_scalar = icmp eq i64 %rank, 0
+  %size = select i1 %is_scalar, i64 %element, i64 %bytes
+  ret i64 %size
+}
+
+; All arguments into their words; false where a size is negative.
+define internal i1 @put_arguments(ptr %row, ptr %state, ptr %args) {
+entry:
+  %of = load %Entry, ptr %row
+  %params = extractvalue %Entry %of, $Entry.params$
+  %rows = extractvalue %Table %params, $Table.rows$
+  %count = extractvalue %Table %params, $Table.count$
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %sizes ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %go, label %fine
+go:
+  %value_place = getelementptr %Value, ptr %rows, i64 %k
+  %value = load %Value, ptr %value_place
+  %word = extractvalue %Value %value, $Value.word$
+  %rank = extractvalue %Value %value, $Value.rank$
+  %to = getelementptr i64, ptr %state, i64 %word
+  %arg_place = getelementptr ptr, ptr %args, i64 %k
+  %from = load ptr, ptr %arg_place
+  %bytes = call i64 @bytes_of(%Value %value)
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  %k1 = add i64 %k, 1
+  br label %sizes
+sizes:
+  %d = phi i64 [ 0, %go ], [ %d1, %size ]
+  %dims = icmp slt i64 %d, %rank
+  br i1 %dims, label %size, label %each
+size:
+  %d1 = add i64 %d, 1
+  %size_place = getelementptr i64, ptr %to, i64 %d1
+  %elements = load i64, ptr %size_place
+  %negative = icmp slt i64 %elements, 0
+  br i1 %negative, label %bad, label %sizes
+fine:
+  ret i1 true
+bad:
+  ret i1 false
+}
+
+; All results to the caller, first those that share memory with another one into memory of their own; false if there is
+; none.
+define internal i1 @give_results(ptr %row, ptr %state, ptr %results) {
+entry:
+  %of = load %Entry, ptr %row
+  %table = extractvalue %Entry %of, $Entry.results$
+  %rows = extractvalue %Table %table, $Table.rows$
+  %count = extractvalue %Table %table, $Table.count$
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %next ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %look, label %each_given
+look:
+  %k1 = add i64 %k, 1
+  %apart = call i1 @set_apart(ptr %rows, i64 %k, ptr %state)
+  br i1 %apart, label %next, label %fail
+next:
+  br label %each
+each_given:
+  %g = phi i64 [ 0, %each ], [ %g1, %copied ]
+  %left = icmp slt i64 %g, %count
+  br i1 %left, label %give, label %done
+give:
+  %value_place = getelementptr %Value, ptr %rows, i64 %g
+  %value = load %Value, ptr %value_place
+  %word = extractvalue %Value %value, $Value.word$
+  %rank = extractvalue %Value %value, $Value.rank$
+  %from = getelementptr i64, ptr %state, i64 %word
+  %result_place = getelementptr ptr, ptr %results, i64 %g
+  %to = load ptr, ptr %result_place
+  %bytes = call i64 @bytes_of(%Value %value)
+  %is_scalar = icmp eq i64 %rank, 0
+  %data = getelementptr %Array, ptr %from, i32 0, i32 $Array.data$
+  %source = select i1 %is_scalar, ptr %from, ptr %data
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %source, i64 %bytes, i1 false)
+  %g1 = add i64 %g, 1
+  br i1 %is_scalar, label %copied, label %own
+own:
+  %buffer = load ptr, ptr %from
+  %owner = getelementptr i8, ptr %to, i64 %bytes
+  store ptr %buffer, ptr %owner
+  store ptr null, ptr %from
+  br label %copied
+copied:
+  br label %each_given
+done:
+  ret i1 true
+fail:
+  ret i1 false
+}
+
+; Copy result number %k where its buffer has another reference: one of another result.
+define internal i1 @set_apart(ptr %rows, i64 %k, ptr %state) {
+entry:
+  %value_place = getelementptr %Value, ptr %rows, i64 %k
+  %value = load %Value, ptr %value_place
+  %word = extractvalue %Value %value, $Value.word$
+  %rank = extractvalue %Value %value, $Value.rank$
+  %element = extractvalue %Value %value, $Value.bytes$
+  %array = getelementptr i64, ptr %state, i64 %word
+  %is_scalar = icmp eq i64 %rank, 0
+  br i1 %is_scalar, label %fine, label %look
+look:
+  %buffer = load ptr, ptr %array
+  %references = load i64, ptr %buffer
+  %alone = icmp eq i64 %references, 1
+  br i1 %alone, label %fine, label %copy
+copy:
+  %twice = mul i64 %rank, 2
+  %words = add i64 %twice, 2
+  %fresh = alloca i64, i64 %words, align 8
+  %status = call i64 @soac_host_fresh(ptr %state, ptr %fresh, ptr %array, i64 %rank, i64 %element)
+  %failed = icmp ne i64 %status, 0
+  br i1 %failed, label %bad, label %exchange
+exchange:
+  call void @soac_host_release(ptr %array)
+  %bytes = mul i64 %words, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %array, ptr %fresh, i64 %bytes, i1 false)
+  br label %fine
+fine:
+  ret i1 true
+bad:
+  ret i1 false
+}
+
+; Release the results, of which a call that failed may have made some.
+define internal void @forget_results(ptr %row, ptr %state) {
+entry:
+  %of = load %Entry, ptr %row
+  %table = extractvalue %Entry %of, $Entry.results$
+  %rows = extractvalue %Table %table, $Table.rows$
+  %count = extractvalue %Table %table, $Table.count$
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %go ], [ %k1, %array ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %go, label %done
+go:
+  %value_place = getelementptr %Value, ptr %rows, i64 %k
+  %value = load %Value, ptr %value_place
+  %rank = extractvalue %Value %value, $Value.rank$
+  %word = extractvalue %Value %value, $Value.word$
+  %k1 = add i64 %k, 1
+  %is_scalar = icmp eq i64 %rank, 0
+  br i1 %is_scalar, label %each, label %array
+array:
+  %place = getelementptr i64, ptr %state, i64 %word
+  call void @soac_host_release(ptr %place)
+  br label %each
+done:
+  ret void
+}
+
+; The failure of a context after a call with this status. The values stay where they are until the next call.
+define internal void @tell(ptr %context, ptr %row, ptr %state, i64 %status) {
+entry:
+  %of = load %Entry, ptr %row
+  %record_at = extractvalue %Entry %of, $Entry.record$
+  %record = getelementptr i64, ptr %state, i64 %record_at
+  %values = getelementptr i64, ptr %record, i64 1
+  %which = load i64, ptr %record
+  store i64 0, ptr %record
+  %number = sub i64 %which, 1
+  %failed_place = getelementptr i64, ptr %state, i64 $FAILED_WORD$
+  %failed = load i64, ptr %failed_place
+  switch i64 %status, label %memory [ i64 $UNSUITED$, label %unsuited i64 $SITE$, label %host i64 $KERNEL$, label %kernel ]
+unsuited:
+  %sizes = extractvalue %Entry %of, $Entry.unsuited$
+  call void @soac_library_fail(ptr %context, ptr %sizes, ptr null)
+  ret void
+host:
+  %sites = extractvalue %Entry %of, $Entry.sites$
+  %site = getelementptr %Site, ptr %sites, i64 %failed
+  call void @soac_library_fail(ptr %context, ptr %site, ptr %values)
+  ret void
+kernel:
+  %kernels = extractvalue %Entry %of, $Entry.kernels$
+  %kernel_place = getelementptr %Table, ptr %kernels, i64 %failed
+  %table = load %Table, ptr %kernel_place
+  %rows = extractvalue %Table %table, $Table.rows$
+  %count = extractvalue %Table %table, $Table.count$
+  %known = icmp ult i64 %number, %count
+  br i1 %known, label %inside, label %memory
+inside:
+  %kernel_site = getelementptr %Site, ptr %rows, i64 %number
+  call void @soac_library_fail(ptr %context, ptr %kernel_site, ptr %values)
+  ret void
+memory:
+  call void @soac_library_fail(ptr %context, ptr @soac_site_memory, ptr null)
+  ret void
+}

@@ -1,0 +1,319 @@
+; Contexts: the target whose code runs, threads, settings, arenas, and a state for each entry. The pool of threads and the
+; lists of free buffers are the process's.
+
+@starting = internal global [128 x i8] zeroinitializer, align 64
+@workers = internal global i64 0
+@bulk = internal global ptr null
+
+declare i64 @soac_pool_grow(i64)
+declare i64 @soac_pool_reset()
+declare i64 @soac_pool_stop_flag()
+declare i64 @soac_host_reset()
+declare i64 @soac_host_drop(ptr)
+declare void @soac_host_need_by(ptr)
+declare i64 @sysconf(i32)
+declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
+declare i32 @munmap(ptr, i64)
+declare i32 @pthread_atfork(ptr, ptr, ptr)
+
+; A context as a configuration says (null: by default); null if there is no memory. One that cannot run says why in its
+; failure.
+define ptr @$PROGRAM$_context_new(ptr %config) {
+entry:
+  %bytes = ptrtoint ptr getelementptr (%Context, ptr null, i64 1) to i64
+  %context = call ptr @calloc(i64 1, i64 %bytes)
+  %none = icmp eq ptr %context, null
+  br i1 %none, label %gone, label %begin
+begin:
+  %lock = getelementptr %Context, ptr %context, i32 0, i32 $Context.lock$
+  %locked = call i32 @pthread_mutex_init(ptr %lock, ptr null)
+  %is_default = icmp eq ptr %config, null
+  br i1 %is_default, label %configured, label %read
+read:
+  %given = load %Config, ptr %config
+  br label %configured
+configured:
+  %how = phi %Config [ zeroinitializer, %begin ], [ %given, %read ]
+  %asked = extractvalue %Config %how, $Config.threads$
+  %wanted = extractvalue %Config %how, $Config.target$
+  %cores = call i64 @sysconf(i32 $CORES$)
+  %by_default = icmp sle i64 %asked, 0
+  %several = select i1 %by_default, i64 %cores, i64 %asked
+  %some = call i64 @llvm.smax.i64(i64 %several, i64 1)
+  %threads = call i64 @llvm.smin.i64(i64 %some, i64 $MAX_THREADS$)
+  %threads_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.threads$
+  store i64 %threads, ptr %threads_place
+  call void @preset(ptr %context)
+  %target = call ptr @target_for(ptr %wanted)
+  %target_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.target$
+  store ptr %target, ptr %target_place
+  %unable = icmp eq ptr %target, null
+  br i1 %unable, label %fail, label %able
+able:
+  %reserved = call i1 @reserve_all(ptr %context)
+  %made = call i1 @make_states(ptr %context)
+  %fine = and i1 %reserved, %made
+  br i1 %fine, label %run, label %drop
+run:
+  call void @start(ptr %target, i64 %threads)
+  ret ptr %context
+fail:
+  call void @soac_library_fail(ptr %context, ptr @soac_site_target, ptr null)
+  ret ptr %context
+drop:
+  call void @$PROGRAM$_context_free(ptr %context)
+  ret ptr null
+gone:
+  ret ptr null
+}
+
+define void @$PROGRAM$_context_free(ptr %context) {
+entry:
+  %none = icmp eq ptr %context, null
+  br i1 %none, label %done, label %arenas
+arenas:
+  %table_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.arenas$
+  %table = load ptr, ptr %table_place
+  %threads_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.threads$
+  %threads = load i64, ptr %threads_place
+  %no_table = icmp eq ptr %table, null
+  %count = select i1 %no_table, i64 0, i64 %threads
+  br label %each
+each:
+  %k = phi i64 [ 0, %arenas ], [ %k1, %next ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %unmap, label %states
+unmap:
+  %row = getelementptr %Arena, ptr %table, i64 %k
+  %arena = load %Arena, ptr %row
+  %base = extractvalue %Arena %arena, $Arena.base$
+  %size = extractvalue %Arena %arena, $Arena.size$
+  %no_arena = icmp eq i64 %size, 0
+  br i1 %no_arena, label %next, label %give
+give:
+  %given = call i32 @munmap(ptr %base, i64 %size)
+  br label %next
+next:
+  %k1 = add i64 %k, 1
+  br label %each
+states:
+  %e = phi i64 [ 0, %each ], [ %e1, %state ], [ %e1, %trace ]
+  %others = icmp slt i64 %e, $ENTRIES$
+  br i1 %others, label %state, label %end
+state:
+  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.states$, i64 %e
+  %words = load ptr, ptr %place
+  %e1 = add i64 %e, 1
+  %no_state = icmp eq ptr %words, null
+  br i1 %no_state, label %states, label %trace
+trace:
+  %trace_place = getelementptr i64, ptr %words, i64 $TRACE_WORD$
+  %pairs = load ptr, ptr %trace_place
+  call void @free(ptr %pairs)
+  call void @free(ptr %words)
+  br label %states
+end:
+  call void @free(ptr %table)
+  %lock = getelementptr %Context, ptr %context, i32 0, i32 $Context.lock$
+  %destroyed = call i32 @pthread_mutex_destroy(ptr %lock)
+  call void @free(ptr %context)
+  br label %done
+done:
+  ret void
+}
+
+; The name of the target whose code runs.
+define ptr @$PROGRAM$_context_target(ptr %context) {
+entry:
+  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.target$
+  %target = load ptr, ptr %place
+  %none = icmp eq ptr %target, null
+  br i1 %none, label %done, label %some
+some:
+  %name_place = getelementptr %Target, ptr %target, i32 0, i32 $Target.name$
+  %known = load ptr, ptr %name_place
+  br label %done
+done:
+  %name = phi ptr [ null, %entry ], [ %known, %some ]
+  ret ptr %name
+}
+
+; Give up what an array of a result owns.
+define void @$PROGRAM$_release(ptr %owner) {
+entry:
+  %none = icmp eq ptr %owner, null
+  br i1 %none, label %done, label %drop
+drop:
+  %dropped = call i64 @soac_host_drop(ptr %owner)
+  br label %done
+done:
+  ret void
+}
+
+; The first target of a name (null: of any) that this processor runs; null if there is none.
+define internal ptr @target_for(ptr %wanted) {
+entry:
+  %level = call i64 @soac_library_level()
+  %any = icmp eq ptr %wanted, null
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %next ]
+  %more = icmp slt i64 %k, $TARGETS$
+  br i1 %more, label %look, label %none
+look:
+  %place = getelementptr ptr, ptr @soac_targets, i64 %k
+  %row = load ptr, ptr %place
+  %target = load %Target, ptr %row
+  %needed = extractvalue %Target %target, $Target.level$
+  %runs = icmp sge i64 %level, %needed
+  br i1 %runs, label %named, label %next
+named:
+  br i1 %any, label %found, label %compare
+compare:
+  %name = extractvalue %Target %target, $Target.name$
+  %differs = call i32 @strcmp(ptr %name, ptr %wanted)
+  %same = icmp eq i32 %differs, 0
+  br i1 %same, label %found, label %next
+next:
+  %k1 = add i64 %k, 1
+  br label %each
+found:
+  ret ptr %row
+none:
+  ret ptr null
+}
+
+; Address space for the arrays inside of kernels, for each thread: half as much where the system refuses.
+define internal i1 @reserve_all(ptr %context) {
+entry:
+  %threads_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.threads$
+  %threads = load i64, ptr %threads_place
+  %row_bytes = ptrtoint ptr getelementptr (%Arena, ptr null, i64 1) to i64
+  %table = call ptr @calloc(i64 %threads, i64 %row_bytes)
+  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.arenas$
+  store ptr %table, ptr %place
+  %none = icmp eq ptr %table, null
+  br i1 %none, label %fail, label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %got ]
+  %more = icmp slt i64 %k, %threads
+  br i1 %more, label %try, label %fine
+try:
+  %size = phi i64 [ $RESERVED$, %each ], [ %half, %less ]
+  %base = call ptr @mmap(ptr null, i64 %size, i32 $READ_WRITE$, i32 $RESERVE_ONLY$, i32 -1, i64 0)
+  %address = ptrtoint ptr %base to i64
+  %refused = icmp eq i64 %address, -1
+  br i1 %refused, label %less, label %got
+less:
+  %half = lshr i64 %size, 1
+  %too_small = icmp ult i64 %half, $SMALLEST$
+  br i1 %too_small, label %fail, label %try
+got:
+  %row = getelementptr %Arena, ptr %table, i64 %k
+  %with_base = insertvalue %Arena zeroinitializer, ptr %base, $Arena.base$
+  %arena = insertvalue %Arena %with_base, i64 %size, $Arena.size$
+  store %Arena %arena, ptr %row
+  %k1 = add i64 %k, 1
+  br label %each
+fine:
+  ret i1 true
+fail:
+  ret i1 false
+}
+
+; A state for each entry, with what no call changes.
+define internal i1 @make_states(ptr %context) {
+entry:
+  %stop = call i64 @soac_pool_stop_flag()
+  %arenas_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.arenas$
+  %arenas = load ptr, ptr %arenas_place
+  %target_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.target$
+  %target = load ptr, ptr %target_place
+  %kernels_place = getelementptr %Target, ptr %target, i32 0, i32 $Target.kernels$
+  %all_kernels = load ptr, ptr %kernels_place
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %got ]
+  %more = icmp slt i64 %k, $ENTRIES$
+  br i1 %more, label %make, label %done
+make:
+  %row = getelementptr %Entry, ptr @soac_entries, i64 %k
+  %entry_of = load %Entry, ptr %row
+  %words = extractvalue %Entry %entry_of, $Entry.words$
+  %state = call ptr @calloc(i64 %words, i64 8)
+  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.states$, i64 %k
+  store ptr %state, ptr %place
+  %none = icmp eq ptr %state, null
+  br i1 %none, label %done, label %got
+got:
+  %arenas_word = getelementptr i64, ptr %state, i64 $ARENAS_WORD$
+  store ptr %arenas, ptr %arenas_word
+  %own_place = getelementptr ptr, ptr %all_kernels, i64 %k
+  %own = load ptr, ptr %own_place
+  %kernels_word = getelementptr i64, ptr %state, i64 $KERNELS_WORD$
+  store ptr %own, ptr %kernels_word
+  %record = extractvalue %Entry %entry_of, $Entry.record$
+  %record_at = getelementptr i64, ptr %state, i64 %record
+  %record_word = getelementptr i64, ptr %state, i64 $RECORD_WORD$
+  store ptr %record_at, ptr %record_word
+  %stop_word = getelementptr i64, ptr %state, i64 $STOP_WORD$
+  store i64 %stop, ptr %stop_word
+  %k1 = add i64 %k, 1
+  br label %each
+done:
+  %all = xor i1 %more, true
+  ret i1 %all
+}
+
+; Workers for launches on %threads threads, and the kernels of copies; on the first call what a child of fork does.
+define internal void @start(ptr %target, i64 %threads) {
+entry:
+  %lock = call i32 @pthread_mutex_lock(ptr @starting)
+  %known = load ptr, ptr @bulk
+  %first = icmp eq ptr %known, null
+  br i1 %first, label %prepare, label %count
+prepare:
+  %kernels_place = getelementptr %Target, ptr %target, i32 0, i32 $Target.bulk$
+  %kernels = load ptr, ptr %kernels_place
+  store ptr %kernels, ptr @bulk
+  call void @soac_host_need_by(ptr @bulk_kernel)
+  %reset = call i64 @soac_pool_reset()
+  %registered = call i32 @pthread_atfork(ptr null, ptr null, ptr @after_fork)
+  br label %count
+count:
+  %there = load i64, ptr @workers
+  %needed = sub i64 %threads, 1
+  %missing = sub i64 %needed, %there
+  %enough = icmp sle i64 %missing, 0
+  br i1 %enough, label %done, label %grow
+grow:
+  %grown = call i64 @soac_pool_grow(i64 %missing)
+  %now = add i64 %there, %grown
+  store i64 %now, ptr @workers
+  br label %done
+done:
+  %unlock = call i32 @pthread_mutex_unlock(ptr @starting)
+  ret void
+}
+
+; The kernel of a bulk operation, by its number.
+define internal ptr @bulk_kernel(i64 %number) {
+  %kernels = load ptr, ptr @bulk
+  %place = getelementptr ptr, ptr %kernels, i64 %number
+  %kernel = load ptr, ptr %place
+  ret ptr %kernel
+}
+
+; Only the thread that forked lives on in the child, whose launches run on it alone.
+define internal void @after_fork() {
+  %initialised = call i32 @pthread_mutex_init(ptr @starting, ptr null)
+  store i64 0, ptr @workers
+  %pool = call i64 @soac_pool_reset()
+  %memory = call i64 @soac_host_reset()
+  ret void
+}
+
+; At the end of an iteration of the host: nothing stops a library's call.
+define i64 @soac_host_pause(ptr %state) {
+  ret i64 $FINE$
+}

@@ -1,0 +1,176 @@
+; Failures: the site says code, message and place, the record has the values. In a message the byte 1 stands for the next
+; value, 2 for the least of all, and 3 for nothing, where the next value is left out.
+
+@show_signed = internal constant [5 x i8] c"%lld\00"
+@show_unsigned = internal constant [5 x i8] c"%llu\00"
+@show_float = internal constant [5 x i8] c"%.*g\00"
+@show_text = internal constant [3 x i8] c"%s\00"
+@true_text = internal constant [5 x i8] c"true\00"
+@false_text = internal constant [6 x i8] c"false\00"
+@point = internal constant [3 x i8] c".0\00"
+@not_whole = internal constant [5 x i8] c".ein\00"
+@nothing = internal constant [1 x i8] zeroinitializer
+
+declare double @strtod(ptr, ptr)
+declare ptr @strpbrk(ptr, ptr)
+
+; What the last call on a context failed with; null if it did not.
+define ptr @$PROGRAM$_failure(ptr %context) {
+  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.failed$
+  %failed = load i64, ptr %place
+  %fine = icmp eq i64 %failed, 0
+  %failure = select i1 %fine, ptr null, ptr %context
+  ret ptr %failure
+}
+
+; The failure of a context is this one, with values in a record (null: without).
+define void @soac_library_fail(ptr %context, ptr %first, ptr %values) {
+entry:
+  %kinds_place = getelementptr %Site, ptr %first, i32 0, i32 $Site.kinds$
+  %kinds = load ptr, ptr %kinds_place
+  %least = call i64 @least(ptr %kinds, ptr %values)
+  %is_negative = icmp slt i64 %least, 0
+  %other_place = getelementptr %Site, ptr %first, i32 0, i32 $Site.negative$
+  %other = load ptr, ptr %other_place
+  %has_other = icmp ne ptr %other, null
+  %differs = and i1 %is_negative, %has_other
+  %place = select i1 %differs, ptr %other, ptr %first
+  %site = load %Site, ptr %place
+  %code = extractvalue %Site %site, $Site.code$
+  %text = extractvalue %Site %site, $Site.text$
+  %file = extractvalue %Site %site, $Site.file$
+  %line = extractvalue %Site %site, $Site.line$
+  %column = extractvalue %Site %site, $Site.column$
+  %calls = extractvalue %Site %site, $Site.calls$
+  %message = getelementptr %Context, ptr %context, i32 0, i32 $Context.message$
+  call void @write_message(ptr %message, ptr %text, ptr %kinds, ptr %values)
+  %f1 = insertvalue %Failure zeroinitializer, ptr %code, $Failure.code$
+  %f2 = insertvalue %Failure %f1, ptr %message, $Failure.message$
+  %f3 = insertvalue %Failure %f2, ptr %file, $Failure.file$
+  %f4 = insertvalue %Failure %f3, i64 %line, $Failure.line$
+  %f5 = insertvalue %Failure %f4, i64 %column, $Failure.column$
+  %f6 = insertvalue %Failure %f5, ptr %calls, $Failure.calls$
+  %f7 = insertvalue %Failure %f6, ptr %kinds, $Failure.kinds$
+  %f8 = insertvalue %Failure %f7, ptr %values, $Failure.values$
+  store %Failure %f8, ptr %context
+  %failed = getelementptr %Context, ptr %context, i32 0, i32 $Context.failed$
+  store i64 1, ptr %failed
+  ret void
+}
+
+; The least of some values, as signed integers; 0 if there are none.
+define internal i64 @least(ptr %kinds, ptr %values) {
+entry:
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
+  %least = phi i64 [ 0, %entry ], [ %less, %go ]
+  %kind_place = getelementptr i8, ptr %kinds, i64 %k
+  %kind = load i8, ptr %kind_place
+  %end = icmp eq i8 %kind, 0
+  br i1 %end, label %done, label %go
+go:
+  %place = getelementptr i64, ptr %values, i64 %k
+  %value = load i64, ptr %place
+  %less = call i64 @llvm.smin.i64(i64 %value, i64 %least)
+  %k1 = add i64 %k, 1
+  br label %each
+done:
+  ret i64 %least
+}
+
+; A message with its values, as far as there is room.
+define internal void @write_message(ptr %message, ptr %text, ptr %kinds, ptr %values) {
+entry:
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %plain ], [ %k1, %skip ], [ %k1, %shown ]
+  %v = phi i64 [ 0, %entry ], [ %v, %plain ], [ %v2, %skip ], [ %v1, %shown ]
+  %at = phi i64 [ 0, %entry ], [ %at1, %plain ], [ %at, %skip ], [ %behind, %shown ]
+  %place = getelementptr i8, ptr %text, i64 %k
+  %char = load i8, ptr %place
+  %to = getelementptr i8, ptr %message, i64 %at
+  %room = sub i64 $MESSAGE$, %at
+  %full = icmp sle i64 %room, 1
+  %last = icmp eq i8 %char, 0
+  %ends = or i1 %full, %last
+  %k1 = add i64 %k, 1
+  br i1 %ends, label %done, label %go
+go:
+  switch i8 %char, label %plain [ i8 1, label %next i8 2, label %lowest i8 3, label %skip ]
+plain:
+  store i8 %char, ptr %to
+  %at1 = add i64 %at, 1
+  br label %each
+skip:
+  %v2 = add i64 %v, 1
+  br label %each
+next:
+  %value_place = getelementptr i64, ptr %values, i64 %v
+  %value = load i64, ptr %value_place
+  %kind_place = getelementptr i8, ptr %kinds, i64 %v
+  %kind = load i8, ptr %kind_place
+  %following = add i64 %v, 1
+  br label %show
+lowest:
+  %least = call i64 @least(ptr %kinds, ptr %values)
+  br label %show
+show:
+  %v1 = phi i64 [ %following, %next ], [ %v, %lowest ]
+  %what = phi i64 [ %value, %next ], [ %least, %lowest ]
+  %as = phi i8 [ %kind, %next ], [ $SIGNED$, %lowest ]
+  %length = call i64 @show_value(ptr %to, i64 %room, i8 %as, i64 %what)
+  br label %shown
+shown:
+  %sum = add i64 %at, %length
+  %behind = call i64 @llvm.smin.i64(i64 %sum, i64 $MESSAGE_END$)
+  br label %each
+done:
+  store i8 0, ptr %to
+  ret void
+}
+
+; A value as messages show it; gives its length.
+define internal i64 @show_value(ptr %to, i64 %room, i8 %kind, i64 %value) {
+entry:
+  switch i8 %kind, label %signed [ i8 $UNSIGNED$, label %unsigned i8 $TRUTH$, label %truth i8 $FLOAT$, label %float ]
+signed:
+  %n1 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to, i64 %room, ptr @show_signed, i64 %value)
+  br label %done
+unsigned:
+  %n2 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to, i64 %room, ptr @show_unsigned, i64 %value)
+  br label %done
+truth:
+  %is_false = icmp eq i64 %value, 0
+  %text = select i1 %is_false, ptr @false_text, ptr @true_text
+  %n3 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to, i64 %room, ptr @show_text, ptr %text)
+  br label %done
+float:
+  %number = bitcast i64 %value to double
+  br label %try
+try:
+  %digits = phi i32 [ 1, %float ], [ %more_digits, %again ]
+  %n4 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to, i64 %room, ptr @show_float, i32 %digits, double %number)
+  %back = call double @strtod(ptr %to, ptr null)
+  %same = fcmp ueq double %back, %number
+  %most = icmp sge i32 %digits, 17
+  %enough = or i1 %same, %most
+  br i1 %enough, label %whole, label %again
+again:
+  %more_digits = add i32 %digits, 1
+  br label %try
+whole:
+  %mark = call ptr @strpbrk(ptr %to, ptr @not_whole)
+  %is_whole = icmp eq ptr %mark, null
+  %end_text = select i1 %is_whole, ptr @point, ptr @nothing
+  %wide = sext i32 %n4 to i64
+  %end = getelementptr i8, ptr %to, i64 %wide
+  %left = sub i64 %room, %wide
+  %n5 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %end, i64 %left, ptr @show_text, ptr %end_text)
+  %n6 = add i32 %n4, %n5
+  br label %done
+done:
+  %n = phi i32 [ %n1, %signed ], [ %n2, %unsigned ], [ %n3, %truth ], [ %n6, %whole ]
+  %length = sext i32 %n to i64
+  ret i64 %length
+}

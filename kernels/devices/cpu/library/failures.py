@@ -1,0 +1,83 @@
+"""Failure sites as a library shows them: a code, a place, a text with holes for the recorded values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .....ir.errors import NOWHERE, IRError, Loc
+from .....ir.ops import Op
+from .....ir.types import Prim
+from ....kernel_ir.nodes import FailureSite
+from ..host.failure_sites import AssertionSite, BoundsSite, MemorySite, ScalarSite, Site, recorded
+
+NEXT, LEAST, SKIP = "\1", "\2", "\3"
+"""Holes (`failures.ll`): for the next value, for the least of all, and for one that is not shown."""
+
+SIGNED, UNSIGNED, TRUTH, FLOAT = "i", "u", "b", "f"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """`kinds`: of each value; `negative`: what is shown instead where one of them is below 0."""
+
+    code: str
+    text: str
+    loc: Loc = NOWHERE
+    kinds: str = ""
+    negative: Shown | None = None
+
+
+def of_host(site: Site) -> Shown:
+    """A site of the host program, in the words of its runners (`run_errors.py`)."""
+    kinds = "".join(map(kind, recorded(site)))
+    match site:
+        case ScalarSite(op, prim, loc):
+            return Shown("R0102", refused(op), loc, kinds)
+        case AssertionSite(code, parts, loc):
+            return Shown(code, joined(parts), loc, kinds)
+        case BoundsSite(slices, loc):
+            return Shown("R0101", outside(slices), loc, kinds)
+        case MemorySite(prim, rank, loc):
+            negative = Shown("R0104", f"negative size: {LEAST}", loc, kinds)
+            text = f"out of memory: no room for an array {f'[{NEXT}]' * rank}{prim.value}"
+            return Shown("R0301", text, loc, kinds, negative)
+
+
+def of_kernel(site: FailureSite) -> Shown:
+    """A site of a kernel."""
+    kinds = "".join(kind(part) for part in site.parts if isinstance(part, Prim))
+    return Shown(site.code, joined(site.parts), site.loc, kinds)
+
+
+def joined(parts: tuple[str | Prim, ...]) -> str:
+    """A text with holes."""
+    return "".join(part if isinstance(part, str) else NEXT for part in parts)
+
+
+def kind(prim: Prim) -> str:
+    """How a recorded value is shown."""
+    match prim:
+        case Prim.BOOL:
+            return TRUTH
+        case Prim.U64:
+            return UNSIGNED
+        case _:
+            return FLOAT if prim.is_float else SIGNED
+
+
+def refused(op: Op) -> str:
+    """What an operation on integers refuses: its second operand."""
+    match op:
+        case Op.POW:
+            return f"negative exponent {SKIP}{NEXT}"
+        case Op.DIV | Op.MOD | Op.QUOT | Op.REM:
+            return "division by zero"
+        case _:
+            raise IRError(f"{op.value} does not fail")
+
+
+def outside(slices: tuple[bool, ...]) -> str:
+    """An index, or a slice, out of the bounds of an array."""
+    dims = (f"{NEXT}:+{NEXT}*{NEXT}" if is_slice else NEXT for is_slice in slices)
+    what = "slice" if any(slices) else "index"
+    return f"{what} [{', '.join(dims)}] out of bounds for array of shape {f'[{NEXT}]' * len(slices)}"

@@ -1,0 +1,221 @@
+; Thresholds, sizes and numbers of threads by name, from the caller or a tuning file.
+
+declare i32 @strncmp(ptr, ptr, i64)
+declare i64 @strlen(ptr)
+declare i64 @strspn(ptr, ptr)
+declare i64 @strcspn(ptr, ptr)
+declare i64 @strtol(ptr, ptr, i32)
+declare ptr @fopen(ptr, ptr)
+declare ptr @fgets(ptr, i32, ptr)
+declare void @rewind(ptr)
+declare i32 @fclose(ptr)
+
+@reading = internal constant [2 x i8] c"r\00"
+@digits = internal constant [11 x i8] c"0123456789\00"
+@line_ends = internal constant [3 x i8] c"\0D\0A\00"
+@blanks = internal constant [5 x i8] c" \09\0D\0A\00"
+@equals = internal constant [2 x i8] c"=\00"
+@copied_text = internal constant [3 x i8] c"%s\00"
+
+define i64 @$PROGRAM$_setting_count() {
+  ret i64 $SETTINGS$
+}
+
+; The name of setting number %k; null if there is none of that number.
+define ptr @$PROGRAM$_setting_name(i64 %k) {
+entry:
+  %known = icmp ult i64 %k, $SETTINGS$
+  br i1 %known, label %some, label %none
+some:
+  %place = getelementptr %Setting, ptr @soac_settings, i64 %k, i32 $Setting.name$
+  %name = load ptr, ptr %place
+  ret ptr %name
+none:
+  ret ptr null
+}
+
+; What a setting is; 1 if the program has none of this name.
+define i32 @$PROGRAM$_get(ptr %context, ptr %name, ptr %value) {
+entry:
+  %length = call i64 @strlen(ptr %name)
+  %k = call i64 @setting_number(ptr %name, i64 %length)
+  %known = icmp slt i64 %k, $SETTINGS$
+  br i1 %known, label %give, label %fail
+give:
+  %choice_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.choices$, i64 %k
+  %choice = load %Choice, ptr %choice_place
+  %is_set = extractvalue %Choice %choice, $Choice.is_set$
+  %unset = icmp eq i64 %is_set, 0
+  %default_place = getelementptr %Setting, ptr @soac_settings, i64 %k, i32 $Setting.default$
+  %default = load i64, ptr %default_place
+  %chosen = extractvalue %Choice %choice, $Choice.value$
+  %found = select i1 %unset, i64 %default, i64 %chosen
+  store i64 %found, ptr %value
+  ret i32 0
+fail:
+  call void @soac_library_fail(ptr %context, ptr @soac_site_setting, ptr null)
+  ret i32 1
+}
+
+; Set what the next calls run with; 1 if the program has no setting of this name, or the value is negative.
+define i32 @$PROGRAM$_set(ptr %context, ptr %name, i64 %value) {
+entry:
+  %length = call i64 @strlen(ptr %name)
+  %k = call i64 @setting_number(ptr %name, i64 %length)
+  %known = icmp slt i64 %k, $SETTINGS$
+  %possible = icmp sge i64 %value, 0
+  %fine = and i1 %known, %possible
+  br i1 %fine, label %put, label %fail
+put:
+  call void @choose(ptr %context, i64 %k, i64 %value)
+  ret i32 0
+fail:
+  call void @soac_library_fail(ptr %context, ptr @soac_site_setting, ptr null)
+  ret i32 1
+}
+
+define internal void @choose(ptr %context, i64 %k, i64 %value) {
+  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.choices$, i64 %k
+  store %Choice { i64 0, i64 1 }, ptr %place
+  store i64 %value, ptr %place
+  ret void
+}
+
+; What the program was built with.
+define internal void @preset(ptr %context) {
+entry:
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %go ]
+  %more = icmp slt i64 %k, $SETTINGS$
+  br i1 %more, label %go, label %done
+go:
+  %row = getelementptr %Setting, ptr @soac_settings, i64 %k
+  %setting = load %Setting, ptr %row
+  %value = extractvalue %Setting %setting, $Setting.preset$
+  %is_set = extractvalue %Setting %setting, $Setting.is_set$
+  %with_value = insertvalue %Choice zeroinitializer, i64 %value, $Choice.value$
+  %choice = insertvalue %Choice %with_value, i64 %is_set, $Choice.is_set$
+  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.choices$, i64 %k
+  store %Choice %choice, ptr %place
+  %k1 = add i64 %k, 1
+  br label %each
+done:
+  ret void
+}
+
+; The number of the setting with this name of %length bytes; how many there are if there is none.
+define internal i64 @setting_number(ptr %name, i64 %length) {
+entry:
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %next ]
+  %more = icmp slt i64 %k, $SETTINGS$
+  br i1 %more, label %look, label %done
+look:
+  %place = getelementptr %Setting, ptr @soac_settings, i64 %k, i32 $Setting.name$
+  %other = load ptr, ptr %place
+  %other_length = call i64 @strlen(ptr %other)
+  %as_long = icmp eq i64 %other_length, %length
+  %differs = call i32 @strncmp(ptr %other, ptr %name, i64 %length)
+  %agrees = icmp eq i32 %differs, 0
+  %same = and i1 %as_long, %agrees
+  %k1 = add i64 %k, 1
+  br i1 %same, label %done, label %next
+next:
+  br label %each
+done:
+  ret i64 %k
+}
+
+; Take the settings of a tuning file, lines NAME=INTEGER: all of them, or none where a line is wrong. Names that the
+; program does not have are left out.
+define i32 @$PROGRAM$_load_tuning(ptr %context, ptr %path) {
+entry:
+  %kept = getelementptr %Context, ptr %context, i32 0, i32 $Context.path$
+  %copied = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %kept, i64 $MESSAGE$, ptr @copied_text, ptr %path)
+  %file = call ptr @fopen(ptr %path, ptr @reading)
+  %none = icmp eq ptr %file, null
+  br i1 %none, label %unreadable, label %check
+check:
+  %bad = call i64 @read_lines(ptr null, ptr %file)
+  %fine = icmp eq i64 %bad, 0
+  br i1 %fine, label %take, label %wrong
+take:
+  call void @rewind(ptr %file)
+  %taken = call i64 @read_lines(ptr %context, ptr %file)
+  %closed = call i32 @fclose(ptr %file)
+  ret i32 0
+wrong:
+  %closed_too = call i32 @fclose(ptr %file)
+  call void @soac_library_fail(ptr %context, ptr @soac_site_line, ptr null)
+  call void @place_in_file(ptr %context, i64 %bad)
+  ret i32 1
+unreadable:
+  call void @soac_library_fail(ptr %context, ptr @soac_site_file, ptr null)
+  call void @place_in_file(ptr %context, i64 0)
+  ret i32 1
+}
+
+; The failure is of a line of the file.
+define internal void @place_in_file(ptr %context, i64 %line) {
+  %kept = getelementptr %Context, ptr %context, i32 0, i32 $Context.path$
+  %file_place = getelementptr %Failure, ptr %context, i32 0, i32 $Failure.file$
+  store ptr %kept, ptr %file_place
+  %line_place = getelementptr %Failure, ptr %context, i32 0, i32 $Failure.line$
+  store i64 %line, ptr %line_place
+  ret void
+}
+
+; The number of the first line that is wrong, 0 if none is; the settings of a context take what they say, if there is one.
+define internal i64 @read_lines(ptr %context, ptr %file) {
+entry:
+  %text = alloca [$MESSAGE$ x i8], align 16
+  %checks = icmp eq ptr %context, null
+  br label %each
+each:
+  %number = phi i64 [ 1, %entry ], [ %next, %split ], [ %next, %known ], [ %next, %put ]
+  %line = call ptr @fgets(ptr %text, i32 $MESSAGE$, ptr %file)
+  %end = icmp eq ptr %line, null
+  br i1 %end, label %done, label %split
+split:
+  %next = add i64 %number, 1
+  %length = call i64 @strcspn(ptr %text, ptr @line_ends)
+  %spaces = call i64 @strspn(ptr %text, ptr @blanks)
+  %blank = icmp uge i64 %spaces, %length
+  br i1 %blank, label %each, label %look
+look:
+  %name_length = call i64 @strcspn(ptr %text, ptr @equals)
+  %word = call i64 @strcspn(ptr %text, ptr @blanks)
+  %sign = getelementptr i8, ptr %text, i64 %name_length
+  %value_text = getelementptr i8, ptr %sign, i64 1
+  %has_value = icmp ult i64 %name_length, %length
+  %first = select i1 %has_value, ptr %value_text, ptr %sign
+  %digits = call i64 @strspn(ptr %first, ptr @digits)
+  %before = add i64 %name_length, 1
+  %after = add i64 %before, %digits
+  %named = icmp ne i64 %name_length, 0
+  %one_word = icmp eq i64 %word, %length
+  %whole = icmp eq i64 %after, %length
+  %some_digits = icmp ne i64 %digits, 0
+  %few_digits = icmp ule i64 %digits, 19
+  %shaped = and i1 %named, %one_word
+  %valued = and i1 %whole, %some_digits
+  %sized = and i1 %valued, %few_digits
+  %right = and i1 %shaped, %sized
+  br i1 %right, label %known, label %wrong
+known:
+  %value = call i64 @strtol(ptr %value_text, ptr null, i32 10)
+  %k = call i64 @setting_number(ptr %text, i64 %name_length)
+  %ours = icmp slt i64 %k, $SETTINGS$
+  %takes = xor i1 %checks, true
+  %wanted = and i1 %ours, %takes
+  br i1 %wanted, label %put, label %each
+put:
+  call void @choose(ptr %context, i64 %k, i64 %value)
+  br label %each
+wrong:
+  ret i64 %number
+done:
+  ret i64 0
+}

@@ -1,0 +1,53 @@
+; The level of this processor: 4, 3 and 2 for x86-64-v4, -v3 and -v2, else 1. The masks are the features of the levels in
+; the words of `cpuid`, and what the system keeps of registers in the word of `xgetbv`.
+
+define internal { i32, i32, i32, i32 } @ask(i32 %function) {
+  %words = call { i32, i32, i32, i32 } asm sideeffect "cpuid", "={ax},={bx},={cx},={dx},{ax},{cx},~{dirflag},~{fpsr},~{flags}"(i32 %function, i32 0)
+  ret { i32, i32, i32, i32 } %words
+}
+
+define internal i1 @has(i32 %word, i32 %mask) {
+  %there = and i32 %word, %mask
+  %all = icmp eq i32 %there, %mask
+  ret i1 %all
+}
+
+define i64 @soac_library_level() {
+entry:
+  %first = call { i32, i32, i32, i32 } @ask(i32 0)
+  %most = extractvalue { i32, i32, i32, i32 } %first, 0
+  %features = call { i32, i32, i32, i32 } @ask(i32 1)
+  %c1 = extractvalue { i32, i32, i32, i32 } %features, 2
+  %extended = call { i32, i32, i32, i32 } @ask(i32 -2147483647)
+  %c8 = extractvalue { i32, i32, i32, i32 } %extended, 2
+  %v2 = call i1 @has(i32 %c1, i32 $V2_FEATURES$)
+  %lahf = call i1 @has(i32 %c8, i32 $V2_EXTENDED$)
+  %is2 = and i1 %v2, %lahf
+  br i1 %is2, label %second, label %one
+second:
+  %v3 = call i1 @has(i32 %c1, i32 $V3_FEATURES$)
+  %lzcnt = call i1 @has(i32 %c8, i32 $V3_EXTENDED$)
+  %sevenths = icmp uge i32 %most, 7
+  %maybe3 = and i1 %v3, %lzcnt
+  %asks3 = and i1 %maybe3, %sevenths
+  br i1 %asks3, label %third, label %two
+third:
+  %kept = call { i32, i32 } asm sideeffect "xgetbv", "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}"(i32 0)
+  %registers = extractvalue { i32, i32 } %kept, 0
+  %more = call { i32, i32, i32, i32 } @ask(i32 7)
+  %b7 = extractvalue { i32, i32, i32, i32 } %more, 1
+  %avx2 = call i1 @has(i32 %b7, i32 $V3_MORE$)
+  %keeps3 = call i1 @has(i32 %registers, i32 $V3_REGISTERS$)
+  %is3 = and i1 %avx2, %keeps3
+  br i1 %is3, label %fourth, label %two
+fourth:
+  %avx512 = call i1 @has(i32 %b7, i32 $V4_MORE$)
+  %keeps4 = call i1 @has(i32 %registers, i32 $V4_REGISTERS$)
+  %is4 = and i1 %avx512, %keeps4
+  %level = select i1 %is4, i64 4, i64 3
+  ret i64 %level
+two:
+  ret i64 2
+one:
+  ret i64 1
+}

@@ -1,0 +1,187 @@
+"""A program as a library in a directory: `NAME.h`, `libNAME.a`, `libNAME.so`, `manifest.json`, files for build systems,
+and a wheel where that is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import __version__
+from ..autotune.tuning import SettingError, program_digest
+from ..ir.errors import NOWHERE, CompileError, Diagnostic, Label, Loc
+from ..ir.version_tree import sites
+from ..kernels.devices.cpu.executable import CpuDevice
+from ..kernels.devices.cpu.host.emit import is_native, sizes_follow
+from ..kernels.devices.cpu.library import objects, targets
+from ..kernels.devices.cpu.library.archive import archive
+from ..kernels.devices.cpu.library.interface import Interface, Value, identifier
+from ..kernels.devices.cpu.library.targets import Target
+from ..kernels.devices.device import default_of
+from ..kernels.host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, Interpret
+from ..output import write_files
+from ..pipeline import Compiled
+from ..versions import named_versions
+from . import packages, wheel
+from .header import header
+from .link import shared
+
+INSIDE = "soac"
+"""How the names begin that are a library's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be built. `presets`: what settings are from the start; `source`: the text of the program."""
+
+    name: str
+    version: str
+    targets: tuple[Target, ...]
+    presets: Mapping[str, int]
+    source: str
+    with_wheel: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The files of a library; in words why there is no shared one, "" if there is."""
+
+    files: tuple[str, ...]
+    why_static: str
+
+
+def build_library(compiled: Compiled, order: Order, folder: Path) -> Made:
+    """Writes the library. Raises what `require_native` and `write_files` raise, and `SystemFault` S0101 for a wheel
+    where there is no linker."""
+    require_native(compiled)
+    built = objects.build(
+        compiled.host, order.name, order.targets, lambda name: default_of(CpuDevice, name), order.presets
+    )
+    static = f"lib{order.name}.a"
+    write_files(
+        folder, {static: archive(tuple(built.objects.values())), f"{order.name}.h": header(built.interface).encode()}
+    )
+    linked = shared(folder / static, machine_of(order.targets))
+    has_shared = isinstance(linked, Path)
+    write_files(folder, {
+        f"{order.name}.pc": packages.pkg_config(order.name, order.version).encode(),
+        f"{order.name}Config.cmake": packages.cmake(order.name, has_shared).encode(),
+    })  # fmt: skip
+    names = [static, f"{order.name}.h", f"{order.name}.pc", f"{order.name}Config.cmake"]
+    names += [linked.name] if isinstance(linked, Path) else []
+    manifest = json.dumps(manifest_of(compiled, built.interface, order, digests(folder, names)), indent=2) + "\n"
+    write_files(folder, {"manifest.json": manifest.encode()})
+    if order.with_wheel:
+        if not isinstance(linked, Path):
+            raise wheel.no_linker(linked)
+        made = wheel.wheel(built.interface, order.version, machine_of(order.targets), manifest, linked.read_bytes())
+        write_files(folder, made)
+        names += made
+    return Made((*names, "manifest.json"), "" if isinstance(linked, Path) else linked)
+
+
+def digests(folder: Path, names: Sequence[str]) -> dict[str, str]:
+    """The SHA-256 of each file."""
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+
+
+# ---- what is asked for -------------------------------------------------------------------------------------------
+
+
+def library_name(asked: str) -> str:
+    """The name of a library in C; raises `SettingError` C0101 for one that libraries use themselves."""
+    name = identifier(asked)
+    if name.startswith(INSIDE):
+        raise wrong(f"a library cannot be called `{asked}`", f"the names inside of libraries begin with `{INSIDE}`")
+    return name
+
+
+def targets_of(names: Sequence[str]) -> tuple[Target, ...]:
+    """The targets of these names, best first; raises `SettingError` C0101 where they are of several machines."""
+    chosen = [target_of(name) for name in dict.fromkeys(names or targets.defaults())]
+    if len({target.host.triple for target in chosen}) > 1:
+        raise wrong("the targets of a library are of one machine", "build a library for each")
+    return tuple(sorted(chosen, key=lambda target: (target.name != targets.NATIVE, -target.level)))
+
+
+def target_of(name: str) -> Target:
+    """A target by its name."""
+    found = targets.native() if name == targets.NATIVE else targets.NAMED.get(name)
+    if found is None:
+        raise wrong(f"no target `{name}` here", f"there are: {', '.join(targets.NAMED)}")
+    return found
+
+
+def machine_of(chosen: Sequence[Target]) -> str:
+    """`x86_64` or `aarch64`."""
+    return chosen[0].host.triple.partition("-")[0]
+
+
+def wrong(text: str, hint: str) -> SettingError:
+    return SettingError(Diagnostic("C0101", text, Label(NOWHERE, ""), hint=hint))
+
+
+def require_native(compiled: Compiled) -> None:
+    """Raises `CompileError` E0004 for the entries that need Python, with what it is."""
+    found = [one for fun in compiled.host.functions for one in needs_python(fun)]
+    if found:
+        raise CompileError(*found)
+
+
+def needs_python(fun: HostFun) -> Iterator[Diagnostic]:
+    """Why an entry has no native form."""
+    if is_native(fun.body) and sizes_follow(fun):
+        return
+    reasons = list(interpreted(fun.body)) or [("a size that follows from no argument", NOWHERE)]
+    for why, loc in reasons:
+        yield Diagnostic("E0004", f"`{fun.entry.name}` cannot be in a library: {why}", Label(loc, ""))
+
+
+def interpreted(body: HostBody) -> Iterator[tuple[str, Loc]]:
+    """What the interpreter runs, with the reason and place."""
+    for stm in body.stms:
+        match stm.exp:
+            case Interpret(_, _, _, why):
+                yield why, stm.loc
+            case HostIf(_, then, orelse):
+                yield from interpreted(then)
+                yield from interpreted(orelse)
+            case HostLoop(_, _, _, inner):
+                yield from interpreted(inner)
+            case _:
+                pass
+
+
+# ---- the manifest ------------------------------------------------------------------------------------------------
+
+
+def manifest_of(compiled: Compiled, interface: Interface, order: Order, files: Mapping[str, str]) -> dict[str, object]:
+    """What is in the library, for programs that read it: format 1."""
+    return {
+        "format": 1,
+        "soac": __version__,
+        "name": interface.name,
+        "version": order.version,
+        "program": program_digest(order.source),
+        "device": "cpu",
+        "targets": [{"name": t.name, "triple": t.host.triple, "cpu": t.host.cpu} for t in order.targets],
+        "entries": {
+            entry.name: {
+                "symbol": entry.symbol,
+                "signature": entry.signature,
+                "parameters": list(map(described, entry.params)),
+                "results": list(map(described, entry.results)),
+            }
+            for entry in interface.entries
+        },
+        "settings": [{"name": s.name, "default": s.default, "preset": s.preset} for s in interface.settings],
+        "versions": {site.name: dict(named_versions(site)) for site in sites(compiled.flat)},
+        "files": dict(files),
+    }
+
+
+def described(value: Value) -> dict[str, object]:
+    """A component of a parameter or result: a scalar has rank 0."""
+    return {"name": value.name, "type": value.prim.value, "rank": value.rank}

@@ -1,0 +1,163 @@
+"""Libraries of programs, used from C++: values, versions, failures, settings; and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soac.api import load
+from soac.autotune.tuning import SettingError
+from soac.ir.errors import CompileError, RunError
+from soac.ir.interpret import interpret
+from soac.library.build import library_name, require_native, targets_of
+from soac.pipeline import Compiled, compile_prog
+from soac.testing.datasets import inputs_of
+from soac.versions import runs_of
+from tests.support.library_clients import INFINITY, Failed, built, client, run, same_bits
+from tests.support.programs import PROGRAMS, opened, sets_of
+
+SMALL = Path(__file__).with_name("small.soac")
+HERE = "x86-64-v3"
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+Library = tuple[Path, dict[str, Any], Compiled]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("small")
+    compiled, manifest = built(SMALL, folder, ["x86-64-v3"])
+    return client(folder, manifest), manifest, compiled
+
+
+XS = np.arange(-3, 9, dtype=np.int32)
+VALUES: dict[str, tuple[Any, ...]] = {
+    "sums": (np.arange(12_000, dtype=np.int32).reshape(40, 300),),
+    "pick": (XS, np.array([3, 0, 11])),
+    "divide": (np.int32(-7), np.int32(2)),
+    "twice": (np.linspace(0, 1, 7),),
+    "scaled": (np.array([1, -2, 3], np.int32), np.float32(2.5)),
+    "half": (np.array([0.1, 2], np.float16), np.float16(0.3), np.bool_(True)),
+    "room": (np.int64(0),),
+}
+FAILURES: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "in a kernel": ("pick", (XS, np.array([0, 12]))),
+    "of the host": ("divide", (np.int32(1), np.int32(0))),
+    "of a power": ("power", (np.int32(-9), np.int32(-2))),
+    "of memory": ("room", (np.int64(1 << 60),)),
+    "of a size": ("room", (np.int64(-5),)),
+}
+
+
+@pytest.mark.whole
+def test_values_and_failures_are_those_of_python(small: Library) -> None:
+    """On both versions, on one thread and two; a failure has code, message, place and values."""
+    program, manifest, compiled = small
+    python = load(SMALL)
+    for entry, args in VALUES.items():
+        wanted, _ = interpret(compiled.core, entry, args)
+        for sides in runs_of(compiled.flat, entry):
+            for threads in (1, 2):
+                settings = {name: 0 if side else INFINITY for name, side in sides.items()}
+                got = run(program, manifest, entry, args, settings, threads)
+                assert isinstance(got, list)
+                assert same_bits(got, wanted), entry
+    for what, (entry, args) in FAILURES.items():
+        with pytest.raises(RunError) as error:
+            python.call(entry, args)
+        (said,) = error.value.diagnostics
+        loc = said.primary.loc
+        got = run(program, manifest, entry, args, {})
+        assert isinstance(got, Failed), what
+        assert (got.code, got.message) == (said.code, said.message)
+        column = got.place[2] if said.code == "R0301" else loc.col  # Python names the entry, which has no memory
+        assert got.place == (loc.file, loc.line, column), what
+    got = run(program, manifest, *FAILURES["in a kernel"], {})
+    assert isinstance(got, Failed)
+    assert (got.kinds, got.values) == ("ii", (12, 12))
+    got = run(program, manifest, "divide", (np.int32(6), np.int32(3)), {"sums.threads": 1})
+    assert got == [2]
+
+
+def test_settings_come_from_tuning_files(small: Library, tmp_path: Path) -> None:
+    program, manifest, _ = small
+    name = next(s["name"] for s in manifest["settings"] if "suff_" in s["name"])
+    tuning, args = tmp_path / "some.tuning", VALUES["sums"]
+    tuning.write_text(f"another.name=3\n\n{name}=77\n")
+    assert isinstance(run(program, manifest, "sums", args, {}, tuning=str(tuning)), list)
+    for text, line in ((f"{name}=1\n{name} =7\n", 2), ("x\n", 1), (f"{name}=-1\n", 1), (f"{name}=1{'0' * 19}\n", 1)):
+        tuning.write_text(text)
+        got = run(program, manifest, "sums", args, {}, tuning=str(tuning))
+        assert isinstance(got, Failed)
+        assert (got.code, got.place) == ("T0101", (str(tuning), line, 0))
+    got = run(program, manifest, "sums", args, {}, tuning=str(tmp_path / "none"))
+    assert isinstance(got, Failed)
+    assert got.code == "T0105"
+    for settings, target in (({"no.such": 1}, ""), ({name: -1}, ""), ({}, "x86-64-v2")):
+        got = run(program, manifest, "sums", args, settings, target=target)
+        assert isinstance(got, Failed)
+        assert got.code == ("S0101" if target else "C0101")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("linked", ["static", "shared"])
+def test_of_several_targets_one_is_chosen(tmp_path: Path, linked: str) -> None:
+    """The best by default, another one by name: all give the same bits."""
+    _, manifest = built(SMALL, tmp_path, [])
+    program = client(tmp_path, manifest, linked)
+    for entry, args in VALUES.items():
+        wanted = load(SMALL).call(entry, args)
+        for target in ("", *(one["name"] for one in manifest["targets"])):
+            got = run(program, manifest, entry, args, {}, target=target)
+            assert isinstance(got, list), got
+            assert same_bits(got, wanted), (entry, target)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stem", ["locvolcalib", "matmul", "spmv", "histogram", "softmax"])
+def test_programs_give_the_same_on_every_version(stem: str, tmp_path: Path) -> None:
+    """The interpreter's values, and the bits of the same version in Python, on all data with literal values and entries."""
+    path = next(p for p in PROGRAMS if p.stem == stem)
+    compiled, manifest = built(path, tmp_path, ["x86-64-v3"])
+    program, session = client(tmp_path, manifest), opened(path)
+    runs = 0
+    for one in sets_of(path):
+        args = inputs_of(one, session.program, path)
+        if sum(np.size(a) for a in args) > 20_000:
+            continue
+        for sides in runs_of(compiled.flat, one.entry):
+            settings = {name: 0 if side else INFINITY for name, side in sides.items()}
+            for threads in (1, 2):
+                got = run(program, manifest, one.entry, args, settings, threads)
+                wanted, _ = session.program.trace(one.entry, args, forced=sides)
+                assert isinstance(got, list), got
+                assert same_bits(got, wanted), (one.entry, sides)
+                runs += 1
+        if runs < 40:
+            wanted, _ = interpret(compiled.core, one.entry, args)
+            for value, exact in zip(session.program.call(one.entry, args), wanted):
+                assert np.allclose(value, exact, rtol=1e-3, atol=1e-5, equal_nan=True)
+    assert runs
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(SettingError, match="cannot be called"):
+        library_name("soac")
+    with pytest.raises(SettingError, match="one machine"):
+        targets_of(["aarch64", "x86-64-v3"])
+    with pytest.raises(SettingError, match="no target"):
+        targets_of(["z80"])
+    assert [t.name for t in targets_of(["x86-64-v2", "x86-64-v4", "x86-64-v2"])] == ["x86-64-v4", "x86-64-v2"]
+
+
+def test_entries_that_need_python_are_named() -> None:
+    text = "entry f [n] (xs: [n]i32): [n]i32 = map (\\x -> (map (+ x) (iota (i64.i32 x) |> map i32.i64))[0]) xs"
+    compiled = compile_prog(text, "f.soac")
+    try:
+        require_native(compiled)
+    except CompileError as error:
+        assert {d.code for d in error.diagnostics} == {"E0004"}
