@@ -31,6 +31,7 @@ COMMANDS = {
     "bench": ("bench", "Time programs on the data sets of their test blocks."),
     "benchcmp": ("benchcmp", "Compare two files of times that `soac bench --json` wrote."),
     "dataset": ("dataset", "Make, convert and compare data files."),
+    "fmt": ("fmt", "Give programs one layout."),
     "check": ("check", "Check a program; never runs it."),
     "compile": ("compile", "Write kernels, host program and manifest to a directory."),
     "autotune": ("autotune", "Time every version and choose the thresholds."),

@@ -18,6 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("ir",),
     ("frontend.source",),
     ("frontend.parsing",),
+    ("frontend.formatting",),
     ("frontend.typing",),
     ("frontend.uniqueness",),
     ("frontend.modules",),
