@@ -36,6 +36,7 @@ COMMANDS = {
     "compile": ("compile", "Write kernels, host program and manifest to a directory."),
     "autotune": ("autotune", "Time every version and choose the thresholds."),
     "explain": ("explain", "Show the versions of a program, and which run on given data."),
+    "lsp": ("lsp", "Serve an editor: diagnostics, types, definitions, completion, renaming."),
     "dev": ("dev", "Show a program after a stage or a pass."),
     "devices": ("devices", "List the devices of this machine."),
     "doctor": ("doctor", "Print versions and settings for a bug report."),

@@ -51,6 +51,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("soac",),
     ("soac.reports",),
     ("soac.testing",),
+    ("soac.lsp",),
     ("soac.tuning",),
     ("soac.commands",),
 )
