@@ -38,6 +38,10 @@ COMMANDS = {
     "explain": ("explain", "Show the versions of a program, and which run on given data."),
     "lsp": ("lsp", "Serve an editor: diagnostics, types, definitions, completion, renaming."),
     "dev": ("dev", "Show a program after a stage or a pass."),
+    "new": ("new", "Make a project: a program with tests, ready to run."),
+    "repl": ("repl", "Evaluate expressions and definitions as they are typed."),
+    "cache": ("cache", "Show or clear the cache of compiled code."),
+    "completion": ("completion", "Print or install completion for a shell."),
     "devices": ("devices", "List the devices of this machine."),
     "doctor": ("doctor", "Print versions and settings for a bug report."),
 }

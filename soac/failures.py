@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .frontend.source.diagnostics import render
 from .ir.errors import Diagnostic, SoacError
+from .terminal import has_colour
 
 INTERNAL = 70
 MAX_QUOTED = 64 << 20  # bytes of a file that a message quotes a line of
@@ -26,7 +27,7 @@ def report(error: Exception, args: Sequence[str]) -> int:
 
 def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
     """Each diagnostic with its source line, on stderr; in colour where that is a terminal."""
-    color = sys.stderr.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    color = has_colour(sys.stderr)
     for diagnostic in diagnostics:
         print(render(diagnostic, source_line_of, color).rstrip("\n"), file=sys.stderr)
 

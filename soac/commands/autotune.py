@@ -30,6 +30,7 @@ from ..kernels.host_ir.launch_parameters import Kind, size_kind
 from ..reports.timing import seconds_text
 from ..session import Session, open_program, tuning_to_write
 from ..settings import Settings
+from ..terminal import is_live
 from ..tuning.charts import page, pictures, write_pictures
 from ..tuning.report import Row, counted, lines_of, remarks, rows_of
 from ..tuning.runs import (
@@ -304,7 +305,7 @@ class Display:
 
     def __call__(self, progress: Progress) -> None:
         self.seen += 1
-        if not sys.stderr.isatty():
+        if not is_live(sys.stderr):
             return
         each = (time.monotonic() - self.begun) / self.seen
         left = seconds_text(max(each * (progress.most - progress.done), 1e-3))

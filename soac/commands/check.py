@@ -11,6 +11,7 @@ from ..failures import show_diagnostics
 from ..frontend.compile import compile_source
 from ..ir.errors import SoacError
 from ..source import read_source
+from ..terminal import waiting
 from .options import FILE, DataCommand, allow_outside_option, reach_of
 
 
@@ -23,7 +24,8 @@ def command(files: tuple[Path, ...], werror: bool, allow_outside: bool) -> int:
     code = 0
     for file in files:
         try:
-            source = compile_source(read_source(file), str(file), reach_of(allow_outside))
+            with waiting(f"checking {file}"):
+                source = compile_source(read_source(file), str(file), reach_of(allow_outside))
             require_entries(source.prog, str(file))
             warnings = source.warnings
         except SoacError as error:

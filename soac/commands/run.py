@@ -10,6 +10,7 @@ import click
 from ..data.read_write import Format, write_values
 from ..session import Session, open_program
 from ..settings import Settings
+from ..terminal import waiting
 from ..versions import misfits
 from .arguments import gather
 from .options import FILE, DataCommand, run_options
@@ -34,7 +35,8 @@ def command(
     session = open_program(file, settings)
     name = entry or default_entry(session)
     args = gather(session.program.function(name), data, max_input)
-    results, reached = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
+    with waiting(f"running {name}"):
+        results, reached = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
     if (why := misfits(session.forced, reached)) is not None:
         click.echo(f"skipped: {why}", err=True)
     form = Format.BINARY if binary else Format.TEXT
