@@ -132,6 +132,7 @@ def storing() -> Iterator[None]:
 def open_beside(path: Path) -> Iterator[BaseStorage]:
     """The SQLite database at `path`. Who uses it shares a lock; who is the first to have it fails what was running when
     the last one was killed."""
+    path.parent.mkdir(exist_ok=True)
     with path.with_name(path.name + ".lock").open("a") as file:
         is_alone = _try_lock(file)
         if not is_alone:

@@ -1,4 +1,5 @@
-"""Tuning files: `prog.soac.tuning` holds lines `name=value`; a JSON sidecar beside it says where they come from.
+"""Tuning files: `prog.soac.tuning` holds lines `name=value`; a JSON sidecar in the folder `.soac` beside it says where
+they come from.
 
 A file is read whole or not at all: the first bad line is an error (T0101). Names that the program does not have are
 ignored with a warning (T0102): other compilers of the language write files of the same name. Writing is atomic: a
@@ -40,8 +41,13 @@ def tuning_path(program: Path) -> Path:
     return program.with_name(program.name + ".tuning")
 
 
+def working_path(file: Path, suffix: str) -> Path:
+    """Where a search keeps what belongs to `file` and people do not edit: `.soac/prog.soac.tuning.db`."""
+    return file.parent / ".soac" / (file.name + suffix)
+
+
 def sidecar_path(tuning: Path) -> Path:
-    return tuning.with_name(tuning.name + ".json")
+    return working_path(tuning, ".json")
 
 
 def device_tuning_path(program: Path, device: str) -> Path:
@@ -257,6 +263,7 @@ def write_tuning(path: Path, values: Mapping[str, int], report: Mapping[str, obj
     if path.is_symlink():
         raise _unusable(path, "it is a symbolic link")
     try:
+        sidecar_path(path).parent.mkdir(exist_ok=True)
         _replace(sidecar_path(path), json.dumps(report, indent=2, sort_keys=True) + "\n")
         _replace(path, "".join(f"{name}={value}\n" for name, value in sorted(values.items())))
     except OSError as fault:

@@ -21,7 +21,7 @@ from ..ir.core import Prog
 from ..ir.depth import allow_depth
 from ..ir.errors import CompileError, Diagnostic, Label, Loc
 from .elaborate.program import elaborate
-from .modules.program import Known, infer, infer_prelude
+from .modules.program import Inferred, Known, infer, infer_prelude, inferred
 from .parsing.desugar_unzipped import plain_calls
 from .parsing.parse import parse_module
 from .source.declarations import (
@@ -75,6 +75,15 @@ def compile_source(text: str, file: str, reach: Reach) -> Compiled:
         typed, warnings = infer(modules, known_prelude())
         prog = elaborate(modules, typed, reach is not Reach.UNTRUSTED)
     return Compiled(prog, warnings + contract_warnings(prog), {module.file: module.text for module in modules})
+
+
+def inspect_source(text: str, file: str, reach: Reach) -> tuple[tuple[Module, ...], Inferred]:
+    """The files of a program, the prelude first, and what inference found, for editors: errors of definitions are among
+    it. Raises `CompileError` if a file does not parse."""
+    allow_depth()
+    with paused_collector():
+        modules = load_modules(text, file, reach)
+        return modules, inferred(modules, known_prelude())
 
 
 def prelude() -> Module:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .frontend.source.diagnostics import render
 from .ir.errors import NOWHERE, Diagnostic, Label, SoacError
+from .terminal import has_colour
 
 INTERNAL = 70
 MISSING = 3
@@ -50,7 +51,7 @@ def shortage(error: Exception) -> str | None:
 
 def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
     """Each diagnostic with its source line, on stderr; in colour where that is a terminal."""
-    color = sys.stderr.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    color = has_colour(sys.stderr)
     for diagnostic in diagnostics:
         print(render(diagnostic, source_line_of, color).rstrip("\n"), file=sys.stderr)
 

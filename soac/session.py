@@ -24,6 +24,7 @@ from .ir.version_tree import Site
 from .program_cache import Facts, facts_of
 from .settings import Settings
 from .source import read_source
+from .terminal import waiting
 from .versions import forced_sides
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def open_program(path: Path, settings: Settings) -> Session:
     """Compiles the program at `path`; warnings go to stderr, errors are raised."""
     require(settings.device)
     text = read_source(path)
-    program = build(Source(text, str(path), settings.reach, settings.device))
+    with waiting(f"compiling {path}"):
+        program = build(Source(text, str(path), settings.reach, settings.device))
     chosen = _chosen(path, text, settings, program.facts, program.entries)
     sites = program.facts.sites
     return Session(text, replace(program, thresholds=chosen), sites, forced_sides(sites, settings.forces))
@@ -67,7 +69,8 @@ class Plan:
 def planned(path: Path, settings: Settings) -> Plan:
     """As `open_program`, for a program that is not run: the device need not be there."""
     text = read_source(path)
-    made = compile_prog(text, str(path), machine=MACHINES[settings.device], reach=settings.reach)
+    with waiting(f"compiling {path}"):
+        made = compile_prog(text, str(path), machine=MACHINES[settings.device], reach=settings.reach)
     compiled = with_entries(made, str(path))
     facts = facts_of(compiled)
     plan = Plan(compiled, facts.sites, {}, forced_sides(facts.sites, settings.forces))

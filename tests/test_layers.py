@@ -18,6 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("ir",),
     ("frontend.source",),
     ("frontend.parsing",),
+    ("frontend.formatting",),
     ("frontend.typing",),
     ("frontend.uniqueness",),
     ("frontend.modules",),
@@ -53,6 +54,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("soac.library",),
     ("soac.reports",),
     ("soac.testing",),
+    ("soac.lsp",),
     ("soac.tuning",),
     ("soac.commands",),
 )

@@ -49,10 +49,28 @@ class Known:
     progress: Progress
 
 
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """What inference found, with errors or without: `typed` has the definitions that are right. `work` shows types, and
+    has what every file offers and where names are bound."""
+
+    typed: Typed
+    work: Work
+    errors: tuple[Diagnostic, ...]
+
+
 def infer(modules: tuple[Module, ...], known: Known | None = None) -> tuple[Typed, tuple[Diagnostic, ...]]:
     """The types of a program: its files in order of dependency, the prelude first. Raises `CompileError`.
 
     `known`: where to start, if it speaks of the first of several modules."""
+    found = inferred(modules, known)
+    if found.errors:
+        raise CompileError(*found.errors[:MOST_ERRORS])
+    return found.typed, tuple(found.work.warnings)
+
+
+def inferred(modules: tuple[Module, ...], known: Known | None = None) -> Inferred:
+    """As `infer`; errors of definitions are among what it gives."""
     whole = Loc(modules[-1].file, 1, 1, 1, 2)
     first_id = max((module.next_id for module in modules), default=0) + 1
     if known is not None and len(modules) > 1 and modules[0] is known.module:
@@ -60,13 +78,12 @@ def infer(modules: tuple[Module, ...], known: Known | None = None) -> tuple[Type
     else:
         work, progress, done = start_work(first_id), _no_progress(), 0
     _infer_rest(work, modules, progress, done)
-    if progress.errors:
-        raise CompileError(*progress.errors[:MOST_ERRORS])
     try:
-        reveal_all(work.solver, progress.typed, work.hidden)
+        if not progress.errors:
+            reveal_all(work.solver, progress.typed, work.hidden)
     except TooDeep:
         raise too_deep("types are", whole) from None
-    return progress.typed, tuple(work.warnings)
+    return Inferred(progress.typed, work, tuple(progress.errors))
 
 
 def infer_prelude(module: Module) -> Known:

@@ -74,6 +74,7 @@ def look_up(work: Work, name: Qual, loc: Loc) -> tuple[Binding, int]:
     if last.startswith("_") and not last.startswith("__"):
         message = f"`{last}` begins with an underscore, so it cannot be used"
         raise fault("E0201", message, loc, "used here", hint="it says that a value is not needed: leave it out")
+    work.uses[loc] = found[0].loc
     return found
 
 
@@ -287,6 +288,7 @@ def operator_type(work: Work, op: Operator) -> Ty:
     if found is None or found[1] != len(op.name):
         what = "name" if op.backtick else "operator"
         raise unknown("E0201", what, ".".join(op.name), op.loc, [*work.scope.values, *BUILTINS])
+    work.uses[op.loc] = found[0].loc
     return work.record(op.id, work.use(op.id, ".".join(op.name), found[0], op.loc))
 
 

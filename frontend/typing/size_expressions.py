@@ -69,6 +69,7 @@ def _name(work: Work, exp: s.Exp, name: Qual) -> Size:
     found = work.scope.find_value(name)
     if found is None:
         return _made(work, exp, name, ())
+    work.uses[exp.loc] = found[0].loc
     size, count = found[0].size, found[1]
     if isinstance(size, SizeVar) and size.id < 0:  # members of the numeric modules share an id
         return _made(work, exp, name, ())

@@ -72,6 +72,7 @@ class Work:
     hidden: dict[int, TypeBinding] = field(default_factory=dict)  # what abstract types stand for
     files: dict[str, ModuleBinding] = field(default_factory=dict)  # what each file offers
     imports: Imports = field(default_factory=dict)
+    uses: dict[Loc, Loc] = field(default_factory=dict)  # by the place of a name, where it is bound
     levels: int = 0  # modules, applications of functors and signatures around this place
 
     @contextmanager

@@ -235,6 +235,7 @@ def _apply(work: Work, name: Qual, args: tuple[s.TypeExp | s.TESize, ...], loc: 
     found = work.scope.find_type(name)
     if found is None:
         raise unknown("E0214", "type", ".".join(name), loc, work.scope.types)
+    work.uses[loc] = found.loc
     if found.is_failed:
         raise DependsOnFailed
     if len(found.params) != len(args):

@@ -138,6 +138,19 @@ def _entries(root: Path) -> list[tuple[Path, float, int]]:
     return found
 
 
+def entries(cache: Cache) -> list[tuple[Path, float, int]]:
+    """(path, time of last use, size) of everything that the cache holds."""
+    return [] if cache.root is None else _entries(cache.root)
+
+
+def clear(cache: Cache) -> int:
+    """Drops all entries; how many there were."""
+    found = entries(cache)
+    for path, _, _ in found:
+        _remove(path)
+    return len(found)
+
+
 def _header(payload: bytes) -> bytes:
     return MAGIC + hashlib.sha256(payload).digest()
 

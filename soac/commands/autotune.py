@@ -22,7 +22,7 @@ from ..autotune.search import Problem, Progress, Search, Tuned, tune, with_sizes
 from ..autotune.sizes import count_tried, search_sizes, timed_sizes
 from ..autotune.solve import weights_of
 from ..autotune.store import TRIALS, Facts, Planned, Timed, open_beside, open_storage, open_study, storing
-from ..autotune.tuning import program_digest, write_tuning
+from ..autotune.tuning import program_digest, working_path, write_tuning
 from ..devices import described
 from ..failures import show_diagnostics
 from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
@@ -30,6 +30,7 @@ from ..kernels.host_ir.launch_parameters import Kind, size_kind
 from ..reports.timing import seconds_text
 from ..session import Session, open_program, tuning_to_write
 from ..settings import Settings
+from ..terminal import is_live
 from ..tuning.charts import page, pictures, write_pictures
 from ..tuning.report import Row, counted, lines_of, remarks, rows_of
 from ..tuning.runs import (
@@ -75,7 +76,7 @@ class Options:
 @click.option("--trials", type=click.IntRange(0, 10_000), default=12, show_default=True,
               help="Most trials of sizes.")  # fmt: skip
 @click.option("--storage", metavar="URL", help="Database of timed runs, which machines may share; "
-              "default: SQLite in FILE.tuning.db.")  # fmt: skip
+              "default: SQLite in `.soac` beside FILE.")  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Forget the times of earlier searches.")
 @click.option("--simulate", is_flag=True, help="Search again among stored times; runs and writes nothing.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a report with pictures.")
@@ -126,8 +127,7 @@ def _database(file: Path, asked: Options) -> Iterator[BaseStorage]:
     if asked.storage is not None:
         yield open_storage(asked.storage)
         return
-    program = file.resolve()
-    with open_beside(program.with_name(program.name + ".tuning.db")) as storage:
+    with open_beside(working_path(file.resolve(), ".tuning.db")) as storage:
         yield storage
 
 
@@ -305,7 +305,7 @@ class Display:
 
     def __call__(self, progress: Progress) -> None:
         self.seen += 1
-        if not sys.stderr.isatty():
+        if not is_live(sys.stderr):
             return
         each = (time.monotonic() - self.begun) / self.seen
         left = seconds_text(max(each * (progress.most - progress.done), 1e-3))

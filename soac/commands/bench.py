@@ -13,6 +13,7 @@ from ..reports import svg
 from ..reports.timing import Effort, Times, race, seconds_text
 from ..session import Session, open_program
 from ..settings import Settings
+from ..terminal import waiting
 from ..testing.blocks import Fails, parse_tests
 from ..testing.datasets import DataSet, data_sets, inputs_of
 from ..versions import misfits
@@ -61,7 +62,8 @@ def command(
                 f"  nothing to time: no test block has an input for {f'`{entry}`' if entry else 'an entry point'}"
             )
         for name, run in _benchmarks(path, session, wanted, settings.threads):
-            times = race({name: run}, effort)[name]
+            with waiting(f"timing {name}"):
+                times = race({name: run}, effort)[name]
             found.setdefault(str(path), {})[name] = times
             click.echo(_line(name, times))
             _write(json_file, found)

@@ -12,6 +12,7 @@ from ..frontend.compile import compile_source
 from ..frontend.source.text import Reach
 from ..ir.errors import Diagnostic, SoacError
 from ..source import read_source
+from ..terminal import waiting
 from .options import FILE, DataCommand, allow_outside_option, reach_of
 
 
@@ -28,7 +29,8 @@ def command(files: tuple[Path, ...], werror: bool, performance: bool, allow_outs
     code = 0
     for file in files:
         try:
-            warnings = _warnings(file, performance, reach_of(allow_outside))
+            with waiting(f"checking {file}"):
+                warnings = _warnings(file, performance, reach_of(allow_outside))
         except SoacError as error:
             show_diagnostics(error.diagnostics)
             code = 1

@@ -14,6 +14,7 @@ from ..frontend.source.text import Reach
 from ..performance.summary import summary
 from ..session import Session, open_program
 from ..settings import Settings
+from ..terminal import waiting
 from ..versions import misfits
 from .arguments import gather
 from .options import FILE, DataCommand, run_options
@@ -88,7 +89,8 @@ def _run(
     session = open_program(file, settings)
     name = entry or default_entry(session)
     args = gather(session.program.function(name), data, max_input)
-    results, reached = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
+    with waiting(f"running {name}"):
+        results, reached = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
     if (why := misfits(session.forced, reached)) is not None:
         click.echo(f"skipped: {why}", err=True)
     form = Format.BINARY if binary else Format.TEXT

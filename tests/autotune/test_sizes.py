@@ -317,7 +317,8 @@ def test_a_file_of_another_kind_of_device_is_used_as_far_as_it_goes(tmp_path: Pa
     opened(tmp_path)
     file = tmp_path / "a.soac.tuning"
     file.write_text("main.ys.block_size_outer_0=512\nmain.ys.suff_outer_0=7\n")
-    (tmp_path / "a.soac.tuning.json").write_text('{"device": "cuda", "described": "some GPU"}')
+    (tmp_path / ".soac").mkdir()
+    (tmp_path / ".soac" / "a.soac.tuning.json").write_text('{"device": "cuda", "described": "some GPU"}')
     values, (warning,) = read_tuning(file, ["main.ys.suff_outer_0"], SUMS, "some cores")
     assert values == {"main.ys.suff_outer_0": 7}
     assert warning.code == "T0103"

@@ -98,7 +98,7 @@ def test_writes_what_it_reads(tmp_path: Path) -> None:
     values = dict.fromkeys(KNOWN, 5)
     write_tuning(path, values, {"program": program_digest(PROGRAM)})
     assert read_tuning(path, KNOWN, PROGRAM, DEVICE) == (values, ())
-    assert sorted(p.name for p in tmp_path.iterdir()) == [path.name, sidecar_path(path).name]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".soac", path.name]
     assert path.read_text() == "main.ys.suff_outer_0=5\nmain.zs.suff_outer_0=5\n"
 
 

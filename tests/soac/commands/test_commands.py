@@ -220,7 +220,7 @@ def test_autotune_writes_what_bench_uses(
     (line,) = (tmp_path / "rows.soac.tuning").read_text().splitlines()
     assert line.startswith(f"{site}=")
     assert "timed runs of versions (at most" in outcome.out
-    report = json.loads((tmp_path / "rows.soac.tuning.json").read_text())
+    report = json.loads((tmp_path / ".soac" / "rows.soac.tuning.json").read_text())
     assert report["device"] == "cpu"
     assert set(report["entries"]["main"]["thresholds"]) == {site}
     again = command("autotune", rows, "--runs", "2", "--trials", "0").clean().out
@@ -295,7 +295,8 @@ def test_autotune_of_one_entry_keeps_the_others(command: Command, tmp_path: Path
 def test_autotune_beside_a_file_of_another_device(command: Command, tmp_path: Path) -> None:
     (tmp_path / "two.soac").write_text(TWO)
     (tmp_path / "two.soac.tuning").write_text("")
-    (tmp_path / "two.soac.tuning.json").write_text('{"device": "cuda", "described": "a GPU"}')
+    (tmp_path / ".soac").mkdir()
+    (tmp_path / ".soac" / "two.soac.tuning.json").write_text('{"device": "cuda", "described": "a GPU"}')
     assert "T0103" in command("run", "two.soac", "[[1, 2]]").err
     outcome = command(
         "autotune", "two.soac", "--runs", "1", "--trials", "0", "--html", "report.html", "--plot", "plots"
@@ -322,7 +323,7 @@ def test_autotune_interrupted_keeps_the_best_so_far(tmp_path: Path) -> None:
     (tmp_path / "two.soac").write_text(TWO.replace("-- random input { [30][40]i32 }\n", many))
     process = shell("autotune", "two.soac", "--runs", "1000", "-e", "main", cwd=tmp_path)
     deadline = time.monotonic() + 120
-    while finished_trials(tmp_path / "two.soac.tuning.db") < 3 and time.monotonic() < deadline:
+    while finished_trials(tmp_path / ".soac" / "two.soac.tuning.db") < 3 and time.monotonic() < deadline:
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
@@ -370,7 +371,7 @@ def test_autotune_without_time_for_one_entry(command: Command, tmp_path: Path) -
     assert (outcome.code, outcome.err.count("T0207")) == (0, 1)
     assert "warning[T0207]: no time was left to run `other`" in outcome.err
     assert "--timeout" in outcome.err
-    written = json.loads((tmp_path / "two.soac.tuning.json").read_text())
+    written = json.loads((tmp_path / ".soac" / "two.soac.tuning.json").read_text())
     assert list(written["entries"]) == ["main"]
     assert "other." not in (tmp_path / "two.soac.tuning").read_text()
 

@@ -153,7 +153,8 @@ def test_ctrl_c_while_modules_are_loaded(tmp_path: Path) -> None:
 def test_a_sidecar_that_is_endless_says_nothing(command: Command, tmp_path: Path) -> None:
     (tmp_path / "a.soac").write_text(SUM)
     (tmp_path / "a.soac.tuning").write_text("main.red.suff_outer_0=1\n")
-    (tmp_path / "a.soac.tuning.json").symlink_to("/dev/zero")
+    (tmp_path / ".soac").mkdir()
+    (tmp_path / ".soac" / "a.soac.tuning.json").symlink_to("/dev/zero")
     assert "internal" not in command("run", "a.soac", json.dumps([1, 2])).err
 
 
