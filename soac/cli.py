@@ -17,7 +17,7 @@ from typing import TextIO
 
 import click
 
-from . import __version__
+from .version import __version__
 
 INTERRUPTED = 130
 STACK = 256 << 20  # bytes of the thread that runs a command
@@ -32,6 +32,7 @@ COMMANDS = {
     "benchcmp": ("benchcmp", "Compare two files of times that `soac bench --json` wrote."),
     "dataset": ("dataset", "Make, convert and compare data files."),
     "check": ("check", "Check a program; never runs it."),
+    "stubs": ("stubs", "Write what type checkers need of programs that Python imports."),
     "compile": ("compile", "Write kernels, host program and manifest to a directory."),
     "autotune": ("autotune", "Time every version and choose the thresholds."),
     "explain": ("explain", "Show the versions of a program, and which run on given data."),

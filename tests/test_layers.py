@@ -47,6 +47,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("kernels.tracer",),
     ("autotune",),
     ("soac.data",),
+    ("soac.python",),
     ("soac",),
     ("soac.reports",),
     ("soac.testing",),
