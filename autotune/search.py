@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from .model import FAILS, Guard, Side, seconds_of
 from .observe import Piece, Status, is_guess, scaled, seen, side_of
 from .plan import most_versions, next_versions
 from .solve import Solution, solve, weights_of
+from .steady import Steady, noise_of, steadied
 from .store import (
     GRACE,
     MOST_RUNS,
@@ -56,11 +57,13 @@ class Bench(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An entry with guards and the names of its data sets; `sizes` that are set while it is timed."""
+    """An entry with guards and the names of its data sets; `sizes` that are set while it is timed; what thresholds are
+    by default, where a choice that makes no difference is to be left to that."""
 
     branches: tuple[Branch, ...]
     labels: tuple[str, ...]
     sizes: Mapping[str, int]
+    defaults: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,24 +269,32 @@ def _down(pieces: Sequence[Piece], path: Path, guard: Guard, taken: bool) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The cost of each data set, the solution, and seconds of each with it, untuned, and at its own best."""
+    """The cost of each data set, the solution, and seconds of each with it, untuned, and at its own best;
+    `indifferent`: thresholds that make no difference beyond the noise."""
 
     cases: tuple[Side, ...]
     solution: Solution
     after: tuple[float, ...]
     before: tuple[float, ...]
     best: tuple[float, ...]
+    indifferent: tuple[str, ...] = ()
 
 
 def tune(problem: Problem, timed: Sequence[Timed]) -> Tuned:
     """The best thresholds by what the runs so far saw."""
     numbers = range(len(problem.labels))
     cases = tuple(side_of(pieces_of(timed, problem, case)) for case in numbers)
-    solution = solve(cases, weights_of(cases))
+    weights = weights_of(cases)
+    steady = Steady(solve(cases, weights), ())
+    if problem.defaults:
+        noises = [noise_of(untuned_samples(timed, case)) for case in numbers]
+        steady = steadied(cases, weights, steady.solution, problem.defaults, noises)
+    solution = steady.solution
     after = tuple(seconds_of(case, solution.thresholds) for case in cases)
     alone = [solve([case], [1.0]).cost for case in cases]
     best = tuple(FAILS if cost.failing else cost.seconds for cost in alone)
-    return Tuned(cases, solution, after, tuple(untuned(timed, case) for case in numbers), best)
+    before = tuple(untuned(timed, case) for case in numbers)
+    return Tuned(cases, solution, after, before, best, steady.indifferent)
 
 
 def untuned(timed: Sequence[Timed], case: int) -> float:

@@ -131,13 +131,13 @@ def _single(group: Sequence[Weighed], name: str, limit: Limit) -> tuple[Cost, di
     pars = sorted({one.guard.pars[0] for one in group if one.guard.pars[0] >= 0})
     choices = [*pars, INFINITY]
     costs = [_split(group, {name: t}, limit)[0] for t in choices]
-    low, high = _widest(choices, [is_same(cost, min(costs)) for cost in costs])
+    low, high = widest(choices, [is_same(cost, min(costs)) for cost in costs])
     value = middle(low, high)
     cost, below = _split(group, {name: value}, limit)
     return cost, {name: value, **below}
 
 
-def _widest(choices: Sequence[int], best: Sequence[bool]) -> tuple[int, int]:
+def widest(choices: Sequence[int], best: Sequence[bool]) -> tuple[int, int]:
     """The interval low < t <= high of the longest row of neighbouring choices that are best, on a scale of ratios."""
     rows: list[tuple[int, int]] = []
     for k, is_best in enumerate(best):

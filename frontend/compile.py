@@ -21,6 +21,7 @@ from ..ir.core import Prog
 from ..ir.depth import allow_depth
 from ..ir.errors import CompileError, Diagnostic, Label, Loc
 from .elaborate.program import elaborate
+from .interface import Interface, interface_of
 from .modules.program import Inferred, Known, infer, infer_prelude, inferred
 from .parsing.desugar_unzipped import plain_calls
 from .parsing.parse import parse_module
@@ -50,11 +51,12 @@ MAX_IMPORTS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What compiling gives: the core, warnings, and the texts of all files for messages to come."""
+    """What compiling gives: the core, warnings, the texts of all files for messages to come, and what callers see."""
 
     prog: Prog
     warnings: tuple[Diagnostic, ...]
     texts: dict[str, str]
+    interface: Interface
 
 
 def compile_text(text: str, file: str) -> Prog:
@@ -74,7 +76,8 @@ def compile_source(text: str, file: str, reach: Reach) -> Compiled:
         modules = load_modules(text, file, reach)
         typed, warnings = infer(modules, known_prelude())
         prog = elaborate(modules, typed, reach is not Reach.UNTRUSTED)
-    return Compiled(prog, warnings + contract_warnings(prog), {module.file: module.text for module in modules})
+    texts = {module.file: module.text for module in modules}
+    return Compiled(prog, warnings + contract_warnings(prog), texts, interface_of(modules))
 
 
 def inspect_source(text: str, file: str, reach: Reach) -> tuple[tuple[Module, ...], Inferred]:

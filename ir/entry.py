@@ -122,15 +122,15 @@ def _wrong_number(fun: FunDef, given: int) -> DataError:
 
 
 def _argument(fun: FunDef, position: int) -> str:
-    number, name = _source_param(fun, position)
+    number, name = source_param(fun, position)
     return f"argument {number} `{name}`"
 
 
 def _param_name(fun: FunDef, position: int) -> str:
-    return _source_param(fun, position)[1]
+    return source_param(fun, position)[1]
 
 
-def _source_param(fun: FunDef, position: int) -> tuple[int, str]:
+def source_param(fun: FunDef, position: int) -> tuple[int, str]:
     """Number (from 1) and name of the source parameter that the core parameter at `position` is a component of."""
     names = list(_component_names(_entry_of(fun)))
     if position < len(names):

@@ -94,6 +94,9 @@ class SoacError(Exception):
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("\n".join(map(_summary, diagnostics)))
         self.diagnostics = diagnostics
+        for diagnostic in diagnostics:
+            if diagnostic.hint:
+                self.add_note(f"hint: {diagnostic.hint}")  # which tracebacks show
 
 
 def _summary(diag: Diagnostic) -> str:

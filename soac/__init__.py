@@ -3,6 +3,12 @@
     prog = soac.load("matmul.soac")     or     prog = soac.compile(text)
     zss = prog.main(xss, yss)           NumPy arrays in, NumPy arrays out
 
+    @soac.function                      a function whose documentation is a program
+    soac.vmap(prog.main)                an entry point over a leading dimension of its arguments
+    soac.autotune(prog, data)           the program with the best settings for some data
+    soac.install_importer()             then `import matmul` finds matmul.soac
+    %load_ext soac                      then `%%soac` begins a cell of a notebook
+
 Start reading at `soac/pipeline.py`, which lists all passes in order. The compiler is loaded on first use.
 """
 
@@ -11,17 +17,58 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .version import __version__
+
 if TYPE_CHECKING:
     from .api import Program, compile, load
-    from .ir.errors import SoacError
+    from .autotune.tuning import SettingError
+    from .decorator import function, vmap
+    from .importer import install_importer
+    from .ir.errors import CompileError, DataError, IRError, RunError, SoacError, SystemFault, TuningError
+    from .notebook import load_ipython_extension
+    from .python.entry import Entry
+    from .tuning.from_python import autotune
 
-__version__ = "0.1.0"
-__all__ = ["Program", "SoacError", "__version__", "compile", "load"]
+__all__ = [
+    "CompileError",
+    "DataError",
+    "Entry",
+    "IRError",
+    "Program",
+    "RunError",
+    "SettingError",
+    "SoacError",
+    "SystemFault",
+    "TuningError",
+    "__version__",
+    "autotune",
+    "compile",
+    "function",
+    "install_importer",
+    "load",
+    "load_ipython_extension",
+    "vmap",
+]
 
-_HOMES = {"Program": ".api", "compile": ".api", "load": ".api", "SoacError": ".ir.errors"}
+_HOMES = {
+    ".api": ("Program", "compile", "load"),
+    ".autotune": ("autotune",),
+    ".autotune.tuning": ("SettingError",),
+    ".decorator": ("function", "vmap"),
+    ".importer": ("install_importer",),
+    ".ir.errors": ("CompileError", "DataError", "IRError", "RunError", "SoacError", "SystemFault", "TuningError"),
+    ".notebook": ("load_ipython_extension",),
+    ".python.entry": ("Entry",),
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module `soac` has no attribute `{name}`")
-    return getattr(importlib.import_module(_HOMES[name], __name__), name)
+    module = importlib.import_module(home, __name__)
+    return module if home == f".{name}" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

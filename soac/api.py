@@ -2,22 +2,27 @@
 
     prog = soac.load("matmul.soac")
     zss = prog.main(xss, yss)
-    results = prog.call("main", [xss, yss], thresholds={"main.zss.suff_outer_0": 1})
-    prog["call"](x)                       an entry point that is called like a method
+    zss = prog["main"](xss, yss)          also where `main` is a method of `Program`
+    with prog.settings({"main.zss.suff_outer_0": 1}, threads=2):
+        zss = prog.main(xss, yss)
+    results = prog.call("main", [xss, yss], threads=1)     components in, a list of components out
 
 With `device="cuda"` it runs on a GPU. Results stay there until somebody looks at them (`numpy.asarray(zss)`), and are
 arguments of other calls or arrays of CuPy, PyTorch and JAX without a copy; so are their arrays as arguments.
 
-Arguments are NumPy arrays and scalars of exactly the types of the entry. Python numbers and nested lists are converted:
-integers must fit, floats are rounded (0.1 for an f32), but may not overflow (1e300). Settings are those of the command
-line (`--param`, `--threads`), and the same names and values are wrong. Errors are exceptions
-(`soac.SoacError`) with the text that the command line shows. A caller's array is never written.
+Arguments are NumPy arrays of exactly the types of the entry. Numbers of Python and NumPy and nested lists are
+converted: integers must fit, floats are rounded (0.1 for an f32), but may not overflow (1e300). Records and sums are
+those of `soac/python/entry.py`. Settings are those of the command line (`--param`, `--threads`), and the same names and
+values are wrong. Errors are exceptions (`soac.SoacError`) with the text that the command line shows. A caller's array
+is never written, but for those given as `out`.
 """
 
 from __future__ import annotations
 
+import reprlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,19 +32,24 @@ import numpy as np
 from . import program_cache as stored
 from .arguments import to_arguments
 from .autotune.tuning import threads_name
-from .checked_settings import checked_sides, checked_threads, checked_values, guards_of, parameters_of
+from .checked_settings import checked_sides, checked_threads, checked_values, guards_of, misused, parameters_of
 from .devices import MACHINES, on_gpu, require
 from .entries import no_entry, require_entries
 from .frontend.source.text import Reach
 from .ir.core import FunDef
 from .ir.machine import CPU, Machine
-from .kernels.devices.device import Call, Runnable, on_host
+from .kernels.devices.device import Call, Runnable, default_of, on_host
 from .kernels.host_ir.timing_events import Event
 from .program_cache import Facts
+from .python.entry import Axes, Entry, Owner
 from .source import read_source
+from .versions import forced_sides, named_versions
 
 if TYPE_CHECKING:
+    from types import SimpleNamespace
+
     from .pipeline import Compiled
+    from .python.classes import Classes
 
 Trace = Sequence[tuple[str, int, bool]]  # threshold, parallelism, taken
 
@@ -68,16 +78,31 @@ class Deferred:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """A compiled program. `thresholds` are the settings it runs with unless a call says otherwise; `facts` what may be
-    set, and warnings. It is copied and pickled as its source and settings, and compiled again where it arrives."""
+class Chosen:
+    """What a block of `Program.settings` has set."""
 
-    source: Source = field(repr=False)
-    stages: Deferred = field(repr=False)
-    facts: Facts = field(repr=False)
-    executable: Runnable = field(repr=False)
     thresholds: Mapping[str, int]
-    _prepared: dict[str, Call] = field(init=False, repr=False, compare=False, default_factory=dict)
+    sides: Mapping[str, bool]
+    threads: int | None
+
+
+@dataclass(frozen=True, repr=False)
+class Program:
+    """A compiled program: its entry points are attributes, and items by their names.
+
+    `thresholds` are the settings it runs with unless a call says otherwise; `facts` what may be set, and warnings. It
+    is copied and pickled as its source and settings, and compiled again where it arrives. Entries become attributes of
+    the object when they are first asked for."""
+
+    source: Source
+    stages: Deferred
+    facts: Facts
+    executable: Runnable
+    thresholds: Mapping[str, int]
+    _prepared: dict[str, Call] = field(init=False, compare=False, default_factory=dict)
+    _functions: dict[object, Entry] = field(init=False, compare=False, default_factory=dict)
+    _chosen: list[Chosen] = field(init=False, compare=False, default_factory=list)
+    _classes: list[Classes] = field(init=False, compare=False, default_factory=list)
 
     @property
     def compiled(self) -> Compiled:
@@ -88,6 +113,30 @@ class Program:
     def entries(self) -> tuple[str, ...]:
         """The names of the entry points, in the order of the source."""
         return tuple(self.executable.functions)
+
+    @property
+    def versions(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """For each entry point its sites, and the names of their versions from the least parallel one on."""
+        found: dict[str, dict[str, tuple[str, ...]]] = {entry: {} for entry in self.entries}
+        for site in self.facts.sites:
+            found.setdefault(site.entry, {})[site.name] = tuple(named_versions(site))
+        return found
+
+    @property
+    def params(self) -> dict[str, int]:
+        """What may be set (`settings`, `thresholds=`), with the values of now: thresholds, sizes, and the threads of an
+        entry, 0 for all cores."""
+        names = guards_of(self.facts)
+        known = {name: default_of(self.executable.device, name) for name in names} | dict(self.facts.sizes)
+        known |= dict.fromkeys(map(threads_name, self.entries), 0)
+        return {**known, **self._merged().thresholds}
+
+    @property
+    def types(self) -> SimpleNamespace:
+        """The classes of records and of constructors that entries take and give."""
+        from types import SimpleNamespace
+
+        return SimpleNamespace(**self._all_classes().by_name())
 
     def function(self, entry: str) -> FunDef:
         """The signature of an entry point; `CompileError` E0001 where there is none of that name."""
@@ -107,6 +156,42 @@ class Program:
         if thresholds or forced or threads is not None:
             return self._run(entry, args, thresholds, forced, threads)[0]
         return (self._prepared.get(entry) or self._ready(entry))(args)
+
+    @contextmanager
+    def settings(
+        self,
+        thresholds: Mapping[str, int] | None = None,
+        forced: Mapping[str, bool] | Sequence[str] | None = None,
+        threads: int | None = None,
+    ) -> Iterator[Program]:
+        """Inside of the block all calls of this program, in all threads, run with these settings. `forced` has sides of
+        guards, or versions as `--force` names them: `["main.ys.suff_outer_0=full"]`."""
+        known = parameters_of(self.facts, self.entries)
+        texts = forced if isinstance(forced, Sequence) else ()
+        sides = dict(forced) if isinstance(forced, Mapping) else forced_sides(self.facts.sites, (*texts,))
+        sides = checked_sides(sides, guards_of(self.facts))
+        chosen = Chosen(checked_values(thresholds or {}, known), sides, checked_threads(threads))
+        self._chosen.append(chosen)
+        self._reset()
+        try:
+            yield self
+        finally:
+            self._chosen.remove(chosen)
+            self._reset()
+
+    def _reset(self) -> None:
+        self._prepared.clear()
+        for entry in self._functions.values():
+            entry.reset()
+
+    def _merged(self) -> Chosen:
+        """The settings of calls that say nothing."""
+        values, sides, threads = dict(self.thresholds), {}, None
+        for chosen in self._chosen:
+            values |= chosen.thresholds
+            sides |= chosen.sides
+            threads = chosen.threads or threads
+        return Chosen(values, sides, threads)
 
     def prepare(
         self,
@@ -178,11 +263,13 @@ class Program:
         """What a call runs with, and on how many threads, if that is said; `SettingError` C0101 for what the program
         or no machine has."""
         self.function(entry)
-        settings = self.thresholds
+        now = self._merged()
+        settings, sides = now.thresholds, now.sides
         if thresholds:
             settings = {**settings, **checked_values(thresholds, parameters_of(self.facts, self.entries))}
-        sides = checked_sides(forced, guards_of(self.facts)) if forced else {}
-        return settings, sides, checked_threads(threads) or self._threads(entry, settings)
+        if forced:
+            sides = {**sides, **checked_sides(forced, guards_of(self.facts))}
+        return settings, sides, checked_threads(threads) or now.threads or self._threads(entry, settings)
 
     def _threads(self, entry: str, settings: Mapping[str, int]) -> int | None:
         return settings.get(threads_name(entry)) or None
@@ -190,21 +277,59 @@ class Program:
     def __reduce__(self) -> tuple[Callable[..., Program], tuple[Source, dict[str, int]]]:
         return again, (self.source, dict(self.thresholds))
 
-    def __getitem__(self, entry: str) -> Callable[..., Any]:
+    # ---- entries -------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, entry: str) -> Entry:
         """The entry point as a function; also where the attribute `prog.NAME` is something else (`prog["call"]`)."""
-        call = self._prepared.get(entry) or self._ready(entry)
+        found = self._functions.get(entry)
+        if found is None:
+            fun, doc = self.function(entry), self.facts.docs.get(entry, "")
+            owner = Owner(self._ready, self._batch, self._all_classes, self)
+            found = self._functions.setdefault(entry, Entry(fun, doc, owner))
+        return found
 
-        def function(*args: Any) -> Any:
-            results = call(args)
-            return results[0] if len(results) == 1 else tuple(results)
-
-        function.__name__ = entry
-        return function
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Entry:
         if name.startswith("__") or name not in self.executable.functions:
             raise AttributeError(f"the program has no entry point `{name}`; it has: {', '.join(self.entries)}")
-        return self[name]
+        found = self[name]
+        vars(self)[name] = found
+        return found
+
+    def _batch(self, entry: str, in_axes: Axes) -> Entry:
+        """The entry mapped over leading dimensions, of a program of its own."""
+        from .batched import batched_text, mapped_arguments
+
+        mapped = mapped_arguments(self[entry], in_axes)
+        key = entry, mapped
+        if key not in self._functions:
+            text, name = batched_text(self.source.text, self[entry], mapped)
+            self._functions[key] = build(replace(self.source, text=text))[name]
+        return self._functions[key]
+
+    def _all_classes(self) -> Classes:
+        """The classes of all entries, so that their names do not depend on what was called."""
+        if not self._classes:
+            from .python.classes import classes_of
+
+            self._classes.append(classes_of(map(self.function, self.entries), self.facts.types))
+        return self._classes[0]
+
+    # ---- what it is ----------------------------------------------------------------------------------------------
+
+    def __dir__(self) -> Iterable[str]:
+        return sorted({*object.__dir__(self), *self.entries})
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.entries)
+
+    def __repr__(self) -> str:
+        lines = "".join(f"\n  {self[name]}" for name in self.entries)
+        return f"<soac program {self.source.file} on {self.source.device}:{lines}>"
+
+    def _repr_html_(self) -> str:
+        from .python.display import html_of_program
+
+        return html_of_program(self.source.file, self.source.device, [self[name] for name in self.entries], self.params)
 
 
 def compile(
@@ -216,18 +341,23 @@ def compile(
 ) -> Program:
     """Compiles the text of a program for a device, `cpu` or `cuda`; `file` is the name that messages show, `reach` says
     what it may import."""
-    return _for_python(build(Source(text, file, reach, device)), thresholds)
+    if not isinstance(text, str):
+        raise misused(f"the text of a program is a `str`, not {reprlib.repr(text)}", "`soac.load` reads a file")
+    return _for_python(build(Source(text, str(file), reach, device)), thresholds)
 
 
 def load(path: str | Path, thresholds: Mapping[str, int] | None = None, device: str = "cpu") -> Program:
     """Compiles the program in a file."""
+    if not isinstance(path, str | Path):
+        raise misused(f"the path of a program is not {reprlib.repr(path)}", "`soac.compile` takes a text")
     return _for_python(build(Source(read_source(Path(path)), str(path), Reach.PROJECT, device)), thresholds)
 
 
 def _for_python(program: Program, thresholds: Mapping[str, int] | None) -> Program:
     """The program with settings; its user is warned of entry points that are no attributes."""
+    own = {*dir(Program), *vars(program)}
     for name in program.entries:
-        if name.startswith("__") or hasattr(Program, name):
+        if name.startswith("__") or name in own:
             text = f'`prog.{name}` is not the entry point `{name}`: write `prog["{name}"]`'
             warnings.warn(text, stacklevel=3)
     known = parameters_of(program.facts, program.entries)

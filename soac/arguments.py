@@ -1,7 +1,8 @@
 """Arguments of an entry point, from Python values.
 
-An i64 array is no i32 array (D0104), but Python numbers and lists take the type that the entry asks for: integers if
-they fit, floats rounded to the nearest value of the type (0.1), unless that is an infinity that was not given (1e300).
+An i64 array is no i32 array (D0104), but numbers of Python and NumPy and lists take the type that the entry asks for:
+integers if they fit, floats rounded to the nearest value of the type (0.1), unless that is an infinity that was not
+given (1e300).
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import numpy as np
 
 from .data.read_write import does_not_fit
 from .ir.core import FunDef
-from .ir.entry import Argument, bind_sizes
+from .ir.entry import Argument, bind_sizes, source_param
 from .ir.errors import NOWHERE, DataError, Diagnostic, Label
 from .ir.scalar import DTYPES, prim_of
-from .ir.types import Prim, Type
+from .ir.types import Const, Prim, Type
 from .kernels.devices.device import OnDevice
 
 
@@ -39,7 +40,7 @@ def checked(fun: FunDef, values: list[Argument]) -> list[Argument]:
 def to_arguments(fun: FunDef, args: Sequence[Any]) -> list[Argument]:
     """The arguments as arrays and scalars of the types of `fun`; raises `DataError` (D0104, D0113)."""
     types = parameter_types(fun)
-    values = [_to_argument(arg, t, number) for number, (arg, t) in enumerate(zip(args, types), start=1)]
+    values = [_to_argument(arg, t, source_param(fun, k)[0]) for k, (arg, t) in enumerate(zip(args, types))]
     return checked(fun, [*values, *map(np.asarray, args[len(types) :])])
 
 
@@ -49,7 +50,7 @@ def _to_argument(value: Any, t: Type, number: int) -> Argument:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise _bad_argument(number, "the array has masked elements; `filled(..)` gives them values")
     dtype = np.dtype(DTYPES[t.prim])
-    typed = isinstance(value, np.ndarray | np.generic)
+    typed = isinstance(value, np.ndarray)
     array = value if typed else _untyped(value, t, number)
     if array.ndim != t.rank or (typed and array.dtype.newbyteorder("=") != dtype):
         raise _mismatch(number, t, array)
@@ -64,7 +65,8 @@ def _untyped(value: Any, t: Type, number: int) -> np.ndarray:
     except (ValueError, OverflowError):
         raise _bad_argument(number, "the rows differ in length") from None
     if array.size == 0 and array.dtype.kind == "f":
-        return array.astype(DTYPES[t.prim])
+        missing = (int(size.value) if isinstance(size, Const) else 0 for size in t.shape[array.ndim :])
+        return array.astype(DTYPES[t.prim]).reshape(*array.shape, *missing)
     if not _has_kind(array, t.prim):
         raise _bad_argument(number, f"expected {_shown(t)}, got {reprlib.repr(value)}")
     with np.errstate(over="ignore"):

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from . import __version__
 from .frontend.compile import compile_text
 from .ir.errors import SoacError
 from .ir.machine import CPU, Mode
 from .pipeline import PASSES, all_stages
 from .source import read_source
 from .stages import show_after
+from .version import __version__
 
 PACKAGES = ("lark", "numpy", "click", "llvmlite", "optuna", "rich", "platformdirs", "pycuda", "nvidia-cuda-nvrtc")
 

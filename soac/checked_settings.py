@@ -30,6 +30,8 @@ def guards_of(facts: Facts) -> list[str]:
 
 def checked_values(values: Mapping[str, Any], known: Collection[str]) -> dict[str, int]:
     """`values`, if they are integers for parameters in `known`."""
+    if not isinstance(values, Mapping):
+        raise misused(f"settings are {values!r}", 'a mapping from names to integers: {"main.ys.suff_outer_0": 1}')
     return {name: _value(name, value, known) for name, value in values.items()}
 
 
@@ -38,18 +40,20 @@ def _value(name: str, value: Any, known: Collection[str]) -> int:
         raise unknown_setting(str(name), known)
     number = _integer(value)
     if number is None or not 0 <= number <= INFINITY:
-        raise _wrong(f"`{name}` is {value!r}", "a setting is an integer from 0 to 2^63-1")
+        raise misused(f"`{name}` is {value!r}", "a setting is an integer from 0 to 2^63-1")
     require_possible(name, number)
     return number
 
 
 def checked_sides(forced: Mapping[str, Any], known: Sequence[str]) -> dict[str, bool]:
     """`forced`, if they are bools for guards in `known`."""
+    if not isinstance(forced, Mapping):
+        raise misused(f"what is forced is {forced!r}", 'a mapping from guards to sides: {"main.ys.suff_outer_0": True}')
     for name, side in forced.items():
         if name not in known:
             raise unknown("guard", str(name), known)
         if not isinstance(side, bool | np.bool_):
-            raise _wrong(f"the side of `{name}` is {side!r}", "True takes the first version, False the other one")
+            raise misused(f"the side of `{name}` is {side!r}", "True takes the first version, False the other one")
     return {name: bool(side) for name, side in forced.items()}
 
 
@@ -59,7 +63,7 @@ def checked_threads(threads: Any) -> int | None:
         return None
     number = _integer(threads)
     if number is None or not 1 <= number <= MAX_THREADS:
-        raise _wrong(f"`threads` is {threads!r}", f"an integer from 1 to {MAX_THREADS}, or None for all cores")
+        raise misused(f"`threads` is {threads!r}", f"an integer from 1 to {MAX_THREADS}, or None for all cores")
     return number
 
 
@@ -71,5 +75,5 @@ def _integer(value: Any) -> int | None:
         return None
 
 
-def _wrong(text: str, hint: str) -> SettingError:
+def misused(text: str, hint: str) -> SettingError:
     return SettingError(Diagnostic("C0101", text, Label(NOWHERE, ""), hint=hint))

@@ -17,7 +17,7 @@ from typing import TextIO
 
 import click
 
-from . import __version__
+from .version import __version__
 
 INTERRUPTED = 130
 STACK = 256 << 20  # bytes of the thread that runs a command
@@ -33,6 +33,7 @@ COMMANDS = {
     "dataset": ("dataset", "Make, convert and compare data files."),
     "fmt": ("fmt", "Give programs one layout."),
     "check": ("check", "Check a program; never runs it."),
+    "stubs": ("stubs", "Write what type checkers need of programs that Python imports."),
     "compile": ("compile", "Write kernels, host program and manifest to a directory."),
     "build": ("build", "Write a library for C, C++, Rust or Python."),
     "autotune": ("autotune", "Time every version and choose the thresholds."),

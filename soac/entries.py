@@ -20,5 +20,5 @@ def no_entry(entry: str, entries: Sequence[str]) -> CompileError:
     """E0001, with what the program has."""
     near = difflib.get_close_matches(entry, entries, n=1)
     hint = f"did you mean `{near[0]}`? " if near else ""
-    hint += f"the program has: {', '.join(entries)}; choose one with `-e`"
+    hint += f"the program has: {', '.join(entries)}"
     return CompileError(Diagnostic("E0001", f"no entry point `{entry}`", Label(NOWHERE, ""), hint=hint))

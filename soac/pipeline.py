@@ -26,6 +26,7 @@ from .flatten.simplify.driver import simplify
 from .flatten.tiling.choose import tile
 from .flatten.unroll import unroll
 from .frontend.compile import compile_source, paused_collector
+from .frontend.interface import SILENT, Interface
 from .frontend.source.text import Reach
 from .ir.check import Stage, check
 from .ir.core import Prog
@@ -88,7 +89,7 @@ PASSES: tuple[str, ...] = (
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """A program at its three stages, the host program with its kernels, and what flattening and lowering have to say.
-    `texts`: of the files that took part, the library among them."""
+    `texts`: of the files that took part, the library among them; `interface`: what it says to callers."""
 
     core: Prog
     fused: Prog
@@ -98,6 +99,7 @@ class Compiled:
     scheduled: tuple[Scheduled, ...]
     warnings: tuple[Diagnostic, ...]
     texts: Mapping[str, str]
+    interface: Interface = SILENT
 
 
 def stages(
@@ -165,7 +167,8 @@ def compile_prog(
     with paused_collector():
         source = compile_source(text, file, reach)
         compiled = compile_core(source.prog, mode, machine, checked, schedules)
-    return replace(compiled, warnings=source.warnings + compiled.warnings, texts=source.texts)
+    warnings = source.warnings + compiled.warnings
+    return replace(compiled, warnings=warnings, texts=source.texts, interface=source.interface)
 
 
 def compile_core(

@@ -47,11 +47,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What commands ask of a program before they run it: warnings, guards, and sizes that may be set."""
+    """What commands ask of a program before they run it: warnings, guards, sizes that may be set, and what it says to
+    callers: comments of entry points, and names of types by their texts (`frontend/interface.py`)."""
 
     warnings: tuple[Diagnostic, ...]
     sites: tuple[Site, ...]
     sizes: Mapping[str, int]
+    docs: Mapping[str, str]
+    types: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,8 @@ def classes() -> Classes:
 
 def facts_of(compiled: Compiled) -> Facts:
     sizes = {size.name: size.default for fun in compiled.host.functions for size in launch_sizes(fun)}
-    return Facts(compiled.warnings, tuple(sites(compiled.flat)), size_params(compiled.flat) | sizes)
+    guards, said = tuple(sites(compiled.flat)), compiled.interface
+    return Facts(compiled.warnings, guards, size_params(compiled.flat) | sizes, said.docs, said.types)
 
 
 def build(text: str, file: str, reach: Reach, compiled: Compiled) -> Executable:

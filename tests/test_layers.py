@@ -49,6 +49,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("kernels.tracer",),
     ("autotune",),
     ("soac.data",),
+    ("soac.python",),
     ("soac",),
     ("soac.performance",),
     ("soac.library",),

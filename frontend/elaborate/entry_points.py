@@ -179,17 +179,25 @@ def show_type(type: Ty, known: set[str]) -> str:
         case TPrim(prim):
             return prim.value
         case TArray(size, elem):
-            return f"[{_show_size(size, known)}]{show_type(elem, known)}"
+            return f"[{_show_size(size, known)}]{_show_part(elem, known)}"
         case TRecord(fields) if not fields or fields[0][0] == "0":
             return f"({', '.join(_shown([field for _, field in fields], known))})"
         case TRecord(fields):
             return f"{{{', '.join(f'{name}: {show_type(field, known)}' for name, field in fields)}}}"
         case TSum(constructors):
-            return " | ".join(" ".join([f"#{name}", *_shown(args, known)]) for name, args in constructors)
+            return " | ".join(
+                " ".join([f"#{name}", *(_show_part(arg, known) for arg in args)]) for name, args in constructors
+            )
         case TVar(name) | TOpaque(name):
             return name
         case TFun(_, dom, cod):
             return f"{show_type(dom, known)} -> {show_type(cod, known)}"
+
+
+def _show_part(type: Ty, known: set[str]) -> str:
+    """A sum in parentheses, so that where it ends is seen."""
+    text = show_type(type, known)
+    return f"({text})" if isinstance(type, TSum) else text
 
 
 def _shown(types: Iterable[Ty], known: set[str]) -> list[str]:

@@ -16,10 +16,9 @@ import click
 import optuna
 from optuna.storages import BaseStorage
 
-from ..autotune.measure import OutOfBudget
 from ..autotune.plan import most_versions
-from ..autotune.search import Problem, Progress, Search, Tuned, tune, with_sizes
-from ..autotune.sizes import count_tried, search_sizes, timed_sizes
+from ..autotune.search import Problem, Progress, Search, Tuned, tune
+from ..autotune.sizes import count_tried, timed_sizes
 from ..autotune.solve import weights_of
 from ..autotune.store import TRIALS, Facts, Planned, Timed, open_beside, open_storage, open_study, storing
 from ..autotune.tuning import program_digest, working_path, write_tuning
@@ -32,7 +31,7 @@ from ..session import Session, open_program, tuning_to_write
 from ..settings import Settings
 from ..terminal import is_live
 from ..tuning.charts import page, pictures, write_pictures
-from ..tuning.report import Row, counted, lines_of, remarks, rows_of
+from ..tuning.report import Row, counted, is_slower, lines_of, remarks, rows_of
 from ..tuning.runs import (
     Replay,
     Stopwatch,
@@ -44,12 +43,10 @@ from ..tuning.runs import (
     settings_of,
     subject_of,
 )
+from ..tuning.searches import Outcome, search_all
 from .options import FILE, DataCommand, run_options
 
 MORE_TIME = "give more time with `--timeout SECONDS`; what was timed is kept, and a search goes on where it ended"
-
-NOISE = 1.03
-"""How much longer than the untuned program the tuned one may take in confirming runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +156,7 @@ class Tuner:
         if not self.asked.simulate and time.monotonic() < self.until:
             subject = subject_of(self.file, self.session, entry, sets, self.settings.threads, self.until)
             search.bench = Stopwatch(subject, self.asked.runs)
-        self._finish(entry, search, *self._run(entry, search, problem))
+        self._finish(entry, search, self._run(entry, search, problem))
 
     def _search(self, entry: str, facts: Facts) -> Search:
         """A search in the study of the entry; a simulated one in a study of its own, among the runs stored there."""
@@ -175,28 +172,16 @@ class Tuner:
         stored = [*search.timed(), *timed_sizes(study.get_trials(deepcopy=False))]
         return Search(copy, sampler, Replay(stored), self.until, lambda progress: None)
 
-    def _run(self, entry: str, search: Search, problem: Problem) -> tuple[Problem, Mapping[str, int], bool]:
-        """Times what is missing: versions, sizes, versions with these sizes, and what was chosen. The problem with the
-        sizes for which all versions were timed, the best sizes, and whether there was time enough."""
-        sizes: Mapping[str, int] = {}
+    def _run(self, entry: str, search: Search, problem: Problem) -> Outcome:
+        """Times what is missing."""
+        outcome = Outcome(problem)
         try:
-            search.see_versions(problem)
-            tuned = search.settle(problem)
-            blocks = blocks_of(self.session, entry, self.settings.device, self.settings.threads)
-            sizes, is_whole = search_sizes(search, tuned, blocks, self.asked.trials)
-            if not is_whole:
-                return problem, sizes, False
-            if sizes:
-                sized = with_sizes(problem, sizes)
-                search.see_versions(sized)
-                problem, tuned = sized, search.settle(sized)
-            search.confirm(problem, settings_of(tuned.solution.thresholds, problem.sizes))
-        except OutOfBudget:
-            return problem, sizes, False
+            device, threads = self.settings.device, self.settings.threads
+            search_all(search, outcome, lambda: blocks_of(self.session, entry, device, threads), self.asked.trials)
         except KeyboardInterrupt:
-            self._keep(entry, search, problem)
+            self._keep(entry, search, outcome.problem)
             raise
-        return problem, sizes, True
+        return outcome
 
     def _keep(self, entry: str, search: Search, problem: Problem) -> None:
         """The best so far of a search that is interrupted."""
@@ -206,7 +191,8 @@ class Tuner:
             self.values |= settings_of(solution.thresholds, problem.sizes)
             self.report[entry] = {"thresholds": dict(solution.thresholds), "runs": len(timed)}
 
-    def _finish(self, entry: str, search: Search, problem: Problem, sizes: Mapping[str, int], is_whole: bool) -> None:
+    def _finish(self, entry: str, search: Search, outcome: Outcome) -> None:
+        problem, sizes, is_whole = outcome.problem, outcome.sizes, outcome.is_whole
         timed = search.timed()
         tuned = tune(problem, timed)
         if all(math.isinf(seconds) for seconds in tuned.after):
@@ -259,12 +245,6 @@ def has_choices(session: Session, entry: str) -> bool:
     """Has an entry versions, or sizes? How a processor's cores share the work alone is not worth a search."""
     kinds = (size_kind(size.name) for size in all_sizes(session, entry))
     return any(kind not in (Kind.TASKS, Kind.CHUNK) for kind in kinds) or any(s.entry == entry for s in session.sites)
-
-
-def is_slower(rows: Sequence[Row]) -> bool:
-    """Whether tuning makes the program slower on the whole, by the mean over data sets."""
-    ratios = [row.low / row.before for row in rows if row.before < math.inf]
-    return bool(ratios) and sum(ratios) / len(ratios) > NOISE
 
 
 def _forget(storage: BaseStorage, name: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,13 +9,14 @@ from ..autotune.measure import Record, drift, interval
 from ..autotune.model import FAILS, Guard, Side, guards_taken, seconds_of
 from ..autotune.observe import Status
 from ..autotune.search import Problem, Tuned, untuned_samples
+from ..autotune.steady import GRAIN, is_clear, noise_of
 from ..autotune.store import Phase, Timed
 from ..ir.version_tree import Site
 from ..reports.timing import seconds_text
 from ..versions import named_versions
 
-TOLERANCE = 0.02
-"""Of a time, by which others always may differ."""
+NOISE = 1.03
+"""How much longer than the untuned program the tuned one may take in confirming runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class Row:
     best: float
     predicted: float
     version: str
+    is_clear: bool = True
 
 
 def rows_of(
@@ -52,7 +53,8 @@ def _row(
         after = record.seconds * factor
         low, high = (bound * factor for bound in interval(record.samples))
     version = version_text(tuned.cases[case], tuned.solution.thresholds, sites)
-    return Row(problem.labels[case], before, after, low, high, min(tuned.best[case], after), predicted, version)
+    clear = is_clear(before, low, high, noise_of(usual))
+    return Row(problem.labels[case], before, after, low, high, min(tuned.best[case], after), predicted, version, clear)
 
 
 def version_text(case: Side, thresholds: Mapping[str, int], sites: Sequence[Site]) -> str:
@@ -87,6 +89,7 @@ def lines_of(entry: str, rows: Sequence[Row], tuned: Tuned, sizes: Mapping[str, 
     yield f"{entry}: {'data set':<{width}}  {'before':>9}  {'after':>9}  {'best':>9}  {'':>6}  version"
     for row in rows:
         gain = f"{row.before / row.after:.2f}×" if 0 < row.after < FAILS and row.before < FAILS else ""
+        gain = gain if row.is_clear or not gain else "same"
         times = "  ".join(f"{seconds_text(seconds):>9}" for seconds in (row.before, row.after, row.best))
         yield f"{'':{len(entry)}}  {row.label[:44]:<{width}}  {times}  {gain:>6}  {row.version}"
     for name, value in sorted({**tuned.solution.thresholds, **sizes}.items()):
@@ -97,14 +100,17 @@ def remarks(problem: Problem, rows: Sequence[Row], tuned: Tuned, timed: Sequence
     """What should be known of the result."""
     if not tuned.solution.proved:
         yield "the thresholds were improved one by one: they are not proved to be the best"
+    if tuned.indifferent:
+        listed = ", ".join(f"`{name}`" for name in tuned.indifferent)
+        yield f"no matter: with any value of {listed} these data sets take as long; defaults are kept"
     noises = [noise_of(untuned_samples(timed, case)) for case in range(len(rows))]
     for name, labels in non_monotone(problem, tuned, noises).items():
         yield f"not monotone: `{name}` is better taken for {labels}, and better refused at more parallelism"
     for case, row in enumerate(rows):
         ours, best = seconds_of(tuned.cases[case], tuned.solution.thresholds), tuned.best[case]
-        if ours > best * (1 + noises[case]):
+        if ours > best * (1 + noises[case]) + GRAIN:
             yield f"not separable: `{row.label}` alone would take {seconds_text(best)} with other thresholds"
-        if not row.low * (1 - noises[case]) <= row.predicted <= row.high * (1 + noises[case]):
+        if is_clear(row.predicted, row.low, row.high, noises[case]):
             yield (
                 f"not additive: `{row.label}` was to take {seconds_text(row.predicted)}, and takes "
                 f"{seconds_text(row.after)} ({seconds_text(row.low)} to {seconds_text(row.high)})"
@@ -113,14 +119,6 @@ def remarks(problem: Problem, rows: Sequence[Row], tuned: Tuned, timed: Sequence
         if one.record.status is Status.FAILED:
             taken = ", ".join(guard for guard, side in one.request.version.forced.items() if side) or "full"
             yield f"failed: {problem.labels[one.request.case]}, {taken}: {one.record.reason}"
-
-
-def noise_of(samples: Sequence[float]) -> float:
-    """How much two times of a data set may differ by chance: the spread of the middle half of one version's."""
-    if len(samples) < 4:
-        return TOLERANCE
-    first, middle, third = statistics.quantiles(samples, n=4)
-    return max(TOLERANCE, (third - first) / middle)
 
 
 def non_monotone(problem: Problem, tuned: Tuned, noises: Sequence[float]) -> dict[str, str]:
@@ -142,6 +140,12 @@ def non_monotone(problem: Problem, tuned: Tuned, noises: Sequence[float]) -> dic
         if labels:
             found[name] = ", ".join(labels)
     return found
+
+
+def is_slower(rows: Sequence[Row]) -> bool:
+    """Whether tuning makes the program slower on the whole, by the mean over data sets."""
+    ratios = [row.low / row.before for row in rows if row.before < FAILS]
+    return bool(ratios) and sum(ratios) / len(ratios) > NOISE
 
 
 def _least(side: Side) -> float:

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .. import __version__
 from ..api import Program
 from ..arguments import Argument
 from ..autotune.measure import OutOfBudget, Record, Version, deadline, measure
@@ -22,6 +21,7 @@ from ..autotune.search import Problem
 from ..autotune.sizes import Block, Dimension, listed_dimension, size_dimension, thread_dimension
 from ..autotune.store import Facts, Request, Timed
 from ..autotune.tuning import threads_name
+from ..checked_settings import guards_of
 from ..data.read_write import TOLERANCE, compare_values
 from ..devices import described
 from ..ir.errors import NOWHERE, Diagnostic, IRError, Label, TuningError
@@ -34,6 +34,7 @@ from ..session import Session
 from ..testing.blocks import Fails, Output, parse_tests
 from ..testing.datasets import DataSet, data_sets, inputs_of, spelling_of, values_of
 from ..testing.references import SECONDS, OutOfTime, outer_only, reference, within
+from ..version import __version__
 
 SKIPPED = frozenset({"disable", "notune", "no_soac"})
 
@@ -175,7 +176,8 @@ def subject_of(
 
 def problem_of(session: Session, entry: str, sets: Sequence[DataSet]) -> Problem:
     branches = tuple(site.tree for site in session.sites if site.entry in (entry, CONSTANTS))
-    return Problem(branches, labels_of(sets), {})
+    params = session.program.params
+    return Problem(branches, labels_of(sets), {}, {name: params[name] for name in guards_of(session.program.facts)})
 
 
 def blocks_of(session: Session, entry: str, device: str, threads: int | None) -> list[Block]:

@@ -77,7 +77,7 @@ def test_arrays_of_a_gpu_go_into_programs_of_the_cpu(gpu: Gpu) -> None:
 
 @needs_compiler
 def test_commands(gpu: Gpu, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soac.commands.autotune.NOISE", math.inf)  # an emulated GPU takes what it takes
+    monkeypatch.setattr("soac.tuning.report.NOISE", math.inf)  # an emulated GPU takes what it takes
     program, times = tmp_path / "sums.soac", tmp_path / "times.json"
     program.write_text(SUMS)
     assert run_cli(["run", "--device", "cuda", str(program), "[[1i32, 2i32], [5i32, 6i32]]"]) == 0

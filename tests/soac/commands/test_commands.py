@@ -205,7 +205,7 @@ def test_test_of_an_expected_compile_error(command: Command, tmp_path: Path) -> 
 def test_autotune_keeps_the_defaults_where_they_are_faster(
     command: Command, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("soac.commands.autotune.NOISE", 0.0)
+    monkeypatch.setattr("soac.tuning.report.NOISE", 0.0)
     outcome = command("autotune", rows, "--runs", "2", "--trials", "0", "--fresh").clean()
     assert "the defaults are kept" in outcome.out
     assert (tmp_path / "rows.soac.tuning").read_text() == ""
@@ -214,7 +214,7 @@ def test_autotune_keeps_the_defaults_where_they_are_faster(
 def test_autotune_writes_what_bench_uses(
     command: Command, rows: Path, site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("soac.commands.autotune.NOISE", math.inf)  # on a busy machine anything may seem slower
+    monkeypatch.setattr("soac.tuning.report.NOISE", math.inf)  # on a busy machine anything may seem slower
     outcome = command("autotune", rows, "--runs", "2", "--trials", "0", "--fresh").clean()
     assert "wrote" in outcome.out
     (line,) = (tmp_path / "rows.soac.tuning").read_text().splitlines()
