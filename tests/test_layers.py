@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("frontend.parsing",),
     ("frontend.typing",),
     ("frontend.uniqueness",),
-    ("frontend.modules",),
+    ("frontend.modules", "frontend.derivatives"),
     ("frontend.elaborate",),
     ("frontend",),
     ("flatten.aliasing",),
