@@ -13,12 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import Program, compile, load
+    from .derivatives import jvp, vjp
     from .ir.errors import SoacError
 
 __version__ = "0.1.0"
-__all__ = ["Program", "SoacError", "__version__", "compile", "load"]
+__all__ = ["Program", "SoacError", "__version__", "compile", "jvp", "load", "vjp"]
 
-_HOMES = {"Program": ".api", "compile": ".api", "load": ".api", "SoacError": ".ir.errors"}
+_HOMES = {
+    "Program": ".api",
+    "compile": ".api",
+    "load": ".api",
+    "SoacError": ".ir.errors",
+    "jvp": ".derivatives",
+    "vjp": ".derivatives",
+}
 
 
 def __getattr__(name: str) -> Any:

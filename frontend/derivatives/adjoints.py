@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...ir.core import DimIndex, Fix, Hist, Index, Iota, Slice, Update
+from ...ir.errors import CompileError, Diagnostic, Label, Loc
 from ...ir.ops import Op
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
 from .code import Code, differentiable, is_whole, whole
@@ -138,6 +139,12 @@ def _as_places(code: Code, type: Type, dims: Sequence[DimIndex], value: Atom) ->
                 index.append(code.rearrange(perm, wide))
                 axis += 1
     return Places(nest, tuple(index), value)
+
+
+def no_derivative(what: str, loc: Loc, hint: str) -> CompileError:
+    """E0228: reverse mode has no rule for `what`."""
+    text = f"{what} cannot be differentiated in reverse mode"
+    return CompileError(Diagnostic("E0228", text, Label(loc, "differentiated here"), hint=hint))
 
 
 def cut(code: Code, array: Var, start: Atom, count: Atom) -> Var:

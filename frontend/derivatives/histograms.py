@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...ir.core import Body, Fix, ForLoop, Hist, Index, Loop, Reduction, Scatter, Scratch, Stm
-from ...ir.errors import CompileError, Diagnostic, Label
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
 from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64
-from .adjoints import Sweep, in_range
+from .adjoints import Sweep, in_range, no_derivative
 from .code import Code, one, whole, zero
 from .normal import scalar_operator
 from .reductions import others
@@ -23,15 +22,17 @@ SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
 
 def scatter_adjoints(sweep: Sweep, exp: Scatter, seeds: Sequence[Atom | None]) -> None:
-    """What is written gets the adjoint of its place, the destination that of the other places."""
+    """What is written gets the adjoint of its place, the destination that of the other places. Of several writes to one
+    place, which must write the same, one counts: the last that a scatter of numbers leaves there."""
     code = sweep.code
     indices = [Var(a) for a in exp.arrays[: exp.rank]]
+    counted = _counted_writes(code, exp, indices)
     for dest, array, seed in zip(exp.dests, exp.arrays[exp.rank :], seeds, strict=True):
         if seed is None:
             continue
         assert isinstance(seed, Var)
         if array in sweep.active:
-            sweep.add(Var(array), gathered(code, exp.width, indices, seed))
+            sweep.add(Var(array), _where(code, counted, gathered(code, exp.width, indices, seed)))
         if dest in sweep.active:
             row = code.types[array].row()
             nothing = code.zeros(code.types[array])
@@ -40,6 +41,29 @@ def scatter_adjoints(sweep: Sweep, exp: Scatter, seeds: Sequence[Atom | None]) -
             f = code.identity([*([I64] * exp.rank), row])
             type = code.types[dest]
             sweep.add(Var(dest), code.let("rest", Scatter(exp.width, names, f, (seed.name,), exp.rank), type))
+
+
+def _counted_writes(code: Code, exp: Scatter, indices: Sequence[Var]) -> Var:
+    """For each write whether it is the one that counts."""
+    shape = code.types[exp.dests[0]].shape[: exp.rank]
+    start = code.replicate(shape, i64(-1))
+    assert isinstance(start, Var)
+    numbers = code.iota(exp.width)
+    names = (*[a.name for a in indices], numbers.name)
+    f = code.identity([I64] * (exp.rank + 1))
+    writers = code.let("writers", Scatter(exp.width, names, f, (start.name,), exp.rank), I64.array_of(*shape))
+    found = gathered(code, exp.width, indices, writers)
+    return code.map(exp.width, (found, numbers), lambda inner, xs: [inner.op(Op.EQ, *xs)])[0]
+
+
+def _where(code: Code, chosen: Var, values: Var) -> Var:
+    """The rows of `values` that are chosen, zeros for the others."""
+    row = code.types[values.name].row()
+
+    def rows(inner: Code, xs: Sequence[Var]) -> Sequence[Atom]:
+        return inner.choose(xs[0], lambda there: [xs[1]], lambda there: [there.zeros(row)], [row])
+
+    return code.map(code.types[values.name].shape[0], (chosen, values), rows)[0]
 
 
 def gathered(code: Code, width: Atom, indices: Sequence[Var], source: Var) -> Var:
@@ -164,14 +188,8 @@ def _of_extreme(
 def _general(sweep: Sweep, stm: Stm, exp: Hist, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
     code, red = sweep.code, exp.op
     if any(name in sweep.active for name in free_in_lambda(red.op)):
-        raise CompileError(
-            Diagnostic(
-                "E0211",
-                "a histogram whose operator depends on what is differentiated has no derivative in reverse mode",
-                Label(stm.loc, "this operator"),
-                hint="make what it depends on part of the values",
-            )
-        )
+        what = "a histogram whose operator depends on what is differentiated"
+        raise no_derivative(what, stm.loc, "make what it depends on part of the values")
     olds = _operands(code, exp)
     types = red.op.ret
     number, forward = code.param("i", I64), code.inside()

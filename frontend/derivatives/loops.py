@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.core import Body, Copied, Fix, ForLoop, Index, Loop, Param, Scratch, Stm, WhileLoop
-from ...ir.errors import CompileError, Diagnostic, Label
 from ...ir.ops import Op
 from ...ir.traverse import bound_in_body, free_in_body, names_in_types
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64, scalar
-from .adjoints import Places, Sweep, wanted
+from .adjoints import Places, Sweep, no_derivative, wanted
 from .code import Code, differentiable, one, whole
 
 SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
@@ -34,14 +33,7 @@ def keep_loop(sweep: Sweep, stm: Stm, loop: Loop) -> LoopTape:
     code = sweep.code
     own = {p.name for p in loop.params}
     if any(name in own for name in names_in_types(p.type for p in loop.params)):
-        raise CompileError(
-            Diagnostic(
-                "E0210",
-                "a loop whose arrays change their size cannot be differentiated in reverse mode",
-                Label(stm.loc, "this loop"),
-                hint="use forward mode (`jvp`), or arrays of one size",
-            )
-        )
+        raise no_derivative("a loop whose arrays change their size", stm.loc, "use `jvp`, or arrays of one size")
     if isinstance(loop.form, WhileLoop):
         loop = _counted(code, loop)
     assert isinstance(loop.form, ForLoop)
@@ -110,14 +102,15 @@ def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sw
     for _, entry in entries:
         state.keep((*entry.index, entry.values))
     out = iter(state.emit(index))
-    for k in carried:
-        sweep.add(loop.inits[k], next(out))
+    starts = [(loop.inits[k], next(out)) for k in carried]
     for name, var in through.items():
         result = next(out)
         if back.dense[name] != var:
             sweep.dense[name] = result
     for name in far:
         sweep.dense[name] = next(out)
+    for init, adjoint in starts:
+        sweep.add(init, adjoint)
     for name, entry in entries:
         where = tuple([next(out) for _ in entry.index])
         sweep.add_places(name, Places((tape.count, *entry.nest), where, next(out)))

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...ir.core import Body, Convert, Lambda, Param, PrimOp, Screma, Stm
+from ...ir.rename import substitute_type
 from ...ir.traverse import bound_in_body, free_in_lambda
-from ...ir.types import Atom, Name, Var
+from ...ir.types import I64, Atom, Name, Var
 from .adjoints import Places, Sweep, wanted
 from .code import Code, differentiable
+from .sums import sum_of_rows
 
 SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
@@ -60,12 +62,15 @@ def rows_adjoints(
     mine = [(array, found) for array, p in zip(inputs, own, strict=True) if (found := rows.dense.get(p.name))]
     entries = [(name, entry) for name, found in rows.places.items() for entry in found]
     result = [rows.dense[n] for n in scalars]
-    result += [atom for _, atom in mine] + [rows.dense[n] for n in wholes]
+    result += [atom for _, atom in mine]
     for _, entry in entries:
         result += [*entry.index, entry.values]
+    sources = [Var(a) for a in arrays]
+    for name in wholes:
+        sweep.add(Var(name), sum_of_rows(code, width, sources, params, rows.code.stms, rows.dense[name]))
     if not result:
         return
-    ret = tuple([code.type_of(a) for a in result])
+    ret = tuple([substitute_type(code.type_of(a), lifted) for a in result])
     f = Lambda(tuple(params), rows.code.body(result), ret)
     reds = tuple([code.adder(code.types[n]) for n in scalars])
     out = iter(code.screma(Screma(width, tuple(arrays), f, (), reds), "adj"))
@@ -73,20 +78,18 @@ def rows_adjoints(
         sweep.add(Var(name), next(out))
     for array, _ in mine:
         sweep.add(Var(array), next(out))
-    for name in wholes:
-        sweep.add(Var(name), code.sum_rows(next(out)))
     for name, entry in entries:
         index = tuple([next(out) for _ in entry.index])
-        nest = tuple([lifted.get(size, size) for size in entry.nest])
+        nest = substitute_type(I64.array_of(*entry.nest), lifted).shape
         sweep.add_places(name, Places((width, *nest), index, next(out)))
 
 
-def _regular_places(sweep: Sweep, rows: Sweep, params: Sequence[Param]) -> dict[Atom, Atom]:
+def _regular_places(sweep: Sweep, rows: Sweep, params: Sequence[Param]) -> dict[Name, Atom]:
     """Keeps the places that every row has the same number of; the others become an array for each row. Sizes that
     are computed in the row from what is outside are computed outside instead."""
     bound = bound_in_body(rows.code.body(())) | dict.fromkeys([p.name for p in params])
     made = {stm.pat[0].name: stm for stm in rows.code.stms if len(stm.pat) == 1}
-    lifted: dict[Atom, Atom] = {}
+    lifted: dict[Name, Atom] = {}
     for name, entries in list(rows.places.items()):
         sizes = [s for e in entries for s in (*e.nest, *rows.code.type_of(e.values).shape)]
         if not all(_lift(sweep.code, size, bound, made, lifted) for size in sizes):
@@ -94,16 +97,20 @@ def _regular_places(sweep: Sweep, rows: Sweep, params: Sequence[Param]) -> dict[
     return lifted
 
 
-def _lift(code: Code, size: Atom, bound: dict[Name, None], made: dict[Name, Stm], lifted: dict[Atom, Atom]) -> bool:
+def _outside(atom: Atom, mapping: dict[Name, Atom]) -> Atom:
+    return mapping.get(atom.name, atom) if isinstance(atom, Var) else atom
+
+
+def _lift(code: Code, size: Atom, bound: dict[Name, None], made: dict[Name, Stm], lifted: dict[Name, Atom]) -> bool:
     """Whether `size` is known outside; then also under which name."""
-    if not isinstance(size, Var) or size.name not in bound or size in lifted:
+    if not isinstance(size, Var) or size.name not in bound or size.name in lifted:
         return True
     stm = made.get(size.name)
     match stm and stm.exp:
         case PrimOp(op, _, args) if all(_lift(code, a, bound, made, lifted) for a in args):
-            lifted[size] = code.op(op, *[lifted.get(a, a) for a in args])
+            lifted[size.name] = code.op(op, *[_outside(a, lifted) for a in args])
         case Convert(_, target, arg) if _lift(code, arg, bound, made, lifted):
-            lifted[size] = code.convert(target, lifted.get(arg, arg))
+            lifted[size.name] = code.convert(target, _outside(arg, lifted))
         case _:
             return False
     return True
