@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .api import Program, compile, load
     from .autotune.tuning import SettingError
     from .decorator import function, vmap
+    from .derivatives import jvp, vjp
     from .importer import install_importer
     from .ir.errors import CompileError, DataError, IRError, RunError, SoacError, SystemFault, TuningError
     from .notebook import load_ipython_extension
@@ -45,8 +46,10 @@ __all__ = [
     "compile",
     "function",
     "install_importer",
+    "jvp",
     "load",
     "load_ipython_extension",
+    "vjp",
     "vmap",
 ]
 
@@ -55,6 +58,7 @@ _HOMES = {
     ".autotune": ("autotune",),
     ".autotune.tuning": ("SettingError",),
     ".decorator": ("function", "vmap"),
+    ".derivatives": ("jvp", "vjp"),
     ".importer": ("install_importer",),
     ".ir.errors": ("CompileError", "DataError", "IRError", "RunError", "SoacError", "SystemFault", "TuningError"),
     ".notebook": ("load_ipython_extension",),

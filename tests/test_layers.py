@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("frontend.formatting",),
     ("frontend.typing",),
     ("frontend.uniqueness",),
-    ("frontend.modules",),
+    ("frontend.modules", "frontend.derivatives"),
     ("frontend.elaborate",),
     ("frontend",),
     ("flatten.aliasing",),

@@ -54,7 +54,7 @@ def _join(st: Stage, cond: Atom, yes: tuple[Builder, Value], no: tuple[Builder, 
     sizes, chosen = _joined_sizes(st, then, sizes_of(left), sizes_of(right))
     result = with_sizes(left, sizes)
     pat = [Param(size.name, I64) for size, _, _ in chosen]
-    values = [Param(st.fresh(hint or "if"), type) for _, type in components(result)]
+    values = [st.param(hint or "if", type) for _, type in components(result)]
     bodies = [
         body_of(builder, [pair[side] for pair in chosen] + [atom for atom, _ in components(value)])
         for side, builder, value in ((1, then, left), (2, orelse, right))
@@ -75,7 +75,7 @@ def _joined_sizes(
             sizes.append(have)
             continue
         if (have, other) not in chosen:
-            chosen[have, other] = Var(st.fresh("n"))
+            chosen[have, other] = Var(st.param("n", I64).name)
         sizes.append(chosen[have, other])
     return sizes, [(new, have, other) for (have, other), new in chosen.items()]
 

@@ -126,16 +126,16 @@ def _settled_attempt(st: Stage, exp: s.Loop, init: Value, counter: Counter | Non
 
 def _attempt(st: Stage, exp: s.Loop, init: Value, counter: Counter | None, env: Env, changing: set[int]) -> Attempt:
     with st.nested() as builder:
-        carried = [Param(st.fresh("n"), I64) for _ in sorted(changing)]
+        carried = [st.param("n", I64) for _ in sorted(changing)]
         new = dict(zip(sorted(changing), carried, strict=True))
         sizes = [Var(new[i].name) if i in new else size for i, size in enumerate(sizes_of(init))]
         note_sizes(st, [Var(param.name) for param in carried])
         before = with_sizes(init, sizes)
         bases = component_names(exp.pat, before)
         types = [type for _, type in components(before)]
-        params = [Param(st.fresh(base), type) for base, type in zip(bases, types, strict=True)]
+        params = [st.param(base, type) for base, type in zip(bases, types, strict=True)]
         before = with_atoms(before, [Var(p.name) for p in params])
-        cond = None if counter is not None else Param(st.fresh("continue"), BOOL)
+        cond = None if counter is not None else st.param("continue", BOOL)
         frame = _frame(exp, env)
         bind_pattern(st, exp.pat, before, frame)
         form = WhileLoop(cond.name) if cond is not None else _bind_counter(st, counter, frame, exp.loc)
@@ -154,7 +154,7 @@ def _ascribed(st: Stage, exp: s.Loop, value: Value, env: Env) -> Value:
 def _bind_counter(st: Stage, counter: Counter | None, frame: Env, loc: Loc) -> ForLoop:
     assert counter is not None
     base = counter.pat if isinstance(counter.pat, str) else "i"
-    index: Name = st.fresh(base)
+    index: Name = st.param(base, scalar(counter.prim)).name
     if counter.array is not None and not isinstance(counter.pat, str):
         hint = name_of_pattern(counter.pat)
         bind_pattern(st, counter.pat, element(st, counter.array, Var(index), loc, hint), frame)
@@ -189,14 +189,13 @@ def _emit_loop(st: Stage, exp: s.Loop, init: Value, start: Atom | None, attempt:
     params = (*attempt.carried, *attempt.params, *cond_params)
     inits = [old[i] for i in positions] + atoms_of(init) + ([] if start is None else [start])
     nexts = [new[i] for i in positions] + atoms_of(attempt.after) + ([] if attempt.cond is None else [attempt.cond[1]])
-    renamed: dict[Atom, Atom] = {Var(p.name): Var(st.fresh("n")) for p in attempt.carried}
+    renamed: dict[Atom, Atom] = {Var(p.name): Var(st.param("n", I64).name) for p in attempt.carried}
     result = with_sizes(init, [renamed.get(size, size) for size in assumed])
     pat = [Param(name.name, I64) for name in renamed.values() if isinstance(name, Var)]
     values = [
-        Param(st.fresh(hint or p.name.base), type)
-        for p, (_, type) in zip(attempt.params, components(result), strict=True)
+        st.param(hint or p.name.base, type) for p, (_, type) in zip(attempt.params, components(result), strict=True)
     ]
-    done = [] if attempt.cond is None else [Param(st.fresh("done"), scalar(Prim.BOOL))]
+    done = [] if attempt.cond is None else [st.param("done", scalar(Prim.BOOL))]
     loop = Loop(params, tuple(inits), attempt.form, body_of(attempt.builder, nexts))
     emit_pattern(st, (*pat, *values, *done), loop, exp.loc)
     note_sizes(st, list(renamed.values()))

@@ -111,7 +111,7 @@ def _equal_elements(st: Stage, left: Arr, right: Arr, loc: Loc) -> Atom:
     )
     types = [pair[side][1].row() for side in (0, 1) for pair in pairs]
     with st.nested() as inner:
-        params = tuple([Param(st.fresh("x"), type) for type in types])
+        params = tuple([st.param("x", type) for type in types])
         rows = [_row_value(p) for p in params]
         half = len(pairs)
         conds = [equal(st, rows[i], rows[half + i], loc) for i in range(half)]

@@ -50,7 +50,7 @@ def _screma(rows: Rows, scans: tuple[Reduction, ...], reds: tuple[Reduction, ...
 
 
 def _emit(st: Stage, exp: Soac, types: list[Type], base: str, loc: Loc) -> list[Atom]:
-    params = [Param(st.fresh(base), type) for type in types]
+    params = [st.param(base, type) for type in types]
     emit_pattern(st, tuple(params), exp, loc)
     return [Var(param.name) for param in params]
 
@@ -93,7 +93,7 @@ def _row_params(st: Stage, function: Value, arrays: list[Arr]) -> tuple[list[Par
     args: list[Value] = []
     for k, xs in enumerate(arrays):
         bases = _bases(function, k, xs.row)
-        mine = [Param(st.fresh(base), type.row()) for base, (_, type) in zip(bases, components(xs), strict=True)]
+        mine = [st.param(base, type.row()) for base, (_, type) in zip(bases, components(xs), strict=True)]
         params += mine
         args.append(with_atoms(xs.row, [Var(param.name) for param in mine]))
     return params, tuple(args)
@@ -127,8 +127,8 @@ def _dummy_input(st: Stage, width: Atom, builder: Builder, loc: Loc) -> tuple[li
     """Something to map over where the rows hold nothing: the indices."""
     type = I64.array_of(width)
     indices = emit(st, "is", Iota(width, i64(0), i64(1), Prim.I64), type, loc)
-    param = Param(st.names.fresh("i"), I64)
-    st.home[param.name.tag] = builder
+    with st.resumed(builder):
+        param = st.param("i", I64)
     return [param], [(indices, type)]
 
 
@@ -239,7 +239,7 @@ def _operator(st: Stage, op: Value, ne: Value, loc: Loc) -> Lambda:
     """`op` on two values of the form of its neutral element `ne`."""
     types = [type for _, type in components(ne)]
     with st.nested() as builder:
-        sides = [[Param(st.fresh(base), type) for type in types] for base in ("x", "y")]
+        sides = [[st.param(base, type) for type in types] for base in ("x", "y")]
         args = tuple([with_atoms(ne, [Var(param.name) for param in side]) for side in sides])
         result = coerce_like(st, st.apply(op, args, loc, ""), ne, "the result of the operator", loc)
     return Lambda((*sides[0], *sides[1]), body_of(builder, atoms_of(result)), tuple(types))
@@ -289,7 +289,7 @@ def _writes(
     values = coerce_sizes(st, values, like, "a value", loc)
     sources = components(indices) + components(values)
     with st.nested() as builder:
-        params = [Param(st.fresh("i" if k < rank else "v"), type.row()) for k, (_, type) in enumerate(sources)]
+        params = [st.param("i" if k < rank else "v", type.row()) for k, (_, type) in enumerate(sources)]
         places = [to_i64(st, Var(p.name), p.type.prim, loc) for p in params[:rank]]
     result: list[Atom] = [*places, *[Var(p.name) for p in params[rank:]]]
     ret = (I64,) * rank + tuple([p.type for p in params[rank:]])

@@ -179,7 +179,7 @@ def parameters(
     A scalar that is one of the sizes needs no parameter of its own."""
     sizes: dict[Atom, Param] = {}
     for size in variable_sizes(args):
-        sizes[size] = Param(st.fresh(size.name.base), I64)
+        sizes[size] = st.param(size.name.base, I64)
     note_sizes(st, [Var(param.name) for param in sizes.values()])
     params: list[Param] = []
     values: list[Value] = []
@@ -192,7 +192,7 @@ def parameters(
             if type == I64 and atom in sizes:
                 atoms.append(Var(sizes[atom].name))
                 continue
-            params.append(Param(st.fresh(base or "x"), type))
+            params.append(st.param(base or "x", type))
             atoms.append(Var(params[-1].name))
         values.append(with_atoms(resized, atoms))
     return list(sizes.values()), params, tuple(values)
@@ -215,10 +215,10 @@ def finish_function(
     fun: ValDec,
 ) -> tuple[FunDef, Special]:
     """The core function whose body is `builder` with `result`; its own sizes are its first results."""
-    fresh = {atom: Param(st.fresh("n"), I64) for atom in own}
+    fresh = {atom: st.param("n", I64) for atom in own}
     outside = with_sizes(result, [Var(fresh[a].name) if a in fresh else a for a in sizes_of(result)])
     types = [type for _, type in components(outside)]
-    results = [Param(st.fresh("result"), type) for type in types]
+    results = [st.param("result", type) for type in types]
     body = body_of(builder, own + atoms_of(result))
     definition = FunDef(name, (*sizes, *params), (), (*fresh.values(), *results), body, None, fun.attrs, fun.loc)
     names = tuple([param.name for param in (*sizes, *params)])
@@ -260,10 +260,10 @@ def call_special(st: Stage, special: Special, args: tuple[Value, ...], loc: Loc,
     sizes = variable_sizes(args)
     given = (*sizes, *[atom for arg in args for atom, type in components(arg) if not (type == I64 and atom in sizes)])
     known: dict[Atom, Atom] = dict(zip([Var(name) for name in special.params], given, strict=True))
-    chosen = [Param(st.fresh("n"), I64) for _ in special.fresh]
+    chosen = [st.param("n", I64) for _ in special.fresh]
     known |= {Var(old): Var(new.name) for old, new in zip(special.fresh, chosen, strict=True)}
     result = rebuild(special.result, lambda part: part.atom, lambda size: known.get(size, size))
-    values = [Param(st.fresh(hint or special.name.base), type) for _, type in components(result)]
+    values = [st.param(hint or special.name.base, type) for _, type in components(result)]
     emit_pattern(st, (*chosen, *values), Apply(special.name, given), loc)
     note_sizes(st, [Var(param.name) for param in chosen])
     return with_atoms(result, [Var(param.name) for param in values])

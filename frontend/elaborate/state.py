@@ -56,6 +56,7 @@ class Stage:
         "builder",
         "callers",
         "counts",
+        "custom",
         "distrusted",
         "evaluate",
         "evaluations",
@@ -70,6 +71,7 @@ class Stage:
         "site",
         "texts",
         "typed",
+        "types",
         "unsafe",
         "var_of",
     )  # fmt: skip
@@ -81,9 +83,11 @@ class Stage:
         self.globals = Builder(None)
         self.builder = self.globals
         self.home: dict[int, Builder] = {}
+        self.types: dict[Name, Type] = {}
         self.var_of: dict[int, Var] = {}
         self.form_of: dict[int, size_forms.SizeForm] = {}
         self.functions: list[FunDef] = []
+        self.custom: dict[Name, tuple[Name, int]] = {}  # functions with a derivative of their own: that, free names
         self.memo: dict[tuple[object, ...], object] = {}  # constants and specialised functions
         self.counts: dict[str, int] = {}  # how often a name is mentioned in the program
         self.site: Loc | None = None  # the place in the user's program that called library code
@@ -104,6 +108,12 @@ class Stage:
         name = self.names.fresh(base)
         self.home[name.tag] = self.builder
         return name
+
+    def param(self, base: str, type: Type) -> Param:
+        """A new name of `type` that the current body binds."""
+        name = self.fresh(base)
+        self.types[name] = type
+        return Param(name, type)
 
     def is_local(self, atom: Atom, builder: Builder) -> bool:
         """Whether `atom` is bound in `builder` or deeper, and so unknown outside."""
@@ -157,9 +167,9 @@ def emit_pattern(st: Stage, pat: tuple[Param, ...], exp: Exp, loc: Loc, certs: C
 
 def emit(st: Stage, base: str, exp: Exp, type: Type, loc: Loc, certs: Certs = ()) -> Var:
     """`let base = exp`, one result."""
-    name = st.fresh(base)
-    emit_pattern(st, (Param(name, type),), exp, loc, certs)
-    return Var(name)
+    param = st.param(base, type)
+    emit_pattern(st, (param,), exp, loc, certs)
+    return Var(param.name)
 
 
 def union(first: Certs, second: Certs) -> Certs:
@@ -283,6 +293,7 @@ def _placed(st: Stage, exp: PrimOp | Convert | SizeParam, type: Type, loc: Loc, 
     target = _outermost(st, _operands(exp))
     name = st.names.fresh(base)
     st.home[name.tag] = target
+    st.types[name] = type
     target.stms.append(Stm((Param(name, type),), exp, (), (), st.at(loc)))
     target.memo[key] = Var(name)
     return Var(name)

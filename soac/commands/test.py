@@ -37,6 +37,7 @@ BLOCK = re.compile(rb"^-- ==[ \t\r]*$", re.MULTILINE)
 @click.option(
     "--sync", is_flag=True, help="Trace all launches on every version; a race or an uninitialised read fails."
 )
+@click.option("--gradients", is_flag=True, help="Compare derivatives with finite differences at the inputs, too.")
 @click.option("-s", "--structure", "structures", is_flag=True, help="Count nodes as `structure` asks for, too.")
 @click.option(
     "--machine", type=click.Choice(sorted(MACHINES)),
@@ -53,8 +54,8 @@ BLOCK = re.compile(rb"^-- ==[ \t\r]*$", re.MULTILINE)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all outcomes to this file.")
 @run_options
 def command(
-    files: tuple[Path, ...], all_versions: bool, sync: bool, machine: str | None, structures: bool, laws: bool,
-    jobs: int | None, timeout: float, exclude: tuple[str, ...], seed: int | None, json_file: Path | None,
+    files: tuple[Path, ...], all_versions: bool, sync: bool, gradients: bool, machine: str | None, structures: bool,
+    laws: bool, jobs: int | None, timeout: float, exclude: tuple[str, ...], seed: int | None, json_file: Path | None,
     settings: Settings,
 ) -> int:  # fmt: skip
     """Run the test blocks of the programs in FILES.
@@ -72,7 +73,7 @@ def command(
     threads = settings.threads or max(1, _cores() // processes)
     testing = Testing(
         replace(settings, threads=threads), all_versions, structures, EXCLUDED | set(exclude), seed,
-        timeout if timeout > 0 else None, sync, laws, machine or "",
+        timeout if timeout > 0 else None, sync, laws, machine or "", gradients,
     )  # fmt: skip
     tested = _run(paths, testing, processes)
     outcomes = [one for found in tested.values() for one in found.outcomes]

@@ -16,7 +16,8 @@ EXCLUDED = frozenset({"disable", "notest", "no_soac"})
 class Testing:
     """How programs are to be tested. `seed` is for random inputs, `timeout` the seconds of a step; None: none. `sync`:
     launches are traced, and hazards are failures. `laws`: those of operators are tried. `machine`: the one whose
-    versions are traced, at sizes around its tiles too; nothing for the device's own."""
+    versions are traced, at sizes around its tiles too; nothing for the device's own. `gradients`: derivatives are
+    compared at the inputs of all cases."""
 
     __test__ = False  # not a test class of pytest's
 
@@ -29,6 +30,7 @@ class Testing:
     sync: bool
     laws: bool = False
     machine: str = ""
+    gradients: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,13 @@ class Resized:
 
 
 @dataclass(frozen=True, slots=True)
+class Differentiated:
+    """The derivatives of an entry point must agree with finite differences at an input."""
+
+    data_set: DataSet
+
+
+@dataclass(frozen=True, slots=True)
 class Holds:
     """An entry point must give true for random arguments."""
 
@@ -91,7 +100,7 @@ class Skipped:
     why: str
 
 
-Check = Rejects | Warns | Shaped | Runs | Resized | Holds | Lawful | Compiles | Skipped
+Check = Rejects | Warns | Shaped | Runs | Resized | Differentiated | Holds | Lawful | Compiles | Skipped
 
 
 def checks_of(blocks: Sequence[TestBlock], testing: Testing) -> tuple[Check, ...]:
@@ -107,6 +116,8 @@ def checks_of(blocks: Sequence[TestBlock], testing: Testing) -> tuple[Check, ...
         found += map(Warns, block.warnings)
         found += map(_shape, block.structures) if testing.structures else []
     found += [_run_or_skip(one, excluded) for one in data_sets(blocks, ())]
+    if testing.gradients:
+        found += [Differentiated(one.data_set) for one in found if isinstance(one, Runs)]
     if testing.machine:
         firsts = {one.data_set.entry: Resized(one.data_set) for one in reversed(found) if isinstance(one, Runs)}
         found += firsts.values()

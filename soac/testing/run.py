@@ -39,6 +39,7 @@ from .checks import (
     EXCLUDED,
     Check,
     Compiles,
+    Differentiated,
     Holds,
     Lawful,
     Rejects,
@@ -52,6 +53,7 @@ from .checks import (
     name_of,
 )
 from .datasets import DataSet, inputs_of, seed_of, values_of
+from .gradients import without_gradient, wrong_gradient
 from .laws import verdicts
 from .outcomes import (
     PREPARING,
@@ -167,6 +169,8 @@ def _check(subject: Subject, check: Check, number: int, testing: Testing, since:
             yield Begin(Place(number, PREPARING), "structure", wanted.pipeline or "", testing.timeout)
             begin = time.perf_counter()
             yield ended("structure", wanted.pipeline or "", begin, lambda: misshapen(subject.compiled, wanted))
+        case Differentiated(data_set):
+            yield from _gradient(subject, data_set, number, testing)
         case Holds(name):
             yield from _property(subject, name, number, testing)
         case Lawful():
@@ -196,6 +200,24 @@ def _property(subject: Subject, name: str, number: int, testing: Testing) -> Ite
     yield Begin(Place(number, PREPARING), shown_as, "", testing.timeout)
     begin, seed = time.perf_counter(), testing.seed or 0
     yield ended(shown_as, "", begin, lambda: refuted(program, name, seed, testing.settings.threads))
+
+
+def _gradient(subject: Subject, data_set: DataSet, number: int, testing: Testing) -> Iterator[Event]:
+    """The derivatives of an entry point at one of its inputs."""
+    assert subject.session is not None
+    program, shown_as = subject.session.program, f"gradient of {name_of(data_set)}"
+    why = "it is to fail" if isinstance(data_set.case.expected, Fails) else None
+    if why := why or without_gradient(program.function(data_set.entry)):
+        yield Outcome(shown_as, "", Status.SKIPPED, why, 0.0)
+        return
+    yield Begin(Place(number, PREPARING), shown_as, "", testing.timeout)
+    begin, seed = time.perf_counter(), testing.seed or 0
+
+    def found() -> str | None:
+        args = inputs_of(data_set, program, subject.path, testing.seed)
+        return wrong_gradient(program, data_set.entry, args, seed)
+
+    yield ended(shown_as, "", begin, found)
 
 
 def _laws(compiled: Compiled, number: int, testing: Testing) -> Iterator[Event]:

@@ -1,6 +1,7 @@
 """The language reference is true: every example is compiled, and gives what it says.
 
-A fenced block of `docs/language.md` is a program. Its `-- ==` blocks are run by `soac test`; its other comments say
+A fenced block of `docs/language.md` or `docs/derivatives.md` is a program. Its `-- ==` blocks are run by
+`soac test`; its other comments say
 
     -- > EXP = VALUES       the values of an expression, as data files write them
     -- > EXP fails CODE     a run-time failure
@@ -27,13 +28,18 @@ from soac.ir.types import Prim
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-BLOCKS = [(TEXT.count("\n", 0, found.start()) + 2, found[1]) for found in BLOCK.finditer(TEXT)]
+PAGES = {"language": TEXT, "derivatives": (ROOT / "docs" / "derivatives.md").read_text(encoding="utf-8")}
+BLOCKS = [
+    (f"{page}{text.count(chr(10), 0, found.start()) + 2}", found[1])
+    for page, text in PAGES.items()
+    for found in BLOCK.finditer(text)
+]
 GIVES = re.compile(r"^-- > (?!.* fails R\d{4}$)(.*) = (\S.*)$", re.MULTILINE)
 FAILS = re.compile(r"^-- > (.*) fails (R\d{4})$", re.MULTILINE)
 REFUSED = re.compile(r"^-- ! (.*) is (E\d{4})$", re.MULTILINE)
 INTERNAL = {"scratch", "unflatten_to"}  # of the prelude, for its own use
 
-each_block = pytest.mark.parametrize("text", [text for _, text in BLOCKS], ids=[f"line{line}" for line, _ in BLOCKS])
+each_block = pytest.mark.parametrize("text", [text for _, text in BLOCKS], ids=[place for place, _ in BLOCKS])
 
 
 @each_block

@@ -1,0 +1,144 @@
+"""The adjoint of a reduction of arrays.
+
+sum                 every element gets the adjoint of the result
+product             the product of the others: by division, zeros counted
+minimum, maximum    the first element that is the result
+any operator ⊙      l ⊙ x ⊙ r, with the reductions l and r of what is before and behind: two exclusive scans
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...ir.core import Body, Lambda, Reduction, Screma, Stm
+from ...ir.ops import Op
+from ...ir.traverse import free_in_lambda
+from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64, scalar
+from .adjoints import Sweep
+from .code import Code, one, zero
+from .maps import rows_adjoints
+from .normal import scalar_operator
+from .scans import scan_adjoints
+from .shifts import exclusive
+
+SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
+
+
+def reduce_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+    """Adds the adjoints of the arrays that are reduced, and of what the operator uses."""
+    code = sweep.code
+    (red,) = exp.reds
+    array, seed = Var(exp.arrays[0]), seeds[0]
+    known = scalar_operator(red.op)
+    if any(sweep.is_active(a) for a in red.neutral) and known is Op.ADD:
+        sweep.add(red.neutral[0], seed)
+    if known is None or seed is None:
+        _general(sweep, stm, exp, seeds, sweep_body)
+    elif sweep.is_active(array):
+        result = Var(stm.pat[0].name)
+        match known:
+            case Op.ADD:
+                sweep.add(array, code.replicate((exp.width,), seed))
+            case Op.MUL:
+                sweep.add(array, _of_product(code, exp.width, array, result, seed))
+            case _:
+                sweep.add(array, _of_extreme(code, exp.width, array, result, seed))
+
+
+def _of_product(code: Code, width: Atom, array: Var, result: Atom, seed: Atom) -> Atom:
+    prim = code.type_of(result).prim
+
+    def marked(inner: Code, xs: Sequence[Var]) -> Sequence[Atom]:
+        is_zero = inner.op(Op.EQ, xs[0], zero(prim))
+        return [
+            inner.op(Op.SELECT, is_zero, i64(1), i64(0)),
+            inner.op(Op.SELECT, is_zero, one(prim), xs[0]),
+        ]
+
+    params = [code.param("x", scalar(prim))]
+    f = code.function(params, lambda inner: marked(inner, [Var(params[0].name)]))
+    reds = (code.monoid(Op.ADD, i64(0)), code.monoid(Op.MUL, one(prim)))
+    count, product = code.screma(Screma(width, (array.name,), f, (), reds), "red")
+    return code.map(width, (array,), lambda inner, xs: [others(inner, count, product, xs[0], seed)])[0]
+
+
+def others(code: Code, count: Atom, product: Atom, x: Atom, seed: Atom) -> Atom:
+    """`seed` times the product of the others, of `count` zeros and a `product` of the rest, x among them."""
+    prim = code.type_of(x).prim
+    is_zero = code.op(Op.EQ, x, zero(prim))
+    divisor = code.op(Op.SELECT, is_zero, one(prim), x)
+    rest = code.op(Op.DIV, product, divisor)
+    alone = code.op(Op.SELECT, is_zero, i64(1), i64(0))
+    return code.op(Op.SELECT, code.op(Op.EQ, count, alone), code.op(Op.MUL, seed, rest), zero(prim))
+
+
+def _of_extreme(code: Code, width: Atom, array: Var, result: Atom, seed: Atom) -> Atom:
+    indices = code.iota(width)
+    params = [code.param("x", scalar(code.type_of(result).prim)), code.param("i", I64)]
+
+    def place(inner: Code) -> Sequence[Atom]:
+        x, i = (Var(p.name) for p in params)
+        return [inner.op(Op.SELECT, inner.op(Op.EQ, x, result), i, width)]
+
+    least = code.monoid(Op.MIN, Const(Prim.I64, 2**63 - 1))
+    f = code.function(params, place)
+    (first,) = code.screma(Screma(width, (array.name, indices.name), f, (), (least,)), "first")
+    nothing = zero(code.type_of(seed).prim)
+    return code.map(
+        width, (indices,), lambda inner, i: [inner.op(Op.SELECT, inner.op(Op.EQ, i[0], first), seed, nothing)]
+    )[0]
+
+
+# ---- any operator -------------------------------------------------------------------------------------------------
+
+
+def _general(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+    code = sweep.code
+    (red,) = exp.reds
+    if any(name in sweep.active for name in free_in_lambda(red.op)):
+        _as_scan(sweep, stm, exp, seeds, sweep_body)
+        return
+    arrays = [Var(a) for a in exp.arrays]
+    before = exclusive(code, exp.width, red, arrays)
+    flipped = Reduction(_flipped(code, red), red.neutral, False)
+    behind = exclusive(code, exp.width, flipped, [code.reversed(a) for a in arrays])
+    behind = [code.reversed(a) for a in behind]
+    sides = [[code.param(base, t) for t in red.op.ret] for base in ("l", "x", "r")]
+    left, own, right = ([Var(p.name) for p in side] for side in sides)
+    composed = code.inside()
+    first = composed.inline(red.op, [*left, *own])
+    body = composed.body(composed.inline(red.op, [*first, *right]))
+    sweep.active.update(p.name for p, a in zip(sides[1], arrays, strict=True) if sweep.is_active(a))
+    rows = sweep.inside()
+    sweep_body(rows, body, seeds)
+    names = [a.name for a in (*before, *arrays, *behind)]
+    rows_adjoints(sweep, exp.width, names, [p for side in sides for p in side], exp.arrays, sides[1], rows, ())
+
+
+def _flipped(code: Code, red: Reduction) -> Lambda:
+    copy = code.fresh_lambda(red.op)
+    half = len(red.neutral)
+    return Lambda(copy.params[half:] + copy.params[:half], copy.body, copy.ret)
+
+
+def _as_scan(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+    """The last row of a scan: every application of the operator has its own adjoint there."""
+    code = sweep.code
+    (red,) = exp.reds
+    fresh = Reduction(code.fresh_lambda(red.op), red.neutral, red.comm)
+    scan = Screma(exp.width, exp.arrays, code.identity(red.op.ret), (fresh,), ())
+    pat = tuple([code.param("scan", t.array_of(exp.width)) for t in red.op.ret])
+    code.emit(pat, scan)
+    given = [None if seed is None else _last_only(code, exp.width, seed, t) for seed, t in
+             zip(seeds, red.op.ret, strict=True)]  # fmt: skip
+    scan_adjoints(sweep, Stm(pat, scan, (), (), stm.loc), scan, given, sweep_body)
+
+
+def _last_only(code: Code, width: Atom, seed: Atom, type: Type) -> Atom:
+    last = code.op(Op.SUB, width, i64(1))
+
+    def rows(inner: Code, i: Sequence[Var]) -> Sequence[Atom]:
+        here = inner.op(Op.EQ, i[0], last)
+        return inner.choose(here, lambda there: [seed], lambda there: [there.zeros(type)], [type])
+
+    return code.map(width, (code.iota(width),), rows)[0]

@@ -1,0 +1,198 @@
+"""Reverse mode: adjoints from results to arguments, without a tape.
+
+    forward sweep of a body     its statements as they are; a loop also keeps its parameters of each iteration
+    backward sweep              for each statement from the last, its contributions to the adjoints of what it uses
+
+The body of a branch, a map or a loop is run forward again where it is swept backward. The method is that of "AD for an
+Array Language with Nested Parallelism" (SC 2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...ir.core import (
+    Apply,
+    ArrayLit,
+    Body,
+    Concat,
+    Convert,
+    Copied,
+    Copy,
+    Exp,
+    Hist,
+    If,
+    Index,
+    Lambda,
+    Loop,
+    PrimOp,
+    Rearrange,
+    Replicate,
+    Reshape,
+    Scatter,
+    Screma,
+    Stm,
+    Update,
+)
+from ...ir.ops import Op
+from ...ir.traverse import free_names
+from ...ir.types import Atom, Prim, Var, i64
+from .adjoints import Sweep, cut
+from .branches import branch_adjoints
+from .code import Code, differentiable
+from .histograms import hist_adjoints, scatter_adjoints
+from .loops import LoopTape, keep_loop, loop_adjoints
+from .maps import map_adjoints
+from .normal import Functions, normal_lambda
+from .partials import partials
+from .reductions import reduce_adjoints
+from .scans import scan_adjoints
+
+Adjoint = Atom | None
+
+
+def vjp(
+    code: Code, functions: Functions, f: Lambda, args: Sequence[Atom], seeds: Sequence[Adjoint]
+) -> tuple[list[Atom], list[Adjoint]]:
+    """The results of `f args`, and the adjoints of the arguments where the results have adjoints `seeds`."""
+    f = normal_lambda(code, functions, f)
+    active = {p.name for p in f.params if differentiable(p.type)}
+    for param, arg in zip(f.params, args, strict=True):
+        code.emit((param,), Copied(arg))
+    sweep = Sweep(code, functions, active, frozenset())
+    sweep_body(sweep, f.body, seeds)
+    return list(f.body.result), [sweep.take(p.name) for p in f.params]
+
+
+def sweep_body(sweep: Sweep, body: Body, seeds: Sequence[Adjoint]) -> None:
+    """Both sweeps of a body whose names are used nowhere else."""
+    kept = [_forward(sweep, stm) for stm in body.stms]
+    for atom, seed in zip(body.result, seeds, strict=True):
+        sweep.add(atom, seed)
+    for stm, tape in zip(reversed(body.stms), reversed(kept), strict=True):
+        sweep.code.loc = stm.loc
+        _backward(sweep, stm, tape)
+
+
+def _forward(sweep: Sweep, stm: Stm) -> LoopTape | None:
+    """Emits the statement, notes what depends on the arguments, and keeps the states of a loop."""
+    code = sweep.code
+    code.loc = stm.loc
+    if not any(name in sweep.active for name in free_names(stm.exp)):
+        code.keep(stm)
+        return None
+    sweep.active.update(p.name for p in stm.pat if differentiable(p.type))
+    if isinstance(stm.exp, Loop):
+        return keep_loop(sweep, stm, stm.exp)
+    code.keep(stm)
+    return None
+
+
+def _backward(sweep: Sweep, stm: Stm, tape: LoopTape | None) -> None:
+    seeds = [sweep.take(p.name) for p in stm.pat]
+    if all(seed is None for seed in seeds):
+        return
+    match stm.exp:
+        case If() as exp:
+            branch_adjoints(sweep, stm, exp, seeds, sweep_body)
+        case Loop():
+            assert tape is not None
+            loop_adjoints(sweep, tape, seeds, sweep_body)
+        case Screma(scans=(), reds=()) as exp:
+            map_adjoints(sweep, exp, seeds, sweep_body)
+        case Screma(scans=()) as exp:
+            reduce_adjoints(sweep, stm, exp, seeds, sweep_body)
+        case Screma() as exp:
+            scan_adjoints(sweep, stm, exp, seeds, sweep_body)
+        case Hist() as exp:
+            hist_adjoints(sweep, stm, exp, seeds, sweep_body)
+        case Scatter() as exp:
+            scatter_adjoints(sweep, exp, seeds)
+        case Apply(function, args):
+            _custom(sweep, stm, function, args, seeds)
+        case exp:
+            (seed,) = seeds
+            assert seed is not None
+            _basic(sweep, stm, exp, seed)
+
+
+def _basic(sweep: Sweep, stm: Stm, exp: Exp, seed: Atom) -> None:
+    """Contributions of a basic operation with adjoint `seed`."""
+    code = sweep.code
+    match exp:
+        case Copied(atom):
+            sweep.add(atom, seed)
+        case PrimOp(Op.SELECT, prim, (c, x, y)):
+            nothing = code.zeros(code.type_of(seed))
+            if sweep.is_active(x):
+                sweep.add(x, code.op(Op.SELECT, c, seed, nothing))
+            if sweep.is_active(y):
+                sweep.add(y, code.op(Op.SELECT, c, nothing, seed))
+        case PrimOp(op, prim, args):
+            if code.type_of(seed).prim is prim:
+                factors = partials(code, op, prim, args, Var(stm.pat[0].name))
+                for arg, factor in zip(args, factors, strict=True):
+                    if factor is not None and sweep.is_active(arg):
+                        sweep.add(arg, code.times(factor, seed))
+        case Convert(source, target, arg):
+            if source.is_float == target.is_float and source is not Prim.BOOL:
+                sweep.add(arg, code.convert(source, seed))
+        case Index(array, dims, _):
+            sweep.add_at(array, dims, seed)
+        case Update(array, dims, value, _):
+            assert isinstance(seed, Var)
+            if sweep.is_active(value):
+                sweep.add(value, code.let("part", Index(seed.name, dims, True), code.type_of(value)))
+            if sweep.is_active(Var(array)):
+                nothing = code.zeros(code.type_of(value))
+                sweep.add(Var(array), code.let("rest", Update(seed.name, dims, nothing, True), code.types[array]))
+        case Replicate(shape, value):
+            if sweep.is_active(value):
+                assert isinstance(seed, Var)
+                sweep.add(value, _sum_leading(code, seed, len(shape)))
+        case ArrayLit(elems, _):
+            assert isinstance(seed, Var)
+            for k, elem in enumerate(elems):
+                if sweep.is_active(elem):
+                    sweep.add(elem, code.at(seed, i64(k)))
+        case Rearrange(perm, array):
+            assert isinstance(seed, Var)
+            sweep.add(Var(array), code.rearrange(tuple([perm.index(k) for k in range(len(perm))]), seed))
+        case Reshape(_, array):
+            assert isinstance(seed, Var)
+            sweep.add(Var(array), code.reshape(code.types[array].shape, seed))
+        case Copy(array):
+            sweep.add(Var(array), seed)
+        case Concat(arrays, _):
+            assert isinstance(seed, Var)
+            start: Atom = i64(0)
+            for array in arrays:
+                count = code.types[array].shape[0]
+                if array in sweep.active:
+                    sweep.add(Var(array), cut(code, seed, start, count))
+                start = code.op(Op.ADD, start, count)
+        case _:
+            pass  # sizes, indices and checks: nothing flows through them
+
+
+def _sum_leading(code: Code, xs: Var, dims: int) -> Atom:
+    """The sum over the first `dims` dimensions."""
+    type = code.types[xs.name]
+    count = code.product(type.shape[:dims])
+    return code.sum_rows(code.reshape((count, *type.shape[dims:]), xs))
+
+
+def _custom(sweep: Sweep, stm: Stm, function: object, args: Sequence[Atom], seeds: Sequence[Adjoint]) -> None:
+    """A function with a derivative of its own: that is called with the results and their adjoints."""
+    code = sweep.code
+    assert isinstance(stm.exp, Apply)
+    adjoint, free = sweep.functions.custom[stm.exp.function]
+    fun = sweep.functions.defs[adjoint]
+    given = [code.zeros(p.type) if seed is None else seed for p, seed in zip(stm.pat, seeds, strict=True)]
+    numbers = [g for g, p in zip(given, stm.pat, strict=True)]
+    pat = [code.param("adj", code.types[a.name] if isinstance(a, Var) else r.type) for a, r in
+           zip(args[free:], fun.results, strict=True)]  # fmt: skip
+    results = code.emit(pat, Apply(adjoint, (*args[:free], *[Var(p.name) for p in stm.pat], *numbers)))
+    for arg, result in zip(args[free:], results, strict=True):
+        if differentiable(code.type_of(arg)):
+            sweep.add(arg, result)

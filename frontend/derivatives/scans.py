@@ -1,0 +1,125 @@
+"""The adjoint of a scan.
+
+With y_i = y_{i-1} ⊙ x_i, the adjoint h_i of y_i is its own seed plus J_{i+1}ᵀ h_{i+1}, where J_i is the derivative of
+the operator by its left operand at i: a linear recurrence from the last row on, and so a scan of linear functions. Of a
+sum, J is one. An operator on arrays, or on many values, is a loop instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...ir.core import Body, ForLoop, Lambda, Loop, Reduction, Scratch, Screma, Stm
+from ...ir.ops import Op
+from ...ir.traverse import free_in_lambda
+from ...ir.types import I64, Atom, Prim, Type, Var
+from .adjoints import Sweep, wanted
+from .code import Code, one, zero
+from .forward import jvp
+from .maps import rows_adjoints
+from .normal import scalar_operator
+from .shifts import shifted
+
+SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
+MOST_VALUES = 4
+"""How many values an operator may work on for its linear functions to be scanned: they have the square of it."""
+
+
+def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+    """Adds the adjoints of the arrays that are scanned, and of what the operator uses."""
+    code = sweep.code
+    (red,) = exp.scans
+    if scalar_operator(red.op) is Op.ADD:
+        (seed,) = seeds
+        assert isinstance(seed, Var)
+        back = code.reversed(seed)
+        f = code.identity(red.op.ret)
+        adder = code.adder(red.op.ret[0])
+        total = code.screma(Screma(exp.width, (back.name,), f, (adder,), ()), "scan")[0]
+        sweep.add(Var(exp.arrays[0]), code.reversed(total))
+        return
+    if len(red.neutral) > MOST_VALUES or any(t.shape for t in red.op.ret):
+        sweep_body(sweep, _as_loop(code, exp, red), seeds)
+        return
+    ys = [Var(p.name) for p in stm.pat]
+    before = shifted(code, exp.width, ys, red.neutral)
+    given = [code.zeros(code.types[y.name]) if s is None else s for y, s in zip(ys, seeds, strict=True)]
+    totals = _recurrence(sweep, exp, red, before, [g for g in given if isinstance(g, Var)])
+    copy = code.fresh_lambda(red.op)
+    half = len(red.neutral)
+    extra = [code.param("adj", t) for t in copy.ret]
+    arrays = [*[b.name for b in before], *exp.arrays, *[t.name for t in totals]]
+    inputs = copy.params[half:]
+    sweep.active.update(p.name for p, a in zip(inputs, exp.arrays, strict=True) if a in sweep.active)
+    free = wanted(code, list(free_in_lambda(copy)), sweep.active)
+    rows = sweep.inside(frozenset(n for n in free if code.types[n].shape) | sweep.far)
+    sweep_body(rows, copy.body, [Var(p.name) for p in extra])
+    rows_adjoints(sweep, exp.width, arrays, [*copy.params, *extra], exp.arrays, inputs, rows, free)
+
+
+def _recurrence(sweep: Sweep, exp: Screma, red: Reduction, before: Sequence[Var], seeds: Sequence[Var]) -> list[Var]:
+    """The adjoints h of all rows."""
+    code, size = sweep.code, len(red.neutral)
+    types = red.op.ret
+
+    def jacobian(inner: Code, args: Sequence[Var]) -> Sequence[Atom]:
+        """C[q][p] = d result_p / d left_q, row by row."""
+        found: list[Atom] = []
+        for q in range(size):
+            basis: list[Atom | None] = [one(types[q].prim) if k == q else None for k in range(2 * size)]
+            _, tangents = jvp(inner, sweep.functions, red.op, args, basis)
+            found += [zero(types[p].prim) if t is None else t for p, t in enumerate(tangents)]
+        return found
+
+    inputs = [Var(a) for a in exp.arrays]
+    factors = [code.reversed(c) for c in code.map(exp.width, (*before, *inputs), jacobian)]
+    factors = shifted(code, exp.width, factors, [zero(code.types[c.name].prim) for c in factors])
+    back = [code.reversed(s) for s in seeds]
+    kinds = [*[code.types[c.name].row() for c in factors], *types]
+    neutral = [one(t.prim) if q == p else zero(types[p].prim) for q, t in enumerate(types) for p in range(size)]
+    neutral += [zero(t.prim) for t in types]
+    op = _composition(code, kinds, size)
+    names = tuple([a.name for a in (*factors, *back)])
+    scan = Screma(exp.width, names, code.identity(kinds), (Reduction(op, tuple(neutral), False),), ())
+    return [code.reversed(h) for h in code.screma(scan, "adj")[size * size :]]
+
+
+def _composition(code: Code, types: Sequence[Type], size: int) -> Lambda:
+    """(C, d) then (E, e): (E C, E d + e)."""
+    sides = [[code.param(base, t) for t in types] for base in ("f", "g")]
+    first, then = ([Var(p.name) for p in side] for side in sides)
+
+    def product(inner: Code, row: int, column: Sequence[Atom]) -> Atom:
+        total: Atom | None = None
+        for k in range(size):
+            total = inner.plus(total, inner.op(Op.MUL, then[row * size + k], column[k]))
+        assert total is not None
+        return total
+
+    def run(inner: Code) -> Sequence[Atom]:
+        found: list[Atom] = []
+        for row in range(size):
+            found += [product(inner, row, [first[k * size + c] for k in range(size)]) for c in range(size)]
+        shift = first[size * size :]
+        return found + [inner.op(Op.ADD, product(inner, row, shift), then[size * size + row]) for row in range(size)]
+
+    return code.function([*sides[0], *sides[1]], run)
+
+
+def _as_loop(code: Code, exp: Screma, red: Reduction) -> Body:
+    """The scan as a loop over its rows."""
+    outer = code.inside()
+    types = red.op.ret
+    index = code.param("i", I64)
+    accs = [code.param("acc", t) for t in types]
+    ys = [code.param("ys", t.array_of(exp.width)) for t in types]
+    inner = code.inside()
+    rows = [inner.at(Var(a), Var(index.name)) for a in exp.arrays]
+    nexts = inner.inline(red.op, [*[Var(p.name) for p in accs], *rows])
+    written = [inner.put(Var(y.name), (Var(index.name),), v) for y, v in zip(ys, nexts, strict=True)]
+    starts = [outer.let("ys", Scratch(y.type), y.type) for y in ys]
+    loop = Loop(
+        (*accs, *ys), (*red.neutral, *starts), ForLoop(index.name, exp.width, Prim.I64), inner.body([*nexts, *written])
+    )
+    results = outer.emit([code.like(p, "") for p in (*accs, *ys)], loop)
+    return outer.body(results[len(accs) :])
