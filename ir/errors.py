@@ -95,6 +95,10 @@ class SoacError(Exception):
         super().__init__("\n".join(map(_summary, diagnostics)))
         self.diagnostics = diagnostics
 
+    def __reduce__(self) -> tuple[type[SoacError], tuple[Diagnostic, ...]]:
+        """A copy from another process has the same diagnostics."""
+        return type(self), self.diagnostics
+
 
 def _summary(diag: Diagnostic) -> str:
     place = "" if diag.primary.loc == NOWHERE else f"{diag.primary.loc}: "

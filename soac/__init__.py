@@ -13,12 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import Program, compile, load
+    from .cluster.api import Cluster
+    from .cluster.arrays import DistributedArray
     from .ir.errors import SoacError
 
 __version__ = "0.1.0"
-__all__ = ["Program", "SoacError", "__version__", "compile", "load"]
+__all__ = ["Cluster", "DistributedArray", "Program", "SoacError", "__version__", "compile", "load"]
 
-_HOMES = {"Program": ".api", "compile": ".api", "load": ".api", "SoacError": ".ir.errors"}
+_HOMES = {
+    "Cluster": ".cluster.api",
+    "DistributedArray": ".cluster.arrays",
+    "Program": ".api",
+    "compile": ".api",
+    "load": ".api",
+    "SoacError": ".ir.errors",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -48,6 +48,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("autotune",),
     ("soac.data",),
     ("soac",),
+    ("soac.cluster",),
     ("soac.reports",),
     ("soac.testing",),
     ("soac.tuning",),
