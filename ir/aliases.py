@@ -94,6 +94,21 @@ def check_consumption(prog: Prog) -> None:
         _stm(consts, stm)
 
 
+def consumed_params(prog: Prog, fun: FunDef) -> tuple[Name, ...]:
+    """The parameters whose arrays a function of `prog` overwrites, whatever it says itself."""
+    functions = {other.name: other for other in prog.functions}
+    summaries: dict[Name, Summary] = {}
+    for callee in _callees_first(prog.functions, functions):
+        if callee.name != fun.name:
+            summaries[callee.name] = _fun(prog, functions, summaries, callee)
+    state = State(functions, summaries)
+    for stm in prog.consts:
+        state.fresh(stm.pat, -1)
+    state.fresh(fun.params, 0)
+    _body(state, fun.body)
+    return tuple(p.name for p in fun.params if p.name in state.consumed)
+
+
 def _callees_first(funs: Sequence[FunDef], functions: dict[Name, FunDef]) -> list[FunDef]:
     """Functions after those that they call (there are no cycles)."""
     done: dict[Name, FunDef] = {}

@@ -98,6 +98,10 @@ class SoacError(Exception):
             if diagnostic.hint:
                 self.add_note(f"hint: {diagnostic.hint}")  # which tracebacks show
 
+    def __reduce__(self) -> tuple[type[SoacError], tuple[Diagnostic, ...]]:
+        """A copy from another process has the same diagnostics."""
+        return type(self), self.diagnostics
+
 
 def _summary(diag: Diagnostic) -> str:
     place = "" if diag.primary.loc == NOWHERE else f"{diag.primary.loc}: "

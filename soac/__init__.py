@@ -22,6 +22,8 @@ from .version import __version__
 if TYPE_CHECKING:
     from .api import Program, compile, load
     from .autotune.tuning import SettingError
+    from .cluster.api import Cluster
+    from .cluster.arrays import DistributedArray
     from .decorator import function, vmap
     from .derivatives import jvp, vjp
     from .importer import install_importer
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
     from .tuning.from_python import autotune
 
 __all__ = [
+    "Cluster",
     "CompileError",
     "DataError",
+    "DistributedArray",
     "Entry",
     "IRError",
     "Program",
@@ -57,6 +61,8 @@ _HOMES = {
     ".api": ("Program", "compile", "load"),
     ".autotune": ("autotune",),
     ".autotune.tuning": ("SettingError",),
+    ".cluster.api": ("Cluster",),
+    ".cluster.arrays": ("DistributedArray",),
     ".decorator": ("function", "vmap"),
     ".derivatives": ("jvp", "vjp"),
     ".importer": ("install_importer",),

@@ -53,6 +53,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("soac",),
     ("soac.performance",),
     ("soac.library",),
+    ("soac.cluster",),
     ("soac.reports",),
     ("soac.testing",),
     ("soac.lsp",),

@@ -84,7 +84,9 @@ class Failed:
     values: tuple[int, ...]
 
 
-def built(source: Path, folder: Path, archs: Sequence[str], with_wheel: bool = False) -> tuple[Compiled, dict[str, Any]]:
+def built(
+    source: Path, folder: Path, archs: Sequence[str], with_wheel: bool = False
+) -> tuple[Compiled, dict[str, Any]]:
     """A program as a library in a folder, and its manifest."""
     text = source.read_text(encoding="utf-8")
     compiled = compile_prog(text, str(source), reach=Reach.ANYWHERE)
@@ -97,8 +99,21 @@ def client(folder: Path, manifest: Mapping[str, Any], linked: str = "static") ->
     name, source, made = manifest["name"], folder / "client.cpp", folder / f"client_{linked}"
     calls = "".join(call(name, *entry) for entry in manifest["entries"].items())
     source.write_text((HEAD + calls + TAIL).replace("NAME", name), encoding="utf-8")
-    library = [str(folder / f"lib{name}.a")] if linked == "static" else [f"-L{folder}", f"-l{name}", f"-Wl,-rpath,{folder}"]
-    command = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{folder}", str(source), "-o", str(made), *library]
+    library = (
+        [str(folder / f"lib{name}.a")] if linked == "static" else [f"-L{folder}", f"-l{name}", f"-Wl,-rpath,{folder}"]
+    )
+    command = [
+        "g++",
+        "-std=c++17",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-I{folder}",
+        str(source),
+        "-o",
+        str(made),
+        *library,
+    ]
     done = subprocess.run([*command, "-lm", "-lpthread"], capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
     return made

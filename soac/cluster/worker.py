@@ -1,0 +1,126 @@
+"""What runs on a worker: tasks of programs, and the few things that are done with rows.
+
+A program comes as data (`plain.py`), and is compiled for the worker's own processor, once while it is remembered. An
+argument of a task is a value; a list of arrays, which are one after the other; or a tuple of values, which are stacked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..ir.core import Prog
+from ..ir.depth import allow_depth
+from ..ir.machine import CPU, Mode
+from ..kernels.devices.cpu.executable import Executable
+from ..plain import from_plain, plain
+from ..program_cache import classes
+
+PROGRAMS = 256
+"""How many programs a worker remembers."""
+Settings = tuple[Mapping[str, int], int | None]
+"""Thresholds and sizes inside of tasks; threads."""
+
+
+def text_of(prog: Prog) -> str:
+    """A program as text that a worker reads."""
+    return json.dumps(plain(prog, classes()))
+
+
+def prog_of(text: str) -> Prog:
+    """The program of a text."""
+    allow_depth()
+    return from_plain(json.loads(text), classes())
+
+
+@lru_cache(PROGRAMS)
+def executable(text: str) -> Executable:
+    """A program compiled for this processor."""
+    from ..pipeline import compile_core
+
+    compiled = compile_core(prog_of(text), Mode.INCREMENTAL, CPU)
+    return Executable.build(compiled.host, compiled.core.functions)
+
+
+def run(text: str, args: Sequence[Any], settings: Settings) -> Any:
+    """The result of a task, or a tuple of its results."""
+    program = executable(text)
+    (entry,) = program.functions
+    thresholds, threads = settings
+    results, _ = program.run(entry, [value_of(arg) for arg in args], thresholds, threads=threads)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def value_of(arg: Any) -> Any:
+    """An argument in one piece."""
+    match arg:
+        case [one]:
+            return one
+        case list():
+            return np.concatenate(arg)
+        case tuple():
+            return np.stack(arg)
+        case _:
+            return arg
+
+
+def same(value: Any) -> Any:
+    """What is to be on a worker."""
+    return value
+
+
+def pick(values: Sequence[Any], position: int) -> Any:
+    """One of the results of a task."""
+    return values[position]
+
+
+def cut(array: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Some rows."""
+    return array[start:stop].copy()
+
+
+def turned(array: np.ndarray, perm: Sequence[int]) -> np.ndarray:
+    """An array with its dimensions in another order."""
+    return np.ascontiguousarray(array.transpose(perm))
+
+
+def split(array: np.ndarray, perm: Sequence[int], bounds: Sequence[int]) -> list[np.ndarray]:
+    """The parts of an array that each of the blocks gets of it with its dimensions in another order."""
+    after = array.transpose(perm)
+    return [np.ascontiguousarray(after[lo:hi]) for lo, hi in pairwise(bounds)]
+
+
+def gathered(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
+    """The parts of a block, side by side along a dimension."""
+    return np.concatenate(parts, axis)
+
+
+def write(path: str, start: int, arrays: list[np.ndarray]) -> None:
+    """Rows of a file of NumPy's format that is there."""
+    rows = value_of(arrays)
+    np.lib.format.open_memmap(path, mode="r+")[start : start + len(rows)] = rows
+
+
+def read(path: str, start: int, stop: int) -> np.ndarray:
+    """Rows of a file of NumPy's format."""
+    return np.array(np.load(path, mmap_mode="r")[start:stop], order="C")
+
+
+def write_zarr(path: str, start: int, arrays: list[np.ndarray]) -> None:
+    """Rows of a Zarr array that is there: chunks of it, each of which one task writes."""
+    import zarr
+
+    rows = value_of(arrays)
+    zarr.open_array(path, mode="r+")[start : start + len(rows)] = rows
+
+
+def read_zarr(path: str, start: int, stop: int) -> np.ndarray:
+    """Rows of a Zarr array."""
+    import zarr
+
+    return np.ascontiguousarray(zarr.open_array(path, mode="r")[start:stop])

@@ -1,0 +1,147 @@
+"""The law for the level `node`: a random program gives on a cluster what it means, whatever its guards decide.
+
+    python -m tests.support.property.cluster --programs 2000 --seed 1              tasks in this process, interpreted
+    python -m tests.support.property.cluster --programs 200 --seed 1 --dask 2      on two workers of Dask, compiled
+
+At the end stands how often each kind of step was taken; a program for which the law does not hold is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from soac.cluster.api import Cluster
+from soac.cluster.arrays import Pieces
+from soac.cluster.engine import Engine, Inline
+from soac.cluster.partition import plan_of
+from soac.cluster.plan import Block, Choice, Group, Part, Plan, Repeat, Step
+from soac.cluster.run import Guards, Runner
+from soac.cluster.worker import Settings, prog_of, value_of
+from soac.ir.check import Stage, check
+from soac.ir.entry import bind_sizes
+from soac.ir.errors import RunError
+from soac.ir.interpret import find_entry, interpret, outside_results
+from soac.ir.scalar import DTYPES
+from soac.ir.types import Var
+from soac.pipeline import CORE_PASSES
+from tests.support.property.generate import Case
+from tests.support.property.law import Broken, Results, agree, meaning_of
+from tests.support.property.soak import program
+
+BLOCKS = 3
+
+
+def interpreted(text: str, args: Sequence[Any], settings: Settings) -> Any:
+    """A task by the interpreter, after a check of its program."""
+    prog = prog_of(text)
+    check(prog, Stage.CORE)
+    results, _ = interpret(prog, str(prog.functions[-1].name), [value_of(arg) for arg in args])
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def on_cluster(case: Case, engine: Engine, default: int, seen: Counter[str]) -> Results:
+    """What a program gives on a cluster; none where it fails."""
+    prog = case.prog
+    for _, apply in CORE_PASSES:
+        prog = apply(prog)
+    fun, plan = find_entry(prog, "main"), plan_of(prog, "main")
+    seen.update(kinds(plan))
+    cluster = Cluster(engine, blocks=BLOCKS) if isinstance(engine, Inline) else Cluster(engine.client, blocks=BLOCKS)
+    arrays = [cluster.array(arg) if arg.ndim else arg for arg in case.args]
+    try:
+        sizes = bind_sizes(fun, arrays)
+        runner = Runner(engine, Guards({}, {}, default), BLOCKS, ({}, None), {})
+        values = [getattr(arg, "pieces", arg) for arg in arrays]
+        results = runner.run(plan, [*map(np.int64, sizes), *values])
+        return [found(runner, plan, k, results[k]) for k in outside_results(fun)]
+    except RunError:
+        return None
+
+
+def found(runner: Runner, plan: Plan, k: int, value: Any) -> Any:
+    """A result in this process."""
+    name, t = plan.results[k]
+    if not isinstance(value, Pieces):
+        return DTYPES[t.prim].type(runner.known(Var(name)))
+    return np.concatenate(runner.engine.values(value.handles(runner.engine))).reshape(runner.shape(t))
+
+
+def kinds(plan: Plan) -> Iterator[str]:
+    """The kinds of steps, of what a block gives, and of what it is given."""
+    for step in steps(plan.block):
+        yield type(step).__name__
+        if isinstance(step, Group):
+            yield from (type(out).__name__ for out in step.outputs)
+            yield from ("near" for given in step.task.given if isinstance(given, Part) and (given.below or given.above))
+
+
+def steps(block: Block) -> Iterator[Step]:
+    for step, _ in block.steps:
+        yield step
+        match step:
+            case Repeat():
+                yield from steps(step.body)
+            case Choice():
+                yield from steps(step.then)
+                yield from steps(step.orelse)
+            case _:
+                pass
+
+
+def check_cluster(case: Case, engine: Engine, seen: Counter[str]) -> None:
+    """Raises `Broken` unless a program gives on a cluster what it means, with every guard taken and with none."""
+    expected = meaning_of(case)
+    for default in (0, 2**62):
+        given = on_cluster(case, engine, default, seen)
+        if not agree(expected, given):
+            raise Broken(f"default {default}: {expected} became {given}")
+
+
+@contextmanager
+def engine_of(workers: int) -> Iterator[Engine]:
+    """Workers of Dask in processes of their own; none: this process."""
+    if not workers:
+        yield Inline(interpreted)
+        return
+    from distributed import Client, LocalCluster
+
+    from soac.cluster.engine import Dask
+
+    with (
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as local,
+        Client(local) as client,
+    ):
+        yield Dask(client)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.support.property.cluster", description=__doc__)
+    parser.add_argument("--programs", type=int, default=2000, help="how many")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first")
+    parser.add_argument("--seed", type=int, default=1, help="which programs")
+    parser.add_argument("--dask", type=int, default=0, metavar="WORKERS", help="on workers of Dask")
+    given = parser.parse_args()
+    seen: Counter[str] = Counter()
+    broken = 0
+    with engine_of(given.dask) as engine:
+        for number in range(given.first, given.first + given.programs):
+            try:
+                check_cluster(program(given.seed, number), engine, seen)
+            except Exception as error:
+                broken += 1
+                print(f"program {number}: {type(error).__name__}: {str(error)[:600]}", flush=True)
+    for kind, times in sorted(seen.items()):
+        print(f"{times:9d}  {kind}")
+    print(f"{given.programs} programs, {broken} broken")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
