@@ -15,12 +15,12 @@ from ..program_cache import key
 
 
 def summary(program: Program) -> str | None:
-    """`2 performance warnings (..)`; None if there are none, or nobody has counted them."""
+    """`2 performance warnings (..)`; None if there are none, or they were not counted."""
     return summary_of(_count(program), program.source.file)
 
 
 def summary_of(count: int, file: str) -> str | None:
-    """So many warnings in a line; none where there are none."""
+    """The number of warnings in a line; None where there are none."""
     if not count:
         return None
     return f"{count} performance warning{'' if count == 1 else 's'}; `soac check --performance {file}` explains"
