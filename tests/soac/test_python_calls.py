@@ -84,7 +84,7 @@ SLOW = "entry slow (n: i64): i64 = loop s = 0 for i < n do (s ^ i) * 3 + s >> 1\
 
 
 @pytest.fixture
-def nobody_is_interrupted() -> Iterator[None]:
+def without_interrupts() -> Iterator[None]:
     """A thread has the interpreter until it gives it away."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(100)
@@ -92,7 +92,7 @@ def nobody_is_interrupted() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-@pytest.mark.usefixtures("nobody_is_interrupted")
+@pytest.mark.usefixtures("without_interrupts")
 def test_other_threads_run_python_and_programs_during_a_call() -> None:
     prog = soac.compile(SLOW)
     slow, quick, done, order = prog.slow, prog.quick, threading.Event(), []
