@@ -1,0 +1,40 @@
+"""The commands of docs/papers.md run, its tests and modules are there."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import caller
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+SPANS = re.findall(r"`((?:soac|pytest|python -m) [^`]+)`", PAGE)
+OF_SOAC = sorted({span for span in SPANS if span.startswith("soac ")})
+
+
+def test_every_row_is_there() -> None:
+    rows = re.findall(r"^\| ([A-N]) \| [^|]+\| ([^|]+)\| ([^|]*)\|", PAGE, re.MULTILINE)
+    assert [name for name, _, _ in rows] == list("ABCDEFGHIJKLMN")
+    assert all(bool(command.strip()) != (what.strip() == "Nothing") for _, what, command in rows)
+
+
+@pytest.mark.parametrize("line", OF_SOAC)
+def test_commands(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    words = [str(tmp_path / word) if word == "OUT" else word for word in shlex.split(line)[1:]]
+    assert caller(monkeypatch)(*words).clean().out
+
+
+def test_tests_and_modules() -> None:
+    for span in SPANS:
+        kind, *words = span.split()
+        if kind == "pytest":
+            file, _, name = words[0].partition("::")
+            assert f"def {name}" in (ROOT / file).read_text(encoding="utf-8")
+        elif kind == "python":
+            assert importlib.util.find_spec(words[1]) is not None
