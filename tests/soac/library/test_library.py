@@ -19,6 +19,7 @@ from soac.api import load
 from soac.autotune.tuning import SettingError
 from soac.ir.errors import CompileError, RunError
 from soac.ir.interpret import interpret
+from soac.kernels.devices.cpu.library import client as client_module
 from soac.kernels.host_ir.nodes import HostBody, HostStm, Interpret
 from soac.library.build import Order, build_library, library_name, require_native, targets_of
 from soac.pipeline import Compiled, compile_prog
@@ -108,6 +109,28 @@ def test_settings_come_from_tuning_files(small: Library, tmp_path: Path) -> None
         got = run(program, manifest, "sums", args, settings, target=target)
         assert isinstance(got, Failed)
         assert got.code == ("S0101" if target else "C0101")
+
+
+def test_the_module_of_wheels(small: Library) -> None:
+    """Values, errors in the words of `soac`, settings."""
+    program, manifest, compiled = small
+    library = client_module.Library(program.parent, threads=3)
+    for entry, args in VALUES.items():
+        wanted, _ = interpret(compiled.core, entry, args)
+        got = library.call(entry, *args)
+        assert same_bits(got if isinstance(got, tuple) else (got,), wanted), entry
+    with pytest.raises(RunError) as error:
+        load(SMALL).call("called", (XS, np.int64(-1)))
+    with pytest.raises(client_module.ProgramError) as same:
+        library.call("called", XS, -1)
+    assert str(same.value) == str(error.value)
+    assert "called at" in str(same.value)
+    assert library.settings == {s["name"]: s["default"] for s in manifest["settings"]}
+    with pytest.raises(client_module.ProgramError, match="C0101"):
+        library.set("no.such", 1)
+    for wrong in ([XS], [XS[None], 1], [XS.astype(np.int64), 1], [XS, 2**70]):
+        with pytest.raises((TypeError, ValueError, OverflowError)):
+            library.call("called", *wrong)
 
 
 @pytest.mark.slow
