@@ -12,14 +12,15 @@ from pathlib import Path
 from .. import __version__
 from ..autotune.tuning import SettingError, program_digest
 from ..ir.errors import NOWHERE, CompileError, Diagnostic, Label, Loc
+from ..ir.machine import EVEN, level_of
+from ..ir.thresholds import Threshold
 from ..ir.version_tree import sites
 from ..kernels.devices.cpu.executable import CpuDevice
 from ..kernels.devices.cpu.host.emit import is_native, sizes_follow
 from ..kernels.devices.cpu.library import objects, targets
 from ..kernels.devices.cpu.library.archive import archive
-from ..kernels.devices.cpu.library.interface import Interface, Value, identifier
+from ..kernels.devices.cpu.library.interface import OF_THREADS, Interface, Value, identifier
 from ..kernels.devices.cpu.library.targets import Target
-from ..kernels.devices.device import default_of
 from ..kernels.host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, Interpret
 from ..output import write_files
 from ..pipeline import Compiled
@@ -56,9 +57,7 @@ def build_library(compiled: Compiled, order: Order, folder: Path) -> Made:
     """Writes the library. Raises what `require_native` and `write_files` raise, and `SystemFault` S0101 for a wheel
     where there is no linker."""
     require_native(compiled)
-    built = objects.build(
-        compiled.host, order.name, order.targets, lambda name: default_of(CpuDevice, name), order.presets
-    )
+    built = objects.build(compiled.host, order.name, order.targets, default, order.presets)
     static = f"lib{order.name}.a"
     write_files(
         folder, {static: archive(tuple(built.objects.values())), f"{order.name}.h": header(built.interface).encode()}
@@ -80,6 +79,14 @@ def build_library(compiled: Compiled, order: Order, folder: Path) -> Made:
         write_files(folder, made)
         names += made
     return Made((*names, "manifest.json"), "" if isinstance(linked, Path) else linked)
+
+
+def default(threshold: str) -> int:
+    """What a threshold is unless it is set: for any machine, whatever this one was calibrated to."""
+    level = level_of(threshold)
+    if Threshold.of(threshold).kind == EVEN:
+        return OF_THREADS
+    return CpuDevice.default_threshold if level is None else CpuDevice.default_inside[level]
 
 
 def digests(folder: Path, names: Sequence[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Libraries in use: a program in C++ for any library, made from its manifest, that runs an entry on values from a file."""
+"""Libraries in use: a program in C++ for any library, made from its manifest: it runs an entry on values of a file."""
 
 from __future__ import annotations
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 import shutil
-import struct
+import subprocess
+import venv
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +19,18 @@ from soac.api import load
 from soac.autotune.tuning import SettingError
 from soac.ir.errors import CompileError, RunError
 from soac.ir.interpret import interpret
-from soac.library.build import library_name, require_native, targets_of
+from soac.kernels.devices.cpu.library import client as client_module
+from soac.kernels.host_ir.nodes import HostBody, HostStm, Interpret
+from soac.library.build import Order, build_library, library_name, require_native, targets_of
 from soac.pipeline import Compiled, compile_prog
+from soac.testing.blocks import Fails
 from soac.testing.datasets import inputs_of
 from soac.versions import runs_of
+from tests.support.command_line import Command
 from tests.support.library_clients import INFINITY, Failed, built, client, run, same_bits
 from tests.support.programs import PROGRAMS, opened, sets_of
 
 SMALL = Path(__file__).with_name("small.soac")
-HERE = "x86-64-v3"
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 Library = tuple[Path, dict[str, Any], Compiled]
 
@@ -103,6 +111,28 @@ def test_settings_come_from_tuning_files(small: Library, tmp_path: Path) -> None
         assert got.code == ("S0101" if target else "C0101")
 
 
+def test_the_module_of_wheels(small: Library) -> None:
+    """Values, errors in the words of `soac`, settings."""
+    program, manifest, compiled = small
+    library = client_module.Library(program.parent, threads=3)
+    for entry, args in VALUES.items():
+        wanted, _ = interpret(compiled.core, entry, args)
+        got = library.call(entry, *args)
+        assert same_bits(got if isinstance(got, tuple) else (got,), wanted), entry
+    with pytest.raises(RunError) as error:
+        load(SMALL).call("called", (XS, np.int64(-1)))
+    with pytest.raises(client_module.ProgramError) as same:
+        library.call("called", XS, -1)
+    assert str(same.value) == str(error.value)
+    assert "called at" in str(same.value)
+    assert library.settings == {s["name"]: s["default"] for s in manifest["settings"]}
+    with pytest.raises(client_module.ProgramError, match="C0101"):
+        library.set("no.such", 1)
+    for wrong in ([XS], [XS[None], 1], [XS.astype(np.int64), 1], [XS, 2**70]):
+        with pytest.raises((TypeError, ValueError, OverflowError)):
+            library.call("called", *wrong)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("linked", ["static", "shared"])
 def test_of_several_targets_one_is_chosen(tmp_path: Path, linked: str) -> None:
@@ -117,30 +147,36 @@ def test_of_several_targets_one_is_chosen(tmp_path: Path, linked: str) -> None:
             assert same_bits(got, wanted), (entry, target)
 
 
+MOST_ITERATIONS = 20_000
+"""The product of the numbers that an entry takes: what the interpreter still does."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("stem", ["locvolcalib", "matmul", "spmv", "histogram", "softmax"])
 def test_programs_give_the_same_on_every_version(stem: str, tmp_path: Path) -> None:
-    """The interpreter's values, and the bits of the same version in Python, on all data with literal values and entries."""
+    """The interpreter's values, and the bits of the same version in Python, on all data sets that are small."""
     path = next(p for p in PROGRAMS if p.stem == stem)
     compiled, manifest = built(path, tmp_path, ["x86-64-v3"])
     program, session = client(tmp_path, manifest), opened(path)
-    runs = 0
+    runs, got = 0, list[Any]()
     for one in sets_of(path):
+        if isinstance(one.case.expected, Fails) or "notest" in one.case.tags:
+            continue
         args = inputs_of(one, session.program, path)
-        if sum(np.size(a) for a in args) > 20_000:
+        if math.prod(int(a) for a in args if isinstance(a, np.integer)) > MOST_ITERATIONS:
             continue
         for sides in runs_of(compiled.flat, one.entry):
             settings = {name: 0 if side else INFINITY for name, side in sides.items()}
             for threads in (1, 2):
-                got = run(program, manifest, one.entry, args, settings, threads)
                 wanted, _ = session.program.trace(one.entry, args, forced=sides)
-                assert isinstance(got, list), got
+                done = run(program, manifest, one.entry, args, settings, threads)
+                assert isinstance(done, list), done
+                got = done
                 assert same_bits(got, wanted), (one.entry, sides)
                 runs += 1
-        if runs < 40:
-            wanted, _ = interpret(compiled.core, one.entry, args)
-            for value, exact in zip(session.program.call(one.entry, args), wanted):
-                assert np.allclose(value, exact, rtol=1e-3, atol=1e-5, equal_nan=True)
+        wanted, _ = interpret(compiled.core, one.entry, args)
+        for value, exact in zip(got, wanted, strict=True):
+            assert np.allclose(value, exact, rtol=1e-3, atol=1e-5, equal_nan=True)
     assert runs
 
 
@@ -149,15 +185,90 @@ def test_what_is_refused() -> None:
         library_name("soac")
     with pytest.raises(SettingError, match="one machine"):
         targets_of(["aarch64", "x86-64-v3"])
-    with pytest.raises(SettingError, match="no target"):
+    with pytest.raises(SettingError, match="no target `z80`"):
         targets_of(["z80"])
     assert [t.name for t in targets_of(["x86-64-v2", "x86-64-v4", "x86-64-v2"])] == ["x86-64-v4", "x86-64-v2"]
 
 
 def test_entries_that_need_python_are_named() -> None:
-    text = "entry f [n] (xs: [n]i32): [n]i32 = map (\\x -> (map (+ x) (iota (i64.i32 x) |> map i32.i64))[0]) xs"
-    compiled = compile_prog(text, "f.soac")
+    compiled = compile_prog("entry f (x: i32): i32 = x", "f.soac")
+    (fun,), (core,) = compiled.host.functions, compiled.core.functions
+    statement = HostStm((), Interpret(core, (), (), "no kernel for it"), core.loc)
+    slow = replace(fun, body=HostBody((statement,), fun.body.result))
+    with pytest.raises(CompileError, match="`f` cannot be in a library: no kernel for it") as error:
+        require_native(replace(compiled, host=replace(compiled.host, functions=(slow,))))
+    assert error.value.diagnostics[0].primary.loc == core.loc
+
+
+def test_command(command: Command, tmp_path: Path) -> None:
+    """Names of the source become names of C; the manifest has the digests; no library for a GPU."""
+    program = tmp_path / "one-more'.soac"
+    program.write_text("entry main' (x: i32) (int: i64) = x + i32.i64 int\n")
+    done = command("build", program, "-o", tmp_path / "out", "--arch", "x86-64-v3").clean()
+    assert "libone_more_.so" in done.out
+    header = (tmp_path / "out" / "one_more_.h").read_text()
+    assert "int one_more__entry_main_(one_more__context *context, int32_t *result, int32_t x, int64_t int_);" in header
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    data = (tmp_path / "out" / "libone_more_.a").read_bytes()
+    assert manifest["files"]["libone_more_.a"] == sha256(data).hexdigest()
+    assert manifest["entries"]["main'"]["parameters"][1] == {"name": "int_", "type": "i64", "rank": 0}
+    refused = command("build", program, "-o", tmp_path / "out", "--target", "cuda")
+    assert (refused.code, "machine code" in refused.err) == (3, True)
+
+
+@pytest.mark.slow
+def test_of_another_machine(tmp_path: Path) -> None:
+    """Where there is no linker for it, there is a static library, and why there is no other."""
+    compiled = compile_prog(SMALL.read_text(), "small.soac")
+    made = build_library(compiled, Order("small", "1", targets_of(["aarch64"]), {}, "", False), tmp_path)
+    assert ("libsmall.so" in made.files) != bool(made.why_static)
+    assert "libsmall.a" in made.files
+
+
+@pytest.mark.slow
+def test_wheel_runs_with_numpy_alone(tmp_path: Path) -> None:
+    """Installed in an environment that has NumPy and nothing else."""
+    built(SMALL, tmp_path, ["native"], with_wheel=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    venv.create(tmp_path / "env", with_pip=True)
+    (packages,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
+    installed = Path(np.__file__).parents[1]
+    for name in ("numpy", "numpy.libs"):
+        if (installed / name).exists():
+            (packages / name).symlink_to(installed / name)
+    python = str(tmp_path / "env" / "bin" / "python")
+    subprocess.run([python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", str(wheel)], check=True)
+    done = subprocess.run([python, "-I", "-c", WITH_WHEEL], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+WITH_WHEEL = """
+import numpy as np, small
+xs = np.arange(-3, 9, dtype=np.int32)
+assert small.sums([[1, 2], [3, 4]]).tolist() == [3, 7]
+ys, zs = small.twice(np.ones((3, 2))[:, 0])
+zs[0] = 7
+assert (ys.tolist(), zs.tolist()) == ([2, 2, 2], [7, 2, 2])
+hs, h, no = small.half(np.array([0.5], np.float16), 2, True)
+assert (hs.dtype, hs.tolist(), h, h.dtype, no) == (np.float16, [1.0], 3.0, np.float16, False)
+try:
+    small.pick(xs, [0, 12])
+    raise SystemExit("no failure")
+except small.ProgramError as error:
+    assert (error.code, error.values, error.place[1:]) == ("R0101", (12, 12), (6, 56)), error
+for wrong in (xs.astype(np.int64), xs[None]):
     try:
-        require_native(compiled)
-    except CompileError as error:
-        assert {d.code for d in error.diagnostics} == {"E0004"}
+        small.pick(wrong, [0])
+        raise SystemExit("no failure")
+    except (TypeError, ValueError):
+        pass
+name = next(iter(small.library.settings))
+small.library.set(name, 5)
+assert small.library.get(name) == 5 and small.library.target == "native"
+assert small.pick.__annotations__["return"] == "NDArray[np.int32]"
+try:
+    import llvmlite
+    raise SystemExit("not alone")
+except ImportError:
+    pass
+"""

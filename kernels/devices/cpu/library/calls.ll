@@ -48,10 +48,21 @@ done:
   ret i32 0
 }
 
-; What the settings of an entry are, each with whether that is a default, and its number of threads.
+; The number of threads of an entry, and its settings, each with whether that is a default. The default $OF_THREADS$ is
+; the number of threads.
 define internal void @put_settings(ptr %context, ptr %row, ptr %state) {
 entry:
   %of = load %Entry, ptr %row
+  %all_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.threads$
+  %all = load i64, ptr %all_place
+  %setting = extractvalue %Entry %of, $Entry.threads$
+  %own_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.choices$, i64 %setting
+  %own = load i64, ptr %own_place
+  %unsaid = icmp eq i64 %own, 0
+  %asked = select i1 %unsaid, i64 %all, i64 %own
+  %threads = call i64 @llvm.smin.i64(i64 %asked, i64 %all)
+  %threads_word = getelementptr i64, ptr %state, i64 $THREADS_WORD$
+  store i64 %threads, ptr %threads_word
   %first = extractvalue %Entry %of, $Entry.first_setting$
   %words = getelementptr i64, ptr %state, i64 %first
   %uses = extractvalue %Entry %of, $Entry.uses$
@@ -61,12 +72,14 @@ entry:
 each:
   %k = phi i64 [ 0, %entry ], [ %k1, %go ]
   %more = icmp slt i64 %k, %count
-  br i1 %more, label %go, label %threads
+  br i1 %more, label %go, label %done
 go:
   %use_place = getelementptr %Use, ptr %rows, i64 %k
   %use = load %Use, ptr %use_place
   %number = extractvalue %Use %use, $Use.setting$
-  %default = extractvalue %Use %use, $Use.default$
+  %said = extractvalue %Use %use, $Use.default$
+  %of_threads = icmp eq i64 %said, $OF_THREADS$
+  %default = select i1 %of_threads, i64 %threads, i64 %said
   %is_size = extractvalue %Use %use, $Use.is_size$
   %choice_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.choices$, i64 %number
   %choice = load %Choice, ptr %choice_place
@@ -86,17 +99,7 @@ go:
   store i64 %is_default, ptr %second
   %k1 = add i64 %k, 1
   br label %each
-threads:
-  %all_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.threads$
-  %all = load i64, ptr %all_place
-  %setting = extractvalue %Entry %of, $Entry.threads$
-  %own_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.choices$, i64 %setting
-  %own = load i64, ptr %own_place
-  %unsaid = icmp eq i64 %own, 0
-  %asked = select i1 %unsaid, i64 %all, i64 %own
-  %used = call i64 @llvm.smin.i64(i64 %asked, i64 %all)
-  %threads_word = getelementptr i64, ptr %state, i64 $THREADS_WORD$
-  store i64 %used, ptr %threads_word
+done:
   ret void
 }
 

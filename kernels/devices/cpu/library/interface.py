@@ -42,6 +42,10 @@ class Entry:
     results: tuple[Value, ...]
 
 
+OF_THREADS = -1
+"""The default of a setting that is the number of threads."""
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """Something to be set. `preset`: what the library was built with, None where that is the default."""

@@ -22,7 +22,7 @@ from ..host.layout import NativeFun
 from ..runtime import assembly, jit
 from ..runtime.jit import Effort, Host
 from . import failures, targets
-from .interface import Interface, identifier, interface_of
+from .interface import OF_THREADS, Interface, identifier, interface_of
 from .tables import library_data, target_data, target_symbol
 from .targets import BASES, Target
 
@@ -96,7 +96,7 @@ def base_object(
         **assembly.constants(triple), **LINUX, **X86_FEATURES,
         "PROGRAM": interface.name, "ENTRIES": len(interface.entries), "SETTINGS": len(interface.settings),
         "TARGETS": len(chosen), "MESSAGE": MESSAGE, "MESSAGE_END": MESSAGE - 1, "MAX_THREADS": MAX_THREADS,
-        "RESERVED": RESERVED, "SMALLEST": SMALLEST, "SIGNED": ord(failures.SIGNED),
+        "OF_THREADS": OF_THREADS, "RESERVED": RESERVED, "SMALLEST": SMALLEST, "SIGNED": ord(failures.SIGNED),
         "UNSIGNED": ord(failures.UNSIGNED), "TRUTH": ord(failures.TRUTH), "FLOAT": ord(failures.FLOAT),
     }  # fmt: skip
     texts = [assembly.module(one, triple) for one in RUNTIME]

@@ -47,7 +47,11 @@ give:
   %is_set = extractvalue %Choice %choice, $Choice.is_set$
   %unset = icmp eq i64 %is_set, 0
   %default_place = getelementptr %Setting, ptr @soac_settings, i64 %k, i32 $Setting.default$
-  %default = load i64, ptr %default_place
+  %said = load i64, ptr %default_place
+  %threads_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.threads$
+  %threads = load i64, ptr %threads_place
+  %of_threads = icmp eq i64 %said, $OF_THREADS$
+  %default = select i1 %of_threads, i64 %threads, i64 %said
   %chosen = extractvalue %Choice %choice, $Choice.value$
   %found = select i1 %unset, i64 %default, i64 %chosen
   store i64 %found, ptr %value
