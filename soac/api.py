@@ -38,6 +38,7 @@ from .entries import no_entry, require_entries
 from .frontend.source.text import Reach
 from .ir.core import FunDef
 from .ir.machine import CPU, Machine
+from .kernels.devices.cpu.executable import WORKERS
 from .kernels.devices.device import Call, Runnable, default_of, on_host
 from .kernels.host_ir.timing_events import Event
 from .program_cache import Facts
@@ -126,10 +127,14 @@ class Program:
     def params(self) -> dict[str, int]:
         """What may be set (`settings`, `thresholds=`), with the values of now: thresholds, sizes, and the threads of an
         entry, 0 for all cores."""
-        names = guards_of(self.facts)
-        known = {name: default_of(self.executable.device, name) for name in names} | dict(self.facts.sizes)
-        known |= dict.fromkeys(map(threads_name, self.entries), 0)
-        return {**known, **self._merged().thresholds}
+        now = self._merged()
+        known = self.defaults(now.threads) | dict(self.facts.sizes) | dict.fromkeys(map(threads_name, self.entries), 0)
+        return {**known, **now.thresholds}
+
+    def defaults(self, threads: int | None) -> dict[str, int]:
+        """What thresholds are on this many threads unless they are set; None: on all cores."""
+        device, workers = self.executable.device, threads or WORKERS
+        return {name: default_of(device, name, workers) for name in guards_of(self.facts)}
 
     @property
     def types(self) -> SimpleNamespace:
