@@ -55,6 +55,12 @@ def device_tuning_path(program: Path, device: str) -> Path:
     return program.with_name(f"{program.name}.{device}.tuning")
 
 
+def tuning_beside(program: Path, device: str) -> Path | None:
+    """The tuning file that a device reads of those beside a program: its own, else that of the program."""
+    files = (device_tuning_path(program, device), tuning_path(program))
+    return next((file for file in files if file.is_symlink() or file.exists()), None)
+
+
 def threads_name(entry: str) -> str:
     """The setting that says on how many threads an entry runs; 0 for all."""
     return f"{entry}.threads"

@@ -31,13 +31,14 @@ import numpy as np
 
 from . import program_cache as stored
 from .arguments import to_arguments
-from .autotune.tuning import threads_name
+from .autotune.tuning import clamped, read_tuning, threads_name, tuning_beside
 from .checked_settings import checked_sides, checked_threads, checked_values, guards_of, misused, parameters_of
-from .devices import MACHINES, on_gpu, require
+from .devices import MACHINES, described, on_gpu, require
 from .entries import no_entry, require_entries
 from .frontend.source.text import Reach
 from .ir.core import FunDef
 from .ir.machine import CPU, Machine
+from .kernels.devices.cpu.executable import WORKERS
 from .kernels.devices.device import Call, Runnable, default_of, on_host
 from .kernels.host_ir.timing_events import Event
 from .program_cache import Facts
@@ -126,10 +127,14 @@ class Program:
     def params(self) -> dict[str, int]:
         """What may be set (`settings`, `thresholds=`), with the values of now: thresholds, sizes, and the threads of an
         entry, 0 for all cores."""
-        names = guards_of(self.facts)
-        known = {name: default_of(self.executable.device, name) for name in names} | dict(self.facts.sizes)
-        known |= dict.fromkeys(map(threads_name, self.entries), 0)
-        return {**known, **self._merged().thresholds}
+        now = self._merged()
+        known = self.defaults(now.threads) | dict(self.facts.sizes) | dict.fromkeys(map(threads_name, self.entries), 0)
+        return {**known, **now.thresholds}
+
+    def defaults(self, threads: int | None) -> dict[str, int]:
+        """What thresholds are on this many threads unless they are set; None: on all cores."""
+        device, workers = self.executable.device, threads or WORKERS
+        return {name: default_of(device, name, workers) for name in guards_of(self.facts)}
 
     @property
     def types(self) -> SimpleNamespace:
@@ -346,11 +351,29 @@ def compile(
     return _for_python(build(Source(text, str(file), reach, device)), thresholds)
 
 
-def load(path: str | Path, thresholds: Mapping[str, int] | None = None, device: str = "cpu") -> Program:
-    """Compiles the program in a file."""
+def load(
+    path: str | Path,
+    thresholds: Mapping[str, int] | None = None,
+    device: str = "cpu",
+    tuning: bool | str | Path = False,
+) -> Program:
+    """Compiles the program in a file. `tuning`: a tuning file, or True for that beside the program, if there is one;
+    `thresholds` count for more."""
     if not isinstance(path, str | Path):
         raise misused(f"the path of a program is not {reprlib.repr(path)}", "`soac.compile` takes a text")
-    return _for_python(build(Source(read_source(Path(path)), str(path), Reach.PROJECT, device)), thresholds)
+    program = _for_python(build(Source(read_source(Path(path)), str(path), Reach.PROJECT, device)), thresholds)
+    file = tuning_beside(Path(path), device) if tuning is True else Path(tuning) if tuning else None
+    return program if file is None else _tuned(program, file)
+
+
+def _tuned(program: Program, file: Path) -> Program:
+    """The program with the settings of a tuning file; what is wrong with the file is a warning."""
+    known, source = parameters_of(program.facts, program.entries), program.source
+    values, said = read_tuning(file, known, source.text, described(source.device))
+    fitting, notes = clamped(file, values)
+    for diagnostic in (*said, *notes):
+        warnings.warn(diagnostic.message, stacklevel=3)
+    return replace(program, thresholds={**fitting, **program.thresholds})
 
 
 def _for_python(program: Program, thresholds: Mapping[str, int] | None) -> Program:

@@ -15,6 +15,7 @@ from .autotune.tuning import (
     parse_setting,
     read_tuning,
     require_possible,
+    tuning_beside,
     tuning_path,
 )
 from .checked_settings import parameters_of
@@ -94,8 +95,7 @@ def tuning_file(path: Path, settings: Settings) -> Path | None:
         return None
     if settings.tuning is not None:
         return settings.tuning
-    found = (device_tuning_path(path, settings.device), tuning_path(path))
-    return next((file for file in found if file.is_symlink() or file.exists()), None)
+    return tuning_beside(path, settings.device)
 
 
 def _tuned(path: Path, text: str, settings: Settings, known: Sequence[str]) -> dict[str, int]:

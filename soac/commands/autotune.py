@@ -148,7 +148,7 @@ class Tuner:
 
     def tune(self, entry: str) -> None:
         sets = sets_of(self.file, self.session, entry)
-        problem = problem_of(self.session, entry, sets)
+        problem = problem_of(self.session, entry, sets, self.settings.threads)
         if not sets or not has_choices(self.session, entry):
             return
         facts = facts_of(self.session, entry, sets, self.settings.device, self.settings.threads)

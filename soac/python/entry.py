@@ -94,7 +94,7 @@ class Entry:
 
         if len(args) != (number := len(self.parameters)):
             raise self._misuse(f"it takes {number} argument{'' if number == 1 else 's'}, got {len(args)}")
-        return to_components(self.fun, self.shape.params, args)
+        return to_components(self.fun, self.shape.params, args, self.owner.classes())
 
     def _structured(self, shape: Shape, args: Sequence[Any]) -> tuple[Any, ...]:
         from .values import from_components

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..ir.errors import NOWHERE, DataError, Diagnostic, Label
 from ..ir.scalar import DTYPES
 from ..ir.types import Const, Var
 from .classes import Classes
-from .forms import Form, Plain, Record, Sum, components_of, field_names, python_name, text_of
+from .forms import Form, Plain, Record, Sum, components_of, field_names, text_of
 
 MISSING = object()
 """A payload of a constructor that a value does not have."""
@@ -22,34 +23,68 @@ MISSING = object()
 # ---- to components -----------------------------------------------------------------------------------------------
 
 
-def to_components(fun: FunDef, forms: Sequence[Form], args: Sequence[Any]) -> list[Any]:
+def to_components(fun: FunDef, forms: Sequence[Form], args: Sequence[Any], classes: Classes) -> list[Any]:
     """The components of the arguments of an entry; raises `DataError` D0104 for a value of another form."""
-    found = [part for k, (form, arg) in enumerate(zip(forms, args), 1) for part in _taken(form, arg, k)]
+    found = [part for k, (form, arg) in enumerate(zip(forms, args), 1) for part in _Taker(classes, k).parts(form, arg)]
     return _filled(fun, found)
 
 
-def _taken(form: Form, value: Any, number: int) -> Iterator[Any]:
-    match form:
-        case Plain():
-            yield value
-        case Record(fields) if form.rank and _is_rows(value):
-            columns = _columns(form, value, number)
-            yield from columns if columns else [[] for _, field in fields for _ in components_of(field)]
-        case Record(fields):
-            parts = _fields_of(form, value)
-            if parts is None:
-                raise _unsuited(form, value, number)
-            for (_, field), part in zip(fields, parts, strict=True):
-                yield from _taken(field, part, number)
-        case Sum(cases):
-            which, payload = _case_of(form, value, number)
-            yield which
-            for k, (_, args) in enumerate(cases):
-                if k != which:
-                    yield from [MISSING for arg in args for _ in components_of(arg)]
-                    continue
-                for arg, part in zip(args, payload, strict=True):
-                    yield from _taken(arg, part, number)
+@dataclass(frozen=True, slots=True)
+class _Taker:
+    """Takes an argument, of this number, apart."""
+
+    classes: Classes
+    number: int
+
+    def parts(self, form: Form, value: Any) -> Iterator[Any]:
+        match form:
+            case Plain():
+                yield value
+            case Record(fields) if form.rank and _is_rows(value):
+                columns = self.columns(form, value)
+                yield from columns if columns else [[] for _ in components_of(form)]
+            case Record(fields):
+                parts = _fields_of(form, value)
+                if parts is None:
+                    raise _unsuited(form, value, self.number)
+                for (_, field), part in zip(fields, parts, strict=True):
+                    yield from self.parts(field, part)
+            case Sum(cases):
+                which, payload = self.case(form, value)
+                yield which
+                for k, (_, args) in enumerate(cases):
+                    if k != which:
+                        yield from [MISSING for arg in args for _ in components_of(arg)]
+                        continue
+                    for arg, part in zip(args, payload, strict=True):
+                        yield from self.parts(arg, part)
+
+    def columns(self, form: Record, rows: Any) -> list[Any]:
+        """The components of an array that is given by its elements, or its rows, each a list. A payload that an
+        element does not have is zero."""
+        inner = _in_rows(form)
+        found = [list(self.parts(inner, row)) for row in rows]
+        return [_column(part, column) for part, column in zip(components_of(inner), zip(*found, strict=True))]
+
+    def case(self, form: Sum, value: Any) -> tuple[int, Sequence[Any]]:
+        """Which constructor a value has, and its payload: an object of its class, `{"name": payload}`, `"name"` alone
+        where there is none."""
+        match value:
+            case str():
+                name, payload = value, ()
+            case Mapping() if len(value) == 1:
+                ((name, payload),) = value.items()
+            case tuple():
+                ours = (name for name, _ in form.cases if type(value) is self.classes.case(form, name))
+                name, payload = next(ours, None), value
+            case _:
+                name, payload = None, ()
+        for which, (own, args) in enumerate(form.cases):
+            if own == name:
+                parts = (payload,) if len(args) == 1 and isinstance(value, Mapping) else payload
+                if isinstance(parts, Sequence) and len(parts) == len(args):
+                    return which, parts
+        raise _unsuited(form, value, self.number)
 
 
 def _is_rows(value: Any) -> bool:
@@ -57,15 +92,12 @@ def _is_rows(value: Any) -> bool:
     return isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object)
 
 
-def _columns(form: Record, rows: Any, number: int) -> list[Any]:
-    """The components of an array that is given by its elements, or its rows, each a list. A payload that an element
-    does not have is zero."""
-    inner = _in_rows(form)
-    found = [list(_taken(inner, row, number)) for row in rows]
-    zeros = [DTYPES[part.prim].type(0) for part in components_of(inner)]
-    return [
-        [zero if cell is MISSING else cell for cell in column] for zero, column in zip(zeros, zip(*found, strict=True))
-    ]
+def _column(part: Plain, cells: Sequence[Any]) -> Any:
+    """One component of all elements; where an element has none, zeros in the shape of the others, if one has it."""
+    shape = next((np.shape(cell) for cell in cells if cell is not MISSING), None)
+    if shape is None:
+        return MISSING
+    return [np.zeros(shape, DTYPES[part.prim])[()] if cell is MISSING else cell for cell in cells]
 
 
 def _in_rows(form: Record) -> Form:
@@ -99,29 +131,6 @@ def _fields_of(form: Record, value: Any) -> list[Any] | None:
     known = field_names(names)
     is_ours = not isinstance(value, np.ndarray | np.generic) and all(hasattr(value, name) for name in known)
     return [getattr(value, name) for name in known] if is_ours else None
-
-
-def _case_of(form: Sum, value: Any, number: int) -> tuple[int, Sequence[Any]]:
-    """Which constructor a value has, and its payload: an object of its class, `{"name": payload}`, `"name"` alone
-    where there is none."""
-    match value:
-        case str():
-            name, payload = value, ()
-        case Mapping() if len(value) == 1:
-            ((name, payload),) = value.items()
-        case tuple():
-            ours = {python_name(name): name for name, _ in form.cases}
-            named = type(value).__name__
-            name = next((own for short, own in ours.items() if named == short or named.endswith(f"_{short}")), None)
-            payload = value
-        case _:
-            name, payload = None, ()
-    for which, (own, args) in enumerate(form.cases):
-        if own == name:
-            parts = (payload,) if len(args) == 1 and not isinstance(value, tuple) else payload
-            if isinstance(parts, Sequence) and len(parts) == len(args):
-                return which, parts
-    raise _unsuited(form, value, number)
 
 
 def _unsuited(form: Form, value: Any, number: int) -> DataError:

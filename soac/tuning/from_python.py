@@ -101,7 +101,7 @@ def _tuned(
 ) -> dict[str, int]:
     """The settings of an entry, none where they make it slower."""
     (runs, trials), entry = effort, subject.entry
-    problem, sampler = problem_of(session, entry, subject.sets), Planned(1)
+    problem, sampler = problem_of(session, entry, subject.sets, subject.threads), Planned(1)
     study = open_study(None, entry, Facts("", "", ""), sampler)
     search = Search(study, sampler, Stopwatch(subject, runs), subject.until, lambda progress: None)
     outcome, device = Outcome(problem), session.program.source.device

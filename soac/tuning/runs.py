@@ -174,10 +174,16 @@ def subject_of(
     return Subject(path, session.program, entry, sets, args, placed, threads, until)
 
 
-def problem_of(session: Session, entry: str, sets: Sequence[DataSet]) -> Problem:
+def problem_of(session: Session, entry: str, sets: Sequence[DataSet], threads: int | None) -> Problem:
     branches = tuple(site.tree for site in session.sites if site.entry in (entry, CONSTANTS))
-    params = session.program.params
-    return Problem(branches, labels_of(sets), {}, {name: params[name] for name in guards_of(session.program.facts)})
+    program = session.program
+    return Problem(branches, labels_of(sets), {}, {**program.defaults(threads), **_set_before(program)})
+
+
+def _set_before(program: Program) -> dict[str, int]:
+    """The thresholds that are set before the search."""
+    guards = guards_of(program.facts)
+    return {name: value for name, value in program.thresholds.items() if name in guards}
 
 
 def blocks_of(session: Session, entry: str, device: str, threads: int | None) -> list[Block]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,22 @@ def test_misuse_is_an_error_of_ours_with_a_hint(call: Any, hint: str) -> None:
         call()
     assert hint in (caught.value.diagnostics[0].hint or "")
     assert caught.value.__notes__ == [f"hint: {caught.value.diagnostics[0].hint}"]
+
+
+def test_settings_of_a_tuning_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.soac"
+    file.write_text(SUMS)
+    assert soac.load(file, tuning=True).thresholds == {}
+    (tmp_path / "a.soac.tuning").write_text(f"{SITE}=5\nmain.threads=2\n")
+    assert soac.load(file).thresholds == {}
+    tuned = soac.load(file, {"main.threads": 1}, tuning=True)
+    assert tuned.thresholds == {SITE: 5, "main.threads": 1}
+    assert tuned.main(MATRIX).tolist() == [3, 12]
+    (tmp_path / "other").write_text("nothing=1\n")
+    with pytest.warns(UserWarning, match="nothing"):
+        assert soac.load(str(file), tuning=str(tmp_path / "other")).thresholds == {}
+    with pytest.raises(soac.TuningError, match="T0105"):
+        soac.load(file, tuning=tmp_path / "missing")
 
 
 # ---- the lock of the interpreter ---------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ entry grow (s: shape) (class: f32): (shape, f32) =
 entry total [n] (xs: #some ([n]i64) | #no) (ys: [n]i64): i64 =
   match xs case #some xs -> reduce (+) 0 (map2 (*) xs ys) case #no -> reduce (+) 0 ys
 entry rows [n] (rows: [n](i32, {a: bool, b: [2]f64})): [n]bool = map (\r -> r.1.a && r.0 > 0 && r.1.b[1] > 0) rows
+entry firsts [n] (xs: [n](#pair ([2]i32) | #no)): [n]i32 = map (\x -> match x case #pair p -> p[0] case #no -> 0) xs
 entry both [n] (xs: [n]i32) (k: i32): ([n]i32, i32) = (map (+ k) xs, k)
 """
 ARRAY = np.array([1, 2], np.int32)
@@ -113,12 +114,15 @@ def test_sums(prog: soac.Program) -> None:
         case other:
             pytest.fail(f"{other}")
     assert prog.areas(["none", circle(1), {"rect": (2, 2)}]).tolist() == [0, 3, 4]
+    assert prog.firsts([{"pair": [4, 5]}, "no"]).tolist() == [4, 0]
+    assert prog.firsts(["no", "no"]).tolist() == [0, 0]
     assert prog.total("no", [1, 2]) == 3
     assert prog.total({"some": [3, 4]}, [1, 2]) == 11
 
 
 @pytest.mark.parametrize(("entry", "args", "says"), [
-    ("area", ("cirle",), "write {\"circle\": ..}"), ("area", ({"rect": 1},), "write"), ("area", (1.5,), "write"),
+    ("area", ("cirle",), "write {\"circle\": ..}"),
+    ("area", ({"rect": 1},), "write"), ("area", ("circle",), "write"), ("area", (1.5,), "write"),
     ("move", ([{"x": 1}], {"dx": 1, "dy": 1}), "write a dict {\"x\": .., \"y\": ..}"),
     ("move", (5, {"dx": 1, "dy": 1}), "or a list of elements"), ("rows", ([(1,)],), "write a tuple of 2"),
 ])  # fmt: skip
