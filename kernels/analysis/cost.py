@@ -55,18 +55,18 @@ def cost(
     return _number(_stms(stms, _State(facts or find_facts(stms), weights, tiled, {}), False))
 
 
-def cost_at(stms: tuple[KStm, ...], loops: float, threads: float, tiled: Tiled = frozenset()) -> float:
+def cost_at(stms: tuple[KStm, ...], loops: float, threads: float, tiled: Tiled, facts: Facts) -> float:
     """Cost where loops make `loops` steps, along rows of that length, and `threads` threads are asked for."""
     far = min(max(loops, NEAR), FAR) / NEAR
     weights = Weights(TILED * far, GATHER * far, GATHER, loops, threads)
-    return _number(_stms(stms, _State(find_facts(stms), weights, tiled, {}), False))
+    return _number(_stms(stms, _State(facts, weights, tiled, {}), False))
 
 
-def cost_by_sizes(stms: tuple[KStm, ...], sizes: Mapping[KVar, Name], width: Name, tiled: Tiled = frozenset()) -> Sum:
+def cost_by_sizes(stms: tuple[KStm, ...], sizes: Mapping[KVar, Name], width: Name, tiled: Tiled, facts: Facts) -> Sum:
     """Cost by the kernel's scalars that the host knows; `width` stands for the others, and `EXTENT` threads for those
     that are not all threads from 0 to a size."""
     weights = Weights(TILED, GATHER, GATHER, size(width, Role.STEPS), EXTENT)
-    return Sum() + _stms(stms, _State(find_facts(stms), weights, tiled, sizes), False)
+    return Sum() + _stms(stms, _State(facts, weights, tiled, sizes), False)
 
 
 def _number(found: Cost) -> float:

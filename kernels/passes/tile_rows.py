@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from ...ir.ops import Op
 from ...ir.polynomials import constant, polynomial
 from ...ir.types import Const, Prim
-from ..analysis.uniformity import Facts, find_facts
+from ..analysis.uniformity import Affine, Facts, find_facts
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.affine_code import PolyCode
@@ -74,9 +74,21 @@ def tile_rows(kernel: Kernel) -> Kernel:
 
 def tiled_accesses(kernel: Kernel, facts: Facts) -> frozenset[str | KArray]:
     """What is read and written in tiles: the variables loaded, and the arrays stored."""
+    if not any(_may_be_rows(stm, facts) for stm in statements(kernel.body)):
+        return frozenset()
     tiler = _tiler(kernel, COLUMNS, facts)
     tiler.statements(kernel.body, None)
     return frozenset(tiler.tiled)
+
+
+def _may_be_rows(stm: KStm, facts: Facts) -> bool:
+    """Whether a statement accesses memory in steps from lane to lane that are not 1."""
+    match stm:
+        case KLet(_, KLoad(_, index)) | Store(_, index, _):
+            found = facts.of(index)
+            return isinstance(found, Affine) and found.stride != 1
+        case _:
+            return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def extra_cost(h: HostBuilder, lanes: Made, rows: int, spread: Made, width: Name
 def _cost(h: HostBuilder, made: Made, width: Name) -> Sum:
     scalars = zip(made.kernel.scalars, made.scalars, strict=True)
     sizes = {var: name for var, name in scalars if not var.prim.is_float and var.prim is not Prim.BOOL}
-    return cost_by_sizes(made.kernel.body, sizes, width, made.tiled)
+    return cost_by_sizes(made.kernel.body, sizes, width, made.tiled, made.facts)
 
 
 def is_positive(h: HostBuilder, total: Sum) -> Atom:

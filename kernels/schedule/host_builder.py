@@ -14,7 +14,7 @@ from ...ir.ops import Op, result_type
 from ...ir.traverse import free_in_stm, names_in_types
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..analysis.cost import GATHER, Tiled, cost
-from ..analysis.uniformity import find_facts
+from ..analysis.uniformity import Facts, find_facts
 from ..host_ir.copy_sizes import FAR_BYTES
 from ..host_ir.launch_parameters import Kind, Side, size_param
 from ..host_ir.nodes import HostBody, HostExp, HostIf, HostStm, Interpret, Launch
@@ -32,16 +32,16 @@ MANIFEST_GAIN = 1.5  # how much cheaper a kernel must be for a copy of its input
 @dataclass(frozen=True, slots=True)
 class Made:
     """A kernel with what it wants from the host. `layouts`: the order of dimensions in which it reads an array, if
-    not the array's own. `tiled`: what it accesses in tiles. `contiguous_cost`: its cost if no access were a gather."""
+    not the array's own. `facts`: how its variables lie across the lanes; `tiled`: what it accesses in tiles."""
 
     kernel: kir.Kernel
     arrays: tuple[Name, ...]
     scalars: tuple[Name, ...]
     writes: tuple[bool, ...]
     layouts: tuple[tuple[int, ...] | None, ...]
+    facts: Facts
     tiled: Tiled
     cost: float
-    contiguous_cost: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,12 +227,12 @@ class HostBuilder:
         makes the kernel clearly cheaper. A copy only pays where elements are read again: `depth` (loops around an
         access) must exceed the rank."""
         best = build()
-        if best.cost <= MANIFEST_GAIN * best.contiguous_cost:
+        reads = (name for name, writes in zip(best.arrays, best.writes, strict=True) if not writes)
+        names = [name for name in reads if 2 <= self.types[name].rank < depth]
+        if not names or best.cost <= MANIFEST_GAIN * cost(best.kernel.body, 1.0, best.tiled, best.facts):
             return best
-        for name, writes in zip(best.arrays, best.writes, strict=True):
+        for name in names:
             rank = self.types[name].rank
-            if writes or not 2 <= rank < depth:
-                continue
             for inner in range(rank - 1):
                 perm = (*(d for d in range(rank) if d != inner), inner)
                 made = self.built_with(name, perm, build)
@@ -283,8 +283,8 @@ class HostBuilder:
         writes = tuple(a in b.outputs for a in b.arrays.values())
         facts = find_facts(body)
         tiled = frozenset() if self.machine.name == CUDA.name else tiled_accesses(kernel, facts)
-        costs = cost(body, GATHER, tiled, facts), cost(body, 1.0, tiled, facts)
-        return Made(kernel, tuple(b.arrays), tuple(b.scalars), writes, layouts, tiled, *costs)
+        estimate = cost(body, GATHER, tiled, facts)
+        return Made(kernel, tuple(b.arrays), tuple(b.scalars), writes, layouts, facts, tiled, estimate)
 
     def launch(self, made: Made, blocks: Atom, units: Atom, work: float, loc: Loc) -> None:
         stem = made.kernel.name.rpartition("_")[0]  # others may have been launched since it was finished

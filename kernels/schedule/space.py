@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ...ir import core
 from ...ir.core import Body, Lambda, Param, Reduction, SegSpace, Stm
@@ -10,7 +11,8 @@ from ...ir.errors import NOWHERE
 from ...ir.ops import Op
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.nodes import KVar
+from ..kernel_ir.nodes import KStm, KVar
+from ..kernel_ir.traverse import map_operands
 from .array_values import copy_into
 from .kernel_builder import ZERO, ArrayRef, Builder, IotaRef, Mode, Operand, Value, clean
 from .queries import array_origins
@@ -54,17 +56,41 @@ def split_number(
     return point, b.op(Op.REM, Prim.I64, number, chunks, base="chunk")
 
 
-def lanes_over_chunk(b: Builder, space: SegSpace, chunk: int, body: Callable[[tuple[Operand, ...]], None]) -> None:
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """How many points of the innermost dimension a block takes, and one less."""
+
+    length: Operand
+    less: Operand
+
+
+def chunk_of(length: int) -> Chunk:
+    """A chunk of a constant length."""
+    return Chunk(i64(length), i64(length - 1))
+
+
+OPEN = Chunk(KVar("chunk", Prim.I64), KVar("less", Prim.I64))
+"""A chunk whose length is decided when the kernel is there (`closed`). No other variable has a name without a number
+but `FAR`."""
+
+
+def closed(body: tuple[KStm, ...], length: int) -> tuple[KStm, ...]:
+    """The body of a kernel with the length of its chunk, which its own statements use, not those inside of them."""
+    decided: dict[Operand, Operand] = {OPEN.length: i64(length), OPEN.less: i64(length - 1)}
+    return tuple(map_operands(stm, lambda x: decided.get(x, x)) for stm in body)
+
+
+def lanes_over_chunk(b: Builder, space: SegSpace, chunk: Chunk, body: Callable[[tuple[Operand, ...]], None]) -> None:
     """`threads j` over one chunk of the innermost dimension; `body` gets the indices of the space."""
     (inner, width), outer = space.dims[-1], space.dims[:-1]
     n = b.operand(width)
     chunks: Operand = ZERO
     if outer:
-        chunks = b.op(Op.QUOT, Prim.I64, b.add(n, i64(chunk - 1)), i64(chunk), base="chunks")
+        chunks = b.op(Op.QUOT, Prim.I64, b.add(n, chunk.less), chunk.length, base="chunks")
     point, number = split_chunk(b, outer, chunks)
     indices = bind_space(b, SegSpace(outer), point)
-    lo = b.mul(number, i64(chunk))
-    hi = b.minimum(n, b.add(lo, i64(chunk)))
+    lo = b.mul(number, chunk.length)
+    hi = b.minimum(n, b.add(lo, chunk.length))
     index = b.fresh(clean(inner.base), Prim.I64)
     b.env[inner] = index
     b.inside |= set(zip((*indices, index), map(b.operand, space.widths), strict=True))

@@ -23,7 +23,7 @@ from ..inner_segops import as_soacs
 from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand, clean
 from ..queries import has_soac, stays
 from ..soacs import split_indices, write_at, write_in_range
-from ..space import bind_space, lanes_over_chunk, output, segment_results
+from ..space import OPEN, Chunk, bind_space, chunk_of, closed, lanes_over_chunk, output, segment_results
 from ..statements import gen_body, gen_stm
 from ..table import Schedule, Segop, Table, in_memory, run
 from .columns import with_columns
@@ -39,8 +39,8 @@ JAM_GAIN = 0.8  # jamming must bring an element's cost below this share
 
 @dataclass(frozen=True, slots=True)
 class LanesKernel:
-    """A kernel with lanes over the innermost dimension: its chunk of that dimension, cost of an element, and how
-    many indices of the next outer dimension a block handles at once."""
+    """A kernel with lanes over the innermost dimension: its chunk of that dimension, which the kernel may have left
+    open, cost of an element, and how many indices of the next outer dimension a block handles at once."""
 
     made: Made
     chunk: int
@@ -291,8 +291,9 @@ def least_to_spread(lanes: LanesKernel, spread: Made) -> int | None:
 
 def spread_pays(lanes: LanesKernel, spread: Made, length: float) -> bool:
     """Whether a point with rows of this length costs no more spread over the lanes than as one of them."""
-    each = cost_at(lanes.made.kernel.body, length, EXTENT, lanes.made.tiled) / EXTENT / lanes.rows
-    return cost_at(spread.kernel.body, length, length, spread.tiled) <= each
+    made = lanes.made
+    each = cost_at(made.kernel.body, length, EXTENT, made.tiled, made.facts) / EXTENT / lanes.rows
+    return cost_at(spread.kernel.body, length, length, spread.tiled, spread.facts) <= each
 
 
 def row_width(h: HostBuilder, body: Body) -> Var | None:
@@ -316,7 +317,7 @@ def widths_in(body: Body) -> Iterator[Atom]:
 def lanes_kernel(s: Segop[core.SegMap]) -> LanesKernel:
     """`threads j` over a chunk of the innermost dimension."""
 
-    def fill(b: Builder, chunk: int) -> None:
+    def fill(b: Builder, chunk: Chunk) -> None:
         lanes_over_chunk(b, s.exp.space, chunk, lambda at: segment_results(b, s.exp.body, s.outs, at, Mode.THREAD))
 
     return sized(s, fill, 1)
@@ -327,7 +328,7 @@ def looped_kernel(s: Segop[core.SegMap]) -> LanesKernel:
     (inner, width), body = s.exp.space.dims[-1], s.exp.body
     varying = dependents(body.stms, {inner})
 
-    def build(chunk: int) -> Made:
+    def build(chunk: Chunk) -> Made:
         b = s.h.builder()
 
         def row(at: tuple[Operand, ...]) -> None:
@@ -345,9 +346,11 @@ def looped_kernel(s: Segop[core.SegMap]) -> LanesKernel:
         lanes_over_chunk(b, SegSpace(s.exp.space.dims[:-1]), chunk, row)
         return s.h.finish(b, s.base)
 
-    each = build(1 << 12).cost / EXTENT
+    first = first_chunk(s.exp.space.widths[-2])
+    made = build(first)
+    each = made.cost / EXTENT
     chunk = chunk_length(each * SHORT_ROW / EXTENT)
-    return LanesKernel(build(chunk), chunk, each, 1)
+    return LanesKernel(made if first is OPEN else build(chunk_of(chunk)), chunk, each, 1)
 
 
 def jammed_kernel(s: Segop[core.SegMap]) -> LanesKernel:
@@ -356,17 +359,27 @@ def jammed_kernel(s: Segop[core.SegMap]) -> LanesKernel:
     return sized(s, lambda b, chunk: jam_over_chunk(b, s.exp.space, chunk, s.exp.body, s.outs), ROWS)
 
 
-def sized(s: Segop[core.SegMap | core.SegScatter], fill: Callable[[Builder, int], None], rows: int) -> LanesKernel:
+def sized(s: Segop[core.SegMap | core.SegScatter], fill: Callable[[Builder, Chunk], None], rows: int) -> LanesKernel:
     """Choose layout and chunk length by the cost of an element."""
 
-    def build(chunk: int) -> Made:
+    def build(chunk: Chunk) -> Made:
         b = s.h.builder()
         fill(b, chunk)
         return s.h.finish(b, s.base)
 
-    each = s.h.best_layout(s.depth, lambda: build(1 << 12)).cost / EXTENT / rows
+    first = first_chunk(s.exp.space.widths[-1])
+    made = s.h.best_layout(s.depth, lambda: build(first))
+    each = made.cost / EXTENT / rows
     chunk = chunk_length(each * rows)
-    return LanesKernel(s.h.best_layout(s.depth, lambda: build(chunk)), chunk, each, rows)
+    if first is not OPEN:
+        made = s.h.best_layout(s.depth, lambda: build(chunk_of(chunk)))
+    return LanesKernel(made, chunk, each, rows)
+
+
+def first_chunk(width: Atom) -> Chunk:
+    """The chunk with which a kernel is built to be estimated: one that is left open, so that it need not be built
+    again, but where the width is constant, so that numbers which depend on both are."""
+    return chunk_of(1 << 12) if isinstance(width, Const) else OPEN
 
 
 def chunk_length(each: float) -> int:
@@ -381,7 +394,8 @@ def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) 
     if lanes.rows > 1:
         widths = (*widths[:-2], h.ceil_div(widths[-2], lanes.rows), widths[-1])
     blocks = h.op(Op.MUL, h.product(widths[:-1]), h.ceil_div(widths[-1], lanes.chunk))
-    h.launch(lanes.made, blocks, h.product(space.widths), lanes.cost, loc)
+    kernel = replace(lanes.made.kernel, body=closed(lanes.made.kernel.body, lanes.chunk))
+    h.launch(replace(lanes.made, kernel=kernel), blocks, h.product(space.widths), lanes.cost, loc)
 
 
 def sequential(h: HostBuilder, stm: Stm) -> None:
@@ -410,7 +424,7 @@ def segscatter(s: Segop[core.SegScatter], _: bool) -> None:
     """In place: the destinations are consumed."""
     h, exp = s.h, s.exp
 
-    def fill(b: Builder, chunk: int) -> None:
+    def fill(b: Builder, chunk: Chunk) -> None:
         dests = destinations(h, b, exp.dests)
 
         def scatter(_indices: tuple[Operand, ...]) -> None:

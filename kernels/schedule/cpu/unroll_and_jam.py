@@ -22,7 +22,7 @@ from ...kernel_ir.fma import contracted
 from ...kernel_ir.nodes import KVar
 from ..kernel_builder import ZERO, Builder, Mode, Operand, Value, clean
 from ..soacs import apply_lambda, is_simple, only_scalars
-from ..space import bind_space, output, split_chunk
+from ..space import Chunk, bind_space, output, split_chunk
 from ..statements import gen_stm
 
 ROWS = 8
@@ -71,12 +71,13 @@ def is_plain(stm: Stm) -> bool:
             return False
 
 
-def jam_over_chunk(b: Builder, space: SegSpace, chunk: int, body: Body, outs: list[tuple[Name, Type]]) -> None:
+def jam_over_chunk(b: Builder, space: SegSpace, chunk: Chunk, body: Body, outs: list[tuple[Name, Type]]) -> None:
     """`threads j` over a chunk, with ROWS values of the next outer index."""
     (inner, width), (row, rows), outer = space.dims[-1], space.dims[-2], space.dims[:-2]
     n, count = b.operand(width), b.operand(rows)
     tiles = ceil_div(b, count, ROWS)
-    point, number = split_chunk(b, space.dims[:-1], ceil_div(b, n, chunk))
+    chunks = b.op(Op.QUOT, Prim.I64, b.add(n, chunk.less), chunk.length, base="groups")
+    point, number = split_chunk(b, space.dims[:-1], chunks)
     tile = b.op(Op.REM, Prim.I64, point, tiles, base="tile")
     indices = bind_space(b, SegSpace(outer), b.op(Op.QUOT, Prim.I64, point, tiles))
     first = b.mul(tile, i64(ROWS))
@@ -85,8 +86,8 @@ def jam_over_chunk(b: Builder, space: SegSpace, chunk: int, body: Body, outs: li
     index = b.fresh(clean(inner.base), Prim.I64)
     b.env[inner] = index
     places = [output(b, name) for name, _ in outs]
-    lo = b.mul(number, i64(chunk))
-    hi = b.minimum(n, b.add(lo, i64(chunk)))
+    lo = b.mul(number, chunk.length)
+    hi = b.minimum(n, b.add(lo, chunk.length))
     envs: list[dict[Name, Value]] = [{row: b.minimum(k, last)} for k in numbers]
     varying = {row}
     with b.nested() as stms:

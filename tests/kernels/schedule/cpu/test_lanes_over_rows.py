@@ -18,6 +18,7 @@ from soac.ir.types import Atom, Const, Name, Prim
 from soac.ir.version_tree import sites
 from soac.kernels.analysis.cost import cost_at, cost_by_sizes
 from soac.kernels.analysis.symbolic_cost import Role
+from soac.kernels.analysis.uniformity import find_facts
 from soac.kernels.devices.cpu.executable import Executable
 from soac.kernels.host_ir.nodes import HostBody, HostIf
 from soac.kernels.kernel_ir import nodes as kir
@@ -169,11 +170,12 @@ def test_a_sum_over_sizes_is_the_cost_at_these_sizes() -> None:
     threads = kir.Threads(i, Const(Prim.I64, 0), n, (kir.KLet(x, kir.KLoad(array, i)), kir.Store(array, i, x)))
     body = (kir.For(j, m, (threads,)), threads)
     names = {n: Name("n", 1), m: Name("m", 2)}
-    total = cost_by_sizes(body, names, names[m])
+    facts = find_facts(body)
+    total = cost_by_sizes(body, names, names[m], frozenset(), facts)
     for length in (16.0, 64.0, 256.0):
         meaning = {Role.STEPS: length, Role.GROUPS: length / 16, Role.FAR: max(length, 64.0) / 64.0}
         products = (c * prod(meaning[factor.role] for factor in product) for product, c in total.terms)
-        assert sum(products) == pytest.approx(cost_at(body, length, length))
+        assert sum(products) == pytest.approx(cost_at(body, length, length, frozenset(), facts))
 
 
 def test_strides_cost_more_along_long_rows() -> None:
@@ -188,7 +190,8 @@ def test_strides_cost_more_along_long_rows() -> None:
             kir.KLet(x, kir.KLoad(array, u)),
         )
         loop = kir.For(j, m, body)
-        return cost_at((kir.Threads(i, Const(Prim.I64, 0), m, (loop,)),), length, 256.0) / length
+        threads = (kir.Threads(i, Const(Prim.I64, 0), m, (loop,)),)
+        return cost_at(threads, length, 256.0, frozenset(), find_facts(threads)) / length
 
     assert step(i, j, 16.0) > 4 * step(j, i, 16.0)
     assert step(i, j, 64.0) > 4 * step(j, i, 64.0)
