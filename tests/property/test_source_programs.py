@@ -28,14 +28,14 @@ SEED = 11
 
 
 def test_the_evaluator_gives_what_core_gives() -> None:
-    outcome = run(SEED, range(20), ("evaluator",), shrink=0)
+    outcome = run(SEED, range(20), ("evaluator",))
     assert outcome.found == []
     assert len(outcome.refused) <= 1
     assert outcome.reach.programs["gives a value"] > 12
 
 
 def test_every_version_gives_what_the_evaluator_gives() -> None:
-    assert run(SEED, range(100, 102), ("evaluator", "passes", "cpu", "gpu"), shrink=0).found == []
+    assert run(SEED, range(100, 102), ("evaluator", "passes", "cpu", "gpu")).found == []
 
 
 @settings(ACCEPTED, max_examples=8)

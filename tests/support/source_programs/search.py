@@ -75,8 +75,8 @@ def broken(one: Program, stages: Sequence[str], number: int, reach: Reach | None
     return None
 
 
-def run(seed: int, numbers: range, stages: Sequence[str], shrink: float = SECONDS_TO_SHRINK) -> Outcome:
-    """The programs of these numbers."""
+def run(seed: int, numbers: range, stages: Sequence[str], shrink: float | None = None) -> Outcome:
+    """The programs of these numbers. Those that are wrong are made small in `shrink` seconds and saved, if any."""
     outcome = Outcome()
     for number in numbers:
         outcome.reach.programs["all"] += 1
@@ -91,9 +91,11 @@ def run(seed: int, numbers: range, stages: Sequence[str], shrink: float = SECOND
             outcome.reach.programs["refused"] += 1
             continue
         if message is not None:
-            small = smallest(seed, number, message, stages, shrink)
-            path = save(small, f"seed{seed}_{number}", message)
-            outcome.found.append(Found(number, message, str(path)))
+            path = ""
+            if shrink is not None:
+                small = smallest(seed, number, message, stages, shrink)
+                path = str(save(small, f"seed{seed}_{number}", message))
+            outcome.found.append(Found(number, message, path))
     return outcome
 
 
