@@ -36,17 +36,27 @@ def fold_constants(exp: Exp, env: Env) -> Exp | None:
 
 
 def simplify_conversion(exp: Exp, env: Env) -> Exp | None:
-    """t.t x  ⟶  x;    t.u (u.s x)  ⟶  t.s x where u holds every s        [S-Convert]"""
+    """t.t x  ⟶  x;    t.u (u.s x)  ⟶  t.s x where u holds every s, and t too if floats saturate        [S-Convert]"""
     match exp:
         case Convert(source, target, arg) if source is target:
             return Copied(arg)
         case Convert(middle, target, arg):
             inner = env.definition(arg)
-            if isinstance(inner, Convert) and _holds(middle, inner.source):
+            if isinstance(inner, Convert) and _is_as_direct(inner.source, middle, target):
                 return Convert(inner.source, target, inner.arg)
             return None
         case _:
             return None
+
+
+def _is_as_direct(source: Prim, middle: Prim, target: Prim) -> bool:
+    """Whether a conversion in two steps gives what one does: nothing is lost on the way, and a float, which saturates
+    where an integer drops bits, is no way between integers unless there are bits enough. A negative number becomes the
+    same bits of an unsigned type either way."""
+    if middle.is_float and source.is_int and target.is_int:
+        target = target if source.is_unsigned or target.is_signed else Prim(f"i{target.bits}")
+        return _holds(middle, source) and _holds(target, source)
+    return _holds(middle, source)
 
 
 def _holds(wide: Prim, narrow: Prim) -> bool:

@@ -1,0 +1,466 @@
+"""Random arrays of a given size, and what arrays are reduced to, by combinators and the library's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.support.source_programs.expressions import index, literal, scalar, value
+from tests.support.source_programs.operators import Operator, operator
+from tests.support.source_programs.types import FLOATS, I64, Array, Prim, Record, Tuple, Type, show
+from tests.support.source_programs.writer import Var, Writer, indented
+
+MOST_NESTING = 5
+
+
+def array(w: Writer, type: Array, new: bool = False) -> str:
+    """An expression of an array type; a `new` one is not just a name, as long as there is fuel."""
+    exact = w.vars_of(type)
+    if exact and not new and w.decide(3):
+        return w.recent(exact).name
+    if not w.spend() or w.nesting > MOST_NESTING:
+        return w.recent(exact).name if exact else _simplest(w, type)
+    for _ in range(4):
+        made = w.pick(WAYS)(w, type)
+        if made is not None:
+            return made
+    return mapped(w, type)
+
+
+def _simplest(w: Writer, type: Array) -> str:
+    found = [v for v in w.arrays(type.size) if isinstance(v.type, Array) and isinstance(v.type.elem, Prim)]
+    if found and isinstance(type.elem, Prim):
+        var = w.recent(found)
+        assert isinstance(var.type, Array)
+        assert isinstance(var.type.elem, Prim)
+        w.note("map of a conversion")
+        return f"(map {type.elem.name}.{var.type.elem.name} {var.name})"
+    w.note("replicate")
+    return f"(replicate {type.size} {value(w, type.elem, 0)})"
+
+
+# ---- maps ----------------------------------------------------------------------------------------------------------
+
+
+def source(w: Writer, size: str) -> tuple[str, Type]:
+    """An array of a size to map over, with the type of its elements."""
+    found = w.arrays(size)
+    if found and w.decide(5):
+        chosen = w.recent(found)
+        assert isinstance(chosen.type, Array)
+        return chosen.name, chosen.type.elem
+    if w.spend() and w.one_in(3):
+        elem = w.type(1)
+        return array(w, Array(size, elem)), elem
+    return f"(iota {size})", I64
+
+
+def param(w: Writer, type: Type, text: str, size: str) -> Var:
+    """What a lambda calls an element of an array."""
+    below = size if text == f"(iota {size})" else None
+    return w.var("i" if below else "x", type, None, below)
+
+
+def pattern(w: Writer, var: Var) -> tuple[str, tuple[Var, ...]]:
+    """A parameter as text, taken apart now and then, and what it binds."""
+    match var.type:
+        case Tuple(elems) if w.decide(2):
+            parts = tuple(w.var("x", elem) for elem in elems)
+            return f"({', '.join(p.name for p in parts)})", parts
+        case Record(fields, _) if w.decide(2):
+            parts = tuple(w.var("x", part) for _, part in fields)
+            text = ", ".join(f"{name} = {p.name}" for (name, _), p in zip(fields, parts, strict=True))
+            return f"({{{text}}}: {show(var.type)})", parts
+        case Prim() if w.decide(3):
+            return var.name, (var,)
+        case _:
+            return f"({var.name}: {show(var.type)})", (var,)
+
+
+def function(w: Writer, params: tuple[Var, ...], result: Type, small: bool = False) -> str:
+    """A lambda."""
+    texts, bound = [], []
+    for one in params:
+        text, vars = pattern(w, one)
+        texts.append(text)
+        bound += vars
+    with w.inside(*bound):
+        body = small_value(w, result) if small else block(w, result)
+    return f"(\\{' '.join(texts)} ->{_body(body)})"
+
+
+def _body(text: str) -> str:
+    return indented(f"\n{text}") if "\n" in text else f" {text}"
+
+
+def block(w: Writer, result: Type) -> str:
+    """Some bindings and a value of a type; within `inside`."""
+    from tests.support.source_programs.statements import statements
+
+    if w.decide(3) == 0 and w.nesting <= MOST_NESTING:
+        statements(w, 1 + w.decide(3))
+    final = value(w, result, new=w.decide(5) > 0)
+    return "\n".join([*w.lines, f"in {final}"]) if w.lines else final
+
+
+def small_value(w: Writer, type: Type) -> str:
+    """A value whose floats are small whole numbers, so that sums of them are exact."""
+    match type:
+        case Prim(name) if name in FLOATS:
+            return f"({name}.i32 ({scalar(w, 'i32', True, 2)} % 5\x02i32\x03))"
+        case Tuple(elems):
+            return f"({', '.join(small_value(w, elem) for elem in elems)})"
+        case Record(fields, _):
+            return f"{{{', '.join(f'{name} = {small_value(w, part)}' for name, part in fields)}}}"
+        case Array(size, elem):
+            var = w.var("i", I64, None, size)
+            with w.inside(var):
+                inner = small_value(w, elem)
+            return f"(map (\\{var.name} -> {inner}) (iota {size}))"
+        case _:
+            return value(w, type, 2)
+
+
+def mapped(w: Writer, type: Array, small: bool = False) -> str:
+    """A map over one to three arrays."""
+    count = 1 + (w.decide(5) > 2) + w.one_in(10)
+    sources = [source(w, type.size) for _ in range(count)]
+    params = tuple(param(w, elem, text, type.size) for text, elem in sources)
+    f = function(w, params, type.elem, small)
+    w.note(f"map of {count}")
+    name = "map" if count == 1 else f"map{count}" if w.decide(3) else "map"
+    if count > 1 and name == "map":
+        w.note("many-array form")
+    attribute = _attribute(w)
+    if count == 1 and w.one_in(10):
+        w.note("|>")
+        return f"({sources[0][0]} |> map {f})"
+    return f"({attribute}{name} {f} {' '.join(text for text, _ in sources)})"
+
+
+def _attribute(w: Writer) -> str:
+    if not w.one_in(14):
+        return ""
+    w.note("attribute")
+    return w.pick((
+        "#[sequential] ", "#[sequential_outer] ", "#[sequential_inner] ", "#[flattening(only_inner)] ",
+        "#[flattening(no_outer)] ", "#[flattening(no_intra)] ", "#[opaque] ",
+    ))  # fmt: skip
+
+
+def sectioned(w: Writer, type: Array) -> str | None:
+    """A map of an operator, a section or a function by name."""
+    match type.elem:
+        case Prim(name) if name != "bool":
+            pass
+        case _:
+            return None
+    found = [v.name for v in w.vars_of(type)]
+    xs = w.pick(found) if found else mapped(w, type)
+    w.note("section")
+    match w.decide(5):
+        case 0:
+            return f"(map ({scalar(w, name, True, 1)} +) {xs})"
+        case 1:
+            return f"(map (* {scalar(w, name, True, 1)}) {xs})"
+        case 2:
+            return f"(map {name}.abs {xs})"
+        case 3:
+            return f"(map2 {w.pick(('(+)', '(-)', '(*)', f'{name}.max'))} {xs} {xs})"
+        case _:
+            return f"(map (`{name}.min` {scalar(w, name, True, 1)}) {xs})"
+
+
+# ---- folds ---------------------------------------------------------------------------------------------------------
+
+
+def folded(w: Writer, elem: Type, size: str) -> tuple[Operator, str] | None:
+    """An operator, and an array of a size to fold with it."""
+    op = operator(w, elem)
+    if op is None:
+        return None
+    if op.small:
+        return op, mapped(w, Array(size, elem), small=True)
+    return op, array(w, Array(size, elem))
+
+
+def reduced(w: Writer, type: Type) -> str | None:
+    """What an array is reduced to."""
+    size = w.size()
+    match type:
+        case Prim("bool") if w.one_in(2):
+            var, what = source(w, size), w.pick(("all", "any"))
+            x = param(w, var[1], var[0], size)
+            w.note(what)
+            return f"({what} {function(w, (x,), type)} {var[0]})"
+        case Prim(name) if name not in (*FLOATS, "bool") and w.one_in(3):
+            what = w.pick(("sum", "product", "maximum", "minimum"))
+            w.note(what)
+            return f"({name}.{what} {array(w, Array(size, type))})"
+        case Prim(name) if w.one_in(6):
+            var = source(w, size)
+            x = param(w, var[1], var[0], size)
+            acc = w.var("a", type)
+            w.note("foldl")
+            params = (acc, x) if w.decide(2) else (x, acc)
+            what = "foldl" if params[0] is acc else "foldr"
+            start = scalar(w, name, True, 1)
+            return f"({what} {function(w, params, type)} {start} {var[0]})"
+        case _:
+            pass
+    found = folded(w, type, size)
+    if found is None:
+        return None
+    op, xs = found
+    if op.commutes and w.one_in(4):
+        w.note("reduce_comm")
+        return f"(reduce_comm {op.text} {op.neutral} {xs})"
+    if w.one_in(4):
+        text, elem = source(w, size)
+        f = function(w, (param(w, elem, text, size),), type, op.small)
+        w.note("redomap")
+        return f"(redomap {op.text} {f} {op.neutral} {text})"
+    w.note("reduce")
+    return f"(reduce {op.text} {op.neutral} {xs})"
+
+
+def rows_reduced(w: Writer, type: Array) -> str | None:
+    return reduced(w, type) if w.nesting < 3 else None
+
+
+def scanned(w: Writer, type: Array) -> str | None:
+    found = folded(w, type.elem, type.size)
+    if found is None:
+        return None
+    op, xs = found
+    what = w.pick(("scan", "scan", "exscan"))
+    if what == "scan" and w.one_in(4):
+        text, elem = source(w, type.size)
+        f = function(w, (param(w, elem, text, type.size),), type.elem, op.small)
+        w.note("scanomap")
+        return f"(scanomap {op.text} {f} {op.neutral} {text})"
+    w.note(what)
+    return f"({what} {op.text} {op.neutral} {xs})"
+
+
+# ---- writes --------------------------------------------------------------------------------------------------------
+
+
+def keys(w: Writer, size: str, bins: str) -> str:
+    """An array of indices, some of them out of bounds."""
+    text, elem = source(w, size)
+    x = param(w, elem, text, size)
+    shown, bound = pattern(w, x)
+    with w.inside(*bound):
+        by = scalar(w, "i64", True, 2)
+    w.note("keys")
+    divisor = f"({bins} + 2\x02i64\x03)" if w.decide(3) else "3\x02i64\x03"
+    return f"(map (\\{shown} -> {by} % {divisor}) {text})"
+
+
+def counted(w: Writer, type: Array) -> str | None:
+    """A histogram."""
+    size = w.size()
+    if isinstance(type.elem, Array) and w.decide(2):
+        return _counted_2d(w, type, type.elem)
+    found = folded(w, type.elem, size)
+    if found is None:
+        return None
+    op, xs = found
+    if not op.commutes:
+        return None
+    places = keys(w, size, type.size)
+    if w.decide(2):
+        w.note("hist")
+        return f"(hist {op.text} {op.neutral} {type.size} {places} {xs})"
+    w.note("reduce_by_index")
+    dest = f"(replicate {type.size} {op.neutral})" if w.decide(2) or op.small else f"(copy {array(w, type)})"
+    return f"(reduce_by_index {dest} {op.text} {op.neutral} {places} {xs})"
+
+
+def _counted_2d(w: Writer, type: Array, row: Array) -> str | None:
+    size = w.size()
+    found = folded(w, row.elem, size)
+    if found is None:
+        return None
+    op, xs = found
+    if not op.commutes:
+        return None
+    places = f"(zip {keys(w, size, type.size)} {keys(w, size, row.size)})"
+    w.note("reduce_by_index_2d")
+    dest = f"(replicate {type.size} (replicate {row.size} {op.neutral}))"
+    return f"(reduce_by_index_2d {dest} {op.text} {op.neutral} {places} {xs})"
+
+
+def scattered(w: Writer, type: Array) -> str | None:
+    """A scatter to different places, some of them out of bounds."""
+    size = w.size()
+    i = w.var("i", I64)
+    with w.inside(i):
+        keep = scalar(w, "bool", True, 2)
+    step, begin = w.pick((1, 2, 3, -1)), w.decide(4) - 1
+    places = f"(map (\\{i.name} -> if {keep} then {i.name} * ({step}i64) + ({begin}i64) else -1i64) (iota {size}))"
+    if isinstance(type.elem, Array) and w.decide(2):
+        w.note("scatter_2d")
+        column = index(w, type.elem.size, 0) or "0i64"
+        pairs = f"(map (\\j -> (j, {column})) {places})"
+        return f"(scatter_2d (copy {array(w, type)}) {pairs} {array(w, Array(size, type.elem.elem))})"
+    values = array(w, Array(size, type.elem))
+    if w.one_in(4):
+        w.note("spread")
+        return f"(spread {type.size} {value(w, type.elem, 1)} {places} {values})"
+    w.note("scatter")
+    return f"(scatter (copy {array(w, type)}) {places} {values})"
+
+
+def updated(w: Writer, type: Array) -> str:
+    """A copy with an element or a part replaced."""
+    name = w.fresh("u")
+    if w.one_in(3):
+        w.note("update of a slice")
+        return f"(let {name} = copy {array(w, type)} in {name} with [:{type.size}] = copy {array(w, type)})"
+    known = index(w, type.size, 1)
+    new = value(w, type.elem, 2)
+    w.note("update")
+    if known is not None:
+        return f"(copy {array(w, type)} with [{known}] = {new})"
+    at = scalar(w, "i64", False, 1)
+    whole = array(w, type)
+    if w.may_fail and w.one_in(4):
+        return f"(copy {whole} with [{at}] = {new})"
+    return (
+        f"(let {name} = copy {whole} in if {type.size} > 0 then {name} with [{at} % {type.size}] = {new} else {name})"
+    )
+
+
+# ---- views and bulk ------------------------------------------------------------------------------------------------
+
+
+def moved(w: Writer, type: Array) -> str:
+    what = w.pick(("reverse", "copy", "rotate", "opaque", "id", "[::-1]", "take", "sized"))
+    w.note(what)
+    xs = array(w, type)
+    match what:
+        case "rotate":
+            return f"(rotate {scalar(w, 'i64', True, 1)} {xs})"
+        case "[::-1]":
+            return f"({xs}[::-1] :> {show(type)})"
+        case "take":
+            return f"(take {type.size} ({xs} ++ {array(w, type)}))"
+        case "sized":
+            return f"(sized {type.size} {xs})"
+        case _:
+            return f"({what} {xs})"
+
+
+def chosen(w: Writer, type: Array) -> str:
+    w.note("if of arrays")
+    return f"(if {scalar(w, 'bool', True, 2)} then {array(w, type)} else {array(w, type)})"
+
+
+def turned(w: Writer, type: Array) -> str | None:
+    match type.elem:
+        case Array(inner, elem):
+            pass
+        case _:
+            return None
+    match w.decide(5):
+        case 0:
+            w.note("unflatten")
+            flat = array(w, Array(type.size, elem))
+            return f"(unflatten (sized ({type.size} * {inner}) (flatten (replicate {inner} {flat}))) : {show(type)})"
+        case 1:
+            w.note("rearrange")
+            return f"(rearrange (1, 0) {array(w, Array(inner, Array(type.size, elem)))})"
+        case 2:
+            i, j = w.var("i", I64, None, type.size), w.var("j", I64, None, inner)
+            with w.inside(i, j):
+                body = block(w, elem)
+            w.note("tabulate_2d")
+            return f"(tabulate_2d {type.size} {inner} (\\{i.name} {j.name} ->{_body(body)}))"
+        case _:
+            w.note("transpose")
+            return f"(transpose {array(w, Array(inner, Array(type.size, elem)))})"
+
+
+def zipped(w: Writer, type: Array) -> str | None:
+    match type.elem:
+        case Tuple(elems):
+            parts = [array(w, Array(type.size, elem)) for elem in elems]
+            w.note("zip")
+            return f"({'zip' if len(parts) == 2 else f'zip{len(parts)}'} {' '.join(parts)})"
+        case _:
+            return None
+
+
+def row(w: Writer, type: Array) -> str | None:
+    """A row of an array of rows, or what stands at a place of an array in a record."""
+    for var in w.scope.vars[::-1]:
+        if isinstance(var.type, Array) and var.type.elem == type:
+            known = index(w, var.type.size, 1)
+            if known is not None:
+                w.note("row")
+                return f"{var.name}[{known}]" if w.decide(2) else f"{var.name}[{known}, :]"
+    return None
+
+
+def repeated(w: Writer, type: Array) -> str:
+    if type.size.isdigit() and w.decide(2):
+        w.note("array literal")
+        return f"[{', '.join(value(w, type.elem, 2) for _ in range(int(type.size)))}]"
+    match w.decide(3):
+        case 0:
+            w.note("rep")
+            return f"(rep {value(w, type.elem, 2)} : {show(type)})"
+        case 1:
+            i = w.var("i", I64, None, type.size)
+            w.note("tabulate")
+            return f"(tabulate {type.size} {function(w, (i,), type.elem)})"
+        case _:
+            w.note("replicate")
+            return f"(replicate {type.size} {value(w, type.elem, 2)})"
+
+
+def looped(w: Writer, type: Array) -> str:
+    """An array that a loop changes."""
+    a, i = w.var("a", type), w.var("i", I64)
+    if w.decide(2):
+        start = array(w, type)
+        with w.inside(i):
+            new = value(w, type.elem, 2)
+        bound = type.size if w.decide(2) or not w.may_fail else scalar(w, "i64", True, 1)
+        w.note("loop that updates")
+        return f"(loop {a.name} = copy {start} for {i.name} < {bound} do {a.name} with [{i.name}] = {new})"
+    start = array(w, type)
+    with w.inside(a, i):
+        body = array(w, type, new=True)
+    w.note("loop of an array")
+    return f"(loop ({a.name}: {show(type)}) = {start} for {i.name} < {w.decide(4)}i64 do {body})"
+
+
+def iterated(w: Writer, type: Array) -> str:
+    x = w.var("x", type)
+    start = array(w, type)
+    with w.inside(x):
+        body = array(w, type, new=True)
+    w.note("iterate")
+    return f"(iterate {w.decide(3)}i32 (\\({x.name}: {show(type)}) -> {body}) {start})"
+
+
+def helped(w: Writer, type: Array) -> str | None:
+    """A function of the program's header that gives an array."""
+    found = [make for name, make in sorted(w.templates.items()) if name.startswith("array ")]
+    return w.pick(found)(w, type) if found else None
+
+
+def called_array(w: Writer, type: Array) -> str | None:
+    from tests.support.source_programs.expressions import call
+
+    return call(w, type, 2)
+
+
+WAYS: tuple[Callable[[Writer, Array], str | None], ...] = (
+    mapped, mapped, mapped, mapped, sectioned, rows_reduced, scanned, scanned, counted, counted, scattered, updated,
+    moved, chosen, turned, zipped, row, repeated, looped, iterated, helped, called_array,
+)  # fmt: skip
+
+__all__ = ["array", "function", "literal", "reduced"]

@@ -1,0 +1,222 @@
+"""What a program goes through: the evaluator, the interpreter of core, all passes, the devices. Each stage is a way to
+run the program; all of them agree on a program that does not fail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from soac.flatten.context.trace import Rule
+from soac.frontend.compile import known_prelude, paused_collector
+from soac.frontend.elaborate.program import elaborate
+from soac.frontend.modules.program import infer
+from soac.frontend.parsing.desugar_unzipped import plain_calls
+from soac.frontend.parsing.parse import parse_module
+from soac.frontend.source.declarations import Module
+from soac.ir.check import Stage, check
+from soac.ir.core import PrimOp, Prog
+from soac.ir.depth import allow_depth
+from soac.ir.errors import CompileError, RunError
+from soac.ir.interpret import Thresholds, prepare
+from soac.ir.machine import CPU, CUDA, Machine, Mode
+from soac.ir.traverse import all_exps
+from soac.ir.version_tree import combinations, sites
+from soac.kernels.devices.cpu.executable import Executable
+from soac.kernels.devices.cuda.array import CudaArray
+from soac.kernels.devices.cuda.executable import CudaExecutable
+from soac.kernels.lower import lower
+from soac.kernels.schedule.host_builder import Scheduled
+from soac.pipeline import Compiled, compile_core
+from tests.support.property.generate import Case
+from tests.support.property.guards import Broken
+from tests.support.property.irregular import small_parts
+from tests.support.property.law import Tally, check_law
+from tests.support.source_programs.modules import run_program
+from tests.support.source_programs.program import Program, arguments_as_values
+from tests.support.source_programs.scalars import Failure
+from tests.support.source_programs.state import Wrong
+from tests.support.source_programs.values import TooLong, Undetermined, Value, agrees, components
+
+MOST_VERSIONS = 8
+MOST_EMULATED = 3
+STAGES = ("evaluator", "passes", "cpu", "gpu", "emulator")
+MODES = tuple(Mode)
+
+
+@dataclass(slots=True)
+class Reach:
+    """How much of everything has been reached."""
+
+    programs: Counter[str] = field(default_factory=Counter)
+    features: Counter[str] = field(default_factory=Counter)
+    operations: Counter[str] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
+    passes: Counter[str] = field(default_factory=Counter)
+    schedules: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Reach) -> None:
+        for name in self.__slots__:
+            getattr(self, name).update(getattr(other, name))
+
+
+class Refused(Exception):
+    """The front end does not accept the program."""
+
+
+class LeftOut(Exception):
+    """The program takes too long, or says too little about sizes of what is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a program gives, component by component, with tolerances; `code`: how it fails instead."""
+
+    parts: tuple[Value, ...] = ()
+    tolerances: tuple[float, ...] = ()
+    code: str | None = None
+
+
+def parsed(program: Program) -> Module:
+    """The syntax tree."""
+    try:
+        return parse_module(program.text, "random.soac", known_prelude().module.next_id)
+    except CompileError as error:
+        raise Refused(str(error)) from error
+
+
+def evaluated(program: Program, module: Module) -> Wanted:
+    """What the program means."""
+    try:
+        value, _ = run_program(module, "main", arguments_as_values(program), program.literals)
+    except Failure as failure:
+        return Wanted(code=str(failure))
+    except (TooLong, Undetermined) as error:
+        raise LeftOut(type(error).__name__) from error
+    values = (value,) if len(program.results) == 1 else value
+    parts: list[Value] = []
+    tolerances: list[float] = []
+    for one, (form, tolerance) in zip(values, program.results, strict=True):
+        found = components(one, form)
+        parts += found
+        tolerances += [tolerance] * len(found)
+    return Wanted(tuple(parts), tuple(tolerances))
+
+
+def elaborated(module: Module) -> Prog:
+    """The core of the program."""
+    allow_depth()
+    try:
+        with paused_collector():
+            modules = plain_calls((known_prelude().module, module))
+            typed, _ = infer(modules, known_prelude())
+            prog = elaborate(modules, typed)
+    except CompileError as error:
+        raise Refused(str(error)) from error
+    check(prog, Stage.CORE)
+    return prog
+
+
+def compare(stage: str, wanted: Wanted, run: Callable[[], tuple[Sequence[Any], object]]) -> None:
+    """Raises `Broken` unless what runs gives what is wanted. Where the program fails, a stage may fail or not: what is
+    not needed need not be computed."""
+    try:
+        found = run()[0]
+    except RunError as error:
+        if wanted.code is None:
+            raise Broken(f"{stage}: fails with {error}") from None
+        return
+    if wanted.code is not None:
+        return
+    if len(found) != len(wanted.parts):
+        raise Broken(f"{stage}: {len(found)} results, not {len(wanted.parts)}")
+    for k, (part, tolerance, one) in enumerate(zip(wanted.parts, wanted.tolerances, found, strict=True)):
+        if not agrees(part, one, tolerance):
+            raise Broken(f"{stage}: result {k} is {one!r:.200}, not {part!r:.200}")
+
+
+# ---- one program ---------------------------------------------------------------------------------------------------
+
+
+def check_program(program: Program, stages: Sequence[str], number: int) -> Reach:
+    """Raises `Broken` unless all stages agree; `Refused` and `LeftOut` where there is nothing to compare."""
+    reach = Reach(features=program.reached.copy())
+    module = parsed(program)
+    try:
+        wanted = evaluated(program, module)
+    except Wrong as error:
+        elaborated(module)
+        raise Broken(f"evaluator: {error}") from error
+    prog = elaborated(module)
+    reach.operations.update(
+        f"{e.op.value} {e.prim.value}" for fun in prog.functions for e in all_exps(fun.body) if isinstance(e, PrimOp)
+    )
+    reach.programs["fails" if wanted.code else "gives a value"] += 1
+    prepared = prepare(prog)
+    compare("core", wanted, partial(prepared.run, "main", program.args, Thresholds()))
+    if "passes" in stages:
+        _passes(program, prog, number, reach)
+    if "cpu" in stages:
+        _cpu(program, prog, wanted, reach)
+    if "gpu" in stages or "emulator" in stages:
+        _gpu(program, prog, wanted, reach, "emulator" in stages)
+    return reach
+
+
+def _passes(program: Program, prog: Prog, number: int, reach: Reach) -> None:
+    """Every pass, and every version of one mode, in the interpreter."""
+    tally: Tally
+    with small_parts():
+        tally = check_law(Case(prog, program.args), MODES[number % len(MODES)])
+    reach.rules.update({rule.value: tally.fired[rule] for rule in Rule})
+    reach.passes.update(tally.others)
+    reach.programs["versions interpreted"] += tally.versions
+
+
+def _cpu(program: Program, prog: Prog, wanted: Wanted, reach: Reach) -> None:
+    """Every version on the CPU, with one thread and with two."""
+    compiled = compile_core(prog, Mode.INCREMENTAL, CPU, checked=True)
+    _note_schedules(CPU, compiled, reach)
+    device = Executable.build(compiled.host, compiled.flat.functions)
+    for version in combinations(sites(compiled.flat))[:MOST_VERSIONS]:
+        for threads in (1, 2):
+            reach.programs["runs on the CPU"] += 1
+            run = partial(device.run, "main", program.args, forced=version, threads=threads)
+            compare(f"cpu {version} {threads}", wanted, run)
+
+
+def _gpu(program: Program, prog: Prog, wanted: Wanted, reach: Reach, emulate: bool) -> None:
+    """Every version for a GPU in the interpreter; with `emulate`, some of them in the emulator."""
+    compiled = compile_core(prog, Mode.INCREMENTAL, CUDA, checked=True)
+    _note_schedules(CUDA, compiled, reach)
+    prepared = prepare(compiled.flat)
+    versions = combinations(sites(compiled.flat))
+    for version in versions[:MOST_VERSIONS]:
+        reach.programs["versions for a GPU interpreted"] += 1
+        compare(f"gpu {version}", wanted, partial(prepared.run, "main", program.args, Thresholds(forced=version)))
+    if emulate:
+        from tests.support.emulator.driver import EmulatedDriver, emulated_gpu
+
+        device = CudaExecutable.build(compiled.host, compiled.core.functions, emulated_gpu(EmulatedDriver()), 64)
+        for version in versions[:MOST_EMULATED]:
+            reach.programs["runs in the emulator"] += 1
+            compare(f"emulator {version}", wanted, partial(_emulated, device, program, version))
+
+
+def _emulated(device: CudaExecutable, program: Program, version: Any) -> tuple[list[Any], object]:
+    found, trace = device.run("main", program.args, forced=version)
+    return [np.asarray(one.numpy() if isinstance(one, CudaArray) else one) for one in found], trace
+
+
+def _note_schedules(machine: Machine, compiled: Compiled, reach: Reach) -> None:
+    """The schedules that segops of the program are run by."""
+    seen: list[Scheduled] = []
+    lower(compiled.flat, machine, seen.append)
+    for one in seen:
+        kind = type(one.stm.exp).__name__
+        reach.schedules.update(f"{machine.name} {kind} {row.schedule}" for row in one.considered if row.why_not is None)
+        reach.schedules[f"{machine.name} {kind} interpreted"] += one.interpreted is not None
