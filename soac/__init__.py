@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .ir.errors import CompileError, DataError, IRError, RunError, SoacError, SystemFault, TuningError
     from .notebook import load_ipython_extension
     from .python.entry import Entry
+    from .sweep import map
     from .tuning.from_python import autotune
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "jvp",
     "load",
     "load_ipython_extension",
+    "map",
     "vjp",
     "vmap",
 ]
@@ -69,6 +71,7 @@ _HOMES = {
     ".ir.errors": ("CompileError", "DataError", "IRError", "RunError", "SoacError", "SystemFault", "TuningError"),
     ".notebook": ("load_ipython_extension",),
     ".python.entry": ("Entry",),
+    ".sweep": ("map",),
 }
 
 

@@ -31,7 +31,7 @@ from .arrays import SMALL, DistributedArray, Piece, Pieces, bounds_of
 from .engine import Dask, Engine, Inline
 from .partition import plan_of
 from .plan import Plan, groups
-from .run import Guards, Runner
+from .run import BROADCAST, Guards, Runner
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -46,13 +46,14 @@ DEFAULT = 1 << 24
 class Cluster:
     """A cluster of Dask, or, for tests, this process. `blocks`: in how many an array is partitioned; `threads`: of one
     task, default all cores; `seconds`: how long a call may take; `default`: the work from which a group is run on the
-    cluster."""
+    cluster; `broadcast`: the most bytes of an array that goes to every block."""
 
     client: Client | Inline
     blocks: int = BLOCKS
     threads: int | None = None
     seconds: float | None = None
     default: int = DEFAULT
+    broadcast: int = BROADCAST
     engine: Engine = field(init=False)
     reached: list[tuple[str, int, bool]] = field(init=False, default_factory=list)
     _plans: dict[tuple[int, str], tuple[Program, Plan, dict[int, Any]]] = field(init=False, default_factory=dict)
@@ -139,7 +140,7 @@ class Cluster:
         known = [*names, *parameters_of(program.facts, program.entries)]
         settings = {**program.thresholds, **checked_values(thresholds or {}, known)}
         sides = checked_sides(forced or {}, [*names, *guards_of(program.facts)])
-        guards = Guards(settings, sides, self.default)
+        guards = Guards(settings, sides, self.default, self.broadcast)
         runner = Runner(self.engine, guards, self.blocks, (settings, self.threads), programs)
         results = runner.run(plan, values)
         self.reached = runner.reached

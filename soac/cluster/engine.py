@@ -23,8 +23,8 @@ Run = Callable[[str, Sequence[Any], Settings], Any]
 class Engine(Protocol):
     """`submit` starts a task; handles among its arguments, in lists and tuples too, stand for their values."""
 
-    run: Run
-
+    @property
+    def run(self) -> Run: ...
     def submit(self, function: Callable[..., Any], *args: Any) -> Handle: ...
     def put(self, array: np.ndarray) -> Handle: ...
     def is_handle(self, value: Any) -> bool: ...
@@ -46,7 +46,7 @@ class Here:
 class Inline:
     """Runs each task when it is submitted, by `run`. `tasks` counts them."""
 
-    run: Run = worker.run
+    run: Run = field(default=worker.run)
     tasks: int = 0
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Here:
@@ -84,7 +84,7 @@ class Dask:
 
     client: Client
     seconds: float | None = None
-    run: Run = worker.run
+    run: Run = field(default=worker.run)
     _next: int = field(default=0)
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Handle:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..ir.core import Loop, Prog, Slice, Stm
+from ..ir.core import Loop, Param, Prog, Slice, Stm
 from ..ir.types import Atom, Name, Type
 
 
@@ -206,3 +206,10 @@ def groups(block: Block) -> Iterator[Group]:
                 yield from groups(step.orelse)
             case _:
                 pass
+
+
+def broadcast(task: Task) -> Iterator[Param]:
+    """The parameters of a task that are given arrays whole."""
+    for param, given in zip(task.prog.functions[-1].params, task.given):
+        if isinstance(given, All) and param.type.shape:
+            yield param

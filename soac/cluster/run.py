@@ -36,12 +36,15 @@ from .plan import (
     Task,
     View,
     Whole,
+    broadcast,
     groups,
 )
 from .worker import Settings
 
 FAN = 8
 """How many partial results one task combines."""
+BROADCAST = 1 << 28
+"""The most bytes of an array that goes to every block."""
 UNKNOWN = 2**62
 
 Value = Any
@@ -50,14 +53,16 @@ Value = Any
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """How the guards of groups decide: `forced` by name, else `values`, else `default`, compared with the work."""
+    """How the guards of groups decide: `forced` by name, else `values`, else `default`, compared with the work, which
+    is negative where more than `broadcast` bytes would go to every block."""
 
     values: Mapping[str, int]
     forced: Mapping[str, bool]
     default: int
+    broadcast: int
 
     def taken(self, threshold: str, work: int) -> bool:
-        return self.forced.get(threshold, self.values.get(threshold, self.default) <= work)
+        return work >= 0 and self.forced.get(threshold, self.values.get(threshold, self.default) <= work)
 
 
 @dataclass(slots=True)
@@ -195,16 +200,22 @@ class Runner:
         self.env.update((name, self.in_one_piece(value, t)) for (name, t), value in zip(step.pat, results) if t.shape)
 
     def decide(self, group: Group, is_reached: bool = True) -> bool:
-        """Whether a group is run in blocks; of a size that is not known yet, that it is large."""
-        work = max(prod(self.size(atom) for atom in chain) for chain in group.work)
-        taken = self.guards.taken(group.threshold, work)
+        """Whether a group is run in blocks; one of a size that is not known yet is taken to be large."""
+        work = max(prod(self.size(atom) or UNKNOWN for atom in chain) for chain in group.work)
+        fits = all(self.size_of(param.type) <= self.guards.broadcast for param in broadcast(group.task))
+        taken = self.guards.taken(group.threshold, work if fits else -work)
         if is_reached:
-            self.reached.append((group.threshold, work, taken))
+            self.reached.append((group.threshold, work if fits else -work, taken))
         return taken
 
     def size(self, atom: Atom) -> int:
-        value = atom.value if isinstance(atom, Const) else self.env.get(atom.name, UNKNOWN)
-        return UNKNOWN if self.engine.is_handle(value) else max(int(value), 1)
+        """A size that is known here, at least 1; 0 for one that is not."""
+        value = atom.value if isinstance(atom, Const) else self.env.get(atom.name)
+        return 0 if value is None or self.engine.is_handle(value) else max(int(value), 1)
+
+    def size_of(self, t: Type) -> int:
+        """The bytes of an array, 0 if a size is not known."""
+        return prod(map(self.size, t.shape)) * np.dtype(DTYPES[t.prim]).itemsize
 
     def is_worth(self, blocks: Sequence[Block]) -> bool:
         return any(self.decide(group, False) for block in blocks for group in groups(block))

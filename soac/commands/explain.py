@@ -11,6 +11,9 @@ from typing import Any
 import click
 
 from ..autotune.tuning import INFINITY, parse_setting
+from ..cluster.explain import lines as node_lines
+from ..cluster.partition import plan_of as plan_of_entry
+from ..cluster.run import BROADCAST
 from ..devices import MACHINES, class_of
 from ..entries import no_entry
 from ..ir.errors import NOWHERE, Loc
@@ -67,9 +70,10 @@ class View:
 @click.option("-e", "--entry", metavar="NAME", help="Entry point; default: all, with DATA main or the only one.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--schedules", is_flag=True, help="Show how each segop is run on the device, and why so.")
+@click.option("--node", is_flag=True, help="Show how entry points are partitioned over a cluster.")
 @run_options
 def command(
-    file: Path, data: tuple[str, ...], entry: str | None, as_json: bool, schedules: bool, settings: Settings
+    file: Path, data: tuple[str, ...], entry: str | None, as_json: bool, schedules: bool, node: bool, settings: Settings
 ) -> None:
     """Show the versions of each nest in FILE: guards, their thresholds, and the kernels that each side launches.
 
@@ -77,11 +81,17 @@ def command(
     DATA nothing is run, and no device is needed.
 
     With --schedules: for each segop the schedules that were considered, their costs by the cost model, and which one is
-    taken, where sizes decide under which condition."""
-    if schedules:
+    taken, where sizes decide under which condition.
+
+    With --node: what the workers of a cluster do in blocks of rows, what they are sent for it, and what has no such
+    version."""
+    if schedules or node:
         if data:
-            raise click.UsageError("--schedules takes no data: nothing is run")
-        _echo_schedules(file, settings, entry, as_json)
+            raise click.UsageError(f"--{'schedules' if schedules else 'node'} takes no data: nothing is run")
+        if schedules:
+            _echo_schedules(file, settings, entry, as_json)
+        else:
+            _echo_node(file, settings, entry)
         return
     if data:
         session = open_program(file, settings)
@@ -112,6 +122,18 @@ def _echo_schedules(file: Path, settings: Settings, entry: str | None, as_json: 
         click.echo(json.dumps(shown, indent=2))
         return
     click.echo("\n".join(schedule_lines(segops)))
+
+
+def _echo_node(file: Path, settings: Settings, entry: str | None) -> None:
+    """Raises `CompileError` E0001 where there is no such entry."""
+    plan = planned(file, settings)
+    if entry is not None and entry not in plan.entries:
+        raise no_entry(entry, plan.entries)
+    for name in plan.entries if entry is None else (entry,):
+        click.echo(f"entry {name}")
+        click.echo(
+            "".join(f"{line}\n" for line in node_lines(plan_of_entry(plan.compiled.fused, name), BROADCAST)), nl=False
+        )
 
 
 def _views(plan: Plan, settings: Settings, entries: Sequence[str], trace: Trace | None) -> list[View]:

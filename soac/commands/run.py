@@ -11,12 +11,14 @@ import click
 
 from ..data.read_write import Format, write_values
 from ..frontend.source.text import Reach
+from ..kernels.devices.device import on_host
 from ..performance.summary import summary
 from ..session import Session, open_program
 from ..settings import Settings
 from ..terminal import waiting
 from ..versions import misfits
 from .arguments import gather
+from .cluster import Where, call, cluster_options, gathered, opened, with_guards
 from .options import FILE, DataCommand, run_options
 
 
@@ -41,8 +43,9 @@ from .options import FILE, DataCommand, run_options
     help="Of an untrusted run, beside what soac itself takes.",
 )  # fmt: skip
 @click.option("--confined", type=int, hidden=True)
+@cluster_options
 @run_options
-def command(settings: Settings, untrusted: bool, **given: Any) -> int:
+def command(settings: Settings, untrusted: bool, where: Where | None, **given: Any) -> int:
     """Run an entry point of FILE.
 
     Each DATA is a value (`"[1, 2, 3]"`), or a file of values: text, binary or .npy. Without DATA they are read from
@@ -50,9 +53,28 @@ def command(settings: Settings, untrusted: bool, **given: Any) -> int:
 
     --untrusted: for programs of others, as on a server (SECURITY.md says what is promised). It runs on one CPU thread
     unless --threads says otherwise; DATA and tuning files must be in the directory of FILE."""
+    if where is not None:
+        if untrusted:
+            raise click.UsageError("`--untrusted` goes with neither `--cluster` nor `--workers`")
+        return _on_cluster(where, settings, **given)
     if untrusted:
         return _untrusted(settings, **given)
     return _run(settings, **given)
+
+
+def _on_cluster(
+    where: Where, settings: Settings, file: Path, data: tuple[str, ...], entry: str | None, max_input: int | None,
+    binary: bool, **_limits: Any,
+) -> int:  # fmt: skip
+    where, settings = with_guards(where, settings)
+    session = open_program(file, settings)
+    name = entry or default_entry(session)
+    with opened(where, settings.threads) as cluster:
+        args = gathered(cluster, session.program.function(name), data, max_input)
+        results = on_host(call(cluster, where, session.program, name, args))
+    sys.stdout.buffer.write(write_values(results, Format.BINARY if binary else Format.TEXT))
+    sys.stdout.buffer.flush()
+    return 0
 
 
 def _untrusted(

@@ -13,7 +13,11 @@ import soac
 from soac.cluster.arrays import Piece, Pieces, bounds_of
 from soac.cluster.engine import Here, Inline
 from soac.cluster.plan import Group, Part
+from soac.commands.cluster import Where, with_guards
+from soac.frontend.source.text import Reach
 from soac.ir.errors import RunError
+from soac.settings import Settings
+from tests.support.command_line import caller
 from tests.support.property.cluster import check_cluster, interpreted, kinds, steps
 from tests.support.property.soak import program
 
@@ -149,3 +153,27 @@ def test_random_programs() -> None:
     for number in range(12):
         check_cluster(program(0, number), Inline(interpreted), seen)
     assert {"Mapped", "Folded", "Whole"} <= set(seen)
+
+
+def test_explain_says_what_is_partitioned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "rules.soac"
+    file.write_text(RULES, encoding="utf-8")
+    call = caller(monkeypatch)
+    assert "reads rows -1 .. +2 around its own of xs" in call("explain", file, "--node", "-e", "steps").clean().out
+    assert "is sent all of xs" in call("explain", file, "--node", "-e", "whole").clean().out
+    assert "on one worker" in call("explain", file, "--node", "-e", "scattered").clean().out
+
+
+def test_large_operands_are_not_broadcast(rules: soac.Program) -> None:
+    here = soac.Cluster(Inline(interpreted), blocks=4, default=0, broadcast=8)
+    (result,) = here.run(rules, [XS], "whole")
+    assert np.array_equal(np.asarray(result), rules.call("whole", [XS])[0])
+    assert not any(taken for _, _, taken in here.reached)
+
+
+def test_what_a_command_sets() -> None:
+    params, forces = ("main.ys.suff_node_0=5", "main.ys.suff_outer_0=1"), ("main.ys.suff_node_1=cluster",)
+    settings = Settings("cpu", None, None, True, params, forces, Reach.PROJECT)
+    where, others = with_guards(Where(None, 2, None), settings)
+    assert where == Where(None, 2, None, {"main.ys.suff_node_0": 5}, {"main.ys.suff_node_1": True})
+    assert (others.params, others.forces) == (("main.ys.suff_outer_0=1",), ())

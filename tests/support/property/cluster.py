@@ -19,10 +19,10 @@ import numpy as np
 
 from soac.cluster.api import Cluster
 from soac.cluster.arrays import Pieces
-from soac.cluster.engine import Engine, Inline
+from soac.cluster.engine import Dask, Inline
 from soac.cluster.partition import plan_of
 from soac.cluster.plan import Block, Choice, Group, Part, Plan, Repeat, Step
-from soac.cluster.run import Guards, Runner
+from soac.cluster.run import BROADCAST, Guards, Runner
 from soac.cluster.worker import Settings, prog_of, value_of
 from soac.ir.check import Stage, check
 from soac.ir.entry import bind_sizes
@@ -46,7 +46,7 @@ def interpreted(text: str, args: Sequence[Any], settings: Settings) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def on_cluster(case: Case, engine: Engine, default: int, seen: Counter[str]) -> Results:
+def on_cluster(case: Case, engine: Inline | Dask, default: int, seen: Counter[str]) -> Results:
     """What a program gives on a cluster; none where it fails."""
     prog = case.prog
     for _, apply in CORE_PASSES:
@@ -54,10 +54,10 @@ def on_cluster(case: Case, engine: Engine, default: int, seen: Counter[str]) -> 
     fun, plan = find_entry(prog, "main"), plan_of(prog, "main")
     seen.update(kinds(plan))
     cluster = Cluster(engine, blocks=BLOCKS) if isinstance(engine, Inline) else Cluster(engine.client, blocks=BLOCKS)
-    arrays = [cluster.array(arg) if arg.ndim else arg for arg in case.args]
+    arrays: list[Any] = [cluster.array(arg) if arg.ndim else arg for arg in case.args]
     try:
         sizes = bind_sizes(fun, arrays)
-        runner = Runner(engine, Guards({}, {}, default), BLOCKS, ({}, None), {})
+        runner = Runner(engine, Guards({}, {}, default, BROADCAST), BLOCKS, ({}, None), {})
         values = [getattr(arg, "pieces", arg) for arg in arrays]
         results = runner.run(plan, [*map(np.int64, sizes), *values])
         return [found(runner, plan, k, results[k]) for k in outside_results(fun)]
@@ -95,7 +95,7 @@ def steps(block: Block) -> Iterator[Step]:
                 pass
 
 
-def check_cluster(case: Case, engine: Engine, seen: Counter[str]) -> None:
+def check_cluster(case: Case, engine: Inline | Dask, seen: Counter[str]) -> None:
     """Raises `Broken` unless a program gives on a cluster what it means, with every guard taken and with none."""
     expected = meaning_of(case)
     for default in (0, 2**62):
@@ -105,17 +105,15 @@ def check_cluster(case: Case, engine: Engine, seen: Counter[str]) -> None:
 
 
 @contextmanager
-def engine_of(workers: int) -> Iterator[Engine]:
+def engine_of(workers: int) -> Iterator[Inline | Dask]:
     """Workers of Dask in processes of their own; none: this process."""
     if not workers:
         yield Inline(interpreted)
         return
     from distributed import Client, LocalCluster
 
-    from soac.cluster.engine import Dask
-
     with (
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as local,
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as local,
         Client(local) as client,
     ):
         yield Dask(client)

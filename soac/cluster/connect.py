@@ -1,0 +1,34 @@
+"""A cluster to use: that of a scheduler, or workers on this machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..ir.errors import NOWHERE, Diagnostic, Label, SystemFault
+from .api import BLOCKS, Cluster
+
+
+@contextmanager
+def connected(
+    address: str | None, workers: int | None, blocks: int | None = None, threads: int | None = None
+) -> Iterator[Cluster]:
+    """The cluster of the scheduler at an address (`tls://` by the certificates that Dask is configured with), or of
+    `workers` processes of this machine, which share its cores and end with this."""
+    if importlib.util.find_spec("distributed") is None:
+        hint = "`pip install 'soac[cluster]'`"
+        raise SystemFault(Diagnostic("S0102", "Dask is not installed", Label(NOWHERE, ""), hint=hint))
+    from distributed import Client, LocalCluster
+
+    if workers is None:
+        with Client(address) as client:
+            yield Cluster(client, blocks or BLOCKS, threads)
+        return
+    share = threads or max(1, (os.cpu_count() or 1) // workers)
+    with (
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as here,
+        Client(here) as client,
+    ):
+        yield Cluster(client, blocks or BLOCKS, share)

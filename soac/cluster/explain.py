@@ -1,0 +1,87 @@
+"""How an entry is partitioned, in words: what `soac explain --cluster` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..ir.show import show_atom
+from ..ir.types import Name
+from .plan import (
+    Alias,
+    All,
+    Block,
+    Choice,
+    Exchange,
+    Folded,
+    Group,
+    Mapped,
+    Part,
+    Plan,
+    Repeat,
+    Scanned,
+    Step,
+    View,
+    Whole,
+)
+
+
+def lines(plan: Plan, most: int) -> Iterator[str]:
+    """The steps of an entry, indented by loops and branches. `most`: bytes of an array that goes to every block."""
+    yield from block_lines(plan.block, 1, most)
+
+
+def block_lines(block: Block, depth: int, most: int) -> Iterator[str]:
+    for step, _ in block.steps:
+        yield from step_lines(step, depth, most)
+
+
+def step_lines(step: Step, depth: int, most: int) -> Iterator[str]:
+    pad = "  " * depth
+    match step:
+        case Group():
+            widths = " * ".join(map(show_atom, max(step.work, key=len)))
+            yield f"{pad}guard {step.threshold} <= {widths}"
+            yield from (f"{pad}  {kind_of(out)}" for out in step.outputs)
+            yield from (f"{pad}  {line}" for line in operands(step, most))
+        case Whole(_, pat, False, why):
+            yield f"{pad}on one worker: {bases(name for name, _ in pat)}: {why}"
+        case Exchange(name, array):
+            yield f"{pad}all to all: {name.base} is {array.base} with another dimension outermost"
+        case Repeat(names, _, body):
+            yield f"{pad}loop: {bases(names)}"
+            yield from block_lines(body, depth + 1, most)
+        case Choice(names, _, then, orelse):
+            yield f"{pad}branch: {bases(names)}"
+            yield from block_lines(then, depth + 1, most)
+            yield f"{pad}or"
+            yield from block_lines(orelse, depth + 1, most)
+        case View() | Alias() | Whole():
+            pass
+
+
+def kind_of(output: Mapped | Folded | Scanned) -> str:
+    match output:
+        case Mapped(name):
+            return f"segmap^node: {name.base} in blocks of rows"
+        case Folded(names, _, _, first):
+            return f"{'seghist' if first else 'segred'}^node: {bases(names)}, blocks combined in a tree"
+        case Scanned(names):
+            return f"segscan^node: {bases(names)}, in two passes"
+
+
+def operands(group: Group, most: int) -> Iterator[str]:
+    """What a block is given of arrays."""
+    for param, given in zip(group.task.prog.functions[-1].params, group.task.given):
+        match given:
+            case Part(name, 0, 0) if param.type.shape:
+                yield f"reads its rows of {name.base}"
+            case Part(name, below, above):
+                yield f"reads rows {below:+} .. {above:+} around its own of {name.base}"
+            case All(name) if param.type.shape:
+                yield f"is sent all of {name.base}, read anywhere: not taken if that has more than {most} bytes"
+            case _:
+                pass
+
+
+def bases(names: Iterable[Name]) -> str:
+    return ", ".join(name.base for name in names)
