@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..ir.errors import NOWHERE, Diagnostic, Label, SystemFault
-from ..library.build import Order, build_library, library_name, targets_of
+from ..library.build import Order, build_library, library_name, library_version, targets_of
 from ..session import planned
 from ..settings import Settings
 from ..source import read_source
@@ -44,7 +44,7 @@ def command(
         )
     plan = planned(file, Settings("cpu", None, tuning, not no_tuning, param, (), reach_of(allow_outside)))
     called, targets = library_name(name or file.stem), targets_of(arch)
-    order = Order(called, version, targets, plan.thresholds, read_source(file), python)
+    order = Order(called, library_version(version), targets, plan.thresholds, read_source(file), python)
     made = build_library(plan.compiled, order, output)
     for one in made.files:
         click.echo(output / one)

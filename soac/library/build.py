@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,28 +58,25 @@ def build_library(compiled: Compiled, order: Order, folder: Path) -> Made:
     """Writes the library. Raises what `require_native` and `write_files` raise, and `SystemFault` S0101 for a wheel
     where there is no linker."""
     require_native(compiled)
-    built = objects.build(compiled.host, order.name, order.targets, default, order.presets)
-    static = f"lib{order.name}.a"
-    write_files(
-        folder, {static: archive(tuple(built.objects.values())), f"{order.name}.h": header(built.interface).encode()}
-    )
-    linked = shared(folder / static, machine_of(order.targets))
-    has_shared = isinstance(linked, Path)
-    write_files(folder, {
-        f"{order.name}.pc": packages.pkg_config(order.name, order.version).encode(),
-        f"{order.name}Config.cmake": packages.cmake(order.name, has_shared).encode(),
-    })  # fmt: skip
-    names = [static, f"{order.name}.h", f"{order.name}.pc", f"{order.name}Config.cmake"]
-    names += [linked.name] if isinstance(linked, Path) else []
-    manifest = json.dumps(manifest_of(compiled, built.interface, order, digests(folder, names)), indent=2) + "\n"
-    write_files(folder, {"manifest.json": manifest.encode()})
+    name, machine = order.name, order.targets[0].host.triple.partition("-")[0]
+    built = objects.build(compiled.host, name, order.targets, default, order.presets)
+    contents = {
+        f"lib{name}.a": archive(tuple(built.objects.values())),
+        f"{name}.h": header(built.interface).encode(),
+        f"{name}.pc": packages.pkg_config(name, order.version).encode(),
+    }
+    linked = shared(f"lib{name}.so", contents[f"lib{name}.a"], machine)
+    if isinstance(linked, str):
+        (folder / f"lib{name}.so").unlink(missing_ok=True)
+    else:
+        contents[f"lib{name}.so"] = linked
+    contents[f"{name}Config.cmake"] = packages.cmake(name, isinstance(linked, bytes)).encode()
+    manifest = json.dumps(manifest_of(compiled, built.interface, order, contents), indent=2) + "\n"
+    contents["manifest.json"] = manifest.encode()
     if order.with_wheel:
-        if not isinstance(linked, Path):
-            raise wheel.no_linker(linked)
-        made = wheel.wheel(built.interface, order.version, machine_of(order.targets), manifest, linked.read_bytes())
-        write_files(folder, made)
-        names += made
-    return Made((*names, "manifest.json"), "" if isinstance(linked, Path) else linked)
+        contents |= wheel.wheel(built.interface, order.version, machine, manifest, wheel.require_linked(linked))
+    write_files(folder, contents)
+    return Made(tuple(contents), linked if isinstance(linked, str) else "")
 
 
 def default(threshold: str) -> int:
@@ -87,11 +85,6 @@ def default(threshold: str) -> int:
     if Threshold.of(threshold).kind == EVEN:
         return OF_THREADS
     return CpuDevice.default_threshold if level is None else CpuDevice.default_inside[level]
-
-
-def digests(folder: Path, names: Sequence[str]) -> dict[str, str]:
-    """The SHA-256 of each file."""
-    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
 
 
 # ---- what is asked for -------------------------------------------------------------------------------------------
@@ -103,6 +96,13 @@ def library_name(asked: str) -> str:
     if name.startswith(INSIDE):
         raise wrong(f"a library cannot be called `{asked}`", f"the names inside of libraries begin with `{INSIDE}`")
     return name
+
+
+def library_version(asked: str) -> str:
+    """A version as wheels have it; raises `SettingError` C0101 for another text."""
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)*((a|b|rc|\.post|\.dev)[0-9]+)?", asked) is None:
+        raise wrong(f"`{asked}` is no version", "such as `1.0` or `1.0rc1`")
+    return asked
 
 
 def targets_of(names: Sequence[str]) -> tuple[Target, ...]:
@@ -119,11 +119,6 @@ def target_of(name: str) -> Target:
     if found is None:
         raise wrong(f"no target `{name}` here", f"there are: {', '.join(targets.NAMED)}")
     return found
-
-
-def machine_of(chosen: Sequence[Target]) -> str:
-    """`x86_64` or `aarch64`."""
-    return chosen[0].host.triple.partition("-")[0]
 
 
 def wrong(text: str, hint: str) -> SettingError:
@@ -164,8 +159,10 @@ def interpreted(body: HostBody) -> Iterator[tuple[str, Loc]]:
 # ---- the manifest ------------------------------------------------------------------------------------------------
 
 
-def manifest_of(compiled: Compiled, interface: Interface, order: Order, files: Mapping[str, str]) -> dict[str, object]:
-    """What is in the library, for programs that read it: format 1."""
+def manifest_of(
+    compiled: Compiled, interface: Interface, order: Order, files: Mapping[str, bytes]
+) -> dict[str, object]:
+    """What is in the library, for programs that read it: format 1. `files`: those whose digests it has."""
     return {
         "format": 1,
         "soac": __version__,
@@ -185,7 +182,7 @@ def manifest_of(compiled: Compiled, interface: Interface, order: Order, files: M
         },
         "settings": [{"name": s.name, "default": s.default, "preset": s.preset} for s in interface.settings],
         "versions": {site.name: dict(named_versions(site)) for site in sites(compiled.flat)},
-        "files": dict(files),
+        "files": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     }
 
 

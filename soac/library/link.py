@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 LINKERS = {
     "x86_64": ("x86_64-linux-gnu-gcc", "cc", "gcc", "clang"),
@@ -12,17 +13,22 @@ LINKERS = {
 }
 """What links for a machine, the first that is there and does."""
 
+ALL_OF_IT = ("-Wl,--whole-archive", "static.a", "-Wl,--no-whole-archive", "-lm", "-lpthread")
+KEPT = ("-Wl,--no-undefined", "-Wl,-z,nodelete")
+"""It is never unloaded: threads wait in it."""
 
-def shared(static: Path, machine: str) -> Path | str:
-    """The shared library beside a static one; in words why there is none. It is never unloaded: threads wait in it."""
-    output = static.with_suffix(".so")
-    whole = ("-Wl,--whole-archive", str(static), "-Wl,--no-whole-archive")
-    how = ("-shared", "-o", str(output), *whole, f"-Wl,-soname,{output.name}", "-Wl,-z,nodelete", "-Wl,--no-undefined")
+
+def shared(name: str, static: bytes, machine: str) -> bytes | str:
+    """The shared library `name` of a static one; in words why there is none."""
     said = "no C compiler is here to call a linker (cc, gcc or clang)"
-    for linker in LINKERS[machine]:
-        if path := shutil.which(linker):
-            done = subprocess.run([path, *how, "-lm", "-lpthread"], capture_output=True, text=True, check=False)
-            if not done.returncode:
-                return output
-            said = f"`{linker}` does not link for {machine}: {(done.stderr.splitlines() or [''])[0]}"
+    with TemporaryDirectory(prefix="soac-link-") as place:
+        folder = Path(place)
+        (folder / "static.a").write_bytes(static)
+        for linker in LINKERS[machine]:
+            if path := shutil.which(linker):
+                how = [path, "-shared", "-o", name, f"-Wl,-soname,{name}", *KEPT, *ALL_OF_IT]
+                done = subprocess.run(how, cwd=folder, capture_output=True, text=True, check=False)
+                if not done.returncode:
+                    return (folder / name).read_bytes()
+                said = f"`{linker}` does not link for {machine}: {(done.stderr.splitlines() or [''])[0]}"
     return said

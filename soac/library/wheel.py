@@ -61,12 +61,12 @@ def packed(contents: Mapping[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def no_linker(why: str) -> SystemFault:
-    """S0101: a wheel holds a shared library."""
-    text = f"a wheel needs the shared library: {why}"
-    return SystemFault(
-        Diagnostic("S0101", text, Label(NOWHERE, ""), hint="install a C compiler, which brings a linker")
-    )
+def require_linked(shared: bytes | str) -> bytes:
+    """The shared library that a wheel holds; raises `SystemFault` S0101 where there is a reason instead."""
+    if isinstance(shared, bytes):
+        return shared
+    text = f"a wheel needs the shared library: {shared}"
+    raise SystemFault(Diagnostic("S0101", text, Label(NOWHERE, ""), hint="install a C compiler, which brings a linker"))
 
 
 # ---- the package -------------------------------------------------------------------------------------------------

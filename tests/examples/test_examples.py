@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.library_clients import built
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="libraries are for Linux")
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 SHOWN = """\
@@ -44,3 +47,15 @@ def matmul(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("matmul")
     built(ROOT / "programs" / "matmul.soac", folder, ["native"])
     return folder
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(None in (shutil.which("gcc"), shutil.which("pkg-config")), reason="no C compiler or pkg-config")
+def test_c_by_pkg_config(matmul: Path) -> None:
+    """The header is strict C99; the flags are enough."""
+    source, made, here = matmul / "one.c", matmul / "one", {**os.environ, "PKG_CONFIG_PATH": str(matmul)}
+    source.write_text("#include <matmul.h>\nint main(void) { return matmul_setting_count() == 0; }\n")
+    flags = subprocess.check_output(["pkg-config", "--cflags", "--libs", "--static", "matmul"], text=True, env=here)
+    strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", f"-Wl,-rpath,{matmul}"]
+    subprocess.run(["gcc", *strict, source, "-o", made, *flags.split()], check=True)
+    subprocess.run([made], check=True)

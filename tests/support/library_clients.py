@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -158,6 +159,14 @@ def run(
         return Failed(code, message, (file, int(line), int(column)), kinds, tuple(int(v) for v in values if v))
     assert done.returncode == 0, (done.returncode, done.stderr)
     return read(got.read_bytes(), described["results"])
+
+
+def targets_here(program: Path, manifest: Mapping[str, Any]) -> list[str]:
+    """The targets of a library that this processor runs: others are refused before anything is looked at."""
+    names = [target["name"] for target in manifest["targets"]]
+    command = [str(program), "", os.devnull, os.devnull, "1"]
+    asked = {name: subprocess.run([*command, name, ""], capture_output=True, text=True, check=False) for name in names}
+    return [name for name, done in asked.items() if not done.stdout.startswith("S0101")]
 
 
 def read(data: bytes, results: Sequence[Mapping[str, Any]]) -> list[Any]:
