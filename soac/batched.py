@@ -19,6 +19,8 @@ MOST_MAPPED = 5
 def mapped_arguments(entry: Entry, in_axes: Axes) -> tuple[bool, ...]:
     """For each argument whether it has one more dimension; `SettingError` C0101 for axes that there are not."""
     number = len(entry.parameters)
+    if not number:
+        raise misused(f"`{entry}` has no arguments", "only arguments have a leading dimension")
     axes = list(in_axes) if isinstance(in_axes, Sequence) else [in_axes] * number
     if len(axes) != number or any(axis is not None and not _is_zero(axis) for axis in axes) or axes == [None] * number:
         text = f"`in_axes` is {in_axes!r}, but `{entry}` has {number} argument{'' if number == 1 else 's'}"

@@ -44,7 +44,7 @@ def command(before: Path, after: Path, fail_over: float | None) -> int:
     """Compare two files of times that `soac bench --json` wrote.
 
     Shown are medians, and how many times as fast AFTER is; `~` where that may be chance, because the middle halves of
-    the times overlap. Data sets that only one file has are named."""
+    the times overlap: in the geometric mean it counts as no change. Data sets that only one file has are named."""
     old, new = _read(before), _read(after)
     rows = list(_rows(old, new))
     for program in dict.fromkeys(row.program for row in rows):
@@ -55,7 +55,7 @@ def command(before: Path, after: Path, fail_over: float | None) -> int:
     for times, others, file in ((old, new, before), (new, old, after)):
         for program, label in _only(times, others):
             click.echo(f"only in {file}: {program}, {label}")
-    logarithms = [math.log(row.ratio) for row in rows if 0 < row.ratio < math.inf]
+    logarithms = [math.log(row.ratio) if row.is_clear else 0.0 for row in rows if 0 < row.ratio < math.inf]
     if logarithms:
         mean = math.exp(statistics.fmean(logarithms))
         click.echo(f"geometric mean over {len(logarithms)} data sets: {mean:.2f} times as fast")

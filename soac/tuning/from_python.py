@@ -47,6 +47,9 @@ def autotune(
     entry point the arguments of some calls. `tell` gets the lines of a report (`print`). Nothing is written;
     `thresholds` of what comes back are the settings."""
     prog, wanted = _asked(program, data)
+    for name, value, least in (("runs", runs, 1), ("trials", trials, 0), ("timeout", timeout, 0)):
+        if not isinstance(value, int | float) or not value >= least:
+            raise misused(f"`{name}` is {value!r}", f"a number from {least} on")
     until = time.monotonic() + timeout
     session = Session(prog.source.text, prog, prog.facts.sites, {})
     found: dict[str, int] = {}

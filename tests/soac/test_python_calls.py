@@ -70,6 +70,8 @@ def test_wrong_settings(wrong: dict[str, Any]) -> None:
     (lambda: soac.vmap(print), "`soac.vmap(prog.main)`"),
     (lambda: soac.compile(SUMS).main.batched((0, 0)), "give 0 for each argument"),
     (lambda: soac.compile(SUMS).main.batched(1), "give 0 for each argument"),
+    (lambda: soac.compile("entry f = 1").f.batched(), "only arguments have"),
+    (lambda: soac.autotune(soac.compile(SUMS), runs=0), "a number from 1 on"),
     (lambda: soac.function(5), "above a function"),  # type: ignore[call-overload]
 ])  # fmt: skip
 def test_misuse_is_an_error_of_ours_with_a_hint(call: Any, hint: str) -> None:

@@ -165,7 +165,7 @@ def test_benchcmp(command: Command, tmp_path: Path) -> None:
     assert lines[1].split() == ["main", "x", "2", "s", "1", "s", "2.00x"]
     assert lines[2].split()[-1] == "~0.96x"
     assert lines[3:5] == ["only in a.json: a.soac, gone", "only in b.json: b.soac, main z"]
-    assert lines[5].startswith("geometric mean over 2 data sets: 1.38 times")
+    assert lines[5].startswith("geometric mean over 2 data sets: 1.41 times")
     assert command("benchcmp", "b.json", "a.json", "--fail-over=50").code == 1
 
 

@@ -49,4 +49,4 @@ def test_an_entry_with_records_and_data_of_test_blocks() -> None:
 def test_misuse(asked: tuple[Any, ...]) -> None:
     prog = soac.compile(TEXT)
     with pytest.raises(soac.SoacError):
-        soac.autotune(*(prog if one is None else one for one in asked))
+        soac.autotune(*(prog if one is None else one for one in asked))  # type: ignore[arg-type]
