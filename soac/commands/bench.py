@@ -8,8 +8,10 @@ from pathlib import Path
 
 import click
 
+from ..failures import source_line_of
 from ..performance.summary import summary
 from ..reports import svg
+from ..reports.profile import Profile, lines_of, profile, trace_of
 from ..reports.timing import Effort, Times, race, seconds_text
 from ..session import Session, open_program
 from ..settings import Settings
@@ -40,17 +42,29 @@ Found = dict[str, dict[str, Times]]  # program → data set → times
 @click.option("-e", "--entry", metavar="NAME", help="Only this entry point.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all times to this file.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw medians and intervals to this file (SVG).")
+@click.option(
+    "--profile",
+    "trace",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="TRACE",
+    help="Show the time of kernels, copies and host by line; write a trace (JSON) for Perfetto.",
+)
 @run_options
 def command(
     files: tuple[Path, ...], runs: int, spread: float, most_seconds: float, entry: str | None,
-    json_file: Path | None, plot: Path | None, settings: Settings,
+    json_file: Path | None, plot: Path | None, trace: Path | None, settings: Settings,
 ) -> None:  # fmt: skip
     """Time the programs in FILES on the data sets of their test blocks.
 
     A program runs until its times do not fall any more, then at least as often as asked for and until its median is
-    known well enough. Shown are the median and its 95 % interval."""
+    known well enough. Shown are the median and its 95 % interval.
+
+    With --profile a call is run operation by operation, by Python: the host takes longer then than in a plain call."""
+    if trace is not None and settings.device != "cpu":
+        raise click.UsageError("--profile is for the CPU; on a GPU use NVIDIA's `nsys profile`")
     effort = Effort(runs, MIN_SECONDS, spread / 100, TIMES_AS_MANY * runs, most_seconds)
     found: Found = {}
+    profiles: dict[str, Profile] = {}
     for path in programs_in(files):
         click.echo(f"{path}:")
         session = open_program(path, settings)
@@ -61,12 +75,15 @@ def command(
             click.echo(
                 f"  nothing to time: no test block has an input for {f'`{entry}`' if entry else 'an entry point'}"
             )
-        for name, run in _benchmarks(path, session, wanted, settings.threads):
+        for name, called, args in _benchmarks(path, session, wanted):
             with waiting(f"timing {name}"):
-                times = race({name: run}, effort)[name]
+                times = race({name: _call(session, called, args, settings.threads)}, effort)[name]
             found.setdefault(str(path), {})[name] = times
             click.echo(_line(name, times))
             _write(json_file, found)
+            if trace is not None:
+                profiles[f"{path} {name}"] = _profile(session, called, args, settings.threads, runs)
+                trace.write_text(trace_of(profiles), encoding="utf-8")
     _write(json_file, found)
     if plot is not None and found:
         groups = {program: [_bar(*one) for one in sets.items()] for program, sets in found.items()}
@@ -101,17 +118,24 @@ def _wanted(path: Path, session: Session, entry: str | None) -> list[DataSet]:
     ]
 
 
-def _benchmarks(
-    path: Path, session: Session, wanted: Sequence[DataSet], threads: int | None
-) -> Iterator[tuple[str, Callable[[], object]]]:
-    """What to time: a call for each data set."""
+def _profile(session: Session, entry: str, args: list, threads: int | None, runs: int) -> Profile:
+    """Shows where the time of a call goes."""
+    with waiting(f"profiling {entry}"):
+        one = profile(session.program, entry, args, session.forced, threads, runs)
+    for line in lines_of(one, source_line_of):
+        click.echo(f"    {line}")
+    return one
+
+
+def _benchmarks(path: Path, session: Session, wanted: Sequence[DataSet]) -> Iterator[tuple[str, str, list]]:
+    """What to time: the name, entry point and arguments of each data set."""
     for data_set in wanted:
         args = inputs_of(data_set, session.program, path)
         name = f"{data_set.entry} {data_set.label}"
         if (why := _misfits(session, data_set.entry, args)) is not None:
             click.echo(f"  {name:<44} skipped: {why}")
             continue
-        yield name, _call(session, data_set.entry, session.program.place(data_set.entry, args), threads)
+        yield name, data_set.entry, session.program.place(data_set.entry, args)
 
 
 def _misfits(session: Session, entry: str, args: list) -> str | None:
