@@ -46,8 +46,8 @@ def is_blank_between(phrase: str, is_tight: bool, left: Token, right: Token) -> 
 
 
 def is_tight_chain(chain: Tree[Token], parent: str) -> bool:
-    """Whether the operators of a chain stand without blanks: sums of names, elements and numbers in an index, arithmetic
-    in a size (`xs[i+1]`, `[n*m]t`), and ranges of these (`0..<n`)."""
+    """Whether the operators of a chain stand without blanks: sums of names, elements and numbers in an index,
+    arithmetic in a size (`xs[i+1]`, `[n*m]t`), and ranges of these (`0..<n`)."""
     operands, operators = chain.children[::2], chain.children[1::2]
     if not all(map(_is_simple, operands)):
         return False
