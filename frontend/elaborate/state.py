@@ -201,11 +201,16 @@ def prim_op(st: Stage, op: Op, prim: Prim, args: tuple[Atom, ...], loc: Loc, bas
         return folded
     result = scalar(result_type(op, prim))
     exp = PrimOp(op, prim, args)
-    if not prim.is_int or not result.prim.is_int or can_fail(op, prim):
+    if not prim.is_int or not result.prim.is_int or (can_fail(op, prim) and not _is_fine(args)):
         return emit(st, base or _base_of(op), exp, result, loc)
     if prim is Prim.I64 and op in {Op.ADD, Op.SUB, Op.MUL}:
         return _polynomial_op(st, exp, loc, base)
     return _placed(st, exp, result, loc, base or _base_of(op))
+
+
+def _is_fine(args: tuple[Atom, ...]) -> bool:
+    """Whether a second operand is a number by which every division and power has a value."""
+    return isinstance(args[-1], Const) and args[-1].value > 0
 
 
 def _base_of(op: Op) -> str:
