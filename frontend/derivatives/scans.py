@@ -2,7 +2,7 @@
 
 With y_i = y_{i-1} ⊙ x_i, the adjoint h_i of y_i is its own seed plus J_{i+1}ᵀ h_{i+1}, where J_i is the derivative of
 the operator by its left operand at i: a linear recurrence from the last row on, and so a scan of linear functions. Of a
-sum, J is one. An operator on arrays, or on many values, is a loop instead.
+sum, J is one. An operator on arrays, on many values, or one that is `lawful` up to what does not count, is a loop.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | No
         total = code.screma(Screma(exp.width, (back.name,), f, (adder,), ()), "scan")[0]
         sweep.add(Var(exp.arrays[0]), code.reversed(total))
         return
-    if len(red.neutral) > MOST_VALUES or any(t.shape for t in red.op.ret):
+    loose = any(attr.name == "lawful" for attr in stm.attrs)
+    if loose or len(red.neutral) > MOST_VALUES or any(t.shape for t in red.op.ret):
         sweep_body(sweep, _as_loop(code, exp, red), seeds)
         return
     ys = [Var(p.name) for p in stm.pat]
