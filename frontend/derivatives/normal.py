@@ -82,7 +82,9 @@ def _normal_stm(code: Code, functions: Functions, stm: Stm) -> None:
         case Screma() | Hist() | Scatter() as exp:
             exp = map_bodies(lambda body: normal_body(code, functions, body), exp)
             assert isinstance(exp, Soac)
+            start = len(code.stms)
             _normal_soac(code, replace(stm, exp=exp), exp)
+            code.stms[start:] = [replace(one, certs=stm.certs, attrs=stm.attrs) for one in code.stms[start:]]
         case exp:
             code.keep(replace(stm, exp=map_bodies(lambda body: normal_body(code, functions, body), exp)))
 

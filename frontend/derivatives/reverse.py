@@ -46,7 +46,7 @@ from .maps import map_adjoints
 from .normal import Functions, normal_lambda
 from .partials import partials
 from .reductions import reduce_adjoints
-from .scans import scan_adjoints
+from .scans import in_order, scan_adjoints
 
 Adjoint = Atom | None
 
@@ -66,10 +66,11 @@ def vjp(
 
 def sweep_body(sweep: Sweep, body: Body, seeds: Sequence[Adjoint]) -> None:
     """Both sweeps of a body whose names are used nowhere else."""
-    kept = [_forward(sweep, stm) for stm in body.stms]
+    stms = [one for stm in body.stms for one in in_order(sweep.code, stm)]
+    kept = [_forward(sweep, stm) for stm in stms]
     for atom, seed in zip(body.result, seeds, strict=True):
         sweep.add(atom, seed)
-    for stm, tape in zip(reversed(body.stms), reversed(kept), strict=True):
+    for stm, tape in zip(reversed(stms), reversed(kept), strict=True):
         sweep.code.loc = stm.loc
         _backward(sweep, stm, tape)
 

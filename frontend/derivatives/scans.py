@@ -2,14 +2,14 @@
 
 With y_i = y_{i-1} ⊙ x_i, the adjoint h_i of y_i is its own seed plus J_{i+1}ᵀ h_{i+1}, where J_i is the derivative of
 the operator by its left operand at i: a linear recurrence from the last row on, and so a scan of linear functions. Of a
-sum, J is one. An operator on arrays, or on many values, is a loop instead.
+sum, J is one. An operator on arrays, or on many values, is a loop instead; so is one that is `lawful`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...ir.core import Body, ForLoop, Lambda, Loop, Reduction, Scratch, Screma, Stm
+from ...ir.core import Body, Copied, ForLoop, Lambda, Loop, Reduction, Scratch, Screma, Stm
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
 from ...ir.types import I64, Atom, Prim, Type, Var
@@ -39,7 +39,7 @@ def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | No
         sweep.add(Var(exp.arrays[0]), code.reversed(total))
         return
     if len(red.neutral) > MOST_VALUES or any(t.shape for t in red.op.ret):
-        sweep_body(sweep, _as_loop(code, exp, red), seeds)
+        sweep_body(sweep, scan_as_loop(code, exp), seeds)
         return
     ys = [Var(p.name) for p in stm.pat]
     before = shifted(code, exp.width, ys, red.neutral)
@@ -106,8 +106,19 @@ def _composition(code: Code, types: Sequence[Type], size: int) -> Lambda:
     return code.function([*sides[0], *sides[1]], run)
 
 
-def _as_loop(code: Code, exp: Screma, red: Reduction) -> Body:
+def in_order(code: Code, stm: Stm) -> list[Stm]:
+    """A scan of a `lawful` operator as a loop. Such an operator is associative but for what does not count, such as a
+    common factor; the rows of a parallel scan need not satisfy the recurrence that its adjoint is derived from."""
+    if not isinstance(stm.exp, Screma) or not stm.exp.scans or all(attr.name != "lawful" for attr in stm.attrs):
+        return [stm]
+    body = scan_as_loop(code, stm.exp)
+    copies = [Stm((p,), Copied(a), stm.certs, (), stm.loc) for p, a in zip(stm.pat, body.result, strict=True)]
+    return [*body.stms, *copies]
+
+
+def scan_as_loop(code: Code, exp: Screma) -> Body:
     """The scan as a loop over its rows."""
+    (red,) = exp.scans
     outer = code.inside()
     types = red.op.ret
     index = code.param("i", I64)

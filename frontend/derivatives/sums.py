@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...ir.core import Body, Copied, Hist, Lambda, Loop, Param, Replicate, Screma, Stm
+from ...ir.core import Body, Copied, Hist, Lambda, Loop, Param, Rearrange, Replicate, Screma, Stm
 from ...ir.errors import NOWHERE
 from ...ir.traverse import all_exps, free_in_lambda, names_in_types
 from ...ir.types import Atom, Name, Var
@@ -23,6 +23,11 @@ def sum_of_rows(
 ) -> Atom:
     r"""The sum of `map (\params -> stms in atom) arrays`."""
     type = code.type_of(atom)
+    view = _view_of(stms, atom)
+    if view is not None:
+        source = sum_of_rows(code, width, arrays, params, stms, Var(view.array))
+        assert isinstance(source, Var)
+        return code.rearrange(view.perm, source)
     inner = None if not type.shape else _inner_map(stms, atom)
     if type.shape and inner is not None:
         found = _moved_inside(code, width, arrays, params, stms, *inner)
@@ -33,6 +38,16 @@ def sum_of_rows(
     if not type.shape:
         return code.screma(Screma(width, names, f, (), (code.adder(type),)), "total")[0]
     return code.sum_rows(code.screma(Screma(width, names, f, (), ()))[0])
+
+
+def _view_of(stms: Sequence[Stm], atom: Atom) -> Rearrange | None:
+    """The transposition that `atom` is of something else that the row computes."""
+    made = {stm.pat[0].name: stm.exp for stm in stms}
+    match made.get(atom.name) if isinstance(atom, Var) else None:
+        case Rearrange(_, array) as exp if array in made:
+            return exp
+        case _:
+            return None
 
 
 def _needed(stms: Sequence[Stm], result: Sequence[Atom]) -> Body:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..api import Program
 from ..arguments import Argument
-from ..derivatives import derived
+from ..derivatives import derived, float_parameters
 from ..ir.core import FunDef
 
 TOLERANCES = {2: 0.2, 4: 1e-2, 8: 1e-5}
@@ -37,10 +37,11 @@ def wrong_gradient(program: Program, entry: str, args: Sequence[Argument], seed:
     x = [np.asarray(arg) for arg in args]
     y = [np.asarray(result) for result in program.call(entry, args)]
     along = [_direction(source, arg) for arg in x]
+    varied = _varied(program.function(entry))
     adjoints = [_direction(source, result) for result in y]
     back = with_derivatives.call(f"{entry}_vjp", [*args, *_scalars(adjoints)])
-    tangents = with_derivatives.call(f"{entry}_jvp", [*args, *_scalars(along)])
-    reverse, size = _product(back, along)
+    tangents = with_derivatives.call(f"{entry}_jvp", [*args, *_scalars([along[k] for k in varied])])
+    reverse, size = _product(back, [along[k] for k in varied])
     forward, other = _product(tangents, adjoints)
     floats = [a.dtype.itemsize for a in (*x, *y) if a.dtype.kind == "f"]
     tolerance = TOLERANCES[min(floats)]
@@ -59,6 +60,14 @@ def wrong_gradient(program: Program, entry: str, args: Sequence[Argument], seed:
     if abs(left - right) > kink or abs(central - forward) <= close:
         return None
     return f"the derivative is {forward}, the finite difference {central}"
+
+
+def _varied(fun: FunDef) -> list[int]:
+    """The positions of the arguments that belong to parameters with floats."""
+    assert fun.entry is not None
+    owners = [k for k, param in enumerate(fun.entry.params) for _ in range(param.components)]
+    floats = float_parameters(fun)
+    return [position for position, owner in enumerate(owners) if owner in floats]
 
 
 def _direction(source: np.random.Generator, like: np.ndarray) -> np.ndarray:
