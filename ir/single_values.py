@@ -96,7 +96,7 @@ def single(layout: Layout, exp: Exp, loc: Loc) -> Single | None:
             x = layout.name(array)
             return lambda frame: frame[x]
         case Index(array, dims, safe):
-            return _index(layout, array, dims, _fault_at(loc, safe))
+            return _index(layout, array, dims, _fault_at(loc, safe), safe)
         case Update():
             return _update(layout, exp, _fault_at(loc, exp.safe))
         case Assert():
@@ -148,7 +148,8 @@ def _fault_at(loc: Loc, safe: bool) -> Fault:
     return fault
 
 
-def _index(layout: Layout, array: Name, dims: tuple[DimIndex, ...], fault: Fault) -> Single:
+def _index(layout: Layout, array: Name, dims: tuple[DimIndex, ...], fault: Fault, safe: bool) -> Single:
+    """An element or a slice. A safe slice that holds nothing may be of any size: that of a nest without points is."""
     xs = layout.name(array)
     if len(dims) == 1 and isinstance(dims[0], Fix):
         i = layout.atom(dims[0].index)
@@ -173,9 +174,11 @@ def _index(layout: Layout, array: Name, dims: tuple[DimIndex, ...], fault: Fault
     places = _index_places(layout, dims)
 
     def select(frame: Frame) -> Value:
-        ats = places(frame)
-        _require_in_bounds(ats, frame[xs], fault)
-        return arrays.select(frame[xs], ats)
+        ats, source = places(frame), frame[xs]
+        if safe and any(at.count == 0 for at in ats):
+            return np.empty([at.count for at in ats if at.count is not None], source.dtype)
+        _require_in_bounds(ats, source, fault)
+        return arrays.select(source, ats)
 
     return select
 

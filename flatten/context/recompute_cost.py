@@ -32,6 +32,7 @@ from ...ir.core import (
     Update,
 )
 from ...ir.ops import EXPENSES, Expense, can_fail
+from ...ir.types import Const
 
 LIMIT = 24
 """Up to this weight a statement is computed again rather than stored and loaded."""
@@ -67,8 +68,9 @@ def _weight_of_branch(body: Body) -> int:
 def is_total(exp: Exp) -> bool:
     """A basic operation that gives a value whatever its operands: it may run where the program would not have."""
     match exp:
-        case PrimOp(op, prim, _):
-            return not can_fail(op, prim)
+        case PrimOp(op, prim, args):
+            last = args[-1]
+            return not can_fail(op, prim) or (isinstance(last, Const) and last.value > 0)
         case Index(_, _, safe):
             return safe
         case Convert() | Copied() | Iota() | Replicate() | Rearrange() | Reshape() | Scratch() | ArrayLit() | Concat():

@@ -1,8 +1,8 @@
 """What an expression of the parsed syntax means, by direct evaluation.
 
 Everything is evaluated as written, from left to right, strictly. Types are looked at only for the sizes they name. The
-type of a literal without a suffix is told by who wrote the program, by its place in the text; it is i64, the type of
-sizes, where nothing is told.
+type of a literal without a suffix is given by who wrote the program, by its place in the text; it is i64, the type of
+sizes, where nothing is given.
 """
 
 from __future__ import annotations

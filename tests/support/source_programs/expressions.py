@@ -91,7 +91,7 @@ def scalar(w: Writer, prim: str, weak: bool = True, depth: int = MOST_DEPTH) -> 
     if prim == "i64" and w.scope.sizes and w.one_in(8):
         return w.pick(w.scope.sizes)
     if depth <= 0 or w.decide(4) == 0:
-        return w.recent(paths) if paths and w.decide(6) else leaf(w, prim, weak)
+        return w.recent(paths) if paths and w.decide(6) else name_or_literal(w, prim, weak)
     match w.decide(14):
         case 0 | 1 if paths:
             return w.recent(paths)
@@ -113,7 +113,7 @@ def scalar(w: Writer, prim: str, weak: bool = True, depth: int = MOST_DEPTH) -> 
             return operation(w, prim, weak, depth - 1)
 
 
-def leaf(w: Writer, prim: str, weak: bool) -> str:
+def name_or_literal(w: Writer, prim: str, weak: bool) -> str:
     """A literal, or another scalar converted."""
     others = w.scalars() if w.decide(5) else []
     if not others:

@@ -1,7 +1,7 @@
 """What a generator of random programs keeps: decisions, what is in scope, what was reached.
 
 A literal without a suffix is written with its type behind it in control characters, which `finished` takes out: the
-evaluator is told the type by place. `weak` says that the context decides the type of such a literal.
+evaluator gets the type by place. `weak` says that the context decides the type of such a literal.
 """
 
 from __future__ import annotations
