@@ -7,6 +7,7 @@ import pytest
 
 from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
+from soac.ir.core import Prog
 from soac.ir.interpret import interpret
 
 N = 5
@@ -70,31 +71,30 @@ FUNCTIONS = {
 }
 
 
+TWO_RESULTS = {"extremes", "reduce_pair"}
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_modes_agree_with_finite_differences(name: str) -> None:
-    text = f"""def f = {FUNCTIONS[name]}
-entry value x = f x
-entry forward x t = jvp f x t
-entry reverse x y = vjp f x y
-"""
-    many = _results(name) > 1
-    if many:
-        text = text.replace("entry reverse x y = vjp f x y", "entry reverse x y z = vjp f x (y, z)")
-    prog = compile_text(text, "t.soac")
+    prog = compile_text(_program(name), "t.soac")
     check(prog, Stage.CORE)
     rng = np.random.default_rng(7)
     x, t = rng.uniform(-1, 1, N), rng.uniform(-1, 1, N)
-    y = interpret(prog, "value", [x])[0]
-    seeds = [np.asarray(rng.uniform(-1, 1, np.shape(part))) for part in y]
-    tangents = interpret(prog, "forward", [x, t])[0]
-    (back,) = interpret(prog, "reverse", [x, *[s if s.shape else s[()] for s in seeds]])[0]
+    seeds = [np.asarray(rng.uniform(-1, 1, part.shape)) for part in _run(prog, "value", x)]
+    (back,) = _run(prog, "reverse", x, *[s if s.shape else s[()] for s in seeds])
     step = 1e-6
-    above, below = (interpret(prog, "value", [x + s * t])[0] for s in (step, -step))
+    above, below = (_run(prog, "value", x + s * t) for s in (step, -step))
     central = sum(float(np.sum(s * (a - b))) / (2 * step) for s, a, b in zip(seeds, above, below, strict=True))
-    forward = sum(float(np.sum(s * p)) for s, p in zip(seeds, tangents, strict=True))
+    forward = sum(float(np.sum(s * p)) for s, p in zip(seeds, _run(prog, "forward", x, t), strict=True))
     assert forward == pytest.approx(central, rel=1e-5, abs=1e-6)
     assert float(np.sum(back * t)) == pytest.approx(forward, rel=1e-9, abs=1e-9)
 
 
-def _results(name: str) -> int:
-    return 2 if name in {"extremes", "reduce_pair"} else 1
+def _program(name: str) -> str:
+    seeds, packed = ("y z", "(y, z)") if name in TWO_RESULTS else ("y", "y")
+    head = f"def f = {FUNCTIONS[name]}\nentry value x = f x\nentry forward x t = jvp f x t\n"
+    return f"{head}entry reverse x {seeds} = vjp f x {packed}\n"
+
+
+def _run(prog: Prog, entry: str, *args: np.ndarray) -> list[np.ndarray]:
+    return [np.asarray(result) for result in interpret(prog, entry, args)[0]]
