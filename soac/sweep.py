@@ -35,8 +35,8 @@ def map(
     call = partial(result_of, program.source, tuple(sorted(program.thresholds.items())), entry)
     if executor is None:
         return [call(args) for args in inputs]
-    client = getattr(executor, "client", executor)
-    pool: Executor = client.get_executor(pure=False) if hasattr(client, "get_executor") else client
+    client: Any = getattr(executor, "client", executor)
+    pool: Any = client.get_executor(pure=False) if hasattr(client, "get_executor") else client
     return list(pool.map(call, list(inputs)))
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
+from ..api import Program
 from ..failures import source_line_of
 from ..performance.summary import summary
 from ..reports import svg
@@ -19,6 +21,8 @@ from ..terminal import waiting
 from ..testing.blocks import Fails, parse_tests
 from ..testing.datasets import DataSet, data_sets, inputs_of
 from ..versions import misfits
+from .cluster import Where, cluster_options, opened, with_guards
+from .cluster import prepared as cluster_call
 from .options import FILES, DataCommand, run_options
 from .test import programs_in
 
@@ -49,19 +53,33 @@ Found = dict[str, dict[str, Times]]  # program → data set → times
     metavar="TRACE",
     help="Show the time of kernels, copies and host by line; write a trace (JSON) for Perfetto.",
 )
+@cluster_options
 @run_options
-def command(
-    files: tuple[Path, ...], runs: int, spread: float, most_seconds: float, entry: str | None,
-    json_file: Path | None, plot: Path | None, trace: Path | None, settings: Settings,
-) -> None:  # fmt: skip
+def command(where: Where | None, trace: Path | None, settings: Settings, **given: Any) -> None:
     """Time the programs in FILES on the data sets of their test blocks.
 
     A program runs until its times do not fall any more, then at least as often as asked for and until its median is
-    known well enough. Shown are the median and its 95 % interval.
+    known well enough. Shown are the median and its 95 % interval. On a cluster the arguments are on the workers.
 
     With --profile a call is run operation by operation, by Python: the host takes longer then than in a plain call."""
-    if trace is not None and settings.device != "cpu":
+    if trace is not None and (settings.device != "cpu" or where is not None):
         raise click.UsageError("--profile is for the CPU; on a GPU use NVIDIA's `nsys profile`")
+    if where is None:
+        _bench(settings, None, trace, **given)
+        return
+    where, settings = with_guards(where, settings)
+    with opened(where, settings.threads) as cluster:
+        _bench(settings, lambda program, name, args: cluster_call(cluster, where, program, name, args), trace, **given)
+
+
+Call = Callable[[Program, str, list], Callable[[], object]]
+
+
+def _bench(
+    settings: Settings, call: Call | None, trace: Path | None, files: tuple[Path, ...], runs: int, spread: float,
+    most_seconds: float, entry: str | None, json_file: Path | None, plot: Path | None,
+) -> None:  # fmt: skip
+    """`call`: how an entry is called, if not on this machine."""
     effort = Effort(runs, MIN_SECONDS, spread / 100, TIMES_AS_MANY * runs, most_seconds)
     found: Found = {}
     profiles: dict[str, Profile] = {}
@@ -77,7 +95,8 @@ def command(
             )
         for name, called, args in _benchmarks(path, session, wanted):
             with waiting(f"timing {name}"):
-                times = race({name: _call(session, called, args, settings.threads)}, effort)[name]
+                run = call(session.program, called, args) if call else _call(session, called, args, settings.threads)
+                times = race({name: run}, effort)[name]
             found.setdefault(str(path), {})[name] = times
             click.echo(_line(name, times))
             _write(json_file, found)

@@ -115,3 +115,9 @@ def gathered(cluster: Cluster, fun: FunDef, items: Sequence[str], limit: int | N
 def call(cluster: Cluster, where: Where, program: Program, entry: str, args: Sequence[Any]) -> list[Any]:
     """The results of an entry on the cluster."""
     return cluster.run(program, args, entry, where.thresholds, where.forced)
+
+
+def prepared(cluster: Cluster, where: Where, program: Program, entry: str, args: Sequence[Any]) -> Callable[[], object]:
+    """A call of an entry whose arrays are on the workers already."""
+    placed = [cluster.array(arg) if arg.ndim else arg for arg in args]
+    return lambda: call(cluster, where, program, entry, placed)
