@@ -10,7 +10,7 @@ import numpy as np
 from tests.support.source_programs import scalars
 from tests.support.source_programs.evaluate import binary
 from tests.support.source_programs.scalars import OPERATIONS, Failure, arity
-from tests.support.source_programs.state import Env, State, sampled
+from tests.support.source_programs.state import Env, State, sampled, spend
 from tests.support.source_programs.values import Fun, TooLong, Value, Vec, apply, first, known, size
 
 LARGEST = 1 << 20
@@ -54,7 +54,7 @@ def folds(st: State, name: str) -> dict[str, Callable[[Vec], Value]]:
 
 
 def _folded(st: State, op: Fun, start: Value, xs: Vec) -> Value:
-    st.steps += len(xs)
+    spend(st, len(xs))
     value = start
     for x in xs:
         value = apply(op, value, x)
@@ -62,6 +62,7 @@ def _folded(st: State, op: Fun, start: Value, xs: Vec) -> Value:
 
 
 def _scanned(st: State, op: Fun, start: Value, xs: Vec) -> Vec:
+    spend(st, len(xs))
     value, sums = start, Vec([], start)
     for x in xs:
         value = apply(op, value, x)
@@ -71,6 +72,7 @@ def _scanned(st: State, op: Fun, start: Value, xs: Vec) -> Vec:
 
 def _mapped(st: State, f: Fun, arrays: tuple[Vec, ...]) -> Vec:
     count = len(arrays[0])
+    spend(st, count)
     if any(len(xs) != count for xs in arrays):
         raise Failure("R0105")
     if count:
@@ -229,6 +231,7 @@ def _functions(st: State) -> dict[str, Any]:
         return Vec([ne, *_scanned(st, op, ne, xs)][: len(xs)], ne)
 
     def replicate(n: Value, x: Value) -> Vec:
+        spend(st, _count(n) // 8)
         return Vec([x] * _count(n), x)
 
     def tabulate(n: Value, f: Fun) -> Vec:

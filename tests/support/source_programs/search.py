@@ -15,7 +15,7 @@ from soac.data.dataset_types import Value as Data
 from soac.data.read_write import Format, write_value
 from tests.support.property.choices import Drawn, Replayed, shrunk
 from tests.support.property.guards import Broken
-from tests.support.property.soak import within
+from tests.support.property.soak import LATE, within
 from tests.support.source_programs.program import Program, program_of
 from tests.support.source_programs.stages import LeftOut, Reach, Refused, Wanted, check_program, evaluated, parsed
 
@@ -67,6 +67,8 @@ def broken(one: Program, stages: Sequence[str], number: int, reach: Reach | None
     except (Refused, LeftOut):
         raise
     except Broken as error:
+        if str(error) == LATE.format(SECONDS_EACH):
+            raise LeftOut("takes long") from error
         return str(error)
     except Exception as error:  # the compiler may break in any way
         return f"{type(error).__name__}: {error}"

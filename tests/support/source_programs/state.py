@@ -80,6 +80,13 @@ class Constant:
         return self._value
 
 
+def spend(st: State, steps: int) -> None:
+    """Counts steps. Raises TooLong."""
+    st.steps += steps
+    if st.steps > st.most:
+        raise TooLong
+
+
 def sampled(st: State, f: Callable[[], Value]) -> Value:
     """A value to take sizes from; None if there is none to be had, as where parts of what is given are not known."""
     before, most = st.steps, st.most
