@@ -20,7 +20,6 @@ import numpy as np
 
 import soac
 from soac.api import Program
-from soac.cli import run_cli
 from soac.frontend.source.text import Reach
 from soac.session import open_program
 from soac.settings import Settings
@@ -102,7 +101,8 @@ def same_bits(path: Path, name: str, most_threads: int) -> dict[str, str]:
 
 def tuned_bits(path: Path, name: str) -> None:
     """After a search: the same bits as the version that is taken has without the file."""
-    assert run_cli(["autotune", "--runs", "1", "--trials", "6", str(path)]) == 0
+    command = [sys.executable, "-m", "soac", "autotune", "--runs", "1", "--trials", "6", str(path)]
+    subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
     program, args = open_program(path, settings(path, tuned=True)).program, inputs_of(name)
     results, reached = program.trace("main", args)
     forced = {threshold: taken for threshold, _, taken in reached}
