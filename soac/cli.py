@@ -81,9 +81,11 @@ def main(args: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if args is None else list(args)
     warnings.showwarning = _show_warning
     threading.stack_size(STACK)
-    threading.Thread(target=_settle, args=(code, words), daemon=True).start()
     try:
+        threading.Thread(target=_settle, args=(code, words), daemon=True).start()
         code.result()
+    except RuntimeError as error:  # no room for the stack of a thread
+        sys.exit(importlib.import_module(".failures", __package__).report(error, words))
     except KeyboardInterrupt:
         _interrupt(code)
     sys.exit(code.result())

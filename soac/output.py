@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from .data.files import write_file
 from .ir.errors import NOWHERE, Diagnostic, Label, SoacError
 
 
@@ -13,7 +14,7 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
-            (folder / name).write_bytes(content)
+            write_file(folder / name, content)
     except OSError as fault:
         text = f"cannot write to `{folder}`: {fault.strerror}"
         raise SoacError(Diagnostic("S0201", text, Label(NOWHERE, ""))) from None

@@ -90,12 +90,14 @@ class _Group:
     pending: ChainOp
 
 
+LONGEST = max(map(len, _LEVELS))
+
+
 @lru_cache(maxsize=1024)
 def symbol_level(symbol: str) -> Level:
     """The level of the longest built-in operator that `symbol` starts with."""
-    while symbol not in _LEVELS:
-        symbol = symbol[:-1]
-    return _LEVELS[symbol]
+    starts = (symbol[:length] for length in range(LONGEST, 0, -1))
+    return next(_LEVELS[start] for start in starts if start in _LEVELS)
 
 
 def _level(op: ChainOp) -> Level:

@@ -22,6 +22,7 @@ from ..autotune.sizes import count_tried, timed_sizes
 from ..autotune.solve import weights_of
 from ..autotune.store import TRIALS, Facts, Planned, Timed, open_beside, open_storage, open_study, storing
 from ..autotune.tuning import program_digest, working_path, write_tuning
+from ..data.files import write_file
 from ..devices import described
 from ..failures import show_diagnostics
 from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
@@ -231,7 +232,7 @@ class Tuner:
             for _, _, drawn in self.sections.values():
                 write_pictures(self.asked.plot, drawn)
         if self.asked.html is not None:
-            self.asked.html.write_text(page(f"Tuning of {self.file.name}", self.sections), encoding="utf-8")
+            write_file(self.asked.html, page(f"Tuning of {self.file.name}", self.sections).encode())
 
     def write(self, path: Path, kept: Mapping[str, int]) -> None:
         """The tuning file: what was found, and what an older file says of other entries."""

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from ..api import Program
+from ..data.files import write_file
 from ..failures import source_line_of
 from ..performance.summary import summary
 from ..reports import svg
@@ -113,7 +114,7 @@ def _write(file: Path | None, found: Found) -> None:
     """What is timed so far, so that a run that is cut off leaves it."""
     if file is not None:
         seconds = {program: {name: times.seconds for name, times in sets.items()} for program, sets in found.items()}
-        file.write_text(json.dumps(seconds, indent=2) + "\n", encoding="utf-8")
+        write_file(file, (json.dumps(seconds, indent=2) + "\n").encode())
 
 
 def _line(name: str, times: Times) -> str:

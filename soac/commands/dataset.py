@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..data.dataset_types import bounds_of, drawn_of, generate, read_as, wanted_of
-from ..data.files import read_file, read_stream
+from ..data.files import read_file, read_stream, write_file
 from ..data.read_write import TOLERANCE, Format, Value, compare_values, default_limit, read_values, write_values
 from ..ir.errors import NOWHERE, DataError, Diagnostic, Label, SoacError
 from .options import FILE, DataCommand
@@ -140,7 +140,7 @@ def _write(values: list[Value], form: Format, output: Path | None) -> None:
         sys.stdout.buffer.flush()
         return
     try:
-        output.write_bytes(data)
+        write_file(output, data)
     except OSError as fault:
         text = f"cannot write `{output}`: {fault.strerror}"
         raise SoacError(Diagnostic("S0201", text, Label(NOWHERE, ""))) from None

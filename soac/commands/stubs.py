@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ..data.files import write_file
 from ..entries import require_entries
 from ..failures import show_diagnostics
 from ..frontend.compile import compile_source
@@ -41,7 +42,7 @@ def command(files: tuple[Path, ...], output: Path | None, allow_outside: bool) -
 
 def _write(target: Path, text: str) -> None:
     try:
-        target.write_text(text, encoding="utf-8")
+        write_file(target, text.encode())
     except OSError as fault:
         said = f"cannot write `{target}`: {fault.strerror or fault}"
         raise SoacError(Diagnostic("S0201", said, Label(NOWHERE, ""))) from None

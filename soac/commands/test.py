@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..data.files import write_file
 from ..devices import MACHINES, require
 from ..frontend.compile import read_bytes
 from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
@@ -204,7 +205,7 @@ def _write(file: Path, tested: Mapping[Path, Tested], sync: bool) -> None:
     if sync:
         report["kernels"] = {str(path): list(map(asdict, found.kernels.values())) for path, found in tested.items()}
     try:
-        file.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        write_file(file, (json.dumps(report, indent=2) + "\n").encode())
     except OSError as fault:
         text = f"cannot write to `{file}`: {fault.strerror}"
         raise SoacError(Diagnostic("S0201", text, Label(NOWHERE, ""))) from None

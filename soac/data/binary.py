@@ -95,6 +95,8 @@ def read_npy(data: bytes, name: str, limit: int) -> Value:
         version = npy.read_magic(file)
         reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, by_columns, dtype = reader(file)
+        if not all(type(size) is int for size in shape):  # `False` is an integer for NumPy
+            raise ValueError(f"{shape} is no shape")
     except _BROKEN as bad:
         raise data_error("D0109", f"`{name}` has a broken .npy header: {bad}") from None
     if dtype.hasobject:

@@ -1,7 +1,9 @@
-"""The bytes of files and streams, within a limit: an input may be endless (`/dev/zero`), or larger than the memory."""
+"""The bytes of files and streams, within a limit: an input may be endless (`/dev/zero`), or larger than the memory.
+Files are written as a whole or not at all."""
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 from typing import BinaryIO
@@ -40,3 +42,20 @@ def _upto(file: BinaryIO, most: int) -> bytes:
         parts.append(part)
         left -= len(part)
     return b"".join(parts)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Writes a file: whatever happens meanwhile, the old one is there or the new one. A pipe or a device is written
+    to as it is. Raises OSError."""
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return
+    new = target.with_name(f"{target.name[:100]}.{os.getpid()}.new")
+    try:
+        with open(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666), "wb") as file:
+            file.write(data)
+        os.replace(new, target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise

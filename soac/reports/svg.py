@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from ..data.files import write_file
 from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
 
 WIDTH, HEIGHT = 760, 420
@@ -86,7 +87,7 @@ def write(path: Path, drawn: str) -> None:
     try:
         if path.suffix != ".svg":
             raise OSError("pictures are SVG, in a file `.svg`")
-        path.write_text(drawn, encoding="utf-8")
+        write_file(path, drawn.encode())
     except OSError as fault:
         raise SoacError(Diagnostic("S0201", f"cannot write `{path}`: {fault}", Label(NOWHERE, ""))) from None
 

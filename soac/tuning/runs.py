@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from ..autotune.tuning import threads_name
 from ..checked_settings import guards_of
 from ..data.read_write import TOLERANCE, compare_values
 from ..devices import described
+from ..ir.core import Prog
 from ..ir.errors import NOWHERE, Diagnostic, IRError, Label, TuningError
 from ..ir.show import show
 from ..ir.version_tree import CONSTANTS, Size, sizes_of
@@ -189,16 +191,24 @@ def _set_before(program: Program) -> dict[str, int]:
 def blocks_of(session: Session, entry: str, device: str, threads: int | None) -> list[Block]:
     """The sizes that may be tuned, those behind the same guards together, but first what the program and flattening
     leave open and then what the back end does; last those of the whole entry, with the number of threads unless that
-    was asked for."""
+    was asked for. Where there are floats, chunks of a CPU stay as they are: tuning leaves the bits of a version."""
     are_many = device == "cpu" and threads is None and (os.cpu_count() or 1) > 1
+    fixed = Kind.CHUNK if has_floats(session.program.compiled.flat) else None
     together: dict[tuple[tuple[tuple[str, bool], ...], bool], list[Dimension]] = {}
     for size in sorted(all_sizes(session, entry), key=lambda size: (not size.path, size_kind(size.name) is not None)):
         kind = size_kind(size.name)
+        if kind is not None and kind is fixed:
+            continue
         if kind is not Kind.TASKS or are_many or (threads or 1) > 1:
             together.setdefault((size.path, kind is None), []).append(dimension_of(size))
     if are_many:
         together.setdefault(((), False), []).append(thread_dimension(threads_name(entry), os.cpu_count() or 1))
     return [Block(tuple(dimensions), dict(path)) for (path, _), dimensions in together.items()]
+
+
+def has_floats(prog: Prog) -> bool:
+    """Whether a program mentions a type of floats."""
+    return re.search(r"f(16|32|64)\b", show(prog)) is not None
 
 
 def all_sizes(session: Session, entry: str) -> list[Size]:

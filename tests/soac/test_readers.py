@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import struct
 import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 from soac.data.dataset_types import bounds_of
 from soac.data.read_write import read_values
+from soac.frontend.compile import compile_text
 from soac.ir.errors import CompileError, DataError, IRError
 from soac.ir.parse import parse_exp
 from soac.kernels.kernel_ir.parse import parse_kernel
@@ -64,6 +66,14 @@ def test_a_deep_script_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_texts_of_the_core_that_are_wrong(text: str) -> None:
     with pytest.raises(IRError, match="expected"):
         parse_exp(text)
+
+
+def test_a_long_operator_is_read_at_once() -> None:
+    """Its level was found by leaving out its last character again and again."""
+    begin = time.process_time()
+    with pytest.raises(CompileError, match="E0201"):
+        compile_text(f"def main (x: i32) = x {'*' * 400_000} x", "a.soac")
+    assert time.process_time() - begin < 3
 
 
 def test_a_level_of_kernels_that_is_none() -> None:

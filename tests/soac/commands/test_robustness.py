@@ -42,8 +42,9 @@ def npy(header: str) -> bytes:
         npy("(" * 110),
         npy("{'descr': '<i4', 'fortran_order': False, 'shape': (0, 4611686018427387904), }"),
         npy("{'descr': '<i4', 'fortran_order': False, 'shape': (0, -3), }"),
+        npy("{'descr': '<i4', 'fortran_order': False, 'shape': (False, 4), }"),
     ],
-    ids=["cut", "token", "nested", "no addresses", "negative"],
+    ids=["cut", "token", "nested", "no addresses", "negative", "a bool"],
 )
 def test_damaged_npy(command: Command, tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.npy").write_bytes(data)

@@ -31,12 +31,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from soac.cli import STACK
 from tests.support.fuzz.readers import READERS, Reader, Refused
 
 SECONDS = 5.0
 MEMORY = 1 << 30
+STATE = struct.Struct("<3q")
+"""What a worker shares with the parent: the input in hand, and how many it has read and refused."""
+
 RECYCLED = 20_000  # inputs after which a worker is replaced
 
 
@@ -53,8 +57,6 @@ class Tally:
     faults: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, said: dict[str, float]) -> None:
-        self.read += int(said["read"])
-        self.refused += int(said["refused"])
         self.largest = max(self.largest, int(said["largest"]))
         self.slowest = max(self.slowest, said["slowest"])
         self.peak = max(self.peak, int(said["peak"]))
@@ -84,11 +86,11 @@ def work(reader: Reader, seed: int, numbers: range, at: mmap.mmap, pipe: int) ->
 
 
 def _read_all(reader: Reader, seed: int, numbers: range, at: mmap.mmap, out) -> None:  # type: ignore[no-untyped-def]
-    done: dict[str, float] = {"read": 0, "refused": 0, "largest": 0, "slowest": 0.0, "peak": 0}
+    done: dict[str, Any] = {"read": 0, "refused": 0, "largest": 0, "slowest": 0.0, "peak": 0}
     following = numbers.start
     for number in numbers:
         following = number + numbers.step
-        at[:8] = struct.pack("<q", number)
+        at[:] = STATE.pack(number, done["read"], done["refused"])
         data = input_of(reader, seed, number)
         begin = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
@@ -106,7 +108,7 @@ def _read_all(reader: Reader, seed: int, numbers: range, at: mmap.mmap, out) -> 
             break
     out.write(json.dumps(done) + "\n")
     out.flush()
-    at[:8] = struct.pack("<q", following)
+    at[:] = STATE.pack(following, done["read"], done["refused"])
 
 
 def _where(trace: str) -> str:
@@ -139,8 +141,8 @@ def run(reader: Reader, seed: int, start: int, count: int, jobs: int) -> Tally:
 
 
 def _start(reader: Reader, seed: int, numbers: range) -> tuple[int, mmap.mmap, int]:
-    at = mmap.mmap(-1, 8)
-    at[:8] = struct.pack("<q", numbers.start)
+    at = mmap.mmap(-1, STATE.size)
+    at[:] = STATE.pack(numbers.start, 0, 0)
     ours = os.memfd_create("faults")
     theirs = os.dup(ours)
     child = os.fork()
@@ -161,7 +163,8 @@ def _start(reader: Reader, seed: int, numbers: range) -> tuple[int, mmap.mmap, i
 
 def _ended(tally: Tally, numbers: range, at: mmap.mmap, pipe: int, status: int) -> range:
     """Notes what a worker has said; the inputs that are left."""
-    (number,) = struct.unpack("<q", at[:8])
+    number, read, refused = STATE.unpack(at[:])
+    tally.read, tally.refused = tally.read + read, tally.refused + refused
     os.lseek(pipe, 0, os.SEEK_SET)
     with os.fdopen(pipe) as said:
         for line in map(json.loads, said):

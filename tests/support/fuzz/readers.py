@@ -35,6 +35,7 @@ from soac.data.dataset_types import bounds_of, drawn_of, read_as, wanted_of
 from soac.data.read_write import Format, ValueType, read_values, write_values
 from soac.failures import show_diagnostics
 from soac.frontend.compile import compile_source
+from soac.frontend.formatting.layout import format_text
 from soac.frontend.source.text import Reach, decode_source
 from soac.ir.check import Stage, check
 from soac.ir.errors import NOWHERE, CompileError, Diagnostic, IRError, Label, SoacError
@@ -110,6 +111,10 @@ def sources() -> Corpus:
 
 def read_program(data: bytes) -> object:
     return compile_source(decode_source(data, "a.soac"), "a.soac", Reach.PROJECT)
+
+
+def read_and_format(data: bytes) -> object:
+    return format_text(decode_source(data, "a.soac"), "a.soac")
 
 
 @cache
@@ -446,6 +451,7 @@ READERS = {
     reader.name: reader
     for reader in (
         Reader("source", 60, changing(sources), refusing(read_program)),
+        Reader("format", 10, changing(sources), refusing(read_and_format)),
         Reader("data-text", 160, changing(texts_of_values), refusing(read_data)),
         Reader("data-binary", 180, make_binary, refusing(read_data)),
         Reader("npy", 100, make_npy, refusing(read_data)),
