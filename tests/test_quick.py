@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.test_layers import LAYERS
 
 ROOT = Path(__file__).parent
 pytestmark = pytest.mark.quick
+OPTIONAL = re.compile(r"^(\w+ = )?pytest\.importorskip\(", re.MULTILINE)  # wants more than CI installs
 LONG = {"G0", "Gr screma", "alias", "fission", "iota"}
 """Rules that no example of the guide shows: random programs reach them, for seconds, and goldens by the way."""
 
@@ -21,7 +23,7 @@ LONG = {"G0", "Gr screma", "alias", "fission", "iota"}
 def quick(request: pytest.FixtureRequest) -> list[pytest.Item]:
     """The quick tests of a run of all tests."""
     items = request.config.stash[COLLECTED]
-    files = [path for path in ROOT.rglob("test_*.py") if path.name != "test_bounds.py"]  # wants Numba
+    files = [path for path in ROOT.rglob("test_*.py") if not OPTIONAL.search(path.read_text(encoding="utf-8"))]
     if not {item.path for item in items}.issuperset(files):
         pytest.skip("only some of the tests were collected")
     return [item for item in items if item.get_closest_marker("quick") is not None]

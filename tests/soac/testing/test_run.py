@@ -258,7 +258,7 @@ def test_wrong_programs_and_blocks(tmp_path: Path) -> None:
         assert code in fault
 
 
-def planted_fence(prog: Prog, machine: Machine) -> HostProgram:
+def planted_fence(prog: Prog, machine: Machine, *_: object) -> HostProgram:
     """The host program with a kernel more, in which each thread meets a barrier of its own."""
     host = lower(prog, machine)
     threads = kir.Threads(kir.KVar("i", Prim.I64), i64(0), i64(8), (kir.Fence(),))
