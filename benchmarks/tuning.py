@@ -152,7 +152,7 @@ def tuned_program(name: str, threads: int) -> Found:
             path = with_shapes(path, SHAPES[name], Path(folder))
         session = open_program(path, Settings("cpu", threads, None, False, (), (), Reach.PROJECT))
         sets = [one for one in sets_of(path, session, "main") if "notest" in one.case.tags and "k=30" not in one.label]
-        subject, problem = subject_of(path, session, "main", sets, threads), problem_of(session, "main", sets)
+        subject, problem = subject_of(path, session, "main", sets, threads), problem_of(session, "main", sets, threads)
         sampler = Planned(1)
         study = open_study(None, name, FACTS, sampler)
         search = Search(study, sampler, Stopwatch(subject, 3), math.inf, lambda progress: None)
@@ -182,7 +182,7 @@ def races(name: str, found: Found, rounds: int, folder: Path | None) -> Iterator
         print(show(row), flush=True)
         yield row
     if folder is not None:
-        problem = problem_of(found.session, "main", found.subject.sets)
+        problem = problem_of(found.session, "main", found.subject.sets, found.subject.threads)
         shown = rows_of(problem, found.tuned, found.search.timed(), (None,) * len(found.labels), sites)
         drawn = pictures(name, problem, found.tuned, shown, sites)
         write_pictures(folder, {f"{name}.svg": drawn[f"{name}.times.svg"]} if name == "matmul" else {})

@@ -15,6 +15,7 @@ from soac.ir.machine import CUDA
 from soac.ir.ops import Op
 from soac.ir.types import Atom, Names, Prim, i64
 from soac.kernels.analysis.sectors import global_sectors, predict
+from soac.kernels.analysis.uniformity import Facts
 from soac.kernels.host_ir.nodes import HostBody, HostIf, HostLoop, HostStm
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.dedup import Kernels
@@ -147,7 +148,7 @@ def with_constants(mapping: Mapping, size: int) -> Made:
     loads = (kir.KLet(var("x", Prim.F32), kir.KLoad(a, point)) for a in read)
     body = (first, last, *uniform, threads(point, hi, *loads, lo=lo))
     one = Kernel("k", BLOCK, tuple(arrays), (), body, (), Level.BLOCK)
-    return Made(one, (), (), (), (), frozenset(), 1.0, 1.0)
+    return Made(one, (), (), (), (), Facts({}, frozenset()), frozenset(), 1.0)
 
 
 def test_a_pair_of_order_and_factor_is_found_that_is_not_of_the_best_order() -> None:
