@@ -71,8 +71,8 @@ class Entry:
 @dataclass(slots=True)
 class Launched:
     """The kernels that an entry launches. `addresses`: of their code, 0 before the first launch, at which machine code
-    calls `need` with the number of the kernel; 0 again means that there is none, and `raised` has the reason for the
-    thread that asked."""
+    calls `need` with the number of the kernel; still 0 after it means that there is none, and `raised` has the reason
+    for the thread that asked."""
 
     kernels: tuple[Kernel, ...]
     addresses: ctypes.Array[ctypes.c_int64]
@@ -85,12 +85,11 @@ def launched(kernels: tuple[Kernel, ...], code: KernelCode) -> Launched:
     """Kernels of an entry, none of them with an address yet."""
     made = Launched(kernels, (ctypes.c_int64 * len(kernels))(), code)
 
-    def need(which: int) -> int:
+    def need(which: int) -> None:
         try:
             made.addresses[which] = address(code, kernels[which].name)
         except BaseException as error:
             made.raised[threading.get_ident()] = error
-        return made.addresses[which]
 
     made.need = NEED(need)
     return made
@@ -271,8 +270,8 @@ def failed(entry: Entry, one: Ready, status: int) -> BaseException:
         case Status.KERNEL:
             return failure(entry.kernels.kernels[place], record)
         case Status.NO_CODE:
-            me = threading.get_ident()
-            return entry.kernels.raised.pop(me, None) or entry.runtime.raised.pop(me)
+            me, stopped = threading.get_ident(), KeyboardInterrupt()  # before it could note why
+            return entry.kernels.raised.pop(me, None) or entry.runtime.raised.pop(me, stopped)
         case Status.STOPPED:
             pool.the_pool().stop_flag.value = 0
             return KeyboardInterrupt()

@@ -296,12 +296,13 @@ done:
   ret void
 }
 
-; The kernel of a bulk operation, by its number.
-define internal ptr @bulk_kernel(i64 %number) {
+; Stores the kernel of a bulk operation, by its number.
+define internal void @bulk_kernel(i64 %number, ptr %slot) {
   %kernels = load ptr, ptr @bulk
   %place = getelementptr ptr, ptr %kernels, i64 %number
   %kernel = load ptr, ptr %place
-  ret ptr %kernel
+  store ptr %kernel, ptr %slot
+  ret void
 }
 
 ; Only the thread that forked lives on in the child, whose launches run on it alone.

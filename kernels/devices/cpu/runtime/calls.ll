@@ -23,7 +23,8 @@ run:
 ask:
   %need_place = getelementptr i64, ptr %state, i64 $NEED_WORD$
   %need = load ptr, ptr %need_place
-  %compiled = call ptr %need(i64 %kernel)
+  call void %need(i64 %kernel)
+  %compiled = load ptr, ptr %place
   %none = icmp eq ptr %compiled, null
   br i1 %none, label %no_code, label %go
 go:

@@ -6,7 +6,7 @@
 %Iota = type { ptr, ptr, ptr, i64, i64, i64 }  ; record arenas to count start step
 
 ; Kernels by number: copies, transposing copies and iotas, of elements of 1, 2, 4 and 8 bytes each. One that no call needed
-; yet is null; `need` gives it, or null where it cannot be compiled.
+; yet is null; `need` stores it at an address, and nothing where it cannot be compiled.
 @kernels = internal global [12 x ptr] zeroinitializer
 @need = internal global ptr null
 
@@ -24,13 +24,16 @@ define void @soac_host_need_by(ptr %function) {
 ; A kernel by its number. Where there is none, the call that %state is of has failed.
 define internal ptr @kernel(ptr %state, i64 %number) {
 entry:
+  %slot = alloca ptr, align 8
   %place = getelementptr ptr, ptr @kernels, i64 %number
   %known = load atomic ptr, ptr %place acquire, align 8
   %is_new = icmp eq ptr %known, null
   br i1 %is_new, label %ask, label %fine
 ask:
   %function = load ptr, ptr @need
-  %made = call ptr %function(i64 %number)
+  store ptr null, ptr %slot
+  call void %function(i64 %number, ptr %slot)
+  %made = load ptr, ptr %slot
   store atomic ptr %made, ptr %place release, align 8
   %none = icmp eq ptr %made, null
   br i1 %none, label %fail, label %fine

@@ -44,9 +44,11 @@ OWN = ("soac_host_call", "soac_host_know", "soac_host_reset", "soac_host_need_by
 BULK = tuple(f"{kind}_{width}" for kind in ("copy", "transpose", "iota") for width in (1, 2, 4, 8))
 """The kernels of bulk operations, by the numbers that the runtime knows them by."""
 
-NEED = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
-"""What machine code calls, without the lock of the interpreter, for the address of a kernel by its number; 0: it has no
-code."""
+NEED = ctypes.CFUNCTYPE(None, ctypes.c_int64)
+NEED_BULK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
+"""What machine code calls, without the lock of the interpreter, for a kernel by its number. They store its address (at
+the second argument), and nothing where it has no code. They give nothing: the result of a callback that an asynchronous
+exception ends, as a time limit raises it, would be whatever was in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +93,20 @@ def _loaded() -> Runtime:
     know(python_call.numpy_table(), threading.main_thread().ident)
     os.register_at_fork(after_in_child=lambda: _after_fork(reset, know))
     made = Runtime(code.address("soac_host_call"), ctypes.addressof(workers.stop_flag))
-    made.need.append(NEED(lambda number: _needed(made, number)))
+    made.need.append(NEED_BULK(lambda number, slot: _needed(made, number, slot)))
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address("soac_host_need_by"))(
         ctypes.cast(made.need[0], ctypes.c_void_p)
     )
     return made
 
 
-def _needed(made: Runtime, number: int) -> int:
-    """The address of a kernel of a bulk operation; 0 where it cannot be compiled."""
+def _needed(made: Runtime, number: int, slot: int) -> None:
+    """Stores the address of a kernel of a bulk operation; nothing where it cannot be compiled."""
     try:
         made.bulk.append(bulk_code(BULK[number]))
-        return made.bulk[-1].address(symbol_of(BULK[number]))
+        ctypes.c_int64.from_address(slot).value = made.bulk[-1].address(symbol_of(BULK[number]))
     except BaseException as error:
         made.raised[threading.get_ident()] = error
-        return 0
 
 
 def bulk_code(name: str) -> jit.CompiledKernels:

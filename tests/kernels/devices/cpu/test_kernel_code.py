@@ -17,6 +17,7 @@ from soac.kernels.devices import disk_cache as disk
 from soac.kernels.devices.cpu import kernel_code
 from soac.kernels.devices.cpu.executable import Executable, Runner
 from soac.kernels.devices.cpu.runtime import jit
+from soac.kernels.devices.cpu.runtime.functions import NEED
 
 TEXT = """
 entry sums [n][m] (xss: [n][m]f32): [n]f32 = map (reduce (+) 0) xss
@@ -122,6 +123,25 @@ def test_a_kernel_without_code_ends_the_call(
                 call()
     result = call()
     assert np.asarray(result).reshape(-1).tolist() == [2, 4]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_time_limit_that_ends_the_callback_before_it_begins() -> None:
+    """An asynchronous exception may strike anywhere: then there is no code, and no garbage is called."""
+
+    def struck(which: int) -> None:
+        raise TimeoutError
+
+    program = soac.compile(TEXT)
+    assert isinstance(program.executable, Executable)
+    entry = program.executable.native.entries["twice"]
+    real, entry.kernels.need = entry.kernels.need, NEED(struck)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            program.call("twice", [np.array([1, 2], np.int32)], threads=1)
+    entry.kernels.need = real
+    entry.idle.clear()
+    assert program.call("twice", [np.array([1, 2], np.int32)], threads=1)[0].tolist() == [2, 4]
 
 
 def test_threads_that_need_the_same_kernel(made: list[str]) -> None:
