@@ -8,12 +8,17 @@ declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 
 ; Run all blocks of kernel number %kernel, on this thread where the whole costs little, else in %tasks tasks for each.
-; One that is launched for the first time is compiled.
+; One that is launched for the first time is compiled. After a copy that was not made, nothing is launched.
 define i64 @soac_host_launch(ptr %state, ptr %table, i64 %kernel, i64 %blocks, double %cost, i64 %tasks) {
 entry:
   %any = icmp sgt i64 %blocks, 0
   br i1 %any, label %run, label %fine
 run:
+  %lost_place = getelementptr i64, ptr %state, i64 $LOST_WORD$
+  %lost = load i64, ptr %lost_place
+  %is_whole = icmp eq i64 %lost, 0
+  br i1 %is_whole, label %find, label %no_code
+find:
   %kernels_place = getelementptr i64, ptr %state, i64 $KERNELS_WORD$
   %kernels = load ptr, ptr %kernels_place
   %place = getelementptr ptr, ptr %kernels, i64 %kernel
@@ -28,7 +33,7 @@ ask:
   %none = icmp eq ptr %compiled, null
   br i1 %none, label %no_code, label %go
 go:
-  %code = phi ptr [ %known, %run ], [ %compiled, %ask ]
+  %code = phi ptr [ %known, %find ], [ %compiled, %ask ]
   %small = fcmp olt double %cost, $INLINE_WORK$
   %stopped = call i64 @soac_host_run(ptr %state, ptr %table, ptr %code, i64 %blocks, i1 %small, i64 %tasks)
   %stop = icmp ne i64 %stopped, 0

@@ -192,3 +192,27 @@ def test_a_copy_without_code_ends_the_call() -> None:
         print(program.main(xss).tolist())"""
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.splitlines() == ["copy_2", "copy_2", "[[0, 3], [1, 4], [2, 5]]"]
+
+
+def test_nothing_runs_on_a_copy_that_was_not_made() -> None:
+    """The counters of a scan in one pass are filled by a copy: without it, blocks would go by garbage."""
+    code = """if True:
+        import numpy, soac
+        from soac.kernels.devices.cpu.runtime import functions
+        text = "entry main [n] (k: i32) (xs: [n]i32): i32 = i32.sum (loop ys = copy xs for i < k do scan (+) i ys)"
+        program, real = soac.compile(text), functions.bulk_code
+        xs = numpy.ones(200_000, numpy.int32)
+        def fail(name):
+            raise KeyboardInterrupt(name)
+        functions.bulk_code = fail
+        for _ in range(20):
+            try:
+                program.call("main", [numpy.int32(50), xs], threads=1)
+            except KeyboardInterrupt as reason:
+                print(reason)
+        functions.bulk_code = real
+        print(program.call("main", [numpy.int32(1), xs], threads=1)[0])"""
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    names = printed.split()
+    assert len(names) == 21
+    assert names[-1] == str((np.cumsum(np.ones(200_000, np.int32)).sum()).astype(np.int32))
