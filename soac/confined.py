@@ -112,7 +112,7 @@ def _address_space() -> int:
 
 
 def _hook(project: Path) -> Any:
-    """Refuses what a program has no business with, whoever asks for it in this process."""
+    """Refuses what a program has no business with, also where a library of this process asks."""
     cache = user_cache().root
     written = [] if cache is None else [str(cache.resolve())]
     code = (sys.prefix, sys.base_prefix, *filter(None, sys.path), PACKAGES)

@@ -212,7 +212,7 @@ def test_nothing_runs_on_a_copy_that_was_not_made() -> None:
                 print(reason)
         functions.bulk_code = real
         print(program.call("main", [numpy.int32(1), xs], threads=1)[0])"""
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    names = printed.split()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    names = done.stdout.split()
     assert len(names) == 21
     assert names[-1] == str((np.cumsum(np.ones(200_000, np.int32)).sum()).astype(np.int32))
