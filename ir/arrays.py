@@ -99,6 +99,12 @@ def updated(xs: Array, ats: Sequence[At], value: Array | Value) -> Array:
     return new
 
 
+def settled(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a value whose type has these sizes: next to a size of 0, negative ones are 0. A nest without points
+    computes none of its inner sizes' checks, yet flattening makes arrays of all its points."""
+    return tuple(max(n, 0) for n in shape) if shape and min(shape) < 0 and 0 in shape else shape
+
+
 def iota(count: int, start: int, step: int, prim: Prim) -> Array:
     """start, start + step, ...; wraps at the width of `prim`."""
     bits = np.uint64
@@ -111,20 +117,20 @@ def iota(count: int, start: int, step: int, prim: Prim) -> Array:
 def replicate(shape: tuple[int, ...], value: Array | Value, prim: Prim) -> Array:
     """`value` at every place of `shape`."""
     row = np.asarray(value, DTYPES[prim])
-    return np.ascontiguousarray(np.broadcast_to(row, shape + row.shape))
+    return np.ascontiguousarray(np.broadcast_to(row, settled(shape + row.shape)))
 
 
 def scratch(shape: tuple[int, ...], prim: Prim) -> Array:
     """Elements that may not be read: unlikely values, so that a read shows."""
     poison = math.nan if prim.is_float else prim is Prim.BOOL or int_range(prim)[1] - 90
-    return np.full(shape, poison, DTYPES[prim])
+    return np.full(settled(shape), poison, DTYPES[prim])
 
 
 def stack(rows: Sequence[Array | Value], outer: tuple[int, ...], row: tuple[int, ...], prim: Prim) -> Array:
     """`rows`, in row-major order of the dimensions `outer`, each of shape `row`, as one array."""
     dtype = DTYPES[prim]
     if not row:
-        return np.array(rows, dtype).reshape(outer)
+        return np.array(rows, dtype).reshape(settled(outer))
     if not rows:
-        return np.empty(outer + row, dtype)
+        return np.empty(settled(outer + row), dtype)
     return np.stack(rows).reshape(outer + row)

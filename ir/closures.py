@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from . import parallel, scalar
+from . import arrays, parallel, scalar
 from .core import (
     Apply,
     Body,
@@ -143,7 +143,7 @@ def _type_check(layout: Layout, param: Param, loc: Loc) -> Step:
     dtype = scalar.DTYPES[param.type.prim]
 
     def check(frame: Frame) -> None:
-        xs, shape = frame[place], sizes(frame)
+        xs, shape = frame[place], arrays.settled(sizes(frame))
         if xs.shape != shape or xs.dtype != dtype:
             if min(shape) < 0:
                 raise run_error("R0104", f"negative size: {min(shape)}", loc)

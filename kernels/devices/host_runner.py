@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...ir import core, scalar
+from ...ir.arrays import settled
 from ...ir.core import Fix, ForLoop
 from ...ir.errors import RunError
 from ...ir.interpret import Thresholds, prepare
@@ -113,9 +114,13 @@ class HostCompiler:
     def gets(self, atoms: tuple[Atom, ...]) -> tuple[int, ...]:
         return tuple(self.get(a) for a in atoms)
 
-    def shape(self, atoms: tuple[Atom, ...]) -> Callable[[Env], tuple[int, ...]]:
+    def values(self, atoms: tuple[Atom, ...]) -> Callable[[Env], tuple[int, ...]]:
         slots = self.gets(atoms)
         return lambda env: tuple([env[s] for s in slots])
+
+    def shape(self, sizes: tuple[Atom, ...]) -> Callable[[Env], tuple[int, ...]]:
+        values = self.values(sizes)
+        return lambda env: settled(values(env))
 
     def block(self, body: HostBody) -> Block:
         dead = dead_after(body)
@@ -256,7 +261,7 @@ class HostCompiler:
     def place(self, dims: tuple[core.DimIndex, ...]) -> Callable[[Env], tuple[int | tuple[int, int, int], ...]]:
         """Indices as ints, slices as (start, count, stride)."""
         if all(isinstance(d, Fix) for d in dims):
-            return self.shape(tuple(d.index for d in dims if isinstance(d, Fix)))
+            return self.values(tuple(d.index for d in dims if isinstance(d, Fix)))
         slots = tuple(
             self.get(d.index) if isinstance(d, Fix) else self.gets((d.start, d.count, d.stride)) for d in dims
         )

@@ -9,6 +9,7 @@ declare ptr @soac_host_take(i64)
 declare i64 @soac_host_drop(ptr)
 declare void @soac_host_copy(ptr, ptr, ptr, i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare i64 @llvm.smax.i64(i64, i64)
 declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 
 define void @soac_host_release(ptr %array) {
@@ -67,7 +68,8 @@ define void @soac_host_move(ptr %target, ptr %source, i64 %rank) {
   ret void
 }
 
-; Set the strides of a row-major array of these sizes. Gives its bytes, -1 if no array can have the sizes.
+; Set the strides of a row-major array of these sizes; next to a size of 0, negative ones become 0. Gives its bytes, -1 if
+; no array can have the sizes.
 define i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element) {
 entry:
   %sizes = getelementptr %Array, ptr %array, i32 0, i32 $Array.sizes$
@@ -99,9 +101,21 @@ go:
   %lower = or i1 %below, %negative
   br label %each
 done:
-  %full = select i1 %bad, i64 -1, i64 %bytes
-  %some = select i1 %empty, i64 0, i64 %full
-  %result = select i1 %below, i64 -1, i64 %some
+  %odd = and i1 %empty, %below
+  br i1 %odd, label %settle, label %give
+settle:
+  %m = phi i64 [ %rank, %done ], [ %next, %settle ]
+  %next = sub i64 %m, 1
+  %its = getelementptr i64, ptr %sizes, i64 %next
+  %old = load i64, ptr %its
+  %new = call i64 @llvm.smax.i64(i64 %old, i64 0)
+  store i64 %new, ptr %its
+  %again = icmp sgt i64 %next, 0
+  br i1 %again, label %settle, label %give
+give:
+  %impossible = or i1 %bad, %below
+  %full = select i1 %impossible, i64 -1, i64 %bytes
+  %result = select i1 %empty, i64 0, i64 %full
   ret i64 %result
 }
 
