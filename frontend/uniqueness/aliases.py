@@ -158,6 +158,17 @@ def place_sets(alias: Alias) -> Iterator[frozenset[Place]]:
                 todo.extend(part for _, part in reversed(fields))
 
 
+def is_once(alias: Alias) -> bool:
+    """Whether a value is or has a function that holds on to what it has consumed."""
+    match alias:
+        case Parts(fields):
+            return any(is_once(part) for _, part in fields)
+        case Function(once=once):
+            return once is not None
+        case Shared():
+            return False
+
+
 def places_of(alias: Alias) -> frozenset[Place]:
     """All that a value shares data with."""
     if isinstance(alias, Parts):

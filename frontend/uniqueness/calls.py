@@ -18,6 +18,7 @@ from .aliases import (
     Gives,
     Place,
     Shared,
+    is_once,
     part_at,
     places_of,
     shared_between_parts,
@@ -41,6 +42,9 @@ def apply_alias(
     for at, (arg, arg_loc) in enumerate(zip(args, locs)):
         if not isinstance(ty, TFun):
             break
+        if is_once(arg):
+            note = "it is not known to be called only once"
+            raise fault("E0221", "a function that has consumed an array cannot be passed here", arg_loc, "", (), [note])
         for path in ty.consumes_at if ty.consumes else ():
             consumed = True
             part = part_at(arg, path)

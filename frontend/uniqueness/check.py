@@ -30,6 +30,7 @@ from .aliases import (
     both,
     field_of,
     has_data,
+    is_once,
     lends,
     moved,
     own,
@@ -74,6 +75,10 @@ def _function(flow: Flow, params: tuple[s.Pat, ...], ret: s.TypeExp | None, body
     lent = frozenset([place for place in places_of(result) if place[0] in (GLOBAL, LENT)])
     if params:
         _check_global(flow, body, result, name)
+    if is_once(result) and not any(unique_parts(te) for param in params for te in types_in(param)):
+        message = f"a function that has consumed an array cannot be the result of {name}"
+        note = "it is not known to be called only once"
+        raise fault("E0221", message, body.loc, "the result", (), [note], "let it take all its parameters")
     if ret is not None:
         check_written(ret, flow.types[body.id], result, body.loc)
         declared = unique_parts(ret)
@@ -297,7 +302,7 @@ def _let(flow: Flow, exp: s.Let) -> Alias:
             case s.LetPat(pat=pat, rhs=rhs):
                 consumed = len(flow.consumed)
                 value = _walk(flow, rhs)
-                if len(flow.consumed) > consumed and _has_function(flow.types[rhs.id]):
+                if len(flow.consumed) > consumed and is_once(value):
                     _refuse_name(flow, rhs)
                 bind_pattern(flow, pat, value)
             case s.LetFun(id=node, name=name, params=params, ret=ret, body=body):
@@ -306,10 +311,6 @@ def _let(flow: Flow, exp: s.Let) -> Alias:
     result = _walk(flow, exp.body)
     flow.leave(mark)
     return result
-
-
-def _has_function(ty: Ty) -> bool:
-    return isinstance(ty, TFun) or (isinstance(ty, TRecord) and any(_has_function(t) for _, t in ty.fields))
 
 
 def _refuse_name(flow: Flow, rhs: s.Exp) -> None:

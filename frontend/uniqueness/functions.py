@@ -3,8 +3,8 @@
     *t -> ..  cannot stand where  t -> ..  is expected: what is passed to it is not known to be used only once
     .. -> t   cannot stand where  .. -> *t  is expected: its result may share data with anything
 
-A function that has consumed an array may be called once, so it is not passed on at all. A size expression is evaluated
-where it cannot be seen, and consumes nothing of its surroundings.
+A function that has consumed an array may be called once, so it is neither passed on nor returned. A size expression is
+evaluated where it cannot be seen, and consumes nothing of its surroundings.
 """
 
 from __future__ import annotations
@@ -25,9 +25,6 @@ from .walk import Flow
 
 def check_function(expected: Ty, found: Ty, alias: Alias, loc: Loc) -> None:
     """E0221 where a function of type `found` does more than one of type `expected`."""
-    if isinstance(expected, TFun) and isinstance(alias, Function) and alias.once is not None:
-        note = "it is not known to be called only once"
-        raise fault("E0221", "a function that has consumed an array cannot be passed here", loc, "", (), [note])
     taken = 0
     while isinstance(expected, TFun) and isinstance(found, TFun):
         taken += 1
