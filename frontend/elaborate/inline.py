@@ -32,5 +32,5 @@ def instantiated(st: Stage, function: Closure) -> Env:
     if use is not None and use.instance.types:
         env = env.with_types({name: TypeArgument(type, use.env) for name, type in use.instance.types.items()})
     for size in st.typed.schemes[function.fun.id].sizes:
-        env.values[size.name] = Open(size.name, env, use)
+        env.values[size.name] = Open(size.name, env, use, st.builder)
     return env

@@ -86,7 +86,11 @@ def settle(st: Stage, size: Open, loc: Loc) -> Value:
     known = None if size.use is None else size.use.instance.known(size.name)
     if size.use is None or known is None:
         raise UnknownSize(_unknown_size(size.name, st.at(loc)))
-    value = size_value(_size_of_type(st, known, size.use.env, loc))
+    home = next((builder for builder in st.builder.outward() if builder is size.home), None)
+    if home is None:
+        return size_value(_size_of_type(st, known, size.use.env, loc))
+    with st.resumed(home):
+        value = size_value(_size_of_type(st, known, size.use.env, loc))
     size.env.values[size.name] = value
     return value
 

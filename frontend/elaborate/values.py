@@ -106,11 +106,12 @@ class Definition:
 @dataclass(frozen=True, slots=True)
 class Open:
     """A size parameter without a value yet: the first array that shows it gives it one, in frame `env`; if none does,
-    the use of the definition says what it is."""
+    the use of the definition says what it is, which is computed in the body `home`, where the function is applied."""
 
     name: str
     env: Env
     use: Use | None
+    home: object = None
 
 
 @dataclass(frozen=True, slots=True)
