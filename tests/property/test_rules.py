@@ -1,16 +1,18 @@
 """Every rule of flattening and of fusion fires often, on programs made for it, and keeps their meaning.
 
-For each name that a trace shows, programs of its shape are made until it has fired `ENOUGH` times; the law holds for
-all of them. Then each rule for itself: with nothing but the rule for maps beside it, it fires as often and a program
-means what it meant. How often each rule has fired in the whole run stands at its end.
+For each name that a trace shows, Hypothesis makes programs of its shape until it has fired `ENOUGH` times; the law
+holds for all of them. Then each rule for itself: with nothing but the rule for maps beside it, it fires as often and a
+program means what it meant. How often each rule has fired in the whole run stands at its end.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
 
 from soac.flatten import flatten as flatten_module
 from soac.flatten.context.nest import Flow, Nest
@@ -30,12 +32,16 @@ from soac.ir.machine import Mode
 from tests.support.property.generate import Case
 from tests.support.property.irregular import small_parts
 from tests.support.property.law import Tally, agree, check_law, check_values, run
-from tests.support.property.shapes import SHAPES, shape_of
+from tests.support.property.shapes import SHAPES, shape_cases
 from tests.support.property.soak import OTHERS, fired_by_name, record
 
 ENOUGH = 50
-MOST = 400
+MOST = 600
 """More programs than that a rule that fires may not need."""
+ROUND = 20
+SEARCH = settings(
+    suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+)
 
 RULE_SHAPES: dict[str, tuple[Rule | str, ...]] = {
     "sequential_rule": (Rule.SEQUENTIAL,),
@@ -88,25 +94,39 @@ def shapes_of(rules: tuple[Rule | str, ...]) -> tuple[str, ...]:
     return tuple(rule.value if isinstance(rule, Rule) else rule for rule in rules)
 
 
-def programs(*names: str) -> Iterator[tuple[Mode, Case]]:
-    """Programs of these shapes in turn, and the modes they are flattened in."""
-    for number in range(MOST):
-        name = names[number % len(names)]
-        modes = SHAPES[name].modes
-        yield modes[number // len(names) % len(modes)], shape_of(name, number)
+def search(names: tuple[str, ...], law: Callable[[Mode, Case], int], enough: int = ENOUGH) -> int:
+    """Hypothesis looks for a program of these shapes that breaks the law, in rounds until the law, which says how often
+    the rule fired, has seen it often enough. Gives that number."""
+    fired = 0
+    for number in range(MOST // ROUND):
+
+        @seed(number)
+        @settings(SEARCH, max_examples=ROUND)
+        @given(st.one_of(*map(shape_cases, names)))
+        def keeps_the_law(given: tuple[Mode, Case]) -> None:
+            nonlocal fired
+            mode, case = given
+            with small_parts():
+                fired += law(mode, case)
+
+        keeps_the_law()
+        if fired >= enough:
+            break
+    return fired
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_rule_fires_often(name: str, record_property: Callable[[str, object], None]) -> None:
     tally = Tally()
-    for mode, case in programs(name):
-        with small_parts():
-            tally.add(check_law(case, mode))
-        tally.programs += 1
-        if fired_by_name(tally)[name] >= ENOUGH:
-            break
+
+    def law(mode: Mode, case: Case) -> int:
+        found = check_law(case, mode)
+        found.programs += 1
+        tally.add(found)
+        return fired_by_name(found)[name]
+
+    assert search((name,), law) >= ENOUGH
     record(record_property, tally)
-    assert fired_by_name(tally)[name] >= ENOUGH
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -120,23 +140,25 @@ def test_rule_alone_keeps_meaning(rule: RuleFunction, monkeypatch: pytest.Monkey
         fired += done is not None
         return done
 
+    def law(mode: Mode, case: Case) -> int:
+        before = fired
+        check_values(case, mode)
+        return fired - before
+
     wanted = (map_rule, *BESIDE.get(rule.__name__, ()))
     alone = tuple(counting if other is rule else other for other in RULES if other is rule or other in wanted)
     monkeypatch.setattr(flatten_module, "RULES", alone)
-    for mode, case in programs(*shapes_of(RULE_SHAPES[rule.__name__])):
-        with small_parts():
-            check_values(case, mode)
-        if fired >= ENOUGH:
-            return
-    assert fired >= ENOUGH
+    assert search(shapes_of(RULE_SHAPES[rule.__name__]), law) >= ENOUGH
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_all_rules_but_one_keep_meaning(rule: RuleFunction, monkeypatch: pytest.MonkeyPatch) -> None:
+    def law(mode: Mode, case: Case) -> int:
+        check_values(case, mode)
+        return 1
+
     monkeypatch.setattr(flatten_module, "RULES", tuple(other for other in RULES if other is not rule))
-    for _, (mode, case) in zip(range(8), programs(*shapes_of(RULE_SHAPES[rule.__name__])), strict=False):
-        with small_parts():
-            check_values(case, mode)
+    assert search(shapes_of(RULE_SHAPES[rule.__name__]), law, enough=ROUND) >= ROUND
 
 
 @pytest.mark.parametrize("rule", (*VERTICAL, fuse_horizontally), ids=lambda rule: rule.__name__)
@@ -145,13 +167,13 @@ def test_fusion_rule_alone_keeps_meaning(rule: Callable, monkeypatch: pytest.Mon
     monkeypatch.setattr(fuse_module, "VERTICAL", (rule,) if vertical else ())
     if vertical:
         monkeypatch.setattr(fuse_module, "_with_neighbour", lambda node, scope: None)
-    fired: Counter[str] = Counter()
-    for _, case in programs(rule.__name__):
+
+    def law(_: Mode, case: Case) -> int:
         expected = run(prepare(case.prog), case, Thresholds())[0]
-        fired.update(fuse_module.fused_once(case.prog)[1])
+        fired = Counter(fuse_module.fused_once(case.prog)[1])
         fused = fuse(case.prog)
         check(fused, Stage.CORE)
         assert agree(expected, run(prepare(fused), case, Thresholds())[0])
-        if fired[rule.__name__] >= ENOUGH:
-            return
-    assert fired[rule.__name__] >= ENOUGH
+        return fired[rule.__name__]
+
+    assert search((rule.__name__,), law) >= ENOUGH

@@ -321,11 +321,16 @@ def fill(b: Block, count: int | None = None) -> None:
 
 
 @st.composite
-def cases(draw: Callable) -> Case:
-    """A program and its arguments. The decisions are those of Hypothesis, moved on by a seed: alone they repeat parts
-    of earlier programs too often."""
+def decided(draw: Callable, make: Callable[[Decide], Case]) -> Case:
+    """A program and its arguments by `make`. The decisions are those of Hypothesis, moved on by a seed: alone they
+    repeat parts of earlier programs too often."""
     salt = Random(draw(st.integers(0, 2**32 - 1)))
-    return case_of(lambda below: (draw(st.integers(0, below - 1)) + salt.randrange(below)) % below)
+    return make(lambda below: (draw(st.integers(0, below - 1)) + salt.randrange(below)) % below)
+
+
+def cases() -> st.SearchStrategy[Case]:
+    """Programs of all kinds."""
+    return decided(case_of)
 
 
 def case_of(decide: Decide) -> Case:

@@ -11,12 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
+from hypothesis import strategies as st
+
 from soac.flatten.context.trace import Rule
 from soac.ir.core import Attr
 from soac.ir.machine import Mode
 from soac.ir.types import Names, Prim, Var
 from tests.support.property.choices import Decide, Drawn
-from tests.support.property.generate import Case, chain_stm, closed, fill, opened
+from tests.support.property.generate import Case, chain_stm, closed, decided, fill, opened
 from tests.support.property.make import Block, Maker
 from tests.support.property.parts import (
     indices,
@@ -97,6 +99,12 @@ class Shape:
 def shape_of(name: str, number: int) -> Case:
     """Program `number` for a rule."""
     return shape_case(SHAPES[name], Drawn(Random(f"{name} {number}")))
+
+
+def shape_cases(name: str) -> st.SearchStrategy[tuple[Mode, Case]]:
+    """Programs to which a rule applies, and a mode of flattening in which it can fire."""
+    shape = SHAPES[name]
+    return st.tuples(st.sampled_from(shape.modes), decided(lambda decide: shape_case(shape, decide)))
 
 
 def shape_case(shape: Shape, decide: Decide) -> Case:

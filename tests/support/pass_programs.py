@@ -1,0 +1,248 @@
+"""For every pass over kernel IR, source programs that it applies to: strategies of Hypothesis.
+
+A program has one entry `main` of the shape that the pass looks for; element types, operators, constants, element
+functions and sizes are drawn. Values are small whole numbers, so that floats are exact in any order of summation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+Draw = Callable[[st.SearchStrategy], object]
+
+DTYPES = {
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+    "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "f32": np.float32, "f64": np.float64,
+}  # fmt: skip
+SIZES = (0, 1, 2, 3, 7, 15, 16, 17, 33, 64, 70)
+SMALL = (0, 1, 2, 3, 5, 8, 17)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A program and arguments of its entry `main`."""
+
+    text: str
+    args: tuple[np.ndarray | np.generic, ...]
+
+
+def elements(t: str, names: tuple[str, ...], depth: int = 2) -> st.SearchStrategy[str]:
+    """Expressions of type `t` in which each of these variables of that type stands."""
+    return parts(t, names, depth).map(lambda e: " + ".join((*names, e)))
+
+
+def parts(t: str, names: tuple[str, ...], depth: int) -> st.SearchStrategy[str]:
+    """Expressions of type `t` over variables of that type."""
+    leaf = st.one_of(st.sampled_from(names), st.integers(0, 3).map(lambda k: f"{k}{t}"))
+    if depth == 0:
+        return leaf
+    inner = parts(t, names, depth - 1)
+    product = st.tuples(leaf, leaf).map(lambda e: f"({e[0]} * {e[1]})")
+    sums = st.tuples(inner, st.sampled_from("+-"), inner).map(lambda e: f"({e[0]} {e[1]} {e[2]})")
+    ends = st.tuples(st.sampled_from(("min", "max")), inner, inner).map(lambda e: f"({t}.{e[0]} {e[1]} {e[2]})")
+    branch = st.tuples(leaf, leaf, inner, inner).map(lambda e: f"(if {e[0]} < {e[1]} then {e[2]} else {e[3]})")
+    return st.one_of(st.sampled_from(names), product, sums, ends, branch)
+
+
+@dataclass(slots=True)
+class Writer:
+    """What a program is written with: its decisions and the arguments so far."""
+
+    draw: Draw
+    args: list[np.ndarray | np.generic]
+
+    def pick(self, *choices: object) -> str:
+        return str(self.draw(st.sampled_from(choices)))
+
+    def number(self, low: int, high: int) -> int:
+        return int(str(self.draw(st.integers(low, high))))
+
+    def size(self, choices: tuple[int, ...] = SIZES) -> int:
+        return int(self.pick(*choices))
+
+    def type(self, *names: str) -> str:
+        return self.pick(*(names or DTYPES))
+
+    def element(self, t: str, *names: str, depth: int = 2) -> str:
+        return str(self.draw(elements(t, names, depth)))
+
+    def array(self, t: str, *shape: int, low: int = 0, high: int = 3) -> None:
+        values = np.random.default_rng(self.number(0, 999)).integers(low, high + 1, shape)
+        self.args.append(values.astype(DTYPES[t]))
+
+    def scalar(self, value: int) -> None:
+        self.args.append(np.int64(value))
+
+
+def stores(w: Writer) -> str:
+    """Maps, of which results are written past the caches."""
+    t, n = w.type(), w.size()
+    w.array(t, n)
+    w.array(t, n)
+    return f"entry main [n] (xs: [n]{t}) (ys: [n]{t}) = map2 (\\x y -> {w.element(t, 'x', 'y')}) xs ys"
+
+
+def invariants(w: Writer) -> str:
+    """Divisions that all elements make alike."""
+    w.array("i64", w.size())
+    w.scalar(w.number(0, 99))
+    w.scalar(w.number(0, 3))
+    op, element = w.pick("/", "%"), w.element("i64", "x", "k")
+    return f"entry main [n] (xs: [n]i64) (k: i64) (m: i64) = map (\\x -> {element} + k {op} m) xs"
+
+
+def wrapped(w: Writer) -> str:
+    """Indices that wrap around."""
+    t, n, m = w.type(), w.size(), w.size(SIZES[1:])
+    w.array(t, m)
+    w.scalar(n)
+    w.scalar(w.number(-9, 9))
+    read = w.pick("xs[(i + c) %% m]", "xs[(i + 3) % m]", "xs[i % m]").replace("%%", "%")
+    more = w.pick("", f" + {t}.i64 (i / m)", " + xs[(i + 1) % m]")
+    at = f"map (\\i -> {read}{more}) (iota n)"
+    return f"entry main [m] (xs: [m]{t}) (n: i64) (c: i64): [n]{t} = let c = i64.abs c in {at}"
+
+
+def neighbours(w: Writer) -> str:
+    """Stencils with clamped indices or branches at the ends."""
+    t, n = w.type(), w.size()
+    w.array(t, n)
+    a, b = w.number(0, 3), w.number(0, 3)
+    if w.number(0, 1):
+        x, y = f"xs[i64.max 0 (i - {a})]", f"xs[i64.min (n - 1) (i + {b})]"
+    else:
+        x, y = f"(if i < {a} then {w.number(0, 3)} else xs[i - {a}])", f"(if i + {b} >= n then xs[i] else xs[i + {b}])"
+    return f"entry main [n] (xs: [n]{t}) = tabulate n (\\i -> let x = {x} let y = {y} in {w.element(t, 'x', 'y')})"
+
+
+def branches(w: Writer) -> str:
+    """Branches that are cheap enough for both sides to be computed, and too long to be a selection from the start."""
+    t, n = w.type(), w.size()
+    w.array(t, n)
+    yes, no = (f"let y = {w.element(t, 'x', depth=1)} in (y - x) * y + (y + 2) * (y - 3)" for _ in range(2))
+    return (
+        f"entry main [n] (xs: [n]{t}) = map (\\x -> if x {w.pick('<', '==')} {w.number(0, 3)} then {yes} else {no}) xs"
+    )
+
+
+def places(w: Writer) -> str:
+    """The place of a greatest or least element."""
+    t, n, after = w.type(), w.size(), w.pick("<", ">")
+    w.array(t, n)
+    end = f"{t}.{'lowest' if after == '>' else 'highest'}"
+    better = f"b {after} a || (b == a && j < i)"
+    operator = (
+        f"\\(a, i) (b, j) -> if i < 0 then (b, j) else if j < 0 then (a, i) else if {better} then (b, j) else (a, i)"
+    )
+    pairs = f"zip (map (\\x -> {w.element(t, 'x', depth=1)}) xs) (iota n)"
+    return f"entry main [n] (xs: [n]{t}) = reduce_comm ({operator}) ({end}, -1) ({pairs})"
+
+
+def interleaved(w: Writer) -> str:
+    """Elements that stand side by side in memory."""
+    t, n, k = w.type(), w.size(), w.number(2, 4)
+    w.array(t, k * n)
+    loads = " ".join(f"let x{j} = xs[{k} * i + {j}]" for j in range(k))
+    element = w.element(t, *(f"x{j}" for j in range(k)))
+    return f"entry main [m] (xs: [m]{t}) = let n = m / {k} in tabulate n (\\i -> {loads} in {element})"
+
+
+def anything(w: Writer) -> str:
+    """A map or a reduction of some type."""
+    t, n = w.type(), w.size()
+    w.array(t, n)
+    inner = f"map (\\x -> {w.element(t, 'x')}) xs"
+    return f"entry main [n] (xs: [n]{t}) = {w.pick('', f'{t}.sum', f'{t}.maximum', 'scan (+) 0')} ({inner})"
+
+
+def row_scans(w: Writer) -> str:
+    """Scans of short rows."""
+    t, n, m = w.type(), w.size(), w.size(SMALL)
+    w.array(t, n, m)
+    op, ne = w.pick("(+) 0", f"{t}.max {t}.lowest", f"{t}.min {t}.highest").rsplit(" ", 1)
+    row = f"scan {op} {ne} (map (\\x -> {w.element(t, 'x', depth=1)}) xs)"
+    return f"entry main [n][m] (xss: [n][m]{t}) = map (\\xs -> {row}) xss"
+
+
+def rows_anywhere(w: Writer, reduced: bool) -> str:
+    t, n = w.type("i32", "i64", "f32", "f64"), w.size()
+    lengths = np.random.default_rng(w.number(0, 999)).integers(0, 40, n)
+    w.args += [np.concatenate([[0], np.cumsum(lengths)])[:n].astype(np.int64), lengths.astype(np.int64)]
+    w.array(t, max(1, int(lengths.sum())))
+    head = f"entry main [n][m] (starts: [n]i64) (lengths: [n]i64) (zs: [m]{t}) ="
+    element = w.element(t, "z", depth=1)
+    if reduced:
+        body = f"{t}.sum (map (\\k -> let z = zs[a + k] in {element}) (iota l))"
+    else:
+        body = f"loop s = 0 for k < l do let z = zs[a + k] in s + {element}"
+    return f"{head} map2 (\\a l -> {body}) starts lengths"
+
+
+def walks(w: Writer) -> str:
+    """Loops along rows that stand anywhere."""
+    return rows_anywhere(w, False)
+
+
+def varying(w: Writer) -> str:
+    """Reductions of rows whose lengths come from memory."""
+    return rows_anywhere(w, True)
+
+
+def tiles(w: Writer) -> str:
+    """A thread for a row."""
+    t, n, m = w.type(), w.size(), w.size()
+    w.array(t, n, m)
+    element = w.element(t, "x", depth=1)
+    row = w.pick(f"{t}.sum (map (\\x -> {element}) xs)", f"scan (+) 0 (map (\\x -> {element}) xs)")
+    return f"entry main [n][m] (xss: [n][m]{t}) = map (\\xs -> #[sequential] {row}) xss"
+
+
+def planes(w: Writer) -> str:
+    """Maps of two dimensions, whose indices are divided and put together again."""
+    t, n, m = w.type(), w.size(), w.size()
+    w.array(t, n, m)
+    w.array(t, n, m)
+    element = w.element(t, "x", "y")
+    return f"entry main [n][m] (xss: [n][m]{t}) (yss: [n][m]{t}) = map2 (map2 (\\x y -> {element})) xss yss"
+
+
+def shared(w: Writer) -> str:
+    """Rows of a block that its threads read as others wrote them."""
+    t, n, m = w.type(), w.size(SMALL), w.size(SMALL)
+    w.array(t, n, m)
+    first = w.pick("scan (+) 0 xs", f"map (\\x -> {w.element(t, 'x', depth=1)}) xs")
+    at = w.pick("m - 1 - i", "(i + 1) % m", "(i * 3) % m")
+    row = f"let ys = {first} in map (\\i -> let y = ys[{at}] let x = xs[i] in {w.element(t, 'x', 'y')}) (iota m)"
+    return f"entry main [n][m] (xss: [n][m]{t}) = map (\\xs -> {row}) xss"
+
+
+WRITERS: dict[str, Callable[[Writer], str]] = {
+    "nontemporal-stores": stores,
+    "hoist-invariants": invariants,
+    "split-at-multiples": wrapped,
+    "peel-boundaries": neighbours,
+    "if-convert": branches,
+    "narrow-argreduce": places,
+    "interleave-rows": interleaved,
+    "choose-lanes": anything,
+    "flat-row-scans": row_scans,
+    "scalarise-row-walks": walks,
+    "split-varying-reductions": varying,
+    "tile-rows": tiles,
+    "straighten-indices": planes,
+    "vectorise-accesses": planes,
+    "place-fences": shared,
+}
+"""For each pass, what writes programs for it."""
+
+
+@st.composite
+def programs_for(draw: Draw, name: str) -> Written:
+    """Programs that a pass applies to."""
+    writer = Writer(draw, [])
+    text = WRITERS[name](writer)
+    return Written(text, tuple(writer.args))
