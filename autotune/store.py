@@ -233,9 +233,10 @@ class Planned(BaseSampler):
         return self.others.sample_independent(study, trial, param_name, param_distribution)
 
 
-def note_request(trial: optuna.Trial, request: Request) -> None:
+def request_to_data(request: Request) -> dict[str, Any]:
+    """For JSON."""
     version = request.version
-    data = {
+    return {
         "phase": request.phase.value,
         "case": request.case,
         "number": request.number,
@@ -243,7 +244,10 @@ def note_request(trial: optuna.Trial, request: Request) -> None:
         "settings": dict(version.settings),
         "limit": request.limit,
     }
-    note(trial, "request", data)
+
+
+def note_request(trial: optuna.Trial, request: Request) -> None:
+    note(trial, "request", request_to_data(request))
 
 
 def note_record(trial: optuna.Trial, record: Record) -> None:

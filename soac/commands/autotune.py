@@ -16,8 +16,9 @@ import click
 import optuna
 from optuna.storages import BaseStorage
 
+from ..autotune.isolated import PATIENCE, Isolated
 from ..autotune.plan import most_versions
-from ..autotune.search import Problem, Progress, Search, Tuned, tune
+from ..autotune.search import Bench, Problem, Progress, Search, Tuned, tune
 from ..autotune.sizes import count_tried, timed_sizes
 from ..autotune.solve import weights_of
 from ..autotune.store import TRIALS, Facts, Planned, Timed, open_beside, open_storage, open_study, storing
@@ -31,7 +32,9 @@ from ..reports.timing import seconds_text
 from ..session import Session, open_program, tuning_to_write
 from ..settings import Settings
 from ..terminal import is_live
+from ..testing.datasets import DataSet
 from ..tuning.charts import page, pictures, write_pictures
+from ..tuning.isolated_run import configuration_of, starting
 from ..tuning.report import Row, counted, is_slower, lines_of, remarks, rows_of
 from ..tuning.runs import (
     Replay,
@@ -61,6 +64,8 @@ class Options:
     storage: str | None
     fresh: bool
     simulate: bool
+    isolate: bool | None
+    patience: float
     html: Path | None
     plot: Path | None
 
@@ -77,6 +82,10 @@ class Options:
               "default: SQLite in `.soac` beside FILE.")  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Forget the times of earlier searches.")
 @click.option("--simulate", is_flag=True, help="Search again among stored times; runs and writes nothing.")
+@click.option("--isolate/--no-isolate", default=None, help="Time in a process of its own, which is started "
+              "again where a run ends it or hangs; default: on a GPU.")  # fmt: skip
+@click.option("--patience", type=click.FloatRange(0, min_open=True), metavar="SECONDS", default=PATIENCE,
+              show_default=True, help="With --isolate: how much longer than its limit a run may take.")  # fmt: skip
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a report with pictures.")
 @click.option("--plot", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write pictures (SVG).")
 @run_options
@@ -155,9 +164,25 @@ class Tuner:
         facts = facts_of(self.session, entry, sets, self.settings.device, self.settings.threads)
         search = self._search(entry, facts)
         if not self.asked.simulate and time.monotonic() < self.until:
-            subject = subject_of(self.file, self.session, entry, sets, self.settings.threads, self.until)
-            search.bench = Stopwatch(subject, self.asked.runs)
+            with self._bench(entry, sets) as search.bench:
+                self._finish(entry, search, self._run(entry, search, problem))
+            return
         self._finish(entry, search, self._run(entry, search, problem))
+
+    @contextmanager
+    def _bench(self, entry: str, sets: Sequence[DataSet]) -> Iterator[Bench]:
+        """What times the runs, in this process or in one of its own."""
+        isolate = self.settings.device != "cpu" if self.asked.isolate is None else self.asked.isolate
+        if not isolate:
+            subject = subject_of(self.file, self.session, entry, sets, self.settings.threads, self.until)
+            yield Stopwatch(subject, self.asked.runs)
+            return
+        configuration = configuration_of(self.file, self.settings, entry, self.asked.runs)
+        child = Isolated(*starting(), configuration, self.until, self.asked.patience)
+        try:
+            yield child
+        finally:
+            child.close()
 
     def _search(self, entry: str, facts: Facts) -> Search:
         """A search in the study of the entry; a simulated one in a study of its own, among the runs stored there."""
