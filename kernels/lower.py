@@ -13,7 +13,7 @@ from ..ir import core
 from ..ir.core import Body, Stm
 from ..ir.machine import CPU, CUDA, Machine
 from ..ir.recursion import most_calls
-from ..ir.traverse import called_functions, recursive_functions
+from ..ir.traverse import called_functions
 from ..ir.types import Atom, Name, Names, Type, Var
 from ..ir.version_tree import comparisons
 from .host_ir.dead_code import without_unread_iotas
@@ -69,7 +69,7 @@ def lower(
         if fun.entry is None:
             continue
         h = HostBuilder(fun.entry.name, Names(prog.next_name), kernels, prog.functions, machine, INNER[machine.name])
-        h.others, h.observe, h.recursive = len(kernels.made), observe, recursive_functions(prog.functions)
+        h.others, h.observe = len(kernels.made), observe
         h.bind(fun.params)
         stms = lower_stms(h, (*prog.consts, *fun.body.stms), fun.body.result)
         body = without_unread_iotas(HostBody(stms, fun.body.result))
@@ -80,21 +80,20 @@ def lower(
 
 
 def called_by(prog: core.Prog, fun: core.FunDef) -> Iterator[core.FunDef]:
-    """The recursive functions that an entry or a constant calls, directly or not, each once."""
+    """The functions that an entry or a constant calls, directly or not, each once."""
     by_name = {f.name: f for f in prog.functions}
-    recursive, seen = recursive_functions(prog.functions), set[Name]()
+    seen = set[Name]()
     waiting = [*called_functions(Body((*prog.consts, *fun.body.stms), ()))]
     while waiting:
         name = waiting.pop(0)
         if name not in seen:
             seen.add(name)
             waiting += called_functions(by_name[name].body)
-            if name in recursive:
-                yield by_name[name]
+            yield by_name[name]
 
 
 def lower_callee(h: HostBuilder, fun: core.FunDef) -> HostCallee:
-    """A recursive function as a part of the entry that calls it."""
+    """A function as a part of the entry that calls it."""
     h.bind(fun.params)
     stms = lower_stms(h, fun.body.stms, fun.body.result)
     body = without_unread_iotas(HostBody(stms, fun.body.result))
@@ -150,12 +149,8 @@ def lower_stm(h: HostBuilder, stm: Stm) -> None:
             h.emit(stm.pat, HostIf(cond, lower_body(h, then), lower_body(h, orelse)), stm.loc)
         case core.Loop():
             loop(h, stm, exp)
-        case core.Apply(function, args) if function in h.recursive:
+        case core.Apply(function, args):
             h.emit(stm.pat, HostCall(function, args), stm.loc)
-        case core.Apply():
-            why = "a call that inlining left, since the program would have grown too large"
-            h.interpreted(stm, why)
-            h.observe(Scheduled(h.entry, stm, h.side, (), why))
         case _:
             h.note_view(stm)
             h.emit(stm.pat, exp, stm.loc)

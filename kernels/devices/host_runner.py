@@ -14,6 +14,7 @@ from typing import Any
 
 from ...ir import core, scalar
 from ...ir.core import Fix, ForLoop
+from ...ir.depth import allow_depth
 from ...ir.errors import RunError
 from ...ir.interpret import Thresholds, prepare
 from ...ir.ops import can_fail
@@ -109,6 +110,8 @@ class Callee:
 def compile_host(fun: HostFun) -> Code:
     """A host function as steps; it may be run many times, also by several threads."""
     compiler = HostCompiler()
+    if fun.callees:
+        allow_depth()
     for callee in fun.callees:
         inner = HostCompiler(callees=compiler.callees)
         inner_params = tuple(inner.slot(p.name) for p in callee.params)

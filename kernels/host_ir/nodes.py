@@ -95,7 +95,7 @@ class HostBody:
 
 @dataclass(frozen=True, slots=True)
 class HostCallee:
-    """A function that calls itself; `depth`: how many calls of it may be open at once."""
+    """A function that others of the program call, or itself; `depth`: how many calls of it may be open at once."""
 
     name: Name
     params: tuple[Param, ...]

@@ -86,8 +86,8 @@ class Filter:
 class HostBuilder:
     """One entry point under construction; `types`, `views` and `iotas` describe every host name seen so far. `side`:
     the last side of a guard on the way to what is being built. `others`: how many kernels other entries had made
-    before; `recursive`: the functions that are called, not inlined. `considered`: the schedules that were looked at for
-    the present segop, at a `nesting` of tables; `observe` gets them. `filters` of the present body, by the first results of their scans; `replaced`: what stands for later
+    before. `considered`: the schedules that were looked at for the present segop, at a `nesting` of tables; `observe`
+    gets them. `filters` of the present body, by the first results of their scans; `replaced`: what stands for later
     statements, by their first results, where a schedule has done their work."""
 
     entry: str
@@ -103,7 +103,6 @@ class HostBuilder:
     layouts: dict[Name, tuple[int, ...]] = field(default_factory=dict)
     side: Side | None = None
     others: int = 0
-    recursive: frozenset[Name] = frozenset()
     considered: list[Considered] = field(default_factory=list[Considered])
     nesting: int = 0
     observe: Callable[[Scheduled], None] = lambda scheduled: None
