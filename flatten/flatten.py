@@ -17,9 +17,11 @@ from ..ir.thresholds import Threshold
 from ..ir.traverse import free_in_lambda, free_in_stm, types_in
 from ..ir.types import Atom, Name, Names, Type, Var
 from .aliasing.classes import overwritten_names
-from .context.nest import TOP, Context, Flow, Guards, Known, Nest, Output, Walked
+from .context.nest import TOP, Context, Flow, Guards, Known, Lifts, Nest, Output, Walked
 from .context.segop_bodies import defer
 from .context.trace import Fired, Rule
+from .irregular.appends import append_rule
+from .irregular.calls import call_rule, lift
 from .irregular.control import varying_if_rule, varying_loop_rule
 from .irregular.rows import row_operators_rule, rows_of_rows_rule
 from .irregular.soacs import varying_rule
@@ -42,6 +44,7 @@ RULES: tuple[RuleFunction, ...] = (
     reduction_rule,
     scatter_rule,
     hist_rule,
+    append_rule,
     top_rule,
     map_loop,
     map_if,
@@ -61,6 +64,7 @@ RULES: tuple[RuleFunction, ...] = (
     update_rule,
     branch_write_rule,
     varying_update_rule,
+    call_rule,
 )
 """In the order in which they are tried."""
 
@@ -86,9 +90,10 @@ def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
     trail: list[Fired] = []
     warnings: list[Diagnostic] = []
     counts: dict[Threshold, int] = {}
+    lifts = Lifts({fun.name: fun for fun in prog.functions})
 
     def flow_for(entry: str) -> Flow:
-        return _flow(names, mode, machine, types, consumed, trail, Guards(entry, "", counts, (), 0, 0))
+        return _flow(names, mode, machine, types, consumed, trail, Guards(entry, "", counts, (), 0, 0), lifts)
 
     globals_ = flow_for("consts")
     walk_top(globals_, Body(prog.consts, ()))
@@ -99,6 +104,9 @@ def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
         walk_top(flow, fun.body)
         functions.append(replace(fun, body=Body(tuple(flow.output.stms), fun.body.result)))
         warnings += _over_budget(flow, fun)
+    while lifts.waiting:
+        lifted = lifts.waiting.pop()
+        functions.append(lift(flow_for(lifted.name.base), lifted))
     flat = sequentialise(Prog(tuple(globals_.output.stms), tuple(functions), names.next), globals_.note)
     return Flattened(flat, tuple(trail), tuple(warnings))
 
@@ -111,9 +119,10 @@ def _flow(
     consumed: set[Name],
     trail: list[Fired],
     guards: Guards,
+    lifts: Lifts,
 ) -> Flow:
     known = Known(types, consumed, varying=mode in (Mode.INCREMENTAL, Mode.EVERY))
-    return Flow(Context(names, mode, machine, False, walk, walk_top), known, Output(guards, trail))
+    return Flow(Context(names, mode, machine, False, walk, walk_top, lifts), known, Output(guards, trail))
 
 
 def _over_budget(flow: Flow, fun: FunDef) -> list[Diagnostic]:

@@ -4,6 +4,7 @@
 
 Entry functions stay, other functions go once nothing calls them. Callees are inlined before their callers, so that a
 body is copied ready made. Growth is bounded: what would exceed the budget stays a call, unless it is the only one.
+Calls of recursive functions stay. Functions that stay are given the constants of the program that they use.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..ir.core import Apply, Attr, Body, Copied, FunDef, Prog, Stm
-from ..ir.errors import IRError, Loc
+from ..ir.errors import Loc
+from ..ir.lambda_lifting import lifted
 from ..ir.nesting import check_body_levels
 from ..ir.rename import Renaming, rewrite_atom, rewrite_stm
-from ..ir.traverse import all_exps, bodies, called_functions, map_bodies, may_fail
+from ..ir.traverse import all_exps, bodies, called_functions, map_bodies, may_fail, recursive_functions
 from ..ir.types import Atom, Name, Names, Var
 
 GROWTH = 200
@@ -28,9 +30,10 @@ SMALL = 40
 
 @dataclass(slots=True)
 class Budget:
-    """How many more expressions may be copied."""
+    """How many more expressions may be copied; functions that are not."""
 
     left: int
+    recursive: frozenset[Name]
 
     def allows(self, size: int) -> bool:
         return size <= SMALL or size <= self.left
@@ -41,15 +44,17 @@ def inline(prog: Prog) -> Prog:
     names = Names(prog.next_name)
     sizes = {fun.name: _size(fun.body) for fun in prog.functions}
     calls = Counter(_calls(prog))
-    budget = Budget(GROWTH * (sum(sizes.values()) + len(prog.consts)))
+    recursive = recursive_functions(prog.functions)
+    budget = Budget(GROWTH * (sum(sizes.values()) + len(prog.consts)), recursive)
     ready: dict[Name, FunDef] = {}
-    for fun in _callees_first(prog.functions):
+    for fun in _callees_first(prog.functions, recursive):
         body = _inline_body(fun.body, ready, calls, budget, names)
         check_body_levels(body)
         ready[fun.name] = replace(fun, body=body)
     consts = _inline_body(Body(prog.consts, ()), ready, calls, budget, names).stms
     functions = tuple(ready[fun.name] for fun in prog.functions)
-    return Prog(consts, _still_needed(consts, functions), names.next)
+    inlined = Prog(consts, _still_needed(consts, functions), names.next)
+    return lifted(inlined, lambda fun: fun.entry is not None)
 
 
 def _size(body: Body) -> int:
@@ -61,8 +66,8 @@ def _calls(prog: Prog) -> Iterator[Name]:
         yield from (exp.function for exp in all_exps(body) if isinstance(exp, Apply))
 
 
-def _callees_first(functions: tuple[FunDef, ...]) -> list[FunDef]:
-    """The functions in an order in which each comes after all that it calls."""
+def _callees_first(functions: tuple[FunDef, ...], recursive: frozenset[Name]) -> list[FunDef]:
+    """The functions in an order in which each comes after all that are inlined in it."""
     by_name = {fun.name: fun for fun in functions}
     done: dict[Name, FunDef] = {}
     for root in functions:
@@ -71,11 +76,9 @@ def _callees_first(functions: tuple[FunDef, ...]) -> list[FunDef]:
         while pending or path:
             if pending:
                 fun = by_name[pending.pop()]
-                if any(fun.name == on_path.name for on_path, _ in path):
-                    raise IRError(f"inline: {fun.name} calls itself")
                 path.append((fun, iter(called_functions(fun.body))))
             fun, callees = path[-1]
-            following = next((c for c in callees if c not in done), None)
+            following = next((c for c in callees if c not in done and c not in recursive), None)
             if following is not None:
                 pending.append(following)
             else:
@@ -87,7 +90,7 @@ def _callees_first(functions: tuple[FunDef, ...]) -> list[FunDef]:
 def _inline_body(body: Body, ready: dict[Name, FunDef], calls: Counter[Name], budget: Budget, names: Names) -> Body:
     stms: list[Stm] = []
     for stm in body.stms:
-        if isinstance(stm.exp, Apply):
+        if isinstance(stm.exp, Apply) and stm.exp.function not in budget.recursive:
             stms.extend(_inline_call(stm, stm.exp, ready, calls, budget, names))
         elif bodies(stm.exp):
             exp = map_bodies(lambda inner: _inline_body(inner, ready, calls, budget, names), stm.exp)

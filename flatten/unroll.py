@@ -16,6 +16,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ..ir.core import (
+    Apply,
     ArrayLit,
     Body,
     Copied,
@@ -84,7 +85,7 @@ class _Unroller:
         if stm.attrs or not 0 <= count <= MOST:
             return False
         inner = [exp for body in bodies(stm.exp) for exp in all_exps(body)]
-        if count * len(inner) > BUDGET or any(isinstance(exp, Soac) for exp in inner):
+        if count * len(inner) > BUDGET or any(isinstance(exp, Soac | Apply) for exp in inner):
             return False
         rows = stm.exp.map.params if isinstance(stm.exp, Screma) else ()
         return not any(p.type.shape and self.sharing.consumed(p.name) for p in rows)

@@ -30,7 +30,7 @@ from .core import (
 )
 from .errors import IRError
 from .show import show_stm
-from .traverse import called_functions, consumed_by, operands, scoped_bodies
+from .traverse import called_functions, consumed_by, operands, recursive_functions, scoped_bodies
 from .types import Atom, Name, Var
 
 Roots = frozenset[Name]
@@ -86,10 +86,8 @@ class State:
 def check_consumption(prog: Prog) -> None:
     """Raises `IRError` where an array is used after it was consumed, or consumed where it must not be."""
     functions = {fun.name: fun for fun in prog.functions}
-    summaries: dict[Name, Summary] = {}
+    summaries = _summaries(prog, functions, prog.functions)
     consts = State(functions, summaries)
-    for fun in _callees_first(prog.functions, functions):
-        summaries[fun.name] = _fun(prog, functions, summaries, fun)
     for stm in prog.consts:
         _stm(consts, stm)
 
@@ -97,10 +95,7 @@ def check_consumption(prog: Prog) -> None:
 def consumed_params(prog: Prog, fun: FunDef) -> tuple[Name, ...]:
     """The parameters whose arrays a function of `prog` overwrites, whatever it says itself."""
     functions = {other.name: other for other in prog.functions}
-    summaries: dict[Name, Summary] = {}
-    for callee in _callees_first(prog.functions, functions):
-        if callee.name != fun.name:
-            summaries[callee.name] = _fun(prog, functions, summaries, callee)
+    summaries = _summaries(prog, functions, tuple([other for other in prog.functions if other.name != fun.name]))
     state = State(functions, summaries)
     for stm in prog.consts:
         state.fresh(stm.pat, -1)
@@ -109,18 +104,37 @@ def consumed_params(prog: Prog, fun: FunDef) -> tuple[Name, ...]:
     return tuple(p.name for p in fun.params if p.name in state.consumed)
 
 
-def _callees_first(funs: Sequence[FunDef], functions: dict[Name, FunDef]) -> list[FunDef]:
-    """Functions after those that they call (there are no cycles)."""
+def _summaries(prog: Prog, functions: dict[Name, FunDef], funs: tuple[FunDef, ...]) -> dict[Name, Summary]:
+    """Those of these functions. A function that calls itself shares nothing at first, then what was found before, until
+    there is nothing new."""
+    recursive = recursive_functions(prog.functions)
+    summaries = {
+        fun.name: Summary((frozenset(),) * len(fun.results), (NONE,) * len(fun.results))
+        for fun in prog.functions
+        if fun.name in recursive
+    }
+    before: dict[Name, Summary] | None = None
+    while before is None or (before != summaries and recursive):
+        before = dict(summaries)
+        for fun in _callees_first(funs, functions, recursive):
+            summaries[fun.name] = _fun(prog, functions, summaries, fun)
+    return summaries
+
+
+def _callees_first(funs: Sequence[FunDef], functions: dict[Name, FunDef], recursive: frozenset[Name]) -> list[FunDef]:
+    """Functions after those that they call, but for recursive ones."""
     done: dict[Name, FunDef] = {}
     pending = [fun.name for fun in reversed(funs)]
     while pending:
         name = pending[-1]
-        missing = [] if name in done else [f for f in called_functions(functions[name].body) if f not in done]
+        called = () if name in done else called_functions(functions[name].body)
+        missing = [f for f in called if f not in done and f not in recursive]
         if missing:
             pending.extend(missing)
         else:
             done[pending.pop()] = functions[name]
-    return list(done.values())
+    wanted = {fun.name for fun in funs}
+    return [fun for fun in done.values() if fun.name in wanted]
 
 
 def _fun(prog: Prog, functions: dict[Name, FunDef], summaries: dict[Name, Summary], fun: FunDef) -> Summary:

@@ -65,7 +65,7 @@ from .depth import allow_depth
 from .errors import IRError
 from .ops import operand_types
 from .show import show_stm, show_type
-from .traverse import called_functions, index_atoms, operands, space_params
+from .traverse import index_atoms, operands, space_params
 from .types import BOOL, I64, Atom, Name, Type, Var
 from .types import scalar as scalar_type
 from .types_of import type_of_basic, types_of
@@ -87,7 +87,6 @@ def check(prog: Prog, stage: Stage) -> None:
         _stm(context, stm, None)
     for fun in prog.functions:
         _fun(context, fun)
-    _check_calls(prog)
     check_consumption(prog)
 
 
@@ -183,24 +182,6 @@ def _check_entry(fun: FunDef) -> None:
         raise IllFormed(f"a size of the entry {entry.name} is no i64")
     if any(not 0 <= c < len(fun.results) for r in entry.results for c in r.components):
         raise IllFormed(f"the entry {entry.name} has a result that the function has not")
-
-
-def _check_calls(prog: Prog) -> None:
-    """Functions may be called only without a cycle; iterative, with three colours."""
-    calls = {fun.name: list(called_functions(fun.body)) for fun in prog.functions}
-    done: set[Name] = set()
-    for start in calls:
-        path = {start: iter(calls[start])} if start not in done else {}
-        while path:
-            name, rest = next(reversed(path.items()))
-            callee = next(rest, None)
-            if callee is None:
-                done.add(name)
-                del path[name]
-            elif callee in path:
-                raise IRError(f"{callee} calls itself through {name}")
-            elif callee not in done:
-                path[callee] = iter(calls[callee])
 
 
 def _stms(context: Context, body: Body, inside: Level | None) -> list[Name]:

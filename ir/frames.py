@@ -1,6 +1,6 @@
 """The frame of a function: a place in a list for every name and every constant, found once, before anything runs.
 
-Names are unique and functions not recursive, so that one frame serves all bodies of a call.
+Names are unique, so that one frame serves all bodies of a call.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from .entry import Argument, bind_sizes
 from .errors import IRError
 from .frames import Call, Layout, Step, getter
 from .parallel import Frame, Value, Values
+from .recursion import most_calls, too_many_calls
 from .types import Name, Prim
 
 Trace = tuple[tuple[str, int, bool], ...]
@@ -46,11 +47,13 @@ class Thresholds:
 
 @dataclass(slots=True)
 class Run:
-    """What one run has beside its frames: how guards decide, the guards reached, the program's constants so far."""
+    """What one run has beside its frames: how guards decide, the guards reached, the program's constants so far, how
+    many calls of each function are open."""
 
     thresholds: Thresholds
     trace: list[tuple[str, int, bool]]
     consts: list[Value]
+    calls: dict[Name, int] = field(default_factory=dict[Name, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,7 @@ def _function(fun: FunDef, functions: Mapping[Name, Call], consts: tuple[Param, 
     checks = type_checks(layout, fun.params)
     run = body_values(layout, fun.body)
     results = layout.bind_all(fun.results)
-    result_checks = type_checks(layout, fun.results)
+    result_checks, most = type_checks(layout, fun.results), most_calls(fun)
 
     def call(state: Run, args: Sequence[Value]) -> Sequence[Value]:
         frame: Frame = layout.template.copy()
@@ -150,7 +153,16 @@ def _function(fun: FunDef, functions: Mapping[Name, Call], consts: tuple[Param, 
         _store(frame, params, args)
         for check in checks:
             check(frame)
-        _store(frame, results, run(frame))
+        open_calls = state.calls.get(fun.name, 0)
+        if open_calls >= most:
+            raise too_many_calls(fun.name.base, most, fun.loc)
+        state.calls[fun.name] = open_calls + 1
+        try:
+            _store(frame, results, run(frame))
+        except RecursionError:
+            raise too_many_calls(fun.name.base, open_calls, fun.loc) from None
+        finally:
+            state.calls[fun.name] = open_calls
         for check in result_checks:
             check(frame)
         return getter(results)(frame)

@@ -26,6 +26,7 @@ from .core import (
     Exp,
     Fix,
     ForLoop,
+    FunDef,
     GuardCmp,
     Hist,
     If,
@@ -363,6 +364,22 @@ def bound_in_body(body: Body) -> NameSet:
 def called_functions(body: Body) -> NameSet:
     """The functions that `body` calls, at any depth."""
     return dict.fromkeys(exp.function for exp in all_exps(body) if isinstance(exp, Apply))
+
+
+def recursive_functions(functions: tuple[FunDef, ...]) -> frozenset[Name]:
+    """The functions that call themselves, directly or through others."""
+    calls = {fun.name: called_functions(fun.body) for fun in functions}
+
+    def calls_itself(start: Name) -> bool:
+        seen, waiting = set[Name](), list(calls[start])
+        while waiting:
+            name = waiting.pop()
+            if name not in seen:
+                seen.add(name)
+                waiting.extend(calls[name])
+        return start in seen
+
+    return frozenset(name for name in calls if calls_itself(name))
 
 
 def may_fail(exp: Exp) -> bool:

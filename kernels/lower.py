@@ -7,16 +7,18 @@ threads. What has no kernel form is kept and interpreted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ..ir import core
 from ..ir.core import Body, Stm
 from ..ir.machine import CPU, CUDA, Machine
-from ..ir.types import Atom, Names, Type, Var
+from ..ir.recursion import most_calls
+from ..ir.traverse import called_functions
+from ..ir.types import Atom, Name, Names, Type, Var
 from ..ir.version_tree import comparisons
 from .host_ir.dead_code import without_unread_iotas
 from .host_ir.launch_parameters import Side
-from .host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm, launches
+from .host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostIf, HostLoop, HostProgram, HostStm, launches
 from .kernel_ir.dedup import Kernels
 from .schedule.cpu import lanes_over_rows, seghist, segmap
 from .schedule.cpu.filters import filters_in
@@ -71,9 +73,31 @@ def lower(
         h.bind(fun.params)
         stms = lower_stms(h, (*prog.consts, *fun.body.stms), fun.body.result)
         body = without_unread_iotas(HostBody(stms, fun.body.result))
-        functions.append(HostFun(fun.entry, fun.params, fun.consumes, fun.results, body))
-    names = {launch.kernel for fun in functions for launch in launches(fun.body)}
+        callees = tuple([lower_callee(h, callee) for callee in called_by(prog, fun)])
+        functions.append(HostFun(fun.entry, fun.params, fun.consumes, fun.results, body, callees))
+    names = {launch.kernel for fun in functions for body in fun.bodies for launch in launches(body)}
     return HostProgram(tuple(functions), tuple(k for k in kernels.made if k.name in names))
+
+
+def called_by(prog: core.Prog, fun: core.FunDef) -> Iterator[core.FunDef]:
+    """The functions that an entry or a constant calls, directly or not, each once."""
+    by_name = {f.name: f for f in prog.functions}
+    seen = set[Name]()
+    waiting = [*called_functions(Body((*prog.consts, *fun.body.stms), ()))]
+    while waiting:
+        name = waiting.pop(0)
+        if name not in seen:
+            seen.add(name)
+            waiting += called_functions(by_name[name].body)
+            yield by_name[name]
+
+
+def lower_callee(h: HostBuilder, fun: core.FunDef) -> HostCallee:
+    """A function as a part of the entry that calls it."""
+    h.bind(fun.params)
+    stms = lower_stms(h, fun.body.stms, fun.body.result)
+    body = without_unread_iotas(HostBody(stms, fun.body.result))
+    return HostCallee(fun.name, fun.params, fun.results, body, most_calls(fun), fun.loc)
 
 
 def lower_body(h: HostBuilder, body: Body) -> HostBody:
@@ -125,10 +149,8 @@ def lower_stm(h: HostBuilder, stm: Stm) -> None:
             h.emit(stm.pat, HostIf(cond, lower_body(h, then), lower_body(h, orelse)), stm.loc)
         case core.Loop():
             loop(h, stm, exp)
-        case core.Apply():
-            why = "a call that inlining left, since the program would have grown too large"
-            h.interpreted(stm, why)
-            h.observe(Scheduled(h.entry, stm, h.side, (), why))
+        case core.Apply(function, args):
+            h.emit(stm.pat, HostCall(function, args), stm.loc)
         case _:
             h.note_view(stm)
             h.emit(stm.pat, exp, stm.loc)

@@ -3,14 +3,14 @@
 let k (ys: [k]t) = if c then (a, xs) else (b, zs)  ⟶  let k = if c then a else b; let (ys: [k]t) = if c then xs else zs
 
 The sizes that a branch finds are computed in a branch of their own before it. There is no such thing for a loop whose
-arrays change their size: it runs flattened only.
+arrays change their size, and for calls: they run flattened only.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.core import Body, If, Loop, Param, Stm
+from ...ir.core import Apply, Body, If, Loop, Param, Stm
 from ...ir.traverse import bodies, free_in_body, free_in_stm, names_in_types
 from ...ir.types import Atom, Name, Var
 from ..aliasing.classes import overwritten_in
@@ -28,6 +28,8 @@ def has_place(stm: Stm) -> bool:
         case Loop(params) if own_sizes(params):
             return False
         case If() if own_sizes(stm.pat) and sizes_first(stm) is None:
+            return False
+        case Apply():
             return False
         case exp:
             return all(has_place(inner) for body in bodies(exp) for inner in body.stms)

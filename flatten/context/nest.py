@@ -13,10 +13,10 @@ Names are unique, so all variables of all nests of a function stand in the same 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ...ir.core import Attr, Body, Exp, Lambda, Param, Replicate, Stm
+from ...ir.core import Attr, Body, Exp, FunDef, Lambda, Param, Replicate, Stm
 from ...ir.errors import NOWHERE, Loc
 from ...ir.machine import Machine, Mode
 from ...ir.thresholds import Threshold
@@ -135,6 +135,24 @@ class Guards:
     segments: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """A function over a nest, of which these parameters vary."""
+
+    name: Name
+    fun: FunDef
+    varies: tuple[bool, ...]
+
+
+@dataclass(slots=True)
+class Lifts:
+    """The functions of the program, and those over nests: all of them, and those that are still to be made."""
+
+    functions: Mapping[Name, FunDef] = field(default_factory=dict[Name, FunDef])
+    made: dict[tuple[Name, tuple[bool, ...]], Lifted] = field(default_factory=dict)
+    waiting: list[Lifted] = field(default_factory=list)
+
+
 Walk = Callable[["Flow", Nest, tuple[Stm, ...], tuple[Atom, ...]], None]
 WalkTop = Callable[["Flow", Body], None]
 
@@ -150,6 +168,7 @@ class Context:
     inside: bool
     walk: Walk
     walk_top: WalkTop
+    lifts: Lifts = field(default_factory=Lifts)
 
 
 @dataclass(slots=True)

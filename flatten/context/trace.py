@@ -45,6 +45,8 @@ class Rule(Enum):
     FLAT_SCATTER = "flat scatter"
     VARYING_IF = "varying branch"
     VARYING_LOOP = "varying loop"
+    CALL = "call"
+    APPEND = "append"
     SEQUENTIAL = "sequential"
     SEQUENTIALISE = "sequentialise"
     IRREGULAR = "stays in the thread"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...ir.core import Body, Exp, ForLoop, Hist, If, Lambda, Loop, Reduction, Scatter, Screma, Stm
+from ...ir.core import Apply, Body, Exp, ForLoop, Hist, If, Lambda, Loop, Reduction, Scatter, Screma, Stm
 from ...ir.traverse import all_exps, bodies, consumed_by, free_in_lambda, free_in_stm, names_in_types
 from ...ir.types import Atom, Const, Name, Var
 from ..context.found_sizes import has_place, own_sizes
@@ -75,6 +75,8 @@ def exploitable_stm(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
             if not (invariant(cond) and regular()):
                 return False
             return _exploitable(flow, then, set(varies)) or _exploitable(flow, orelse, set(varies))
+        case Apply():
+            return may_be_flattened(flow, stm)
         case _:
             return False
 

@@ -9,6 +9,7 @@ from ...ir.errors import MAX_CALLS, IRError, Loc
 from ..source import syntax as s
 from ..source.declarations import ValDec
 from .inline import inline
+from .recursion import call_recursive, is_recursive
 from .specialise import call_special, specialised
 from .state import Stage
 from .values import (
@@ -51,6 +52,8 @@ def _saturated(st: Stage, function: Function, args: tuple[Value, ...], loc: Loc,
 
 
 def _call(st: Stage, function: Closure, args: tuple[Value, ...], loc: Loc, hint: str) -> Value:
+    if is_recursive(st, function):
+        return call_recursive(st, function, args, loc, hint)
     special = specialised(st, function, args, loc)
     if special is not None:
         return call_special(st, special, args, loc, hint)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...ir.core import Assert, Copied, FunDef
 from ...ir.entry_points import Entry, EntryParam, EntryResult
 from ...ir.errors import NOWHERE, Loc
-from ...ir.types import Atom, Name, Prim, Var, i64
+from ...ir.types import Atom, Name, Prim
 from ..source import syntax as s
 from ..source.declarations import ValDec
 from ..source.types import (
@@ -26,24 +26,24 @@ from ..source.types import (
     TVar,
     Ty,
 )
-from ..typing.sizes import ANY_SIZE
 from .calls import apply
 from .expressions import constant_of
 from .loops import component_names
 from .shapes import name_of_pattern
 from .specialise import array_names, consumed_names, finish_function, own_sizes, parameters
 from .state import Builder, Certs, Stage, emit
-from .values import Arr, Closure, Component, Env, Rec, Sum, Use, Value, atoms_of, components, sizes_of, with_atoms
+from .type_forms import TypeForms, unrolled
+from .values import Closure, Component, Env, Rec, Use, Value, atoms_of, components, sizes_of, with_atoms
 
 
 def entry_function(st: Stage, dec: ValDec, env: Env) -> FunDef:
     """The core function of an entry point; a curried definition gets the parameters that its type says."""
-    arrows, result_type = _unrolled(st.typed.schemes[dec.id].type)
+    arrows, result_type = unrolled(st.typed.schemes[dec.id].type)
     names = [_param_name(dec, i) for i in range(len(arrows))]
     pats = [dec.params[i] if i < len(dec.params) else None for i in range(len(arrows))]
     with st.apart(Builder(st.globals)) as builder:
-        shapes = _Shapes()
-        forms = [shapes.value(arrow.dom) for arrow in arrows]
+        shapes = TypeForms()
+        forms = [shapes.value(arrow.dom, env) for arrow in arrows]
         bases = [base for p, name, form in zip(pats, names, forms, strict=True) for base in _bases(p, name, form)]
         sizes, params, args = parameters(st, tuple(forms), bases)
         function = Closure(dec, env, _use_of(st, dec, shapes, forms, args, env))
@@ -92,14 +92,6 @@ def _as_entry(fun: FunDef, consumed: tuple[Name, ...], entry: Entry) -> FunDef:
     return FunDef(fun.name, fun.params, consumed, fun.results, fun.body, entry, fun.attrs, fun.loc)
 
 
-def _unrolled(type: Ty) -> tuple[list[TFun], Ty]:
-    arrows = []
-    while isinstance(type, TFun):
-        arrows.append(type)
-        type = type.cod
-    return arrows, type
-
-
 def _param_name(dec: ValDec, i: int) -> str:
     return (name_of_pattern(dec.params[i]) if i < len(dec.params) else "") or f"arg{i}"
 
@@ -108,7 +100,7 @@ def _bases(pat: s.Pat | None, name: str, form: Value) -> list[str]:
     return [name] * len(atoms_of(form)) if pat is None else [base or name for base in component_names(pat, form)]
 
 
-def _use_of(st: Stage, dec: ValDec, shapes: _Shapes, forms: list[Value], args: tuple[Value, ...], env: Env) -> Use:
+def _use_of(st: Stage, dec: ValDec, shapes: TypeForms, forms: list[Value], args: tuple[Value, ...], env: Env) -> Use:
     """What the size parameters of an entry stand for: the sizes of its arguments."""
     actual: dict[Atom, Atom] = {}
     for form, arg in zip(forms, args, strict=True):
@@ -131,46 +123,6 @@ def _entry_results(value: Value, type: Ty, first: int, known: set[str]) -> tuple
         results.append(EntryResult(show_type(part_type, known), tuple(range(first, first + count))))
         first += count
     return tuple(results)
-
-
-class _Shapes:
-    """Values in the form of types: a variable for each size, the same for the same size."""
-
-    def __init__(self) -> None:
-        self.sizes: dict[SizeVar, Var] = {}
-        self.next = -1
-
-    def value(self, type: Ty) -> Value:
-        match type:
-            case TPrim(prim):
-                return Component(i64(0), prim)
-            case TRecord(fields):
-                return Rec(tuple([(name, self.value(field)) for name, field in fields]))
-            case TArray(size, elem):
-                return Arr(self.size(size), self.value(elem))
-            case TSum(constructors):
-                cases = [(name, tuple([self.value(arg) for arg in args])) for name, args in constructors]
-                return Sum(Component(i64(0), Prim.I8), tuple(cases))
-            case TVar() | TFun() | TOpaque():
-                raise AssertionError("an entry point takes data")
-
-    def size(self, size: Size) -> Atom:
-        match size:
-            case SizeConst(value):
-                return i64(value)
-            case SizeVar() if size == ANY_SIZE:
-                return self.fresh("n")
-            case SizeVar(name):
-                if size not in self.sizes:
-                    self.sizes[size] = self.fresh(name)
-                return self.sizes[size]
-            case SizeExp():
-                return self.fresh("n")
-
-    def fresh(self, base: str) -> Var:
-        """A placeholder: `parameters` puts a parameter in its place."""
-        self.next -= 1
-        return Var(Name(base if base.isidentifier() else "n", self.next))
 
 
 def show_type(type: Ty, known: set[str]) -> str:

@@ -12,7 +12,7 @@ from ...ir.types import Atom, Const, Prim, Type, i64, scalar
 from ..source import syntax as s
 from ..source.atoms import FieldStep, Hole, Ident, Lit, Operator, Qual, StringLit
 from ..source.declarations import ValDec
-from ..source.types import TFun, TPrim, TSum, Ty
+from ..source.types import Instance, TFun, TPrim, TSum, Ty
 from .assertions import emit_assert
 from .branches import assert_then, branch, match_cases, relying_on, short_circuit
 from .calls import apply
@@ -173,10 +173,22 @@ def _literal(st: Stage, lit: Lit) -> Component:
 def _ident(st: Stage, exp: Ident, env: Env) -> Value:
     """A name, perhaps of a module, then projections."""
     taken = st.typed.resolved.get(exp.id, 1) if len(exp.name) > 1 else 1
+    if exp.id in st.typed.recursive:
+        return _recursive(st, exp.id, env)
     value = _use(st, _named(env, exp.name[:taken], exp.loc), exp.id, env, exp.loc)
     for field in exp.name[taken:]:
         value = field_of(value, field)
     return value
+
+
+def _recursive(st: Stage, node: int, env: Env) -> Value:
+    """A function inside of its own definition, whose type parameters are what they are there."""
+    found = env.lookup(st.typed.recursive[node])
+    assert isinstance(found, Definition)
+    types = {var.name: var for var in st.typed.schemes[found.dec.id].types}
+    instance = st.typed.instances.get(node)
+    sizes = {} if instance is None else instance.sizes
+    return _definition(st, found, Use(Instance(types, sizes), env))
 
 
 def _named(env: Env, name: Qual, loc: Loc) -> Value:

@@ -8,6 +8,7 @@ from ...ir.core import Concat, Iota, Rearrange, Replicate, Reshape, Scratch
 from ...ir.errors import IRError, Loc
 from ...ir.ops import Op
 from ...ir.types import Atom, Prim, Type, Var, i64
+from .appended_rows import appended_rows_value
 from .assertions import require_equal, require_size
 from .derivatives import jvp_value, vjp_value, with_vjp_value
 from .indexing import copy_value
@@ -201,6 +202,7 @@ INTRINSICS: dict[str, Intrinsic] = {
     "scan": scan_value, "scanomap": scanomap_value,
     "scatter": scatter_value, "scatter_2d": scatter_value, "scatter_3d": scatter_value,
     "reduce_by_index": hist_value, "reduce_by_index_2d": hist_value, "reduce_by_index_3d": hist_value,
+    "appended_rows": appended_rows_value,
     "iota": _iota, "replicate": _replicate, "scratch": _scratch, "copy": _copy, "length": _length,
     "transpose": _transpose, "flatten": _flatten, "unflatten_to": _unflatten,
     "concat": _concat, "++": _concat,

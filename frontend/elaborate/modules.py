@@ -105,7 +105,7 @@ class _Scope:
         if self.env.lookup(dec.name) is not None:
             self.env = self.env.base()
         self.env.values[dec.name] = value
-        if not dec.params:
+        if not dec.params or dec.id in self.files.st.recursive:
             self.files.root.values[dec.id] = value
 
     def _open(self, module: ModuleValue) -> None:

@@ -9,6 +9,7 @@ elaborated; errors in the rest have been found by inference.
 from __future__ import annotations
 
 from ...ir.core import Body, FunDef, Prog, Stm
+from ...ir.lambda_lifting import lifted
 from ...ir.traverse import called_functions
 from ...ir.types import Name
 from ..parsing.desugar_unzipped import parts_of
@@ -39,7 +40,7 @@ def elaborate(modules: tuple[Module, ...], typed: Typed, trusted: bool = True) -
     scope = declare_files(st, modules, env)
     entries = [entry_function(st, dec, home) for dec, home in scope.entries]
     consts = tuple(st.globals.stms)
-    return Prog(consts, _reached(st.functions, consts, entries), st.names.next)
+    return lifted(Prog(consts, _reached(st.functions, consts, entries), st.names.next), lambda _: True)
 
 
 def _reached(functions: list[FunDef], consts: tuple[Stm, ...], entries: list[FunDef]) -> tuple[FunDef, ...]:

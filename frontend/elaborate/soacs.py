@@ -74,7 +74,7 @@ def _rows(st: Stage, function: Value, arrays: list[Arr], loc: Loc) -> Rows:
     width = arrays[0].size
     inputs = [(atom, type) for xs in arrays for atom, type in components(xs)]
     with st.nested() as builder:
-        params, args = _row_params(st, function, arrays)
+        params, args = row_params(st, function, arrays)
         row = st.apply(function, args, loc, "")
     row = _regular(st, function, arrays, builder, row, loc)
     if not inputs:
@@ -87,7 +87,7 @@ def _names(atoms: list[Atom]) -> tuple[Name, ...]:
     return tuple([atom.name for atom in atoms if isinstance(atom, Var)])
 
 
-def _row_params(st: Stage, function: Value, arrays: list[Arr]) -> tuple[list[Param], tuple[Value, ...]]:
+def row_params(st: Stage, function: Value, arrays: list[Arr]) -> tuple[list[Param], tuple[Value, ...]]:
     """Parameters for one row of each array, named after the parameters of `function`."""
     params: list[Param] = []
     args: list[Value] = []
@@ -144,18 +144,18 @@ def _regular(st: Stage, function: Value, arrays: list[Arr], builder: Builder, ro
     inner = [i for i, size in enumerate(sizes) if st.is_local(size, builder)]
     if not inner:
         return row
-    outside = _sizes_of_first_row(st, function, arrays, inner, loc)
+    outside = sizes_of_first_row(st, function, arrays, inner, loc)
     wanted = [outside.get(i) for i in range(len(sizes))]
     with st.resumed(builder):
         return coerce_sizes(st, row, wanted, "a row", loc)
 
 
-def _sizes_of_first_row(
+def sizes_of_first_row(
     st: Stage, function: Value, arrays: list[Arr], positions: list[int], loc: Loc
 ) -> dict[int, Atom]:
     width = arrays[0].size
     with st.nested() as builder:
-        params, args = _row_params(st, function, arrays)
+        params, args = row_params(st, function, arrays)
         found = sizes_of(st.apply(function, args, loc, ""))
     result = [found[i] for i in positions]
     lam = Lambda(tuple(params), body_of(builder, result), (I64,) * len(result))

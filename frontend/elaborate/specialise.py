@@ -135,7 +135,7 @@ def _specialise(st: Stage, function: Closure, args: tuple[Value, ...]) -> Specia
         bases = [base for pat, arg in zip(fun.params, args, strict=True) for base in component_names(pat, arg)]
         sizes, params, inner_args = parameters(st, args, bases)
         try:
-            result = inline(st, _without_sizes(function), inner_args, "")
+            result = inline(st, without_sizes(function), inner_args, "")
         except UnknownSize:  # it depends on the place of use after all
             return None
     count = sum(1 for _ in all_exps(Body(tuple(builder.stms), ())))
@@ -150,7 +150,7 @@ def _specialise(st: Stage, function: Closure, args: tuple[Value, ...]) -> Specia
     return special
 
 
-def _without_sizes(function: Closure) -> Closure:
+def without_sizes(function: Closure) -> Closure:
     """`function` for any place of use of its type."""
     use = function.use
     return (

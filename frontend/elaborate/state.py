@@ -68,6 +68,7 @@ class Stage:
         "memo",
         "names",
         "prelude_file",
+        "recursive",
         "site",
         "texts",
         "typed",
@@ -79,6 +80,7 @@ class Stage:
     def __init__(self, typed: Typed, texts: dict[str, str], prelude_file: str) -> None:
         self.names = Names(0)
         self.typed = typed
+        self.recursive = frozenset(typed.recursive.values())  # functions that are used in their own definitions
         self.texts = texts
         self.globals = Builder(None)
         self.builder = self.globals

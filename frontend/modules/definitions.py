@@ -122,6 +122,7 @@ def finish(work: Work, progress: Progress) -> Zonked:
     for node, scheme in pending.schemes.items():
         typed.schemes[node] = replace(scheme, type=solver.zonk(scheme.type, memo))
     typed.resolved.update(pending.resolved)
+    typed.recursive.update(pending.recursive)
     work.pending = Pending()
     solver.forget_needs()
     return memo

@@ -181,6 +181,7 @@ class Typed:
     `applied`: by node id of a ModuleCall. `shown`: by node id of an Ascribed.
     `results`: by node id of an infix Operator, the type of what it gives.
     `needed`: by id, sizes that come up while the program runs and that instances speak of.
+    `recursive`: by node id of an Ident that uses a function inside of its own definition, the id of that ValDec.
     """
 
     types: dict[int, Ty]
@@ -191,6 +192,7 @@ class Typed:
     shown: dict[int, Shown | None] = field(default_factory=dict)
     results: dict[int, Ty] = field(default_factory=dict)
     needed: dict[int, Size] = field(default_factory=dict)
+    recursive: dict[int, int] = field(default_factory=dict)
 
 
 # ---- types that are written often ----------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from ...ir.errors import CompileError, Label, Loc
 from ...ir.types import Prim
 from ..source import syntax as s
 from ..source.atoms import Ident, Lit, Operator, Qual, StringLit
-from ..source.names import names_in
-from ..source.types import BOOL, Size, TArray, TFun, TVar, Ty, arrow
+from ..source.types import BOOL, Size, SizeVar, TArray, TFun, TVar, Ty, arrow
 from .constraints import BITS, INTS, NUMBERS, SCALARS, Need, needs_equality, needs_prim
 from .errors import fault, unknown
 from .literals import literal_type
+from .recursion import later_binding
 from .scope import Binding, ModuleBinding, numeric_module
 from .show import Shower
 from .size_expressions import extent
@@ -59,6 +59,8 @@ def infer_ident(work: Work, exp: Ident, project: Callable[[Work, Ty, str, Loc], 
         return work.record(exp.id, _builtin_type(work, builtin, exp.name[-1], exp.loc))
     binding, count = look_up(work, exp.name, exp.loc)
     ty = work.use(exp.id, ".".join(exp.name[:count]), binding, exp.loc)
+    if binding.is_recursive and isinstance(binding.size, SizeVar):
+        work.pending.recursive[exp.id] = binding.size.id
     work.pending.resolved[exp.id] = count
     for field in exp.name[count:]:
         ty = project(work, ty, field, exp.loc)
@@ -68,6 +70,8 @@ def infer_ident(work: Work, exp: Ident, project: Callable[[Work, Ty, str, Loc], 
 def look_up(work: Work, name: Qual, loc: Loc) -> tuple[Binding, int]:
     """The value that a name leads to, and how many components name it; E0201."""
     found = work.scope.find_value(name)
+    if found is None and (later := later_binding(work, name[0], loc)) is not None:
+        found = later, 1
     if found is None:
         raise unknown_name(work, name, loc)
     last = name[found[1] - 1]
@@ -85,36 +89,15 @@ def unknown_name(work: Work, name: Qual, loc: Loc) -> CompileError:
     if rest and isinstance(module := scope.modules.get(first), ModuleBinding):
         return unknown("E0201", "name", ".".join(name), loc, [f"{first}.{n}" for n in module.values])
     if first in work.defining:
-        return _recursion(first, [], loc)
+        message = f"`{first}` is not in scope of its own definition"
+        hint = "only a function at the top of a file or module may call itself"
+        return fault("E0206", message, loc, "used here", hint=hint)
     if first in work.later:
-        way = _way_back(work, first)
-        return _recursion(work.defining[0], way, loc) if way else _defined_later(work, first, loc)
+        return _defined_later(work, first, loc)
     homes = [f"`{m}.{first}`" for m in ("f32", "f64", "i32", "i64") if first in numeric_module(Prim(m)).values]
     if homes:
         return fault("E0201", f"unknown name `{first}`", loc, "not found", hint=f"there are {' and '.join(homes[:2])}")
     return unknown("E0201", "name", first, loc, scope.values)
-
-
-def _recursion(name: str, way: list[str], loc: Loc) -> CompileError:
-    """E0206: `way` leads from `name` through later definitions back to it."""
-    cycle = " -> ".join(f"`{n}`" for n in [name, *way, name])
-    message = f"recursion is not supported: {cycle}"
-    return fault("E0206", message, loc, "its own definition is not in scope here", hint="use a `loop`")
-
-
-def _way_back(work: Work, start: str) -> list[str]:
-    """The way from a later definition back to the one at hand, by the names in bodies; empty if there is none."""
-    goal = work.defining[0] if work.defining else None
-    seen, todo = {start}, [[start]]
-    while todo:
-        way = todo.pop()
-        for name in names_in(work.later[way[-1]].body):
-            if name[0] == goal:
-                return way
-            if name[0] in work.later and name[0] not in seen:
-                seen.add(name[0])
-                todo.append([*way, name[0]])
-    return []
 
 
 def _defined_later(work: Work, name: str, loc: Loc) -> CompileError:

@@ -9,10 +9,11 @@ from ...ir.errors import Label, Loc
 from ..source import syntax as s
 from ..source.atoms import PLit, PVar, PWild, TypeParamKind
 from ..source.declarations import ValDec
-from ..source.types import BOOL, I64, Paths, Scheme, Size, SizeVar, TFun, TPrim, TVar, Ty
+from ..source.types import BOOL, I64, Scheme, Size, SizeVar, TFun, TPrim, TVar, Ty
 from .errors import bound_twice, fault
 from .exhaustiveness import MATCH, PATTERN
-from .patterns import Bound, bind_pattern, check_spoken, function_type, hidden_names
+from .patterns import Bound, bind_pattern, check_spoken, consumed_parts, function_type, hidden_names
+from .recursion import bind_itself, binds_itself, check_itself
 from .size_expressions import binds_names, hide, size_of
 from .state import Work
 from .type_expressions import (
@@ -55,9 +56,15 @@ def infer_definition(work: Work, dec: ValDec | s.LetFun) -> Defined:
     params = [bind_type_param(work, p) for p in dec.tparams]
     bound = Bound({p.name: p.loc for p in dec.tparams if p.kind is TypeParamKind.SIZE})
     doms = [bind_pattern(work, p, None, bound, Anonymous.FREE) for p in dec.params]
-    cod = _result(work, dec)
+    consumes = [consumed_parts(p) for p in dec.params]
+    if isinstance(dec, ValDec) and binds_itself(work, dec, {*bound.names}):
+        own = [p for p in params if isinstance(p, SizeVar)]
+        itself = bind_itself(work, dec, doms, consumes, own, mark)
+        cod = _result(work, dec)
+        check_itself(work, dec, doms, itself, cod)
+    else:
+        cod = _result(work, dec)
     work.scope.leave(scope_mark)
-    consumes = [_consumes(p) for p in dec.params]
     fresh = unique_parts(dec.ret) if dec.ret is not None else ()
     ty = function_type(work, dec.params, doms, cod, consumes, fresh, mark, (dec.id, dec.body.loc))
     _check_parameters(work, dec, params, ty, mark)
@@ -96,21 +103,6 @@ def _check_parameters(work: Work, dec: ValDec | s.LetFun, params: Sequence[TVar 
             message = f"unknown size in parameter of `{dec.name}`: it is known inside `{dec.name}` only"
             place, at = dec.name_loc if isinstance(dec, ValDec) else dec.loc, solver.origins[tag]
             raise fault("E0226", message, place, f"its type is `{work.show(ty)}`", [at] if at is not None else [])
-
-
-def _consumes(pat: s.Pat) -> Paths:
-    """The parts of a parameter that are consumed."""
-    match pat:
-        case s.PAscript(pat=inner, type=te):
-            return unique_parts(te) or _consumes(inner)
-        case s.PTuple(elems=elems):
-            return tuple([(str(i), *path) for i, p in enumerate(elems) for path in _consumes(p)])
-        case s.PRecord(fields=fields):
-            return tuple([(name, *path) for name, p in fields for path in _consumes(p)])
-        case s.PAttr(pat=inner):
-            return _consumes(inner)
-        case PVar() | PWild() | PLit() | s.PConstr():
-            return ()
 
 
 def generalise(work: Work, defined: Defined, *, is_local: bool) -> tuple[Scheme, frozenset[str]]:
@@ -251,7 +243,7 @@ def infer_lambda(work: Work, exp: s.Lambda) -> Ty:
     cod = _result(work, exp)
     work.scope.leave(scope_mark)
     fresh = unique_parts(exp.ret) if exp.ret is not None else ()
-    consumes = [_consumes(p) for p in exp.params]
+    consumes = [consumed_parts(p) for p in exp.params]
     ty = function_type(work, exp.params, doms, cod, consumes, fresh, mark, (exp.id, exp.body.loc))
     work.solver.function = outer
     return work.record(exp.id, ty)

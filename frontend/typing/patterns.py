@@ -13,7 +13,7 @@ from .errors import bound_twice, fault
 from .literals import literal_type
 from .size_expressions import hide
 from .state import Work
-from .type_expressions import Anonymous, resolve_type
+from .type_expressions import Anonymous, resolve_type, unique_parts
 from .unify import Clash
 
 
@@ -186,3 +186,18 @@ def _spoken(work: Work, ty: Ty) -> set[int]:
     for size in work.solver.sizes_in(ty):
         found |= work.solver.names_in(size).keys()
     return found
+
+
+def consumed_parts(pat: s.Pat) -> Paths:
+    """The parts of a parameter that are consumed."""
+    match pat:
+        case s.PAscript(pat=inner, type=te):
+            return unique_parts(te) or consumed_parts(inner)
+        case s.PTuple(elems=elems):
+            return tuple([(str(i), *path) for i, p in enumerate(elems) for path in consumed_parts(p)])
+        case s.PRecord(fields=fields):
+            return tuple([(name, *path) for name, p in fields for path in consumed_parts(p)])
+        case s.PAttr(pat=inner):
+            return consumed_parts(inner)
+        case PVar() | PWild() | PLit() | s.PConstr():
+            return ()

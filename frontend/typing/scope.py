@@ -23,7 +23,7 @@ class Binding:
     `lifted`: type parameters that a function may stand for. `is_failed`: its definition has an error that was
     reported, so that uses need no message of their own. `behind`: for a value seen through a signature, what the
     parameters of its definition stand for, in terms of those of `scheme`. `is_written`: its definition says its type,
-    which may hide sizes."""
+    which may hide sizes. `is_recursive`: its definition is not complete here."""
 
     scheme: Scheme
     loc: Loc
@@ -33,6 +33,7 @@ class Binding:
     is_prelude: bool
     behind: Instance | None = None
     is_written: bool = True
+    is_recursive: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ class Pending:
     results: dict[int, Ty] = field(default_factory=dict)  # of infix operators
     compared: list[tuple[Ty, str, Loc]] = field(default_factory=list)  # operands of `==` and `!=`
     made: dict[int, list[int]] = field(default_factory=dict)  # sizes known once a node is evaluated
+    recursive: dict[int, int] = field(default_factory=dict)  # uses of functions that are not defined yet
 
 
 @dataclass(slots=True)

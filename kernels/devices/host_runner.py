@@ -15,12 +15,14 @@ from typing import Any
 from ...ir import core, scalar
 from ...ir.arrays import settled
 from ...ir.core import Fix, ForLoop
+from ...ir.depth import allow_depth
 from ...ir.errors import RunError
 from ...ir.interpret import Thresholds, prepare
 from ...ir.ops import can_fail
+from ...ir.recursion import too_many_calls
 from ...ir.types import Atom, Const, Name, Var
 from ..host_ir.liveness import conjunction, dead_after
-from ..host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch
+from ..host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostIf, HostLoop, HostStm, Interpret, Launch
 from ..host_ir.timing_events import Begin, End, Event, Note
 from .device import Device, OutOfMemory, default_of
 from .run_errors import check_bounds, possible, room_error, run_error, show_scalar
@@ -29,7 +31,7 @@ from .run_errors import check_bounds, possible, room_error, run_error, show_scal
 @dataclass(slots=True)
 class Run:
     """One call of an entry point: settings, what it has decided so far; with a `log` it is timed, and its events are
-    put there."""
+    put there. `calls`: how many calls of each recursive function are open."""
 
     device: Device
     thresholds: Mapping[str, int]
@@ -37,6 +39,7 @@ class Run:
     threads: int
     log: list[Event] | None = None
     trace: list[tuple[str, int, bool]] = field(default_factory=list)
+    calls: dict[Name, int] = field(default_factory=dict[Name, int])
 
     def now(self) -> float:
         """When the device has done what it was asked to."""
@@ -78,9 +81,42 @@ class Block:
             raise no_room(why, self.stms[at]) from None
 
 
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A compiled function that others of the program call, and itself."""
+
+    fun: HostCallee
+    frame: Env
+    params: tuple[int, ...]
+    block: Block
+
+    def call(self, args: list[Any], run: Run) -> list[Any]:
+        """Its results; R0107 where too many of its calls are open."""
+        open_calls = run.calls.get(self.fun.name, 0)
+        if open_calls >= self.fun.depth:
+            raise too_many_calls(self.fun.name.base, self.fun.depth, self.fun.loc)
+        env = self.frame.copy()
+        for slot, param, arg in zip(self.params, self.fun.params, args, strict=True):
+            env[slot] = run.device.dense(arg) if param.type.shape else arg
+        run.calls[self.fun.name] = open_calls + 1
+        try:
+            self.block.run(env, run)
+        except RecursionError:
+            raise too_many_calls(self.fun.name.base, open_calls, self.fun.loc) from None
+        finally:
+            run.calls[self.fun.name] = open_calls
+        return [env[slot] for slot in self.block.results]
+
+
 def compile_host(fun: HostFun) -> Code:
     """A host function as steps; it may be run many times, also by several threads."""
     compiler = HostCompiler()
+    if fun.callees:
+        allow_depth()
+    for callee in fun.callees:
+        inner = HostCompiler(callees=compiler.callees)
+        inner_params = tuple(inner.slot(p.name) for p in callee.params)
+        compiler.callees[callee.name] = Callee(callee, inner.frame, inner_params, inner.block(callee.body))
     params = tuple(compiler.slot(p.name) for p in fun.params)
     block = compiler.block(fun.body)
     return Code(fun, compiler.frame, params, block, block.results)
@@ -95,6 +131,7 @@ class HostCompiler:
     consts: dict[Const, int] = field(default_factory=dict)
     frame: Env = field(default_factory=list)
     guards: dict[Name, tuple[str, ...]] = field(default_factory=dict)
+    callees: dict[Name, Callee] = field(default_factory=dict[Name, Callee])
 
     def slot(self, name: Name) -> int:
         if name not in self.slots:
@@ -146,6 +183,8 @@ class HostCompiler:
                 return self.loop(stm, exp)
             case Interpret():
                 return self.interpret(stm, exp)
+            case HostCall():
+                return self.call(stm, exp)
             case core.PrimOp():
                 return self.primop(stm, exp)
             case core.Index():
@@ -350,6 +389,20 @@ class HostCompiler:
                     advance(env, run)
             for slot, param in zip(slots, params, strict=True):
                 env[slot] = env[param]
+
+        return step
+
+    def call(self, stm: HostStm, exp: HostCall) -> Step:
+        """The callee is looked up when it is called: it may not be compiled yet."""
+        args, slots = self.gets(exp.args), tuple(self.slot(p.name) for p in stm.pat)
+        dense, loc, name = tuple(bool(p.type.shape) for p in stm.pat), stm.loc, exp.function
+
+        def step(env: Env, run: Run) -> None:
+            try:
+                results = self.callees[name].call([env[a] for a in args], run)
+            except RunError as error:
+                raise RunError(*[diag.called(loc.as_call) for diag in error.diagnostics]) from None
+            store(env, run, slots, dense, results)
 
         return step
 

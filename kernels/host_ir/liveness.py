@@ -10,7 +10,7 @@ from ...ir.core import ForLoop
 from ...ir.ops import Op
 from ...ir.traverse import free_names
 from ...ir.types import Name, Prim, Var
-from .nodes import HostBody, HostIf, HostLoop, Interpret, Launch
+from .nodes import HostBody, HostCall, HostIf, HostLoop, Interpret, Launch
 
 
 def dead_after(body: HostBody) -> list[tuple[Name, ...]]:
@@ -35,6 +35,8 @@ def uses(exp: Any) -> set[Name]:
             return {*arrays, *(a.name for a in (blocks, units, *scalars) if isinstance(a, Var))}
         case Interpret(_, _, args):
             return set(args)
+        case HostCall(_, args):
+            return {a.name for a in args if isinstance(a, Var)}
         case HostIf(cond, then, orelse):
             return uses_of_body(then) | uses_of_body(orelse) | {a.name for a in (cond,) if isinstance(a, Var)}
         case HostLoop(params, inits, form, body):

@@ -65,7 +65,15 @@ class HostLoop:
     body: HostBody
 
 
-HostExp = core.Basic | Launch | Interpret | HostIf | HostLoop
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """`call f (args)`: run the body of a callee of this function."""
+
+    function: Name
+    args: tuple[Atom, ...]
+
+
+HostExp = core.Basic | Launch | Interpret | HostIf | HostLoop | HostCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +94,32 @@ class HostBody:
 
 
 @dataclass(frozen=True, slots=True)
+class HostCallee:
+    """A function that others of the program call, or itself; `depth`: how many calls of it may be open at once."""
+
+    name: Name
+    params: tuple[Param, ...]
+    results: tuple[Param, ...]
+    body: HostBody
+    depth: int
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
 class HostFun:
-    """An entry point: as `core.FunDef`, with a host body."""
+    """An entry point: as `core.FunDef`, with a host body, and those of the functions that it calls."""
 
     entry: core.Entry
     params: tuple[Param, ...]
     consumes: tuple[Name, ...]
     results: tuple[Param, ...]
     body: HostBody
+    callees: tuple[HostCallee, ...] = ()
+
+    @property
+    def bodies(self) -> tuple[HostBody, ...]:
+        """Its own and those of its callees."""
+        return (self.body, *[callee.body for callee in self.callees])
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +151,14 @@ def show_host(program: HostProgram) -> str:
 
 
 def _show_fun(fun: HostFun) -> str:
+    shown = [_show_definition(str(callee.name), callee) for callee in fun.callees]
+    return "\n\n".join([*shown, _show_definition(fun.entry.name, fun)])
+
+
+def _show_definition(name: str, fun: HostFun | HostCallee) -> str:
     params = " ".join(f"({p.name}: {show_type(p.type)})" for p in fun.params)
     results = ", ".join(show_type(r.type) for r in fun.results)
-    return f"host {fun.entry.name} {params} : ({results}) =\n" + _show_body(fun.body, 1)
+    return f"host {name} {params} : ({results}) =\n" + _show_body(fun.body, 1)
 
 
 def _show_body(body: HostBody, depth: int) -> str:
@@ -151,6 +182,8 @@ def _show_exp(exp: HostExp, depth: int) -> str:
             return f"launch {kernel}[{show_size(blocks)}]({args}){sizes}"
         case Interpret(fun, _, _, why):
             return f"interpret -- {why}\n{pad}  {show_exp(fun.body.stms[0].exp)}"
+        case HostCall(function, args):
+            return f"call {function}({', '.join(map(show_atom, args))})"
         case HostIf(cond, then, orelse):
             branches = f"then\n{_show_body(then, depth + 1)}\n{pad}else\n{_show_body(orelse, depth + 1)}"
             return f"if {show_atom(cond)} {branches}"

@@ -22,7 +22,7 @@ from ..kernels.devices.cpu.library import objects, targets
 from ..kernels.devices.cpu.library.archive import archive
 from ..kernels.devices.cpu.library.interface import OF_THREADS, Interface, Value, identifier
 from ..kernels.devices.cpu.library.targets import Target
-from ..kernels.host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, Interpret
+from ..kernels.host_ir.nodes import HostBody, HostCall, HostFun, HostIf, HostLoop, Interpret
 from ..output import write_files
 from ..pipeline import Compiled
 from ..versions import named_versions
@@ -147,6 +147,8 @@ def interpreted(body: HostBody) -> Iterator[tuple[str, Loc]]:
         match stm.exp:
             case Interpret(_, _, _, why):
                 yield why, stm.loc
+            case HostCall():
+                yield "it calls a recursive function", stm.loc
             case HostIf(_, then, orelse):
                 yield from interpreted(then)
                 yield from interpreted(orelse)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..ir.core import (
-    Apply,
     Body,
     Copy,
     ForLoop,
@@ -41,9 +40,7 @@ def interpreted(subject: Subject, stm: Stm) -> Iterator[Finding]:
     """W0501: what has no kernel runs in the interpreter, some hundred times slower."""
     lowered = subject.lowered(stm)
     if lowered is not None and lowered.interpreted is not None:
-        hint = "give the function that is called a smaller body" if isinstance(stm.exp, Apply) else (
-            "bind what it needs outside of the map, or give the array inside a size that is known before"
-        )  # fmt: skip
+        hint = "bind what it needs outside of the map, or give the array inside a size that is known before"
         yield Finding(stm.loc, "this is interpreted, not compiled", lowered.interpreted, hint)
 
 

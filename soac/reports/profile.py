@@ -83,7 +83,7 @@ def profile(
         spans = [Span(one.name, one.is_kernel, one.start - start, one.end - start) for one in watched.spans]
         found.append(Profile(seconds, tuple(spans), {}))
     best = min(found[1:], key=lambda one: one.seconds)
-    places = {kernel: loc for fun in compiled.host.functions for kernel, loc in launches(fun.body)}
+    places = {kernel: loc for fun in compiled.host.functions for body in fun.bodies for kernel, loc in launches(body)}
     return Profile(best.seconds, best.spans, places)
 
 

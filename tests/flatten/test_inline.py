@@ -9,7 +9,6 @@ from soac.flatten import inline as inline_module
 from soac.flatten.inline import inline
 from soac.ir.check import Stage, check
 from soac.ir.core import Apply, Prog
-from soac.ir.errors import IRError
 from soac.ir.interpret import interpret
 from soac.ir.parse import parse_prog
 from soac.ir.traverse import all_exps
@@ -96,7 +95,12 @@ def test_growth_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(len(fun.body.stms) for fun in prog.functions) < 2_000
 
 
-def test_recursion_is_a_bug() -> None:
-    loop = "fun f_20 (x_21: i32) : (r_22: i32) = { let (y_23: i32) = f_20(x_21) in (y_23) }"
-    with pytest.raises(IRError):
-        inline(program("{ let (a_3: i32) = f_20(x_1) in (a_3) }", loop))
+def test_recursion_stays() -> None:
+    """A function that calls itself stays, and others are inlined in it."""
+    one = "fun g_30 (x_31: i32) : (r_32: i32) = { let (y_33: i32) = add_i32 x_31 1i32 in (y_33) }"
+    body = "{ let (z_24: i32) = g_30(x_21) let (y_23: i32) = f_20(z_24) in (y_23) }"
+    loop = f"fun f_20 (x_21: i32) : (r_22: i32) = {body}"
+    made = inline(program("{ let (a_3: i32) = f_20(x_1) in (a_3) }", loop, one))
+    check(made, Stage.CORE)
+    assert [str(fun.name) for fun in made.functions] == ["f_20", "main_0"]
+    assert calls(made) == 2

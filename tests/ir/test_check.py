@@ -44,7 +44,6 @@ ILL_FORMED = {
         "let (z_9: i64) = loop (s_11: i64 = n_1) for i_10: i64 < n_1 do { in (i_10) } in (i_10)", "i64"
     ),
     "k_9 is not in scope": core("let (z_10: [k_9]i32) = copy xs_2 in (x_4)"),
-    "main_0 calls itself": core("let (z_9: i32) = main_0(n_1, xs_2, ys_3, x_4, c_5, xss_6, y_7) in (z_9)"),
     # types of operands
     "operand 1 should be i32, is f32": core("let (z_9: i32) = add_i32 x_4 y_7 in (z_9)"),
     "there is no and_f32": core("let (z_9: f32) = and_f32 y_7 y_7 in (x_4)"),

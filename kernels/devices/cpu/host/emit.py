@@ -21,7 +21,7 @@ from .....ir.errors import NOWHERE, IRError
 from .....ir.ops import Op, can_fail
 from .....ir.types import Atom, Const, Name, Prim, Var
 from ....host_ir.liveness import conjunction, dead_after
-from ....host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, HostProgram, HostStm, Interpret, Launch
+from ....host_ir.nodes import HostBody, HostCall, HostFun, HostIf, HostLoop, HostProgram, HostStm, Interpret, Launch
 from ....lanes.module import MODULE_END
 from ....llvm import ops as lanes_ops
 from ....llvm.convert import convert
@@ -76,7 +76,7 @@ def is_native(body: HostBody) -> bool:
 
 def _is_native(exp: object) -> bool:
     match exp:
-        case Interpret():
+        case Interpret() | HostCall():
             return False
         case HostIf(_, then, orelse):
             return is_native(then) and is_native(orelse)
@@ -219,8 +219,8 @@ def statement(h: Emitter, stm: HostStm) -> None:
             branch(h, stm, exp, emit_body)
         case HostLoop():
             loop(h, stm, exp, emit_body)
-        case Interpret():
-            raise IRError("interpreted statements have no native form")
+        case Interpret() | HostCall():
+            raise IRError("interpreted statements and calls have no native form")
         case core.PrimOp():
             primop(h, stm, exp)
         case core.Convert(source, target, arg):
