@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 
 from ...ir.core import DimIndex, Fix, Hist, Index, Iota, Slice, Update
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
-from ...ir.ops import Op
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
-from .code import Code, differentiable, is_whole, whole
+from ..building.code import Code, differentiable, is_whole, whole
 from .normal import Functions
 
 
@@ -152,17 +151,6 @@ def cut(code: Code, array: Var, start: Atom, count: Atom) -> Var:
     type = code.types[array.name]
     dims = (Slice(start, count, i64(1)), *whole(type.shape[1:]))
     return code.let(array.name.base, Index(array.name, dims, True), Type(type.prim, (count, *type.shape[1:])))
-
-
-def in_range(code: Code, shape: Sequence[Atom], indices: Sequence[Atom]) -> Atom:
-    """Whether all indices are in bounds."""
-    result: Atom | None = None
-    for size, index in zip(shape, indices, strict=False):
-        low = code.op(Op.LE, i64(0), index)
-        both = code.op(Op.AND, low, code.op(Op.LT, index, size))
-        result = both if result is None else code.op(Op.AND, result, both)
-    assert result is not None
-    return result
 
 
 def wanted(code: Code, names: Sequence[Name], active: set[Name]) -> list[Name]:

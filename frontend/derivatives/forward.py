@@ -43,7 +43,7 @@ from ...ir.errors import IRError
 from ...ir.ops import Op
 from ...ir.traverse import free_names
 from ...ir.types import Atom, Name, Type, Var
-from .code import Code, differentiable
+from ..building.code import Code, differentiable
 from .normal import Functions, normal_lambda, scalar_operator
 from .partials import partials
 

@@ -12,8 +12,8 @@ from ...ir.core import Body, Copied, Fix, ForLoop, Index, Loop, Param, Scratch, 
 from ...ir.ops import Op
 from ...ir.traverse import bound_in_body, free_in_body, names_in_types
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64, scalar
+from ..building.code import Code, differentiable, one, whole
 from .adjoints import Places, Sweep, no_derivative, wanted
-from .code import Code, differentiable, one, whole
 
 SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 

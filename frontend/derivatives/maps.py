@@ -12,8 +12,8 @@ from ...ir.core import Body, Convert, Lambda, Param, PrimOp, Screma, Stm
 from ...ir.rename import substitute_type
 from ...ir.traverse import bound_in_body, free_in_lambda
 from ...ir.types import I64, Atom, Name, Var
+from ..building.code import Code, differentiable
 from .adjoints import Places, Sweep, wanted
-from .code import Code, differentiable
 from .sums import sum_of_rows
 
 SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]

@@ -27,7 +27,7 @@ from ...ir.core import (
 from ...ir.rename import substitute_exp
 from ...ir.traverse import consumed_by, free_in_stm, scoped_bodies, with_bodies
 from ...ir.types import Atom, Name, Var
-from .code import Code
+from ..building.code import Code
 from .normal import Functions
 
 Roots = frozenset[Name]

@@ -14,8 +14,8 @@ from ...ir.core import Body, Lambda, Reduction, Screma, Stm
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
 from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64, scalar
+from ..building.code import Code, one, zero
 from .adjoints import Sweep
-from .code import Code, one, zero
 from .maps import rows_adjoints
 from .normal import scalar_operator
 from .scans import scan_adjoints

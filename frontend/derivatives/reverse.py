@@ -37,9 +37,9 @@ from ...ir.core import (
 from ...ir.ops import Op
 from ...ir.traverse import free_names
 from ...ir.types import Atom, Prim, Var, i64
+from ..building.code import Code, differentiable
 from .adjoints import Sweep, cut
 from .branches import branch_adjoints
-from .code import Code, differentiable
 from .histograms import hist_adjoints, scatter_adjoints
 from .loops import LoopTape, keep_loop, loop_adjoints
 from .maps import map_adjoints

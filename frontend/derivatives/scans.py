@@ -13,8 +13,8 @@ from ...ir.core import Body, Copied, ForLoop, Lambda, Loop, Reduction, Scratch, 
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
 from ...ir.types import I64, Atom, Prim, Type, Var
+from ..building.code import Code, one, zero
 from .adjoints import Sweep, wanted
-from .code import Code, one, zero
 from .forward import jvp
 from .maps import rows_adjoints
 from .normal import scalar_operator

@@ -14,7 +14,7 @@ from ...ir.core import Body, Copied, Hist, Lambda, Loop, Param, Rearrange, Repli
 from ...ir.errors import NOWHERE
 from ...ir.traverse import all_exps, free_in_lambda, names_in_types
 from ...ir.types import Atom, Name, Var
-from .code import Code
+from ..building.code import Code
 from .normal import live
 
 
