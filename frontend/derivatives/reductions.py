@@ -109,10 +109,10 @@ def _general(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None], 
     first = composed.inline(red.op, [*left, *own])
     body = composed.body(composed.inline(red.op, [*first, *right]))
     sweep.active.update(p.name for p, a in zip(sides[1], arrays, strict=True) if sweep.is_active(a))
-    rows = sweep.inside()
+    rows, entered = sweep.rows(())
     sweep_body(rows, body, seeds)
     names = [a.name for a in (*before, *arrays, *behind)]
-    rows_adjoints(sweep, exp.width, names, [p for side in sides for p in side], exp.arrays, sides[1], rows, ())
+    rows_adjoints(sweep, exp.width, names, [p for side in sides for p in side], exp.arrays, sides[1], rows, (), entered)
 
 
 def _flipped(code: Code, red: Reduction) -> Lambda:

@@ -23,6 +23,7 @@ from ...ir.core import (
     Hist,
     If,
     Index,
+    Iota,
     Lambda,
     Loop,
     PrimOp,
@@ -34,10 +35,11 @@ from ...ir.core import (
     Stm,
     Update,
 )
+from ...ir.errors import IRError
 from ...ir.ops import Op
 from ...ir.traverse import free_names
-from ...ir.types import Atom, Prim, Var, i64
-from ..building.code import Code, differentiable
+from ...ir.types import Atom, Name, Prim, Var, i64
+from ..building.code import Code, differentiable, one, zero
 from .adjoints import Sweep, cut
 from .branches import branch_adjoints
 from .histograms import hist_adjoints, scatter_adjoints
@@ -59,9 +61,13 @@ def vjp(
     active = {p.name for p in f.params if differentiable(p.type)}
     for param, arg in zip(f.params, args, strict=True):
         code.emit((param,), Copied(arg))
-    sweep = Sweep(code, functions, active, frozenset())
+    sweep = Sweep(code, functions, active, frozenset(), _nothing_is_far)
     sweep_body(sweep, f.body, seeds)
     return list(f.body.result), [sweep.take(p.name) for p in f.params]
+
+
+def _nothing_is_far(name: Name) -> Var:
+    raise IRError(f"reverse mode: {name} is no array from outside of a map")
 
 
 def sweep_body(sweep: Sweep, body: Body, seeds: Sequence[Adjoint]) -> None:
@@ -129,6 +135,10 @@ def _basic(sweep: Sweep, stm: Stm, exp: Exp, seed: Atom) -> None:
                 sweep.add(x, code.op(Op.SELECT, c, seed, nothing))
             if sweep.is_active(y):
                 sweep.add(y, code.op(Op.SELECT, c, nothing, seed))
+        case PrimOp(Op.TO_BITS | Op.FROM_BITS as op, prim, (x,)):
+            back = Op.FROM_BITS if op is Op.TO_BITS else Op.TO_BITS
+            if sweep.is_active(x):
+                sweep.add(x, code.let("adj", PrimOp(back, prim, (seed,)), code.type_of(x)))
         case PrimOp(op, prim, args):
             if code.type_of(seed).prim is prim:
                 factors = partials(code, op, prim, args, Var(stm.pat[0].name))
@@ -147,6 +157,13 @@ def _basic(sweep: Sweep, stm: Stm, exp: Exp, seed: Atom) -> None:
             if sweep.is_active(Var(array)):
                 nothing = code.zeros(code.type_of(value))
                 sweep.add(Var(array), code.let("rest", Update(seed.name, dims, nothing, True), code.types[array]))
+        case Iota(count, start, step, prim):
+            assert isinstance(seed, Var)
+            sweep.add(start, code.sum_rows(seed))
+            if sweep.is_active(step):
+                numbers = code.let("is", Iota(count, zero(prim), one(prim), prim), code.types[seed.name])
+                (scaled,) = code.map(count, (numbers, seed), lambda inner, xs: [inner.op(Op.MUL, *xs)])
+                sweep.add(step, code.sum_rows(scaled))
         case Replicate(shape, value):
             if sweep.is_active(value):
                 assert isinstance(seed, Var)
