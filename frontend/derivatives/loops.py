@@ -35,7 +35,7 @@ def keep_loop(sweep: Sweep, stm: Stm, loop: Loop) -> LoopTape:
     if any(name in own for name in names_in_types(p.type for p in loop.params)):
         raise no_derivative("a loop whose arrays change their size", stm.loc, "use `jvp`, or arrays of one size")
     if isinstance(loop.form, WhileLoop):
-        loop = _counted(code, loop)
+        loop = counted(code, loop)
     assert isinstance(loop.form, ForLoop)
     form = loop.form
     count = code.op(Op.MAX, code.convert(Prim.I64, form.bound), i64(0), base="count")
@@ -53,7 +53,7 @@ def keep_loop(sweep: Sweep, stm: Stm, loop: Loop) -> LoopTape:
     return LoopTape(loop, form, count, tuple([Var(r.name) for r in results]))
 
 
-def _counted(code: Code, loop: Loop) -> Loop:
+def counted(code: Code, loop: Loop) -> Loop:
     """A `while` loop as a `for` loop of as many iterations."""
     copy = code.fresh_loop(loop)
     counter = code.param("n", I64)

@@ -49,6 +49,7 @@ from .normal import Functions, normal_lambda
 from .partials import partials
 from .reductions import reduce_adjoints
 from .scans import in_order, scan_adjoints
+from .strips import in_strips
 
 Adjoint = Atom | None
 
@@ -72,7 +73,7 @@ def _nothing_is_far(name: Name) -> Var:
 
 def sweep_body(sweep: Sweep, body: Body, seeds: Sequence[Adjoint]) -> None:
     """Both sweeps of a body whose names are used nowhere else."""
-    stms = [one for stm in body.stms for one in in_order(sweep.code, stm)]
+    stms = [one for stm in body.stms for each in in_order(sweep.code, stm) for one in in_strips(sweep.code, each)]
     kept = [_forward(sweep, stm) for stm in stms]
     for atom, seed in zip(body.result, seeds, strict=True):
         sweep.add(atom, seed)
