@@ -20,6 +20,7 @@ from .core import (
     FunDef,
     If,
     Index,
+    Lambda,
     Loop,
     Param,
     Prog,
@@ -27,6 +28,7 @@ from .core import (
     Reshape,
     Stm,
     Update,
+    WithAcc,
 )
 from .errors import IRError
 from .show import show_stm
@@ -204,6 +206,8 @@ def _exp(state: State, stm: Stm) -> Sequence[Roots | None]:
             return _loop(state, loop)
         case Apply(function, args):
             return _apply(state, stm.pat, function, args)
+        case WithAcc(_, _, f, dests):
+            return _with_acc(state, f, dests, len(stm.pat))
         case _:
             return _other(state, stm.exp, len(stm.pat))
 
@@ -213,6 +217,17 @@ def _other(state: State, exp: Exp, results: int) -> Sequence[Roots | None]:
     for params, body in scoped_bodies(exp):
         _inner_body(state, params, state.depth, body)
     _consume_apart(state, [Var(name) for name in consumed_by(exp)], [])
+    return [None] * results
+
+
+def _with_acc(state: State, f: Lambda, dests: Sequence[Name], results: int) -> Sequence[Roots | None]:
+    """The rows own the accumulators, as iterations own the parameters of a loop."""
+    count = len(dests)
+    state.fresh(f.params[:count], state.depth + 1)
+    nexts = _inner_body(state, f.params[count:], state.depth, f.body)
+    if len(NONE.union(*nexts[:count])) < sum(map(len, nexts[:count])):
+        raise Misuse("two accumulators are one")
+    _consume_apart(state, [Var(name) for name in dests], [])
     return [None] * results
 
 

@@ -18,6 +18,7 @@ from . import scalar
 from .agreement import IllFormed, agrees, const_type, require_types
 from .aliases import check_consumption
 from .core import (
+    Accumulate,
     Apply,
     ArrayLit,
     Assert,
@@ -25,7 +26,6 @@ from .core import (
     Body,
     Concat,
     Convert,
-    Copied,
     Copy,
     DimIndex,
     Exp,
@@ -60,6 +60,7 @@ from .core import (
     Stm,
     Update,
     WhileLoop,
+    WithAcc,
 )
 from .depth import allow_depth
 from .errors import IRError
@@ -245,6 +246,8 @@ def _check_stage(stage: Stage, exp: Exp, inside: Level | None) -> None:
                 raise IllFormed(f"{what} before flattening")
             if inside:
                 raise IllFormed(f"{what} inside a segop")
+        case WithAcc() | Accumulate() if stage is Stage.FLAT:
+            raise IllFormed(f"{what} after flattening")
         case Screma() | Hist() | Scatter():
             if stage is Stage.FLAT and inside is None:
                 raise IllFormed(f"{what} outside of segops after flattening")
@@ -274,6 +277,10 @@ def _exp(context: Context, stm: Stm, inside: Level | None) -> None:
             context.require_all(args, [p.type for p in context.functions[function].params], "argument")
         case Screma() | Hist() | Scatter():
             _soac(context, exp, inside)
+        case WithAcc():
+            _with_acc(context, exp)
+        case Accumulate():
+            _accumulate(context, exp)
         case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
             _segop(context, exp, inside)
         case _:
@@ -288,23 +295,19 @@ def _branch(context: Context, body: Body, pat: Sequence[Param], inside: Level | 
 def _loop(context: Context, loop: Loop, inside: Level | None) -> None:
     ts = [p.type for p in loop.params]
     context.require_all(loop.inits, ts, "initial value")
-    if isinstance(loop.form, ForLoop):
-        context.require(loop.form.bound, scalar_type(loop.form.prim), "the bound")
-        if not loop.form.prim.is_int:
-            raise IllFormed("a loop counts in an integer type")
-        index = [Param(loop.form.index, scalar_type(loop.form.prim))]
-    else:
-        index = []
+    index: list[Param] = []
+    match loop.form:
+        case ForLoop(name, bound, prim):
+            context.require(bound, scalar_type(prim), "the bound")
+            if not prim.is_int:
+                raise IllFormed("a loop counts in an integer type")
+            index = [Param(name, scalar_type(prim))]
+        case WhileLoop(cond):
+            if not any(p.name == cond and p.type == BOOL for p in loop.params):
+                raise IllFormed(f"{cond} is no parameter of the loop of type bool")
     context.enter([*loop.params, *index])
-    if isinstance(loop.form, WhileLoop):
-        _check_while(loop, loop.form)
     _body(context, loop.body, ts, inside)
     context.leave(p.name for p in [*loop.params, *index])
-
-
-def _check_while(loop: Loop, form: WhileLoop) -> None:
-    if not any(p.name == form.cond and p.type == BOOL for p in loop.params):
-        raise IllFormed(f"{form.cond} is no parameter of the loop of type bool")
 
 
 def _basic(context: Context, exp: Basic) -> None:
@@ -348,8 +351,6 @@ def _basic(context: Context, exp: Basic) -> None:
         case GuardCmp(_, par, _, pays):
             context.require(par, I64, "the parallelism")
             context.require(pays, BOOL, "whether it pays")
-        case Copied() | SizeParam():
-            pass
 
 
 def _check_dims(context: Context, array: Name, dims: Sequence[DimIndex]) -> None:
@@ -385,11 +386,7 @@ def _check_concat(context: Context, arrays: Sequence[Name], width: Atom) -> None
 
 
 def _soac(context: Context, exp: Soac, inside: Level | None) -> None:
-    context.require(exp.width, I64, "the width")
-    rows = [_require_array(context, xs).row() for xs in exp.arrays]
-    for xs in exp.arrays:
-        require_types([Type(I64.prim, context.use(xs).shape[:1])], [Type(I64.prim, (exp.width,))], f"width of {xs}:")
-    _lambda(context, exp.map, rows, inside)
+    _lambda(context, exp.map, _row_types(context, exp), inside)
     match exp:
         case Screma(_, _, f, scans, reds):
             _check_reductions(context, (*scans, *reds), f.ret, inside)
@@ -398,6 +395,28 @@ def _soac(context: Context, exp: Soac, inside: Level | None) -> None:
             _check_writes(context, dests, rank, f.ret)
         case Scatter(_, _, f, dests, rank):
             _check_writes(context, dests, rank, f.ret)
+
+
+def _row_types(context: Context, exp: Soac | WithAcc) -> list[Type]:
+    """The types of the rows that are mapped over."""
+    context.require(exp.width, I64, "the width")
+    rows = [_require_array(context, xs).row() for xs in exp.arrays]
+    for xs in exp.arrays:
+        require_types([Type(I64.prim, context.use(xs).shape[:1])], [Type(I64.prim, (exp.width,))], f"width of {xs}:")
+    return rows
+
+
+def _with_acc(context: Context, exp: WithAcc) -> None:
+    accs = [_require_array(context, xs) for xs in exp.dests]
+    require_types(exp.map.ret[: len(accs)], accs, "accumulator")
+    _lambda(context, exp.map, [*accs, *_row_types(context, exp)], None)
+
+
+def _accumulate(context: Context, exp: Accumulate) -> None:
+    values = [context.type(value) for value in exp.values]
+    _check_writes(context, exp.accs, len(exp.index), [*[context.type(index) for index in exp.index], *values])
+    if exp.op is not None:
+        _check_reductions(context, (exp.op,), values, None)
 
 
 def _check_reductions(context: Context, reds: Sequence[Reduction], given: Sequence[Type], inside: Level | None) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from . import arrays, parallel, scalar
 from .core import (
+    Accumulate,
     Apply,
     Body,
     Exp,
@@ -30,6 +31,7 @@ from .core import (
     SegSpace,
     Stm,
     WhileLoop,
+    WithAcc,
 )
 from .errors import NOWHERE, IRError, Loc, RunError
 from .frames import Layout, Step, getter, row_type, run_error
@@ -169,6 +171,14 @@ def _several(layout: Layout, exp: Exp) -> Values:
             return lambda frame: functions[function](frame[0], values(frame))
         case Screma() | Hist() | Scatter():
             return _soac(layout, exp)
+        case WithAcc(width, arrays, f, dests):
+            kept = _row_types(layout, f.ret[len(dests) :])
+            sources, accs = layout.names(arrays), layout.names(dests)
+            return parallel.with_acc(layout.atom(width), sources, lambda_function(layout, f), accs, kept)
+        case Accumulate(accs, index, values, op):
+            row = layout.atoms((*index, *values))
+            operator = None if op is None else _operator(layout, op)
+            return parallel.accumulate(layout.names(accs), row, operator, len(index))
         case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
             return _segop(layout, exp)
         case _:

@@ -5,15 +5,39 @@ use names bound earlier in the same pattern (existential sizes: `let (k: i64, ys
 expressions of the same language; the stages of `ir/check.py` say which may occur.
 """
 
+# pyright: reportUnusedImport=false
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 
+from .basic import (  # noqa: F401
+    NO_DEFAULT,
+    ArrayLit,
+    Assert,
+    Basic,
+    Concat,
+    Convert,
+    Copied,
+    Copy,
+    DimIndex,
+    Fix,
+    GuardCmp,
+    Index,
+    Iota,
+    PrimOp,
+    Rearrange,
+    Replicate,
+    Reshape,
+    Scratch,
+    SizeParam,
+    Slice,
+    Update,
+)
 from .entry_points import Entry
 from .errors import IRError, Loc
-from .ops import Op
-from .types import Atom, Const, Name, Prim, Type
+from .types import Atom, Name, Prim, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,180 +46,6 @@ class Param:
 
     name: Name
     type: Type
-
-
-# ---- basic operations --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """`x`: the atom itself (an alias where it is an array)."""
-
-    atom: Atom
-
-
-@dataclass(frozen=True, slots=True)
-class PrimOp:
-    """`add_i32 x y`: an operation of the table in `ir/ops.py` at operand type `prim`.
-
-    Integer division and power can fail (R0102); all other operations are total."""
-
-    op: Op
-    prim: Prim
-    args: tuple[Atom, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Convert:
-    """`i32_to_f64 x`: conversion between scalar types; total (float to int saturates, nan gives 0)."""
-
-    source: Prim
-    target: Prim
-    arg: Atom
-
-
-@dataclass(frozen=True, slots=True)
-class Fix:
-    """`i`: one index along a dimension."""
-
-    index: Atom
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """`start :+ count * stride`: `count` elements from `start` in steps of `stride` (may be negative)."""
-
-    start: Atom
-    count: Atom
-    stride: Atom
-
-
-DimIndex = Fix | Slice
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """`xs[i, j]`: one `DimIndex` for every dimension of `array`; `Fix` drops the dimension, `Slice` keeps it.
-
-    Fails with R0101 when out of bounds unless `safe` (known in bounds by construction)."""
-
-    array: Name
-    dims: tuple[DimIndex, ...]
-    safe: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """`xs with [i] <- v`: consumes `array`, gives the array with the place replaced. As `Index`, v scalar or array."""
-
-    array: Name
-    dims: tuple[DimIndex, ...]
-    value: Atom
-    safe: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Iota:
-    """`iota n from start by step`: `[n]prim`, prim an integer type. n is already known to be non-negative."""
-
-    count: Atom
-    start: Atom
-    step: Atom
-    prim: Prim
-
-
-@dataclass(frozen=True, slots=True)
-class Replicate:
-    """`replicate [n][m] x`: x may be a scalar or an array (its shape follows the new dimensions)."""
-
-    shape: tuple[Atom, ...]
-    value: Atom
-
-
-@dataclass(frozen=True, slots=True)
-class Scratch:
-    """`scratch t`: an array whose elements are undefined until written (never read before)."""
-
-    type: Type
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayLit:
-    """`[a, b, c]`: elements of one type `row` (scalars or arrays of one shape)."""
-
-    elems: tuple[Atom, ...]
-    row: Type
-
-
-@dataclass(frozen=True, slots=True)
-class Rearrange:
-    """`rearrange (k1,..,kn) xs`: dimension i of the result is dimension ki of `array`; transpose is (1,0). A view."""
-
-    perm: tuple[int, ...]
-    array: Name
-
-
-@dataclass(frozen=True, slots=True)
-class Reshape:
-    """`reshape [n][m] xs`: the same elements in row-major order; the number of elements is known to agree."""
-
-    shape: tuple[Atom, ...]
-    array: Name
-
-
-@dataclass(frozen=True, slots=True)
-class Concat:
-    """`concat xs ys ..` along the outermost dimension; `width` is the sum of the widths."""
-
-    arrays: tuple[Name, ...]
-    width: Atom
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """`copy xs`: a fresh array with the same elements."""
-
-    array: Name
-
-
-@dataclass(frozen=True, slots=True)
-class Assert:
-    """`assert c "text" x "text"`: gives `c` (true) or fails with `code`. Statements that rely on it name the result
-    in `certs`; an assertion nothing relies on is dead."""
-
-    cond: Atom
-    code: str
-    parts: tuple[str | Atom, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GuardCmp:
-    """`guard main.ys.suff_outer_0 <= par`: compares exploitable parallelism with a threshold (`threshold <= par`).
-    A negative `par` says that the version does not fit the machine at this size: it is not taken, whatever the
-    threshold or a forced version says.
-    `path`: the enclosing guards of the same site with the side taken, outermost first. `pays`: where nothing sets
-    the threshold, the version is taken only if this holds too."""
-
-    threshold: str
-    par: Atom
-    path: tuple[tuple[str, bool], ...]
-    pays: Atom = Const(Prim.BOOL, True)
-
-
-@dataclass(frozen=True, slots=True)
-class SizeParam:
-    """`param main.ys.tile_0 default 32`: a size, i64 and at least 1, that a tuning file may set. With the default
-    `NO_DEFAULT` the program computes what to use where it is not set."""
-
-    name: str
-    default: int
-
-    def __post_init__(self) -> None:
-        if self.default < 1:
-            raise IRError("a size parameter is at least 1")
-
-
-NO_DEFAULT = 2**63 - 1
 
 
 # ---- bodies and compound expressions -----------------------------------------------------------------------------
@@ -343,6 +193,36 @@ class Scatter:
     rank: int
 
 
+# ---- accumulators (before flattening) ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulate:
+    """`accumulate accs [i, j] values op`: the accumulators with `values` combined into what is at the index, by `op` or
+    written over it; nothing happens out of range. Consumes `accs`, one array for each value."""
+
+    accs: tuple[Name, ...]
+    index: tuple[Atom, ...]
+    values: tuple[Atom, ...]
+    op: Reduction | None
+
+
+@dataclass(frozen=True, slots=True)
+class WithAcc:
+    """`with_acc n arrays dests map`: a map whose rows accumulate into `dests`, which it consumes.
+
+    map : accumulators, rows of arrays → (the same accumulators, mapped values)
+    results: the updated destinations, mapped arrays [n]t..
+
+    Inside, an accumulator is passed on and given to `accumulate` and further `with_acc`, nothing else: rows may be
+    executed in any order. As a value it is an array, and the rows are executed in their order."""
+
+    width: Atom
+    arrays: tuple[Name, ...]
+    map: Lambda
+    dests: tuple[Name, ...]
+
+
 # ---- segops (after flattening) -----------------------------------------------------------------------------------
 
 
@@ -454,13 +334,10 @@ class SegHist:
     body: Body
 
 
-Basic = (
-    Copied | PrimOp | Convert | Index | Update | Iota | Replicate | Scratch | ArrayLit | Rearrange | Reshape | Concat
-    | Copy | Assert | GuardCmp | SizeParam
-)  # fmt: skip
 Soac = Screma | Hist | Scatter
+Acc = Accumulate | WithAcc
 SegOp = SegMap | SegRed | SegScan | SegScatter | SegHist
-Exp = Basic | If | Loop | Apply | Soac | SegOp
+Exp = Basic | If | Loop | Apply | Soac | Acc | SegOp
 
 
 # ---- attributes and programs -------------------------------------------------------------------------------------

@@ -127,10 +127,12 @@ def screma(
 
 
 def _mapped(frame: Frame, width: int, sources: Values, f: Function) -> Iterator[Sequence[Value]]:
-    n = max(0, frame[width])
-    columns = [rows_of(xs, n) for xs in sources(frame)]
-    rows = zip(*columns) if columns else itertools.repeat((), n)
-    return (f(frame, row) for row in rows)
+    return (f(frame, row) for row in _rows(frame, max(0, frame[width]), sources))
+
+
+def _rows(frame: Frame, width: int, sources: Values) -> Iterable[Sequence[Value]]:
+    columns = [rows_of(xs, width) for xs in sources(frame)]
+    return zip(*columns) if columns else itertools.repeat((), width)
 
 
 def scatter(width: int, sources: Values, f: Function, dests: Values, rank: int) -> Values:
@@ -147,6 +149,34 @@ def hist(width: int, sources: Values, f: Function, operator: Operator, dests: Va
 
     def run(frame: Frame) -> Sequence[Value]:
         return _combine(frame, dests(frame), _mapped(frame, width, sources, f), operator, rank)
+
+    return run
+
+
+def with_acc(width: int, sources: Values, f: Function, dests: Values, kept: tuple[RowType, ...]) -> Values:
+    """The rows in their order, each given the accumulators that the one before it leaves."""
+
+    def run(frame: Frame) -> Sequence[Value]:
+        n = max(0, frame[width])
+        accs = list(dests(frame))
+        columns: Columns = [[] for _ in kept]
+        for row in _rows(frame, n, sources):
+            found = list(f(frame, (*accs, *row)))
+            accs = found[: len(accs)]
+            for column, value in zip(columns, found[len(accs) :], strict=True):
+                column.append(value)
+        return (*accs, *[t.collect(frame, column, (n,)) for t, column in zip(kept, columns)])
+
+    return run
+
+
+def accumulate(accs: Values, row: Values, operator: Operator | None, rank: int) -> Values:
+    """One row of a histogram, or of a scatter where there is no operator."""
+
+    def run(frame: Frame) -> Sequence[Value]:
+        if operator is None:
+            return _write(accs(frame), [row(frame)], rank)
+        return _combine(frame, accs(frame), [row(frame)], operator, rank)
 
     return run
 

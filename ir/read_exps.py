@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 
 from .core import (
+    Accumulate,
     Apply,
     ArrayLit,
     Assert,
@@ -50,6 +51,7 @@ from .core import (
     Stm,
     Update,
     WhileLoop,
+    WithAcc,
 )
 from .errors import NOWHERE, Loc
 from .ops import Op, arity
@@ -381,6 +383,23 @@ def _scatter(source: Scanner) -> Exp:
     return Scatter(width, arrays, read_lambda(source), dests, rank)
 
 
+def _with_acc(source: Scanner) -> Exp:
+    width, arrays = read_atom(source), read_names(source)
+    source.take("dests")
+    dests = read_names(source)
+    return WithAcc(width, arrays, read_lambda(source), dests)
+
+
+def _accumulate(source: Scanner) -> Exp:
+    accs = read_names(source)
+    source.take("at")
+    index = read_atoms(source)
+    source.take("values")
+    values = read_atoms(source)
+    ops = _reductions(source, "reduce")
+    return Accumulate(accs, index, values, ops[0] if ops else None)
+
+
 def _space(source: Scanner) -> SegSpace:
     return SegSpace(source.several(_space_dim))
 
@@ -441,4 +460,6 @@ _FORMS: dict[str, Callable[[Scanner], Exp]] = {
     "replicate": _replicate, "scratch": _scratch, "rearrange": _rearrange, "reshape": _reshape, "concat": _concat,
     "copy": _copy, "assert": _assert, "guard": _guard, "param": _size_param, "if": _if, "loop": _loop, "hist": _hist,
     "scatter": _scatter,
+    "with_acc": _with_acc,
+    "accumulate": _accumulate,
 }  # fmt: skip

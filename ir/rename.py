@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from .core import (
+    Accumulate,
     Apply,
     ArrayLit,
     Assert,
@@ -53,6 +54,7 @@ from .core import (
     Stm,
     Update,
     WhileLoop,
+    WithAcc,
 )
 from .depth import allow_depth
 from .errors import IRError
@@ -278,6 +280,12 @@ def rewrite_exp(exp: Exp, r: Renaming) -> Exp:
             return Apply(r.call(function), _atoms(args, r))
         case Screma() | Hist() | Scatter():
             return _rewrite_soac(exp, r)
+        case WithAcc(width, arrays, f, dests):
+            outer, inputs = rewrite_atom(width, r), _names(arrays, r)
+            return WithAcc(outer, inputs, rewrite_lambda(f, r), _names(dests, r))
+        case Accumulate(accs, index, values, op):
+            new = None if op is None else _reduction(op, r)
+            return Accumulate(_names(accs, r), _atoms(index, r), _atoms(values, r), new)
         case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
             return _rewrite_segop(exp, r)
 

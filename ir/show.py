@@ -19,6 +19,7 @@ from typing import TypeGuard
 
 from . import scalar
 from .core import (
+    Accumulate,
     Apply,
     ArrayLit,
     Assert,
@@ -62,6 +63,7 @@ from .core import (
     Stm,
     Update,
     WhileLoop,
+    WithAcc,
 )
 from .depth import allow_depth
 from .entry_points import Entry
@@ -272,6 +274,11 @@ def _exp(exp: Exp) -> Lines:
             return _joined(
                 [f"scatter {show_atom(width)} {_names(arrays)} rank {rank} dests {_names(dests)}"], _lambda(f)
             )
+        case WithAcc(width, arrays, f, dests):
+            return _joined([f"with_acc {show_atom(width)} {_names(arrays)} dests {_names(dests)}"], _lambda(f))
+        case Accumulate(accs, index, values, op):
+            head = f"accumulate {_names(accs)} at {_atoms(index)} values {_atoms(values)}"
+            return [head] if op is None else _below(head, _reduction("reduce", op))
         case SegMap(level, space, body, ret):
             return _joined([f"segmap^{level.value} {_space(space)} : {_types(ret)}"], _body(body))
         case SegRed(level, space, reds, body, ret, ends):

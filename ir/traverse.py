@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from .core import (
+    Accumulate,
     Apply,
     ArrayLit,
     Assert,
@@ -57,6 +58,7 @@ from .core import (
     Stm,
     Update,
     WhileLoop,
+    WithAcc,
 )
 from .ops import can_fail
 from .types import I64, Atom, Name, Type, Var, scalar
@@ -65,7 +67,7 @@ NameSet = dict[Name, None]
 """Names in order of first occurrence; `name in names` as with a set."""
 
 COMPOUND: frozenset[type] = frozenset(
-    {If, Loop, Screma, Hist, Scatter, SegMap, SegRed, SegScan, SegScatter, SegHist}
+    {If, Loop, Screma, Hist, Scatter, Accumulate, WithAcc, SegMap, SegRed, SegScan, SegScatter, SegHist}
 )  # fmt: skip
 """The expressions with bodies: most are not, and one look-up says so (passes spend their time walking)."""
 
@@ -134,6 +136,8 @@ def reductions(exp: Exp) -> tuple[Reduction, ...]:
             return exp.scans
         case Hist() | SegHist():
             return (exp.op,)
+        case Accumulate(op=Reduction() as op):
+            return (op,)
         case _:
             return ()
 
@@ -143,13 +147,13 @@ def lambdas(exp: Exp) -> tuple[Lambda, ...]:
     if type(exp) not in COMPOUND:
         return ()
     ops = tuple(r.op for r in reductions(exp))
-    return (exp.map, *ops) if isinstance(exp, Soac) else ops
+    return (exp.map, *ops) if isinstance(exp, Soac | WithAcc) else ops
 
 
 def with_lambdas(exp: Exp, fs: Iterable[Lambda]) -> Exp:
     """`exp` with its lambdas replaced, in the order of `lambdas`."""
     given = tuple(fs)
-    ops = given[1:] if isinstance(exp, Soac) else given
+    ops = given[1:] if isinstance(exp, Soac | WithAcc) else given
     reds = tuple(Reduction(op, r.neutral, r.comm) for op, r in zip(ops, reductions(exp), strict=True))
     match exp:
         case Screma():
@@ -159,6 +163,10 @@ def with_lambdas(exp: Exp, fs: Iterable[Lambda]) -> Exp:
             return Hist(exp.width, exp.arrays, given[0], reds[0], exp.dests, exp.rank)
         case Scatter():
             return Scatter(exp.width, exp.arrays, given[0], exp.dests, exp.rank)
+        case WithAcc():
+            return replace(exp, map=given[0])
+        case Accumulate():
+            return replace(exp, op=reds[0]) if reds else exp
         case SegRed():
             return SegRed(exp.level, exp.space, reds, exp.body, exp.ret, exp.ends)
         case SegScan():
@@ -240,6 +248,13 @@ def operands(exp: Exp) -> Iterator[Atom]:
             yield exp.width
             yield from map(Var, exp.arrays)
             yield from _neutral_and_dests(exp)
+        case WithAcc(width, arrays, _, dests):
+            yield width
+            yield from map(Var, (*arrays, *dests))
+        case Accumulate(accs, index, values):
+            yield from (*map(Var, accs), *index, *values)
+            for reduction in reductions(exp):
+                yield from reduction.neutral
         case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
             yield from exp.space.widths
             yield from _neutral_and_dests(exp)
@@ -400,6 +415,10 @@ def consumed_by(exp: Exp) -> tuple[Name, ...]:
             return (exp.array,)
         case Hist() | Scatter() | SegHist() | SegScatter():
             return exp.dests
+        case WithAcc():
+            return exp.dests
+        case Accumulate():
+            return exp.accs
         case _:
             return ()
 

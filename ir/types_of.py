@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .core import (
+    Accumulate,
     Apply,
     ArrayLit,
     Assert,
@@ -40,6 +41,7 @@ from .core import (
     SegScatter,
     SizeParam,
     Update,
+    WithAcc,
 )
 from .errors import IRError
 from .ops import result_type
@@ -68,6 +70,10 @@ def types_of(exp: Exp, types: Types, functions: Mapping[Name, FunDef]) -> tuple[
             reduced = tuple(t for r in reds for t in r.op.ret)
             mapped = f.ret[exp.num_scans + exp.num_reds :]
             return scanned + reduced + tuple(t.array_of(width) for t in mapped)
+        case WithAcc(width, _, f, dests):
+            return (*[types[xs] for xs in dests], *[t.array_of(width) for t in f.ret[len(dests) :]])
+        case Accumulate(accs):
+            return tuple(types[xs] for xs in accs)
         case Hist() | Scatter() | SegScatter() | SegHist():
             return tuple(types[xs] for xs in exp.dests)
         case SegMap(_, space, _, ret) | SegScan(_, space, _, _, ret):

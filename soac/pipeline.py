@@ -25,6 +25,7 @@ from .flatten.safety import safety_warnings
 from .flatten.simplify.driver import simplify
 from .flatten.tiling.choose import tile
 from .flatten.unroll import unroll
+from .frontend.accumulators.lower import lower_accumulators
 from .frontend.compile import compile_source, paused_collector
 from .frontend.interface import SILENT, Interface
 from .frontend.source.text import Reach
@@ -58,6 +59,7 @@ class Emit(Enum):
 
 
 CORE_PASSES: tuple[tuple[str, Pass], ...] = (
+    ("accumulators", lower_accumulators),
     ("inline", inline),
     ("simplify", simplify),
     ("fuse", fuse),

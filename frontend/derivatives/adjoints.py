@@ -1,47 +1,54 @@
 """Adjoints of variables while a body is swept backward.
 
-An adjoint is an atom of the type of its variable. What a map reads from an array of its surroundings at some indices
-would need a whole array for each row; it is kept as a list of places instead, which leaves the map as arrays of indices
-and values, and becomes one histogram where the array is at home.
+An adjoint is an atom of the type of its variable. What a map reads at some indices from an array of its surroundings
+would need a whole array for each row; its adjoint is an accumulator there, which all rows add to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ...ir.core import DimIndex, Fix, Hist, Index, Iota, Slice, Update
+from ...ir.core import Accumulate, DimIndex, Fix, Index, Iota, Lambda, Param, Slice, Update, WithAcc
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
-from ...ir.ops import Op
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
-from .code import Code, differentiable, is_whole, whole
+from ..building.code import Code, differentiable, is_whole, whole
 from .normal import Functions
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Contributions to the adjoint of an array: for each point of `nest`, `values` there is added at `index`, one
-    array over the nest for each of the leading dimensions; indices out of range add nothing."""
-
-    nest: tuple[Atom, ...]
-    index: tuple[Atom, ...]
-    values: Atom
 
 
 @dataclass(slots=True)
 class Sweep:
-    """The adjoints of one body in hand. `far`: arrays from outside of the innermost map around it."""
+    """The adjoints of one body in hand. `far`: arrays from outside of the innermost map around it; `accs`: their
+    accumulators as they are now, `enter`: gives that of a name at the start of the body."""
 
     code: Code
     functions: Functions
     active: set[Name]
     far: frozenset[Name]
+    enter: Callable[[Name], Var]
     dense: dict[Name, Atom] = field(default_factory=dict[Name, Atom])
-    places: dict[Name, list[Places]] = field(default_factory=dict[Name, list[Places]])
+    accs: dict[Name, Var] = field(default_factory=dict[Name, Var])
 
-    def inside(self, far: frozenset[Name] | None = None) -> Sweep:
+    def inside(self, enter: Callable[[Name], Var] | None = None) -> Sweep:
         """A body inside of this one, with no adjoints yet."""
-        return Sweep(self.code.inside(), self.functions, self.active, self.far if far is None else far)
+        return Sweep(self.code.inside(), self.functions, self.active, self.far, enter or self.acc)
+
+    def rows(self, far: Sequence[Name]) -> tuple[Sweep, dict[Name, Param]]:
+        """The body of a map with further `far` names, and the parameters for the accumulators that it asks for."""
+        entered: dict[Name, Param] = {}
+
+        def enter(name: Name) -> Var:
+            entered[name] = self.code.param("acc", self.code.types[name])
+            return Var(entered[name].name)
+
+        arrays = [name for name in far if self.code.types[name].shape]
+        return Sweep(self.code.inside(), self.functions, self.active, self.far.union(arrays), enter), entered
+
+    def acc(self, name: Name) -> Var:
+        """The accumulator of an array that is far."""
+        if name not in self.accs:
+            self.accs[name] = self.enter(name)
+        return self.accs[name]
 
     def is_active(self, atom: Atom) -> bool:
         return isinstance(atom, Var) and atom.name in self.active
@@ -73,72 +80,35 @@ class Sweep:
         if name not in self.active:
             return
         if name in self.far:
-            self.add_places(name, _as_places(self.code, self.code.types[name], dims, value))
+            self.accs[name] = _accumulated(self.code, self.acc(name), dims, value)
             return
         code, dest = self.code, self.full(name)
         old = code.let("old", Index(dest.name, dims, True), code.type_of(value))
         new = code.sum(old, value)
         self.dense[name] = code.let(dest.name.base, Update(dest.name, dims, new, True), code.types[dest.name])
 
-    def add_places(self, name: Name, places: Places) -> None:
-        if name in self.far:
-            self.places.setdefault(name, []).append(places)
-        else:
-            self.dense[name] = _histogram(self.code, self.full(name), places)
 
-    def densify(self, name: Name) -> None:
-        """Everything about an array that is far in one adjoint of its size after all."""
-        for places in self.places.pop(name, []):
-            self.dense[name] = _histogram(self.code, self.full(name), places)
-
-
-def _histogram(code: Code, dest: Var, places: Places) -> Var:
-    """`dest` with the values added at their places."""
-    rank = len(places.index)
-    total = code.product(places.nest)
-    rest = code.types[dest.name].shape[rank:]
-    flat = [_flat(code, index, (total,)) for index in places.index]
-    values = _flat(code, places.values, (total, *rest))
-    arrays = tuple([a.name for a in (*flat, values)])
-    row = Type(code.types[dest.name].prim, rest)
-    f = code.identity([*([I64] * rank), row])
-    exp = Hist(total, arrays, f, code.adder(row), (dest.name,), rank)
-    return code.let(dest.name.base, exp, code.types[dest.name])
-
-
-def _flat(code: Code, atom: Atom, shape: tuple[Atom, ...]) -> Var:
-    """An array over a nest as one over its points; a single point as an array of one."""
-    type = code.type_of(atom)
-    if not type.shape or (len(type.shape) < len(shape)):
-        lifted = code.replicate((i64(1),), atom)
-        assert isinstance(lifted, Var)
-        return lifted
-    assert isinstance(atom, Var)
-    return code.reshape(shape, atom)
-
-
-def _as_places(code: Code, type: Type, dims: Sequence[DimIndex], value: Atom) -> Places:
-    """The places of an index expression: dimensions at the end that are taken whole stay whole."""
+def _accumulated(code: Code, acc: Var, dims: Sequence[DimIndex], value: Atom) -> Var:
+    """The accumulator with `value` added to the part at `dims`."""
+    type = code.types[acc.name]
     rank = len(dims)
     while rank > 0 and is_whole(dims[rank - 1], type.shape[rank - 1]):
         rank -= 1
-    nest = tuple([dim.count for dim in dims[:rank] if isinstance(dim, Slice)])
-    index: list[Atom] = []
-    axis = 0
-    for dim in dims[:rank]:
-        match dim:
-            case Fix(at):
-                index.append(code.replicate(nest, at))
-            case Slice(start, count, stride):
-                line = code.let("is", Iota(count, start, stride, Prim.I64), I64.array_of(count))
-                others = (*nest[:axis], *nest[axis + 1 :])
-                wide = code.replicate(others, line)
-                assert isinstance(wide, Var)
-                last = len(nest) - 1
-                perm = (*range(axis), last, *range(axis, last))
-                index.append(code.rearrange(perm, wide))
-                axis += 1
-    return Places(nest, tuple(index), value)
+    at = next((k for k in range(rank) if isinstance(dims[k], Slice)), None)
+    if at is None:
+        row = Type(type.prim, type.shape[rank:])
+        index = tuple([dim.index for dim in dims[:rank] if isinstance(dim, Fix)])
+        exp = Accumulate((acc.name,), index, (code.sized(value, row),), code.adder(row))
+        return code.let("acc", exp, type)
+    line = dims[at]
+    assert isinstance(line, Slice)
+    assert isinstance(value, Var)
+    places = code.let("is", Iota(line.count, line.start, line.stride, Prim.I64), I64.array_of(line.count))
+    own, index_, part = code.param("acc", type), code.param("i", I64), code.param("v", code.types[value.name].row())
+    inner = code.inside()
+    result = _accumulated(inner, Var(own.name), (*dims[:at], Fix(Var(index_.name)), *dims[at + 1 :]), Var(part.name))
+    f = Lambda((own, index_, part), inner.body([result]), (type,))
+    return code.let("acc", WithAcc(line.count, (places.name, value.name), f, (acc.name,)), type)
 
 
 def no_derivative(what: str, loc: Loc, hint: str) -> CompileError:
@@ -152,17 +122,6 @@ def cut(code: Code, array: Var, start: Atom, count: Atom) -> Var:
     type = code.types[array.name]
     dims = (Slice(start, count, i64(1)), *whole(type.shape[1:]))
     return code.let(array.name.base, Index(array.name, dims, True), Type(type.prim, (count, *type.shape[1:])))
-
-
-def in_range(code: Code, shape: Sequence[Atom], indices: Sequence[Atom]) -> Atom:
-    """Whether all indices are in bounds."""
-    result: Atom | None = None
-    for size, index in zip(shape, indices, strict=False):
-        low = code.op(Op.LE, i64(0), index)
-        both = code.op(Op.AND, low, code.op(Op.LT, index, size))
-        result = both if result is None else code.op(Op.AND, result, both)
-    assert result is not None
-    return result
 
 
 def wanted(code: Code, names: Sequence[Name], active: set[Name]) -> list[Name]:

@@ -13,6 +13,7 @@ from ...ir.core import (
     Apply,
     ArrayLit,
     Assert,
+    Basic,
     Body,
     Concat,
     Convert,
@@ -42,8 +43,8 @@ from ...ir.core import (
 from ...ir.errors import IRError
 from ...ir.ops import Op
 from ...ir.traverse import free_names
-from ...ir.types import Atom, Name, Type, Var
-from .code import Code, differentiable
+from ...ir.types import Atom, Name, Prim, Type, Var
+from ..building.code import Code, differentiable
 from .normal import Functions, normal_lambda, scalar_operator
 from .partials import partials
 
@@ -64,7 +65,7 @@ class Tangents:
         return self.of.get(atom.name) if isinstance(atom, Var) else None
 
     def set(self, param: Param, tangent: Tangent) -> None:
-        if tangent is not None and differentiable(param.type):
+        if tangent is not None:
             self.of[param.name] = tangent
 
     def full(self, atom: Atom) -> Atom:
@@ -99,7 +100,8 @@ def jvp(
 def _statement(ts: Tangents, stm: Stm) -> None:
     code = ts.code
     exp = stm.exp
-    if not any(name in ts.of for name in free_names(exp)) or not any(differentiable(p.type) for p in stm.pat):
+    can_change = isinstance(exp, Basic) or any(differentiable(p.type) for p in stm.pat)
+    if not can_change or not any(name in ts.of for name in free_names(exp)):
         code.keep(stm)
         return
     match exp:
@@ -136,6 +138,10 @@ def _basic(ts: Tangents, param: Param, exp: Exp) -> Tangent:
             return ts[atom]
         case PrimOp(Op.SELECT, _, (c, x, y)):
             return code.op(Op.SELECT, c, ts.full(x), ts.full(y)) if ts[x] or ts[y] else None
+        case PrimOp(Op.TO_BITS | Op.FROM_BITS, prim, (x,)):
+            return None if ts[x] is None else code.let("t", PrimOp(exp.op, prim, (ts.full(x),)), type)
+        case PrimOp(op, Prim.BOOL, args):
+            return _boolean(ts, op, args)
         case PrimOp(op, prim, args):
             return _scalar(ts, op, prim, args, Var(param.name))
         case Convert(source, target, arg):
@@ -162,7 +168,11 @@ def _basic(ts: Tangents, param: Param, exp: Exp) -> Tangent:
             if all(ts[Var(a)] is None for a in arrays):
                 return None
             return code.let("t", Concat(tuple([_named(ts.full(Var(a))) for a in arrays]), width), type)
-        case Iota() | Scratch() | Assert() | GuardCmp() | SizeParam():
+        case Iota(count, start, step, prim):
+            if ts[start] is None and ts[step] is None:
+                return None
+            return code.let("t", Iota(count, ts.full(start), ts.full(step), prim), type)
+        case Scratch() | Assert() | GuardCmp() | SizeParam():
             return None
         case _:
             raise IRError(f"forward: {type_name(exp)}")
@@ -180,6 +190,23 @@ def _like(ts: Tangents, array: Name, exp: Callable[[Name], Exp], type: Type) -> 
 def _named(atom: Atom) -> Name:
     assert isinstance(atom, Var)
     return atom.name
+
+
+def _boolean(ts: Tangents, op: Op, args: Sequence[Atom]) -> Tangent:
+    """Whether the result changes where the operands change that have the tangent true."""
+    code = ts.code
+    if all(ts[a] is None for a in args):
+        return None
+    changes = [ts.full(a) for a in args]
+    match op, args:
+        case ((Op.NOT | Op.XOR | Op.EQ | Op.NE), _):
+            return changes[0] if len(changes) == 1 else code.op(Op.XOR, *changes)
+        case ((Op.AND | Op.OR), (x, y)):
+            others = [a if op is Op.AND else code.op(Op.NOT, a) for a in (y, x)]
+            single = [code.op(Op.AND, change, other) for change, other in zip(changes, others, strict=True)]
+            return code.op(Op.XOR, code.op(Op.XOR, *single), code.op(Op.AND, *changes))
+        case _:
+            return None
 
 
 def _scalar(ts: Tangents, op: Op, prim: object, args: Sequence[Atom], result: Atom) -> Tangent:

@@ -13,8 +13,8 @@ from ...ir.core import Body, Fix, ForLoop, Hist, Index, Loop, Reduction, Scatter
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
 from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64
-from .adjoints import Sweep, in_range, no_derivative
-from .code import Code, one, whole, zero
+from ..building.code import Code, in_range, one, whole, zero
+from .adjoints import Sweep, no_derivative
 from .normal import scalar_operator
 from .reductions import others
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from ...ir.core import Body, Copied, Fix, ForLoop, Index, Loop, Param, Scratch, Stm, WhileLoop
 from ...ir.ops import Op
-from ...ir.traverse import bound_in_body, free_in_body, names_in_types
+from ...ir.traverse import free_in_body, names_in_types
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64, scalar
-from .adjoints import Places, Sweep, no_derivative, wanted
-from .code import Code, differentiable, one, whole
+from ..building.code import Code, differentiable, one, whole
+from .adjoints import Sweep, no_derivative, wanted
 
 SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
@@ -35,7 +35,7 @@ def keep_loop(sweep: Sweep, stm: Stm, loop: Loop) -> LoopTape:
     if any(name in own for name in names_in_types(p.type for p in loop.params)):
         raise no_derivative("a loop whose arrays change their size", stm.loc, "use `jvp`, or arrays of one size")
     if isinstance(loop.form, WhileLoop):
-        loop = _counted(code, loop)
+        loop = counted(code, loop)
     assert isinstance(loop.form, ForLoop)
     form = loop.form
     count = code.op(Op.MAX, code.convert(Prim.I64, form.bound), i64(0), base="count")
@@ -53,7 +53,7 @@ def keep_loop(sweep: Sweep, stm: Stm, loop: Loop) -> LoopTape:
     return LoopTape(loop, form, count, tuple([Var(r.name) for r in results]))
 
 
-def _counted(code: Code, loop: Loop) -> Loop:
+def counted(code: Code, loop: Loop) -> Loop:
     """A `while` loop as a `for` loop of as many iterations."""
     copy = code.fresh_loop(loop)
     counter = code.param("n", I64)
@@ -69,9 +69,15 @@ def _counted(code: Code, loop: Loop) -> Loop:
 
 def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
     """Adds the adjoints of the initial values and of what the body uses from outside."""
-    back = sweep.inside()
+    entered: list[Name] = []
+
+    def enter(name: Name) -> Var:
+        entered.append(name)
+        return state.enter(_named(sweep.code, name), sweep.acc(name))
+
+    back = sweep.inside(enter)
     loop = sweep.code.fresh_loop(tape.loop)
-    at, index = _enter(back.code, loop, tape.states)
+    index = _enter(back.code, loop, tape.states)
     with_integers = any(seed is not None and sweep.code.type_of(seed).prim.is_int for seed in seeds)
 
     def counts(type: Type) -> bool:
@@ -82,42 +88,39 @@ def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sw
     own = {p.name for p in loop.params}
     free = [n for n in wanted(sweep.code, list(free_in_body(loop.body)), sweep.active) if n not in own]
     free = [n for n in free if counts(sweep.code.types[n])]
-    state = _State(sweep, back, at, tape.count)
+    state = _State(sweep, back)
     row_seeds: list[Atom | None] = [None] * len(loop.params)
     for k in carried:
         row_seeds[k] = state.enter(loop.params[k], seeds[k])
     through = {n: state.enter(_named(sweep.code, n), sweep.dense.get(n)) for n in free if n not in sweep.far}
     back.dense.update(through)
     sweep_body(back, loop.body, row_seeds)
-    _keep_regular(back)
     for k in carried:
         state.leave(back.take(loop.params[k].name))
     for name in through:
         state.leave(back.dense[name])
+    for name in entered:
+        state.leave(back.accs[name])
     far = [n for n in free if n in sweep.far and n in back.dense]
     for name in far:
         acc = state.enter(_named(sweep.code, name), sweep.dense.get(name))
         state.leave(back.code.sum(acc, back.dense[name]))
-    entries = [(name, entry) for name, found in back.places.items() for entry in found]
-    for _, entry in entries:
-        state.keep((*entry.index, entry.values))
     out = iter(state.emit(index))
     starts = [(loop.inits[k], next(out)) for k in carried]
     for name, var in through.items():
         result = next(out)
         if back.dense[name] != var:
             sweep.dense[name] = result
+    for name in entered:
+        sweep.accs[name] = next(out)
     for name in far:
         sweep.dense[name] = next(out)
     for init, adjoint in starts:
         sweep.add(init, adjoint)
-    for name, entry in entries:
-        where = tuple([next(out) for _ in entry.index])
-        sweep.add_places(name, Places((tape.count, *entry.nest), where, next(out)))
 
 
-def _enter(code: Code, loop: Loop, states: Sequence[Var]) -> tuple[Atom, ForLoop]:
-    """The parameters of the loop as they were at an iteration, in the loop that goes backward; its number and that
+def _enter(code: Code, loop: Loop, states: Sequence[Var]) -> ForLoop:
+    """The parameters of the loop as they were at an iteration, in the loop that goes backward; that
     loop's form."""
     form = loop.form
     assert isinstance(form, ForLoop)
@@ -127,7 +130,7 @@ def _enter(code: Code, loop: Loop, states: Sequence[Var]) -> tuple[Atom, ForLoop
     at = code.convert(Prim.I64, Var(form.index))
     for param, kept in zip(loop.params, states, strict=True):
         code.emit((param,), Index(kept.name, (Fix(at), *whole(param.type.shape)), True))
-    return at, ForLoop(index.name, form.bound, form.prim)
+    return ForLoop(index.name, form.bound, form.prim)
 
 
 def _named(code: Code, name: Name) -> Param:
@@ -137,13 +140,11 @@ def _named(code: Code, name: Name) -> Param:
 class _State:
     """The parameters of the loop that goes backward: initial values, and what the body gives."""
 
-    __slots__ = ("at", "back", "code", "count", "inits", "nexts", "params")
+    __slots__ = ("back", "code", "inits", "nexts", "params")
 
-    def __init__(self, sweep: Sweep, back: Sweep, at: Atom, count: Atom) -> None:
+    def __init__(self, sweep: Sweep, back: Sweep) -> None:
         self.code = sweep.code
         self.back = back.code
-        self.at = at
-        self.count = count
         self.params: list[Param] = []
         self.inits: list[Atom] = []
         self.nexts: list[Atom] = []
@@ -160,24 +161,6 @@ class _State:
         param = self.params[len(self.nexts)]
         self.nexts.append(self.back.zeros(param.type) if value is None else value)
 
-    def keep(self, atoms: Sequence[Atom]) -> None:
-        """Parameters that keep `atoms` of every iteration."""
-        for atom in atoms:
-            type = self.code.type_of(atom).array_of(self.count)
-            param = self.code.param("kept", type)
-            self.params.append(param)
-            self.inits.append(self.code.let("kept", Scratch(type), type))
-            self.nexts.append(self.back.put(Var(param.name), (self.at,), atom))
-
     def emit(self, form: ForLoop) -> tuple[Var, ...]:
         loop = Loop(tuple(self.params), tuple(self.inits), form, self.back.body(self.nexts))
         return self.code.emit([self.code.like(p, "") for p in self.params], loop)
-
-
-def _keep_regular(back: Sweep) -> None:
-    """Places whose number varies with the iteration become an array."""
-    bound = bound_in_body(back.code.body(()))
-    for name, entries in list(back.places.items()):
-        sizes = [s for e in entries for s in (*e.nest, *back.code.type_of(e.values).shape)]
-        if any(isinstance(s, Var) and s.name in bound for s in sizes):
-            back.densify(name)

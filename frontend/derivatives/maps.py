@@ -1,19 +1,19 @@
 """The adjoint of a map: a map that runs the body forward and backward for each row.
 
 What the body uses from outside gets a contribution from each row: a scalar a reduction in the same map, an array read
-as a whole a sum of rows, an array read at indices the places and values of all rows.
+as a whole a sum of rows, an array read at indices an accumulator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from ...ir.core import Body, Convert, Lambda, Param, PrimOp, Screma, Stm
-from ...ir.rename import substitute_type
-from ...ir.traverse import bound_in_body, free_in_lambda
-from ...ir.types import I64, Atom, Name, Var
-from .adjoints import Places, Sweep, wanted
-from .code import Code, differentiable
+from ...ir.core import Body, Lambda, Param, Screma, WithAcc
+from ...ir.traverse import free_in_lambda
+from ...ir.types import Atom, Name, Type, Var
+from ..accumulators.drop import without_writes
+from ..building.code import differentiable
+from .adjoints import Sweep, wanted
 from .sums import sum_of_rows
 
 SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
@@ -38,9 +38,9 @@ def map_adjoints(sweep: Sweep, exp: Screma, seeds: Sequence[Atom | None], sweep_
         params.append(code.param("adj", code.types[seed.name].row()))
         row_seeds.append(Var(params[-1].name))
     free = wanted(code, list(free_in_lambda(f)), sweep.active)
-    rows = sweep.inside(frozenset(n for n in free if code.types[n].shape) | sweep.far)
+    rows, entered = sweep.rows(free)
     sweep_body(rows, f.body, row_seeds)
-    rows_adjoints(sweep, exp.width, arrays, params, exp.arrays, f.params, rows, free)
+    rows_adjoints(sweep, exp.width, arrays, params, exp.arrays, f.params, rows, free, entered)
 
 
 def rows_adjoints(
@@ -52,65 +52,56 @@ def rows_adjoints(
     own: Sequence[Param],
     rows: Sweep,
     free: Sequence[Name],
+    entered: Mapping[Name, Param],
 ) -> None:
     """Emits the map over `arrays` whose body has been swept in `rows`, and adds what it gives: the adjoints of rows of
-    `inputs` (parameters `own`), and of the `free` names."""
+    `inputs` (parameters `own`), and of the `free` names; those of `entered` accumulate."""
     code = sweep.code
-    lifted = _regular_places(sweep, rows, params)
     scalars = [n for n in free if n in rows.dense and not code.types[n].shape]
     wholes = [n for n in free if n in rows.dense and code.types[n].shape]
     mine = [(array, found) for array, p in zip(inputs, own, strict=True) if (found := rows.dense.get(p.name))]
-    entries = [(name, entry) for name, found in rows.places.items() for entry in found]
-    result = [rows.dense[n] for n in scalars]
-    result += [atom for _, atom in mine]
-    for _, entry in entries:
-        result += [*entry.index, entry.values]
     sources = [Var(a) for a in arrays]
+    stms = without_writes(rows.code.stms, [p.name for p in entered.values()]) if wholes else ()
     for name in wholes:
-        sweep.add(Var(name), sum_of_rows(code, width, sources, params, rows.code.stms, rows.dense[name]))
-    if not result:
+        sweep.add(Var(name), sum_of_rows(code, width, sources, params, stms, rows.dense[name]))
+    result = [*[rows.dense[n] for n in scalars], *[atom for _, atom in mine]]
+    ret = tuple([code.type_of(a) for a in result])
+    if entered:
+        found = _accumulating(sweep, width, arrays, params, rows, result, ret, entered)
+        out = iter([*[code.sum_rows(sums) for sums in found[: len(scalars)]], *found[len(scalars) :]])
+    elif result:
+        reds = tuple([code.adder(code.types[n]) for n in scalars])
+        f = Lambda(tuple(params), rows.code.body(result), ret)
+        out = iter(code.screma(Screma(width, tuple(arrays), f, (), reds), "adj"))
+    else:
         return
-    ret = tuple([substitute_type(code.type_of(a), lifted) for a in result])
-    f = Lambda(tuple(params), rows.code.body(result), ret)
-    reds = tuple([code.adder(code.types[n]) for n in scalars])
-    out = iter(code.screma(Screma(width, tuple(arrays), f, (), reds), "adj"))
     for name in scalars:
         sweep.add(Var(name), next(out))
     for array, _ in mine:
         sweep.add(Var(array), next(out))
-    for name, entry in entries:
-        index = tuple([next(out) for _ in entry.index])
-        nest = substitute_type(I64.array_of(*entry.nest), lifted).shape
-        sweep.add_places(name, Places((width, *nest), index, next(out)))
 
 
-def _regular_places(sweep: Sweep, rows: Sweep, params: Sequence[Param]) -> dict[Name, Atom]:
-    """Keeps the places that every row has the same number of; the others become an array for each row. Sizes that
-    are computed in the row from what is outside are computed outside instead."""
-    bound = bound_in_body(rows.code.body(())) | dict.fromkeys([p.name for p in params])
-    made = {stm.pat[0].name: stm for stm in rows.code.stms if len(stm.pat) == 1}
-    lifted: dict[Name, Atom] = {}
-    for name, entries in list(rows.places.items()):
-        sizes = [s for e in entries for s in (*e.nest, *rows.code.type_of(e.values).shape)]
-        if not all(_lift(sweep.code, size, bound, made, lifted) for size in sizes):
-            rows.densify(name)
-    return lifted
-
-
-def _outside(atom: Atom, mapping: dict[Name, Atom]) -> Atom:
-    return mapping.get(atom.name, atom) if isinstance(atom, Var) else atom
-
-
-def _lift(code: Code, size: Atom, bound: dict[Name, None], made: dict[Name, Stm], lifted: dict[Name, Atom]) -> bool:
-    """Whether `size` is known outside; then also under which name."""
-    if not isinstance(size, Var) or size.name not in bound or size.name in lifted:
-        return True
-    stm = made.get(size.name)
-    match stm and stm.exp:
-        case PrimOp(op, _, args) if all(_lift(code, a, bound, made, lifted) for a in args):
-            lifted[size.name] = code.op(op, *[_outside(a, lifted) for a in args])
-        case Convert(_, target, arg) if _lift(code, arg, bound, made, lifted):
-            lifted[size.name] = code.convert(target, _outside(arg, lifted))
-        case _:
-            return False
-    return True
+def _accumulating(
+    sweep: Sweep,
+    width: Atom,
+    arrays: Sequence[Name],
+    params: Sequence[Param],
+    rows: Sweep,
+    result: Sequence[Atom],
+    ret: Sequence[Type],
+    entered: Mapping[Name, Param],
+) -> tuple[Var, ...]:
+    """The results of the map as arrays; it adds to the accumulators around it, or to arrays."""
+    code = sweep.code
+    dests = [sweep.acc(name) if name in sweep.far else sweep.full(name) for name in entered]
+    accs = [p.type for p in entered.values()]
+    f = Lambda((*entered.values(), *params), rows.code.body([*[rows.acc(n) for n in entered], *result]), (*accs, *ret))
+    types = [*accs, *[t.array_of(width) for t in ret]]
+    exp = WithAcc(width, tuple(arrays), f, tuple([dest.name for dest in dests]))
+    out = code.emit([code.param("adj", t) for t in types], exp)
+    for name, found in zip(entered, out, strict=False):
+        if name in sweep.far:
+            sweep.accs[name] = found
+        else:
+            sweep.dense[name] = found
+    return out[len(accs) :]

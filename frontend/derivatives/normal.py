@@ -32,7 +32,8 @@ from ...ir.core import (
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda, free_in_stm, map_bodies
 from ...ir.types import I64, Atom, Name, Var, i64
-from .code import Code
+from ..accumulators.lower import without_accumulators
+from ..building.code import Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ class Functions:
 def normal_lambda(code: Code, functions: Functions, f: Lambda) -> Lambda:
     """A fresh copy of `f` in normal form."""
     copy = code.fresh_lambda(f)
-    return replace(copy, body=normal_body(code, functions, copy.body))
+    body = without_accumulators(code, copy.body)
+    return replace(copy, body=normal_body(code, functions, body))
 
 
 def normal_body(code: Code, functions: Functions, body: Body) -> Body:

@@ -23,11 +23,12 @@ from ...ir.core import (
     Rearrange,
     Reshape,
     Stm,
+    WithAcc,
 )
 from ...ir.rename import substitute_exp
 from ...ir.traverse import consumed_by, free_in_stm, scoped_bodies, with_bodies
 from ...ir.types import Atom, Name, Var
-from .code import Code
+from ..building.code import Code
 from .normal import Functions
 
 Roots = frozenset[Name]
@@ -124,6 +125,12 @@ def _statement(state: _State, stm: Stm, mine: set[Name], later: _Later, made: li
             stm = replace(
                 stm, exp=_consuming(state, stm, [a.name for a in taken if isinstance(a, Var)], set(), later, made)
             )
+        case WithAcc(_, _, f, dests) as exp:
+            state.fresh(f.params)
+            own = {p.name for p in f.params[: len(dests)]}
+            stm = replace(stm, exp=replace(exp, map=replace(f, body=_body(state, f.body, own)[0])))
+            stm = replace(stm, exp=_consuming(state, stm, dests, mine, later, made))
+            mine |= state.fresh(stm.pat)
         case exp:
             for params, _ in scoped_bodies(exp):
                 state.fresh(params)

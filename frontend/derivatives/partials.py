@@ -13,7 +13,7 @@ from ...ir.core import PrimOp
 from ...ir.ops import Op
 from ...ir.scalar import constant
 from ...ir.types import Atom, Const, Prim, scalar
-from .code import Code, one, zero
+from ..building.code import Code, one, zero
 
 Factors = Sequence[Atom | None]
 

@@ -14,8 +14,8 @@ from ...ir.core import Body, Lambda, Reduction, Screma, Stm
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
 from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64, scalar
+from ..building.code import Code, one, zero
 from .adjoints import Sweep
-from .code import Code, one, zero
 from .maps import rows_adjoints
 from .normal import scalar_operator
 from .scans import scan_adjoints
@@ -109,10 +109,10 @@ def _general(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None], 
     first = composed.inline(red.op, [*left, *own])
     body = composed.body(composed.inline(red.op, [*first, *right]))
     sweep.active.update(p.name for p, a in zip(sides[1], arrays, strict=True) if sweep.is_active(a))
-    rows = sweep.inside()
+    rows, entered = sweep.rows(())
     sweep_body(rows, body, seeds)
     names = [a.name for a in (*before, *arrays, *behind)]
-    rows_adjoints(sweep, exp.width, names, [p for side in sides for p in side], exp.arrays, sides[1], rows, ())
+    rows_adjoints(sweep, exp.width, names, [p for side in sides for p in side], exp.arrays, sides[1], rows, (), entered)
 
 
 def _flipped(code: Code, red: Reduction) -> Lambda:

@@ -23,6 +23,7 @@ from ...ir.core import (
     Hist,
     If,
     Index,
+    Iota,
     Lambda,
     Loop,
     PrimOp,
@@ -34,12 +35,13 @@ from ...ir.core import (
     Stm,
     Update,
 )
+from ...ir.errors import IRError
 from ...ir.ops import Op
 from ...ir.traverse import free_names
-from ...ir.types import Atom, Prim, Var, i64
+from ...ir.types import Atom, Name, Prim, Var, i64
+from ..building.code import Code, differentiable, one, zero
 from .adjoints import Sweep, cut
 from .branches import branch_adjoints
-from .code import Code, differentiable
 from .histograms import hist_adjoints, scatter_adjoints
 from .loops import LoopTape, keep_loop, loop_adjoints
 from .maps import map_adjoints
@@ -47,6 +49,7 @@ from .normal import Functions, normal_lambda
 from .partials import partials
 from .reductions import reduce_adjoints
 from .scans import in_order, scan_adjoints
+from .strips import in_strips
 
 Adjoint = Atom | None
 
@@ -59,14 +62,18 @@ def vjp(
     active = {p.name for p in f.params if differentiable(p.type)}
     for param, arg in zip(f.params, args, strict=True):
         code.emit((param,), Copied(arg))
-    sweep = Sweep(code, functions, active, frozenset())
+    sweep = Sweep(code, functions, active, frozenset(), _nothing_is_far)
     sweep_body(sweep, f.body, seeds)
     return list(f.body.result), [sweep.take(p.name) for p in f.params]
 
 
+def _nothing_is_far(name: Name) -> Var:
+    raise IRError(f"reverse mode: {name} is no array from outside of a map")
+
+
 def sweep_body(sweep: Sweep, body: Body, seeds: Sequence[Adjoint]) -> None:
     """Both sweeps of a body whose names are used nowhere else."""
-    stms = [one for stm in body.stms for one in in_order(sweep.code, stm)]
+    stms = [one for stm in body.stms for each in in_order(sweep.code, stm) for one in in_strips(sweep.code, each)]
     kept = [_forward(sweep, stm) for stm in stms]
     for atom, seed in zip(body.result, seeds, strict=True):
         sweep.add(atom, seed)
@@ -129,6 +136,10 @@ def _basic(sweep: Sweep, stm: Stm, exp: Exp, seed: Atom) -> None:
                 sweep.add(x, code.op(Op.SELECT, c, seed, nothing))
             if sweep.is_active(y):
                 sweep.add(y, code.op(Op.SELECT, c, nothing, seed))
+        case PrimOp(Op.TO_BITS | Op.FROM_BITS as op, prim, (x,)):
+            back = Op.FROM_BITS if op is Op.TO_BITS else Op.TO_BITS
+            if sweep.is_active(x):
+                sweep.add(x, code.let("adj", PrimOp(back, prim, (seed,)), code.type_of(x)))
         case PrimOp(op, prim, args):
             if code.type_of(seed).prim is prim:
                 factors = partials(code, op, prim, args, Var(stm.pat[0].name))
@@ -147,6 +158,13 @@ def _basic(sweep: Sweep, stm: Stm, exp: Exp, seed: Atom) -> None:
             if sweep.is_active(Var(array)):
                 nothing = code.zeros(code.type_of(value))
                 sweep.add(Var(array), code.let("rest", Update(seed.name, dims, nothing, True), code.types[array]))
+        case Iota(count, start, step, prim):
+            assert isinstance(seed, Var)
+            sweep.add(start, code.sum_rows(seed))
+            if sweep.is_active(step):
+                numbers = code.let("is", Iota(count, zero(prim), one(prim), prim), code.types[seed.name])
+                (scaled,) = code.map(count, (numbers, seed), lambda inner, xs: [inner.op(Op.MUL, *xs)])
+                sweep.add(step, code.sum_rows(scaled))
         case Replicate(shape, value):
             if sweep.is_active(value):
                 assert isinstance(seed, Var)

@@ -13,8 +13,8 @@ from ...ir.core import Body, Copied, ForLoop, Lambda, Loop, Reduction, Scratch, 
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
 from ...ir.types import I64, Atom, Prim, Type, Var
+from ..building.code import Code, one, zero
 from .adjoints import Sweep, wanted
-from .code import Code, one, zero
 from .forward import jvp
 from .maps import rows_adjoints
 from .normal import scalar_operator
@@ -52,9 +52,9 @@ def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | No
     inputs = copy.params[half:]
     sweep.active.update(p.name for p, a in zip(inputs, exp.arrays, strict=True) if a in sweep.active)
     free = wanted(code, list(free_in_lambda(copy)), sweep.active)
-    rows = sweep.inside(frozenset(n for n in free if code.types[n].shape) | sweep.far)
+    rows, entered = sweep.rows(free)
     sweep_body(rows, copy.body, [Var(p.name) for p in extra])
-    rows_adjoints(sweep, exp.width, arrays, [*copy.params, *extra], exp.arrays, inputs, rows, free)
+    rows_adjoints(sweep, exp.width, arrays, [*copy.params, *extra], exp.arrays, inputs, rows, free, entered)
 
 
 def _recurrence(sweep: Sweep, exp: Screma, red: Reduction, before: Sequence[Var], seeds: Sequence[Var]) -> list[Var]:

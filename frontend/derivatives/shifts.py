@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...ir.core import Reduction, Screma
 from ...ir.ops import Op
 from ...ir.types import Atom, Var, i64
-from .code import Code
+from ..building.code import Code
 
 
 def exclusive(code: Code, width: Atom, red: Reduction, arrays: Sequence[Var]) -> list[Var]:

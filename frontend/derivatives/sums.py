@@ -14,7 +14,7 @@ from ...ir.core import Body, Copied, Hist, Lambda, Loop, Param, Rearrange, Repli
 from ...ir.errors import NOWHERE
 from ...ir.traverse import all_exps, free_in_lambda, names_in_types
 from ...ir.types import Atom, Name, Var
-from .code import Code
+from ..building.code import Code
 from .normal import live
 
 
@@ -106,7 +106,9 @@ def _absorbed(exp: Screma, array: Name, source: Screma, k: int) -> Screma:
     inputs = rest + missing
     known = {p.name for stm in f.body.stms for p in stm.pat}
     before = [stm for stm in g.body.stms if stm.pat[0].name not in known]
-    body = Body((*before, *copies, *f.body.stms), f.body.result)
+    made = {p.name for stm in g.body.stms for p in stm.pat} | {p.name for p in g.params}
+    at = max([k + 1 for k, stm in enumerate(f.body.stms) if stm.pat[0].name in made], default=0)
+    body = Body((*before, *f.body.stms[:at], *copies, *f.body.stms[at:]), f.body.result)
     arrays = tuple([a for a, _ in inputs])
     return replace(exp, arrays=arrays, map=Lambda(tuple([p for _, p in inputs]), body, f.ret))
 

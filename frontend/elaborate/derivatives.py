@@ -14,7 +14,7 @@ from ...ir.core import Apply, FunDef, Lambda, Param, Stm
 from ...ir.errors import Loc
 from ...ir.traverse import free_in_lambda
 from ...ir.types import I64, Atom, Name, Type, Var
-from ..derivatives.code import Code, is_zero
+from ..building.code import Code, is_zero
 from ..derivatives.forward import jvp
 from ..derivatives.normal import Functions
 from ..derivatives.ownership import with_copies

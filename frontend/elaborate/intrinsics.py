@@ -8,6 +8,7 @@ from ...ir.core import Concat, Iota, Rearrange, Replicate, Reshape, Scratch
 from ...ir.errors import IRError, Loc
 from ...ir.ops import Op
 from ...ir.types import Atom, Prim, Type, Var, i64
+from .accumulators import acc_write_value, hist_stream_value, scatter_stream_value
 from .appended_rows import appended_rows_value
 from .assertions import require_equal, require_size
 from .derivatives import jvp_value, vjp_value, with_vjp_value
@@ -209,5 +210,6 @@ INTRINSICS: dict[str, Intrinsic] = {
     "zip": _zip, "zip2": _zip, "zip3": _zip, "zip4": _zip, "zip5": _zip,
     "unzip": _unzip, "unzip2": _unzip, "unzip3": _unzip, "unzip4": _unzip, "unzip5": _unzip,
     "jvp2": jvp_value, "vjp2": vjp_value, "with_vjp": with_vjp_value,
+    "scatter_stream": scatter_stream_value, "hist_stream": hist_stream_value, "acc_write": acc_write_value,
     "opaque": _same, "trace": _same,
 }  # fmt: skip

@@ -35,6 +35,7 @@ from .assertions import require_equal, require_size
 from .state import Certs, Stage, emit, prim_op, reshape, zero
 from .values import (
     Abbreviation,
+    Accumulator,
     Arr,
     Component,
     Definition,
@@ -227,7 +228,7 @@ def _wanted(st: Stage, written: s.TypeExp, value: Value, env: Env) -> list[Atom 
     if isinstance(value, Component):
         return []
     type, env = expand(st, written, env)
-    match value, type:
+    match value.arrays if isinstance(value, Accumulator) else value, type:
         case Arr(size, row), s.TEArray(exp, elem):
             wanted = None if exp is None else _meet(st, exp, size, env)
             return [wanted, *_wanted(st, elem, row, env)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...ir.commute import is_commutative
@@ -78,12 +79,12 @@ def _rows(st: Stage, function: Value, arrays: list[Arr], loc: Loc) -> Rows:
         row = st.apply(function, args, loc, "")
     row = _regular(st, function, arrays, builder, row, loc)
     if not inputs:
-        params, inputs = _dummy_input(st, width, builder, loc)
+        params, inputs = dummy_input(st, width, builder, loc)
     lam = Lambda(tuple(params), body_of(builder, atoms_of(row)), tuple([type for _, type in components(row)]))
-    return Rows(width, _names([atom for atom, _ in inputs]), lam, row)
+    return Rows(width, names_of([atom for atom, _ in inputs]), lam, row)
 
 
-def _names(atoms: list[Atom]) -> tuple[Name, ...]:
+def names_of(atoms: Sequence[Atom]) -> tuple[Name, ...]:
     return tuple([atom.name for atom in atoms if isinstance(atom, Var)])
 
 
@@ -123,7 +124,7 @@ def _fits(pat: s.Pat, row: Value) -> bool:
             return True
 
 
-def _dummy_input(st: Stage, width: Atom, builder: Builder, loc: Loc) -> tuple[list[Param], list[tuple[Atom, Type]]]:
+def dummy_input(st: Stage, width: Atom, builder: Builder, loc: Loc) -> tuple[list[Param], list[tuple[Atom, Type]]]:
     """Something to map over where the rows hold nothing: the indices."""
     type = I64.array_of(width)
     indices = emit(st, "is", Iota(width, i64(0), i64(1), Prim.I64), type, loc)
@@ -159,10 +160,10 @@ def sizes_of_first_row(
         found = sizes_of(st.apply(function, args, loc, ""))
     result = [found[i] for i in positions]
     lam = Lambda(tuple(params), body_of(builder, result), (I64,) * len(result))
-    inputs = _names([atom for xs in arrays for atom in atoms_of(xs)])
+    inputs = names_of([atom for xs in arrays for atom in atoms_of(xs)])
     if not inputs:
-        lam_params, dummy = _dummy_input(st, width, builder, loc)
-        lam, inputs = Lambda(tuple(lam_params), lam.body, lam.ret), _names([atom for atom, _ in dummy])
+        lam_params, dummy = dummy_input(st, width, builder, loc)
+        lam, inputs = Lambda(tuple(lam_params), lam.body, lam.ret), names_of([atom for atom, _ in dummy])
     sizes = _emit(st, Screma(width, inputs, lam, (), ()), [I64.array_of(width)] * len(result), "sizes", loc)
     some = prim_op(st, Op.LT, Prim.I64, (i64(0), width), loc)
     chosen: dict[int, Atom] = {}
@@ -218,7 +219,7 @@ def _redomap(
     ne = coerce_like(st, ne, rows.row, "the neutral element", loc)
     if not rows.function.ret:
         return ne
-    function = _operator(st, op, ne, loc)
+    function = operator(st, op, ne, loc)
     reduction = Reduction(function, tuple(atoms_of(ne)), comm or is_commutative(function))
     results = _emit(st, _screma(rows, (), (reduction,)), list(rows.function.ret), hint or "red", loc)
     return with_atoms(rows.row, results)
@@ -229,13 +230,13 @@ def _scanomap(st: Stage, op: Value, f: Value, ne: Value, xs: tuple[Value, ...], 
     if not rows.function.ret:
         return Arr(rows.width, rows.row)
     ne = coerce_like(st, ne, rows.row, "the neutral element", loc)
-    reduction = Reduction(_operator(st, op, ne, loc), tuple(atoms_of(ne)), False)
+    reduction = Reduction(operator(st, op, ne, loc), tuple(atoms_of(ne)), False)
     types = [type.array_of(rows.width) for type in rows.function.ret]
     results = _emit(st, _screma(rows, (reduction,), ()), types, hint or "scan", loc)
     return Arr(rows.width, with_atoms(rows.row, results))
 
 
-def _operator(st: Stage, op: Value, ne: Value, loc: Loc) -> Lambda:
+def operator(st: Stage, op: Value, ne: Value, loc: Loc) -> Lambda:
     """`op` on two values of the form of its neutral element `ne`."""
     types = [type for _, type in components(ne)]
     with st.nested() as builder:
@@ -252,7 +253,7 @@ def scatter_value(st: Stage, args: tuple[Value, ...], loc: Loc, hint: str) -> Va
     """`scatter dest is vs`, and with pairs or triples of indices."""
     dest, indices, values = args
     dest, rank, inputs, lam = _writes(st, dest, indices, values, loc)
-    names = _names(atoms_of(dest))
+    names = names_of(atoms_of(dest))
     exp = Scatter(inputs[0], inputs[1], lam, names, rank)
     return with_atoms(dest, _emit(st, exp, [type for _, type in components(dest)], hint or "dest", loc))
 
@@ -262,9 +263,9 @@ def hist_value(st: Stage, args: tuple[Value, ...], loc: Loc, hint: str) -> Value
     dest, op, ne, indices, values = args
     dest, rank, inputs, lam = _writes(st, dest, indices, values, loc)
     ne = coerce_like(st, ne, _below(dest, rank), "the neutral element", loc)
-    function = _operator(st, op, ne, loc)
+    function = operator(st, op, ne, loc)
     reduction = Reduction(function, tuple(atoms_of(ne)), is_commutative(function))
-    exp = Hist(inputs[0], inputs[1], lam, reduction, _names(atoms_of(dest)), rank)
+    exp = Hist(inputs[0], inputs[1], lam, reduction, names_of(atoms_of(dest)), rank)
     return with_atoms(dest, _emit(st, exp, [type for _, type in components(dest)], hint or "dest", loc))
 
 
@@ -294,4 +295,4 @@ def _writes(
     result: list[Atom] = [*places, *[Var(p.name) for p in params[rank:]]]
     ret = (I64,) * rank + tuple([p.type for p in params[rank:]])
     lam = Lambda(tuple(params), body_of(builder, result), ret)
-    return dest, rank, (indices.size, _names([atom for atom, _ in sources])), lam
+    return dest, rank, (indices.size, names_of([atom for atom, _ in sources])), lam

@@ -30,6 +30,7 @@ from .values import (
     Value,
     atoms_of,
     components,
+    has_accumulator,
     is_data,
     rebuild,
     sizes_of,
@@ -75,7 +76,7 @@ def _may_be_special(st: Stage, function: Closure, args: tuple[Value, ...]) -> bo
         return False
     if any(attr.name == "inline" for attr in fun.attrs):
         return False
-    return st.counts.get(fun.name, 0) > 1 and all(is_data(arg) for arg in args)
+    return st.counts.get(fun.name, 0) > 1 and all(is_data(arg) and not has_accumulator(arg) for arg in args)
 
 
 def closed_types(use: Use | None) -> tuple[object, ...] | None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from ...ir.core import Reduction
 from ...ir.depth import MOST_LEVELS
 from ...ir.errors import IRError, Loc
 from ...ir.types import Atom, Prim, Type
@@ -55,6 +56,14 @@ class Sum:
 
     tag: Component
     cases: tuple[tuple[str, tuple[Value, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """The destination of a stream as its function sees it, and the operator that `acc_write` combines with, if any."""
+
+    arrays: Value
+    combine: Reduction | None
 
 
 # ---- functions and modules ----------------------------------------------------------------------------------------
@@ -132,7 +141,7 @@ class FunctorValue:
 
 
 ModuleLike = ModuleValue | FunctorValue
-Data = Component | Rec | Arr | Sum
+Data = Component | Rec | Arr | Sum | Accumulator
 Function = Closure | Native | Partial
 Value = Data | Function | Definition | Open
 
@@ -272,6 +281,8 @@ def _collect(value: Value, shape: tuple[Atom, ...], found: list[tuple[Atom, Type
             for _, payload in cases:
                 for arg in payload:
                     _collect(arg, shape, found)
+        case Accumulator(arrays):
+            _collect(arrays, shape, found)
         case _:
             raise IRError(f"elaborate: a function where data is needed: {type(value).__name__}")
 
@@ -293,6 +304,8 @@ def rebuild(value: Value, part: Callable[[Component], Atom], size: Callable[[Ato
         case Sum(tag, cases):
             new_tag = Component(part(tag), tag.prim)
             return Sum(new_tag, tuple([(n, tuple([rebuild(a, part, size) for a in args])) for n, args in cases]))
+        case Accumulator(arrays, combine):
+            return Accumulator(rebuild(arrays, part, size), combine)
         case _:
             return value
 
@@ -346,7 +359,7 @@ def _parts(value: Value) -> list[Value]:
 def is_data(value: Value) -> bool:
     """Whether no function hides in `value`."""
     match value:
-        case Component():
+        case Component() | Accumulator():
             return True
         case Arr(_, row):
             return is_data(row)
@@ -356,6 +369,13 @@ def is_data(value: Value) -> bool:
             return all(is_data(field) for _, field in fields)
         case _:
             return False
+
+
+def has_accumulator(value: Value) -> bool:
+    """Whether an accumulator is part of `value`: what is done with it depends on its stream."""
+    return isinstance(value, Accumulator) or (
+        isinstance(value, Rec) and any(has_accumulator(f) for _, f in value.fields)
+    )
 
 
 def field_of(value: Value, name: str) -> Value:

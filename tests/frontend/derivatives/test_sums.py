@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from soac.flatten.simplify.driver import simplify
+from soac.frontend.accumulators.lower import lower_accumulators
 from soac.frontend.compile import compile_text
 from soac.ir.traverse import types_in
+from soac.ir.types import Var
 
 PRODUCTS = {
     "rows": r"\(a, b) -> map (\r -> map (\c -> f64.sum (map2 (*) r c)) b) a",
@@ -18,3 +20,16 @@ PRODUCTS = {
 def test_no_array_of_three_dimensions(product: str) -> None:
     text = f"entry f [n] (a: [n][n]f64) (b: [n][n]f64) (y: [n][n]f64) = vjp ({product}) (a, b) y"
     assert max(t.rank for t in types_in(simplify(compile_text(text, "t.soac"))).values()) == 2
+
+
+def test_no_adjoint_for_each_row() -> None:
+    """Rows that read a free array a varying number of times add to one adjoint."""
+    row = r"(\o len -> loop s = 0 for j < len do s + xs[is[o + j]])"
+    text = f"""
+entry f [n] [k] [l] (xs: [k]f64) (is: [l]i64) (offs: [n]i64) (lens: [n]i64) (y: [n]f64) =
+  vjp (\\xs -> map2 {row} offs lens) xs y"""
+    prog = lower_accumulators(compile_text(text, "t.soac"))
+    n, k, *_ = [Var(p.name) for p in prog.functions[0].params]
+    shapes = [set(t.shape) for t in types_in(prog).values()]
+    assert {k} in shapes
+    assert not any({n, k} <= shape for shape in shapes)

@@ -280,6 +280,17 @@ class Code:
         return self.map(type.shape[0], (xs,), rows)[0]
 
 
+def in_range(code: Code, shape: Sequence[Atom], indices: Sequence[Atom]) -> Atom:
+    """Whether all indices are in bounds."""
+    result: Atom | None = None
+    for size, index in zip(shape, indices, strict=False):
+        low = code.op(Op.LE, i64(0), index)
+        both = code.op(Op.AND, low, code.op(Op.LT, index, size))
+        result = both if result is None else code.op(Op.AND, result, both)
+    assert result is not None
+    return result
+
+
 def zero(prim: Prim) -> Const:
     return Const(prim, False if prim is Prim.BOOL else 0.0 if prim.is_float else 0)
 
