@@ -20,6 +20,7 @@ from ..host_ir.launch_parameters import Kind, Side, size_param
 from ..host_ir.nodes import HostBody, HostExp, HostIf, HostStm, Interpret, Launch
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.dedup import Kernels
+from ..passes.divide_warps import divide_warps
 from ..passes.nontemporal_stores import streamed
 from ..passes.tile_rows import tiled_accesses
 from .array_values import view_of
@@ -281,9 +282,10 @@ class HostBuilder:
         )
         layouts = tuple(b.scope.layouts.get(n) for n in b.arrays)
         writes = tuple(a in b.outputs for a in b.arrays.values())
-        facts = find_facts(body)
-        tiled = frozenset() if self.machine.name == CUDA.name else tiled_accesses(kernel, facts)
-        estimate = cost(body, GATHER, tiled, facts)
+        divided = divide_warps(kernel)
+        facts = find_facts(divided.body)
+        tiled = frozenset() if self.machine.name == CUDA.name else tiled_accesses(divided, facts)
+        estimate = cost(divided.body, GATHER, tiled, facts)
         return Made(kernel, tuple(b.arrays), tuple(b.scalars), writes, layouts, facts, tiled, estimate)
 
     def launch(self, made: Made, blocks: Atom, units: Atom, work: float, loc: Loc) -> None:
