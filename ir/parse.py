@@ -73,7 +73,10 @@ def _fun(source: Scanner) -> FunDef:
     results, loc = read_params(source), read_loc(source)
     entry = _entry(source) if source.took("entry") else None
     source.take("=")
-    return FunDef(name, params, consumes, results, read_body(source), entry, attrs, loc)
+    body, kernels = read_body(source), list[FunDef]()
+    while source.took("by", "hand"):
+        kernels.append(_fun(source))
+    return FunDef(name, params, consumes, results, body, entry, attrs, loc, tuple(kernels))
 
 
 def _entry(source: Scanner) -> Entry:

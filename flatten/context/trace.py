@@ -48,6 +48,7 @@ class Rule(Enum):
     SEQUENTIAL = "sequential"
     SEQUENTIALISE = "sequentialise"
     IRREGULAR = "stays in the thread"
+    BY_HAND = "by hand"
     SKIP_SCALARS = "skip scalars"
 
 

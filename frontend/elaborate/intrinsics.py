@@ -9,6 +9,7 @@ from ...ir.errors import IRError, Loc
 from ...ir.ops import Op
 from ...ir.types import Atom, Prim, Type, Var, i64
 from .assertions import require_equal, require_size
+from .by_hand import BY_HAND
 from .derivatives import jvp_value, vjp_value, with_vjp_value
 from .indexing import copy_value
 from .shapes import coerce_like, shape_parts
@@ -207,5 +208,5 @@ INTRINSICS: dict[str, Intrinsic] = {
     "zip": _zip, "zip2": _zip, "zip3": _zip, "zip4": _zip, "zip5": _zip,
     "unzip": _unzip, "unzip2": _unzip, "unzip3": _unzip, "unzip4": _unzip, "unzip5": _unzip,
     "jvp2": jvp_value, "vjp2": vjp_value, "with_vjp": with_vjp_value,
-    "opaque": _same, "trace": _same,
+    "opaque": _same, "trace": _same, **BY_HAND,
 }  # fmt: skip
