@@ -82,3 +82,11 @@ def digest(version: Version, prog: Prog) -> str:
     order: dict[str, int] = {}
     plain = re.sub(r"_(\d+)\b", lambda tag: f"_{order.setdefault(tag[1], len(order))}", text)
     return hashlib.sha256(plain.encode()).hexdigest()
+
+
+def digests(prog: Prog) -> dict[str, str]:
+    """The digests of the kernels of a program by their names; one for all forms that a kernel is made for."""
+    found: dict[str, list[str]] = {}
+    for version in versions_by_hand(prog):
+        found.setdefault(version.name, []).append(digest(version, prog))
+    return {name: hashlib.sha256("".join(sorted(parts)).encode()).hexdigest() for name, parts in found.items()}

@@ -203,6 +203,11 @@ def random_value(source: np.random.PCG64, prim: Prim, shape: tuple[int, ...]) ->
 # ---- comparison
 
 
+def epsilon(value: np.ndarray | np.generic) -> float:
+    """Half a unit in the last place of 1; 0 for what is no float."""
+    return float(np.finfo(np.dtype(value.dtype).name).eps) / 2 if value.dtype.kind == "f" else 0.0
+
+
 def compare_values(actual: Value, expected: Value, tolerance: float = TOLERANCE) -> str | None:
     """None if the values agree, else the first difference in words.
 
