@@ -38,8 +38,8 @@ from .value import Value, ValueType, data_error, does_not_fit, shape_text, type_
 TOLERANCE = 0.002
 
 __all__ = [
-    "TOLERANCE", "Format", "Value", "ValueType", "compare_values", "default_limit", "does_not_fit", "random_value",
-    "random_values", "read_values", "shape_text", "type_of", "write_value", "write_values",
+    "TOLERANCE", "Format", "Value", "ValueType", "compare_values", "default_limit", "does_not_fit", "epsilon",
+    "random_value", "random_values", "read_values", "shape_text", "type_of", "write_value", "write_values",
 ]  # fmt: skip
 
 
