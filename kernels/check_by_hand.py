@@ -8,18 +8,19 @@ E0231    threads touch an element in an order that no fence decides (`passes/pla
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise, takewhile
 
 from ..ir.by_hand import PLACE_FENCES, Version, versions_by_hand
 from ..ir.core import Level, Prog
 from ..ir.errors import CompileError, Diagnostic, Label, Loc
 from ..ir.machine import BLOCK, CUDA
 from ..ir.types import Names
-from .analysis.accesses import Effect, Path, Touch
+from .analysis.accesses import Effect, Touch
 from .analysis.check_collectives import check_collectives
 from .kernel_ir import nodes as kir
 from .kernel_ir.dedup import Kernels
 from .kernel_ir.nodes import Kernel, KStm
-from .kernel_ir.traverse import children
+from .kernel_ir.traverse import children, loaded_arrays, statements, stored_arrays
 from .lower import INNER, lower_stm
 from .passes.divide_warps import divide_warps
 from .passes.place_fences import first_conflict
@@ -69,7 +70,7 @@ def _check_fences(version: Version, kernel: Kernel) -> None:
         return
     name = found.later.array.name.rpartition("_")[0]
     message = f"kernel `{version.name}`: a fence is missing between two uses of `{name}` by different threads"
-    later, earlier = (Label(_place(body, t.path) or version.kernel.loc, _said(t)) for t in (found.later, found.earlier))
+    later, earlier = (Label(_place(body, t) or version.kernel.loc, _said(t)) for t in (found.later, found.earlier))
     hint = "write `fence;` between the two, or `#[place_fences]` before the kernel"
     raise CompileError(Diagnostic("E0231", message, later, (earlier,), hint=hint))
 
@@ -79,17 +80,21 @@ def _said(touch: Touch) -> str:
     return f"{verb} here"
 
 
-def _place(body: tuple[KStm, ...], path: Path) -> Loc | None:
-    """The place of the source noted last before a statement."""
+def _place(body: tuple[KStm, ...], touch: Touch) -> Loc | None:
+    """The place of the source noted last before an access."""
     last = None
-    for stm in _before(body, path):
+    for stm in _until(body, touch):
         if isinstance(stm, kir.Note) and isinstance(stm.what, Loc):
             last = stm.what
     return last
 
 
-def _before(stms: tuple[KStm, ...], path: Path) -> Iterator[KStm]:
-    (_, position), *rest = path
-    yield from stms[:position]
-    if rest:
-        yield from _before(children(stms[position])[rest[0][0]], tuple(rest))
+def _until(body: tuple[KStm, ...], touch: Touch) -> Iterator[KStm]:
+    """The statements before an access, in the order of the text; its path leads to the phase that it is in."""
+    stms = body
+    for (_, position), following in pairwise((*touch.path, (0, 0))):
+        yield from stms[:position]
+        phase, lists = stms[position], children(stms[position])
+        stms = lists[following[0]] if lists else ()
+    accessed = loaded_arrays if touch.effect is Effect.READ else stored_arrays
+    yield from takewhile(lambda stm: touch.array not in accessed(stm), statements((phase,)))

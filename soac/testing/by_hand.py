@@ -8,7 +8,7 @@ kernel is traced as a GPU would run it, and may have no hazards.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from .references import OutOfTime, within
 
 ENTRY = "by_hand"
 SECONDS = 20.0
-"""That comparing a kernel may take, after what is compared first; of that at most an eighth for each step."""
+"""That comparing a kernel may take, half of it on the CPU; the first input is compared in any case."""
 LARGEST = 8
 """Elements of a dimension whose size is not a size of the kernel's."""
 
@@ -42,18 +42,20 @@ LARGEST = 8
 def unlike(prog: Prog, version: Version, seed: int) -> str | None:
     """How a kernel differs from its function, on which input; None where it does not."""
     trial = _Trial(program_of(prog, version), version)
-    until, compared = time.monotonic() + SECONDS, False
-    for said, args in inputs(trial.program.functions[-1], version, seed):
-        if compared and time.monotonic() > until:
-            break
-        try:
-            fault = trial.fault(args)
-        except (RunError, OutOfTime):
-            continue
-        if fault is not None:
-            return f"for {said} (seed {seed}): {fault}"
-        compared = True
-    return None if compared else "no input was small enough to compare it with its function"
+    given = inputs(trial.program.functions[-1], version, seed)
+    begin, compared = time.monotonic(), set[Callable[..., str | None]]()
+    for step, until in ((trial.run, begin + SECONDS / 2), (trial.traced, begin + SECONDS)):
+        for said, args in given:
+            if step in compared and time.monotonic() > until:
+                break
+            try:
+                fault = step(args)
+            except OutOfTime:
+                continue
+            if fault is not None:
+                return f"for {said} (seed {seed}): {fault}"
+            compared.add(step)
+    return None if len(compared) == 2 else "no input was small enough to compare it with its function"
 
 
 class _Trial:
@@ -64,10 +66,9 @@ class _Trial:
         self.cpu, self.gpu = (compile_core(program, Mode.INCREMENTAL, machine) for machine in (CPU, CUDA))
         self.executable = Executable.build(self.cpu.host, program.functions)
 
-    def fault(self, args: list[Argument]) -> str | None:
-        """What is wrong for an input, if something is. Raises `OutOfTime` where that is not found out, and `RunError`
-        where the function fails."""
-        expected = list(within(SECONDS / 8, lambda: interpret(self.program, ENTRY, args, None)[0]))
+    def run(self, args: list[Argument]) -> str | None:
+        """What is wrong on the CPU for an input, if something is. Raises `OutOfTime` where that is not found out."""
+        expected = self.expected(args)
         for forced in runs_of(self.cpu.flat, ENTRY):
             try:
                 results = self.executable.run(ENTRY, list(args), forced=forced)[0]
@@ -75,6 +76,11 @@ class _Trial:
                 return words_of_failure(error)
             if (fault := _difference(results, expected, args)) is not None:
                 return fault if self.is_by_kernel(forced) else f"the compiler's version {dict(forced)}: {fault}"
+        return None
+
+    def traced(self, args: list[Argument]) -> str | None:
+        """As `run`, for the kernel as a GPU runs it."""
+        expected = self.expected(args)
         mine = next(forced for forced in runs_of(self.gpu.flat, ENTRY) if self.is_by_kernel(forced))
         try:
             report = sync.traced(self.gpu, ENTRY, args, mine, SECONDS / 8)
@@ -83,6 +89,13 @@ class _Trial:
         if report is None:
             raise OutOfTime
         return sync.hazards_of(report) or _difference(report.results, expected, args)
+
+    def expected(self, args: list[Argument]) -> list[Argument]:
+        """What the function gives; raises `OutOfTime` where that takes long or fails."""
+        try:
+            return list(within(SECONDS / 8, lambda: interpret(self.program, ENTRY, args, None)[0]))
+        except RunError:
+            raise OutOfTime from None
 
     def is_by_kernel(self, forced: Mapping[str, bool]) -> bool:
         return any(side and kernel_of_guard(guard) == self.name for guard, side in forced.items())
@@ -96,12 +109,12 @@ def _difference(results: Sequence[Argument], expected: Sequence[Argument], args:
     return None
 
 
-def inputs(fun: FunDef, version: Version, seed: int) -> Iterator[tuple[str, list[Argument]]]:
+def inputs(fun: FunDef, version: Version, seed: int) -> list[tuple[str, list[Argument]]]:
     """Random arguments, small ones first, with sizes around those that the kernel mentions."""
     args = drawn(fun, np.random.PCG64(seed), LARGEST)
     found = list(around(fun, args, tiles_of(version.kernel)))
     found.sort(key=lambda one: sum(np.size(arg) for arg in one[1]))
-    yield from found or [("random arguments", args)]
+    return found or [("random arguments", args)]
 
 
 def tiles_of(kernel: FunDef) -> tuple[int, ...]:
