@@ -91,10 +91,11 @@ def _place(body: tuple[KStm, ...], touch: Touch) -> Loc | None:
 
 def _until(body: tuple[KStm, ...], touch: Touch) -> Iterator[KStm]:
     """The statements before an access, in the order of the text; its path leads to the phase that it is in."""
-    stms = body
+    stms, phase = body, body[0]
     for (_, position), following in pairwise((*touch.path, (0, 0))):
         yield from stms[:position]
-        phase, lists = stms[position], children(stms[position])
+        phase = stms[position]
+        lists = children(phase)
         stms = lists[following[0]] if lists else ()
     accessed = loaded_arrays if touch.effect is Effect.READ else stored_arrays
     yield from takewhile(lambda stm: touch.array not in accessed(stm), statements((phase,)))

@@ -3,7 +3,8 @@
     sums_block 5f1c..            a kernel, and the digest of it and its function (`ir/by_hand.py`)
 
 A kernel that is not among them, or has changed since, is never taken unless `--force` or `--param` says so: its guards
-stay unset, whatever a tuning file says, and tuning leaves it out. One that is has the default threshold of the device.
+stay unset, whatever a tuning file says, and tuning leaves it out. One that is has the default threshold of the device;
+on a CPU, where blocks and their shared memory are emulated, it is taken only where tuning says so.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .autotune.tuning import working_path
+from .autotune.tuning import INFINITY, working_path
 from .data.files import write_file
 from .devices import class_of
 from .ir.by_hand import kernel_of_guard
+from .ir.machine import CPU
 from .ir.version_tree import Branch, Site
 from .kernels.devices.cpu.executable import WORKERS
 from .kernels.devices.device import default_of
@@ -61,7 +63,8 @@ def with_kernels(
     for guard in guards:
         kernel = kernel_of_guard(guard)
         if kernel in known:
-            chosen.setdefault(guard, default_of(class_of(device), guard, threads or WORKERS))
+            own = default_of(class_of(device), guard, threads or WORKERS)
+            chosen.setdefault(guard, INFINITY if device == CPU.name else own)
         elif kernel is not None:
             chosen.pop(guard, None)
     return chosen

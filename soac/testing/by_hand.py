@@ -34,7 +34,9 @@ from .references import OutOfTime, within
 
 ENTRY = "by_hand"
 SECONDS = 20.0
-"""That comparing a kernel may take, half of it on the CPU; the first input is compared in any case."""
+"""After which no further input is traced."""
+EACH = 1.0
+"""Seconds that the interpreter may take for an input; others are left out."""
 LARGEST = 8
 """Elements of a dimension whose size is not a size of the kernel's."""
 
@@ -44,9 +46,9 @@ def unlike(prog: Prog, version: Version, seed: int) -> str | None:
     trial = _Trial(program_of(prog, version), version)
     given = inputs(trial.program.functions[-1], version, seed)
     begin, compared = time.monotonic(), set[Callable[..., str | None]]()
-    for step, until in ((trial.run, begin + SECONDS / 2), (trial.traced, begin + SECONDS)):
+    for step in (trial.run, trial.traced):
         for said, args in given:
-            if step in compared and time.monotonic() > until:
+            if step == trial.traced and step in compared and time.monotonic() > begin + SECONDS:
                 break
             try:
                 fault = step(args)
@@ -93,7 +95,7 @@ class _Trial:
     def expected(self, args: list[Argument]) -> list[Argument]:
         """What the function gives; raises `OutOfTime` where that takes long or fails."""
         try:
-            return list(within(SECONDS / 8, lambda: interpret(self.program, ENTRY, args, None)[0]))
+            return list(within(EACH, lambda: interpret(self.program, ENTRY, args, None)[0]))
         except RunError:
             raise OutOfTime from None
 
@@ -118,10 +120,12 @@ def inputs(fun: FunDef, version: Version, seed: int) -> list[tuple[str, list[Arg
 
 
 def tiles_of(kernel: FunDef) -> tuple[int, ...]:
-    """The constants that bound the loops of a kernel."""
+    """The constants that bound the loops of a kernel, and how many threads a block has."""
     forms = (exp.form for exp in all_exps(kernel.body) if isinstance(exp, Loop))
     bounds = (form.bound for form in forms if isinstance(form, ForLoop))
-    return tuple(sorted({int(bound.value) for bound in bounds if isinstance(bound, Const) and 2 < bound.value <= 1024}))
+    found = {int(bound.value) for bound in bounds if isinstance(bound, Const)}
+    found |= {int(attr.args[0].name) for stm in kernel.body.stms for attr in stm.attrs if attr.args}
+    return tuple(sorted(size for size in found if 2 < size <= 1024))
 
 
 def program_of(prog: Prog, version: Version) -> Prog:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from soac.ir.core import Apply
 from soac.ir.machine import CPU, Mode
 from soac.ir.traverse import all_exps
 from soac.ir.version_tree import sites
+from soac.kernels.devices.cpu.executable import Executable
 from soac.pipeline import Compiled, compile_prog
-from soac.versions import named_versions
+from soac.versions import named_versions, runs_of
 from tests.support.by_hand import text_of
 
 TWICE = """
@@ -41,3 +44,20 @@ def test_a_call_inside_of_a_map_has_none() -> None:
 
 def test_one_version_is_the_compilers() -> None:
     assert sites(compiled("entry main [n] (xs: [n]f32) = twice xs", Mode.FULL).flat) == ()
+
+
+def test_entry_points_and_several_results() -> None:
+    text = """
+entry main [n] (xs: [n]f32): ([n]f32, [n](i64, bool)) = (xs, map (\\i -> (i, true)) (iota n))
+#[implements(main)]
+def k [n] (xs: [n]f32) (ys: *[n]f32) (is: *[n](i64, bool)) =
+  fully par i < n in thread { ys[i] = xs[i]; is[i] = (i, true); }
+"""
+    compiled = compile_prog(text, "k.soac", checked=True)
+    executable = Executable.build(compiled.host, compiled.core.functions)
+    xs = np.arange(300, dtype=np.float32)
+    for forced in runs_of(compiled.flat, "main"):
+        ys, indices, truths = executable.run("main", [xs], forced=forced)[0]
+        assert (ys == xs).all()
+        assert (indices == np.arange(300)).all()
+        assert np.asarray(truths).all()

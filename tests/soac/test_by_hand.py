@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import soac
-from soac.by_hand import note, noted, tunable, verified
+from soac.autotune.tuning import INFINITY
+from soac.by_hand import note, noted, tunable, verified, with_kernels
 from soac.frontend.source.text import Reach
 from soac.ir.version_tree import Branch, Site
 from soac.session import planned
@@ -40,12 +41,22 @@ def test_only_what_is_verified_is_taken(program: Path) -> None:
     assert chosen(program) == {}
     note(program, "smooth_halo", prog.facts.by_hand["smooth_halo"])
     assert chosen(program) == {GUARD: 0}
-    assert soac.load(program).trace("main", [xs])[1] == ((GUARD, 1000, True),)
+    assert soac.load(program, tuning=True).trace("main", [xs])[1] == ((GUARD, 1000, True),)
+    assert soac.load(program).trace("main", [xs])[1] == ((GUARD, 1000, False),)
     text = program.read_text(encoding="utf-8")
     program.write_text(text.replace("t + 31", "t + 30"), encoding="utf-8")
     assert chosen(program) == {}
     program.write_text(text + "\n-- said behind it\ndef other = 1i32\n", encoding="utf-8")
     assert chosen(program) == {GUARD: 0}
+
+
+def test_the_default_is_that_of_the_device() -> None:
+    """On a CPU tuning alone takes kernels by hand."""
+    known = frozenset({"smooth_halo"})
+    assert with_kernels({}, [GUARD], known, "cuda", None) == {GUARD: 1 << 15}
+    assert with_kernels({}, [GUARD], known, "cpu", None) == {GUARD: INFINITY}
+    assert with_kernels({GUARD: 7}, [GUARD], known, "cpu", None) == {GUARD: 7}
+    assert with_kernels({GUARD: 7, "main.tasks": 2}, [GUARD], frozenset(), "cuda", None) == {"main.tasks": 2}
 
 
 def test_notes_are_kept_by_name(program: Path) -> None:
