@@ -30,6 +30,8 @@ from ..source.declarations import Dec, ValDec
 from .expressions import ExpBuilder
 from .spans import nodes, syntax_error
 
+PREFIX = "kernel'"
+"""Of names that the program does not write: intrinsics, and what checks the type of a kernel."""
 UNITS = ("thread", "warp", "block")
 MOST_DIMS = 4
 
