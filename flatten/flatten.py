@@ -17,6 +17,7 @@ from ..ir.thresholds import Threshold
 from ..ir.traverse import free_in_lambda, free_in_stm, types_in
 from ..ir.types import Atom, Name, Names, Type, Var
 from .aliasing.classes import overwritten_names
+from .by_hand import by_hand_rule, with_versions
 from .context.nest import TOP, Context, Flow, Guards, Known, Lifts, Nest, Output, Walked
 from .context.segop_bodies import defer
 from .context.trace import Fired, Rule
@@ -39,6 +40,7 @@ from .versions.irregular import versions_rule
 RuleFunction = Callable[[Flow, Nest, Stm], Rule | None]
 
 RULES: tuple[RuleFunction, ...] = (
+    by_hand_rule,
     sequential_rule,
     map_rule,
     reduction_rule,
@@ -85,6 +87,7 @@ def flatten(prog: Prog, mode: Mode, machine: Machine) -> Prog:
 
 def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
     """As `flatten`, with the rules that fired and warnings."""
+    prog = with_versions(prog)
     names = Names(prog.next_name)
     types, consumed = types_in(prog), overwritten_names(prog)
     trail: list[Fired] = []
@@ -92,14 +95,15 @@ def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
     counts: dict[Threshold, int] = {}
     lifts = Lifts({fun.name: fun for fun in prog.functions})
 
-    def flow_for(entry: str) -> Flow:
+    def flow_for(entry: str, mode: Mode) -> Flow:
         return _flow(names, mode, machine, types, consumed, trail, Guards(entry, "", counts, (), 0, 0), lifts)
 
-    globals_ = flow_for("consts")
+    globals_ = flow_for("consts", mode)
     walk_top(globals_, Body(prog.consts, ()))
     functions: list[FunDef] = []
     for fun in prog.functions:
-        flow = flow_for(fun.entry.name if fun.entry is not None else fun.name.base)
+        one = Mode.FULL if fun.kernels else mode  # the versions of what it does are those of its calls
+        flow = flow_for(fun.entry.name if fun.entry is not None else fun.name.base, one)
         flow.known.replicates.update(globals_.known.replicates)
         walk_top(flow, fun.body)
         functions.append(replace(fun, body=Body(tuple(flow.output.stms), fun.body.result)))

@@ -2,7 +2,8 @@
 
     let ys = f x xs   ⟶   stms of f [x, xs / params];  let ys = result of f
 
-Entry functions stay, other functions go once nothing calls them. Callees are inlined before their callers, so that a
+Entry functions stay, other functions go once nothing calls them. So do calls of functions with kernels by hand, outside
+of SOACs: `flatten/by_hand.py` makes versions of them. Callees are inlined before their callers, so that a
 body is copied ready made. Growth is bounded: what would exceed the budget stays a call, unless it is the only one.
 Calls of recursive functions stay. Functions that stay are given the constants of the program that they use.
 """
@@ -12,8 +13,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
-from ..ir.core import Apply, Attr, Body, Copied, FunDef, Prog, Stm
+from ..ir.core import Apply, Attr, Body, Copied, FunDef, Prog, Soac, Stm
 from ..ir.errors import Loc
 from ..ir.lambda_lifting import lifted
 from ..ir.nesting import check_body_levels
@@ -87,13 +89,25 @@ def _callees_first(functions: tuple[FunDef, ...], recursive: frozenset[Name]) ->
     return list(done.values())
 
 
-def _inline_body(body: Body, ready: dict[Name, FunDef], calls: Counter[Name], budget: Budget, names: Names) -> Body:
+def _stays(function: Name, ready: dict[Name, FunDef], budget: Budget, inside: bool) -> bool:
+    """Whether a call is left: of a recursive function, or of one with kernels by hand outside of SOACs."""
+    return function in budget.recursive or (bool(ready[function].kernels) and not inside)
+
+
+def _inline_body(
+    body: Body, ready: dict[Name, FunDef], calls: Counter[Name], budget: Budget, names: Names, inside: bool = False
+) -> Body:
+    """`inside` of a SOAC, where no kernel by hand can be launched."""
     stms: list[Stm] = []
     for stm in body.stms:
-        if isinstance(stm.exp, Apply) and stm.exp.function not in budget.recursive:
+        within = inside or isinstance(stm.exp, Soac)
+        if isinstance(stm.exp, Apply) and _stays(stm.exp.function, ready, budget, inside):
+            stms.append(stm)
+        elif isinstance(stm.exp, Apply):
             stms.extend(_inline_call(stm, stm.exp, ready, calls, budget, names))
         elif bodies(stm.exp):
-            exp = map_bodies(lambda inner: _inline_body(inner, ready, calls, budget, names), stm.exp)
+            again = partial(_inline_body, ready=ready, calls=calls, budget=budget, names=names, inside=within)
+            exp = map_bodies(again, stm.exp)
             stms.append(stm if exp is stm.exp else replace(stm, exp=exp))
         else:
             stms.append(stm)
@@ -103,14 +117,19 @@ def _inline_body(body: Body, ready: dict[Name, FunDef], calls: Counter[Name], bu
 def _inline_call(
     stm: Stm, call: Apply, ready: dict[Name, FunDef], calls: Counter[Name], budget: Budget, names: Names
 ) -> list[Stm]:
-    """The statements of the function called, then its results as copies that keep the call's certificates."""
+    """The statements of the function called, unless the program would grow too large."""
     fun = ready[call.function]
     size = _size(fun.body)
     if calls[fun.name] > 1:
         if not budget.allows(size):
             return [stm]
         budget.left -= size
-    renaming = _called_with(fun, stm, call.args, names)
+    return called(fun, stm, call.args, names)
+
+
+def called(fun: FunDef, stm: Stm, args: tuple[Atom, ...], names: Names) -> list[Stm]:
+    """The statements of the function called, then its results as copies that keep the call's certificates."""
+    renaming = _called_with(fun, stm, args, names)
     inlined = (_called_at(rewrite_stm(inner, renaming), stm.loc.as_call) for inner in fun.body.stms)
     stms = [_with_attrs(inner, stm.attrs) for inner in inlined]
     for param, atom in zip(stm.pat, fun.body.result, strict=True):

@@ -354,7 +354,7 @@ class Attr:
 @dataclass(frozen=True, slots=True)
 class FunDef:
     """`fun f (params) : (results) = body`. Results are named, since a type may use an earlier result as a size.
-    `consumes`: names of parameters whose arrays the function may overwrite."""
+    `consumes`: names of parameters whose arrays it may overwrite. `kernels`: versions by hand (`ir/by_hand.py`)."""
 
     name: Name
     params: tuple[Param, ...]
@@ -364,6 +364,7 @@ class FunDef:
     entry: Entry | None
     attrs: tuple[Attr, ...]
     loc: Loc
+    kernels: tuple[FunDef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ not.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from .core import Body, Exp, FunDef, Lambda, Prog, Stm
@@ -33,7 +34,7 @@ def parse_prog(text: str) -> Prog:
             consts.append(read_stm(source))
     functions: list[FunDef] = []
     while not source.ended:
-        functions.append(_fun(source))
+        functions.append(_fun_with_kernels(source))
     return Prog(tuple(consts), tuple(functions), next_name)
 
 
@@ -62,6 +63,13 @@ def _whole(text: str, read: Callable[[Scanner], T]) -> T:
     found = read(source)
     source.end()
     return found
+
+
+def _fun_with_kernels(source: Scanner) -> FunDef:
+    fun, kernels = _fun(source), list[FunDef]()
+    while source.took("by", "hand"):
+        kernels.append(_fun(source))
+    return replace(fun, kernels=tuple(kernels))
 
 
 def _fun(source: Scanner) -> FunDef:

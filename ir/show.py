@@ -334,7 +334,7 @@ def _basic(exp: Basic) -> str:
         case GuardCmp(threshold, par, path, pays):
             sides = [f"{json.dumps(name)} {'true' if taken else 'false'}" for name, taken in path]
             shown = f"guard {json.dumps(threshold)} <= {show_atom(par)}" + (f" {_listed(sides)}" if sides else "")
-            return shown if isinstance(pays, Const) else f"{shown} where {show_atom(pays)}"
+            return shown if pays == Const(Prim.BOOL, True) else f"{shown} where {show_atom(pays)}"
 
 
 def _dims(dims: Iterable[DimIndex]) -> str:
@@ -412,7 +412,8 @@ def _fun(fun: FunDef) -> Lines:
     if fun.entry:
         head.append("  " + _entry(fun.entry))
     body = _body(fun.body)
-    return [*head[:-1], *_joined([head[-1] + " ="], body)]
+    kernels = (line for kernel in fun.kernels for line in ["by hand", *_indent(_fun(kernel))])
+    return [*head[:-1], *_joined([head[-1] + " ="], body), *kernels]
 
 
 def _entry(entry: Entry) -> str:
@@ -454,8 +455,12 @@ def without_locations(prog: Prog) -> Prog:
     """`prog` with every location `NOWHERE`: equality up to locations compares these."""
     allow_depth()
     consts = tuple(map(_unlocated_stm, prog.consts))
-    functions = tuple(replace(fun, body=_unlocated_body(fun.body), loc=NOWHERE) for fun in prog.functions)
-    return Prog(consts, functions, prog.next_name)
+    return Prog(consts, tuple(map(_unlocated_fun, prog.functions)), prog.next_name)
+
+
+def _unlocated_fun(fun: FunDef) -> FunDef:
+    kernels = tuple(map(_unlocated_fun, fun.kernels))
+    return replace(fun, body=_unlocated_body(fun.body), loc=NOWHERE, kernels=kernels)
 
 
 def _unlocated_body(body: Body) -> Body:

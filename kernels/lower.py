@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from ..ir import core
+from ..ir.by_hand import BY_HAND, attr_of
 from ..ir.core import Body, Stm
 from ..ir.machine import CPU, CUDA, Machine
 from ..ir.recursion import most_calls
@@ -20,6 +21,7 @@ from .host_ir.dead_code import without_unread_iotas
 from .host_ir.launch_parameters import Side
 from .host_ir.nodes import HostBody, HostCall, HostCallee, HostFun, HostIf, HostLoop, HostProgram, HostStm, launches
 from .kernel_ir.dedup import Kernels
+from .schedule.by_hand import launch_by_hand
 from .schedule.cpu import lanes_over_rows, seghist, segmap
 from .schedule.cpu.filters import filters_in
 from .schedule.cpu.segmap import SEGSCATTER, sequential
@@ -149,6 +151,11 @@ def lower_stm(h: HostBuilder, stm: Stm) -> None:
             h.emit(stm.pat, HostIf(cond, lower_body(h, then), lower_body(h, orelse)), stm.loc)
         case core.Loop():
             loop(h, stm, exp)
+        case core.Apply(function, args) if (by_hand := attr_of(stm, BY_HAND)) is not None:
+            kernels = (k for f in h.functions if f.name == function for k in f.kernels)
+            kernel = next(k for k in kernels if k.name.base == by_hand.args[0].name)
+            launch_by_hand(h, stm, args, kernel, lower_stm)
+            h.observe(Scheduled(h.entry, stm, h.side, (), None))
         case core.Apply(function, args):
             h.emit(stm.pat, HostCall(function, args), stm.loc)
         case _:

@@ -32,6 +32,7 @@ import numpy as np
 from . import program_cache as stored
 from .arguments import to_arguments
 from .autotune.tuning import clamped, read_tuning, threads_name, tuning_beside
+from .by_hand import verified, with_kernels
 from .checked_settings import checked_sides, checked_threads, checked_values, guards_of, misused, parameters_of
 from .devices import MACHINES, described, on_gpu, require
 from .entries import no_entry, require_entries
@@ -363,7 +364,14 @@ def load(
         raise misused(f"the path of a program is not {reprlib.repr(path)}", "`soac.compile` takes a text")
     program = _for_python(build(Source(read_source(Path(path)), str(path), Reach.PROJECT, device)), thresholds)
     file = tuning_beside(Path(path), device) if tuning is True else Path(tuning) if tuning else None
-    return program if file is None else _tuned(program, file)
+    return _with_kernels(program if file is None else _tuned(program, file), Path(path), thresholds or {})
+
+
+def _with_kernels(program: Program, path: Path, thresholds: Mapping[str, int]) -> Program:
+    """The program with thresholds for the kernels by hand that are verified."""
+    right, guards = verified(path, program.facts.by_hand), guards_of(program.facts)
+    chosen = with_kernels(program.thresholds, guards, right, program.source.device, None)
+    return replace(program, thresholds={**chosen, **thresholds})
 
 
 def _tuned(program: Program, file: Path) -> Program:

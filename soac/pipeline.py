@@ -36,6 +36,7 @@ from .ir.errors import Diagnostic
 from .ir.machine import CPU, CUDA, Machine, Mode
 from .ir.nesting import check_levels
 from .kernels.analysis.check_collectives import check_kernels
+from .kernels.check_by_hand import check_by_hand
 from .kernels.host_ir.nodes import HostProgram
 from .kernels.kernel_ir.nodes import Kernel
 from .kernels.lower import lower
@@ -178,6 +179,7 @@ def compile_core(
 ) -> Compiled:
     """From core to a host program with kernels. With `checked` the programs between passes and the kernels are checked;
     raises IRError."""
+    check_by_hand(prog)
     said: list[Flattened] = []
     after = dict(stages(prog, mode, machine, checked, said.append))
     (flattened,) = said

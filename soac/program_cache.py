@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from .frontend.source.text import Reach, decode_source
 from .ir import core, entry_points, errors, ops, types
 from .ir import version_tree as tree
+from .ir.by_hand import digests
 from .ir.errors import NOWHERE, CompileError, Diagnostic, Label
 from .ir.version_tree import Site, sites, size_params
 from .kernels.devices import disk_cache as disk
@@ -48,13 +49,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What commands ask of a program before they run it: warnings, guards, sizes that may be set, and what it says to
-    callers: comments of entry points, and names of types by their texts (`frontend/interface.py`)."""
+    callers: comments of entry points, and names of types by their texts (`frontend/interface.py`). `by_hand`: the
+    digests of kernels by hand."""
 
     warnings: tuple[Diagnostic, ...]
     sites: tuple[Site, ...]
     sizes: Mapping[str, int]
     docs: Mapping[str, str]
     types: Mapping[str, str]
+    by_hand: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,8 @@ def classes() -> Classes:
 def facts_of(compiled: Compiled) -> Facts:
     sizes = {size.name: size.default for fun in compiled.host.functions for size in launch_sizes(fun)}
     guards, said = tuple(sites(compiled.flat)), compiled.interface
-    return Facts(compiled.warnings, guards, size_params(compiled.flat) | sizes, said.docs, said.types)
+    by_hand = digests(compiled.core)
+    return Facts(compiled.warnings, guards, size_params(compiled.flat) | sizes, said.docs, said.types, by_hand)
 
 
 def build(text: str, file: str, reach: Reach, compiled: Compiled) -> Executable:
@@ -175,7 +179,7 @@ def changed_meanwhile(names: Sequence[str]) -> CompileError:
 
 def key(text: str, file: str, reach: Reach) -> str:
     return disk.key_of(
-        "program-2", str(Path(file).absolute()), file, text, reach.value, disk.compiler(), *jit.identity()
+        "program-3", str(Path(file).absolute()), file, text, reach.value, disk.compiler(), *jit.identity()
     )
 
 

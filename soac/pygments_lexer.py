@@ -8,7 +8,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 _NAME = r"(?:[A-Za-z][A-Za-z0-9_']*|_[A-Za-z0-9_'][A-Za-z0-9_']*)"
 _END = r"(?![A-Za-z0-9_'])"
 DECLARATIONS = ("def", "entry", "type", "module", "val", "include", "import", "open", "local")
-KEYWORDS = ("let", "in", "if", "then", "else", "loop", "for", "while", "do", "with", "match", "case", "assert")
+KEYWORDS = ("let", "in", "if", "then", "else", "loop", "for", "while", "do", "with", "match", "case", "assert", "fully")
 PRIMITIVES = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool")
 
 

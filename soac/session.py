@@ -18,7 +18,8 @@ from .autotune.tuning import (
     tuning_beside,
     tuning_path,
 )
-from .checked_settings import parameters_of
+from .by_hand import verified, with_kernels
+from .checked_settings import guards_of, parameters_of
 from .devices import MACHINES, described, require
 from .failures import show_diagnostics
 from .ir.version_tree import Site
@@ -86,7 +87,10 @@ def _chosen(path: Path, text: str, settings: Settings, facts: Facts, entries: Se
     """What the tuning file and `--param` set; warnings are shown."""
     show_diagnostics(facts.warnings)
     known = parameters_of(facts, entries)
-    return _tuned(path, text, settings, known) | _set_by_hand(settings.params, known)
+    tuned = _tuned(path, text, settings, known)
+    right = verified(path, facts.by_hand)
+    chosen = with_kernels(tuned, guards_of(facts), right, settings.device, settings.threads)
+    return chosen | _set_by_hand(settings.params, known)
 
 
 def tuning_file(path: Path, settings: Settings) -> Path | None:

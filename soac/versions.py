@@ -1,8 +1,8 @@
 """Versions by name: what `--force GUARD=VERSION` means, and the runs that take every version.
 
 A site is called by its outermost threshold. A version is called `outer` (stop at the first guard), `full` (all guards
-refused), `warp` or `block` (the only guard that it takes is for a version inside one), or by its number, from the least
-parallel one.
+refused), `warp` or `block` (the only guard that it takes is for a version inside one), like the kernel by hand that it
+is, or by its number, from the least parallel one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
 from .autotune.tuning import SettingError
+from .ir.by_hand import kernel_of_guard
 from .ir.core import Prog
 from .ir.errors import NOWHERE, Diagnostic, Label
 from .ir.machine import is_inside, level_of
@@ -27,14 +28,14 @@ def _own_guards(site: Site) -> Iterator[str]:
     """The guards of the versions of the outermost nest: one on the refusing side of the other."""
     branch = site.tree
     yield branch.threshold
-    while len(branch.orelse) == 1 and is_inside(branch.orelse[0].threshold):
+    while len(branch.orelse) == 1 and (is_inside(branch.orelse[0].threshold) or kernel_of_guard(branch.threshold)):
         (branch,) = branch.orelse
         yield branch.threshold
 
 
 def _name(guard: str) -> str:
     level = level_of(guard)
-    return "outer" if level is None else level.value
+    return kernel_of_guard(guard) or ("outer" if level is None else level.value)
 
 
 def _taken(version: Sides, named: Mapping[str, str]) -> str | None:

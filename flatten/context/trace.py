@@ -50,6 +50,7 @@ class Rule(Enum):
     SEQUENTIAL = "sequential"
     SEQUENTIALISE = "sequentialise"
     IRREGULAR = "stays in the thread"
+    BY_HAND = "by hand"
     SKIP_SCALARS = "skip scalars"
 
 

@@ -11,6 +11,7 @@ from ...ir.types import Atom, Prim, Type, Var, i64
 from .accumulators import acc_write_value, hist_stream_value, scatter_stream_value
 from .appended_rows import appended_rows_value
 from .assertions import require_equal, require_size
+from .by_hand import BY_HAND
 from .derivatives import jvp_value, vjp_value, with_vjp_value
 from .indexing import copy_value
 from .shapes import coerce_like, shape_parts
@@ -211,5 +212,5 @@ INTRINSICS: dict[str, Intrinsic] = {
     "unzip": _unzip, "unzip2": _unzip, "unzip3": _unzip, "unzip4": _unzip, "unzip5": _unzip,
     "jvp2": jvp_value, "vjp2": vjp_value, "with_vjp": with_vjp_value,
     "scatter_stream": scatter_stream_value, "hist_stream": hist_stream_value, "acc_write": acc_write_value,
-    "opaque": _same, "trace": _same,
+    "opaque": _same, "trace": _same, **BY_HAND,
 }  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..parsing.kernels import implemented
 from ..source.declarations import (
     Ascribed,
     Dec,
@@ -77,6 +78,10 @@ class _Scope:
                 if dec.is_entry or name == "main":
                     self.entries.append((dec, self.env))
                 offered.values[name] = Definition(dec, self.env)
+                function = implemented(dec)
+                found = self.env.lookup(function) if function is not None else None
+                if isinstance(found, Definition):
+                    self.files.st.by_hand.setdefault(found.dec.id, []).append((dec, self.env))
                 self._bind_value(dec, offered.values[name])
             case TypeDec(name):
                 offered.types[name] = Abbreviation(dec, self.env)

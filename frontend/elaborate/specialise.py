@@ -4,7 +4,7 @@ not small becomes one core function for each form of its arguments; calls of it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...ir.core import Apply, Body, FunDef, Param
 from ...ir.errors import IRError, Loc
@@ -15,6 +15,7 @@ from ..source.atoms import TEName
 from ..source.declarations import ValDec
 from ..source.types import Instance, TPrim, TRecord, Ty
 from .assertions import note_sizes
+from .by_hand import kernel_of
 from .inline import inline
 from .loops import component_names
 from .shapes import UnknownSize, expand, resolve_type
@@ -76,7 +77,8 @@ def _may_be_special(st: Stage, function: Closure, args: tuple[Value, ...]) -> bo
         return False
     if any(attr.name == "inline" for attr in fun.attrs):
         return False
-    return st.counts.get(fun.name, 0) > 1 and all(is_data(arg) and not has_accumulator(arg) for arg in args)
+    is_shared = st.counts.get(fun.name, 0) > 1 or fun.id in st.by_hand
+    return is_shared and all(is_data(arg) and not has_accumulator(arg) for arg in args)
 
 
 def closed_types(use: Use | None) -> tuple[object, ...] | None:
@@ -141,14 +143,25 @@ def _specialise(st: Stage, function: Closure, args: tuple[Value, ...]) -> Specia
             return None
     count = sum(1 for _ in all_exps(Body(tuple(builder.stms), ())))
     own = own_sizes(st, result, builder, [*sizes, *params]) if is_data(result) else None
-    keep = any(attr.name == "noinline" for attr in fun.attrs)
+    keep = fun.id in st.by_hand or any(attr.name == "noinline" for attr in fun.attrs)
     if own is None or not atoms_of(result) or (not keep and count < (LARGE if own else SMALL)):
         return None
     name = st.fresh(fun.name)
     consumed = consumed_names(st, fun.params, inner_args, function.env)
     definition, special = finish_function(st, name, sizes, params, builder, result, own, fun)
-    st.functions.append(_consuming(definition, consumed))
+    kernels = tuple(_kernel(st, dec, env, args, special) for dec, env in st.by_hand.get(fun.id, ()))
+    st.functions.append(replace(definition, consumes=consumed, kernels=kernels))
     return special
+
+
+def _kernel(st: Stage, dec: ValDec, env: Env, args: tuple[Value, ...], special: Special) -> FunDef:
+    """A version by hand of the function that was made for such arguments."""
+    with st.apart(Builder(st.globals)):
+        bases = [base for pat, arg in zip(dec.params, args, strict=False) for base in component_names(pat, arg)]
+        sizes, params, inner_args = parameters(st, args, bases)
+        both = (*sizes, *params)
+        mine: dict[Atom, Atom] = {Var(old): Var(new.name) for old, new in zip(special.params, both, strict=True)}
+        return kernel_of(st, dec, env, both, inner_args, special.result, mine)
 
 
 def without_sizes(function: Closure) -> Closure:
@@ -156,19 +169,6 @@ def without_sizes(function: Closure) -> Closure:
     use = function.use
     return (
         function if use is None else Closure(function.fun, function.env, Use(Instance(use.instance.types, {}), use.env))
-    )
-
-
-def _consuming(definition: FunDef, consumed: tuple[Name, ...]) -> FunDef:
-    return FunDef(
-        definition.name,
-        definition.params,
-        consumed,
-        definition.results,
-        definition.body,
-        definition.entry,
-        definition.attrs,
-        definition.loc,
     )
 
 

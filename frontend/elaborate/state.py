@@ -20,6 +20,7 @@ from ...ir.ops import COMMUTATIVE, Op, can_fail, result_type
 from ...ir.traverse import may_fail
 from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
 from ..source import syntax as s
+from ..source.declarations import ValDec
 from ..source.types import Typed
 from . import size_forms
 from .values import Env, Value
@@ -54,6 +55,7 @@ class Stage:
     __slots__ = (
         "apply",
         "builder",
+        "by_hand",
         "callers",
         "counts",
         "custom",
@@ -90,6 +92,7 @@ class Stage:
         self.form_of: dict[int, size_forms.SizeForm] = {}
         self.functions: list[FunDef] = []
         self.custom: dict[Name, tuple[Name, int]] = {}  # functions with a derivative of their own: that, free names
+        self.by_hand: dict[int, list[tuple[ValDec, Env]]] = {}  # kernels of functions, by the ids of these
         self.memo: dict[tuple[object, ...], object] = {}  # constants and specialised functions
         self.counts: dict[str, int] = {}  # how often a name is mentioned in the program
         self.site: Loc | None = None  # the place in the user's program that called library code

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lark import Token, Tree
 
 OPENING, CLOSING = ("(", "[", "{", "#["), (")", "]", "}")
-BLOCKS = ("moddecs", "sigspecs")  # braces around declarations, with blanks inside
+BLOCKS = ("moddecs", "sigspecs", "kernel_block")  # braces around declarations or statements, with blanks inside
 _OPERATORS = frozenset("-+*/%=!><|&^")
 
 _TIGHT = frozenset((
@@ -28,7 +28,7 @@ def is_blank_between(phrase: str, is_tight: bool, left: Token, right: Token) -> 
     `is_tight`: what `is_tight_chain` says of the phrase."""
     if left in OPENING or right in CLOSING:
         return phrase in BLOCKS and left != "{}"[0] + right and not (left in OPENING and right in CLOSING)
-    if right == ",":
+    if right in (",", ";"):
         return False
     if left == ",":
         return True
@@ -41,7 +41,7 @@ def is_blank_between(phrase: str, is_tight: bool, left: Token, right: Token) -> 
     if left == "\\" or (left == "type" and right in ("~", "^")):
         return False
     if right == "[":
-        return not (phrase == "letwith" or (left == "]" and phrase in _LISTS_OF_SIZES))
+        return not (phrase in ("letwith", "kernel_store") or (left == "]" and phrase in _LISTS_OF_SIZES))
     return not (right == "." and phrase == "letwith")
 
 

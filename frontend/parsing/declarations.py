@@ -36,11 +36,11 @@ from ..source.declarations import (
     ValDec,
     ValSpec,
 )
-from .expressions import ExpBuilder
+from .kernels import KernelBuilder
 from .spans import Qualified
 
 
-class Builder(ExpBuilder):
+class Builder(KernelBuilder):
     """What the automaton calls while it parses: one method for each rule of the grammar, named like it."""
 
     def start(self, kids: list[Any]) -> tuple[Dec, ...]:

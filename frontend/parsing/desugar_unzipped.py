@@ -3,6 +3,7 @@ r"""The unzipped, many-array form of the combinators, and `rearrange`: written d
     map f xs ys                  ⟶  map2 f xs ys                 redomap op f ne xs ys  ⟶  redomap2 op f ne xs ys
     let (as, bs) = map f ..      ⟶  let (as, bs) = unzip2 (map f ..)
     rearrange (2, 1, 0) xsss     ⟶  rearrange_2_1_0 xsss
+    kernel'fence ()              ⟶  the same, with a declaration of `kernel'fence`   (kernels by hand: `kernels.py`)
 
 None of the left sides has a type otherwise, so nothing else changes its meaning. What the right sides need beyond the
 prelude is declared in a module of its own, as intrinsics. A name that the program defines itself is left alone.
@@ -18,6 +19,7 @@ from ..source import atoms, declarations
 from ..source import syntax as s
 from ..source.atoms import Ident, Lit, PVar
 from ..source.declarations import Module, ValDec
+from .kernels import INTRINSICS, with_agreements
 from .parse import parse_module
 
 # How many arguments come before the arrays.
@@ -45,7 +47,9 @@ def plain_calls(modules: tuple[Module, ...]) -> tuple[Module, ...]:
     first, *rest = modules
     next_id = max(module.next_id for module in modules)
     rewriting = _Rewriting(_bound_names(tuple(rest)), next_id)
-    changed = [replace(module, decs=_rewrite(rewriting, module.decs)) for module in rest]
+    changed = [
+        replace(module, decs=_rewrite(rewriting, with_agreements(module.decs, rewriting.fresh))) for module in rest
+    ]
     changed = [replace(module, next_id=rewriting.next_id) for module in changed]
     if not rewriting.extra:
         return (first, *changed)
@@ -104,6 +108,9 @@ def _call(rw: _Rewriting, call: s.Call) -> s.Call | Ident:
     match call.function:
         case Ident(_, ("rearrange",)) if "rearrange" not in rw.own:
             return _rearrange(rw, call)
+        case Ident(_, (name,)) if name in INTRINSICS:
+            rw.extra[name] = INTRINSICS[name]
+            return call
         case Ident(node, (name,), loc) if name in BEFORE_ARRAYS and name not in rw.own:
             count = len(call.args) - BEFORE_ARRAYS[name]
             if count < 2:

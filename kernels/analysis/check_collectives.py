@@ -3,7 +3,9 @@
 The walk carries the collective tiling ω of the statement (`collectives.py`): the whole block at the top, one thread
 inside a `Threads` loop or a collective's body. What is demanded:
 
-    fence, thread loop, block reduce, block scan, shared memory     the block
+    loop of warps, block reduce, block scan, shared memory          the block
+    fence, thread loop                                              the block, or a warp in a loop of warps
+    memory, in a loop of warps                                      the thread
     teams, turns of warps, waiting, looking back                    the block
     private memory, and the use of what a thread computed           the thread
     asynchronous copies                                             the thread
@@ -12,7 +14,8 @@ inside a `Threads` loop or a collective's body. What is demanded:
     an operator                                                     scalars alone, no memory and no collective
 
 Control flow above a thread loop is uniform by construction, since nothing of a thread can be named there: so barriers
-cannot diverge. A variable of the block is not assigned by threads: each would have its own idea of it.
+cannot diverge. In a loop of warps branches may differ between warps, loops may not. A variable of the block
+is not assigned by threads: each would have its own idea of it.
 """
 
 from __future__ import annotations
@@ -22,25 +25,26 @@ from dataclasses import dataclass, field, replace
 
 from ...ir import machine as machines
 from ...ir.core import Level
-from ...ir.errors import IRError
+from ...ir.errors import IRError, Loc
 from ...ir.machine import CUDA, Machine
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir
+from ..kernel_ir.execution import spreads
 from ..kernel_ir.nodes import KArray, Kernel, KStm, KVar, Operand, Space
 from ..kernel_ir.shared_stack import is_static
 from ..kernel_ir.show import show_stm
 from ..kernel_ir.traverse import bound, operands, statements
-from .collectives import BLOCK, THREAD, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
-
-"""Bytes of shared memory that a block of a GPU has for arrays of constant size."""
+from .collectives import BLOCK, THREAD, WARP, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
 
 Stms = tuple[KStm, ...]
+
+UNITS = {Level.THREAD: THREAD, Level.WARP: WARP, Level.BLOCK: BLOCK}
 
 
 @dataclass(frozen=True, slots=True)
 class Misplaced:
-    """A statement, the collective that executes it, the collective that it wants, and the loop or collective whose
-    body it stands in (None: the kernel's own)."""
+    """A statement, the collective that executes it, the collective that it wants, the loop or collective whose body it
+    stands in (None: the kernel's own), and the place of the source noted last before it."""
 
     kernel: str
     statement: str
@@ -48,6 +52,7 @@ class Misplaced:
     found: str
     expected: str
     loop: str | None
+    loc: Loc | None = None
 
     def __str__(self) -> str:
         where = f", in the body of `{self.loop}`" if self.loop else ""
@@ -67,12 +72,16 @@ def misplaced(kernels: Iterable[Kernel], machine: Machine) -> tuple[Misplaced, .
 
 
 def check_collectives(
-    kernel: Kernel, threads: int = 64, warp: int = machines.WARP.threads, most_shared: int | None = machines.BLOCK.bytes
+    kernel: Kernel,
+    threads: int = 64,
+    warp: int = machines.WARP.threads,
+    most_shared: int | None = machines.BLOCK.bytes,
+    exact: bool = False,
 ) -> tuple[Misplaced, ...]:
     """All that is misplaced in a kernel whose blocks have `threads` threads, or which a warp executes; `most_shared`:
-    bytes that a block's arrays of constant size may take together."""
+    bytes that a block's arrays of constant size may take together; `exact`: no unit takes two indices of a loop."""
     threads = warp if kernel.collective is Level.WARP else threads
-    walk = Walk(kernel.name, Cluster(1, threads))
+    walk = Walk(kernel.name, Cluster(1, threads), exact)
     scope = Scope(whole(walk.cluster), None)
     if threads % warp:
         part = f"box ({warp}): a warp, {warp} threads"
@@ -110,7 +119,8 @@ class Home:
 @dataclass(slots=True)
 class Scope:
     """A statement list: ω of its statements, the loop that made it, what is visible. In an operator (`is_operator`)
-    only scalars are. `indices`: n in a thread loop over 0..n, where that is a constant."""
+    only scalars are. `indices`: n in a thread loop over 0..n, where that is a constant. `unit`: what executes the body
+    of the loop of warps around it, if there is one, else the block."""
 
     tiling: Tiling
     loop: str | None
@@ -118,6 +128,7 @@ class Scope:
     arrays: set[KArray] = field(default_factory=set)
     is_operator: bool = False
     indices: int | None = None
+    unit: Unit = BLOCK
 
     def inner(self) -> Scope:
         return replace(self, variables=dict(self.variables), arrays=set(self.arrays))
@@ -148,13 +159,16 @@ class Walk:
 
     kernel: str
     cluster: Cluster
+    exact: bool = False
+    loc: Loc | None = None
     found: list[Misplaced] = field(default_factory=list)
     homes: dict[str, Home] = field(default_factory=dict)
     private: dict[KArray, str | None] = field(default_factory=dict)
     distributed: dict[KArray, int] = field(default_factory=dict)
 
     def report(self, scope: Scope, statement: str, why: str, expected: str) -> None:
-        self.found.append(Misplaced(self.kernel, statement, why, collective_text(scope.tiling), expected, scope.loop))
+        found = collective_text(scope.tiling)
+        self.found.append(Misplaced(self.kernel, statement, why, found, expected, scope.loop, self.loc))
 
     def want(self, scope: Scope, stm: KStm, unit: Unit, why: str) -> bool:
         """Report a statement that does not stand at the scope of `unit`."""
@@ -201,21 +215,19 @@ class Walk:
                 self.stms(scope.inner(), orelse)
             case kir.For(index, _, body):
                 self.repeated(scope, stm)
+                self.same_in_warps(scope, stm)
                 inner = scope.inner()
                 self.bind(inner, index, False)
                 self.stms(inner, body)
             case kir.KWhile(before, cond, body):
                 self.repeated(scope, stm)
+                self.same_in_warps(scope, stm)
                 inner = scope.inner()
                 self.stms(inner, before)
                 self.use(inner, stm, cond)
                 self.stms(inner, body)
-            case kir.Threads(index, lo, hi, body):
-                self.want(scope, stm, BLOCK, "a thread loop subdivides the whole block")
-                inner = self.threads(scope, stm, index)
-                if isinstance(lo, Const) and lo.value == 0 and isinstance(hi, Const):
-                    inner.indices = int(hi.value)
-                self.stms(inner, body)
+            case kir.Threads():
+                self.units(scope, stm)
             case kir.Distribute(array, count):
                 self.want(scope, stm, BLOCK, "registers of indices are the block's to distribute")
                 self.distributed[array] = count
@@ -227,7 +239,7 @@ class Walk:
                 self.want(scope, stm, BLOCK, "a scan of the block needs all its threads")
                 self.scan(scope, stm)
             case kir.Fence():
-                self.want(scope, stm, BLOCK, "a barrier that not all threads of the block reach")
+                self.want(scope, stm, scope.unit, f"a barrier that not all threads of the {scope.unit.name} reach")
             case kir.WaitFor(out, array):
                 self.want(scope, stm, BLOCK, "all threads of the block wait together")
                 self.access(scope, stm, array)
@@ -253,8 +265,8 @@ class Walk:
             case kir.CommitCopies() | kir.WaitCopies():
                 if scope.is_operator:
                     self.report(scope, show_stm(stm), "an operator touches no memory", "straight code on scalars")
-            case kir.Note():
-                pass
+            case kir.Note(what):
+                self.loc = what if isinstance(what, Loc) else self.loc
             case kir.Check() | kir.BoundsCheck():
                 if scope.is_operator:
                     self.report(scope, show_stm(stm), "an operator cannot fail", "straight code on scalars")
@@ -283,6 +295,8 @@ class Walk:
             self.report(scope, show_stm(stm), why, unit_text(BLOCK, self.cluster))
 
     def access(self, scope: Scope, stm: KStm, array: KArray) -> None:
+        if scope.unit is WARP:
+            self.want(scope, stm, THREAD, "in a loop of warps an element is accessed by one thread")
         if scope.is_operator:
             self.report(scope, show_stm(stm), "an operator touches no memory", "straight code on scalars")
         elif array in self.distributed and scope.indices != self.distributed[array]:
@@ -315,11 +329,44 @@ class Walk:
 
     # ---- threads and collectives ----------------------------------------------------------------------------------
 
-    def threads(self, scope: Scope, stm: KStm, index: KVar) -> Scope:
-        """The scope of a body that is executed by each thread of the block."""
+    def units(self, scope: Scope, stm: kir.Threads) -> None:
+        """A loop over threads, warps or blocks."""
+        unit = UNITS[stm.unit]
+        outer = scope.unit if unit is THREAD else BLOCK
+        good = self.want(scope, stm, outer, f"a {unit.name} loop subdivides the whole {outer.name}")
+        inner = self.threads(scope, stm, stm.index, unit)
+        zero = isinstance(stm.lo, Const) and stm.lo.value == 0
+        count = int(stm.hi.value) if zero and isinstance(stm.hi, Const) else None
+        most = (scope.tiling.count or 0) // (unit_type(unit, self.cluster, agnostic=False).threads or 1)
+        if good and count is None and (self.exact or unit is not THREAD or outer is WARP):
+            self.report(scope, show_stm(stm), "such a loop goes from 0 to a constant", f"at most {most} {unit.name}s")
+        elif good and count is not None and count > most and (self.exact or outer is WARP):
+            self.report(scope, show_stm(stm), f"not enough threads for {count} {unit.name}s", f"at most {most}")
+        if unit is THREAD:
+            inner.indices = count if outer is BLOCK else None
+        elif unit is WARP:
+            inner.unit = WARP
+        self.stms(inner, stm.body)
+
+    def same_in_warps(self, scope: Scope, stm: kir.For | kir.KWhile) -> None:
+        """A loop that the warps of a loop of warps execute has a bound that none of them has computed."""
+        if scope.unit is not WARP or matches(scope.tiling, THREAD, self.cluster) or not spreads(stm):
+            return
+        known = not isinstance(stm, kir.KWhile) and (isinstance(stm.bound, Const) or self.is_blocks(stm.bound))
+        if not known:
+            self.report(scope, show_stm(stm), "the warps may not agree on how often", unit_text(BLOCK, self.cluster))
+
+    def is_blocks(self, var: KVar) -> bool:
+        home = self.homes.get(var.name)
+        return home is not None and home.loop is None
+
+    def threads(self, scope: Scope, stm: KStm, index: KVar, unit: Unit = THREAD) -> Scope:
+        """The scope of a body that is executed by each thread of the block or warp, or by each of other units."""
         inner = scope.inner()
-        if matches(scope.tiling, BLOCK, self.cluster):
-            inner.tiling = over_threads(scope.tiling, index.name, THREAD, self.cluster.block, self.cluster)
+        if matches(scope.tiling, scope.unit, self.cluster):
+            parts = unit_type(scope.unit, self.cluster, agnostic=False), unit_type(unit, self.cluster, agnostic=False)
+            count = (parts[0].threads or 1) // (parts[1].threads or 1)
+            inner.tiling = over_threads(scope.tiling, index.name, unit, count, self.cluster)
         inner.loop = show_stm(stm).rstrip(" {")
         self.bind(inner, index, False)
         return inner

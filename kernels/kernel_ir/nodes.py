@@ -1,7 +1,8 @@
 """Kernel IR: the structured, imperative program of ONE block (its collective).
 
 What stands outside a `Threads` loop or a collective is executed once by the block and is uniform; a `Threads` loop
-subdivides the block, its body is executed once per thread. `Threads` loops and collectives do not nest in each other.
+subdivides the block, its body is executed once per thread. `Threads` loops and collectives do not nest in each other,
+but for loops of threads in loops of warps.
 A launch runs the body for every block 0 <= b < blocks; blocks are independent and may run in any order, unless a kernel
 orders them by flags (`Publish`, `WaitFor`, `LookBack`).
 Statements are in A-normal form: operands are variables and constants. Variables have unique names within a kernel.
@@ -130,13 +131,16 @@ class KWhile:
 @dataclass(frozen=True, slots=True)
 class Threads:
     """`threads i in lo..hi`: the body for each i, in parallel and unordered. `row`: a hint, how many neighbouring
-    indices a thread of a GPU is to take at once; the launch has that many fewer threads."""
+    indices a thread of a GPU is to take at once; the launch has that many fewer threads. `unit`: what executes the body
+    for an index. Loops of warps hold thread loops of the warp and fences of the warp; `passes/divide_warps.py` turns
+    them into loops of threads, which is all that printers and the tracer know."""
 
     index: KVar
     lo: Operand
     hi: Operand
     body: tuple[KStm, ...]
     row: int = 1
+    unit: Level = Level.THREAD
 
 
 @dataclass(frozen=True, slots=True)

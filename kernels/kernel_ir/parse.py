@@ -341,6 +341,10 @@ def _order(r: _Reader) -> kir.Order:
     return next((order for order in kir.Order if r.took(order.name.lower())), kir.Order.RELAXED)
 
 
+def _unit(r: _Reader) -> Level:
+    return next((level for level in Level if r.took("of", f"{level.value}s")), Level.THREAD)
+
+
 def _commutative(r: _Reader) -> bool:
     if r.took("commutative"):
         return True
@@ -366,5 +370,5 @@ _READERS: dict[str, Callable[[_Reader], Any]] = {
     "operand": _operand, "variable": _known, "operands": lambda r: r.several(_operand), "made": _var,
     "mades": lambda r: r.several(_var), "index": _index, "array": _array, "arrays": lambda r: r.several(_array),
     "new": _new_array, "int": lambda r: r.source.integer(), "what": _what, "order": _order, "how": _commutative,
-    "lambda": _lambda,
+    "lambda": _lambda, "unit": _unit,
 }  # fmt: skip

@@ -166,6 +166,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "rhs": _rhs,
     "what": lambda what: json.dumps(what) if isinstance(what, str) else _loc(what),
     "order": lambda order: "" if order is kir.Order.RELAXED else f" {order.name.lower()}",
+    "unit": lambda unit: "" if unit is Level.THREAD else f" of {unit.value}s",
     "how": lambda commutative: "commutative" if commutative else "ordered",
 }
 

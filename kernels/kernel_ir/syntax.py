@@ -10,7 +10,7 @@
     stms lambda         statements; an operator
     else step           what may be left out
     flag hint order     what has a default value, which is left out
-    int rhs operation what how
+    int rhs operation what how unit
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ FORMS: tuple[tuple[type, str], ...] = (
     (kir.KIf, "if $cond {\n  $then:stms\n}$orelse:else"),
     (kir.For, "for $index:index < $bound$unroll:hint {\n  $body:stms\n}"),
     (kir.KWhile, "while {\n  $before:stms\n} $cond {\n  $body:stms\n}"),
-    (kir.Threads, "threads $index:index in $lo..$hi$row:hint {\n  $body:stms\n}"),
+    (kir.Threads, "threads $index:index in $lo..$hi$unit:unit$row:hint {\n  $body:stms\n}"),
     (
         kir.BlockReduce,
         "reduce $commutative:how$is_long:flag$full:flag $outs:mades from $neutral:operands over"

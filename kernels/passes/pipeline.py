@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from ..kernel_ir.nodes import Kernel
 from .choose_lanes import LaneSettings, choose_lanes
+from .divide_warps import divide_warps
 from .flat_row_scans import flat_row_scans
 from .hoist_invariants import hoist_invariants
 from .if_convert import if_convert
@@ -28,9 +29,13 @@ KernelPass = tuple[str, Callable[[Kernel], Kernel]]
 Passes = tuple[KernelPass, ...]
 
 
+DIVIDE: KernelPass = ("divide-warps", divide_warps)
+
+
 def cpu_passes(settings: LaneSettings) -> Passes:
     """The passes of a CPU for lanes as the settings say."""
     return (
+        DIVIDE,
         ("nontemporal-stores", nontemporal_stores),
         ("hoist-invariants", hoist_invariants),
         ("split-at-multiples", split_at_multiples),
@@ -49,6 +54,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
 CPU_PASSES: Passes = cpu_passes(LaneSettings())
 
 CUDA_PASSES: Passes = (
+    DIVIDE,
     ("straighten-indices", straighten_indices),
     ("vectorise-accesses", vectorise_accesses),
     ("place-fences", place_fences),

@@ -16,10 +16,11 @@ from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..analysis.cost import GATHER, Tiled, cost
 from ..analysis.uniformity import Facts, find_facts
 from ..host_ir.copy_sizes import FAR_BYTES
-from ..host_ir.launch_parameters import Kind, Side, size_param
+from ..host_ir.launch_parameters import Kind, Side, size_kind, size_param
 from ..host_ir.nodes import HostBody, HostExp, HostIf, HostStm, Interpret, Launch
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.dedup import Kernels
+from ..passes.divide_warps import divide_warps
 from ..passes.nontemporal_stores import streamed
 from ..passes.tile_rows import tiled_accesses
 from .array_values import view_of
@@ -281,12 +282,14 @@ class HostBuilder:
         )
         layouts = tuple(b.scope.layouts.get(n) for n in b.arrays)
         writes = tuple(a in b.outputs for a in b.arrays.values())
-        facts = find_facts(body)
-        tiled = frozenset() if self.machine.name == CUDA.name else tiled_accesses(kernel, facts)
-        estimate = cost(body, GATHER, tiled, facts)
+        divided = divide_warps(kernel)
+        facts = find_facts(divided.body)
+        tiled = frozenset() if self.machine.name == CUDA.name else tiled_accesses(divided, facts)
+        estimate = cost(divided.body, GATHER, tiled, facts)
         return Made(kernel, tuple(b.arrays), tuple(b.scalars), writes, layouts, facts, tiled, estimate)
 
-    def launch(self, made: Made, blocks: Atom, units: Atom, work: float, loc: Loc) -> None:
+    def launch(self, made: Made, blocks: Atom, units: Atom, work: float, loc: Loc, threads: int | None = None) -> None:
+        """Launch a kernel; `threads`: of a block, unless that is set."""
         stem = made.kernel.name.rpartition("_")[0]  # others may have been launched since it was finished
         kernel = replace(made.kernel, name=f"{stem}_{len(self.kernels.made)}")
         if self.machine.name == CUDA.name and loc.line > 0:
@@ -298,6 +301,9 @@ class HostBuilder:
         stored = zip(made.arrays, made.layouts, strict=True)
         arrays = tuple(self.stored(name, perm, loc) for name, perm in stored)
         sizes = self.launch_sizes(kernel, blocks)
+        if threads is not None:
+            block = Kind.BLOCK_SIZE
+            sizes = tuple(replace(s, default=threads) if size_kind(s.name) is block else s for s in sizes)
         self.emit((), Launch(kernel.name, blocks, arrays, scalars, made.writes, units, work, sizes), loc)
 
     def far(self, made: Made) -> Atom | None:

@@ -23,6 +23,7 @@ from ..autotune.sizes import count_tried, timed_sizes
 from ..autotune.solve import weights_of
 from ..autotune.store import TRIALS, Facts, Planned, Timed, open_beside, open_storage, open_study, storing
 from ..autotune.tuning import program_digest, working_path, write_tuning
+from ..by_hand import tunable, verified
 from ..data.files import write_file
 from ..devices import described
 from ..failures import show_diagnostics
@@ -96,6 +97,7 @@ def command(file: Path, settings: Settings, **options: Any) -> None:
     asked = Options(**options)
     until = time.monotonic() + asked.timeout  # compiling counts
     session = open_program(file, replace(settings, use_tuning=False))
+    session = replace(session, sites=tunable(session.sites, verified(file, session.program.facts.by_hand)))
     target, kept = tuning_to_write(file, session, settings)
     with storing(), _database(file, asked) as storage:
         tuner = Tuner(file, session, settings, asked, storage, until)

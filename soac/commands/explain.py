@@ -16,6 +16,7 @@ from ..cluster.partition import plan_of as plan_of_entry
 from ..cluster.run import BROADCAST
 from ..devices import MACHINES, class_of
 from ..entries import no_entry
+from ..ir.by_hand import kernel_of_guard
 from ..ir.errors import NOWHERE, Loc
 from ..ir.version_tree import Sides, Site
 from ..kernels.devices.cpu.executable import WORKERS
@@ -145,6 +146,8 @@ def _setting(plan: Plan, settings: Settings, name: str) -> Setting:
     by_hand = {parse_setting(param, [param.partition("=")[0]])[0] for param in settings.params}
     value = plan.thresholds.get(name, default_of(class_of(settings.device), name, settings.threads or WORKERS))
     tuned = name in plan.thresholds
+    if kernel_of_guard(name) is not None and name not in by_hand:
+        return Setting(value if tuned else INFINITY, "verified" if tuned else "not verified", plan.forced.get(name))
     origin = "--param" if name in by_hand else "tuning file" if tuned else "default"
     return Setting(value, origin, plan.forced.get(name))
 

@@ -38,8 +38,8 @@ from .value import Value, ValueType, data_error, does_not_fit, shape_text, type_
 TOLERANCE = 0.002
 
 __all__ = [
-    "TOLERANCE", "Format", "Value", "ValueType", "compare_values", "default_limit", "does_not_fit", "random_value",
-    "random_values", "read_values", "shape_text", "type_of", "write_value", "write_values",
+    "TOLERANCE", "Format", "Value", "ValueType", "compare_values", "default_limit", "does_not_fit", "epsilon",
+    "random_value", "random_values", "read_values", "shape_text", "type_of", "write_value", "write_values",
 ]  # fmt: skip
 
 
@@ -201,6 +201,11 @@ def random_value(source: np.random.PCG64, prim: Prim, shape: tuple[int, ...]) ->
 
 
 # ---- comparison
+
+
+def epsilon(value: np.ndarray | np.generic) -> float:
+    """Half a unit in the last place of 1; 0 for what is no float."""
+    return float(np.finfo(np.dtype(value.dtype).name).eps) / 2 if value.dtype.kind == "f" else 0.0
 
 
 def compare_values(actual: Value, expected: Value, tolerance: float = TOLERANCE) -> str | None:

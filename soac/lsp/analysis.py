@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ from typing import Any
 from ..frontend.compile import PRELUDE, inspect_source
 from ..frontend.elaborate.program import elaborate
 from ..frontend.modules.program import Inferred
+from ..frontend.parsing.kernels import PREFIX
 from ..frontend.source import syntax as s
-from ..frontend.source.atoms import PVar
+from ..frontend.source.atoms import Ident, PVar
 from ..frontend.source.declarations import Module, ValDec
 from ..frontend.source.text import Reach
 from ..frontend.source.types import TArray, TRecord, TSum, Ty
@@ -54,10 +55,12 @@ class Analysis:
     found: Inferred
     prog: Prog | None
 
-    @property
+    @cached_property
     def module(self) -> Module:
-        """The file itself; the others are the prelude and what it imports."""
-        return self.modules[-1]
+        """The file itself as it is written; the others are the prelude and what it imports."""
+        own = self.modules[-1]
+        decs = tuple(dec for dec in own.decs if not (isinstance(dec, ValDec) and dec.name.startswith(PREFIX)))
+        return replace(own, decs=decs)
 
     @cached_property
     def words(self) -> tuple[Word, ...]:
@@ -68,7 +71,7 @@ class Analysis:
     def typed_nodes(self) -> tuple[tuple[Loc, Ty], ...]:
         """The expressions and variables of the file with their types."""
         types, schemes = self.found.typed.types, self.found.typed.schemes
-        nodes = [node for node, _ in nodes_of(self.module.decs)]
+        nodes = [node for node, _ in nodes_of(self.module.decs) if not _is_intrinsic(node)]
         known = [(node.loc, types[node.id]) for node in nodes if getattr(node, "id", None) in types]
         known += [(n.name_loc, schemes[n.id].type) for n in nodes if isinstance(n, ValDec) and n.id in schemes]
         return tuple([(loc, ty) for loc, ty in known if loc.file == self.module.file])
@@ -96,6 +99,11 @@ def analyse(text: str, file: str) -> tuple[list[Diagnostic], Analysis | None]:
         except CompileError as error:
             diagnostics += error.diagnostics
     return diagnostics, Analysis(text, modules, found, prog)
+
+
+def _is_intrinsic(node: object) -> bool:
+    """Whether a node stands for a word of a kernel by hand, such as `par`."""
+    return isinstance(node, Ident) and node.name[-1].startswith(PREFIX)
 
 
 def words_of(text: str) -> Iterator[Word]:

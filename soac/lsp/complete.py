@@ -14,8 +14,8 @@ from ..ir.types import Prim
 from .analysis import NAME, Analysis, nodes_of
 
 KEYWORDS = (
-    "assert", "case", "def", "do", "else", "entry", "false", "for", "if", "import", "in", "include", "let", "local",
-    "loop", "match", "module", "open", "then", "true", "type", "val", "while", "with",
+    "assert", "case", "def", "do", "else", "entry", "false", "for", "fully", "if", "import", "in", "include", "let",
+    "local", "loop", "match", "module", "open", "then", "true", "type", "val", "while", "with",
 )  # fmt: skip
 PATH = re.compile(r"((?:[A-Za-z_][A-Za-z0-9_']*\.)*)[A-Za-z0-9_']*$")
 

@@ -88,6 +88,13 @@ class Lawful:
 
 
 @dataclass(frozen=True, slots=True)
+class ByHand:
+    """A kernel by hand must agree with the function that it implements."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Compiles:
     """There is nothing more to ask for."""
 
@@ -100,7 +107,7 @@ class Skipped:
     why: str
 
 
-Check = Rejects | Warns | Shaped | Runs | Resized | Differentiated | Holds | Lawful | Compiles | Skipped
+Check = Rejects | Warns | Shaped | Runs | Resized | Differentiated | Holds | Lawful | ByHand | Compiles | Skipped
 
 
 def checks_of(blocks: Sequence[TestBlock], testing: Testing) -> tuple[Check, ...]:

@@ -44,7 +44,7 @@ def refuted(program: Program, name: str, seed: int, threads: int | None) -> str 
         return f"`{name}` gives no bool"
     source = np.random.PCG64(seed)
     for trial in range(TRIALS):
-        args = _drawn(fun, source, trial * (_largest(fun.attrs) + 1) // TRIALS)
+        args = drawn(fun, source, trial * (_largest(fun.attrs) + 1) // TRIALS)
         (holds,) = program.call(name, args, forced={}, threads=threads)
         if not holds:
             return "does not hold for " + " ".join(_shown(arg) for arg in args)
@@ -56,7 +56,7 @@ def _largest(attrs: tuple[Attr, ...]) -> int:
     return int(said) if said.isdigit() else LARGEST
 
 
-def _drawn(fun: FunDef, source: np.random.PCG64, largest: int) -> list[Argument]:
+def drawn(fun: FunDef, source: np.random.PCG64, largest: int) -> list[Argument]:
     """Random arguments with at most `largest` elements in a dimension. A number that names a size is that size."""
     sizes: dict[Name, int] = {}
     shapes = [tuple([_size(dim, sizes, source, largest) for dim in type.shape]) for type in parameter_types(fun)]

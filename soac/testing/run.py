@@ -19,9 +19,11 @@ from pathlib import Path
 
 from ..api import with_entries
 from ..arguments import Argument
+from ..by_hand import note
 from ..data.read_write import compare_values
 from ..devices import MACHINES
 from ..frontend.source.text import Reach
+from ..ir.by_hand import digests, versions_by_hand
 from ..ir.core import FunDef
 from ..ir.errors import CompileError, Diagnostic, IRError, RunError
 from ..ir.interpret import interpret
@@ -35,8 +37,10 @@ from ..versions import misfits, runs_of
 from . import sync
 from .around import around, tiles_of
 from .blocks import AutoOutput, Case, Fails, Output, Pattern, RandomInput, Succeeds, parse_tests
+from .by_hand import unlike
 from .checks import (
     EXCLUDED,
+    ByHand,
     Check,
     Compiles,
     Differentiated,
@@ -123,6 +127,7 @@ def events(path: Path, testing: Testing, since: Place) -> Iterator[Event]:
     except Exception as error:
         yield failed("compile", "", words_of_failure(error), begin)
         return
+    checks = (*checks, *map(ByHand, digests(subject.compiled.core)))
     if since == START:
         yield from [Said(said)] if said else []
         yield from _misplaced(subject.traced, MACHINES[testing.machine or testing.settings.device])
@@ -173,6 +178,8 @@ def _check(subject: Subject, check: Check, number: int, testing: Testing, since:
             yield from _gradient(subject, data_set, number, testing)
         case Holds(name):
             yield from _property(subject, name, number, testing)
+        case ByHand(name):
+            yield from _by_hand(subject, name, number, testing)
         case Lawful():
             yield from _laws(subject.compiled, number, testing)
         case Compiles():
@@ -218,6 +225,24 @@ def _gradient(subject: Subject, data_set: DataSet, number: int, testing: Testing
         return wrong_gradient(program, data_set.entry, args, seed)
 
     yield ended(shown_as, "", begin, found)
+
+
+def _by_hand(subject: Subject, name: str, number: int, testing: Testing) -> Iterator[Event]:
+    """A kernel compared with its function; its digest is noted if it agrees."""
+    yield Begin(Place(number, PREPARING), f"kernel {name}", "", testing.timeout)
+    begin, core, seed = time.perf_counter(), subject.compiled.core, testing.seed or 0
+    try:
+        note(subject.path, name, None)
+        versions = [version for version in versions_by_hand(core) if version.name == name]
+        fault = next((said for said in (unlike(core, one, seed) for one in versions) if said is not None), None)
+    except Exception as error:
+        yield failed(f"kernel {name}", "", words_of_failure(error), begin)
+        return
+    if fault is None:
+        note(subject.path, name, digests(core)[name])
+    else:
+        fault = f"{versions[0].kernel.loc}: {fault}"
+    yield done(f"kernel {name}", "", begin, fault)
 
 
 def _laws(compiled: Compiled, number: int, testing: Testing) -> Iterator[Event]:

@@ -18,6 +18,7 @@ from ..api import Program
 from ..arguments import to_arguments
 from ..autotune.search import Search, tune
 from ..autotune.store import Facts, Planned, open_study
+from ..by_hand import tunable, verified
 from ..checked_settings import checked_threads, misused
 from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
 from ..python.entry import Entry
@@ -51,7 +52,8 @@ def autotune(
         if not isinstance(value, int | float) or not value >= least:
             raise misused(f"`{name}` is {value!r}", f"a number from {least} on")
     until = time.monotonic() + timeout
-    session = Session(prog.source.text, prog, prog.facts.sites, {})
+    sites = tunable(prog.facts.sites, verified(Path(prog.source.file), prog.facts.by_hand))
+    session = Session(prog.source.text, prog, sites, {})
     found: dict[str, int] = {}
     for entry, calls in wanted.items():
         subject = _subject(session, entry, calls, checked_threads(threads), until)

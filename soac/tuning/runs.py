@@ -13,8 +13,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from ..api import Program
 from ..arguments import Argument
 from ..autotune.measure import OutOfBudget, Record, Version, deadline, measure
@@ -23,7 +21,7 @@ from ..autotune.sizes import Block, Dimension, listed_dimension, size_dimension,
 from ..autotune.store import Facts, Request, Timed
 from ..autotune.tuning import threads_name
 from ..checked_settings import guards_of
-from ..data.read_write import TOLERANCE, compare_values
+from ..data.read_write import TOLERANCE, compare_values, epsilon
 from ..devices import described
 from ..ir.core import Prog
 from ..ir.errors import NOWHERE, Diagnostic, IRError, Label, TuningError
@@ -148,11 +146,6 @@ class Replay:
 
 def is_same(one: Request, other: Request) -> bool:
     return (one.phase, one.case, one.version) == (other.phase, other.case, other.version)
-
-
-def epsilon(value: Argument) -> float:
-    """Half a unit in the last place of 1; 0 for what is no float."""
-    return float(np.finfo(np.dtype(value.dtype).name).eps) / 2 if value.dtype.kind == "f" else 0.0
 
 
 def sets_of(path: Path, session: Session, entry: str) -> list[DataSet]:

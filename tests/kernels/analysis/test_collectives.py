@@ -259,6 +259,14 @@ def threads(*body: kir.KStm, index: kir.KVar = IX) -> kir.Threads:
     return kir.Threads(index, i64(0), N, body)
 
 
+def warps(*body: kir.KStm, count: int = 2) -> kir.Threads:
+    return kir.Threads(J, i64(0), i64(count), body, unit=Level.WARP)
+
+
+def lanes(*body: kir.KStm, count: int = 32) -> kir.Threads:
+    return kir.Threads(IX, i64(0), i64(count), body)
+
+
 def reduction(*body: kir.KStm, op: kir.KLambda = SUM, index: kir.KVar = J) -> kir.BlockReduce:
     return kir.BlockReduce((Y,), index, i64(0), N, body, (index,), op, (i64(0),), True)
 
@@ -274,7 +282,7 @@ def load(array: kir.KArray, index: kir.Operand) -> kir.KLet:
 
 LET_X = kir.KLet(X, kir.KOp(Op.ADD, I64, (IX, N)))
 STORE = kir.Store(OUT, IX, IX)
-THREAD_SCOPE, BLOCK_SCOPE = "box (1): one thread", "box (64): 64 threads"
+THREAD_SCOPE, WARP_SCOPE, BLOCK_SCOPE = "box (1): one thread", "box (32): 32 threads", "box (64): 64 threads"
 
 ILL_FORMED = {
     "fence of one thread": (kernel(threads(STORE, kir.Fence())), "fence", THREAD_SCOPE, "a block"),
@@ -328,6 +336,17 @@ ILL_FORMED = {
     "scanned value used behind the scan": (
         kernel(scanning(), kir.Store(OUT, i64(0), X)), "out[0] := x", BLOCK_SCOPE, "a thread",
     ),
+    "warps of a thread": (kernel(threads(warps())), "of warps", THREAD_SCOPE, "a block"),
+    "warps of a warp": (kernel(warps(replace(warps(), index=IX))), "of warps", WARP_SCOPE, "a block"),
+    "more threads than a warp has": (kernel(warps(lanes(STORE, count=33))), "0..33", WARP_SCOPE, "at most 32"),
+    "warps of unknown number": (kernel(replace(warps(), hi=N)), "0..n of warps", BLOCK_SCOPE, "at most 2"),
+    "memory written by a warp": (kernel(warps(kir.Store(OUT, J, J))), "out[j] := j", WARP_SCOPE, "a thread"),
+    "memory read by a warp": (kernel(warps(load(OUT, J))), "out[j]", WARP_SCOPE, "a thread"),
+    "reduction of a warp in a block": (kernel(warps(reduction(index=IX))), "reduce", WARP_SCOPE, "a block"),
+    "fence of a thread of a warp": (kernel(warps(lanes(STORE, kir.Fence()))), "fence", THREAD_SCOPE, "a warp"),
+    "loop that warps leave at different times": (
+        kernel(warps(kir.For(IX, J, (kir.Fence(),)))), "for i < j", WARP_SCOPE, "a block",
+    ),
     "operator that writes": (
         kernel(reduction(op=replace(SUM, body=(*SUM.body, kir.Store(OUT, A, B))))),
         "out[a] := b", THREAD_SCOPE, "straight code",
@@ -350,6 +369,15 @@ def test_ill_formed_kernels_are_rejected(name: str) -> None:
     assert statement in first.statement
     assert first.found == f"domain (64) {found}"
     assert expected in first.expected
+
+
+@pytest.mark.parametrize("more", (False, True))
+def test_exact_loops_have_a_unit_for_each_index(more: bool) -> None:
+    both = (lanes(STORE, count=64 + more), "65 threads"), (warps(lanes(STORE), count=2 + more), "3 warps")
+    for looped, unit in both:
+        assert check_collectives(kernel(looped)) == ()
+        whys = [found.why for found in check_collectives(kernel(looped), exact=True)]
+        assert whys == [f"not enough threads for {unit}"] * more
 
 
 def test_a_block_of_forty_threads_is_not_made_of_warps() -> None:
@@ -378,6 +406,7 @@ WELL_FORMED = {
     "variable that a thread declares": kernel(
         threads(kir.Declare(X, i64(0)), kir.Assign(X, IX), kir.Store(OUT, IX, X))
     ),
+    "fences of warps": kernel(warps(lanes(STORE), kir.Fence(), kir.For(X, N, (kir.Fence(),)))),
     "store of the block": kernel(kir.Store(OUT, i64(0), N)),
     "what a scan leaves": kernel(scanning(kir.Store(OUT, J, X)), kir.Store(OUT, i64(0), kir.KVar("c", I64))),
 }

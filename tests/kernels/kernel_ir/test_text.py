@@ -89,6 +89,8 @@ STATEMENTS: dict[str, tuple[KStm, ...]] = {
         kir.For(var("k", Prim.U8), Const(Prim.U8, 3), (), 4),
         kir.KWhile((kir.KLet(var("go", Prim.BOOL), kir.KOp(Op.LT, Prim.I64, (ZERO, N))),), var("go", Prim.BOOL), ()),
         kir.Threads(J, ZERO, N, (LET_X,), 4),
+        kir.Threads(J, ZERO, i64(8), (kir.Threads(var("t"), ZERO, N, ()),), unit=Level.WARP),
+        kir.Threads(J, ZERO, N, (LET_X,), 2, Level.BLOCK),
     ),
     "reduce": (kir.BlockReduce((Y,), J, ZERO, N, (LET_X,), (X,), ADD, (ONE,), False, True, ADD, True),),
     "scan": (kir.BlockScan((Y,), (var("c", Prim.F32),), J, ZERO, N, (LET_X,), (X,), ADD, (ONE,), (ONE,), (), True),),

@@ -7,6 +7,7 @@ import pytest
 from soac.lsp.analysis import Analysis, analyse, definition_at, hints_of, hover_at
 from soac.lsp.complete import complete
 from soac.lsp.rename import applied, rename
+from tests.support.by_hand import text_of
 
 TEXT = """-- Twice every element.
 def doubled [n] (xs: [n]i32) = map (* 2) xs
@@ -42,6 +43,16 @@ def test_renaming_keeps_the_meaning() -> None:
     assert applied(TEXT, edits) == TEXT.replace("zs", "twice")
     edits = rename(analysed(TEXT), 2, 6, "twice")
     assert applied(TEXT, edits) == TEXT.replace("doubled", "twice")
+
+
+def test_renaming_in_a_kernel_by_hand() -> None:
+    """What the parser has put in, to type the kernel and for its words, is not renamed."""
+    text = text_of("stencil")
+    line = next(number for number, text in enumerate(text.splitlines(), 1) if "def smooth_halo" in text)
+    head, tail = text.split("#[")
+    edits = rename(analysed(text), line, len("def smooth_halo [n] (x"), "zs")
+    kernel, rest = tail.split("entry")
+    assert applied(text, edits) == f"{head}#[{kernel.replace('xs', 'zs')}entry{rest}"
 
 
 @pytest.mark.parametrize(("text", "codes"), [("def f = (", "E01"), ("def f (x: i32) = x + true", "E02")])

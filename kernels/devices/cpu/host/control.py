@@ -164,7 +164,7 @@ def guard(h: Emitter, stm: HostStm, exp: core.GuardCmp) -> None:
     parallelism = number(h, exp.par)
     fits = h.code.op(f"icmp sge i64 {parallelism}, 0")
     taken = h.one.both(fits, h.code.op(f"icmp sle i64 {threshold}, {parallelism}"))
-    if not isinstance(exp.pays, Const):
+    if exp.pays != Const(Prim.BOOL, True):
         is_default = h.code.op(f"load i64, ptr {place(h, '%state', setting_word(h.first_setting, which) + 1)}")
         is_set = h.code.op(f"icmp eq i64 {is_default}, 0")
         taken = h.one.both(taken, h.code.op(f"or i1 {is_set}, {value(h, exp.pays)}"))

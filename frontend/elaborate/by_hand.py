@@ -1,0 +1,184 @@
+"""Kernels by hand: what `fully par` blocks say (`parsing/kernels.py`) as statements of core (`ir/by_hand.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...ir.by_hand import ALL, COLLECTIVE, FENCE
+from ...ir.core import Attr, Body, Copied, Fix, ForLoop, FunDef, If, Iota, Loop, Param, Scratch, Update
+from ...ir.errors import CompileError, Diagnostic, Label, Loc
+from ...ir.types import I64, Atom, Const, Name, Prim, Type, Var, i64
+from ..parsing.kernels import MOST_DIMS, UNITS
+from ..source.atoms import TypeParamKind
+from ..source.declarations import ValDec
+from ..source.types import Instance
+from .inline import inline
+from .soacs import redomap_value, scanomap_value
+from .state import Stage, attach_attr, body_of, emit, emit_pattern
+from .values import (
+    Arr,
+    Closure,
+    Component,
+    Env,
+    Rec,
+    Use,
+    Value,
+    atoms_of,
+    components,
+    sizes_of,
+    tuple_of,
+    with_atoms,
+    with_sizes,
+)
+
+Args = tuple[Value, ...]
+NOTHING = tuple_of()
+
+
+def _atom(value: Value) -> Atom:
+    assert isinstance(value, Component)
+    return value.atom
+
+
+def _do(st: Stage, exp: Loop | If | Update | Copied, loc: Loc, *attrs: Attr) -> Value:
+    """A statement that gives nothing."""
+    emit_pattern(st, (), exp, loc)
+    for attr in attrs:
+        attach_attr(st, attr, len(st.builder.stms) - 1, set())
+    return NOTHING
+
+
+def _body(st: Stage, function: Value, args: Args, loc: Loc) -> Body:
+    with st.nested() as builder:
+        st.apply(function, args, loc, "")
+    return body_of(builder, [])
+
+
+def _loop(st: Stage, bound: Value, function: Value, loc: Loc, *attrs: Attr) -> Value:
+    with st.nested() as builder:
+        base = function.fun.params[0] if isinstance(function, Closure) else None
+        index = st.param(getattr(getattr(base, "pat", None), "name", "i"), I64)
+        st.apply(function, (Component(Var(index.name), Prim.I64),), loc, "")
+    form = ForLoop(index.name, _atom(bound), Prim.I64)
+    return _do(st, Loop((), (), form, body_of(builder, [])), loc, *attrs)
+
+
+def _grid(unit: str) -> Callable[[Stage, Args, Loc, str], Value]:
+    def run(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+        threads = _constant(args[1], "the threads of a block", loc)
+        return _loop(st, args[0], args[2], loc, Attr(unit, (Attr(str(threads), ()),)))
+
+    return run
+
+
+def _par(unit: str) -> Callable[[Stage, Args, Loc, str], Value]:
+    def run(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+        _constant(args[0], "how many units share a `par`", loc)
+        return _loop(st, args[0], args[1], loc, Attr(ALL, (Attr(unit, ()),)))
+
+    return run
+
+
+def _constant(value: Value, what: str, loc: Loc) -> int:
+    atom = _atom(value)
+    if not isinstance(atom, Const) or int(atom.value) < 1:
+        raise _fault(f"{what} must be known when the program is compiled, and at least 1", loc)
+    return int(atom.value)
+
+
+def _for(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    return _loop(st, args[0], args[1], loc)
+
+
+def _if(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    then, orelse = (_body(st, side, (NOTHING,), loc) for side in args[1:])
+    return _do(st, If(_atom(args[0]), then, orelse), loc)
+
+
+def _fence(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    return _do(st, Copied(Const(Prim.BOOL, True)), loc, Attr(FENCE, ()))
+
+
+def _new(space: str) -> Callable[[Stage, Args, Loc, str], Value]:
+    def run(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+        *sizes, zero = args
+        shape = tuple(i64(_constant(size, f"the size of a {space} array", loc)) for size in sizes)
+        assert isinstance(zero, Component)
+        array = emit(st, hint or space, Scratch(Type(zero.prim, shape)), Type(zero.prim, shape), loc)
+        attach_attr(st, Attr(space, ()), len(st.builder.stms) - 1, set())
+        value: Value = Component(array, zero.prim)
+        for size in reversed(shape):
+            value = Arr(size, value)
+        return value
+
+    return run
+
+
+def _store(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    xs, *indices, value = args
+    dims = tuple(Fix(_atom(index)) for index in indices)
+    for (array, type), atom in zip(components(xs), atoms_of(value), strict=True):
+        assert isinstance(array, Var)
+        if type.rank != len(dims):
+            raise _fault(f"a store writes one element: `{array.name.base}` has {type.rank} dimensions", loc)
+        _do(st, Update(array.name, dims, atom, False), loc)
+    return NOTHING
+
+
+def _collective(run: Callable[[Stage, Args, Loc, str], Value]) -> Callable[[Stage, Args, Loc, str], Value]:
+    """`reduce` and `scan` over indices, executed by the block."""
+
+    def collected(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+        op, neutral, function, count = args
+        size = i64(_constant(count, "how many values a collective takes", loc))
+        indices = emit(st, "is", Iota(size, i64(0), i64(1), Prim.I64), I64.array_of(size), loc)
+        start = len(st.builder.stms)
+        value = run(st, (op, function, neutral, Arr(size, Component(indices, Prim.I64))), loc, hint)
+        wanted: set[Name] = {atom.name for atom in atoms_of(value) if isinstance(atom, Var)}
+        attach_attr(st, Attr(COLLECTIVE, ()), start, wanted)
+        return value
+
+    return collected
+
+
+BY_HAND: dict[str, Callable[[Stage, Args, Loc, str], Value]] = {
+    **{f"kernel'{unit}": _grid(unit) for unit in UNITS},
+    **{f"kernel'par_{unit}": _par(unit) for unit in UNITS},
+    "kernel'for": _for,
+    "kernel'if": _if,
+    "kernel'fence": _fence,
+    "kernel'reduce": _collective(redomap_value),
+    "kernel'scan": _collective(scanomap_value),
+    **{f"kernel'{space}_{rank}": _new(space) for space in ("shared", "registers") for rank in range(1, MOST_DIMS + 1)},
+    **{f"kernel'store_{rank}": _store for rank in range(1, MOST_DIMS + 1)},
+}
+
+
+# ---- kernels of functions ------------------------------------------------------------------------------------------
+
+
+def kernel_of(
+    st: Stage, dec: ValDec, env: Env, params: tuple[Param, ...], args: Args, result: Value, sizes: dict[Atom, Atom]
+) -> FunDef:
+    """The kernel `dec` of a function whose parameters are like `params`, with the values `args`; `result` is what that
+    gives, its sizes by those of the kernel in `sizes`. Called where a builder is open for it."""
+    if any(param.kind is not TypeParamKind.SIZE for param in dec.tparams):
+        raise _fault("a kernel by hand has no type parameters", dec.name_loc)
+    outside = with_sizes(result, [sizes.get(size, size) for size in sizes_of(result)])
+    parts = [field for _, field in outside.fields] if isinstance(outside, Rec) else [outside]
+    results: list[Param] = []
+    values: list[Value] = []
+    for part in parts:
+        mine = [st.param("out", type) for _, type in components(part)]
+        results += mine
+        values.append(with_atoms(part, [Var(param.name) for param in mine]))
+    if len(args) + len(values) != len(dec.params):
+        text = f"the function gives {len(values)} results, the kernel has not as many `*` parameters"
+        raise _fault(text, dec.name_loc)
+    inline(st, Closure(dec, env, Use(Instance({}, {}), env)), (*args, *values), "")
+    name = st.fresh(dec.name)
+    return FunDef(name, params, (), tuple(results), body_of(st.builder, []), None, dec.attrs, dec.loc)
+
+
+def _fault(message: str, loc: Loc) -> CompileError:
+    return CompileError(Diagnostic("E0229", message, Label(loc, "")))
