@@ -27,7 +27,7 @@ from .tables import library_data, target_data, target_symbol
 from .targets import BASES, Target
 
 FOLDER = files(__name__.rpartition(".")[0])
-RUNTIME = ("memory", "descriptors", "copies", "calls", "thread_pool")
+RUNTIME = ("memory", "descriptors", "copies", "calls", "trace", "thread_pool")
 PARTS = ("types", "contexts", "settings", "failures", "calls")
 """Files of this folder; that of the machine comes behind them."""
 
