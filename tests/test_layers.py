@@ -50,6 +50,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("kernels.devices.cpu",),
     ("kernels.devices.cuda",),
     ("kernels.devices.cpu.library",),
+    ("kernels.devices.cuda.library",),
     ("kernels.tracer",),
     ("autotune",),
     ("soac.data",),

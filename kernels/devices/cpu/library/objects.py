@@ -36,7 +36,7 @@ MESSAGE = 1024
 
 _CALLED = """
 calloc free mmap munmap sysconf snprintf strtod strtol strcmp strncmp strlen strspn strcspn strpbrk fopen fgets rewind
-fclose pthread_mutex_destroy pthread_atfork __extendhfsf2 __truncsfhf2 __truncdfhf2
+fclose pthread_mutex_destroy pthread_atfork dlopen dlsym __extendhfsf2 __truncsfhf2 __truncdfhf2
 """
 OTHERS = frozenset(_CALLED.split())
 """What a library calls beside what programs do in Python: of C, and for halves, where a processor has none, of the
