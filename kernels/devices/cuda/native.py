@@ -27,6 +27,7 @@ from ..cpu.host.emit import emit_host
 from ..cpu.host.failure_sites import MemorySite, error_of, recorded
 from ..cpu.host.layout import NativeFun, argument_places, result_places
 from ..cpu.runtime import jit
+from ..cpu.runtime import thread_pool as pool
 from ..cpu.runtime.assembly import Status, Word
 from ..device import KernelFailure, Trace
 from ..failures import values_of
@@ -114,6 +115,7 @@ class NativeProgram:
         words, callback = (c_int64 * info.words)(), NEED(need)
         words[Word.KERNELS], words[Word.NEED] = ctypes.addressof(kernels), address_of(callback)
         words[Word.RECORD] = ctypes.addressof(words) + 8 * info.record
+        words[Word.STOP] = ctypes.addressof(pool.the_pool().stop_flag)
         words[Word.DEVICE] = ctypes.addressof(self.native.words)
         return Entry(info, HOST(self.compiled.address(info.symbol)), kernels, words, callback)
 
@@ -200,6 +202,7 @@ class NativeProgram:
             case Status.DRIVER:
                 return native.driver.error(native.words.error)
             case Status.STOPPED:
+                pool.forget_stop()
                 return KeyboardInterrupt()
             case Status.MEMORY:
                 return MemoryError("no room for the trace of the guards")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from soac.arguments import to_arguments
 from soac.ir.machine import CUDA
+from soac.kernels.devices.cpu.runtime import thread_pool
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.host import structs
 from soac.kernels.devices.cuda.host.runtime import FOLDER
@@ -83,6 +85,17 @@ def test_a_step_of_locvolcalib() -> None:
     ours = quickest(lambda: program.run("main", SMALL, convert=to_arguments))
     bare = quickest(lambda: driver.loop(launches))
     assert ours <= 1.5 * bare, f"{1e6 * ours / launches:.2f} us for a launch, {1e6 * bare / launches:.2f} in a loop"
+
+
+def test_a_loop_of_the_host_is_stopped() -> None:
+    """As a time limit stops it (`autotune/measure.py`); the GPU goes on."""
+    source = "entry main [n] (xs: [n]i64) (k: i64): [n]i64 = loop xs for i < k do #[opaque] map (+ i) xs"
+    program, _ = build(compile_prog(source, "loop.soac", machine=CUDA))
+    timer = threading.Timer(0.3, thread_pool.request_stop)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        program.run("main", [np.arange(3), np.int64(1 << 60)], convert=to_arguments)
+    assert len(program.run("main", [np.arange(3), np.int64(2)], convert=to_arguments)[0]) == 1
 
 
 def quickest(job: Any) -> float:
