@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ from tests.support.library_clients import INFINITY, Failed, client, run, same_bi
 
 pytestmark = pytest.mark.skipif(COMPILER is None or sys.platform != "linux", reason="no C++ compiler, or not Linux")
 
+ROOT = Path(__file__).parents[3]
 SOURCE = """
 entry sums [n][m] (xss: [n][m]i32): [n]i32 = map (reduce (+) 0) xss
 entry gather [n][m] (xs: [n]f32) (is: [m]i64) (y: f32): [m]f32 = map (\\i -> xs[i] * y) is
@@ -118,6 +120,25 @@ def test_sizes_that_the_library_does_not_have(library: Library, monkeypatch: pyt
     found = called(library, monkeypatch, "gather", settings=sizes)
     assert isinstance(found, list)
     assert same_bits(found, wanted)
+
+
+PYTHON = """
+import sys; from pathlib import Path; import numpy as np
+from soac.kernels.devices.cpu.library.client import Library, ProgramError
+library = Library(Path(sys.argv[1]))
+print(library.target, library.call("total", np.arange(50)), library.call("sums", np.ones((2, 3), np.int32)).tolist())
+try: library.call("gather", np.ones(2, np.float32), np.array([5]), 1.0)
+except ProgramError as error: print(error.code)
+"""
+
+
+def test_the_shared_library_from_python(library: Library) -> None:
+    """The client that wheels have serves GPUs as it is."""
+    folder = library[0].parent
+    env = os.environ | {"LD_LIBRARY_PATH": str(folder), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", PYTHON, str(folder)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=100)
+    assert done.stdout == "sm_90 1225 [3, 3]\nR0101\n"
 
 
 def test_ptx(tmp_path: Path) -> None:
