@@ -161,7 +161,7 @@ class CudaDevice:
         return self.variant(kernel, fitting_block(asked[0]) if any(asked) else self.threads, factor > 1)
 
     def variant(self, kernel: str, threads: int, takes_turns: bool) -> Prepared:
-        """The kernel for blocks of so many threads."""
+        """The kernel for blocks of that number of threads."""
         usual, grid = self.kernels[kernel], Grid.TURNS if takes_turns else Grid.WHOLE
         if (threads, grid) == (self.threads, Grid.WHOLE):
             return usual

@@ -46,7 +46,7 @@ from .prepared import Prepared
 NEED = CFUNCTYPE(None, c_int64, c_int64)
 HOST = CFUNCTYPE(c_int64, c_void_p)
 Variants = Callable[[str, int, bool], Prepared]
-"""The kernel of a name for blocks of so many threads, which take turns or not."""
+"""The kernel of a name for blocks of a number of threads, which take turns or not."""
 Failed = Callable[[Sequence[int]], KernelFailure]
 
 

@@ -16,7 +16,7 @@ from .gpu import Gpu
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A kernel as the driver has it; `asked`: for blocks of so many threads; `first_site` is the number of its
+    """A kernel as the driver has it; `asked`: the threads of its blocks; `first_site` is the number of its
     first failure site in the program."""
 
     kernel: Kernel
