@@ -178,15 +178,14 @@ class NativeProgram:
         """The memory of a buffer, which machine code forgets."""
         of = structs.Buffer.from_address(buffer)
         block = Block(of.address, of.capacity, self.native.pool.returned)
-        CFUNCTYPE(None, c_int64)(runtime().address("soac_cuda_let_go"))(buffer)
+        self.native.let_go(buffer)
         return block
 
     def forget_results(self, entry: Entry) -> None:
         """Of a call that failed, which may have made some."""
-        drop = CFUNCTYPE(c_int64, c_int64)(runtime().address("soac_cuda_drop"))
         for param, at in result_places(entry.info):
             if param.type.shape and entry.words[at]:
-                drop(entry.words[at])
+                self.native.drop(entry.words[at])
                 entry.words[at] = 0
 
     def error(self, entry: Entry, status: Status, failed: Failed, loc: Loc) -> BaseException:

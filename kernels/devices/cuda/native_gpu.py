@@ -19,6 +19,7 @@ ALLOCATE = CFUNCTYPE(c_int64, c_void_p, c_int64)
 FREE = CFUNCTYPE(None, c_void_p, c_int64)
 STACKS = CFUNCTYPE(None, c_void_p, c_int64)
 NEED = CFUNCTYPE(None, c_void_p)
+PIECE = CFUNCTYPE(None, c_int64)
 SCALAR = 8
 """Bytes behind the record for a scalar."""
 
@@ -26,7 +27,8 @@ SCALAR = 8
 @dataclass(slots=True)
 class NativeGpu:
     """`words`: what machine code reads; `short`: why there was no memory, the last time; `raised`: what ended a
-    callback. `callbacks` must outlive the code."""
+    callback. `callbacks` must outlive the code. `drop` and `let_go` take a buffer: one reference less, and its memory
+    is somebody else's."""
 
     driver: Driver
     pool: DevicePool
@@ -37,6 +39,8 @@ class NativeGpu:
     short: OutOfMemory | None = None
     raised: BaseException | None = None
     callbacks: tuple[Any, ...] = ()
+    drop: Any = field(default_factory=lambda: PIECE(runtime().address("soac_cuda_drop")))
+    let_go: Any = field(default_factory=lambda: PIECE(runtime().address("soac_cuda_let_go")))
 
     @staticmethod
     def of(driver: Driver, found: EntryPoints, pool: DevicePool, bulk: Callable[[], Any]) -> NativeGpu:
