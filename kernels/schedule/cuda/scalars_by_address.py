@@ -176,7 +176,8 @@ def launched(found: Found, copies: Copies, launch: Launch) -> Launch:
 
 
 def loading(found: Found, name: str, places: tuple[int, ...]) -> Kernel:
-    """The kernel that loads the scalars at these places; where there are others, its name says which."""
+    """The kernel that loads the scalars at these places; all forms of a kernel but the first say which in
+    their names."""
     if not places:
         return found.kernels[name]
     if (name, places) not in found.made:
@@ -189,7 +190,7 @@ def loading(found: Found, name: str, places: tuple[int, ...]) -> Kernel:
         loads = tuple(kir.KLet(kernel.scalars[k], KLoad(array, ZERO)) for k, array in zip(places, arrays, strict=True))
         found.made[name, places] = replace(
             kernel,
-            name=name if len(found.places[name]) == 1 else "_".join((name, "at", *map(str, places))),
+            name=name if places == min(found.places[name]) else "_".join((name, "at", *map(str, places))),
             arrays=(*kernel.arrays, *arrays),
             scalars=tuple(var for k, var in enumerate(kernel.scalars) if k not in places),
             body=(*loads, *kernel.body),
