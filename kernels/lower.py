@@ -31,6 +31,7 @@ from .schedule.cuda import segmap as gpu_segmap
 from .schedule.cuda import segred as gpu_segred
 from .schedule.cuda import segscan as gpu_segscan
 from .schedule.cuda.inner_points import points
+from .schedule.cuda.scalars_by_address import by_address
 from .schedule.host_builder import HostBuilder, Scheduled
 from .schedule.kernel_builder import InnerSchedules, NotLowerable
 from .schedule.queries import has_segop
@@ -67,6 +68,7 @@ def lower(
     """All entry points of a flat program, in the schedules of `machine`; `observe` gets what was considered."""
     kernels = Kernels()
     functions: list[HostFun] = []
+    last = prog.next_name
     for fun in prog.functions:
         if fun.entry is None:
             continue
@@ -77,8 +79,10 @@ def lower(
         body = without_unread_iotas(HostBody(stms, fun.body.result))
         callees = tuple([lower_callee(h, callee) for callee in called_by(prog, fun)])
         functions.append(HostFun(fun.entry, fun.params, fun.consumes, fun.results, body, callees))
+        last = max(last, h.names.next)
     names = {launch.kernel for fun in functions for body in fun.bodies for launch in launches(body)}
-    return HostProgram(tuple(functions), tuple(k for k in kernels.made if k.name in names))
+    program = HostProgram(tuple(functions), tuple(k for k in kernels.made if k.name in names))
+    return by_address(program, Names(last)) if machine.name == CUDA.name else program
 
 
 def called_by(prog: core.Prog, fun: core.FunDef) -> Iterator[core.FunDef]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from ..ir.errors import NOWHERE, Diagnostic, Label, SystemFault
 from ..library.build import Order, build_library, library_name, library_version, targets_of
+from ..library.gpus import gpus_of
 from ..session import planned
 from ..settings import Settings
 from ..source import read_source
@@ -23,7 +23,8 @@ from .options import FILE, DataCommand, allow_outside_option, reach_of
 )
 @click.option("--arch", multiple=True, metavar="NAME",
               help="Processors to have code for: x86-64-v2, x86-64-v3, x86-64-v4, aarch64, native; more than one of a "
-                   "kind are chosen from at run time. Default: all of this machine's kind.")  # fmt: skip
+                   "kind are chosen from at run time. Default: all of this machine's kind. For GPUs: sm_90 and so on, "
+                   "compute_80 for PTX.")  # fmt: skip
 @click.option("--name", help="The name of the library; default: that of the file.")
 @click.option("--version", default="0.1.0", show_default=True, help="The version of the library.")
 @click.option("--python", is_flag=True, help="Write a wheel too, which needs NumPy alone.")
@@ -37,13 +38,8 @@ def command(
 ) -> None:  # fmt: skip
     """Write FILE as a library that needs neither Python nor soac: a header, a static library and, where a C compiler
     brings a linker, a shared one, files for pkg-config and CMake, a manifest."""
-    if target != "cpu":
-        text = "a library for a GPU needs its host program as machine code, which soac does not make yet"
-        raise SystemFault(
-            Diagnostic("S0101", text, Label(NOWHERE, ""), hint="`--target cpu`; `soac compile --device cuda`")
-        )
-    plan = planned(file, Settings("cpu", None, tuning, not no_tuning, param, (), reach_of(allow_outside)))
-    called, targets = library_name(name or file.stem), targets_of(arch)
+    plan = planned(file, Settings(target, None, tuning, not no_tuning, param, (), reach_of(allow_outside)))
+    called, targets = library_name(name or file.stem), gpus_of(arch) if target == "cuda" else targets_of(arch)
     order = Order(called, library_version(version), targets, plan.thresholds, read_source(file), python)
     made = build_library(plan.compiled, order, output)
     for one in made.files:

@@ -22,11 +22,16 @@ from ..kernels.devices.cpu.library import objects, targets
 from ..kernels.devices.cpu.library.archive import archive
 from ..kernels.devices.cpu.library.interface import OF_THREADS, Interface, Value, identifier
 from ..kernels.devices.cpu.library.targets import Target
+from ..kernels.devices.cpu.runtime.jit import Host
+from ..kernels.devices.cuda.device import CudaDevice
+from ..kernels.devices.cuda.library import objects as gpu_objects
+from ..kernels.devices.device import Device
 from ..kernels.host_ir.nodes import HostBody, HostCall, HostFun, HostIf, HostLoop, Interpret
 from ..output import write_files
 from ..pipeline import Compiled
 from ..versions import named_versions
 from . import packages, wheel
+from .gpus import Gpus
 from .header import header
 from .link import shared
 
@@ -40,7 +45,7 @@ class Order:
 
     name: str
     version: str
-    targets: tuple[Target, ...]
+    targets: tuple[Target, ...] | Gpus
     presets: Mapping[str, int]
     source: str
     with_wheel: bool
@@ -58,19 +63,20 @@ def build_library(compiled: Compiled, order: Order, folder: Path) -> Made:
     """Writes the library. Raises what `require_native` and `write_files` raise, and `SystemFault` S0101 for a wheel
     where there is no linker."""
     require_native(compiled)
-    name, machine = order.name, order.targets[0].host.triple.partition("-")[0]
-    built = objects.build(compiled.host, name, order.targets, default, order.presets)
+    name, host = order.name, host_of(order)
+    machine, needs = host.triple.partition("-")[0], NEEDS[device_of(order)]
+    built = objects_of(compiled, order)
     contents = {
         f"lib{name}.a": archive(tuple(built.objects.values())),
-        f"{name}.h": header(built.interface).encode(),
-        f"{name}.pc": packages.pkg_config(name, order.version).encode(),
+        f"{name}.h": header(built.interface, device_of(order)).encode(),
+        f"{name}.pc": packages.pkg_config(name, order.version, needs).encode(),
     }
-    linked = shared(f"lib{name}.so", contents[f"lib{name}.a"], machine)
+    linked = shared(f"lib{name}.so", contents[f"lib{name}.a"], machine, needs)
     if isinstance(linked, str):
         (folder / f"lib{name}.so").unlink(missing_ok=True)
     else:
         contents[f"lib{name}.so"] = linked
-    contents[f"{name}Config.cmake"] = packages.cmake(name, isinstance(linked, bytes)).encode()
+    contents[f"{name}Config.cmake"] = packages.cmake(name, isinstance(linked, bytes), needs).encode()
     manifest = json.dumps(manifest_of(compiled, built.interface, order, contents), indent=2) + "\n"
     contents["manifest.json"] = manifest.encode()
     if order.with_wheel:
@@ -79,12 +85,38 @@ def build_library(compiled: Compiled, order: Order, folder: Path) -> Made:
     return Made(tuple(contents), linked if isinstance(linked, str) else "")
 
 
-def default(threshold: str) -> int:
+NEEDS = {"cpu": ("m", "pthread"), "cuda": ("m", "pthread", "dl")}
+"""The libraries that those for a device need."""
+
+
+def device_of(order: Order) -> str:
+    """What runs the kernels of a library."""
+    return "cuda" if isinstance(order.targets, Gpus) else "cpu"
+
+
+def host_of(order: Order) -> Host:
+    """What runs its host program."""
+    return order.targets.host if isinstance(order.targets, Gpus) else order.targets[0].host
+
+
+def objects_of(compiled: Compiled, order: Order) -> objects.Built:
+    """The objects of a library."""
+    if isinstance(order.targets, Gpus):
+        gpus = order.targets
+        return gpu_objects.build(
+            compiled.host, order.name, gpus.host, gpus.images, lambda t: default(CudaDevice, 1, t), order.presets
+        )
+    return objects.build(
+        compiled.host, order.name, order.targets, lambda t: default(CpuDevice, OF_THREADS, t), order.presets
+    )
+
+
+def default(device: type[Device], threads: int, threshold: str) -> int:
     """What a threshold is unless it is set: for any machine, whatever this one was calibrated to."""
     level = level_of(threshold)
     if Threshold.of(threshold).kind == EVEN:
-        return OF_THREADS
-    return CpuDevice.default_threshold if level is None else CpuDevice.default_inside[level]
+        return threads
+    return device.default_threshold if level is None else device.default_inside[level]
 
 
 # ---- what is asked for -------------------------------------------------------------------------------------------
@@ -171,8 +203,8 @@ def manifest_of(
         "name": interface.name,
         "version": order.version,
         "program": program_digest(order.source),
-        "device": "cpu",
-        "targets": [{"name": t.name, "triple": t.host.triple, "cpu": t.host.cpu} for t in order.targets],
+        "device": device_of(order),
+        "targets": list(described_targets(order)),
         "entries": {
             entry.name: {
                 "symbol": entry.symbol,
@@ -186,6 +218,14 @@ def manifest_of(
         "versions": {site.name: dict(named_versions(site)) for site in sites(compiled.flat)},
         "files": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     }
+
+
+def described_targets(order: Order) -> Iterator[dict[str, str]]:
+    """What the library has code for."""
+    if isinstance(order.targets, Gpus):
+        yield from ({"name": arch, "triple": order.targets.host.triple} for arch in order.targets.archs)
+        return
+    yield from ({"name": t.name, "triple": t.host.triple, "cpu": t.host.cpu} for t in order.targets)
 
 
 def described(value: Value) -> dict[str, object]:

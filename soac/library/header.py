@@ -17,12 +17,12 @@ TYPES = {
 """Scalars and elements; an f16 is its bits."""
 
 
-def header(interface: Interface) -> str:
-    """The text of NAME.h."""
+def header(interface: Interface, device: str) -> str:
+    """The text of NAME.h, for a library that runs on a device."""
     name = interface.name
     arrays = dict.fromkeys((v.prim, v.rank) for e in interface.entries for v in (*e.params, *e.results) if v.rank)
     parts = (
-        HEAD.replace("NAME", name).replace("GUARD", f"{name.upper()}_H"),
+        HEAD.replace("CONFIG", CONFIGS[device]).replace("NAME", name).replace("GUARD", f"{name.upper()}_H"),
         *(array_type(name, prim, rank) for prim, rank in arrays),
         *(entry(name, one) for one in interface.entries),
         TAIL,
@@ -80,8 +80,28 @@ FUNCTIONS = (
     "set", "load_tuning",
 )  # fmt: skip
 
+CONFIGS = {
+    "cpu": """\
+/* Zeros are the defaults: as many threads as there are cores, the best target that this processor runs. A target is one
+   of those in the manifest, such as "x86-64-v3". */
+typedef struct {
+  int64_t threads;
+  const char *target;
+} NAME_config;
+""",
+    "cuda": """\
+/* Zeros are the defaults: the first GPU, the best target that it runs. A target is one of those in the manifest, such
+   as "sm_90", or "compute_80" for PTX. The driver is looked for when a context is made (libcuda.so.1). */
+typedef struct {
+  int64_t device;
+  const char *target;
+} NAME_config;
+""",
+}
+"""What a context is made with, by device."""
+
 HEAD = """\
-/* Made by soac from a program; needs the libraries of C, mathematics (-lm) and threads (-lpthread) alone. */
+/* Made by soac from a program; needs the libraries of C, mathematics (-lm), threads (-lpthread), and for a GPU -ldl. */
 #ifndef GUARD
 #define GUARD
 
@@ -92,13 +112,7 @@ HEAD = """\
 extern "C" {
 #endif
 
-/* Zeros are the defaults: as many threads as there are cores, the best target that this processor runs. A target is one
-   of those in the manifest, such as "x86-64-v3". */
-typedef struct {
-  int64_t threads;
-  const char *target;
-} NAME_config;
-
+CONFIG
 typedef struct NAME_context NAME_context;
 
 /* What a call failed with. `file` is NULL where there is no place in a source; `calls` has a line for each call that

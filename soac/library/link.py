@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,20 +14,21 @@ LINKERS = {
 }
 """What links for a machine, the first that is there and does."""
 
-ALL_OF_IT = ("-Wl,--whole-archive", "static.a", "-Wl,--no-whole-archive", "-lm", "-lpthread")
+ALL_OF_IT = ("-Wl,--whole-archive", "static.a", "-Wl,--no-whole-archive")
 KEPT = ("-Wl,--no-undefined", "-Wl,-z,nodelete")
 """It is never unloaded: threads wait in it."""
 
 
-def shared(name: str, static: bytes, machine: str) -> bytes | str:
-    """The shared library `name` of a static one; in words why there is none."""
+def shared(name: str, static: bytes, machine: str, needs: Sequence[str]) -> bytes | str:
+    """The shared library `name` of a static one, which needs others; in words why there is none."""
     said = "no C compiler is here to call a linker (cc, gcc or clang)"
     with TemporaryDirectory(prefix="soac-link-") as place:
         folder = Path(place)
         (folder / "static.a").write_bytes(static)
         for linker in LINKERS[machine]:
             if path := shutil.which(linker):
-                how = [path, "-shared", "-o", name, f"-Wl,-soname,{name}", *KEPT, *ALL_OF_IT]
+                libraries = (f"-l{one}" for one in needs)
+                how = [path, "-shared", "-o", name, f"-Wl,-soname,{name}", *KEPT, *ALL_OF_IT, *libraries]
                 done = subprocess.run(how, cwd=folder, capture_output=True, text=True, check=False)
                 if not done.returncode:
                     return (folder / name).read_bytes()

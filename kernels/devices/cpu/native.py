@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -17,13 +17,14 @@ import numpy as np
 
 from ....ir.scalar import DTYPES, int_range
 from ....ir.types import Prim
-from ...host_ir.timing_events import Begin, End, Event, Note
+from ...host_ir.timing_events import Event
 from ...kernel_ir.nodes import Kernel
 from ..device import Trace
 from ..failures import failure, values_of
 from .arena import Arenas
+from .host.calls import Default, Settings, set_settings, take_events, take_trace
 from .host.failure_sites import error_of, recorded
-from .host.layout import BEGIN, NativeFun, argument_places, result_places, setting_word
+from .host.layout import NativeFun, argument_places, result_places
 from .image import Image, MachineCode
 from .kernel_code import KernelCode, address
 from .runtime import thread_pool as pool
@@ -34,12 +35,6 @@ from .runtime.python_call import Argument, Head, Result, builtin, rows_of, table
 
 EVENTS_OF_A_FAILURE = 100_000
 """How many events of a run that fails or is stopped are read: a loop may log millions of them in a second."""
-
-ALWAYS, NEVER = 0, (1 << 63) - 1
-"""Thresholds of guards that are forced."""
-
-Default = Callable[[str], int]
-Settings = tuple[Mapping[str, int], Mapping[str, bool]]
 
 
 @dataclass(slots=True)
@@ -57,14 +52,12 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A native function. `code`: its address; `idle`: calls that are not under way; `kernels`, by their numbers;
-    `guards`: the names of its settings."""
+    """A native function. `code`: its address; `idle`: calls that are not under way; `kernels`, by their numbers."""
 
     info: NativeFun
     code: int
     kernels: Launched
     runtime: Runtime
-    guards: tuple[str, ...]
     idle: list[Ready] = field(default_factory=list)
 
 
@@ -110,8 +103,8 @@ def link(image: Image, code: MachineCode) -> Native:
     kernels, shared = {kernel.name: kernel for kernel in image.kernels}, runtime()
     entries: dict[str, Entry] = {}
     for info in image.native:
-        used, guards = tuple(kernels[n] for n in info.kernels), tuple(s.name for s in info.settings)
-        entry = Entry(info, code.host.address(info.symbol), launched(used, code.kernels), shared, guards)
+        used = tuple(kernels[n] for n in info.kernels)
+        entry = Entry(info, code.host.address(info.symbol), launched(used, code.kernels), shared)
         entries[info.fun.entry.name] = entry
     return Native(entries, code.host)
 
@@ -190,14 +183,14 @@ def call(
     try:
         results = one.run(*args)
         if results.__class__ is list:
-            return results, take_trace(entry, one.words)
+            return results, take_trace(entry.info, one.words)
         if results == Status.UNSUITED:
             return None
         raise failed(entry, one, results)
     finally:
         if log is not None:
             most = None if isinstance(results, list) else EVENTS_OF_A_FAILURE
-            log.extend(islice(take_events(entry, one.words), most))
+            log.extend(islice(take_events(entry.info, one.words), most))
         entry.idle.append(one)
 
 
@@ -218,44 +211,9 @@ class Turn:
 
 
 def set_words(entry: Entry, one: Ready, settings: Settings, default: Default) -> None:
-    """Thresholds and sizes, each with whether it is a default, and in place of the threshold of a forced guard one that
-    decides."""
-    thresholds, forced = settings
-    for which, setting in enumerate(entry.info.settings):
-        name = setting.name
-        if setting.size is not None:
-            value = thresholds.get(name, 0) or setting.size
-        elif name in forced:
-            value = ALWAYS if forced[name] else NEVER
-        else:
-            value = max(ALWAYS, min(NEVER, thresholds[name] if name in thresholds else default(name)))
-        is_default = name not in thresholds and name not in forced
-        at = setting_word(entry.info.first_setting, which)
-        one.words[at], one.words[at + 1] = value, int(is_default)
-    one.settings = dict(thresholds), dict(forced)
-
-
-def take_trace(entry: Entry, memory: ctypes.Array[ctypes.c_int64]) -> Trace:
-    """The guards reached: threshold, parallelism, first branch taken."""
-    count = memory[Word.TRACED]
-    if not count:
-        return ()
-    pairs, guards = (ctypes.c_int64 * (2 * count)).from_address(memory[Word.TRACE])[:], entry.guards
-    return tuple([(guards[w >> 1], par, bool(w & 1)) for w, par in zip(pairs[::2], pairs[1::2]) if w >= 0])
-
-
-def take_events(entry: Entry, memory: ctypes.Array[ctypes.c_int64]) -> Iterator[Event]:
-    """The guards reached and the branches that they decided, in order."""
-    count = memory[Word.TRACED]
-    pairs = (ctypes.c_int64 * (2 * count)).from_address(memory[Word.TRACE]) if count else ()
-    for k in range(0, 2 * count, 2):
-        word, value = pairs[k], pairs[k + 1]
-        if word >= 0:
-            yield Note(entry.info.settings[word >> 1].name, value, bool(word & 1))
-        elif (-1 - word) % 2 == BEGIN:
-            yield Begin(entry.info.branches[(-1 - word) // 2], value * 1e-9)
-        else:
-            yield End(value * 1e-9)
+    """The settings of a call."""
+    set_settings(entry.info, one.words, settings, default)
+    one.settings = dict(settings[0]), dict(settings[1])
 
 
 def failed(entry: Entry, one: Ready, status: int) -> BaseException:

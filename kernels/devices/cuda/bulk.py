@@ -14,9 +14,7 @@ from ...cuda_c.module import Grid, cuda_kernel, cuda_module
 from ...passes.pipeline import CUDA_PASSES, all_ready
 from ...schedule.cuda.bulk_copies import MOST_DIMS, bulk_kernels
 from .driver import Signature, signature_of
-
-TILES_PAY = 8
-"""Rows shorter than this are as well copied element by element."""
+from .host.limits import TILES_PAY
 
 
 def bulk_module() -> tuple[str, tuple[Signature, ...]]:

@@ -19,32 +19,22 @@ from ....ir.errors import NOWHERE
 from ....ir.machine import BLOCK, CUDA
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
-from ...analysis.stack_sizes import UNKNOWN, Peak, StackSizes
-from ...cuda_c.module import CudaKernel, Grid, cuda_kernel, cuda_module
+from ...analysis.stack_sizes import UNKNOWN, Peak
+from ...cuda_c.module import Grid, cuda_kernel
 from ...host_ir.launch_parameters import fitting_block
+from ...host_ir.nodes import HostProgram
 from ...kernel_ir.nodes import FailureSite, Kernel, Space
-from ...passes.pipeline import CUDA_PASSES, all_ready
 from ..device import KernelFailure, Scalar
 from ..failures import failure
 from .array import CudaArray, dense
-from .driver import Loaded, signature_of, word
+from .driver import word
 from .gpu import Gpu
+from .host.limits import FIRST_STACK, MOST_GRID, MOST_SHARED, RECORD, STACK_BUDGET, TURNS
+from .native import NativeProgram
+from .prepared import Prepared, loaded_kernels, prepared
 
-RECORD = 17
-"""Words of the failure record: site + 1, then values."""
-STACK_BUDGET = 1 << 30
-FIRST_STACK = {Space.SHARED: 64 << 10, Space.PRIVATE: 4 << 10}
-"""Bytes of the arrays of a block and of a thread, where only the kernel finds out how many they are; where these turn
-out to be too few, it gets twice as many, or what it asked for."""
 MOST_PEAKS = 1 << 12
 """Launches whose stacks are remembered."""
-MOST_SHARED = {row.level: row.bytes for row in CUDA.higher}
-"""Shared memory for arrays of a block or warp of which only the kernel finds out how large they are: what versions
-there are for has room there."""
-TURNS = 8
-"""Blocks of `BLOCK.threads` threads for each multiprocessor, where blocks of a kernel take turns."""
-MOST_GRID = (1 << 31) - 1
-"""Blocks of a grid; where a kernel has more, each of the grid does the work of several."""
 
 
 def fitting_factor(blocks: int, sizes: Sequence[int]) -> Sequence[int]:
@@ -60,18 +50,6 @@ class StackOverflow(KernelFailure):
         super().__init__(FailureSite("R0301", NOWHERE, ("out of memory for arrays inside a kernel",)), ())
         self.stack = kernel.name, space
         self.needs = needs
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A kernel as the driver has it; `first_site` is the number of its first failure site in the program."""
-
-    kernel: Kernel
-    text: CudaKernel
-    loaded: Loaded
-    first_site: int
-    shared_left: int
-    sizes: StackSizes
 
 
 @dataclass(slots=True)
@@ -94,6 +72,7 @@ class CudaDevice:
     peaks: dict[tuple[str, Sequence[Scalar]], Peak] = field(default_factory=dict, repr=False)
     grown: dict[tuple[str, Space], int] = field(default_factory=dict)
     version: tuple[dict[str, int], dict[str, bool]] = field(default_factory=lambda: ({}, {}), repr=False)
+    native: NativeProgram | None = field(default=None, repr=False)
     pending: bool = field(default=False, repr=False)
     may_have_failed: bool = field(default=False, repr=False)
 
@@ -105,17 +84,27 @@ class CudaDevice:
         device.begin()
         return device
 
+    def compile_host(self, program: HostProgram) -> None:
+        """The host functions as machine code, where the driver shows its functions."""
+        if (native := self.gpu.native) is not None:
+            self.native = NativeProgram.of(self.gpu, native, program, self.kernels, self.variant)
+            native.begin()
+
     # ---- a run ----------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         """Forget failures of a run before."""
         self.gpu.driver.clear(self.record.address, self.record.nbytes)
         self.pending = self.may_have_failed = False
+        if self.gpu.native is not None:
+            self.gpu.native.begin()
 
     def begin_version(self, thresholds: Mapping[str, int], forced: Mapping[str, bool]) -> None:
         """With other settings: what stacks have grown to is nothing to this version, and their memory goes back."""
         if (thresholds, forced) != self.version:
             self.grown.clear()
+            if self.native is not None:
+                self.native.forget_stacks()
             self.gpu.pool.drop_stacks()
             self.version = dict(thresholds), dict(forced)
 
@@ -169,13 +158,16 @@ class CudaDevice:
         if not any(sizes):
             return usual
         factor, *asked = sizes
-        threads = fitting_block(asked[0]) if any(asked) else self.threads
-        grid = Grid.TURNS if factor > 1 else Grid.WHOLE
+        return self.variant(kernel, fitting_block(asked[0]) if any(asked) else self.threads, factor > 1)
+
+    def variant(self, kernel: str, threads: int, takes_turns: bool) -> Prepared:
+        """The kernel for blocks of that number of threads."""
+        usual, grid = self.kernels[kernel], Grid.TURNS if takes_turns else Grid.WHOLE
         if (threads, grid) == (self.threads, Grid.WHOLE):
             return usual
         if (kernel, threads, grid) not in self.others:
             text = cuda_kernel(usual.kernel, threads, usual.first_site, grid)
-            made = loaded_kernels(self.gpu, [usual.kernel], [(usual.first_site, text)])
+            made = loaded_kernels(self.gpu, [usual.kernel], [(usual.first_site, text)], threads)
             self.others[kernel, threads, grid] = made[kernel]
         return self.others[kernel, threads, grid]
 
@@ -216,6 +208,8 @@ class CudaDevice:
         if size * (self.kernels[name].text.threads if space is Space.PRIVATE else 1) > total:
             return False
         self.grown[name, space] = size
+        if self.native is not None:
+            self.native.enlarge(name, space, size)
         return True
 
     # ---- memory and bulk operations -------------------------------------------------------------------------------
@@ -306,36 +300,3 @@ class CudaDevice:
             self.gpu.fill(target, value)
         else:
             self.gpu.assign(target, self.gpu.copy(value) if value.block is array.block else value)
-
-
-def prepared(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> dict[str, Prepared]:
-    """The kernels of a program, compiled as one module and loaded; failure sites are numbered throughout."""
-    kernels = all_ready(kernels, CUDA_PASSES)
-    return loaded_kernels(gpu, kernels, numbered(kernels, threads)) if kernels else {}
-
-
-def numbered(kernels: Sequence[Kernel], threads: int) -> list[tuple[int, CudaKernel]]:
-    """The texts of kernels that have gone through the passes, with the numbers of their first failure sites."""
-    sites, texts = 0, list[tuple[int, CudaKernel]]()
-    for kernel in kernels:
-        texts.append((sites, cuda_kernel(kernel, threads, sites)))
-        sites += len(kernel.sites) + 1  # one more for its stacks
-    return texts
-
-
-def loaded_kernels(gpu: Gpu, kernels: Sequence[Kernel], texts: Sequence[tuple[int, CudaKernel]]) -> dict[str, Prepared]:
-    """Kernels as one module, by name; `texts` with the number of the first failure site of each."""
-    module = cuda_module(text for _, text in texts)
-    loaded = gpu.driver.load(module, [signature_of(kernel) for kernel in kernels])
-    return {
-        kernel.name: Prepared(
-            kernel, text, loaded[kernel.name], first, _shared_left(gpu, loaded[kernel.name]), StackSizes.of(kernel)
-        )
-        for kernel, (first, text) in zip(kernels, texts, strict=True)
-    }
-
-
-def _shared_left(gpu: Gpu, kernel: Loaded) -> int:
-    """What a block may have of shared memory beside what the kernel declares, in pieces of 16 bytes."""
-    most = min(BLOCK.bytes, gpu.driver.properties.shared_bytes)
-    return max(0, most - gpu.driver.shared_bytes(kernel)) & ~15

@@ -7,7 +7,7 @@ emulates kernels in host memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -67,6 +67,20 @@ class Signature:
     parameters: tuple[Parameter, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class EntryPoints:
+    """The addresses of the functions of the driver (`cuLaunchKernel` and so on), for machine code in its thread;
+    `pinned` gives memory of the host that is locked."""
+
+    launch: int
+    download: int
+    upload: int
+    copy: int
+    clear: int
+    wait: int
+    pinned: Callable[[int], int]
+
+
 class Driver(Protocol):
     """One GPU, used by the thread that has attached itself to it. All work is done in the order of the calls, most of
     it later; `download` and `synchronise` wait. Every method may raise `DriverFault` or `DriverRefusal`."""
@@ -104,6 +118,18 @@ class Driver(Protocol):
         ...
 
     def launch(self, kernel: Loaded, grid: int, threads: int, shared: int, values: Sequence[Value]) -> None: ...
+    def entry_points(self) -> EntryPoints | None:
+        """None where machine code cannot call the driver: host programs are run by Python then."""
+        ...
+
+    def handle(self, kernel: Loaded) -> int:
+        """A kernel as `cuLaunchKernel` takes it."""
+        ...
+
+    def error(self, code: int) -> Exception:
+        """What a function of the driver has given, as one of the exceptions above."""
+        ...
+
     def synchronise(self) -> None: ...
     def await_stream(self, stream: int) -> None:
         """Returns when the work is done that is in another stream now."""

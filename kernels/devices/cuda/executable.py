@@ -6,7 +6,7 @@ caller gets or gave. Memory of other libraries is used where it is; it is never 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,10 @@ from ....ir.entry import bind_sizes
 from ....ir.errors import Diagnostic, Label, Loc, RunError
 from ....ir.machine import BLOCK
 from ....ir.scalar import DTYPES
+from ....ir.types import Name
 from ...host_ir.nodes import HostProgram
 from ...host_ir.timing_events import Event
-from ..device import Call, KernelFailure, OutOfMemory, Trace
+from ..device import Call, KernelFailure, OutOfMemory, Trace, default_of
 from ..host_runner import Code, Run, compile_host
 from ..run_errors import as_type, failure_error, room_error
 from .array import CudaArray
@@ -27,6 +28,7 @@ from .device import CudaDevice, StackOverflow
 from .driver import DriverMemoryError, DriverRefusal
 from .gpu import Gpu
 from .import_arrays import adopted
+from .native import NativeProgram
 
 Settings = tuple[Mapping[str, int], Mapping[str, bool]]
 
@@ -46,6 +48,7 @@ class CudaExecutable:
     ) -> CudaExecutable:
         """`functions`: the entry points as core functions, for their signatures; `threads` are those of a block."""
         device = gpu.call(lambda: CudaDevice.of(gpu, program.kernels, threads))
+        gpu.call(lambda: device.compile_host(program))
         codes = {f.entry.name: compile_host(f) for f in program.functions}
         return CudaExecutable(codes, {f.entry.name: f for f in functions if f.entry}, gpu, device)
 
@@ -128,26 +131,52 @@ class CudaExecutable:
     def attempt(
         self, entry: str, args: Sequence[Any], settings: Settings, log: list[Event] | None
     ) -> tuple[list[Any], Trace]:
-        code, run, done = self.codes[entry], Run(self.device, *settings, 1, log), False
+        native, done = self.device.native, False
         self.device.begin_version(*settings)
         try:
-            env = code.frame.copy()
-            for slot, value in zip(code.params, self.arguments(entry, args), strict=True):
-                env[slot] = value
-            code.steps.run(env, run)
-            results = self.results(code, [env[slot] for slot in code.results], args)
-            self.device.synchronise()
+            if native is not None and entry in native.entries:
+                found = self.by_machine_code(native, entry, args, settings, log)
+            else:
+                found = self.by_python(entry, args, settings, log)
             done = True
-            return results, tuple(run.trace)
+            return found
         finally:
             if not done:
                 self.gpu.synchronise()
                 self.device.begin()
 
-    def arguments(self, entry: str, args: Sequence[Any]) -> list[Any]:
+    def by_machine_code(
+        self, native: NativeProgram, entry: str, args: Sequence[Any], settings: Settings, log: list[Event] | None
+    ) -> tuple[list[Any], Trace]:
+        fun, device = self.codes[entry].fun, self.device
+        values = self.arguments(entry, args, ())[fun.entry.sizes :]
+        found = native.call(
+            entry,
+            values,
+            settings,
+            lambda name: default_of(device, name, 1),
+            device.failure,
+            self.functions[entry].loc,
+            log,
+        )
+        self.gpu.uploaded()
+        return found
+
+    def by_python(
+        self, entry: str, args: Sequence[Any], settings: Settings, log: list[Event] | None
+    ) -> tuple[list[Any], Trace]:
+        code, run = self.codes[entry], Run(self.device, *settings, 1, log)
+        env = code.frame.copy()
+        for slot, value in zip(code.params, self.arguments(entry, args, code.fun.consumes), strict=True):
+            env[slot] = value
+        code.steps.run(env, run)
+        results = self.results(code, [env[slot] for slot in code.results], args)
+        self.device.synchronise()
+        return results, tuple(run.trace)
+
+    def arguments(self, entry: str, args: Sequence[Any], consumed: Collection[Name]) -> list[Any]:
         """Arrays dense in the memory of the GPU, those that the entry consumes as copies; scalars as Python values."""
         fun = self.codes[entry].fun
-        consumed = set(fun.consumes)
         values: list[Any] = []
         for param, arg in zip(fun.params, args, strict=True):
             if not param.type.shape:

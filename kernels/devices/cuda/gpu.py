@@ -22,11 +22,11 @@ from .array import CudaArray, dense
 from .bulk import Axis, Tiles, bulk_module, count, merged, padded, tiles
 from .context_thread import DriverThread
 from .driver import Driver, DriverFault, GpuLost, Loaded, Value, word
+from .host.limits import WAVES
 from .memory_pool import DevicePool
+from .native_gpu import NativeGpu
 
 T = TypeVar("T")
-WAVES = 8
-"""Blocks for each multiprocessor that a bulk operation starts at most; each goes on in steps of them all."""
 UNFAILING, STACKLESS = (0, 0), (0, 0, 0, 0)
 """Of a kernel that cannot fail, that no failure stops, and that has no stack."""
 MOST_UPLOADING = 1 << 28
@@ -62,6 +62,12 @@ class Gpu:
     def bulk(self) -> Mapping[str, Loaded]:
         """The kernels of bulk operations, loaded when they are first needed."""
         return self.driver.load(*bulk_module())
+
+    @cached_property
+    def native(self) -> NativeGpu | None:
+        """The GPU for compiled host programs; None where the driver shows no functions."""
+        found = self.driver.entry_points()
+        return None if found is None else NativeGpu.of(self.driver, found, self.pool, lambda: self.bulk)
 
     # ---- memory ---------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -72,3 +73,66 @@ def _gpu(cuda: ctypes.CDLL, number: int, driver: tuple[int, int]) -> Found:
 def _must(status: int) -> None:
     if status != 0:
         raise NoDriver(f"the NVIDIA driver fails: {error_text(status)}")
+
+
+# ---- kernels --------------------------------------------------------------------------------------------------------
+
+FUNCTIONS = {
+    "launch": "cuLaunchKernel",
+    "download": "cuMemcpyDtoHAsync_v2",
+    "upload": "cuMemcpyHtoDAsync_v2",
+    "copy": "cuMemcpyDtoDAsync_v2",
+    "clear": "cuMemsetD8Async",
+    "wait": "cuStreamSynchronize",
+}
+"""What compiled host programs call, under the names of `EntryPoints`."""
+
+_SHARED_BYTES = 1
+"""The attribute of a function that is its shared memory."""
+
+
+def addresses() -> dict[str, int]:
+    """Of `FUNCTIONS`."""
+    cuda = library()
+    return {name: ctypes.cast(getattr(cuda, symbol), ctypes.c_void_p).value or 0 for name, symbol in FUNCTIONS.items()}
+
+
+def functions_of(image: bytes, names: Sequence[str]) -> tuple[int, ...]:
+    """Kernels of a cubin as `cuLaunchKernel` takes them, loaded into the context that is current, for as long as that
+    lives. Raises `Refused`."""
+    module, function, cuda = ctypes.c_void_p(), ctypes.c_void_p(), library()
+    _done(cuda.cuModuleLoadData(ctypes.byref(module), image))
+    found: list[int] = []
+    for name in names:
+        _done(cuda.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))
+        found.append(function.value or 0)
+    return tuple(found)
+
+
+def shared_bytes(function: int) -> int:
+    """Shared memory that a block of a kernel has by its declarations. Raises `Refused`."""
+    size = ctypes.c_int()
+    _done(library().cuFuncGetAttribute(ctypes.byref(size), _SHARED_BYTES, ctypes.c_void_p(function)))
+    return size.value
+
+
+def launch(function: int, grid: int, threads: int, shared: int, stream: int, values: bytes) -> None:
+    """A launch with packed parameters. Raises `Refused`."""
+    at, size = ctypes.c_void_p, ctypes.c_size_t(len(values))
+    packed = ctypes.create_string_buffer(values, len(values))
+    extra = (at * 5)(1, ctypes.addressof(packed), 2, ctypes.addressof(size), None)
+    shape = (grid, 1, 1, threads, 1, 1, shared)
+    _done(library().cuLaunchKernel(at(function), *map(ctypes.c_uint, shape), at(stream), None, extra))
+
+
+class Refused(Exception):
+    """The number that a function of the driver gave."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"{error_text(code)} (error {code})")
+        self.code = code
+
+
+def _done(code: int) -> None:
+    if code != 0:
+        raise Refused(code)

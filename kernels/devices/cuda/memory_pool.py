@@ -10,12 +10,13 @@ from __future__ import annotations
 import gc
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from ..device import OutOfMemory
 from ..host_memory import size_class
 from .driver import Driver, DriverMemoryError
+from .host.limits import SMALLEST
 
-SMALLEST = 512
 Returned = tuple[int, int, bool]
 """Address, capacity, shown."""
 
@@ -35,6 +36,13 @@ class Block:
             self.returned.append((self.address, self.capacity, self.shown))
 
 
+class Native(Protocol):
+    """The buffers of compiled host programs."""
+
+    def trim(self) -> None: ...
+    def forget_stacks(self) -> None: ...
+
+
 @dataclass(slots=True)
 class DevicePool:
     """Free blocks by size. Blocks may die in any thread; all else is done by the thread that drives the GPU."""
@@ -46,17 +54,20 @@ class DevicePool:
     """Bytes in free blocks."""
     stack: Block | None = None
     """Memory for the stacks of launches: these come one after the other, and so have the same."""
+    native: Native | None = None
 
     def block(self, size: int) -> Block:
         """Raises `OutOfMemory` if not even without the free blocks there is room."""
-        if size == 0:
-            return Block(0, 0, self.returned)
+        return Block(*self.take(size), self.returned) if size else Block(0, 0, self.returned)
+
+    def take(self, size: int) -> tuple[int, int]:
+        """Address and capacity of a piece of memory that nothing gives back. Raises `OutOfMemory`."""
         capacity = SMALLEST if size <= SMALLEST else size_class(size)
         self.take_back()
         if stack := self.free.get(capacity):
             self.held -= capacity
-            return Block(stack.pop(), capacity, self.returned)
-        return Block(self.fresh(size, capacity), capacity, self.returned)
+            return stack.pop(), capacity
+        return self.fresh(size, capacity), capacity
 
     def fresh(self, size: int, capacity: int) -> int:
         """Memory of the driver; the second attempt is made after unused memory is given back."""
@@ -82,6 +93,8 @@ class DevicePool:
         """Give the memory for stacks back to the driver."""
         if self.stack is not None:
             self.stack = None
+            if self.native is not None:
+                self.native.forget_stacks()
             self.take_back()
 
     def take_back(self) -> None:
@@ -98,6 +111,8 @@ class DevicePool:
         """Give all free blocks back to the driver."""
         self.drop_stacks()
         self.take_back()
+        if self.native is not None:
+            self.native.trim()
         for addresses in self.free.values():
             for address in addresses:
                 self.driver.free(address)

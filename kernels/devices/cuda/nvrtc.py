@@ -80,8 +80,8 @@ def architectures() -> tuple[str, ...]:
 
 
 def compile_cuda(text: str, arch: str, cache: Cache | None = None) -> bytes:
-    """The cubin of a module for an architecture such as `sm_90`; it does not depend on comments, in which there are
-    paths of this machine. Raises NoCompiler, IRError where it is refused."""
+    """The cubin of a module for an architecture such as `sm_90`, PTX for one such as `compute_90`; it does not depend
+    on comments, in which there are paths of this machine. Raises NoCompiler, IRError where it is refused."""
     cache = disk.user_cache() if cache is None else cache
     key = disk.key_of(COMMENT.sub("", text), "nvrtc-2", arch, *OPTIONS, *map(str, nvrtc().version))
     found = disk.get(cache, key)
@@ -113,7 +113,7 @@ def _compiled(library: ctypes.CDLL, text: str, arch: str, *more: str) -> tuple[b
         log = _bytes(library, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
         if status != 0:
             raise IRError(f"NVRTC refuses generated code: {log[:4000]}")
-        return _bytes(library, program, "CUBIN"), log
+        return _bytes(library, program, "PTX" if arch.startswith("compute_") else "CUBIN"), log
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 

@@ -1,13 +1,15 @@
-"""The GPU through PyCUDA: cubins by NVRTC, the primary context, one stream.
+"""The GPU through PyCUDA: the primary context, memory, one stream. Kernels, cubins by NVRTC, are loaded and launched by
+the driver's library itself, since PyCUDA does not show their handles, which machine code needs.
 
 PyCUDA is imported here and nowhere else, since it cannot be without a driver. The primary context is the one that
 CuPy, PyTorch and JAX use too, so that memory may be exchanged. Our stream orders itself with the default stream of the
-context; only for streams of others by number PyCUDA has nothing, which is asked of the driver's library itself.
+context; for streams of others by number PyCUDA has nothing, either.
 """
 
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -17,7 +19,8 @@ import numpy as np
 
 from . import libcuda
 from .dlpack import CUDA
-from .driver import DriverFault, DriverMemoryError, DriverRefusal, Properties, Signature, Value
+from .driver import DriverFault, DriverMemoryError, DriverRefusal, EntryPoints, Properties, Signature, Value
+from .libcuda import Refused
 from .nvrtc import compile_cuda
 
 P = ParamSpec("P")
@@ -34,10 +37,15 @@ def guarded(call: Callable[Concatenate[PyCuda, P], T]) -> Callable[Concatenate[P
             return call(driver, *args, **kwargs)
         except cuda.MemoryError as why:
             raise DriverMemoryError(str(why)) from None
-        except cuda.Error as why:
+        except (cuda.Error, Refused) as why:
             raise (DriverRefusal if is_usable(driver) else DriverFault)(str(why)) from None
 
     return guarded_call
+
+
+def forms_of(signature: Signature) -> str:
+    """The parameters of a kernel as the module `struct` packs them."""
+    return "".join(parameter.form for parameter in signature.parameters)
 
 
 def is_usable(driver: PyCuda) -> bool:
@@ -64,7 +72,8 @@ class PyCuda:
     context: Any = field(default=None, repr=False)
     queue: Any = field(default=None, repr=False)
     held: dict[int, Any] = field(default_factory=dict, repr=False)
-    kernels: list[Any] = field(default_factory=list, repr=False)
+    forms: dict[int, str] = field(default_factory=dict, repr=False)
+    pages: list[Any] = field(default_factory=list, repr=False)
     marks: dict[int, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -97,8 +106,8 @@ class PyCuda:
     def detach(self) -> None:
         """PyCUDA ends the process if a context is still current when a thread ends."""
         self.held.clear()
-        self.kernels.clear()
         self.marks.clear()
+        self.pages.clear()
         self.queue = None
         self.context.pop()
 
@@ -141,21 +150,34 @@ class PyCuda:
 
     @guarded
     def load(self, text: str, signatures: Sequence[Signature]) -> dict[str, int]:
-        module = self.cuda.module_from_buffer(compile_cuda(text, self.properties.arch))
-        first = len(self.kernels)
-        for signature in signatures:
-            kernel = module.get_function(signature.name)
-            self.kernels.append(kernel.prepare([p.form for p in signature.parameters]))
-        return {signature.name: first + k for k, signature in enumerate(signatures)}
+        handles = libcuda.functions_of(compile_cuda(text, self.properties.arch), [one.name for one in signatures])
+        self.forms |= {handle: forms_of(signature) for handle, signature in zip(handles, signatures, strict=True)}
+        return {signature.name: handle for handle, signature in zip(handles, signatures, strict=True)}
 
     @guarded
     def shared_bytes(self, kernel: int) -> int:
-        return self.kernels[kernel].get_attribute(self.cuda.function_attribute.SHARED_SIZE_BYTES)
+        return libcuda.shared_bytes(kernel)
 
     @guarded
     def launch(self, kernel: int, grid: int, threads: int, shared: int, values: Sequence[Value]) -> None:
-        block = (threads, 1, 1)
-        self.kernels[kernel].prepared_async_call((grid, 1), block, self.queue, *values, shared_size=shared)
+        packed = struct.pack(self.forms[kernel], *values)
+        libcuda.launch(kernel, grid, threads, shared, self.stream, packed)
+
+    # ---- for machine code ------------------------------------------------------------------------------------------
+
+    def handle(self, kernel: int) -> int:
+        return kernel
+
+    def entry_points(self) -> EntryPoints | None:
+        return EntryPoints(**libcuda.addresses(), pinned=self.pinned)
+
+    @guarded
+    def pinned(self, size: int) -> int:
+        self.pages.append(self.cuda.pagelocked_empty(size, np.uint8))
+        return self.pages[-1].ctypes.data
+
+    def error(self, code: int) -> Exception:
+        return (DriverRefusal if is_usable(self) else DriverFault)(str(Refused(code)))
 
     # ---- order -----------------------------------------------------------------------------------------------------
 

@@ -18,15 +18,24 @@ import time
 import weakref
 import zlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from soac.kernels.devices import disk_cache as disk
 from soac.kernels.devices.cuda import dlpack
-from soac.kernels.devices.cuda.driver import DriverFault, DriverMemoryError, DriverRefusal, Properties, Signature, Value
+from soac.kernels.devices.cuda.driver import (
+    DriverFault,
+    DriverMemoryError,
+    DriverRefusal,
+    EntryPoints,
+    Properties,
+    Signature,
+    Value,
+)
 from soac.kernels.devices.cuda.gpu import Gpu
 from tests.support.emulator.emulate import COMPILER, HERE
 
@@ -56,7 +65,8 @@ class Launched:
 
 @dataclass(slots=True)
 class EmulatedDriver:
-    """`order` is that of the threads of a block; `limit` the bytes that there are; `names` of kernels that ran."""
+    """`order` is that of the threads of a block; `limit` the bytes that there are; `names` of kernels that ran. With
+    `compiled_host` machine code calls it too, by functions in `kept`; `raised` is what ended such a call."""
 
     order: int = 0
     limit: int = 1 << 28
@@ -73,6 +83,10 @@ class EmulatedDriver:
     awaited: list[int] = field(default_factory=list)
     uploads: list[tuple[weakref.ref[np.ndarray], int]] = field(default_factory=list)
     broken: str | None = None
+    compiled_host: bool = True
+    handles: list[Emulated] = field(default_factory=list, repr=False)
+    kept: list[object] = field(default_factory=list, repr=False)
+    raised: Exception | None = None
 
     def attach(self) -> None: ...
 
@@ -128,6 +142,57 @@ class EmulatedDriver:
         entry = getattr(kernel.library, f"emulate_{kernel.signature.name}")
         if entry(arguments, ctypes.c_int64(grid), threads, self.order):
             raise DriverFault(f"{kernel.signature.name}: {kernel.library.emulator_problem().decode()}")
+
+    def entry_points(self) -> EntryPoints | None:
+        if not self.compiled_host:
+            return None
+        i32, i64, at = ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
+
+        def copying(to: int, source: int, size: int, stream: int) -> int:
+            return self.code_of(lambda: ctypes.memmove(to, source, size))
+
+        jobs = {
+            "launch": ctypes.CFUNCTYPE(i32, at, *(i32,) * 7, at, at, ctypes.POINTER(at))(self.launch_packed),
+            "download": ctypes.CFUNCTYPE(i32, at, at, i64, at)(copying),
+            "upload": ctypes.CFUNCTYPE(i32, at, at, i64, at)(copying),
+            "copy": ctypes.CFUNCTYPE(i32, at, at, i64, at)(copying),
+            "clear": ctypes.CFUNCTYPE(i32, at, ctypes.c_ubyte, i64, at)(
+                lambda to, byte, size, stream: self.code_of(lambda: ctypes.memset(to, byte, size))
+            ),
+            "wait": ctypes.CFUNCTYPE(i32, at)(lambda stream: self.code_of(self.synchronise)),
+        }
+        self.kept += jobs.values()
+        return EntryPoints(**{name: ctypes.cast(job, at).value or 0 for name, job in jobs.items()}, pinned=self.pinned)
+
+    def pinned(self, size: int) -> int:
+        self.kept.append(memory := ctypes.create_string_buffer(size))
+        return ctypes.addressof(memory)
+
+    def launch_packed(self, kernel: int, grid: int, y: int, z: int, threads: int, *rest: Any) -> int:
+        """As `cuLaunchKernel`, with packed parameters."""
+        _, _, shared, _, _, extra = rest
+        what = self.handles[kernel - 1]
+        form = "".join(p.form for p in what.signature.parameters)
+        size = ctypes.c_int64.from_address(extra[3]).value
+        assert (extra[0], extra[2], extra[4], y, z) == (1, 2, None, 1, 1)
+        assert size == struct.calcsize(form)
+        values = struct.unpack(form, ctypes.string_at(extra[1], size))
+        return self.code_of(lambda: self.launch(what, grid, threads, shared, values))
+
+    def code_of(self, job: Callable[[], object]) -> int:
+        try:
+            job()
+        except Exception as why:
+            self.raised = why
+            return 999
+        return 0
+
+    def handle(self, kernel: Emulated) -> int:
+        self.handles.append(kernel)
+        return len(self.handles)
+
+    def error(self, code: int) -> Exception:
+        return self.raised or DriverFault(f"error {code}")
 
     def synchronise(self) -> None:
         """What is uploaded may be read up to here: it must be there, and be what it was."""

@@ -105,6 +105,8 @@ int cuMemFree_v2(Address address) {
   used -= found->second, given.erase(found), free((void *)address);
   return OK;
 }
+int cuMemHostAlloc(void **memory, size_t size, unsigned) { return *memory = malloc(size), ready(); }
+int cuMemFreeHost(void *memory) { return free(memory), OK; }
 int cuMemGetInfo_v2(size_t *free, size_t *total) { return *free = limit - used, *total = limit, ready(); }
 int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t size, void *stream) {
   if (!stream || !ours(to, size)) return INVALID_VALUE;
@@ -159,11 +161,11 @@ ABSENT4(cuEventQuery, cuFuncSetAttribute, cuFuncSetCacheConfig, cuFuncSetSharedS
 ABSENT4(cuIpcCloseMemHandle, cuIpcGetEventHandle, cuIpcGetMemHandle, cuIpcOpenEventHandle)
 ABSENT4(cuIpcOpenMemHandle_v2, cuLaunch, cuLaunchGrid, cuLaunchGridAsync)
 ABSENT4(cuLinkAddData_v2, cuLinkAddFile_v2, cuLinkComplete, cuLinkCreate_v2)
-ABSENT4(cuLinkDestroy, cuMemAllocManaged, cuMemAllocPitch_v2, cuMemFreeHost)
-ABSENT4(cuMemGetAddressRange_v2, cuMemHostAlloc, cuMemHostGetDevicePointer_v2, cuMemHostGetFlags)
+ABSENT4(cuLinkDestroy, cuMemAllocManaged, cuMemAllocPitch_v2, cuMemcpy3D_v2)
+ABSENT4(cuMemGetAddressRange_v2, cuMemcpyAtoA_v2, cuMemHostGetDevicePointer_v2, cuMemHostGetFlags)
 ABSENT4(cuMemHostRegister_v2, cuMemHostUnregister, cuMemcpy2DAsync_v2, cuMemcpy2DUnaligned_v2)
 ABSENT4(cuMemcpy2D_v2, cuMemcpy3DAsync_v2, cuMemcpy3DPeer, cuMemcpy3DPeerAsync)
-ABSENT4(cuMemcpy3D_v2, cuMemcpyAtoA_v2, cuMemcpyAtoD_v2, cuMemcpyAtoH_v2)
+ABSENT(cuMemcpyAtoD_v2) ABSENT(cuMemcpyAtoH_v2)
 ABSENT4(cuMemcpyDtoA_v2, cuMemcpyDtoD_v2, cuMemcpyDtoH_v2, cuMemcpyHtoA_v2)
 ABSENT4(cuMemcpyHtoD_v2, cuMemcpyPeer, cuMemcpyPeerAsync, cuMemsetD16Async)
 ABSENT4(cuMemsetD16_v2, cuMemsetD2D16Async, cuMemsetD2D16_v2, cuMemsetD2D32Async)

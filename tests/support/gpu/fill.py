@@ -13,8 +13,8 @@ from benchmarks import gpu as contests
 from soac.ir.machine import BLOCK, CUDA
 from soac.kernels.cuda_c.module import cuda_module
 from soac.kernels.devices.cuda.bulk import bulk_module
-from soac.kernels.devices.cuda.device import numbered
 from soac.kernels.devices.cuda.nvrtc import compile_cuda
+from soac.kernels.devices.cuda.prepared import numbered
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.pipeline import compile_prog
 from tests.gpu import test_device

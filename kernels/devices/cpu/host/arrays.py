@@ -32,14 +32,12 @@ from .frame import (
     obtain,
     operand,
     put,
-    read_scalar,
     release,
     size,
     sizes,
     stride,
     unless_memory,
     value,
-    write_scalar,
 )  # fmt: skip
 
 # ---- views -------------------------------------------------------------------------------------------------------
@@ -108,11 +106,6 @@ def address(h: Emitter, array: Array, dims: tuple[core.DimIndex, ...]) -> str:
     return at
 
 
-def pointer(h: Emitter, at: str) -> str:
-    """ptr: an address that is held as an i64."""
-    return h.code.op(f"inttoptr i64 {at} to ptr")
-
-
 def narrow(h: Emitter, target: Array, source: Array, dims: tuple[core.DimIndex, ...]) -> None:
     """`target`, which has a slice for each of its dimensions, as the place `dims` of `source`; the buffer is not
     touched."""
@@ -167,7 +160,7 @@ def index(h: Emitter, stm: HostStm, exp: core.Index) -> None:
         check_place(h, source, exp.dims, stm.loc)
     (param,) = stm.pat
     if not param.type.shape:
-        found = read_scalar(h, source.prim, pointer(h, address(h, source, exp.dims)))
+        found = h.backend.read(h, source.prim, address(h, source, exp.dims))
         bind_scalar(h, param.name, source.prim, found)
         return
     target = declare_array(h, param, False)
@@ -186,7 +179,7 @@ def update(h: Emitter, stm: HostStm, exp: core.Update) -> None:
     if not exp.safe:
         check_place(h, source, exp.dims, stm.loc)
     if all(isinstance(d, Fix) for d in exp.dims):
-        write_scalar(h, source.prim, value(h, exp.value), pointer(h, address(h, source, exp.dims)))
+        h.backend.write(h, source.prim, value(h, exp.value), address(h, source, exp.dims))
     else:
         write_slice(h, source, exp, stm.loc)
     alias(h, declare_array(h, stm.pat[0], source.dense), source)
@@ -197,7 +190,7 @@ def write_slice(h: Emitter, array: Array, exp: core.Update, loc: Loc) -> None:
     target = descriptor(h, array.prim, sum(isinstance(d, Slice) for d in exp.dims), False)
     narrow(h, target, array, exp.dims)
     if not is_array(h, exp.value):
-        copy(h, target, spread(h, exp.value, target))
+        h.backend.fill(h, target, exp.value)
         return
     source, apart = operand(h, exp.value), descriptor(h, target.prim, target.rank, False)
     how = ("%state", apart.pointer, source.pointer, array.pointer, str(source.rank), width(source))
@@ -241,22 +234,19 @@ def iota(h: Emitter, stm: HostStm, exp: core.Iota) -> None:
 
 def replicate(h: Emitter, stm: HostStm, exp: core.Replicate) -> None:
     """A scalar or an array at every place of a shape, as a fresh array."""
-    inner = sizes(h, operand(h, exp.value)) if is_array(h, exp.value) else ()
-    array = made(h, stm, (*numbers(h, exp.shape), *inner))
-    copy(h, array, spread(h, exp.value, array))
+    if not is_array(h, exp.value):
+        h.backend.fill(h, made(h, stm, numbers(h, exp.shape)), exp.value)
+        return
+    source = operand(h, exp.value)
+    array = made(h, stm, (*numbers(h, exp.shape), *sizes(h, source)))
+    strides = tuple(stride(h, source, k) for k in range(source.rank))
+    copy(h, array, spread(h, array, get(h, source, DATA), strides))
 
 
-def spread(h: Emitter, atom: Atom, target: Array) -> Array:
-    """A view that has a value at every place of the outer dimensions of `target`: their strides are 0."""
+def spread(h: Emitter, target: Array, data: str, strides: tuple[str, ...]) -> Array:
+    """A view that has what is at `data` at every place of the outer dimensions of `target`: their strides are 0."""
     view = descriptor(h, target.prim, target.rank, False)
-    if is_array(h, atom):
-        source = operand(h, atom)
-        strides = tuple(stride(h, source, k) for k in range(source.rank))
-        put(h, view, DATA, get(h, source, DATA))
-    else:
-        slot, strides = h.code.slot("i64", 8), ()
-        write_scalar(h, target.prim, value(h, atom), slot)
-        put(h, view, DATA, h.code.op(f"ptrtoint ptr {slot} to i64"))
+    put(h, view, DATA, data)
     set_strides(h, view, ("0",) * (target.rank - len(strides)) + strides)
     return view
 
@@ -267,22 +257,20 @@ def array_literal(h: Emitter, stm: HostStm, exp: core.ArrayLit) -> None:
     array = made(h, stm, numbers(h, stm.pat[0].type.shape))
     constants = [a for a in exp.elems if isinstance(a, Const)]
     if len(constants) == len(exp.elems):
-        copy_constants(h, array, constants)
+        h.backend.constants(h, array, np.array([c.value for c in constants], DTYPES[array.prim]).tobytes())
     elif not exp.row.shape:
         store_elements(h, array, exp.elems)
     else:
         store_rows(h, array, exp.elems)
 
 
-def copy_constants(h: Emitter, array: Array, constants: list[Const]) -> None:
-    """From a constant of the module."""
-    module, data = h.code.module, np.array([c.value for c in constants], DTYPES[array.prim]).tobytes()
+def constant(h: Emitter, data: bytes) -> str:
+    """A constant of the module; its symbol."""
+    module = h.code.module
     name = f"constants.{len(module.declarations)}"
     shown = "".join(f"\\{byte:02X}" for byte in data)
     module.declarations[name] = f'@{name} = private constant [{len(data)} x i8] c"{shown}"'
-    module.declare("llvm.memcpy.p0.p0.i64", "void", ("ptr", "ptr", "i64", "i1"))
-    args = (("ptr", pointer(h, get(h, array, DATA))), ("ptr", f"@{name}"), ("i64", str(len(data))), ("i1", "false"))
-    h.code.call_void("llvm.memcpy.p0.p0.i64", args)
+    return f"@{name}"
 
 
 def store_elements(h: Emitter, array: Array, elems: tuple[Atom, ...]) -> None:
@@ -290,7 +278,7 @@ def store_elements(h: Emitter, array: Array, elems: tuple[Atom, ...]) -> None:
     start = get(h, array, DATA)
     for k, elem in enumerate(elems):
         at = h.code.op(f"add i64 {start}, {k * array.prim.bytes}")
-        write_scalar(h, array.prim, value(h, elem), pointer(h, at))
+        h.backend.write(h, array.prim, value(h, elem), at)
 
 
 def store_rows(h: Emitter, array: Array, rows: tuple[Atom, ...]) -> None:

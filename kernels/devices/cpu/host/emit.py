@@ -26,9 +26,7 @@ from ....lanes.module import MODULE_END
 from ....llvm import ops as lanes_ops
 from ....llvm.convert import convert
 from ....llvm.text import Code, Module
-from ...failures import RECORD
 from ..runtime.assembly import Status, Word
-from ..runtime.functions import FUNCTIONS
 from .arrays import (
     array_literal,
     concatenate,
@@ -44,11 +42,12 @@ from .arrays import (
     set_sizes,
     update,
 )  # fmt: skip
-from .control import branch, guard, launch, loop, size_param
+from .control import branch, guard, loop, size_param
 from .failure_sites import AssertionSite, ScalarSite, recorded
 from .frame import (
     DATA,
     Array,
+    Backend,
     Emitter,
     bind_scalar,
     call,
@@ -67,6 +66,7 @@ from .frame import (
     write_scalar,
 )  # fmt: skip
 from .layout import NativeFun, argument_places, given, result_words, setting_word
+from .memory import CPU
 
 
 def is_native(body: HostBody) -> bool:
@@ -86,27 +86,28 @@ def _is_native(exp: object) -> bool:
             return True
 
 
-def emit_host(program: HostProgram) -> tuple[str, tuple[NativeFun, ...]]:
+def emit_host(program: HostProgram, backend: Backend = CPU) -> tuple[str, tuple[NativeFun, ...]]:
     """The module of all functions that have a native form, and what the caller must know of each."""
     module = Module()
-    for name, (result, params) in FUNCTIONS.items():
+    for name, (result, params) in backend.functions.items():
         module.declare(name, result, params)
     native = [f for f in program.functions if is_native(f.body) and sizes_follow(f)]
-    made = [function(module, fun, f"host.{k}") for k, fun in enumerate(native)]
+    made = [function(backend, module, fun, f"host.{k}") for k, fun in enumerate(native)]
     text = "\n".join([module.text(), *(text for text, _ in made), MODULE_END])
-    return text, tuple(info for _, info in made)
+    return text.replace("@soac_host_", f"@soac_{backend.name}_"), tuple(info for _, info in made)
 
 
-def function(module: Module, fun: HostFun, symbol: str) -> tuple[str, NativeFun]:
+def function(backend: Backend, module: Module, fun: HostFun, symbol: str) -> tuple[str, NativeFun]:
     """The text of one function."""
     results = Word.FIRST + sum(1 + p.type.rank for p in given(fun))
     first_setting = results + sum(result_words(p.type) for p in fun.results)
-    h = Emitter(Code(module), 2 + 2 * highest_rank(fun), first_setting)
+    h = Emitter(backend, Code(module), 2 + 2 * highest_rank(fun), first_setting)
     bind_params(h, fun)
     emit_body(h, fun.body)
     give_results(h, fun, results)
+    backend.end(h)
     record = setting_word(first_setting, len(h.settings))
-    frame = record + max([RECORD, *(1 + len(recorded(site)) for site in h.sites)])
+    frame = record + max([backend.record, *(1 + len(recorded(site)) for site in h.sites)])
     finish(h, frame)
     text = f'define i64 @"{symbol}"(ptr %state) #0 {{\nentry:\n{h.code.text()}}}\n'
     words = frame + h.descriptors * h.words
@@ -164,6 +165,7 @@ def bind_array_param(h: Emitter, param: Param, at: int, consumed: bool) -> None:
     set_sizes(h, given, tuple(words[1:]))
     lay(h, given)
     if consumed:
+        h.what = f"the argument `{param.name.base}`"
         obtain(h, "fresh", array, given, NOWHERE)
 
 
@@ -173,6 +175,7 @@ def give_results(h: Emitter, fun: HostFun, at: int) -> None:
     for param, atom in zip(fun.results, fun.body.result, strict=True):
         target = place(h, "%state", at)
         if param.type.shape:
+            h.what = "a result"
             obtain(h, "give", Array(target, param.type.prim, param.type.rank, True), operand(h, atom), NOWHERE)
         else:
             write_scalar(h, param.type.prim, value(h, atom), target)
@@ -211,10 +214,10 @@ def emit_body(h: Emitter, body: HostBody) -> None:
 
 def statement(h: Emitter, stm: HostStm) -> None:
     """One statement. Raises IRError for one that is interpreted: `is_native` keeps these away."""
-    exp = stm.exp
+    exp, h.what = stm.exp, made_by(stm)
     match exp:
         case Launch():
-            launch(h, stm, exp)
+            h.backend.launch(h, stm, exp)
         case HostIf():
             branch(h, stm, exp, emit_body)
         case HostLoop():
@@ -253,6 +256,13 @@ def statement(h: Emitter, stm: HostStm) -> None:
             concatenate(h, stm, exp)
         case core.Copy():
             fresh(h, stm, exp)
+
+
+def made_by(stm: HostStm) -> str:
+    """What a statement needs memory for, in words."""
+    names = ", ".join(f"`{p.name.base}`" for p in stm.pat if p.type.shape)
+    inside = "arrays inside a kernel, or " if isinstance(stm.exp, Launch) else ""
+    return names or f"{inside}a copy of an argument"
 
 
 def primop(h: Emitter, stm: HostStm, exp: core.PrimOp) -> None:

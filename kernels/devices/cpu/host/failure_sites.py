@@ -47,11 +47,12 @@ class BoundsSite:
 
 @dataclass(frozen=True, slots=True)
 class MemorySite:
-    """An array that cannot be had: its sizes."""
+    """An array that cannot be had: its sizes; `what` it was for, in words."""
 
     prim: Prim
     rank: int
     loc: Loc
+    what: str = ""
 
 
 Site = ScalarSite | AssertionSite | BoundsSite | MemorySite

@@ -6,17 +6,16 @@ that the frame can be released as a whole. `bind` makes an array dense, as what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .....ir.core import Param
 from .....ir.errors import Loc
 from .....ir.types import Atom, Const, Name, Prim, Var
-from ....host_ir.nodes import HostBody, HostFun, HostIf, HostLoop
+from ....host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, HostStm, Launch
 from ....llvm.convert import convert
 from ....llvm.text import SCALAR, Code, Vec, literal, llvm_type, memory_type
 from ..runtime.assembly import Status, Word
-from ..runtime.functions import FUNCTIONS
 from .failure_sites import MemorySite, Site, recorded
 from .layout import Setting
 
@@ -42,12 +41,30 @@ class Array:
     dense: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """What of host programs depends on the device. `functions`: of its runtime, which are called `soac_NAME_..` there;
+    `record`: words of a failure record; `read` gives what is at an address and `write` changes it; `fill` writes a
+    scalar to all of an array, `constants` bytes; `launch` launches a kernel, `end` waits for what a call began."""
+
+    name: str
+    functions: Mapping[str, tuple[str, tuple[str, ...]]]
+    record: int
+    read: Callable[[Emitter, Prim, str], str]
+    write: Callable[[Emitter, Prim, str, str], None]
+    fill: Callable[[Emitter, Array, Atom], None]
+    constants: Callable[[Emitter, Array, bytes], None]
+    launch: Callable[[Emitter, HostStm, Launch], None]
+    end: Callable[[Emitter], None]
+
+
 @dataclass(slots=True)
 class Emitter:
     """`words`: of a descriptor. `slots`: words of the longest table of a launch. `first_setting`: where thresholds and
     sizes start in the state. `guards`: the thresholds behind a condition; `branches`: those behind the branches that
-    guards decide, by number."""
+    guards decide, by number; `what`: the arrays that the statement at hand makes, in words."""
 
+    backend: Backend
     code: Code
     words: int
     first_setting: int
@@ -60,6 +77,7 @@ class Emitter:
     branches: list[tuple[str, ...]] = field(default_factory=list)
     descriptors: int = 0
     slots: int = 2
+    what: str = ""
 
     @property
     def one(self) -> Vec:
@@ -203,12 +221,12 @@ def stride(h: Emitter, array: Array, k: int) -> str:
 
 def call(h: Emitter, name: str, *args: str) -> None:
     """A function of the runtime."""
-    h.code.call_void(name, tuple(zip(FUNCTIONS[name][1], args, strict=True)))
+    h.code.call_void(name, tuple(zip(h.backend.functions[name][1], args, strict=True)))
 
 
 def ask(h: Emitter, name: str, *args: str) -> str:
     """The i64 that a function of the runtime gives."""
-    return h.code.call(name, "i64", tuple(zip(FUNCTIONS[name][1], args, strict=True)))
+    return h.code.call(name, "i64", tuple(zip(h.backend.functions[name][1], args, strict=True)))
 
 
 def release(h: Emitter, array: Array) -> None:
@@ -230,13 +248,13 @@ def obtain(h: Emitter, how: str, target: Array, source: Array, loc: Loc) -> None
 
 def allocate(h: Emitter, array: Array, loc: Loc) -> None:
     """Memory for the sizes in the descriptor."""
-    status = ask(h, "soac_host_scratch", array.pointer, str(array.rank), str(array.prim.bytes))
+    status = ask(h, "soac_host_scratch", "%state", array.pointer, str(array.rank), str(array.prim.bytes))
     unless_memory(h, status, array, loc)
 
 
 def unless_memory(h: Emitter, status: str, array: Array, loc: Loc) -> None:
     """Fail with the sizes of `array` if there was no memory for it."""
-    site = MemorySite(array.prim, array.rank, loc)
+    site = MemorySite(array.prim, array.rank, loc, h.what)
     fail_if(h, h.code.op(f"icmp ne i64 {status}, 0"), site, lambda: sizes(h, array))
 
 

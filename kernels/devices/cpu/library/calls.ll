@@ -1,5 +1,6 @@
 ; Calls of entry points: arguments into the state, results out of it. A scalar is its bytes in both; an array in the header
-; is address and sizes, as the state has it, and what owns it.
+; is address and sizes, as the state has it, and what owns it. What depends on the device is in its file: what a call begins
+; and ends with (`enter`, `run`, `leave`), arrays from and to the caller (`take`, `give`), and what a failure means (`found`).
 
 declare void @soac_host_release(ptr)
 declare i64 @soac_host_fresh(ptr, ptr, ptr, i64, i64)
@@ -20,8 +21,13 @@ begin:
   %state_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.states$, i64 %number
   %state = load ptr, ptr %state_place
   call void @put_settings(ptr %context, ptr %row, ptr %state)
-  %suits = call i1 @put_arguments(ptr %row, ptr %state, ptr %args)
-  br i1 %suits, label %run, label %ended
+  %entered = call i64 @soac_library_enter(ptr %context)
+  %ready = icmp eq i64 %entered, $FINE$
+  br i1 %ready, label %put, label %ended
+put:
+  %suits = call i64 @put_arguments(ptr %context, ptr %row, ptr %state, ptr %args)
+  %suited = icmp eq i64 %suits, $FINE$
+  br i1 %suited, label %run, label %ended
 run:
   %traced = getelementptr i64, ptr %state, i64 $TRACED_WORD$
   store i64 0, ptr %traced
@@ -29,21 +35,23 @@ run:
   %hosts = load ptr, ptr %hosts_place
   %code_place = getelementptr ptr, ptr %hosts, i64 %number
   %code = load ptr, ptr %code_place
-  %status = call i64 %code(ptr %state)
+  %status = call i64 @soac_library_run(ptr %context, ptr %row, ptr %code, ptr %state)
   %fine = icmp eq i64 %status, $FINE$
   br i1 %fine, label %give, label %ended
 give:
-  %given = call i1 @give_results(ptr %row, ptr %state, ptr %results)
+  %given = call i1 @give_results(ptr %context, ptr %row, ptr %state, ptr %results)
   br i1 %given, label %done, label %ended
 ended:
-  %why = phi i64 [ $UNSUITED$, %begin ], [ %status, %run ], [ $MEMORY$, %give ]
-  call void @forget_results(ptr %row, ptr %state)
+  %why = phi i64 [ %entered, %begin ], [ %suits, %put ], [ %status, %run ], [ $MEMORY$, %give ]
+  call void @soac_library_forget(ptr %row, ptr %state)
   call void @tell(ptr %context, ptr %row, ptr %state, i64 %why)
+  call void @soac_library_leave(ptr %context)
   br label %fail
 fail:
   %unlocked_too = call i32 @pthread_mutex_unlock(ptr %lock)
   ret i32 1
 done:
+  call void @soac_library_leave(ptr %context)
   %unlocked = call i32 @pthread_mutex_unlock(ptr %lock)
   ret i32 0
 }
@@ -114,8 +122,8 @@ define internal i64 @bytes_of(%Value %value) {
   ret i64 %size
 }
 
-; All arguments into their words; false where a size is negative.
-define internal i1 @put_arguments(ptr %row, ptr %state, ptr %args) {
+; All arguments into their words. Gives why they are not there.
+define internal i64 @put_arguments(ptr %context, ptr %row, ptr %state, ptr %args) {
 entry:
   %of = load %Entry, ptr %row
   %params = extractvalue %Entry %of, $Entry.params$
@@ -123,7 +131,7 @@ entry:
   %count = extractvalue %Table %params, $Table.count$
   br label %each
 each:
-  %k = phi i64 [ 0, %entry ], [ %k1, %sizes ]
+  %k = phi i64 [ 0, %entry ], [ %k1, %taken ]
   %more = icmp slt i64 %k, %count
   br i1 %more, label %go, label %fine
 go:
@@ -141,7 +149,16 @@ go:
 sizes:
   %d = phi i64 [ 0, %go ], [ %d1, %size ]
   %dims = icmp slt i64 %d, %rank
-  br i1 %dims, label %size, label %each
+  br i1 %dims, label %size, label %whole
+whole:
+  %is_scalar = icmp eq i64 %rank, 0
+  br i1 %is_scalar, label %taken, label %take
+take:
+  %element = extractvalue %Value %value, $Value.bytes$
+  %there = call i1 @soac_library_take(ptr %context, ptr %state, ptr %to, i64 %rank, i64 %element)
+  br i1 %there, label %taken, label %full
+taken:
+  br label %each
 size:
   %d1 = add i64 %d, 1
   %size_place = getelementptr i64, ptr %to, i64 %d1
@@ -149,14 +166,16 @@ size:
   %negative = icmp slt i64 %elements, 0
   br i1 %negative, label %bad, label %sizes
 fine:
-  ret i1 true
+  ret i64 $FINE$
 bad:
-  ret i1 false
+  ret i64 $UNSUITED$
+full:
+  ret i64 $MEMORY$
 }
 
 ; All results to the caller, first those that share memory with another one into memory of their own; false if there is
 ; none.
-define internal i1 @give_results(ptr %row, ptr %state, ptr %results) {
+define internal i1 @give_results(ptr %context, ptr %row, ptr %state, ptr %results) {
 entry:
   %of = load %Entry, ptr %row
   %table = extractvalue %Entry %of, $Entry.results$
@@ -193,11 +212,10 @@ give:
   %g1 = add i64 %g, 1
   br i1 %is_scalar, label %copied, label %own
 own:
-  %buffer = load ptr, ptr %from
+  %element = extractvalue %Value %value, $Value.bytes$
   %owner = getelementptr i8, ptr %to, i64 %bytes
-  store ptr %buffer, ptr %owner
-  store ptr null, ptr %from
-  br label %copied
+  %there = call i1 @soac_library_give(ptr %context, ptr %from, ptr %to, ptr %owner, i64 %rank, i64 %element)
+  br i1 %there, label %copied, label %fail
 copied:
   br label %each_given
 done:
@@ -241,7 +259,7 @@ bad:
 }
 
 ; Release the results, of which a call that failed may have made some.
-define internal void @forget_results(ptr %row, ptr %state) {
+define void @soac_library_forget(ptr %row, ptr %state) {
 entry:
   %of = load %Entry, ptr %row
   %table = extractvalue %Entry %of, $Entry.results$
@@ -280,7 +298,7 @@ entry:
   %number = sub i64 %which, 1
   %failed_place = getelementptr i64, ptr %state, i64 $FAILED_WORD$
   %failed = load i64, ptr %failed_place
-  switch i64 %status, label %memory [ i64 $UNSUITED$, label %unsuited i64 $SITE$, label %host i64 $KERNEL$, label %kernel ]
+  switch i64 %status, label %other [ i64 $UNSUITED$, label %unsuited i64 $SITE$, label %host ]
 unsuited:
   %sizes = extractvalue %Entry %of, $Entry.unsuited$
   call void @soac_library_fail(ptr %context, ptr %sizes, ptr null)
@@ -290,19 +308,11 @@ host:
   %site = getelementptr %Site, ptr %sites, i64 %failed
   call void @soac_library_fail(ptr %context, ptr %site, ptr %values)
   ret void
-kernel:
-  %kernels = extractvalue %Entry %of, $Entry.kernels$
-  %kernel_place = getelementptr %Table, ptr %kernels, i64 %failed
-  %table = load %Table, ptr %kernel_place
-  %rows = extractvalue %Table %table, $Table.rows$
-  %count = extractvalue %Table %table, $Table.count$
-  %known = icmp ult i64 %number, %count
-  br i1 %known, label %inside, label %memory
-inside:
-  %kernel_site = getelementptr %Site, ptr %rows, i64 %number
-  call void @soac_library_fail(ptr %context, ptr %kernel_site, ptr %values)
-  ret void
-memory:
-  call void @soac_library_fail(ptr %context, ptr @soac_site_memory, ptr null)
+other:
+  %known = call ptr @soac_library_found(ptr %context, ptr %row, ptr %state, i64 %status, i64 %number)
+  %none = icmp eq ptr %known, null
+  %memory_or = select i1 %none, ptr @soac_site_memory, ptr %known
+  %or_null = select i1 %none, ptr null, ptr %values
+  call void @soac_library_fail(ptr %context, ptr %memory_or, ptr %or_null)
   ret void
 }

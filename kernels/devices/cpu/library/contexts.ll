@@ -318,3 +318,54 @@ define internal void @after_fork() {
 define i64 @soac_host_pause(ptr %state) {
   ret i64 $FINE$
 }
+
+; ---- what calls ask of a device (calls.ll)
+
+define internal i64 @soac_library_enter(ptr %context) {
+  ret i64 $FINE$
+}
+
+define internal void @soac_library_leave(ptr %context) {
+  ret void
+}
+
+define internal i64 @soac_library_run(ptr %context, ptr %row, ptr %code, ptr %state) {
+  %status = call i64 %code(ptr %state)
+  ret i64 %status
+}
+
+; An argument is used where it is.
+define internal i1 @soac_library_take(ptr %context, ptr %state, ptr %words, i64 %rank, i64 %width) {
+  ret i1 true
+}
+
+; A result is the caller's where it is.
+define internal i1 @soac_library_give(ptr %context, ptr %from, ptr %to, ptr %owner, i64 %rank, i64 %width) {
+  %buffer = load ptr, ptr %from
+  store ptr %buffer, ptr %owner
+  store ptr null, ptr %from
+  ret i1 true
+}
+
+; The site that a call has failed at in a kernel, by its number there; null if there was no memory.
+define internal ptr @soac_library_found(ptr %context, ptr %row, ptr %state, i64 %status, i64 %number) {
+entry:
+  %inside = icmp eq i64 %status, $KERNEL$
+  br i1 %inside, label %kernel, label %memory
+kernel:
+  %of = load %Entry, ptr %row
+  %failed_place = getelementptr i64, ptr %state, i64 $FAILED_WORD$
+  %failed = load i64, ptr %failed_place
+  %kernels = extractvalue %Entry %of, $Entry.kernels$
+  %kernel_place = getelementptr %Table, ptr %kernels, i64 %failed
+  %table = load %Table, ptr %kernel_place
+  %rows = extractvalue %Table %table, $Table.rows$
+  %count = extractvalue %Table %table, $Table.count$
+  %known = icmp ult i64 %number, %count
+  br i1 %known, label %site, label %memory
+site:
+  %place = getelementptr %Site, ptr %rows, i64 %number
+  ret ptr %place
+memory:
+  ret ptr null
+}

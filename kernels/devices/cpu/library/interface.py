@@ -65,11 +65,15 @@ class Interface:
 
 
 def interface_of(
-    name: str, natives: Sequence[NativeFun], default: Callable[[str], int], presets: Mapping[str, int]
+    name: str,
+    natives: Sequence[NativeFun],
+    default: Callable[[str], int],
+    presets: Mapping[str, int],
+    threads: bool = True,
 ) -> Interface:
-    """`default`: of a threshold."""
+    """`default`: of a threshold; `threads`: each entry has a number of threads."""
     defaults = {s.name: default(s.name) if s.size is None else s.size for info in natives for s in info.settings}
-    defaults |= {f"{info.fun.entry.name}.threads": 0 for info in natives}
+    defaults |= {f"{info.fun.entry.name}.threads": 0 for info in natives if threads}
     settings = tuple(Setting(key, value, presets.get(key)) for key, value in defaults.items())
     symbols = distinct(identifier(info.fun.entry.name) for info in natives)
     entries = (entry_of(info, f"{name}_entry_{symbol}") for info, symbol in zip(natives, symbols, strict=True))

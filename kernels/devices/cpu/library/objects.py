@@ -27,7 +27,7 @@ from .tables import library_data, target_data, target_symbol
 from .targets import BASES, Target
 
 FOLDER = files(__name__.rpartition(".")[0])
-RUNTIME = ("memory", "descriptors", "copies", "calls", "thread_pool")
+RUNTIME = ("memory", "descriptors", "copies", "calls", "trace", "thread_pool")
 PARTS = ("types", "contexts", "settings", "failures", "calls")
 """Files of this folder; that of the machine comes behind them."""
 
@@ -36,7 +36,7 @@ MESSAGE = 1024
 
 _CALLED = """
 calloc free mmap munmap sysconf snprintf strtod strtol strcmp strncmp strlen strspn strcspn strpbrk fopen fgets rewind
-fclose pthread_mutex_destroy pthread_atfork __extendhfsf2 __truncsfhf2 __truncdfhf2
+fclose pthread_mutex_destroy pthread_atfork dlopen dlsym __extendhfsf2 __truncsfhf2 __truncdfhf2
 """
 OTHERS = frozenset(_CALLED.split())
 """What a library calls beside what programs do in Python: of C, and for halves, where a processor has none, of the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .....ir.errors import NOWHERE
@@ -84,10 +84,13 @@ def library_data(
     natives: Sequence[NativeFun],
     kernels: Mapping[str, Kernel],
     targets: Iterable[str],
+    sites: Mapping[str, Shown] = SITES,
+    own: Collection[str] = (),
 ) -> str:
-    """Entries, settings, sites and targets (by their symbols), with the functions that callers see."""
+    """Entries, settings, sites and targets (by their symbols), with the functions that callers see; `own`: targets of
+    the same module."""
     data = Data(structs_of(types))
-    for name, site in SITES.items():
+    for name, site in sites.items():
         data.lines.append(f"@soac_site_{name} = hidden constant {site_row(data, site)}")
     listed = [
         row(data, "Setting", name=text(data, s.name), default=s.default, preset=s.preset or 0,
@@ -98,7 +101,7 @@ def library_data(
     described = [entry_row(data, k, interface, info, kernels) for k, info in enumerate(natives)]
     rows(data, "soac_entries", "%Entry", described, "hidden")
     names = tuple(targets)
-    data.lines += [f"@{name} = external hidden constant %Target" for name in names]
+    data.lines += [f"@{name} = external hidden constant %Target" for name in names if name not in own]
     rows(data, "soac_targets", "ptr", [f"ptr @{name}" for name in names], "hidden")
     return "\n".join([*data.lines, *(wrapper(k, entry) for k, entry in enumerate(interface.entries))])
 
@@ -119,7 +122,7 @@ def entry_row(data: Data, k: int, interface: Interface, info: NativeFun, kernels
     return row(
         data, "Entry",
         words=info.words, first_setting=info.first_setting, record=info.record,
-        threads=settings[f"{entry.name}.threads"],
+        threads=settings.get(f"{entry.name}.threads", 0),
         params=table(data, f"params.{k}", "Value", [value_row(data, v) for v in entry.params]),
         results=table(data, f"results.{k}", "Value", [value_row(data, v) for v in entry.results]),
         uses=table(data, f"uses.{k}", "Use", uses),

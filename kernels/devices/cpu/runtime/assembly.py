@@ -18,7 +18,7 @@ from ....host_ir.copy_sizes import BAND, CHUNK, DOWN, FAR_BYTES, LINE, ROWS
 from ....host_ir.launch_parameters import TASKS
 
 FOLDER = files(__name__.rpartition(".")[0])
-MODULES = ("memory", "descriptors", "copies", "calls", "python_call", "python_results")
+MODULES = ("memory", "descriptors", "copies", "calls", "trace", "python_call", "python_results")
 """What host programs and their callers link to; the pool is apart."""
 
 
@@ -41,7 +41,8 @@ class Word:
     TIMED = 12  # note when each execution of a guard site begins and ends?
     NEED = 13  # what gives the address of a kernel that has none yet, by its number
     LOST = 14  # a copy was not made, since its kernel could not be compiled
-    FIRST = 15  # what follows
+    DEVICE = 15  # the GPU of the call
+    FIRST = 16  # what follows
 
 
 class Status(IntEnum):
@@ -54,6 +55,7 @@ class Status(IntEnum):
     STOPPED = 3
     MEMORY = 4
     NO_CODE = 5  # a kernel could not be compiled
+    DRIVER = 6  # the driver of the GPU has refused something
 
 
 INLINE_WORK = 200_000.0

@@ -1,9 +1,7 @@
-; What native host programs call for launches and guards. A call of an entry point has a state, a table of words
+; What native host programs call for launches. A call of an entry point has a state, a table of words
 ; that caller and host program share (`Word` in assembly.py).
 
 declare i64 @soac_pool_run(i64, i64, i64, i64, i64)
-declare ptr @realloc(ptr, i64)
-declare i32 @clock_gettime(i32, ptr)
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 
@@ -84,74 +82,7 @@ fork:
   ret i64 %stopped
 }
 
-; Append two words to the trace.
-define i64 @soac_host_append(ptr %state, i64 %word, i64 %value) {
-entry:
-  %trace_place = getelementptr i64, ptr %state, i64 $TRACE_WORD$
-  %count_place = getelementptr i64, ptr %state, i64 $TRACED_WORD$
-  %room_place = getelementptr i64, ptr %state, i64 $TRACE_ROOM_WORD$
-  %trace = load ptr, ptr %trace_place
-  %count = load i64, ptr %count_place
-  %room = load i64, ptr %room_place
-  %fits = icmp slt i64 %count, %room
-  br i1 %fits, label %write, label %grow
-grow:
-  %twice = mul i64 %room, 2
-  %wanted = call i64 @llvm.smax.i64(i64 %twice, i64 64)
-  %bytes = mul i64 %wanted, 16
-  %larger = call ptr @realloc(ptr %trace, i64 %bytes)
-  %none = icmp eq ptr %larger, null
-  br i1 %none, label %fail, label %grown
-grown:
-  store ptr %larger, ptr %trace_place
-  store i64 %wanted, ptr %room_place
-  br label %write
-write:
-  %pairs = phi ptr [ %trace, %entry ], [ %larger, %grown ]
-  %at = mul i64 %count, 2
-  %first = getelementptr i64, ptr %pairs, i64 %at
-  %second = getelementptr i64, ptr %first, i64 1
-  store i64 %word, ptr %first
-  store i64 %value, ptr %second
-  %more = add i64 %count, 1
-  store i64 %more, ptr %count_place
-  ret i64 $FINE$
-fail:
-  ret i64 $MEMORY$
-}
-
-; Note what guard number %guard has decided.
-define i64 @soac_host_note(ptr %state, i64 %guard, i64 %parallelism, i1 %taken) {
-  %number = mul i64 %guard, 2
-  %side = zext i1 %taken to i64
-  %word = add i64 %number, %side
-  %status = call i64 @soac_host_append(ptr %state, i64 %word, i64 %parallelism)
-  ret i64 %status
-}
-
-; Nanoseconds of a monotonic clock.
-define i64 @soac_host_now() {
-  %time = alloca { i64, i64 }, align 8
-  %error = call i32 @clock_gettime(i32 $CLOCK$, ptr %time)
-  %seconds = load i64, ptr %time
-  %rest_place = getelementptr i64, ptr %time, i64 1
-  %rest = load i64, ptr %rest_place
-  %scaled = mul i64 %seconds, 1000000000
-  %now = add i64 %scaled, %rest
-  ret i64 %now
-}
-
-; If the run is timed, note that a branch begins or ends, and when.
-define i64 @soac_host_mark(ptr %state, i64 %what) {
-entry:
-  %timed_place = getelementptr i64, ptr %state, i64 $TIMED_WORD$
-  %timed = load i64, ptr %timed_place
-  %untimed = icmp eq i64 %timed, 0
-  br i1 %untimed, label %fine, label %note
-note:
-  %now = call i64 @soac_host_now()
-  %status = call i64 @soac_host_append(ptr %state, i64 %what, i64 %now)
-  ret i64 %status
-fine:
+; Wait for what was launched: it is done.
+define i64 @soac_host_settle(ptr %state) {
   ret i64 $FINE$
 }

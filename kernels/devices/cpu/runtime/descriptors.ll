@@ -5,7 +5,8 @@
 
 %Array = type { ptr, ptr, [0 x i64] }  ; buffer data sizes
 
-declare ptr @soac_host_take(i64)
+declare ptr @soac_host_take(ptr, i64)
+declare ptr @soac_host_data(ptr)
 declare i64 @soac_host_drop(ptr)
 declare void @soac_host_copy(ptr, ptr, ptr, i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -120,18 +121,18 @@ give:
 }
 
 ; Memory for an array whose sizes stand in the descriptor. Gives 1 if there is none.
-define i64 @soac_host_scratch(ptr %array, i64 %rank, i64 %element) {
+define i64 @soac_host_scratch(ptr %state, ptr %array, i64 %rank, i64 %element) {
 entry:
   %bytes = call i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element)
   %impossible = icmp slt i64 %bytes, 0
   br i1 %impossible, label %fail, label %try
 try:
-  %buffer = call ptr @soac_host_take(i64 %bytes)
+  %buffer = call ptr @soac_host_take(ptr %state, i64 %bytes)
   %none = icmp eq ptr %buffer, null
   br i1 %none, label %fail, label %got
 got:
   store ptr %buffer, ptr %array
-  %data = getelementptr i8, ptr %buffer, i64 $HEADER$
+  %data = call ptr @soac_host_data(ptr %buffer)
   %place = getelementptr %Array, ptr %array, i32 0, i32 $Array.data$
   store ptr %data, ptr %place
   ret i64 0
@@ -178,7 +179,7 @@ entry:
   %source_sizes = getelementptr %Array, ptr %source, i32 0, i32 $Array.sizes$
   %bytes = mul i64 %rank, 8
   call void @llvm.memcpy.p0.p0.i64(ptr %target_sizes, ptr %source_sizes, i64 %bytes, i1 false)
-  %status = call i64 @soac_host_scratch(ptr %target, i64 %rank, i64 %element)
+  %status = call i64 @soac_host_scratch(ptr %state, ptr %target, i64 %rank, i64 %element)
   %failed = icmp ne i64 %status, 0
   br i1 %failed, label %done, label %fill
 fill:

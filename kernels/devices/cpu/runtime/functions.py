@@ -24,7 +24,7 @@ FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "soac_host_alias": ("void", ("ptr", "ptr", "i64")),
     "soac_host_move": ("void", ("ptr", "ptr", "i64")),
     "soac_host_lay": ("i64", ("ptr", "i64", "i64")),
-    "soac_host_scratch": ("i64", ("ptr", "i64", "i64")),
+    "soac_host_scratch": ("i64", ("ptr", "ptr", "i64", "i64")),
     "soac_host_fresh": ("i64", ("ptr", "ptr", "ptr", "i64", "i64")),
     "soac_host_bind": ("i64", ("ptr", "ptr", "ptr", "i64", "i64")),
     "soac_host_apart": ("i64", ("ptr", "ptr", "ptr", "ptr", "i64", "i64")),

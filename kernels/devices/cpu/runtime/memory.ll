@@ -82,8 +82,14 @@ done:
   ret i64 0
 }
 
+; Where the elements of a buffer are.
+define ptr @soac_host_data(ptr %buffer) {
+  %data = getelementptr i8, ptr %buffer, i64 $HEADER$
+  ret ptr %data
+}
+
 ; A buffer of %bytes bytes, counted once; null if there is no memory.
-define ptr @soac_host_take(i64 %bytes) {
+define ptr @soac_host_take(ptr %state, i64 %bytes) {
 entry:
   %size = call i64 @llvm.umax.i64(i64 %bytes, i64 64)
   %zeros = call i64 @llvm.ctlz.i64(i64 %size, i1 true)

@@ -1,0 +1,394 @@
+; Copies between strided arrays of a GPU, values to all places of one, iota. Dimensions that lie one behind the other on both
+; sides become one axis; what is left is a copy of memory, a transposition by tiles, or a kernel for any strides
+; (schedule/cuda/bulk_copies.py). A value is a copy from strides of 0, with its bits in place of the address.
+
+; target[..] = source[..] of the target's sizes; they do not overlap.
+define void @soac_host_copy(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %width) {
+  %gpu = call ptr @gpu_of(ptr %state)
+  %place = getelementptr %Array, ptr %source, i32 0, i32 $Array.data$
+  %from = load i64, ptr %place
+  %sizes = getelementptr %Array, ptr %source, i32 0, i32 $Array.sizes$
+  %strides = getelementptr i64, ptr %sizes, i64 %rank
+  call void @spread(ptr %gpu, ptr %target, i64 %from, ptr %strides, i64 1, i64 %rank, i64 %width, i1 false)
+  ret void
+}
+
+; target[..] = the value with these bits.
+define void @soac_host_fill(ptr %state, ptr %target, i64 %rank, i64 %width, i64 %bits) {
+  %gpu = call ptr @gpu_of(ptr %state)
+  call void @spread(ptr %gpu, ptr %target, i64 %bits, ptr @no_stack, i64 0, i64 %rank, i64 %width, i1 true)
+  ret void
+}
+
+; The element at %address = the value with these bits.
+define void @soac_host_write(ptr %state, i64 %address, i64 %width, i64 %bits) {
+  %gpu = call ptr @gpu_of(ptr %state)
+  call void @ramp(ptr %gpu, i64 %address, i64 1, i64 %bits, i64 0, i64 %width)
+  ret void
+}
+
+; array[i] = start + i * step, for a dense array.
+define void @soac_host_iota(ptr %state, ptr %array, i64 %count, i64 %start, i64 %step, i64 %width) {
+  %gpu = call ptr @gpu_of(ptr %state)
+  %place = getelementptr %Array, ptr %array, i32 0, i32 $Array.data$
+  %address = load i64, ptr %place
+  call void @ramp(ptr %gpu, i64 %address, i64 %count, i64 %start, i64 %step, i64 %width)
+  ret void
+}
+
+; Constants of the host program, which stay where they are.
+define void @soac_host_upload(ptr %state, i64 %address, ptr %from, i64 %bytes) {
+entry:
+  %gpu = call ptr @gpu_of(ptr %state)
+  %none = icmp eq i64 %bytes, 0
+  br i1 %none, label %done, label %go
+go:
+  %of = load %Gpu, ptr %gpu
+  %upload = extractvalue %Gpu %of, $Gpu.upload$
+  %stream = extractvalue %Gpu %of, $Gpu.stream$
+  %to = inttoptr i64 %address to ptr
+  %code = call i32 %upload(ptr %to, ptr %from, i64 %bytes, ptr %stream)
+  call void @noted(ptr %gpu, i32 %code)
+  br label %done
+done:
+  ret void
+}
+
+; The axes of a copy to %target, whose source has strides that are %step words apart; then the copy.
+define internal void @spread(ptr %gpu, ptr %target, i64 %from, ptr %from_strides, i64 %step, i64 %rank, i64 %width, i1 %is_fill) {
+entry:
+  %room = add i64 %rank, 1
+  %axes = alloca %Axis, i64 %room, align 8
+  %data_place = getelementptr %Array, ptr %target, i32 0, i32 $Array.data$
+  %to = load i64, ptr %data_place
+  %sizes = getelementptr %Array, ptr %target, i32 0, i32 $Array.sizes$
+  %strides = getelementptr i64, ptr %sizes, i64 %rank
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %skip ], [ %k1, %merge ], [ %k1, %append ]
+  %n = phi i64 [ 0, %entry ], [ %n, %skip ], [ %n, %merge ], [ %n1, %append ]
+  %more = icmp slt i64 %k, %rank
+  br i1 %more, label %look, label %go
+look:
+  %k1 = add i64 %k, 1
+  %size_place = getelementptr i64, ptr %sizes, i64 %k
+  %size = load i64, ptr %size_place
+  %to_place = getelementptr i64, ptr %strides, i64 %k
+  %to_stride = load i64, ptr %to_place
+  %at = mul i64 %k, %step
+  %from_place = getelementptr i64, ptr %from_strides, i64 %at
+  %from_stride = load i64, ptr %from_place
+  %a1 = insertvalue %Axis zeroinitializer, i64 %size, $Axis.size$
+  %a2 = insertvalue %Axis %a1, i64 %to_stride, $Axis.to$
+  %axis = insertvalue %Axis %a2, i64 %from_stride, $Axis.from$
+  switch i64 %size, label %several [ i64 0, label %done i64 1, label %skip ]
+skip:
+  br label %each
+several:
+  %new = getelementptr %Axis, ptr %axes, i64 %n
+  %first = icmp eq i64 %n, 0
+  br i1 %first, label %append, label %compare
+compare:
+  %outer_place = getelementptr %Axis, ptr %new, i64 -1
+  %outer = load %Axis, ptr %outer_place
+  %outer_to = extractvalue %Axis %outer, $Axis.to$
+  %outer_from = extractvalue %Axis %outer, $Axis.from$
+  %next_to = mul i64 %to_stride, %size
+  %next_from = mul i64 %from_stride, %size
+  %same_to = icmp eq i64 %outer_to, %next_to
+  %same_from = icmp eq i64 %outer_from, %next_from
+  %one = and i1 %same_to, %same_from
+  br i1 %one, label %merge, label %append
+merge:
+  %outer_size = extractvalue %Axis %outer, $Axis.size$
+  %product = mul i64 %outer_size, %size
+  %merged = insertvalue %Axis %axis, i64 %product, $Axis.size$
+  store %Axis %merged, ptr %outer_place
+  br label %each
+append:
+  store %Axis %axis, ptr %new
+  %n1 = add i64 %n, 1
+  br label %each
+go:
+  call void @move(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width, i1 %is_fill)
+  br label %done
+done:
+  ret void
+}
+
+; A copy over %n axes, the outermost first.
+define internal void @move(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width, i1 %is_fill) {
+entry:
+  %last_number = sub i64 %n, 1
+  %last_place = getelementptr %Axis, ptr %axes, i64 %last_number
+  switch i64 %n, label %look [ i64 0, label %single i64 1, label %line ]
+single:
+  call void @contiguous(ptr %gpu, i64 %to, i64 %from, i64 1, i64 %width, i1 %is_fill)
+  ret void
+line:
+  %line_of = load %Axis, ptr %last_place
+  %line_size = extractvalue %Axis %line_of, $Axis.size$
+  %line_to = extractvalue %Axis %line_of, $Axis.to$
+  %line_from = extractvalue %Axis %line_of, $Axis.from$
+  %dense_to = icmp eq i64 %line_to, %width
+  %dense_from = icmp eq i64 %line_from, %width
+  %either = or i1 %dense_from, %is_fill
+  %is_dense = and i1 %dense_to, %either
+  br i1 %is_dense, label %all, label %strided
+all:
+  call void @contiguous(ptr %gpu, i64 %to, i64 %from, i64 %line_size, i64 %width, i1 %is_fill)
+  ret void
+look:
+  %matrices = icmp sle i64 %n, 3
+  %copies = xor i1 %is_fill, true
+  %may = and i1 %matrices, %copies
+  br i1 %may, label %tiles, label %strided
+tiles:
+  %done_by_tiles = call i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width)
+  br i1 %done_by_tiles, label %done, label %strided
+strided:
+  %fits = icmp sle i64 %n, $MOST_DIMS$
+  br i1 %fits, label %kernel, label %outer
+kernel:
+  call void @by_kernel(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width, i1 %is_fill)
+  ret void
+outer:
+  %axis = load %Axis, ptr %axes
+  %size = extractvalue %Axis %axis, $Axis.size$
+  %to_stride = extractvalue %Axis %axis, $Axis.to$
+  %from_stride = extractvalue %Axis %axis, $Axis.from$
+  %inner = getelementptr %Axis, ptr %axes, i64 1
+  br label %each
+each:
+  %k = phi i64 [ 0, %outer ], [ %k1, %row ]
+  %more = icmp slt i64 %k, %size
+  br i1 %more, label %row, label %done
+row:
+  %to_offset = mul i64 %k, %to_stride
+  %from_offset = mul i64 %k, %from_stride
+  %row_to = add i64 %to, %to_offset
+  %row_from = add i64 %from, %from_offset
+  call void @move(ptr %gpu, i64 %row_to, i64 %row_from, ptr %inner, i64 %last_number, i64 %width, i1 %is_fill)
+  %k1 = add i64 %k, 1
+  br label %each
+done:
+  ret void
+}
+
+define internal void @contiguous(ptr %gpu, i64 %to, i64 %from, i64 %count, i64 %width, i1 %is_fill) {
+entry:
+  br i1 %is_fill, label %fill, label %copy
+fill:
+  call void @ramp(ptr %gpu, i64 %to, i64 %count, i64 %from, i64 0, i64 %width)
+  ret void
+copy:
+  %of = load %Gpu, ptr %gpu
+  %function = extractvalue %Gpu %of, $Gpu.copy$
+  %stream = extractvalue %Gpu %of, $Gpu.stream$
+  %bytes = mul i64 %count, %width
+  %target = inttoptr i64 %to to ptr
+  %source = inttoptr i64 %from to ptr
+  %code = call i32 %function(ptr %target, ptr %source, i64 %bytes, ptr %stream)
+  call void @noted(ptr %gpu, i32 %code)
+  ret void
+}
+
+; Dense elements := start + i * step.
+define internal void @ramp(ptr %gpu, i64 %to, i64 %count, i64 %start, i64 %step, i64 %width) {
+entry:
+  %none = icmp eq i64 %count, 0
+  br i1 %none, label %done, label %look
+look:
+  %bits = or i64 %start, %step
+  %zeros = icmp eq i64 %bits, 0
+  br i1 %zeros, label %clear, label %kernel
+clear:
+  %of = load %Gpu, ptr %gpu
+  %function = extractvalue %Gpu %of, $Gpu.clear$
+  %stream = extractvalue %Gpu %of, $Gpu.stream$
+  %bytes = mul i64 %count, %width
+  %target = inttoptr i64 %to to ptr
+  %code = call i32 %function(ptr %target, i8 0, i64 %bytes, ptr %stream)
+  call void @noted(ptr %gpu, i32 %code)
+  ret void
+kernel:
+  %params = alloca [11 x i64], align 16
+  %p0 = getelementptr i64, ptr %params, i64 7
+  %p1 = getelementptr i64, ptr %params, i64 8
+  %p2 = getelementptr i64, ptr %params, i64 9
+  %p3 = getelementptr i64, ptr %params, i64 10
+  store i64 %to, ptr %p0
+  store i64 %count, ptr %p1
+  store i64 %start, ptr %p2
+  store i64 %step, ptr %p3
+  %up = add i64 %count, $ALMOST_CHUNK$
+  %blocks = sdiv i64 %up, $THREADS$
+  call void @bulk(ptr %gpu, i64 $IOTA$, i64 %width, i64 %blocks, ptr %params, i64 88)
+  br label %done
+done:
+  ret void
+}
+
+; Start a bulk kernel, which cannot fail, for elements of %width bytes.
+define internal void @bulk(ptr %gpu, i64 %kind, i64 %width, i64 %blocks, ptr %params, i64 %bytes) {
+entry:
+  call void @llvm.memcpy.p0.p0.i64(ptr %params, ptr @no_words, i64 56, i1 false)
+  %blocks_place = getelementptr i64, ptr %params, i64 2
+  store i64 %blocks, ptr %blocks_place
+  %log = call i64 @llvm.cttz.i64(i64 %width, i1 true)
+  %number = add i64 %kind, %log
+  %kernels_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.bulk$
+  %kernels = load ptr, ptr %kernels_place
+  %place = getelementptr ptr, ptr %kernels, i64 %number
+  %known = load ptr, ptr %place
+  %is_new = icmp eq ptr %known, null
+  br i1 %is_new, label %ask, label %go
+ask:
+  %need_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.need$
+  %need = load ptr, ptr %need_place
+  call void %need(ptr %gpu)
+  %made = load ptr, ptr %place
+  %none = icmp eq ptr %made, null
+  br i1 %none, label %lost, label %go
+lost:
+  call void @noted(ptr %gpu, i32 $NO_KERNEL$)
+  ret void
+go:
+  %code = phi ptr [ %known, %entry ], [ %made, %ask ]
+  %multi_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.multiprocessors$
+  %multi = load i64, ptr %multi_place
+  %most = mul i64 %multi, $WAVES$
+  %grid = call i64 @llvm.smin.i64(i64 %blocks, i64 %most)
+  call void @start(ptr %gpu, ptr %code, i64 %grid, i64 $THREADS$, i64 0, ptr %params, i64 %bytes)
+  ret void
+}
+
+@no_words = internal constant [7 x i64] zeroinitializer
+
+; A copy as one of transposed matrices, if it is: gives whether.
+define internal i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width) {
+entry:
+  %last = sub i64 %n, 1
+  %column_place = getelementptr %Axis, ptr %axes, i64 %last
+  %column = load %Axis, ptr %column_place
+  %column_to = extractvalue %Axis %column, $Axis.to$
+  %is_row = icmp eq i64 %column_to, %width
+  br i1 %is_row, label %find, label %no
+find:
+  %first = load %Axis, ptr %axes
+  %second_place = getelementptr %Axis, ptr %axes, i64 1
+  %second = load %Axis, ptr %second_place
+  %first_from = extractvalue %Axis %first, $Axis.from$
+  %second_from = extractvalue %Axis %second, $Axis.from$
+  %first_is = icmp eq i64 %first_from, %width
+  %second_has = icmp eq i64 %second_from, %width
+  %three = icmp eq i64 %n, 3
+  %second_is = and i1 %second_has, %three
+  %row = select i1 %first_is, %Axis %first, %Axis %second
+  %other = select i1 %first_is, %Axis %second, %Axis %first
+  %matrix = select i1 %three, %Axis %other, %Axis { i64 1, i64 0, i64 0 }
+  %some = or i1 %first_is, %second_is
+  %row_size = extractvalue %Axis %row, $Axis.size$
+  %column_size = extractvalue %Axis %column, $Axis.size$
+  %shorter = call i64 @llvm.smin.i64(i64 %row_size, i64 %column_size)
+  %pays = icmp sge i64 %shorter, $TILES_PAY$
+  %by_tiles = and i1 %some, %pays
+  br i1 %by_tiles, label %go, label %no
+go:
+  %params = alloca [16 x i64], align 16
+  %matrices = extractvalue %Axis %matrix, $Axis.size$
+  %matrix_to = extractvalue %Axis %matrix, $Axis.to$
+  %matrix_from = extractvalue %Axis %matrix, $Axis.from$
+  %row_to = extractvalue %Axis %row, $Axis.to$
+  %column_from = extractvalue %Axis %column, $Axis.from$
+  %e1 = sdiv i64 %matrix_to, %width
+  %e2 = sdiv i64 %row_to, %width
+  %e3 = sdiv i64 %matrix_from, %width
+  %e4 = sdiv i64 %column_from, %width
+  %p0 = getelementptr i64, ptr %params, i64 7
+  store i64 %to, ptr %p0
+  %p1 = getelementptr i64, ptr %params, i64 8
+  store i64 %from, ptr %p1
+  %p2 = getelementptr i64, ptr %params, i64 9
+  store i64 %matrices, ptr %p2
+  %p3 = getelementptr i64, ptr %params, i64 10
+  store i64 %row_size, ptr %p3
+  %p4 = getelementptr i64, ptr %params, i64 11
+  store i64 %column_size, ptr %p4
+  %p5 = getelementptr i64, ptr %params, i64 12
+  store i64 %e1, ptr %p5
+  %p6 = getelementptr i64, ptr %params, i64 13
+  store i64 %e2, ptr %p6
+  %p7 = getelementptr i64, ptr %params, i64 14
+  store i64 %e3, ptr %p7
+  %p8 = getelementptr i64, ptr %params, i64 15
+  store i64 %e4, ptr %p8
+  %row_up = add i64 %row_size, $ALMOST_TILE$
+  %row_tiles = sdiv i64 %row_up, $TILE$
+  %column_up = add i64 %column_size, $ALMOST_TILE$
+  %column_tiles = sdiv i64 %column_up, $TILE$
+  %tiles = mul i64 %row_tiles, %column_tiles
+  %blocks = mul i64 %tiles, %matrices
+  call void @bulk(ptr %gpu, i64 $TRANSPOSE$, i64 %width, i64 %blocks, ptr %params, i64 128)
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; A copy by a thread for each element: sizes and strides of $MOST_DIMS$ axes, the innermost first.
+define internal void @by_kernel(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width, i1 %is_fill) {
+entry:
+  %params = alloca [40 x i64], align 16
+  %first = getelementptr i64, ptr %params, i64 7
+  store i64 %to, ptr %first
+  %second = getelementptr i64, ptr %params, i64 8
+  store i64 %from, ptr %second
+  %behind = select i1 %is_fill, i64 8, i64 9
+  %count_place = getelementptr i64, ptr %params, i64 %behind
+  %dims_place = getelementptr i64, ptr %count_place, i64 1
+  store i64 %n, ptr %dims_place
+  %sizes = getelementptr i64, ptr %count_place, i64 2
+  %to_steps = getelementptr i64, ptr %sizes, i64 $MOST_DIMS$
+  %from_steps = getelementptr i64, ptr %to_steps, i64 $MOST_DIMS$
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %look ]
+  %count = phi i64 [ 1, %entry ], [ %product, %look ]
+  %more = icmp slt i64 %k, $MOST_DIMS$
+  br i1 %more, label %look, label %go
+look:
+  %k1 = add i64 %k, 1
+  %there = icmp slt i64 %k, %n
+  %number = sub i64 %n, %k1
+  %place = getelementptr %Axis, ptr %axes, i64 %number
+  %known = select i1 %there, ptr %place, ptr @no_axis
+  %axis = load %Axis, ptr %known
+  %size = extractvalue %Axis %axis, $Axis.size$
+  %to_bytes = extractvalue %Axis %axis, $Axis.to$
+  %from_bytes = extractvalue %Axis %axis, $Axis.from$
+  %to_step = sdiv i64 %to_bytes, %width
+  %from_step = sdiv i64 %from_bytes, %width
+  %product = mul i64 %count, %size
+  %size_place = getelementptr i64, ptr %sizes, i64 %k
+  store i64 %size, ptr %size_place
+  %to_place = getelementptr i64, ptr %to_steps, i64 %k
+  store i64 %to_step, ptr %to_place
+  %from_place = getelementptr i64, ptr %from_steps, i64 %k
+  store i64 %from_step, ptr %from_place
+  br label %each
+go:
+  store i64 %count, ptr %count_place
+  %up = add i64 %count, $ALMOST_CHUNK$
+  %blocks = sdiv i64 %up, $THREADS$
+  br i1 %is_fill, label %fill, label %copy
+fill:
+  store i64 %from, ptr %from_steps
+  %fill_bytes = add i64 %width, 208
+  call void @bulk(ptr %gpu, i64 $FILL$, i64 %width, i64 %blocks, ptr %params, i64 %fill_bytes)
+  ret void
+copy:
+  call void @bulk(ptr %gpu, i64 $COPY$, i64 %width, i64 %blocks, ptr %params, i64 280)
+  ret void
+}
+
+@no_axis = internal constant %Axis { i64 1, i64 0, i64 0 }

@@ -1,0 +1,350 @@
+; Launches, and what the host waits for. A failing check writes its number and its values into $RECORD_WORDS$ words of the
+; GPU, which later kernels look at; behind them there is room for a scalar, so that one copy brings both.
+
+; ---- what the host waits for
+
+; Copy %bytes bytes to the pinned memory at %to, and wait for all work.
+define internal void @fetched(ptr %gpu, ptr %to, ptr %from, i64 %bytes) {
+  %of = load %Gpu, ptr %gpu
+  %download = extractvalue %Gpu %of, $Gpu.download$
+  %stream = extractvalue %Gpu %of, $Gpu.stream$
+  %wait = extractvalue %Gpu %of, $Gpu.wait$
+  %downloads = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.downloads$
+  call void @counted(ptr %downloads)
+  %copied = call i32 %download(ptr %to, ptr %from, i64 %bytes, ptr %stream)
+  call void @noted(ptr %gpu, i32 %copied)
+  %waited = call i32 %wait(ptr %stream)
+  call void @noted(ptr %gpu, i32 %waited)
+  ret void
+}
+
+define internal i64 @status_of(ptr %gpu) {
+  %place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.error$
+  %error = load i64, ptr %place
+  %fine = icmp eq i64 %error, 0
+  %status = select i1 %fine, i64 $FINE$, i64 $DRIVER$
+  ret i64 %status
+}
+
+; What has failed so far, after %extra more bytes behind the record were fetched with it.
+define internal i64 @looked(ptr %state, ptr %gpu, i64 %extra) {
+entry:
+  %of = load %Gpu, ptr %gpu
+  %record_word = extractvalue %Gpu %of, $Gpu.record$
+  %record = inttoptr i64 %record_word to ptr
+  %pinned = extractvalue %Gpu %of, $Gpu.pinned$
+  %bytes = add i64 %extra, $RECORD_BYTES$
+  call void @fetched(ptr %gpu, ptr %pinned, ptr %record, i64 %bytes)
+  %pending = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.pending$
+  store i64 0, ptr %pending
+  %status = call i64 @status_of(ptr %gpu)
+  %fine = icmp eq i64 %status, $FINE$
+  br i1 %fine, label %look, label %done
+look:
+  %failure = load i64, ptr %pinned
+  %failed = icmp ne i64 %failure, 0
+  br i1 %failed, label %copy, label %none
+none:
+  %failing = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.failing$
+  store i64 0, ptr %failing
+  br label %done
+copy:
+  %own_place = getelementptr i64, ptr %state, i64 $RECORD_WORD$
+  %own = load ptr, ptr %own_place
+  call void @llvm.memcpy.p0.p0.i64(ptr %own, ptr %pinned, i64 $RECORD_BYTES$, i1 false)
+  br label %done
+done:
+  %result = phi i64 [ %status, %entry ], [ $FINE$, %none ], [ $KERNEL$, %copy ]
+  ret i64 %result
+}
+
+; Failures so far: what the host is about to do is right after it.
+define i64 @soac_host_settle(ptr %state) {
+entry:
+  %gpu = call ptr @gpu_of(ptr %state)
+  %place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.pending$
+  %pending = load i64, ptr %place
+  %idle = icmp eq i64 %pending, 0
+  br i1 %idle, label %done, label %look
+look:
+  %looked = call i64 @looked(ptr %state, ptr %gpu, i64 0)
+  ret i64 %looked
+done:
+  %status = call i64 @status_of(ptr %gpu)
+  ret i64 %status
+}
+
+; Wait for all work of a call.
+define i64 @soac_host_finish(ptr %state) {
+entry:
+  %gpu = call ptr @gpu_of(ptr %state)
+  %of = load %Gpu, ptr %gpu
+  %pending = extractvalue %Gpu %of, $Gpu.pending$
+  %idle = icmp eq i64 %pending, 0
+  br i1 %idle, label %wait, label %look
+look:
+  %looked = call i64 @looked(ptr %state, ptr %gpu, i64 0)
+  ret i64 %looked
+wait:
+  %function = extractvalue %Gpu %of, $Gpu.wait$
+  %stream = extractvalue %Gpu %of, $Gpu.stream$
+  %waited = call i32 %function(ptr %stream)
+  call void @noted(ptr %gpu, i32 %waited)
+  %status = call i64 @status_of(ptr %gpu)
+  ret i64 %status
+}
+
+; The element of %width bytes at %address into the host's memory at %to, with the record where something may have failed.
+define i64 @soac_host_read(ptr %state, i64 %address, i64 %width, ptr %to) {
+entry:
+  %gpu = call ptr @gpu_of(ptr %state)
+  %of = load %Gpu, ptr %gpu
+  %from = inttoptr i64 %address to ptr
+  %pinned = extractvalue %Gpu %of, $Gpu.pinned$
+  %slot = getelementptr i8, ptr %pinned, i64 $RECORD_BYTES$
+  %pending = extractvalue %Gpu %of, $Gpu.pending$
+  %idle = icmp eq i64 %pending, 0
+  br i1 %idle, label %alone, label %both
+alone:
+  call void @fetched(ptr %gpu, ptr %slot, ptr %from, i64 %width)
+  %fetched = call i64 @status_of(ptr %gpu)
+  br label %done
+both:
+  %copy = extractvalue %Gpu %of, $Gpu.copy$
+  %stream = extractvalue %Gpu %of, $Gpu.stream$
+  %record = extractvalue %Gpu %of, $Gpu.record$
+  %behind_word = add i64 %record, $RECORD_BYTES$
+  %behind = inttoptr i64 %behind_word to ptr
+  %copied = call i32 %copy(ptr %behind, ptr %from, i64 %width, ptr %stream)
+  call void @noted(ptr %gpu, i32 %copied)
+  %looked = call i64 @looked(ptr %state, ptr %gpu, i64 %width)
+  br label %done
+done:
+  %status = phi i64 [ %fetched, %alone ], [ %looked, %both ]
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %slot, i64 %width, i1 false)
+  ret i64 %status
+}
+
+; ---- launches
+
+; Start %grid blocks of a kernel of the driver.
+define internal void @start(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %shared, ptr %params, i64 %bytes) {
+  %of = load %Gpu, ptr %gpu
+  %launch = extractvalue %Gpu %of, $Gpu.launch$
+  %stream = extractvalue %Gpu %of, $Gpu.stream$
+  %size = alloca i64, align 8
+  %extra = alloca [5 x ptr], align 8
+  store i64 %bytes, ptr %size
+  %e1 = getelementptr ptr, ptr %extra, i64 1
+  %e2 = getelementptr ptr, ptr %extra, i64 2
+  %e3 = getelementptr ptr, ptr %extra, i64 3
+  %e4 = getelementptr ptr, ptr %extra, i64 4
+  store ptr inttoptr (i64 1 to ptr), ptr %extra
+  store ptr %params, ptr %e1
+  store ptr inttoptr (i64 2 to ptr), ptr %e2
+  store ptr %size, ptr %e3
+  store ptr null, ptr %e4
+  %x = trunc i64 %grid to i32
+  %t = trunc i64 %threads to i32
+  %s = trunc i64 %shared to i32
+  %launches = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.launches$
+  call void @counted(ptr %launches)
+  %code_of = call i32 %launch(ptr %code, i32 %x, i32 1, i32 1, i32 %t, i32 1, i32 1, i32 %s, ptr %stream, ptr null, ptr %extra)
+  call void @noted(ptr %gpu, i32 %code_of)
+  ret void
+}
+
+; Launch kernel number %number for %blocks blocks. Its parameters begin with seven words, which are filled in here. What
+; launches were set to is 0 where it is not set: each block of the grid does the work of %factor, and has %asked threads. The
+; peaks are the bytes of its stacks, -1 where only the kernel finds out.
+define i64 @soac_host_launch(ptr %state, ptr %params, i64 %bytes, i64 %number, i64 %blocks, i64 %factor, i64 %asked, i64 %block_peak, i64 %thread_peak) {
+entry:
+  %any = icmp sgt i64 %blocks, 0
+  br i1 %any, label %choose, label %fine
+choose:
+  %gpu = call ptr @gpu_of(ptr %state)
+  %kernels_place = getelementptr i64, ptr %state, i64 $KERNELS_WORD$
+  %kernels = load ptr, ptr %kernels_place
+  %kernel_place = getelementptr ptr, ptr %kernels, i64 %number
+  %kernel = load ptr, ptr %kernel_place
+  %top = add i64 %blocks, $ALMOST_GRID$
+  %least = sdiv i64 %top, $MOST_GRID$
+  %f = call i64 @llvm.smax.i64(i64 %factor, i64 %least)
+  %threads = call i64 @threads_of(ptr %kernel, i64 %asked)
+  %takes_turns = icmp sgt i64 %f, 1
+  %row = select i1 %takes_turns, i64 31, i64 -1
+  %warps = lshr i64 %threads, 5
+  %which = add i64 %row, %warps
+  %place = getelementptr %Kernel, ptr %kernel, i32 0, i32 $Kernel.variants$, i64 %which
+  %known = load ptr, ptr %place
+  %is_new = icmp eq ptr %known, null
+  br i1 %is_new, label %ask, label %go
+ask:
+  %need_place = getelementptr i64, ptr %state, i64 $NEED_WORD$
+  %need = load ptr, ptr %need_place
+  call void %need(i64 %number, i64 %which)
+  %made = load ptr, ptr %place
+  %none = icmp eq ptr %made, null
+  br i1 %none, label %no_code, label %go
+go:
+  %variant = phi ptr [ %known, %choose ], [ %made, %ask ]
+  %v = load %Variant, ptr %variant
+  %has_stacks = extractvalue %Variant %v, $Variant.stacks$
+  %together = extractvalue %Variant %v, $Variant.together$
+  %own_threads = extractvalue %Variant %v, $Variant.threads$
+  %memory = getelementptr i64, ptr %params, i64 3
+  call void @llvm.memcpy.p0.p0.i64(ptr %memory, ptr @no_stack, i64 32, i1 false)
+  %plain = icmp eq i64 %has_stacks, 0
+  br i1 %plain, label %sized, label %stacked
+stacked:
+  %most_at_once = call i64 @stack(ptr %gpu, ptr %kernel, %Variant %v, i64 %blocks, i64 %block_peak, i64 %thread_peak, ptr %memory)
+  %no_room = icmp slt i64 %most_at_once, 0
+  br i1 %no_room, label %full, label %sized
+sized:
+  %resident = phi i64 [ %blocks, %go ], [ %most_at_once, %stacked ]
+  %turns = extractvalue %Variant %v, $Variant.turns$
+  %whole = icmp eq i64 %turns, 0
+  %each = call i64 @llvm.smax.i64(i64 %f, i64 1)
+  %up = add i64 %blocks, %each
+  %last = sub i64 %up, 1
+  %parts = sdiv i64 %last, %each
+  %fewer = call i64 @llvm.smin.i64(i64 %resident, i64 %parts)
+  %at_once = select i1 %whole, i64 %resident, i64 %fewer
+  %record_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.record$
+  %record = load i64, ptr %record_place
+  %failing_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.failing$
+  %failing = load i64, ptr %failing_place
+  %cannot = icmp eq i64 %failing, 0
+  %before = select i1 %cannot, i64 0, i64 %record
+  %fails = extractvalue %Variant %v, $Variant.fails$
+  %may_fail = or i64 %failing, %fails
+  store i64 %may_fail, ptr %failing_place
+  %pending_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.pending$
+  store i64 1, ptr %pending_place
+  store i64 %record, ptr %params
+  %p1 = getelementptr i64, ptr %params, i64 1
+  store i64 %before, ptr %p1
+  %p2 = getelementptr i64, ptr %params, i64 2
+  store i64 %blocks, ptr %p2
+  %over = add i64 %at_once, %together
+  %less = sub i64 %over, 1
+  %grid = sdiv i64 %less, %together
+  %wide = mul i64 %own_threads, %together
+  %shared_place = getelementptr i64, ptr %params, i64 6
+  %own_shared = load i64, ptr %shared_place
+  %shared = mul i64 %own_shared, %together
+  %code = extractvalue %Variant %v, $Variant.code$
+  call void @start(ptr %gpu, ptr %code, i64 %grid, i64 %wide, i64 %shared, ptr %params, i64 %bytes)
+  %status = call i64 @status_of(ptr %gpu)
+  ret i64 %status
+full:
+  ret i64 $MEMORY$
+no_code:
+  ret i64 $NO_CODE$
+fine:
+  ret i64 $FINE$
+}
+
+@no_stack = internal constant [4 x i64] zeroinitializer
+
+; The threads of a block: those asked for, in whole warps, as a GPU takes them.
+define internal i64 @threads_of(ptr %kernel, i64 %asked) {
+  %place = getelementptr %Kernel, ptr %kernel, i32 0, i32 $Kernel.threads$
+  %usual = load i64, ptr %place
+  %warps = and i64 %asked, -32
+  %some = call i64 @llvm.smax.i64(i64 %warps, i64 32)
+  %fitting = call i64 @llvm.smin.i64(i64 %some, i64 1024)
+  %unset = icmp eq i64 %asked, 0
+  %threads = select i1 %unset, i64 %usual, i64 %fitting
+  ret i64 %threads
+}
+
+; `Memory` of a kernel whose blocks take turns, into four words: where, bytes of the stacks of a block and of a thread, shared
+; memory. Gives how many may take turns at once, -1 if there is no room.
+define internal i64 @stack(ptr %gpu, ptr %kernel, %Variant %v, i64 %blocks, i64 %block_peak, i64 %thread_peak, ptr %memory) {
+entry:
+  %k = load %Kernel, ptr %kernel
+  %together = extractvalue %Variant %v, $Variant.together$
+  %threads = extractvalue %Variant %v, $Variant.threads$
+  %shared_left = extractvalue %Variant %v, $Variant.shared_left$
+  %unknown = icmp slt i64 %block_peak, 0
+  %usual = extractvalue %Kernel %k, $Kernel.most$
+  %most = select i1 %unknown, i64 %usual, i64 %shared_left
+  %left_each = sdiv i64 %shared_left, %together
+  %room = call i64 @llvm.smin.i64(i64 %most, i64 %left_each)
+  %wanted = select i1 %unknown, i64 %room, i64 %block_peak
+  %taken = call i64 @llvm.smin.i64(i64 %wanted, i64 %room)
+  %shared = and i64 %taken, -16
+  %inside = icmp sle i64 %block_peak, %shared
+  %known = xor i1 %unknown, true
+  %fits = and i1 %inside, %known
+  %block_stack = extractvalue %Kernel %k, $Kernel.block_stack$
+  %block_size = select i1 %unknown, i64 %block_stack, i64 %block_peak
+  %block = select i1 %fits, i64 0, i64 %block_size
+  %no_thread = icmp slt i64 %thread_peak, 0
+  %thread_stack = extractvalue %Kernel %k, $Kernel.thread_stack$
+  %thread = select i1 %no_thread, i64 %thread_stack, i64 %thread_peak
+  %of_threads = mul i64 %threads, %thread
+  %each = add i64 %block, %of_threads
+  %m1 = getelementptr i64, ptr %memory, i64 1
+  %m2 = getelementptr i64, ptr %memory, i64 2
+  %m3 = getelementptr i64, ptr %memory, i64 3
+  store i64 %shared, ptr %m3
+  %nothing = icmp eq i64 %each, 0
+  br i1 %nothing, label %none, label %some
+none:
+  %all = call i64 @llvm.smin.i64(i64 %blocks, i64 $MOST_GRID$)
+  ret i64 %all
+some:
+  %in_turn = sdiv i64 $THREADS$, %threads
+  %per = call i64 @llvm.smax.i64(i64 %in_turn, i64 1)
+  %multi_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.multiprocessors$
+  %multi = load i64, ptr %multi_place
+  %of_gpu = mul i64 %multi, $TURNS$
+  %full = mul i64 %of_gpu, %per
+  %budget = sdiv i64 $STACK_BUDGET$, %each
+  %one = call i64 @llvm.smin.i64(i64 %blocks, i64 %full)
+  %two = call i64 @llvm.smin.i64(i64 %one, i64 %budget)
+  %at_once = call i64 @llvm.smax.i64(i64 %two, i64 1)
+  %up = add i64 %at_once, %together
+  %last = sub i64 %up, 1
+  %groups = sdiv i64 %last, %together
+  %whole = mul i64 %groups, %together
+  %bytes = mul i64 %whole, %each
+  %room_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.stack_room$
+  %has = load i64, ptr %room_place
+  %enough = icmp sle i64 %bytes, %has
+  br i1 %enough, label %take, label %grow
+grow:
+  %stacks_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.stacks$
+  %stacks = load ptr, ptr %stacks_place
+  call void %stacks(ptr %gpu, i64 %bytes)
+  %now = load i64, ptr %room_place
+  %got = icmp sle i64 %bytes, %now
+  br i1 %got, label %take, label %fail
+take:
+  %stack_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.stack$
+  %stack = load i64, ptr %stack_place
+  store i64 %stack, ptr %memory
+  store i64 %block, ptr %m1
+  store i64 %thread, ptr %m2
+  ret i64 %at_once
+fail:
+  ret i64 -1
+}
+; Does somebody want to stop? A state without a flag goes on.
+define i64 @soac_host_pause(ptr %state) {
+entry:
+  %stop_place = getelementptr i64, ptr %state, i64 $STOP_WORD$
+  %flag = load ptr, ptr %stop_place
+  %deaf = icmp eq ptr %flag, null
+  br i1 %deaf, label %fine, label %look
+look:
+  %stop = load atomic i64, ptr %flag monotonic, align 8
+  %stopping = icmp ne i64 %stop, 0
+  br i1 %stopping, label %stopped, label %fine
+stopped:
+  ret i64 $STOPPED$
+fine:
+  ret i64 $FINE$
+}

@@ -1,0 +1,134 @@
+; Memory of a GPU: counted buffers with free lists. The header of a buffer is in memory of the host. A buffer without
+; references is taken again at once: who takes it writes behind the work that reads it, since all work is in one stream.
+; Sizes are rounded up as those of the pool that it comes from (memory_pool.py): to an eighth of their power of two, and to
+; pages; class 0 has $SMALLEST$ bytes.
+
+define ptr @soac_host_data(ptr %buffer) {
+  %place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.address$
+  %address = load ptr, ptr %place
+  ret ptr %address
+}
+
+; A buffer of %bytes bytes, counted once; null if there is no memory.
+define ptr @soac_host_take(ptr %state, i64 %bytes) {
+entry:
+  %gpu = call ptr @gpu_of(ptr %state)
+  %is_small = icmp ule i64 %bytes, $SMALLEST$
+  %zeros = call i64 @llvm.ctlz.i64(i64 %bytes, i1 false)
+  %eighth = sub i64 60, %zeros
+  %shift = call i64 @llvm.smax.i64(i64 %eighth, i64 12)
+  %step = shl i64 1, %shift
+  %up = add i64 %bytes, %step
+  %top = sub i64 %up, 1
+  %units = lshr i64 %top, %shift
+  %rounded = shl i64 %units, %shift
+  %above = sub i64 %shift, 12
+  %group = shl i64 %above, 3
+  %number = add i64 %group, %units
+  %capacity = select i1 %is_small, i64 $SMALLEST$, i64 %rounded
+  %class = select i1 %is_small, i64 0, i64 %number
+  %lists_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.lists$
+  %lists = load ptr, ptr %lists_place
+  %list = getelementptr ptr, ptr %lists, i64 %class
+  %head = load ptr, ptr %list
+  %none = icmp eq ptr %head, null
+  br i1 %none, label %new, label %reuse
+reuse:
+  %next_place = getelementptr %Buffer, ptr %head, i32 0, i32 $Buffer.next$
+  %next = load ptr, ptr %next_place
+  store ptr %next, ptr %list
+  store i64 1, ptr %head
+  ret ptr %head
+new:
+  %allocations = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.allocations$
+  call void @counted(ptr %allocations)
+  %allocate_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.allocate$
+  %allocate = load ptr, ptr %allocate_place
+  %address = call ptr %allocate(ptr %gpu, i64 %capacity)
+  %no_room = icmp eq ptr %address, null
+  br i1 %no_room, label %fail, label %header
+header:
+  %buffer = call ptr @aligned_alloc(i64 64, i64 64)
+  %no_header = icmp eq ptr %buffer, null
+  br i1 %no_header, label %back, label %made
+made:
+  %b1 = insertvalue %Buffer zeroinitializer, i64 1, $Buffer.references$
+  %b2 = insertvalue %Buffer %b1, i64 %class, $Buffer.class$
+  %b3 = insertvalue %Buffer %b2, i64 %capacity, $Buffer.capacity$
+  %b4 = insertvalue %Buffer %b3, ptr %address, $Buffer.address$
+  %b5 = insertvalue %Buffer %b4, ptr %gpu, $Buffer.gpu$
+  store %Buffer %b5, ptr %buffer
+  ret ptr %buffer
+back:
+  call void @free_address(ptr %gpu, ptr %address)
+  br label %fail
+fail:
+  ret ptr null
+}
+
+define internal void @free_address(ptr %gpu, ptr %address) {
+  %place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.free$
+  %give = load ptr, ptr %place
+  call void %give(ptr %gpu, ptr %address)
+  ret void
+}
+
+; One reference less; without any, the buffer goes back to its list.
+define i64 @soac_host_drop(ptr %buffer) {
+entry:
+  %old = load i64, ptr %buffer
+  %left = sub i64 %old, 1
+  store i64 %left, ptr %buffer
+  %last = icmp eq i64 %left, 0
+  br i1 %last, label %back, label %done
+back:
+  %of = load %Buffer, ptr %buffer
+  %gpu = extractvalue %Buffer %of, $Buffer.gpu$
+  %class = extractvalue %Buffer %of, $Buffer.class$
+  %lists_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.lists$
+  %lists = load ptr, ptr %lists_place
+  %list = getelementptr ptr, ptr %lists, i64 %class
+  %head = load ptr, ptr %list
+  %next_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.next$
+  store ptr %head, ptr %next_place
+  store ptr %buffer, ptr %list
+  br label %done
+done:
+  ret i64 0
+}
+
+; Forget a buffer whose memory is the caller's from now on.
+define void @soac_host_let_go(ptr %buffer) {
+  call void @free(ptr %buffer)
+  ret void
+}
+
+; Give the memory of all free buffers back.
+define void @soac_host_trim(ptr %gpu) {
+entry:
+  %lists_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.lists$
+  %lists = load ptr, ptr %lists_place
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %k1, %next ]
+  %more = icmp slt i64 %k, $LISTS$
+  br i1 %more, label %list, label %done
+list:
+  %place = getelementptr ptr, ptr %lists, i64 %k
+  %head = load ptr, ptr %place
+  %none = icmp eq ptr %head, null
+  br i1 %none, label %next, label %drop
+drop:
+  %of = load %Buffer, ptr %head
+  %rest = extractvalue %Buffer %of, $Buffer.next$
+  %address = extractvalue %Buffer %of, $Buffer.address$
+  store ptr %rest, ptr %place
+  call void @free_address(ptr %gpu, ptr %address)
+  call void @free(ptr %head)
+  br label %list
+next:
+  %k1 = add i64 %k, 1
+  br label %each
+done:
+  ret void
+}

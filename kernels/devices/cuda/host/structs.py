@@ -1,0 +1,68 @@
+"""What machine code and Python share of a GPU: the structs of `types.ll`, under the same names."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_int64, c_void_p
+
+LISTS = 512
+"""Of free buffers, by size."""
+VARIANTS = 64
+"""Of a kernel: blocks of 32 to 1024 threads that do not take turns, then those that do."""
+WARPS = 32
+
+
+class Gpu(ctypes.Structure):
+    """The driver's functions, its stream, what gives memory, kernels of bulk operations and stacks; the failure record
+    and pinned memory for it; what is under way: kernels (`pending`), some that may fail (`failing`), the first error of
+    the driver; how much was asked of it; free buffers by size."""
+
+    _fields_ = (
+        ("launch", c_void_p), ("download", c_void_p), ("upload", c_void_p), ("copy", c_void_p), ("clear", c_void_p),
+        ("wait", c_void_p), ("stream", c_void_p), ("allocate", c_void_p), ("free", c_void_p), ("stacks", c_void_p),
+        ("need", c_void_p), ("record", c_int64), ("pinned", c_void_p), ("multiprocessors", c_int64),
+        ("pending", c_int64), ("failing", c_int64), ("error", c_int64), ("stack", c_int64), ("stack_room", c_int64),
+        ("bulk", c_void_p), ("lists", c_void_p), ("launches", c_int64), ("downloads", c_int64),
+        ("allocations", c_int64),
+    )  # fmt: skip
+
+
+class Buffer(ctypes.Structure):
+    """A counted piece of memory at `address`."""
+
+    _fields_ = (
+        ("references", c_int64), ("class_", c_int64), ("capacity", c_int64), ("address", c_void_p), ("gpu", c_void_p),
+        ("next", c_void_p),
+    )  # fmt: skip
+
+
+class Variant(ctypes.Structure):
+    """A kernel as the driver has it, for blocks of a number of threads."""
+
+    _fields_ = (
+        ("code", c_void_p), ("threads", c_int64), ("together", c_int64), ("turns", c_int64), ("fails", c_int64),
+        ("stacks", c_int64), ("shared_left", c_int64),
+    )  # fmt: skip
+
+
+class Kernel(ctypes.Structure):
+    """A kernel: shared memory for arrays of which only it finds out how large they are, its usual threads, the bytes of
+    its stacks where only it knows them, and its variants as far as they are loaded."""
+
+    _fields_ = (
+        ("most", c_int64), ("threads", c_int64), ("block_stack", c_int64), ("thread_stack", c_int64),
+        ("variants", c_void_p * VARIANTS),
+    )  # fmt: skip
+
+
+STRUCTS: tuple[type[ctypes.Structure], ...] = (Gpu, Buffer, Variant, Kernel)
+
+
+def variant_number(threads: int, takes_turns: bool) -> int:
+    """The place of a variant in the table of its kernel."""
+    return takes_turns * WARPS + threads // 32 - 1
+
+
+def variant_of(number: int) -> tuple[int, bool]:
+    """The threads of a block, and whether blocks take turns."""
+    return (number % WARPS + 1) * 32, number >= WARPS

@@ -1,0 +1,49 @@
+; What compiled host programs of a GPU call: what the files of this folder share. Functions are those of `descriptors.ll` and
+; `trace.ll` beside the CPU's runtime; memory, copies and launches are the driver's, by the addresses of its functions.
+
+%Array = type { ptr, ptr, [0 x i64] }  ; buffer data sizes
+%Axis = type { i64, i64, i64 }  ; size to from
+%Buffer = type { i64, i64, i64, ptr, ptr, ptr }  ; references class capacity address gpu next
+%Gpu = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64, ptr, i64, i64, i64, i64, i64, i64, ptr, ptr, i64, i64, i64 }  ; launch download upload copy clear wait stream allocate free stacks need record pinned multiprocessors pending failing error stack stack_room bulk lists launches downloads allocations
+%Kernel = type { i64, i64, i64, i64, [64 x ptr] }  ; most threads block_stack thread_stack variants
+%Variant = type { ptr, i64, i64, i64, i64, i64, i64 }  ; code threads together turns fails stacks shared_left
+
+declare ptr @aligned_alloc(i64, i64)
+declare void @free(ptr)
+declare i64 @llvm.ctlz.i64(i64, i1)
+declare i64 @llvm.cttz.i64(i64, i1)
+declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+; The GPU that a call is on.
+define internal ptr @gpu_of(ptr %state) {
+  %place = getelementptr i64, ptr %state, i64 $DEVICE_WORD$
+  %gpu = load ptr, ptr %place
+  ret ptr %gpu
+}
+
+; Keep the first error of the driver: what is launched behind it fails with it.
+define internal void @noted(ptr %gpu, i32 %code) {
+entry:
+  %fine = icmp eq i32 %code, 0
+  br i1 %fine, label %done, label %look
+look:
+  %place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.error$
+  %before = load i64, ptr %place
+  %first = icmp eq i64 %before, 0
+  %wide = zext i32 %code to i64
+  %error = select i1 %first, i64 %wide, i64 %before
+  store i64 %error, ptr %place
+  br label %done
+done:
+  ret void
+}
+
+; One more of what a word of the GPU counts.
+define internal void @counted(ptr %word) {
+  %old = load i64, ptr %word
+  %new = add i64 %old, 1
+  store i64 %new, ptr %word
+  ret void
+}

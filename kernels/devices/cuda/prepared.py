@@ -1,0 +1,69 @@
+"""The kernels of a program as a driver has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ....ir.machine import BLOCK
+from ...analysis.stack_sizes import StackSizes
+from ...cuda_c.module import CudaKernel, cuda_kernel, cuda_module
+from ...kernel_ir.nodes import Kernel
+from ...passes.pipeline import CUDA_PASSES, all_ready
+from .driver import Loaded, signature_of
+from .gpu import Gpu
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A kernel as the driver has it; `asked`: the threads of its blocks; `first_site` is the number of its
+    first failure site in the program."""
+
+    kernel: Kernel
+    text: CudaKernel
+    loaded: Loaded
+    asked: int
+    first_site: int
+    shared_left: int
+    sizes: StackSizes
+
+
+def prepared(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> dict[str, Prepared]:
+    """The kernels of a program, compiled as one module and loaded; failure sites are numbered throughout."""
+    kernels = all_ready(kernels, CUDA_PASSES)
+    return loaded_kernels(gpu, kernels, numbered(kernels, threads), threads) if kernels else {}
+
+
+def numbered(kernels: Sequence[Kernel], threads: int) -> list[tuple[int, CudaKernel]]:
+    """The texts of kernels that have gone through the passes, with the numbers of their first failure sites."""
+    sites, texts = 0, list[tuple[int, CudaKernel]]()
+    for kernel in kernels:
+        texts.append((sites, cuda_kernel(kernel, threads, sites)))
+        sites += len(kernel.sites) + 1  # one more for its stacks
+    return texts
+
+
+def loaded_kernels(
+    gpu: Gpu, kernels: Sequence[Kernel], texts: Sequence[tuple[int, CudaKernel]], threads: int
+) -> dict[str, Prepared]:
+    """Kernels as one module, by name; `texts` with the number of the first failure site of each."""
+    module = cuda_module(text for _, text in texts)
+    loaded = gpu.driver.load(module, [signature_of(kernel) for kernel in kernels])
+    return {
+        kernel.name: Prepared(
+            kernel,
+            text,
+            loaded[kernel.name],
+            threads,
+            first,
+            _shared_left(gpu, loaded[kernel.name]),
+            StackSizes.of(kernel),
+        )
+        for kernel, (first, text) in zip(kernels, texts, strict=True)
+    }
+
+
+def _shared_left(gpu: Gpu, kernel: Loaded) -> int:
+    """What a block may have of shared memory beside what the kernel declares, in pieces of 16 bytes."""
+    most = min(BLOCK.bytes, gpu.driver.properties.shared_bytes)
+    return max(0, most - gpu.driver.shared_bytes(kernel)) & ~15

@@ -1,0 +1,108 @@
+"""Compiled host programs of a GPU on a driver that does nothing: what they ask of it, and the time that this takes."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soac.arguments import to_arguments
+from soac.ir.machine import CUDA
+from soac.kernels.devices.cpu.runtime import thread_pool
+from soac.kernels.devices.cuda.executable import CudaExecutable
+from soac.kernels.devices.cuda.host import structs
+from soac.kernels.devices.cuda.host.runtime import FOLDER
+from soac.pipeline import Compiled, compile_prog
+from tests.support.null_driver import NullDriver, null_gpu
+
+ROOT = Path(__file__).parents[4]
+MODEL = [np.float32(x) for x in (0.03, 5, 0.2, 0.6, 0.5)]
+SMALL = [16, 32, 256, 256, *MODEL]
+"""LocVolCalib small: 256 steps, one less than it is asked for."""
+TURNS = 6000
+"""Of the loop that stands for the driver's own work: below two microseconds, which it takes at least."""
+
+
+def compiled_file(name: str) -> Compiled:
+    path = ROOT / "programs" / f"{name}.soac"
+    return compile_prog(path.read_text(encoding="utf-8"), str(path), machine=CUDA)
+
+
+@pytest.fixture(scope="module")
+def lud() -> Compiled:
+    return compiled_file("lud")
+
+
+def build(compiled: Compiled, compiled_host: bool = True) -> tuple[CudaExecutable, NullDriver]:
+    gpu, driver = null_gpu(compiled_host)
+    return CudaExecutable.build(compiled.host, compiled.core.functions, gpu), driver
+
+
+def counts(program: CudaExecutable, entry: str, args: list[Any]) -> tuple[int, int, int]:
+    """Launches, downloads and allocations of a second call."""
+    program.run(entry, args, convert=to_arguments)
+    native = program.gpu.native
+    assert native is not None
+    words = native.words
+    words.launches = words.downloads = words.allocations = 0
+    program.run(entry, args, convert=to_arguments)
+    return words.launches, words.downloads, words.allocations
+
+
+def test_structs_are_those_of_the_code() -> None:
+    text = (FOLDER / "types.ll").read_text(encoding="utf-8")
+    for struct in structs.STRUCTS:
+        names = re.search(rf"^%{struct.__name__} = type .*  ; (.*)$", text, re.MULTILINE)
+        assert names is not None
+        assert names[1].split() == [name.rstrip("_") for name, *_ in struct._fields_]
+
+
+def test_lud_waits_once(lud: Compiled) -> None:
+    """The pivots are read by kernels. The result of the call before is still in use."""
+    program, _ = build(lud)
+    assert counts(program, "main", [np.ones((256, 256), np.float32)]) == (3 * 255 - 1, 1, 1)
+
+
+def test_both_runners_launch_the_same(lud: Compiled) -> None:
+    args = [np.ones((40, 40), np.float32)]
+    launches, downloads, _ = counts(build(lud)[0], "main", args)
+    program, driver = build(lud, compiled_host=False)
+    program.run("main", args, convert=to_arguments)
+    assert (driver.launches, driver.downloads) == (launches, downloads)
+
+
+def test_a_step_of_locvolcalib() -> None:
+    program, driver = build(compiled_file("locvolcalib"))
+    launches, downloads, allocations = counts(program, "main", SMALL)
+    assert launches <= 8 * 255
+    assert (downloads, allocations) == (1, 1)
+    driver.spin(TURNS)
+    ours = quickest(lambda: program.run("main", SMALL, convert=to_arguments))
+    bare = quickest(lambda: driver.loop(launches))
+    assert ours <= 1.5 * bare, f"{1e6 * ours / launches:.2f} us for a launch, {1e6 * bare / launches:.2f} in a loop"
+
+
+def test_a_loop_of_the_host_is_stopped() -> None:
+    """As a time limit stops it (`autotune/measure.py`); the GPU goes on."""
+    source = "entry main [n] (xs: [n]i64) (k: i64): [n]i64 = loop xs for i < k do #[opaque] map (+ i) xs"
+    program, _ = build(compile_prog(source, "loop.soac", machine=CUDA))
+    timer = threading.Timer(0.3, thread_pool.request_stop)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        program.run("main", [np.arange(3), np.int64(1 << 60)], convert=to_arguments)
+    assert len(program.run("main", [np.arange(3), np.int64(2)], convert=to_arguments)[0]) == 1
+
+
+def quickest(job: Any) -> float:
+    """Processor time of all threads."""
+    times = list[float]()
+    for _ in range(7):
+        begin = time.process_time()
+        job()
+        times.append(time.process_time() - begin)
+    return min(times)

@@ -1,0 +1,157 @@
+"""Libraries for a GPU, used from C++ on the stand-in for the driver's library, whose images are emulated kernels."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soac.ir.interpret import interpret
+from soac.ir.machine import CUDA
+from soac.kernels.devices.cuda.driver import signature_of
+from soac.kernels.devices.cuda.library.objects import Image
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
+from soac.kernels.kernel_ir.nodes import Kernel
+from soac.library.build import Order, build_library
+from soac.library.gpus import gpus_of
+from soac.pipeline import Compiled, compile_prog
+from soac.versions import runs_of
+from tests.support.emulator.driver import emulated_text, library_of
+from tests.support.emulator.emulate import COMPILER, HERE
+from tests.support.library_clients import INFINITY, Failed, client, run, same_bits
+
+pytestmark = pytest.mark.skipif(COMPILER is None or sys.platform != "linux", reason="no C++ compiler, or not Linux")
+
+ROOT = Path(__file__).parents[3]
+SOURCE = """
+entry sums [n][m] (xss: [n][m]i32): [n]i32 = map (reduce (+) 0) xss
+entry gather [n][m] (xs: [n]f32) (is: [m]i64) (y: f32): [m]f32 = map (\\i -> xs[i] * y) is
+entry turned [n][m] (xss: *[n][m]f64) (k: i64): ([m][n]f64, [n][m]f64) =
+  let yss = copy (transpose xss) in (yss, xss with [k, 0] = 7)
+entry private [n] (ns: [n]i64): [n]i64 =
+  map (\\n -> let xs = scan (+) 0 (iota n) let ys = scan (+) 0 (map2 (*) xs (rotate 1 xs)) in reduce (+) 0 ys) ns
+entry total [n] (xs: [n]i64): i64 = let ys = #[opaque] scan (+) 0 xs in if n > 0 then ys[n - 1] else 0
+"""
+ARGS: dict[str, tuple[Any, ...]] = {
+    "sums": (np.arange(600, dtype=np.int32).reshape(3, 200),),
+    "gather": (np.linspace(0, 1, 9, dtype=np.float32), np.array([8, 0, 3]), np.float32(2.5)),
+    "turned": (np.arange(40, dtype=np.float64).reshape(5, 8), np.int64(2)),
+    "private": (np.array([3, 900, 0]),),
+    "total": (np.arange(50),),
+}
+Library = tuple[Path, dict[str, Any], Compiled]
+
+
+def emulated(text: str, kernels: Sequence[Kernel]) -> list[Image]:
+    """An image as the stand-in takes it: the name of a library."""
+    place = library_of(emulated_text(text, [signature_of(kernel) for kernel in kernels]))
+    return [Image("sm_70", 70, b"none"), Image("sm_90", 90, bytes(place))]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("gpu_library")
+    compiled = compile_prog(SOURCE, "gpu.soac", machine=CUDA)
+    gpus = replace(gpus_of(()), archs=("sm_70", "sm_90"), images=emulated)
+    build_library(compiled, Order("gpu", "0.1.0", gpus, {}, SOURCE, False), folder)
+    flags = ["-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", str(folder / "libcuda.so.1")]
+    subprocess.run([str(COMPILER), *flags, str(HERE / "libcuda.cpp"), "-ldl"], check=True, timeout=120)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    return client(folder, manifest), manifest, compiled
+
+
+def called(library: Library, monkeypatch: pytest.MonkeyPatch, entry: str, *args: Any, **how: Any) -> list[Any] | Failed:
+    program, manifest, _ = library
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(how.pop("driver", program.parent)))
+    return run(program, manifest, entry, args or ARGS[entry], how.pop("settings", {}), threads=0, **how)
+
+
+@pytest.mark.parametrize("entry", ARGS)
+def test_values_on_all_versions(library: Library, monkeypatch: pytest.MonkeyPatch, entry: str) -> None:
+    wanted, _ = interpret(library[2].core, entry, ARGS[entry])
+    for sides in runs_of(library[2].flat, entry):
+        settings = {name: 0 if side else INFINITY for name, side in sides.items()}
+        found = called(library, monkeypatch, entry, settings=settings)
+        assert isinstance(found, list), found
+        assert same_bits(found, wanted)
+
+
+def test_failures_say_where(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = called(library, monkeypatch, "gather", ARGS["gather"][0], np.array([0, 9]), np.float32(1))
+    assert isinstance(inside, Failed)
+    assert (inside.code, inside.message) == ("R0101", "index [9] out of bounds for array of shape [9]")
+    assert inside.place[:2] == ("gpu.soac", 3)
+    of_host = called(library, monkeypatch, "turned", ARGS["turned"][0], np.int64(5))
+    assert isinstance(of_host, Failed)
+    assert (of_host.code, of_host.values) == ("R0101", (5, 0, 5, 8))
+    monkeypatch.setenv("STAND_IN_MIB", "1")
+    full = called(library, monkeypatch, "total", np.ones(100_000, np.int64))
+    assert isinstance(full, Failed)
+    assert full.code == "R0301"
+
+
+def test_contexts(library: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The image of the GPU is taken; without one, or without a driver, the context says so."""
+    assert isinstance(called(library, monkeypatch, "total", target="sm_90"), list)
+    other = called(library, monkeypatch, "total", target="sm_70")
+    assert isinstance(other, Failed)
+    assert (other.code, other.message) == ("S0101", "the library has no code for this GPU, or not that asked for")
+    (tmp_path / "libcuda.so.1").touch()
+    without = called(library, monkeypatch, "total", driver=tmp_path)
+    assert isinstance(without, Failed)
+    assert "no NVIDIA driver" in without.message
+
+
+def test_sizes_that_the_library_does_not_have(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of a number of threads that there is no code for have the usual one; blocks take turns."""
+    values = {"block_size": 128, "factor": 4}
+    names = [one["name"] for one in library[1]["settings"] if one["name"].startswith("gather")]
+    sizes = {name: value for name in names for kind, value in values.items() if kind in name}
+    assert sizes
+    wanted, _ = interpret(library[2].core, "gather", ARGS["gather"])
+    found = called(library, monkeypatch, "gather", settings=sizes)
+    assert isinstance(found, list)
+    assert same_bits(found, wanted)
+
+
+PYTHON = """
+import sys; from pathlib import Path; import numpy as np
+from soac.kernels.devices.cpu.library.client import Library, ProgramError
+library = Library(Path(sys.argv[1]))
+print(library.target, library.call("total", np.arange(50)), library.call("sums", np.ones((2, 3), np.int32)).tolist())
+try: library.call("gather", np.ones(2, np.float32), np.array([5]), 1.0)
+except ProgramError as error: print(error.code)
+"""
+
+
+def test_the_shared_library_from_python(library: Library) -> None:
+    """The client that wheels have serves GPUs as it is."""
+    folder = library[0].parent
+    env = os.environ | {"LD_LIBRARY_PATH": str(folder), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", PYTHON, str(folder)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=100)
+    assert done.stdout == "sm_90 1225 [3, 3]\nR0101\n"
+
+
+def test_ptx(tmp_path: Path) -> None:
+    """What NVRTC makes is in the library, which needs no driver to be linked."""
+    try:
+        nvrtc()
+    except NoCompiler:
+        pytest.skip("NVRTC is not installed")
+    assert gpus_of(("compute_80", "sm_80", "sm_90")).archs == ("sm_90", "sm_80", "compute_80")
+    source = "entry main [n] (xs: [n]f32): [n]f32 = map (* 2) xs"
+    compiled = compile_prog(source, "ptx.soac", machine=CUDA)
+    build_library(compiled, Order("ptx", "1", gpus_of(("compute_80",)), {}, source, False), tmp_path)
+    assert b".target sm_80" in (tmp_path / "libptx.a").read_bytes()
+    assert (tmp_path / "libptx.so").exists()
+    assert "int64_t device;" in (tmp_path / "ptx.h").read_text(encoding="utf-8")
+    assert "-ldl" in (tmp_path / "ptx.pc").read_text(encoding="utf-8")
