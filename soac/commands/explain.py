@@ -17,6 +17,7 @@ from ..cluster.run import BROADCAST
 from ..devices import MACHINES, class_of
 from ..entries import no_entry
 from ..ir.errors import NOWHERE, Loc
+from ..ir.machine import WARP
 from ..ir.version_tree import Sides, Site
 from ..kernels.devices.cpu.executable import WORKERS
 from ..kernels.devices.device import default_of
@@ -71,10 +72,17 @@ class View:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--schedules", is_flag=True, help="Show how each segop is run on the device, and why so.")
 @click.option("--node", is_flag=True, help="Show how entry points are partitioned over a cluster.")
+@click.option("--report", is_flag=True, help="Show all that is known: paths and times of data sets, kernels, tuning.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), metavar="PAGE", help="Write that as a page.")
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=20.0, show_default=True,
+              help="With --report or --html: time for runs, and as much for traces of kernels.")  # fmt: skip
+@click.option("--block", type=click.IntRange(1, 1024), help="Threads of a block that is traced.")
+@click.option("--warp", type=click.IntRange(1, 64), default=WARP.threads, show_default=True, help="Those of a warp.")
 @run_options
 def command(
-    file: Path, data: tuple[str, ...], entry: str | None, as_json: bool, schedules: bool, node: bool, settings: Settings
-) -> None:
+    file: Path, data: tuple[str, ...], entry: str | None, as_json: bool, schedules: bool, node: bool, report: bool,
+    html: Path | None, seconds: float, block: int | None, warp: int, settings: Settings,
+) -> None:  # fmt: skip
     """Show the versions of each nest in FILE: guards, their thresholds, and the kernels that each side launches.
 
     With DATA (as for `soac run`) an entry point is run, and what it decided at the guards is shown. Without
@@ -84,7 +92,16 @@ def command(
     taken, where sizes decide under which condition.
 
     With --node: what the workers of a cluster do in blocks of rows, what they are sent for it, and what has no such
-    version."""
+    version.
+
+    With --report or --html: also the paths of DATA, or of the data sets of the test blocks, with the times of all
+    versions, and of each kernel its axes, accesses, work of threads, schedules and code; the page has the program at
+    all stages. Kernels are traced thread by thread on small data sets. The device need not be there."""
+    if report or html is not None:
+        from .explain_report import Out, write_report  # what it needs is much
+
+        write_report(file, settings, entry, data, Out(html, as_json), seconds, (block, warp))
+        return
     if schedules or node:
         if data:
             raise click.UsageError(f"--{'schedules' if schedules else 'node'} takes no data: nothing is run")
@@ -99,14 +116,14 @@ def command(
         args = gather(session.program.function(name), data)
         _, trace = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
         plan = plan_of(session)
-        views = _views(plan, settings, (name,), trace)
+        views = views_of(plan, settings, (name,), trace)
     else:
         plan = planned(file, settings)
-        views = _views(plan, settings, plan.entries if entry is None else (entry,), None)
+        views = views_of(plan, settings, plan.entries if entry is None else (entry,), None)
     if as_json:
-        click.echo(json.dumps(_as_json(str(file), views), indent=2))
+        click.echo(json.dumps(as_json_of_views(str(file), views), indent=2))
         return
-    click.echo("\n".join(_lines(views)))
+    click.echo("\n".join(text_of_views(views)))
     if settings.device == "cpu" and (slow := summary_of(len(performance_warnings(plan.compiled)), str(file))):
         click.echo(f"\n{slow}")
 
@@ -136,7 +153,7 @@ def _echo_node(file: Path, settings: Settings, entry: str | None) -> None:
         )
 
 
-def _views(plan: Plan, settings: Settings, entries: Sequence[str], trace: Trace | None) -> list[View]:
+def views_of(plan: Plan, settings: Settings, entries: Sequence[str], trace: Trace | None) -> list[View]:
     known = {name: _setting(plan, settings, name) for site in plan.sites for name in site.thresholds}
     return [_view(plan, entry, known, trace) for entry in entries]
 
@@ -175,7 +192,7 @@ def _versions(view: View, site: Site) -> Iterator[tuple[str, Sides, tuple[str, .
 # ---- text --------------------------------------------------------------------------------------------------------
 
 
-def _lines(views: Sequence[View]) -> Iterator[str]:
+def text_of_views(views: Sequence[View]) -> Iterator[str]:
     for number, view in enumerate(views):
         if number:
             yield ""
@@ -267,7 +284,7 @@ def _at(loc: Loc) -> str:
 # ---- JSON --------------------------------------------------------------------------------------------------------
 
 
-def _as_json(file: str, views: Sequence[View]) -> dict[str, Any]:
+def as_json_of_views(file: str, views: Sequence[View]) -> dict[str, Any]:
     return {
         "program": file,
         "ran": any(view.trace is not None for view in views),
