@@ -53,7 +53,7 @@ def write_report(
         )
     if out.html is not None:
         _write(out.html, page_of(found))
-        click.echo(f"wrote {out.html}")
+        click.echo(f"wrote {out.html}", err=out.as_json)
     if out.as_json:
         click.echo(json.dumps(found, indent=1))
     elif out.html is None:

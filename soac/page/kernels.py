@@ -16,15 +16,17 @@ from ..ir.core import Level
 from ..ir.errors import NOWHERE, IRError, Loc, SoacError
 from ..ir.machine import CUDA, Machine
 from ..ir.version_tree import Sides
+from ..kernels.analysis.sectors import SOME, predict
 from ..kernels.cuda_c.module import cuda_kernel, cuda_module
 from ..kernels.devices.cuda.nvrtc import NoCompiler
 from ..kernels.devices.cuda.ptxas_report import Resources, resources
 from ..kernels.host_ir.launch_parameters import Kind, size_kind
 from ..kernels.host_ir.nodes import launches
 from ..kernels.kernel_ir.nodes import Kernel
-from ..kernels.kernel_ir.show import show_kernel
+from ..kernels.kernel_ir.show import show_kernel, show_stm
 from ..kernels.lanes.module import emit
 from ..kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES, ready
+from ..kernels.schedule.cuda.mapping import standing_for
 from ..kernels.tracer.run import KernelTrace, Report, SiteCosts, TraceSettings, trace_kernels
 from ..pipeline import Compiled
 from ..reports.explain import Guard, Interpreted, Launched, Step
@@ -39,6 +41,8 @@ LONGEST = 1e-3
 SECONDS = 10.0
 """That a traced run may take."""
 SHOWN_BLOCKS, SHOWN_THREADS = 64, 256
+BLOCKS = 8
+"""Of a launch that is evaluated instead of traced."""
 MOST_CODE = 40_000
 """Letters of a kernel's code that are shown."""
 
@@ -160,7 +164,9 @@ def kernels_data(
                 "registers": taken[name].registers, "shared": taken[name].shared, "stack": taken[name].stack,
                 "spills": taken[name].spill_loads + taken[name].spill_stores,
             }  # fmt: skip
-        found.append(data | _costs(axes, traces.launches.get(name, ()), traces.of.get(name, "")))
+        launches_seen = traces.launches.get(name, ())
+        costs = _costs(axes, launches_seen, traces.of.get(name, "")) if launches_seen else _predicted(axes, one, shape)
+        found.append(data | costs)
     return found, notes
 
 
@@ -232,8 +238,6 @@ def _costs(axes: Axes, traced: Sequence[KernelTrace], of: str) -> dict[str, Any]
             known = sums.get((site.place, site.array.name))
             sums[site.place, site.array.name] = site if known is None else _both(known, site)
     accesses = [_access_data(one, sums.get(one.site)) for one in axes.accesses]
-    if not traced:
-        return {"accesses": accesses, "traced": None}
     most = max(traced, key=lambda launch: launch.work.total)
     each = [list(block[:SHOWN_THREADS]) for block in most.work.each[:SHOWN_BLOCKS]]
     work = {
@@ -248,6 +252,18 @@ def _costs(axes: Axes, traced: Sequence[KernelTrace], of: str) -> dict[str, Any]
             "hazards": sum(sum(launch.counts.values()) for launch in traced),
         },
     }  # fmt: skip
+
+
+def _predicted(axes: Axes, kernel: Kernel, shape: Shape) -> dict[str, Any]:
+    """Accesses of a kernel that was not traced, evaluated at sizes that stand for large ones."""
+    scalars = [standing_for(var) for var in kernel.scalars]
+    sites = predict(kernel, scalars, BLOCKS, shape.threads, shape.warp, SOME)
+    known = {(show_stm(site.statement), site.array.name): site for site in sites if site.requests}
+    accesses = [_access_data(one, None) for one in axes.accesses]
+    for one, data in zip(axes.accesses, accesses, strict=True):
+        if (site := known.get(one.site)) is not None:
+            data |= {"requests": round(site.requests), "units": round(site.units), "lanes": round(site.lanes)}
+    return {"accesses": accesses, "traced": None}
 
 
 def _both(x: SiteCosts, y: SiteCosts) -> SiteCosts:

@@ -258,17 +258,17 @@ function accesses(one) {
     const what = cell(`${a.writes ? "→ " : ""}${a.array}[${a.index}]`, "code");
     what.title = what.textContent;
     if (!a.requests) return el("tr", "lost", what, cell(a.space, "left"), ["", "", "", "", ""].map((t) => cell(t)));
-    const each = a.units / a.requests, least = a.least / a.requests;
+    const each = a.units / a.requests, least = one.traced ? a.least / a.requests : 0;
     const bars = cell(null, "left");
     for (const [n, cls] of [[each, "bar"], [least, "bar least"]]) {
       const bar = el("span", cls);
-      bar.style.width = `${Math.max(2, n * 3)}px`;
+      bar.style.width = `${n && Math.max(2, n * 3)}px`;
       bars.append(bar, el("br"));
     }
     return el("tr", "", what, cell(a.space, "left"), cell(count(a.requests)), cell((a.lanes / a.requests).toFixed(1)),
-      cell(`${count(a.units)} (${each.toFixed(2)})`), cell(`${count(a.least)} (${least.toFixed(2)})`), bars);
+      cell(`${count(a.units)} (${each.toFixed(2)})`), cell(one.traced ? `${count(a.least)} (${least.toFixed(2)})` : "–"), bars);
   });
-  return card("accesses", table(["access", "memory", "requests", "lanes", "sectors or turns (each)", "least (each)", ""], rows,
+  return card(one.traced ? "accesses" : "accesses, predicted for large sizes", table(["access", "memory", "requests", "lanes", "sectors or turns (each)", "least (each)", ""], rows,
     ["", "left"]));
 }
 

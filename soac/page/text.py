@@ -100,7 +100,7 @@ def _access_lines(kernel: Data) -> Iterator[str]:
         lanes = f"{one['lanes'] / one['requests']:.1f}"
         unit = "turns" if one["space"] == "shared" else "sectors"
         each = f"{one['units'] / one['requests']:.2f} {unit}"
-        rows.append([what, str(one["requests"]), lanes, str(one["units"]), str(one["least"]), each])
+        rows.append([what, str(one["requests"]), lanes, str(one["units"]), str(one.get("least", "-")), each])
     if len(rows) > 1:
         yield from table(rows, "  ")
 
@@ -109,7 +109,7 @@ def _work_lines(kernel: Data) -> Iterator[str]:
     """Statements by threads, warps and blocks, idle ones counted, as far as the report has them."""
     traced = kernel["traced"]
     if traced is None:
-        yield "  not traced"
+        yield "  not traced: accesses are predicted for large sizes"
         return
     each = traced["work"]["each"]
     yield (
