@@ -41,7 +41,7 @@ from ..settings import Settings
 from ..versions import named_versions
 from .arguments import gather
 from .options import FILE, DataCommand, run_options
-from .run import default_entry
+from .run import default_entry, default_entry_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,11 @@ def command(
     if report or html is not None:
         from .explain_report import Out, write_report  # what it needs is much
 
-        write_report(file, settings, entry, data, Out(html, as_json), seconds, (block, warp))
+        plan = planned(file, settings)
+        wanted = (entry or default_entry_of(plan.entries),) if entry or data else plan.entries
+        views = _views(plan, settings, wanted, None)
+        shown = _as_json(str(file), views)["entries"], tuple(_lines(views))
+        write_report(file, settings, plan, shown, data, Out(html, as_json), (seconds, block, warp))
         return
     if schedules or node:
         if data:
@@ -116,14 +120,14 @@ def command(
         args = gather(session.program.function(name), data)
         _, trace = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
         plan = plan_of(session)
-        views = views_of(plan, settings, (name,), trace)
+        views = _views(plan, settings, (name,), trace)
     else:
         plan = planned(file, settings)
-        views = views_of(plan, settings, plan.entries if entry is None else (entry,), None)
+        views = _views(plan, settings, plan.entries if entry is None else (entry,), None)
     if as_json:
-        click.echo(json.dumps(as_json_of_views(str(file), views), indent=2))
+        click.echo(json.dumps(_as_json(str(file), views), indent=2))
         return
-    click.echo("\n".join(text_of_views(views)))
+    click.echo("\n".join(_lines(views)))
     if settings.device == "cpu" and (slow := summary_of(len(performance_warnings(plan.compiled)), str(file))):
         click.echo(f"\n{slow}")
 
@@ -153,7 +157,7 @@ def _echo_node(file: Path, settings: Settings, entry: str | None) -> None:
         )
 
 
-def views_of(plan: Plan, settings: Settings, entries: Sequence[str], trace: Trace | None) -> list[View]:
+def _views(plan: Plan, settings: Settings, entries: Sequence[str], trace: Trace | None) -> list[View]:
     known = {name: _setting(plan, settings, name) for site in plan.sites for name in site.thresholds}
     return [_view(plan, entry, known, trace) for entry in entries]
 
@@ -192,7 +196,7 @@ def _versions(view: View, site: Site) -> Iterator[tuple[str, Sides, tuple[str, .
 # ---- text --------------------------------------------------------------------------------------------------------
 
 
-def text_of_views(views: Sequence[View]) -> Iterator[str]:
+def _lines(views: Sequence[View]) -> Iterator[str]:
     for number, view in enumerate(views):
         if number:
             yield ""
@@ -284,7 +288,7 @@ def _at(loc: Loc) -> str:
 # ---- JSON --------------------------------------------------------------------------------------------------------
 
 
-def as_json_of_views(file: str, views: Sequence[View]) -> dict[str, Any]:
+def _as_json(file: str, views: Sequence[View]) -> dict[str, Any]:
     return {
         "program": file,
         "ran": any(view.trace is not None for view in views),

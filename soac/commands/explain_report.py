@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ..data.files import write_file
 from ..devices import MACHINES
-from ..entries import no_entry
-from ..ir.core import FunDef
 from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
 from ..kernels.tracer.run import TraceSettings
 from ..page.data import Given
 from ..page.html import page_of
 from ..page.report import Asked, report_of
 from ..page.text import report_lines
-from ..session import Plan, planned
+from ..session import Plan
 from ..settings import Settings
 from ..terminal import waiting
 from .arguments import gather
-from .explain import as_json_of_views, text_of_views, views_of
-from .run import default_entry_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,36 +33,26 @@ class Out:
 
 
 def write_report(
-    file: Path, settings: Settings, entry: str | None, data: Sequence[str], out: Out, seconds: float,
-    block: tuple[int | None, int],
+    file: Path, settings: Settings, plan: Plan, shown: tuple[Sequence[Mapping[str, Any]], Sequence[str]],
+    data: Sequence[str], out: Out, effort: tuple[float, int | None, int],
 ) -> None:  # fmt: skip
-    """`block`: threads of a block that is traced, if not those of the machine, and of a warp. Raises `CompileError`
-    E0001 where there is no such entry."""
-    plan = planned(file, settings)
-    one = entry or (default_entry_of(plan.entries) if data else None)
-    entries = plan.entries if one is None else (one,)
-    given = [Given("as given", gather(_function(plan, entries[0]), data), None)] if data else []
-    views = views_of(plan, settings, entries, None)
-    traced = TraceSettings(block[0] or MACHINES[settings.device].higher[-1].threads, block[1])
+    """`shown`: what `soac explain` says of the entries, as JSON data and as lines. `effort`: seconds, threads of a traced
+    block, if not those of the machine, and of a warp."""
+    views, lines = shown
+    entries = [view["name"] for view in views]
+    seconds, block, warp = effort
+    functions = {f.entry.name: f for f in plan.compiled.core.functions if f.entry is not None}
+    given = [Given("as given", gather(functions[entries[0]], data), None)] if data else []
+    traced = TraceSettings(block or MACHINES[settings.device].higher[-1].threads, warp)
     with waiting(f"running and tracing {file}"):
-        found = report_of(
-            Asked(file, settings, entries, given, seconds, traced), plan, as_json_of_views(str(file), views)["entries"]
-        )
+        found = report_of(Asked(file, settings, entries, given, seconds, traced), plan, views)
     if out.html is not None:
         _write(out.html, page_of(found))
         click.echo(f"wrote {out.html}", err=out.as_json)
     if out.as_json:
         click.echo(json.dumps(found, indent=1))
     elif out.html is None:
-        click.echo("\n".join((*text_of_views(views), *report_lines(found))))
-
-
-def _function(plan: Plan, entry: str) -> FunDef:
-    """Its signature. Raises `CompileError` E0001."""
-    found = next((f for f in plan.compiled.core.functions if f.entry is not None and f.entry.name == entry), None)
-    if found is None:
-        raise no_entry(entry, plan.entries)
-    return found
+        click.echo("\n".join((*lines, *report_lines(found))))
 
 
 def _write(path: Path, text: str) -> None:

@@ -71,14 +71,21 @@ function program(report) {
   // What came of a point of the source: statements whose place has it, the innermost marked most.
   function follow([f, l, c]) {
     clear();
-    const all = places.filter((p) => covers_column(p, f, l, c));
-    const near = all.length ? all : places.filter((p) => covers(p, f, l));
-    if (!near.length) return became.replaceChildren(el("span", "soft", `line ${l}: nothing of its own is left of it`));
-    const least = Math.min(...near.map(size));
-    const exact = (p) => near.includes(p) && size(p) === least;
-    mark_source(near.find(exact));
-    for (const pane of panes) pane.mark((ps) => (ps.some(exact) ? 2 : ps.some((p) => covers(p, f, l)) ? 1 : 0));
-    list(kernels.filter((k) => exact(k.at)), kernels.filter((k) => covers(k.at, f, l) && !exact(k.at)));
+    const innermost = (among) => {
+      const inside = among.filter((p) => covers_column(p, f, l, c));
+      const near = inside.length ? inside : among.filter((p) => covers(p, f, l));
+      const least = Math.min(...near.map(size));
+      return near.filter((p) => size(p) === least);
+    };
+    const here = innermost(places);
+    for (const pane of panes) {
+      const own = innermost(pane.places);
+      pane.mark((ps) => (ps.some((p) => own.includes(p)) ? 2 : ps.some((p) => covers(p, f, l)) ? 1 : 0));
+    }
+    if (!here.length) return became.replaceChildren(el("span", "soft", `line ${l}: nothing of its own is left of it`));
+    mark_source(here[0]);
+    const own = innermost(kernels.map((k) => k.at));
+    list(kernels.filter((k) => own.includes(k.at)), kernels.filter((k) => covers(k.at, f, l) && !own.includes(k.at)));
   }
 
   // Where a line of a stage comes from.
@@ -122,6 +129,7 @@ function program(report) {
     const box = el("div", "lines code", one.lines.map(([text, at], k) =>
       on(el("div", "line", el("i", "", String(k + 1)), text || " "), "click", () => trace(at))));
     panes.push({
+      places: one.lines.flatMap(([, at]) => at),
       mark: (degree, stay) => {
         let first = null;
         one.lines.forEach(([, at], k) => {
@@ -261,9 +269,9 @@ function accesses(one) {
     const each = a.units / a.requests, least = one.traced ? a.least / a.requests : 0;
     const bars = cell(null, "left");
     for (const [n, cls] of [[each, "bar"], [least, "bar least"]]) {
-      const bar = el("span", cls);
+      const bar = el("div", cls);
       bar.style.width = `${n && Math.max(2, n * 3)}px`;
-      bars.append(bar, el("br"));
+      bars.append(bar);
     }
     return el("tr", "", what, cell(a.space, "left"), cell(count(a.requests)), cell((a.lanes / a.requests).toFixed(1)),
       cell(`${count(a.units)} (${each.toFixed(2)})`), cell(one.traced ? `${count(a.least)} (${least.toFixed(2)})` : "–"), bars);
