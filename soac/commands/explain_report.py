@@ -36,8 +36,8 @@ def write_report(
     file: Path, settings: Settings, plan: Plan, shown: tuple[Sequence[Mapping[str, Any]], Sequence[str]],
     data: Sequence[str], out: Out, effort: tuple[float, int | None, int],
 ) -> None:  # fmt: skip
-    """`shown`: what `soac explain` says of the entries, as JSON data and as lines. `effort`: seconds, threads of a traced
-    block, if not those of the machine, and of a warp."""
+    """`shown`: what `soac explain` says of the entries, as JSON data and as lines. `effort`: seconds; threads of a
+    traced block, if not those of the machine, and of a warp."""
     views, lines = shown
     entries = [view["name"] for view in views]
     seconds, block, warp = effort
