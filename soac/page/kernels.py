@@ -36,7 +36,7 @@ from .axes import Access, Axes, Shape, axes_of
 from .data import Seen
 
 ARCH = "sm_90"
-LONGEST = 1e-3
+LONGEST = 3e-4
 """Seconds of a run, of data sets that are small enough to be traced."""
 SECONDS = 10.0
 """That a traced run may take."""
@@ -76,25 +76,26 @@ def traces_of(asked: Traceable, sets: Sequence[Seen], seconds: float) -> Traces:
     short = [one for one in small if one.seconds < max(LONGEST, 3 * small[0].seconds)]
     found: dict[str, list[KernelTrace]] = {}
     of: dict[str, str] = {}
-    why: list[str] = []
+    why: dict[str, str] = {}
     for one in [*short[:-4:-1], *short[:1]]:
         for name, (sides, kernels) in asked.versions.items():
             left = min(SECONDS, until - time.monotonic())
             if kernels <= found.keys():
                 continue
             if left <= 0:
-                return Traces(found, of, (*why, "no time was left to trace all kernels (`--seconds`)"))
+                return Traces(found, of, ("no time was left to trace all kernels (`--seconds`)",))
             report = _traced(asked, kernel, one, sides, left)
             if isinstance(report, str):
-                why.append(f"{one.label}, {name}: {report}")
+                why[name] = f"{one.label}, {name}: {report}"
                 continue
+            why.pop(name, None)
             seen: dict[str, list[KernelTrace]] = {}
             for launch in report.launches:
                 seen.setdefault(launch.kernel, []).append(launch)
             for own, launched in seen.items():
                 if own not in found:
                     found[own], of[own] = launched, f"{one.label}, version {name}"
-    return Traces(found, of, tuple(why))
+    return Traces(found, of, tuple(why.values()))
 
 
 def _traced(asked: Traceable, kernel: Callable[[str], Kernel], one: Seen, sides: Sides, seconds: float) -> Report | str:
