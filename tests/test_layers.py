@@ -63,6 +63,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("soac.testing",),
     ("soac.lsp",),
     ("soac.tuning",),
+    ("soac.page",),
     ("soac.commands",),
 )
 """Packages from the lowest to the highest; those of one row do not import each other."""

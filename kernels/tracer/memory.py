@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..analysis.memory_model import SECTOR, WORD, fullest_bank
+from ..analysis.memory_model import BANKS, SECTOR, WORD, fullest_bank
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KArray, Space
 from ..kernel_ir.shared_stack import stack_bytes
@@ -33,8 +33,9 @@ class Memory:
 
 @dataclass(slots=True)
 class Site:
-    """Counts of one access site. `turn`: how often the present thread has come here; `open`: requests of the present
-    round, by number of the turn and warp. `size`: bytes of an element; `grain`: of a sector, or of a bank's word."""
+    """Counts of one access site. `turn`: how often the present thread has come here; `open`: the elements that requests
+    of the present round touch, by number of the turn and warp. `size`: bytes of an element; `grain`: of a sector, or of
+    a bank's word. `least`: what the requests would cost if the elements of each were neighbours."""
 
     place: int
     array: KArray
@@ -44,25 +45,28 @@ class Site:
     units: int = 0
     lanes: int = 0
     worst: int = 0
+    least: int = 0
     turn: int = 0
     open: dict[tuple[int, int], set[int]] = field(default_factory=dict)
 
     def note(self, index: int, warp: int) -> None:
         """A thread of `warp` accesses element `index`."""
-        unit = index * self.size // self.grain
         self.lanes += 1
         key = (self.turn, warp)
         self.turn += 1
-        units = self.open.get(key)
-        if units is None:
-            self.open[key] = {unit}
+        touched = self.open.get(key)
+        if touched is None:
+            self.open[key] = {index}
         else:
-            units.add(unit)
+            touched.add(index)
 
     def close(self) -> None:
         """The round is over: its requests are counted."""
-        for units in self.open.values():
-            cost = len(units) if self.array.space is Space.GLOBAL else fullest_bank(units)
+        is_global = self.array.space is Space.GLOBAL
+        for touched in self.open.values():
+            units = {index * self.size // self.grain for index in touched}
+            cost = len(units) if is_global else fullest_bank(units)
+            self.least += -(-len(touched) * self.size // (SECTOR if is_global else BANKS * WORD))
             self.requests += 1
             self.units += cost
             self.worst = max(self.worst, cost)
@@ -72,6 +76,7 @@ class Site:
         """All threads of `warps` warps access the same element."""
         self.requests += warps
         self.units += warps
+        self.least += warps
         self.lanes += warps
         self.worst = max(self.worst, 1)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
 
@@ -31,6 +31,9 @@ from .threads import for_threads
 from .visibility import Hazard, Kind, Machine, Track
 
 Scalar = bool | int | float
+
+MOST_KEPT = 256
+"""Blocks of a launch of which the work of each thread is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,8 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class SiteCosts:
     """An access site: requests of warps, what they cost (32-byte sectors of global memory, turns of the fullest bank
-    of shared memory), the costliest, and the threads that took part."""
+    of shared memory), the costliest, the threads that took part, and what the requests would cost if the elements that
+    each touches were neighbours."""
 
     place: str
     array: KArray
@@ -68,17 +72,20 @@ class SiteCosts:
     units: int
     worst: int
     lanes: int
+    least: int
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """Statements executed: by all threads, by the busiest thread of a block, and what they cost when every thread of a
-    block takes as long as the busiest one, idle warps too. `slots`: threads there were, over all blocks."""
+    block takes as long as the busiest one, idle warps too. `slots`: threads there were, over all blocks. `each`: those
+    executed by each thread of the first `MOST_KEPT` blocks."""
 
     total: int
     most: int
     padded: int
     slots: int
+    each: tuple[tuple[int, ...], ...]
 
     @property
     def balance(self) -> float:
@@ -175,24 +182,27 @@ class Tally:
     most: int = 0
     padded: int = 0
     shared: int = 0
+    each: list[tuple[int, ...]] = field(default_factory=list)
 
     def block_done(self, t: Traced) -> None:
         self.total += sum(t.work)
         self.most = max(self.most, *t.work)
         self.padded += max(t.work) * len(t.work)
+        if len(self.each) < MOST_KEPT:
+            self.each.append(tuple(t.work))
         self.shared = max(self.shared, sum(t.shared_bytes.values()))
 
 
 def summary(t: Traced, blocks: int, tally: Tally) -> KernelTrace:
     """What a launch of `blocks` blocks was: hazards, costs of the sites that had requests, work."""
-    work = Work(tally.total, tally.most, tally.padded, blocks * t.machine.threads)
+    work = Work(tally.total, tally.most, tally.padded, blocks * t.machine.threads, tuple(tally.each))
     sites = tuple(costs(t, site) for site in t.sites if site.requests)
     return KernelTrace(t.kernel.name, blocks, dict(t.machine.counts), findings(t), sites, work, t.fences, tally.shared)
 
 
 def costs(t: Traced, site: Site) -> SiteCosts:
     """The counts of one site, with the text of its statement."""
-    return SiteCosts(t.places[site.place], site.array, site.requests, site.units, site.worst, site.lanes)
+    return SiteCosts(t.places[site.place], site.array, site.requests, site.units, site.worst, site.lanes, site.least)
 
 
 def findings(t: Traced) -> tuple[Finding, ...]:

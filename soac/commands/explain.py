@@ -18,6 +18,7 @@ from ..devices import MACHINES, class_of
 from ..entries import no_entry
 from ..ir.by_hand import kernel_of_guard
 from ..ir.errors import NOWHERE, Loc
+from ..ir.machine import WARP
 from ..ir.version_tree import Sides, Site
 from ..kernels.devices.cpu.executable import WORKERS
 from ..kernels.devices.device import default_of
@@ -41,7 +42,7 @@ from ..settings import Settings
 from ..versions import named_versions
 from .arguments import gather
 from .options import FILE, DataCommand, run_options
-from .run import default_entry
+from .run import default_entry, default_entry_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +73,17 @@ class View:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--schedules", is_flag=True, help="Show how each segop is run on the device, and why so.")
 @click.option("--node", is_flag=True, help="Show how entry points are partitioned over a cluster.")
+@click.option("--report", is_flag=True, help="Show all that is known: paths and times of data sets, kernels, tuning.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), metavar="PAGE", help="Write that as a page.")
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=20.0, show_default=True,
+              help="With --report or --html: time for runs, and as much for traces of kernels.")  # fmt: skip
+@click.option("--block", type=click.IntRange(1, 1024), help="Threads of a block that is traced.")
+@click.option("--warp", type=click.IntRange(1, 64), default=WARP.threads, show_default=True, help="Those of a warp.")
 @run_options
 def command(
-    file: Path, data: tuple[str, ...], entry: str | None, as_json: bool, schedules: bool, node: bool, settings: Settings
-) -> None:
+    file: Path, data: tuple[str, ...], entry: str | None, as_json: bool, schedules: bool, node: bool, report: bool,
+    html: Path | None, seconds: float, block: int | None, warp: int, settings: Settings,
+) -> None:  # fmt: skip
     """Show the versions of each nest in FILE: guards, their thresholds, and the kernels that each side launches.
 
     With DATA (as for `soac run`) an entry point is run, and what it decided at the guards is shown. Without
@@ -85,7 +93,20 @@ def command(
     taken, where sizes decide under which condition.
 
     With --node: what the workers of a cluster do in blocks of rows, what they are sent for it, and what has no such
-    version."""
+    version.
+
+    With --report or --html: also the paths of DATA, or of the data sets of the test blocks, with the times of all
+    versions, and of each kernel its axes, accesses, work of threads, schedules and code; the page has the program at
+    all stages. Kernels are traced thread by thread on small data sets. The device need not be there."""
+    if report or html is not None:
+        from .explain_report import Out, write_report  # what it needs is much
+
+        plan = planned(file, settings)
+        wanted = (entry or default_entry_of(plan.entries),) if entry or data else plan.entries
+        views = _views(plan, settings, wanted, None)
+        shown = _as_json(str(file), views)["entries"], tuple(_lines(views))
+        write_report(file, settings, plan, shown, data, Out(html, as_json), (seconds, block, warp))
+        return
     if schedules or node:
         if data:
             raise click.UsageError(f"--{'schedules' if schedules else 'node'} takes no data: nothing is run")

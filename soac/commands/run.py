@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -125,5 +126,9 @@ def _run(
 
 def default_entry(session: Session) -> str:
     """`main`, or the only entry point there is."""
-    entries = session.program.entries
+    return default_entry_of(session.program.entries)
+
+
+def default_entry_of(entries: Sequence[str]) -> str:
+    """`main`, or the only one."""
     return entries[0] if len(entries) == 1 else "main"

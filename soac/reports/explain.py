@@ -108,7 +108,7 @@ def _value(formula: Formula) -> int | float | bool | None:
     return formula.const.value if isinstance(formula, Number) else None
 
 
-def _applied(op: Op, prim: Prim, args: tuple[Formula, ...]) -> Formula:
+def applied(op: Op, prim: Prim, args: tuple[Formula, ...]) -> Formula:
     """The operation, evaluated where all is known."""
     nodes = 1 + sum(map(_nodes, args))
     match op, args:
@@ -274,7 +274,7 @@ class _Reader:
             case core.Copied(atom):
                 return self.formula(atom)
             case core.PrimOp(op, prim, args):
-                return _applied(op, prim, tuple(map(self.formula, args)))
+                return applied(op, prim, tuple(map(self.formula, args)))
             case core.Convert(source, target, arg) if _keeps_value(source, target):
                 return self.formula(arg)
             case core.Convert(_, target, arg):

@@ -95,12 +95,12 @@ def schedule_lines(segops: Sequence[ScheduledSegop]) -> Iterator[str]:
             continue
         names = ["schedule", *("  " * row.nesting + row.name for row in segop.rows)]
         costs = ["cost", *("-" if row.cost is None else f"{row.cost:.3g}" for row in segop.rows)]
-        taken = ["taken", *_taken(segop.rows)]
+        taken = ["taken", *taken_in_words(segop.rows)]
         width, digits = max(map(len, names)), max(map(len, costs))
         yield from (f"    {n:<{width}}  {c:>{digits}}  {t}" for n, c, t in zip(names, costs, taken, strict=True))
 
 
-def _taken(rows: Sequence[Row]) -> Iterator[str]:
+def taken_in_words(rows: Sequence[Row]) -> Iterator[str]:
     """Which row is taken: the first of a table whose condition holds."""
     guarded: dict[int, bool] = {}
     for row in rows:

@@ -17,6 +17,7 @@ from soac.frontend.source.text import Reach
 from soac.ir.errors import CompileError, IRError
 from soac.kernels.devices import disk_cache
 from soac.kernels.devices.cpu.runtime import jit
+from soac.page.html import page_of
 from soac.pipeline import Emit, compile_prog
 from soac.reports import svg
 from soac.stages import show_stage
@@ -128,6 +129,9 @@ def test_names_in_html() -> None:
     shown = page(EVIL, {EVIL: ((), (EVIL,), {"a.svg": tree})})
     assert "<script>" not in shown
     assert "&lt;script&gt;" in shown
+    report = page_of({"program": EVIL, "notes": [EVIL]})
+    assert EVIL not in report
+    assert report.count("<script") == 2
 
 
 def test_caches_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

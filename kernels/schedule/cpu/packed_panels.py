@@ -36,6 +36,8 @@ DEPTH = 256
 CHUNK = 128
 LEAST_ROWS = 4 * ROWS
 """With fewer rows, copying costs more than it brings."""
+LEAST_DEPTH = 8
+"""Sums of fewer elements are over before the panels pay."""
 LEAST_COLUMNS = 16
 """With fewer columns, lanes have nothing to do."""
 

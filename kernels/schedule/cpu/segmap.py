@@ -27,7 +27,7 @@ from ..space import OPEN, Chunk, bind_space, chunk_of, closed, lanes_over_chunk,
 from ..statements import gen_body, gen_stm
 from ..table import Schedule, Segop, Table, in_memory, run
 from .columns import with_columns
-from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, dependents, launch_panels, needed
+from .packed_panels import LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, can_pack, dependents, launch_panels, needed
 from .segred import SPLIT_K, STREAMED, in_chunks
 from .split_k import as_segred, is_narrow, reads_columns
 from .streamed_rows import can_stream, is_tall
@@ -144,10 +144,11 @@ def can_pack_points(s: Points) -> LanesKernel | str:
 
 
 def are_enough_to_pack(s: Points, jammed: LanesKernel) -> Atom:
-    """What is not worth jamming as it lies (rows by rows, say) is in panels, if there are columns enough too."""
+    """What is not worth jamming as it lies (rows by rows, say) is in panels, if there are columns enough too; what is,
+    where sums are long enough to pay for the panels."""
     *_, rows, columns = s.exp.space.widths
     if jam_pays(s, jammed):
-        return at_least(s.h, rows, LEAST_ROWS)
+        return at_least(s.h, rows_if_long(s, rows, LEAST_DEPTH), LEAST_ROWS)
     many = s.h.op(Op.GE, rows, i64(ROWS), base="many")
     return at_least(s.h, s.h.choice(many, columns, i64(0), "columns"), LEAST_COLUMNS)
 
@@ -163,8 +164,19 @@ def can_jam_points(s: Points) -> LanesKernel | str:
 
 
 def are_enough_to_jam(s: Points, jammed: LanesKernel) -> Atom:
-    """bool: are there `ROWS` rows, and is it cheaper?"""
-    return at_least(s.h, s.exp.space.widths[-2], ROWS) if jam_pays(s, jammed) else FALSE
+    """bool: are there `ROWS` rows, of more than one element to sum, and is it cheaper?"""
+    if not jam_pays(s, jammed):
+        return FALSE
+    return at_least(s.h, rows_if_long(s, s.exp.space.widths[-2], 2), ROWS)
+
+
+def rows_if_long(s: Points, rows: Atom, least: int) -> Atom:
+    """The rows, none where a point sums fewer elements than this."""
+    depth = row_width(s.h, s.exp.body)
+    if depth is None:
+        return rows
+    long = s.h.op(Op.GE, depth, i64(least), base="long")
+    return s.h.choice(long, rows, i64(0), "rows")
 
 
 def jam_pays(s: Points, jammed: LanesKernel) -> bool:

@@ -21,18 +21,19 @@ of its elements.
 from __future__ import annotations
 
 import math
-from collections import abc
+from collections import abc, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 
+from ....ir.core import SegSpace
 from ....ir.machine import WARP
 from ....ir.types import Atom, Const, Name, Prim
 from ...analysis.memory_model import SECTOR
 from ...analysis.sectors import SOME, Predicted, Value, global_sectors, predict
 from ...kernel_ir.nodes import KVar
-from ..host_builder import HostBuilder, Made
+from ..host_builder import TRUE, Considered, HostBuilder, Made
 from ..kernel_builder import NotLowerable
 
 EXTENT = 512
@@ -80,21 +81,48 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The space to be mapped, and how its kernels are made."""
+    """The space to be mapped, how its kernels are made, and the mappings that were evaluated."""
 
     h: HostBuilder
-    widths: tuple[Atom, ...]
+    space: SegSpace
     build: Build
+    seen: list[Mapped] = field(default_factory=list[Mapped])
+
+    @property
+    def widths(self) -> tuple[Atom, ...]:
+        return self.space.widths
 
 
-def best_mapping(h: HostBuilder, widths: tuple[Atom, ...], build: Build) -> tuple[Mapping, Layouts]:
-    """The cheapest mapping of a space and its manifests. Raises NotLowerable where the space has no kernel."""
-    search = Search(h, widths, build)
+def best_mapping(h: HostBuilder, space: SegSpace, build: Build) -> tuple[Mapping, Layouts]:
+    """The cheapest mapping of a space and its manifests; where there was a choice, `h` gets what was considered. Raises
+    NotLowerable where the space has no kernel."""
+    search = Search(h, space, build)
+    widths = space.widths
     plain = [mapped(search, {}, Mapping(order, 1)) for order in orders(widths)]
     best = cheapest(search, plain[0], plain)
     while (better := best_manifest(search, plain, best)) is not best:
         best = better
+    if len(search.seen) > 1:
+        h.considered += (considered(h, space, one, one is best) for one in search.seen)
     return best.mapping, best.layouts
+
+
+def considered(h: HostBuilder, space: SegSpace, one: Mapped, is_best: bool) -> Considered:
+    """A mapping as a row: its order of dimensions, S, manifests, and for each array the sectors of its accesses, a
+    request of each."""
+    bases = [name.base for name, _ in space.dims]
+    names = [name.base if bases.count(name.base) == 1 else str(name) for name, _ in space.dims]
+    order = ", ".join(names[dim] for dim in one.mapping.order)
+    factor = f", S = {one.mapping.factor}" if one.mapping.factor > 1 else ""
+    copies = "".join(f", {name.base} as {perm}" for name, perm in one.layouts.items())
+    arrays = {array: name.base for array, name in zip(one.made.kernel.arrays, one.made.arrays)}
+    sectors: dict[str, float] = defaultdict(float)
+    for site in one.sites:
+        if site.requests and site.array in arrays:
+            sectors[arrays[site.array]] += site.units / site.requests
+    each = ", ".join(f"{array} {count:.3g}" for array, count in sectors.items())
+    why_not, guard = (None, TRUE) if is_best else ("not the cheapest", None)
+    return Considered(f"σ ({order}){factor}{copies}: {each}", h.nesting, why_not, guard, one.bytes, ())
 
 
 def orders(widths: tuple[Atom, ...]) -> Iterator[tuple[int, ...]]:
@@ -162,7 +190,9 @@ def mapped(search: Search, layouts: Layouts, mapping: Mapping) -> Mapped:
     blocks = -(-extent_of(search.widths) // mapping.chunk(THREADS))
     scalars = [standing_for(var) for var in made.kernel.scalars]
     sites = predict(made.kernel, scalars, blocks, THREADS, sample=SOME)
-    return Mapped(mapping, layouts, made, sites, SECTOR * global_sectors(sites) + copied(search.h, layouts))
+    one = Mapped(mapping, layouts, made, sites, SECTOR * global_sectors(sites) + copied(search.h, layouts))
+    search.seen.append(one)
+    return one
 
 
 def copied(h: HostBuilder, layouts: Layouts) -> float:

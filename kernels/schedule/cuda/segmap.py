@@ -41,7 +41,7 @@ def run_mapped(s: Segop[core.SegMap], _: bool) -> None:
         over_points(b, exp.space, mapping, threads, lambda at: segment_results(b, exp.body, s.outs, at, Mode.THREAD))
         return h.finish(b, s.base)
 
-    mapping, layouts = best_mapping(h, exp.space.widths, build)
+    mapping, layouts = best_mapping(h, exp.space, build)
     h.layouts.update(layouts)
     made = build(mapping, BLOCK.threads)
     threads = BLOCK.threads * row_width(made.kernel)

@@ -9,11 +9,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from soac.ir.core import Copy, Level, Rearrange
+from soac.ir.core import Copy, Level, Rearrange, SegSpace
 from soac.ir.interpret import Thresholds, interpret
 from soac.ir.machine import CUDA
 from soac.ir.ops import Op
-from soac.ir.types import Atom, Names, Prim, i64
+from soac.ir.types import Names, Prim, i64
 from soac.kernels.analysis.sectors import global_sectors, predict
 from soac.kernels.analysis.uniformity import Facts
 from soac.kernels.host_ir.nodes import HostBody, HostIf, HostLoop, HostStm
@@ -154,11 +154,17 @@ def with_constants(mapping: Mapping, size: int) -> Made:
 def test_a_pair_of_order_and_factor_is_found_that_is_not_of_the_best_order() -> None:
     """With S = 1 the order of the source is best; with S = 8 a block reads its constants for 8 times the points."""
     h = HostBuilder("main", Names(0), Kernels(), (), CUDA, INNER[CUDA.name])
-    search = Search(h, (i64(64), i64(64)), with_constants)
+    names = Names(0)
+    space = SegSpace(((names.fresh("i"), i64(64)), (names.fresh("j"), i64(64))))
+    search = Search(h, space, with_constants)
     costs = {(o, s): mapped(search, {}, Mapping(o, s)).bytes for o in ((0, 1), (1, 0)) for s in FACTORS}
     assert costs[(0, 1), 1] < costs[(1, 0), 1]
     assert costs[(0, 1), 8] == costs[(0, 1), 1]
-    assert best_mapping(h, search.widths, with_constants) == (Mapping((1, 0), 8), {})
+    h.considered.clear()
+    assert best_mapping(h, space, with_constants) == (Mapping((1, 0), 8), {})
+    (taken,) = (row for row in h.considered if row.why_not is None)
+    assert taken.schedule.startswith("σ (j, i), S = 8: ")
+    assert taken.cost == costs[(1, 0), 8] == min(row.cost or 0 for row in h.considered)
 
 
 def all_bytes(search: Search, layouts: Layouts) -> Iterator[float]:
@@ -179,9 +185,9 @@ def test_no_mapping_costs_clearly_less(text: str, monkeypatch: pytest.MonkeyPatc
     """What is not evaluated is no better: with all orders and factors, and any other manifest."""
     least: list[float] = []
 
-    def watched(h: HostBuilder, widths: tuple[Atom, ...], build: Build) -> tuple[Mapping, Layouts]:
-        mapping, layouts = best_mapping(h, widths, build)
-        search = Search(h, widths, build)
+    def watched(h: HostBuilder, space: SegSpace, build: Build) -> tuple[Mapping, Layouts]:
+        mapping, layouts = best_mapping(h, space, build)
+        search = Search(h, space, build)
         least.append(min(all_bytes(search, layouts)) / mapped(search, layouts, mapping).bytes)
         return mapping, layouts
 
