@@ -39,6 +39,7 @@ COMMANDS = {
     "autotune": ("autotune", "Time every version and choose the thresholds."),
     "explain": ("explain", "Show the versions of a program, and which run on given data."),
     "lsp": ("lsp", "Serve an editor: diagnostics, types, definitions, completion, renaming."),
+    "errors": ("errors", "Say what the codes of messages mean, and what to do."),
     "dev": ("dev", "Show a program after a stage or a pass."),
     "new": ("new", "Make a project: a program with tests, ready to run."),
     "repl": ("repl", "Evaluate expressions and definitions as they are typed."),

@@ -17,6 +17,7 @@ from pygls.uris import from_fs_path
 from pygls.workspace import TextDocument
 
 from .. import __version__
+from ..error_pages import address
 from ..frontend.formatting.layout import format_text
 from ..ir.errors import Diagnostic, Loc, SoacError
 from .analysis import Analysis, analyse, definition_at, hints_of, hover_at, path_of
@@ -122,6 +123,7 @@ def _shown(document: TextDocument, diagnostic: Diagnostic) -> lsp.Diagnostic:
         range=_range(document, diagnostic.primary.loc),
         severity=lsp.DiagnosticSeverity.Warning if diagnostic.is_warning else lsp.DiagnosticSeverity.Error,
         code=diagnostic.code,
+        code_description=lsp.CodeDescription(address(diagnostic.code)),
         source="soac",
         message="\n".join([diagnostic.message, *notes, *hint]),
         related_information=related or None,

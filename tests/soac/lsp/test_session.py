@@ -153,6 +153,7 @@ def test_mistakes_while_writing(client: Client) -> None:
     client.change(TEXT.replace("doubled xss", "double xss"))
     (found,) = client.diagnostics()
     assert (found["code"], found["source"]) == ("E0201", "soac")
+    assert found["codeDescription"]["href"].endswith("/errors.md#e0201-unknown-name")
     assert "did you mean `doubled`" in found["message"]
     assert client.at("hover", 2, 42) is not None
 
