@@ -20,6 +20,9 @@ entry call (x: i32) = x
 """
 GUARD = "rows.ys.suff_outer_0"
 Use = Callable[[Any], Any]
+BYTES: Any = b"x"
+NONE: Any = None
+FIVE: Any = 5
 
 # what is done, the error's class, a part of the text or the hint, and what follows the hint
 MISUSES: dict[str, tuple[Use, type[soac.SoacError], str, Use | None]] = {
@@ -56,16 +59,16 @@ MISUSES: dict[str, tuple[Use, type[soac.SoacError], str, Use | None]] = {
     "place of another size": (lambda p: p.rows([[1]], out=np.zeros(2, np.float32)), soac.DataError, "float32[1]",
                               lambda p: p.rows([[1]], out=np.zeros(1, np.float32))),
     "other device": (lambda p: soac.compile(TEXT, device="gpu"), soac.SystemFault, "there are: `cpu`, `cuda`", None),
-    "bytes": (lambda p: soac.compile(b"x"), soac.SettingError, "`soac.load` reads a file", None),
-    "nothing": (lambda p: soac.load(None), soac.SettingError, "`soac.compile`", None),
+    "bytes": (lambda p: soac.compile(BYTES), soac.SettingError, "`soac.load` reads a file", None),
+    "nothing": (lambda p: soac.load(NONE), soac.SettingError, "`soac.compile`", None),
     "no such file": (lambda p: soac.load("none.soac"), soac.CompileError, "No such file", None),
-    "no entry to map": (lambda p: soac.vmap(5), soac.SettingError, "soac.vmap(prog.main)",
+    "no entry to map": (lambda p: soac.vmap(FIVE), soac.SettingError, "soac.vmap(prog.main)",
                         lambda p: soac.vmap(p.next)(np.arange(3))),
     "axes": (lambda p: soac.vmap(p.total, in_axes=(0,)), soac.SettingError, "0 for each argument",
              lambda p: soac.vmap(p.total, in_axes=(0, None))(np.ones((2, 3), np.float32), 1)),
     "no documentation": (lambda p: soac.function(lambda x: x), soac.SettingError, 'r"""..."""', None),
     "data without entries": (lambda p: soac.autotune(p, []), soac.SettingError, "soac.autotune(prog.main", None),
-    "no program": (lambda p: soac.map(5, [[1]]), soac.SettingError, "soac.map(prog,",
+    "no program": (lambda p: soac.map(FIVE, [[1]]), soac.SettingError, "soac.map(prog,",
                    lambda p: soac.map(p, [[1]], entry="next")),
 }  # fmt: skip
 
