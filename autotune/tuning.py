@@ -258,7 +258,7 @@ def _read_text(path: Path) -> str:
 def _unusable(path: Path, why: str) -> TuningError:
     """T0105, which quotes nothing: the file may be endless, or a link to what is not the user's to show."""
     message = f"cannot use the tuning file `{path}`: {why}"
-    return TuningError(Diagnostic("T0105", message, Label(NOWHERE, ""), hint="or pass --no-tuning"))
+    return TuningError(Diagnostic("T0105", message, Label(NOWHERE, ""), hint="pass --no-tuning to run without it"))
 
 
 # ---- writing ----------------------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ def describe_machine(threads: int) -> dict[str, Any]:
     }
 
 
-LIBRARIES = ("numpy", "numba", "jax", "llvmlite", "torch", "cupy", "triton", "numba-cuda")
+LIBRARIES = ("numpy", "numba", "jax", "llvmlite", "torch", "cupy", "triton", "numba-cuda", "taichi")
 
 
 def _version(name: str) -> str | None:

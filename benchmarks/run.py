@@ -67,6 +67,7 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
     parser.add_argument("programs", nargs="*", help="programs; default: the suite and the classes")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--peers", metavar="A,B", help="libraries to compare with; default: all but Taichi")
     parser.add_argument("--threads", type=int, default=1, help="of soac and of every peer")
     parser.add_argument("--data", metavar="TEXT", help="only data sets with this text in their name")
     parser.add_argument("--rounds", type=int, default=7, help="at least")
@@ -108,7 +109,7 @@ def rows_in_process(program: str, options: argparse.Namespace, limits: Limits) -
         try:
             return pool.submit(
                 measure, program, options.device, options.threads, effort, limits, options.tuner_seconds, options.data,
-                by_processor,
+                by_processor, tuple(options.peers.split(",")) if options.peers else (),
             ).result()  # fmt: skip
         except Exception as fault:
             print(f"{program}: {type(fault).__name__}: {fault}", file=sys.stderr, flush=True)
@@ -117,13 +118,13 @@ def rows_in_process(program: str, options: argparse.Namespace, limits: Limits) -
 
 def measure(
     program: str, device: str, threads: int, effort: Effort, limits: Limits, tuner_seconds: float, only: str | None,
-    by_processor: bool,
+    by_processor: bool, peers: tuple[str, ...],
 ) -> list[dict[str, Any]]:  # fmt: skip
     """In the process of the program. With one thread it stays on one core, so that no library has a second one."""
     if by_processor and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     clock = processor_clock() if by_processor else time.perf_counter
-    libraries = CPU if device == "cpu" else CUDA
+    libraries = peers or (CPU if device == "cpu" else CUDA)
     rows: list[dict[str, Any]] = []
     for row in rows_of(program, Rules(device, threads, effort, libraries, limits, tuner_seconds, clock), only):
         rows.append(asdict(row))

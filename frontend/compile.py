@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -80,12 +80,15 @@ def compile_source(text: str, file: str, reach: Reach) -> Compiled:
     return Compiled(prog, warnings + contract_warnings(prog), texts, interface_of(modules))
 
 
-def inspect_source(text: str, file: str, reach: Reach) -> tuple[tuple[Module, ...], Inferred]:
+def inspect_source(
+    text: str, file: str, reach: Reach, texts: Mapping[Path, str] | None = None
+) -> tuple[tuple[Module, ...], Inferred]:
     """The files of a program, the prelude first, and what inference found, for editors: errors of definitions are among
-    it. Raises `CompileError` if a file does not parse."""
+    it. Raises `CompileError` if a file does not parse. `texts`: what files have that are imported, if not what is on
+    the disk."""
     allow_depth()
     with paused_collector():
-        modules = load_modules(text, file, reach)
+        modules = load_modules(text, file, reach, texts)
         return modules, inferred(modules, known_prelude())
 
 
@@ -122,16 +125,17 @@ class _Loading:
     root: Path
     reach: Reach
     next_id: int
+    texts: Mapping[Path, str]
     done: list[Module] = field(default_factory=list)
     seen: dict[Path, str] = field(default_factory=dict)  # the files that are done, with their names
     open: list[tuple[Path, str]] = field(default_factory=list)  # importers of the file in hand, outermost first
 
 
-def load_modules(text: str, file: str, reach: Reach) -> tuple[Module, ...]:
+def load_modules(text: str, file: str, reach: Reach, texts: Mapping[Path, str] | None = None) -> tuple[Module, ...]:
     """All files of the program with the root file `text`, each after those it imports, the prelude first."""
     first = prelude()
     place = Path(file).parent.resolve() / Path(file).name
-    loading = _Loading(place.parent, reach, first.next_id)
+    loading = _Loading(place.parent, reach, first.next_id, texts or {})
     _load(loading, text, file, place)
     return plain_calls((first, *loading.done))
 
@@ -196,7 +200,8 @@ def _import(loading: _Loading, dec: ImportDec, importer: str, importer_place: Pa
     if len(loading.done) >= MAX_IMPORTS:
         raise _fault("E0207", f"more than {MAX_IMPORTS} imports", dec.loc, "")
     name = os.path.join(os.path.dirname(importer), os.path.relpath(place, importer_place.parent))
-    _load(loading, decode_source(read_bytes(place), name), name, place)
+    text = loading.texts.get(place)
+    _load(loading, decode_source(read_bytes(place), name) if text is None else text, name, place)
     return name
 
 

@@ -32,6 +32,9 @@ def allow_depth() -> None:
         sys.setrecursionlimit(FRAMES)
 
 
+BRANCHES = "each `else if` or `case` is a level: split the tests in halves, `if x < m then .. else ..`"
+
+
 def too_deep(what: str, loc: Loc, most: int = MOST_LEVELS, hint: str | None = None) -> CompileError:
     """E0103 at a place; `what` begins the message."""
     text = f"{what} nested deeper than {most} levels".strip()

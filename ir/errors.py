@@ -6,6 +6,7 @@ Rendering with source line and caret is in `frontend/source/diagnostics.py`, the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 MAX_CALLS = 16
@@ -97,10 +98,18 @@ class SoacError(Exception):
         for diagnostic in diagnostics:
             if diagnostic.hint:
                 self.add_note(f"hint: {diagnostic.hint}")  # which tracebacks show
+        if more := more_about(diagnostics):
+            self.add_note(more)
 
     def __reduce__(self) -> tuple[type[SoacError], tuple[Diagnostic, ...]]:
         """A copy from another process has the same diagnostics."""
         return type(self), self.diagnostics
+
+
+def more_about(diagnostics: Sequence[Diagnostic]) -> str:
+    """The line below messages that leads to the pages of their codes; empty where none is an error."""
+    codes = dict.fromkeys(diagnostic.code for diagnostic in diagnostics if not diagnostic.is_warning)
+    return f"more: soac errors {' '.join(codes)}" if codes else ""
 
 
 def _summary(diag: Diagnostic) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .core import Body, Prog, Stm
-from .depth import MOST_LEVELS, too_deep
+from .depth import BRANCHES, MOST_LEVELS, too_deep
 from .traverse import COMPOUND, bodies
 
 
@@ -21,7 +21,7 @@ def check_body_levels(body: Body) -> None:
         if not level:
             return
         level = [inner for stm in level for body in bodies(stm.exp) for inner in _compound(body)]
-    raise too_deep("branches, loops and array operations are", level[0].loc)
+    raise too_deep("branches, loops and array operations are", level[0].loc, hint=BRANCHES)
 
 
 def _compound(body: Body) -> list[Stm]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .platforms import refused_here
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ __all__ = [
     "vmap",
 ]
 
+_ERRORS = ".ir.errors"
 _HOMES = {
     ".api": ("Program", "compile", "load"),
     ".autotune": ("autotune",),
@@ -68,7 +70,7 @@ _HOMES = {
     ".decorator": ("function", "vmap"),
     ".derivatives": ("jvp", "vjp"),
     ".importer": ("install_importer",),
-    ".ir.errors": ("CompileError", "DataError", "IRError", "RunError", "SoacError", "SystemFault", "TuningError"),
+    _ERRORS: ("CompileError", "DataError", "IRError", "RunError", "SoacError", "SystemFault", "TuningError"),
     ".notebook": ("load_ipython_extension",),
     ".python.entry": ("Entry",),
     ".sweep": ("map",),
@@ -79,6 +81,9 @@ def __getattr__(name: str) -> Any:
     home = next((home for home, names in _HOMES.items() if name in names), None)
     if home is None:
         raise AttributeError(f"module `soac` has no attribute `{name}`")
+    if home != _ERRORS and (why := refused_here()) is not None:
+        errors = importlib.import_module(_ERRORS, __name__)
+        raise errors.SystemFault(errors.Diagnostic("S0101", why, errors.Label(errors.NOWHERE, "")))
     module = importlib.import_module(home, __name__)
     return module if home == f".{name}" else getattr(module, name)
 

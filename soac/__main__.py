@@ -6,9 +6,15 @@ import os
 import signal
 import sys
 
+from .platforms import refused_here
+
 
 def main() -> None:
     """Load the command line and run it. Ctrl-C while modules are loaded ends the process as it does later."""
+    why = refused_here()
+    if why is not None:
+        sys.stderr.write(f"error[S0101]: {why}\n")
+        sys.exit(3)
     is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_default:
         signal.signal(signal.SIGINT, _leave)

@@ -33,7 +33,7 @@ from . import program_cache as stored
 from .arguments import to_arguments
 from .autotune.tuning import clamped, read_tuning, threads_name, tuning_beside
 from .by_hand import verified, with_kernels
-from .checked_settings import checked_sides, checked_threads, checked_values, guards_of, misused, parameters_of
+from .checked_settings import checked_sides, checked_threads, checked_values, guards_of, listed, misused, parameters_of
 from .devices import MACHINES, described, on_gpu, require
 from .entries import no_entry, require_entries
 from .frontend.source.text import Reach
@@ -161,7 +161,11 @@ class Program:
         """The results of an entry point, one array or scalar for each component; arrays of a GPU stay there."""
         if thresholds or forced or threads is not None:
             return self._run(entry, args, thresholds, forced, threads)[0]
-        return (self._prepared.get(entry) or self._ready(entry))(args)
+        try:
+            return (self._prepared.get(entry) or self._ready(entry))(args)
+        except TypeError:
+            listed(args)
+            raise
 
     @contextmanager
     def settings(
@@ -173,7 +177,7 @@ class Program:
         """Inside of the block all calls of this program, in all threads, run with these settings. `forced` has sides of
         guards, or versions as `--force` names them: `["main.ys.suff_outer_0=full"]`."""
         known = parameters_of(self.facts, self.entries)
-        texts = forced if isinstance(forced, Sequence) else ()
+        texts = (forced,) if isinstance(forced, str) else forced if isinstance(forced, Sequence) else ()
         sides = dict(forced) if isinstance(forced, Mapping) else forced_sides(self.facts.sites, (*texts,))
         sides = checked_sides(sides, guards_of(self.facts))
         chosen = Chosen(checked_values(thresholds or {}, known), sides, checked_threads(threads))
@@ -246,7 +250,7 @@ class Program:
 
     def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
         """Arguments where the device reads them, so that calls take no time to bring them there."""
-        return self.executable.place(entry, to_arguments(self.function(entry), args))
+        return self.executable.place(entry, to_arguments(self.function(entry), listed(args)))
 
     def _run(
         self,
@@ -257,7 +261,7 @@ class Program:
         threads: int | None,
     ) -> tuple[list[Any], Trace]:
         settings, sides, workers = self._settings(entry, thresholds, forced, threads)
-        return self.executable.run(entry, args, settings, sides, workers, to_arguments)
+        return self.executable.run(entry, listed(args), settings, sides, workers, to_arguments)
 
     def _settings(
         self,

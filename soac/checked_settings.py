@@ -6,6 +6,7 @@ A wrong one is a `SettingError` (C0101) that says what the program has, as for `
 from __future__ import annotations
 
 import operator
+import reprlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -73,6 +74,14 @@ def _integer(value: Any) -> int | None:
         return None if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
         return None
+
+
+def listed(args: Any) -> Sequence[Any]:
+    """`args`, if they are several; a `SettingError` where one argument stands for all of them."""
+    try:
+        return args if isinstance(args, Sequence) else [*args]
+    except TypeError:
+        raise misused(f"the arguments of a call are {reprlib.repr(args)}", "give a list, also of one: `[x]`") from None
 
 
 def misused(text: str, hint: str) -> SettingError:

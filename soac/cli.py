@@ -6,6 +6,7 @@ machine, 70 a bug of the compiler, 130 interrupted.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import sys
@@ -39,6 +40,7 @@ COMMANDS = {
     "autotune": ("autotune", "Time every version and choose the thresholds."),
     "explain": ("explain", "Show the versions of a program, and which run on given data."),
     "lsp": ("lsp", "Serve an editor: diagnostics, types, definitions, completion, renaming."),
+    "errors": ("errors", "Say what the codes of messages mean, and what to do."),
     "dev": ("dev", "Show a program after a stage or a pass."),
     "new": ("new", "Make a project: a program with tests, ready to run."),
     "repl": ("repl", "Evaluate expressions and definitions as they are typed."),
@@ -60,6 +62,16 @@ class LazyGroup(click.Group):
             return None
         module = importlib.import_module(f".commands.{COMMANDS[cmd_name][0]}", __package__)
         return module.command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            also = f" Did you mean `{near[0]}`?" if near else ""
+            raise click.UsageError(f"There is no command `{args[0]}`.{also}", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

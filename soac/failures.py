@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .frontend.source.diagnostics import render
-from .ir.errors import NOWHERE, Diagnostic, Label, SoacError
+from .ir.errors import NOWHERE, Diagnostic, Label, SoacError, more_about
 from .terminal import has_colour
 
 INTERNAL = 70
@@ -50,10 +50,13 @@ def shortage(error: Exception) -> str | None:
 
 
 def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
-    """Each diagnostic with its source line, on stderr; in colour where that is a terminal."""
+    """Each diagnostic with its source line, on stderr, and where more is said of them; in colour where that is a
+    terminal."""
     color = has_colour(sys.stderr)
     for diagnostic in diagnostics:
         print(render(diagnostic, source_line_of, color).rstrip("\n"), file=sys.stderr)
+    if more := more_about(diagnostics):
+        print(more, file=sys.stderr)
 
 
 def source_line_of(file: str) -> str | None:

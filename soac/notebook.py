@@ -18,7 +18,7 @@ from typing import Any
 from .api import Program, compile
 from .checked_settings import misused
 from .frontend.source.diagnostics import render
-from .ir.errors import SoacError
+from .ir.errors import SoacError, more_about
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -64,6 +64,7 @@ def parsed_line(line: str) -> tuple[str | None, str]:
 def show(error: SoacError, texts: dict[str, str]) -> None:
     for diagnostic in error.diagnostics:
         print(render(diagnostic, texts.get, False).rstrip("\n"), file=sys.stderr)
+    print(more_about(error.diagnostics), file=sys.stderr)
 
 
 def show_error(

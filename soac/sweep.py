@@ -9,11 +9,13 @@ An executor is one of `concurrent.futures` (processes, `mpi4py.futures.MPIPoolEx
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from .api import Program, Source, again
+from .checked_settings import misused
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -31,6 +33,8 @@ def map(
 ) -> list[Any]:
     """The result of an entry for the arguments in each of `inputs`, in their order, a tuple where it has several;
     without an executor, one after the other. Raises what the first call that fails raises."""
+    if not isinstance(program, Program):
+        raise misused(f"`soac.map` is given {reprlib.repr(program)}", "it takes a program: `soac.map(prog, [(xs, 2)])`")
     program.function(entry)
     call = partial(result_of, program.source, tuple(sorted(program.thresholds.items())), entry)
     if executor is None:

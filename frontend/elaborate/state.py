@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from ...ir import polynomials
 from ...ir import scalar as meaning
 from ...ir.core import Attr, Body, Convert, Copied, Exp, FunDef, Param, PrimOp, Reshape, SizeParam, Stm
-from ...ir.depth import MOST_LEVELS, too_deep
+from ...ir.depth import BRANCHES, MOST_LEVELS, too_deep
 from ...ir.errors import NOWHERE, Loc
 from ...ir.ops import COMMUTATIVE, Op, can_fail, result_type
 from ...ir.traverse import may_fail
@@ -129,7 +129,7 @@ class Stage:
         """Build the body of a branch, a loop or a lambda."""
         outer = self.builder
         if outer.depth >= MOST_LEVELS:
-            raise too_deep("branches, loops and array operations are", self.at(self.here))
+            raise too_deep("branches, loops and array operations are", self.at(self.here), hint=BRANCHES)
         self.builder = Builder(outer)
         try:
             yield self.builder

@@ -1,11 +1,13 @@
 """The layout of a program, from its tokens and the phrases that they make up.
 
-Where lines end is the author's choice. A token at the beginning of a line is indented by the smallest phrase around it
-that has begun before: the rules are in `_indentation`. Comments keep their text and their place among the tokens.
+Where lines end is the author's choice, but for those that are too long (`breaking.py`). A token at the beginning of a
+line is indented by the smallest phrase around it that has begun before: the rules are in `_indentation`. Comments keep
+their text and their place among the tokens.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +20,7 @@ from ...ir.depth import allow_depth
 from ...ir.errors import IRError
 from ..parsing.parse import parse_module
 from ..parsing.tables import load_parser
+from .breaking import WIDTH, Gap, breaks, level_of, way_at
 from .same_syntax import same_syntax
 from .spaces import CLOSING, OPENING, is_blank_between, is_tight_chain
 
@@ -44,14 +47,22 @@ def format_text(text: str, file: str) -> str:
     """The program `text` in canonical layout; raises `CompileError` if it does not parse."""
     allow_depth()
     before = parse_module(text, file)
-    layout = _Layout(text.replace("\r\n", "\n"))
-    with _LOCK:
-        tree = _parser().parse(layout.text)
-    layout.phrase(tree, "")
+    layout = _laid_out(text.replace("\r\n", "\n"))
+    while starts := layout.breaks():
+        pieces = itertools.pairwise([0, *starts, len(layout.text)])
+        layout = _laid_out("\n".join(layout.text[start:end] for start, end in pieces))
     after = layout.finished()
     if not same_syntax(parse_module(after, file).decs, before.decs):
         raise IRError(f"{file}: formatting would change the meaning")
     return after
+
+
+def _laid_out(text: str) -> _Layout:
+    layout = _Layout(text)
+    with _LOCK:
+        tree = _parser().parse(text)
+    layout.phrase(tree, "")
+    return layout
 
 
 _LOCK = Lock()
@@ -79,6 +90,7 @@ class _Phrase:
     that is on its first line. `base`: where its later lines begin, the column but for `else if`."""
 
     rule: str
+    number: int
     is_tight: bool
     column: int | None = None
     base: int = 0
@@ -99,6 +111,9 @@ class _Layout:
     at: int = 0  # how much of the text is done
     left: Token | None = None
     indent: int = 0  # of the line
+    count: int = 0  # of the phrases
+    gaps: dict[int, list[Gap]] = field(default_factory=dict)  # by line: where it may be broken
+    ends: dict[int, int] = field(default_factory=dict)  # by line: where its code ends
 
     def phrase(self, tree: Tree[Token], parent: str) -> None:
         """Writes a phrase with all that is in it."""
@@ -107,7 +122,8 @@ class _Layout:
             for child in tree.children:
                 self.part(child, parent)
             return
-        self.phrases.append(_Phrase(rule, rule == "chain" and is_tight_chain(tree, parent)))
+        self.count += 1
+        self.phrases.append(_Phrase(rule, self.count, rule == "chain" and is_tight_chain(tree, parent)))
         for child in tree.children:
             self.part(child, rule)
         self.phrases.pop()
@@ -121,11 +137,18 @@ class _Layout:
     def token(self, token: Token) -> None:
         assert token.start_pos is not None
         around = next((p for p in reversed(self.phrases) if p.column is not None), self.phrases[0])
-        starts_line = self.gap(token.start_pos, _indentation(around, self.left, token, len(self.lines)))
-        if not starts_line and self.left is not None:
-            self.lines[-1] += " " * is_blank_between(around.rule, around.is_tight, self.left, token)
+        indent = _indentation(around, self.left, token, len(self.lines))
+        starts_line = self.gap(token.start_pos, indent)
+        if (
+            not starts_line
+            and self.left is not None
+            and is_blank_between(around.rule, around.is_tight, self.left, token)
+        ):
+            self.lines[-1] += " "
+            self.note_gap(around, self.left, token, indent)
         self.note(around, token)
         self.lines[-1] += token
+        self.ends[len(self.lines) - 1] = len(self.lines[-1])
         self.left, self.at = token, token.start_pos + len(token)
 
     def gap(self, end: int, indent: int) -> bool:
@@ -152,6 +175,20 @@ class _Layout:
             is_open = self.left is not None and self.left in OPENING
             self.lines += [""] * (newlines > 1 and not is_open) + [""]
         self.lines[-1], self.indent = " " * indent, indent
+
+    def note_gap(self, around: _Phrase, left: Token, right: Token, indent: int) -> None:
+        """A place where the line might be broken."""
+        way = way_at(around.rule, left, right)
+        if way is not None:
+            assert right.start_pos is not None
+            level, is_definition = level_of(around.rule, right), around.rule in ("valbind", "infixbind")
+            gap = Gap(around.number, way, right.start_pos, len(self.lines[-1]), indent, level, is_definition)
+            self.gaps.setdefault(len(self.lines) - 1, []).append(gap)
+
+    def breaks(self) -> list[int]:
+        """Where lines are to begin, since they are too long."""
+        long = [line for line, end in self.ends.items() if end > WIDTH]
+        return sorted(start for line in long for start in breaks(self.gaps.get(line, []), self.ends[line]))
 
     def note(self, around: _Phrase, token: Token) -> None:
         """What later tokens ask of this one."""

@@ -45,7 +45,6 @@ def check_brackets(text: str, file: str) -> None:
 
 
 NAME_PARTS = "name inner parts with `let` or `def`"
-BRANCHES = f"each `else if` is a level, the cases of a `match` are not; or {NAME_PARTS}"
 
 
 def too_deep(loc: Loc, hint: str = NAME_PARTS) -> CompileError:
@@ -77,7 +76,7 @@ def check_depth(decs: tuple[Dec, ...]) -> None:
         loc = getattr(node, "loc", loc)
         if depth > MOST_LEVELS:
             assert loc is not None
-            raise too_deep(loc, BRANCHES if node.__class__ is s.If else NAME_PARTS)
+            raise too_deep(loc, levels.BRANCHES if node.__class__ is s.If else NAME_PARTS)
         for slot in slots:
             child = getattr(node, slot)
             if child.__class__ not in _PLAIN:

@@ -198,6 +198,8 @@ def _width(text: str) -> int:
 
 def _expand(text: str) -> str:
     """The line with tabs as blanks and control characters made visible."""
+    if text.isascii() and text.isprintable():
+        return text
     parts, at = [], 0
     for char in text:
         step = TAB - at % TAB if char == "\t" else _char_width(char)

@@ -39,7 +39,7 @@ def gather(fun: FunDef, items: Sequence[str], limit: int | None = None) -> list[
 def _contents(item: str, position: int, limit: int) -> tuple[bytes, str]:
     """The bytes of an argument, a file's or its own, and what messages call them; raises `click.BadParameter`."""
     path = Path(item)
-    if not _is_on_disk(path):
+    if not item or not _is_on_disk(path):
         if path.suffix in DATA_SUFFIXES:
             raise click.BadParameter(f"File '{item}' does not exist.", param_hint="'DATA'")
         return item.encode(errors="surrogateescape"), f"<argument {position}>"

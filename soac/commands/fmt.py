@@ -25,7 +25,8 @@ def command(files: tuple[Path, ...], check: bool) -> int:
     """Give the programs in FILES one layout: blanks, indentation and empty lines. Directories are searched; `-` formats
     stdin to stdout.
 
-    Lines end where they did, comments stay, and the meaning is the same. What does not parse is left as it is."""
+    Lines end where they did, but for those of more than 120 columns, which are broken; comments stay, and the meaning
+    is the same. What does not parse is left as it is."""
     code = 0
     for path in _sources(files):
         try:

@@ -18,7 +18,7 @@ from ..frontend.parsing.parse import parse_module
 from ..frontend.source.declarations import ValDec
 from ..frontend.source.diagnostics import render
 from ..frontend.source.text import Reach
-from ..ir.errors import CompileError, Diagnostic, SoacError
+from ..ir.errors import CompileError, Diagnostic, SoacError, more_about
 from ..lsp.analysis import analyse
 from ..lsp.complete import complete
 from ..source import read_source
@@ -122,6 +122,8 @@ class Shell:
         for diagnostic in diagnostics:
             text = render(diagnostic, lambda file: shown if file == FILE_NAME else None, has_colour(sys.stderr))
             click.echo(text.rstrip("\n"), err=True)
+        if more := more_about(diagnostics):
+            click.echo(more, err=True)
 
     def names(self, before: str) -> list[str]:
         """The names that may go on."""

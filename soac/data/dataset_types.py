@@ -16,17 +16,16 @@ import numpy as np
 from ..ir.errors import NOWHERE, DataError, Diagnostic, Label, Loc
 from ..ir.scalar import DTYPES
 from ..ir.types import Prim
+from .conversion import converted
 from .read_write import (
-    Format,
     Value,
     ValueType,
     default_limit,
     random_value,
     read_values,
     shape_text,
-    type_of,
-    write_value,
 )
+from .text import write_text
 
 WORD = 8  # bytes drawn for an element, whatever its type
 
@@ -172,35 +171,12 @@ def convert(value: Value, wanted: Wanted, name: str) -> Value:
     fits = len(wanted.shape) == value.ndim and all(w in (None, n) for w, n in zip(wanted.shape, value.shape))
     if not fits:
         raise _fault("D0104", f"`{name}`: a value of type {shape_text(value)} cannot become {wanted}")
-    array, prim = np.asarray(value), type_of(value).prim
-    if prim is wanted.prim:
-        return value
-    with np.errstate(all="ignore"):
-        turned = array.astype(DTYPES[wanted.prim])
-    wrong = _changed(array, turned, wanted.prim)
-    if wrong.any():
-        at = np.unravel_index(int(wrong.argmax()), wrong.shape)
-        shown = write_value(array[at][()], Format.TEXT).decode()
-        place = f" at [{', '.join(str(int(i)) for i in at)}]" if at else ""
+    turned, lost = converted(value, wanted.prim)
+    if lost is not None:
+        shown = write_text(np.asarray(value)[lost][()])
+        place = f" at [{', '.join(map(str, lost))}]" if lost else ""
         raise _fault("D0104", f"`{name}`: {shown}{place} has no value in {wanted.prim.value}")
-    return turned if turned.ndim else turned[()]
-
-
-def _changed(before: np.ndarray, after: np.ndarray, prim: Prim) -> np.ndarray:
-    """Which numbers are others now."""
-    if prim.is_float:
-        overflows = np.isinf(after) & np.isfinite(before) if before.dtype.kind == "f" else np.isinf(after)
-        return np.asarray(overflows)
-    if before.dtype.kind == "f":
-        info = np.iinfo(after.dtype) if prim.is_int else None
-        low, high = (float(info.min), float(info.max) + 1) if info else (0.0, 2.0)
-        wide = before.astype(np.float64)
-        return ~(np.isfinite(wide) & (wide == np.floor(wide)) & (wide >= low) & (wide < high))
-    if prim is Prim.BOOL:
-        return np.asarray((before != 0) & (before != 1))
-    if before.dtype.kind == "b":
-        return np.zeros(before.shape, bool)
-    return np.asarray((after < 0) != (before < 0)) | np.asarray(after.astype(before.dtype) != before)
+    return turned
 
 
 def _fault(code: str, message: str) -> DataError:

@@ -32,10 +32,12 @@ from .binary import (
     write_binary,
     write_npy,
 )  # fmt: skip
+from .conversion import converted
 from .text import Text, read_text_value, skip_space, write_text
 from .value import Value, ValueType, data_error, does_not_fit, shape_text, type_of
 
 TOLERANCE = 0.002
+MOST_WRITTEN = 8  # elements of a value that a hint writes out
 
 __all__ = [
     "TOLERANCE", "Format", "Value", "ValueType", "compare_values", "default_limit", "does_not_fit", "epsilon",
@@ -133,13 +135,19 @@ def _check_types(values: list[Value], places: list[tuple[int, int]], expect: Seq
 
 
 def _conversion(value: Value, want: ValueType, spelling: bytes) -> str | None:
-    """How a value spelt so could be one of the type wanted; None where no conversion gives that."""
+    """How a value spelt so could be given instead; None where nothing gives a value of that rank."""
     prim = type_of(value).prim
     if value.ndim != want.rank:
         return None
-    is_text = spelling[:1] in b"+-.[0123456789" and spelling != b""
+    turned, lost = converted(value, want.prim)
+    if lost is not None:
+        shown = write_text(np.asarray(value)[lost][()])
+        return f"{shown} has no value in {want.prim.value}; a parameter of type {type_of(value)} takes it"
+    is_text = spelling[:1] in b"+-.tf[0123456789" and spelling != b""
     if is_text and re.search(rb"[0-9.]%b\b" % prim.value.encode(), spelling) and _takes(want.prim, prim):
         return f"without the suffix `{prim.value}` it is read as {want}"
+    if is_text and value.size <= MOST_WRITTEN:
+        return f"write `{write_text(turned)}`"
     return f"a file is converted by `soac dataset FILE --as {want}`"
 
 

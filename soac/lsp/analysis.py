@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +65,9 @@ class Analysis:
         return replace(own, decs=decs)
 
     @cached_property
-    def words(self) -> tuple[Word, ...]:
-        """The tokens of the text but for comments."""
-        return tuple(words_of(self.text))
+    def words(self) -> dict[str, tuple[Word, ...]]:
+        """The tokens of each file but for comments."""
+        return {module.file: tuple(words_of(module.text)) for module in self.modules}
 
     @cached_property
     def typed_nodes(self) -> tuple[tuple[Loc, Ty], ...]:
@@ -86,10 +88,11 @@ class Analysis:
         return found
 
 
-def analyse(text: str, file: str) -> tuple[list[Diagnostic], Analysis | None]:
-    """Errors and warnings of a program, and what is known of it if it parses."""
+def analyse(text: str, file: str, texts: Mapping[Path, str] | None = None) -> tuple[list[Diagnostic], Analysis | None]:
+    """Errors and warnings of a program, and what is known of it if it parses. `texts`: what files have that it imports,
+    if not what is on the disk."""
     try:
-        modules, found = inspect_source(text, file, Reach.PROJECT)
+        modules, found = inspect_source(text, file, Reach.PROJECT, texts)
     except CompileError as error:
         return list(error.diagnostics), None
     diagnostics, prog = [*found.errors, *found.work.warnings], None
@@ -222,7 +225,7 @@ def definition_at(analysis: Analysis, line: int, col: int) -> Loc | None:
             if found is not None:
                 word = binder(analysis, found, use)
                 return found if word is None else Loc(found.file, word.line, word.col, word.line, word.end)
-    for word in analysis.words:
+    for word in analysis.words[analysis.module.file]:
         if word.line == line and word.col <= col <= word.end and word.text[0] == '"':
             file = dict(analysis.module.imports).get(word.text[1:-1])
             return None if file is None else Loc(file, 1, 1, 1, 1)
@@ -231,18 +234,21 @@ def definition_at(analysis: Analysis, line: int, col: int) -> Loc | None:
 
 def binder(analysis: Analysis, place: Loc, use: Loc) -> Word | None:
     """The token that binds a name, in the range that inference gives for it: a whole `let` or `loop`, perhaps."""
-    names = [w.text for w in analysis.words if _is_in(w, use) and NAME.fullmatch(w.text)]
-    here = analysis.words if place.file == analysis.module.file else words_of(_text_of(analysis, place.file))
-    inside = [word for word in here if _is_in(word, place)]
+    names = [word.text for word in words_in(analysis, use) if NAME.fullmatch(word.text)]
+    inside = words_in(analysis, place)
     if inside and inside[0].text == "loop":  # its counter; what the pattern binds has places of its own
         inside = [word for word, before in zip(inside[1:], inside) if before.text == "for"]
     return next((word for name in names for word in inside if word.text == name), None)
 
 
-def _is_in(word: Word, loc: Loc) -> bool:
-    return (loc.line, loc.col) <= (word.line, word.col) and (word.line, word.end) <= (loc.end_line, loc.end_col)
+def words_in(analysis: Analysis, loc: Loc) -> list[Word]:
+    """The tokens in a range of a file."""
+    words = analysis.words.get(loc.file, ())
+    first = bisect_left(words, (loc.line, loc.col), key=lambda word: (word.line, word.col))
+    rest = takewhile(lambda word: (word.line, word.end) <= (loc.end_line, loc.end_col), words[first:])
+    return list(rest)
 
 
 def path_of(file: str) -> Path:
     """The file that a place names; the library's is called `prelude.soac`."""
-    return PRELUDE if file == "prelude.soac" else Path(file).absolute()
+    return PRELUDE if file == "prelude.soac" else Path(file).resolve()

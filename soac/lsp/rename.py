@@ -1,18 +1,28 @@
-"""Renaming: all places that speak of one variable, function or type of a file, and the edits that rename it."""
+"""Renaming: all places that speak of one variable, function or type, in all files, and the edits that rename it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from .analysis import NAME, Analysis, Word, analyse, binder, definition_of
+from .analysis import NAME, Analysis, Word, binder, definition_of, words_in, words_of
+from .folder import Folder
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A word of a file."""
+
+    file: Path
+    word: Word
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
     """`text` in place of a word."""
 
-    word: Word
+    spot: Spot
     text: str
 
 
@@ -20,86 +30,118 @@ class CannotRename(Exception):
     """Why a name stays: the message is for the user."""
 
 
-def occurrences(analysis: Analysis, line: int, col: int) -> list[Word]:
+Links = set[tuple[Spot, Spot]]
+
+
+def occurrences(folder: Folder, file: Path, line: int, col: int) -> list[Spot]:
     """The words that name what the word at a place does, its definition among them. A word may be a use and a
     definition at once, as `x` in `let x[0] = 1`: then all belong together."""
-    links = _links(analysis)
-    start = next(
-        (w for w in analysis.words if w.line == line and w.col <= col <= w.end and NAME.fullmatch(w.text)), None
-    )
-    if start is None:
-        return []
-    todo, seen = [start], {start}
+    return _found(folder, file, line, col)[0]
+
+
+def _found(folder: Folder, file: Path, line: int, col: int) -> tuple[list[Spot], list[Analysis], list[Path]]:
+    """The words, the programs that have one, and files that could not be read."""
+    files, spots = set[Path](), {file: list[Spot]()}
+    programs, unread = list[Analysis](), list[Path]()
+    while not files.issuperset(spots):
+        files |= set(spots)
+        programs, unread = folder.programs(files)
+        found = _together(_links(programs), file, line, col)
+        spots = {spot.file: found for spot in found}
+    return next(iter(spots.values()), []), programs, unread
+
+
+def _together(links: Links, file: Path, line: int, col: int) -> list[Spot]:
+    """The words linked to the one at a place, directly or through others."""
+    beside: dict[Spot, set[Spot]] = {}
+    for one, other in links:
+        beside.setdefault(one, set()).add(other)
+        beside.setdefault(other, set()).add(one)
+    todo = [s for s in beside if s.file == file and s.word.line == line and s.word.col <= col <= s.word.end][:1]
+    found = set(todo)
     while todo:
-        word = todo.pop()
-        for pair in links:
-            new = set(pair) - seen if word in pair else set()
-            seen |= new
-            todo += new
-    return sorted(seen, key=lambda word: (word.line, word.col)) if any(start in pair for pair in links) else []
+        new = beside[todo.pop()] - found
+        found |= new
+        todo += new
+    return sorted(found, key=lambda spot: (spot.file, spot.word.line, spot.word.col))
 
 
-def _links(analysis: Analysis) -> set[tuple[Word, Word]]:
-    """Pairs of a word that uses a name and the word that binds it, both in the file."""
-    file, words, found = analysis.module.file, {(w.line, w.col): w for w in analysis.words}, set[tuple[Word, Word]]()
-    for use in analysis.found.work.uses:
-        place = definition_of(analysis, use)
-        if use.file != file or place is None or place.file != file:
-            continue
-        bound = binder(analysis, place, use)
-        if bound is None:
-            continue
-        inside = [w for (line, col), w in words.items() if line == use.line and use.col <= col < use.end_col]
-        found |= {(w, bound) for w in inside if w.text == bound.text}
+def _links(programs: Iterable[Analysis]) -> Links:
+    """Pairs of a word that uses a name and the word that binds it, both in files of the programs themselves."""
+    found: Links = set()
+    for program in programs:
+        files = {module.file: Path(module.file).resolve() for module in program.modules[1:]}
+        for use in program.found.work.uses:
+            place = definition_of(program, use)
+            if place is None or use.file not in files or place.file not in files:
+                continue
+            bound = binder(program, place, use)
+            if bound is not None:
+                words = [word for word in words_in(program, use) if word.text == bound.text]
+                found |= {(Spot(files[use.file], word), Spot(files[place.file], bound)) for word in words}
     return found
 
 
-def rename(analysis: Analysis, line: int, col: int, new: str) -> list[Edit]:
-    """The edits that give the name at a place another one; raises `CannotRename` where the program would become
-    another."""
+def rename(folder: Folder, file: Path, line: int, col: int, new: str) -> list[Edit]:
+    """The edits that give the name at a place another one, in all files; raises `CannotRename` where a program would
+    become another."""
     if not NAME.fullmatch(new):
         raise CannotRename(f"`{new}` is not a name")
-    words = occurrences(analysis, line, col)
-    if not words:
-        raise CannotRename("nothing that this file defines has its name here")
-    edits = [Edit(word, f"{word.text} = {new}" if _is_short(analysis, word) else new) for word in words]
-    longer = [analysis.words.index(edit.word) for edit in edits if edit.text != new]  # `x = new` has two words more
-    text = applied(analysis.text, edits)
-    diagnostics, after = analyse(text, analysis.module.file)
-
-    def moved(number: int) -> int:
-        return number + 2 * sum(at <= number for at in longer)
-
-    before = {d.code for d in analysis.found.errors}
-    if after is None or any(not d.is_warning and d.code not in before for d in diagnostics):
-        raise CannotRename(f"`{new}` is taken, or means something else here")
-    if _by_number(after) != {tuple(map(moved, pair)) for pair in _by_number(analysis)}:
-        raise CannotRename(f"another `{new}` would be meant in some place")
+    spots, programs, unread = _found(folder, file, line, col)
+    if unread:
+        raise CannotRename(f"`{unread[0].name}` is wrong: `soac check` says where")
+    if not spots:
+        raise CannotRename("nothing that the programs here define has its name here")
+    words = {spot.file: tuple(words_of(folder.texts[spot.file])) for spot in spots}
+    edits = [Edit(s, f"{s.word.text} = {new}" if _is_short(words[s.file], s.word) else new) for s in spots]
+    _require_same(folder, programs, edits, new)
     return edits
 
 
-def _by_number(analysis: Analysis) -> set[tuple[int, int]]:
-    """Uses and what binds them, by the numbers of their words."""
-    numbers = {word: number for number, word in enumerate(analysis.words)}
-    return {(numbers[use], numbers[bound]) for use, bound in _links(analysis)}
+def _require_same(folder: Folder, programs: Sequence[Analysis], edits: Sequence[Edit], new: str) -> None:
+    """Raises `CannotRename` if the edits bring errors, or a name then means something else."""
+    after = Folder({**folder.texts, **applied(folder.texts, edits)})
+    later, unread = after.programs([edit.spot.file for edit in edits])
+    known = {error.code for program in programs for error in program.found.errors}
+    if unread or any(error.code not in known for program in later for error in program.found.errors):
+        raise CannotRename(f"`{new}` is taken, or means something else here")
+    longer = [edit.spot for edit in edits if edit.text != new]  # `x = new` has two words more
+    if _by_number(later, ()) != _by_number(programs, longer):
+        raise CannotRename(f"another `{new}` would be meant in some place")
 
 
-def applied(text: str, edits: Iterable[Edit]) -> str:
-    lines = text.split("\n")
-    for edit in sorted(edits, key=lambda edit: (edit.word.line, edit.word.col), reverse=True):
-        line = lines[edit.word.line - 1]
-        lines[edit.word.line - 1] = line[: edit.word.col - 1] + edit.text + line[edit.word.end - 1 :]
-    return "\n".join(lines)
+def _by_number(programs: Iterable[Analysis], longer: Sequence[Spot]) -> set[tuple[tuple[Path, int], tuple[Path, int]]]:
+    """Uses and what binds them, by the numbers of their words, where those in `longer` have two words before them."""
+    numbers: dict[Spot, int] = {}
+    for program in programs:
+        for module in program.modules[1:]:
+            file, number = Path(module.file).resolve(), 0
+            for word in program.words[module.file]:
+                spot = Spot(file, word)
+                number += 2 if spot in longer else 0
+                numbers[spot] = number
+                number += 1
+    return {((one.file, numbers[one]), (other.file, numbers[other])) for one, other in _links(programs)}
 
 
-def _is_short(analysis: Analysis, word: Word) -> bool:
+def applied(texts: Mapping[Path, str], edits: Iterable[Edit]) -> dict[Path, str]:
+    """The texts of the files that the edits change."""
+    lines = {edit.spot.file: texts[edit.spot.file].split("\n") for edit in edits}
+    for edit in sorted(edits, key=lambda edit: (edit.spot.word.line, edit.spot.word.col), reverse=True):
+        word, changed = edit.spot.word, lines[edit.spot.file]
+        line = changed[word.line - 1]
+        changed[word.line - 1] = line[: word.col - 1] + edit.text + line[word.end - 1 :]
+    return {file: "\n".join(changed) for file, changed in lines.items()}
+
+
+def _is_short(words: Sequence[Word], word: Word) -> bool:
     """Whether a word is a field and a variable at once: `x` in `{x, y = 1}`."""
-    at = analysis.words.index(word)
-    before, after = analysis.words[at - 1].text, analysis.words[at + 1].text if at + 1 < len(analysis.words) else ""
+    at = words.index(word)
+    before, after = words[at - 1].text, words[at + 1].text if at + 1 < len(words) else ""
     if before not in ("{", ",") or after not in ("}", ","):
         return False
     depth = 0
-    for other in reversed(analysis.words[:at]):
+    for other in reversed(words[:at]):
         depth += (other.text in ")]}") - (other.text in "([{")
         if depth < 0:
             return other.text == "{"

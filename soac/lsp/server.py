@@ -6,8 +6,9 @@ A text that does not parse has no analysis: then the last one that did answers w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -17,11 +18,13 @@ from pygls.uris import from_fs_path
 from pygls.workspace import TextDocument
 
 from .. import __version__
+from ..error_pages import address
 from ..frontend.formatting.layout import format_text
 from ..ir.errors import Diagnostic, Loc, SoacError
 from .analysis import Analysis, analyse, definition_at, hints_of, hover_at, path_of
 from .complete import complete
-from .rename import CannotRename, occurrences, rename
+from .folder import Folder, folder_at
+from .rename import CannotRename, Spot, occurrences, rename
 
 PAUSE = 0.2  # seconds without a change before diagnostics are sent
 
@@ -122,6 +125,7 @@ def _shown(document: TextDocument, diagnostic: Diagnostic) -> lsp.Diagnostic:
         range=_range(document, diagnostic.primary.loc),
         severity=lsp.DiagnosticSeverity.Warning if diagnostic.is_warning else lsp.DiagnosticSeverity.Error,
         code=diagnostic.code,
+        code_description=lsp.CodeDescription(address(diagnostic.code)),
         source="soac",
         message="\n".join([diagnostic.message, *notes, *hint]),
         related_information=related or None,
@@ -163,22 +167,21 @@ def _answer(server: LanguageServer, files: Files) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
-        document, known, line, col = at(params)
-        words = occurrences(known, line, col) if known is not None else []
-        return [_location(document, Loc(document.path, w.line, w.col, w.line, w.end)) for w in words]
+        document, _, line, col = at(params)
+        spots = occurrences(_folder(server), Path(document.path).resolve(), line, col)
+        return [lsp.Location(own.uri, place) for own, place in _places(server, spots)]
 
     @server.feature(lsp.TEXT_DOCUMENT_RENAME)
     def renamed(params: lsp.RenameParams) -> lsp.WorkspaceEdit:
-        document, known, line, col = at(params)
-        if known is None or known.text != document.source:
-            raise JsonRpcInvalidParams("the program does not parse")
+        document, _, line, col = at(params)
         try:
-            edits = rename(known, line, col, params.new_name)
+            edits = rename(_folder(server), Path(document.path).resolve(), line, col, params.new_name)
         except CannotRename as why:
             raise JsonRpcInvalidParams(str(why)) from None
-        places = [Loc(document.path, e.word.line, e.word.col, e.word.line, e.word.end) for e in edits]
-        changes = [lsp.TextEdit(_range(document, loc), edit.text) for loc, edit in zip(places, edits)]
-        return lsp.WorkspaceEdit(changes={document.uri: changes})
+        changes: dict[str, list[lsp.TextEdit]] = {}
+        for edit, (own, place) in zip(edits, _places(server, [edit.spot for edit in edits])):
+            changes.setdefault(own.uri, []).append(lsp.TextEdit(place, edit.text))
+        return lsp.WorkspaceEdit(changes=changes)
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["."]))
     def completion(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
@@ -216,6 +219,25 @@ def _answer_for_files(server: LanguageServer, files: Files) -> None:
             return None
         whole = lsp.Range(lsp.Position(0, 0), lsp.Position(len(document.lines) + 1, 0))
         return [lsp.TextEdit(whole, text)]
+
+
+# ---- the folder -----------------------------------------------------------------------------------------------------
+
+
+def _folder(server: LanguageServer) -> Folder:
+    """The programs of the folder that is open in the editor, or of those of the open files."""
+    opened = {Path(d.path).resolve(): d.source for d in server.workspace.text_documents.values()}
+    root = server.workspace.root_path
+    return folder_at([Path(root)] if root else sorted({file.parent for file in opened}), opened)
+
+
+def _places(server: LanguageServer, spots: Sequence[Spot]) -> Iterator[tuple[TextDocument, lsp.Range]]:
+    """Each word with its file, under the name that the editor has for it, if it is open."""
+    opened = {Path(d.path).resolve(): d for d in server.workspace.text_documents.values()}
+    for spot in spots:
+        document = opened.get(spot.file) or server.workspace.get_text_document(spot.file.as_uri())
+        word = spot.word
+        yield document, _range(document, Loc(document.path, word.line, word.col, word.line, word.end))
 
 
 # ---- places ---------------------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ def test_misuse_is_an_error_of_ours_with_a_hint(call: Any, hint: str) -> None:
     with pytest.raises(soac.SoacError) as caught:
         call()
     assert hint in (caught.value.diagnostics[0].hint or "")
-    assert caught.value.__notes__ == [f"hint: {caught.value.diagnostics[0].hint}"]
+    assert caught.value.__notes__[0] == f"hint: {caught.value.diagnostics[0].hint}"
 
 
 def test_settings_of_a_tuning_file(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_stub_has_the_parameters_of_the_entry() -> None:
         def main(y: int) -> int:
             raise NotImplementedError
 
-    assert caught.value.__notes__ == ["hint: write `def main(x)`"]
+    assert caught.value.__notes__ == ["hint: write `def main(x)`", "more: soac errors C0101"]
     with pytest.raises(soac.SettingError, match="no documentation"):
 
         @soac.function

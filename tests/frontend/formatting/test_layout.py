@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from soac.frontend.formatting import breaking, layout
 from soac.frontend.formatting.layout import format_text
 from soac.frontend.formatting.same_syntax import same_syntax
 from soac.frontend.parsing.parse import parse_module
@@ -41,6 +42,25 @@ def test_laws(path: Path) -> None:
 
 @pytest.mark.slow
 def test_laws_for_all_programs() -> None:
+    for path in CORPUS:
+        holds(path)
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (breaking, layout):
+        monkeypatch.setattr(module, "WIDTH", 50)
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("path", CORPUS[7::90], ids=lambda path: path.stem)
+def test_laws_where_most_lines_are_broken(path: Path) -> None:
+    holds(path)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("narrow")
+def test_laws_for_all_programs_where_most_lines_are_broken() -> None:
     for path in CORPUS:
         holds(path)
 
@@ -95,6 +115,31 @@ type t 'a [n] = ?[k].[k][n+1]a
 
 def test_layout() -> None:
     assert format_text(BEFORE, "f.soac") == AFTER
+
+
+LONG = r"""entry main [n][m] (xss: [n][m]f32) (yss: [m][n]f32): [n][n]f32 = map (\row -> f32.sum row) xss -- why
+def g x y = if x > 1000 && y > 1000 then let a = x + y let b = a * 1000 in a else match x case _ -> x
+def t = {one = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], two = "more than fifty characters, never broken"}
+"""
+
+BROKEN = r"""entry main [n][m] (xss: [n][m]f32)
+                  (yss: [m][n]f32): [n][n]f32 =
+  map (\row -> f32.sum row) xss  -- why
+def g x y =
+  if x > 1000 && y > 1000
+  then let a = x + y let b = a * 1000 in a
+  else match x case _ -> x
+def t =
+  {one = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+          13],
+   two = "more than fifty characters, never broken"}
+"""
+
+
+@pytest.mark.usefixtures("narrow")
+def test_long_lines_are_broken() -> None:
+    assert format_text(LONG, "f.soac") == BROKEN
+    assert format_text(BROKEN, "f.soac") == BROKEN
 
 
 def test_comments_alone_and_nothing() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from soac.lsp.analysis import Analysis, analyse, definition_at, hints_of, hover_at
 from soac.lsp.complete import complete
-from soac.lsp.rename import applied, rename
+from soac.lsp.folder import Folder, folder_at
+from soac.lsp.rename import CannotRename, applied, rename
 from tests.support.by_hand import text_of
 
+FILE = Path("main.soac").resolve()
 TEXT = """-- Twice every element.
 def doubled [n] (xs: [n]i32) = map (* 2) xs
 
@@ -39,10 +43,9 @@ def test_answers() -> None:
 
 
 def test_renaming_keeps_the_meaning() -> None:
-    edits = rename(analysed(TEXT), 5, 8, "twice")
-    assert applied(TEXT, edits) == TEXT.replace("zs", "twice")
-    edits = rename(analysed(TEXT), 2, 6, "twice")
-    assert applied(TEXT, edits) == TEXT.replace("doubled", "twice")
+    folder = Folder({FILE: TEXT})
+    assert applied(folder.texts, rename(folder, FILE, 5, 8, "twice")) == {FILE: TEXT.replace("zs", "twice")}
+    assert applied(folder.texts, rename(folder, FILE, 2, 6, "twice")) == {FILE: TEXT.replace("doubled", "twice")}
 
 
 def test_renaming_in_a_kernel_by_hand() -> None:
@@ -50,12 +53,41 @@ def test_renaming_in_a_kernel_by_hand() -> None:
     text = text_of("stencil")
     line = next(number for number, text in enumerate(text.splitlines(), 1) if "def smooth_halo" in text)
     head, tail = text.split("#[")
-    edits = rename(analysed(text), line, len("def smooth_halo [n] (x"), "zs")
+    folder = Folder({FILE: text})
     kernel, rest = tail.split("entry")
-    assert applied(text, edits) == f"{head}#[{kernel.replace('xs', 'zs')}entry{rest}"
+    renamed = applied(folder.texts, rename(folder, FILE, line, len("def smooth_halo [n] (x"), "zs"))
+    assert renamed == {FILE: f"{head}#[{kernel.replace('xs', 'zs')}entry{rest}"}
 
 
 @pytest.mark.parametrize(("text", "codes"), [("def f = (", "E01"), ("def f (x: i32) = x + true", "E02")])
 def test_errors_are_diagnostics(text: str, codes: str) -> None:
     diagnostics, _ = analyse(text, "main.soac")
     assert diagnostics[0].code.startswith(codes)
+
+
+def test_renaming_in_all_files(tmp_path: Path) -> None:
+    """From a file that is imported, and from one that imports it; other things of that name stay."""
+    library, one, two, other = (tmp_path / name for name in ("lib/vec.soac", "one.soac", "two.soac", "other.soac"))
+    texts = {
+        library: "type vec = [3]f32\ndef dot (a: vec) (b: vec) = f32.sum (map2 (*) a b)\n",
+        one: 'import "lib/vec"\nentry main (a: vec) = dot a a\n',
+        two: 'module v = import "lib/vec"\nentry two (a: v.vec) = let dot = v.dot a a in dot\n',
+        other: "def dot (x: i32) = x\nentry main = dot 1\n",
+    }
+    (tmp_path / "lib").mkdir()
+    for file, text in texts.items():
+        file.write_text("" if file == library else text)  # the editor has another text of the library than the disk
+    folder = folder_at([tmp_path], {library: texts[library]})
+
+    for file, col in ((library, 5), (one, texts[one].index("dot") - 16), (two, texts[two].index("v.dot") - 25)):
+        after = {**texts, **applied(texts, rename(folder, file, 2, col, "inner"))}
+        assert after[library] == texts[library].replace("dot", "inner")
+        assert after[one] == texts[one].replace("dot", "inner")
+        assert after[two] == texts[two].replace("v.dot", "v.inner")
+        assert after[other] == texts[other]
+    changed = applied(texts, rename(folder, library, 1, 6, "point"))
+    assert [changed[file].count("point") for file in (library, one, two)] == [3, 1, 1]
+    with pytest.raises(CannotRename, match="taken"):
+        rename(folder, library, 2, 5, "a")
+    with pytest.raises(CannotRename, match=r"`two.soac` is wrong"):
+        rename(Folder({**folder.texts, two: 'import "lib/vec"\nentry ='}), library, 2, 5, "inner")

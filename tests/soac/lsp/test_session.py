@@ -31,6 +31,10 @@ entry main [n][m] (xss: [n][m]i32): [n]i32 =
 """
 
 
+def span(line: int, start: int, end: int) -> dict[str, Any]:
+    return {"start": {"line": line, "character": start}, "end": {"line": line, "character": end}}
+
+
 class Client:
     """An editor: sends requests, and reads until the answer comes."""
 
@@ -139,6 +143,15 @@ def test_a_session(client: Client) -> None:
         (10, ": [n]i32"),
     ]
 
+    vec = client.uri.replace("main.soac", "vec.soac")
+    places = client.at("references", 11, 29, context={"includeDeclaration": True})
+    assert [(w["uri"], w["range"]["start"]["line"]) for w in places] == [(client.uri, 10), (vec, 0)]
+    changes = client.at("rename", 11, 29, newName="unit")["changes"]
+    assert changes == {
+        client.uri: [{"range": span(10, 28, 31), "newText": "unit"}],
+        vec: [{"range": span(0, 4, 7), "newText": "unit"}],
+    }
+
     labels = {item["label"]: item for item in client.at("completion", 11, 17)}
     assert labels["doubled"]["detail"] == "[n]i32 -> *[n]i32"
     assert {"sums", "r", "xss", "reduce", "let"} <= set(labels)
@@ -153,6 +166,7 @@ def test_mistakes_while_writing(client: Client) -> None:
     client.change(TEXT.replace("doubled xss", "double xss"))
     (found,) = client.diagnostics()
     assert (found["code"], found["source"]) == ("E0201", "soac")
+    assert found["codeDescription"]["href"].endswith("/errors.md#e0201-unknown-name")
     assert "did you mean `doubled`" in found["message"]
     assert client.at("hover", 2, 42) is not None
 
