@@ -7,6 +7,7 @@ argument of a task is a value; a list of arrays, which are one after the other; 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -82,6 +83,43 @@ def pick(values: Sequence[Any], position: int) -> Any:
 def cut(array: np.ndarray, start: int, stop: int) -> np.ndarray:
     """Some rows."""
     return array[start:stop].copy()
+
+
+def indexed(array: np.ndarray, index: Any) -> np.ndarray:
+    """The elements of a slice."""
+    return np.ascontiguousarray(array[index])
+
+
+def written(array: np.ndarray, start: int, stop: int, index: Any, value: Any) -> np.ndarray:
+    """Some rows, with other elements in a slice of them."""
+    rows = array[start:stop].copy()
+    rows[index] = value_of(value)
+    return rows
+
+
+def reshaped(arrays: list[np.ndarray], skip: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Rows of another shape, from the elements after the first `skip`."""
+    return value_of(arrays).reshape(-1)[skip : skip + math.prod(shape)].reshape(shape).copy()
+
+
+def span(places: np.ndarray) -> tuple[int, int]:
+    """The least and the greatest of some numbers of rows."""
+    return (int(places.min()), int(places.max())) if places.size else (0, -1)
+
+
+def addressed(places: list[np.ndarray], values: np.ndarray, lo: int, hi: int) -> tuple[np.ndarray, np.ndarray]:
+    """What a scatter writes to the rows `lo .. hi`: places, counted from `lo`, and values."""
+    (inside,) = np.nonzero((places[0] >= lo) & (places[0] < hi))
+    return np.stack([places[0][inside] - lo, *(column[inside] for column in places[1:])]), values[inside]
+
+
+def scattered(array: np.ndarray, start: int, stop: int, parts: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Some rows after the writes of a scatter, in the order in which they come."""
+    rows = array[start:stop].copy()
+    for places, values in parts:
+        inside = np.all([(column >= 0) & (column < size) for column, size in zip(places, rows.shape)], axis=0)
+        rows[tuple(places[:, inside])] = values[inside]
+    return rows
 
 
 def turned(array: np.ndarray, perm: Sequence[int]) -> np.ndarray:
