@@ -2,48 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ..ir.core import Concat, Copied, Copy, DimIndex, Fix, Index, Rearrange, Reshape, Scatter, Slice, Stm, Update
 from ..ir.errors import IRError
-from ..ir.types import Var
+from ..ir.types import Atom, Name, Type, Var
 from . import worker
 from .arrays import Piece, Pieces, bounds_of, pieces_of
 from .engine import Engine, Handle
 
-if TYPE_CHECKING:
-    from .run import Runner
+
+class Values(Protocol):
+    """What moves ask of a run: its engine, in how many blocks arrays are, and what names stand for."""
+
+    @property
+    def engine(self) -> Engine: ...
+    @property
+    def blocks(self) -> int: ...
+    @property
+    def env(self) -> Mapping[Name, Any]: ...
+    def atom(self, atom: Atom) -> Any: ...
+    def known(self, atom: Atom) -> Any: ...
+    def shape(self, t: Type) -> tuple[int, ...]: ...
 
 
-def move(runner: Runner, stm: Stm) -> list[Any]:
+def move(run: Values, stm: Stm) -> list[Any]:
     """What the statement gives, once what it relies on holds."""
-    env = runner.env
+    env = run.env
     for cert in stm.certs:
-        runner.known(Var(cert))
+        run.known(Var(cert))
     match stm.exp:
         case Copied(atom):
-            return [runner.atom(atom)]
+            return [run.atom(atom)]
         case Copy(array):
             return [env[array]]
         case Concat(arrays):
             return [Pieces(tuple(piece for array in arrays for piece in env[array].pieces))]
         case Index(array, (Slice(start, count, stride), *rest)):
-            rows = int(runner.known(start)), int(runner.known(count)), int(runner.known(stride))
-            inner = [python_index(runner, dim) for dim in rest]
-            is_all = inner == [slice(0, size, 1) for size in runner.shape(stm.pat[0].type)[1:]]
-            return [taken(runner.engine, env[array], rows, inner, is_all)]
+            rows = int(run.known(start)), int(run.known(count)), int(run.known(stride))
+            inner = [python_index(run, dim) for dim in rest]
+            is_all = inner == [slice(0, size, 1) for size in run.shape(stm.pat[0].type)[1:]]
+            return [taken(run.engine, env[array], rows, inner, is_all)]
         case Update(array, (first, *rest), value):
-            inner = [python_index(runner, dim) for dim in rest]
-            return [written(runner, env[array], first, inner, runner.atom(value))]
+            inner = [python_index(run, dim) for dim in rest]
+            return [written(run, env[array], first, inner, run.atom(value))]
         case Reshape(_, array):
-            return [reshaped(runner, env[array], runner.shape(stm.pat[0].type))]
+            return [reshaped(run, env[array], run.shape(stm.pat[0].type))]
         case Rearrange(perm, array):
-            return [exchanged(runner, env[array], perm, runner.shape(stm.pat[0].type)[0])]
+            return [exchanged(run, env[array], perm, run.shape(stm.pat[0].type)[0])]
         case Scatter(_, arrays, _, dests, rank):
-            return scattered(runner.engine, [env[xs] for xs in arrays], [env[xs] for xs in dests], rank)
+            return scattered(run.engine, [env[xs] for xs in arrays], [env[xs] for xs in dests], rank)
         case _:
             raise IRError("no move")
 
@@ -51,11 +62,11 @@ def move(runner: Runner, stm: Stm) -> list[Any]:
 # ---- parts of dimensions ------------------------------------------------------------------------------------------
 
 
-def python_index(runner: Runner, dim: DimIndex) -> int | slice:
+def python_index(run: Values, dim: DimIndex) -> int | slice:
     """An index of a dimension as NumPy has it."""
     if isinstance(dim, Fix):
-        return int(runner.known(dim.index))
-    return slice_of(int(runner.known(dim.start)), int(runner.known(dim.count)), int(runner.known(dim.stride)))
+        return int(run.known(dim.index))
+    return slice_of(int(run.known(dim.start)), int(run.known(dim.count)), int(run.known(dim.stride)))
 
 
 def slice_of(start: int, count: int, stride: int) -> slice:
@@ -89,13 +100,13 @@ def taken(engine: Engine, array: Pieces, rows: tuple[int, int, int], inner: list
     return Pieces(tuple(found) or (Piece(engine.submit(worker.indexed, placed[0][1].handle, none), 0, 0, 0),))
 
 
-def written(runner: Runner, array: Pieces, dim: DimIndex, inner: list[Any], value: Any) -> Pieces:
+def written(run: Values, array: Pieces, dim: DimIndex, inner: list[Any], value: Any) -> Pieces:
     """An array with other elements in a slice: the blocks that have rows of it are made again."""
-    engine, found = runner.engine, list[Piece]()
+    engine, found = run.engine, list[Piece]()
     if isinstance(dim, Fix):
-        start, count, stride = int(runner.known(dim.index)), 1, 1
+        start, count, stride = int(run.known(dim.index)), 1, 1
     else:
-        start, count, stride = int(runner.known(dim.start)), int(runner.known(dim.count)), int(runner.known(dim.stride))
+        start, count, stride = int(run.known(dim.start)), int(run.known(dim.count)), int(run.known(dim.stride))
     for first, piece in array.placed():
         own = turns_in(start, count, stride, first, first + piece.stop - piece.start)
         if not own:
@@ -115,26 +126,26 @@ def written(runner: Runner, array: Pieces, dim: DimIndex, inner: list[Any], valu
 # ---- other blocks -------------------------------------------------------------------------------------------------
 
 
-def blocks_like(runner: Runner, array: Pieces, rows: int) -> list[tuple[int, int]]:
+def blocks_like(run: Values, array: Pieces, rows: int) -> list[tuple[int, int]]:
     """The blocks of an array that is made of another one: one if that is in one piece."""
-    return list(pairwise(bounds_of(rows, runner.blocks if len(array.pieces) > 1 else 1)))
+    return list(pairwise(bounds_of(rows, run.blocks if len(array.pieces) > 1 else 1)))
 
 
-def reshaped(runner: Runner, array: Pieces, shape: tuple[int, ...]) -> Pieces:
+def reshaped(run: Values, array: Pieces, shape: tuple[int, ...]) -> Pieces:
     """The same elements in rows of another size: each block of them from the rows that have these elements."""
-    size, parts = prod(shape[1:]), blocks_like(runner, array, shape[0])
+    size, parts = prod(shape[1:]), blocks_like(run, array, shape[0])
     before = prod(shape) // max(array.rows, 1) or 1
     handles: list[Handle] = []
     for lo, hi in parts:
         first = lo * size // before
-        rows = array.part(first, -(-hi * size // before)).handles(runner.engine)
-        handles.append(runner.engine.submit(worker.reshaped, rows, lo * size - first * before, (hi - lo, *shape[1:])))
+        rows = array.part(first, -(-hi * size // before)).handles(run.engine)
+        handles.append(run.engine.submit(worker.reshaped, rows, lo * size - first * before, (hi - lo, *shape[1:])))
     return pieces_of(handles, parts)
 
 
-def exchanged(runner: Runner, array: Pieces, perm: tuple[int, ...], count: int) -> Pieces:
+def exchanged(run: Values, array: Pieces, perm: tuple[int, ...], count: int) -> Pieces:
     """All to all: block k of the result has rows k of each block, side by side."""
-    engine, handles, parts = runner.engine, array.handles(runner.engine), blocks_like(runner, array, count)
+    engine, handles, parts = run.engine, array.handles(run.engine), blocks_like(run, array, count)
     if len(handles) == 1:
         return pieces_of([engine.submit(worker.turned, handles[0], perm)], parts)
     bounds = [0, *(hi for _, hi in parts)]

@@ -43,7 +43,7 @@ from ..ir.core import (
 )
 from ..ir.depth import allow_depth
 from ..ir.interpret import find_entry
-from ..ir.thresholds import Threshold, next_of
+from ..ir.thresholds import NODE, Threshold, next_of
 from ..ir.traverse import (
     bodies,
     free_in_lambda,
@@ -380,7 +380,7 @@ def group_of(context: Context, members: Members, wanted: set[Name]) -> Group:
     body = Body(tuple(stms), tuple(Var(name) for name, _ in results))
     task = task_of(rows, body, [t for _, t in results])
     binding = members.stms[-1].pat[0].name.base
-    threshold = next_of(context.thresholds, context.source.entry, binding, "suff_node")
+    threshold = next_of(context.thresholds, context.source.entry, binding, NODE)
     work = tuple((members.width, *chain) for stm in members.stms for chain in chains(stm.exp))
     return Group(threshold, members.width, task, tuple(outputs), tuple(members.stms), work)
 

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -19,11 +24,15 @@ from ..ir.core import Prog
 from ..ir.depth import allow_depth
 from ..ir.machine import CPU, Mode
 from ..kernels.devices.cpu.executable import Executable
+from ..kernels.devices.cpu.runtime import thread_pool
 from ..plain import from_plain, plain
 from ..program_cache import classes
 
 PROGRAMS = 256
 """How many programs a worker remembers."""
+GLANCE = 0.2
+GRACE = 2.0
+"""Seconds between looks at whether a task is wanted, and that it has to stop."""
 Settings = tuple[Mapping[str, int], int | None]
 """Thresholds and sizes inside of tasks; threads."""
 
@@ -50,11 +59,69 @@ def executable(text: str) -> Executable:
 
 def run(text: str, args: Sequence[Any], settings: Settings) -> Any:
     """The result of a task, or a tuple of its results."""
-    program = executable(text)
-    (entry,) = program.functions
-    thresholds, threads = settings
-    results, _ = program.run(entry, [value_of(arg) for arg in args], thresholds, threads=threads)
-    return results[0] if len(results) == 1 else tuple(results)
+    with watched() as is_wanted:
+        program = executable(text)
+        (entry,) = program.functions
+        thresholds, threads = settings
+        values = [value_of(arg) for arg in args]
+        while True:
+            try:
+                results, _ = program.run(entry, values, thresholds, threads=threads)
+            except KeyboardInterrupt:
+                if is_wanted():
+                    continue  # another task was to stop
+                raise
+            return results[0] if len(results) == 1 else tuple(results)
+
+
+class Stopped(Exception):
+    """A task that nothing waits for any more."""
+
+
+@contextmanager
+def watched() -> Iterator[Callable[[], bool]]:
+    """Stops the launches of the task of this thread once it is cancelled, or its client gone; where they go on after a
+    grace period, and a nanny starts another process, this one ends. Gives whether the task is wanted."""
+    here: Any = worker_of_dask()
+    if here is None:
+        yield lambda: False
+        return
+    key, ended = here.get_current_task(), threading.Event()
+
+    def is_wanted() -> bool:
+        task = here.state.tasks.get(key)
+        return task is not None and task.state == "executing"
+
+    def watch() -> None:
+        last = math.inf
+        while not ended.wait(GLANCE):
+            if is_wanted():
+                continue
+            if time.monotonic() > last and here.nanny is not None:
+                os._exit(1)
+            last = min(last, time.monotonic() + GRACE)
+            thread_pool.request_stop()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield is_wanted
+    except KeyboardInterrupt:
+        raise Stopped from None
+    finally:
+        ended.set()
+        watcher.join()
+        if not is_wanted():
+            thread_pool.forget_stop()
+
+
+def worker_of_dask() -> Any:
+    """The worker whose task this thread runs, if it does."""
+    worker = sys.modules.get("distributed.worker")
+    try:
+        return None if worker is None else worker.get_worker()
+    except ValueError:
+        return None
 
 
 def value_of(arg: Any) -> Any:
