@@ -26,6 +26,8 @@ STAGES = (
     "if n > A then xs[::-1] else xs ++ xs",
     "if n > B then copy xs with [B::2] = xs[B::2] else xs",
     "hist (+) 0 (B + C + 1) (map (% (B + C + 2)) xs) xs",
+    "reduce_by_index (copy xs) (+) 0 (map (\\i -> (i * A) % (n + C)) (iota n)) (map (+ B) xs)",
+    "hist i64.max i64.lowest (C + 1) (map (\\x -> x % A - B) xs) xs ++ xs",
     "map (\\x -> i64.sum (map (\\y -> y % (x + A)) xs)) xs[:n / 2]",
     "loop ys = copy xs for i < C do if n > i then ys with [i] = A + i64.sum ys else map (+ i) ys",
 )
