@@ -7,6 +7,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -159,10 +160,13 @@ class Dask:
 
         for handle in handles:  # in order: of several failures the first is reported
             while not handle.done():
-                with suppress(TimeoutError):
+                with suppress(TimeoutError, CancelledError):
                     wait([handle], timeout=GLANCE)
                 self._check()
-            if handle.status != "finished":
+            if handle.status in ("cancelled", "lost"):
+                text = "the cluster has lost a value with all workers that had it"
+                raise RunError(Diagnostic("R0304", text, Label(NOWHERE, ""), hint="call it with its arguments again"))
+            if handle.status == "error":
                 handle.result()
 
     def _check(self) -> None:

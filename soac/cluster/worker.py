@@ -102,6 +102,8 @@ def watched() -> Iterator[Callable[[], bool]]:
             last = min(last, time.monotonic() + GRACE)
             thread_pool.request_stop()
 
+    if not is_wanted():  # since its arguments were read
+        raise Stopped
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:

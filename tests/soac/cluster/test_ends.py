@@ -122,6 +122,16 @@ def test_arrays_are_held_twice() -> None:
         assert {len(places) for places in held} == {2}
 
 
+def test_what_all_workers_have_lost_is_said() -> None:
+    with workers(1) as client:
+        cluster = soac.Cluster(client, BLOCKS, 1, default=0)
+        xs = cluster.array(XS)
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        assert comes(lambda: any(piece.handle.status != "finished" for piece in xs.pieces.pieces))
+        with pytest.raises(soac.SoacError, match="R0304"):
+            cluster.run(soac.compile(SUMS), [xs])
+
+
 def test_a_slow_worker_does_not_stop_the_rest() -> None:
     with workers(2) as client:
         slow = next(iter(client.run(os.getpid).values()))
