@@ -21,6 +21,7 @@ from pathlib import Path
 from ..ir.errors import NOWHERE, Diagnostic, Label, Loc, TuningError
 from ..ir.json_text import json_of
 from ..ir.machine import BLOCK, WARP
+from ..ir.thresholds import is_node
 from ..kernels.host_ir.launch_parameters import fitting
 from ..kernels.limits import MAX_THREADS
 
@@ -81,7 +82,7 @@ def read_tuning(
     Raises `TuningError` (T0101, T0105). A name that is unknown is left out with a warning, which says so where the file
     was made for an older program, or on another device (in words) than `device` (T0102, W0401, T0103)."""
     settings = _parse_settings(path)
-    unknown = [name for name in settings if name not in known]
+    unknown = [name for name in settings if name not in known and not is_node(name)]
     there = _sidecar(path)
     warnings = _device_warnings(path, there, device, unknown)
     if _is_stale(there, program):
@@ -89,6 +90,11 @@ def read_tuning(
     if unknown and not warnings:
         warnings = (_unknown_names(unknown, known, settings[unknown[0]][1]),)
     return {name: value for name, (value, _) in settings.items() if name in known}, warnings
+
+
+def node_settings(path: Path) -> dict[str, int]:
+    """What the file at `path` says of the guards of a cluster, which only runs on one know."""
+    return {name: value for name, (value, _) in _parse_settings(path).items() if is_node(name)}
 
 
 def _parse_settings(path: Path) -> dict[str, tuple[int, Loc]]:

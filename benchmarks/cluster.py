@@ -1,33 +1,42 @@
-"""Programs on a cluster, measured and predicted: `python -m benchmarks.cluster [--workers 1 2] [--waiting]`.
+"""Programs on a cluster, measured and predicted.
 
-The model has four numbers of Dask on this machine, each measured by tasks that do nothing but that: what the scheduler
-takes for a task (one after the other, whatever the number of workers), how long a task takes from its submission to its
-result, what a worker takes for a task beside its work, and bytes per second between two workers. A program is a list of
-rounds: independent tasks of some seconds each, and after them tasks that combine their results in a tree.
+    python -m benchmarks.cluster                            five programs on 1 and 2 workers, and predicted to 1000
+    python -m benchmarks.cluster --waiting --workers 1 2 4 8    tasks that only wait: more workers than cores
+    python -m benchmarks.cluster --split                    two workers against two processes split by hand
 
-    round = max (tasks * scheduler, ceil (tasks / workers) * (worker + seconds)) + trip + bytes / bandwidth
-            + levels of the tree * (trip + scheduler * tasks of the level)
+What a program does is measured without Dask (`Profile`): its tasks, run in this process, with their seconds, and what
+one gives to another. What Dask takes is measured by tasks that do nothing (`Engine`). The model puts them together:
 
-Assumed: tasks of a round take the same time; the network between any two machines is as fast as the one measured, and
-the scheduler has a core of its own. With `--waiting` tasks sleep, so that more workers than cores can be measured.
+    seconds = max (tasks * scheduler,  work / workers + tasks / workers * worker,  all of that / cores of the machine)
+            + waits * trip + bytes moved / (bandwidth * workers)
+
+Assumed: tasks of a statement take the same time, so that work is even as far as blocks go round (`ceil`); the network
+between any two machines is as fast as the one measured; what is sent to all workers is sent by those that have it.
+Past this machine every worker and the scheduler have a core of their own.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import ceil, inf
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
 from distributed import Client, LocalCluster, wait
 
 import soac
-from soac.cluster.run import FAN
+from soac.cluster import worker
+from soac.cluster.engine import Here, Inline
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 STENCIL = """
@@ -36,84 +45,83 @@ entry main [n][m] (steps: i32) (heat: [n][m]f32): [n][m]f32 =
     let at i j = heat[i64.max 0 (i64.min (n - 1) i), i64.max 0 (i64.min (m - 1) j)]
     in tabulate_2d n m (\\i j -> (at (i - 1) j + at (i + 1) j + at i (j - 1) + at i (j + 1)) / 4)
 """
+LOOPS = """
+entry main [n] (turns: i64) (xs: [n]f64) =
+  f64.sum (map (\\x -> loop y = x for _i < turns do y * (1.0000001 - y * 1e-9)) xs)
+"""
 FUTURE = (1, 2, 4, 8, 16, 64, 256, 1000)
-MANY = 200
+MANY = 128
+SLEEP = 0.02
+RUNS = 5
+Move = tuple[int, int]
+"""Bytes, and how many tasks are given them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What Dask takes: seconds of the scheduler for a task, of a worker for one, from submission to result; and the
-    bytes that go from one worker to another in a second."""
+    """What Dask takes: seconds of the client and scheduler for a task, of a worker for one, from submission to result;
+    the bytes that go from one worker to another in a second. `cores`: of the machine that all of them share."""
 
     scheduler: float
     worker: float
     trip: float
     bandwidth: float
+    cores: float
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
-    """`tasks` that take `seconds` each beside `small` ones that cut, pick and combine; `bytes` that one worker is
-    sent; the number of partial results that a tree combines."""
+@dataclass(slots=True)
+class Profile(Inline):
+    """Runs tasks in this process, and keeps what they took: how many there were, seconds of those that run programs,
+    waits of the client, bytes that tasks give to others, and how many blocks go round."""
 
-    tasks: int
-    small: int
-    seconds: float
-    bytes: float
-    partial: int
+    blocks: int = 1
+    work: float = 0.0
+    waits: int = 0
+    moved: list[Move] = field(default_factory=list)
+    used: dict[int, tuple[Here, int]] = field(default_factory=dict)
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Here:
+        if function is worker.run:
+            for here in handles_in(args):
+                self.used[id(here)] = here, self.used.get(id(here), (here, 0))[1] + 1
+        start = time.perf_counter()
+        given = Inline.submit(self, function, *args)
+        self.work += time.perf_counter() - start if function is worker.run else 0.0
+        if function in (worker.cut, worker.gathered, worker.addressed):
+            self.moved.append((size_of(given.value), 2))
+        return given
+
+    def values(self, handles: Sequence[Here]) -> list[Any]:
+        self.waits += 1
+        return Inline.values(self, handles)
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A program, how large its arguments are in blocks, and how many rounds a run has."""
-
-    program: soac.Program
-    args: list[Any]
-    entry: str
-    rounds: int
+def handles_in(value: Any) -> Iterator[Here]:
+    if isinstance(value, Here):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from handles_in(one)
 
 
-def predicted(engine: Engine, rounds: Sequence[Round], workers: int) -> float:
+def size_of(value: Any) -> int:
+    return sum(map(size_of, value)) if isinstance(value, list | tuple) else getattr(value, "nbytes", 0)
+
+
+def predicted(engine: Engine, one: Profile, workers: int) -> float:
     """Seconds of a run by the model."""
-    return sum(seconds_of(engine, one, workers) for one in rounds)
+    uneven = ceil(one.blocks / workers) * workers / one.blocks
+    serial, parallel = one.tasks * engine.scheduler, one.work * uneven + one.tasks * engine.worker
+    total = max(serial, parallel / workers, (serial + parallel) / engine.cores)
+    moved = sum(size * (min(uses, workers) - 1) for size, uses in one.moved)
+    return total + (one.waits + 1) * engine.trip + moved / (engine.bandwidth * workers)
 
 
-def seconds_of(engine: Engine, one: Round, workers: int) -> float:
-    """Seconds of one round."""
-    tasks = one.tasks + one.small
-    work = ceil(one.tasks / workers) * one.seconds + ceil(tasks / workers) * engine.worker
-    total = max(tasks * engine.scheduler, work) + engine.trip + one.bytes / engine.bandwidth
-    left = one.partial
-    while left > 1:
-        left = ceil(left / FAN)
-        total += engine.trip + engine.scheduler * left
-    return total
-
-
-# ---- measuring Dask -----------------------------------------------------------------------------------------------
+# ---- measuring ----------------------------------------------------------------------------------------------------
 
 
 def nothing(*_: Any) -> None:
     """A task that does nothing."""
-
-
-def measured(client: Client) -> Engine:
-    """What Dask takes on the workers of a client."""
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
-    wait([client.submit(nothing, k, pure=False) for k in range(len(workers) * 4)])
-    many = min(timed(lambda: wait([client.submit(nothing, pure=False) for _ in range(MANY)])) for _ in range(5)) / MANY
-    trip = min(timed(lambda: client.submit(nothing, pure=False).result()) for _ in range(20))
-    return Engine(many, many, trip, bandwidth(client, workers))
-
-
-def bandwidth(client: Client, workers: Sequence[str]) -> float:
-    """Bytes per second from one worker to another; of one worker, which is never sent anything, infinite."""
-    if len(workers) < 2:
-        return float("inf")
-    size = 1 << 26
-    made = client.submit(np.ones, size // 8, workers=[workers[0]], pure=False)
-    wait(made)
-    return size / timed(lambda: wait(client.submit(nothing, made, workers=[workers[1]], pure=False)))
 
 
 def timed(run: Callable[[], object]) -> float:
@@ -122,7 +130,58 @@ def timed(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def measured(client: Client) -> Engine:
+    """What Dask takes on the workers of a client."""
+    workers, turns = sorted(client.scheduler_info(n_workers=-1)["workers"]), MANY // 4
+    given = client.submit(nothing, pure=False)
+    wait([given])
+
+    def many() -> None:
+        wait([client.submit(nothing, given, pure=False) for _ in range(MANY)])
+
+    def paused() -> None:
+        waiting_tasks(client, turns * len(workers), SLEEP)
+
+    each = median(timed(many) for _ in range(RUNS)) / MANY
+    own = max(0.0, median(timed(paused) for _ in range(3)) / turns - SLEEP)
+    trip = median(timed(lambda: client.submit(nothing, pure=False).result()) for _ in range(20))
+    return Engine(each, own, trip, bandwidth(client, workers), inf)
+
+
+def waiting_tasks(client: Client, count: int, seconds: float) -> None:
+    wait([client.submit(time.sleep, seconds, pure=False) for _ in range(count)])
+
+
+def bandwidth(client: Client, workers: Sequence[str]) -> float:
+    """Bytes per second from one worker to another; of one worker, which is never sent anything, infinite."""
+    if len(workers) < 2:
+        return inf
+    size = 1 << 26
+
+    def once() -> float:
+        made = client.submit(np.ones, size // 8, workers=[workers[0]], pure=False)
+        wait([made])
+        return timed(lambda: wait([client.submit(nothing, made, workers=[workers[1]], pure=False)]))
+
+    return size / min(once() for _ in range(3))
+
+
+@contextmanager
+def workers_of(count: int) -> Iterator[Client]:
+    with LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0") as here, Client(here) as client:
+        yield client
+
+
 # ---- programs -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A program and its arguments."""
+
+    program: soac.Program
+    args: list[Any]
+    entry: str
 
 
 def cases(scale: int) -> dict[str, Case]:
@@ -135,111 +194,155 @@ def cases(scale: int) -> dict[str, Case]:
     def program(name: str) -> soac.Program:
         return soac.load(PROGRAMS / f"{name}.soac")
 
-    strikes = [*map(np.int64, (scale * 4, 64, 64, 16)), *map(np.float32, (0.03, 5, 0.2, 0.6, 0.5))]
+    strikes = [*map(np.int64, (scale * 2, 64, 64, 16)), *map(np.float32, (0.03, 5, 0.2, 0.6, 0.5))]
     bins = rng.integers(0, 256, n, dtype=np.uint8)
     return {
-        "row sums": Case(program("p02_sumrows"), [rng.integers(-9, 9, (n // 256, 256), dtype=np.int32)], "main", 1),
-        "k-means": Case(program("kmeans"), [np.int32(4), floats(n // 8, 8), floats(16, 8)], "main", 4),
-        "LocVolCalib": Case(program("locvolcalib"), strikes, "main", 1),
-        "stencil": Case(soac.compile(STENCIL), [np.int32(8), floats(n // 512, 512)], "main", 8),
-        "histogram": Case(program("histogram"), [bins, floats(n)], "random_sums", 1),
+        "row sums": Case(program("p02_sumrows"), [rng.integers(-9, 9, (n // 256, 256), dtype=np.int32)], "main"),
+        "k-means": Case(program("kmeans"), [np.int32(4), floats(n // 8, 8), floats(64, 8)], "main"),
+        "LocVolCalib": Case(program("locvolcalib"), strikes, "main"),
+        "stencil": Case(soac.compile(STENCIL), [np.int32(8), floats(n // 512, 512)], "main"),
+        "histogram": Case(program("histogram"), [bins, floats(n)], "random_sums"),
     }
 
 
-@contextmanager
-def workers_of(count: int) -> Iterator[Client]:
-    with LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0") as here, Client(here) as client:
-        yield client
-
-
-def run_of(cluster: soac.Cluster, case: Case) -> tuple[float, list[Round]]:
-    """The best seconds of a run, and its rounds: from the tasks that it submitted, and the seconds on one worker."""
-    args = [cluster.array(arg) if isinstance(arg, np.ndarray) and arg.ndim else arg for arg in case.args]
-    cluster.run(case.program, args, case.entry)  # compiles
-    best = min(timed(lambda: cluster.run(case.program, args, case.entry)) for _ in range(3))
-    tasks = submitted(cluster, case, args)
-    large = sum(taken for _, _, taken in cluster.reached) * cluster.blocks // case.rounds
-    return best, [Round(large, max(0, tasks // case.rounds - large), 0.0, 0.0, 0)] * case.rounds
-
-
-def submitted(cluster: soac.Cluster, case: Case, args: list[Any]) -> int:
-    """How many tasks a run submits."""
-    engine, count = cluster.engine, 0
-    plain = type(engine).submit
-
-    class Counting(type(engine)):  # type: ignore[misc]
-        def submit(self, function: Callable[..., Any], *given: Any) -> Any:
-            nonlocal count
-            count += 1
-            return plain(self, function, *given)
-
-    cluster.engine = Counting(engine.client)  # type: ignore[attr-defined]
+def profiled(case: Case, blocks: int) -> Profile:
+    """What a run does, the second time: the first one compiles."""
+    cluster = soac.Cluster(Inline(), blocks, threads=1, default=0)
+    args = placed(cluster, case)
     cluster.run(case.program, args, case.entry)
-    cluster.engine = engine
-    return count
+    one = Profile(blocks=blocks)
+    cluster.engine = one  # pyright: ignore[reportAttributeAccessIssue]
+    cluster.run(case.program, args, case.entry)
+    one.moved += [(size_of(here.value), uses) for here, uses in one.used.values() if uses > 1]
+    return one
 
 
-def calibrated(engine: Engine, seconds: float, rounds: list[Round]) -> list[Round]:
-    """The rounds with the seconds of a task for which the model gives what one worker was measured to take."""
-    fixed = predicted(engine, rounds, 1)
-    tasks = sum(one.tasks for one in rounds)
-    each = max(0.0, seconds - fixed) / max(tasks, 1)
-    return [Round(one.tasks, one.small, each, one.bytes, one.partial) for one in rounds]
+def placed(cluster: soac.Cluster, case: Case) -> list[Any]:
+    return [cluster.array(arg) if isinstance(arg, np.ndarray) and arg.ndim else arg for arg in case.args]
 
 
-# ---- report -------------------------------------------------------------------------------------------------------
+def seconds_of(cluster: soac.Cluster, case: Case) -> float:
+    """The median of some runs."""
+    args = placed(cluster, case)
+    cluster.run(case.program, args, case.entry)  # compiles
+    return median(timed(lambda: cluster.run(case.program, args, case.entry)) for _ in range(RUNS))
 
 
-def sleep(seconds: float) -> None:
-    """A task that only waits."""
-    time.sleep(seconds)
+def five_programs(counts: Sequence[int], scale: int, blocks: int) -> float:
+    """Measured and predicted on these numbers of workers, predicted on more; how far a prediction was off at most."""
+    worst, engine, cores = 0.0, Engine(0, 0, 0, inf, inf), os.cpu_count() or 1
+    profiles = {name: profiled(case, blocks) for name, case in cases(scale).items()}
+    for count in counts:
+        with workers_of(count) as client:
+            engine = replace(measured(client), cores=cores)
+            print(said(engine, count))
+            cluster = soac.Cluster(client, blocks, threads=1, default=0)
+            for name, case in cases(scale).items():
+                found, model = seconds_of(cluster, case), predicted(engine, profiles[name], count)
+                worst = max(worst, abs(model / found - 1))
+                print(f"  {name:12} {found:7.3f} s, predicted {model:7.3f} s, {100 * (model / found - 1):+.0f} %")
+    print("predicted speed-up over one worker, for 1000 times the work and 64 times the blocks:")
+    print(f"  {'workers':12}" + "".join(f"{count:7}" for count in FUTURE))
+    engine = replace(engine, cores=inf)
+    for name, one in profiles.items():
+        moved = [(size * 64, uses * 64) for size, uses in one.moved]
+        large = replace(one, tasks=one.tasks * 64, work=one.work * 1000, blocks=one.blocks * 64, moved=moved)
+        alone = predicted(engine, large, 1)
+        print(f"  {name:12}" + "".join(f"{alone / predicted(engine, large, count):7.1f}" for count in FUTURE))
+    return worst
 
 
-def waiting(counts: Sequence[int], tasks: int = 64, seconds: float = 0.05) -> None:
-    """Tasks that only wait, on more workers than there are cores."""
+def said(engine: Engine, count: int) -> str:
+    each, own, trip = (1e3 * seconds for seconds in (engine.scheduler, engine.worker, engine.trip))
+    return (
+        f"{count} workers: a task takes {each:.2f} ms, and {own:.2f} ms of its worker; {trip:.2f} ms from submission "
+        f"to result, {engine.bandwidth / 2**20:.0f} MiB/s"
+    )
+
+
+def waiting(counts: Sequence[int], tasks: int = 96, seconds: float = 0.1) -> float:
+    """Tasks that only wait, on more workers than there are cores; how far a prediction was off at most."""
+    worst = 0.0
     print(f"{tasks} tasks that wait {seconds} s:")
     for count in counts:
         with workers_of(count) as client:
             engine = measured(client)
-            found = timed(lambda: wait([client.submit(sleep, seconds, pure=False) for _ in range(tasks)]))
-        model = seconds_of(engine, Round(tasks, 0, seconds, 0, 0), count)
+            found = timed(lambda: waiting_tasks(client, tasks, seconds))
+        model = predicted(engine, Profile(tasks=tasks, work=tasks * seconds, blocks=tasks), count)
+        worst = max(worst, abs(model / found - 1))
         print(f"  {count:4} workers: {found:7.3f} s, predicted {model:7.3f} s, {100 * (model / found - 1):+.0f} %")
+    return worst
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster", description=__doc__)
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="how many are measured, 1 first")
-    parser.add_argument("--scale", type=int, default=16, metavar="MIB", help="size of the arguments")
+# ---- split by hand ------------------------------------------------------------------------------------------------
+
+
+@lru_cache(1)
+def half(size: int) -> tuple[soac.Program, np.ndarray]:
+    """The program and the rows of one process, there before it is timed."""
+    return soac.compile(LOOPS), np.random.default_rng(2).random(size)
+
+
+def by_hand(turns: int, size: int) -> float:
+    program, xs = half(size)
+    return float(program.call("main", [np.int64(turns), xs], threads=1)[0])
+
+
+def split(seconds: float, size: int = 1 << 14) -> float:
+    """Two workers against two processes, each with work of some seconds; how much longer the workers take."""
+    tried = 1000
+    by_hand(1, size)
+    start = time.process_time()
+    by_hand(tried, size)
+    turns = int(tried * seconds / (time.process_time() - start))
+    start = time.process_time()
+    by_hand(turns, size)
+    own = time.process_time() - start
+    with ProcessPoolExecutor(2) as pool:
+
+        def both(turns: int) -> None:
+            list(pool.map(by_hand, [turns] * 2, [size] * 2))
+
+        both(1)
+        hand = median(timed(lambda: both(turns)) for _ in range(RUNS))
+    with workers_of(2) as client:
+        cluster = soac.Cluster(client, 4, threads=1, default=0)
+        xs = cluster.array(np.concatenate([half(size)[1]] * 2))
+        cluster.run(half(size)[0], [1, xs])
+        before = processor(client)
+        found = median(timed(lambda: cluster.run(half(size)[0], [turns, xs])) for _ in range(RUNS))
+        taken = (processor(client) - before) / RUNS
+    print(f"two processes by hand {hand:.3f} s, two workers {found:.3f} s, {100 * (found / hand - 1):+.0f} %")
+    print(f"of processors: by hand {2 * own:.3f} s, two workers, scheduler and client {taken:.3f} s")
+    return found / hand - 1
+
+
+def processor(client: Client) -> float:
+    """Seconds of processors that the workers and this process have taken."""
+    taken: Any = client.run(time.process_time)
+    return time.process_time() + sum(taken.values())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.cluster", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="how many are measured")
+    parser.add_argument("--scale", type=int, default=64, metavar="MIB", help="size of the arguments")
     parser.add_argument("--blocks", type=int, default=16)
     parser.add_argument("--waiting", action="store_true", help="only tasks that wait")
+    parser.add_argument("--split", action="store_true", help="two workers against two processes")
+    parser.add_argument("--seconds", type=float, default=1.0, help="the work of each of the two")
     given = parser.parse_args()
-    if given.waiting:
-        waiting(given.workers)
-        return
-    rounds: dict[str, list[Round]] = {}
-    engine = Engine(0, 0, 0, 1)
-    for count in given.workers:
-        with workers_of(count) as client:
-            engine = measured(client)
-            print(
-                f"{count} workers: {engine.scheduler * 1e3:.2f} ms a task, {engine.trip * 1e3:.2f} ms from submission "
-                f"to result, {engine.bandwidth / 2**20:.0f} MiB/s"
-            )
-            cluster = soac.Cluster(client, given.blocks, threads=1, default=0)
-            for name, case in cases(given.scale).items():
-                seconds, found = run_of(cluster, case)
-                if name not in rounds:
-                    rounds[name] = calibrated(engine, seconds, found)
-                model = predicted(engine, rounds[name], count)
-                print(f"  {name:12} {seconds:7.3f} s, predicted {model:7.3f} s, {100 * (model / seconds - 1):+.0f} %")
-    print("predicted speed-up over one worker, for 1000 times the work in 64 times the blocks:")
-    print(f"  {'workers':12}" + "".join(f"{count:7}" for count in FUTURE))
-    for name, known in rounds.items():
-        large = [Round(r.tasks * 64, r.small * 64, r.seconds * 1000 / 64, r.bytes, r.tasks * 64) for r in known]
-        alone = predicted(engine, large, 1)
-        shown = "".join(f"{alone / predicted(engine, large, count):7.1f}" for count in FUTURE)
-        print(f"  {name:12}{shown}")
+    if given.split:
+        limit, worst = 0.15, split(given.seconds)
+    elif given.waiting:
+        limit, worst = 0.25, waiting(given.workers)
+    else:
+        limit, worst = 0.25, five_programs(given.workers, given.scale, given.blocks)
+    print(f"at most {100 * worst:.0f} % off; asked for: {100 * limit:.0f} %")
+    return 0 if worst <= limit else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -32,6 +32,15 @@ class Threshold:
         return Threshold(entry, binding or "", kind, None if number is None else int(number))
 
 
+NODE = "suff_node"
+"""The kind of the guards between one device and a cluster."""
+
+
+def is_node(name: str) -> bool:
+    """Whether a name is that of a guard between one device and a cluster."""
+    return Threshold.of(name).kind == NODE
+
+
 def next_of(counts: dict[Threshold, int], entry: str, binding: str, kind: str) -> str:
     """The next name of a kind at a binding; `counts` has the names given so far, by the first."""
     first = Threshold(entry, binding, kind, 0)

@@ -12,6 +12,7 @@ from .autotune.tuning import (
     clamped,
     device_tuning_path,
     made_on,
+    node_settings,
     parse_setting,
     read_tuning,
     require_possible,
@@ -124,7 +125,7 @@ def tuning_to_write(path: Path, session: Session, settings: Settings) -> tuple[P
     if not (file.exists() or file.is_symlink()):
         return file, {}
     values, _ = read_tuning(file, parameters_of(session.program.facts, session.program.entries), session.text, None)
-    return file, values
+    return file, {**values, **node_settings(file)}
 
 
 def _set_by_hand(params: Sequence[str], known: Sequence[str]) -> dict[str, int]:

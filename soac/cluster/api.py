@@ -129,7 +129,22 @@ class Cluster:
         forced: Mapping[str, bool] | None = None,
     ) -> list[Any]:
         """The results of an entry point, one `DistributedArray` or scalar for each component. Raises what a call of the
-        program raises."""
+        program raises; what has not ended by then is cancelled."""
+        self.engine.begin()
+        try:
+            return self._run(program, args, entry, thresholds or {}, forced or {})
+        except BaseException:
+            self.engine.end()
+            raise
+
+    def _run(
+        self,
+        program: Program,
+        args: Sequence[Any],
+        entry: str,
+        thresholds: Mapping[str, int],
+        forced: Mapping[str, bool],
+    ) -> list[Any]:
         _, plan, programs = self._planned(program, entry)
         fun = find_entry(program.compiled.fused, entry)
         given = to_arguments(fun, [self.array(arg) if is_array(arg) else arg for arg in args])
@@ -138,8 +153,8 @@ class Cluster:
         values = [*sizes, *(arg.pieces if isinstance(arg, DistributedArray) else arg for arg in arrays)]
         names = [group.threshold for group in groups(plan.block)]
         known = [*names, *parameters_of(program.facts, program.entries)]
-        settings = {**program.thresholds, **checked_values(thresholds or {}, known)}
-        sides = checked_sides(forced or {}, [*names, *guards_of(program.facts)])
+        settings = {**program.thresholds, **checked_values(thresholds, known)}
+        sides = checked_sides(forced, [*names, *guards_of(program.facts)])
         guards = Guards(settings, sides, self.default, self.broadcast)
         runner = Runner(self.engine, guards, self.blocks, (settings, self.threads), programs)
         results = runner.run(plan, values)

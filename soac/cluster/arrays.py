@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,15 +40,20 @@ class Pieces:
     def rows(self) -> int:
         return sum(piece.stop - piece.start for piece in self.pieces)
 
+    def placed(self) -> Iterator[tuple[int, Piece]]:
+        """Each piece, with the number of its first row."""
+        first = 0
+        for piece in self.pieces:
+            yield first, piece
+            first += piece.stop - piece.start
+
     def part(self, start: int, stop: int) -> Pieces:
         """Some of the rows, as far as there are such: nothing is moved for it."""
         found: list[Piece] = []
-        first = 0
-        for piece in self.pieces:
+        for first, piece in self.placed():
             lo, hi = max(start - first, 0) + piece.start, min(stop - first, piece.stop - piece.start) + piece.start
             if lo < hi:
                 found.append(Piece(piece.handle, lo, hi, piece.rows))
-            first += piece.stop - piece.start
         empty = Piece(self.pieces[0].handle, 0, 0, self.pieces[0].rows)
         return Pieces(tuple(found) or (empty,))
 
@@ -65,6 +71,11 @@ def bounds_of(rows: int, blocks: int) -> list[int]:
     """The partition: where the blocks of an array begin and end. It decides the bits of reductions and scans."""
     count = max(1, min(blocks, rows))
     return [rows * k // count for k in range(count + 1)]
+
+
+def pieces_of(handles: Sequence[Handle], parts: Sequence[tuple[int, int]]) -> Pieces:
+    """An array of which each block has its rows."""
+    return Pieces(tuple(Piece(handle, 0, hi - lo, hi - lo) for handle, (lo, hi) in zip(handles, parts)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..ir.errors import NOWHERE, Diagnostic, Label, SystemFault
+from ..kernels.devices.cpu.runtime import thread_pool
 from .api import BLOCKS, Cluster
 
 
@@ -22,6 +23,7 @@ def connected(
         raise SystemFault(Diagnostic("S0102", "Dask is not installed", Label(NOWHERE, ""), hint=hint))
     from distributed import Client, LocalCluster
 
+    thread_pool.the_pool()  # Ctrl-C is said to it
     if workers is None:
         with Client(address) as client:
             yield Cluster(client, blocks or BLOCKS, threads)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import math
+import time
+import uuid
+import weakref
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..ir.errors import NOWHERE, Diagnostic, Label, RunError
+from ..ir.errors import NOWHERE, Diagnostic, Label, RunError, SystemFault
+from ..kernels.devices.cpu.runtime.thread_pool import is_stopping
 from . import worker
-from .worker import Settings
+from .held import HELD, hold
+from .worker import GLANCE, Settings
 
 if TYPE_CHECKING:
     from distributed import Client
 
+PATIENCE = 60.0
+"""Seconds that workers have to be there for an array."""
 Handle = Any
 """A value on the workers."""
 Run = Callable[[str, Sequence[Any], Settings], Any]
@@ -26,6 +36,14 @@ class Engine(Protocol):
     @property
     def run(self) -> Run: ...
     def submit(self, function: Callable[..., Any], *args: Any) -> Handle: ...
+    def begin(self) -> None:
+        """Of a call, for which a time limit holds."""
+        ...
+
+    def end(self) -> None:
+        """Of a call that has failed: nothing of it is left."""
+        ...
+
     def put(self, array: np.ndarray) -> Handle: ...
     def is_handle(self, value: Any) -> bool: ...
     def values(self, handles: Sequence[Handle]) -> list[Any]:
@@ -52,6 +70,12 @@ class Inline:
     def submit(self, function: Callable[..., Any], *args: Any) -> Here:
         self.tasks += 1
         return Here(function(*map(self._value, args)))
+
+    def begin(self) -> None:
+        pass
+
+    def end(self) -> None:
+        pass
 
     def put(self, array: np.ndarray) -> Here:
         return Here(array)
@@ -80,21 +104,47 @@ class Inline:
 @dataclass(slots=True)
 class Dask:
     """Tasks of `distributed`. What is put there is held by two workers, so that one may be lost; what tasks give is
-    computed again. `seconds`: how long a wait may take."""
+    computed again. `seconds`: how long a call may take. `_started`: what may still run or be kept."""
 
     client: Client
     seconds: float | None = None
     run: Run = field(default=worker.run)
+    _until: float = field(default=math.inf)
     _next: int = field(default=0)
+    _started: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
+
+    def __post_init__(self) -> None:
+        try:
+            self.client.run_on_scheduler(hold)
+        except ModuleNotFoundError as fault:
+            text = f"the scheduler of the cluster has no `{fault.name}`"
+            hint = "soac is installed on every machine of a cluster"
+            raise SystemFault(Diagnostic("S0102", text, Label(NOWHERE, ""), hint=hint)) from None
+
+    def begin(self) -> None:
+        self._until = time.monotonic() + (math.inf if self.seconds is None else self.seconds)
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Handle:
-        return self.client.submit(function, *args, pure=False)
+        self._check()
+        handle = self.client.submit(function, *args, pure=False)
+        self._started.add(handle)
+        return handle
 
     def put(self, array: np.ndarray) -> Handle:
+        """On two workers; tried again where these are lost meanwhile, or do not run yet."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            with suppress(*([TimeoutError, KeyError, OSError] if time.monotonic() < until else [])):
+                return self._put(array)
+            self._check()
+            time.sleep(GLANCE)
+
+    def _put(self, array: np.ndarray) -> Handle:
         workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
         at = [workers[(self._next + k) % len(workers)] for k in range(min(2, len(workers)))]
         self._next += 1
-        return self.client.scatter(array, workers=at, broadcast=True, hash=False)
+        key = f"{HELD}{uuid.uuid4().hex}"
+        return self.client.scatter({key: array}, workers=at, broadcast=True)[key]  # type: ignore[index]
 
     def is_handle(self, value: Any) -> bool:
         from distributed import Future
@@ -108,16 +158,24 @@ class Dask:
     def wait(self, handles: Iterable[Handle]) -> None:
         from distributed import wait
 
-        pending = list(handles)
-        try:
-            wait(pending, timeout=self.seconds)
-        except TimeoutError:
-            self.client.cancel(pending, force=True)
-            text = f"the cluster has not finished in {self.seconds:g} s"
-            raise RunError(Diagnostic("R0303", text, Label(NOWHERE, ""))) from None
-        except KeyboardInterrupt:
-            self.client.cancel(pending, force=True)
-            raise
-        for handle in pending:
+        for handle in handles:  # in order: of several failures the first is reported
+            while not handle.done():
+                with suppress(TimeoutError, CancelledError):
+                    wait([handle], timeout=GLANCE)
+                self._check()
+            if handle.status in ("cancelled", "lost"):
+                text = "the cluster has lost a value with all workers that had it"
+                raise RunError(Diagnostic("R0304", text, Label(NOWHERE, ""), hint="call it with its arguments again"))
             if handle.status == "error":
                 handle.result()
+
+    def _check(self) -> None:
+        if is_stopping():
+            raise KeyboardInterrupt
+        if time.monotonic() > self._until:
+            text = f"the cluster has not finished in {self.seconds:g} s"
+            raise RunError(Diagnostic("R0303", text, Label(NOWHERE, "")))
+
+    def end(self) -> None:
+        """Cancels what has not ended; workers stop what they run of it (`worker.watched`)."""
+        self.client.cancel([handle for handle in self._started if not handle.done()], force=True)

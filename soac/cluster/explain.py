@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..ir.core import Rearrange, Reshape, Scatter, Stm, Update
 from ..ir.show import show_atom
 from ..ir.types import Name
 from .plan import (
-    Alias,
     All,
     Block,
     Choice,
-    Exchange,
     Folded,
     Group,
     Mapped,
+    Move,
     Part,
     Plan,
     Repeat,
     Scanned,
     Step,
-    View,
     Whole,
 )
 
@@ -45,8 +44,8 @@ def step_lines(step: Step, depth: int, most: int) -> Iterator[str]:
             yield from (f"{pad}  {line}" for line in operands(step, most))
         case Whole(_, pat, False, why):
             yield f"{pad}on one worker: {bases(name for name, _ in pat)}: {why}"
-        case Exchange(name, array):
-            yield f"{pad}all to all: {name.base} is {array.base} with another dimension outermost"
+        case Move(stm):
+            yield from (f"{pad}{line}" for line in move_lines(stm))
         case Repeat(names, _, body):
             yield f"{pad}loop: {bases(names)}"
             yield from block_lines(body, depth + 1, most)
@@ -55,7 +54,23 @@ def step_lines(step: Step, depth: int, most: int) -> Iterator[str]:
             yield from block_lines(then, depth + 1, most)
             yield f"{pad}or"
             yield from block_lines(orelse, depth + 1, most)
-        case View() | Alias() | Whole():
+        case Whole():
+            pass
+
+
+def move_lines(stm: Stm) -> Iterator[str]:
+    """What is sent from one worker to another, or written."""
+    names = bases(p.name for p in stm.pat)
+    match stm.exp:
+        case Rearrange(_, array):
+            yield f"all to all: {names} is {array.base} with another dimension outermost"
+        case Reshape(_, array):
+            yield f"reshape: {names} in blocks of rows, from the rows of {array.base} around them"
+        case Update(array):
+            yield f"update: {names} is {array.base}, written in the blocks that have the rows"
+        case Scatter():
+            yield f"scatter: {names}, values go to the blocks that have their rows"
+        case _:
             pass
 
 

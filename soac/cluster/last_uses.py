@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..ir.core import ForLoop
-from ..ir.traverse import names_in_types
+from ..ir.traverse import free_in_stm, names_in_types
 from ..ir.types import Atom, Name, Var
 from .plan import (
-    Alias,
     All,
     Block,
     Choice,
     Count,
-    Exchange,
     First,
     Folded,
     Group,
     Mapped,
+    Move,
     Part,
     Repeat,
     Scanned,
     Step,
     Task,
-    View,
     Whole,
 )
 
@@ -53,8 +51,8 @@ def bound_by(step: Step) -> tuple[Name, ...]:
             return tuple(name for out in outputs for name in ((out.name,) if isinstance(out, Mapped) else out.names))
         case Repeat(names) | Choice(names):
             return names
-        case _:
-            return (step.name,)
+        case Move(stm):
+            return tuple(p.name for p in stm.pat)
 
 
 def needs(step: Step) -> Iterator[Name]:
@@ -74,12 +72,8 @@ def needs(step: Step) -> Iterator[Name]:
                         yield from (*given_names(carries), *given_names(carry))
                     case Mapped():
                         pass
-        case Exchange(_, array, _, count):
-            yield from (array, *names_of((count,)))
-        case View(_, arrays, rows):
-            yield from (*arrays, *(names_of((rows.start, rows.count)) if rows else ()))
-        case Alias(_, atom):
-            yield from names_of((atom,))
+        case Move(stm):
+            yield from (*free_in_stm(stm), *names_in_types(p.type for p in stm.pat))
         case Repeat(_, loop, body, whole):
             bound = (loop.form.bound,) if isinstance(loop.form, ForLoop) else ()
             yield from (*names_of((*loop.inits, *bound)), *inner_needs(body), *needs(whole))

@@ -12,7 +12,7 @@ read by an index near the row at hand give the neighbours' rows too (`neighbours
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..ir.core import (
@@ -35,6 +35,7 @@ from ..ir.core import (
     Replicate,
     Reshape,
     Scatter,
+    Scratch,
     Screma,
     Slice,
     Stm,
@@ -42,7 +43,7 @@ from ..ir.core import (
 )
 from ..ir.depth import allow_depth
 from ..ir.interpret import find_entry
-from ..ir.thresholds import Threshold, next_of
+from ..ir.thresholds import NODE, Threshold, next_of
 from ..ir.traverse import (
     bodies,
     free_in_lambda,
@@ -58,22 +59,20 @@ from ..ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64
 from .last_uses import with_last_uses
 from .neighbours import Scope, has_one_check, neighbours
 from .plan import (
-    Alias,
     Block,
     Choice,
-    Exchange,
     Folded,
     Group,
     Mapped,
+    Move,
     Output,
     Part,
     Plan,
     Repeat,
     Scanned,
     Step,
-    View,
     Whole,
-    groups,
+    has_own_steps,
 )
 from .programs import (
     Rows,
@@ -83,6 +82,7 @@ from .programs import (
     checked_index,
     combine_task,
     generator_of_block,
+    identity,
     member_of_block,
     on_bins,
     task_of,
@@ -199,13 +199,15 @@ def inputs_of(context: Context, stm: Stm) -> tuple[Atom, tuple[Name, ...]] | Non
             return count, (array,)
         case Iota(count) | Replicate((count, *_), _):
             return count, ()
+        case Scratch(Type(_, (count, *_))):
+            return count, ()
         case _:
             return None
 
 
 def is_generator(stm: Stm) -> bool:
     """Whether a statement makes an array of nothing much, so that each task makes its own."""
-    return isinstance(stm.exp, Iota | Replicate)
+    return isinstance(stm.exp, Iota | Replicate | Scratch)
 
 
 def mapped_by(stm: Stm) -> Iterator[Name]:
@@ -244,30 +246,27 @@ def captured(stm: Stm) -> dict[Name, None]:
 def place(context: Context, done: list[Raw], stm: Stm) -> None:
     """Adds a statement that is not one over rows."""
     types = context.source.types
+    if is_move(stm):
+        done.append(Move(stm))
+        return
+    free = [types[name] for name in free_in_stm(stm)]
+    scalar = not any(t.shape for t in (*free, *(p.type for p in stm.pat)))
+    last = done[-1] if done else None
+    if isinstance(last, Single) and last.scalar == scalar and not (is_control(stm) or is_control(last.stms[0])):
+        last.stms.append(stm)
+    else:
+        done.append(Single([stm], scalar))
+
+
+def is_move(stm: Stm) -> bool:
+    """Whether a statement only says where elements of arrays are."""
     match stm.exp:
-        case Copied(atom) if not stm.certs:
-            done.append(Alias(stm.pat[0].name, atom))
-        case Copy(array) if not stm.certs:
-            done.append(Alias(stm.pat[0].name, Var(array)))
-        case Rearrange(perm, array) if not stm.certs:
-            done.append(Exchange(stm.pat[0].name, array, perm, types[array].shape[perm[0]]))
-        case Concat(arrays) if not stm.certs:
-            done.append(View(stm.pat[0].name, arrays, None))
-        case Index(array, (Slice(_, _, Const(_, 1)) as rows, *rest), True) if is_all(stm, rest, types[array]):
-            done.append(View(stm.pat[0].name, (array,), rows))
+        case Copied() | Copy() | Rearrange() | Reshape() | Concat() | Scatter():
+            return bool(stm.pat[0].type.shape)
+        case Index(_, (Slice(), *_), is_safe) | Update(_, _, _, is_safe):
+            return is_safe
         case _:
-            free = [types[name] for name in free_in_stm(stm)]
-            scalar = not any(t.shape for t in (*free, *(p.type for p in stm.pat)))
-            last = done[-1] if done else None
-            if isinstance(last, Single) and last.scalar == scalar and not (is_control(stm) or is_control(last.stms[0])):
-                last.stms.append(stm)
-            else:
-                done.append(Single([stm], scalar))
-
-
-def is_all(stm: Stm, dims: Iterable[object], t: Type) -> bool:
-    """Whether an index relies on nothing, and takes all of every dimension but the first."""
-    return not stm.certs and all(dim == Slice(i64(0), size, i64(1)) for dim, size in zip(dims, t.shape[1:]))
+            return False
 
 
 def is_control(stm: Stm) -> bool:
@@ -275,20 +274,39 @@ def is_control(stm: Stm) -> bool:
 
 
 def taken_apart(context: Context, stm: Stm) -> tuple[Stm, ...]:
-    """xs[i, j]  ⟶  ok = assert 0 ≤ i < n ∧ 0 ≤ j < m, x = xs[i:+1], x[0, j] relying on ok: a task needs one row."""
-    types = context.source.types
+    """xs[i, j]  ⟶  ok = assert 0 ≤ i < n ∧ 0 ≤ j < m, x = xs[i:+1], x[0, j] relying on ok: a task needs one row.
+    xs with [i, j] ← v  ⟶  the same check, then an update relying on it.
+    scatter f xs ds  ⟶  is, vs = map f xs, scatter is vs ds: what a block computes goes where the rows of ds are."""
+    source, types = context.source, context.source.types
     match stm.exp:
         case Index(array, (Fix(index), *rest), _) if has_one_check(stm.exp, types[array].shape):
-            row = Param(context.source.names.again(array), Type(types[array].prim, (i64(1), *types[array].shape[1:])))
-            checks, certs = checked_index(context.source, stm, stm.exp, types[array].shape)
-            for param in (row, *(p for check in checks for p in check.pat)):
-                context.source.types[param.name] = param.type
+            row = Param(source.names.again(array), Type(types[array].prim, (i64(1), *types[array].shape[1:])))
+            types[row.name] = row.type
+            checks, certs = checks_of(context, stm, stm.exp)
             every = (Slice(i64(0), size, i64(1)) for size in row.type.shape[1:])
             take = Index(array, (Slice(index, i64(1), i64(1)), *every), True)
             read = Index(row.name, (Fix(i64(0)), *rest), True)
-            return *checks, Stm((row,), take, (), (), stm.loc), replace(stm, exp=read, certs=certs)
+            return *checks, Stm((row,), take, certs, (), stm.loc), replace(stm, exp=read, certs=certs)
+        case Update(array, dims, _, False) if has_one_check(place := Index(array, dims, False), types[array].shape):
+            checks, certs = checks_of(context, stm, place)
+            return *checks, replace(stm, exp=replace(stm.exp, safe=True), certs=certs)
+        case Scatter(width, arrays, f, dests, rank):
+            bases = (*["places"] * rank, *(p.name.base for p in stm.pat))
+            pairs = tuple(Param(source.names.fresh(base), t.array_of(width)) for base, t in zip(bases, f.ret))
+            types.update((p.name, p.type) for p in pairs)
+            made = Stm(pairs, Screma(width, arrays, f, (), ()), stm.certs, (), stm.loc)
+            names = tuple(p.name for p in pairs)
+            return made, replace(stm, exp=Scatter(width, names, identity(source, f.ret), dests, rank))
         case _:
             return (stm,)
+
+
+def checks_of(context: Context, stm: Stm, index: Index) -> tuple[list[Stm], tuple[Name, ...]]:
+    """The check of an index as statements, whose names have types from now on."""
+    types = context.source.types
+    checks, certs = checked_index(context.source, stm, index, types[index.array].shape)
+    types.update((p.name, p.type) for check in checks for p in check.pat)
+    return checks, certs
 
 
 # ---- steps --------------------------------------------------------------------------------------------------------
@@ -337,10 +355,10 @@ def control_of(context: Context, stm: Stm) -> Step:
     match stm.exp:
         case Loop() as loop:
             step = Repeat(names, loop, block_of(context, loop.body), whole)
-            found = any(groups(step.body))
+            found = has_own_steps(step.body)
         case If(cond, then, orelse):
             step = Choice(names, cond, block_of(context, then), block_of(context, orelse), whole)
-            found = any(groups(step.then)) or any(groups(step.orelse))
+            found = has_own_steps(step.then) or has_own_steps(step.orelse)
         case _:
             return whole
     context.source.generators.clear()
@@ -362,7 +380,7 @@ def group_of(context: Context, members: Members, wanted: set[Name]) -> Group:
     body = Body(tuple(stms), tuple(Var(name) for name, _ in results))
     task = task_of(rows, body, [t for _, t in results])
     binding = members.stms[-1].pat[0].name.base
-    threshold = next_of(context.thresholds, context.source.entry, binding, "suff_node")
+    threshold = next_of(context.thresholds, context.source.entry, binding, NODE)
     work = tuple((members.width, *chain) for stm in members.stms for chain in chains(stm.exp))
     return Group(threshold, members.width, task, tuple(outputs), tuple(members.stms), work)
 
@@ -468,17 +486,13 @@ def chains(exp: Exp) -> Iterator[tuple[Atom, ...]]:
 def reason(stms: Sequence[Stm]) -> str:
     """Why statements are one task."""
     match stms[0].exp:
-        case Scatter():
-            return "a scatter writes to rows that are known when it runs"
-        case Update():
-            return "an update of an array in place"
+        case Index(_, _, False) | Update(_, _, _, False):
+            return "an index with several checks"
         case Loop():
             return "a sequential loop without parallelism over rows"
         case If():
             return "a branch without parallelism over rows"
         case Apply():
             return "a call of a function that is not inlined"
-        case Reshape():
-            return "a reshape that changes the rows"
         case _:
             return "no statement over rows"

@@ -2,8 +2,7 @@
 
     Whole       statements as one task; on scalars that the client has, on the client
     Group       segmap, segred, segscan and seghist at level `node`, of statements over one width: a task for each block
-    Exchange    a transposition: every block gives a part to every other
-    View        a slice or concatenation along the outermost dimension: nothing is moved until a task needs it
+    Move        a slice, concatenation, update, reshape, transposition or scatter: rows stay, are cut, or go elsewhere
     Repeat      a sequential loop, whose arrays stay on the workers
     Choice      a branch
 
@@ -15,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..ir.core import Loop, Param, Prog, Slice, Stm
+from ..ir.core import Loop, Param, Prog, Stm
 from ..ir.types import Atom, Name, Type
 
 
@@ -125,30 +124,10 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
-    """`name` is `array` with its dimensions in this order, another one outermost."""
+class Move:
+    """A statement that computes nothing of its own: rows stay where they are, or go elsewhere (`moves.py`)."""
 
-    name: Name
-    array: Name
-    perm: tuple[int, ...]
-    count: Atom
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """`name` is some rows of an array, or the rows of several one after the other."""
-
-    name: Name
-    arrays: tuple[Name, ...]
-    rows: Slice | None
-
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """`name` is a value that there is: nothing on the workers is overwritten."""
-
-    name: Name
-    atom: Atom
+    stm: Stm
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +159,7 @@ class Choice:
     whole: Whole
 
 
-Step = Whole | Group | Exchange | View | Alias | Repeat | Choice
+Step = Whole | Group | Move | Repeat | Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +185,11 @@ def groups(block: Block) -> Iterator[Group]:
                 yield from groups(step.orelse)
             case _:
                 pass
+
+
+def has_own_steps(block: Block) -> bool:
+    """Whether a block has steps for which arrays stay on the workers."""
+    return any(not isinstance(step, Whole) for step, _ in block.steps)
 
 
 def broadcast(task: Task) -> Iterator[Param]:

@@ -28,6 +28,7 @@ from ..ir.core import (
     Reduction,
     Replicate,
     Reshape,
+    Scratch,
     Screma,
     Slice,
     Stm,
@@ -168,6 +169,8 @@ def generator_of_block(rows: Rows, stm: Stm) -> list[Stm]:
             ]
         case Replicate(shape, value):
             return [replace(stm, pat=pat, exp=Replicate((count, *shape[1:]), value))]
+        case Scratch():
+            return [replace(stm, pat=pat, exp=Scratch(pat[0].type))]
         case _:
             raise IRError("no generator")
 
@@ -175,7 +178,7 @@ def generator_of_block(rows: Rows, stm: Stm) -> list[Stm]:
 def member_of_block(rows: Rows, stm: Stm, own: Mapping[Name, Name], near: Mapping[Name, Part]) -> list[Stm]:
     """A statement over all rows as one over the rows of a block: `own` has its inputs, `near` the arrays of which it
     needs rows around its own."""
-    if isinstance(stm.exp, Iota | Replicate):
+    if isinstance(stm.exp, Iota | Replicate | Scratch):
         made = generator_of_block(rows, stm)
         return [*made[:-1], replace(made[-1], pat=(replace(made[-1].pat[0], name=stm.pat[0].name),))]
     count = Var(rows.scalar("rows", Count(None)))
@@ -302,8 +305,13 @@ def stacked(rows: Rows, types: Sequence[Type]) -> Screma:
     """The identity over several values of each of `types`, one after the other."""
     count = Var(rows.scalar("count", Count(None)))
     arrays = tuple(rows.local("partial", k, t.array_of(count)) for k, t in enumerate(types))
-    params = tuple(Param(rows.source.names.fresh("x"), t) for t in types)
-    return Screma(count, arrays, Lambda(params, Body((), tuple(Var(p.name) for p in params)), tuple(types)), (), ())
+    return Screma(count, arrays, identity(rows.source, types), (), ())
+
+
+def identity(source: Source, types: Sequence[Type]) -> Lambda:
+    """The function that gives its arguments."""
+    params = tuple(Param(source.names.fresh("x"), t) for t in types)
+    return Lambda(params, Body((), tuple(Var(p.name) for p in params)), tuple(types))
 
 
 def copied_op(source: Source, op: Reduction) -> Reduction:

@@ -10,31 +10,30 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.core import ForLoop, Loop, Slice
+from ..ir.core import ForLoop, Loop
 from ..ir.scalar import DTYPES
 from ..ir.types import Atom, Const, Name, Type, Var
 from . import worker
-from .arrays import Piece, Pieces, bounds_of
+from .arrays import Piece, Pieces, bounds_of, pieces_of
 from .engine import Engine, Handle
+from .moves import move
 from .plan import (
-    Alias,
     All,
     Block,
     Choice,
     Count,
-    Exchange,
     First,
     Folded,
     Group,
     Local,
     Mapped,
+    Move,
     Part,
     Plan,
     Repeat,
     Scanned,
     Step,
     Task,
-    View,
     Whole,
     broadcast,
     groups,
@@ -80,7 +79,7 @@ class Runner:
     def run(self, plan: Plan, args: Sequence[Value]) -> list[Value]:
         """The results of the entry: scalars here, pieces of arrays."""
         self.env.update((name, arg) for (name, _), arg in zip(plan.params, args, strict=True))
-        if not any(self.decide(group, False) for group in groups(plan.block)):
+        if not (self.is_worth((plan.block,)) or self.is_large(plan.whole.task)):
             self.whole(plan.whole)
             return [self.env[name] for name, _ in plan.results]
         self.block(plan.block)
@@ -166,19 +165,12 @@ class Runner:
                 self.whole(step)
             case Group():
                 self.group(step)
-            case Exchange(name, array, perm, count):
-                env[name] = self.exchange(env[array], perm, int(self.known(count)))
-            case View(name, arrays, Slice(start, count)):
-                first = int(self.known(start))
-                env[name] = env[arrays[0]].part(first, first + int(self.known(count)))
-            case View(name, arrays):
-                env[name] = Pieces(tuple(piece for array in arrays for piece in env[array].pieces))
-            case Alias(name, atom):
-                env[name] = self.atom(atom)
+            case Move(stm):
+                env.update(zip((p.name for p in stm.pat), move(self, stm), strict=True))
             case Repeat():
                 self.repeat(step)
             case Choice(names, cond, then, orelse, whole):
-                if self.is_worth((then, orelse)):
+                if self.is_worth((then, orelse)) or self.is_spread(whole.task):
                     side = then if self.known(cond) else orelse
                     self.block(side)
                     env.update(zip(names, [self.atom(atom) for atom in side.result]))
@@ -202,7 +194,7 @@ class Runner:
     def decide(self, group: Group, is_reached: bool = True) -> bool:
         """Whether a group is run in blocks; one of a size that is not known yet is taken to be large."""
         work = max(prod(self.size(atom) or UNKNOWN for atom in chain) for chain in group.work)
-        fits = all(self.size_of(param.type) <= self.guards.broadcast for param in broadcast(group.task))
+        fits = not self.is_large(group.task)
         taken = self.guards.taken(group.threshold, work if fits else -work)
         if is_reached:
             self.reached.append((group.threshold, work if fits else -work, taken))
@@ -219,6 +211,15 @@ class Runner:
 
     def is_worth(self, blocks: Sequence[Block]) -> bool:
         return any(self.decide(group, False) for block in blocks for group in groups(block))
+
+    def is_large(self, task: Task) -> bool:
+        """Whether a task would be given an array that is too large for that."""
+        return any(self.size_of(param.type) > self.guards.broadcast for param in broadcast(task))
+
+    def is_spread(self, task: Task) -> bool:
+        """Whether a task would be given all of an array that is in blocks."""
+        given = (self.env.get(given.name) for given in task.given if isinstance(given, All))
+        return any(isinstance(value, Pieces) and len(value.pieces) > 1 for value in given)
 
     def group(self, step: Group) -> None:
         count = int(self.known(step.width))
@@ -280,23 +281,9 @@ class Runner:
         for name, column in zip(step.names, zip(*scanned)):
             self.env[name] = pieces_of(list(column), parts)
 
-    def exchange(self, array: Pieces, perm: tuple[int, ...], count: int) -> Pieces:
-        """All to all: block k of the result has rows k of each block, side by side."""
-        engine, handles = self.engine, array.handles(self.engine)
-        if len(handles) == 1:
-            return Pieces((Piece(engine.submit(worker.turned, handles[0], perm), 0, count, count),))
-        bounds = bounds_of(count, self.blocks)
-        parts = list(pairwise(bounds))
-        pieces = [
-            [engine.submit(worker.pick, sides, k) for k in range(len(parts))]
-            for sides in [engine.submit(worker.split, xs, perm, bounds) for xs in handles]
-        ]
-        blocks = [engine.submit(worker.gathered, list(column), perm.index(0)) for column in zip(*pieces)]
-        return pieces_of(blocks, parts)
-
     def repeat(self, step: Repeat) -> None:
         loop, env = step.loop, self.env
-        if not self.is_worth((step.body,)):
+        if not (self.is_worth((step.body,)) or self.is_large(step.whole.task)):
             self.whole(step.whole)
             return
         values = [self.atom(atom) for atom in loop.inits]
@@ -316,8 +303,3 @@ class Runner:
             self.env[loop.form.index] = DTYPES[loop.form.prim].type(turn if turn < bound else 0)
             return turn < bound
         return bool(self.known(Var(loop.form.cond)))
-
-
-def pieces_of(handles: Sequence[Handle], parts: Sequence[tuple[int, int]]) -> Pieces:
-    """An array of which each block has its rows."""
-    return Pieces(tuple(Piece(handle, 0, hi - lo, hi - lo) for handle, (lo, hi) in zip(handles, parts)))

@@ -7,16 +7,17 @@ import platform
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import optuna
 from optuna.storages import BaseStorage
 
 from ..autotune.isolated import PATIENCE, Isolated
+from ..autotune.measure import OutOfBudget, measure
 from ..autotune.plan import most_versions
 from ..autotune.search import Bench, Problem, Progress, Search, Tuned, tune
 from ..autotune.sizes import count_tried, timed_sizes
@@ -36,6 +37,7 @@ from ..terminal import is_live
 from ..testing.datasets import DataSet
 from ..tuning.charts import page, pictures, write_pictures
 from ..tuning.isolated_run import configuration_of, starting
+from ..tuning.on_cluster import Job, device_of, node_search, on_cluster, remotes, shared
 from ..tuning.report import Row, counted, is_slower, lines_of, remarks, rows_of
 from ..tuning.runs import (
     Replay,
@@ -43,13 +45,18 @@ from ..tuning.runs import (
     all_sizes,
     blocks_of,
     facts_of,
+    labels_of,
     problem_of,
     sets_of,
     settings_of,
     subject_of,
 )
 from ..tuning.searches import Outcome, search_all
+from .cluster import Where, cluster_options, opened
 from .options import FILE, DataCommand, run_options
+
+if TYPE_CHECKING:
+    from ..cluster.api import Cluster
 
 MORE_TIME = "give more time with `--timeout SECONDS`; what was timed is kept, and a search goes on where it ended"
 
@@ -89,18 +96,22 @@ class Options:
               show_default=True, help="With --isolate: how much longer than its limit a run may take.")  # fmt: skip
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a report with pictures.")
 @click.option("--plot", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write pictures (SVG).")
+@cluster_options
 @run_options
-def command(file: Path, settings: Settings, **options: Any) -> None:
+def command(file: Path, where: Where | None, settings: Settings, **options: Any) -> None:
     """Time every version of FILE on the data sets of its test blocks, and write the best thresholds to FILE.tuning.
 
-    A search that was cut off goes on where it ended."""
+    A search that was cut off goes on where it ended. On a cluster all workers share it, each for a device of
+    its own; the guards between a device and the cluster are tuned after that."""
     asked = Options(**options)
     until = time.monotonic() + asked.timeout  # compiling counts
     session = open_program(file, replace(settings, use_tuning=False))
     session = replace(session, sites=tunable(session.sites, verified(file, session.program.facts.by_hand)))
     target, kept = tuning_to_write(file, session, settings)
-    with storing(), _database(file, asked) as storage:
-        tuner = Tuner(file, session, settings, asked, storage, until)
+    with storing(), _database(file, asked) as storage, _cluster(where, settings) as cluster:
+        if cluster is not None:
+            settings = replace(settings, threads=cluster.threads)
+        tuner = Tuner(file, session, settings, asked, storage, until, cluster)
         entries = [asked.entry] if asked.entry else session.program.entries
         try:
             for entry in entries:
@@ -140,6 +151,10 @@ def _database(file: Path, asked: Options) -> Iterator[BaseStorage]:
         yield storage
 
 
+def _cluster(where: Where | None, settings: Settings) -> AbstractContextManager[Cluster | None]:
+    return nullcontext() if where is None else opened(where, settings.threads)
+
+
 # ---- an entry ---------------------------------------------------------------------------------------------------
 
 
@@ -153,6 +168,7 @@ class Tuner:
     asked: Options
     storage: BaseStorage
     until: float
+    cluster: Cluster | None = None
     values: dict[str, int] = field(default_factory=dict)
     report: dict[str, Any] = field(default_factory=dict)
     untimed: list[str] = field(default_factory=list)
@@ -161,34 +177,75 @@ class Tuner:
     def tune(self, entry: str) -> None:
         sets = sets_of(self.file, self.session, entry)
         problem = problem_of(self.session, entry, sets, self.settings.threads)
-        if not sets or not has_choices(self.session, entry):
+        if not sets:
             return
         facts = facts_of(self.session, entry, sets, self.settings.device, self.settings.threads)
-        search = self._search(entry, facts)
-        if not self.asked.simulate and time.monotonic() < self.until:
-            with self._bench(entry, sets) as search.bench:
+        if self.cluster is not None:
+            facts = replace(facts, device=device_of(self.cluster, self.settings.device))
+        is_timed = not self.asked.simulate and time.monotonic() < self.until
+        if has_choices(self.session, entry):
+            search = self._search(entry, facts)
+            with self._bench(entry, facts, problem, sets) if is_timed else nullcontext(search.bench) as search.bench:
                 self._finish(entry, search, self._run(entry, search, problem))
-            return
-        self._finish(entry, search, self._run(entry, search, problem))
+        if self.cluster is not None and is_timed:
+            self._tune_node(self.cluster, entry, facts, sets)
 
     @contextmanager
-    def _bench(self, entry: str, sets: Sequence[DataSet]) -> Iterator[Bench]:
-        """What times the runs, in this process or in one of its own."""
+    def _bench(self, entry: str, facts: Facts, problem: Problem, sets: Sequence[DataSet]) -> Iterator[Bench]:
+        """What times runs: this process, one of its own, or a worker, after all workers have searched."""
         isolate = self.settings.device != "cpu" if self.asked.isolate is None else self.asked.isolate
-        if not isolate:
+        if self.cluster is not None:
+            yield self._shared(self.cluster, entry, facts, problem)
+        elif isolate:
+            configuration = configuration_of(self.file, self.settings, entry, self.asked.runs)
+            child = Isolated(*starting(), configuration, self.until, self.asked.patience)
+            try:
+                yield child
+            finally:
+                child.close()
+        else:
             subject = subject_of(self.file, self.session, entry, sets, self.settings.threads, self.until)
             yield Stopwatch(subject, self.asked.runs)
-            return
-        configuration = configuration_of(self.file, self.settings, entry, self.asked.runs)
-        child = Isolated(*starting(), configuration, self.until, self.asked.patience)
-        try:
-            yield child
-        finally:
-            child.close()
 
-    def _search(self, entry: str, facts: Facts) -> Search:
+    def _shared(self, cluster: Cluster, entry: str, facts: Facts, problem: Problem) -> Bench:
+        """How runs are timed on a worker, after all workers have searched."""
+        source = self.session.program.source
+        job = Job(source, self.file.resolve(), entry, self.settings.threads, self.asked.runs)
+
+        def search_for(bench: Bench) -> None:
+            search = self._search(entry, facts)
+            search.bench = bench
+            self._run(entry, search, problem)
+
+        found = shared(remotes(cluster, job, self.until), search_for)
+        self.asked = replace(self.asked, fresh=False)
+        return found
+
+    def _tune_node(self, cluster: Cluster, entry: str, facts: Facts, sets: Sequence[DataSet]) -> None:
+        """The guards between a device and the cluster, by what was found for the device."""
+        program = replace(self.session.program, thresholds={**self.session.program.thresholds, **self.values})
+        session = replace(self.session, program=program)
+        subject = subject_of(self.file, session, entry, sets, self.settings.threads, self.until)
+        one = on_cluster(cluster, subject)
+        if one is None:
+            return
+        workers = len(cluster.client.scheduler_info(n_workers=-1)["workers"])  # type: ignore[union-attr]
+        search = self._search(entry, replace(facts, device=f"{workers} workers, each {facts.device}"), " node")
+        search.bench = lambda request: measure(one, request.case, request.version, self.asked.runs, request.limit)
+        try:
+            tuned = node_search(search, one, labels_of(sets))
+        except OutOfBudget:
+            return
+        (value,) = tuned.solution.thresholds.values()
+        self.values |= dict.fromkeys(one.names, value)
+        self.report.setdefault(entry, {})["node"] = {"value": value, "before": tuned.before, "after": tuned.after}
+        click.echo(f"{entry} on {workers} workers: guards suff_node = {value}")
+        for label, before, after in zip(labels_of(sets), tuned.before, tuned.after, strict=True):
+            click.echo(f"  {label:<44} {seconds_text(before):>10} untuned {seconds_text(after):>10} tuned")
+
+    def _search(self, entry: str, facts: Facts, part: str = "") -> Search:
         """A search in the study of the entry; a simulated one in a study of its own, among the runs stored there."""
-        name = f"{self.file.resolve().name} {entry} {self.settings.device} {facts.program[:16]} {TRIALS}"
+        name = f"{self.file.resolve().name} {entry}{part} {self.settings.device} {facts.program[:16]} {TRIALS}"
         sampler = Planned(1)
         if self.asked.fresh:
             _forget(self.storage, name)

@@ -22,7 +22,7 @@ from ..terminal import waiting
 from ..testing.blocks import Fails, parse_tests
 from ..testing.datasets import DataSet, data_sets, inputs_of
 from ..versions import misfits
-from .cluster import Where, cluster_options, opened, with_guards
+from .cluster import Where, cluster_options, opened, tuned, with_guards
 from .cluster import prepared as cluster_call
 from .options import FILES, DataCommand, run_options
 from .test import programs_in
@@ -70,7 +70,11 @@ def command(where: Where | None, trace: Path | None, settings: Settings, **given
         return
     where, settings = with_guards(where, settings)
     with opened(where, settings.threads) as cluster:
-        _bench(settings, lambda program, name, args: cluster_call(cluster, where, program, name, args), trace, **given)
+
+        def call(program: Program, name: str, args: list) -> Callable[[], object]:
+            return cluster_call(cluster, tuned(where, settings, Path(program.source.file)), program, name, args)
+
+        _bench(settings, call, trace, **given)
 
 
 Call = Callable[[Program, str, list], Callable[[], object]]

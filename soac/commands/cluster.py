@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..autotune.tuning import INFINITY, SettingError
+from ..autotune.tuning import INFINITY, SettingError, node_settings
 from ..ir.core import FunDef
 from ..ir.errors import NOWHERE, Diagnostic, Label
-from ..ir.thresholds import Threshold
+from ..ir.thresholds import is_node
+from ..session import tuning_file
 from ..settings import Settings
 from .arguments import gather
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ..api import Program
     from ..cluster.api import Cluster
 
-NODE = "suff_node"
 SIDES = {"cluster": True, "device": False}
 
 
@@ -59,20 +59,26 @@ _OPTIONS = (
 )
 
 
+def tuned(where: Where, settings: Settings, path: Path) -> Where:
+    """With what the tuning file of the program at `path` says of the guards `suff_node`."""
+    file = tuning_file(path, settings)
+    return where if file is None else replace(where, thresholds={**node_settings(file), **where.thresholds})
+
+
 def with_guards(where: Where, settings: Settings) -> tuple[Where, Settings]:
     """The settings of the guards `suff_node` apart from the others."""
-    thresholds = dict(number_of(param) for param in settings.params if is_node(param))
-    forced = dict(side_of(force) for force in settings.forces if is_node(force))
+    thresholds = dict(number_of(param) for param in settings.params if is_node(named(param)))
+    forced = dict(side_of(force) for force in settings.forces if is_node(named(force)))
     others = replace(
         settings,
-        params=tuple(param for param in settings.params if not is_node(param)),
-        forces=tuple(force for force in settings.forces if not is_node(force)),
+        params=tuple(param for param in settings.params if not is_node(named(param))),
+        forces=tuple(force for force in settings.forces if not is_node(named(force))),
     )
     return replace(where, thresholds=thresholds, forced=forced), others
 
 
-def is_node(setting: str) -> bool:
-    return Threshold.of(setting.partition("=")[0]).kind == NODE
+def named(setting: str) -> str:
+    return setting.partition("=")[0]
 
 
 def number_of(param: str) -> tuple[str, int]:

@@ -19,7 +19,7 @@ from ..settings import Settings
 from ..terminal import waiting
 from ..versions import misfits
 from .arguments import gather
-from .cluster import Where, call, cluster_options, gathered, opened, with_guards
+from .cluster import Where, call, cluster_options, gathered, opened, tuned, with_guards
 from .options import FILE, DataCommand, run_options
 
 
@@ -68,6 +68,7 @@ def _on_cluster(
     binary: bool, **_limits: Any,
 ) -> int:  # fmt: skip
     where, settings = with_guards(where, settings)
+    where = tuned(where, settings, file)
     session = open_program(file, settings)
     name = entry or default_entry(session)
     with opened(where, settings.threads) as cluster:

@@ -154,3 +154,22 @@ def test_arrays_of_dask_and_zarr(tmp_path: Path) -> None:
         sums.save(tmp_path / "sums.zarr")
         assert np.array_equal(cluster.read(tmp_path / "sums.zarr").collect(), wanted)
         assert soac.map(prog, [(args[0][:k],) for k in (3, 4)], entry, client)[1].shape == (4,)
+
+
+def test_arrays_of_dask_and_zarr_are_never_here(tmp_path: Path) -> None:
+    """In from Dask, out to Zarr, in from that, out to Dask: 64 MB."""
+    import dask.array as da
+
+    prog = soac.compile("entry main [n][m] (xss: [n][m]i32) = map (map (+ 1)) xss")
+    given = da.ones((4000, 4000), chunks=(500, 4000), dtype=np.int32)
+    with workers(2) as client:
+        cluster = soac.Cluster(client, BLOCKS, 1, default=0)
+        tracemalloc.start()
+        (ys,) = cluster.run(prog, [given])
+        ys.save(tmp_path / "ys.zarr")
+        (zs,) = cluster.run(prog, [cluster.read(tmp_path / "ys.zarr")])
+        total = int(zs.to_dask().sum().compute())
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert total == 3 * given.size
+    assert peak < given.nbytes / 8

@@ -3,7 +3,8 @@
     python -m tests.support.property.cluster --programs 2000 --seed 1              tasks in this process, interpreted
     python -m tests.support.property.cluster --programs 200 --seed 1 --dask 2      on two workers of Dask, compiled
 
-At the end stands how often each kind of step was taken; a program for which the law does not hold is printed.
+At the end stands how often each rule has fired, with `--least 50` an error if one has less often; a program for which
+the law does not hold is printed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -21,7 +24,21 @@ from soac.cluster.api import Cluster
 from soac.cluster.arrays import Pieces
 from soac.cluster.engine import Dask, Inline
 from soac.cluster.partition import plan_of
-from soac.cluster.plan import Block, Choice, Group, Part, Plan, Repeat, Step
+from soac.cluster.plan import (
+    Block,
+    Choice,
+    Folded,
+    Group,
+    Mapped,
+    Move,
+    Output,
+    Part,
+    Plan,
+    Repeat,
+    Scanned,
+    Step,
+    broadcast,
+)
 from soac.cluster.run import BROADCAST, Guards, Runner
 from soac.cluster.worker import Settings, prog_of, value_of
 from soac.ir.check import Stage, check
@@ -32,7 +49,8 @@ from soac.ir.scalar import DTYPES
 from soac.ir.types import Var
 from soac.pipeline import CORE_PASSES
 from tests.support.property.generate import Case
-from tests.support.property.law import Broken, Results, agree, meaning_of
+from tests.support.property.law import Broken, NoMeaning, Results, agree, meaning_of
+from tests.support.property.pipelines import pipeline
 from tests.support.property.soak import program
 
 BLOCKS = 3
@@ -52,12 +70,11 @@ def on_cluster(case: Case, engine: Inline | Dask, default: int, seen: Counter[st
     for _, apply in CORE_PASSES:
         prog = apply(prog)
     fun, plan = find_entry(prog, "main"), plan_of(prog, "main")
-    seen.update(kinds(plan))
     cluster = Cluster(engine, blocks=BLOCKS) if isinstance(engine, Inline) else Cluster(engine.client, blocks=BLOCKS)
     arrays: list[Any] = [cluster.array(arg) if arg.ndim else arg for arg in case.args]
     try:
         sizes = bind_sizes(fun, arrays)
-        runner = Runner(engine, Guards({}, {}, default, BROADCAST), BLOCKS, ({}, None), {})
+        runner = Counting(engine, Guards({}, {}, default, BROADCAST), BLOCKS, ({}, None), {}, seen=seen)
         values = [getattr(arg, "pieces", arg) for arg in arrays]
         results = runner.run(plan, [*map(np.int64, sizes), *values])
         return [found(runner, plan, k, results[k]) for k in outside_results(fun)]
@@ -73,13 +90,48 @@ def found(runner: Runner, plan: Plan, k: int, value: Any) -> Any:
     return np.concatenate(runner.engine.values(value.handles(runner.engine))).reshape(runner.shape(t))
 
 
-def kinds(plan: Plan) -> Iterator[str]:
-    """The kinds of steps, of what a block gives, and of what it is given."""
-    for step in steps(plan.block):
-        yield type(step).__name__
-        if isinstance(step, Group):
-            yield from (type(out).__name__ for out in step.outputs)
-            yield from ("near" for given in step.task.given if isinstance(given, Part) and (given.below or given.above))
+RULES = (
+    *("segmap", "segred", "segscan", "seghist", "neighbours", "broadcast"),
+    *("Rearrange", "Reshape", "Index", "Concat", "Update", "Scatter", "Repeat", "Choice"),
+)
+"""What is done for an array in more than one block, by name."""
+
+
+@dataclass(slots=True)
+class Counting(Runner):
+    """A run that counts what it does."""
+
+    seen: Counter[str] = field(default_factory=Counter)
+
+    def step(self, step: Step) -> None:
+        if not isinstance(step, Group) or self.decide(step, False):
+            self.seen.update(kinds(step))
+        Runner.step(self, step)
+
+
+def kinds(step: Step) -> Iterator[str]:
+    """The kinds of a step, of what a block gives, and of what it is given."""
+    match step:
+        case Move(stm):
+            yield type(stm.exp).__name__
+        case Group():
+            yield from map(kind_of, step.outputs)
+            yield from (
+                "neighbours" for part in step.task.given if isinstance(part, Part) and (part.below or part.above)
+            )
+            yield from ("broadcast" for _ in broadcast(step.task))
+        case _:
+            yield type(step).__name__
+
+
+def kind_of(output: Output) -> str:
+    match output:
+        case Mapped():
+            return "segmap"
+        case Folded(first=first):
+            return "seghist" if first else "segred"
+        case Scanned():
+            return "segscan"
 
 
 def steps(block: Block) -> Iterator[Step]:
@@ -93,6 +145,11 @@ def steps(block: Block) -> Iterator[Step]:
                 yield from steps(step.orelse)
             case _:
                 pass
+
+
+def case_of(seed: int, number: int) -> Case:
+    """A random core program, or one that sends an array through stages."""
+    return pipeline(Random(f"{seed} {number}")) if number % 2 else program(seed, number)
 
 
 def check_cluster(case: Case, engine: Inline | Dask, seen: Counter[str]) -> None:
@@ -125,20 +182,26 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first")
     parser.add_argument("--seed", type=int, default=1, help="which programs")
     parser.add_argument("--dask", type=int, default=0, metavar="WORKERS", help="on workers of Dask")
+    parser.add_argument("--least", type=int, default=0, metavar="N", help="how often each rule is to fire")
     given = parser.parse_args()
     seen: Counter[str] = Counter()
     broken = 0
     with engine_of(given.dask) as engine:
         for number in range(given.first, given.first + given.programs):
             try:
-                check_cluster(program(given.seed, number), engine, seen)
+                check_cluster(case_of(given.seed, number), engine, seen)
+            except NoMeaning:
+                continue
             except Exception as error:
                 broken += 1
                 print(f"program {number}: {type(error).__name__}: {str(error)[:600]}", flush=True)
     for kind, times in sorted(seen.items()):
         print(f"{times:9d}  {kind}")
-    print(f"{given.programs} programs, {broken} broken")
-    return 1 if broken else 0
+    rare = [rule for rule in RULES if seen[rule] < given.least]
+    print(
+        f"{given.programs} programs, {broken} broken" + "".join(f", {rule} fired {seen[rule]} times" for rule in rare)
+    )
+    return 1 if broken or rare else 0
 
 
 if __name__ == "__main__":

@@ -78,6 +78,11 @@ def request_stop() -> None:
         _Holder.pool.stop_flag.value = 1
 
 
+def is_stopping() -> bool:
+    """Whether `request_stop` was called, and no launch has ended for it yet."""
+    return _Holder.pool is not None and _Holder.pool.stop_flag.value != 0
+
+
 def forget_stop() -> None:
     """What `request_stop` asked for came too late."""
     if _Holder.pool is not None:
