@@ -275,10 +275,18 @@ def _apply(state: State, pat: Sequence[Param], function: Name, args: Sequence[At
 # ---- loops -------------------------------------------------------------------------------------------------------
 
 
+def taken_over(loop: Loop) -> frozenset[int]:
+    """The parameters (by position) of a loop without calls that take over their initial values: nothing else reads
+    these once the loop has begun."""
+    state = State({}, {})
+    nexts = _inner_body(state, loop.params, state.depth + 1, loop.body)
+    return frozenset(_taken_over(state, _positions(loop), nexts))
+
+
 def _loop(state: State, loop: Loop) -> Sequence[Roots | None]:
     """A consumed parameter takes over its initial value, and its next value must be the loop's own."""
     nexts = _inner_body(state, loop.params, state.depth + 1, loop.body)
-    position = {p.name: k for k, p in enumerate(loop.params) if p.type.shape}
+    position = _positions(loop)
     taken = _taken_over(state, position, nexts)
     for k in taken:
         _check_next(state, loop, position, nexts, k)
@@ -287,6 +295,10 @@ def _loop(state: State, loop: Loop) -> Sequence[Roots | None]:
     for roots in nexts:
         state.depth_of.update((root, state.depth) for root in roots if state.depth_of[root] > state.depth)
     return [None if k in taken else _reached(state, loop, position, nexts, k) for k in range(len(nexts))]
+
+
+def _positions(loop: Loop) -> dict[Name, int]:
+    return {p.name: k for k, p in enumerate(loop.params) if p.type.shape}
 
 
 def _taken_over(state: State, position: dict[Name, int], nexts: Sequence[Roots]) -> set[int]:

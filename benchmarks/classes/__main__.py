@@ -17,14 +17,15 @@ import numpy as np
 import soac
 
 HERE = Path(__file__).parent
-CLASSES = tuple(sorted(path.stem for path in HERE.glob("*.soac")))
+CLASSES = tuple(sorted(path.stem for path in HERE.glob("[a-z]*.py")))
 SECONDS = 0.4
 
 
 def least(runs: tuple[Callable[[], Any], ...]) -> list[float]:
     """Of each run, the least time of a call in milliseconds; in turns."""
-    best, end = [float("inf")] * len(runs), time.perf_counter() + SECONDS * len(runs)
-    counts = [max(1, int(0.002 / max(timed(run, 1), 1e-7))) for run in runs]
+    best = [timed(run, 1) for run in runs]
+    counts = [max(1, int(0.002 / max(seconds, 1e-7))) for seconds in best]
+    end = time.perf_counter() + SECONDS * len(runs)
     while time.perf_counter() < end:
         for k, run in enumerate(runs):
             best[k] = min(best[k], timed(run, counts[k]))

@@ -84,7 +84,7 @@ def linear(atom: Atom, env: Env) -> Linear:
             case Const(_, value):
                 return None, int(value) + offset
             case Var():
-                exp = env.definition(atom)
+                exp = env.value_of(atom)
         step = _linear_step(exp)
         if step is None:
             return atom.name, offset
@@ -104,7 +104,7 @@ def _linear_step(exp: Exp | None) -> tuple[Atom, int] | None:
 
 def _difference(base: Name, env: Env) -> tuple[Linear, Name] | None:
     """The definition `x - k` of a name, with x as a linear form."""
-    match env.definition(Var(base)):
+    match env.value_of(Var(base)):
         case PrimOp(Op.SUB, Prim.I64, (x, Var(k))):
             return linear(x, env), k
         case _:
@@ -124,7 +124,7 @@ def _at_least_zero(atom: Atom, env: Env, depth: int) -> bool:
         return True
     if offset != 0 or depth == 0:
         return False
-    match env.definition(Var(base)):
+    match env.value_of(Var(base)):
         case PrimOp(Op.MAX, prim, (x, y)) if prim.is_signed:
             return _at_least_zero(x, env, depth - 1) or _at_least_zero(y, env, depth - 1)
         case PrimOp(Op.MIN | Op.DIV | Op.QUOT, prim, (x, y)) if prim.is_signed:
@@ -157,7 +157,7 @@ def _is_below(atom: Atom, size: Atom, env: Env, depth: int) -> bool:
         return name == limit and constant + offset - low < more
     if offset != 0 or depth == 0:
         return False
-    match env.definition(Var(base)):
+    match env.value_of(Var(base)):
         case PrimOp(Op.MIN, prim, (x, y)) if prim.is_signed:
             return _is_below(x, size, env, depth - 1) or _is_below(y, size, env, depth - 1)
         case PrimOp(Op.MAX, prim, (x, y)) if prim.is_signed:
@@ -242,7 +242,7 @@ def _both(x: Range, y: Range) -> Range:
 
 
 def _consequences(cond: Atom, truth: bool, env: Env, depth: int) -> Iterator[tuple[Name, Range]]:
-    exp = env.definition(cond)
+    exp = env.value_of(cond)
     if not isinstance(exp, PrimOp) or depth == 0:
         return
     match exp.op, exp.args:

@@ -89,6 +89,11 @@ class Env:
         stm = self.definitions.get(atom.name) if isinstance(atom, Var) else None
         return stm.exp if stm is not None and not stm.certs and len(stm.pat) == 1 and not is_opaque(stm) else None
 
+    def value_of(self, atom: Atom) -> Exp | None:
+        """The expression that an atom names, for proofs about its value: no check that comes with it changes that."""
+        stm = self.producer(atom.name) if isinstance(atom, Var) else None
+        return stm.exp if stm is not None and len(stm.pat) == 1 else None
+
     def producer(self, name: Name) -> Stm | None:
         """The statement that binds an array, certificates and all, unless it is to be hidden."""
         stm = self.definitions.get(name)

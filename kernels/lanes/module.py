@@ -23,6 +23,7 @@ from ..kernel_ir.execution import written_arrays
 from ..kernel_ir.nodes import KArray, Kernel
 from ..kernel_ir.values import symbol_of
 from ..llvm.text import Code, Module, llvm_type, memory_type
+from .block_numbers import bind_numbers, block_numbers, first_numbers, next_numbers
 from .checks import from_memory
 from .statements import statements
 from .values import Lanes, Place, Uniform
@@ -92,13 +93,20 @@ def _block_loop(e: Lanes) -> None:
     block = code.slot("i64", 8)
     code.do("store i64 %arena.used, ptr %arena.top")
     code.do(f"store i64 %b0, ptr {block}")
+    numbers = block_numbers(e.kernel)
+    if numbers.digits:
+        code.branch(code.op("icmp slt i64 %b0, %b1"), "first", "end")
+        code.label("first")
+    counters = first_numbers(e, numbers, "%b0")
     code.jump("head")
     code.label("head")
     b = code.op(f"load i64, ptr {block}")
     code.branch(code.op(f"icmp slt i64 {b}, %b1"), "block", "end")
     code.label("block")
     e.env[e.kernel.block.name] = Uniform(Prim.I64, b)
-    statements(e, e.kernel.body)
+    bind_numbers(e, counters)
+    statements(e, numbers.rest)
+    next_numbers(e, counters)
     code.do(f"store i64 {code.op(f'add i64 {b}, 1')}, ptr {block}")
     code.jump("head")
     code.label("end")

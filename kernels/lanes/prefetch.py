@@ -2,13 +2,14 @@
 
 The processor fetches lines of a stream by itself, but stops at the ends of pages, and vectors that lie across two lines
 keep it busy. A line asked for `AHEAD` bytes before its turn is there in time. What does not depend on the number of the
-block is read by all of them, and stays in the cache.
+block is read by all of them, and stays in the cache. Of several arrays the processor keeps all lines under way that it
+can: asking for more is slower.
 """
 
 from __future__ import annotations
 
 from ..analysis.uniformity import depending
-from ..kernel_ir.nodes import BlockReduce, BlockScan, Kernel
+from ..kernel_ir.nodes import BlockReduce, BlockScan, KArray, Kernel, KLet, KLoad, KVar
 from ..kernel_ir.traverse import names, statements
 from ..llvm.text import Code
 
@@ -19,12 +20,24 @@ MOST_STATEMENTS = 24
 
 
 def own_places(kernel: Kernel, stm: BlockReduce | BlockScan) -> frozenset[str]:
-    """Indices of a loop that depend on the number of the block; none where the loop has other things to do, or is one
-    of many of its block."""
+    """Indices of a loop that depend on the number of the block; none where the loop has other things to do, reads
+    several arrays at such indices, or is one of many of its block."""
     if all(s is not stm for s in kernel.body) or len(stm.body) > MOST_STATEMENTS:
         return frozenset()
     found = depending(statements(kernel.body), [kernel.block.name])
-    return found if found.isdisjoint(names(stm.lo)) else depending(stm.body, {*found, stm.index.name})
+    places = found if found.isdisjoint(names(stm.lo)) else depending(stm.body, {*found, stm.index.name})
+    return places if len(_read_at(places, stm)) <= 1 else frozenset()
+
+
+def _read_at(places: frozenset[str], stm: BlockReduce | BlockScan) -> set[KArray]:
+    """The arrays that a loop reads at these indices."""
+    return {
+        array
+        for inner in statements(stm.body)
+        if isinstance(inner, KLet) and isinstance(inner.rhs, KLoad)
+        for array, index in ((inner.rhs.array, inner.rhs.index),)
+        if isinstance(index, KVar) and index.name in places
+    }
 
 
 def fetch(code: Code, pointer: str) -> None:

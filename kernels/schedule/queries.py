@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ...ir import core
+from ...ir.aliases import taken_over
 from ...ir.core import Body, SegSpace, Stm
 from ...ir.traverse import all_exps, bodies
-from ...ir.types import Name
+from ...ir.types import Name, Var
 
 
 def has_soac(body: Body) -> bool:
@@ -33,25 +36,39 @@ def nest_depth(space: SegSpace, body: Body) -> int:
     return len(space.dims) + loop_depth(body)
 
 
-def array_origins(body: Body) -> dict[Name, Name]:
-    """For each array a body makes, the statement's name whose memory it ends in: updates are in place."""
+def array_origins(body: Body, carried: Iterable[Name] = ()) -> dict[Name, Name]:
+    """For each array a body makes, the statement's name whose memory it ends in: what is overwritten stays where it is.
+    What lies where `carried` do, which a loop around has made, is none of them."""
     origins: dict[Name, Name] = {}
+    elsewhere = set(carried)
     for stm in body.stms:
-        match stm.exp:
-            case core.Update(array):
-                if array in origins:
-                    origins[stm.pat[0].name] = origins[array]
-            case core.Scatter(dests=dests) | core.Hist(dests=dests):
-                for param, dest in zip(stm.pat, dests, strict=True):
-                    if dest in origins:
-                        origins[param.name] = origins[dest]
-            case (
-                core.Screma() | core.Loop() | core.If() | core.Scratch() | core.ArrayLit() | core.Concat() | core.Copy()
-            ):
-                origins.update({p.name: p.name for p in stm.pat if p.type.shape})
-            case _:
-                pass
+        made = isinstance(
+            stm.exp, core.Screma | core.Loop | core.If | core.Scratch | core.ArrayLit | core.Concat | core.Copy
+        )
+        before = overwritten(stm)
+        for param in stm.pat:
+            old = before.get(param.name)
+            if old in elsewhere:
+                elsewhere.add(param.name)
+            elif old in origins:
+                origins[param.name] = origins[old]
+            elif made and param.type.shape:
+                origins[param.name] = param.name
     return origins
+
+
+def overwritten(stm: Stm) -> dict[Name, Name]:
+    """For results that are what a statement overwrites, what that was before."""
+    match stm.exp:
+        case core.Update(array):
+            return {stm.pat[0].name: array}
+        case core.Scatter(dests=dests) | core.Hist(dests=dests):
+            return {param.name: dest for param, dest in zip(stm.pat, dests, strict=True)}
+        case core.Loop(inits=inits) as loop:
+            taken = ((stm.pat[k].name, inits[k]) for k in taken_over(loop))
+            return {name: init.name for name, init in taken if isinstance(init, Var)}
+        case _:
+            return {}
 
 
 def stays(stm: Stm) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from ...flatten.context.found_sizes import sizes_first
 from ...ir import core
+from ...ir.aliases import taken_over
 from ...ir.core import Body, Fix, Param, Slice, Stm
 from ...ir.ops import Op, can_fail
 from ...ir.types import Const, Name, Prim, Type, Var, i64
@@ -339,11 +340,12 @@ def assign(b: Builder, target: Value, value: Value, mode: Mode) -> None:
 def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, ...]:
     """Scalar parameters become mutable variables. An array parameter that a block makes anew in each iteration has two
     halves that take turns; any other has one buffer, which the body's result is copied into unless the body has updated
-    it in place."""
+    it in place. The buffer is the initial value itself where the loop overwrites that."""
     own = {p.name for p in exp.params}
-    origins = made_anew(exp.body) if mode is Mode.BLOCK else {}
+    origins = made_anew(exp) if mode is Mode.BLOCK else {}
+    taken = taken_over(exp)
     slots: list[Value | Turns] = []
-    for param, init, bound, result in zip(exp.params, exp.inits, stm.pat, exp.body.result, strict=True):
+    for k, (param, init, bound, result) in enumerate(zip(exp.params, exp.inits, stm.pat, exp.body.result, strict=True)):
         if not param.type.shape:
             var = b.fresh(param.name.base[:12] or "s", param.type.prim)
             b.emit(kir.Declare(var, b.operand(init)))
@@ -353,7 +355,7 @@ def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, .
             raise NotLowerable("a loop whose arrays change their size inside the kernel")
         made = origins.get(result.name) if isinstance(result, Var) else None
         if made is None:
-            slots.append(loop_buffer(b, bound.name, param, b.atom(init), mode))
+            slots.append(loop_buffer(b, bound.name, param, b.atom(init), k in taken, mode))
         else:
             slots.append(take_turns(b, made, param, b.atom(init), mode))
             origins = {name: origin for name, origin in origins.items() if origin != made}
@@ -380,11 +382,14 @@ def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, .
     return tuple(reading(b, slot) for slot in slots)
 
 
-def loop_buffer(b: Builder, name: Name, param: core.Param, init: Value, mode: Mode) -> ArrayRef:
-    """The buffer of an array parameter, holding the initial value."""
+def loop_buffer(b: Builder, name: Name, param: core.Param, init: Value, taken: bool, mode: Mode) -> ArrayRef:
+    """The buffer of an array parameter, holding the initial value; if that is `taken` over and has memory that may be
+    overwritten, this."""
     target = b.destinations.pop(name, None)
     if target is not None:
         b.used_destinations.add(name)
+    elif taken:
+        return owned(b, init, param.name.base, mode)
     else:
         target = b.alloc(param.name.base, param.type.prim, shape_of(init), mode.space)
     copy_into(b, target, init, mode)
@@ -405,10 +410,11 @@ class Turns:
 APART = 1024  # bytes
 
 
-def made_anew(body: Body) -> dict[Name, Name]:
+def made_anew(loop: core.Loop) -> dict[Name, Name]:
     """`array_origins` without what branches give, which may be what was there before."""
-    chosen = {p.name for stm in body.stms if isinstance(stm.exp, core.If) for p in stm.pat}
-    return {name: origin for name, origin in array_origins(body).items() if origin not in chosen}
+    chosen = {p.name for stm in loop.body.stms if isinstance(stm.exp, core.If) for p in stm.pat}
+    origins = array_origins(loop.body, (p.name for p in loop.params))
+    return {name: origin for name, origin in origins.items() if origin not in chosen}
 
 
 def take_turns(b: Builder, made: Name, param: core.Param, init: Value, mode: Mode) -> Turns:

@@ -11,6 +11,7 @@ from soac.pipeline import compile_prog
 
 OWN = "entry main [n][m] (xss: [n][m]f32): [n]f32 = map (\\xs -> f32.sum (map (\\x -> x * x) xs)) xss"
 SHARED = "entry main [n][m] (ys: [n]f32) (xs: [m]f32): [n]f32 = map (\\y -> f32.sum (map (\\x -> x * y) xs)) ys"
+SEVERAL = "entry main [n] (xs: [n]f32) (ys: [n]f32): f32 = f32.sum (map2 (*) xs ys)"
 ALONE = "entry main [n] (xs: [n]f32): f32 = f32.sum xs"
 
 
@@ -29,3 +30,7 @@ def test_what_is_a_blocks_own_is_fetched(text: str, name: str) -> None:
 
 def test_what_all_blocks_read_stays_in_the_cache() -> None:
     assert not fetches(SHARED, "main_ys")
+
+
+def test_several_arrays_are_not_fetched() -> None:
+    assert not fetches(SEVERAL, "main_add")
