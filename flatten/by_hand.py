@@ -2,9 +2,10 @@
 
     let ys = f xs   ⟶   if threshold <= par then f xs by kernel k else stms of f [xs / params]       par: elements of ys
 
-`with_versions` writes that down before flattening, as a branch with the attribute `by_hand`; the rule makes it a guard
-and goes on in the second side. Where a threshold is not set the first one is never taken: `soac test` has to compare a
-kernel with the other versions before commands set it (`soac/by_hand.py`).
+`with_versions` writes that down before flattening, as a branch with the attribute `by_hand`; `by_hand_rule`, which is
+tried before the rules of flattening, makes it a guard and goes on in the second side. Where a threshold is not set the
+first one is never taken: `soac test` has to compare a kernel with the other versions before commands set it
+(`soac/by_hand.py`).
 """
 
 from __future__ import annotations
@@ -86,4 +87,4 @@ def by_hand_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     wanted = flow.context.mode in (Mode.INCREMENTAL, Mode.EVERY)
     par = Version(guard_kind(kernel.name), lambda: product_of(flow, stm.pat[-1].type.shape), by_kernel, FALSE)
     guarded(flow, stm.pat, (par,) if wanted else (), flattened)
-    return Rule.BY_HAND
+    return Rule.INCREMENTAL

@@ -40,7 +40,6 @@ from .versions.irregular import versions_rule
 RuleFunction = Callable[[Flow, Nest, Stm], Rule | None]
 
 RULES: tuple[RuleFunction, ...] = (
-    by_hand_rule,
     sequential_rule,
     map_rule,
     reduction_rule,
@@ -95,10 +94,10 @@ def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
     counts: dict[Threshold, int] = {}
     lifts = Lifts({fun.name: fun for fun in prog.functions})
 
-    def flow_for(entry: str, mode: Mode) -> Flow:
+    def flow_for(entry: str, mode: Mode = mode) -> Flow:
         return _flow(names, mode, machine, types, consumed, trail, Guards(entry, "", counts, (), 0, 0), lifts)
 
-    globals_ = flow_for("consts", mode)
+    globals_ = flow_for("consts")
     walk_top(globals_, Body(prog.consts, ()))
     functions: list[FunDef] = []
     for fun in prog.functions:
@@ -187,7 +186,7 @@ def _step(flow: Flow, nest: Nest, stm: Stm) -> None:
     flow.output.loc, flow.known.lent = stm.loc, set()
     inner = _with_certs_inside(flow, stm)
     flow.output.certs = (*certs, *inner.certs)
-    if not any(rule(flow, nest, inner) is not None for rule in RULES):
+    if not any(rule(flow, nest, inner) is not None for rule in (by_hand_rule, *RULES)):
         _leave(flow, nest, stm)
     flow.known.fresh |= flow.known.lent
     flow.output.loc, flow.output.certs, flow.known.lent = loc, certs, lent

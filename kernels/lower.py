@@ -14,7 +14,7 @@ from ..ir.by_hand import BY_HAND, attr_of
 from ..ir.core import Body, Stm
 from ..ir.machine import CPU, CUDA, Machine
 from ..ir.recursion import most_calls
-from ..ir.traverse import called_functions
+from ..ir.traverse import bodies
 from ..ir.types import Atom, Name, Names, Type, Var
 from ..ir.version_tree import comparisons
 from .host_ir.dead_code import without_unread_iotas
@@ -89,13 +89,22 @@ def called_by(prog: core.Prog, fun: core.FunDef) -> Iterator[core.FunDef]:
     """The functions that an entry or a constant calls, directly or not, each once."""
     by_name = {f.name: f for f in prog.functions}
     seen = set[Name]()
-    waiting = [*called_functions(Body((*prog.consts, *fun.body.stms), ()))]
+    waiting = [*_calls(Body((*prog.consts, *fun.body.stms), ()))]
     while waiting:
         name = waiting.pop(0)
         if name not in seen:
             seen.add(name)
-            waiting += called_functions(by_name[name].body)
+            waiting += _calls(by_name[name].body)
             yield by_name[name]
+
+
+def _calls(body: Body) -> Iterator[Name]:
+    """The functions that a body calls, but for calls that a kernel by hand does."""
+    for stm in body.stms:
+        if isinstance(stm.exp, core.Apply) and attr_of(stm, BY_HAND) is None:
+            yield stm.exp.function
+        for inner in bodies(stm.exp):
+            yield from _calls(inner)
 
 
 def lower_callee(h: HostBuilder, fun: core.FunDef) -> HostCallee:
@@ -158,8 +167,8 @@ def lower_stm(h: HostBuilder, stm: Stm) -> None:
         case core.Apply(function, args) if (by_hand := attr_of(stm, BY_HAND)) is not None:
             kernels = (k for f in h.functions if f.name == function for k in f.kernels)
             kernel = next(k for k in kernels if k.name.base == by_hand.args[0].name)
-            launch_by_hand(h, stm, args, kernel, lower_stm)
-            h.observe(Scheduled(h.entry, stm, h.side, (), None))
+            why = guarded(h, stm, lambda: launch_by_hand(h, stm, args, kernel, lower_stm))
+            h.observe(Scheduled(h.entry, stm, h.side, (), why))
         case core.Apply(function, args):
             h.emit(stm.pat, HostCall(function, args), stm.loc)
         case _:

@@ -50,7 +50,6 @@ class Rule(Enum):
     SEQUENTIAL = "sequential"
     SEQUENTIALISE = "sequentialise"
     IRREGULAR = "stays in the thread"
-    BY_HAND = "by hand"
     SKIP_SCALARS = "skip scalars"
 
 

@@ -181,4 +181,4 @@ def kernel_of(
 
 
 def _fault(message: str, loc: Loc) -> CompileError:
-    return CompileError(Diagnostic("E0229", message, Label(loc, "")))
+    return CompileError(Diagnostic("E0232", message, Label(loc, "")))

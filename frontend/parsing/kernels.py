@@ -207,7 +207,7 @@ def _agreement(dec: ValDec, name: str, fresh: Callable[[], int]) -> ValDec:
     if not types or not params or not named or dec.is_entry:
         text = "a kernel by hand takes what its function takes, and then arrays `(ys: *[n]f32)` for the results"
         hint = "each parameter has a name and a type; a kernel is no entry point"
-        raise syntax_error("E0229", text, loc, "", hint)
+        raise syntax_error("E0232", text, loc, "", hint)
     args = tuple(
         Ident(fresh(), (p.pat.name,), loc) for p in params if isinstance(p, s.PAscript) and isinstance(p.pat, PVar)
     )

@@ -61,15 +61,15 @@ def grid_of(kernel: FunDef, body: Body) -> Grid:
 
 
 def fault(message: str, loc: Loc, text: str = "") -> CompileError:
-    """E0229 at a place of the kernel."""
-    return CompileError(Diagnostic("E0229", message, Label(loc, text)))
+    """E0232 at a place of the kernel."""
+    return CompileError(Diagnostic("E0232", message, Label(loc, text)))
 
 
 def launch_by_hand(
     h: HostBuilder, stm: Stm, args: tuple[Atom, ...], kernel: FunDef, lower: Callable[[HostBuilder, Stm], None]
 ) -> None:
     """The launch of a kernel that binds the pattern of a call; `lower`: emits a statement of the host."""
-    place: dict[Name, Atom] = dict(zip((p.name for p in kernel.params), args, strict=True))
+    place: dict[Name, Atom] = dict(zip((p.name for p in kernel.params), args))  # constants may follow
     place |= {p.name: Var(mine.name) for p, mine in zip(kernel.results, stm.pat, strict=True)}
 
     def bind(name: Name) -> Name:
