@@ -99,6 +99,8 @@ def command(
     versions, and of each kernel its axes, accesses, work of threads, schedules and code; the page has the program at
     all stages. Kernels are traced thread by thread on small data sets. The device need not be there."""
     if report or html is not None:
+        if str(file) == "-":
+            raise click.UsageError("--report and --html need a file")
         from .explain_report import Out, write_report  # what it needs is much
 
         plan = planned(file, settings)

@@ -9,12 +9,14 @@ from typing import Any
 
 import optuna
 
-from ..autotune.store import TRIALS, Timed, open_storage, storing, timed_of
+from ..autotune.sizes import timed_sizes
+from ..autotune.store import TRIALS, Phase, Timed, open_storage, storing, timed_of
 from ..autotune.tuning import working_path
 from ..ir.version_tree import Sides, Site
 from ..reports import svg
 from ..tuning.charts import fixed_versions
 
+ORDER = (Phase.VERSION, Phase.SIZES, Phase.CONFIRM)
 MOST = 400
 """Runs that are shown, the first ones."""
 
@@ -37,7 +39,8 @@ def history_of(
         if not found:
             return None
         latest = max(found, key=lambda one: (one.datetime_start is not None, one.datetime_start))
-        timed = timed_of(optuna.load_study(study_name=latest.study_name, storage=storage).get_trials(deepcopy=False))
+        trials = optuna.load_study(study_name=latest.study_name, storage=storage).get_trials(deepcopy=False)
+    timed = sorted((*timed_of(trials), *timed_sizes(trials)), key=lambda one: ORDER.index(one.request.phase))
     named = dict(fixed_versions(sites)) if sites else {}
     runs = [_run(one, labels, named) for one in timed[:MOST]]
     return {"runs": runs, "more": max(0, len(timed) - MOST), "chart": _chart(entry, timed)}

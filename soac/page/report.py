@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..api import Program, Source, build
 from ..checked_settings import guards_of
 from ..devices import MACHINES, class_of, described, device
 from ..ir.machine import CPU, Mode
@@ -17,7 +18,7 @@ from ..pipeline import compile_core
 from ..program_cache import facts_of
 from ..reports.explain import Step, explain, kernels_of
 from ..reports.schedules import schedules_of
-from ..session import Plan, Session, open_program
+from ..session import Plan
 from ..settings import Settings
 from ..tuning.charts import fixed_versions
 from ..version import __version__
@@ -44,16 +45,16 @@ def report_of(asked: Asked, plan: Plan, views: Sequence[Mapping[str, Any]]) -> d
     """`views`: what `soac explain --json` says of each entry, in the same order."""
     compiled, name, path = plan.compiled, asked.settings.device, asked.path
     machine = MACHINES[name]
-    host = open_program(path, replace(asked.settings, device="cpu", use_tuning=False, params=(), forces=()))
-    is_there = not device(name).missing
-    runnable = _runnable(asked, plan, host)
+    text, is_there = compiled.texts[str(path)], not device(name).missing
+    host = build(Source(text, str(path), asked.settings.reach, "cpu"))  # makes inputs, too
+    runnable = _runnable(asked, plan, host, is_there)
     steps = {f.entry.name: explain(f) for f in compiled.host.functions if f.entry.name in asked.entries}
     runs = {entry: _runs(asked, plan, entry, runnable, is_there) for entry in asked.entries}
     found: dict[str, list[Seen]] = {}
     traces: list[Traces] = []
     for entry in asked.entries:
-        sets = asked.given or list(cases_of(host.text, str(path), entry))
-        found[entry] = list(seen(runs[entry], sets, host.program, path, asked.seconds / len(asked.entries)))
+        sets = asked.given or list(cases_of(text, str(path), entry))
+        found[entry] = list(seen(runs[entry], sets, host, path, asked.seconds / len(asked.entries)))
         traceable = _traceable(asked, plan, runs[entry], steps[entry])
         traces.append(traces_of(traceable, found[entry], asked.seconds / len(asked.entries)))
     sources = sources_of(compiled, str(path))
@@ -71,13 +72,13 @@ def report_of(asked: Asked, plan: Plan, views: Sequence[Mapping[str, Any]]) -> d
         "threads": asked.traced.threads, "warp": asked.traced.warp, "notes": list(dict.fromkeys(notes)),
         "sources": [{"file": file, "lines": text.splitlines()} for file, text in sources.items()],
         "stages": stages_of(compiled, asked.entries, files),
-        "entries": [_entry(asked, runs[view["name"]], view, found[view["name"]]) for view in views],
+        "entries": [_entry(asked, runs[view["name"]], view, found[view["name"]], text) for view in views],
         "kernels": kernels,
     }  # fmt: skip
 
 
-def _entry(asked: Asked, runs: Runs, view: Mapping[str, Any], sets: Sequence[Seen]) -> dict[str, Any]:
-    labels = [one.label for one in cases_of(asked.path.read_text(encoding="utf-8"), str(asked.path), runs.entry)]
+def _entry(asked: Asked, runs: Runs, view: Mapping[str, Any], sets: Sequence[Seen], text: str) -> dict[str, Any]:
+    labels = [one.label for one in cases_of(text, str(asked.path), runs.entry)]
     return {
         **view,
         "data": [as_data(runs, one) for one in sets],
@@ -86,13 +87,13 @@ def _entry(asked: Asked, runs: Runs, view: Mapping[str, Any], sets: Sequence[See
     }
 
 
-def _runnable(asked: Asked, plan: Plan, host: Session) -> Runnable:
+def _runnable(asked: Asked, plan: Plan, host: Program, is_there: bool) -> Runnable:
     """The program on its device; on the CPU, flattened for the device, where that is not there."""
     name = asked.settings.device
     if name == "cpu":
-        return host.program.executable
-    if not device(name).missing:
-        return open_program(asked.path, asked.settings).program.executable
+        return host.executable
+    if is_there:
+        return build(replace(host.source, device=name)).executable
     compiled = compile_core(plan.compiled.core, Mode.INCREMENTAL, MACHINES[name], schedules=CPU)
     return Executable.build(compiled.host, compiled.flat.functions)
 

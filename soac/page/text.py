@@ -9,9 +9,8 @@ from ..reports.timing import seconds_text
 
 Data = Mapping[str, Any]
 
-MOST_ROWS = 12
-"""Accesses with formulas longer than this many columns are cut; runs of a search that are shown."""
-INDEX = 56
+MOST_ROWS, INDEX = 12, 56
+"""Runs of a search that are shown; columns of an access, which is cut where it is longer."""
 
 
 def report_lines(report: Data) -> Iterator[str]:
@@ -55,6 +54,8 @@ def _entry_lines(entry: Data) -> Iterator[str]:
             time = run["status"] if run["seconds"] is None else seconds_text(run["seconds"])
             rows.append([f"{number} {run['phase']}", run["data"][:30], run["version"][:40], time])
         yield from table(rows)
+        if (more := len(tuning["runs"]) + tuning["more"] - MOST_ROWS) > 0:
+            yield f"    and {more} more"
 
 
 def _taken(one: Data) -> str:
