@@ -165,7 +165,7 @@ entry main (xs: [{N}]f64) (ys: [{N}]f64) (x: f64) (xs': [{N}]f64) (ys': [{N}]f64
     return text, writer.used
 
 
-Arrays = Sequence[np.ndarray | np.generic]
+Arrays = Sequence[np.ndarray | np.float64]
 
 
 def wrong(text: str, number: int, seed: int, versions: bool) -> str | None:
@@ -199,7 +199,7 @@ def _point(source: np.random.Generator) -> Arrays:
 
 def _differs(prog: Prog, x: Arrays, along: Arrays, back: np.ndarray, derivative: float) -> str | None:
     """The finite difference where it is another one, and the same to both sides."""
-    moved = [[a + k * STEP * d for a, d in zip(x, along, strict=True)] for k in (-1, 0, 1)]
+    moved = [[np.asarray(a) + k * STEP * np.asarray(d) for a, d in zip(x, along, strict=True)] for k in (-1, 0, 1)]
     values = [float(np.sum(interpret(prog, "value", point)[0][0] * back)) for point in moved]
     left, right = ((values[k + 1] - values[k]) / STEP for k in (0, 1))
     close = 1e-3 * max(1, abs(derivative), *map(abs, values))
