@@ -137,8 +137,8 @@ ARRAYS = {
     "greatest": rf"reduce_by_index (copy A ) f64.max (-100) ( {{ tabulate {N} (\ @i -> :i I ) }} ) A",
     "scatter": rf"scatter (copy A ) (tabulate {N} (\ @i -> ( @i + 1 ) % {N} )) A",
     "update": "{ let @a = A in :a copy @a with [ I ] = S }",
-    "loop": "{ loop @a = A for @i < C do :a :i A }",
-    "in place": rf"{{ loop @a = copy A for @i < C do :a :i let @v = S in @a with [ ( @i + 1 ) % {N} ] = @v }}",
+    "loop": f"{{ loop ( @a : [ {N} ]f64 ) = A for @i < C do :a :i A }}",
+    "in place": rf"{{ loop ( @a : [ {N} ]f64 ) = copy A for @i < C do :a :i let @v = S in @a with [ ( @i + 1 ) % {N} ] = @v }}",
     "stream": rf"""{{ intrinsics.hist_stream (copy A ) (+) 0
       (\ (acc: *intrinsics.acc ([ {N} ]f64)) @i -> :i loop acc for @ij < C do :ij intrinsics.acc_write acc ( I ) S )
       (iota 3) }}""",
