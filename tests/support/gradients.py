@@ -215,7 +215,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first one")
     parser.add_argument("--seed", type=int, default=1, help="which programs")
     parser.add_argument("--depth", type=int, default=4, help="of expressions")
-    parser.add_argument("--versions", type=int, default=10, help="every how many programs to run all versions; 0: never")
+    parser.add_argument("--versions", type=int, default=10, help="every how many programs all versions run")
     given = parser.parse_args()
     used: Counter[str] = Counter()
     found = left_out = 0
