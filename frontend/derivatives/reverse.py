@@ -42,6 +42,7 @@ from ...ir.types import Atom, Name, Prim, Var, i64
 from ..building.code import Code, differentiable, one, zero
 from .adjoints import Sweep, cut
 from .branches import branch_adjoints
+from .growing import in_place
 from .histograms import hist_adjoints, scatter_adjoints
 from .loops import LoopTape, keep_loop, loop_adjoints
 from .maps import map_adjoints
@@ -73,7 +74,9 @@ def _nothing_is_far(name: Name) -> Var:
 
 def sweep_body(sweep: Sweep, body: Body, seeds: Sequence[Adjoint]) -> None:
     """Both sweeps of a body whose names are used nowhere else."""
-    stms = [one for stm in body.stms for each in in_order(sweep.code, stm) for one in in_strips(sweep.code, each)]
+    stms: Sequence[Stm] = body.stms
+    for rewrite in (in_order, in_place, in_strips):
+        stms = [one for stm in stms for one in rewrite(sweep.code, stm)]
     kept = [_forward(sweep, stm) for stm in stms]
     for atom, seed in zip(body.result, seeds, strict=True):
         sweep.add(atom, seed)

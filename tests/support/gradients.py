@@ -2,7 +2,7 @@
 
 A program computes on floats that are small whole numbers, by operations that keep them whole, so its derivatives are
 exact. For random x' and y', ⟨vjp f x y', x'⟩ = ⟨y', jvp f x x'⟩ must hold in all bits, in the interpreter and, for one
-program of `--versions`, after every pass and on every version; away from kinks that is what finite differences give.
+program in `--versions`, after every pass and on every version; away from kinks that is what finite differences give.
 Programs whose numbers become too large to be exact are left out. Program k of a seed is always the same.
 """
 
@@ -63,9 +63,9 @@ class Writer:
     def scalar(self, depth: int) -> str:
         """An expression of type f64."""
         floats = [name for name in self.scalars if name[0] != "i"]
-        leaf = [f"{self.random.choice(self.arrays)}[{self.index()}]", str(self.random.randrange(-2, 3)) + "f64"]
+        simple = [f"{self.random.choice(self.arrays)}[{self.index()}]", str(self.random.randrange(-2, 3)) + "f64"]
         if depth == 0:
-            return self.random.choice([*floats, *leaf])
+            return self.random.choice([*floats, *simple])
         return self._chosen(SCALARS, depth)
 
     def array(self, depth: int) -> str:
@@ -137,8 +137,9 @@ ARRAYS = {
     "greatest": rf"reduce_by_index (copy A ) f64.max (-100) ( {{ tabulate {N} (\ @i -> :i I ) }} ) A",
     "scatter": rf"scatter (copy A ) (tabulate {N} (\ @i -> ( @i + 1 ) % {N} )) A",
     "update": "{ let @a = A in :a copy @a with [ I ] = S }",
-    "loop": "{ loop @a = A for @i < C do :a :i A }",
-    "in place": rf"{{ loop @a = copy A for @i < C do :a :i let @v = S in @a with [ ( @i + 1 ) % {N} ] = @v }}",
+    "loop": f"{{ loop ( @a : [ {N} ]f64 ) = A for @i < C do :a :i A }}",
+    "in place": rf"""{{ loop ( @a : *[ {N} ]f64 ) = copy A for @i < C do :a :i
+      let @v = S in @a with [ ( @i + 1 ) % {N} ] = @v }}""",
     "stream": rf"""{{ intrinsics.hist_stream (copy A ) (+) 0
       (\ (acc: *intrinsics.acc ([ {N} ]f64)) @i -> :i loop acc for @ij < C do :ij intrinsics.acc_write acc ( I ) S )
       (iota 3) }}""",
@@ -165,7 +166,7 @@ entry main (xs: [{N}]f64) (ys: [{N}]f64) (x: f64) (xs': [{N}]f64) (ys': [{N}]f64
     return text, writer.used
 
 
-Arrays = Sequence[np.ndarray | np.generic]
+Arrays = Sequence[np.ndarray | np.float64]
 
 
 def wrong(text: str, number: int, seed: int, versions: bool) -> str | None:
@@ -199,7 +200,7 @@ def _point(source: np.random.Generator) -> Arrays:
 
 def _differs(prog: Prog, x: Arrays, along: Arrays, back: np.ndarray, derivative: float) -> str | None:
     """The finite difference where it is another one, and the same to both sides."""
-    moved = [[a + k * STEP * d for a, d in zip(x, along, strict=True)] for k in (-1, 0, 1)]
+    moved = [[np.asarray(a) + k * STEP * np.asarray(d) for a, d in zip(x, along, strict=True)] for k in (-1, 0, 1)]
     values = [float(np.sum(interpret(prog, "value", point)[0][0] * back)) for point in moved]
     left, right = ((values[k + 1] - values[k]) / STEP for k in (0, 1))
     close = 1e-3 * max(1, abs(derivative), *map(abs, values))
@@ -214,7 +215,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first one")
     parser.add_argument("--seed", type=int, default=1, help="which programs")
     parser.add_argument("--depth", type=int, default=4, help="of expressions")
-    parser.add_argument("--versions", type=int, default=10, help="one of so many on every version; 0: none")
+    parser.add_argument("--versions", type=int, default=10, help="every how many programs all versions run")
     given = parser.parse_args()
     used: Counter[str] = Counter()
     found = left_out = 0

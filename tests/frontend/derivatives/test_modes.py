@@ -43,6 +43,8 @@ FUNCTIONS = {
     "matrix_product": r"\(x: [5]f64) -> let m = map (\a -> map (* a) x) x in"
     r" map (\r -> map (\c -> f64.sum (map2 (*) r c)) (transpose m)) m",
     "free_of_nest": r"\(x: [5]f64) -> map (\a -> map (\b -> a * b * x[2]) x |> f64.sum) x",
+    "flatmap": r"\(x: [5]f64) -> let (_, _, _, a, b) = flatmap (\v -> (replicate (1 + i64.f64 (v * v)) (v * v), v)) x"
+    r" in map (* f64.sum (map (\v -> v * v) a)) b",
     "square_in_nest": r"\(x: [5]f64) -> map (\a -> a * f64.sum (map2 (*) x x)) x",
     "hist_sum": r"\(x: [5]f64) -> reduce_by_index (replicate 3 1) (+) 0 [0, 2, 0, 7, 1] x",
     "hist_product": r"\(x: [5]f64) -> reduce_by_index (copy x) (*) 1 [0, 2, 0, 7, 1] x",
