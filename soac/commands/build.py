@@ -11,6 +11,7 @@ from ..library.gpus import gpus_of
 from ..session import planned
 from ..settings import Settings
 from ..source import read_source
+from ..terminal import waiting
 from .options import FILE, DataCommand, allow_outside_option, reach_of
 
 
@@ -41,7 +42,8 @@ def command(
     plan = planned(file, Settings(target, None, tuning, not no_tuning, param, (), reach_of(allow_outside)))
     called, targets = library_name(name or file.stem), gpus_of(arch) if target == "cuda" else targets_of(arch)
     order = Order(called, library_version(version), targets, plan.thresholds, read_source(file), python)
-    made = build_library(plan.compiled, order, output)
+    with waiting(f"building {called}"):
+        made = build_library(plan.compiled, order, output)
     for one in made.files:
         click.echo(output / one)
     if made.why_static:

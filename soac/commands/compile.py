@@ -22,6 +22,7 @@ from ..pipeline import Compiled, Emit, compile_prog
 from ..reports.compile_times import compile_times, time_lines
 from ..source import read_source
 from ..stages import show_stage
+from ..terminal import waiting
 from ..versions import named_versions
 from .options import FILE, DataCommand, allow_outside_option, reach_of
 
@@ -60,10 +61,11 @@ def command(
     apart = output is None or len(files) > 1
     for file in files:
         text = read_source(file)
-        compiled = compile_prog(text, str(file), machine=MACHINES[device], reach=reach_of(allow_outside))
+        with waiting(f"compiling {file}"):
+            compiled = compile_prog(text, str(file), machine=MACHINES[device], reach=reach_of(allow_outside))
+            contents = {name: show_stage(compiled, stage).encode() for stage, name in STAGES.items()}
+            code = _kernels(compiled, device, arch)
         show_diagnostics(compiled.warnings)
-        contents = {name: show_stage(compiled, stage).encode() for stage, name in STAGES.items()}
-        code = _kernels(compiled, device, arch)
         contents |= {f"kernels.{suffix}": content for suffix, content in code.items()}
         names = {stage.value: name for stage, name in STAGES.items()} | {s: f"kernels.{s}" for s in code}
         manifest = json.dumps(manifest_of(compiled, text, names), indent=2) + "\n"

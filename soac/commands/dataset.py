@@ -13,6 +13,7 @@ from ..data.dataset_types import bounds_of, drawn_of, generate, read_as, wanted_
 from ..data.files import read_file, read_stream, write_file
 from ..data.read_write import TOLERANCE, Format, Value, compare_values, default_limit, read_values, write_values
 from ..ir.errors import NOWHERE, DataError, Diagnostic, Label, SoacError
+from ..terminal import waiting
 from .options import FILE, DataCommand
 
 
@@ -71,7 +72,9 @@ def make(words: tuple[str, ...], seed: int, bounds: tuple[str, ...], form: str, 
         if found is None:
             raise click.BadParameter(f"`{word}` is not TYPE=LOW:HIGH, as `i32=0:99`", param_hint="--bounds")
     _check_words(words)
-    _write(generate(words, seed, dict(found for found in known.values() if found)), Format(form), output)
+    with waiting("drawing values"):
+        values = generate(words, seed, dict(found for found in known.values() if found))
+    _write(values, Format(form), output)
 
 
 def _check_words(words: tuple[str, ...]) -> None:
@@ -98,7 +101,9 @@ def convert(file: Path, types: tuple[str, ...], form: str, output: Path | None) 
     if None in wanted:
         text = f"`{types[wanted.index(None)]}` is not a type of values, as `[]f32`"
         raise click.BadParameter(text, param_hint="--as")
-    _write(read_as(_contents(file), str(file), [w for w in wanted if w]), Format(form), output)
+    with waiting(f"reading {file}"):
+        values = read_as(_contents(file), str(file), [w for w in wanted if w])
+    _write(values, Format(form), output)
 
 
 @command.command("compare", cls=DataCommand)
@@ -110,8 +115,9 @@ def convert(file: Path, types: tuple[str, ...], form: str, output: Path | None) 
 )  # fmt: skip
 def compare(actual: Path, expected: Path, tolerance: float) -> int:
     """Compare the values in two files; the exit code is 0 if they agree, 1 if not."""
-    got, wanted = (read_values(_contents(file), str(file)) for file in (actual, expected))
-    differences = [(k, compare_values(a, b, tolerance)) for k, (a, b) in enumerate(zip(got, wanted))]
+    with waiting(f"comparing {actual} and {expected}"):
+        got, wanted = (read_values(_contents(file), str(file)) for file in (actual, expected))
+        differences = [(k, compare_values(a, b, tolerance)) for k, (a, b) in enumerate(zip(got, wanted))]
     for position, difference in differences:
         if difference is not None:
             click.echo(f"value {position}: {difference}")

@@ -12,6 +12,7 @@ from ..kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES
 from ..pipeline import PASSES, Emit, all_stages, compile_prog
 from ..source import read_source
 from ..stages import show_after, show_stage
+from ..terminal import waiting
 from .options import FILE, DataCommand
 
 MACHINES = {"cpu": CPU, "cuda": CUDA}
@@ -34,10 +35,13 @@ def command(
     levels = MACHINES[machine or ("cuda" if for_cuda else "cpu")]
     runs_on = CPU if emit == Emit.LLVM.value or after in dict(CPU_PASSES) else CUDA if for_cuda else levels
     if after is not None:
-        core = compile_text(text, str(file))
-        click.echo(show_after(dict(all_stages(core, Mode(mode), levels, checked, runs_on))[after]), nl=False)
+        with waiting(f"compiling {file}"):
+            core = compile_text(text, str(file))
+            shown = show_after(dict(all_stages(core, Mode(mode), levels, checked, runs_on))[after])
+        click.echo(shown, nl=False)
         return
-    compiled = compile_prog(text, str(file), Mode(mode), levels, checked, schedules=runs_on)
+    with waiting(f"compiling {file}"):
+        compiled = compile_prog(text, str(file), Mode(mode), levels, checked, schedules=runs_on)
     if trace_rules:
         for line in compiled.flattened.trail:
             click.echo(line)

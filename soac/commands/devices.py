@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ..devices import devices
+from ..terminal import waiting
 from ..tuning.calibrate import calibrate
 
 
@@ -16,7 +17,9 @@ def command(wanted: bool) -> None:
 
     The exit code is 0 whatever there is; `--device NAME` of other commands ends with 3 where NAME cannot be used."""
     if wanted:
-        for kind, value in sorted(calibrate().items()):
+        with waiting("measuring this machine"):
+            found = calibrate()
+        for kind, value in sorted(found.items()):
             click.echo(f"cpu   {kind}={value}")
     for device in devices():
         click.echo(f"{device.name:<5} {device.description} ({'not usable' if device.missing else 'ready'})")

@@ -13,6 +13,7 @@ from ..frontend.compile import compile_source
 from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
 from ..python.stubs import stub_text
 from ..source import read_source
+from ..terminal import waiting
 from .options import FILE, DataCommand, allow_outside_option, reach_of
 
 
@@ -27,7 +28,8 @@ def command(files: tuple[Path, ...], output: Path | None, allow_outside: bool) -
     if output is not None and len(files) > 1:
         raise click.UsageError("one file at a time with `--output`")
     for file in files:
-        source = compile_source(read_source(file), str(file), reach_of(allow_outside))
+        with waiting(f"checking {file}"):
+            source = compile_source(read_source(file), str(file), reach_of(allow_outside))
         require_entries(source.prog, str(file))
         show_diagnostics(source.warnings)
         functions = [fun for fun in source.prog.functions if fun.entry is not None]

@@ -192,7 +192,7 @@ CASES = [
          "expected 2.0f32, got 1.0f32"),
     Case(44, "-- ==\n-- inptu { [1] }\n" + SUM, ("test", "a.soac"), 1, "did you mean `input`?",
          (DATA + SUM, ("test", "a.soac", "--timeout", "-1")), ("a.soac:2:4",)),  # as long as it takes
-    # what a newcomer met
+    # of a newcomer
     fails(47, "def main (val: i32) = val", "E0101", "`val` is a reserved word", "def main (value: i32) = value"),
     fails(47, 'def main = "\u65e5\u672c"[0]', "E0213", 'write `("..")[i]`', 'def main = ("\u65e5\u672c")[0]'),
     fails(47, "def main (x: i32) = x 1", "E0213", "`x` is not a function"),
