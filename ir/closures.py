@@ -145,7 +145,7 @@ def _type_check(layout: Layout, param: Param, loc: Loc) -> Step:
     dtype = scalar.DTYPES[param.type.prim]
 
     def check(frame: Frame) -> None:
-        xs, shape = frame[place], arrays.settled(sizes(frame))
+        xs, shape = frame[place], arrays.settled(tuple(sizes(frame)))
         if xs.shape != shape or xs.dtype != dtype:
             if min(shape) < 0:
                 raise run_error("R0104", f"negative size: {min(shape)}", loc)

@@ -1,4 +1,4 @@
-"""How deep recursion may be: so many calls of a function may be open at once, R0107 beyond that."""
+"""How deep recursion may be: the most calls of a function that may be open at once; R0107 beyond that."""
 
 from __future__ import annotations
 

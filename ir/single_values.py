@@ -130,7 +130,7 @@ def _new_array(layout: Layout, exp: Exp) -> Single | None:
             return lambda frame: frame[x].transpose(perm)
         case Reshape(shape, array):
             x, sizes = layout.name(array), layout.atoms(shape)
-            return lambda frame: frame[x].reshape(arrays.settled(sizes(frame)))
+            return lambda frame: frame[x].reshape(arrays.settled(tuple(sizes(frame))))
         case Concat(names, _):
             values = layout.names(names)
             return lambda frame: np.concatenate(values(frame))

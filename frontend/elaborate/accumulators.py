@@ -64,14 +64,14 @@ def _stream(
 
 
 def _check_result(st: Stage, accs: Sequence[Param], body: Body, loc: Loc) -> None:
-    """E0232 unless the function of a stream gives the accumulator that it was given."""
+    """E0229 unless the function of a stream gives the accumulator that it was given."""
     roots = {p.name: p.name for p in accs}
     trace(body, roots)
     for acc, atom in zip(accs, body.result, strict=True):
         if not isinstance(atom, Var) or roots.get(atom.name) != acc.name:
             text = "the function of a stream gives another accumulator than it was given"
             hint = "give back what `acc_write` gives"
-            raise CompileError(Diagnostic("E0232", text, Label(st.at(loc), "of this stream"), hint=hint))
+            raise CompileError(Diagnostic("E0229", text, Label(st.at(loc), "of this stream"), hint=hint))
 
 
 def acc_write_value(st: Stage, args: Args, loc: Loc, hint: str) -> Value:

@@ -97,7 +97,7 @@ def starting() -> tuple[list[str], dict[str, str]]:
 
 
 def configuration_of(path: Path, settings: Settings, entry: str, runs: int) -> dict[str, Any]:
-    """What a child is told first."""
+    """The first line that a child reads."""
     words = {key: value for key, value in asdict(settings).items() if key not in ("reach", "tuning")}
     return {"path": str(path), "entry": entry, "runs": runs, "reach": settings.reach.value, "settings": words}
 

@@ -127,12 +127,12 @@ def check_search(folder: Path, seed: int, patience: float) -> int:
     finally:
         bench.close()
     plain, wanted = searched(None, seed, MadeUp(entry(seed, CASES, FAILING)[1]))
-    assert sorted(map(told_of, trials)) == sorted(map(told_of, plain)), seed
+    assert sorted(map(outline_of, trials)) == sorted(map(outline_of, plain)), seed
     assert found == wanted, seed
     return sum(trial.record.status is Status.FAILED for trial in trials)
 
 
-def told_of(timed: Timed) -> str:
+def outline_of(timed: Timed) -> str:
     """What is the same however a side fails."""
     request = timed.request
     return json.dumps([request.case, sorted(request.version.forced.items()), timed.record.status.value])

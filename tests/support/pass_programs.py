@@ -37,14 +37,14 @@ def elements(t: str, names: tuple[str, ...], depth: int = 2) -> st.SearchStrateg
 
 def parts(t: str, names: tuple[str, ...], depth: int) -> st.SearchStrategy[str]:
     """Expressions of type `t` over variables of that type."""
-    leaf = st.one_of(st.sampled_from(names), st.integers(0, 3).map(lambda k: f"{k}{t}"))
+    simple = st.one_of(st.sampled_from(names), st.integers(0, 3).map(lambda k: f"{k}{t}"))
     if depth == 0:
-        return leaf
+        return simple
     inner = parts(t, names, depth - 1)
-    product = st.tuples(leaf, leaf).map(lambda e: f"({e[0]} * {e[1]})")
+    product = st.tuples(simple, simple).map(lambda e: f"({e[0]} * {e[1]})")
     sums = st.tuples(inner, st.sampled_from("+-"), inner).map(lambda e: f"({e[0]} {e[1]} {e[2]})")
     ends = st.tuples(st.sampled_from(("min", "max")), inner, inner).map(lambda e: f"({t}.{e[0]} {e[1]} {e[2]})")
-    branch = st.tuples(leaf, leaf, inner, inner).map(lambda e: f"(if {e[0]} < {e[1]} then {e[2]} else {e[3]})")
+    branch = st.tuples(simple, simple, inner, inner).map(lambda e: f"(if {e[0]} < {e[1]} then {e[2]} else {e[3]})")
     return st.one_of(st.sampled_from(names), product, sums, ends, branch)
 
 
