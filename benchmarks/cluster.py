@@ -7,7 +7,8 @@
 What a program does is measured without Dask (`Profile`): its tasks, run in this process, with their seconds, and what
 one gives to another. What Dask takes is measured by tasks that do nothing (`Engine`). The model puts them together:
 
-    seconds = max (tasks * scheduler,  work / workers + tasks / workers * worker,  all of that / cores of the machine)
+    seconds = max (tasks * scheduler,  (work + tasks * worker) / workers,  both of these / cores of the machine,
+                   depth * (hop + work of a task))
             + waits * trip + bytes moved / (bandwidth * workers)
 
 Assumed: tasks of a statement take the same time, so that work is even as far as blocks go round (`ceil`); the network
@@ -59,11 +60,13 @@ Move = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What Dask takes: seconds of the client and scheduler for a task, of a worker for one, from submission to result;
-    the bytes that go from one worker to another in a second. `cores`: of the machine that all of them share."""
+    """What Dask takes: seconds of the client and scheduler for a task, of a worker for one, from one task to one that
+    needs its result, from submission to result; the bytes that go from one worker to another in a second. `cores`: of
+    the machine that all of them share."""
 
     scheduler: float
     worker: float
+    hop: float
     trip: float
     bandwidth: float
     cores: float
@@ -72,23 +75,29 @@ class Engine:
 @dataclass(slots=True)
 class Profile(Inline):
     """Runs tasks in this process, and keeps what they took: how many there were, seconds of those that run programs,
-    waits of the client, bytes that tasks give to others, and how many blocks go round."""
+    waits of the client, bytes that tasks give to others, how many blocks go round, and of how many tasks the longest
+    chain is of which each needs the one before."""
 
     blocks: int = 1
     work: float = 0.0
+    depth: int = 0
     waits: int = 0
     moved: list[Move] = field(default_factory=list)
     used: dict[int, tuple[Here, int]] = field(default_factory=dict)
+    made: dict[int, tuple[Here, int]] = field(default_factory=dict)
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Here:
+        handles = list(handles_in(args))
         if function is worker.run:
-            for here in handles_in(args):
+            for here in handles:
                 self.used[id(here)] = here, self.used.get(id(here), (here, 0))[1] + 1
         start = time.perf_counter()
         given = Inline.submit(self, function, *args)
         self.work += time.perf_counter() - start if function is worker.run else 0.0
         if function in (worker.cut, worker.gathered, worker.addressed):
             self.moved.append((size_of(given.value), 2))
+        depth = 1 + max((self.made[id(here)][1] for here in handles if id(here) in self.made), default=0)
+        self.made[id(given)], self.depth = (given, depth), max(depth, self.depth)
         return given
 
     def values(self, handles: Sequence[Here]) -> list[Any]:
@@ -112,7 +121,8 @@ def predicted(engine: Engine, one: Profile, workers: int) -> float:
     """Seconds of a run by the model."""
     uneven = ceil(one.blocks / workers) * workers / one.blocks
     serial, parallel = one.tasks * engine.scheduler, one.work * uneven + one.tasks * engine.worker
-    total = max(serial, parallel / workers, (serial + parallel) / engine.cores)
+    chain = one.depth * (engine.hop + one.work / max(one.tasks, 1))
+    total = max(serial, parallel / workers, (serial + parallel) / engine.cores, chain)
     moved = sum(size * (min(uses, workers) - 1) for size, uses in one.moved)
     return total + (one.waits + 1) * engine.trip + moved / (engine.bandwidth * workers)
 
@@ -145,7 +155,16 @@ def measured(client: Client) -> Engine:
     each = median(timed(many) for _ in range(RUNS)) / MANY
     own = max(0.0, median(timed(paused) for _ in range(3)) / turns - SLEEP)
     trip = median(timed(lambda: client.submit(nothing, pure=False).result()) for _ in range(20))
-    return Engine(each, own, trip, bandwidth(client, workers), inf)
+    hop = median(timed(lambda: chain_of(client, MANY // 4)) for _ in range(3)) / (MANY // 4)
+    return Engine(each, own, hop, trip, bandwidth(client, workers), inf)
+
+
+def chain_of(client: Client, count: int) -> None:
+    """Tasks of which each needs the one before."""
+    last = client.submit(nothing, pure=False)
+    for _ in range(count - 1):
+        last = client.submit(nothing, last, pure=False)
+    wait([last])
 
 
 def waiting_tasks(client: Client, count: int, seconds: float) -> None:
@@ -230,7 +249,7 @@ def seconds_of(cluster: soac.Cluster, case: Case) -> float:
 
 def five_programs(counts: Sequence[int], scale: int, blocks: int) -> float:
     """Measured and predicted on these numbers of workers, predicted on more; how far a prediction was off at most."""
-    worst, engine, cores = 0.0, Engine(0, 0, 0, inf, inf), os.cpu_count() or 1
+    worst, engine, cores = 0.0, Engine(0, 0, 0, 0, inf, inf), os.cpu_count() or 1
     profiles = {name: profiled(case, blocks) for name, case in cases(scale).items()}
     for count in counts:
         with workers_of(count) as client:
@@ -253,10 +272,10 @@ def five_programs(counts: Sequence[int], scale: int, blocks: int) -> float:
 
 
 def said(engine: Engine, count: int) -> str:
-    each, own, trip = (1e3 * seconds for seconds in (engine.scheduler, engine.worker, engine.trip))
+    each, own, hop, trip = (1e3 * x for x in (engine.scheduler, engine.worker, engine.hop, engine.trip))
     return (
-        f"{count} workers: a task takes {each:.2f} ms, and {own:.2f} ms of its worker; {trip:.2f} ms from submission "
-        f"to result, {engine.bandwidth / 2**20:.0f} MiB/s"
+        f"{count} workers: a task takes {each:.2f} ms, and {own:.2f} ms of its worker; {hop:.2f} ms to the next "
+        f"that needs it, {trip:.2f} ms from submission to result, {engine.bandwidth / 2**20:.0f} MiB/s"
     )
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .frontend.source.text import Reach, decode_source
-from .ir import core, entry_points, errors, ops, types
+from .ir import basic, core, entry_points, errors, ops, types
 from .ir import version_tree as tree
 from .ir.by_hand import digests
 from .ir.errors import NOWHERE, CompileError, Diagnostic, Label
@@ -77,6 +77,7 @@ def classes() -> Classes:
     """What an entry may be made of."""
     return classes_of(
         (
+            basic,
             core,
             entry_points,
             errors,

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from random import Random
 from typing import Any
 
@@ -183,11 +185,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="which programs")
     parser.add_argument("--dask", type=int, default=0, metavar="WORKERS", help="on workers of Dask")
     parser.add_argument("--least", type=int, default=0, metavar="N", help="how often each rule is to fire")
+    parser.add_argument("--seconds", type=float, default=inf, help="end after this time")
     given = parser.parse_args()
     seen: Counter[str] = Counter()
-    broken = 0
+    broken = done = 0
+    until = time.monotonic() + given.seconds
     with engine_of(given.dask) as engine:
         for number in range(given.first, given.first + given.programs):
+            if time.monotonic() > until:
+                break
+            done += 1
             try:
                 check_cluster(case_of(given.seed, number), engine, seen)
             except NoMeaning:
@@ -198,9 +205,8 @@ def main() -> int:
     for kind, times in sorted(seen.items()):
         print(f"{times:9d}  {kind}")
     rare = [rule for rule in RULES if seen[rule] < given.least]
-    print(
-        f"{given.programs} programs, {broken} broken" + "".join(f", {rule} fired {seen[rule]} times" for rule in rare)
-    )
+    few = "".join(f", {rule} fired {seen[rule]} times" for rule in rare)
+    print(f"{done} programs, {broken} broken{few}")
     return 1 if broken or rare else 0
 
 
