@@ -111,7 +111,7 @@ def _summaries(prog: Prog, functions: dict[Name, FunDef], funs: tuple[FunDef, ..
     there is nothing new."""
     recursive = recursive_functions(prog.functions)
     summaries = {
-        fun.name: Summary((frozenset(),) * len(fun.results), (NONE,) * len(fun.results))
+        fun.name: Summary((frozenset[int](),) * len(fun.results), (NONE,) * len(fun.results))
         for fun in prog.functions
         if fun.name in recursive
     }
