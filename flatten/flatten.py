@@ -92,7 +92,7 @@ def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
     trail: list[Fired] = []
     warnings: list[Diagnostic] = []
     counts: dict[Threshold, int] = {}
-    lifts = Lifts({fun.name: fun for fun in prog.functions})
+    lifts = Lifts({fun.name: fun for fun in prog.functions if not fun.kernels})
 
     def flow_for(entry: str, mode: Mode = mode) -> Flow:
         return _flow(names, mode, machine, types, consumed, trail, Guards(entry, "", counts, (), 0, 0), lifts)
@@ -109,7 +109,7 @@ def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
         warnings += _over_budget(flow, fun)
     while lifts.waiting:
         lifted = lifts.waiting.pop()
-        functions.append(lift(flow_for(lifted.name.base), lifted))
+        functions.append(lift(flow_for(lifted.name.base, mode), lifted))
     flat = sequentialise(Prog(tuple(globals_.output.stms), tuple(functions), names.next), globals_.note)
     return Flattened(flat, tuple(trail), tuple(warnings))
 

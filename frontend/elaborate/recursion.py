@@ -17,7 +17,7 @@ from ..source.declarations import ValDec
 from .inline import inline, instantiated
 from .loops import component_names
 from .shapes import coerce_sizes
-from .specialise import Special, call_special, consumed_names, parameters, without_sizes
+from .specialise import Special, call_with, consumed_names, parameters, variable_sizes, without_sizes
 from .state import Builder, Stage, body_of
 from .type_forms import TypeForms, unrolled
 from .values import (
@@ -55,11 +55,12 @@ def call_recursive(st: Stage, function: Closure, args: tuple[Value, ...], loc: L
         _make(st, function, forms, given, args, key, loc)
     found = st.memo[key]
     assert isinstance(found, Special)
-    return call_special(st, found, _fitted(st, forms, args, loc), loc, hint)
+    return call_with(st, found, _given(st, forms, args, loc), loc, hint)
 
 
-def _fitted(st: Stage, forms: tuple[Value, ...], args: tuple[Value, ...], loc: Loc) -> tuple[Value, ...]:
-    """The data of the arguments, whose sizes agree where those of the forms are the same."""
+def _given(st: Stage, forms: tuple[Value, ...], args: tuple[Value, ...], loc: Loc) -> tuple[Atom, ...]:
+    """What the sizes of the forms stand for, then the other data of the arguments, whose sizes agree where those of the
+    forms are the same."""
     known: dict[Atom, Atom] = {}
     fitted: list[Value] = []
     for form, arg in zip(forms, args, strict=True):
@@ -70,7 +71,13 @@ def _fitted(st: Stage, forms: tuple[Value, ...], args: tuple[Value, ...], loc: L
         for asked, size in zip(sizes_of(form), sizes_of(data), strict=True):
             wanted.append(known.setdefault(asked, size) if isinstance(asked, Var) else asked)
         fitted.append(coerce_sizes(st, data, wanted, "an argument", loc))
-    return tuple(fitted)
+    sizes = variable_sizes(forms)
+    pairs = [
+        pair
+        for form, arg in zip(forms, fitted, strict=True)
+        for pair in zip(atoms_of(form), atoms_of(arg), strict=True)
+    ]
+    return (*[known[size] for size in sizes], *[atom for asked, atom in pairs if asked not in sizes])
 
 
 def _make(

@@ -257,9 +257,14 @@ def array_names(value: Value) -> list[Name]:
 
 
 def call_special(st: Stage, special: Special, args: tuple[Value, ...], loc: Loc, hint: str) -> Value:
-    """`Apply`, with the sizes of the arguments first; its results in the form of the function's value."""
+    """A call with the sizes of the arguments first."""
     sizes = variable_sizes(args)
     given = (*sizes, *[atom for arg in args for atom, type in components(arg) if not (type == I64 and atom in sizes)])
+    return call_with(st, special, given, loc, hint)
+
+
+def call_with(st: Stage, special: Special, given: tuple[Atom, ...], loc: Loc, hint: str) -> Value:
+    """`Apply` to arguments for the parameters; its results in the form of the function's value."""
     known: dict[Atom, Atom] = dict(zip([Var(name) for name in special.params], given, strict=True))
     chosen = [st.param("n", I64) for _ in special.fresh]
     known |= {Var(old): Var(new.name) for old, new in zip(special.fresh, chosen, strict=True)}

@@ -68,6 +68,8 @@ RULE_SHAPES: dict[str, tuple[Rule | str, ...]] = {
     "update_rule": (Rule.UPDATE,),
     "branch_write_rule": (Rule.BRANCH_WRITE,),
     "varying_update_rule": (Rule.SEGMENTS,),
+    "append_rule": (Rule.APPEND,),
+    "call_rule": (Rule.CALL,),
 }
 """For each function of the driver's table, the rules on whose programs it is run alone."""
 

@@ -36,7 +36,7 @@ WRONG_PROGRAMS = {
     "ragged literal": ("def main = [[1], [2, 3]]", "E0204", ""),
     "defined twice": ("def f = 1\ndef f = 2\ndef main = f", "E0205", "f"),
     "parameter twice": ("def main (x: i32) (x: i32) = x", "E0205", "x"),
-    "recursion": ("def f (x: []i32) = f x[1:]\ndef main (x: []i32) = f x", "E0206", "f"),
+    "recursion": ("def f (x: []i32) = if length x == 0 then x else f x[1:]\ndef main (x: []i32) = f x", "E0206", "f"),
     "missing import": ('import "nowhere"\ndef main = 1', "E0207", ""),
     "import outside": ('import "../../etc/passwd"\ndef main = 1', "E0207", ""),
     "operator of the wrong type": ("def main (xs: []i32) = reduce (\\a (b: bool) -> a) 0 xs", "E020", ""),

@@ -378,7 +378,9 @@ def closed(block: Block, lengths: dict[Name, int], seed: int) -> Case:
         (), NOWHERE,
     )  # fmt: skip
     numbers = np.random.default_rng(seed)
-    return Case(Prog((), (fun,), maker.names.next), tuple(argument(numbers, p.type, lengths) for p in params))
+    return Case(
+        Prog((), (*maker.functions, fun), maker.names.next), tuple(argument(numbers, p.type, lengths) for p in params)
+    )
 
 
 def _size(size: Name | int) -> Atom:

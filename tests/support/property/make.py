@@ -33,6 +33,7 @@ class Maker:
     names: Names
     sizes: tuple[Atom, ...]
     fuel: int
+    functions: list[core.FunDef] = field(default_factory=list[core.FunDef])
 
     def number(self, below: int) -> int:
         """A decision; 0 is the simplest."""

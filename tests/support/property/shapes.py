@@ -24,6 +24,7 @@ from tests.support.property.parts import (
     indices,
     nested,
 )
+from tests.support.property.shapes_calls import with_append, with_call
 from tests.support.property.shapes_flat import (
     attributed,
     use_of,
@@ -172,6 +173,8 @@ SHAPES: dict[str, Shape] = {
     Rule.FLAT_SCATTER.value: Shape(with_flat_scatter, (1, 2), 1, GUARDED),
     Rule.VARYING_IF.value: Shape(with_branch(True), (1, 2), 1, GUARDED),
     Rule.VARYING_LOOP.value: Shape(with_varying_loop, (1, 2), 1, GUARDED),
+    Rule.APPEND.value: Shape(with_append, (0, 1, 2), 1, GUARDED),
+    Rule.CALL.value: Shape(with_call, (1, 2), 1, GUARDED),
     Rule.SEQUENTIAL.value: Shape(attributed(_attr("sequential")), TOP, 2),
     Rule.SEQUENTIALISE.value: Shape(chain_stm, (0, *DEEP)),
     Rule.IRREGULAR.value: Shape(with_variant_trip_count, (1, 2), 1, FLAT),
