@@ -26,6 +26,7 @@ from .core import (
     Body,
     Concat,
     Convert,
+    Copied,
     Copy,
     DimIndex,
     Exp,
@@ -351,6 +352,8 @@ def _basic(context: Context, exp: Basic) -> None:
         case GuardCmp(_, par, _, pays):
             context.require(par, I64, "the parallelism")
             context.require(pays, BOOL, "whether it pays")
+        case Copied() | SizeParam():
+            pass
 
 
 def _check_dims(context: Context, array: Name, dims: Sequence[DimIndex]) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from ..ir import core
 from ..ir.by_hand import BY_HAND, attr_of
 from ..ir.core import Body, Stm
+from ..ir.errors import IRError
 from ..ir.machine import CPU, CUDA, Machine
 from ..ir.recursion import most_calls
 from ..ir.traverse import bodies
@@ -171,6 +172,8 @@ def lower_stm(h: HostBuilder, stm: Stm) -> None:
             h.observe(Scheduled(h.entry, stm, h.side, (), why))
         case core.Apply(function, args):
             h.emit(stm.pat, HostCall(function, args), stm.loc)
+        case core.WithAcc() | core.Accumulate():
+            raise IRError("accumulators end before flattening")
         case _:
             h.note_view(stm)
             h.emit(stm.pat, exp, stm.loc)

@@ -185,7 +185,7 @@ def _recursive(st: Stage, node: int, env: Env) -> Value:
     """A function inside of its own definition, whose type parameters are what they are there."""
     found = env.lookup(st.typed.recursive[node])
     assert isinstance(found, Definition)
-    types = {var.name: var for var in st.typed.schemes[found.dec.id].types}
+    types: dict[str, Ty] = {var.name: var for var in st.typed.schemes[found.dec.id].types}
     instance = st.typed.instances.get(node)
     sizes = {} if instance is None else instance.sizes
     return _definition(st, found, Use(Instance(types, sizes), env))

@@ -12,6 +12,7 @@ from ...flatten.context.found_sizes import sizes_first
 from ...ir import core
 from ...ir.aliases import taken_over
 from ...ir.core import Body, Fix, Param, Slice, Stm
+from ...ir.errors import IRError
 from ...ir.ops import Op, can_fail
 from ...ir.types import Const, Name, Prim, Type, Var, i64
 from ..kernel_ir import nodes as kir
@@ -105,6 +106,8 @@ def gen_exp(b: Builder, stm: Stm, mode: Mode) -> tuple[Value, ...]:
             return b.inner.soac(b, stm, mode)
         case core.GuardCmp() | core.SizeParam() | core.Apply():
             raise NotLowerable("guards, parameters and calls stand outside kernels")
+        case core.WithAcc() | core.Accumulate():
+            raise IRError("accumulators end before flattening")
         case core.SegMap() if b.inner.points is not None and mode is Mode.BLOCK:
             return b.inner.points(b, stm, exp)
         case core.SegMap() | core.SegRed() | core.SegScan() | core.SegScatter() | core.SegHist():

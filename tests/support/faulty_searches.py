@@ -84,6 +84,8 @@ class Device:
                 os._exit(3)
             case "hang":
                 time.sleep(1000)
+            case _:
+                pass
         self.is_broken = True
         os.kill(os.getpid(), signal.SIGSEGV)
         return False

@@ -3,7 +3,8 @@ interpreter of core gives, on every version, and the pass has changed many of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -33,7 +34,7 @@ SEARCH = settings(max_examples=ROUND, suppress_health_check=(HealthCheck.too_slo
 NEEDED = {"place-fences": CUDA_PASSES}
 """A pass that no kernel is right without: only with it programs are compared."""
 
-Results = list[np.ndarray] | None
+Results = Sequence[Any] | None
 
 
 def test_every_pass_has_programs_of_its_own() -> None:
