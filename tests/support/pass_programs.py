@@ -220,7 +220,30 @@ def shared(w: Writer) -> str:
     return f"entry main [n][m] (xss: [n][m]{t}) = map (\\xs -> {row}) xss"
 
 
+def warps(w: Writer) -> str:
+    """A map with a kernel by hand that has its elements by warps."""
+    t, n, m = w.type(), w.size(), w.number(1, 4)
+    w.array(t, n)
+    element = w.element(t, "x")
+    return f"""
+def f [n] (xs: [n]{t}): [n]{t} = map (\\x -> {element}) xs
+#[implements(f)]
+def by_hand [n] (xs: [n]{t}) (ys: *[n]{t}) =
+  fully par b < (n + {32 * m - 1}) / {32 * m} in block {32 * m} {{
+    par w < {m} in warp {{
+      let first = (b * {m} + w) * 32;
+      par t < 32 in thread {{
+        let i = first + t;
+        if i < n then {{ let x = xs[i]; ys[i] = {element}; }}
+      }}
+    }}
+  }}
+entry main [n] (xs: [n]{t}): [n]{t} = f xs
+"""
+
+
 WRITERS: dict[str, Callable[[Writer], str]] = {
+    "divide-warps": warps,
     "nontemporal-stores": stores,
     "hoist-invariants": invariants,
     "split-at-multiples": wrapped,

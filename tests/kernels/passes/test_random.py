@@ -31,8 +31,8 @@ MOST = 400
 """More programs than that a pass that changes kernels may not need."""
 ROUND = 20
 SEARCH = settings(max_examples=ROUND, suppress_health_check=(HealthCheck.too_slow,))
-NEEDED = {"place-fences": CUDA_PASSES}
-"""A pass that no kernel is right without: only with it programs are compared."""
+NEEDED = frozenset({"place-fences", "divide-warps"})
+"""Passes that no kernel is right without: only with them programs are compared."""
 
 Results = Sequence[Any] | None
 
@@ -44,7 +44,7 @@ def test_every_pass_has_programs_of_its_own() -> None:
 @pytest.mark.parametrize("name", [name for name, _ in CPU_PASSES])
 def test_pass_of_a_cpu(name: str) -> None:
     narrow = cpu_passes(LaneSettings(vector_bits=128, unroll=1))
-    other = narrow if name == "choose-lanes" else tuple((n, p) for n, p in CPU_PASSES if n != name)
+    other = narrow if name == "choose-lanes" else without(name, CPU_PASSES)
 
     def law(program: Written) -> int:
         with patch.object(host_builder, "FAR_BYTES", 1):
@@ -59,7 +59,7 @@ def test_pass_of_a_cpu(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, _ in CUDA_PASSES])
 def test_pass_of_a_gpu(name: str) -> None:
-    other = NEEDED.get(name, tuple((n, p) for n, p in CUDA_PASSES if n != name))
+    other = without(name, CUDA_PASSES)
 
     def law(program: Written) -> int:
         compiled = compile_core(compile_text(program.text, "random.soac"), Mode.INCREMENTAL, CUDA)
@@ -68,6 +68,10 @@ def test_pass_of_a_gpu(name: str) -> None:
         return changes(compiled, name, CUDA_PASSES)
 
     assert search(name, law) >= ENOUGH
+
+
+def without(name: str, passes: Passes) -> Passes:
+    return passes if name in NEEDED else tuple((other, run) for other, run in passes if other != name)
 
 
 def search(name: str, law: Callable[[Written], int]) -> int:
