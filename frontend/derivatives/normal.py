@@ -29,8 +29,9 @@ from ...ir.core import (
     Soac,
     Stm,
 )
+from ...ir.errors import CompileError, Diagnostic, Label
 from ...ir.ops import Op
-from ...ir.traverse import free_in_lambda, free_in_stm, map_bodies
+from ...ir.traverse import free_in_lambda, free_in_stm, map_bodies, recursive_functions
 from ...ir.types import I64, Atom, Name, Var, i64
 from ..accumulators.lower import without_accumulators
 from ..building.code import Code
@@ -75,7 +76,11 @@ def live(body: Body) -> list[Stm]:
 def _normal_stm(code: Code, functions: Functions, stm: Stm) -> None:
     match stm.exp:
         case Apply(function, args) if function not in functions.custom:
-            fun = functions.defs[function]
+            fun = functions.defs.get(function)
+            if fun is None or function in recursive_functions(tuple(functions.defs.values())):
+                text = "there is no derivative of a recursive function"
+                hint = "write it as a loop, or give its derivative by `with_vjp`"
+                raise CompileError(Diagnostic("E0228", text, Label(stm.loc, "differentiated here"), hint=hint))
             f = Lambda(fun.params, fun.body, tuple([r.type for r in fun.results]))
             copy = normal_lambda(code, functions, f)
             results = code.inline(copy, args)
