@@ -45,7 +45,7 @@ class NoGpu(EmulatedDriver):
 
 def taken(program: str, entry: str, *shapes: tuple[int, ...]) -> list[str]:
     """The guards that are taken for arrays of these shapes, without the binding."""
-    path, gpu = PROGRAMS / f"{program}.soac", Gpu(NoGpu())
+    path, gpu = PROGRAMS / f"{program}.soac", Gpu(NoGpu(compiled_host=False))
     compiled = compile_prog(path.read_text(), str(path), machine=CUDA)
     executable = CudaExecutable.build(compiled.host, compiled.core.functions, gpu)
     args = gpu.call(lambda: [gpu.scratch(Prim.F32, shape) for shape in shapes])

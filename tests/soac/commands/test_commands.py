@@ -341,7 +341,7 @@ def test_autotune_within_a_budget(command: Command, tmp_path: Path) -> None:
     (tmp_path / "two.soac").write_text(TWO)
     outcome = command("autotune", "two.soac", "--timeout", "0.000001")
     assert (outcome.code, "T0202" in outcome.err) == (1, True)
-    assert command("autotune", "two.soac", "--simulate").err.count("T0205") == 1
+    assert command("autotune", "two.soac", "--simulate").err.count("error[T0205]") == 1
 
 
 SLOW = """-- ==

@@ -58,7 +58,7 @@ def test_a_device_that_is_missing_is_needed_for_data_only(command: Command, monk
     assert (guard["threshold"], guard["value"], guard["set_by"]) == (SITE, 1 << 15, "default")
     set_by_hand = explained(command, MATMUL, "-e", "main", "--device", "cuda", f"--param={SITE}=7")
     assert [(one["value"], one["set_by"]) for one in guards(set_by_hand["steps"])] == [(7, "--param")]
-    assert command("explain", MATMUL, "-e", "mian", "--device", "cuda").err.count("E0001") == 1
+    assert command("explain", MATMUL, "-e", "mian", "--device", "cuda").err.count("error[E0001]") == 1
     outcome = command("explain", MATMUL, "--device", "cuda", *MATRICES)
     assert (outcome.code, "S0101" in outcome.err) == (3, True)
 
