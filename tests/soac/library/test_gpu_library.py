@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,13 @@ import pytest
 
 from soac.ir.interpret import interpret
 from soac.ir.machine import CUDA
+from soac.kernels.devices.cpu.library import targets
 from soac.kernels.devices.cuda.driver import signature_of
 from soac.kernels.devices.cuda.library.objects import Image
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
 from soac.kernels.kernel_ir.nodes import Kernel
 from soac.library.build import Order, build_library
-from soac.library.gpus import gpus_of
+from soac.library.gpus import Gpus, gpus_of
 from soac.pipeline import Compiled, compile_prog
 from soac.versions import runs_of
 from tests.support.emulator.driver import emulated_text, library_of
@@ -60,7 +60,8 @@ def emulated(text: str, kernels: Sequence[Kernel]) -> list[Image]:
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("gpu_library")
     compiled = compile_prog(SOURCE, "gpu.soac", machine=CUDA)
-    gpus = replace(gpus_of(()), archs=("sm_70", "sm_90"), images=emulated)
+    host = targets.BASES[targets.NAMED[targets.defaults()[0]].host.triple]
+    gpus = Gpus(("sm_70", "sm_90"), host, emulated)
     build_library(compiled, Order("gpu", "0.1.0", gpus, {}, SOURCE, False), folder)
     flags = ["-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", str(folder / "libcuda.so.1")]
     subprocess.run([str(COMPILER), *flags, str(HERE / "libcuda.cpp"), "-ldl"], check=True, timeout=120)
