@@ -42,11 +42,12 @@ TEXT = "def main = 1"
 
 @dataclass(slots=True)
 class Device:
-    """Runs made-up entries; says what it reaches, and fails in its way."""
+    """Runs made-up entries; says what it reaches, and fails in its way. Its clock goes by the times of the entry."""
 
     truth: tuple[Side, ...]
     say: Say
     is_broken: bool = False
+    clock: float = 0.0
 
     def answer(self, message: Message, request: Request) -> Record:
         if not self.reaches(request.case, request.version):
@@ -66,14 +67,15 @@ class Device:
     def runs(self, side: Side, version: Version, what: str) -> bool:
         if side.seconds == FAILS:
             return self.fails(FAULTS[crc32(what.encode()) % len(FAULTS)])
+        self.clock += side.seconds
         for guard in side.guards:
             taken = takes(guard, version)
             for name, par in zip(guard.thresholds, guard.pars, strict=True):
                 self.say({"note": [name, par, taken]})
-            self.say({"begin": [guard.thresholds, time.monotonic()]})
+            self.say({"begin": [guard.thresholds, self.clock]})
             if not self.runs(guard.then if taken else guard.orelse, version, what):
                 return False
-            self.say({"end": time.monotonic()})
+            self.say({"end": self.clock})
         return True
 
     def fails(self, how: str) -> bool:
