@@ -18,9 +18,8 @@ from soac.ir.machine import CPU, CUDA, Mode
 from soac.ir.version_tree import combinations, sites
 from soac.kernels.devices.cpu import build
 from soac.kernels.devices.cpu.executable import Executable
-from soac.kernels.kernel_ir.nodes import Kernel
 from soac.kernels.passes.choose_lanes import LaneSettings
-from soac.kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES, Passes, cpu_passes
+from soac.kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES, Passes, cpu_passes, ready
 from soac.kernels.schedule import host_builder
 from soac.kernels.tracer.run import trace_kernels
 from soac.pipeline import Compiled, compile_core
@@ -109,13 +108,8 @@ def on_cpu(compiled: Compiled, program: Written) -> Callable[[dict[str, bool]], 
 
 
 def traced(compiled: Compiled, program: Written, passes: Passes) -> Callable[[dict[str, bool]], Results]:
-    def ready(name: str) -> Kernel:
-        (kernel,) = (k for k in compiled.host.kernels if k.name == name)
-        for _, run in passes:
-            kernel = run(kernel)
-        return kernel
-
-    return lambda forced: list(trace_kernels(compiled, ready, "main", list(program.args), forced).results)
+    kernels = {kernel.name: ready(kernel, passes) for kernel in compiled.host.kernels}
+    return lambda forced: trace_kernels(compiled, kernels.__getitem__, "main", program.args, forced).results
 
 
 def agrees(compiled: Compiled, program: Written, run: Callable[[dict[str, bool]], Results]) -> None:
