@@ -6,10 +6,12 @@ the view may read the source; a copy does not, so its source must be one that is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...ir.core import (
     ArrayLit,
+    Body,
     Concat,
     Convert,
     Copied,
@@ -17,8 +19,10 @@ from ...ir.core import (
     DimIndex,
     Exp,
     Fix,
+    If,
     Index,
     Iota,
+    Param,
     PrimOp,
     Rearrange,
     Replicate,
@@ -29,7 +33,7 @@ from ...ir.core import (
 )
 from ...ir.ops import Op
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64, scalar
-from .env import Env, is_one, is_zero, known_i64, with_certs
+from .env import Env, FrameKind, is_one, is_zero, known_i64, with_certs
 
 ZERO, ONE = i64(0), i64(1)
 
@@ -196,13 +200,48 @@ def index_of_replicate(stm: Stm, env: Env) -> Stm | None:
     return with_certs(stm, Index(value.name, rest, True), inner)
 
 
+def index_of_concat(stm: Stm, env: Env) -> Stm | None:
+    """(xs ++ ys)[i]  ⟶  if i < n then xs[i] else ys[i - n], where xs : [n]  (safe)        [S-IndexConcat]
+
+    Of scalars, where the two are executed equally often, so that nothing is gained by making the array."""
+    match stm.exp:
+        case Index(array, (Fix(index), *rest), True) if not stm.pat[0].type.shape:
+            inner = env.producer(array)
+        case _:
+            return None
+    if inner is None or not isinstance(inner.exp, Concat) or any(map(env.sharing.consumed, inner.exp.arrays)):
+        return None
+    if any(frame.kind is not FrameKind.BRANCH for frame in env.frames[env.levels[array] + 1 :]):
+        return None
+    return with_certs(stm, _of_part(list(inner.exp.arrays), index, rest, stm.pat[0].type, env), inner)
+
+
+def _of_part(arrays: list[Name], index: Atom, rest: Sequence[DimIndex], t: Type, env: Env) -> Exp:
+    """The element at `index` of these arrays, one after the other."""
+    first, *others = arrays
+    here = Index(first, (Fix(index), *rest), True)
+    if not others:
+        return here
+    size = env.types[first].shape[0]
+    cond = env.emit("is_first", PrimOp(Op.LT, Prim.I64, (index, size)), scalar(Prim.BOOL))
+    last = env.emit("i", PrimOp(Op.SUB, Prim.I64, (index, size)), I64)
+
+    def body(exp: Exp) -> Body:
+        param = Param(env.names.fresh("x"), t)
+        return Body((Stm((param,), exp, (), (), env.loc),), (Var(param.name),))
+
+    return If(cond, body(here), body(_of_part(others, last, rest, t, env)))
+
+
 def index_of_literal(stm: Stm, env: Env) -> Stm | None:
-    """[x, y, z][1]  ⟶  y;  [xs, ys][1, j]  ⟶  ys[j]        [S-IndexLiteral]"""
+    """[x, y, z][1]  ⟶  y;  [xs, ys][1, j]  ⟶  ys[j];  [x][i]  ⟶  x  (safe)        [S-IndexLiteral]"""
     match stm.exp:
         case Index(array, (Fix(index), *rest), safe):
             inner, k = env.producer(array), known_i64(index)
         case _:
             return None
+    if safe and inner is not None and isinstance(inner.exp, ArrayLit) and len(inner.exp.elems) == 1:
+        k = 0
     if inner is None or not isinstance(inner.exp, ArrayLit) or k is None or not 0 <= k < len(inner.exp.elems):
         return None
     elem = inner.exp.elems[k]
@@ -360,6 +399,7 @@ RULES = (
     index_of_copy,
     index_of_iota,
     index_of_replicate,
+    index_of_concat,
     index_of_literal,
     index_of_reshape,
     merge_rearranges,

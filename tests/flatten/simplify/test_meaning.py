@@ -18,6 +18,7 @@ from soac.ir.check import Stage, check
 from soac.ir.core import Loop, Prog
 from soac.ir.errors import RunError
 from soac.ir.interpret import interpret
+from soac.ir.show import show
 from tests.support.random_pipelines import Case, cases, program
 
 RULE_TUPLES = ("EXPANSIONS", "SCALAR_RULES", "BASIC_RULES", "INPUT_RULES", "RESULT_RULES")
@@ -128,3 +129,12 @@ def test_simplification_settles() -> None:
     for seed in range(20):
         once = simplify(program(seed).prog)
         assert simplify_module._round(once)[1] == 0
+
+
+def test_no_array_is_joined_for_an_element() -> None:
+    text = """
+    entry main [n] (starts: [n]i64) (total: i64) (is: []i64) =
+      map (\\i -> if i < 0 then 0 else let ends = starts ++ [total] in #[unsafe] (ends[i + 1] - ends[i])) is
+    """
+    prog = simplify(inline(compile_text(text, "ends.soac")))
+    assert "concat" not in show(prog)
