@@ -5,7 +5,7 @@
     python -m benchmarks.cluster --split                    two workers against two processes split by hand
 
 What a program does is measured without Dask (`Profile`): its tasks, run in this process, with their seconds, and what
-one gives to another. What Dask takes is measured by tasks that do nothing (`Engine`). The model puts them together:
+one gives to another. What Dask takes is measured by tasks without work (`Engine`). The model puts them together:
 
     seconds = max (tasks * scheduler,  (work + tasks * worker) / workers,  both of these / cores of the machine,
                    depth * (hop + work of a task))
@@ -50,6 +50,7 @@ LOOPS = """
 entry main [n] (turns: i64) (xs: [n]f64) =
   f64.sum (map (\\x -> loop y = x for _i < turns do y * (1.0000001 - y * 1e-9)) xs)
 """
+NOTHING = "entry main [n] (xs: [n]i32) = map (+ 1) xs"
 FUTURE = (1, 2, 4, 8, 16, 64, 256, 1000)
 MANY = 128
 SLEEP = 0.02
@@ -141,29 +142,33 @@ def timed(run: Callable[[], object]) -> float:
 
 
 def measured(client: Client) -> Engine:
-    """What Dask takes on the workers of a client."""
+    """What Dask takes on the workers of a client, for tasks of a program without work."""
     workers, turns = sorted(client.scheduler_info(n_workers=-1)["workers"]), MANY // 4
-    given = client.submit(nothing, pure=False)
-    wait([given])
-
-    def many() -> None:
-        wait([client.submit(nothing, given, pure=False) for _ in range(MANY)])
 
     def paused() -> None:
         waiting_tasks(client, turns * len(workers), SLEEP)
 
-    each = median(timed(many) for _ in range(RUNS)) / MANY
+    one, many = (median(runs_of_nothing(client, blocks)) for blocks in (1, MANY))
+    each = max(0.0, many - one) / (MANY - 1)
     own = max(0.0, median(timed(paused) for _ in range(3)) / turns - SLEEP)
-    trip = median(timed(lambda: client.submit(nothing, pure=False).result()) for _ in range(20))
-    hop = median(timed(lambda: chain_of(client, MANY // 4)) for _ in range(3)) / (MANY // 4)
-    return Engine(each, own, hop, trip, bandwidth(client, workers), inf)
+    hop = median(timed(lambda: chain_of(client, workers, turns)) for _ in range(3)) / turns
+    return Engine(each, own, hop, one - each, bandwidth(client, workers), inf)
 
 
-def chain_of(client: Client, count: int) -> None:
-    """Tasks of which each needs the one before."""
+def runs_of_nothing(client: Client, blocks: int) -> Iterator[float]:
+    """Seconds of runs of a program over few numbers for each block."""
+    program, cluster = soac.compile(NOTHING), soac.Cluster(client, blocks, threads=1, default=0)
+    xs = cluster.array(np.zeros(1 << 16, np.int32))
+    cluster.run(program, [xs])  # compiles
+    for _ in range(2 * RUNS):
+        yield timed(lambda: cluster.run(program, [xs]))
+
+
+def chain_of(client: Client, workers: Sequence[str], count: int) -> None:
+    """Tasks of which each needs the one before, from another worker if there is one."""
     last = client.submit(nothing, pure=False)
-    for _ in range(count - 1):
-        last = client.submit(nothing, last, pure=False)
+    for k in range(count - 1):
+        last = client.submit(nothing, last, workers=[workers[k % len(workers)]], pure=False)
     wait([last])
 
 

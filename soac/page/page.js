@@ -307,7 +307,7 @@ function work(one) {
   });
   const cut = blocks > each.length ? ` The first ${each.length} of ${blocks} blocks are shown.` : "";
   return card("work, in statements", el("div", "soft", `${of}: ${launches} launch${launches === 1 ? "" : "es"}, `
-    + `${blocks} blocks, ${count(total)} statements; useful share ${share(balance)}; ${fences} fences, ${shared} bytes shared`
+    + `${blocks} block${blocks === 1 ? "" : "s"}, ${count(total)} statements; useful share ${share(balance)}; ${fences} fences, ${shared} bytes shared`
     + `${hazards ? `, ${hazards} HAZARDS` : ""}.${cut}`), canvas, hover,
     table(["", "count", "idle", "least", "mean", "most"], rows));
 }
