@@ -20,9 +20,9 @@ SCALAR = 0
 NOT_IN_VECTORS, NOT_UNROLLED, FIRST_LOOP = "!1", "!3", 4
 """Metadata that `MODULE_END` (`kernels/lanes/module.py`) defines, and the number of the first loop."""
 
-LONG_BODY = 24
+LONG_BODY = 12
 """Loops with more lines are not copied for the sake of fewer jumps, as the tables of some processors ask for: their
-copies took a fifth of LLVM's time and saved nothing."""
+copies took a third of LLVM's time and saved nothing."""
 
 _LLVM = {Prim.BOOL: "i1", Prim.F16: "half", Prim.F32: "float", Prim.F64: "double"}
 _MEMORY = {Prim.BOOL: "i8", Prim.F16: "i16"}
