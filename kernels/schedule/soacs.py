@@ -8,6 +8,7 @@ affine access made a gather costs 18 times).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from ...ir import core
 from ...ir.core import Lambda, Reduction, Stm
@@ -48,20 +49,24 @@ Gen = Callable[[], tuple[Value, ...]]
 
 
 def cheaper(b: Builder, spread: Gen | None, loop: Gen) -> tuple[Value, ...]:
-    """Emit the cheaper of two forms; one that cannot be emitted costs nothing but the try."""
+    """Emit the cheaper of two forms; one that cannot be emitted costs nothing but the try. A loop that is chosen is not
+    emitted again: each SOAC inside of it may have been tried in two forms."""
     if spread is None:
         return loop()
-    costs: list[float] = []
-    for gen in (spread, loop):
-        saved = b.snapshot()
-        try:
-            with b.nested() as stms:
-                gen()
-            costs.append(cost(tuple(stms)))
-        except NotLowerable:
-            costs.append(float("inf"))
-        b.restore(saved)
-    return spread() if costs[0] <= costs[1] else loop()
+    least, before = float("inf"), b.snapshot()
+    with suppress(NotLowerable), b.nested() as stms:
+        spread()
+        least = cost(tuple(stms))
+    b.restore(before)
+    before = b.snapshot()
+    with suppress(NotLowerable):
+        with b.nested() as stms:
+            values = loop()
+        if cost(tuple(stms)) < least:
+            b.stms += stms
+            return values
+    b.restore(before)
+    return spread()
 
 
 # ---- operators ---------------------------------------------------------------------------------------------------
