@@ -42,6 +42,7 @@ from ...ir.core import (
     Reshape,
     Screma,
     SegMap,
+    SegOp,
     SegSpace,
     SizeParam,
     Slice,
@@ -54,7 +55,6 @@ from ...ir.thresholds import Threshold, next_of
 from ...ir.traverse import bound_in_body, free_in_lambda, map_bodies
 from ...ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..context.segop_bodies import whole
-from ..memory.thread_fusion import is_segop
 from .block import Let, Row, Tileable, block_body
 
 LEAST_WIDTH = 8
@@ -86,7 +86,7 @@ def tile(prog: Prog, machine: Machine) -> Prog:
             found = tileable(stm)
             if found is not None:
                 stms += _tiled(stm, found, _parameter(stm, entry, counts), edge, names)
-            elif is_segop(stm.exp):
+            elif isinstance(stm.exp, SegOp):
                 stms.append(stm)
             else:
                 stms.append(replace(stm, exp=map_bodies(lambda inner: on_body(inner, entry), stm.exp)))
