@@ -21,6 +21,7 @@ from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
 from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand, clean
+from ..own_elements import own_elements
 from ..queries import has_soac, stays
 from ..soacs import split_indices, write_at, write_in_range
 from ..space import OPEN, Chunk, bind_space, chunk_of, closed, lanes_over_chunk, output, segment_results
@@ -221,6 +222,7 @@ def block_a_point(s: Segop[core.SegMap]) -> Made:
     def build() -> Made:
         b = h.builder()
         b.collective = core.Level.BLOCK if level is core.Level.THREAD else level
+        b.own = own_elements(s.exp.body) if b.has_threads else b.own
         indices = bind_space(b, s.exp.space, b.block)
         segment_results(b, s.exp.body, s.outs, indices, Mode.BLOCK)
         return h.finish(b, s.base)
