@@ -41,6 +41,7 @@ from ..context.trace import Fired, Rule
 from ..context.widths import is_small
 from .guards import Version, both, parallelism_of, product_of
 from .irregular import collectives_pay, parallelism_of_collectives
+from .shared_rows import read_once
 from .skew import Lengths
 
 Widths = tuple[Atom, ...]
@@ -74,6 +75,8 @@ def inside(flow: Flow, f: Lambda, lengths: Lengths | None) -> Inside | None:
     )
     own.context.walk_top(own, f.body)
     body = Body(tuple(own.output.stms), f.body.result)
+    if not flow.context.machine.keeps_rows:
+        body = read_once(body, flow.context.names)
     results = {atom.name for atom in body.result if isinstance(atom, Var)}
     segops = (stm.exp for stm in _statements(body) if isinstance(stm.exp, SegOp))
     spaces = tuple(dict.fromkeys(in_order(exp.space.widths) for exp in segops))

@@ -46,6 +46,14 @@ def sectors(found: Sequence[KernelTrace]) -> int:
 GRID = np.arange(4 * 8 * 128, dtype=np.int32).reshape(4, 8, 128) % 5
 
 
+@pytest.mark.parametrize("version", ["ny", "nny"])
+def test_a_collective_reads_a_row_once(version: str) -> None:
+    """4.2: a warp or a block keeps what its reduction has read for the map behind it."""
+    rows = GRID.reshape(32, 128)
+    found = launches("p06_reduce_then_map", version, [rows])
+    assert (elements(found), sectors(found)) == (2 * rows.size, 2 * rows.nbytes // 32)
+
+
 @pytest.mark.parametrize(("version", "units"), [("y", 2), ("ny", 2), ("nny", 2), ("nnn", 6)])
 def test_three_scans(version: str, units: int) -> None:
     """4.5: a thread, a warp or a block reads a row once and writes one."""
