@@ -227,7 +227,7 @@ def block_a_point(s: Segop[core.SegMap]) -> Made:
         segment_results(b, s.exp.body, s.outs, indices, Mode.BLOCK)
         return h.finish(b, s.base)
 
-    return h.best_layout(s.depth, build)
+    return h.best_layout(s.depth, build, s.exp.space.widths)
 
 
 def launch_found(s: Points, found: LanesKernel) -> None:
