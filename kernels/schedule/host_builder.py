@@ -98,7 +98,7 @@ class Filter:
 
 
 class BestMapping(Protocol):
-    """The kernel that `build` makes, launched with so many blocks (the product of these), in the order of `dims` and
+    """The kernel that `build` makes, launched with the product of `blocks`, in the order of `dims` and
     with the copies of inputs that cost least."""
 
     def __call__(self, h: HostBuilder, blocks: tuple[Atom, ...], build: Callable[[], Made], dims: Dims, /) -> Made: ...
