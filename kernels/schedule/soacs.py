@@ -94,6 +94,21 @@ def _simple_body(body: core.Body) -> bool:
     return True
 
 
+def row_reduction(stm: Stm) -> Stm | None:
+    """What the warps of a block do, if each reduces a row with a collective's operators, beside scalars: the reduction.
+    Its other results are not used but as they are."""
+    if not isinstance(stm.exp, core.SegMap) or stm.exp.level is not core.Level.WARP:
+        return None
+    body = stm.exp.body
+    found = [inner for inner in body.stms if isinstance(inner.exp, core.SegOp)]
+    if len(found) != 1 or not isinstance(exp := found[0].exp, core.SegRed) or exp.ends is not None:
+        return None
+    is_plain = len(exp.space.dims) == 1 and all(is_simple(red.op) for red in exp.reds)
+    is_alone = len(body.stms) == 1 and body.result == tuple(Var(p.name) for p in found[0].pat)
+    is_scalar = len(exp.ret) == exp.num_reds and not any(t.shape for t in stm.exp.ret)
+    return found[0] if is_plain and (is_alone or is_scalar) else None
+
+
 def k_lambda(b: Builder, ops: tuple[Reduction, ...]) -> kir.KLambda:
     """All operators of a Screma as one operator on all components."""
     left: list[KVar] = []
