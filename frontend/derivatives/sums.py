@@ -55,17 +55,17 @@ def _needed(stms: Sequence[Stm], result: Sequence[Atom]) -> Body:
     return replace(body, stms=tuple(live(body)))
 
 
-def _map_of(stms: Sequence[Stm], name: Name) -> tuple[Screma, int] | None:
-    """The map whose result `name` is, and which of its results; `replicate n x` is one too."""
-    for stm in stms:
+def _map_of(stms: Sequence[Stm], name: Name) -> tuple[int, Screma, int] | None:
+    """The place and the map whose result `name` is, and which of its results; `replicate n x` is one too."""
+    for at, stm in enumerate(stms):
         for k, param in enumerate(stm.pat):
             if param.name != name or stm.certs:
                 continue
             match stm.exp:
                 case Screma(scans=(), reds=()) as exp:
-                    return exp, k
+                    return at, exp, k
                 case Replicate((count,), value):
-                    return Screma(count, (), Lambda((), Body((), (value,)), (param.type.row(),)), (), ()), 0
+                    return at, Screma(count, (), Lambda((), Body((), (value,)), (param.type.row(),)), (), ()), 0
                 case Copied(Var(other)):
                     return _map_of(stms, other)
                 case _:
@@ -79,13 +79,11 @@ def _inner_map(stms: Sequence[Stm], atom: Atom) -> tuple[Screma, Atom] | None:
     found = _map_of(stms, atom.name) if isinstance(atom, Var) else None
     if found is None:
         return None
-    exp, k = found
+    _, exp, k = found
     result = exp.map.body.result[k]
-    while True:
-        taken = next(((a, m) for a in exp.arrays if (m := _map_of(stms, a)) is not None), None)
-        if taken is None:
-            break
-        exp = _absorbed(exp, taken[0], *taken[1])
+    while sources := [(a, *m) for a in exp.arrays if (m := _map_of(stms, a)) is not None]:
+        array, _, source, which = max(sources, key=lambda one: one[1])  # after all that use it
+        exp = _absorbed(exp, array, source, which)
     body = _needed(exp.map.body.stms, [result])
     if any(_is_expensive(e) for e in all_exps(body)):
         return None
