@@ -7,21 +7,26 @@ Nothing of the size of both is made. What the row computes beside is kept in an 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...ir.core import Body, Copied, Hist, Lambda, Loop, Param, Rearrange, Replicate, Screma, Stm
+from ...ir.core import Body, Copied, Hist, Iota, Lambda, Loop, Param, Rearrange, Replicate, Screma, Stm
 from ...ir.errors import NOWHERE
-from ...ir.traverse import all_exps, free_in_lambda, names_in_types
+from ...ir.rename import substitute_body, substitute_exp, substitute_type
+from ...ir.traverse import all_exps, free_in_lambda, free_in_stm, names_in_types
 from ...ir.types import Atom, Name, Var
 from ..building.code import Code
 from .normal import live
+
+CONSTANT = Copied | Iota | Rearrange | Replicate
+"""What cannot fail and is cheap to make outside of a map, where its rows may be none."""
 
 
 def sum_of_rows(
     code: Code, width: Atom, arrays: Sequence[Var], params: Sequence[Param], stms: Sequence[Stm], atom: Atom
 ) -> Atom:
     r"""The sum of `map (\params -> stms in atom) arrays`."""
+    stms, atom = _without_constants(code, params, stms, atom)
     type = code.type_of(atom)
     view = _view_of(stms, atom)
     if view is not None:
@@ -38,6 +43,34 @@ def sum_of_rows(
     if not type.shape:
         return code.screma(Screma(width, names, f, (), (code.adder(type),)), "total")[0]
     return code.sum_rows(code.screma(Screma(width, names, f, (), ()))[0])
+
+
+def _without_constants(
+    code: Code, params: Sequence[Param], stms: Sequence[Stm], atom: Atom
+) -> tuple[Sequence[Stm], Atom]:
+    """The statements of the row that depend on it; others are computed once, where nothing in them can fail."""
+    varies = {p.name for p in params}
+    kept: list[Stm] = []
+    mapping: dict[Name, Atom] = {}
+    for stm in stms:
+        own = free_in_stm(stm)
+        if isinstance(stm.exp, CONSTANT) and not stm.certs and not any(name in varies for name in own):
+            mapping[stm.pat[0].name] = _computed_once(code, stm, mapping)
+        else:
+            kept.append(stm)
+            varies.update(p.name for p in stm.pat)
+    if not mapping:
+        return stms, atom
+    body = substitute_body(Body(tuple(kept), (atom,)), mapping)
+    return body.stms, body.result[0]
+
+
+def _computed_once(code: Code, stm: Stm, mapping: Mapping[Name, Atom]) -> Atom:
+    """The value of a statement whose result has another name in each sum that needs it."""
+    exp = substitute_exp(stm.exp, mapping)
+    if isinstance(exp, Copied):
+        return exp.atom
+    return code.let(stm.pat[0].name.base, exp, substitute_type(stm.pat[0].type, mapping))
 
 
 def _view_of(stms: Sequence[Stm], atom: Atom) -> Rearrange | None:
