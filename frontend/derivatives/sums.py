@@ -107,24 +107,24 @@ def _map_of(stms: Sequence[Stm], name: Name) -> tuple[int, Screma, int] | None:
 
 
 def _inner_map(stms: Sequence[Stm], atom: Atom) -> tuple[Screma, Atom] | None:
-    """The map that computes `atom`, with the maps that its inputs come from taken in; and the result of its lambda.
-    None where computing it apart from its other results would do expensive things twice."""
+    """The map that computes `atom`, with the cheap maps that its inputs come from taken in; and the result of its
+    lambda."""
     found = _map_of(stms, atom.name) if isinstance(atom, Var) else None
     if found is None:
         return None
     _, exp, k = found
     result = exp.map.body.result[k]
-    while sources := [(a, *m) for a in exp.arrays if (m := _map_of(stms, a)) is not None]:
+    while sources := [(a, *m) for a in exp.arrays if (m := _map_of(stms, a)) is not None and not _is_expensive(*m[1:])]:
         array, _, source, which = max(sources, key=lambda one: one[1])  # after all that use it
         exp = _absorbed(exp, array, source, which)
     body = _needed(exp.map.body.stms, [result])
-    if any(_is_expensive(e) for e in all_exps(body)):
-        return None
     return replace(exp, map=Lambda(exp.map.params, body, ())), result
 
 
-def _is_expensive(exp: object) -> bool:
-    return isinstance(exp, Loop | Hist) or (isinstance(exp, Screma) and bool(exp.scans or exp.reds))
+def _is_expensive(exp: Screma, which: int) -> bool:
+    """Whether a result of a map is rather kept than computed again."""
+    body = _needed(exp.map.body.stms, [exp.map.body.result[which]])
+    return any(isinstance(e, Loop | Hist) or (isinstance(e, Screma) and (e.scans or e.reds)) for e in all_exps(body))
 
 
 def _absorbed(exp: Screma, array: Name, source: Screma, k: int) -> Screma:
