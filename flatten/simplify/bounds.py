@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...ir.core import Convert, Copied, DimIndex, Exp, Fix, Index, PrimOp, Slice, Stm, Update
+from ...ir.core import Convert, Copied, DimIndex, Exp, Fix, If, Index, PrimOp, Slice, Stm, Update
 from ...ir.ops import Op
 from ...ir.types import Atom, Const, Name, Prim, Var
 from .env import NOTHING_KNOWN, Env, Range, is_one, is_zero, known_i64
@@ -122,6 +122,8 @@ def _at_least_zero(atom: Atom, env: Env, depth: int) -> bool:
     apart = _difference(base, env)
     if apart is not None and outermost and _at_most(apart[1], apart[0], offset, env):
         return True
+    if (outermost or offset <= 0) and _is_multiple_from(base, offset, env):
+        return True
     if offset != 0 or depth == 0:
         return False
     match env.value_of(Var(base)):
@@ -133,6 +135,42 @@ def _at_least_zero(atom: Atom, env: Env, depth: int) -> bool:
             return _at_least_zero(y, env, depth - 1)
         case _:
             return False
+
+
+def _multiple(base: Name, env: Env) -> tuple[Name, int] | None:
+    """The definition `x * k` of a name, k a positive constant."""
+    match env.value_of(Var(base)):
+        case PrimOp(Op.MUL, Prim.I64, (Var(x), Const(_, k)) | (Const(_, k), Var(x))) if k > 0:
+            return x, int(k)
+        case _:
+            return None
+
+
+def _quotients(x: Name, k: int, env: Env) -> Iterator[tuple[Atom, int]]:
+    """Each (n, b) with x < n / k + b, so that k x <= n + k (b - 1), which does not wrap where b <= 1."""
+    for name, below in env.range_of(x).below:
+        match env.value_of(Var(name)) if name is not None else None:
+            case PrimOp(Op.DIV | Op.QUOT, Prim.I64, (n, Const(_, divisor))) if divisor == k and below <= 1:
+                yield n, below
+            case _:
+                pass
+
+
+def _is_multiple_below(base: Name, offset: int, limit: Linear, env: Env) -> bool:
+    multiple = _multiple(base, env)
+    if multiple is None:
+        return False
+    x, k = multiple
+    reached = ((linear(n, env), k * (below - 1)) for n, below in _quotients(x, k, env))
+    return any(name == limit[0] and extra + most + offset < limit[1] for (name, extra), most in reached)
+
+
+def _is_multiple_from(base: Name, offset: int, env: Env) -> bool:
+    multiple = _multiple(base, env)
+    low = env.range_of(multiple[0]).low if multiple is not None else None
+    if multiple is None or low is None or low * multiple[1] + offset < 0:
+        return False
+    return low >= 0 and any(True for _ in _quotients(*multiple, env))
 
 
 def _at_most(k: Name, x: Linear, offset: int, env: Env) -> bool:
@@ -155,6 +193,8 @@ def _is_below(atom: Atom, size: Atom, env: Env, depth: int) -> bool:
         (name, constant), k = apart
         low = env.range_of(k).low or 0
         return name == limit and constant + offset - low < more
+    if not may_wrap and _is_multiple_below(base, offset, (limit, more), env):
+        return True
     if offset != 0 or depth == 0:
         return False
     match env.value_of(Var(base)):
@@ -243,6 +283,8 @@ def _both(x: Range, y: Range) -> Range:
 
 def _consequences(cond: Atom, truth: bool, env: Env, depth: int) -> Iterator[tuple[Name, Range]]:
     exp = env.value_of(cond)
+    if isinstance(exp, If) and depth > 0:
+        yield from _of_branch(exp, truth, env, depth)
     if not isinstance(exp, PrimOp) or depth == 0:
         return
     match exp.op, exp.args:
@@ -258,6 +300,15 @@ def _consequences(cond: Atom, truth: bool, env: Env, depth: int) -> Iterator[tup
             yield from _of_comparison(exp.op, truth, x, y, env)
         case _:
             pass
+
+
+def _of_branch(branch: If, truth: bool, env: Env, depth: int) -> Iterator[tuple[Name, Range]]:
+    """What `if c then x else y` says of c where x or y is the opposite of its value: `a && b` is such a branch."""
+    opposite = Const(Prim.BOOL, not truth)
+    if branch.orelse.result == (opposite,):
+        yield from _consequences(branch.cond, True, env, depth - 1)
+    if branch.then.result == (opposite,):
+        yield from _consequences(branch.cond, False, env, depth - 1)
 
 
 def _of_comparison(op: Op, truth: bool, x: Atom, y: Atom, env: Env) -> Iterator[tuple[Name, Range]]:
