@@ -82,7 +82,7 @@ CALLS = {
     "CLOCK": time.CLOCK_MONOTONIC,
     "LOOK_EVERY": 50_000_000,  # nanoseconds between two looks for signals in a loop of the host
     "SHORT": 1_000_000,  # nanoseconds between two looks at the clock, below which
-    "SHORT_TURNS": 31,  # so many iterations do not look at it
+    "SHORT_TURNS": 31,  # the next iterations, of this number, do not look at it
 }
 
 PYTHON = {
