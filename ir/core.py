@@ -308,7 +308,8 @@ class SegScan:
 
 @dataclass(frozen=True, slots=True)
 class SegScatter:
-    """`segscatter^l (i < n, j < m) dests { body }`: body gives `rank` indices, then a value per destination.
+    """`segscatter^l (i < n, j < m) dests { body }`: body gives `rank` indices, then a value per destination, once or
+    for each of several writes.
     Writes out of range are ignored; consumes `dests`; results: the updated destinations.
     `rank` counts all leading dimensions of a destination that are indexed (those of outer segments included);
     `safe`: no write is out of range, by construction."""

@@ -287,12 +287,15 @@ def segscan(space: Space, scans: tuple[Operator, ...], body: Values, kept: tuple
 
 
 def segscatter(space: Space, body: Values, dests: Values, rank: int, safe: bool) -> Values:
-    """`segscatter`: each point gives `rank` indices and values for `dests`; writes out of bounds are left out, and an
-    `IRError` where it is `safe`."""
+    """`segscatter`: each point gives `rank` indices and values for `dests`, once or several times; writes out of bounds
+    are left out, and an `IRError` where it is `safe`."""
 
     def run(frame: Frame) -> Sequence[Value]:
-        rows = (body(frame) for _ in space.points(frame, None, space.shape(frame)))
-        return _write(dests(frame), rows, rank, safe)
+        places = dests(frame)
+        each = rank + len(places)
+        given = (body(frame) for _ in space.points(frame, None, space.shape(frame)))
+        rows = (row[k : k + each] for row in given for k in range(0, len(row), each))
+        return _write(places, rows, rank, safe)
 
     return run
 

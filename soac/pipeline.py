@@ -21,6 +21,7 @@ from .flatten.flatten import Flattened, flatten_traced
 from .flatten.fusion.driver import fuse
 from .flatten.inline import inline
 from .flatten.memory.in_place import in_place
+from .flatten.memory.merge_scatters import merge_scatters
 from .flatten.safety import safety_warnings
 from .flatten.simplify.driver import simplify
 from .flatten.tiling.choose import tile
@@ -68,7 +69,11 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
     ("unroll", unroll),
 )
 
-FLAT_PASSES: tuple[tuple[str, Pass], ...] = (("simplify-flat", simplify), ("in-place", in_place))
+FLAT_PASSES: tuple[tuple[str, Pass], ...] = (
+    ("merge-scatters", merge_scatters),
+    ("simplify-flat", simplify),
+    ("in-place", in_place),
+)
 TILE = "tile"
 
 LOWER = "lower"

@@ -162,11 +162,11 @@ def data(large: bool) -> Mapping[str, tuple[Any, ...]]:
     bits, random = 18 if large else 12, np.random.default_rng(0)
     n, small = 1 << bits, 256 if large else 16
     angles = -2 * np.pi * np.arange(n // 2) / n
-    a, b, c = (random.integers(0, n, n).astype(np.int32) for _ in range(3))
+    a, b, c = np.split(random.permutation(3 * n).astype(np.int32), 3)
     return {
         "fft": (bits, np.cos(angles), np.sin(angles), random.random(n), random.random(n)),
         "interleave": (random.random(n, np.float32), random.random(n, np.float32)),
-        "place_three": (n, a, b, c),
+        "place_three": (3 * n, a, b, c),
         "radix4": (random.integers(0, 1 << 32, n).astype(np.uint32),),
         "radix2": (random.integers(0, 1 << 32, n),),
         "by_partition": (random.integers(-(1 << 31), 1 << 31, n).astype(np.int32),),

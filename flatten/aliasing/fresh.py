@@ -22,6 +22,7 @@ from ...ir.core import (
     Scatter,
     Scratch,
     Screma,
+    SegScatter,
     Stm,
     Update,
 )
@@ -42,7 +43,7 @@ def origin_of(name: Name, made: Mapping[Name, Stm]) -> tuple[Name | None, bool]:
                 return name, True
             case Copied(Var(source)) | Index(source) | Rearrange(_, source) | Reshape(_, source) | Update(source):
                 name = source
-            case Scatter(dests=dests) | Hist(dests=dests):
+            case Scatter(dests=dests) | Hist(dests=dests) | SegScatter(dests=dests):
                 name = dests[[p.name for p in stm.pat].index(name)]
             case _:
                 return None, False

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...ir.core import Convert, Copied, DimIndex, Exp, Fix, Index, PrimOp, Slice, Stm, Update
+from ...ir.core import Body, Convert, Copied, DimIndex, Exp, Fix, If, Index, PrimOp, SegScatter, Slice, Stm, Update
 from ...ir.ops import Op
 from ...ir.types import Atom, Const, Name, Prim, Var
 from .env import NOTHING_KNOWN, Env, Range, is_one, is_zero, known_i64
@@ -36,9 +36,16 @@ def mark_in_bounds(stm: Stm, env: Env) -> Stm | None:
 
 
 def in_bounds(array: Name, dims: tuple[DimIndex, ...], env: Env) -> bool:
-    """Whether the index is in bounds wherever its operands are known."""
+    """Whether the index, of all dimensions or of the first ones, is in bounds wherever its operands are known."""
     shape = env.types[array].shape
-    return all(_dim_in_bounds(dim, size, env) for dim, size in zip(dims, shape, strict=True))
+    return all(_dim_in_bounds(dim, size, env) for dim, size in zip(dims, shape, strict=False))
+
+
+def writes_in_bounds(scatter: SegScatter, body: Body, env: Env) -> bool:
+    """Whether all that a body with known operands writes is in bounds of the destinations."""
+    rank, each = scatter.rank, scatter.rank + len(scatter.dests)
+    places = (body.result[k : k + rank] for k in range(0, len(body.result), each))
+    return all(in_bounds(dest, tuple(map(Fix, place)), env) for place in places for dest in scatter.dests)
 
 
 def in_bounds_at(array: Name, dims: tuple[DimIndex, ...], level: int, env: Env) -> bool:
@@ -62,7 +69,8 @@ def _below_positive(dim: DimIndex, size: Atom, width: Atom, env: Env) -> bool:
 def _dim_in_bounds(dim: DimIndex, size: Atom, env: Env) -> bool:
     match dim:
         case Fix(index):
-            return _at_least_zero(index, env, DEPTH) and _is_below(index, size, env, DEPTH)
+            between = _at_least_zero(index, env, DEPTH) and _is_below(index, size, env, DEPTH)
+            return between or _is_multiple_in_bounds(index, size, env)
         case Slice(start, count, stride):
             if is_zero(start) and is_one(stride):
                 return linear(count, env) == linear(size, env)
@@ -133,6 +141,46 @@ def _at_least_zero(atom: Atom, env: Env, depth: int) -> bool:
             return _at_least_zero(y, env, depth - 1)
         case _:
             return False
+
+
+def _multiple(base: Name, env: Env) -> tuple[Name, int] | None:
+    """The definition `x * k` of a name, k a positive constant."""
+    match env.value_of(Var(base)):
+        case PrimOp(Op.MUL, Prim.I64, (Var(x), Const(_, k)) | (Const(_, k), Var(x))) if k > 0:
+            return x, int(k)
+        case _:
+            return None
+
+
+def _is_multiple_in_bounds(index: Atom, size: Atom, env: Env) -> bool:
+    """Whether 0 <= k x + c < size, where x < n + b, and the size is k n + d or n is (size - d) / k: then k x is at most
+    k n + k (b - 1), and does not wrap where a size does not."""
+    base, offset = linear(index, env)
+    limit, more = linear(size, env)
+    multiple = _multiple(base, env) if base is not None else None
+    if multiple is None or limit is None:
+        return False
+    x, k = multiple
+    low, whole = env.range_of(x).low, _multiple(limit, env)
+    if low is None or low < 0 or low * k + offset < 0:
+        return False
+    for name, below in env.range_of(x).below:
+        room = _room(name, k, (limit, more), whole, env) if name is not None and below <= 1 else None
+        if room is not None and k * (below - 1) + offset < room:
+            return True
+    return False
+
+
+def _room(n: Name, k: int, limit: Linear, whole: tuple[Name, int] | None, env: Env) -> int | None:
+    """d, where the limit is at least k n + d."""
+    if whole == (n, k):
+        return limit[1]
+    match env.value_of(Var(n)):
+        case PrimOp(Op.DIV | Op.QUOT, Prim.I64, (size, Const(_, divisor))) if divisor == k:
+            base, extra = linear(size, env)
+            return limit[1] - extra if base == limit[0] else None
+        case _:
+            return None
 
 
 def _at_most(k: Name, x: Linear, offset: int, env: Env) -> bool:
@@ -243,6 +291,8 @@ def _both(x: Range, y: Range) -> Range:
 
 def _consequences(cond: Atom, truth: bool, env: Env, depth: int) -> Iterator[tuple[Name, Range]]:
     exp = env.value_of(cond)
+    if isinstance(exp, If) and depth > 0:
+        yield from _of_branch(exp, truth, env, depth)
     if not isinstance(exp, PrimOp) or depth == 0:
         return
     match exp.op, exp.args:
@@ -258,6 +308,15 @@ def _consequences(cond: Atom, truth: bool, env: Env, depth: int) -> Iterator[tup
             yield from _of_comparison(exp.op, truth, x, y, env)
         case _:
             pass
+
+
+def _of_branch(branch: If, truth: bool, env: Env, depth: int) -> Iterator[tuple[Name, Range]]:
+    """What `if c then x else y` says of c where x or y is the opposite of its value: `a && b` is such a branch."""
+    opposite = Const(Prim.BOOL, not truth)
+    if branch.orelse.result == (opposite,):
+        yield from _consequences(branch.cond, True, env, depth - 1)
+    if branch.then.result == (opposite,):
+        yield from _consequences(branch.cond, False, env, depth - 1)
 
 
 def _of_comparison(op: Op, truth: bool, x: Atom, y: Atom, env: Env) -> Iterator[tuple[Name, Range]]:

@@ -43,7 +43,7 @@ from ...ir.core import (
 from ...ir.traverse import operands, reductions, scoped_bodies, space_params, with_bodies, with_lambdas
 from ...ir.types import Atom, Const, Name, Names, Var
 from ..aliasing.classes import consumed_params, sharing_in
-from .bounds import assume, counting, decide_comparison, mark_in_bounds, restore
+from .bounds import assume, counting, decide_comparison, mark_in_bounds, restore, writes_in_bounds
 from .control import EXPANSIONS, drop_equal_results
 from .cse import key_of, same_value
 from .dead_code import remove_dead
@@ -193,6 +193,8 @@ def _simplify_segop(segop: SegOp, env: Env) -> Exp:
     for name, width in segop.space.dims:
         env.ranges[name] = counting(width, env)
     body = _finish_body(segop.body, env)
+    if isinstance(segop, SegScatter) and not segop.safe and writes_in_bounds(segop, body, env):
+        segop = replace(segop, safe=True)
     return with_bodies(segop, (*(op.body for op in ops), body))
 
 

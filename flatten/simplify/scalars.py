@@ -1,7 +1,8 @@
 """Rules for scalar expressions: folding of constants, and identities that are exact for every value.
 
 Exact for floats means bit for bit, -0 and nan included: `x * 1`, `x - 0` and `x + -0` are x, `x + 0` and `x * 0` are
-not simplified. An operation that fails is never folded: it stays where it fails.
+not simplified. Powers of floats alone, which libraries give within some ulp, are products instead. An operation that
+fails is never folded: it stays where it fails.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from ...ir import scalar
 from ...ir.core import Convert, Copied, Exp, PrimOp
 from ...ir.ops import COMPARISONS, Op, result_type
 from ...ir.types import Atom, Const, Prim, Var
+from ...ir.types import scalar as scalar_type
 from .env import Env, is_one, is_zero
 
 _MIRRORED = {Op.LT: Op.GE, Op.GE: Op.LT, Op.LE: Op.GT, Op.GT: Op.LE, Op.EQ: Op.NE, Op.NE: Op.EQ}
@@ -125,6 +127,33 @@ def _float_identity(op: Op, prim: Prim, x: Atom, y: Atom) -> Exp | None:
             return Copied(x)
         case _:
             return None
+
+
+POWERS = {True: 6, False: 64}
+"""The greatest exponents that become products, of floats (2.5 ulp at most) and of integers."""
+
+
+def expand_power(exp: Exp, env: Env) -> Exp | None:
+    """x ** 2 ⟶ x * x, x ** 2k ⟶ (x ** k) * (x ** k), x ** (2k+1) ⟶ x ** 2k * x;  1 and 1/x (floats)        [S-Power]"""
+    match exp:
+        case PrimOp(Op.POW, prim, (x, Const(_, k))) if (
+            isinstance(x, Var) and k == int(k) and k <= POWERS[prim.is_float]
+        ):
+            pass
+        case _:
+            return None
+    if prim.is_float and k in (-1, 0, 1):
+        one = Const(prim, 1.0)
+        return PrimOp(Op.DIV, prim, (one, x)) if k == -1 else Copied(x if k == 1 else one)
+    if k < 2:
+        return None
+    rest = int(k) // 2 if k % 2 == 0 else int(k) - 1
+    power: Atom = x
+    if rest > 1:
+        power = env.emit(
+            "power", PrimOp(Op.POW, prim, (x, Const(prim, float(rest) if prim.is_float else rest))), scalar_type(prim)
+        )
+    return PrimOp(Op.MUL, prim, (power, power if k % 2 == 0 else x))
 
 
 def fold_negation(exp: Exp, env: Env) -> Exp | None:
@@ -294,6 +323,7 @@ RULES = (
     fold_constants,
     simplify_conversion,
     simplify_arithmetic,
+    expand_power,
     fold_negation,
     simplify_bits,
     simplify_comparison,

@@ -4,7 +4,7 @@
 
 The elements of all lanes lie in stride*(W - 1) + n places, which are read by vectors of W, the last of which ends with
 them. Each x_c picks its lanes from these, two vectors at a time. What is written must be whole: n = stride. Where lanes
-are off, or the index is not such, elements are read and written one by one.
+are off, so are their elements. Where the index is not such, elements are read and written one by one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...ir.types import Prim
 from ..kernel_ir.nodes import KArray, LoadRow, Space, StoreRow
 from ..llvm.ops import apply
 from ..llvm.text import memory_type, vector
-from .memory import address, as_index, load_at, loaded, store_at, stored
+from .memory import address, as_index, load_at, loaded, masked_load, masked_store, store_at, stored
 from .values import Lanes, LaneValue, Linear, Uniform, Varying, operand
 
 WIDEST = 8
@@ -54,11 +54,14 @@ def store_row(e: Lanes, stm: StoreRow) -> None:
             places = range(n * e.width, (n + 1) * e.width)
             x = _picked(e, prim, parts, [place % count * e.width + place // count for place in places])
             pointer = address(e, memory_type(prim), _start(e, stm.array, i, group), str(n * e.width))
-            e.code.do(f"store {t} {x}, ptr {pointer}, align {prim.bytes}")
+            if e.mask is None:
+                e.code.do(f"store {t} {x}, ptr {pointer}, align {prim.bytes}")
+            else:
+                masked_store(e, prim, pointer, x, _elements_on(e, e.mask[group], n * e.width, count, count))
 
 
 def _is_dense(e: Lanes, array: KArray, i: Linear, count: int) -> bool:
-    return e.mask is None and array.space is not Space.PRIVATE and max(2, count) <= i.stride <= WIDEST
+    return array.space is not Space.PRIVATE and max(2, count) <= i.stride <= WIDEST
 
 
 def _moved(e: Lanes, i: LaneValue, k: int) -> LaneValue:
@@ -89,8 +92,20 @@ def _parts(e: Lanes, array: KArray, i: Linear, group: int, count: int) -> list[t
     parts: list[tuple[int, str]] = []
     for first in (*range(0, last, e.width), last):
         pointer = address(e, memory_type(array.prim), start, str(first))
-        parts.append((first, e.code.op(f"load {t}, ptr {pointer}, align {array.prim.bytes}")))
+        if e.mask is None:
+            part = e.code.op(f"load {t}, ptr {pointer}, align {array.prim.bytes}")
+        else:
+            part = masked_load(e, array.prim, pointer, _elements_on(e, e.mask[group], first, i.stride, count))
+        parts.append((first, part))
     return parts
+
+
+def _elements_on(e: Lanes, mask: str, first: int, stride: int, count: int) -> str:
+    """The mask of the elements from `first` on: those of lanes that are on, without the places between."""
+    t = e.vec.raw("i1")
+    order = [place // stride if place % stride < count else e.width for place in range(first, first + e.width)]
+    listed = ", ".join(f"i32 {lane}" for lane in order)
+    return e.code.op(f"shufflevector {t} {mask}, {t} zeroinitializer, <{e.width} x i32> <{listed}>")
 
 
 def _picked(e: Lanes, prim: Prim, parts: Sequence[tuple[int, str]], places: Sequence[int]) -> str:

@@ -152,6 +152,22 @@ def _run_mask(e: Lanes, index: Linear, mask: Mask, group: int) -> str:
     return mask[group] if index.stride == 1 else _reversed(e, e.vec.raw("i1"), mask[group])
 
 
+def masked_load(e: Lanes, prim: Prim, pointer: str, mask: str) -> str:
+    """The elements of one vector from the pointer on, as they lie in memory; 0 in lanes that `mask` leaves out."""
+    t, bits = vector(memory_type(prim), e.width), e.vec.raw("i1")
+    name = f"llvm.masked.load.{mangled(memory_type(prim), e.width)}.p0"
+    e.code.module.declare(name, t, ("ptr", "i32", bits, t))
+    return e.code.call(name, t, (("ptr", pointer), ("i32", str(prim.bytes)), (bits, mask), (t, "zeroinitializer")))
+
+
+def masked_store(e: Lanes, prim: Prim, pointer: str, value: str, mask: str) -> None:
+    """Store the elements of one vector, as they lie in memory, from the pointer on, in the lanes of `mask`."""
+    t, bits = vector(memory_type(prim), e.width), e.vec.raw("i1")
+    name = f"llvm.masked.store.{mangled(memory_type(prim), e.width)}.p0"
+    e.code.module.declare(name, "void", (t, "ptr", "i32", bits))
+    e.code.call_void(name, ((t, value), ("ptr", pointer), ("i32", str(prim.bytes)), (bits, mask)))
+
+
 def _load_run(e: Lanes, place: Place, prim: Prim, index: Linear, fetched: bool) -> tuple[str, ...]:
     t, raw = vector(memory_type(prim), e.width), []
     for j in range(e.unroll):
@@ -161,10 +177,7 @@ def _load_run(e: Lanes, place: Place, prim: Prim, index: Linear, fetched: bool) 
                 fetch(e.code, pointer)
             x = e.code.op(f"load {t}, ptr {pointer}, align {prim.bytes}")
         else:
-            name = f"llvm.masked.load.{mangled(memory_type(prim), e.width)}.p0"
-            e.code.module.declare(name, t, ("ptr", "i32", e.vec.raw("i1"), t))
-            mask = (e.vec.raw("i1"), _run_mask(e, index, e.mask, j))
-            x = e.code.call(name, t, (("ptr", pointer), ("i32", str(prim.bytes)), mask, (t, "zeroinitializer")))
+            x = masked_load(e, prim, pointer, _run_mask(e, index, e.mask, j))
         raw.append(x if index.stride == 1 else _reversed(e, t, x))
     return tuple(raw)
 
@@ -177,10 +190,7 @@ def _store_run(e: Lanes, place: Place, prim: Prim, index: Linear, values: tuple[
         if e.mask is None:
             e.code.do(f"store {t} {x}, ptr {pointer}, align {prim.bytes}")
         else:
-            name = f"llvm.masked.store.{mangled(memory_type(prim), e.width)}.p0"
-            e.code.module.declare(name, "void", (t, "ptr", "i32", e.vec.raw("i1")))
-            mask = (e.vec.raw("i1"), _run_mask(e, index, e.mask, j))
-            e.code.call_void(name, ((t, x), ("ptr", pointer), ("i32", str(prim.bytes)), mask))
+            masked_store(e, prim, pointer, x, _run_mask(e, index, e.mask, j))
 
 
 def _store_past_caches(e: Lanes, place: Place, prim: Prim, index: Linear, values: tuple[str, ...]) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from soac.flatten.fusion.driver import fuse
 from soac.flatten.memory.in_place import in_place
+from soac.flatten.memory.merge_scatters import merge_scatters
 from soac.flatten.simplify.driver import simplify
 from soac.flatten.unroll import unroll
 from soac.ir.check import Stage
@@ -34,3 +35,8 @@ def test_in_place_gives(path: Path, update: bool) -> None:
 @pytest.mark.parametrize("path", pairs("unroll"), ids=lambda path: path.stem)
 def test_unroll_gives(path: Path, update: bool) -> None:
     assert_pair(path, unroll, update)
+
+
+@pytest.mark.parametrize("path", pairs("scatters"), ids=lambda path: path.stem)
+def test_merge_scatters_gives(path: Path, update: bool) -> None:
+    assert_pair(path, lambda prog: simplify(merge_scatters(prog)), update, Stage.FLAT)

@@ -2,6 +2,7 @@
 
     copy        to[.., r, c] = from[.., r, c]      row by row, a vector at a time where the rows lie so
     transpose   the same, where `from` is contiguous in r and `to` in c
+    thin        the same, where one of them is contiguous in c, and the other has steps of `WIDTHS` elements
 
 Of the outer dimensions, innermost first, `axes` holds size and strides of target and source.
 
@@ -28,12 +29,17 @@ SCALARS = (COLUMNS, TO_COLUMN, FROM_COLUMN, SIZE, TO_ROW, FROM_ROW, OUTER, FAR)
 AXES = KArray("axes", Prim.I64, Space.GLOBAL)
 
 
+WIDTHS = (2, 3, 4)
+"""Points of how many elements have code of their own, where they lie side by side."""
+
+
 def bulk_kernels() -> tuple[Kernel, ...]:
     """With their lanes."""
     made: list[Kernel] = []
     for prim in WORDS:
         several, one = (LaneShape(side(prim), unroll, True, True) for unroll in (4, 1))
         made += [replace(copy(prim), lanes=several), replace(transpose(prim), lanes=one)]
+        made.append(replace(thin(prim), lanes=one))
         made.append(replace(iota(prim, CHUNK // prim.bytes), lanes=several))
     return tuple(made)
 
@@ -57,6 +63,63 @@ def copy(prim: Prim) -> Kernel:
         copy_row(m, b.add(to_plane, b.mul(r, TO_ROW)), b.add(from_plane, b.mul(r, FROM_ROW)), lo, hi)
     b.emit(kir.For(row, b.sub(last, first), tuple(body)))
     return replace(m.kernel("copy", (m.to, m.source, AXES), SCALARS), streams=(m.to,))
+
+
+def thin(prim: Prim) -> Kernel:
+    """A block for `ROWS` rows and `CHUNK` bytes of each: of all elements of points, or of one."""
+    m = Maker(prim)
+    b = m.b
+    number, lo, hi = m.piece(b.block, COLUMNS, CHUNK // prim.bytes)
+    number, first, last = m.piece(number, SIZE, ROWS)
+    to, source = plane(m, number)
+    for width in WIDTHS:
+        with b.nested() as whole:
+            apart(m, to, source, lo, hi, width)
+        with b.nested() as rows:
+            row = b.fresh("row", Prim.I64)
+            with b.nested() as body:
+                r = b.add(first, row)
+                one_of_each(m, b.add(to, b.mul(r, TO_ROW)), b.add(source, b.mul(r, FROM_ROW)), lo, hi, width)
+            b.emit(kir.For(row, b.sub(last, first), tuple(body)))
+        with b.nested() as from_points:
+            all_rows = b.op(Op.AND, Prim.BOOL, is_step(m, SIZE, width), is_step(m, FROM_ROW, 1))
+            b.emit(kir.KIf(all_rows, tuple(whole), tuple(rows)))
+        b.emit(kir.KIf(is_step(m, FROM_COLUMN, width), tuple(from_points), ()))
+        with b.nested() as to_points:
+            together(m, to, source, lo, hi, width)
+        b.emit(kir.KIf(is_step(m, TO_COLUMN, width), tuple(to_points), ()))
+    return m.kernel("thin", (m.to, m.source, AXES), SCALARS)
+
+
+def apart(m: Maker, to: Operand, source: Operand, lo: Operand, hi: Operand, width: int) -> None:
+    """Points of `width` elements into as many rows."""
+    b, j = m.b, m.b.fresh("j", Prim.I64)
+    elements = tuple(b.fresh("x", m.prim) for _ in range(width))
+    with b.nested() as body:
+        b.emit(kir.LoadRow(elements, m.source, b.add(source, b.mul(j, i64(width)))))
+        for k, x in enumerate(elements):
+            b.emit(kir.Store(m.to, b.add(b.add(to, b.mul(i64(k), TO_ROW)), j), x))
+    b.emit(kir.Threads(j, lo, hi, tuple(body)))
+
+
+def one_of_each(m: Maker, to: Operand, source: Operand, lo: Operand, hi: Operand, width: int) -> None:
+    """One element of each point of `width` into a row."""
+    b, j = m.b, m.b.fresh("j", Prim.I64)
+    x = b.fresh("x", m.prim)
+    with b.nested() as body:
+        b.emit(kir.LoadRow((x,), m.source, b.add(source, b.mul(j, i64(width)))))
+        b.emit(kir.Store(m.to, b.add(to, j), x))
+    b.emit(kir.Threads(j, lo, hi, tuple(body)))
+
+
+def together(m: Maker, to: Operand, source: Operand, lo: Operand, hi: Operand, width: int) -> None:
+    """`width` rows into points."""
+    b, j = m.b, m.b.fresh("j", Prim.I64)
+    with b.nested() as body:
+        places = [b.add(b.add(source, b.mul(i64(k), FROM_ROW)), j) for k in range(width)]
+        elements = tuple(b.let("x", m.prim, KLoad(m.source, place)) for place in places)
+        b.emit(kir.StoreRow(m.to, b.add(to, b.mul(j, i64(width))), elements))
+    b.emit(kir.Threads(j, lo, hi, tuple(body)))
 
 
 def transpose(prim: Prim) -> Kernel:

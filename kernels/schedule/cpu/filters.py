@@ -45,7 +45,8 @@ def _filter_of(where: int, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> F
     scatter, made = stms[where], {p.name: stm for stm in stms[:where] for p in stm.pat}
     exp = scatter.exp
     assert isinstance(exp, core.SegScatter)
-    if exp.rank != 1 or len(exp.space.dims) != 1 or exp.level is not core.Level.THREAD:
+    several = len(exp.body.result) != 1 + len(exp.dests)
+    if several or exp.rank != 1 or len(exp.space.dims) != 1 or exp.level is not core.Level.THREAD:
         return None
     read = _place(exp)
     scan = made.get(read[1]) if read is not None else None

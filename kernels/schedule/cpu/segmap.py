@@ -443,9 +443,10 @@ def segscatter(s: Segop[core.SegScatter], _: bool) -> None:
         dests = destinations(h, b, exp.dests)
 
         def scatter(_indices: tuple[Operand, ...]) -> None:
-            at, values = split_indices(gen_body(b, exp.body, Mode.THREAD), exp.rank)
+            given, each = gen_body(b, exp.body, Mode.THREAD), exp.rank + len(dests)
             write = write_at if exp.safe else write_in_range
-            write(b, dests, at, values, Mode.THREAD)
+            for k in range(0, len(given), each):
+                write(b, dests, *split_indices(given[k : k + each], exp.rank), Mode.THREAD)
 
         lanes_over_chunk(b, exp.space, chunk, scatter)
 

@@ -137,6 +137,27 @@ def test_contiguous_code_has_no_gathers() -> None:
     assert "scatter" not in text
 
 
+def test_rows_of_a_last_group_have_no_gathers() -> None:
+    """y[2i], y[2i + 1] = x[3i], x[3i + 2]: the group in which lanes are off loads and stores vectors too."""
+    x, y = glob("x", F32), glob("y", F32)
+    names = three, last, two, odd = var("three"), var("last"), var("two"), var("odd")
+    a, b = var("a", F32), var("b", F32)
+    sums = ((Op.MUL, IX, i64(3)), (Op.ADD, three, i64(2)), (Op.MUL, IX, i64(2)), (Op.ADD, two, i64(1)))
+    body = (
+        *(op(name, *made) for name, made in zip(names, sums, strict=True)),
+        KLet(a, KLoad(x, three)),
+        KLet(b, KLoad(x, last)),
+        Store(y, two, a),
+        Store(y, odd, b),
+    )
+    rows = kernel((x, y), Threads(IX, i64(0), N, body))
+    text = emit(all_ready((rows,), CPU_PASSES))
+    assert "masked.load" in text
+    assert "gather" not in text
+    assert "scatter" not in text
+    agree(rows, LaneSettings(), lambda n: {"x": random(F32, 3 * n), "y": np.zeros(max(1, 2 * n), np.float32)})
+
+
 @shapes
 def test_indices_through_narrower_integers(settings: LaneSettings) -> None:
     """x[i64(i32(i))] for the thread index, and x[i64(u8(i*7))], which wraps."""

@@ -42,7 +42,9 @@ class Word:
     NEED = 13  # what gives the address of a kernel that has none yet, by its number
     LOST = 14  # a copy was not made, since its kernel could not be compiled
     DEVICE = 15  # the GPU of the call
-    FIRST = 16  # what follows
+    SKIP = 16  # how many iterations do not look at the clock
+    SEEN = 17  # when one has looked last, in nanoseconds
+    FIRST = 18  # what follows
 
 
 class Status(IntEnum):
@@ -79,6 +81,8 @@ CALLS = {
     "INLINE_WORK": f"{INLINE_WORK:e}",
     "CLOCK": time.CLOCK_MONOTONIC,
     "LOOK_EVERY": 50_000_000,  # nanoseconds between two looks for signals in a loop of the host
+    "SHORT": 1_000_000,  # nanoseconds between two looks at the clock, below which
+    "SHORT_TURNS": 31,  # the next iterations, of this number, do not look at it
 }
 
 PYTHON = {

@@ -5,9 +5,9 @@
 %Copy = type { ptr, ptr, ptr, ptr, ptr, %Axis, %Axis, i64, i64 }  ; record arenas to from axes columns rows outer far
 %Iota = type { ptr, ptr, ptr, i64, i64, i64 }  ; record arenas to count start step
 
-; Kernels by number: copies, transposing copies and iotas, of elements of 1, 2, 4 and 8 bytes each. One that no call needed
+; Kernels by number: copies, transposing copies, iotas and thin copies, of elements of 1, 2, 4 and 8 bytes each. One that no call needed
 ; yet is null; `need` stores it at an address, and nothing where it cannot be compiled.
-@kernels = internal global [12 x ptr] zeroinitializer
+@kernels = internal global [16 x ptr] zeroinitializer
 @need = internal global ptr null
 
 declare i64 @soac_host_run(ptr, ptr, ptr, i64, i1, i64)
@@ -139,6 +139,7 @@ block:
 launch:
   %side = udiv i64 $LINE$, %element
   %is_turned = call i1 @turned(ptr %axes, i64 %count, i64 %side)
+  %is_thin = call i1 @thin(ptr %axes)
   %columns = load %Axis, ptr %axes
   %rows_place = getelementptr %Axis, ptr %axes, i64 1
   %rows = load %Axis, ptr %rows_place
@@ -183,7 +184,8 @@ launch:
   %planes = udiv i64 %elements, %plane
   %pieces = mul i64 %across, %below
   %blocks = mul i64 %planes, %pieces
-  %group = select i1 %is_turned, i64 4, i64 0
+  %dense_group = select i1 %is_thin, i64 12, i64 0
+  %group = select i1 %is_turned, i64 4, i64 %dense_group
   %number = add i64 %group, %log
   call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i1 %large)
   br label %done
@@ -247,6 +249,48 @@ swap:
   ret i1 true
 no:
   ret i1 false
+}
+
+; Is one side contiguous along the columns, and has the other few elements between them? Points of few elements, whose
+; rows lie apart in the source, become rows.
+define internal i1 @thin(ptr %axes) {
+entry:
+  %rows_place = getelementptr %Axis, ptr %axes, i64 1
+  %columns = load %Axis, ptr %axes
+  %rows = load %Axis, ptr %rows_place
+  %size = extractvalue %Axis %columns, $Axis.size$
+  %to = extractvalue %Axis %columns, $Axis.to$
+  %from = extractvalue %Axis %columns, $Axis.from$
+  %rows_to = extractvalue %Axis %rows, $Axis.to$
+  %rows_from = extractvalue %Axis %rows, $Axis.from$
+  %to_dense = icmp eq i64 %to, 1
+  %from_few = call i1 @few(i64 %from)
+  %from_points = and i1 %to_dense, %from_few
+  br i1 %from_points, label %yes, label %turn
+turn:
+  %size_few = call i1 @few(i64 %size)
+  %points = icmp eq i64 %rows_to, %size
+  %rows_dense = icmp eq i64 %rows_from, 1
+  %both = and i1 %to_dense, %size_few
+  %lines = and i1 %points, %rows_dense
+  %to_points = and i1 %both, %lines
+  br i1 %to_points, label %swap, label %no
+swap:
+  store %Axis %rows, ptr %axes
+  store %Axis %columns, ptr %rows_place
+  br label %yes
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Does `thin` have code for points of this number of elements?
+define internal i1 @few(i64 %size) {
+  %above = icmp sge i64 %size, 2
+  %below = icmp sle i64 %size, 4
+  %both = and i1 %above, %below
+  ret i1 %both
 }
 
 ; How many pieces of this length there are.

@@ -41,7 +41,7 @@ FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 OWN = ("soac_host_call", "soac_host_know", "soac_host_reset", "soac_host_need_by")
 """What Python uses."""
 
-BULK = tuple(f"{kind}_{width}" for kind in ("copy", "transpose", "iota") for width in (1, 2, 4, 8))
+BULK = tuple(f"{kind}_{width}" for kind in ("copy", "transpose", "iota", "thin") for width in (1, 2, 4, 8))
 """The kernels of bulk operations, by the numbers that the runtime knows them by."""
 
 NEED = ctypes.CFUNCTYPE(None, ctypes.c_int64)

@@ -169,7 +169,8 @@ define internal i64 @enter_host(ptr %code, ptr %state) {
   ret i64 %status
 }
 
-; At the end of an iteration: does somebody want to stop? What a signal handler raises is left for the caller.
+; At the end of an iteration: does somebody want to stop? What a signal handler raises is left for the caller. The clock
+; is not looked at in each of many short iterations.
 define i64 @soac_host_pause(ptr %state) {
 entry:
   %stop_place = getelementptr i64, ptr %state, i64 $STOP_WORD$
@@ -181,9 +182,25 @@ listen:
   %listen_place = getelementptr i64, ptr %state, i64 $LISTEN_WORD$
   %listens = load i64, ptr %listen_place
   %deaf = icmp eq i64 %listens, 0
-  br i1 %deaf, label %fine, label %look
+  br i1 %deaf, label %fine, label %count
+count:
+  %skip_place = getelementptr i64, ptr %state, i64 $SKIP_WORD$
+  %skip = load i64, ptr %skip_place
+  %skips = icmp sgt i64 %skip, 0
+  br i1 %skips, label %pass, label %look
+pass:
+  %rest = sub i64 %skip, 1
+  store i64 %rest, ptr %skip_place
+  ret i64 $FINE$
 look:
   %now = call i64 @soac_host_now()
+  %seen_place = getelementptr i64, ptr %state, i64 $SEEN_WORD$
+  %seen = load i64, ptr %seen_place
+  store i64 %now, ptr %seen_place
+  %passed = sub i64 %now, %seen
+  %short = icmp slt i64 %passed, $SHORT$
+  %turns = select i1 %short, i64 $SHORT_TURNS$, i64 0
+  store i64 %turns, ptr %skip_place
   %next_place = getelementptr i64, ptr %state, i64 $NEXT_LOOK_WORD$
   %next = load i64, ptr %next_place
   %early = icmp slt i64 %now, %next
