@@ -22,7 +22,7 @@ from ...kernel_ir.nodes import Kernel
 from ..device import Trace
 from ..failures import failure, values_of
 from .arena import Arenas
-from .host.calls import Default, Settings, set_settings, take_events, take_trace
+from .host.calls import Default, Settings, called, set_settings, take_events, take_trace
 from .host.failure_sites import error_of, recorded
 from .host.layout import NativeFun, argument_places, result_places
 from .image import Image, MachineCode
@@ -224,7 +224,7 @@ def failed(entry: Entry, one: Ready, status: int) -> BaseException:
     match Status(status):
         case Status.SITE:
             site = entry.info.sites[place]
-            return error_of(site, values_of(record, recorded(site)))
+            return called(error_of(site, values_of(record, recorded(site))), entry.info, one.words)
         case Status.KERNEL:
             return failure(entry.kernels.kernels[place], record)
         case Status.NO_CODE:
@@ -234,4 +234,4 @@ def failed(entry: Entry, one: Ready, status: int) -> BaseException:
             pool.the_pool().stop_flag.value = 0
             return KeyboardInterrupt()
         case _:
-            return MemoryError("no room for the trace of the guards")
+            return MemoryError("no room for the trace of the guards, or for a call")

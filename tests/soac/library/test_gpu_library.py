@@ -39,6 +39,8 @@ entry turned [n][m] (xss: *[n][m]f64) (k: i64): ([m][n]f64, [n][m]f64) =
 entry private [n] (ns: [n]i64): [n]i64 =
   map (\\n -> let xs = scan (+) 0 (iota n) let ys = scan (+) 0 (map2 (*) xs (rotate 1 xs)) in reduce (+) 0 ys) ns
 entry total [n] (xs: [n]i64): i64 = let ys = #[opaque] scan (+) 0 xs in if n > 0 then ys[n - 1] else 0
+def sum_to (xs: []i64) (i: i64): i64 = if i < 0 then 0 else xs[i] + sum_to (map (+ 1) xs) (i - 2)
+entry sum_of (xs: []i64) (i: i64): i64 = sum_to xs i
 """
 ARGS: dict[str, tuple[Any, ...]] = {
     "sums": (np.arange(600, dtype=np.int32).reshape(3, 200),),
@@ -46,6 +48,7 @@ ARGS: dict[str, tuple[Any, ...]] = {
     "turned": (np.arange(40, dtype=np.float64).reshape(5, 8), np.int64(2)),
     "private": (np.array([3, 900, 0]),),
     "total": (np.arange(50),),
+    "sum_of": (np.arange(50), np.int64(9)),
 }
 Library = tuple[Path, dict[str, Any], Compiled]
 
@@ -93,6 +96,9 @@ def test_failures_say_where(library: Library, monkeypatch: pytest.MonkeyPatch) -
     of_host = called(library, monkeypatch, "turned", ARGS["turned"][0], np.int64(5))
     assert isinstance(of_host, Failed)
     assert (of_host.code, of_host.values) == ("R0101", (5, 0, 5, 8))
+    in_call = called(library, monkeypatch, "sum_of", np.arange(5), np.int64(7))
+    assert isinstance(in_call, Failed)
+    assert (in_call.code, in_call.values) == ("R0101", (7, 5))
     monkeypatch.setenv("STAND_IN_MIB", "1")
     full = called(library, monkeypatch, "total", np.ones(100_000, np.int64))
     assert isinstance(full, Failed)

@@ -58,6 +58,8 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "scaled": (np.array([1, -2, 3], np.int32), np.float32(2.5)),
     "half": (np.array([0.1, 2], np.float16), np.float16(0.3), np.bool_(True)),
     "room": (np.int64(0),),
+    "sorted": (XS[::-1] % 7,),
+    "sum_of": (XS, np.int64(7)),
 }
 FAILURES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "in a kernel": ("pick", (XS, np.array([0, 12]))),
@@ -65,6 +67,8 @@ FAILURES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "of a power": ("power", (np.int32(-9), np.int32(-2))),
     "of memory": ("room", (np.int64(1 << 60),)),
     "of a size": ("room", (np.int64(-5),)),
+    "of recursion": ("sum_of", (XS, np.int64(9))),
+    "in a call": ("sum_of", (XS, np.int64(12))),
 }
 
 
@@ -126,12 +130,13 @@ def test_the_module_of_wheels(small: Library) -> None:
         wanted, _ = interpret(compiled.core, entry, args)
         got = library.call(entry, *args)
         assert same_bits(got if isinstance(got, tuple) else (got,), wanted), entry
-    with pytest.raises(RunError) as error:
-        load(SMALL).call("called", (XS, np.int64(-1)))
-    with pytest.raises(client_module.ProgramError) as same:
-        library.call("called", XS, -1)
-    assert str(same.value) == str(error.value)
-    assert "called at" in str(same.value)
+    for entry, place in (("called", -1), ("sum_of", 12), ("sum_of", 11)):
+        with pytest.raises(RunError) as error:
+            load(SMALL).call(entry, (XS, np.int64(place)))
+        with pytest.raises(client_module.ProgramError) as same:
+            library.call(entry, XS, place)
+        assert str(same.value) == str(error.value)
+        assert "called at" in str(same.value)
     assert library.settings == {s["name"]: s["default"] for s in manifest["settings"]}
     with pytest.raises(client_module.ProgramError, match="C0101"):
         library.set("no.such", 1)

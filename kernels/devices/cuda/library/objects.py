@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
+from .....ir.errors import MAX_CALLS
 from .....ir.machine import BLOCK
 from ....cuda_c.module import CudaKernel, Grid, cuda_kernel, cuda_module
 from ....host_ir.launch_parameters import Kind, fitting_block, size_kind
@@ -146,6 +147,7 @@ def base_texts(
     known = {
         **assembly.constants(triple), **runtime.CONSTANTS, **{name: k for k, name in enumerate(FUNCTIONS)},
         "PROGRAM": interface.name, "ENTRIES": len(interface.entries), "SETTINGS": len(interface.settings),
+        "CALLED": assembly.CALLED, "MAX_CALLS": MAX_CALLS,
         "MESSAGE": MESSAGE, "MESSAGE_END": MESSAGE - 1, "OF_THREADS": OF_THREADS, "LISTS": LISTS,
         "VARIANTS": VARIANTS, "SIGNED": ord(failures.SIGNED), "UNSIGNED": ord(failures.UNSIGNED),
         "TRUTH": ord(failures.TRUTH), "FLOAT": ord(failures.FLOAT), "FUNCTIONS": len(FUNCTIONS),
