@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from itertools import cycle
@@ -32,6 +33,7 @@ from soac.versions import runs_of
 from tests.support.command_line import Command
 from tests.support.library_clients import INFINITY, Failed, built, client, run, same_bits, targets_here
 from tests.support.programs import PROGRAMS, opened, sets_of
+from tests.support.rust_clients import RUSTC, rust_client
 
 SMALL = Path(__file__).with_name("small.soac")
 HERE, OTHER = ("aarch64", "x86-64-v2") if platform.machine() == "aarch64" else ("x86-64-v3", "aarch64")
@@ -40,6 +42,8 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="libraries are for Linux"),
 ]
 Library = tuple[Path, dict[str, Any], Compiled]
+Client = Callable[[Path, Mapping[str, Any]], Path]
+FIVE = ("locvolcalib", "matmul", "spmv", "histogram", "softmax")
 
 
 @pytest.fixture(scope="module")
@@ -164,13 +168,16 @@ MOST_ITERATIONS = 20_000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stem", ["locvolcalib", "matmul", "spmv", "histogram", "softmax"])
-def test_programs_give_the_same_on_every_version(stem: str, tmp_path: Path) -> None:
-    """The interpreter's values, and the bits of the same version in Python, on all data sets that are small; the
-    targets take turns."""
+@pytest.mark.parametrize("made", [client, rust_client])
+@pytest.mark.parametrize("stem", FIVE)
+def test_programs_give_the_same_on_every_version(stem: str, made: Client, tmp_path: Path) -> None:
+    """From C++ and from Rust: the interpreter's values, and the bits of the same version in Python, on all data sets
+    that are small; the targets take turns."""
+    if made is rust_client and RUSTC is None:
+        pytest.skip("no Rust compiler")
     path = next(p for p in PROGRAMS if p.stem == stem)
     compiled, manifest = built(path, tmp_path, [])
-    program, session = client(tmp_path, manifest), opened(path)
+    program, session = made(tmp_path, manifest), opened(path)
     turns, runs, got = cycle(targets_here(program, manifest)), 0, list[Any]()
     for one in sets_of(path):
         if isinstance(one.case.expected, Fails) or "notest" in one.case.tags:
