@@ -31,7 +31,7 @@ from soac.testing.blocks import Fails
 from soac.testing.datasets import inputs_of
 from soac.versions import runs_of
 from tests.support.command_line import Command
-from tests.support.library_clients import INFINITY, Failed, built, client, run, same_bits, targets_here
+from tests.support.library_clients import FIVE, INFINITY, Failed, built, client, run, same_bits, targets_here
 from tests.support.programs import PROGRAMS, opened, sets_of
 from tests.support.rust_clients import RUSTC, rust_client
 
@@ -43,7 +43,6 @@ pytestmark = [
 ]
 Library = tuple[Path, dict[str, Any], Compiled]
 Client = Callable[[Path, Mapping[str, Any]], Path]
-FIVE = ("locvolcalib", "matmul", "spmv", "histogram", "softmax")
 
 
 @pytest.fixture(scope="module")
