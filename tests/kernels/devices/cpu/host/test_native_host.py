@@ -359,6 +359,15 @@ def test_thresholds_are_inputs() -> None:
         assert program.trace("main", [xss], settings, {name: not taken})[1] == ((name, 20, not taken),)
 
 
+def test_defaults_are_those_of_the_threads() -> None:
+    """A guard on skew compares with the number of threads of the call."""
+    source = "entry main (ns: []i64): []i64 = map (\\n -> i64.sum (map (+ n) (iota n))) ns"
+    executable = on_cpu(soac.compile(source, "uneven.soac"))
+    ns = np.array([1 << 16, 1])
+    for threads, taken in ((1, True), (2, False), (1, True)):
+        assert [guard[2] for guard in executable.run("main", [ns], threads=threads)[1]] == [taken]
+
+
 def test_a_long_trace(program: soac.Program) -> None:
     source = """
     entry main [n] (k: i64) (xss: [n][n]f32): [n][n]f32 =
