@@ -11,7 +11,9 @@ bodies of an `If` or of a `Loop` without parameters have such statements. Attrib
     all(unit)              of a loop inside: its indices are executed at once, by a unit each
     shared registers       of a scratch: where it is
     collective             of a SOAC: the block executes it
-    fence                  of a copy, which does nothing else
+    fence commit wait(n)   of a copy, which does nothing else
+    atomic(op)             of an update of an element
+    later                  of a load and the store behind it: the element is copied while the thread goes on
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from .types import Name
 BY_HAND = "by_hand"
 """Attribute of a call: which kernel is to do it."""
 FENCE, COLLECTIVE, ALL = "fence", "collective", "all"
+ATOMIC, LATER, COMMIT, WAIT = "atomic", "later", "commit", "wait"
 PLACE_FENCES = "place_fences"
 """Of a kernel: the compiler places its fences."""
 

@@ -27,6 +27,16 @@ FAULTS = {
     "stencil, memory of a warp": (
         "      fence;\n", "      fence;\n      let x = near[w, 0];\n", "E0230", "let x = near[w, 0]",
     ),
+    "histogram, missing fence": ("    fence;\n    par t < 64 in thread { ys", "    par t < 64 in thread { ys", "E0231",
+                                 "ys[b, t] = bins[t]"),
+    "histogram, plain update": (
+        "atomic bins[i64.i32 xs[b, i] % 64] = (+) 1", "bins[i64.i32 xs[b, i] % 64] = 1", "E0231", "bins[i64.i32",
+    ),
+    "histogram, operator of no order": ("= (+) 1", "= (-) 1", "E0232", "atomic bins"),
+    "pipeline, missing wait": ("      wait 1;\n", "", "E0231", "acc[t] = acc[t]"),
+    "pipeline, missing commit": ("      commit;\n", "", "E0231", "acc[t] = acc[t]"),
+    "pipeline, missing fence": ("      fence;\n    }\n    shared", "    }\n    shared", "E0231", "copy part[(k + 1)"),
+    "pipeline, copy within the block": ("= xs[b, next]", "= part[0, t]", "E0232", "copy part[(k + 1)"),
 }  # fmt: skip
 
 
