@@ -241,7 +241,8 @@ def _agreement(dec: ValDec, name: str, fresh: Callable[[], int]) -> ValDec:
     args = tuple(
         Ident(fresh(), (p.pat.name,), loc) for p in params if isinstance(p, s.PAscript) and isinstance(p.pat, PVar)
     )
-    call = s.Call(fresh(), Ident(fresh(), (name,), loc), args, loc)
+    attrs = replace(dec.loc, end_line=loc.line, end_col=loc.col)  # where the name of the function is
+    call = s.Call(fresh(), Ident(fresh(), (name,), attrs), args, loc)
     ret = types[0] if len(types) == 1 else s.TETuple(types, loc)
     made = replace(dec, name=f"kernel'{dec.name}", params=params, ret=ret, body=call, attrs=())
     return copied(fresh, made)
