@@ -13,6 +13,8 @@ bodies of an `If` or of a `Loop` without parameters have such statements. Attrib
     collective             of a SOAC: the block executes it
     fence commit wait(n)   of a copy, which does nothing else
     atomic(op)             of an update of an element
+    shuffle(op)            of an element of registers, and a store of it behind: the element whose number is that of the
+                           thread `op` the index, of all threads at once
     later                  of a load and the store behind it: the element is copied while the thread goes on
 """
 
@@ -32,7 +34,7 @@ from .types import Name
 BY_HAND = "by_hand"
 """Attribute of a call: which kernel is to do it."""
 FENCE, COLLECTIVE, ALL = "fence", "collective", "all"
-ATOMIC, LATER, COMMIT, WAIT = "atomic", "later", "commit", "wait"
+ATOMIC, LATER, COMMIT, WAIT, SHUFFLE = "atomic", "later", "commit", "wait", "shuffle"
 PLACE_FENCES = "place_fences"
 """Of a kernel: the compiler places its fences."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.by_hand import ALL, ATOMIC, COLLECTIVE, COMMIT, FENCE, LATER, WAIT
+from ...ir.by_hand import ALL, ATOMIC, COLLECTIVE, COMMIT, FENCE, LATER, SHUFFLE, WAIT
 from ...ir.core import (
     Attr,
     Body,
@@ -25,7 +25,7 @@ from ...ir.core import (
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
 from ...ir.ops import Op
 from ...ir.types import I64, Atom, Const, Name, Prim, Type, Var, i64
-from ..parsing.kernels import MOST_DIMS, UNITS
+from ..parsing.kernels import MOST_DIMS, SHUFFLES, UNITS
 from ..source.atoms import TypeParamKind
 from ..source.declarations import ValDec
 from ..source.types import Instance
@@ -125,6 +125,7 @@ def _wait(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     return _do(st, Copied(Const(Prim.BOOL, True)), loc, Attr(WAIT, (Attr(str(atom.value), ()),)))
 
 
+OPERATORS = {"^": Op.XOR, "+": Op.ADD, "-": Op.SUB}
 COMMUTATIVE = frozenset((Op.ADD, Op.MIN, Op.MAX, Op.AND, Op.OR, Op.XOR))
 """What an atomic update does."""
 
@@ -197,6 +198,26 @@ def _store(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     return NOTHING
 
 
+def _shuffle(op: Op) -> Callable[[Stage, Args, Loc, str], Value]:
+    """New registers, and an element and a store of it that stand for all of them."""
+
+    def run(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+        xs, by = args
+        array, type = components(xs)[0]
+        if len(components(xs)) > 1 or type.rank != 1:
+            raise _fault("a shuffle is of registers with a number for each thread", loc)
+        assert isinstance(array, Var)
+        attr, at = Attr(SHUFFLE, (Attr(op.value, ()),)), (Fix(_atom(by)),)
+        made = emit(st, hint or "other", Scratch(type), type, loc)
+        attach_attr(st, Attr("registers", ()), len(st.builder.stms) - 1, set())
+        value = emit(st, "x", Index(array.name, at, False), Type(type.prim, ()), loc)
+        attach_attr(st, attr, len(st.builder.stms) - 1, set())
+        _do(st, Update(made.name, at, value, False), loc, attr)
+        return with_atoms(xs, [made])
+
+    return run
+
+
 def _collective(run: Callable[[Stage, Args, Loc, str], Value]) -> Callable[[Stage, Args, Loc, str], Value]:
     """`reduce` and `scan` over indices, executed by the block."""
 
@@ -221,6 +242,7 @@ BY_HAND: dict[str, Callable[[Stage, Args, Loc, str], Value]] = {
     "kernel'fence": _word(FENCE),
     "kernel'commit": _word(COMMIT),
     "kernel'wait": _wait,
+    **{f"kernel'shuffle_{name}": _shuffle(OPERATORS[sign]) for sign, name in SHUFFLES.items()},
     "kernel'reduce": _collective(redomap_value),
     "kernel'scan": _collective(scanomap_value),
     **{f"kernel'{space}_{rank}": _new(space) for space in ("shared", "registers") for rank in range(1, MOST_DIMS + 1)},

@@ -10,6 +10,7 @@
     tile[i, j] = e;                                ⟶  kernel'store_2 tile i j e
     atomic bins[i] = (+) e;                        ⟶  kernel'atomic_1 bins i (+) e
     copy tile[i] = xs[j, k];                       ⟶  kernel'copy_1_2 tile i xs j k
+    shuffle other = acc ^ 16;                      ⟶  let other = kernel'shuffle_xor acc 16
     fence; commit; wait 1;                         ⟶  kernel'fence (), kernel'commit (), kernel'wait 1
 
 A block becomes a chain of `let` that ends in `()`. `INTRINSICS` declares what the calls mean to the types.
@@ -36,6 +37,8 @@ PREFIX = "kernel'"
 """Of names that the program does not write: intrinsics, and what checks the type of a kernel."""
 UNITS = ("thread", "warp", "block")
 MOST_DIMS = 4
+SHUFFLES = {"^": "xor", "+": "add", "-": "sub"}
+"""How a thread finds the one that it takes an element from, and the name of that."""
 
 
 def _declared() -> dict[str, str]:
@@ -46,6 +49,7 @@ def _declared() -> dict[str, str]:
     found["kernel'if"] = "(c: bool) (then_: () -> ()) (else_: () -> ()) : ()"
     found |= {f"kernel'{word}": "(_: ()) : ()" for word in ("fence", "commit")}
     found["kernel'wait"] = "(n: i64) : ()"
+    found |= {f"kernel'shuffle_{name}": "[n] 't (xs: [n]t) (by: i64) : [n]t" for name in SHUFFLES.values()}
     found["kernel'reduce"] = "'a (op: a -> a -> a) (ne: a) (f: i64 -> a) (n: i64) : a"
     found["kernel'scan"] = "'a (op: a -> a -> a) (ne: a) (f: i64 -> a) (n: i64) : [n]a"
     for rank in range(1, MOST_DIMS + 1):
@@ -164,6 +168,17 @@ class KernelBuilder(ExpBuilder):
             raise syntax_error("E0101", "`copy` takes an element of an array", value.loc, "", hint)
         source = (value.array, *(point.index for point in points))
         return self._do(f"kernel'copy_{len(indices)}_{len(points)}", (*target, *source), loc)
+
+    def kernel_shuffle(self, kids: list[Any]) -> s.LetPat:
+        """`shuffle other = acc ^ 16;`"""
+        word, name, _, value, end = kids
+        self._one_of(word, ("shuffle",))
+        (operator, by), *more = value.rest if isinstance(value, s.Chain) else ((None, value),)
+        sign = ".".join(operator.name) if operator is not None and not more else ""
+        if not isinstance(value, s.Chain) or sign not in SHUFFLES:
+            hint = "e.g. `shuffle other = acc ^ 16;`"
+            raise syntax_error("E0101", "`shuffle` takes registers, and `^`, `+` or `-`", value.loc, "", hint)
+        return self._let(name, f"kernel'shuffle_{SHUFFLES[sign]}", (value.first, by), self.between(word, end))
 
     def kernel_word(self, kids: list[Any]) -> s.LetPat:
         word, count = kids[0], kids[1]

@@ -361,6 +361,19 @@ class Distribute:
 
 
 @dataclass(frozen=True, slots=True)
+class Shuffle:
+    """`target := source op by`, where a thread gets the element of the one whose number is its own `op` `by` (ADD, SUB,
+    XOR; a constant, or the same for all threads), and its own one where that is in another warp: collective of the
+    block. Both arrays are `Distribute`d over as many threads, with an element each."""
+
+    target: KArray
+    source: KArray
+    op: Op
+    prim: Prim
+    by: Operand
+
+
+@dataclass(frozen=True, slots=True)
 class LoadRow:
     """`vars = array[index], array[index+1], ..` in one access; with threads `KAligned` must hold of it."""
 
@@ -387,7 +400,7 @@ class Note:
 
 ForThreads = (
     Publish | WaitFor | LookBack | TeamReduce | WarpTurns | AsyncCopy | CommitCopies | WaitCopies | LoadRow | StoreRow |
-    Distribute | Note
+    Distribute | Shuffle | Note
 )  # fmt: skip
 
 

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ...ir import core
-from ...ir.by_hand import ALL, ATOMIC, COLLECTIVE, COMMIT, FENCE, LATER, WAIT, attr_of
+from ...ir.by_hand import ALL, ATOMIC, COLLECTIVE, COMMIT, FENCE, LATER, SHUFFLE, WAIT, attr_of
 from ...ir.core import Body, Fix, FunDef, Stm
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
-from ...ir.machine import BLOCK
+from ...ir.machine import BLOCK, WARP
 from ...ir.ops import Op
 from ...ir.rename import Renaming, rewrite_body
 from ...ir.types import Atom, Const, Name, Prim, Var, i64
@@ -112,12 +112,13 @@ def build(h: HostBuilder, grid: Grid, base: str, results: tuple[Name, ...]) -> M
 @dataclass(frozen=True, slots=True)
 class Walk:
     """Where a statement stands: who executes it, the arrays of registers, the index of the thread loop, the elements
-    that are to be copied later."""
+    that are to be shuffled, and those that are to be copied later."""
 
     b: Builder
     mode: Mode
     registers: dict[Name, str]
     index: Name | None
+    shuffled: dict[Name, Name] = field(default_factory=dict[Name, Name])
     later: dict[Name, tuple[KArray, Operand]] = field(default_factory=dict[Name, tuple[KArray, Operand]])
 
 
@@ -142,7 +143,7 @@ def statements(w: Walk, body: Body) -> None:
 def statement(w: Walk, stm: Stm) -> None:
     """A statement of a kernel."""
     b = w.b
-    for array in used_registers(w, stm.exp):
+    for array in used_registers(w, stm.exp) if not attr_of(stm, SHUFFLE) else ():
         require_own_index(w, array, stm)
     match stm.exp:
         case core.Copied() if stm.attrs and not stm.pat:
@@ -169,6 +170,12 @@ def statement(w: Walk, stm: Stm) -> None:
                     statements(w, side)
                 sides.append(tuple(stms))
             b.emit(kir.KIf(b.operand(cond), *sides))
+        case core.Index(array, dims, _) if attr_of(stm, SHUFFLE):
+            w.shuffled[stm.pat[0].name] = array
+            check_dims(b, dims, (i64(WARP.threads),), stm)
+        case core.Update(array, dims, Var(value)) if (op := attr_of(stm, SHUFFLE)) is not None:
+            (by,) = (b.operand(dim.index) for dim in dims if isinstance(dim, Fix))
+            shuffle(w, array, w.shuffled.pop(value), Op(op.args[0].name), by, stm.loc)
         case core.Update(array, dims, value) if not stm.pat:
             mem, at = element(b, array, dims, stm)
             if mem.space is Space.GLOBAL and mem not in b.outputs:
@@ -219,6 +226,29 @@ def copy_later(w: Walk, mem: KArray, at: Operand, source: KArray, start: Operand
     var = w.b.fresh("x", mem.prim)
     w.b.emit(kir.KLet(var, kir.KLoad(source, start)))
     w.b.emit(kir.Store(mem, at, var))
+
+
+def shuffle(w: Walk, target: Name, source: Name, op: Op, by: Operand, loc: Loc) -> None:
+    """An element of each thread from another one of its warp. Registers of a CPU are memory of the block."""
+    b, to, origin = w.b, w.b.array(target), w.b.array(source)
+    assert isinstance(to, ArrayRef), "arrays of a kernel are memory"
+    assert isinstance(origin, ArrayRef), "arrays of a kernel are memory"
+    (count,) = to.shape
+    whole = isinstance(count, Const) and int(count.value) % WARP.threads == 0
+    if source not in w.registers or not whole or to.mem.prim.bytes not in (4, 8):
+        raise fault("a shuffle is of registers of whole warps, with elements of 4 or 8 bytes", loc)
+    if b.has_threads:
+        b.emit(kir.Shuffle(to.mem, origin.mem, op, Prim.I64, by))
+        return
+    var = b.fresh("t", Prim.I64)
+    with b.nested() as stms:
+        other = b.op(op, Prim.I64, var, by)
+        apart = b.op(Op.AND, Prim.I64, b.op(Op.XOR, Prim.I64, var, other), i64(-WARP.threads))
+        chosen = b.op(Op.SELECT, Prim.I64, b.op(Op.EQ, Prim.I64, apart, ZERO), other, var)
+        value = b.fresh("x", to.mem.prim)
+        b.emit(kir.KLet(value, kir.KLoad(origin.mem, b.address(origin, (chosen,)))))
+        b.emit(kir.Store(to.mem, b.address(to, (var,)), value))
+    b.emit(kir.Threads(var, ZERO, count, tuple(stms)))
 
 
 # ---- memory --------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from soac.ir.machine import CPU, CUDA, Machine
 from soac.pipeline import Compiled, compile_prog
 
 FOLDER = Path(__file__).parents[2] / "examples" / "by_hand"
-NAMES = ("block_sum", "product", "stencil", "histogram", "pipeline")
+NAMES = ("block_sum", "product", "stencil", "histogram", "pipeline", "butterfly")
 
 
 def text_of(name: str) -> str:
@@ -53,5 +53,6 @@ CALLS = [
     ("stencil", 0), ("stencil", 1), ("stencil", 255), ("stencil", 300),
     ("histogram", 0, 3), ("histogram", 2, 0), ("histogram", 3, 129), ("histogram", 2, 700),
     ("pipeline", 0, 3), ("pipeline", 2, 0), ("pipeline", 3, 127), ("pipeline", 2, 129), ("pipeline", 1, 600),
+    ("butterfly", 0, 3), ("butterfly", 5, 0), ("butterfly", 5, 31), ("butterfly", 3, 100),
 ]  # fmt: skip
 """Names, and sizes around those of the kernels."""

@@ -36,6 +36,7 @@ def test_words_of_kernels_are_names_elsewhere() -> None:
         ("fully par i < n in block 64 { reduce s = 1 for t < 64 in thread; }", "a neutral element and a value"),
         ("fully par i < n in thread { fence 1; }", "expected `wait`, found `fence`"),
         ("fully par i < n in thread { swap ys[i] = (+) 1; }", "expected `atomic` or `copy`, found `swap`"),
+        ("fully par i < n in thread { shuffle zs = ys; }", "`shuffle` takes registers"),
         ("fully par i < n in thread { atomic ys[i] = 1; }", "an operator and a value"),
         ("fully par i < n in thread { atomic ys[i] = (*) 1; }", "the operator of an atomic update"),
         ("fully par i < n in thread { copy ys[i] = 1; }", "an element of an array"),
