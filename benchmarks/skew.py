@@ -1,9 +1,9 @@
 """`python -m benchmarks.skew`: 30 sparse matrices times a vector, the schedule by default against the best one.
 
 The matrices follow a recipe (`matrices`), all of about 2^20 elements: uniform, banded, power laws, dense rows among
-short ones, empty rows. On the CPU, processor time on one thread (or wall time on more), the median of interleaved
-calls. For a GPU, padded steps of warps on the multiprocessor that has most to do, which needs no GPU: blocks are dealt
-out in turn.
+short ones, empty rows. On the CPU, processor time on one thread, the median of interleaved calls, or wall time on more,
+the least. For a GPU, padded steps of warps on the multiprocessor that has most to do, which needs no GPU: blocks are
+dealt out in turn. Tuned is what the one threshold does with which all matrices together take the least time.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import soac
 from soac.ir.machine import CPU, CUDA
 from soac.ir.version_tree import sites
 from soac.kernels.devices.cpu.executable import Executable
@@ -59,12 +60,13 @@ def matrices() -> Iterator[tuple[str, Lengths]]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A matrix: the default over the best, which that is, and what each version takes."""
+    """A matrix: the default over the best, which that is, what each version takes, and what the guard compares."""
 
     name: str
     ratio: float
     best: str
     each: Mapping[str, float]
+    measured: int = 0
 
 
 # ---- on the CPU ------------------------------------------------------------------------------------------------------
@@ -72,9 +74,23 @@ class Found:
 
 def on_cpu(rounds: int, threads: int) -> Iterator[Found]:
     """Milliseconds."""
+    executable = soac.load(ROOT / "programs" / "spmv.soac").executable
     for name, lengths in matrices():
-        row = measured(Case("spmv", name, sparse(lambda _, lengths=lengths: lengths.tolist())), rounds, threads)
-        yield Found(name, row.ratio, row.best.rpartition("=")[2], row.versions)
+        args = sparse(lambda _, lengths=lengths: lengths.tolist())
+        row = measured(Case("spmv", name, args), rounds, threads)
+        _, trace = executable.run("main", args(np.random.default_rng(1)))
+        each = {version.rpartition("=")[2]: value for version, value in row.versions.items()}
+        yield Found(name, row.ratio, row.best.rpartition("=")[2], each, trace[0][1])
+
+
+def tuned(found: list[Found]) -> list[float]:
+    """Over the best of each matrix, with the threshold of the least sum: a row to a thread is taken from it on."""
+
+    def taken(threshold: int) -> list[tuple[float, float]]:
+        return [(one.each["outer" if threshold <= one.measured else "full"], min(one.each.values())) for one in found]
+
+    thresholds = {0, *(one.measured + 1 for one in found)}
+    return [time / best for time, best in min(map(taken, thresholds), key=lambda pairs: sum(time for time, _ in pairs))]
 
 
 # ---- on a GPU --------------------------------------------------------------------------------------------------------
@@ -111,14 +127,19 @@ def most(warps: np.ndarray, block: int) -> int:
 
 
 def show(what: str, found: list[Found]) -> None:
-    ratios = [one.ratio for one in found]
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    print(f"\n{what}: default over best, geometric mean {mean:.3f}, worst {max(ratios):.2f}, {len(ratios)} matrices\n")
+    print(f"\n{what}, {len(found)} matrices: default over best, {summary([one.ratio for one in found])}")
+    if found[0].measured:
+        print(f"tuned over best, {summary(tuned(found))}")
+    print()
     print("| matrix | default/best | best | " + " | ".join(found[0].each) + " |")
     print("|---|---|---|" + "---|" * len(found[0].each))
     for one in found:
         cells = " | ".join(f"{value:.4g}" for value in one.each.values())
         print(f"| {one.name} | {one.ratio:.2f} | {one.best} | {cells} |")
+
+
+def summary(ratios: list[float]) -> str:
+    return f"geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}, worst {max(ratios):.2f}"
 
 
 def main() -> None:

@@ -11,7 +11,11 @@ bodies of an `If` or of a `Loop` without parameters have such statements. Attrib
     all(unit)              of a loop inside: its indices are executed at once, by a unit each
     shared registers       of a scratch: where it is
     collective             of a SOAC: the block executes it
-    fence                  of a copy, which does nothing else
+    fence commit wait(n)   of a copy, which does nothing else
+    atomic(op)             of an update of an element
+    shuffle(op)            of an element of registers, and a store of it behind: the element whose number is that of the
+                           thread `op` the index, of all threads at once
+    later                  of a load and the store behind it: the element is copied while the thread goes on
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from .types import Name
 BY_HAND = "by_hand"
 """Attribute of a call: which kernel is to do it."""
 FENCE, COLLECTIVE, ALL = "fence", "collective", "all"
+ATOMIC, LATER, COMMIT, WAIT, SHUFFLE = "atomic", "later", "commit", "wait", "shuffle"
 PLACE_FENCES = "place_fences"
 """Of a kernel: the compiler places its fences."""
 

@@ -2,24 +2,25 @@
 
 E0230    a statement stands where not enough, or not the right threads execute it (`analysis/check_collectives.py`)
 E0231    threads touch an element in an order that no fence decides (`passes/place_fences.py`); not of a kernel with
-         `#[place_fences]`, which gets them
+         `#[place_fences]`, which gets them; or an element is read that a `copy` may still be on its way to
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
 from ..ir.by_hand import PLACE_FENCES, Version, versions_by_hand
 from ..ir.core import Level, Prog
-from ..ir.errors import CompileError, Diagnostic, Label, Loc
+from ..ir.errors import NOWHERE, CompileError, Diagnostic, Label, Loc
 from ..ir.machine import BLOCK, CUDA
 from ..ir.types import Names
 from .analysis.accesses import Effect, Touch
 from .analysis.check_collectives import check_collectives
 from .kernel_ir import nodes as kir
 from .kernel_ir.dedup import Kernels
-from .kernel_ir.nodes import Kernel, KStm
+from .kernel_ir.nodes import KArray, Kernel, KStm
 from .kernel_ir.traverse import children, loaded_arrays, statements, stored_arrays
 from .lower import INNER, lower_stm
 from .passes.divide_warps import divide_warps
@@ -36,6 +37,7 @@ def check_by_hand(prog: Prog) -> None:
         _check_places(version, kernel, threads)
         if not any(attr.name == PLACE_FENCES for attr in version.kernel.attrs):
             _check_fences(version, kernel)
+        _Copies(version).walk(kernel.body)
 
 
 def as_of_gpu(prog: Prog, version: Version) -> tuple[Kernel, int | None]:
@@ -73,6 +75,48 @@ def _check_fences(version: Version, kernel: Kernel) -> None:
     later, earlier = (Label(_place(body, t) or version.kernel.loc, _said(t)) for t in (found.later, found.earlier))
     hint = "write `fence;` between the two, or `#[place_fences]` before the kernel"
     raise CompileError(Diagnostic("E0231", message, later, (earlier,), hint=hint))
+
+
+@dataclass(slots=True)
+class _Copies:
+    """A walk through a kernel with the arrays that copies are on their way to: those that no `commit` has put into a
+    group, and those that no `wait` has asked for. Which groups a `wait` leaves out is for the tracer to find."""
+
+    version: Version
+    begun: dict[KArray, Loc] = field(default_factory=dict[KArray, Loc])
+    committed: dict[KArray, Loc] = field(default_factory=dict[KArray, Loc])
+    here: Loc = NOWHERE
+
+    def walk(self, stms: tuple[KStm, ...]) -> None:
+        for stm in stms:
+            match stm:
+                case kir.Note(Loc() as loc):
+                    self.here = loc
+                case kir.AsyncCopy(target):
+                    self.begun[target] = self.here
+                case kir.CommitCopies():
+                    self.committed |= self.begun
+                    self.begun.clear()
+                case kir.WaitCopies():
+                    self.committed.clear()
+                case kir.For() | kir.KWhile():
+                    for inner in children(stm) * 2:
+                        self.walk(inner)
+                case _ if lists := children(stm):
+                    for inner in lists:
+                        self.walk(inner)
+                case _:
+                    self.read(loaded_arrays(stm))
+
+    def read(self, arrays: Iterable[KArray]) -> None:
+        for array in arrays:
+            if array in self.begun or array in self.committed:
+                name = array.name.rpartition("_")[0]
+                missing = "`commit` and a `wait`" if array in self.begun else "`wait`"
+                message = f"kernel `{self.version.name}`: `{name}` is read, and no {missing} ends the copy to it"
+                earlier = Label(self.begun.get(array) or self.committed[array], "copied here")
+                hint = "`commit;` after the copies, and `wait 0;` and `fence;` before the threads read"
+                raise CompileError(Diagnostic("E0231", message, Label(self.here, "read here"), (earlier,), hint=hint))
 
 
 def _said(touch: Touch) -> str:

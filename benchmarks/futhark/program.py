@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from soac.data.read_write import compare_values
 from soac.frontend.source.text import Reach
 from soac.ir.errors import SoacError
 from soac.ir.version_tree import combinations
-from soac.kernels.host_ir.nodes import HostBody, HostIf, HostLoop, HostStm, Interpret
+from soac.kernels.host_ir.nodes import Interpret, statements
 from soac.reports.timing import Effort, race
 from soac.session import Session, open_program
 from soac.settings import Settings
@@ -69,7 +69,7 @@ def say(kind: str, what: object) -> None:
 def facts_of(session: Session, seconds: float) -> dict[str, Any]:
     """Seconds to compile without machine code, kernels and versions, and the statements that are interpreted."""
     compiled = session.program.compiled
-    stms = [stm for fun in compiled.host.functions for stm in statements(fun.body)]
+    stms = [stm for fun in compiled.host.functions for body in fun.bodies for stm in statements(body)]
     whys = Counter(stm.exp.why for stm in stms if isinstance(stm.exp, Interpret))
     return {
         "load_s": seconds,
@@ -79,20 +79,6 @@ def facts_of(session: Session, seconds: float) -> dict[str, Any]:
         "statements": len(stms),
         "interpreted": dict(whys),
     }
-
-
-def statements(body: HostBody) -> Iterator[HostStm]:
-    """All statements of the host, those of branches and loops too."""
-    for stm in body.stms:
-        yield stm
-        match stm.exp:
-            case HostIf(_, then, orelse):
-                yield from statements(then)
-                yield from statements(orelse)
-            case HostLoop(body=inner):
-                yield from statements(inner)
-            case _:
-                pass
 
 
 def tuned_session(path: Path, session: Session, seconds: float) -> Session | None:

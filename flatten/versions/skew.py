@@ -5,10 +5,11 @@ With n rows of lengths ls, m = sum ls, each version pads the work m + n in its o
     ε_thread = sum over warps (32 * max ls) / (m + n)        a row to a thread: a warp is as slow as its longest row
     ε_warp   = sum over rows (32 * max 1 ceil(l / 32)) / (m + n)   a row to a warp: threads past its end have no work
 
-in thousandths, and 0 without work; or, if that is more, what the multiprocessors could do while one of them is at the
-longest row: P * 32 * (longest - L) and P * (longest - 32 * L) over m + n. They and the longest row cost one pass over
-the lengths. On a machine without warps the sum and the greatest of the lengths are reduced as they are found; where the
-body has loops, in which the lanes of a vector wait for each other, `LANES` * max ls, too.
+in thousandths, and 0 without work. What the multiprocessors could do while one of them is at the longest row,
+P * 32 * (longest - L) and P * (longest - 32 * L) over m + n, is added as far as it is above that of a row of mean
+length, since that one has its share of the others too; and they are no less than it. They and the longest row cost one
+pass over the lengths. On a machine without warps the sum and the greatest of the lengths are reduced as they are found;
+where the body has loops, in which the lanes of a vector wait for each other, `LANES` * max ls, too.
 """
 
 from __future__ import annotations
@@ -95,16 +96,20 @@ def _measure(flow: Flow, lengths: Lengths) -> Measures:
     if not has_warps(flow):
         return Measures(rows, elements, longest, padded=padded)
     work = _let(flow, Op.MAX, _let(flow, Op.ADD, rows, elements), i64(1))
-    by_thread = _let(flow, Op.MAX, padded, _waiting(flow, longest, UNSEEN, PROCESSORS * WARP.threads))
-    by_warp = _let(flow, Op.MAX, rounded, _waiting(flow, longest, UNSEEN * WARP.threads, PROCESSORS))
+    mean = _let(flow, Op.QUOT, elements, _let(flow, Op.MAX, rows, i64(1)))
+    by_thread = _busiest(flow, padded, longest, mean, UNSEEN, PROCESSORS * WARP.threads)
+    by_warp = _busiest(flow, rounded, longest, mean, UNSEEN * WARP.threads, PROCESSORS)
     return Measures(
         rows, elements, longest, Skew(_thousandths(flow, by_thread, work), _thousandths(flow, by_warp, work))
     )
 
 
-def _waiting(flow: Flow, longest: Atom, unseen: int, share: int) -> Atom:
-    """`share * (longest - unseen)`"""
-    return _let(flow, Op.MUL, _let(flow, Op.SUB, longest, i64(unseen)), i64(share))
+def _busiest(flow: Flow, padded: Atom, longest: Atom, mean: Atom, unseen: int, share: int) -> Atom:
+    """`(padded + share * ((longest - unseen) - mean) max 0) max (share * (longest - unseen))`"""
+    waiting = _let(flow, Op.SUB, longest, i64(unseen))
+    above = _let(flow, Op.MAX, _let(flow, Op.SUB, waiting, mean), i64(0))
+    beside = _let(flow, Op.ADD, padded, _let(flow, Op.MUL, above, i64(share)))
+    return _let(flow, Op.MAX, beside, _let(flow, Op.MUL, waiting, i64(share)))
 
 
 def _stored(flow: Flow, lengths: Lengths) -> Name:

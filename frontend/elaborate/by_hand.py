@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.by_hand import ALL, COLLECTIVE, FENCE
-from ...ir.core import Attr, Body, Copied, Fix, ForLoop, FunDef, If, Iota, Loop, Param, Scratch, Update
+from ...ir.by_hand import ALL, ATOMIC, COLLECTIVE, COMMIT, FENCE, LATER, SHUFFLE, WAIT
+from ...ir.core import (
+    Attr,
+    Body,
+    Copied,
+    Fix,
+    ForLoop,
+    FunDef,
+    If,
+    Index,
+    Iota,
+    Loop,
+    Param,
+    PrimOp,
+    Scratch,
+    Stm,
+    Update,
+)  # fmt: skip
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
+from ...ir.ops import Op
 from ...ir.types import I64, Atom, Const, Name, Prim, Type, Var, i64
-from ..parsing.kernels import MOST_DIMS, UNITS
+from ..parsing.kernels import MOST_DIMS, SHUFFLES, UNITS
 from ..source.atoms import TypeParamKind
 from ..source.declarations import ValDec
 from ..source.types import Instance
@@ -95,8 +112,64 @@ def _if(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     return _do(st, If(_atom(args[0]), then, orelse), loc)
 
 
-def _fence(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
-    return _do(st, Copied(Const(Prim.BOOL, True)), loc, Attr(FENCE, ()))
+def _word(attr: str) -> Callable[[Stage, Args, Loc, str], Value]:
+    def run(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+        return _do(st, Copied(Const(Prim.BOOL, True)), loc, Attr(attr, ()))
+
+    return run
+
+
+def _wait(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    atom = _atom(args[0])
+    assert isinstance(atom, Const), "the grammar has a number here"
+    return _do(st, Copied(Const(Prim.BOOL, True)), loc, Attr(WAIT, (Attr(str(atom.value), ()),)))
+
+
+OPERATORS = {"^": Op.XOR, "+": Op.ADD, "-": Op.SUB}
+COMMUTATIVE = frozenset((Op.ADD, Op.MIN, Op.MAX, Op.AND, Op.OR, Op.XOR))
+"""What an atomic update does."""
+
+
+def _atomic(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+    """An update of an element, by an operation on integers for which the order of updates does not matter."""
+    xs, *indices, op, value = args
+    array, type = components(xs)[0]
+    if len(components(xs)) > 1 or not type.prim.is_int or type.rank != len(indices):
+        raise _fault("an atomic update is one of an integer", loc)
+    assert isinstance(array, Var)
+    with st.nested() as builder:
+        old, new = (Component(Var(st.param(base, Type(type.prim, ())).name), type.prim) for base in ("old", "new"))
+        found = body_of(builder, atoms_of(st.apply(op, (old, new), loc, "")))
+    match found:
+        case Body((Stm((Param(name),), PrimOp(op, _, (Var(), Var()) as operands)),), (Var(result),)) if (
+            op in COMMUTATIVE and result == name and set(operands) == {old.atom, new.atom}
+        ):
+            dims = tuple(Fix(_atom(index)) for index in indices)
+            return _do(st, Update(array.name, dims, _atom(value), False), loc, Attr(ATOMIC, (Attr(op.value, ()),)))
+        case _:
+            raise _fault("the operator of an atomic update is one of `+`, `&`, `|`, `^`, `min`, `max`", loc)
+
+
+def _copy(rank: int) -> Callable[[Stage, Args, Loc, str], Value]:
+    """An element that is on its way until it is waited for: a load and a store with an attribute."""
+
+    def run(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+        target, source = args[0], args[1 + rank]
+        to, at = args[1 : 1 + rank], args[2 + rank :]
+        if len(components(source)) != 1:
+            raise _fault("`copy` copies numbers", loc)
+        ((array, type),) = components(source)
+        if type.rank != len(at) or type.prim.bytes not in (4, 8):
+            raise _fault("`copy` copies elements of 4 or 8 bytes, one each", loc)
+        assert isinstance(array, Var)
+        exp = Index(array.name, tuple(Fix(_atom(index)) for index in at), False)
+        value = emit(st, "x", exp, Type(type.prim, ()), loc)
+        attach_attr(st, Attr(LATER, ()), len(st.builder.stms) - 1, set())
+        ((mine, _),) = components(target)
+        assert isinstance(mine, Var)
+        return _do(st, Update(mine.name, tuple(Fix(_atom(i)) for i in to), value, False), loc, Attr(LATER, ()))
+
+    return run
 
 
 def _new(space: str) -> Callable[[Stage, Args, Loc, str], Value]:
@@ -125,6 +198,26 @@ def _store(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     return NOTHING
 
 
+def _shuffle(op: Op) -> Callable[[Stage, Args, Loc, str], Value]:
+    """New registers, and an element and a store of it that stand for all of them."""
+
+    def run(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
+        xs, by = args
+        array, type = components(xs)[0]
+        if len(components(xs)) > 1 or type.rank != 1:
+            raise _fault("a shuffle is of registers with a number for each thread", loc)
+        assert isinstance(array, Var)
+        attr, at = Attr(SHUFFLE, (Attr(op.value, ()),)), (Fix(_atom(by)),)
+        made = emit(st, hint or "other", Scratch(type), type, loc)
+        attach_attr(st, Attr("registers", ()), len(st.builder.stms) - 1, set())
+        value = emit(st, "x", Index(array.name, at, False), Type(type.prim, ()), loc)
+        attach_attr(st, attr, len(st.builder.stms) - 1, set())
+        _do(st, Update(made.name, at, value, False), loc, attr)
+        return with_atoms(xs, [made])
+
+    return run
+
+
 def _collective(run: Callable[[Stage, Args, Loc, str], Value]) -> Callable[[Stage, Args, Loc, str], Value]:
     """`reduce` and `scan` over indices, executed by the block."""
 
@@ -146,11 +239,16 @@ BY_HAND: dict[str, Callable[[Stage, Args, Loc, str], Value]] = {
     **{f"kernel'par_{unit}": _par(unit) for unit in UNITS},
     "kernel'for": _for,
     "kernel'if": _if,
-    "kernel'fence": _fence,
+    "kernel'fence": _word(FENCE),
+    "kernel'commit": _word(COMMIT),
+    "kernel'wait": _wait,
+    **{f"kernel'shuffle_{name}": _shuffle(OPERATORS[sign]) for sign, name in SHUFFLES.items()},
     "kernel'reduce": _collective(redomap_value),
     "kernel'scan": _collective(scanomap_value),
     **{f"kernel'{space}_{rank}": _new(space) for space in ("shared", "registers") for rank in range(1, MOST_DIMS + 1)},
     **{f"kernel'store_{rank}": _store for rank in range(1, MOST_DIMS + 1)},
+    **{f"kernel'atomic_{rank}": _atomic for rank in range(1, MOST_DIMS + 1)},
+    **{f"kernel'copy_{r}_{q}": _copy(r) for r in range(1, MOST_DIMS + 1) for q in range(1, MOST_DIMS + 1)},
 }
 
 

@@ -41,7 +41,7 @@ def is_blank_between(phrase: str, is_tight: bool, left: Token, right: Token) -> 
     if left == "\\" or (left == "type" and right in ("~", "^")):
         return False
     if right == "[":
-        return not (phrase in ("letwith", "kernel_store") or (left == "]" and phrase in _LISTS_OF_SIZES))
+        return not (phrase in ("letwith", "kernel_store", "kernel_move") or (left == "]" and phrase in _LISTS_OF_SIZES))
     return not (right == "." and phrase == "letwith")
 
 

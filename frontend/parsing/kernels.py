@@ -8,7 +8,10 @@
     registers acc: [256]f32;                       ⟶  let acc = kernel'registers_1 256 0f32
     reduce total = (+) 0 part[t] for t < 128 in thread;  ⟶  let total = kernel'reduce (+) 0 (\\(t: i64) -> part[t]) 128
     tile[i, j] = e;                                ⟶  kernel'store_2 tile i j e
-    fence;                                         ⟶  kernel'fence ()
+    atomic bins[i] = (+) e;                        ⟶  kernel'atomic_1 bins i (+) e
+    copy tile[i] = xs[j, k];                       ⟶  kernel'copy_1_2 tile i xs j k
+    shuffle other = acc ^ 16;                      ⟶  let other = kernel'shuffle_xor acc 16
+    fence; commit; wait 1;                         ⟶  kernel'fence (), kernel'commit (), kernel'wait 1
 
 A block becomes a chain of `let` that ends in `()`. `INTRINSICS` declares what the calls mean to the types.
 """
@@ -34,6 +37,8 @@ PREFIX = "kernel'"
 """Of names that the program does not write: intrinsics, and what checks the type of a kernel."""
 UNITS = ("thread", "warp", "block")
 MOST_DIMS = 4
+SHUFFLES = {"^": "xor", "+": "add", "-": "sub"}
+"""How a thread finds the one that it takes an element from, and the name of that."""
 
 
 def _declared() -> dict[str, str]:
@@ -42,7 +47,9 @@ def _declared() -> dict[str, str]:
     found |= {f"kernel'par_{unit}": "(n: i64) (body: i64 -> ()) : ()" for unit in UNITS}
     found["kernel'for"] = "(n: i64) (body: i64 -> ()) : ()"
     found["kernel'if"] = "(c: bool) (then_: () -> ()) (else_: () -> ()) : ()"
-    found["kernel'fence"] = "(_: ()) : ()"
+    found |= {f"kernel'{word}": "(_: ()) : ()" for word in ("fence", "commit")}
+    found["kernel'wait"] = "(n: i64) : ()"
+    found |= {f"kernel'shuffle_{name}": "[n] 't (xs: [n]t) (by: i64) : [n]t" for name in SHUFFLES.values()}
     found["kernel'reduce"] = "'a (op: a -> a -> a) (ne: a) (f: i64 -> a) (n: i64) : a"
     found["kernel'scan"] = "'a (op: a -> a -> a) (ne: a) (f: i64 -> a) (n: i64) : [n]a"
     for rank in range(1, MOST_DIMS + 1):
@@ -52,6 +59,11 @@ def _declared() -> dict[str, str]:
             found[f"kernel'{space}_{rank}"] = f"'t {sizes} (zero: t) : {shape}t"
         open_sizes, indices = " ".join(f"[{n}]" for n in names), " ".join(f"(i{k}: i64)" for k in range(rank))
         found[f"kernel'store_{rank}"] = f"{open_sizes} 't (xs: {shape}t) {indices} (x: t) : ()"
+        found[f"kernel'atomic_{rank}"] = f"{open_sizes} 't (xs: {shape}t) {indices} (op: t -> t -> t) (x: t) : ()"
+        for other in range(1, MOST_DIMS + 1):
+            sizes = " ".join(f"[m{k}]" for k in range(other))
+            taken = f"(ys: {sizes.replace(' ', '')}t) {' '.join(f'(j{k}: i64)' for k in range(other))}"
+            found[f"kernel'copy_{rank}_{other}"] = f"{open_sizes} {sizes} 't (xs: {shape}t) {indices} {taken} : ()"
     return {name: f"#[intrinsic] def {name} {text} = ???" for name, text in found.items()}
 
 
@@ -137,10 +149,43 @@ class KernelBuilder(ExpBuilder):
             raise syntax_error("E0101", f"a store has at most {MOST_DIMS} indices", loc)
         return self._do(f"kernel'store_{len(indices)}", (self.var([array]), *indices, value), loc)
 
+    def kernel_move(self, kids: list[Any]) -> s.LetPat:
+        """`atomic bins[i] = (+) e;` and `copy tile[i] = xs[j, k];`"""
+        word, array, indices, value = kids[0], kids[1], nodes(kids[2:-3]), kids[-2]
+        self._one_of(word, ("atomic", "copy"))
+        loc = self.between(word, value)
+        if len(indices) > MOST_DIMS:
+            raise syntax_error("E0101", f"a store has at most {MOST_DIMS} indices", loc)
+        target = (self.var([array]), *indices)
+        if word == "atomic":
+            if not isinstance(value, s.Call) or len(value.args) != 1:
+                hint = "e.g. `atomic bins[i] = (+) 1;`"
+                raise syntax_error("E0101", "`atomic` takes an operator and a value", value.loc, "", hint)
+            return self._do(f"kernel'atomic_{len(indices)}", (*target, value.function, *value.args), loc)
+        points = [i for i in value.indices if isinstance(i, s.Point)] if isinstance(value, s.Index) else []
+        if not isinstance(value, s.Index) or not 1 <= len(points) == len(value.indices) <= MOST_DIMS:
+            hint = "e.g. `copy tile[i] = xs[j, k];`"
+            raise syntax_error("E0101", "`copy` takes an element of an array", value.loc, "", hint)
+        source = (value.array, *(point.index for point in points))
+        return self._do(f"kernel'copy_{len(indices)}_{len(points)}", (*target, *source), loc)
+
+    def kernel_shuffle(self, kids: list[Any]) -> s.LetPat:
+        """`shuffle other = acc ^ 16;`"""
+        word, name, _, value, end = kids
+        self._one_of(word, ("shuffle",))
+        (operator, by), *more = value.rest if isinstance(value, s.Chain) else ((None, value),)
+        sign = ".".join(operator.name) if operator is not None and not more else ""
+        if not isinstance(value, s.Chain) or sign not in SHUFFLES:
+            hint = "e.g. `shuffle other = acc ^ 16;`"
+            raise syntax_error("E0101", "`shuffle` takes registers, and `^`, `+` or `-`", value.loc, "", hint)
+        return self._let(name, f"kernel'shuffle_{SHUFFLES[sign]}", (value.first, by), self.between(word, end))
+
     def kernel_word(self, kids: list[Any]) -> s.LetPat:
-        self._one_of(kids[0], ("fence",))
-        loc = self.token_loc(kids[0])
-        return self._do("kernel'fence", (s.Tuple(self.fresh(), (), loc),), loc)
+        word, count = kids[0], kids[1]
+        loc = self.token_loc(word)
+        self._one_of(word, ("fence", "commit") if count is None else ("wait",))
+        arg = s.Tuple(self.fresh(), (), loc) if count is None else self.integer([count])
+        return self._do(f"kernel'{word}", (arg,), loc)
 
     # ---- pieces
 
@@ -211,7 +256,8 @@ def _agreement(dec: ValDec, name: str, fresh: Callable[[], int]) -> ValDec:
     args = tuple(
         Ident(fresh(), (p.pat.name,), loc) for p in params if isinstance(p, s.PAscript) and isinstance(p.pat, PVar)
     )
-    call = s.Call(fresh(), Ident(fresh(), (name,), loc), args, loc)
+    attrs = replace(dec.loc, end_line=loc.line, end_col=loc.col)  # where the name of the function is
+    call = s.Call(fresh(), Ident(fresh(), (name,), attrs), args, loc)
     ret = types[0] if len(types) == 1 else s.TETuple(types, loc)
     made = replace(dec, name=f"kernel'{dec.name}", params=params, ret=ret, body=call, attrs=())
     return copied(fresh, made)

@@ -232,6 +232,10 @@ class Walk:
                 self.want(scope, stm, BLOCK, "registers of indices are the block's to distribute")
                 self.distributed[array] = count
                 scope.arrays.add(array)
+            case kir.Shuffle(target, source):
+                self.want(scope, stm, BLOCK, "a shuffle needs all threads of its warps")
+                if self.distributed.get(target) is None or self.distributed.get(target) != self.distributed.get(source):
+                    self.report(scope, show_stm(stm), "a shuffle is from registers to others", "registers of one size")
             case kir.BlockReduce():
                 self.want(scope, stm, BLOCK, "a reduction of the block needs all its threads")
                 self.reduce(scope, stm)

@@ -179,6 +179,7 @@ def meets(stms: tuple[KStm, ...]) -> bool:
 
 MEETING = (
     kir.Fence, kir.BlockReduce, kir.BlockScan, kir.WaitFor, kir.LookBack, kir.TeamReduce, kir.WarpTurns,
+    kir.Shuffle,
 )  # fmt: skip
 
 

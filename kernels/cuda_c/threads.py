@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...ir.errors import IRError
 from ...ir.machine import WARP
 from ...ir.ops import Op
 from ...ir.types import Prim
@@ -44,6 +45,8 @@ def for_threads(p: Printer, stm: KStm, who: Who) -> None:
             p.line(f"copy_later{wide}(&{target.name}[{bare(at)}], &{source.name}[{bare(start)}]);")
         case kir.Distribute():
             distribute(p, stm)
+        case kir.Shuffle():
+            shuffle(p, stm)
         case kir.CommitCopies():
             p.line("commit_copies();")
         case kir.WaitCopies(latest):
@@ -76,6 +79,17 @@ def distribute(p: Printer, stm: kir.Distribute) -> None:
         return
     p.distributed[name] = p.fresh(f"{name}_of")
     p.line(f"{t} {p.distributed[name]}[{rounds}][{stm.count}];")
+
+
+def shuffle(p: Printer, stm: kir.Shuffle) -> None:
+    """The element of another thread of the warp. Raises IRError where threads have several."""
+    if stm.source.name in p.distributed or stm.target.name in p.distributed:
+        raise IRError("a shuffle of registers that threads have several of")
+    sign = {Op.ADD: "+", Op.SUB: "-", Op.XOR: "^"}[stm.op]
+    from_, own = p.fresh("from"), f"{p.me} % {WARP.threads}"
+    p.line(f"const i64 {from_} = {own} {sign} {operand(stm.by)};")
+    inside = f"0 <= {from_} && {from_} < {WARP.threads}"
+    p.line(f"{stm.target.name}[0] = value_at({stm.source.name}[0], {inside} ? (int){from_} : {own});")
 
 
 # ---- atomic updates ----------------------------------------------------------------------------------------------

@@ -130,19 +130,28 @@ class HostProgram:
     kernels: tuple[Kernel, ...]
 
 
+def bodies_of(exp: HostExp) -> tuple[HostBody, ...]:
+    """Those of a host expression."""
+    match exp:
+        case HostIf(_, then, orelse):
+            return then, orelse
+        case HostLoop(_, _, _, body):
+            return (body,)
+        case _:
+            return ()
+
+
+def statements(body: HostBody) -> Iterator[HostStm]:
+    """All of a body, those of branches and loops too."""
+    for stm in body.stms:
+        yield stm
+        for inner in bodies_of(stm.exp):
+            yield from statements(inner)
+
+
 def launches(body: HostBody) -> Iterator[Launch]:
     """All launches of a body, those of branches and loops too."""
-    for stm in body.stms:
-        match stm.exp:
-            case Launch() as launch:
-                yield launch
-            case HostIf(_, then, orelse):
-                yield from launches(then)
-                yield from launches(orelse)
-            case HostLoop(_, _, _, inner):
-                yield from launches(inner)
-            case _:
-                pass
+    return (stm.exp for stm in statements(body) if isinstance(stm.exp, Launch))
 
 
 def show_host(program: HostProgram) -> str:

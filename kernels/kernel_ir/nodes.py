@@ -2,9 +2,8 @@
 
 What stands outside a `Threads` loop or a collective is executed once by the block and is uniform; a `Threads` loop
 subdivides the block, its body is executed once per thread. `Threads` loops and collectives do not nest in each other,
-but for loops of threads in loops of warps.
-A launch runs the body for every block 0 <= b < blocks; blocks are independent and may run in any order, unless a kernel
-orders them by flags (`Publish`, `WaitFor`, `LookBack`).
+but for loops of threads in loops of warps. A launch runs the body for every block 0 <= b < blocks; blocks are
+independent and may run in any order, unless a kernel orders them by flags (`Publish`, `WaitFor`, `LookBack`).
 Statements are in A-normal form: operands are variables and constants. Variables have unique names within a kernel.
 """
 
@@ -17,17 +16,7 @@ from ...ir.core import Level
 from ...ir.errors import Loc
 from ...ir.ops import Op
 from ...ir.types import Prim
-from .values import (  # noqa: F401  (all of kernel IR is imported from here)
-    KAligned,
-    KArray,
-    KConvert,
-    KLoad,
-    KOp,
-    KVar,
-    Operand,
-    Rhs,
-    Space,
-)
+from .values import KAligned, KArray, KConvert, KLoad, KOp, KVar, Operand, Rhs, Space  # noqa: F401  (all are from here)
 
 # ---- statements --------------------------------------------------------------------------------------------------
 
@@ -361,6 +350,18 @@ class Distribute:
 
 
 @dataclass(frozen=True, slots=True)
+class Shuffle:
+    """`target := source op by`: a thread gets the element of the one whose number is its own `op` `by` (ADD, SUB, XOR),
+    or its own where that is in another warp: collective of the block. Both are `Distribute`d, an element each."""
+
+    target: KArray
+    source: KArray
+    op: Op
+    prim: Prim
+    by: Operand
+
+
+@dataclass(frozen=True, slots=True)
 class LoadRow:
     """`vars = array[index], array[index+1], ..` in one access; with threads `KAligned` must hold of it."""
 
@@ -387,7 +388,7 @@ class Note:
 
 ForThreads = (
     Publish | WaitFor | LookBack | TeamReduce | WarpTurns | AsyncCopy | CommitCopies | WaitCopies | LoadRow | StoreRow |
-    Distribute | Note
+    Distribute | Shuffle | Note
 )  # fmt: skip
 
 

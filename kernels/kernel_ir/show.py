@@ -141,7 +141,7 @@ def _field(stm: KStm, hole: Hole) -> Lines:
         case "hint":
             return [f" {HINTS[hole.field]} {value}" if value > 1 else ""]
         case "operation":
-            assert isinstance(stm, kir.Atomic)
+            assert isinstance(stm, kir.Atomic | kir.Shuffle)
             return [f"{value.value}_{stm.prim.value}"]
         case kind:
             return [_TEXTS[kind](value)]

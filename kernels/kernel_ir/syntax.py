@@ -32,6 +32,7 @@ FORMS: tuple[tuple[type, str], ...] = (
     (kir.Distribute, "$array:new[$threads:int][$count:int]"),
     (kir.Alloc, "$array:new[$count]$align:hint"),
     (kir.AsyncCopy, "$target:array[$at] := later $source:array[$start]$count:hint"),
+    (kir.Shuffle, "$target:array := shuffle $source:array $op:operation $by"),
     (kir.StoreRow, "$array:array[$index ..] := $values:operands"),
     (kir.Store, "$array:array[$index] := $value$repeats:flag"),
     (kir.LoadRow, "let $vars:mades = $array:array[$index ..]"),

@@ -70,6 +70,7 @@ ROLES: Mapping[type, Roles] = {
     kir.Publish: Roles(reads=("index", "value"), stores=("array",)),
     kir.WaitFor: Roles(reads=("index", "least"), binds=("out",)),
     kir.AsyncCopy: Roles(reads=("at", "start"), loads=("source",), stores=("target",)),
+    kir.Shuffle: Roles(reads=("by",), loads=("source",), stores=("target",)),
     kir.LoadRow: Roles(reads=("index",), binds=("vars",), loads=("array",)),
     kir.StoreRow: Roles(reads=("index", "values"), stores=("array",)),
     kir.LoadTile: Roles(reads=_PLACE, loads=("array",), stores=("tile",)),

@@ -37,6 +37,7 @@ from ..kernel_ir.nodes import (
     Publish,
     Rhs,
     RowScan,
+    Shuffle,
     Store,
     StoreRow,
     StoreTile,
@@ -137,7 +138,7 @@ def statement(e: Lanes, stm: KStm) -> None:
             store_row(e, stm)
         case LookBack() | TeamReduce() | WarpTurns():
             raise IRError(f"{type(stm).__name__} is for machines with threads")
-        case AsyncCopy() | CommitCopies() | WaitCopies() | Distribute():
+        case AsyncCopy() | CommitCopies() | WaitCopies() | Distribute() | Shuffle():
             raise IRError(f"{type(stm).__name__} is for machines with threads")
 
 

@@ -87,7 +87,7 @@ def walk_stm(values: Values, stm: KStm, path: Path, pending: Pending) -> Pending
     """The accesses pending after a statement; raises `Found` at the first conflict."""
     if isinstance(stm, kir.Fence):
         return frozenset()
-    if is_collective(stm) or isinstance(stm, THREAD_LOOPS) or not spreads(stm):
+    if is_collective(stm) or isinstance(stm, PHASES) or not spreads(stm):
         return meet(values, stm, path, pending)
     skipped: frozenset[Poly] = frozenset()
     match stm:
@@ -116,7 +116,7 @@ def walk_stm(values: Values, stm: KStm, path: Path, pending: Pending) -> Pending
     return frozenset().union(*(ends[n] for n in trips(stm)))
 
 
-THREAD_LOOPS = (kir.Threads, kir.TeamReduce, kir.WarpTurns)
+PHASES = (kir.Threads, kir.TeamReduce, kir.WarpTurns, kir.Shuffle)
 
 
 def trips(stm: KStm) -> tuple[int, ...]:

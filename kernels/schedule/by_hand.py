@@ -11,13 +11,13 @@ Expressions are those of any kernel (`statements.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...ir import core
-from ...ir.by_hand import ALL, COLLECTIVE, FENCE, attr_of
+from ...ir.by_hand import ALL, ATOMIC, COLLECTIVE, COMMIT, FENCE, LATER, SHUFFLE, WAIT, attr_of
 from ...ir.core import Body, Fix, FunDef, Stm
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
-from ...ir.machine import BLOCK
+from ...ir.machine import BLOCK, WARP
 from ...ir.ops import Op
 from ...ir.rename import Renaming, rewrite_body
 from ...ir.types import Atom, Const, Name, Prim, Var, i64
@@ -111,12 +111,15 @@ def build(h: HostBuilder, grid: Grid, base: str, results: tuple[Name, ...]) -> M
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Where a statement stands: who executes it, the arrays of registers, and the index of the thread loop."""
+    """Where a statement stands: who executes it, the arrays of registers, the index of the thread loop, the elements
+    that are to be shuffled, and those that are to be copied later."""
 
     b: Builder
     mode: Mode
     registers: dict[Name, str]
     index: Name | None
+    shuffled: dict[Name, Name] = field(default_factory=dict[Name, Name])
+    later: dict[Name, tuple[KArray, Operand]] = field(default_factory=dict[Name, tuple[KArray, Operand]])
 
 
 def inner(w: Walk, index: Name, ends: tuple[Operand, Operand], count: Operand, body: Body, unit: core.Level) -> None:
@@ -140,11 +143,13 @@ def statements(w: Walk, body: Body) -> None:
 def statement(w: Walk, stm: Stm) -> None:
     """A statement of a kernel."""
     b = w.b
-    for array in used_registers(w, stm.exp):
+    for array in used_registers(w, stm.exp) if not attr_of(stm, SHUFFLE) else ():
         require_own_index(w, array, stm)
     match stm.exp:
-        case core.Copied() if attr_of(stm, FENCE):
-            b.emit(kir.Fence())
+        case core.Copied() if stm.attrs and not stm.pat:
+            word(b, stm.attrs[0])
+        case core.Index(array, dims, _) if attr_of(stm, LATER):
+            w.later[stm.pat[0].name] = element(b, array, dims, stm)
         case core.Scratch(type_) if stm.attrs:
             new_array(w, stm.pat[0].name, type_, stm.attrs[0].name)
         case core.Loop((), (), core.ForLoop(index, bound, _), body):
@@ -165,18 +170,85 @@ def statement(w: Walk, stm: Stm) -> None:
                     statements(w, side)
                 sides.append(tuple(stms))
             b.emit(kir.KIf(b.operand(cond), *sides))
+        case core.Index(array, dims, _) if attr_of(stm, SHUFFLE):
+            w.shuffled[stm.pat[0].name] = array
+            check_dims(b, dims, (i64(WARP.threads),), stm)
+        case core.Update(array, dims, Var(value)) if (op := attr_of(stm, SHUFFLE)) is not None:
+            (by,) = (b.operand(dim.index) for dim in dims if isinstance(dim, Fix))
+            shuffle(w, array, w.shuffled.pop(value), Op(op.args[0].name), by, stm.loc)
         case core.Update(array, dims, value) if not stm.pat:
-            target = b.array(array)
-            assert isinstance(target, ArrayRef), "arrays of a kernel are memory"
-            if target.mem.space is Space.GLOBAL and target.mem not in b.outputs:
+            mem, at = element(b, array, dims, stm)
+            if mem.space is Space.GLOBAL and mem not in b.outputs:
                 raise fault(f"a kernel writes its results, and `{array.base}` is not one of them", stm.loc)
-            check_dims(b, dims, target.shape, stm)
-            at = tuple(b.operand(dim.index) for dim in dims if isinstance(dim, Fix))
-            b.emit(kir.Store(target.mem, b.address(target, at), b.operand(value)))
+            if attr_of(stm, LATER) and isinstance(value, Var):
+                copy_later(w, mem, at, *w.later.pop(value.name), stm.loc)
+            elif (op := attr_of(stm, ATOMIC)) is not None:
+                if array in w.registers:
+                    raise fault(f"`{array.base}` is in registers, which no other thread updates", stm.loc)
+                b.emit(kir.Atomic(Op(op.args[0].name), mem.prim, mem, at, b.operand(value)))
+            else:
+                b.emit(kir.Store(mem, at, b.operand(value)))
         case core.Screma() if attr_of(stm, COLLECTIVE):
             b.env.update(zip((p.name for p in stm.pat), spread(b, stm, stm.exp), strict=True))
         case _:
             gen_stm(b, stm, w.mode)
+
+
+def word(b: Builder, attr: core.Attr) -> None:
+    """A statement of one word. Copies of a CPU are made at once."""
+    match attr.name:
+        case name if name == FENCE:
+            b.emit(kir.Fence())
+        case name if name == COMMIT and b.has_threads:
+            b.emit(kir.CommitCopies())
+        case name if name == WAIT and b.has_threads:
+            b.emit(kir.WaitCopies(int(attr.args[0].name)))
+        case _:
+            pass
+
+
+def element(b: Builder, array: Name, dims: tuple[core.DimIndex, ...], stm: Stm) -> tuple[KArray, Operand]:
+    """Where an element is, which is checked."""
+    ref = b.array(array)
+    assert isinstance(ref, ArrayRef), "arrays of a kernel are memory"
+    check_dims(b, dims, ref.shape, stm)
+    at = tuple(b.operand(dim.index) for dim in dims if isinstance(dim, Fix))
+    return ref.mem, b.address(ref, at)
+
+
+def copy_later(w: Walk, mem: KArray, at: Operand, source: KArray, start: Operand, loc: Loc) -> None:
+    """A copy from the memory of the device to that of the block, of which a thread waits for the end."""
+    if mem.space is not Space.SHARED or source.space is not Space.GLOBAL or source in w.b.outputs:
+        raise fault("`copy` copies from a parameter of the kernel to a `shared` array", loc)
+    if w.b.has_threads:
+        w.b.emit(kir.AsyncCopy(mem, at, source, start))
+        return
+    var = w.b.fresh("x", mem.prim)
+    w.b.emit(kir.KLet(var, kir.KLoad(source, start)))
+    w.b.emit(kir.Store(mem, at, var))
+
+
+def shuffle(w: Walk, target: Name, source: Name, op: Op, by: Operand, loc: Loc) -> None:
+    """An element of each thread from another one of its warp. Registers of a CPU are memory of the block."""
+    b, to, origin = w.b, w.b.array(target), w.b.array(source)
+    assert isinstance(to, ArrayRef), "arrays of a kernel are memory"
+    assert isinstance(origin, ArrayRef), "arrays of a kernel are memory"
+    (count,) = to.shape
+    whole = isinstance(count, Const) and int(count.value) % WARP.threads == 0
+    if source not in w.registers or not whole or to.mem.prim.bytes not in (4, 8):
+        raise fault("a shuffle is of registers of whole warps, with elements of 4 or 8 bytes", loc)
+    if b.has_threads:
+        b.emit(kir.Shuffle(to.mem, origin.mem, op, Prim.I64, by))
+        return
+    var = b.fresh("t", Prim.I64)
+    with b.nested() as stms:
+        other = b.op(op, Prim.I64, var, by)
+        apart = b.op(Op.AND, Prim.I64, b.op(Op.XOR, Prim.I64, var, other), i64(-WARP.threads))
+        chosen = b.op(Op.SELECT, Prim.I64, b.op(Op.EQ, Prim.I64, apart, ZERO), other, var)
+        value = b.fresh("x", to.mem.prim)
+        b.emit(kir.KLet(value, kir.KLoad(origin.mem, b.address(origin, (chosen,)))))
+        b.emit(kir.Store(to.mem, b.address(to, (var,)), value))
+    b.emit(kir.Threads(var, ZERO, count, tuple(stms)))
 
 
 # ---- memory --------------------------------------------------------------------------------------------------------

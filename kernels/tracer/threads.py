@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...ir import scalar
+from ...ir.machine import WARP
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, writer
 from ..kernel_ir.nodes import KArray, KStm, Operand
@@ -44,6 +46,8 @@ def for_threads(t: Traced, stm: KStm, who: Who) -> Step:
             return store_row(t, stm, writer(who))
         case kir.Distribute(array, threads, count):
             return distribute(t, array, threads, count)
+        case kir.Shuffle():
+            return shuffle(t, stm)
         case _:  # a note says nothing
             return lambda: None
 
@@ -162,6 +166,28 @@ def distribute(t: Traced, array: KArray, threads: int, count: int) -> Step:
         t.distributed[array.name] = count
         size = threads * count
         t.memory[array.name] = Memory(array, [zero(array)] * size, Track(array.name, bytearray(size)), None)
+
+    return step
+
+
+def shuffle(t: Traced, stm: kir.Shuffle) -> Step:
+    """All threads read, then all of them write."""
+    source, get = site_of(t, stm, stm.source), reader(t.env, stm.by)
+    partner = scalar.meaning(stm.op, stm.prim)
+
+    def step() -> None:
+        origin, memory, by = t.memory[stm.source.name], t.memory[stm.target.name], get()
+        values: list[Any] = []
+        for thread in range(len(origin.values)):
+            other = partner(thread, by)
+            here = other if other // WARP.threads == thread // WARP.threads else thread
+            if origin.defined.defined is not None and not origin.defined.defined[here]:
+                t.machine.read(origin.defined, here, thread, source.place)
+            values.append(origin.values[here])
+        for thread, value in enumerate(values):
+            if memory.defined.defined is not None:
+                memory.defined.defined[thread] = 1
+            memory.values[thread] = value
 
     return step
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from .. import __version__
 from ..autotune.tuning import SettingError, program_digest
-from ..ir.errors import NOWHERE, CompileError, Diagnostic, Label, Loc
+from ..ir.errors import NOWHERE, CompileError, Diagnostic, Label
 from ..ir.machine import EVEN, level_of
 from ..ir.thresholds import Threshold
 from ..ir.version_tree import sites
 from ..kernels.devices.cpu.executable import CpuDevice
-from ..kernels.devices.cpu.host.emit import is_native, sizes_follow
+from ..kernels.devices.cpu.host.emit import is_native
 from ..kernels.devices.cpu.library import objects, targets
 from ..kernels.devices.cpu.library.archive import archive
 from ..kernels.devices.cpu.library.interface import OF_THREADS, Interface, Value, identifier
@@ -26,7 +26,7 @@ from ..kernels.devices.cpu.runtime.jit import Host
 from ..kernels.devices.cuda.device import CudaDevice
 from ..kernels.devices.cuda.library import objects as gpu_objects
 from ..kernels.devices.device import Device
-from ..kernels.host_ir.nodes import HostBody, HostCall, HostFun, HostIf, HostLoop, Interpret
+from ..kernels.host_ir.nodes import HostFun, Interpret, statements
 from ..output import write_files
 from ..pipeline import Compiled
 from ..versions import named_versions
@@ -166,28 +166,12 @@ def require_native(compiled: Compiled) -> None:
 
 def needs_python(fun: HostFun) -> Iterator[Diagnostic]:
     """Why an entry has no native form."""
-    if is_native(fun.body) and sizes_follow(fun):
+    if is_native(fun):
         return
-    reasons = list(interpreted(fun.body)) or [("a size that follows from no argument", NOWHERE)]
-    for why, loc in reasons:
+    stms = [stm for body in fun.bodies for stm in statements(body)]
+    reasons = [(stm.exp.why, stm.loc) for stm in stms if isinstance(stm.exp, Interpret)]
+    for why, loc in reasons or [("a size that follows from no argument", NOWHERE)]:
         yield Diagnostic("E0004", f"`{fun.entry.name}` cannot be in a library: {why}", Label(loc, ""))
-
-
-def interpreted(body: HostBody) -> Iterator[tuple[str, Loc]]:
-    """What the interpreter runs, with the reason and place."""
-    for stm in body.stms:
-        match stm.exp:
-            case Interpret(_, _, _, why):
-                yield why, stm.loc
-            case HostCall():
-                yield "it calls a recursive function", stm.loc
-            case HostIf(_, then, orelse):
-                yield from interpreted(then)
-                yield from interpreted(orelse)
-            case HostLoop(_, _, _, inner):
-                yield from interpreted(inner)
-            case _:
-                pass
 
 
 # ---- the manifest ------------------------------------------------------------------------------------------------

@@ -91,10 +91,13 @@ typedef struct {
 """,
     "cuda": """\
 /* Zeros are the defaults: the first GPU, the best target that it runs. A target is one of those in the manifest, such
-   as "sm_90", or "compute_80" for PTX. The driver is looked for when a context is made (libcuda.so.1). */
+   as "sm_90", or "compute_80" for PTX. The driver is looked for when a context is made (libcuda.so.1). An argument may
+   be in memory of the GPU: what is to be there must be when the call begins. With `keep` results stay there, too; they
+   are complete when the call returns. */
 typedef struct {
   int64_t device;
   const char *target;
+  int64_t keep;
 } NAME_config;
 """,
 }

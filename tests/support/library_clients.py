@@ -18,6 +18,8 @@ from soac.library.build import Order, build_library, targets_of
 from soac.pipeline import Compiled, compile_prog
 
 INFINITY = 2**63 - 1
+FIVE = ("locvolcalib", "matmul", "spmv", "histogram", "softmax")
+"""Programs whose libraries are tried on every version."""
 
 HEAD = """\
 #include "NAME.h"
@@ -54,7 +56,8 @@ static int failed(NAME_context *context) {
 /* entry, in, out, threads, target, tuning file, NAME VALUE .. */
 int main(int argc, char **argv) {
   in = fopen(argv[2], "rb"), out = fopen(argv[3], "wb");
-  NAME_config config = {atoi(argv[4]), *argv[5] ? argv[5] : nullptr};
+  NAME_config config = {};
+  config.FIRST = atoi(argv[4]), config.target = *argv[5] ? argv[5] : nullptr;
   NAME_context *context = NAME_context_new(&config);
   if (NAME_failure(context)) return failed(context);
   if (*argv[6] && NAME_load_tuning(context, argv[6])) return failed(context);
@@ -99,7 +102,8 @@ def client(folder: Path, manifest: Mapping[str, Any], linked: str = "static") ->
     """The program against the static or the shared library."""
     name, source, made = manifest["name"], folder / "client.cpp", folder / f"client_{linked}"
     calls = "".join(call(name, *entry) for entry in manifest["entries"].items())
-    source.write_text((HEAD + calls + TAIL).replace("NAME", name), encoding="utf-8")
+    first = "device" if manifest["device"] == "cuda" else "threads"
+    source.write_text((HEAD.replace("FIRST", first) + calls + TAIL).replace("NAME", name), encoding="utf-8")
     library = (
         [str(folder / f"lib{name}.a")] if linked == "static" else [f"-L{folder}", f"-l{name}", f"-Wl,-rpath,{folder}"]
     )

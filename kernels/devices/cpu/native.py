@@ -22,7 +22,7 @@ from ...kernel_ir.nodes import Kernel
 from ..device import Trace
 from ..failures import failure, values_of
 from .arena import Arenas
-from .host.calls import Default, Settings, set_settings, take_events, take_trace
+from .host.calls import Default, Settings, called, set_settings, take_events, take_trace
 from .host.failure_sites import error_of, recorded
 from .host.layout import NativeFun, argument_places, result_places
 from .image import Image, MachineCode
@@ -40,14 +40,15 @@ EVENTS_OF_A_FAILURE = 100_000
 @dataclass(slots=True)
 class Ready:
     """An entry as a function, `run (*args)`: a list of results, or a status; that of a failure leaves `turn` taken.
-    `words`: its state; `settings`: what its thresholds were made from; `parts`: what the machine code reads."""
+    `words`: its state; `settings`: what its thresholds were made from, with the number of threads; `parts`: what the
+    machine code reads."""
 
     run: Callable[..., Any]
     head: Head
     turn: ctypes.c_int64
     words: ctypes.Array[ctypes.c_int64]
     parts: tuple[object, ...]
-    settings: Settings | None = None
+    settings: tuple[Settings, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +176,9 @@ def call(
         one = entry.idle.pop()
     except IndexError:
         one = ready(entry, ctypes.c_int64(0))
-    if one.settings != settings:
-        set_words(entry, one, settings, default)
+    if one.settings != (settings, threads):
+        set_settings(entry.info, one.words, settings, default)
+        one.settings = (dict(settings[0]), dict(settings[1])), threads
     one.words[Word.ARENAS], one.words[Word.THREADS] = arenas.address, threads
     one.words[Word.TIMED], one.words[Word.TRACED] = log is not None, 0
     results: Any = None
@@ -197,7 +199,7 @@ def call(
 def prepared(entry: Entry, settings: Settings, default: Default, threads: int, turn: Turn) -> Ready:
     """A call of an entry with settings of its own, decided once."""
     one = ready(entry, turn.word)
-    set_words(entry, one, settings, default)
+    set_settings(entry.info, one.words, settings, default)
     one.words[Word.ARENAS], one.words[Word.THREADS], one.head.helpers = turn.arenas.address, threads, threads - 1
     return one
 
@@ -210,12 +212,6 @@ class Turn:
     arenas: Arenas
 
 
-def set_words(entry: Entry, one: Ready, settings: Settings, default: Default) -> None:
-    """The settings of a call."""
-    set_settings(entry.info, one.words, settings, default)
-    one.settings = dict(settings[0]), dict(settings[1])
-
-
 def failed(entry: Entry, one: Ready, status: int) -> BaseException:
     """The exception for a status, which ends the turn."""
     record, place = one.words[entry.info.record :], one.words[Word.FAILED]
@@ -224,7 +220,7 @@ def failed(entry: Entry, one: Ready, status: int) -> BaseException:
     match Status(status):
         case Status.SITE:
             site = entry.info.sites[place]
-            return error_of(site, values_of(record, recorded(site)))
+            return called(error_of(site, values_of(record, recorded(site))), entry.info, one.words)
         case Status.KERNEL:
             return failure(entry.kernels.kernels[place], record)
         case Status.NO_CODE:
@@ -234,4 +230,4 @@ def failed(entry: Entry, one: Ready, status: int) -> BaseException:
             pool.the_pool().stop_flag.value = 0
             return KeyboardInterrupt()
         case _:
-            return MemoryError("no room for the trace of the guards")
+            return MemoryError("no room for the trace of the guards, or for a call")

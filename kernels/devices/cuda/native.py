@@ -22,7 +22,7 @@ from ...host_ir.nodes import HostProgram
 from ...host_ir.timing_events import Event
 from ...kernel_ir.nodes import Space
 from ..cpu.argument_words import word_of
-from ..cpu.host.calls import Default, Settings, set_settings, take_events, take_trace
+from ..cpu.host.calls import Default, Settings, called, set_settings, take_events, take_trace
 from ..cpu.host.emit import emit_host
 from ..cpu.host.failure_sites import MemorySite, error_of, recorded
 from ..cpu.host.layout import NativeFun, argument_places, result_places
@@ -204,7 +204,7 @@ class NativeProgram:
                 pool.forget_stop()
                 return KeyboardInterrupt()
             case Status.MEMORY:
-                return MemoryError("no room for the trace of the guards")
+                return MemoryError("no room for the trace of the guards, or for a call")
             case _:
                 return IRError(f"{entry.info.symbol} ends with {status.name}")
 
@@ -215,7 +215,7 @@ class NativeProgram:
         short = self.native.short
         if isinstance(site, MemorySite) and short is not None and min(values, default=0) >= 0:
             return room_error(short, site.what, site.loc if site.loc.line else loc)
-        return error_of(site, values)
+        return called(error_of(site, values), entry.info, entry.words)
 
 
 def table(prepared: Prepared) -> structs.Kernel:

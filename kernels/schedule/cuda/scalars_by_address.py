@@ -18,7 +18,7 @@ from ....ir.core import Fix, Param, Slice
 from ....ir.types import Name, Names, Type, Var, i64
 from ...analysis.stack_sizes import StackSizes
 from ...host_ir.liveness import uses
-from ...host_ir.nodes import HostBody, HostIf, HostLoop, HostProgram, HostStm, Launch, launches
+from ...host_ir.nodes import HostBody, HostIf, HostLoop, HostProgram, HostStm, Launch, bodies_of, launches, statements
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, Kernel, KLoad, Space
 from ...kernel_ir.traverse import names_in
@@ -72,25 +72,6 @@ def places_of(launch: Launch, copies: Copies) -> tuple[int, ...]:
     return tuple(k for k, atom in enumerate(launch.scalars) if isinstance(atom, Var) and atom.name in copies)
 
 
-def bodies(exp: object) -> tuple[HostBody, ...]:
-    """Those of a host expression."""
-    match exp:
-        case HostIf(_, then, orelse):
-            return then, orelse
-        case HostLoop(_, _, _, body):
-            return (body,)
-        case _:
-            return ()
-
-
-def statements(body: HostBody) -> Iterator[HostStm]:
-    """All of a body, those of branches and loops too."""
-    for stm in body.stms:
-        yield stm
-        for inner in bodies(stm.exp):
-            yield from statements(inner)
-
-
 def elements_of(body: HostBody) -> Iterator[Name]:
     """The scalars that are elements of arrays, at places that need no check."""
     for stm in statements(body):
@@ -109,7 +90,7 @@ def used_by_host(found: Found, body: HostBody) -> Iterator[Name]:
             kept = tuple(atom for k, atom in enumerate(exp.scalars) if k in sized)
             yield from uses(replace(exp, scalars=kept))
             continue
-        inner = bodies(exp)
+        inner = bodies_of(exp)
         if not inner:
             yield from uses(exp)
             continue

@@ -68,6 +68,7 @@ def var(name: str, prim: Prim = Prim.I64) -> KVar:
 B, N, J, X, Y = var("block"), var("n_1"), var("i_2"), var("x_3", Prim.F32), var("y_4", Prim.F32)
 XS, FLAGS = (KArray(name, prim, Space.GLOBAL) for name, prim in (("xs", Prim.F32), ("flags", Prim.I32)))
 T = KArray("t.1", Prim.F32, Space.PRIVATE)
+HELD = replace(T, space=Space.REGISTERS)
 ZERO, ONE = i64(0), Const(Prim.F32, 1.0)
 V, L, R = var("v_5", Prim.F32), var("l_6", Prim.F32), var("r_7", Prim.F32)
 ADD = KLambda((L,), (R,), (kir.KLet(V, kir.KOp(Op.ADD, Prim.F32, (L, R))),), (V,))
@@ -82,7 +83,7 @@ STATEMENTS: dict[str, tuple[KStm, ...]] = {
     ),
     "variables": (kir.Declare(X, Const(Prim.F32, -0.0)), kir.Assign(X, Const(Prim.F32, float("nan")))),
     "stores": (kir.Store(XS, N, ONE, True), kir.Publish(FLAGS, N, Const(Prim.I32, 1))),
-    "memory": (kir.Alloc(T, N, 4), kir.Distribute(replace(T, space=Space.REGISTERS), 256, 8)),
+    "memory": (kir.Alloc(T, N, 4), kir.Distribute(HELD, 256, 8), kir.Shuffle(HELD, HELD, Op.XOR, Prim.I64, N)),
     "checks": (kir.Check(Const(Prim.BOOL, True), 0, (N,)), kir.BoundsCheck(N, i64(4), 0, (N, ZERO))),
     "control": (
         kir.KIf(Const(Prim.BOOL, False), (), (kir.Fence(),)),

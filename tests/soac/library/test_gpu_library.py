@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from soac.frontend.source.text import Reach
 from soac.ir.interpret import interpret
 from soac.ir.machine import CUDA
 from soac.kernels.devices.cpu.library import targets
@@ -23,10 +25,13 @@ from soac.kernels.kernel_ir.nodes import Kernel
 from soac.library.build import Order, build_library
 from soac.library.gpus import Gpus, gpus_of
 from soac.pipeline import Compiled, compile_prog
+from soac.testing.blocks import Fails
+from soac.testing.datasets import inputs_of
 from soac.versions import runs_of
 from tests.support.emulator.driver import emulated_text, library_of
 from tests.support.emulator.emulate import COMPILER, HERE
-from tests.support.library_clients import INFINITY, Failed, client, run, same_bits
+from tests.support.library_clients import FIVE, INFINITY, Failed, client, run, same_bits
+from tests.support.programs import PROGRAMS, opened, sets_of
 
 pytestmark = pytest.mark.skipif(COMPILER is None or sys.platform != "linux", reason="no C++ compiler, or not Linux")
 
@@ -39,6 +44,8 @@ entry turned [n][m] (xss: *[n][m]f64) (k: i64): ([m][n]f64, [n][m]f64) =
 entry private [n] (ns: [n]i64): [n]i64 =
   map (\\n -> let xs = scan (+) 0 (iota n) let ys = scan (+) 0 (map2 (*) xs (rotate 1 xs)) in reduce (+) 0 ys) ns
 entry total [n] (xs: [n]i64): i64 = let ys = #[opaque] scan (+) 0 xs in if n > 0 then ys[n - 1] else 0
+def sum_to (xs: []i64) (i: i64): i64 = if i < 0 then 0 else xs[i] + sum_to (map (+ 1) xs) (i - 2)
+entry sum_of (xs: []i64) (i: i64): i64 = sum_to xs i
 """
 ARGS: dict[str, tuple[Any, ...]] = {
     "sums": (np.arange(600, dtype=np.int32).reshape(3, 200),),
@@ -46,6 +53,7 @@ ARGS: dict[str, tuple[Any, ...]] = {
     "turned": (np.arange(40, dtype=np.float64).reshape(5, 8), np.int64(2)),
     "private": (np.array([3, 900, 0]),),
     "total": (np.arange(50),),
+    "sum_of": (np.arange(50), np.int64(9)),
 }
 Library = tuple[Path, dict[str, Any], Compiled]
 
@@ -58,11 +66,15 @@ def emulated(text: str, kernels: Sequence[Kernel]) -> list[Image]:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    folder = tmp_path_factory.mktemp("gpu_library")
-    compiled = compile_prog(SOURCE, "gpu.soac", machine=CUDA)
+    return on_stand_in(tmp_path_factory.mktemp("gpu_library"), SOURCE, Path("gpu.soac"))
+
+
+def on_stand_in(folder: Path, source: str, path: Path) -> Library:
+    """A program as a library for the stand-in, which lies beside it, and a client."""
+    compiled = compile_prog(source, str(path), machine=CUDA, reach=Reach.ANYWHERE)
     host = targets.BASES[targets.NAMED[targets.defaults()[0]].host.triple]
     gpus = Gpus(("sm_70", "sm_90"), host, emulated)
-    build_library(compiled, Order("gpu", "0.1.0", gpus, {}, SOURCE, False), folder)
+    build_library(compiled, Order(path.stem, "0.1.0", gpus, {}, source, False), folder)
     flags = ["-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", str(folder / "libcuda.so.1")]
     subprocess.run([str(COMPILER), *flags, str(HERE / "libcuda.cpp"), "-ldl"], check=True, timeout=120)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -93,6 +105,9 @@ def test_failures_say_where(library: Library, monkeypatch: pytest.MonkeyPatch) -
     of_host = called(library, monkeypatch, "turned", ARGS["turned"][0], np.int64(5))
     assert isinstance(of_host, Failed)
     assert (of_host.code, of_host.values) == ("R0101", (5, 0, 5, 8))
+    in_call = called(library, monkeypatch, "sum_of", np.arange(5), np.int64(7))
+    assert isinstance(in_call, Failed)
+    assert (in_call.code, in_call.values) == ("R0101", (7, 5))
     monkeypatch.setenv("STAND_IN_MIB", "1")
     full = called(library, monkeypatch, "total", np.ones(100_000, np.int64))
     assert isinstance(full, Failed)
@@ -123,6 +138,47 @@ def test_sizes_that_the_library_does_not_have(library: Library, monkeypatch: pyt
     assert same_bits(found, wanted)
 
 
+ON_GPU = """
+#include "gpu.h"
+#include <cstdio>
+#include <dlfcn.h>
+
+int main() {
+  gpu_config there = {0, nullptr, 1}, back = {0, nullptr, 0};
+  gpu_context *keeps = gpu_context_new(&there), *fetches = gpu_context_new(&back);
+  float xs[] = {1, 2, 3};
+  int64_t is[] = {2, 0, 2, 1, 1, 0, 2};
+  const gpu_f32_1d x = {xs, {3}, nullptr};
+  const gpu_i64_1d i = {is, {7}, nullptr};
+  auto ask = (int (*)(size_t *, size_t *))dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemGetInfo_v2");
+  size_t before = 0, after = 0, all;
+  for (int round = 0; round < 9; round++) {
+    gpu_f32_1d once, twice, result;
+    if (gpu_entry_gather(keeps, &once, &x, &i, 10)) return 1;
+    if (gpu_entry_gather(keeps, &twice, &once, &i, 10)) return 2;
+    const gpu_f32_1d odd = {once.data + 1, {6}, nullptr};  // at a place that is not aligned
+    if (gpu_entry_gather(fetches, &result, round ? &odd : &twice, &i, 1)) return 3;
+    if (round % 8 == 0) printf("%g %g %g\\n", result.data[0], result.data[1], result.data[2]);
+    gpu_release(once.owner), gpu_release(twice.owner), gpu_release(result.owner);
+    ask(round > 1 ? &after : &before, &all);
+  }
+  gpu_context_free(keeps), gpu_context_free(fetches);
+  return before != after;
+}
+"""
+
+
+def test_arrays_stay_on_the_gpu(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result is an argument as it is, also of another context; its memory is given back."""
+    folder = library[0].parent
+    (folder / "on_gpu.cpp").write_text(ON_GPU, encoding="utf-8")
+    made = [f"-I{folder}", str(folder / "on_gpu.cpp"), "-o", str(folder / "on_gpu"), str(folder / "libgpu.a")]
+    subprocess.run([str(COMPILER), *made, "-lm", "-lpthread", "-ldl"], check=True, timeout=100)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(folder))
+    done = subprocess.run([str(folder / "on_gpu")], capture_output=True, text=True, check=False, timeout=100)
+    assert (done.returncode, done.stdout) == (0, "300 300 300\n20 10 20\n")
+
+
 PYTHON = """
 import sys; from pathlib import Path; import numpy as np
 from soac.kernels.devices.cpu.library.client import Library, ProgramError
@@ -140,6 +196,35 @@ def test_the_shared_library_from_python(library: Library) -> None:
     command = [sys.executable, "-c", PYTHON, str(folder)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=100)
     assert done.stdout == "sm_90 1225 [3, 3]\nR0101\n"
+
+
+MOST_ITERATIONS = 2000
+"""The product of the numbers that an entry takes: what the emulator does in a second."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stem", FIVE)
+def test_programs_give_the_same_on_every_version(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter's values, on the first data set of each entry that is small."""
+    path = next(p for p in PROGRAMS if p.stem == stem)
+    made, session = on_stand_in(tmp_path, path.read_text(encoding="utf-8"), path), opened(path)
+    seen = set[str]()
+    for one in sets_of(path):
+        if one.entry in seen or isinstance(one.case.expected, Fails) or "notest" in one.case.tags:
+            continue
+        args = inputs_of(one, session.program, path)
+        numbers = math.prod(int(a) for a in args if isinstance(a, np.integer))
+        if numbers > MOST_ITERATIONS or sum(map(np.size, args)) > MOST_ITERATIONS:
+            continue
+        seen.add(one.entry)
+        wanted, _ = interpret(made[2].core, one.entry, args)
+        for sides in runs_of(made[2].flat, one.entry):
+            settings = {name: 0 if side else INFINITY for name, side in sides.items()}
+            found = called(made, monkeypatch, one.entry, *args, settings=settings)
+            assert isinstance(found, list), found
+            for value, exact in zip(found, wanted, strict=True):
+                assert np.allclose(value, exact, rtol=1e-3, atol=1e-5, equal_nan=True), sides
+    assert seen
 
 
 def test_ptx(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from itertools import cycle
@@ -30,8 +31,9 @@ from soac.testing.blocks import Fails
 from soac.testing.datasets import inputs_of
 from soac.versions import runs_of
 from tests.support.command_line import Command
-from tests.support.library_clients import INFINITY, Failed, built, client, run, same_bits, targets_here
+from tests.support.library_clients import FIVE, INFINITY, Failed, built, client, run, same_bits, targets_here
 from tests.support.programs import PROGRAMS, opened, sets_of
+from tests.support.rust_clients import RUSTC, rust_client
 
 SMALL = Path(__file__).with_name("small.soac")
 HERE, OTHER = ("aarch64", "x86-64-v2") if platform.machine() == "aarch64" else ("x86-64-v3", "aarch64")
@@ -40,6 +42,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="libraries are for Linux"),
 ]
 Library = tuple[Path, dict[str, Any], Compiled]
+Client = Callable[[Path, Mapping[str, Any]], Path]
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +61,8 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "scaled": (np.array([1, -2, 3], np.int32), np.float32(2.5)),
     "half": (np.array([0.1, 2], np.float16), np.float16(0.3), np.bool_(True)),
     "room": (np.int64(0),),
+    "sorted": (XS[::-1] % 7,),
+    "sum_of": (XS, np.int64(7)),
 }
 FAILURES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "in a kernel": ("pick", (XS, np.array([0, 12]))),
@@ -65,6 +70,8 @@ FAILURES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "of a power": ("power", (np.int32(-9), np.int32(-2))),
     "of memory": ("room", (np.int64(1 << 60),)),
     "of a size": ("room", (np.int64(-5),)),
+    "of recursion": ("sum_of", (XS, np.int64(9))),
+    "in a call": ("sum_of", (XS, np.int64(12))),
 }
 
 
@@ -126,12 +133,13 @@ def test_the_module_of_wheels(small: Library) -> None:
         wanted, _ = interpret(compiled.core, entry, args)
         got = library.call(entry, *args)
         assert same_bits(got if isinstance(got, tuple) else (got,), wanted), entry
-    with pytest.raises(RunError) as error:
-        load(SMALL).call("called", (XS, np.int64(-1)))
-    with pytest.raises(client_module.ProgramError) as same:
-        library.call("called", XS, -1)
-    assert str(same.value) == str(error.value)
-    assert "called at" in str(same.value)
+    for entry, place in (("called", -1), ("sum_of", 12), ("sum_of", 11)):
+        with pytest.raises(RunError) as error:
+            load(SMALL).call(entry, (XS, np.int64(place)))
+        with pytest.raises(client_module.ProgramError) as same:
+            library.call(entry, XS, place)
+        assert str(same.value) == str(error.value)
+        assert "called at" in str(same.value)
     assert library.settings == {s["name"]: s["default"] for s in manifest["settings"]}
     with pytest.raises(client_module.ProgramError, match="C0101"):
         library.set("no.such", 1)
@@ -159,13 +167,16 @@ MOST_ITERATIONS = 20_000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stem", ["locvolcalib", "matmul", "spmv", "histogram", "softmax"])
-def test_programs_give_the_same_on_every_version(stem: str, tmp_path: Path) -> None:
-    """The interpreter's values, and the bits of the same version in Python, on all data sets that are small; the
-    targets take turns."""
+@pytest.mark.parametrize("made", [client, rust_client])
+@pytest.mark.parametrize("stem", FIVE)
+def test_programs_give_the_same_on_every_version(stem: str, made: Client, tmp_path: Path) -> None:
+    """From C++ and from Rust: the interpreter's values, and the bits of the same version in Python, on all data sets
+    that are small; the targets take turns."""
+    if made is rust_client and RUSTC is None:
+        pytest.skip("no Rust compiler")
     path = next(p for p in PROGRAMS if p.stem == stem)
     compiled, manifest = built(path, tmp_path, [])
-    program, session = client(tmp_path, manifest), opened(path)
+    program, session = made(tmp_path, manifest), opened(path)
     turns, runs, got = cycle(targets_here(program, manifest)), 0, list[Any]()
     for one in sets_of(path):
         if isinstance(one.case.expected, Fails) or "notest" in one.case.tags:

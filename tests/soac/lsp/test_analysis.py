@@ -59,6 +59,18 @@ def test_renaming_in_a_kernel_by_hand() -> None:
     assert renamed == {FILE: f"{head}#[{kernel.replace('xs', 'zs')}entry{rest}"}
 
 
+def test_renaming_what_a_kernel_implements() -> None:
+    """From its definition, and from the attribute."""
+    text = text_of("stencil")
+    lines = text.splitlines()
+    folder = Folder({FILE: text})
+    for number, line in enumerate(lines, 1):
+        if "def smooth [" in line or "implements(smooth)" in line:
+            renamed = applied(folder.texts, rename(folder, FILE, number, line.index("smooth") + 1, "soft"))
+            assert renamed == {FILE: text.replace("smooth_halo", "?").replace("smooth ", "soft ").replace(
+                "(smooth)", "(soft)").replace("?", "smooth_halo").replace("warp soft", "warp smooth")}  # fmt: skip
+
+
 @pytest.mark.parametrize(("text", "codes"), [("def f = (", "E01"), ("def f (x: i32) = x + true", "E02")])
 def test_errors_are_diagnostics(text: str, codes: str) -> None:
     diagnostics, _ = analyse(text, "main.soac")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Mapping
 
+from .....ir.errors import MAX_CALLS, RunError
 from ....host_ir.timing_events import Begin, End, Event, Note
 from ...device import Trace
-from ..runtime.assembly import Word
+from ..runtime.assembly import CALLED, Word
 from .layout import BEGIN, NativeFun, setting_word
 
 ALWAYS, NEVER = 0, (1 << 63) - 1
@@ -50,9 +51,25 @@ def take_events(info: NativeFun, memory: Words) -> Iterator[Event]:
     pairs = (ctypes.c_int64 * (2 * count)).from_address(memory[Word.TRACE]) if count else ()
     for k in range(0, 2 * count, 2):
         word, value = pairs[k], pairs[k + 1]
+        if word == CALLED:
+            return
         if word >= 0:
             yield Note(info.settings[word >> 1].name, value, bool(word & 1))
         elif (-1 - word) % 2 == BEGIN:
             yield Begin(info.branches[(-1 - word) // 2], value * 1e-9)
         else:
             yield End(value * 1e-9)
+
+
+def called(error: BaseException, info: NativeFun, memory: Words) -> BaseException:
+    """The error of a failure, with the calls that led to it: the last notes of the trace, the innermost first."""
+    count = memory[Word.TRACED]
+    if not isinstance(error, RunError) or not count:
+        return error
+    notes = (ctypes.c_int64 * (2 * count)).from_address(memory[Word.TRACE])
+    first = count
+    while first and notes[2 * first - 2] == CALLED:
+        first -= 1
+    numbers = notes[2 * first + 1 : 2 * (first + MAX_CALLS) : 2]
+    calls = tuple([call for number in numbers for call in info.calls[number].as_call])
+    return RunError(*[diag.called(calls) for diag in error.diagnostics])

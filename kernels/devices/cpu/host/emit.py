@@ -21,7 +21,18 @@ from .....ir.errors import NOWHERE, IRError
 from .....ir.ops import Op, can_fail
 from .....ir.types import Atom, Const, Name, Prim, Var
 from ....host_ir.liveness import conjunction, dead_after
-from ....host_ir.nodes import HostBody, HostCall, HostFun, HostIf, HostLoop, HostProgram, HostStm, Interpret, Launch
+from ....host_ir.nodes import (
+    HostBody,
+    HostCall,
+    HostFun,
+    HostIf,
+    HostLoop,
+    HostProgram,
+    HostStm,
+    Interpret,
+    Launch,
+    statements,
+)
 from ....lanes.module import MODULE_END
 from ....llvm import ops as lanes_ops
 from ....llvm.convert import convert
@@ -42,6 +53,7 @@ from .arrays import (
     set_sizes,
     update,
 )  # fmt: skip
+from .callees import called, callees_of, define, open_calls
 from .control import branch, guard, loop, size_param
 from .failure_sites import AssertionSite, ScalarSite, recorded
 from .frame import (
@@ -55,6 +67,7 @@ from .frame import (
     descriptor,
     fail_if,
     highest_rank,
+    locals_of,
     obtain,
     operand,
     place,
@@ -69,21 +82,10 @@ from .layout import NativeFun, argument_places, given, result_words, setting_wor
 from .memory import CPU
 
 
-def is_native(body: HostBody) -> bool:
-    """Has every statement a native form?"""
-    return all(_is_native(stm.exp) for stm in body.stms)
-
-
-def _is_native(exp: object) -> bool:
-    match exp:
-        case Interpret() | HostCall():
-            return False
-        case HostIf(_, then, orelse):
-            return is_native(then) and is_native(orelse)
-        case HostLoop(_, _, _, body):
-            return is_native(body)
-        case _:
-            return True
+def is_native(fun: HostFun) -> bool:
+    """Has every statement a native form, and every size a value?"""
+    interpreted = (isinstance(stm.exp, Interpret) for body in fun.bodies for stm in statements(body))
+    return sizes_follow(fun) and not any(interpreted)
 
 
 def emit_host(program: HostProgram, backend: Backend = CPU) -> tuple[str, tuple[NativeFun, ...]]:
@@ -91,7 +93,7 @@ def emit_host(program: HostProgram, backend: Backend = CPU) -> tuple[str, tuple[
     module = Module()
     for name, (result, params) in backend.functions.items():
         module.declare(name, result, params)
-    native = [f for f in program.functions if is_native(f.body) and sizes_follow(f)]
+    native = [f for f in program.functions if is_native(f)]
     made = [function(backend, module, fun, f"host.{k}") for k, fun in enumerate(native)]
     text = "\n".join([module.text(), *(text for text, _ in made), MODULE_END])
     return text.replace("@soac_host_", f"@soac_{backend.name}_"), tuple(info for _, info in made)
@@ -101,18 +103,21 @@ def function(backend: Backend, module: Module, fun: HostFun, symbol: str) -> tup
     """The text of one function."""
     results = Word.FIRST + sum(1 + p.type.rank for p in given(fun))
     first_setting = results + sum(result_words(p.type) for p in fun.results)
-    h = Emitter(backend, Code(module), 2 + 2 * highest_rank(fun), first_setting)
+    rank = highest_rank((*fun.params, *fun.results), fun.body)
+    h = Emitter(backend, Code(module), 2 + 2 * rank, first_setting, callees=callees_of(fun, symbol))
+    open_calls(h)
     bind_params(h, fun)
     emit_body(h, fun.body)
     give_results(h, fun, results)
     backend.end(h)
+    texts = [define(h, callee, emit_body) for callee in h.callees.values()]
     record = setting_word(first_setting, len(h.settings))
     frame = record + max([backend.record, *(1 + len(recorded(site)) for site in h.sites)])
     finish(h, frame)
-    text = f'define i64 @"{symbol}"(ptr %state) #0 {{\nentry:\n{h.code.text()}}}\n'
+    texts.append(f'define i64 @"{symbol}"(ptr %state) #0 {{\nentry:\n{h.code.text()}}}\n')
     words = frame + h.descriptors * h.words
-    numbered = tuple(h.kernels), tuple(h.settings), tuple(h.sites), tuple(h.branches)
-    return text, NativeFun(fun, symbol, *numbered, results, first_setting, record, words)
+    numbered = tuple(h.kernels), tuple(h.settings), tuple(h.sites), tuple(h.branches), tuple(h.calls)
+    return "\n".join(texts), NativeFun(fun, symbol, *numbered, results, first_setting, record, words)
 
 
 def sizes_follow(fun: HostFun) -> bool:
@@ -193,10 +198,7 @@ def finish(h: Emitter, frame: int) -> None:
     code.module.declare("llvm.memset.p0.i64", "void", ("ptr", "i8", "i64", "i1"))
     code.entry[:0] = [
         f"  %frame = getelementptr i64, ptr %state, i64 {frame}",
-        f"  %table = alloca [{h.slots} x i64], align 16",
-        "  %status = alloca i64, align 8",
-        f"  %record.place = getelementptr i64, ptr %state, i64 {int(Word.RECORD)}",
-        "  %record = load ptr, ptr %record.place",
+        *locals_of(h),
         f"  call void @llvm.memset.p0.i64(ptr align 8 %frame, i8 0, i64 {size}, i1 false)",
     ]
 
@@ -222,8 +224,10 @@ def statement(h: Emitter, stm: HostStm) -> None:
             branch(h, stm, exp, emit_body)
         case HostLoop():
             loop(h, stm, exp, emit_body)
-        case Interpret() | HostCall():
-            raise IRError("interpreted statements and calls have no native form")
+        case HostCall():
+            called(h, stm, exp)
+        case Interpret():
+            raise IRError("interpreted statements have no native form")
         case core.PrimOp():
             primop(h, stm, exp)
         case core.Convert(source, target, arg):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from .....ir import scalar
 from .....ir.errors import IRError, Loc, RunError
 from .....ir.ops import Op, operand_types
+from .....ir.recursion import too_many_calls
 from .....ir.scalar import DTYPES
 from .....ir.types import Prim
 from ...device import Scalar
@@ -55,7 +56,15 @@ class MemorySite:
     what: str = ""
 
 
-Site = ScalarSite | AssertionSite | BoundsSite | MemorySite
+@dataclass(frozen=True, slots=True)
+class DepthSite:
+    """A function of which too many calls are open: how many."""
+
+    function: str
+    loc: Loc
+
+
+Site = ScalarSite | AssertionSite | BoundsSite | MemorySite | DepthSite
 Values = tuple[Scalar, ...]
 
 
@@ -70,6 +79,8 @@ def recorded(site: Site) -> tuple[Prim, ...]:
             return (Prim.I64,) * sum(4 if is_slice else 2 for is_slice in slices)
         case MemorySite(_, rank):
             return (Prim.I64,) * rank
+        case DepthSite():
+            return (Prim.I64,)
 
 
 def error_of(site: Site, values: Values) -> Exception:
@@ -89,6 +100,8 @@ def error_of(site: Site, values: Values) -> Exception:
             shape = tuple(int(n) for n in values)
             negative = min(shape, default=0) < 0
             return raised(lambda: possible(shape, loc)) if negative else no_room(shape, DTYPES[prim])
+        case DepthSite(function, loc):
+            return too_many_calls(function, int(values[0]), loc)
 
 
 def scalar_error(op: Op, prim: Prim, loc: Loc, values: Values) -> RunError:

@@ -6,13 +6,13 @@ that the frame can be released as a whole. `bind` makes an array dense, as what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .....ir.core import Param
 from .....ir.errors import Loc
 from .....ir.types import Atom, Const, Name, Prim, Var
-from ....host_ir.nodes import HostBody, HostFun, HostIf, HostLoop, HostStm, Launch
+from ....host_ir.nodes import HostBody, HostCallee, HostLoop, HostStm, Launch, statements
 from ....llvm.convert import convert
 from ....llvm.text import SCALAR, Code, Vec, literal, llvm_type, memory_type
 from ..runtime.assembly import Status, Word
@@ -58,11 +58,21 @@ class Backend:
     end: Callable[[Emitter], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A function that an entry calls: its symbol, and which word counts its open calls (`callees.py`)."""
+
+    symbol: str
+    place: int
+    fun: HostCallee
+
+
 @dataclass(slots=True)
 class Emitter:
-    """`words`: of a descriptor. `slots`: words of the longest table of a launch. `first_setting`: where thresholds and
-    sizes start in the state. `guards`: the thresholds behind a condition; `branches`: those behind the branches that
-    guards decide, by number; `what`: the arrays that the statement at hand makes, in words."""
+    """`words`: of a descriptor. `slots`: words of the longest table of a launch; `passed`: of the longest of a call.
+    `first_setting`: where thresholds and sizes start in the state. `guards`: the thresholds behind a condition;
+    `branches`: those behind the branches that guards decide, by number; `calls`: the places of calls, by number;
+    `what`: the arrays that the statement at hand makes, in words."""
 
     backend: Backend
     code: Code
@@ -75,8 +85,11 @@ class Emitter:
     sites: list[Site] = field(default_factory=list)
     guards: dict[Name, tuple[str, ...]] = field(default_factory=dict)
     branches: list[tuple[str, ...]] = field(default_factory=list)
+    calls: list[Loc] = field(default_factory=list)
+    callees: Mapping[Name, Callee] = field(default_factory=dict[Name, Callee])
     descriptors: int = 0
     slots: int = 2
+    passed: int = 0
     what: str = ""
 
     @property
@@ -87,22 +100,26 @@ class Emitter:
 
 def params_of(body: HostBody) -> Iterator[Param]:
     """All that a body binds, at any depth."""
-    for stm in body.stms:
+    for stm in statements(body):
         yield from stm.pat
-        match stm.exp:
-            case HostIf(_, then, orelse):
-                yield from params_of(then)
-                yield from params_of(orelse)
-            case HostLoop(params, _, _, inner):
-                yield from params
-                yield from params_of(inner)
-            case _:
-                pass
+        if isinstance(stm.exp, HostLoop):
+            yield from stm.exp.params
 
 
-def highest_rank(fun: HostFun) -> int:
+def highest_rank(params: Iterable[Param], body: HostBody) -> int:
     """The most dimensions that an array of a function has, at any depth; 0 without arrays."""
-    return max((p.type.rank for p in (*fun.params, *fun.results, *params_of(fun.body))), default=0)
+    return max((p.type.rank for p in (*params, *params_of(body))), default=0)
+
+
+def locals_of(h: Emitter) -> list[str]:
+    """The first lines of a function: its tables, its status, and where failures are recorded."""
+    return [
+        f"  %table = alloca [{h.slots} x i64], align 16",
+        f"  %passed = alloca [{h.passed} x i64], align 8",
+        "  %status = alloca i64, align 8",
+        f"  %record.place = getelementptr i64, ptr %state, i64 {int(Word.RECORD)}",
+        "  %record = load ptr, ptr %record.place",
+    ]
 
 
 # ---- scalars -----------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .....ir.core import Param
+from .....ir.errors import Loc
 from .....ir.types import Type
 from ....host_ir.nodes import HostFun
 from ..runtime.assembly import Word
@@ -34,8 +35,8 @@ def setting_word(first: int, which: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NativeFun:
-    """A host function as code. `kernels`, `settings` and `branches` (those that guards decide) by number; `results`,
-    `first_setting` and `record` are where these start in its state, which has `words` words."""
+    """A host function as code. `kernels`, `settings`, `branches` (those that guards decide) and `calls` by number;
+    `results`, `first_setting` and `record` are where these start in its state, which has `words` words."""
 
     fun: HostFun
     symbol: str
@@ -43,6 +44,7 @@ class NativeFun:
     settings: tuple[Setting, ...]
     sites: tuple[Site, ...]
     branches: tuple[tuple[str, ...], ...]
+    calls: tuple[Loc, ...]
     results: int
     first_setting: int
     record: int

@@ -307,6 +307,7 @@ host:
   %sites = extractvalue %Entry %of, $Entry.sites$
   %site = getelementptr %Site, ptr %sites, i64 %failed
   call void @soac_library_fail(ptr %context, ptr %site, ptr %values)
+  call void @soac_library_called(ptr %context, ptr %row, ptr %state)
   ret void
 other:
   %known = call ptr @soac_library_found(ptr %context, ptr %row, ptr %state, i64 %status, i64 %number)

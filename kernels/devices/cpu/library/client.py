@@ -52,7 +52,7 @@ class ProgramError(Exception):
 
 
 class _Config(ctypes.Structure):
-    _fields_ = (("threads", ctypes.c_int64), ("target", ctypes.c_char_p))
+    _fields_ = (("threads", ctypes.c_int64), ("target", ctypes.c_char_p), ("keep", ctypes.c_int64))
 
 
 class _Failure(ctypes.Structure):
@@ -88,7 +88,7 @@ class Library:
             ("failure", ctypes.POINTER(_Failure)),
         ):
             self._function(name).restype = result
-        config = _Config(threads, None if target is None else target.encode())
+        config = _Config(threads, None if target is None else target.encode(), 0)
         self._context = ctypes.c_void_p(self._function("context_new")(ctypes.byref(config)))
         if not self._context:
             raise MemoryError("no memory for a context")

@@ -5,6 +5,7 @@
 @show_unsigned = internal constant [5 x i8] c"%llu\00"
 @show_float = internal constant [5 x i8] c"%.*g\00"
 @show_text = internal constant [3 x i8] c"%s\00"
+@show_next = internal constant [4 x i8] c"\0A%s\00"
 @true_text = internal constant [5 x i8] c"true\00"
 @false_text = internal constant [6 x i8] c"false\00"
 @point = internal constant [3 x i8] c".0\00"
@@ -55,6 +56,69 @@ entry:
   store %Failure %f8, ptr %context
   %failed = getelementptr %Context, ptr %context, i32 0, i32 $Context.failed$
   store i64 1, ptr %failed
+  ret void
+}
+
+; The failure of a context came about in functions that an entry called: the trace ends with notes of these calls, the
+; innermost first. They stand behind the calls of the site, as many as are shown, as far as there is room.
+define void @soac_library_called(ptr %context, ptr %row, ptr %state) {
+entry:
+  %of = load %Entry, ptr %row
+  %listed = extractvalue %Entry %of, $Entry.calls$
+  %trace_place = getelementptr i64, ptr %state, i64 $TRACE_WORD$
+  %count_place = getelementptr i64, ptr %state, i64 $TRACED_WORD$
+  %trace = load ptr, ptr %trace_place
+  %count = load i64, ptr %count_place
+  %text = getelementptr %Context, ptr %context, i32 0, i32 $Context.called$
+  %calls_place = getelementptr %Failure, ptr %context, i32 0, i32 $Failure.calls$
+  %calls = load ptr, ptr %calls_place
+  %none = icmp eq ptr %calls, null
+  %before = select i1 %none, ptr @nothing, ptr %calls
+  %n1 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %text, i64 $MESSAGE$, ptr @show_text, ptr %before)
+  %start = sext i32 %n1 to i64
+  br label %find
+find:
+  %first = phi i64 [ %count, %entry ], [ %lower, %look ]
+  %more_notes = icmp sgt i64 %first, 0
+  br i1 %more_notes, label %look, label %found
+look:
+  %lower = sub i64 %first, 1
+  %pair = mul i64 %lower, 2
+  %place = getelementptr i64, ptr %trace, i64 %pair
+  %what = load i64, ptr %place
+  %is_call = icmp eq i64 %what, $CALLED$
+  br i1 %is_call, label %find, label %found
+found:
+  %most = add i64 %first, $MAX_CALLS$
+  %last = call i64 @llvm.smin.i64(i64 %count, i64 %most)
+  br label %each
+each:
+  %k = phi i64 [ %first, %found ], [ %k1, %add ]
+  %at = phi i64 [ %start, %found ], [ %end, %add ]
+  %left = icmp slt i64 %k, %last
+  %room = sub i64 $MESSAGE$, %at
+  %fits = icmp sgt i64 %room, 1
+  %more = and i1 %left, %fits
+  br i1 %more, label %add, label %done
+add:
+  %k1 = add i64 %k, 1
+  %twice = mul i64 %k, 2
+  %odd = add i64 %twice, 1
+  %which_place = getelementptr i64, ptr %trace, i64 %odd
+  %which = load i64, ptr %which_place
+  %call_place = getelementptr ptr, ptr %listed, i64 %which
+  %call = load ptr, ptr %call_place
+  %is_first = icmp eq i64 %at, 0
+  %form = select i1 %is_first, ptr @show_text, ptr @show_next
+  %to = getelementptr i8, ptr %text, i64 %at
+  %n2 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to, i64 %room, ptr %form, ptr %call)
+  %length = sext i32 %n2 to i64
+  %end = add i64 %at, %length
+  br label %each
+done:
+  %any = icmp sgt i64 %at, 0
+  %shown = select i1 %any, ptr %text, ptr null
+  store ptr %shown, ptr %calls_place
   ret void
 }
 

@@ -8,7 +8,7 @@ from .....ir.errors import NOWHERE, IRError, Loc
 from .....ir.ops import Op
 from .....ir.types import Prim
 from ....kernel_ir.nodes import FailureSite
-from ..host.failure_sites import AssertionSite, BoundsSite, MemorySite, ScalarSite, Site, recorded
+from ..host.failure_sites import AssertionSite, BoundsSite, DepthSite, MemorySite, ScalarSite, Site, recorded
 
 NEXT, LEAST, SKIP = "\1", "\2", "\3"
 """Holes (`failures.ll`): for the next value, for the least of all, and for one that is not shown."""
@@ -41,6 +41,8 @@ def of_host(site: Site) -> Shown:
             negative = Shown("R0104", f"negative size: {LEAST}", loc, kinds)
             text = f"out of memory: no room for an array {f'[{NEXT}]' * rank}{prim.value}"
             return Shown("R0301", text, loc, kinds, negative)
+        case DepthSite(function, loc):
+            return Shown("R0107", f"recursion of `{function}` is deeper than {NEXT} calls", loc, kinds)
 
 
 def of_kernel(site: FailureSite) -> Shown:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from .....ir.errors import MAX_CALLS
 from ....host_ir.nodes import HostProgram
 from ....kernel_ir.nodes import Kernel
 from ....lanes.module import emit
@@ -27,7 +28,7 @@ from .tables import library_data, target_data, target_symbol
 from .targets import BASES, Target
 
 FOLDER = files(__name__.rpartition(".")[0])
-RUNTIME = ("memory", "descriptors", "copies", "calls", "trace", "thread_pool")
+RUNTIME = ("memory", "descriptors", "copies", "calls", "stack", "trace", "thread_pool")
 PARTS = ("types", "contexts", "settings", "failures", "calls")
 """Files of this folder; that of the machine comes behind them."""
 
@@ -96,6 +97,7 @@ def base_object(
         **assembly.constants(triple), **LINUX, **X86_FEATURES,
         "PROGRAM": interface.name, "ENTRIES": len(interface.entries), "SETTINGS": len(interface.settings),
         "TARGETS": len(chosen), "MESSAGE": MESSAGE, "MESSAGE_END": MESSAGE - 1, "MAX_THREADS": MAX_THREADS,
+        "CALLED": assembly.CALLED, "MAX_CALLS": MAX_CALLS,
         "OF_THREADS": OF_THREADS, "RESERVED": RESERVED, "SMALLEST": SMALLEST, "SIGNED": ord(failures.SIGNED),
         "UNSIGNED": ord(failures.UNSIGNED), "TRUTH": ord(failures.TRUTH), "FLOAT": ord(failures.FLOAT),
     }  # fmt: skip

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .....ir.errors import NOWHERE
+from .....ir.errors import NOWHERE, Loc
 from ....kernel_ir.nodes import Kernel
 from ....kernel_ir.values import symbol_of
 from ....llvm.text import Code, Module, memory_type
@@ -127,6 +127,7 @@ def entry_row(data: Data, k: int, interface: Interface, info: NativeFun, kernels
         results=table(data, f"results.{k}", "Value", [value_row(data, v) for v in entry.results]),
         uses=table(data, f"uses.{k}", "Use", uses),
         sites=rows(data, f"sites.{k}", "%Site", [site_row(data, of_host(site)) for site in info.sites]),
+        calls=rows(data, f"calls.{k}", "ptr", [f"ptr {text(data, listed(loc.as_call))}" for loc in info.calls]),
         kernels=rows(data, f"kernels.{k}", "%Table", [f"%Table {one}" for one in of_kernels]),
         unsuited=f"@unsuited.{k}",
     )  # fmt: skip
@@ -153,8 +154,13 @@ def site_row(data: Data, site: Shown) -> str:
         data, "Site",
         code=text(data, site.code), text=text(data, site.text), kinds=text(data, site.kinds),
         file=text(data, loc.file) if loc != NOWHERE else NONE, line=loc.line, column=loc.col,
-        calls=text(data, "\n".join(map(str, loc.calls))) if loc.calls else NONE, negative=other,
+        calls=text(data, listed(loc.calls)) if loc.calls else NONE, negative=other,
     )  # fmt: skip
+
+
+def listed(calls: Iterable[Loc]) -> str:
+    """Places, a line each."""
+    return "\n".join(map(str, calls))
 
 
 def wrapper(k: int, entry: Entry) -> str:

@@ -18,7 +18,7 @@ from ....host_ir.copy_sizes import BAND, CHUNK, DOWN, FAR_BYTES, LINE, ROWS
 from ....host_ir.launch_parameters import TASKS
 
 FOLDER = files(__name__.rpartition(".")[0])
-MODULES = ("memory", "descriptors", "copies", "calls", "trace", "python_call", "python_results")
+MODULES = ("memory", "descriptors", "copies", "calls", "stack", "trace", "python_call", "python_results")
 """What host programs and their callers link to; the pool is apart."""
 
 
@@ -45,6 +45,10 @@ class Word:
     SKIP = 16  # how many iterations do not look at the clock
     SEEN = 17  # when one has looked last, in nanoseconds
     FIRST = 18  # what follows
+
+
+CALLED = -(1 << 62)
+"""What a note of a call that has failed begins with in the trace, before its number."""
 
 
 class Status(IntEnum):
@@ -85,6 +89,11 @@ CALLS = {
     "SHORT_TURNS": 31,  # the next iterations, of this number, do not look at it
 }
 
+STACKS = {
+    "STACK_OF_ANY": 1 << 18,  # bytes that calls take before the thread is asked how large its stack is
+    "STACK_LEFT": 1 << 17,  # bytes that calls leave at least, else an eighth
+}
+
 PYTHON = {
     "REFERENCES": object.__basicsize__ - 8,  # bytes of an object's header before its type
     "SMALL": 1 << 10,  # elements of a result below which memory of NumPy's costs less than a buffer
@@ -107,6 +116,21 @@ POOL = {
 PAUSES = {"x86_64": "llvm.x86.sse2.pause()", "i686": "llvm.x86.sse2.pause()"}
 """The instruction that says to a processor that a thread waits."""
 
+DECLARE_STACK = """declare ptr @pthread_self()
+declare i32 @pthread_getattr_np(ptr, ptr)
+declare i32 @pthread_attr_getstack(ptr, ptr, ptr)
+declare i32 @pthread_attr_destroy(ptr)"""
+
+ASK_STACK = """%self = call ptr @pthread_self()
+  %error = call i32 @pthread_getattr_np(ptr %self, ptr %attributes)
+  %is_here = icmp eq i32 %error, 0
+  br i1 %is_here, label %get, label %asked
+get:
+  %bad = call i32 @pthread_attr_getstack(ptr %attributes, ptr %start_place, ptr %size_place)
+  %gone = call i32 @pthread_attr_destroy(ptr %attributes)
+  br label %asked
+asked:"""
+
 
 def module(name: str, triple: str) -> str:
     """The module in the file `name`.ll, for a target."""
@@ -125,14 +149,16 @@ def constants(triple: str) -> Mapping[str, object]:
     words = {f"{name}_WORD": word for name, word in vars(Word).items() if isinstance(word, int)}
     statuses = {status.name: int(status) for status in Status}
     pause = PAUSES.get(triple.split("-")[0])
-    advises = "linux" in triple
+    is_linux = "linux" in triple
     texts = {
         "PAUSE": f"call void @{pause}" if pause else "",
         "DECLARE_PAUSE": f"declare void @{pause}" if pause else "",
-        "ADVISE": "call i32 @madvise(ptr %page, i64 %pages, i32 14)" if advises else "",
-        "DECLARE_ADVISE": "declare i32 @madvise(ptr, i64, i32)" if advises else "",
+        "ADVISE": "call i32 @madvise(ptr %page, i64 %pages, i32 14)" if is_linux else "",
+        "DECLARE_ADVISE": "declare i32 @madvise(ptr, i64, i32)" if is_linux else "",
+        "DECLARE_STACK": DECLARE_STACK if is_linux else "",
+        "ASK_STACK": ASK_STACK if is_linux else "",
     }
-    return {**words, **statuses, **MEMORY, **COPIES, **CALLS, **PYTHON, **POOL, **texts}
+    return {**words, **statuses, **MEMORY, **COPIES, **CALLS, **STACKS, **PYTHON, **POOL, **texts}
 
 
 def fields(text: str) -> Iterator[tuple[str, int]]:

@@ -35,6 +35,8 @@ FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "soac_host_note": ("i64", ("ptr", "i64", "i64", "i1")),
     "soac_host_mark": ("i64", ("ptr", "i64")),
     "soac_host_pause": ("i64", ("ptr",)),
+    "soac_host_append": ("i64", ("ptr", "i64", "i64")),
+    "soac_host_room": ("i64", ("ptr",)),
 }
 """What a host program may call: result and parameters."""
 

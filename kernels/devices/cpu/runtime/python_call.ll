@@ -173,6 +173,13 @@ define internal i64 @enter_host(ptr %code, ptr %state) {
 ; is not looked at in each of many short iterations.
 define i64 @soac_host_pause(ptr %state) {
 entry:
+  %lost_place = getelementptr i64, ptr %state, i64 $LOST_WORD$
+  %lost = load i64, ptr %lost_place
+  %is_whole = icmp eq i64 %lost, 0
+  br i1 %is_whole, label %whole, label %no_code
+no_code:
+  ret i64 $NO_CODE$
+whole:
   %stop_place = getelementptr i64, ptr %state, i64 $STOP_WORD$
   %flag = load ptr, ptr %stop_place
   %stop = load atomic i64, ptr %flag monotonic, align 8

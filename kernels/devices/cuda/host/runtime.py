@@ -17,7 +17,7 @@ from .limits import BULK, MOST_GRID, RECORD, SMALLEST, STACK_BUDGET, TILES_PAY, 
 
 FOLDER = files(__name__.rpartition(".")[0])
 PARTS = ("types", "memory", "launches", "copies")
-SHARED = ("descriptors", "trace")
+SHARED = ("descriptors", "stack", "trace")
 """Of the CPU's runtime."""
 OWN = ("soac_cuda_drop", "soac_cuda_let_go", "soac_cuda_trim")
 """What Python uses."""

@@ -1,11 +1,13 @@
 ; Contexts on a GPU: the driver's functions by name, the primary context of a GPU, a stream, the image that fits it, a state
-; for each entry. Arguments are copied there, results back into memory of the host.
+; for each entry. Arguments are copied there where they are not there yet, results back into memory of the host where that is
+; not to be otherwise.
 
 %Image = type { ptr, i64, ptr }  ; name arch code
 %Form = type { ptr, i64, i64, i64, i64, i64, i64, i64 }  ; name kernel number threads together turns fails stacks
 %Limits = type { i64, i64 }  ; most threads
-%Device = type { %Gpu, ptr, ptr, ptr, ptr, ptr, i32, ptr }  ; gpu kernels variants held context module number image
-%Request = type { i64, ptr }  ; device image -- in the header
+%Device = type { %Gpu, ptr, ptr, ptr, ptr, ptr, i32, i1, ptr }  ; gpu kernels variants held context module number keep image
+%Request = type { i64, ptr, i64 }  ; device image keep -- in the header
+%Kept = type { ptr, ptr }  ; address context
 
 declare ptr @dlopen(ptr, i32)
 declare ptr @dlsym(ptr, ptr)
@@ -220,6 +222,10 @@ fill:
   store ptr %cuda_context, ptr %context_place
   %number_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.number$
   store i32 %cuda_device, ptr %number_place
+  %keep = extractvalue %Request %how, $Request.keep$
+  %keeps = icmp ne i64 %keep, 0
+  %keep_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.keep$
+  store i1 %keeps, ptr %keep_place
   call void @push(ptr %device)
   %loaded = call i1 @load_image(ptr %device, ptr %wanted)
   br i1 %loaded, label %words, label %no_image
@@ -645,8 +651,26 @@ done:
   ret ptr %name
 }
 
-; Give up what an array of a result owns: memory of the host.
+; Give up what an array of a result owns: memory of the host, or of a GPU. Of the latter an owner is odd; its context may
+; be gone, and the memory with it.
 define void @$PROGRAM$_release(ptr %owner) {
+entry:
+  %word = ptrtoint ptr %owner to i64
+  %odd = and i64 %word, 1
+  %on_gpu = icmp ne i64 %odd, 0
+  br i1 %on_gpu, label %gpu, label %host
+gpu:
+  %kept = getelementptr i8, ptr %owner, i64 -1
+  %of = load %Kept, ptr %kept
+  %address = extractvalue %Kept %of, $Kept.address$
+  %cuda_context = extractvalue %Kept %of, $Kept.context$
+  %enter = call ptr @function(i64 $cuCtxPushCurrent_v2$)
+  %entered = call i32 %enter(ptr %cuda_context)
+  call void @freed(ptr null, ptr %address)
+  call void @pop()
+  call void @free(ptr %kept)
+  ret void
+host:
   call void @free(ptr %owner)
   ret void
 }
@@ -701,11 +725,39 @@ done:
   ret void
 }
 
-; An argument is copied there; its words get that address.
+; Where memory is, of its attributes: 2 for a GPU, 9 for which one; -1 if the driver does not know it.
+define internal i32 @attribute_of(ptr %address, i32 %which) {
+entry:
+  %found = alloca i32, align 4
+  %ask = call ptr @function(i64 $cuPointerGetAttribute$)
+  %code = call i32 %ask(ptr %found, i32 %which, ptr %address)
+  %known = icmp eq i32 %code, 0
+  %value = load i32, ptr %found
+  %given = select i1 %known, i32 %value, i32 -1
+  ret i32 %given
+}
+
+; An argument in memory of this GPU, at a place that any load may have, stays there. Another one is copied there; its words
+; get that address.
 define internal i1 @soac_library_take(ptr %context, ptr %state, ptr %words, i64 %rank, i64 %width) {
 entry:
   %device = call ptr @device_of(ptr %context)
   %sizes = getelementptr i64, ptr %words, i64 1
+  %from = load ptr, ptr %words
+  %kind = call i32 @attribute_of(ptr %from, i32 2)
+  %of_gpu = icmp eq i32 %kind, 2
+  br i1 %of_gpu, label %which, label %copy
+which:
+  %where = call i32 @attribute_of(ptr %from, i32 9)
+  %number_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.number$
+  %number = load i32, ptr %number_place
+  %is_this = icmp eq i32 %where, %number
+  %word = ptrtoint ptr %from to i64
+  %odd = and i64 %word, 15
+  %aligned = icmp eq i64 %odd, 0
+  %stays = and i1 %is_this, %aligned
+  br i1 %stays, label %done, label %copy
+copy:
   %bytes = call i64 @bytes_in(ptr %sizes, i64 %rank, i64 %width)
   %buffer = call ptr @soac_host_take(ptr %state, i64 %bytes)
   %none = icmp eq ptr %buffer, null
@@ -718,9 +770,20 @@ got:
   store ptr %buffer, ptr %place
   %there = call ptr @soac_host_data(ptr %buffer)
   %address = ptrtoint ptr %there to i64
-  %from = load ptr, ptr %words
   store i64 %address, ptr %words
+  br i1 %of_gpu, label %across, label %up
+across:
+  %copy_place = getelementptr %Gpu, ptr %device, i32 0, i32 $Gpu.copy$
+  %copy_it = load ptr, ptr %copy_place
+  %stream_place = getelementptr %Gpu, ptr %device, i32 0, i32 $Gpu.stream$
+  %stream = load ptr, ptr %stream_place
+  %code = call i32 %copy_it(ptr %there, ptr %from, i64 %bytes, ptr %stream)
+  %copied = icmp eq i32 %code, 0
+  br i1 %copied, label %done, label %fail
+up:
   call void @soac_host_upload(ptr %state, i64 %address, ptr %from, i64 %bytes)
+  br label %done
+done:
   ret i1 true
 fail:
   ret i1 false
@@ -744,10 +807,31 @@ done:
   ret i64 %bytes
 }
 
-; A result is copied to memory of the host, which is its owner's.
+; A result is copied to memory of the host, which is its owner's; or stays where it is, and its buffer is no more.
 define internal i1 @soac_library_give(ptr %context, ptr %from, ptr %to, ptr %owner, i64 %rank, i64 %width) {
 entry:
   %device = call ptr @device_of(ptr %context)
+  %keep_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.keep$
+  %keeps = load i1, ptr %keep_place
+  br i1 %keeps, label %keep, label %fetch_it
+keep:
+  %kept = call ptr @calloc(i64 1, i64 16)
+  %no_owner = icmp eq ptr %kept, null
+  br i1 %no_owner, label %fail, label %own
+own:
+  %here = load ptr, ptr %to
+  %context_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.context$
+  %cuda_context = load ptr, ptr %context_place
+  %k1 = insertvalue %Kept zeroinitializer, ptr %here, $Kept.address$
+  %k2 = insertvalue %Kept %k1, ptr %cuda_context, $Kept.context$
+  store %Kept %k2, ptr %kept
+  %odd = getelementptr i8, ptr %kept, i64 1
+  store ptr %odd, ptr %owner
+  %whole = load ptr, ptr %from
+  store ptr null, ptr %from
+  call void @soac_host_let_go(ptr %whole)
+  ret i1 true
+fetch_it:
   %sizes = getelementptr i64, ptr %to, i64 1
   %bytes = call i64 @bytes_in(ptr %sizes, i64 %rank, i64 %width)
   %up = add i64 %bytes, 64

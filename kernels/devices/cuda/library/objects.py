@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
+from .....ir.errors import MAX_CALLS
 from .....ir.machine import BLOCK
 from ....cuda_c.module import CudaKernel, Grid, cuda_kernel, cuda_module
 from ....host_ir.launch_parameters import Kind, fitting_block, size_kind
@@ -37,7 +38,7 @@ FUNCTIONS = (
     "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuStreamCreate", "cuStreamDestroy_v2", "cuStreamSynchronize",
     "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute", "cuMemAlloc_v2",
     "cuMemFree_v2", "cuMemGetInfo_v2", "cuMemHostAlloc", "cuMemFreeHost", "cuLaunchKernel", "cuMemcpyDtoHAsync_v2",
-    "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async",
+    "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuPointerGetAttribute",
 )  # fmt: skip
 """What a library looks for in the driver's."""
 
@@ -146,6 +147,7 @@ def base_texts(
     known = {
         **assembly.constants(triple), **runtime.CONSTANTS, **{name: k for k, name in enumerate(FUNCTIONS)},
         "PROGRAM": interface.name, "ENTRIES": len(interface.entries), "SETTINGS": len(interface.settings),
+        "CALLED": assembly.CALLED, "MAX_CALLS": MAX_CALLS,
         "MESSAGE": MESSAGE, "MESSAGE_END": MESSAGE - 1, "OF_THREADS": OF_THREADS, "LISTS": LISTS,
         "VARIANTS": VARIANTS, "SIGNED": ord(failures.SIGNED), "UNSIGNED": ord(failures.UNSIGNED),
         "TRUTH": ord(failures.TRUTH), "FLOAT": ord(failures.FLOAT), "FUNCTIONS": len(FUNCTIONS),

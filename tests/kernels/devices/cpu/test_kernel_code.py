@@ -216,3 +216,22 @@ def test_nothing_runs_on_a_copy_that_was_not_made() -> None:
     names = done.stdout.split()
     assert len(names) == 21
     assert names[-1] == str((np.cumsum(np.ones(200_000, np.int32)).sum()).astype(np.int32))
+
+
+def test_nothing_is_called_after_a_copy_that_was_not_made() -> None:
+    """A recursion that launches nothing would go on for years."""
+    code = """if True:
+        import numpy, soac
+        from soac.kernels.devices.cpu.runtime import functions
+        text = "def f [n] (xss: [n][n]i16) (k: i64): i16 = "
+        text += "if k == 0 then xss[0, 1] else f (transpose xss) (k - 1) + f xss (k - 1)"
+        program = soac.compile(text + " entry main [n] (xss: [n][n]i16): i16 = f xss 60")
+        def fail(name):
+            raise KeyboardInterrupt(name)
+        functions.bulk_code = fail
+        try:
+            program.main(numpy.ones((3, 3), numpy.int16))
+        except KeyboardInterrupt as reason:
+            print(reason)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout == "copy_2\n"

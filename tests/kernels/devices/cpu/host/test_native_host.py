@@ -113,6 +113,17 @@ entry must [n] (xs: [n]i32) (k: i64) : [k]i32 = assert (k <= n) (map (\\i -> xs[
 entry at [n][m] (xss: [n][m]i32) (i: i64) (j: i64) : i32 = xss[i, j]
 entry room (n: i64) : [n][n]f64 = replicate n (replicate n 0)
 entry late [n] (xs: [n]i32) (k: i64) : i32 = let ys = scan (+) 0 xs let zs = scan (+) 1 xs in ys[k] + zs[k / k]
+def halved [n] (xs: [n]i32): [n]i32 =
+  if n < 2 then map (+ 1) xs else (halved xs[n / 2:] ++ halved xs[:n / 2]) :> [n]i32
+entry halves [n] (xs: [n]i32) : [n]i32 = halved xs
+#[depth(50)]
+def sum_to [n] (xs: *[n]i64) (b: bool) (k: i64): ([n]i64, f32) =
+  if k == 0 then (xs, if b then 0.5 else 1) else
+  let (ys, x) = sum_to (xs with [k] = xs[k] + xs[k - 1]) b (k - 1) in (map (+ 1) ys, x + f32.i64 k)
+entry sums_to [n] (xs: *[n]i64) (k: i64) : ([n]i64, f32) = sum_to xs (k > 3) k
+def odd_or_even (n: i64): bool = if n == 0 then false else even_or_odd (n - 1)
+def even_or_odd (n: i64): bool = n == 0 || odd_or_even (n - 1)
+entry even (n: i64) : bool = even_or_odd n
 """
 
 CALLS = [
@@ -137,6 +148,9 @@ CALLS = [
     ("at", np.arange(6, dtype=np.int32).reshape(2, 3), -1, 0), ("room", 1 << 22), ("room", 1 << 40),
     ("late", np.arange(5, dtype=np.int32), 4), ("late", np.arange(5, dtype=np.int32), 0),
     ("late", np.arange(5, dtype=np.int32), 5),
+    ("halves", np.arange(37, dtype=np.int32)), ("halves", np.arange(0, dtype=np.int32)),
+    ("sums_to", np.arange(9), 8), ("sums_to", np.arange(9), 3), ("sums_to", np.arange(9), 9),
+    ("sums_to", np.arange(90), 49), ("sums_to", np.arange(90), 50), ("even", 17), ("even", 998), ("even", -1),
     ("turned", np.arange(700 * 901, dtype=np.int32).reshape(700, 901)), ("rows", 900, np.arange(901.0)),
     ("every", np.arange(300_000), 299_999, 0, -1), ("every", np.arange(300_000), 1, 300_000, 3),
     ("shifted", np.arange(300_000, dtype=np.int32)), ("filled", 700, 901, True),
@@ -239,6 +253,8 @@ def test_memory_does_not_grow(program: soac.Program) -> None:
                 program.late(np.ones(50_000, np.int32), 50_000)
             with pytest.raises(RunError):
                 program.late(np.ones(50_000, np.int32), 0)
+            with pytest.raises(RunError):
+                program.sums_to(np.ones(20_000, np.int64), 60)
 
     rounds()
     before = resident()
@@ -281,6 +297,19 @@ ENDLESS = "entry main (n: i64): [16]i64 = loop xs = iota 16 while xs[0] < n do s
 @pytest.fixture(scope="module")
 def endless() -> soac.Program:
     return soac.compile(ENDLESS, "endless.soac")
+
+
+def test_a_stop_request_ends_a_recursion() -> None:
+    source = """
+      #[depth(100)]
+      def fib (n: i64): i64 = if n < 2 then n else fib (n - 1) + fib (n - 2)
+      entry main (n: i64) = fib n
+    """
+    program = soac.compile(source, "fib.soac")
+    assert program.main(10) == 55
+    threading.Timer(0.1, pool.request_stop).start()
+    with pytest.raises(KeyboardInterrupt):
+        program.main(90)
 
 
 def test_a_stop_request_ends_a_loop(endless: soac.Program) -> None:
@@ -328,6 +357,15 @@ def test_thresholds_are_inputs() -> None:
         settings = {} if threshold is None else {name: threshold}
         assert program.trace("main", [xss], settings)[1] == ((name, 20, taken),)
         assert program.trace("main", [xss], settings, {name: not taken})[1] == ((name, 20, not taken),)
+
+
+def test_defaults_are_those_of_the_threads() -> None:
+    """A guard on skew compares with the number of threads of the call."""
+    source = "entry main (ns: []i64): []i64 = map (\\n -> i64.sum (map (+ n) (iota n))) ns"
+    executable = on_cpu(soac.compile(source, "uneven.soac"))
+    ns = np.array([1 << 16, 1])
+    for threads, taken in ((1, True), (2, False), (1, True)):
+        assert [guard[2] for guard in executable.run("main", [ns], threads=threads)[1]] == [taken]
 
 
 def test_a_long_trace(program: soac.Program) -> None:
