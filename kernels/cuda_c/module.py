@@ -173,8 +173,8 @@ def between_blocks(kernel: Kernel) -> frozenset[KArray]:
         match stm:
             case kir.Publish(array) | kir.WaitFor(_, array) | kir.Atomic(_, _, array):
                 found.add(array)
-            case kir.LookBack(flags=flags, sums=sums, totals=totals):
-                found.update((flags, *sums, *totals))
+            case kir.LookBack(words=words):
+                found.add(words)
             case _:
                 pass
     return frozenset(found)
