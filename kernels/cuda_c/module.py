@@ -55,8 +55,8 @@ WARPS = 4
 """Of a block of threads, where a warp is the kernel's block: a multiprocessor takes 32 blocks, and 64 warps."""
 WARPS_BYTES = 16 << 10
 """Shared memory that the arrays of constant size of all these may have."""
-REGISTERS, BESIDE = 1 << 16, 60
-"""Of a multiprocessor; of a thread, beside those of its arrays."""
+REGISTERS, BESIDE = 1 << 16, 38
+"""Of a multiprocessor; of a thread, beside those of its arrays and a third as many for operands."""
 WIDTH = 110
 
 
@@ -161,7 +161,7 @@ def launch_bounds(p: Printer) -> str:
     threads = p.threads * max(1, p.warps)
     own = [s for s in statements(p.kernel.body) if isinstance(s, kir.Distribute)]
     words = sum(-(-s.threads // p.threads) * s.count * max(4, s.array.prim.bytes) // 4 for s in own)
-    blocks = REGISTERS // (threads * (words + BESIDE))
+    blocks = REGISTERS // (threads * (words + words // 3 + BESIDE))
     return f"{threads}, {blocks}" if own and blocks > 1 else f"{threads}"
 
 
