@@ -1,6 +1,6 @@
 """What stands before a tile of a chain, in CUDA C: all threads of the block look at tiles, the first warp adds them up.
 
-A window is as many tiles as the block has threads. The block goes back by windows until one has a tile that has told
+A window is as many tiles as the block has threads. The block goes back by windows until one has a tile that has posted
 its total; from there on the first warp folds what the tiles hold, from the left. A total that it comes to takes the
 place of what came before it, and is the same.
 """
@@ -31,7 +31,7 @@ class Chain:
     window: str
     nearest: str
 
-    def told(self, status: str, values: Names) -> str:
+    def posted(self, status: str, values: Names) -> str:
         """Words with a status and values."""
         rest, parts = iter(values), list[str]()
         for word in words_of([v.prim for v in self.stm.outs]):
@@ -40,13 +40,13 @@ class Chain:
 
 
 def look_back(p: Printer, stm: kir.LookBack) -> None:
-    """Tell what the tile holds, look back, tell the total."""
+    """Post what the tile holds, look back, post the total."""
     for out in stm.outs:
         p.line(f"{c_type(out.prim)} {out.name};")
     with p.block(""):
         chain = _chain(p, stm)
         place = f"&{chain.words}[{operand(stm.tile)}]"
-        by(p, Who.EVERY, f"tell({place}, {chain.told('SUM', texts(stm.own))});")
+        by(p, Who.EVERY, f"post({place}, {chain.posted('SUM', texts(stm.own))});")
         found = tuple(p.fresh("found") for _ in stm.outs)
         for t, name in zip(chain.op.types, found, strict=True):
             for line in shared_lines(p, f"__shared__ {t}", name):
@@ -57,7 +57,7 @@ def look_back(p: Printer, stm: kir.LookBack) -> None:
         with p.block(f"if ({p.me} == 0)"):
             assign(p, found, acc)
             step(p, chain.op, acc, acc, texts(stm.own))
-            p.line(f"tell({place}, {chain.told('TOTAL', acc)});")
+            p.line(f"post({place}, {chain.posted('TOTAL', acc)});")
         barrier(p)
         assign(p, tuple(out.name for out in stm.outs), found)
         barrier(p)
@@ -106,7 +106,7 @@ def _look(p: Printer, chain: Chain, start: str) -> str:
     """A thread's tile of the window from `start` on; what stands before the chain is nothing."""
     ahead, seen = p.fresh("ahead"), p.fresh("seen")
     p.line(f"const i64 {ahead} = {start} + {p.me};")
-    p.line(f"{chain.kind} {seen} = {chain.told('TOTAL', texts(chain.stm.neutral))};")
+    p.line(f"{chain.kind} {seen} = {chain.posted('TOTAL', texts(chain.stm.neutral))};")
     p.line(f"if ({ahead} >= {operand(chain.stm.first)}) {seen} = wait_for(&{chain.words}[{ahead}], failures);")
     p.line(f"if ({seen}.status == FAILED) failed = true;")
     p.line(f"{chain.window}[{p.me}] = {seen};")

@@ -367,14 +367,14 @@ DEVICE i32 wait_for(const i32 *flag, i32 least, const u64 *failures) {
 // ---- order between blocks: words of 8 or 16 bytes that are there at once, each a status and values -------------------
 
 #ifdef EMULATED
-template <class T> DEVICE void tell(T *place, T tile) { *place = tile; }
-template <class T> DEVICE T told(const T *place) { return emulator::pause(), *place; }
+template <class T> DEVICE void post(T *place, T tile) { *place = tile; }
+template <class T> DEVICE T posted(const T *place) { return emulator::pause(), *place; }
 #else
 template <class T> union AsWords {
   T tile;
   u64 at[sizeof(T) / 8];
 };
-template <class T> DEVICE void tell(T *place, T tile) {
+template <class T> DEVICE void post(T *place, T tile) {
   AsWords<T> words;
   words.tile = tile;
   if (sizeof(T) == 8) asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(place), "l"(words.at[0]) : "memory");
@@ -382,8 +382,8 @@ template <class T> DEVICE void tell(T *place, T tile) {
     asm volatile("{ .reg .b128 word; mov.b128 word, {%1, %2}; st.relaxed.gpu.global.b128 [%0], word; }" ::"l"(
                      (u64 *)place + k - 1), "l"(words.at[k - 1]), "l"(words.at[k]) : "memory");
 }
-// words that were told together
-template <class T> DEVICE T told(const T *place) {
+// words that were posted together
+template <class T> DEVICE T posted(const T *place) {
   AsWords<T> words;
   bool together = true;
   if (sizeof(T) == 8) asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(words.at[0]) : "l"(place) : "memory");
@@ -398,10 +398,10 @@ template <class T> DEVICE T told(const T *place) {
   return words.tile;
 }
 #endif
-// what a tile has told, as soon as that is something; FAILED where some block has failed
+// what a tile has posted, as soon as that is something; FAILED where some block has failed
 template <class T> DEVICE T wait_for(const T *place, const u64 *failures) {
   for (u32 looks = 0;; looks++) {
-    T seen = told(place);
+    T seen = posted(place);
     if (seen.status != 0) return seen;
     seen.status = FAILED;
     if (*(const volatile u64 *)failures != 0) return seen;

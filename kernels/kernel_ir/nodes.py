@@ -256,15 +256,15 @@ class WaitFor:
 
 
 SUM, TOTAL = 1, 2
-"""What a tile of a chain has told: its own sum; the combination of all tiles of the chain up to it."""
+"""What a tile of a chain has posted: its own sum; the combination of all tiles of the chain up to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookBack:
     """`outs = op (tiles first .. tile-1 of a chain)`, in order; `neutral` if there is none: collective of the block.
 
-    Tile k tells the others in its words (`tile_words.py`) SUM and what it holds, which is `own`, then TOTAL and the
-    combination of first..k. With p the last tile found to have told its total, `tile`
+    Tile k posts in its words (`tile_words.py`) SUM and what it holds, which is `own`, then TOTAL and the
+    combination of first..k. With p the last tile found to have posted its total, `tile`
 
         outs = (..(total_p op own_p+1) op ..) op own_tile-1
 

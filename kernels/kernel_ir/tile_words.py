@@ -1,4 +1,4 @@
-"""What a tile of a chain tells those behind it (`nodes.LookBack`), in words that are read and written at once.
+"""What a tile of a chain posts for those behind it (`nodes.LookBack`), in words that are read and written at once.
 
 A word is a status and values, as C lays them out: 8 bytes where that is all, else 16, and as many of those as it
 takes, each with the status. Those that were written together have the same one.

@@ -208,13 +208,13 @@ def wait_for(t: Traced, stm: kir.WaitFor) -> Step:
 
 
 def look_back(t: Traced, stm: kir.LookBack) -> Step:
-    """Blocks run in order, so that the tile before has told its total, else it is reported."""
+    """Blocks run in order, so that the tile before has posted its total, else it is reported."""
     site, prims = site_of(t, stm, stm.words), [v.prim for v in stm.outs]
     tile, first, combine = reader(t.env, stm.tile), reader(t.env, stm.first), operator(t, stm.op)
     neutral, own = ([reader(t.env, x) for x in xs] for xs in (stm.neutral, stm.own))
     size = elements(prims)
 
-    def told(k: int) -> list[Any]:
+    def posted(k: int) -> list[Any]:
         memory = t.memory[stm.words.name]
         status, values = unpacked(memory.values[k * size : (k + 1) * size], prims)
         if status != kir.TOTAL:
@@ -225,7 +225,7 @@ def look_back(t: Traced, stm: kir.LookBack) -> Step:
         k, memory = tile(), t.memory[stm.words.name]
         if not all(checked_index(t.machine, memory, i, 0, site.place) for i in (k * size, (k + 1) * size - 1)):
             return
-        before = told(k - 1) if k > first() else [n() for n in neutral]
+        before = posted(k - 1) if k > first() else [n() for n in neutral]
         words = packed(kir.TOTAL, combine(before, [x() for x in own]), prims)
         site.note_uniform(2)
         for i, word in enumerate(words, k * size):

@@ -39,7 +39,7 @@ def test_a_scan_has_a_tile_under_way(found: dict[str, Counted]) -> None:
     """16 loads for each thread before the first use, words at once, no fence."""
     (text,) = (k.text for k in texts_of(kernel_counts.SCAN).values() if "for each tile of a segment" in k.text)
     assert "publish(" not in text
-    assert "tell(" in text
+    assert "post(" in text
     operations = found["scan"].ptx.operations
     assert operations["ld.global.nc.f32"] == 32  # of a whole tile, and of the last one
     assert {"ld.relaxed.gpu.global.u64", "st.relaxed.gpu.global.u64"} <= operations.keys()

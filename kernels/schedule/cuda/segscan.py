@@ -2,8 +2,8 @@
 
 segscan (i < n, j < m)     m short: block = whole segments, one scan over their elements that starts anew at j = 0:
                                (f, x) op' (g, y) = (f or g, if g then y else x op y)
-                           else block = (i, tile of j), in the order in which blocks begin: scan the tile, tell its
-                               sum, look back for what precedes it, tell the total, combine and write
+                           else block = (i, tile of j), in the order in which blocks begin: scan the tile, post its
+                               sum, look back for what precedes it, post the total, combine and write
 
 What is mapped beside the scan is computed and stored in the same pass. Source: Merrill and Garland, single-pass
 parallel prefix scan with decoupled look-back; the carry is a fold from the left, so that bits do not depend on timing.
@@ -141,13 +141,13 @@ def launch_chain(s: Segop[core.SegScan], _: bool) -> None:
     launch(s, blocks, lambda: chain_kernel(s, tile, words, counter))
 
 
-def chain_kernel(s: Segop[core.SegScan], tile: int, told: Name, begun: Name) -> Made:
-    """A block for each tile of `tile` elements. `told`: the words of tiles; `begun`: the counter of blocks."""
+def chain_kernel(s: Segop[core.SegScan], tile: int, posted: Name, begun: Name) -> Made:
+    """A block for each tile of `tile` elements. `posted`: the words of tiles; `begun`: the counter of blocks."""
     exp, b = s.exp, s.h.builder()
     b.say("a block for each tile of a segment, in the order in which blocks begin, which look back for the sum before")
     (_, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
     m = b.operand(width)
-    words, counter = (output(b, name).mem for name in (told, begun))
+    words, counter = (output(b, name).mem for name in (posted, begun))
     number = b.fresh("tile", Prim.I64)
     b.emit(kir.Atomic(Op.ADD, Prim.I64, counter, ZERO, ONE, number))
     tiles = b.op(Op.QUOT, Prim.I64, b.add(m, i64(tile - 1)), i64(tile), base="tiles")

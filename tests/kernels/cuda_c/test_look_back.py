@@ -1,4 +1,4 @@
-"""Looking back along a chain: whatever the tiles before have told, sums or totals, near or far, it is one fold."""
+"""Looking back along a chain: whatever the tiles before have posted, sums or totals, near or far, it is one fold."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def test_the_fold_is_from_the_left(kind: str) -> None:
     for totals in ((), (TILE - 1,), (FIRST + 1, FIRST + 20, TILE - 70), (TILE - 64, TILE - 65), (FIRST,)):
         words = np.zeros((TILE + 1) * size, np.uint64)
         for k in range(FIRST, TILE):
-            status, told = (kir.TOTAL, before[k + 1]) if k in totals else (kir.SUM, values[k])
-            words[k * size : (k + 1) * size] = packed(status, [wrapped(p, told) for p in prims], prims)
+            status, posted = (kir.TOTAL, before[k + 1]) if k in totals else (kir.SUM, values[k])
+            words[k * size : (k + 1) * size] = packed(status, [wrapped(p, posted) for p in prims], prims)
         for order in (0, 1, 5):
             given, outs = words.copy(), [np.zeros(1, DTYPES[p]) for p in prims]
             emulator.launch("k", 1, [given, *outs], [TILE], order)

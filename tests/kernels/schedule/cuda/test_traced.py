@@ -91,7 +91,7 @@ def test_the_chain_is_clean() -> None:
     assert kinds_of(chain()) == set()
 
 
-def test_a_tile_that_tells_its_total_elsewhere_is_reported() -> None:
+def test_a_tile_that_posts_its_total_elsewhere_is_reported() -> None:
     """Its successors wait for ever."""
     right = chain()
     (at,) = places(right, kir.LookBack)
