@@ -397,8 +397,7 @@ class Walk:
             self.bind(scope, var, False)
 
     def look_back(self, scope: Scope, stm: kir.LookBack) -> None:
-        for array in (stm.flags, *stm.sums, *stm.totals):
-            self.access(scope, stm, array)
+        self.access(scope, stm, stm.words)
         self.operator(scope, stm, stm.op)
         for var in stm.outs:
             self.bind(scope, var, False)

@@ -55,6 +55,8 @@ WARPS = 4
 """Of a block of threads, where a warp is the kernel's block: a multiprocessor takes 32 blocks, and 64 warps."""
 WARPS_BYTES = 16 << 10
 """Shared memory that the arrays of constant size of all these may have."""
+REGISTERS, BESIDE = 1 << 16, 38
+"""Of a multiprocessor; of a thread, beside those of its arrays and a third as many for operands."""
 WIDTH = 110
 
 
@@ -146,11 +148,21 @@ def _head(p: Printer) -> list[str]:
     p.noted = place[0] if place else ""
     how = (f"// {what}" for what in notes if isinstance(what, str))
     lines = [*place, *how, *(f"// may fail at {where}" for where in _places(kernel))]
-    lines.append(f'extern "C" __global__ void __launch_bounds__({p.threads * max(1, p.warps)})')
+    lines.append(f'extern "C" __global__ void __launch_bounds__({launch_bounds(p)})')
     text = f"{kernel.name}({params[0]}"
     for param in params[1:]:
         text += f",\n    {param}" if len(text.rpartition("\n")[2]) + len(param) > WIDTH else f", {param}"
     return [*lines, text + ") {"]
+
+
+def launch_bounds(p: Printer) -> str:
+    """The threads of a block; where arrays are in registers, the blocks too that a multiprocessor is to hold, which the
+    assembler would give up for a register more."""
+    threads = p.threads * max(1, p.warps)
+    own = [s for s in statements(p.kernel.body) if isinstance(s, kir.Distribute)]
+    words = sum(-(-s.threads // p.threads) * s.count * max(4, s.array.prim.bytes) // 4 for s in own)
+    blocks = REGISTERS // (threads * (words + words // 3 + BESIDE))
+    return f"{threads}, {blocks}" if own and blocks > 1 else f"{threads}"
 
 
 def between_blocks(kernel: Kernel) -> frozenset[KArray]:
@@ -161,8 +173,8 @@ def between_blocks(kernel: Kernel) -> frozenset[KArray]:
         match stm:
             case kir.Publish(array) | kir.WaitFor(_, array) | kir.Atomic(_, _, array):
                 found.add(array)
-            case kir.LookBack(flags=flags, sums=sums, totals=totals):
-                found.update((flags, *sums, *totals))
+            case kir.LookBack(words=words):
+                found.add(words)
             case _:
                 pass
     return frozenset(found)

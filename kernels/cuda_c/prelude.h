@@ -77,31 +77,17 @@ template <class T> DEVICE T shift_right_logical(T x, T n) {
   return too_far(n) ? (T)0 : (T)((typename Unsigned<T>::type)x >> n);
 }
 template <class T> DEVICE u64 bits_of(T x) { return (u64)(typename Unsigned<T>::type)x; }
-template <class T> DEVICE i32 popcount(T x) {
-  i32 n = 0;
-  for (u64 b = bits_of(x); b; b &= b - 1) n++;
-  return n;
-}
+template <class T> DEVICE i32 popcount(T x) { return sizeof(T) < 8 ? __popc((u32)bits_of(x)) : __popcll(bits_of(x)); }
 template <class T> DEVICE i32 leading_zeros(T x) {
-  i32 n = 8 * sizeof(T);
-  for (u64 b = bits_of(x); b; b >>= 1) n--;
-  return n;
+  return sizeof(T) < 8 ? __clz((u32)bits_of(x)) - (32 - 8 * (i32)sizeof(T)) : __clzll(bits_of(x));
 }
 template <class T> DEVICE i32 trailing_zeros(T x) {
-  i32 n = 0;
-  for (u64 b = bits_of(x); n < (i32)(8 * sizeof(T)) && !(b & 1); b >>= 1) n++;
-  return n;
-}
-// the upper half of the product
-DEVICE u64 upper_half(u64 x, u64 y) {
-  u64 a = x >> 32, b = x & 0xffffffffu, c = y >> 32, d = y & 0xffffffffu;
-  u64 middle = a * d + ((b * d) >> 32);
-  u64 other = b * c + (middle & 0xffffffffu);
-  return a * c + (middle >> 32) + (other >> 32);
+  const i32 first = sizeof(T) < 8 ? __ffs((u32)bits_of(x)) : __ffsll(bits_of(x));
+  return first == 0 ? 8 * (i32)sizeof(T) : first - 1;
 }
 template <class T> DEVICE T mul_high(T x, T y) {
   if (sizeof(T) < 8) return (T)((is_unsigned<T>() ? (u64)x * (u64)y : (u64)((i64)x * (i64)y)) >> (8 * sizeof(T) & 63));
-  u64 high = upper_half((u64)x, (u64)y);
+  u64 high = __umul64hi((u64)x, (u64)y);
   return (T)(is_unsigned<T>() ? high : high - (x < 0 ? (u64)y : 0) - (y < 0 ? (u64)x : 0));
 }
 
@@ -119,12 +105,19 @@ DEVICE f32 infinity(f32) { return bit_cast<f32>(0x7f800000u); }
 DEVICE f64 infinity(f64) { return bit_cast<f64>(0x7ff0000000000000ull); }
 template <class T> DEVICE bool is_inf(T x) { return x == infinity(x) || x == -infinity(x); }
 // the other operand where one is nan; +0 above -0
+#ifdef EMULATED
 template <class T> DEVICE T float_min(T x, T y) {
   return x < y || is_nan(y) ? x : y < x || is_nan(x) ? y : negative(x) ? x : y;
 }
 template <class T> DEVICE T float_max(T x, T y) {
   return x > y || is_nan(y) ? x : y > x || is_nan(x) ? y : negative(x) ? y : x;
 }
+#else
+DEVICE f32 float_min(f32 x, f32 y) { return fminf(x, y); }
+DEVICE f64 float_min(f64 x, f64 y) { return fmin(x, y); }
+DEVICE f32 float_max(f32 x, f32 y) { return fmaxf(x, y); }
+DEVICE f64 float_max(f64 x, f64 y) { return fmax(x, y); }
+#endif
 template <class T> DEVICE T float_sign(T x) { return is_nan(x) ? x : (T)((x > 0) - (x < 0)); }
 DEVICE f32 float_rem(f32 x, f32 y) { return fmodf(x, y); }
 DEVICE f64 float_rem(f64 x, f64 y) { return fmod(x, y); }
@@ -181,6 +174,14 @@ template <class T> DEVICE f64 to_odd(T x) {
 
 // ---- conversions: to integers nan and infinities give 0, the rest saturates ----------------------------------------
 
+#ifndef EMULATED
+// signed ones of 32 bits and more: the hardware's conversions saturate
+template <class T> DEVICE T to_int(f32 x) {
+  if (is_unsigned<T>() || sizeof(T) < 4) return to_int<T>((f64)x);
+  if (is_nan(x) || is_inf(x)) return 0;
+  return sizeof(T) == 4 ? (T)__float2int_rz(x) : (T)__float2ll_rz(x);
+}
+#endif
 template <class T> DEVICE T to_int(f64 x) {
   if (is_nan(x) || is_inf(x)) return 0;
   const i32 bits = 8 * sizeof(T);
@@ -347,12 +348,65 @@ DEVICE i32 acquire(const i32 *flag) {
   return seen;
 }
 #endif
+// before looking again: at once at first, then so that others get on
+DEVICE void nap(u32 looks) {
+#ifndef EMULATED
+  if (looks >= 4) __nanosleep(looks < 16 ? 20 : 100);
+#endif
+}
 // the flag, once it is at least `least`; FAILED where some block has failed, since others may then wait in vain
 DEVICE i32 wait_for(const i32 *flag, i32 least, const u64 *failures) {
   i32 seen;
-  while ((seen = acquire(flag)) < least)
+  for (u32 looks = 0; (seen = acquire(flag)) < least; looks++) {
     if (*(const volatile u64 *)failures != 0) return FAILED;
+    nap(looks);
+  }
   return seen;
+}
+
+// ---- order between blocks: words of 8 or 16 bytes that are there at once, each a status and values -------------------
+
+#ifdef EMULATED
+template <class T> DEVICE void post(T *place, T tile) { *place = tile; }
+template <class T> DEVICE T posted(const T *place) { return emulator::pause(), *place; }
+#else
+template <class T> union AsWords {
+  T tile;
+  u64 at[sizeof(T) / 8];
+};
+template <class T> DEVICE void post(T *place, T tile) {
+  AsWords<T> words;
+  words.tile = tile;
+  if (sizeof(T) == 8) asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(place), "l"(words.at[0]) : "memory");
+  for (i32 k = 1; k < (i32)sizeof(T) / 8; k += 2)
+    asm volatile("{ .reg .b128 word; mov.b128 word, {%1, %2}; st.relaxed.gpu.global.b128 [%0], word; }" ::"l"(
+                     (u64 *)place + k - 1), "l"(words.at[k - 1]), "l"(words.at[k]) : "memory");
+}
+// words that were posted together
+template <class T> DEVICE T posted(const T *place) {
+  AsWords<T> words;
+  bool together = true;
+  if (sizeof(T) == 8) asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(words.at[0]) : "l"(place) : "memory");
+  do {
+    together = true;
+    for (i32 k = 1; k < (i32)sizeof(T) / 8; k += 2) {
+      asm volatile("{ .reg .b128 word; ld.relaxed.gpu.global.b128 word, [%2]; mov.b128 {%0, %1}, word; }"
+                   : "=l"(words.at[k - 1]), "=l"(words.at[k]) : "l"((const u64 *)place + k - 1) : "memory");
+      together = together && (i32)words.at[k - 1] == (i32)words.at[0];
+    }
+  } while (!together);
+  return words.tile;
+}
+#endif
+// what a tile has posted, as soon as that is something; FAILED where some block has failed
+template <class T> DEVICE T wait_for(const T *place, const u64 *failures) {
+  for (u32 looks = 0;; looks++) {
+    T seen = posted(place);
+    if (seen.status != 0) return seen;
+    seen.status = FAILED;
+    if (*(const volatile u64 *)failures != 0) return seen;
+    nap(looks);
+  }
 }
 
 // ---- copies to shared memory that go on while the thread does ----------------------------------------------------------

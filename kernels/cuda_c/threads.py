@@ -9,12 +9,13 @@ from ...ir.types import Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who
 from ..kernel_ir.nodes import KStm, KVar
+from ..kernel_ir.traverse import statements
 from .inline_expressions import bare
-from .operator import Names, Operator, assign, constants, declared, operator, step, take_in, texts
+from .look_back import look_back
+from .operator import Names, Operator, assign, declared, operator, step, take_in, texts
 from .ops import c_type, expression, operand
 from .text import (
     Printer,
-    apart_for,
     apart_if,
     barrier,
     by,
@@ -155,60 +156,12 @@ def wait_for(p: Printer, stm: kir.WaitFor) -> None:
     broadcast(p, stm.out)
 
 
-def look_back(p: Printer, stm: kir.LookBack) -> None:
-    """The first warp goes back to the nearest total, 32 tiles at once, and adds the sums from there on, in order."""
-    for out in stm.outs:
-        p.line(f"{c_type(out.prim)} {out.name};")
-    with p.block(""):
-        op = operator(p, stm.op)
-        found = tuple(p.fresh("found") for _ in op.types)
-        for t, name in zip(op.types, found, strict=True):
-            p.line(f"__shared__ {t} {name};")
-        with p.block("if (warp_id() == 0)"):
-            acc = declared(p, op.types, "acc", stm.neutral)
-            _add_sums(p, stm, op, acc, _nearest_total(p, stm, acc))
-            with p.block("if (lane_id() == 0)"):
-                assign(p, found, acc)
-        barrier(p)
-        assign(p, tuple(out.name for out in stm.outs), found)
-        barrier(p)
-
-
-def _nearest_total(p: Printer, stm: kir.LookBack, acc: Names) -> str:
-    """The first tile whose sum is to be added; the total before it is in `acc`."""
-    start, ahead, flag, totals = p.fresh("start"), p.fresh("ahead"), p.fresh("flag"), p.fresh("totals")
-    first = operand(stm.first)
-    p.line(f"i64 {start} = {operand(stm.tile)};  // tiles from here on have published their sums")
-    with p.block(f"while ({start} > {first})"):
-        p.line(f"const i64 {ahead} = {start} - 1 - lane_id();")
-        wait = f"wait_for(&{stm.flags.name}[{ahead}], SUM, failures)"
-        p.line(f"const i32 {flag} = {ahead} >= {first} ? {wait} : 0;")
-        with p.block(f"if (__any_sync(WHOLE_WARP, {flag} == FAILED))"):
-            p.line("failed = true;")
-            p.line("break;")
-        p.line(f"const u32 {totals} = __ballot_sync(WHOLE_WARP, {flag} == TOTAL);")
-        with p.block(f"if ({totals} != 0)"):
-            p.line(f"{start} -= __ffs({totals});")
-            p.line("__syncwarp();")  # what the lane has acquired that saw the flag, all may read: a vote orders nothing
-            assign(p, acc, tuple(f"{a.name}[{start}]" for a in stm.totals))
-            p.line(f"{start}++;")
-            p.line("break;")
-        p.line(f"{start} = greatest<i64>({start} - {WARP.threads}, {first});")
-    p.line("__syncwarp();")
-    return start
-
-
-def _add_sums(p: Printer, stm: kir.LookBack, op: Operator, acc: Names, start: str) -> None:
-    """`acc` op the sums from `start` on, from the left: each lane loads one, all add all."""
-    tile, mine, lane = operand(stm.tile), p.fresh("mine"), p.fresh("lane")
-    with p.block(f"for (; {start} < {tile}; {start} += {WARP.threads})"):
-        p.line(f"const i64 {mine} = least<i64>({start} + lane_id(), {tile} - 1);")
-        sums = constants(p, op.types, "sum", tuple(f"{a.name}[{mine}]" for a in stm.sums))
-        with p.block(f"for (i32 {lane} = 0; {lane} < 32 && {start} + {lane} < {tile}; {lane}++)"):
-            step(p, op, acc, acc, tuple(f"value_at({s}, {lane})" for s in sums))
-
-
 # ---- teams -------------------------------------------------------------------------------------------------------
+
+
+AHEAD = 4
+"""Elements of a segment that a thread of a team loads at once."""
+MOST_COPIED = 24
 
 
 def team_reduce(p: Printer, stm: kir.TeamReduce) -> None:
@@ -230,13 +183,26 @@ def team_reduce(p: Printer, stm: kir.TeamReduce) -> None:
 
 
 def _team_any_order(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, member: str) -> Names:
-    """Each thread folds its elements, then the threads combine."""
-    acc, i = declared(p, op.types, "acc", stm.neutral), stm.index.name
-    inside = f"{stm.segment.name} < {operand(stm.hi)} && {i} < {operand(stm.width)}"
-    with apart_for(p, f"for (i64 {i} = {member}; {inside}; {i} += {team})", stm.body), stack_scope(p, stm.body):
-        take_in(p, stm.op, acc, stm.body, stm.values)
+    """Each thread folds its elements, then the threads combine. Loops of a constant number of elements, which may not
+    be there, have as many loads under way."""
+    acc, i, hi = declared(p, op.types, "acc", stm.neutral), stm.index.name, operand(stm.width)
+    first, number = p.fresh("first"), p.fresh("k")
+    ahead = AHEAD if is_short(stm.body) else 1
+    there = f"{stm.segment.name} < {operand(stm.hi)} && {first} < {hi}"
+    with p.block(f"for (i64 {first} = {member}; {there}; {first} += {ahead} * {team})"):
+        p.line("#pragma unroll")
+        with p.block(f"for (i32 {number} = 0; {number} < {ahead}; {number}++)"):
+            p.line(f"const i64 {i} = {first} + {number} * {team};")
+            with apart_if(p, f"{i} < {hi}", stm.body), stack_scope(p, stm.body):
+                take_in(p, stm.op, acc, stm.body, stm.values)
     _combine_team(p, op, acc, team)
     return acc
+
+
+def is_short(stms: tuple[KStm, ...]) -> bool:
+    """Whether statements are worth being there several times: a few, without loops or memory of their own."""
+    found = list(statements(stms))
+    return len(found) <= MOST_COPIED and not any(isinstance(s, kir.For | kir.KWhile | kir.Alloc) for s in found)
 
 
 def _team_in_order(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, member: str) -> Names:

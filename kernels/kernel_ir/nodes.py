@@ -3,7 +3,8 @@
 What stands outside a `Threads` loop or a collective is executed once by the block and is uniform; a `Threads` loop
 subdivides the block, its body is executed once per thread. `Threads` loops and collectives do not nest in each other,
 but for loops of threads in loops of warps. A launch runs the body for every block 0 <= b < blocks; blocks are
-independent and may run in any order, unless a kernel orders them by flags (`Publish`, `WaitFor`, `LookBack`).
+independent and may run in any order, unless a kernel orders them by flags (`Publish`, `WaitFor`) or words that are read
+and written at once (`LookBack`).
 Statements are in A-normal form: operands are variables and constants. Variables have unique names within a kernel.
 """
 
@@ -245,27 +246,27 @@ class WaitFor:
 
 
 SUM, TOTAL = 1, 2
-"""What a tile of a chain has published: its own sum; the combination of all tiles of the chain up to it."""
+"""What a tile of a chain has posted: its own sum; the combination of all tiles of the chain up to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookBack:
     """`outs = op (tiles first .. tile-1 of a chain)`, in order; `neutral` if there is none: collective of the block.
 
-    Tile k publishes `flags[k]` = SUM when `sums[c][k]` is component c of what it holds, TOTAL when `totals[c][k]` is
-    the combination of first..k. With p the last tile found to have published its total,
+    Tile k posts in its words (`tile_words.py`) SUM and what it holds, which is `own`, then TOTAL and the
+    combination of first..k. With p the last tile found to have posted its total, `tile`
 
-        outs = (..(totals[p] op sums[p+1]) op ..) op sums[tile-1]
+        outs = (..(total_p op own_p+1) op ..) op own_tile-1
 
-    which is the fold from the left whatever p is: the same bits in each run. What the publishers saw is visible to all
-    threads of the block. Source: Merrill and Garland, single-pass parallel prefix scan with decoupled look-back."""
+    which is the fold from the left whatever p is: the same bits in each run. Words are there at once, and speak of no
+    other memory. `words` are of u64, and begin as 0. Source: Merrill and Garland, single-pass parallel prefix scan with
+    decoupled look-back."""
 
     outs: tuple[KVar, ...]
-    flags: KArray
-    sums: tuple[KArray, ...]
-    totals: tuple[KArray, ...]
+    words: KArray
     tile: Operand
     first: Operand
+    own: tuple[Operand, ...]
     op: KLambda
     neutral: tuple[Operand, ...]
 

@@ -72,7 +72,7 @@ FORMS: tuple[tuple[type, str], ...] = (
     ),
     (
         kir.LookBack,
-        "look_back $outs:mades from $neutral:operands along $flags:array $sums:arrays $totals:arrays over $first..$tile"
+        "look_back $outs:mades from $neutral:operands along $words:array over $first..$tile with $own:operands"
         " {\n  op $op:lambda\n}",
     ),
     (kir.Fence, "fence"),

@@ -65,7 +65,7 @@ ROLES: Mapping[type, Roles] = {
         ("op",),
     ),
     kir.WarpTurns: Roles(_RANGE, ("key",), (), ("warp", "index"), ("body", "turn")),
-    kir.LookBack: Roles(("tile", "first", "neutral"), binds=("outs",), operators=("op",), loads=("sums", "totals")),
+    kir.LookBack: Roles(("tile", "first", "own", "neutral"), binds=("outs",), operators=("op",), stores=("words",)),
     kir.Atomic: Roles(reads=("index", "value"), binds=("out",), stores=("array",)),
     kir.Publish: Roles(reads=("index", "value"), stores=("array",)),
     kir.WaitFor: Roles(reads=("index", "least"), binds=("out",)),

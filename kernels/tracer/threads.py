@@ -14,11 +14,10 @@ from ...ir.machine import WARP
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, writer
 from ..kernel_ir.nodes import KArray, KStm, Operand
+from ..kernel_ir.tile_words import elements, packed, unpacked
 from .closures import Step, Traced, close, noting, operator, reader, site_of, steps
 from .memory import Memory, Site, checked_index, zero
 from .visibility import Track
-
-DISTANCES = 3  # a look-back goes over this many tiles at most before it takes a total
 
 
 def for_threads(t: Traced, stm: KStm, who: Who) -> Step:
@@ -235,29 +234,31 @@ def wait_for(t: Traced, stm: kir.WaitFor) -> Step:
 
 
 def look_back(t: Traced, stm: kir.LookBack) -> Step:
-    """From the chosen total on, sums from the left; tile k is read by the lane that is as far from the end."""
-    arrays = {a.name: site_of(t, stm, a) for a in (stm.flags, *stm.sums, *stm.totals)}
+    """Blocks run in order, so that the tile before has posted its total, else it is reported."""
+    site, prims = site_of(t, stm, stm.words), [v.prim for v in stm.outs]
     tile, first, combine = reader(t.env, stm.tile), reader(t.env, stm.first), operator(t, stm.op)
-    neutral, warp = [reader(t.env, n) for n in stm.neutral], t.machine.warp
+    neutral, own = ([reader(t.env, x) for x in xs] for xs in (stm.neutral, stm.own))
+    size = elements(prims)
 
-    def parts(k: int, end: int, arrays_of: tuple[KArray, ...]) -> list[Any]:
-        for array in arrays_of:
-            arrays[array.name].note_uniform(1)
-        return [read(t, arrays[a.name], a, k, (end - 1 - k) % warp) for a in arrays_of]
+    def posted(k: int) -> list[Any]:
+        memory = t.memory[stm.words.name]
+        status, values = unpacked(memory.values[k * size : (k + 1) * size], prims)
+        if status != kir.TOTAL:
+            t.machine.stuck(memory.defined, k * size, 0, site.place)
+        return values
 
     def step() -> None:
-        start, end = first(), tile()
-        total = [n() for n in neutral]
-        nearest = end - 1 - end // 2 % DISTANCES
-        for k in range(max(start, nearest), end):
-            least = kir.TOTAL if k == nearest and t.memory[stm.flags.name].values[k] == kir.TOTAL else kir.SUM
-            flag_at(t, arrays[stm.flags.name], stm.flags, k, least, (end - 1 - k) % warp)
-            if least == kir.TOTAL:
-                total = parts(k, end, stm.totals)
-            else:
-                total = combine(total, parts(k, end, stm.sums))
+        k, memory = tile(), t.memory[stm.words.name]
+        if not all(checked_index(t.machine, memory, i, 0, site.place) for i in (k * size, (k + 1) * size - 1)):
+            return
+        before = posted(k - 1) if k > first() else [n() for n in neutral]
+        words = packed(kir.TOTAL, combine(before, [x() for x in own]), prims)
+        site.note_uniform(2)
+        for i, word in enumerate(words, k * size):
+            memory.values[i] = word
+            t.machine.publish(memory.track or memory.defined, i, 0, site.place, word)
         t.machine.fence(t.machine.everyone)
-        t.env.update(zip([v.name for v in stm.outs], total))
+        t.env.update(zip([v.name for v in stm.outs], before))
 
     return step
 

@@ -2,8 +2,8 @@
 
 segscan (i < n, j < m)     m short: block = whole segments, one scan over their elements that starts anew at j = 0:
                                (f, x) op' (g, y) = (f or g, if g then y else x op y)
-                           else block = (i, tile of j), in the order in which blocks begin: scan the tile, publish its
-                               sum, look back for what precedes it, publish the total, combine and write
+                           else block = (i, tile of j), in the order in which blocks begin: scan the tile, post its
+                               sum, look back for what precedes it, post the total, combine and write
 
 What is mapped beside the scan is computed and stored in the same pass. Source: Merrill and Garland, single-pass
 parallel prefix scan with decoupled look-back; the carry is a fold from the left, so that bits do not depend on timing.
@@ -11,15 +11,19 @@ parallel prefix scan with decoupled look-back; the carry is a fold from the left
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
 from ....ir import core
 from ....ir.core import SegSpace
-from ....ir.machine import BLOCK
+from ....ir.machine import BLOCK, WARP
 from ....ir.ops import Op
-from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
+from ....ir.types import Atom, Const, Name, Prim, Var, i64
 from ...analysis.tile_items import tile_items
 from ...kernel_ir import nodes as kir
-from ...kernel_ir.nodes import KLambda, KVar
-from ..cpu.segscan import WHOLE, combined, publish_part, scanned_in
+from ...kernel_ir.nodes import KArray, KLambda, KVar
+from ...kernel_ir.tile_words import elements
+from ..cpu.segscan import WHOLE, combined, scanned_in
 from ..host_builder import Made
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, clean
 from ..soacs import k_lambda, neutral_of, put
@@ -127,24 +131,23 @@ def mapped(b: Builder, exp: core.SegScan, rows: list[ArrayRef], index: Operand) 
 
 
 def launch_chain(s: Segop[core.SegScan], _: bool) -> None:
-    """Flags and the counter of blocks begin as 0."""
+    """The words of tiles and the counter of blocks begin as 0."""
     h, ns, tile = s.h, scanned_in(s.exp), BLOCK.threads * tile_items(bytes_of(s))
     tiles = h.ceil_div(s.exp.space.widths[-1], tile)
     blocks = h.op(Op.MUL, h.product(s.outer), tiles, base="blocks")
-    flags, counter = h.zeros("flags", Prim.I32, blocks), h.zeros("begun", Prim.I64, i64(1))
-    parts = [[h.scratch(base, Type(t.prim, (blocks,))) for _, t in s.outs[:ns]] for base in ("sums", "totals")]
-    launch(s, blocks, lambda: chain_kernel(s, tile, (flags, counter), parts))
+    size = i64(elements([t.prim for _, t in s.outs[:ns]]))
+    words = h.zeros("words", Prim.U64, h.op(Op.MUL, blocks, size, base="size"))
+    counter = h.zeros("begun", Prim.I64, i64(1))
+    launch(s, blocks, lambda: chain_kernel(s, tile, words, counter))
 
 
-def chain_kernel(s: Segop[core.SegScan], tile: int, shared: tuple[Name, Name], parts: list[list[Name]]) -> Made:
-    """A block for each tile of `tile` elements. `shared`: the flags and the counter of blocks; `parts`: for each
-    component the sums of tiles, then the totals up to their ends."""
+def chain_kernel(s: Segop[core.SegScan], tile: int, posted: Name, begun: Name) -> Made:
+    """A block for each tile of `tile` elements. `posted`: the words of tiles; `begun`: the counter of blocks."""
     exp, b = s.exp, s.h.builder()
     b.say("a block for each tile of a segment, in the order in which blocks begin, which look back for the sum before")
-    (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
+    (_, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
     m = b.operand(width)
-    flags, counter = (output(b, name).mem for name in shared)
-    sums, totals = ([output(b, name).mem for name in names] for names in parts)
+    words, counter = (output(b, name).mem for name in (posted, begun))
     number = b.fresh("tile", Prim.I64)
     b.emit(kir.Atomic(Op.ADD, Prim.I64, counter, ZERO, ONE, number))
     tiles = b.op(Op.QUOT, Prim.I64, b.add(m, i64(tile - 1)), i64(tile), base="tiles")
@@ -153,43 +156,157 @@ def chain_kernel(s: Segop[core.SegScan], tile: int, shared: tuple[Name, Name], p
     indices = bind_space(b, SegSpace(outer), segment) if outer else ()
     lo = b.mul(b.sub(number, first), i64(tile), "lo")
     count = b.minimum(i64(tile), b.sub(m, lo), "count")
-    op, neutral = k_lambda(b, exp.scans), neutral_of(b, exp.scans)
     rows = [row_of(b, output(b, name), indices) for name, _ in s.outs]
-    held = [b.alloc("held", v.prim, (i64(tile),), kir.Space.SHARED).mem for v in op.left]
-    own = scan_tile(b, exp, rows[len(held) :], held, (lo, count), (op, neutral))
-    publish_part(b, flags, number, sums, own, kir.SUM)
-    before = tuple(b.fresh("before", v.prim) for v in op.left)
-    b.emit(kir.LookBack(before, flags, tuple(sums), tuple(totals), number, first, k_lambda(b, exp.scans), neutral))
-    publish_part(b, flags, number, totals, combined(b, exp, before, own), kir.TOTAL)
-    index = b.fresh(clean(inner.base), Prim.I64)
-    with b.nested() as stms:
-        right = tuple(b.let("x", array.prim, kir.KLoad(array, index)) for array in held)
-        for row, value in zip(rows, combined(b, exp, before, right), strict=False):
-            put(b, row, b.add(lo, index), value, Mode.THREAD)
-    b.emit(kir.Threads(index, ZERO, count, tuple(stms)))
+    parts = Tile(b, exp, rows, tile // BLOCK.threads, [v.prim for v in k_lambda(b, exp.scans).left])
+    stage, sums = parts.shared("stage", tile + tile // WARP.threads), parts.shared("sums", BLOCK.threads)
+    whole = b.op(Op.EQ, Prim.I64, count, i64(tile), base="whole")
+    if_whole(b, whole, count, lambda limit: fill(parts, stage, lo, limit))
+    runs = fold_runs(parts, stage, sums)
+    own = scan_sums(parts, sums)
+    before = tuple(b.fresh("before", v.prim) for v in own)
+    b.emit(kir.LookBack(before, words, number, first, own, k_lambda(b, exp.scans), neutral_of(b, exp.scans)))
+    add_before(parts, runs, (stage, sums), before)
+    if_whole(b, whole, count, lambda limit: store(parts, stage, lo, limit))
     return s.h.finish(b, s.base)
 
 
-def scan_tile(
-    b: Builder,
-    exp: core.SegScan,
-    rows: list[ArrayRef],
-    held: list[kir.KArray],
-    part: tuple[Operand, Operand],
-    operator: tuple[KLambda, tuple[Operand, ...]],
-) -> tuple[KVar, ...]:
-    """The tile scanned by itself, in shared memory; gives its sum. `part`: its first index, its length."""
-    (lo, count), (op, neutral) = part, operator
-    at = b.fresh("k", Prim.I64)
-    with b.nested() as body:
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile under construction: rows of the outputs, elements of a thread, types of what is scanned.
+
+    Thread t loads and stores the elements j * T + t, neighbours of those of its warp; it folds those from t * ITEMS on.
+    From one to the other they go through shared memory, with a gap after each 32."""
+
+    b: Builder
+    exp: core.SegScan
+    rows: list[ArrayRef]
+    items: int
+    prims: list[Prim]
+
+    def shared(self, base: str, count: int) -> list[KArray]:
+        return [self.b.alloc(base, prim, (i64(count),), kir.Space.SHARED).mem for prim in self.prims]
+
+    def each(self, body: Callable[[Operand, Operand], None], unroll: int) -> None:
+        """threads { for each element that the thread loads and stores: its number in the tile, its place in shared
+        memory }"""
+        b, t, j = self.b, self.b.fresh("t", Prim.I64), self.b.fresh("j", Prim.I64)
+        with b.nested() as loop:
+            with b.nested() as stms:
+                row = b.mul(j, i64(BLOCK.threads + BLOCK.threads // WARP.threads))
+                body(b.add(b.mul(j, i64(BLOCK.threads)), t), b.add(row, self.place(t)))
+            b.emit(kir.For(j, i64(self.items), tuple(stms), unroll))
+        b.emit(kir.Threads(t, ZERO, i64(BLOCK.threads), tuple(loop)))
+
+    def place(self, at: Operand) -> Operand:
+        """Of an element in shared memory; further by what it is further, while that is less than up to a gap."""
+        return self.b.add(at, self.b.exact(Op.QUOT, at, i64(WARP.threads), "gap"))
+
+    def load(self, arrays: list[KArray], at: Operand) -> tuple[KVar, ...]:
+        return tuple(self.b.let("x", array.prim, kir.KLoad(array, at)) for array in arrays)
+
+    def keep(self, arrays: list[KArray], at: Operand, values: Iterable[Operand]) -> None:
+        for array, value in zip(arrays, values, strict=True):
+            self.b.emit(kir.Store(array, at, value))
+
+
+def fill(tile: Tile, stage: list[KArray], lo: Operand, count: Operand | None) -> None:
+    """The elements of a tile from `lo` on; behind the last of `count` the neutral one."""
+    b, neutral = tile.b, neutral_of(tile.b, tile.exp.scans)
+
+    def one(at: Operand, place: Operand) -> None:
         index = b.add(lo, at)
-        b.env[exp.space.dims[-1][0]] = index
-        values = mapped(b, exp, rows, index)
-    scanned = tuple(b.fresh("scanned", v.prim) for v in op.left)
-    own = tuple(b.fresh("sum", v.prim) for v in op.left)
-    after = tuple(kir.Store(array, at, value) for array, value in zip(held, scanned, strict=True))
-    b.emit(kir.BlockScan(scanned, own, at, ZERO, count, tuple(body), values, op, neutral, neutral, after, True))
+        b.env[tile.exp.space.dims[-1][0]] = index
+        with b.nested() as stms:
+            tile.keep(stage, place, mapped(b, tile.exp, tile.rows[len(stage) :], index))
+        if count is None:
+            b.stms += stms
+            return
+        with b.nested() as beyond:
+            tile.keep(stage, place, neutral)
+        b.emit(kir.KIf(b.op(Op.LT, Prim.I64, at, count, base="inside"), tuple(stms), tuple(beyond)))
+
+    tile.each(one, tile.items if count is None else 1)
+
+
+def fold_runs(tile: Tile, stage: list[KArray], sums: list[KArray]) -> list[KArray]:
+    """Registers: each thread's run folded from the left; its sum goes to `sums`."""
+    b, items = tile.b, tile.items
+    runs = [KArray(b.fresh("run", prim).name, prim, kir.Space.REGISTERS) for prim in tile.prims]
+    b.stms += (kir.Distribute(run, BLOCK.threads, items) for run in runs)
+    t, j = b.fresh("t", Prim.I64), b.fresh("j", Prim.I64)
+    with b.nested() as body:
+        first = tile.place(b.mul(t, i64(items)))
+        values = tile.load(stage, first)
+        tile.keep(runs, ZERO, values)
+        with b.nested() as stms:
+            following = b.add(j, ONE)
+            right = tile.load(stage, b.add(first, following))
+            tile.keep(runs, following, combined(b, tile.exp, tile.load(runs, j), right))
+        b.emit(kir.For(j, i64(items - 1), tuple(stms), max(1, items - 1)))
+        tile.keep(sums, t, tile.load(runs, i64(items - 1)))
+    b.emit(kir.Threads(t, ZERO, i64(BLOCK.threads), tuple(body)))
+    return runs
+
+
+def scan_sums(tile: Tile, sums: list[KArray]) -> tuple[KVar, ...]:
+    """What threads hold, scanned; gives the sum of all."""
+    b, t = tile.b, tile.b.fresh("t", Prim.I64)
+    op, neutral = k_lambda(b, tile.exp.scans), neutral_of(b, tile.exp.scans)
+    with b.nested() as body:
+        values = tile.load(sums, t)
+    scanned = tuple(b.fresh("scanned", prim) for prim in tile.prims)
+    own = tuple(b.fresh("own", prim) for prim in tile.prims)
+    after = tuple(kir.Store(array, t, value) for array, value in zip(sums, scanned, strict=True))
+    count = i64(BLOCK.threads)
+    b.emit(kir.BlockScan(scanned, own, t, ZERO, count, tuple(body), values, op, neutral, neutral, after))
     return own
+
+
+def add_before(
+    tile: Tile, runs: list[KArray], shared: tuple[list[KArray], list[KArray]], before: tuple[KVar, ...]
+) -> None:
+    """What stands left of the tile and of the thread's run, put before each of its elements; back to the stage."""
+    b, (stage, sums), t = tile.b, shared, tile.b.fresh("t", Prim.I64)
+    with b.nested() as body:
+        left = tuple(b.fresh("left", v.prim) for v in before)
+        b.stms += (kir.Declare(var, value) for var, value in zip(left, before, strict=True))
+        with b.nested() as stms:
+            more = combined(b, tile.exp, before, tile.load(sums, b.sub(t, ONE)))
+            b.stms += (kir.Assign(var, value) for var, value in zip(left, more, strict=True))
+        b.emit(kir.KIf(b.op(Op.LT, Prim.I64, ZERO, t, base="behind"), tuple(stms), ()))
+        head = tuple(b.copy(var) for var in left)
+        j = b.fresh("j", Prim.I64)
+        with b.nested() as stms:
+            place = b.add(tile.place(b.mul(t, i64(tile.items))), j)
+            tile.keep(stage, place, combined(b, tile.exp, head, tile.load(runs, j)))
+        b.emit(kir.For(j, i64(tile.items), tuple(stms), tile.items))
+    b.emit(kir.Threads(t, ZERO, i64(BLOCK.threads), tuple(body)))
+
+
+def store(tile: Tile, stage: list[KArray], lo: Operand, count: Operand | None) -> None:
+    """The elements of the tile, as far as there are any, from the stage to the outputs."""
+    b = tile.b
+
+    def one(at: Operand, place: Operand) -> None:
+        with b.nested() as stms:
+            for row, value in zip(tile.rows, tile.load(stage, place), strict=False):
+                put(b, row, b.add(lo, at), value, Mode.THREAD)
+        if count is None:
+            b.stms += stms
+        else:
+            b.emit(kir.KIf(b.op(Op.LT, Prim.I64, at, count, base="inside"), tuple(stms), ()))
+
+    tile.each(one, tile.items if count is None else 1)
+
+
+def if_whole(b: Builder, whole: Operand, count: Operand, emit: Callable[[Operand | None], None]) -> None:
+    """What is emitted for a whole tile, or for one of `count` elements."""
+    branches: list[tuple[kir.KStm, ...]] = []
+    for limit in (None, count):
+        with b.nested() as stms:
+            emit(limit)
+        branches.append(tuple(stms))
+    b.emit(kir.KIf(whole, *branches))
 
 
 COLLECTIVES: Table = (

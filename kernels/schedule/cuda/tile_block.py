@@ -26,11 +26,16 @@ from ..space import bind_space
 
 THREADS = GRID * GRID
 
-DEPTHS = (16, 8, 4)
-"""Elements of a row that are copied at a time: as many as there is room for."""
+PIPELINES = ((16, 4), (8, 4), (8, 3), (8, 2), (4, 2))
+"""Elements of a row that are copied at a time, and how many such steps of a tile there are in shared memory: the first
+pair that there is room for. A longer step has fewer instructions for each product, more steps have more on the way."""
 
 ROW_BYTES = 16
 """The widest access."""
+
+GROUP = 8
+"""Blocks along the first tiled dimension that follow each other: what runs at one time is rather a square of blocks
+than a row of them, and shares more of what it reads."""
 
 MOST_SHARED = 40 << 10
 """Bytes of shared memory for the tiles of all rows; a block has 48 KiB."""
@@ -38,11 +43,13 @@ MOST_SHARED = 40 << 10
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Results of a thread along each dimension; neighbours among its rows; elements of rows at a time."""
+    """Results of a thread along each dimension; neighbours among its rows; elements of rows at a time, and how many
+    such steps are in memory: one is used, the others are on their way."""
 
     each: int
     run: int
     depth: int
+    stages: int
 
     @property
     def results(self) -> int:
@@ -64,9 +71,9 @@ def shape_of(found: Tileable, exp: core.SegMap, each: int) -> Shape | None:
     """The shape of tiles of `each` results along a dimension; None where there is no room for them."""
     prims = [p.type.prim for p, row in zip(found.screma.map.params, found.rows, strict=True) if row is not None]
     widest = max(prim.bytes for prim in (*prims, *(t.prim for t in exp.ret)))
-    for depth in DEPTHS:
-        shape = Shape(each, min(each, ROW_BYTES // widest), depth)
-        sizes = [2 * depth * shape.stride(prim) * prim.bytes for prim in prims]
+    for depth, stages in PIPELINES:
+        shape = Shape(each, min(each, ROW_BYTES // widest), depth, stages)
+        sizes = [stages * depth * shape.stride(prim) * prim.bytes for prim in prims]
         if max(sizes) <= STATIC_BYTES and sum(sizes) <= MOST_SHARED:
             return shape
     return None
@@ -222,12 +229,25 @@ def tile_block(h: HostBuilder, found: Tileable, exp: core.SegMap, each: int) -> 
     if shape is None:
         raise NotLowerable("no room for tiles of this size")
     counts = [_shares(h, width, shape.edge, f"blocks_{'ij'[d]}") for d, (_, width) in enumerate(found.tiled)]
-    numbers: list[Name] = [h.names.fresh("block") for _ in found.tiled]
     b = h.builder()
-    space = core.SegSpace((*found.outer, *zip(numbers, counts, strict=True)))
-    indices = bind_space(b, space, b.block)
-    outer = len(found.outer)
-    bases = tuple(b.mul(number, i64(shape.edge), f"first_{'ij'[d]}") for d, number in enumerate(indices[outer:]))
+    several = tuple(b.operand(count) for count in counts)
+    number, outer = b.block, ()
+    if found.outer:
+        of_point = b.mul(several[0], several[1], "blocks")
+        outer = bind_space(b, core.SegSpace(found.outer), b.exact(Op.QUOT, number, of_point, "point"))
+        number = b.exact(Op.REM, number, of_point, "number")
+    places = in_groups(b, number, (several[0], several[1]))
+    bases = tuple(b.mul(place, i64(shape.edge), f"first_{'ij'[d]}") for d, place in enumerate(places))
     widths = tuple(b.operand(width) for _, width in found.tiled)
-    block = TileBlock(b, found, shape, indices[:outer], bases, widths, b.operand(found.screma.width))
+    block = TileBlock(b, found, shape, outer, bases, widths, b.operand(found.screma.width))
     return block, h.product((*(width for _, width in found.outer), *counts))
+
+
+def in_groups(b: Builder, number: Operand, counts: tuple[Operand, ...]) -> tuple[Operand, Operand]:
+    """(i, j) of a block: the blocks of `GROUP` neighbouring i, the last group's fewer, go through all j."""
+    group = b.exact(Op.QUOT, number, b.mul(i64(GROUP), counts[1]), "group")
+    first = b.mul(group, i64(GROUP))
+    size = b.minimum(i64(GROUP), b.sub(counts[0], first), "size")
+    within = b.sub(number, b.mul(first, counts[1]), "within")
+    i = b.add(first, b.exact(Op.REM, within, size, "i"), "i")
+    return i, b.exact(Op.QUOT, within, size, "j")

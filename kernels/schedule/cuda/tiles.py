@@ -3,11 +3,12 @@
     segmap^thread (.., i < n, j < m) { redomap p f ⊕ xs_i ys_j }                                               [T2]
     ⟶  block (.., b, c) of G x G threads, G·R rows of either from b·G·R and c·G·R on {
           threads { accs = replicate R R ne }                                        registers (`kir.Distribute`)
-          copy the first K elements of all rows
-          for s < ⌈p/K⌉ {
-            wait for the copies; fence; begin to copy the next K elements into the other half
+          begin to copy the first D - 1 times K elements of all rows, a stage each
+          for s < ⌊p/K⌋ {
+            wait for the copies of stage s; fence; begin to copy those of s + D - 1, into what s - 1 has used
             threads { for k < K { x = [R] of xs, y = [R] of ys; accs[a,b] ⊕= f x[a] y[b] } }
           }
+          the same for what is left
           threads { out[i,j] = what follows of accs }
         }
 
@@ -19,7 +20,9 @@ algebra" (SC'08); PPoPP'17 (locality); Futhark's block and register tiling.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import reduce
 
 from ....flatten.tiling.block import Tileable, needed
 from ....flatten.tiling.choose import GRID, REGISTERS, tileable, tiled_with
@@ -27,18 +30,18 @@ from ....ir import core
 from ....ir.core import Stm
 from ....ir.ops import Op
 from ....ir.traverse import free_in_lambda, free_in_stm
-from ....ir.types import Name, Prim, Var, i64
+from ....ir.types import Const, Name, Prim, Var, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.fma import contracted
 from ...kernel_ir.nodes import KArray
-from ..host_builder import HostBuilder, Made
+from ..host_builder import TRUE, HostBuilder, Made
 from ..kernel_builder import ZERO, Mode, Operand
 from ..soacs import apply_lambda, neutral_of, only_scalars
 from ..space import output, scalar
 from ..statements import gen_body, gen_stm
 from ..table import Segop, in_memory
 from .tile_block import Result, TileBlock, shape_of, tile_block
-from .tile_rows import Tile, begin_copies, end_copies, is_later, shared_tile, taken
+from .tile_rows import Step, Tile, begin_copies, end_copies, is_later, set_starts, shared_tile, taken
 
 
 def tiling(stm: Stm, exp: core.SegMap) -> tuple[Tileable, int] | None:
@@ -60,42 +63,122 @@ def tiled(s: Segop[core.SegMap], tiling: tuple[Tileable, int]) -> None:
     s.h.launch(made, blocks, s.h.product(s.exp.space.widths), made.cost, s.stm.loc)
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the steps of a block share: the tiles by the numbers of their inputs, accumulators, what is kept of the
+    surroundings."""
+
+    block: TileBlock
+    shared: dict[int, Tile]
+    accs: list[KArray]
+    kept: dict[Name, tuple[KArray, frozenset[int]]]
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        return tuple(self.shared.values())
+
+    @property
+    def later(self) -> tuple[Tile, ...]:
+        """Those that are copied asynchronously."""
+        return tuple(filter(is_later, self.tiles))
+
+    @property
+    def early(self) -> tuple[Tile, ...]:
+        """Those that go through registers, from one step to the next."""
+        return tuple(tile for tile in self.tiles if not is_later(tile))
+
+
 def _kernel(h: HostBuilder, block: TileBlock, stm: Stm, exp: core.SegMap) -> Made:
     b, found, shape = block.b, block.found, block.shape
-    b.say(f"{GRID} x {GRID} threads, {shape.each} x {shape.each} results each; of two tiles of {shape.depth} elements")
-    b.say("of each row one is copied and one is used")
+    b.say(f"{GRID} x {GRID} threads, {shape.each} x {shape.each} results each; of {shape.stages} tiles of")
+    b.say(f"{shape.depth} elements of each row one is used and the others are copied")
     b.note(found.redomap.loc)
     tiles = _tiles(block)
     accs = _accumulators(block)
-    kept = _kept(block)
-    steps = b.exact(Op.QUOT, b.add(block.width, i64(shape.depth - 1)), i64(shape.depth), "steps")
-    later = any(is_later(tile) for tile in tiles.values())
-    any_step = b.op(Op.LT, Prim.I64, ZERO, steps, base="any")
-    _if(
-        block,
-        any_step,
-        lambda: _copies(tiles, lambda t: (begin_copies(block, t, ZERO, ZERO), end_copies(block, t, ZERO))),
-    )
-    if later:
-        b.emit(kir.CommitCopies())
-    s = b.fresh("s", Prim.I64)
-    with b.nested() as body:
-        if later:
-            b.emit(kir.WaitCopies(0))
-        b.emit(kir.Fence())
-        here = b.exact(Op.REM, s, i64(2), "here")
-        there, following = b.sub(i64(1), here, "there"), b.add(s, i64(1), "following")
-        more = b.op(Op.LT, Prim.I64, following, steps, base="more")
-        ahead = b.mul(following, i64(shape.depth), "ahead")
-        _if(block, more, lambda: _copies(tiles, lambda t: begin_copies(block, t, ahead, there)))
-        if later:
-            b.emit(kir.CommitCopies())
-        _steps(block, tiles, accs, kept, s, here)
-        if not all(map(is_later, tiles.values())):
-            _if(block, more, lambda: _copies(tiles, lambda t: end_copies(block, t, there)))
-    b.emit(kir.For(s, steps, tuple(body)))
+    work = Work(block, tiles, accs, _kept(block))
+    whole = b.exact(Op.QUOT, block.width, i64(shape.depth), "steps")
+    _begin_first(work, whole)
+    plain, loops = _all_plain(work), list[tuple[kir.KStm, ...]]()
+    for is_plain in (True, False):
+        s = b.fresh("s", Prim.I64)
+        with b.nested() as loop:
+            if is_plain:
+                _copies(work.later, lambda t: set_starts(block, t, i64((shape.stages - 1) * shape.depth)))
+            with b.nested() as body:
+                _whole_step(work, s, whole, is_plain)
+            b.emit(kir.For(s, whole, tuple(body)))
+        loops.append(tuple(loop))
+    b.emit(kir.KIf(plain, *loops))
+    done = b.mul(whole, i64(shape.depth), "done")
+    rest = b.sub(block.width, done, "rest")
+    _if(block, b.op(Op.LT, Prim.I64, ZERO, rest, base="more"), lambda: _last_step(work, done, rest))
     _finish(block, stm, exp, accs)
     return h.finish(b, stm.pat[0].name.base)
+
+
+def _all_plain(work: Work) -> Operand:
+    """Have all copies of whole steps a form that need not look where rows end?"""
+    b, plain = work.block.b, [tile.plain for tile in work.tiles if tile.plain is not None]
+    return reduce(lambda x, y: b.op(Op.AND, Prim.BOOL, x, y, base="plain"), plain, TRUE)
+
+
+def _begin_first(work: Work, whole: Operand) -> None:
+    """The copies that the first steps wait for; each step's are a group, though it be empty."""
+    block, b = work.block, work.block.b
+    for t in range(block.shape.stages - 1 if work.later else 1):
+        step, first = i64(t), i64(t * block.shape.depth)
+        tiles = work.later if t else work.tiles
+        with b.nested() as stms:
+            _copies(tiles, lambda tile, first=first, step=step: begin_copies(block, tile, Step(first, step)))
+            _copies(tiles, lambda tile, step=step: end_copies(block, tile, step))
+        b.emit(kir.KIf(b.op(Op.LT, Prim.I64, step, whole, base="there"), tuple(stms), ()))
+        if work.later:
+            b.emit(kir.CommitCopies())
+
+
+def _whole_step(work: Work, s: Operand, whole: Operand, plain: bool) -> None:
+    """K elements of all rows, while the copies of those that come later go on."""
+    block, b, shape = work.block, work.block.b, work.block.shape
+    early = work.early
+    if work.later:
+        b.emit(kir.WaitCopies(shape.stages - 2))
+    b.emit(kir.Fence())
+    here = b.exact(Op.REM, s, i64(shape.stages), "here")
+    if work.later:
+        coming = b.add(s, i64(shape.stages - 1), "coming")
+        to = _after(block, here, shape.stages - 1, "to")
+        ahead = b.mul(coming, i64(shape.depth), "ahead")
+        more = b.op(Op.LT, Prim.I64, coming, whole, base="more")
+        _if(block, more, lambda: _copies(work.later, lambda t: begin_copies(block, t, Step(ahead, to, plain=plain))))
+        b.emit(kir.CommitCopies())
+    following = b.add(s, i64(1), "following")
+    another = b.op(Op.LT, Prim.I64, following, whole, base="another")
+    if early:
+        first = b.mul(following, i64(shape.depth), "first")
+        _if(block, another, lambda: _copies(early, lambda t: begin_copies(block, t, Step(first, ZERO, plain=plain))))
+    _steps(work, b.mul(s, i64(shape.depth), "first"), i64(shape.depth), here)
+    if early:
+        there = _after(block, here, 1, "there")
+        _if(block, another, lambda: _copies(early, lambda t: end_copies(block, t, there)))
+
+
+def _after(block: TileBlock, stage: Operand, steps: int, base: str) -> Operand:
+    """The stage some steps after another one, as a polynomial of that and a quotient: it is known to be another one."""
+    b, stages = block.b, i64(block.shape.stages)
+    far = b.add(stage, i64(steps))
+    return b.sub(far, b.mul(b.exact(Op.QUOT, far, stages, "turn"), stages), base)
+
+
+def _last_step(work: Work, done: Operand, rest: Operand) -> None:
+    """Fewer than K elements, in the first stage."""
+    block, b = work.block, work.block.b
+    b.emit(kir.Fence())
+    _copies(work.tiles, lambda t: (begin_copies(block, t, Step(done, ZERO, False)), end_copies(block, t, ZERO)))
+    if work.later:
+        b.emit(kir.CommitCopies())
+        b.emit(kir.WaitCopies(0))
+    b.emit(kir.Fence())
+    _steps(work, done, rest, ZERO)
 
 
 def _if(block: TileBlock, cond: Operand, emit: Callable[[], None]) -> None:
@@ -104,8 +187,8 @@ def _if(block: TileBlock, cond: Operand, emit: Callable[[], None]) -> None:
     block.b.emit(kir.KIf(cond, tuple(stms), ()))
 
 
-def _copies(tiles: dict[int, Tile], copy: Callable[[Tile], object]) -> None:
-    for tile in tiles.values():
+def _copies(tiles: Iterable[Tile], copy: Callable[[Tile], object]) -> None:
+    for tile in tiles:
         copy(tile)
 
 
@@ -208,39 +291,30 @@ def _surroundings(
 # ---- a step ------------------------------------------------------------------------------------------------------
 
 
-def _steps(
-    block: TileBlock,
-    tiles: dict[int, Tile],
-    accs: list[KArray],
-    kept: dict[Name, tuple[KArray, frozenset[int]]],
-    s: Operand,
-    here: Operand,
-) -> None:
-    """threads { for k < K { the thread's elements of each tile; accs[a,b] ⊕= f .. for each result } }"""
-    b, shape = block.b, block.shape
-    first = b.mul(s, i64(shape.depth), "first")
-    length = b.minimum(i64(shape.depth), b.sub(block.width, first), "length")
+def _steps(work: Work, first: Operand, length: Operand, stage: Operand) -> None:
+    """threads { for k < length { the thread's elements of each tile; accs[a,b] ⊕= f .. for each result } }"""
+    block, b, tiles = work.block, work.block.b, work.shared
     with block.threads() as at:
         k = b.fresh("k", Prim.I64)
         with b.nested() as stms:
-            held = {number: taken(block, tile, at, k, here) for number, tile in tiles.items()}
+            held = {number: taken(block, tile, at, k, stage) for number, tile in tiles.items()}
 
             def step(results: tuple[Result | None, ...]) -> None:
                 inputs = [
                     held[n](results) if n in held else _own_element(block, n, results, b.add(first, k))
                     for n in range(len(block.found.rows))
                 ]
-                _combine(block, accs, block.number(results), inputs)
+                _combine(block, work.accs, block.number(results), inputs)
 
             def with_surroundings(results: tuple[Result | None, ...]) -> None:
                 found = block.found
                 own = {a for n, a in enumerate(found.screma.arrays) if n not in tiles}
                 wanted = own | set(free_in_lambda(found.screma.map))
-                _surroundings(block, kept, tuple(r for r in results if r is not None), wanted)
+                _surroundings(block, work.kept, tuple(r for r in results if r is not None), wanted)
                 step(results)
 
             block.over_results(at, with_surroundings)
-        b.emit(kir.For(k, length, tuple(stms), shape.depth))
+        b.emit(kir.For(k, length, tuple(stms), int(length.value) if isinstance(length, Const) else 1))
 
 
 def _own_element(block: TileBlock, number: int, results: tuple[Result | None, ...], k: Operand) -> Operand:

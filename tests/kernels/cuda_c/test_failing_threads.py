@@ -172,7 +172,7 @@ def test_the_record_is_read_through_the_cache() -> None:
     """By kernels that wait for other blocks it is read in memory."""
     (read_it,) = re.findall(r"DEVICE bool has_failed.*", prelude())
     assert "volatile" not in read_it
-    assert re.search(r"while \(\(seen = acquire.*\n.*volatile", prelude())
+    assert re.search(r"\(seen = acquire.*\n.*volatile", prelude())
 
 
 SOURCE = """

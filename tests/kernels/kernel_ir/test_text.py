@@ -66,7 +66,9 @@ def var(name: str, prim: Prim = Prim.I64) -> KVar:
 
 
 B, N, J, X, Y = var("block"), var("n_1"), var("i_2"), var("x_3", Prim.F32), var("y_4", Prim.F32)
-XS, FLAGS = (KArray(name, prim, Space.GLOBAL) for name, prim in (("xs", Prim.F32), ("flags", Prim.I32)))
+XS, FLAGS, WORDS = (
+    KArray(name, prim, Space.GLOBAL) for name, prim in (("xs", Prim.F32), ("flags", Prim.I32), ("words", Prim.U64))
+)
 T = KArray("t.1", Prim.F32, Space.PRIVATE)
 HELD = replace(T, space=Space.REGISTERS)
 ZERO, ONE = i64(0), Const(Prim.F32, 1.0)
@@ -101,7 +103,7 @@ STATEMENTS: dict[str, tuple[KStm, ...]] = {
         kir.Atomic(Op.MAX, Prim.I32, FLAGS, N, Const(Prim.I32, 1), var("o", Prim.I32), kir.Order.BOTH),
         kir.WaitFor(var("w", Prim.I32), FLAGS, N, Const(Prim.I32, 2)),
     ),
-    "look back": (kir.LookBack((Y,), FLAGS, (XS,), (XS,), N, ZERO, ADD, (ONE,)),),
+    "look back": (kir.LookBack((Y,), WORDS, N, ZERO, (ONE,), ADD, (ONE,)),),
     "teams": (kir.TeamReduce((Y,), i64(8), J, ZERO, N, var("k"), N, (), (ONE,), ADD, (ONE,), True, ()),),
     "turns": (kir.WarpTurns(var("w"), J, ZERO, N, (LET_X,), J, (kir.Store(XS, J, X),)),),
     "copies": (kir.AsyncCopy(XS, N, XS, ZERO, 4), kir.CommitCopies(), kir.WaitCopies(1)),
@@ -116,7 +118,7 @@ def test_statements_read_back(stms: tuple[KStm, ...]) -> None:
     loc = Loc("a.soac", 1, 2, 3, 4)
     site = kir.FailureSite("R0101", loc.called((loc, Loc("b.soac", 5, 6, 7, 8))), ("index ", Prim.I64, ' of "x"'))
     shape = kir.LaneShape(16, 4, False, True)
-    assert reads_back(Kernel("k", B, (XS, FLAGS), (N, kir.FAR), stms, (site,), Level.WARP, shape, (XS,)))
+    assert reads_back(Kernel("k", B, (XS, FLAGS, WORDS), (N, kir.FAR), stms, (site,), Level.WARP, shape, (XS,)))
 
 
 def test_every_statement_is_among_them() -> None:

@@ -20,7 +20,7 @@ from tests.support.block_kernels import BLOCK, I64, OUT, XS, ZERO, N, kernel, le
 from tests.support.emulator.emulate import COMPILER, build
 
 T = 64
-FLAGS = KArray("flags", Prim.I32, Space.GLOBAL)
+FLAGS, WORDS = KArray("flags", Prim.I32, Space.GLOBAL), KArray("words", Prim.U64, Space.GLOBAL)
 PARTS = KArray("parts", I64, Space.GLOBAL)
 ONE = Const(Prim.I32, 1)
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: CUDA C cannot be emulated")
@@ -287,7 +287,7 @@ SUM = kir.KLambda(
     (kir.KLet(kir.KVar("c", I64), kir.KOp(Op.ADD, I64, (kir.KVar("a", I64), kir.KVar("b", I64)))),),
     (kir.KVar("c", I64),),
 )  # fmt: skip
-LOOK = kir.LookBack((kir.KVar("l", I64),), FLAGS, (PARTS,), (PARTS,), BLOCK, ZERO, SUM, (ZERO,))
+LOOK = kir.LookBack((kir.KVar("l", I64),), WORDS, BLOCK, ZERO, (N,), SUM, (ZERO,))
 TEAMS = kir.TeamReduce(
     (kir.KVar("r", I64),), i64(8), kir.KVar("s", I64), ZERO, N, kir.KVar("e", I64), N, (), (kir.KVar("e", I64),), SUM,
     (ZERO,), True, (kir.Store(OUT, kir.KVar("s", I64), kir.KVar("r", I64)),),
@@ -305,7 +305,7 @@ MISPLACED = {
 @pytest.mark.parametrize("case", MISPLACED.values(), ids=MISPLACED)
 def test_a_collective_inside_of_threads_is_refused(case: tuple[KStm, str]) -> None:
     stm, why = case
-    right = kernel(stm, arrays=(XS, OUT, PARTS, FLAGS))
+    right = kernel(stm, arrays=(XS, OUT, PARTS, FLAGS, WORDS))
     assert check_collectives(right) == ()
     found = check_collectives(replace(right, body=(kir.Threads(IX, ZERO, N, (stm,)),)))
     assert any(why in one.why for one in found)

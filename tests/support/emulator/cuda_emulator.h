@@ -303,7 +303,14 @@ static inline unsigned __match_any_sync(unsigned, long long value) {
   return emulator::lanes_where(value, [](unsigned long long x, unsigned long long y) { return x == y; });
 }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+static inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
+static inline int __clzll(unsigned long long x) { return x ? __builtin_clzll(x) : 64; }
 static inline int __ffs(unsigned x) { return __builtin_ffs(x); }
+static inline int __ffsll(unsigned long long x) { return __builtin_ffsll(x); }
+static inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
+  return (unsigned __int128)x * y >> 64;
+}
 template <class T> static T __shfl_sync(unsigned, T value, int lane) { return emulator::exchange(value, lane); }
 template <class T> static T __shfl_down_sync(unsigned, T value, int distance) {
   int lane = emulator::current & 31;

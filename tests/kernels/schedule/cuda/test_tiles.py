@@ -171,10 +171,13 @@ def test_blocks_of_many_results_are_clean(each: int) -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_a_step_has_one_barrier(entry: str) -> None:
-    """The copies go into the other half: that is known, and no fence is put between them and the use of this half."""
+    """The copies go into another stage: that is known, and no fence is put between them and the use of this one. What
+    is left behind the steps has one before it is copied, and one before it is used."""
     for kernel in kernels_of(entry):
         placed = place_fences(kernel)
-        assert count_fences(placed) == 1
+        loops = [s.body for s in statements(placed.body) if isinstance(s, kir.For)]
+        assert [n for body in loops if (n := sum(isinstance(s, kir.Fence) for s in body))] == [1, 1]
+        assert count_fences(placed) == 4
         assert check_collectives(placed, 256) == ()
 
 
@@ -193,12 +196,12 @@ def rewritten(stms: tuple[KStm, ...], change: object) -> tuple[KStm, ...]:
 
 
 def never_swapped(kernel: Kernel) -> Kernel:
-    """The copies go into the half that is used."""
+    """The copies go into the stage that is used."""
 
     def change(stm: KStm) -> KStm:
         match stm:
-            case kir.KLet(var, kir.KOp(Op.SUB, prim, (one, here))) if one == i64(1):
-                return kir.KLet(var, kir.KOp(Op.SUB, prim, (here, i64(0))))
+            case kir.KLet(kir.KVar(name) as var, kir.KOp(Op.SUB, prim, (far, _))) if name.startswith("to_"):
+                return kir.KLet(var, kir.KOp(Op.SUB, prim, (far, i64(3))))
             case _:
                 return stm
 
@@ -211,7 +214,7 @@ def without_waits(kernel: Kernel) -> Kernel:
 
 def one_late(kernel: Kernel) -> Kernel:
     """The copies of the latest step are still under way."""
-    late = lambda s: replace(s, latest=1) if isinstance(s, kir.WaitCopies) else s  # noqa: E731
+    late = lambda s: replace(s, latest=s.latest + 1) if isinstance(s, kir.WaitCopies) else s  # noqa: E731
     return replace(kernel, body=rewritten(kernel.body, late))
 
 
@@ -221,12 +224,12 @@ def one_late(kernel: Kernel) -> Kernel:
         (never_swapped, Kind.RAW),
         (without_waits, Kind.RAW),
         (one_late, Kind.RAW),
-        (lambda kernel: without_fence(kernel, 0), Kind.RAW),
+        (lambda kernel: without_fence(kernel, 1), Kind.RAW),
     ],
     ids=["double buffer not swapped", "no wait for copies", "a wait too late", "no fence"],
 )
 def test_faults_are_found(change: object, kind: Kind) -> None:
-    launch = traced("product", 1, (5, 50, 17), mutated(3, change))
+    launch = traced("product", 1, (5, 100, 17), mutated(3, change))
     assert launch.counts[kind], launch.counts
 
 

@@ -47,7 +47,7 @@ def test_every_statement_stands_where_its_threads_are() -> None:
 def test_all_schedules_are_there() -> None:
     kinds = {type(stm) for kernel in compiled().host.kernels for stm in statements(kernel.body)}
     assert {kir.TeamReduce, kir.BlockReduce, kir.BlockScan, kir.WarpTurns, kir.Atomic} <= kinds
-    assert {kir.LookBack, kir.Publish} <= kinds
+    assert kir.LookBack in kinds
 
 
 # ---- a chain of blocks -------------------------------------------------------------------------------------------
@@ -91,48 +91,16 @@ def test_the_chain_is_clean() -> None:
     assert kinds_of(chain()) == set()
 
 
-def test_a_flag_left_out_is_reported() -> None:
-    """Without its flags a block's successors wait for ever; without that of the total they add up all sums."""
-    right = chain()
-    sums, totals = places(right, kir.Publish)
-    assert Kind.STUCK in kinds_of(replace(right, body=changed(right.body, {sums: (), totals: ()})))
-
-
-def test_a_flag_that_comes_too_early_is_reported() -> None:
-    """A flag before what it speaks of: a reader may see the flag alone."""
-    right = chain()
-    stms = list(statements(right.body))
-    for at in places(right, kir.Publish):
-        flag, value = stms[at], stms[at - 1]
-        assert isinstance(value, kir.Store)
-        early = replace(right, body=changed(right.body, {at - 1: (flag,), at: (value,)}))
-        assert Kind.RAW in kinds_of(early)
-
-
-def test_a_flag_that_is_only_stored_is_reported() -> None:
-    """No release: what came before the flag need not be visible with it."""
-    right = chain()
-    stms = list(statements(right.body))
-    for at in places(right, kir.Publish):
-        flag = stms[at]
-        assert isinstance(flag, kir.Publish)
-        plain = kir.Store(flag.array, flag.index, flag.value)
-        assert kinds_of(replace(right, body=changed(right.body, {at: (plain,)})))
-
-
-def test_sums_that_are_read_without_waiting_are_reported() -> None:
-    """A plain load of what the block before has left."""
+def test_a_tile_that_posts_its_total_elsewhere_is_reported() -> None:
+    """Its successors wait for ever."""
     right = chain()
     (at,) = places(right, kir.LookBack)
     look = list(statements(right.body))[at]
     assert isinstance(look, kir.LookBack)
-    one, hit = kir.KVar("one", kir.Prim.I64), kir.KVar("hit", kir.Prim.I64)
-    loads = (
-        kir.KLet(one, kir.KOp(kir.Op.SUB, kir.Prim.I64, (look.tile, Const(kir.Prim.I64, 1)))),
-        kir.KLet(hit, kir.KOp(kir.Op.MAX, kir.Prim.I64, (one, Const(kir.Prim.I64, 0)))),
-        *(kir.KLet(out, kir.KLoad(total, hit)) for out, total in zip(look.outs, look.totals, strict=True)),
-    )
-    assert Kind.RAW in kinds_of(replace(right, body=changed(right.body, {at: loads})))
+    twice = kir.KVar("twice", kir.Prim.I64)
+    times = kir.KLet(twice, kir.KOp(kir.Op.MUL, kir.Prim.I64, (look.tile, Const(kir.Prim.I64, 2))))
+    wrong = replace(right, body=changed(right.body, {at: (times, replace(look, tile=twice))}))
+    assert {Kind.STUCK, Kind.BOUNDS} <= kinds_of(wrong)
 
 
 def test_blocks_that_take_no_number_in_order_would_wait_for_each_other() -> None:
@@ -171,7 +139,7 @@ def is_reported(kernels: dict[str, Kernel], name: str, entry: str, args: list) -
 
 
 def test_a_scan_of_floats_is_traced_too() -> None:
-    """Sums and totals are both read on the way back."""
+    """A total goes from tile to tile."""
     report = trace_program(compiled(), "means", [floats(17000)], None, SETTINGS)
     assert report.is_clean
     same(report.results[0], np.cumsum(floats(17000)) / np.arange(1, 17001))

@@ -1,0 +1,81 @@
+"""What decides how fast the kernels of a GPU are, held by their PTX: loads under way, multiply-adds, fences, spills."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmarks import kernel_counts
+from benchmarks.kernel_counts import CASES, Counted, counted, functions, kernels_of, lines_of, loops, texts_of, width
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
+
+NAMES = ("row sums, teams", "scan", "product f32")
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Counted]:
+    try:
+        nvrtc()
+    except NoCompiler as why:
+        pytest.skip(str(why))
+    return {one.case: one for one in kernels_of([case for case in CASES if case.name in NAMES])}
+
+
+def test_a_product_is_multiply_adds(found: dict[str, Counted]) -> None:
+    """Of a step of 8 elements: 512, 32 loads of shared memory, 5 copies, and no more than 60 others."""
+    loop, use = found["product f32"].ptx, found["product f32"].use
+    assert loop.operations["fma.rn.f32"] == 512
+    assert loop.operations["ld.shared.v4.f32"] == 32
+    assert loop.loads == {32: 4, 128: 1}
+    assert loop.instructions <= 512 + 32 + 5 + 60
+    assert (use.spill_stores, use.spill_loads, use.stack) == (0, 0, 0)
+    assert found["product f32"].warps == 16
+    if (sass := found["product f32"].sass) is not None:
+        assert 512 / sass.instructions >= 0.8
+
+
+def test_a_scan_has_a_tile_under_way(found: dict[str, Counted]) -> None:
+    """16 loads for each thread before the first use, words at once, no fence."""
+    (text,) = (k.text for k in texts_of(kernel_counts.SCAN).values() if "for each tile of a segment" in k.text)
+    assert "publish(" not in text
+    assert "post(" in text
+    operations = found["scan"].ptx.operations
+    assert operations["ld.global.nc.f32"] == 32  # of a whole tile, and of the last one
+    assert {"ld.relaxed.gpu.global.u64", "st.relaxed.gpu.global.u64"} <= operations.keys()
+    assert not any(re.match(r"membar|fence|.*\.(acquire|release)", op) for op in operations)
+    assert found["scan"].warps >= 40
+
+
+def test_teams_have_several_loads_under_way(found: dict[str, Counted]) -> None:
+    loop = found["row sums, teams"].ptx
+    assert loop.loads == {32: 4}
+    assert loop.instructions <= 40
+
+
+PTX = """
+.visible .entry k(
+){
+$L__BB0_1:
+	ld.global.nc.v4.f32 	{%f1, %f2, %f3, %f4}, [%rd1];
+	@%p1 bra 	$L__BB0_3;
+$L__BB0_2:
+	fma.rn.f32 	%f1, %f1, %f2, %f3;
+	cp.async.cg.shared.global [%r1], [%rd1], 16;
+	add.s64 	%rd1, %rd1, 4;
+	@%p2 bra 	$L__BB0_2;
+$L__BB0_3:
+	@%p3 bra 	$L__BB0_1;
+	ret;
+}
+"""
+
+
+def test_what_is_counted() -> None:
+    """Of two loops the inner one; the widths of loads in PTX and in machine code."""
+    (lines,) = functions(PTX).values()
+    assert len(list(loops(lines_of(lines)))) == 1
+    loop = counted(lines)
+    assert (loop.instructions, loop.loads) == (4, {128: 1})
+    wide = {"ld.global.nc.v2.f64": 128, "LDG.E.128.CONSTANT": 128, "LDG.E.CONSTANT": 32, "LDG.E.U8": 8, "LDGSTS.E": 32}
+    assert {op: width(op) for op in wide} == wide
