@@ -173,7 +173,7 @@ class Worker:
         self.tree, self.recorded = copied(tree), recorded
         (tree / "tests.txt").write_text("\n".join({test.partition("::")[0] for test in recorded.seconds}))
         (commands, self.asked), (answered, answers) = os.pipe(), os.pipe()
-        plugin = ("-p", "tests.support.mutation.zygote", "-p", "no:cacheprovider", "-p", "no:randomly")
+        plugin = ("-p", "tests.support.mutation.zygote", "-p", "no:cacheprovider", "--hypothesis-profile=first failure")
         self.process = subprocess.Popen(
             (sys.executable, "-m", "pytest", "-n", "0", "-q", "-m", "", *plugin, "@tests.txt"),
             cwd=tree,

@@ -17,11 +17,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from _pytest.runner import runtestprotocol
 
 from tests.support.property.faults import executed, module_of, replace_code
 
+FOUND = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+"""What is found need not be made smaller."""
 SAID = Path("answer.txt")
 MEMORY = 8 << 30
 
@@ -76,6 +79,9 @@ def _in_child(items: Mapping[str, pytest.Item], file: str | None, tests: list[st
         if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
             return item.nodeid
     return Answer.PASSED
+
+
+hypothesis.settings.register_profile("first failure", derandomize=True, deadline=None, phases=FOUND)
 
 
 def pytest_configure(config: pytest.Config) -> None:
