@@ -147,7 +147,7 @@ def test_indices_on_both_sides_of_a_part(factor: int) -> None:
         assert_apart(sums, to, [1, 0], lambda _, s=sums, k=shift, c=column: [s.of(((A, factor),), k), i64(c)])
 
 
-@pytest.mark.parametrize("perm", itertools.permutations(range(3)), ids=str)
+@pytest.mark.parametrize("perm", [*itertools.permutations(range(3))], ids=str)
 def test_indices_through_a_rearranged_view(perm: tuple[int, ...]) -> None:
     for order in itertools.permutations(range(3)):
         to = (Slice(i64(0), i64(2), i64(1)),) * 3

@@ -33,13 +33,13 @@ def edges(prim: Prim) -> list[Any]:
     if prim is Prim.BOOL:
         return [False, True]
     if prim.is_float:
-        return [0.0, -0.0, 1.0, -1.0, 1.5, -2.5, math.inf, -math.inf, math.nan]
+        return [0.0, -0.0, 1.0, -1.0, 1.5, -2.5, constant(prim, 0.1).value, math.inf, -math.inf, math.nan]
     low, high = int_range(prim)
     return sorted({low, low + 1, 0, 1, 2, 3, high - 1, high, *((-1, -2) if low else ())})
 
 
 def special(prim: Prim) -> list[Const]:
-    """The constants of edges: of ints also all ones, of floats no nan, which is none that a program can write."""
+    """The constants of edges: of floats no nan, which is none that a program can write."""
     return [constant(prim, value) for value in edges(prim) if value == value]
 
 
@@ -60,7 +60,7 @@ def trees(prim: Prim) -> Iterator[Tree]:
         if Op.NEG in unary:
             minus_x, minus_y = (Op.NEG, prim, (x,)), (Op.NEG, prim, (y,))
             yield from ((op, prim, pair) for pair in ((x, minus_y), (minus_x, y), (minus_x, minus_y)))
-    few = [c for c in consts if c.value in (1, 2, -2.5)]
+    few = [c for c in consts if c.value in (2, -2.5) or (prim.is_float and 0 < c.value < 1)]
     for outer, inner in itertools.product([op for op in CHAINED if op in binary], repeat=2):
         for c, d in itertools.product((*few, y), repeat=2):
             yield outer, prim, ((inner, prim, (x, c)), d)

@@ -25,7 +25,7 @@ import tomllib
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from difflib import unified_diff
@@ -52,6 +52,8 @@ RECORDED = {"quick": ("quick", ("tests",)), "deep": ("not slow and not quick", M
 """What is recorded: an expression over marks, and where."""
 BASE, SEVERAL = 30.0, 5.0
 """Seconds of processor time that tests have beside several times what they took."""
+MOST_TOGETHER = 4
+"""Tests that fail only behind others; after this number of them the mutant is not found."""
 WALL = 20.0
 """How many times its processor time a run may take on a machine that others use, too."""
 ENVIRONMENT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -210,13 +212,15 @@ def tried(mutant: Mutant, group: str, worker: Worker) -> Outcome:
     source, start = path.read_bytes(), time.monotonic()
     changed = mutant.applied(source)
     old, new = (_line_at(text, mutant.start) for text in (source, changed))
-    while True:
+    by = ""
+    for _ in range(MOST_TOGETHER):
         with _written(path, changed):
             by = worker.failing(mutant.file, tests)
             alone = by if by not in tests else worker.failing(mutant.file, [by])
         if not by or (alone and (by not in tests or by in sound or not worker.failing(None, [by]))):
             break
         tests.remove(by)
+        by = ""
     sound.add(by)
     took = round(time.monotonic() - start, 1)
     line = source[: mutant.start].count(b"\n") + 1
@@ -301,7 +305,7 @@ def run(out: Path, most: float, count: int, seed: int, jobs: int, again: bool) -
             workers.put(worker)
 
     with ThreadPoolExecutor(jobs) as pool, (out / "journal.jsonl").open("a", encoding="utf-8") as log:
-        for made in pool.map(lambda given: one(*given), todo):
+        for made in (done.result() for done in as_completed([pool.submit(one, *given) for given in todo])):
             print(json.dumps(asdict(made)), file=log, flush=True)
             print(f"{made.file}:{made.line} {made.kind}: {made.by or 'NOT FOUND'} ({made.seconds} s)", flush=True)
     return report(out)

@@ -15,7 +15,20 @@ class Equivalent:
     why: str
 
 
-EQUIVALENT: tuple[Equivalent, ...] = ()
+EQUIVALENT: tuple[Equivalent, ...] = (
+    Equivalent(
+        "flatten/simplify/literals.py",
+        "if len(grid) > MOST or",
+        "if len(grid) >= MOST or",
+        "a limit of what is worth writing out: with one element less the array is made as it was, with the same values",
+    ),
+    Equivalent(
+        "kernels/passes/vectorise_accesses.py",
+        "loop is not None and loop.row > 1 else None",
+        "loop is not None and loop.row > 0 else None",
+        "rows are at least two wide, so that the next line gives back the kernel of a loop without rows",
+    ),
+)
 
 
 def reason(file: str, old: str, new: str) -> str | None:
