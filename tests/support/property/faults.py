@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
+from inspect import unwrap
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -336,12 +337,8 @@ FAULTS: tuple[Fault, ...] = (
 @contextmanager
 def planted(fault: Fault) -> Iterator[None]:
     """The compiler with a fault."""
-    module = import_module("soac." + fault.file.removesuffix(".py").replace("/", "."))
-    changed = _executed(fault, module)
-    undo: list[tuple[Any, str, Any]] = []
-    for name, now in list(vars(module).items()):
-        if name in changed and not name.startswith("__"):
-            _replace(module, name, now, changed[name], undo)
+    module = import_module(module_of(fault.file))
+    undo = replace_code(module, executed(fault.source, module))
     try:
         yield
     finally:
@@ -349,29 +346,60 @@ def planted(fault: Fault) -> Iterator[None]:
             setattr(owner, name, before)
 
 
-def _executed(fault: Fault, module: ModuleType) -> dict[str, Any]:
+def module_of(file: str) -> str:
+    return "soac." + file.removesuffix(".py").replace("/", ".")
+
+
+def executed(source: str, module: ModuleType) -> dict[str, Any]:
     """The names of the module as the changed source makes them."""
     made = ModuleType(module.__name__)
     made.__dict__.update(__package__=module.__package__, __file__=module.__file__, __spec__=module.__spec__)
     before = sys.modules[module.__name__]
     sys.modules[module.__name__] = made  # dataclasses look their module up
     try:
-        exec(compile(fault.source, str(module.__file__), "exec"), made.__dict__)  # noqa: S102  the source is ours
+        exec(compile(source, str(module.__file__), "exec"), made.__dict__)  # noqa: S102  the source is ours
     finally:
         sys.modules[module.__name__] = before
     return made.__dict__
 
 
-def _replace(owner: Any, name: str, now: Any, changed: Any, undo: list[tuple[Any, str, Any]]) -> None:
-    """Functions get the code of the changed ones, constants their values; classes do so for their methods."""
-    if isinstance(now, FunctionType) and isinstance(changed, FunctionType):
-        if now.__code__.co_freevars == changed.__code__.co_freevars == ():
-            undo.append((now, "__code__", now.__code__))
-            now.__code__ = changed.__code__
+Undo = list[tuple[Any, str, Any]]
+"""What was replaced: where, its name, and what it was."""
+
+
+def replace_code(module: ModuleType, changed: dict[str, Any]) -> Undo:
+    """Functions of the module get the code of the changed ones, constants their values; classes do so for their
+    methods."""
+    undo: Undo = []
+    for name, now in list(vars(module).items()):
+        if name in changed and not name.startswith("__"):
+            _replace(module, name, now, changed[name], undo)
+    return undo
+
+
+def _replace(owner: Any, name: str, now: Any, changed: Any, undo: Undo) -> None:
+    function, new = _function(now), _function(changed)
+    if (
+        function is not None
+        and new is not None
+        and function.__module__ == vars(owner).get("__module__", owner.__name__)
+    ):
+        old, code = function.__code__, new.__code__
+        if old != code and old.co_freevars == code.co_freevars:
+            undo.append((function, "__code__", old))
+            function.__code__ = code
     elif isinstance(now, type) and isinstance(changed, type) and now.__module__ == changed.__module__:
         for method, one in list(vars(now).items()):
-            if isinstance(one, FunctionType):
-                _replace(now, method, one, vars(changed).get(method), undo)
+            _replace(now, method, one, vars(changed).get(method), undo)
     elif name.isupper() and isinstance(now, dict) and all(isinstance(value, str) for value in now.values()):
         undo.append((owner, name, now))
         setattr(owner, name, changed)
+
+
+def _function(value: Any) -> FunctionType | None:
+    """The function of a method, a property, or what a decorator made of it."""
+    if isinstance(value, property):
+        value = value.fget
+    if hasattr(value, "__wrapped__"):
+        value = unwrap(value)
+    return value if isinstance(value, FunctionType) else None
