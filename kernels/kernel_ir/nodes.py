@@ -2,9 +2,8 @@
 
 What stands outside a `Threads` loop or a collective is executed once by the block and is uniform; a `Threads` loop
 subdivides the block, its body is executed once per thread. `Threads` loops and collectives do not nest in each other,
-but for loops of threads in loops of warps. A launch runs the body for every block 0 <= b < blocks; blocks are
-independent and may run in any order, unless a kernel orders them by flags (`Publish`, `WaitFor`) or words that are read
-and written at once (`LookBack`).
+but for loops of threads in loops of warps. A launch runs the body for every block 0 <= b < blocks; blocks may run in any
+order, unless a kernel orders them by flags (`Publish`, `WaitFor`) or words read and written at once (`LookBack`).
 Statements are in A-normal form: operands are variables and constants. Variables have unique names within a kernel.
 """
 
