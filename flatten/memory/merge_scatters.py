@@ -14,14 +14,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ...ir.attributes import is_opaque
-from ...ir.core import Body, Prog, SegScatter, Stm
+from ...ir.core import Body, Prog, SegOp, SegScatter, Stm
 from ...ir.rename import substitute_body
 from ...ir.traverse import bodies, free_in_body, free_in_stm, map_bodies
 from ...ir.types import Name, Var
 from ..aliasing.classes import Sharing, sharing_in
 from ..aliasing.fresh import are_apart
 from ..fusion.graph import node_of
-from .thread_fusion import is_segop
 
 WRITES = 8
 """The most writes of a point."""
@@ -33,7 +32,7 @@ def merge_scatters(prog: Prog) -> Prog:
 
     def on_body(body: Body) -> Body:
         stms = tuple(
-            stm if is_segop(stm.exp) or not bodies(stm.exp) else replace(stm, exp=map_bodies(on_body, stm.exp))
+            stm if isinstance(stm.exp, SegOp) or not bodies(stm.exp) else replace(stm, exp=map_bodies(on_body, stm.exp))
             for stm in body.stms
         )
         return Body(_merged(stms, body, sharing), body.result)
