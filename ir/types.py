@@ -34,6 +34,11 @@ class Prim(Enum):
         return self.value[0] == "f"
 
     @property
+    def is_half(self) -> bool:
+        """A float that is computed in a wider one."""
+        return self.value in ("f16", "bf16")
+
+    @property
     def is_signed(self) -> bool:
         return self.value[0] == "i"
 

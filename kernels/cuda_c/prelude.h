@@ -138,8 +138,10 @@ template <class T> DEVICE T float_mod(T x, T y) {
   return (r < 0) != (y < 0) ? r + y : r;
 }
 
-// halves: computed in f64, rounded to the nearest, ties to even
-DEVICE f64 wide(f16 x) {
+// halves: f16 by instructions of its own; what it has none for is computed in f32, which has more than twice its digits,
+// and rounded to the nearest, ties to even
+#ifdef EMULATED
+DEVICE f64 widest(f16 x) {
   u64 sign = (u64)(x.bits >> 15) << 63, exponent = (x.bits >> 10) & 31, fraction = x.bits & 1023;
   if (exponent == 31) return bit_cast<f64>(sign | 0x7ff0000000000000ull | fraction << 42);
   if (exponent == 0) {
@@ -148,28 +150,63 @@ DEVICE f64 wide(f16 x) {
   }
   return bit_cast<f64>(sign | (exponent + 1008) << 52 | fraction << 42);
 }
-DEVICE f16 half_of(f64 x) {
+DEVICE void round_to(f16 &to, f64 x) {
   u64 bits = bit_cast<u64>(x);
   u16 sign = (u16)(bits >> 48 & 0x8000);
   i64 exponent = (i64)(bits >> 52 & 2047) - 1023;
   u64 fraction = bits & 0xfffffffffffffull;
-  if (exponent == 1024) return f16{(u16)(sign | 0x7c00 | (fraction ? 0x200 | fraction >> 42 : 0))};
-  if (exponent > 15) return f16{(u16)(sign | 0x7c00)};
-  if (exponent < -25) return f16{sign};
+  if (exponent == 1024) return (void)(to.bits = (u16)(sign | 0x7c00 | (fraction ? 0x200 | fraction >> 42 : 0)));
+  if (exponent > 15) return (void)(to.bits = (u16)(sign | 0x7c00));
+  if (exponent < -25) return (void)(to.bits = sign);
   u64 whole = fraction | 1ull << 52;
   i32 drop = exponent >= -14 ? 42 : (i32)(28 - exponent);
   u64 kept = whole >> drop, rest = whole & ((1ull << drop) - 1), half = 1ull << (drop - 1);
   if (rest > half || (rest == half && (kept & 1))) kept++;
   u64 base = exponent >= -14 ? ((u64)(exponent + 14) << 10) : 0;
-  return f16{(u16)(sign | (base + kept))};
+  to.bits = (u16)(sign | (base + kept));
 }
 
-DEVICE f16 half_after(f16 x, f16 y) {
-  f64 from = wide(x), to = wide(y);
-  if (is_nan(from) || is_nan(to)) return f16{0x7e00};
+DEVICE f32 wide(f16 x) { return (f32)widest(x); }
+DEVICE void round_to(f16 &to, f32 x) { round_to(to, (f64)x); }
+template <class H> DEVICE H half_of(f32 x) { H to; round_to(to, x); return to; }
+template <class H> DEVICE H half_of(f64 x) { H to; round_to(to, x); return to; }
+DEVICE f16 half_add(f16 x, f16 y) { return half_of<f16>(wide(x) + wide(y)); }
+DEVICE f16 half_sub(f16 x, f16 y) { return half_of<f16>(wide(x) - wide(y)); }
+DEVICE f16 half_mul(f16 x, f16 y) { return half_of<f16>(wide(x) * wide(y)); }
+DEVICE f16 half_fma(f16 x, f16 y, f16 z) { return half_of<f16>(widest(x) * widest(y) + widest(z)); }
+#else
+DEVICE f32 wide(f16 x) {
+  f32 y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+  return y;
+}
+DEVICE void round_to(f16 &to, f32 x) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x)); }
+DEVICE void round_to(f16 &to, f64 x) { asm("cvt.rn.f16.f64 %0, %1;" : "=h"(to.bits) : "d"(x)); }
+template <class H> DEVICE H half_of(f32 x) { H to; round_to(to, x); return to; }
+template <class H> DEVICE H half_of(f64 x) { H to; round_to(to, x); return to; }
+#define HALF_BINARY(name, instruction, H) \
+  DEVICE H name(H x, H y) { \
+    asm(instruction " %0, %1, %2;" : "=h"(x.bits) : "h"(x.bits), "h"(y.bits)); \
+    return x; \
+  }
+#define HALF_FMA(instruction, H) \
+  DEVICE H half_fma(H x, H y, H z) { \
+    asm(instruction " %0, %1, %2, %3;" : "=h"(z.bits) : "h"(x.bits), "h"(y.bits), "h"(z.bits)); \
+    return z; \
+  }
+HALF_BINARY(half_add, "add.rn.f16", f16)
+HALF_BINARY(half_sub, "sub.rn.f16", f16)
+HALF_BINARY(half_mul, "mul.rn.f16", f16)
+HALF_FMA("fma.rn.f16", f16)
+#endif
+DEVICE u16 quiet_nan(f16) { return 0x7e00; }
+template <class H> DEVICE u16 half_bits(H x) { return is_nan(wide(x)) ? quiet_nan(x) : x.bits; }
+template <class H> DEVICE H half_after(H x, H y) {
+  f32 from = wide(x), to = wide(y);
+  if (is_nan(from) || is_nan(to)) return H{quiet_nan(x)};
   if (from == to) return y;
-  if (from == 0) return f16{(u16)((y.bits & 0x8000) | 1)};
-  return f16{(u16)((from < to) == (from > 0) ? x.bits + 1 : x.bits - 1)};
+  if (from == 0) return H{(u16)((y.bits & 0x8000) | 1)};
+  return H{(u16)((from < to) == (from > 0) ? x.bits + 1 : x.bits - 1)};
 }
 // an integer as an f64 that rounds on as the integer would: to odd, where it does not fit
 template <class T> DEVICE f64 to_odd(T x) {
@@ -194,7 +231,7 @@ template <class T> DEVICE T to_int(f64 x) {
 
 DEVICE u64 record_word(f64 x) { return bit_cast<u64>(x); }
 DEVICE u64 record_word(f32 x) { return bit_cast<u64>((f64)x); }
-DEVICE u64 record_word(f16 x) { return bit_cast<u64>(wide(x)); }
+DEVICE u64 record_word(f16 x) { return bit_cast<u64>((f64)wide(x)); }
 template <class T> DEVICE u64 record_word(T x) { return (u64)(i64)x; }
 template <class... Ts> DEVICE void fail(u64 *record, i32 site, Ts... values) {
   if (atomicCAS(record, 0ull, (u64)(i64)site) != 0) return;

@@ -263,7 +263,7 @@ def _combine(block: TileBlock, accs: list[KArray], at: Operand, inputs: list[Ope
             mine = slice(len(results), len(results) + len(red.neutral))
             left = [b.let("acc", acc.prim, kir.KLoad(acc, at)) for acc in accs[mine]]
             results += only_scalars(apply_lambda(b, red.op, [*left, *values[mine]], Mode.THREAD))
-        stms[:] = contracted(stms, results, only_scalars(values))
+        stms[:] = contracted(stms, results, only_scalars(values), halves=True)
         for acc, value in zip(accs, results, strict=True):
             b.emit(kir.Store(acc, at, value))
     b.stms += stms
