@@ -30,7 +30,7 @@ def constant(x: Const) -> str:
     match prim:
         case Prim.BOOL:
             return "true" if value else "false"
-        case Prim.F16:
+        case Prim.F16 | Prim.BF16:
             return f"{prim.value}{{0x{int(apply(Op.TO_BITS, prim, (value,))):04x}}}"
         case Prim.F32 | Prim.F64:
             return _float_text(float(value), prim)

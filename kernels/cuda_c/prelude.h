@@ -12,6 +12,7 @@ typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
 struct f16 { u16 bits; };
+struct bf16 { u16 bits; };
 
 #define DEVICE __device__ static __forceinline__
 constexpr u32 WHOLE_WARP = 0xffffffffu;
@@ -138,8 +139,8 @@ template <class T> DEVICE T float_mod(T x, T y) {
   return (r < 0) != (y < 0) ? r + y : r;
 }
 
-// halves: f16 by instructions of its own; what it has none for is computed in f32, which has more than twice its digits,
-// and rounded to the nearest, ties to even
+// halves: sums and products by instructions of their own; what has none is computed in f32, which has more than twice
+// their digits, and rounded to the nearest, ties to even
 #ifdef EMULATED
 DEVICE f64 widest(f16 x) {
   u64 sign = (u64)(x.bits >> 15) << 63, exponent = (x.bits >> 10) & 31, fraction = x.bits & 1023;
@@ -168,12 +169,6 @@ DEVICE void round_to(f16 &to, f64 x) {
 
 DEVICE f32 wide(f16 x) { return (f32)widest(x); }
 DEVICE void round_to(f16 &to, f32 x) { round_to(to, (f64)x); }
-template <class H> DEVICE H half_of(f32 x) { H to; round_to(to, x); return to; }
-template <class H> DEVICE H half_of(f64 x) { H to; round_to(to, x); return to; }
-DEVICE f16 half_add(f16 x, f16 y) { return half_of<f16>(wide(x) + wide(y)); }
-DEVICE f16 half_sub(f16 x, f16 y) { return half_of<f16>(wide(x) - wide(y)); }
-DEVICE f16 half_mul(f16 x, f16 y) { return half_of<f16>(wide(x) * wide(y)); }
-DEVICE f16 half_fma(f16 x, f16 y, f16 z) { return half_of<f16>(widest(x) * widest(y) + widest(z)); }
 #else
 DEVICE f32 wide(f16 x) {
   f32 y;
@@ -182,24 +177,60 @@ DEVICE f32 wide(f16 x) {
 }
 DEVICE void round_to(f16 &to, f32 x) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x)); }
 DEVICE void round_to(f16 &to, f64 x) { asm("cvt.rn.f16.f64 %0, %1;" : "=h"(to.bits) : "d"(x)); }
+#endif
+#if __CUDA_ARCH__ >= 800
+DEVICE void round_to(bf16 &to, f32 x) { asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to.bits) : "f"(x)); }
+#else
+DEVICE void round_to(bf16 &to, f32 x) {
+  const u32 bits = bit_cast<u32>(x);
+  to.bits = is_nan(x) ? 0x7fc0 : (u16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+#endif
+DEVICE f32 wide(bf16 x) { return bit_cast<f32>((u32)x.bits << 16); }
+// by way of an f32 with less digits, rounded to odd
+DEVICE void round_to(bf16 &to, f64 x) {
+  const u64 bits = bit_cast<u64>(x), lost = (1ull << 42) - 1;
+  round_to(to, (f32)bit_cast<f64>((bits & ~lost) | (bits & lost ? lost + 1 : 0)));
+}
 template <class H> DEVICE H half_of(f32 x) { H to; round_to(to, x); return to; }
 template <class H> DEVICE H half_of(f64 x) { H to; round_to(to, x); return to; }
-#define HALF_BINARY(name, instruction, H) \
-  DEVICE H name(H x, H y) { \
+#if defined(EMULATED) || __CUDA_ARCH__ < 800
+// a sum that a second rounding makes what one would: the last digit of one that is not exact is odd
+DEVICE f64 sum_to_odd(f64 x, f64 y) {
+  const f64 total = x + y, back = total - x, lost = (x - (total - back)) + (y - back);
+  const u64 bits = bit_cast<u64>(total);
+  if (!(lost < 0 || lost > 0) || bits & 1) return total;
+  return bit_cast<f64>((lost > 0) == (total > 0) ? bits + 1 : bits - 1);
+}
+template <class H> DEVICE H half_fma(H x, H y, H z) { return half_of<H>(sum_to_odd((f64)wide(x) * wide(y), wide(z))); }
+template <class H> DEVICE H half_add(H x, H y) { return half_of<H>(wide(x) + wide(y)); }
+template <class H> DEVICE H half_sub(H x, H y) { return half_of<H>(wide(x) - wide(y)); }
+template <class H> DEVICE H half_mul(H x, H y) { return half_of<H>(wide(x) * wide(y)); }
+#else
+DEVICE bf16 half_fma(bf16 x, bf16 y, bf16 z) {
+  asm("fma.rn.bf16 %0, %1, %2, %3;" : "=h"(z.bits) : "h"(x.bits), "h"(y.bits), "h"(z.bits));
+  return z;
+}
+DEVICE bf16 half_add(bf16 x, bf16 y) { return half_fma(x, bf16{0x3f80}, y); }
+DEVICE bf16 half_sub(bf16 x, bf16 y) { return half_fma(y, bf16{0xbf80}, x); }
+DEVICE bf16 half_mul(bf16 x, bf16 y) { return half_fma(x, y, bf16{0x8000}); }
+#endif
+#ifndef EMULATED
+DEVICE f16 half_fma(f16 x, f16 y, f16 z) {
+  asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(z.bits) : "h"(x.bits), "h"(y.bits), "h"(z.bits));
+  return z;
+}
+#define HALF(name, instruction) \
+  DEVICE f16 name(f16 x, f16 y) { \
     asm(instruction " %0, %1, %2;" : "=h"(x.bits) : "h"(x.bits), "h"(y.bits)); \
     return x; \
   }
-#define HALF_FMA(instruction, H) \
-  DEVICE H half_fma(H x, H y, H z) { \
-    asm(instruction " %0, %1, %2, %3;" : "=h"(z.bits) : "h"(x.bits), "h"(y.bits), "h"(z.bits)); \
-    return z; \
-  }
-HALF_BINARY(half_add, "add.rn.f16", f16)
-HALF_BINARY(half_sub, "sub.rn.f16", f16)
-HALF_BINARY(half_mul, "mul.rn.f16", f16)
-HALF_FMA("fma.rn.f16", f16)
+HALF(half_add, "add.rn.f16")
+HALF(half_sub, "sub.rn.f16")
+HALF(half_mul, "mul.rn.f16")
 #endif
 DEVICE u16 quiet_nan(f16) { return 0x7e00; }
+DEVICE u16 quiet_nan(bf16) { return 0x7fc0; }
 template <class H> DEVICE u16 half_bits(H x) { return is_nan(wide(x)) ? quiet_nan(x) : x.bits; }
 template <class H> DEVICE H half_after(H x, H y) {
   f32 from = wide(x), to = wide(y);
@@ -231,7 +262,8 @@ template <class T> DEVICE T to_int(f64 x) {
 
 DEVICE u64 record_word(f64 x) { return bit_cast<u64>(x); }
 DEVICE u64 record_word(f32 x) { return bit_cast<u64>((f64)x); }
-DEVICE u64 record_word(f16 x) { return bit_cast<u64>((f64)wide(x)); }
+DEVICE u64 record_word(f16 x) { return record_word(wide(x)); }
+DEVICE u64 record_word(bf16 x) { return record_word(wide(x)); }
 template <class T> DEVICE u64 record_word(T x) { return (u64)(i64)x; }
 template <class... Ts> DEVICE void fail(u64 *record, i32 site, Ts... values) {
   if (atomicCAS(record, 0ull, (u64)(i64)site) != 0) return;
@@ -256,8 +288,10 @@ template <> struct Bits<f32> { typedef f32 type; };
 template <> struct Bits<f64> { typedef f64 type; };
 template <class T> DEVICE typename Bits<T>::type to_bits(T x) { return (typename Bits<T>::type)x; }
 DEVICE i32 to_bits(f16 x) { return x.bits; }
+DEVICE i32 to_bits(bf16 x) { return x.bits; }
 template <class T> DEVICE void from_bits(T &x, typename Bits<T>::type bits) { x = (T)bits; }
 DEVICE void from_bits(f16 &x, i32 bits) { x.bits = (u16)bits; }
+DEVICE void from_bits(bf16 &x, i32 bits) { x.bits = (u16)bits; }
 template <class T> DEVICE T value_below(T x, i32 distance) {
   T y;
   from_bits(y, __shfl_down_sync(WHOLE_WARP, to_bits(x), distance));

@@ -25,8 +25,8 @@ from .syntax import HINTS, SYNTAX, Form, Hole
 _TOKEN = re.compile(
     r"""
       (?P<string>"(?:[^"\\]|\\.)*")
-    | (?P<special>-?f(?:16|32|64)\.(?:inf|nan(?:<[0-9a-f]{16}>)?))
-    | (?P<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:i8|i16|i32|i64|u8|u16|u32|u64|f16|f32|f64)?(?!\w|\.\d))
+    | (?P<special>-?b?f(?:16|32|64)\.(?:inf|nan(?:<[0-9a-f]{16}>)?))
+    | (?P<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:i8|i16|i32|i64|u8|u16|u32|u64|b?f16|f32|f64)?(?!\w|\.\d))
     | (?P<word>[^\W\d][\w']*(?:\.\w+)*)
     | (?P<mark>:=|\.\.|<=|>=|[()\[\]{}:;,=<\#!+*])
     """,
