@@ -35,8 +35,8 @@ LARGEST = {
 }
 """The largest finite value."""
 STICKY = {Prim.BF16: 42, Prim.F16: 29}
-"""The number of last bits of an f64 that become one, which says whether any was set, before it is made an f32 and then a
-half: that rounds once. What is left fits f32 wherever the half is not zero, subnormal ones among them."""
+"""The number of last bits of an f64 that become one, which says whether any was set, before it is made an f32 and then
+a half: that rounds once. What is left fits f32 wherever the half is not zero, subnormal ones among them."""
 
 
 @cache
