@@ -310,6 +310,64 @@ template <class T> DEVICE T value_at(T x, i32 lane) {
 // of the lanes of the warp with this key, how many stand before this one
 DEVICE i32 turn_of(i64 key) { return __popc(__match_any_sync(WHOLE_WARP, key) & ((1u << lane_id()) - 1)); }
 
+// ---- products of small matrices, by a warp: fragments as `kernel_ir/fragments.py` lays them out -----------------------
+
+// an f32 with 11 digits, ties away from zero
+DEVICE f32 factor(f32 x) { return is_nan(x) ? x : bit_cast<f32>((bit_cast<u32>(x) + 0x1000) & ~0x1fffu); }
+template <class H> DEVICE f32 factor(H x) { return wide(x); }
+#if defined(EMULATED) || __CUDA_ARCH__ < 800
+// a row and a column, as one number: where the bits of a lane and of a register lead to
+struct Led { i32 row, column; };
+template <i32 n> DEVICE Led led(const Led (&bits)[n], i32 number) {
+  Led to = {0, 0};
+  for (i32 k = 0; k < n; k++)
+    if (number >> k & 1) to.row += bits[k].row, to.column += bits[k].column;
+  return to;
+}
+// each lane collects the matrices from all lanes, and adds to what it holds of the sum
+template <i32 depth, class T, i32 l, i32 r, i32 s>
+DEVICE void mma(f32 *sum, const T *left, const T *right, const Led (&left_bits)[l], const Led (&right_bits)[r],
+                const Led (&sum_bits)[s]) {
+  f32 rows[16][depth], columns[depth][8];
+  for (i32 lane = 0; lane < 32; lane++) {
+    for (i32 k = 0; k < 1 << (l - 5); k++) {
+      const Led at = led(left_bits, lane | k << 5);
+      rows[at.row][at.column] = factor(value_at(left[k], lane));
+    }
+    for (i32 k = 0; k < 1 << (r - 5); k++) {
+      const Led at = led(right_bits, lane | k << 5);
+      columns[at.row][at.column] = factor(value_at(right[k], lane));
+    }
+  }
+  for (i32 c = 0; c < 1 << (s - 5); c++) {
+    const Led at = led(sum_bits, lane_id() | c << 5);
+    for (i32 k = 0; k < depth; k++) sum[c] = fmaf(rows[at.row][k], columns[k][at.column], sum[c]);
+  }
+}
+// MMA
+#else
+template <class H> DEVICE u32 pair(const H *x) { return x[0].bits | (u32)x[1].bits << 16; }
+#define MMA_HALF(H, instruction) \
+  DEVICE void mma(f32 *d, const H *a, const H *b) { \
+    asm volatile("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) \
+                 : "r"(pair(a)), "r"(pair(a + 2)), "r"(pair(a + 4)), "r"(pair(a + 6)), "r"(pair(b)), "r"(pair(b + 2))); \
+  }
+MMA_HALF(f16, "m16n8k16.row.col.f32.f16.f16.f32")
+MMA_HALF(bf16, "m16n8k16.row.col.f32.bf16.bf16.f32")
+DEVICE u32 tf32(f32 x) {
+  u32 bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+}
+DEVICE void mma(f32 *d, const f32 *a, const f32 *b) {
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+               "{%0, %1, %2, %3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+               : "r"(tf32(a[0])), "r"(tf32(a[1])), "r"(tf32(a[2])), "r"(tf32(a[3])), "r"(tf32(b[0])), "r"(tf32(b[1])));
+}
+#endif
+
 // ---- atomics -------------------------------------------------------------------------------------------------------
 
 // any operation; those that the hardware has are called by their own names

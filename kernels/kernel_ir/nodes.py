@@ -17,6 +17,7 @@ from ...ir.core import Level
 from ...ir.errors import Loc
 from ...ir.ops import Op
 from ...ir.types import Prim
+from .registers import Distribute, Mma
 from .values import (  # noqa: F401  (all of kernel IR is imported from here)
     KAligned,
     KArray,
@@ -348,19 +349,6 @@ class WaitCopies:
 
 
 @dataclass(frozen=True, slots=True)
-class Distribute:
-    """`array = new registers prim[threads][count]`: an array of `count` elements for each index of the loops `threads i
-    in 0..threads`, which the thread of that index keeps from one of them to the next; uninitialised.
-
-    It is used in such loops alone, and stands for the one of their index there. Where its own indices are constants,
-    or become such when loops of constant bounds are unrolled, it is registers."""
-
-    array: KArray
-    threads: int
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
 class LoadRow:
     """`vars = array[index], array[index+1], ..` in one access; with threads `KAligned` must hold of it."""
 
@@ -387,7 +375,7 @@ class Note:
 
 ForThreads = (
     Publish | WaitFor | LookBack | TeamReduce | WarpTurns | AsyncCopy | CommitCopies | WaitCopies | LoadRow | StoreRow |
-    Distribute | Note
+    Distribute | Mma | Note
 )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ from ..kernel_ir.nodes import (
     LoadRow,
     LoadTile,
     LookBack,
+    Mma,
     Note,
     Publish,
     Rhs,
@@ -137,7 +138,7 @@ def statement(e: Lanes, stm: KStm) -> None:
             store_row(e, stm)
         case LookBack() | TeamReduce() | WarpTurns():
             raise IRError(f"{type(stm).__name__} is for machines with threads")
-        case AsyncCopy() | CommitCopies() | WaitCopies() | Distribute():
+        case AsyncCopy() | CommitCopies() | WaitCopies() | Distribute() | Mma():
             raise IRError(f"{type(stm).__name__} is for machines with threads")
 
 

@@ -116,7 +116,7 @@ def walk_stm(values: Values, stm: KStm, path: Path, pending: Pending) -> Pending
     return frozenset().union(*(ends[n] for n in trips(stm)))
 
 
-THREAD_LOOPS = (kir.Threads, kir.TeamReduce, kir.WarpTurns)
+THREAD_LOOPS = (kir.Threads, kir.TeamReduce, kir.WarpTurns, kir.Mma)
 
 
 def trips(stm: KStm) -> tuple[int, ...]:

@@ -6,11 +6,13 @@ chosen by the number of the tile, so that sums and totals are both read.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, writer
+from ..kernel_ir.fragments import INSTRUCTIONS, LANES, Place, Role, multiplied, place
 from ..kernel_ir.nodes import KArray, KStm, Operand
 from .closures import Step, Traced, close, noting, operator, reader, site_of, steps
 from .memory import Memory, Site, checked_index, zero
@@ -44,6 +46,8 @@ def for_threads(t: Traced, stm: KStm, who: Who) -> Step:
             return store_row(t, stm, writer(who))
         case kir.Distribute(array, threads, count):
             return distribute(t, array, threads, count)
+        case kir.Mma():
+            return multiply(t, stm)
         case _:  # a note says nothing
             return lambda: None
 
@@ -162,6 +166,34 @@ def distribute(t: Traced, array: KArray, threads: int, count: int) -> Step:
         t.distributed[array.name] = count
         size = threads * count
         t.memory[array.name] = Memory(array, [zero(array)] * size, Track(array.name, bytearray(size)), None)
+
+    return step
+
+
+def multiply(t: Traced, stm: kir.Mma) -> Step:
+    """The product of each warp, from the elements that its lanes hold."""
+    site, instruction = site_of(t, stm, stm.sum), INSTRUCTIONS[stm.left.prim]
+    starts = [reader(t.env, at) for at in (stm.to, stm.at, stm.start)]
+
+    def places(array: KArray, role: Role, start: int, warp: int) -> dict[Place, int]:
+        """Where the elements of a matrix are, by row and column."""
+        layout, count = instruction.layouts[role], t.distributed[array.name]
+        found = itertools.product(range(LANES), range(layout.count))
+        return {place(layout, lane, k): (warp * LANES + lane) * count + start + k for lane, k in found}
+
+    def step() -> None:
+        to, left_at, right_at = (get() for get in starts)
+        sums, lefts, rights = (t.memory[a.name] for a in (stm.sum, stm.left, stm.right))
+        for warp in range(len(sums.values) // t.distributed[stm.sum.name] // LANES):
+            total = places(stm.sum, Role.SUM, to, warp)
+            left, right = places(stm.left, Role.LEFT, left_at, warp), places(stm.right, Role.RIGHT, right_at, warp)
+            for memory, there in ((sums, total), (lefts, left), (rights, right)):
+                for at in there.values():
+                    t.machine.read(memory.track or memory.defined, at, warp * LANES % t.machine.threads, site.place)
+            for (row, column), at in total.items():
+                for k in range(instruction.depth):
+                    x, y = lefts.values[left[row, k]], rights.values[right[k, column]]
+                    sums.values[at] = multiplied(instruction, x, y, sums.values[at])
 
     return step
 

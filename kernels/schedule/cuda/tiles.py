@@ -94,7 +94,7 @@ def _kernel(h: HostBuilder, block: TileBlock, stm: Stm, exp: core.SegMap) -> Mad
         if not all(map(is_later, tiles.values())):
             _if(block, more, lambda: _copies(tiles, lambda t: end_copies(block, t, there)))
     b.emit(kir.For(s, steps, tuple(body)))
-    _finish(block, stm, exp, accs)
+    finish(block, stm, exp, accs)
     return h.finish(b, stm.pat[0].name.base)
 
 
@@ -272,7 +272,7 @@ def _combine(block: TileBlock, accs: list[KArray], at: Operand, inputs: list[Ope
 # ---- results -----------------------------------------------------------------------------------------------------
 
 
-def _finish(block: TileBlock, stm: Stm, exp: core.SegMap, accs: list[KArray]) -> None:
+def finish(block: TileBlock, stm: Stm, exp: core.SegMap, accs: list[KArray]) -> None:
     """threads { out[i, j] = what follows of the accumulators }, a run of neighbours at a time."""
     b, shape = block.b, block.shape
     outs = [output(b, p.name) for p in stm.pat]
