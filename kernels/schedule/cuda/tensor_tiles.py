@@ -98,8 +98,8 @@ def _factors(screma: Screma) -> tuple[Prim, Prim] | None:
     if len(screma.reds) != 1 or len(params) != 2 or len({p.type.prim for p in f.params}) != 1:
         return None
     (red,) = screma.reds
-    (neutral,), operator = red.neutral, red.op.body.stms
-    if not isinstance(neutral, Const) or neutral.value != 0 or len(operator) != 1:
+    neutral, operator = red.neutral[0], red.op.body.stms
+    if len(red.neutral) != 1 or not isinstance(neutral, Const) or neutral.value != 0 or len(operator) != 1:
         return None
     prim, total, names = f.params[0].type.prim, red.op.params[0].type.prim, {name: name for name in params}
     if not _is_op(operator[0].exp, Op.ADD, {p.name for p in red.op.params}, total):
