@@ -25,7 +25,7 @@ from soac.testing.datasets import DataSet, inputs_of
 from soac.versions import named_versions, runs_of
 
 from .machine import Limits
-from .peers import Peer, peers_of
+from .peers import MORE, Peer, peers_of
 from .suite import bytes_moved, difference, flops, large_data_sets, program_path
 
 FINALISTS = 3  # versions that meet the peers, besides the tuned and the untuned one
@@ -152,8 +152,9 @@ def judged(contest: Contest, times: Mapping[str, Times], peers: set[str], bound:
     versions = {way: seen for way, seen in times.items() if way not in peers}
     tuned, untuned = (next(way for way in versions if kind in way.split(" / ")) for kind in ("tuned", "untuned"))
     best = min(versions, key=lambda way: versions[way].median)
-    peer = min(peers, key=lambda library: times[library].median, default="")
-    least_peer = min((times[library].least for library in peers), default=0.0)
+    counted = peers.difference(MORE if contest.rules.device == "cpu" else ())
+    peer = min(counted, key=lambda library: times[library].median, default="")
+    least_peer = min((times[library].least for library in counted), default=0.0)
     mine = times[tuned]
     labels = {way: short_name(way) for way in times}
     return Row(

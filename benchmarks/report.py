@@ -10,10 +10,13 @@ from typing import Any
 from soac.reports.svg import Bar, bars, write
 from soac.reports.timing import geometric_mean
 
+from .peers import CPU, MORE
+
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 HEAD = (
-    "| program | data set | soac | NumPy | Numba | JAX | best peer / soac | of the bound | versions | best | regret"
-    " | untuned / tuned |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---|---:|---:|"
+    "| program | data set | soac | NumPy | Numba | JAX | PyTorch | compiled | SciPy | best peer / soac | of the bound"
+    " | versions | best | regret | untuned / tuned |"
+    "\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---:|---:|"
 )
 
 Row = dict[str, Any]
@@ -26,7 +29,7 @@ def markdown(rows: Sequence[Row]) -> str:
 
 def _line(row: Row) -> str:
     name = row["program"] if row["entry"] == "main" else f"{row['program']} ({row['entry']})"
-    times = " | ".join(_times(row, who) for who in ("soac", "numpy", "numba", "jax"))
+    times = " | ".join(_times(row, who) for who in ("soac", *CPU, *MORE))
     ratio = f"{row['ratio_to_best_peer']:.2f} ({row['ratio_by_least']:.2f})" if row["best_peer"] else "–"
     best = row["best_version"] if row["versions"] > 1 else ""
     tuned = f"{row['regret']:.2f} | {row['untuned_over_tuned']:.2f}"

@@ -27,7 +27,7 @@ from soac.reports.timing import Effort
 from .clock import processor_clock
 from .contest import Rules, rows_of
 from .machine import Limits, describe_machine, measure_limits
-from .peers import CPU, CUDA
+from .peers import CPU, CUDA, MORE
 from .report import headline, markdown, pictures, update_page
 from .suite import CLASSES, SUITE
 
@@ -124,7 +124,7 @@ def measure(
     if by_processor and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     clock = processor_clock() if by_processor else time.perf_counter
-    libraries = peers or (CPU if device == "cpu" else CUDA)
+    libraries = peers or ((*CPU, *MORE) if device == "cpu" else CUDA)
     rows: list[dict[str, Any]] = []
     for row in rows_of(program, Rules(device, threads, effort, libraries, limits, tuner_seconds, clock), only):
         rows.append(asdict(row))

@@ -110,7 +110,7 @@ def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
     while lifts.waiting:
         lifted = lifts.waiting.pop()
         functions.append(lift(flow_for(lifted.name.base, mode), lifted))
-    flat = sequentialise(Prog(tuple(globals_.output.stms), tuple(functions), names.next), globals_.note)
+    flat = sequentialise(Prog(tuple(globals_.output.stms), tuple(functions), names.next), machine, globals_.note)
     return Flattened(flat, tuple(trail), tuple(warnings))
 
 

@@ -41,7 +41,7 @@ class LevelRow:
 @dataclass(frozen=True, slots=True)
 class Machine:
     """A machine: its levels from the lowest to the highest, the most versions an entry may hold, the most widths that
-    vary over a nest which it flattens, the edge of a tile unless a tuning file says otherwise (None: rows are not
+    vary over a nest which it flattens, the edge of a tile of one dimension, a block's threads (None: rows are not
     shared by way of the memory of a block), the threads that fill it, with fewer than which the points of a nest are
     rather given to collectives, if they fill these (None: to threads in any case), and whether a loop of maps on arrays
     of its own is worth versions in which these stay with one thread or collective, though no thread reads what another
@@ -77,7 +77,7 @@ BLOCK = LevelRow(Level.BLOCK, "suff_intra", 256, 1024, 48 << 10)
 CORE = LevelRow(Level.BLOCK, "suff_intra", 64, 1 << 14, 1 << 20)
 """A block of the CPU is one core's turn: its arrays stay in the cache of the core, and the others do not wait long."""
 
-CUDA = Machine("cuda", (THREAD, WARP, BLOCK), 64, MOST_SEGMENTS, 32, 1 << 18)
+CUDA = Machine("cuda", (THREAD, WARP, BLOCK), 64, MOST_SEGMENTS, BLOCK.threads, 1 << 18)
 CPU = Machine("cpu", (THREAD, CORE), 64, MOST_SEGMENTS, None, None, keeps_rows=True)
 MACHINES = {machine.name: machine for machine in (CUDA, CPU)}
 

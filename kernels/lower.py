@@ -32,8 +32,9 @@ from .schedule.cuda import segmap as gpu_segmap
 from .schedule.cuda import segred as gpu_segred
 from .schedule.cuda import segscan as gpu_segscan
 from .schedule.cuda.inner_points import points
+from .schedule.cuda.mapping import best_layout
 from .schedule.cuda.scalars_by_address import by_address
-from .schedule.host_builder import HostBuilder, Scheduled
+from .schedule.host_builder import BestMapping, HostBuilder, Scheduled
 from .schedule.kernel_builder import InnerSchedules, NotLowerable
 from .schedule.queries import has_segop
 from .schedule.table import Segop, Table, run
@@ -62,6 +63,9 @@ INNER: Mapping[str, InnerSchedules] = {
 }
 """How each machine runs what is inside of a kernel."""
 
+MAPPED: Mapping[str, BestMapping] = {CUDA.name: best_layout}
+"""How machines with many threads lay the points of a segop over them."""
+
 
 def lower(
     prog: core.Prog, machine: Machine = CPU, observe: Callable[[Scheduled], None] = lambda scheduled: None
@@ -75,6 +79,7 @@ def lower(
             continue
         h = HostBuilder(fun.entry.name, Names(prog.next_name), kernels, prog.functions, machine, INNER[machine.name])
         h.others, h.observe = len(kernels.made), observe
+        h.mapped = MAPPED.get(machine.name)
         h.bind(fun.params)
         stms = lower_stms(h, (*prog.consts, *fun.body.stms), fun.body.result)
         body = without_unread_iotas(HostBody(stms, fun.body.result))

@@ -5,6 +5,7 @@
 
     @soac.function                      a function whose documentation is a program
     soac.vmap(prog.main)                an entry point over a leading dimension of its arguments
+    soac.vjp(prog, "loss")              the derivative of an entry point; for PyTorch: soac.torch_function
     soac.autotune(prog, data)           the program with the best settings for some data
     soac.install_importer()             then `import matmul` finds matmul.soac
     %load_ext soac                      then `%%soac` begins a cell of a notebook
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from .cluster.arrays import DistributedArray
     from .decorator import function, vmap
     from .derivatives import jvp, vjp
+    from .frameworks.on_jax import jax_function
+    from .frameworks.on_torch import torch_function
     from .importer import install_importer
     from .ir.errors import CompileError, DataError, IRError, RunError, SoacError, SystemFault, TuningError
     from .notebook import load_ipython_extension
@@ -52,10 +55,12 @@ __all__ = [
     "compile",
     "function",
     "install_importer",
+    "jax_function",
     "jvp",
     "load",
     "load_ipython_extension",
     "map",
+    "torch_function",
     "vjp",
     "vmap",
 ]
@@ -69,6 +74,8 @@ _HOMES = {
     ".cluster.arrays": ("DistributedArray",),
     ".decorator": ("function", "vmap"),
     ".derivatives": ("jvp", "vjp"),
+    ".frameworks.on_jax": ("jax_function",),
+    ".frameworks.on_torch": ("torch_function",),
     ".importer": ("install_importer",),
     _ERRORS: ("CompileError", "DataError", "IRError", "RunError", "SoacError", "SystemFault", "TuningError"),
     ".notebook": ("load_ipython_extension",),

@@ -40,11 +40,11 @@ def checked(fun: FunDef, values: list[Argument]) -> list[Argument]:
 def to_arguments(fun: FunDef, args: Sequence[Any]) -> list[Argument]:
     """The arguments as arrays and scalars of the types of `fun`; raises `DataError` (D0104, D0113)."""
     types = parameter_types(fun)
-    values = [_to_argument(arg, t, source_param(fun, k)[0]) for k, (arg, t) in enumerate(zip(args, types))]
+    values = [to_argument(arg, t, source_param(fun, k)[0]) for k, (arg, t) in enumerate(zip(args, types))]
     return checked(fun, [*values, *map(np.asarray, args[len(types) :])])
 
 
-def _to_argument(value: Any, t: Type, number: int) -> Argument:
+def to_argument(value: Any, t: Type, number: int) -> Argument:
     if isinstance(value, OnDevice) and t.rank:
         return value  # type: ignore[return-value]  # looked at by `bind_sizes`, and left where it is
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):

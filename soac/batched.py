@@ -13,7 +13,7 @@ from .checked_settings import misused
 from .python.entry import Axes, Entry
 
 MOST_MAPPED = 5
-"""Arguments that may have a leading dimension: the library has no `map6`."""
+"""Arguments that may have a leading dimension: the library has no `map6`, and no `unzip6`."""
 
 
 def mapped_arguments(entry: Entry, in_axes: Axes) -> tuple[bool, ...]:
@@ -36,12 +36,14 @@ def batched_text(source: str, entry: Entry, mapped: Sequence[bool]) -> tuple[str
     name = f"{entry.entry.name}_batched"
     while name in source:
         name += "_"
-    taken = {name, entry.entry.name, *(f"map{k}" for k in range(1, MOST_MAPPED + 1))}
+    taken = {name, entry.entry.name, *(f"{f}{k}" for f in ("map", "unzip") for k in range(1, MOST_MAPPED + 1))}
     params = [f"arg{k}" if one.name in taken else one.name for k, one in enumerate(entry.entry.params)]
     over = [param for param, is_mapped in zip(params, mapped) if is_mapped]
     doc = f"-- | `{entry.entry.name}` over a leading dimension of {', '.join(over)}."
     args = [f"(copy {param})" if one.unique else param for param, one in zip(params, entry.entry.params)]
     body = f"map{len(over)} (\\{' '.join(over)} -> {entry.entry.name} {' '.join(args)}) {' '.join(over)}"
+    if 1 < len(entry.entry.results) <= MOST_MAPPED:
+        body = f"unzip{len(entry.entry.results)} ({body})"
     return f"{source}\n{doc}\nentry {name} {' '.join(params)} = {body}\n", name
 
 

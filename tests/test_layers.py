@@ -56,6 +56,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("soac.data",),
     ("soac.python",),
     ("soac",),
+    ("soac.frameworks",),
     ("soac.performance",),
     ("soac.library",),
     ("soac.cluster",),

@@ -15,7 +15,13 @@ from types import ModuleType
 from typing import Any
 
 CPU = ("numpy", "numba", "jax")
+MORE = ("torch", "torch_compiled", "scipy")
+"""On a CPU too, where they are installed (the extra `bench`): shown, but not counted as the best peer."""
+
 CUDA = ("torch", "cupy", "jax", "triton", "numba_cuda")
+
+DISTRIBUTION = {"numba_cuda": "numba", "torch_compiled": "torch"}
+"""What has to be installed for a library, where it is called otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,6 @@ def peers_of(program: str, entry: str, args: Sequence[Any], libraries: Sequence[
 
 def package_of(library: str) -> ModuleType | None:
     """The package for a library, None where the library is missing."""
-    if importlib.util.find_spec("numba" if library == "numba_cuda" else library) is None:
+    if importlib.util.find_spec(DISTRIBUTION.get(library, library)) is None:
         return None
     return importlib.import_module(f".on_{library}", __package__)

@@ -30,6 +30,7 @@ from ...ir.core import (
     Prog,
     Scratch,
     SegMap,
+    SegOp,
     SegScatter,
     Slice,
     Stm,
@@ -43,7 +44,6 @@ from ..aliasing.classes import Sharing, sharing_in
 from ..aliasing.regions import are_apart, is_plain, part_of, reads_only_own
 from ..context.segop_bodies import whole
 from ..fusion.graph import node_of
-from .thread_fusion import is_segop
 
 
 def in_place(prog: Prog) -> Prog:
@@ -54,7 +54,7 @@ def in_place(prog: Prog) -> Prog:
     def on_body(body: Body) -> Body:
         defined.update((p.name, stm) for stm in body.stms for p in stm.pat)
         stms = [
-            stm if is_segop(stm.exp) or not bodies(stm.exp) else replace(stm, exp=map_bodies(on_body, stm.exp))
+            stm if isinstance(stm.exp, SegOp) or not bodies(stm.exp) else replace(stm, exp=map_bodies(on_body, stm.exp))
             for stm in body.stms
         ]
         if not any(isinstance(stm.exp, Update | Concat) for stm in stms):

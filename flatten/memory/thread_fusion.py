@@ -1,9 +1,13 @@
-"""What stays in a thread is fused again: a chain of SOACs that ends in reductions becomes one loop.
+"""What stays in a thread is fused again: a chain of SOACs of one width becomes one loop.
 
     let ys = scan ⊕ d xs in reduce ⊗ e ys  ⟶  loop (y, r) = (d, e) for i < n do (let y' = y ⊕ xs[i] in (y', r ⊗ y'))
+    let ys = scan ⊕ d xs in scan ⊗ e ys    ⟶  loop (y, z, zs) = (d, e, scratch) for i < n do
+                                                (let y' = y ⊕ xs[i], z' = z ⊗ y' in (y', z', zs with [i] <- z'))
 
-Between a scan and a reduction no two SOACs can be fused in parallel; in one thread they can, and then no thread needs
-an array for what lies between (golden 4.4). Only chains of one width whose arrays nothing else uses are rewritten.
+Behind a scan no SOAC can be fused in parallel; in one thread it can, and then no thread needs an array for what lies
+between (goldens 4.4, 4.5). What is used behind the chain is written by the loop. That pays where the arrays of a thread
+are in memory; where caches keep them, and lanes take the rows of a scan, only chains that end in reductions are
+rewritten.
 """
 
 from __future__ import annotations
@@ -15,12 +19,15 @@ from ...ir.core import (
     Apply,
     Body,
     Exp,
+    Fix,
     ForLoop,
     Iota,
     Lambda,
+    Level,
     Loop,
     Param,
     Prog,
+    Scratch,
     Screma,
     SegHist,
     SegMap,
@@ -28,8 +35,10 @@ from ...ir.core import (
     SegScan,
     SegScatter,
     Stm,
+    Update,
 )
 from ...ir.errors import Loc
+from ...ir.machine import Machine
 from ...ir.rename import rename_lambda, substitute_body
 from ...ir.traverse import all_exps, consumed_by, free_in_lambda, free_in_stm, map_bodies
 from ...ir.types import Atom, Name, Names, Prim, Var
@@ -39,36 +48,40 @@ from ..context.trace import Rule
 Note = Callable[[Rule, str], None]
 
 
-def sequentialise(prog: Prog, note: Note) -> Prog:
+def sequentialise(prog: Prog, machine: Machine, note: Note) -> Prog:
     """`prog` with the bodies of its segops fused; `note` is called for each chain."""
     names = Names(prog.next_name)
 
     def on_host(body: Body) -> Body:
-        stms = tuple(
-            replace(stm, exp=map_bodies(on_thread if is_segop(stm.exp) else on_host, stm.exp)) for stm in body.stms
-        )
-        return Body(stms, body.result)
+        return Body(tuple(inside(stm, on_host) for stm in body.stms), body.result)
 
-    def on_thread(body: Body) -> Body:
-        inner = tuple(replace(stm, exp=map_bodies(on_thread, stm.exp)) for stm in body.stms)
-        return fuse_chains(Body(inner, body.result), names, note)
+    def inside(stm: Stm, around: Callable[[Body], Body]) -> Stm:
+        match stm.exp:
+            case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist() as segop:
+                arrays = segop.level is Level.THREAD and not machine.keeps_rows
+                around = on_thread(arrays)
+            case _:
+                pass
+        return replace(stm, exp=map_bodies(around, stm.exp))
+
+    def on_thread(arrays: bool) -> Callable[[Body], Body]:
+        def run(body: Body) -> Body:
+            stms = tuple(inside(stm, run) for stm in body.stms)
+            return fuse_chains(Body(stms, body.result), names, note, arrays)
+
+        return run
 
     consts = on_host(Body(prog.consts, ())).stms
     functions = tuple(replace(fun, body=on_host(fun.body)) for fun in prog.functions)
     return Prog(consts, functions, names.next)
 
 
-def is_segop(exp: Exp) -> bool:
-    """Whether an expression is one of the five segmented operations."""
-    return isinstance(exp, SegMap | SegRed | SegScan | SegScatter | SegHist)
-
-
-def fuse_chains(body: Body, names: Names, note: Note) -> Body:
-    """Every chain of a thread's body as a loop, the last one first."""
+def fuse_chains(body: Body, names: Names, note: Note, arrays: bool) -> Body:
+    """Every chain of a thread's body as a loop, the last one first; `arrays`: those too that give arrays."""
     position = len(body.stms) - 1
     while position >= 0:
-        if ends_chain(body.stms[position].exp):
-            members = chain_at(body, position)
+        if ends_chain(body.stms[position].exp, arrays):
+            members = chain_at(body, position, arrays)
             if len(members) > 1:
                 note(Rule.SEQUENTIALISE, ", ".join(str(p.name) for p in body.stms[position].pat))
                 body = _replaced(body, members, names)
@@ -77,26 +90,27 @@ def fuse_chains(body: Body, names: Names, note: Note) -> Body:
     return _without_dead_iotas(body)
 
 
-def ends_chain(exp: Exp) -> bool:
-    """Reductions only: what comes out of the loop are accumulators."""
-    return isinstance(exp, Screma) and not exp.scans and len(exp.reds) > 0 and _num_mapped(exp) == 0
-
-
-def _num_mapped(exp: Screma) -> int:
-    return len(exp.map.body.result) - exp.num_scans - exp.num_reds
+def ends_chain(exp: Exp, arrays: bool) -> bool:
+    """Reductions, of which accumulators come out of the loop; with `arrays` of scalars, all SOACs."""
+    if not isinstance(exp, Screma):
+        return False
+    if not exp.scans and len(exp.reds) == len(exp.map.body.result):
+        return bool(exp.reds)
+    return arrays and not any(t.shape for t in exp.map.ret)
 
 
 # ---- which statements make a chain ---------------------------------------------------------------------------------
 
 
-def chain_at(body: Body, last: int) -> tuple[int, ...]:
-    """Positions of the statements that can be one loop with the one at `last`, in program order."""
+def chain_at(body: Body, last: int, arrays: bool) -> tuple[int, ...]:
+    """Positions of the statements that can be one loop with the one at `last`, in program order; with `arrays`, such as
+    give arrays of scalars that are used behind it too."""
     made_at = {p.name: k for k, stm in enumerate(body.stms[:last]) for p in stm.pat}
     members = _producers(body, last, made_at)
     if len(members) == 1 or _overwrites(body, min(members), last):
         return (last,)
     used_at = _uses(body)
-    while bad := [k for k in members if k != last and not _stays_inside(body, k, members, last, used_at)]:
+    while bad := [k for k in members if k != last and not _fits(body, k, members, last, used_at, arrays)]:
         members -= set(bad)
         members &= _producers(body, last, {name: k for name, k in made_at.items() if k in members})
     return tuple(sorted(members))
@@ -136,17 +150,17 @@ def _uses(body: Body) -> dict[Name, list[int]]:
     return used
 
 
-def _stays_inside(body: Body, k: int, members: set[int], last: int, used_at: dict[Name, list[int]]) -> bool:
-    """Whether the arrays of the statement at `k` are only read element by element by the chain, and its reductions
-    only behind it."""
+def _fits(body: Body, k: int, members: set[int], last: int, used_at: dict[Name, list[int]], arrays: bool) -> bool:
+    """Whether the arrays of the statement at `k` are read element by element by the chain, and else only behind it,
+    as its reductions are: with `arrays`, if they have scalars."""
     exp = body.stms[k].exp
     assert isinstance(exp, Screma)
     for place, param in enumerate(body.stms[k].pat):
         is_reduced = exp.num_scans <= place < exp.num_scans + exp.num_reds
+        behind = is_reduced or (arrays and param.type.rank == 1)
         for user in used_at.get(param.name, []):
-            if is_reduced and user <= last:
-                return False
-            if not is_reduced and not (user in members and _reads_by_element(body.stms[user], param.name)):
+            in_chain = not is_reduced and user in members and _reads_by_element(body.stms[user], param.name)
+            if not in_chain and not (behind and user > last):
                 return False
     return True
 
@@ -181,29 +195,39 @@ class _Iteration:
 def _replaced(body: Body, members: tuple[int, ...], names: Names) -> Body:
     """`body` with the chain as one loop in place of its last statement."""
     last = members[-1]
-    chain = [body.stms[k] for k in members]
-    loop = _loop_of(body, chain, names)
-    stms = [loop if k == last else stm for k, stm in enumerate(body.stms) if k == last or k not in members]
-    return Body(tuple(stms), body.result)
+    used = {name for name, users in _uses(body).items() if max(users) > last}
+    loop = _loop_of(body, [body.stms[k] for k in members], used, names)
+    kept = (stm for k, stm in enumerate(body.stms[:last]) if k not in members)
+    return Body((*kept, *loop, *body.stms[last + 1 :]), body.result)
 
 
-def _loop_of(body: Body, chain: list[Stm], names: Names) -> Stm:
-    exp = chain[-1].exp
+def _loop_of(body: Body, chain: list[Stm], used: set[Name], names: Names) -> tuple[Stm, ...]:
+    """The loop, behind memory for the arrays of the chain that are `used` behind it."""
+    exp, loc = chain[-1].exp, chain[-1].loc
     assert isinstance(exp, Screma)
     iotas = {stm.pat[0].name: stm for stm in body.stms if isinstance(stm.exp, Iota)}
     index = names.fresh("i")
     certs = dict.fromkeys(cert for stm in chain for cert in stm.certs)
-    made = _Iteration(names, index, iotas, certs, chain[-1].loc, [], {}, [], [], [])
+    made = _Iteration(names, index, iotas, certs, loc, [], {}, [], [], [])
     results: list[Param] = []
     for stm in chain:
         results += _add_member(made, stm)
+    memory: list[Stm] = []
+    for param in (p for stm in chain for p in stm.pat if p.name in made.elements and p.name in used):
+        start, now, then = (Param(names.again(param.name), param.type) for _ in range(3))
+        memory.append(single(Scratch(param.type), start, loc))
+        made.stms.append(single(Update(now.name, (Fix(Var(index)),), made.elements[param.name], True), then, loc))
+        made.accumulators.append(now)
+        made.inits.append(Var(start.name))
+        made.nexts.append(Var(then.name))
+        results.append(param)
     loop = Loop(
         tuple(made.accumulators),
         tuple(made.inits),
         ForLoop(index, exp.width, Prim.I64),
         Body(tuple(made.stms), tuple(made.nexts)),
     )
-    return Stm(tuple(results), loop, tuple(made.certs), (), chain[-1].loc)
+    return (*memory, Stm(tuple(results), loop, tuple(made.certs), (), loc))
 
 
 def _add_member(made: _Iteration, stm: Stm) -> list[Param]:

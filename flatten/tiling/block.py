@@ -1,4 +1,8 @@
-"""The body of a block of a tiled segmap (`choose.py`): tiles of the shared rows, and each thread's part of them."""
+"""The body of a block of a tiled segmap (`choose.py`): tiles of the shared rows, and each thread's part of them.
+
+What a thread computes before the redomap, and its accumulators, are arrays of the block with an element for each of its
+threads, which no other one touches: a machine keeps them in registers.
+"""
 
 from __future__ import annotations
 
@@ -151,8 +155,37 @@ class Shared:
     runs: tuple[int | None, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What stands before the redomap: views, which each step takes anew, and values, of which a thread has its element
+    of each of the `arrays`."""
+
+    views: tuple[Stm, ...]
+    values: tuple[Param, ...]
+    arrays: tuple[Param, ...]
+
+
+def _computed_before(let: Let, tiles: Tiles) -> Own:
+    """segmap^thread (k < t) { the values before the redomap that it uses }"""
+    found, inner = tiles.found, let.inner()
+    rows = (array for array, row in zip(found.screma.arrays, found.rows, strict=True) if row is None)
+    used = {*rows, *free_in_lambda(found.screma.map)}
+    before = needed(found.before, used)
+    views = tuple(stm for stm in before if stm.pat[0].type.shape)
+    used |= {name for stm in views for name in free_in_stm(stm)}
+    values = tuple(stm.pat[0] for stm in before if not stm.pat[0].type.shape and stm.pat[0].name in used)
+    if not values:
+        return Own(views, (), ())
+    local = tuple(let.names.fresh("k") for _ in found.tiled)
+    _, points = _points(inner, tiles, local)
+    inner.stms += substitute_body(Body(before, ()), points).stms
+    body = inner.body(tuple(Var(p.name) for p in values))
+    return Own(views, values, _segmap(let, tiles, local, body, tuple(p.type for p in values), "own"))
+
+
 def _accumulated(let: Let, tiles: Tiles, steps: Atom) -> tuple[Param, ...]:
     """loop accs = replicate ne for s < steps: the next tile of every row, then every thread's part of it."""
+    own = _computed_before(let, tiles)
     screma, pat = tiles.found.screma, tiles.found.redomap.pat
     neutral = [a for red in screma.reds for a in red.neutral]
     edges = tuple(tiles.edge for _ in tiles.found.tiled)
@@ -161,7 +194,7 @@ def _accumulated(let: Let, tiles: Tiles, steps: Atom) -> tuple[Param, ...]:
     params = tuple(Param(let.names.fresh("accs"), t) for t in types)
     s, inner = let.names.fresh("s"), let.inner()
     part = part_at(inner, Var(s), tiles.edge, screma.width)
-    nexts = _threads(inner, tiles, shared_rows(inner, tiles, part), part, params)
+    nexts = _threads(inner, tiles, shared_rows(inner, tiles, part), part, own, params)
     body = inner.body(tuple(Var(p.name) for p in nexts))
     outs = tuple(Param(let.names.fresh("accs"), t) for t in types)
     let.stms.append(Stm(outs, Loop(params, inits, ForLoop(s, steps, Prim.I64), body), (), (), let.loc))
@@ -203,15 +236,14 @@ def _copied(let: Let, tiles: Tiles, row: Row, prim: Prim, part: Part) -> Shared:
 
 
 def _threads(
-    let: Let, tiles: Tiles, shared: list[Shared | None], part: Part, accs: tuple[Param, ...]
+    let: Let, tiles: Tiles, shared: list[Shared | None], part: Part, own: Own, accs: tuple[Param, ...]
 ) -> tuple[Param, ...]:
     """segmap^thread (k < t) { accs[k] ⊕ redomap over the part }"""
     found, screma, inner = tiles.found, tiles.found.screma, let.inner()
     local = tuple(let.names.fresh("k") for _ in found.tiled)
     clamped, points = _points(inner, tiles, local)
-    own = {a for a, tile in zip(screma.arrays, shared, strict=True) if tile is None}
-    before = needed(found.before, own | set(free_in_lambda(screma.map)))
-    inner.stms += substitute_body(Body(before, ()), points).stms
+    points.update(zip((p.name for p in own.values), _elements(inner, own.arrays, local), strict=True))
+    inner.stms += substitute_body(Body(own.views, ()), points).stms
     arrays: list[Name] = []
     for array, tile, param in zip(screma.arrays, shared, screma.map.params, strict=True):
         row = param.type.array_of(part.length)

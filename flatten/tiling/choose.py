@@ -10,7 +10,8 @@
     ⟶  if R = 8 then #[tiled(8)] segmap^thread .. { .. } else .. #[tiled(1)] segmap^thread .. { .. }
 
 The last tiles are cut short: threads beyond the end repeat the last row, and the results are cut to size. The order of
-a reduction stays. t is a size parameter (`main.ys.tile_0`).
+a reduction stays. t is the threads of a block, so that each has one accumulator, in registers
+(`kernels/schedule/own_elements.py`).
 
 In two dimensions each thread computes R x R results, which are registers: that is a kernel's matter
 (`kernels/schedule/cuda/tiles.py`), and what is chosen here is R. It is the largest one up to a parameter
@@ -20,8 +21,9 @@ Golden 4.6; PPoPP'17 (locality), Futhark's TileLoops.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 from ...ir.core import (
     Attr,
@@ -42,6 +44,7 @@ from ...ir.core import (
     Reshape,
     Screma,
     SegMap,
+    SegOp,
     SegSpace,
     SizeParam,
     Slice,
@@ -54,7 +57,6 @@ from ...ir.thresholds import Threshold, next_of
 from ...ir.traverse import bound_in_body, free_in_lambda, map_bodies
 from ...ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..context.segop_bodies import whole
-from ..memory.thread_fusion import is_segop
 from .block import Let, Row, Tileable, block_body
 
 LEAST_WIDTH = 8
@@ -85,8 +87,8 @@ def tile(prog: Prog, machine: Machine) -> Prog:
         for stm in body.stms:
             found = tileable(stm)
             if found is not None:
-                stms += _tiled(stm, found, _parameter(stm, entry, counts), edge, names)
-            elif is_segop(stm.exp):
+                stms += _tiled(stm, found, partial(next_of, counts, entry), edge, names)
+            elif isinstance(stm.exp, SegOp):
                 stms.append(stm)
             else:
                 stms.append(replace(stm, exp=map_bodies(lambda inner: on_body(inner, entry), stm.exp)))
@@ -97,10 +99,6 @@ def tile(prog: Prog, machine: Machine) -> Prog:
         for fun in prog.functions
     )
     return Prog(prog.consts, functions, names.next)
-
-
-def _parameter(stm: Stm, entry: str, counts: dict[Threshold, int]) -> str:
-    return next_of(counts, entry, stm.pat[-1].name.base, "tile")
 
 
 # ---- what can be tiled --------------------------------------------------------------------------------------------
@@ -203,15 +201,17 @@ def _shared(rows: tuple[Row | None, ...], space: SegSpace, depth: int) -> tuple[
 # ---- the tiled form -----------------------------------------------------------------------------------------------
 
 
-def _tiled(stm: Stm, found: Tileable, parameter: str, default: int, names: Names) -> list[Stm]:
-    """The statements that bind `stm.pat` by way of tiles."""
+def _tiled(stm: Stm, found: Tileable, named: Callable[[str, str], str], edge: int, names: Names) -> list[Stm]:
+    """The statements that bind `stm.pat` by way of tiles; `named` gives the name of a size parameter for a binding and
+    a kind."""
     host = Let(names, stm.loc)
     if len(found.tiled) == 1:
-        _in_blocks(host, stm, stm.pat, found, host.let("tile", SizeParam(parameter, default), I64))
+        _in_blocks(host, stm, stm.pat, found, i64(edge))
         return host.stms
     sizes = tuple(each for each in REGISTERS if each == 1 or each * each * _statements(found) <= MOST_STATEMENTS)
-    each = host.let("each", SizeParam(parameter.replace(".tile_", ".registers_"), REGISTERS[0]), I64)
-    least = host.let("least", SizeParam(parameter.replace(".tile_", ".blocks_"), LEAST_BLOCKS), I64)
+    binding = stm.pat[-1].name.base
+    each = host.let("each", SizeParam(named(binding, "registers"), REGISTERS[0]), I64)
+    least = host.let("least", SizeParam(named(binding, "blocks"), LEAST_BLOCKS), I64)
     _choose(host, stm, stm.pat, found, (each, least), sizes)
     return host.stms
 

@@ -41,6 +41,8 @@ from ..context.trace import Fired, Rule
 from ..context.widths import is_small
 from .guards import Version, both, parallelism_of, product_of
 from .irregular import collectives_pay, parallelism_of_collectives
+from .nested import rows_to
+from .shared_rows import read_once
 from .skew import Lengths
 
 Widths = tuple[Atom, ...]
@@ -74,6 +76,8 @@ def inside(flow: Flow, f: Lambda, lengths: Lengths | None) -> Inside | None:
     )
     own.context.walk_top(own, f.body)
     body = Body(tuple(own.output.stms), f.body.result)
+    if not flow.context.machine.keeps_rows:
+        body = read_once(body, flow.context.names)
     results = {atom.name for atom in body.result if isinstance(atom, Var)}
     segops = (stm.exp for stm in _statements(body) if isinstance(stm.exp, SegOp))
     spaces = tuple(dict.fromkeys(in_order(exp.space.widths) for exp in segops))
@@ -149,13 +153,16 @@ def unless_inside(flow: Flow, nest: Nest, middle: Inside, rows: tuple[LevelRow, 
 def g_inside(
     flow: Flow, nest: Nest, pat: tuple[Param, ...], middle: Inside, ret: tuple[Type, ...], row: LevelRow
 ) -> Rule:
-    """A collective of level l for each point of the nest; the segops inside are of the lowest level.
+    """A collective of level l for each point of the nest; the segops inside are of the lowest level, or where they
+    reduce rows and there is a level between, of that one's collectives (`nested.py`).
 
     G(Σ, e)  ⟶  segmap^l Σ { G(•, e) }
     """
     flow.note(Rule.INSIDE, f"{', '.join(str(p.name) for p in pat)} ({row.level.value})")
     flow.output.trail += middle.trail
-    emit_segmap_at(flow, row.level, nest.dims, pat, middle.body, ret)
+    between = [level for level in flow.context.machine.higher if level is not row and level.threads < row.threads]
+    body = rows_to(between[-1].level, middle.body, flow.context.names) if between else middle.body
+    emit_segmap_at(flow, row.level, nest.dims, pat, body, ret)
     return Rule.INSIDE
 
 

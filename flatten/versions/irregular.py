@@ -7,7 +7,9 @@
 
 with n = Par(Σ) rows of m elements together; ε is the padded work of a version (`flatten/versions/skew.py`). The t
 are thresholds, `main.ys.suff_outer_0`; the s are parameters of a tuning file too, `main.ys.skew_0`, in thousandths, and
-`main.ys.longest_0`. On a machine without warps the first is t0 ≤ 3/2 (m + n) / (longest + 1), `main.ys.suff_even_0`.
+`main.ys.longest_0`. On a machine without warps the first is t0 ≤ 3/2 (m + n) / (longest + 1), `main.ys.suff_even_0`;
+where the body has loops, whose lanes wait for the longest of their rows, the longest row counts `LOCKSTEP` times, and
+threads are taken only where rows as long as the longest beside them have at most 3 (m + n) elements.
 Where little is to be done, the first guard sees all elements as its parallelism. Where widths are expensive to know,
 it is the usual one, and there are none inside. In a nest with other parallelism, statements of varying width have
 versions of their own.
@@ -45,6 +47,9 @@ FLAT_COSTS = 3, 2
 """The time of the flat version over that of the sequential one, per element and thread (sums of CSR rows: 1.1 to 2.6,
 mostly 1.3). So threads are taken if the longest row ends before the flat version would."""
 
+LOCKSTEP = 8
+"""The time of a step of a vector's lanes in a loop, over that of one element."""
+
 # ---- the guards ------------------------------------------------------------------------------------------------------
 
 
@@ -69,14 +74,16 @@ def parallelism_of_threads(flow: Flow, lengths: Lengths) -> Atom:
 
 
 def _threads_beside_the_longest(flow: Flow, found: Measures) -> Atom:
-    flat, sequential = map(i64, FLAT_COSTS)
+    lanes = 1 if found.padded is None else LOCKSTEP
+    flat, sequential = (i64(cost * times) for cost, times in zip(FLAT_COSTS, (1, lanes), strict=True))
     work = Var(flow.emit_as("work", I64, PrimOp(Op.ADD, Prim.I64, (found.rows, found.elements))))
     most = Var(flow.emit_as("most", I64, PrimOp(Op.ADD, Prim.I64, (found.longest, i64(1)))))
     all_flat, alone = (
         Var(flow.emit_as(base, I64, PrimOp(Op.MUL, Prim.I64, pair)))
         for base, pair in (("flat", (work, flat)), ("alone", (most, sequential)))
     )
-    return Var(flow.emit_as("par", I64, PrimOp(Op.QUOT, Prim.I64, (all_flat, alone))))
+    par = Var(flow.emit_as("par", I64, PrimOp(Op.QUOT, Prim.I64, (all_flat, alone))))
+    return par if found.padded is None else where(flow, Op.LE, found.padded, all_flat, par)
 
 
 def parallelism_of_collectives(flow: Flow, lengths: Lengths, row: LevelRow) -> Atom:
@@ -119,7 +126,9 @@ def lengths_of(flow: Flow, nest: Nest, stms: tuple[Stm, ...]) -> Lengths | None:
     given = {name for stm in before for name in free_in_stm(stm)} | {w.name for w in widths if isinstance(w, Var)}
     if frontier(flow, given - set(bound)) is None:
         return None
-    return Lengths(nest, before, widths, None)
+    inner = (exp for stm in stms if isinstance(stm.exp, If) for body in bodies(stm.exp) for exp in all_exps(body))
+    lockstep = any(isinstance(exp, Loop | Hist | Scatter) for exp in (*(stm.exp for stm in stms), *inner))
+    return Lengths(nest, before, widths, lockstep, None)
 
 
 def _varying_widths(flow: Flow, stm: Stm, varies: set[Name]) -> Iterator[Atom]:
@@ -128,6 +137,9 @@ def _varying_widths(flow: Flow, stm: Stm, varies: set[Name]) -> Iterator[Atom]:
     match stm.exp:
         case Screma(width) if flattens_varying(flow, stm, varies):
             yield width
+        case Hist(width) | Scatter(width) if is_varying_stm(flow, stm, varies):
+            if isinstance(width, Var) and _varies(flow, width.name, varies):
+                yield width
         case Loop() | If() | Screma() if is_varying_stm(flow, stm, varies):
             inner = (exp for body in bodies(stm.exp) for exp in all_exps(body))
             sizes = (exp.width for exp in inner if isinstance(exp, Screma | Scatter | Hist))

@@ -7,8 +7,8 @@ With n rows of lengths ls, m = sum ls, each version pads the work m + n in its o
 
 in thousandths, and 0 without work; or, if that is more, what the multiprocessors could do while one of them is at the
 longest row: P * 32 * (longest - L) and P * (longest - 32 * L) over m + n. They and the longest row cost one pass over
-the lengths. On a machine without warps ε is not needed: there the sum and the greatest of the lengths are reduced as
-they are found.
+the lengths. On a machine without warps the sum and the greatest of the lengths are reduced as they are found; where the
+body has loops, in which the lanes of a vector wait for each other, `LANES` * max ls, too.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ GREATEST = 1 << 40
 PROCESSORS = 132
 """P: multiprocessors, of an H100."""
 
+LANES = 16
+"""Of a vector of a machine without warps, in whose loops a row waits for the longest beside it."""
+
 UNSEEN = 64
 """L: steps of a warp that take no longer than starting the kernels of the flat version."""
 
@@ -46,23 +49,27 @@ class Skew:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """Of the rows of a nest: how many, how many elements they have together, the length of the longest, and on a
-    machine with warps the padded work of the versions."""
+    """Of the rows of a nest: how many, how many elements they have together, the length of the longest; on a machine
+    with warps the padded work of the versions; where lanes wait for each other elsewhere, the elements of rows as long
+    as the longest of the `LANES` beside them."""
 
     rows: Atom
     elements: Atom
     longest: Atom
-    skew: Skew | None
+    skew: Skew | None = None
+    padded: Atom | None = None
 
 
 @dataclass(slots=True)
 class Lengths:
     """The lengths of the rows of a nest: the sum of `widths`, which the cheap statements `before` compute. They are
-    measured where a guard asks first; the guards after it stand on its refusing side and see what was found."""
+    measured where a guard asks first; the guards after it stand on its refusing side and see what was found.
+    `lockstep`: whether the body has loops, in which the lanes of a vector wait for the longest of their rows."""
 
     nest: Nest
     before: tuple[Stm, ...]
     widths: tuple[Atom, ...]
+    lockstep: bool
     found: Measures | None
 
     def measured(self, flow: Flow) -> Measures:
@@ -78,12 +85,15 @@ def has_warps(flow: Flow) -> bool:
 
 def _measure(flow: Flow, lengths: Lengths) -> Measures:
     flow.note(Rule.BALANCE, ", ".join(str(w.name) for w in lengths.widths if isinstance(w, Var)))
-    if not has_warps(flow):
-        return Measures(*_sum_and_greatest(flow, lengths), None)
+    if not has_warps(flow) and not lengths.lockstep:
+        return Measures(*_sum_and_greatest(flow, lengths))
     array, rows = _stored(flow, lengths), parallelism_of(flow, lengths.nest)
-    warps = _let(flow, Op.QUOT, _let(flow, Op.ADD, rows, i64(WARP.threads - 1)), i64(WARP.threads))
-    by_warp = _each_warp(flow, by_point(flow, lengths.nest, array, rows), rows, warps)
-    padded, elements, rounded, longest = _all_warps(flow, warps, *by_warp)
+    size = WARP.threads if has_warps(flow) else LANES
+    warps = _let(flow, Op.QUOT, _let(flow, Op.ADD, rows, i64(size - 1)), i64(size))
+    by_warp = _each_warp(flow, by_point(flow, lengths.nest, array, rows), rows, warps, size)
+    padded, elements, rounded, longest = _all_warps(flow, warps, *by_warp, size)
+    if not has_warps(flow):
+        return Measures(rows, elements, longest, padded=padded)
     work = _let(flow, Op.MAX, _let(flow, Op.ADD, rows, elements), i64(1))
     by_thread = _let(flow, Op.MAX, padded, _waiting(flow, longest, UNSEEN, PROCESSORS * WARP.threads))
     by_warp = _let(flow, Op.MAX, rounded, _waiting(flow, longest, UNSEEN * WARP.threads, PROCESSORS))
@@ -139,8 +149,8 @@ def _length(flow: Flow, lengths: Lengths) -> Body:
     return Body(tuple(stms), (total,))
 
 
-def _each_warp(flow: Flow, lengths: Name, rows: Atom, warps: Atom) -> tuple[Name, Name, Name]:
-    """For each warp of rows the greatest length, the sum of the lengths, and that of the lengths rounded up."""
+def _each_warp(flow: Flow, lengths: Name, rows: Atom, warps: Atom, size: int) -> tuple[Name, Name, Name]:
+    """For each warp of `size` rows the greatest length, the sum of the lengths, and that of the lengths rounded up."""
     w, lane, first, p, some, more, chunks, rounded = (
         flow.fresh_param(base, I64) for base in ("w", "lane", "p", "p", "l", "l", "chunks", "rounded")
     )
@@ -149,18 +159,18 @@ def _each_warp(flow: Flow, lengths: Name, rows: Atom, warps: Atom) -> tuple[Name
     loaded = flow.fresh_param("l", I64)
     load = single(element_of(lengths, (rows,), (Var(p.name),)), loaded, flow.output.loc)
     stms = (
-        single(PrimOp(Op.MUL, Prim.I64, (Var(w.name), i64(WARP.threads))), first, flow.output.loc),
+        single(PrimOp(Op.MUL, Prim.I64, (Var(w.name), i64(size))), first, flow.output.loc),
         single(PrimOp(Op.ADD, Prim.I64, (Var(first.name), Var(lane.name))), p, flow.output.loc),
         single(PrimOp(Op.LT, Prim.I64, (Var(p.name), rows)), there, flow.output.loc),
         single(If(Var(there.name), Body((load,), (Var(loaded.name),)), Body((), (i64(0),))), length, flow.output.loc),
         single(PrimOp(Op.MAX, Prim.I64, (Var(length.name), i64(1))), some, flow.output.loc),
         single(If(Var(there.name), Body((), (Var(some.name),)), Body((), (i64(0),))), busy, flow.output.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(busy.name), i64(WARP.threads - 1))), more, flow.output.loc),
-        single(PrimOp(Op.QUOT, Prim.I64, (Var(more.name), i64(WARP.threads))), chunks, flow.output.loc),
-        single(PrimOp(Op.MUL, Prim.I64, (Var(chunks.name), i64(WARP.threads))), rounded, flow.output.loc),
+        single(PrimOp(Op.ADD, Prim.I64, (Var(busy.name), i64(size - 1))), more, flow.output.loc),
+        single(PrimOp(Op.QUOT, Prim.I64, (Var(more.name), i64(size))), chunks, flow.output.loc),
+        single(PrimOp(Op.MUL, Prim.I64, (Var(chunks.name), i64(size))), rounded, flow.output.loc),
     )
     values = tuple(Var(x.name) for x in (length, length, rounded))
-    made = seg_body(flow, ((w.name, warps), (lane.name, i64(WARP.threads))), Body(stms, values))
+    made = seg_body(flow, ((w.name, warps), (lane.name, i64(size))), Body(stms, values))
     reds = (greatest(flow), _sum(flow), _sum(flow))
     pat = tuple(flow.fresh_param(base, I64.array_of(warps)) for base in ("longest", "elements", "rounded"))
     flow.emit(pat, SegRed(flow.context.machine.lowest.level, made.space, reds, made.body, (I64,) * 3, None))
@@ -168,8 +178,8 @@ def _each_warp(flow: Flow, lengths: Name, rows: Atom, warps: Atom) -> tuple[Name
     return longest.name, elements.name, rounded_up.name
 
 
-def _all_warps(flow: Flow, warps: Atom, longest: Name, elements: Name, rounded: Name) -> tuple[Atom, ...]:
-    """The work of all warps: 32 times the greatest lengths, the lengths, the rounded lengths; the greatest length."""
+def _all_warps(flow: Flow, warps: Atom, longest: Name, elements: Name, rounded: Name, size: int) -> tuple[Atom, ...]:
+    """The work of all warps: `size` times the greatest lengths, the lengths, the rounded ones; the greatest length."""
     w = flow.fresh_param("w", I64)
     loaded = tuple(flow.fresh_param("x", I64) for _ in range(3))
     padded = flow.fresh_param("padded", I64)
@@ -178,7 +188,7 @@ def _all_warps(flow: Flow, warps: Atom, longest: Name, elements: Name, rounded: 
         single(element_of(array, (warps,), (Var(w.name),)), x, flow.output.loc)
         for array, x in zip(arrays, loaded, strict=True)
     )
-    pad = single(PrimOp(Op.MUL, Prim.I64, (Var(loaded[0].name), i64(WARP.threads))), padded, flow.output.loc)
+    pad = single(PrimOp(Op.MUL, Prim.I64, (Var(loaded[0].name), i64(size))), padded, flow.output.loc)
     values = (padded, loaded[1], loaded[2], loaded[0])
     made = seg_body(flow, ((w.name, warps),), Body((*loads, pad), tuple(Var(x.name) for x in values)))
     reds = (_sum(flow), _sum(flow), _sum(flow), greatest(flow))

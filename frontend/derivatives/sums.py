@@ -7,21 +7,26 @@ Nothing of the size of both is made. What the row computes beside is kept in an 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...ir.core import Body, Copied, Hist, Lambda, Loop, Param, Rearrange, Replicate, Screma, Stm
+from ...ir.core import Body, Copied, Hist, Iota, Lambda, Loop, Param, Rearrange, Replicate, Screma, Stm
 from ...ir.errors import NOWHERE
-from ...ir.traverse import all_exps, free_in_lambda, names_in_types
+from ...ir.rename import substitute_body, substitute_exp, substitute_type
+from ...ir.traverse import all_exps, free_in_lambda, free_in_stm, names_in_types
 from ...ir.types import Atom, Name, Var
 from ..building.code import Code
 from .normal import live
+
+CONSTANT = Copied | Iota | Rearrange | Replicate
+"""What cannot fail and is cheap to make outside of a map, where its rows may be none."""
 
 
 def sum_of_rows(
     code: Code, width: Atom, arrays: Sequence[Var], params: Sequence[Param], stms: Sequence[Stm], atom: Atom
 ) -> Atom:
     r"""The sum of `map (\params -> stms in atom) arrays`."""
+    stms, atom = _without_constants(code, params, stms, atom)
     type = code.type_of(atom)
     view = _view_of(stms, atom)
     if view is not None:
@@ -40,6 +45,34 @@ def sum_of_rows(
     return code.sum_rows(code.screma(Screma(width, names, f, (), ()))[0])
 
 
+def _without_constants(
+    code: Code, params: Sequence[Param], stms: Sequence[Stm], atom: Atom
+) -> tuple[Sequence[Stm], Atom]:
+    """The statements of the row that depend on it; others are computed once, where nothing in them can fail."""
+    varies = {p.name for p in params}
+    kept: list[Stm] = []
+    mapping: dict[Name, Atom] = {}
+    for stm in stms:
+        own = free_in_stm(stm)
+        if isinstance(stm.exp, CONSTANT) and not stm.certs and not any(name in varies for name in own):
+            mapping[stm.pat[0].name] = _computed_once(code, stm, mapping)
+        else:
+            kept.append(stm)
+            varies.update(p.name for p in stm.pat)
+    if not mapping:
+        return stms, atom
+    body = substitute_body(Body(tuple(kept), (atom,)), mapping)
+    return body.stms, body.result[0]
+
+
+def _computed_once(code: Code, stm: Stm, mapping: Mapping[Name, Atom]) -> Atom:
+    """The value of a statement whose result has another name in each sum that needs it."""
+    exp = substitute_exp(stm.exp, mapping)
+    if isinstance(exp, Copied):
+        return exp.atom
+    return code.let(stm.pat[0].name.base, exp, substitute_type(stm.pat[0].type, mapping))
+
+
 def _view_of(stms: Sequence[Stm], atom: Atom) -> Rearrange | None:
     """The transposition that `atom` is of something else that the row computes."""
     made = {stm.pat[0].name: stm.exp for stm in stms}
@@ -55,17 +88,17 @@ def _needed(stms: Sequence[Stm], result: Sequence[Atom]) -> Body:
     return replace(body, stms=tuple(live(body)))
 
 
-def _map_of(stms: Sequence[Stm], name: Name) -> tuple[Screma, int] | None:
-    """The map whose result `name` is, and which of its results; `replicate n x` is one too."""
-    for stm in stms:
+def _map_of(stms: Sequence[Stm], name: Name) -> tuple[int, Screma, int] | None:
+    """The place and the map whose result `name` is, and which of its results; `replicate n x` is one too."""
+    for at, stm in enumerate(stms):
         for k, param in enumerate(stm.pat):
             if param.name != name or stm.certs:
                 continue
             match stm.exp:
                 case Screma(scans=(), reds=()) as exp:
-                    return exp, k
+                    return at, exp, k
                 case Replicate((count,), value):
-                    return Screma(count, (), Lambda((), Body((), (value,)), (param.type.row(),)), (), ()), 0
+                    return at, Screma(count, (), Lambda((), Body((), (value,)), (param.type.row(),)), (), ()), 0
                 case Copied(Var(other)):
                     return _map_of(stms, other)
                 case _:
@@ -74,26 +107,24 @@ def _map_of(stms: Sequence[Stm], name: Name) -> tuple[Screma, int] | None:
 
 
 def _inner_map(stms: Sequence[Stm], atom: Atom) -> tuple[Screma, Atom] | None:
-    """The map that computes `atom`, with the maps that its inputs come from taken in; and the result of its lambda.
-    None where computing it apart from its other results would do expensive things twice."""
+    """The map that computes `atom`, with the cheap maps that its inputs come from taken in; and the result of its
+    lambda."""
     found = _map_of(stms, atom.name) if isinstance(atom, Var) else None
     if found is None:
         return None
-    exp, k = found
+    _, exp, k = found
     result = exp.map.body.result[k]
-    while True:
-        taken = next(((a, m) for a in exp.arrays if (m := _map_of(stms, a)) is not None), None)
-        if taken is None:
-            break
-        exp = _absorbed(exp, taken[0], *taken[1])
+    while sources := [(a, *m) for a in exp.arrays if (m := _map_of(stms, a)) is not None and not _is_expensive(*m[1:])]:
+        array, _, source, which = max(sources, key=lambda one: one[1])  # after all that use it
+        exp = _absorbed(exp, array, source, which)
     body = _needed(exp.map.body.stms, [result])
-    if any(_is_expensive(e) for e in all_exps(body)):
-        return None
     return replace(exp, map=Lambda(exp.map.params, body, ())), result
 
 
-def _is_expensive(exp: object) -> bool:
-    return isinstance(exp, Loop | Hist) or (isinstance(exp, Screma) and bool(exp.scans or exp.reds))
+def _is_expensive(exp: Screma, which: int) -> bool:
+    """Whether a result of a map is rather kept than computed again."""
+    body = _needed(exp.map.body.stms, [exp.map.body.result[which]])
+    return any(isinstance(e, Loop | Hist) or (isinstance(e, Screma) and (e.scans or e.reds)) for e in all_exps(body))
 
 
 def _absorbed(exp: Screma, array: Name, source: Screma, k: int) -> Screma:

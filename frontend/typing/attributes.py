@@ -11,8 +11,8 @@ KNOWN = frozenset(
         "flattening", "no_outer", "no_intra", "only_intra", "only_inner", "sequentialise_nonuniform", "sequential",
         "sequential_outer", "sequential_inner", "unroll", "unsafe", "noinline", "inline", "opaque", "scratch", "blank",
         "warn", "param", "trace", "break", "stripmine", "bound", "true_dep", "prop", "gen", "shrink", "size",
-        "incremental_flattening", "safety_checks", "doc", "test", "lawful", "implements", "place_fences", "depth",
-        "tensor",
+        "incremental_flattening", "intrinsic", "safety_checks", "doc", "test", "lawful", "implements", "place_fences",
+        "depth", "tensor",
     }
 )  # fmt: skip
 

@@ -169,7 +169,7 @@ def for_loop(e: Lanes, stm: For, run: Run) -> None:
         with owning(e, stm, mask):
             run(e, stm.body)
     code.do(f"store {t} {code.op(f'add {t} {i}, 1')}, ptr {counter}")
-    code.do(f"br label %{head}" + (f", !llvm.loop {code.module.scalar_loop()}" if scatters(stm) else ""))
+    code.jump(head, scalar=scatters(stm))
     code.label(end)
 
 

@@ -43,6 +43,7 @@ attributes #2 = { noinline nounwind "no-trapping-math"="true" "prefer-vector-wid
 !0 = !{!"branch_weights", i32 1, i32 1000000}
 !1 = !{!"llvm.loop.vectorize.enable", i1 false}
 !2 = !{i32 1}
+!3 = !{!"llvm.loop.unroll.runtime.disable"}
 """
 
 

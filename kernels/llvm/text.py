@@ -18,6 +18,13 @@ from ...ir.types import Prim
 SCALAR = 0
 """The width that means: no vector at all."""
 
+NOT_IN_VECTORS, NOT_UNROLLED, FIRST_LOOP = "!1", "!3", 4
+"""Metadata that `MODULE_END` (`kernels/lanes/module.py`) defines, and the number of the first loop."""
+
+LONG_BODY = 12
+"""Loops with more lines are not copied for the sake of fewer jumps, as the tables of some processors ask for: their
+copies took a third of LLVM's time and saved nothing."""
+
 _LLVM = {Prim.BOOL: "i1", Prim.F16: "half", Prim.BF16: "i16", Prim.F32: "float", Prim.F64: "double"}
 _MEMORY = {Prim.BOOL: "i8", Prim.F16: "i16"}
 
@@ -67,12 +74,13 @@ class Module:
 
     declarations: dict[str, str] = field(default_factory=dict)
     functions: dict[str, str] = field(default_factory=dict)
-    scalar_loops: int = 0
+    loops: list[str] = field(default_factory=list)
 
-    def scalar_loop(self) -> str:
-        """Metadata for the jump back of a loop that LLVM is not to vectorise: !0 to !2 are those of `MODULE_END`."""
-        self.scalar_loops += 1
-        return f"!{self.scalar_loops + 2}"
+    def loop(self, *hints: str) -> str:
+        """Metadata for the jump back of a loop, with hints of `MODULE_END` (`kernels/lanes/module.py`)."""
+        number = f"!{FIRST_LOOP + len(self.loops)}"
+        self.loops.append(f"{number} = distinct !{{{', '.join((number, *hints))}}}")
+        return number
 
     def declare(self, name: str, result: str, params: tuple[str, ...], attributes: str = "") -> None:
         if name not in self.declarations:
@@ -90,8 +98,7 @@ class Module:
         self.functions[name] = f"define internal {result} @{name}({listed}) #0 {{\nentry:\n{code.text()}}}\n"
 
     def text(self) -> str:
-        loops = [f"!{k} = distinct !{{!{k}, !1}}" for k in range(3, self.scalar_loops + 3)]
-        return "\n".join([*self.declarations.values(), "", *self.functions.values(), *loops])
+        return "\n".join([*self.declarations.values(), "", *self.functions.values(), *self.loops])
 
 
 @dataclass(slots=True)
@@ -102,6 +109,7 @@ class Code:
     lines: list[str] = field(default_factory=list)
     entry: list[str] = field(default_factory=list)
     cold: list[str] = field(default_factory=list)
+    starts: dict[str, int] = field(default_factory=dict)
     counter: int = 0
 
     def fresh(self, base: str) -> str:
@@ -119,10 +127,14 @@ class Code:
         self.lines.append("  " + text)
 
     def label(self, name: str) -> None:
+        self.starts[name] = len(self.lines)
         self.lines.append(f"{name}:")
 
-    def jump(self, target: str) -> None:
-        self.do(f"br label %{target}")
+    def jump(self, target: str, scalar: bool = False) -> None:
+        """Jumping back makes a loop; with `scalar`, one that LLVM is not to vectorise."""
+        long = len(self.lines) - self.starts.get(target, len(self.lines)) > LONG_BODY
+        hints = [NOT_IN_VECTORS] * scalar + [NOT_UNROLLED] * long
+        self.do(f"br label %{target}" + (f", !llvm.loop {self.module.loop(*hints)}" if hints else ""))
 
     def branch(self, cond: str, then: str, orelse: str) -> None:
         self.do(f"br i1 {cond}, label %{then}, label %{orelse}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from ...ir import core, scalar
 from ...ir.core import Body, Param, Stm
@@ -46,10 +47,22 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
+class Sigma:
+    """A mapping of a segop's points to threads in words, what it costs at sizes that stand for large ones: sectors of
+    global memory, bytes that copies of inputs move, and for each array the sectors of a request of each of its
+    accesses."""
+
+    mapping: str
+    sectors: float
+    copied: float
+    each: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Considered:
     """A row of a table of schedules (`table.py`) that was looked at for a segop; of rows inside of a row, the nesting.
     `why_not`: why it is not taken; else `guard`, the condition of the host under which it is. `cost`: the estimate for
-    a unit of work (`kernels/analysis/cost.py`), if one was made; the kernels that it launches."""
+    a unit of work (`kernels/analysis/cost.py`), if one was made; the kernels that it launches; what a mapping is."""
 
     schedule: str
     nesting: int
@@ -57,6 +70,7 @@ class Considered:
     guard: Atom | None
     cost: float | None
     kernels: tuple[str, ...]
+    sigma: Sigma | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +97,24 @@ class Filter:
     read: tuple[int, ...]
 
 
+class BestMapping(Protocol):
+    """The kernel that `build` makes, launched with the product of `blocks`, in the order of `dims` and
+    with the copies of inputs that cost least."""
+
+    def __call__(self, h: HostBuilder, blocks: tuple[Atom, ...], build: Callable[[], Made], dims: Dims, /) -> Made: ...
+
+
+Dims = tuple[tuple[Name, Atom], ...]
+
+
 @dataclass(slots=True)
 class HostBuilder:
     """One entry point under construction; `types`, `views` and `iotas` describe every host name seen so far. `side`:
     the last side of a guard on the way to what is being built. `others`: how many kernels other entries had made
-    before. `considered`: the schedules that were looked at for the present segop, at a `nesting` of tables; `observe`
-    gets them. `filters` of the present body, by the first results of their scans; `replaced`: what stands for later
-    statements, by their first results, where a schedule has done their work."""
+    before. `computed`: what scalars are; `order`: of the dimensions of a space, while mappings are tried; `mapped`: how
+    a machine with many threads chooses these. `considered`: the schedules that were looked at for the present segop, at
+    a `nesting` of tables; `observe` gets them. `filters` of the present body, by the first results of their scans;
+    `replaced`: what stands for later statements, by their first results, where a schedule has done their work."""
 
     entry: str
     names: Names
@@ -107,6 +132,9 @@ class HostBuilder:
     considered: list[Considered] = field(default_factory=list[Considered])
     nesting: int = 0
     observe: Callable[[Scheduled], None] = lambda scheduled: None
+    computed: dict[Name, HostExp] = field(default_factory=dict[Name, HostExp])
+    order: tuple[int, ...] | None = None
+    mapped: BestMapping | None = None
     filters: Mapping[Name, Filter] = field(default_factory=dict[Name, Filter])
     replaced: dict[Name, tuple[Stm, ...] | None] = field(default_factory=dict[Name, "tuple[Stm, ...] | None"])
 
@@ -122,6 +150,8 @@ class HostBuilder:
             self.out += taken.stms
             self.out += [HostStm((p,), core.Copied(a), loc) for p, a in zip(pat, taken.result, strict=True)]
             return
+        if isinstance(exp, core.PrimOp | core.SizeParam | core.Copied):
+            self.computed[pat[0].name] = exp
         self.out.append(HostStm(pat, exp, loc))
 
     def interpreted(self, stm: Stm, why: str) -> None:
@@ -223,10 +253,14 @@ class HostBuilder:
         scope = HostScope(self.types, self.views, self.iotas, dict(self.layouts))
         return Builder(scope, view_of, self.inner)
 
-    def best_layout(self, depth: int, build: Callable[[], Made]) -> Made:
+    def best_layout(
+        self, depth: int, build: Callable[[], Made], blocks: tuple[Atom, ...] | None = None, dims: Dims = ()
+    ) -> Made:
         """The kernel with each input read where it lies, or from a copy with another dimension innermost where that
         makes the kernel clearly cheaper. A copy only pays where elements are read again: `depth` (loops around an
-        access) must exceed the rank."""
+        access) must exceed the rank. A machine with many threads counts sectors, and may change the order of `dims`."""
+        if self.mapped is not None and blocks is not None:
+            return self.mapped(self, blocks, build, dims)
         best = build()
         reads = (name for name, writes in zip(best.arrays, best.writes, strict=True) if not writes)
         names = [name for name in reads if 2 <= self.types[name].rank < depth]

@@ -31,8 +31,9 @@ def _statement(names: Names, stm: Stm, stays: Callable[[Stm], bool]) -> tuple[St
     if stays(stm):
         return (stm,)
     match stm.exp:
-        case core.SegMap(_, space, body, ret):
-            return _in_maps(names, space.dims, stm, _screma(body, ret, (), ()))
+        case core.SegMap(level, space, body, ret):
+            inner = body if level is core.Level.THREAD else as_soacs(names, body, stays)
+            return _in_maps(names, space.dims, stm, _screma(inner, ret, (), ()))
         case core.SegRed(_, space, reds, body, ret):
             return _in_maps(names, space.dims, stm, _screma(body, ret, (), reds))
         case core.SegScan(_, space, scans, body, ret):

@@ -19,6 +19,7 @@ from ...ir.ops import Op, result_type
 from ...ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KArray, KLet, KOp, KStm, KVar, Operand, Space
+from ..kernel_ir.shared_stack import STATIC_BYTES
 
 
 class NotLowerable(Exception):
@@ -116,7 +117,9 @@ class Builder:
 
     `destinations`: names of arrays that end as results of the kernel, with the place of the result, taken by the
     statement that makes the array; `outputs`: the global arrays that the kernel fills; `inside`: indices and widths
-    that they are known to be inside of; `noted`: the place of the source noted last."""
+    that they are known to be inside of; `own`: arrays of a block of which each thread has the elements of its indices
+    (`own_elements.py`); `most`: what variables are at most, as far as that is known, which is a size that an array
+    can have in shared memory; `noted`: the place of the source noted last."""
 
     scope: HostScope
     view_of: Callable[[Builder, core.Exp], ArrayValue]
@@ -132,6 +135,8 @@ class Builder:
     used_destinations: set[Name] = field(default_factory=set)
     outputs: set[KArray] = field(default_factory=set)
     inside: set[tuple[Operand, Operand]] = field(default_factory=set)
+    own: frozenset[Name] = frozenset()
+    most: dict[KVar, int] = field(default_factory=dict)
     collective: core.Level = core.Level.BLOCK
     counter: int = 0
     noted: tuple[str, int] | None = None
@@ -202,7 +207,10 @@ class Builder:
     # ---- scalar arithmetic ----------------------------------------------------------------------------------------
 
     def op(self, op: Op, prim: Prim, *args: Operand, base: str = "t") -> Operand:
-        return self.let(base, result_type(op, prim), KOp(op, prim, args))
+        var = self.let(base, result_type(op, prim), KOp(op, prim, args))
+        if op is Op.MIN and prim is Prim.I64:
+            self.most.update((var, int(arg.value)) for arg in args if isinstance(arg, Const))
+        return var
 
     def add(self, x: Operand, y: Operand, base: str = "t") -> Operand:
         """i64 sum; constants are folded."""
@@ -328,10 +336,22 @@ class Builder:
         count: Operand = ONE
         for width in shape:
             count = self.mul(count, width)
+        if space is Space.SHARED and isinstance(count, KVar) and self.has_threads:
+            most = self.most.get(count)
+            count = i64(most) if most is not None and 0 < most * prim.bytes <= STATIC_BYTES else count
         self.counter += 1
         mem = KArray(f"{clean(base)}_{self.counter}", prim, space)
         self.emit(kir.Alloc(mem, count))
         return self.dense(mem, shape)
+
+    def registers(self, base: str, type_: Type) -> ArrayRef:
+        """An array in one dimension whose elements are with the threads of their indices."""
+        (width,) = type_.shape
+        assert isinstance(width, Const)
+        self.counter += 1
+        mem = KArray(f"{clean(base)}_{self.counter}", type_.prim, Space.REGISTERS)
+        self.emit(kir.Distribute(mem, int(width.value), 1))
+        return ArrayRef(mem, ZERO, (width,), (ZERO,), False)
 
     def address(self, ref: ArrayRef, indices: tuple[Operand, ...]) -> Operand:
         """Flat element index of a full index."""

@@ -38,7 +38,7 @@ def run_parts(s: Segop[core.SegRed], _: bool) -> None:
     parts = h.ceil_div(steps, GRAIN)
     carries = [h.scratch("carry", Type(p.type.prim, (parts,))) for p in results]
     ends = h.scratch("last", I64.array_of(parts))
-    made = h.best_layout(s.depth, lambda: part_kernel(s, outs, carries, ends))
+    made = h.best_layout(s.depth, lambda: part_kernel(s, outs, carries, ends), (parts,))
     h.launch(made, parts, steps, 1.0 + made.cost / EXTENT**2, s.stm.loc)
 
     def combine(_: tuple[Param, ...]) -> None:

@@ -36,15 +36,16 @@ def nest_depth(space: SegSpace, body: Body) -> int:
     return len(space.dims) + loop_depth(body)
 
 
+MAKING = core.Screma | core.SegMap | core.Loop | core.If | core.Scratch | core.ArrayLit | core.Concat | core.Copy
+
+
 def array_origins(body: Body, carried: Iterable[Name] = ()) -> dict[Name, Name]:
     """For each array a body makes, the statement's name whose memory it ends in: what is overwritten stays where it is.
     What lies where `carried` do, which a loop around has made, is none of them."""
     origins: dict[Name, Name] = {}
     elsewhere = set(carried)
     for stm in body.stms:
-        made = isinstance(
-            stm.exp, core.Screma | core.Loop | core.If | core.Scratch | core.ArrayLit | core.Concat | core.Copy
-        )
+        made = isinstance(stm.exp, MAKING)
         before = overwritten(stm)
         for param in stm.pat:
             old = before.get(param.name)

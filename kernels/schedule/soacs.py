@@ -8,6 +8,7 @@ affine access made a gather costs 18 times).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from ...ir import core
 from ...ir.core import Lambda, Reduction, Stm
@@ -48,20 +49,24 @@ Gen = Callable[[], tuple[Value, ...]]
 
 
 def cheaper(b: Builder, spread: Gen | None, loop: Gen) -> tuple[Value, ...]:
-    """Emit the cheaper of two forms; one that cannot be emitted costs nothing but the try."""
+    """Emit the cheaper of two forms; one that cannot be emitted costs nothing but the try. A loop that is chosen is not
+    emitted again: each SOAC inside of it may have been tried in two forms."""
     if spread is None:
         return loop()
-    costs: list[float] = []
-    for gen in (spread, loop):
-        saved = b.snapshot()
-        try:
-            with b.nested() as stms:
-                gen()
-            costs.append(cost(tuple(stms)))
-        except NotLowerable:
-            costs.append(float("inf"))
-        b.restore(saved)
-    return spread() if costs[0] <= costs[1] else loop()
+    least, before = float("inf"), b.snapshot()
+    with suppress(NotLowerable), b.nested() as stms:
+        spread()
+        least = cost(tuple(stms))
+    b.restore(before)
+    before = b.snapshot()
+    with suppress(NotLowerable):
+        with b.nested() as stms:
+            values = loop()
+        if cost(tuple(stms)) < least:
+            b.stms += stms
+            return values
+    b.restore(before)
+    return spread()
 
 
 # ---- operators ---------------------------------------------------------------------------------------------------
@@ -87,6 +92,21 @@ def _simple_body(body: core.Body) -> bool:
             case _:
                 return False
     return True
+
+
+def row_reduction(stm: Stm) -> Stm | None:
+    """What the warps of a block do, if each reduces a row with a collective's operators, beside scalars: the reduction.
+    Its other results are not used but as they are."""
+    if not isinstance(stm.exp, core.SegMap) or stm.exp.level is not core.Level.WARP:
+        return None
+    body = stm.exp.body
+    found = [inner for inner in body.stms if isinstance(inner.exp, core.SegOp)]
+    if len(found) != 1 or not isinstance(exp := found[0].exp, core.SegRed) or exp.ends is not None:
+        return None
+    is_plain = len(exp.space.dims) == 1 and all(is_simple(red.op) for red in exp.reds)
+    is_alone = len(body.stms) == 1 and body.result == tuple(Var(p.name) for p in found[0].pat)
+    is_scalar = len(exp.ret) == exp.num_reds and not any(t.shape for t in stm.exp.ret)
+    return found[0] if is_plain and (is_alone or is_scalar) else None
 
 
 def k_lambda(b: Builder, ops: tuple[Reduction, ...]) -> kir.KLambda:

@@ -203,7 +203,10 @@ def gen_assert(b: Builder, cond: core.Atom, code: str, parts: tuple[str | core.A
 
 
 def new_array(b: Builder, name: Name, type_: Type, mode: Mode) -> ArrayRef:
-    """Memory for an array that a statement makes: the kernel's result if `name` ends there, else fresh."""
+    """Memory for an array that a statement makes: registers of its threads, the kernel's result if `name` ends there,
+    else fresh."""
+    if name in b.own and name not in b.destinations:
+        return b.registers(name.base, type_)
     destination = b.destinations.pop(name, None)
     if destination is not None:
         b.used_destinations.add(name)
@@ -348,6 +351,7 @@ def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, .
     origins = made_anew(exp) if mode is Mode.BLOCK else {}
     taken = taken_over(exp)
     slots: list[Value | Turns] = []
+    kept = dict[Name, ArrayRef]()
     for k, (param, init, bound, result) in enumerate(zip(exp.params, exp.inits, stm.pat, exp.body.result, strict=True)):
         if not param.type.shape:
             var = b.fresh(param.name.base[:12] or "s", param.type.prim)
@@ -357,7 +361,11 @@ def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, .
         if any(not isinstance(d, Const) and d.name in own for d in param.type.shape):
             raise NotLowerable("a loop whose arrays change their size inside the kernel")
         made = origins.get(result.name) if isinstance(result, Var) else None
-        if made is None:
+        if param.name in b.own and isinstance(result, Var):
+            kept[result.name] = b.registers(param.name.base, param.type)
+            copy_into(b, kept[result.name], b.atom(init), mode)
+            slots.append(kept[result.name])
+        elif made is None:
             slots.append(loop_buffer(b, bound.name, param, b.atom(init), k in taken, mode))
         else:
             slots.append(take_turns(b, made, param, b.atom(init), mode))
@@ -367,6 +375,7 @@ def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, .
         for param, value in zip(exp.params, current, strict=True):
             b.env[param.name] = value
         targets = [making(b, slot) for slot in slots]
+        b.destinations.update(kept)
         index = bind_index(b, exp.form)
         results = gen_body(b, exp.body, mode)
         next_values(b, targets, results, mode)

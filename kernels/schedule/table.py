@@ -123,5 +123,5 @@ def in_memory(segop: Segop[Exp]) -> Segop[Exp]:
 
 def launch(s: Segop[SegOp], blocks: Atom, build: Callable[[], Made]) -> None:
     """Launch a kernel in its best layout for all points, whose estimate is for `EXTENT` of them."""
-    made = s.h.best_layout(s.depth, build)
+    made = s.h.best_layout(s.depth, build, (blocks,))
     s.h.launch(made, blocks, s.h.product(s.exp.space.widths), made.cost / EXTENT, s.stm.loc)

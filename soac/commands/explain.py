@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from ..reports.explain import (
     kernels_of,
     versions_taken,
 )
-from ..reports.schedules import as_json_of, schedule_lines, schedules_of
+from ..reports.schedules import ScheduledSegop, as_json_of, schedule_lines, schedules_of, sigma_lines
 from ..session import Plan, open_program, plan_of, planned
 from ..settings import Settings
 from ..versions import named_versions
@@ -72,6 +72,7 @@ class View:
 @click.option("-e", "--entry", metavar="NAME", help="Entry point; default: all, with DATA main or the only one.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--schedules", is_flag=True, help="Show how each segop is run on the device, and why so.")
+@click.option("--sigma", is_flag=True, help="Show how points are laid on the threads of a GPU, in sectors of memory.")
 @click.option("--node", is_flag=True, help="Show how entry points are partitioned over a cluster.")
 @click.option("--report", is_flag=True, help="Show all that is known: paths and times of data sets, kernels, tuning.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), metavar="PAGE", help="Write that as a page.")
@@ -81,8 +82,8 @@ class View:
 @click.option("--warp", type=click.IntRange(1, 64), default=WARP.threads, show_default=True, help="Those of a warp.")
 @run_options
 def command(
-    file: Path, data: tuple[str, ...], entry: str | None, as_json: bool, schedules: bool, node: bool, report: bool,
-    html: Path | None, seconds: float, block: int | None, warp: int, settings: Settings,
+    file: Path, data: tuple[str, ...], entry: str | None, as_json: bool, schedules: bool, sigma: bool, node: bool,
+    report: bool, html: Path | None, seconds: float, block: int | None, warp: int, settings: Settings,
 ) -> None:  # fmt: skip
     """Show the versions of each nest in FILE: guards, their thresholds, and the kernels that each side launches.
 
@@ -91,6 +92,10 @@ def command(
 
     With --schedules: for each segop the schedules that were considered, their costs by the cost model, and which one is
     taken, where sizes decide under which condition.
+
+    With --sigma and --device cuda: for each kernel of a segop the orders of its space, its splits and the copies of its
+    inputs that were considered, with the sectors of global memory that they touch and the bytes that copies move, where
+    sizes that are not known are 512.
 
     With --node: what the workers of a cluster do in blocks of rows, what they are sent for it, and what has no such
     version.
@@ -109,11 +114,12 @@ def command(
         shown = _as_json(str(file), views)["entries"], tuple(_lines(views))
         write_report(file, settings, plan, shown, data, Out(html, as_json), (seconds, block, warp))
         return
-    if schedules or node:
+    if schedules or sigma or node:
         if data:
-            raise click.UsageError(f"--{'schedules' if schedules else 'node'} takes no data: nothing is run")
-        if schedules:
-            _echo_schedules(file, settings, entry, as_json)
+            option = "schedules" if schedules else "sigma" if sigma else "node"
+            raise click.UsageError(f"--{option} takes no data: nothing is run")
+        if schedules or sigma:
+            _echo_schedules(file, settings, entry, as_json, schedule_lines if schedules else sigma_lines)
         else:
             _echo_node(file, settings, entry)
         return
@@ -135,7 +141,13 @@ def command(
         click.echo(f"\n{slow}")
 
 
-def _echo_schedules(file: Path, settings: Settings, entry: str | None, as_json: bool) -> None:
+def _echo_schedules(
+    file: Path,
+    settings: Settings,
+    entry: str | None,
+    as_json: bool,
+    lines: Callable[[Sequence[ScheduledSegop]], Iterator[str]],
+) -> None:
     """Raises `CompileError` E0001 where there is no such entry."""
     plan = planned(file, settings)
     if entry is not None and entry not in plan.entries:
@@ -145,7 +157,7 @@ def _echo_schedules(file: Path, settings: Settings, entry: str | None, as_json: 
         shown = {"program": str(file), "device": settings.device, "segops": list(map(as_json_of, segops))}
         click.echo(json.dumps(shown, indent=2))
         return
-    click.echo("\n".join(schedule_lines(segops)))
+    click.echo("\n".join(lines(segops)) or "no σ: only machines with many threads choose one (--device cuda)")
 
 
 def _echo_node(file: Path, settings: Settings, entry: str | None) -> None:

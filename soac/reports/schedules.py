@@ -15,7 +15,7 @@ can be compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..ir import core
@@ -24,7 +24,7 @@ from ..ir.errors import NOWHERE
 from ..ir.machine import Machine
 from ..ir.types import Atom, Const
 from ..kernels.lower import lower
-from ..kernels.schedule.host_builder import Considered, Scheduled
+from ..kernels.schedule.host_builder import Considered, Scheduled, Sigma
 from .explain import reader_of
 
 SegOp = core.SegMap | core.SegRed | core.SegScan | core.SegScatter | core.SegHist
@@ -41,6 +41,7 @@ class Row:
     condition: str | None
     why_not: str | None
     kernels: tuple[str, ...]
+    sigma: Sigma | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def _segop(one: Scheduled, show: Callable[[Atom], str]) -> ScheduledSegop:
 
 def _row(row: Considered, show: Callable[[Atom], str]) -> Row:
     condition = None if row.guard is None or isinstance(row.guard, Const) else show(row.guard)
-    return Row(row.schedule, row.nesting, row.cost, condition, row.why_not, row.kernels)
+    return Row(row.schedule, row.nesting, row.cost, condition, row.why_not, row.kernels, row.sigma)
 
 
 def schedule_lines(segops: Sequence[ScheduledSegop]) -> Iterator[str]:
@@ -87,9 +88,7 @@ def schedule_lines(segops: Sequence[ScheduledSegop]) -> Iterator[str]:
     for number, segop in enumerate(segops):
         if number == 0 or segop.entry != segops[number - 1].entry:
             yield from ([""] if number else []) + [f"entry {segop.entry}"]
-        side = "" if segop.side is None else f", {segop.side[0]} {'taken' if segop.side[1] else 'not taken'}"
-        at = "" if segop.at is None else f"  at {segop.at}"
-        yield f"  {segop.binding}: {segop.segop}^{segop.level} ({', '.join(segop.space)}){side}{at}"
+        yield f"  {_title(segop)}"
         if segop.interpreted is not None:
             yield f"    interpreted: {segop.interpreted}"
             continue
@@ -98,6 +97,37 @@ def schedule_lines(segops: Sequence[ScheduledSegop]) -> Iterator[str]:
         taken = ["taken", *taken_in_words(segop.rows)]
         width, digits = max(map(len, names)), max(map(len, costs))
         yield from (f"    {n:<{width}}  {c:>{digits}}  {t}" for n, c, t in zip(names, costs, taken, strict=True))
+
+
+def _title(segop: ScheduledSegop) -> str:
+    side = "" if segop.side is None else f", {segop.side[0]} {'taken' if segop.side[1] else 'not taken'}"
+    at = "" if segop.at is None else f"  at {segop.at}"
+    return f"{segop.binding}: {segop.segop}^{segop.level} ({', '.join(segop.space)}){side}{at}"
+
+
+def sigma_lines(segops: Sequence[ScheduledSegop]) -> Iterator[str]:
+    """Text, a table of mappings for each segop, the one that is taken marked.
+
+    add: segred^thread (m, n)  at cols.soac:3:1
+        teams                    sectors    copied  of a request
+        > (i), teams of 4          32832         0  xss 4, partial 1
+          (i), whole teams        262160         0  xss 32, partial 1
+    """
+    for segop in segops:
+        if not any(row.sigma is not None for row in segop.rows):
+            continue
+        yield _title(segop)
+        table = [("schedule", "sectors", "copied", "of a request")]
+        for before, row in zip((None, *segop.rows), segop.rows, strict=False):
+            if (sigma := row.sigma) is None:
+                continue
+            if before is not None and before.sigma is None:
+                table.append((before.name, "", "", ""))
+            mark = ">" if row.why_not is None else " "
+            each = ", ".join(f"{array} {count:.3g}" for array, count in sigma.each)
+            table.append((f"{mark} {sigma.mapping}", f"{sigma.sectors:.0f}", f"{sigma.copied:.0f}", each))
+        wide = [max(len(cells[k]) for cells in table) for k in range(3)]
+        yield from (f"  {a:<{wide[0]}}  {b:>{wide[1]}}  {c:>{wide[2]}}  {d}".rstrip() for a, b, c, d in table)
 
 
 def taken_in_words(rows: Sequence[Row]) -> Iterator[str]:
@@ -141,4 +171,5 @@ def _row_json(row: Row) -> dict[str, Any]:
         "if": row.condition,
         "why_not": row.why_not,
         "kernels": list(row.kernels),
+        **({} if row.sigma is None else {"sigma": asdict(row.sigma)}),
     }

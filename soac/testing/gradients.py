@@ -13,7 +13,7 @@ import numpy as np
 
 from ..api import Program
 from ..arguments import Argument
-from ..derivatives import derived, float_parameters
+from ..derivatives import derived, float_parameters, float_results
 from ..ir.core import FunDef
 
 TOLERANCES = {2: 0.2, 4: 1e-2, 8: 1e-5}
@@ -35,7 +35,7 @@ def wrong_gradient(program: Program, entry: str, args: Sequence[Argument], seed:
     with_derivatives = derived(program, [entry])
     source = np.random.default_rng(seed)
     x = [np.asarray(arg) for arg in args]
-    y = [np.asarray(result) for result in program.call(entry, args)]
+    y = _results(program, entry, args)
     along = [_direction(source, arg) for arg in x]
     varied = _varied(program.function(entry))
     adjoints = [_direction(source, result) for result in y]
@@ -70,6 +70,15 @@ def _varied(fun: FunDef) -> list[int]:
     return [position for position, owner in enumerate(owners) if owner in floats]
 
 
+def _results(program: Program, entry: str, args: Sequence[Argument]) -> list[np.ndarray]:
+    """The components of the results with floats."""
+    fun = program.function(entry)
+    assert fun.entry is not None
+    owners = [k for k, result in enumerate(fun.entry.results) for _ in result.components]
+    floats = float_results(fun)
+    return [np.asarray(y) for y, owner in zip(program.call(entry, args), owners, strict=True) if owner in floats]
+
+
 def _direction(source: np.random.Generator, like: np.ndarray) -> np.ndarray:
     """Random numbers for floats, zeros for others."""
     if like.dtype.kind != "f":
@@ -97,4 +106,4 @@ def _moved(
 ) -> float:
     """⟨y', f (x + step x')⟩"""
     moved = [(a + step * d).astype(a.dtype) if a.dtype.kind == "f" else a for a, d in zip(x, along, strict=True)]
-    return _product(program.call(entry, _scalars(moved)), adjoints)[0]
+    return _product(_results(program, entry, _scalars(moved)), adjoints)[0]

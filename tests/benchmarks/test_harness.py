@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks import compile, threads
 from benchmarks.clock import processor_clock
 from benchmarks.contest import Rules, rows_of
 from benchmarks.machine import Limits, describe_machine
 from benchmarks.report import headline, markdown, page, update_page
 from benchmarks.suite import SUITE, difference
+from benchmarks.threads import Seen, joined
 from soac.reports.timing import Effort, race
 
 LIMITS = Limits(triad=40.0, read=40.0, sgemm=200.0)
@@ -114,3 +116,34 @@ def test_differences_are_reported() -> None:
 def test_the_suite_has_its_programs() -> None:
     root = Path(__file__).parents[2] / "programs"
     assert [name for name in SUITE if not (root / f"{name}.soac").exists()] == []
+
+
+def test_what_two_threads_gain_is_judged_by_what_limits_a_row() -> None:
+    one = [
+        Seen("moves", 40_000_000, {"soac": 2e-3, "numba_np": 3e-3, "numba_opr": 4e-3}),
+        Seen("computes", 8, {"soac": 4e-3, "jax": 4e-3}),
+        Seen("short", 8, {"soac": 4e-4}),
+    ]
+    two = [
+        Seen("moves", 40_000_000, {"soac": 1.6e-3, "numba_np": 2e-3, "numba_opr": 3e-3}),
+        Seen("computes", 8, {"soac": 2e-3, "jax": 4e-3}),
+        Seen("short", 8, {"soac": 4e-4}),
+    ]
+    moves, computes = joined(one, two, read=40.0)
+    assert moves.memory == pytest.approx(0.5)
+    assert moves.wanted == moves.gains["numba"] == pytest.approx(1.5)  # of the variant that is the fastest on two
+    assert (computes.wanted, computes.gains) == (1.6, {"soac": 2.0, "jax": 1.0})
+    text = threads.page([moves, computes])
+    assert "geometric mean 2.00 of 1 rows" in text
+    assert "the best peer: moves." in text
+
+
+def test_the_time_to_the_first_result_is_compared_entry_by_entry() -> None:
+    rows = [
+        compile.Row("a", 0.1, {"soac": 0.2, "numba": 0.8, "jax": 0.1}),
+        compile.Row("b", 1.0, {"soac": 2.4, "numba": 2.4}),
+    ]
+    text = compile.page(rows)
+    assert "soac / numba: 0.50 in the geometric mean of 2 entries" in text
+    assert "soac / jax: 2.00 in the geometric mean of 1 entries" in text
+    assert "over 2.0 s: b" in text

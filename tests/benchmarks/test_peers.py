@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.peers import CPU, Peer, package_of, peers_of
+from benchmarks.peers import CPU, MORE, Peer, package_of, peers_of
 from benchmarks.suite import CLASSES, SUITE, difference, large_data_sets, program_path
 from soac.session import Session
 from soac.testing.blocks import Fails
@@ -27,7 +27,7 @@ def small_data_sets(session: Session, program: str) -> Iterator[tuple[DataSet, l
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("library", CPU)
+@pytest.mark.parametrize("library", [*CPU, *MORE])
 @pytest.mark.parametrize("program", [*SUITE, *CLASSES])
 def test_peers_agree(program: str, library: str) -> None:
     package = package_of(library)

@@ -1,4 +1,4 @@
-"""What the page on Python prints is what happens."""
+"""What the pages on Python and on derivatives print is what happens."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import doctest
 import re
 from pathlib import Path
 
+import pytest
+
 import soac
 
-PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "python.md"
 
 
-def test_every_example() -> None:
-    text = re.sub(r"^```.*$", "", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    test = doctest.DocTestParser().get_doctest(text, {}, "python.md", str(PAGE), 0)
+@pytest.mark.parametrize("page, examples", [(PAGE, 26), (DOCS / "derivatives.md", 7)], ids=["python", "derivatives"])
+def test_every_example(page: Path, examples: int) -> None:
+    text = re.sub(r"^```.*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     said: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert runner.run(test, out=said.append).failed == 0, "".join(said)
-    assert len(test.examples) > 25
+    assert len(test.examples) >= examples
 
 
 def test_every_name_of_the_package_is_there() -> None:

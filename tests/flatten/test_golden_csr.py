@@ -146,16 +146,16 @@ def test_without_warps_the_longest_row_counts() -> None:
         assert [par for _, par, _ in trace] == [parallelism]
 
 
-def test_rows_of_a_loop_are_measured() -> None:
-    """What a loop does to a row counts as its length."""
+@pytest.mark.parametrize(("lengths", "parallelism"), [([1 << 10] * 32, 6), ([1 << 14, 3, 0], 0)])
+def test_rows_of_a_loop_are_measured(lengths: list[int], parallelism: int) -> None:
+    """What a loop does to a row counts as its length; the lanes of a vector wait for the longest."""
     text = """
     entry main [n] (lengths: [n]i64): [n]i64 =
       let ys = map (\\l -> i64.sum (loop xs = iota l for _i < 3 do scan (+) 0 xs)) lengths in ys
     """
     prog = simplify(flatten_traced(fused(text), Mode.INCREMENTAL, CPU).prog)
-    args = [np.array([1 << 14, 3, 0], np.int64)]
-    _, trace = interpret(prog, "main", args, Thresholds(default=1 << 40))
-    assert trace[0][:2] == ("main.ys.suff_even_0", 1)
+    _, trace = interpret(prog, "main", [np.array(lengths, np.int64)], Thresholds(default=1 << 40))
+    assert trace[0][:2] == ("main.ys.suff_even_0", parallelism)
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------

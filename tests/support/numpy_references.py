@@ -59,6 +59,28 @@ def dominant_system(below: Array, on: Array, above: Array, ys: Array) -> Array:
     return solve(below, on + 3, above, ys)
 
 
+@entry("training")
+def training(steps: int, rate: float, points: Array, targets: Array, *weights: Array) -> tuple[Any, ...]:
+    """By back propagation, written by hand."""
+    w = [np.array(one) for one in weights]
+    changes = [np.zeros_like(one) for one in w]
+
+    def outputs() -> tuple[Array, Array, Array]:
+        hidden = np.tanh(points @ w[0].T + w[1])
+        ys = hidden @ w[2].T + w[3]
+        return hidden, ys, np.log(np.exp(ys).sum(axis=1, keepdims=True))
+
+    for _ in range(int(steps)):
+        hidden, ys, totals = outputs()
+        errors = (np.exp(ys - totals) * targets.sum(axis=1, keepdims=True) - targets) / len(points)
+        inner = errors @ w[2] * (1 - hidden**2)
+        gradient = [inner.T @ points, inner.sum(axis=0), errors.T @ hidden, errors.sum(axis=0)]
+        changes = [0.9 * change - rate * g for change, g in zip(changes, gradient)]
+        w = [one + change for one, change in zip(w, changes)]
+    _, ys, totals = outputs()
+    return (*w, np.sum(targets * (totals - ys)) / len(points))
+
+
 @entry("lud", "dominant")
 def dominant_lud(a: Array) -> Array:
     return flat.lud(a + len(a) * np.eye(len(a)))

@@ -1,4 +1,4 @@
-"""PyTorch on a GPU, in eager mode; products in full f32, without TensorFloat."""
+"""PyTorch in eager mode, on a GPU where there is one; products in full f32, without TensorFloat."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import arrays
+from . import arrays, classes
 
 torch.backends.cuda.matmul.allow_tf32 = False
 torch.backends.cudnn.allow_tf32 = False
@@ -37,6 +37,7 @@ PEERS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("softmax", "softmax"): arrays.softmax,
     ("spmv", "main"): arrays.spmv,
     ("srad", "main"): arrays.srad,
+    **classes.PEERS,
 }
 
 

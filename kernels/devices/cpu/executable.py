@@ -19,7 +19,6 @@ import numpy as np
 from ....ir.core import FunDef, Level
 from ....ir.entry import bind_sizes
 from ....ir.errors import Diagnostic, IRError, Label, RunError
-from ....ir.machine import CORE
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
 from ...host_ir.launch_parameters import TASKS
@@ -53,12 +52,13 @@ class CpuDevice:
     """Runs the kernels of one program. `threads`: how many cores a launch may use.
 
     A few rows fill the cores, and what is sequential in a row still runs on the lanes: hence the threshold. It is
-    a constant and not the number of cores, so that results are the same on every machine that was not calibrated. A
-    core's turn pays from several vectors on: its arrays stay in the cache, and there is one launch."""
+    a constant and not the number of cores, so that results are the same on every machine that was not calibrated. Of
+    fewer, a core's turn pays wherever it fits: its arrays stay in the cache, and there is one launch, where the flat
+    version has many of little work."""
 
     calibration: ClassVar[str] = f"cpu {llvm.get_host_cpu_name()} {WORKERS}"
     default_threshold: ClassVar[int] = 8
-    default_inside: ClassVar[Mapping[Level, int]] = dict.fromkeys(Level, CORE.threads)
+    default_inside: ClassVar[Mapping[Level, int]] = dict.fromkeys(Level, 1)
 
     code: KernelCode
     kernels: dict[str, Loaded]

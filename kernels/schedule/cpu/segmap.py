@@ -21,8 +21,9 @@ from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
 from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand, clean
+from ..own_elements import own_elements
 from ..queries import has_soac, stays
-from ..soacs import split_indices, write_at, write_in_range
+from ..soacs import row_reduction, split_indices, write_at, write_in_range
 from ..space import OPEN, Chunk, bind_space, chunk_of, closed, lanes_over_chunk, output, segment_results
 from ..statements import gen_body, gen_stm
 from ..table import Schedule, Segop, Table, in_memory, run
@@ -78,7 +79,8 @@ def is_collective(s: Segop[core.SegMap]) -> bool | str:
 def run_collective(s: Segop[core.SegMap], _: bool) -> None:
     """A block for every point of the space, whose threads are in the segops of the body."""
     h, s = s.h, in_memory(s)
-    body = as_soacs(h.names, s.exp.body, stays if h.machine.name == CUDA.name else lambda stm: False)
+    threads = h.machine.name == CUDA.name
+    body = as_soacs(h.names, s.exp.body, lambda stm: threads and (stays(stm) or row_reduction(stm) is not None))
     launch_a_point(s, block_a_point(replace(s, exp=replace(s.exp, body=body))))
 
 
@@ -221,11 +223,12 @@ def block_a_point(s: Segop[core.SegMap]) -> Made:
     def build() -> Made:
         b = h.builder()
         b.collective = core.Level.BLOCK if level is core.Level.THREAD else level
+        b.own = own_elements(s.exp.body) if b.has_threads else b.own
         indices = bind_space(b, s.exp.space, b.block)
         segment_results(b, s.exp.body, s.outs, indices, Mode.BLOCK)
         return h.finish(b, s.base)
 
-    return h.best_layout(s.depth, build)
+    return h.best_layout(s.depth, build, s.exp.space.widths)
 
 
 def launch_found(s: Points, found: LanesKernel) -> None:

@@ -1,9 +1,11 @@
 """σ: how the points of a space are laid over blocks, warps and lanes (SEEDS row H).
 
-A mapping is the order of the space's dimensions (the last one runs over the lanes of a warp), the sequential factor S
-(a thread takes the points s*T + t for s < S), and the layout of each input (a copy with another dimension innermost,
-its manifest). They are enumerated together; the cost is the exact number of memory sectors that the accesses of the
-kernel touch (`kernels/analysis/sectors.py`) at sizes that stand for large ones, and the bytes of the manifests.
+A mapping is the order of the space's dimensions (the last one runs over the lanes of a warp), how its points are split
+(of a map the sequential factor S: a thread takes the points s*T + t for s < S; of a reduction whether lanes take the
+elements of a segment or segments), and the layout of each input (a copy with another dimension innermost, its
+manifest). They are enumerated together, for every kernel of a segop; the cost is the exact number of memory sectors
+that the accesses of the kernel touch (`kernels/analysis/sectors.py`) at sizes that stand for large ones, and the bytes
+of the manifests.
 
     σ* = argmin over order, S, layouts of  32 B * Σ_access sectors(f', order, S)  +  bytes read and written by manifests
 
@@ -24,16 +26,17 @@ import math
 from collections import abc, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 
-from ....ir.core import SegSpace
-from ....ir.machine import WARP
-from ....ir.types import Atom, Const, Name, Prim
+from ....ir import scalar
+from ....ir.core import Copied, Level, PrimOp, SegSpace, SizeParam
+from ....ir.machine import BLOCK, WARP
+from ....ir.ops import Op
+from ....ir.types import Atom, Const, Name, Prim, Var
 from ...analysis.memory_model import SECTOR
 from ...analysis.sectors import SOME, Predicted, Value, global_sectors, predict
-from ...kernel_ir.nodes import KVar
-from ..host_builder import TRUE, Considered, HostBuilder, Made
+from ..host_builder import TRUE, Considered, Dims, HostBuilder, Made, Sigma
 from ..kernel_builder import NotLowerable
 
 EXTENT = 512
@@ -49,10 +52,11 @@ GAIN = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """Order of the dimensions, outermost first; points for each thread."""
+    """Order of the dimensions, outermost first; points for each thread; which of several `ways` to split."""
 
     order: tuple[int, ...]
     factor: int
+    way: int = 0
 
     def chunk(self, threads: int) -> int:
         """Points of a block of `threads` threads."""
@@ -81,40 +85,84 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The space to be mapped, how its kernels are made, and the mappings that were evaluated."""
+    """The dimensions to be mapped, how the kernels are made and how many blocks these have, the factors to be tried,
+    what the ways to split are called, and the mappings that were evaluated."""
 
     h: HostBuilder
-    space: SegSpace
+    dims: Dims
     build: Build
+    blocks: Callable[[Mapping], int]
+    factors: tuple[int, ...]
+    ways: tuple[str, ...] = ("",)
     seen: list[Mapped] = field(default_factory=list[Mapped])
 
     @property
     def widths(self) -> tuple[Atom, ...]:
-        return self.space.widths
+        return tuple(width for _, width in self.dims)
 
 
 def best_mapping(h: HostBuilder, space: SegSpace, build: Build) -> tuple[Mapping, Layouts]:
-    """The cheapest mapping of a space and its manifests; where there was a choice, `h` gets what was considered. Raises
-    NotLowerable where the space has no kernel."""
-    search = Search(h, space, build)
-    widths = space.widths
-    plain = [mapped(search, {}, Mapping(order, 1)) for order in orders(widths)]
-    best = cheapest(search, plain[0], plain)
-    while (better := best_manifest(search, plain, best)) is not best:
-        best = better
-    if len(search.seen) > 1:
-        h.considered += (considered(h, space, one, one is best) for one in search.seen)
+    """The cheapest mapping of a map's space and its manifests; `h` gets what was considered. Raises NotLowerable where
+    the space has no kernel."""
+    best = found(search_of(h, space, build), [Mapping(order, 1) for order in orders(space.widths)])
     return best.mapping, best.layouts
 
 
-def considered(h: HostBuilder, space: SegSpace, one: Mapped, is_best: bool) -> Considered:
+def search_of(h: HostBuilder, space: SegSpace, build: Build) -> Search:
+    """The search for the mapping of a map."""
+    extent = extent_of(space.widths)
+    return Search(h, space.dims, build, lambda mapping: -(-extent // mapping.chunk(THREADS)), FACTORS)
+
+
+Way = tuple[str, tuple[Atom, ...], Callable[[], Made]]
+"""A way to split a space: what it is called, its blocks (the product of these), and its kernel."""
+
+
+def best_way(h: HostBuilder, ways: tuple[Way, ...], dims: Dims = ()) -> tuple[int, Made]:
+    """The cheapest of several ways to run a segop, with the order of `dims` and the manifests that suit it. Raises
+    NotLowerable where there is none."""
+
+    def build(mapping: Mapping, _: int) -> Made:
+        h.order = mapping.order
+        try:
+            return ways[mapping.way][2]()
+        finally:
+            h.order = None
+
+    def blocks(mapping: Mapping) -> int:
+        return math.prod(v for atom in ways[mapping.way][1] if isinstance(v := standing_for(h, atom), int))
+
+    search = Search(h, dims, build, blocks, (1,), tuple(name for name, _, _ in ways))
+    widths = search.widths
+    best = found(search, [Mapping(order, 1, way) for way in range(len(ways)) for order in orders(widths)])
+    return best.mapping.way, best.made
+
+
+def best_layout(h: HostBuilder, blocks: tuple[Atom, ...], build: Callable[[], Made], dims: Dims) -> Made:
+    """The kernel that `build` makes, with the order of `dims` and the manifests that cost least."""
+    return best_way(h, (("", blocks, build),), dims)[1]
+
+
+def found(search: Search, mappings: list[Mapping]) -> Mapped:
+    """The cheapest of these mappings, with the factor and the manifests that suit it."""
+    plain = [mapped(search, {}, mapping) for mapping in mappings]
+    best = cheapest(search, plain[0], plain)
+    while (better := best_manifest(search, plain, best)) is not best:
+        best = better
+    search.h.considered += (considered(search, one, one is best) for one in search.seen)
+    return best
+
+
+def considered(search: Search, one: Mapped, is_best: bool) -> Considered:
     """A mapping as a row: its order of dimensions, S, manifests, and for each array the sectors of its accesses, a
     request of each."""
-    bases = [name.base for name, _ in space.dims]
-    names = [name.base if bases.count(name.base) == 1 else str(name) for name, _ in space.dims]
-    order = ", ".join(names[dim] for dim in one.mapping.order)
-    factor = f", S = {one.mapping.factor}" if one.mapping.factor > 1 else ""
-    copies = "".join(f", {name.base} as {perm}" for name, perm in one.layouts.items())
+    h, mapping = search.h, one.mapping
+    bases = [name.base for name, _ in search.dims]
+    names = [name.base if bases.count(name.base) == 1 else str(name) for name, _ in search.dims]
+    parts = [f"({', '.join(names[dim] for dim in mapping.order)})"] if mapping.order else []
+    parts += [search.ways[mapping.way]] if search.ways[mapping.way] else []
+    parts += [f"S = {mapping.factor}"] if mapping.factor > 1 else []
+    parts += [f"{name.base} as {perm}" for name, perm in one.layouts.items()]
     arrays = {array: name.base for array, name in zip(one.made.kernel.arrays, one.made.arrays)}
     sectors: dict[str, float] = defaultdict(float)
     for site in one.sites:
@@ -122,7 +170,10 @@ def considered(h: HostBuilder, space: SegSpace, one: Mapped, is_best: bool) -> C
             sectors[arrays[site.array]] += site.units / site.requests
     each = ", ".join(f"{array} {count:.3g}" for array, count in sectors.items())
     why_not, guard = (None, TRUE) if is_best else ("not the cheapest", None)
-    return Considered(f"σ ({order}){factor}{copies}: {each}", h.nesting, why_not, guard, one.bytes, ())
+    sigma = Sigma(
+        ", ".join(parts) or "as it is", global_sectors(one.sites), copied(h, one.layouts), tuple(sectors.items())
+    )
+    return Considered(f"σ {sigma.mapping}: {each}", h.nesting, why_not, guard, one.bytes, (), sigma)
 
 
 def orders(widths: tuple[Atom, ...]) -> Iterator[tuple[int, ...]]:
@@ -143,9 +194,9 @@ def cheapest(search: Search, best: Mapped, ones: Iterable[Mapped]) -> Mapped:
     """The first that costs clearly less than those before; `ones` have S = 1, and are tried with each S."""
     for one in ones:
         best = cheaper(best, one)
-        if least_with_factor(one) < GAIN * best.bytes:
-            for factor in FACTORS[1:]:
-                best = cheaper(best, mapped(search, one.layouts, Mapping(one.mapping.order, factor)))
+        if least_with_factor(search, one) < GAIN * best.bytes:
+            for factor in search.factors[1:]:
+                best = cheaper(best, mapped(search, one.layouts, replace(one.mapping, factor=factor)))
     return best
 
 
@@ -154,10 +205,10 @@ def cheaper(best: Mapped, one: Mapped) -> Mapped:
     return one if one.bytes < GAIN * best.bytes else best
 
 
-def least_with_factor(one: Mapped) -> float:
+def least_with_factor(search: Search, one: Mapped) -> float:
     """No more than what a mapping costs with any S."""
     of_blocks = SECTOR * global_sectors([site for site in one.sites if site.of_block])
-    return one.bytes - of_blocks * (1 - 1 / max(FACTORS))
+    return one.bytes - of_blocks * (1 - 1 / max(search.factors))
 
 
 def best_manifest(search: Search, plain: list[Mapped], best: Mapped) -> Mapped:
@@ -167,17 +218,17 @@ def best_manifest(search: Search, plain: list[Mapped], best: Mapped) -> Mapped:
         rank = h.types[name].rank
         for inner in range(rank - 1 if not writes and name not in before.layouts else 0):
             layouts = {**before.layouts, name: (*(d for d in range(rank) if d != inner), inner)}
-            chosen = [one.mapping.order for one in plain if least_with(h, one, layouts) < GAIN * best.bytes]
+            chosen = [one.mapping for one in plain if least_with(search, one, layouts) < GAIN * best.bytes]
             with suppress(NotLowerable):
-                best = cheapest(search, best, (mapped(search, layouts, Mapping(order, 1)) for order in chosen))
+                best = cheapest(search, best, (mapped(search, layouts, mapping) for mapping in chosen))
     return best
 
 
-def least_with(h: HostBuilder, one: Mapped, layouts: Layouts) -> float:
+def least_with(search: Search, one: Mapped, layouts: Layouts) -> float:
     """No more than what the order of a mapping without manifests costs with these, with any S."""
     moved = {array for array, name in zip(one.made.kernel.arrays, one.made.arrays, strict=True) if name in layouts}
     saved = sum(max(0.0, site.units - site.requests) for site in one.sites if site.array in moved)
-    return least_with_factor(one) - SECTOR * saved + copied(h, layouts)
+    return least_with_factor(search, one) - SECTOR * saved + copied(search.h, layouts)
 
 
 def mapped(search: Search, layouts: Layouts, mapping: Mapping) -> Mapped:
@@ -187,9 +238,10 @@ def mapped(search: Search, layouts: Layouts, mapping: Mapping) -> Mapped:
         made = search.build(mapping, THREADS)
     finally:
         search.h.layouts.clear()
-    blocks = -(-extent_of(search.widths) // mapping.chunk(THREADS))
-    scalars = [standing_for(var) for var in made.kernel.scalars]
-    sites = predict(made.kernel, scalars, blocks, THREADS, sample=SOME)
+    kernel = made.kernel
+    threads = {Level.WARP: WARP.threads}.get(kernel.collective, THREADS if search.factors is FACTORS else BLOCK.threads)
+    scalars = [standing_for(search.h, Var(name)) for name in made.scalars]
+    sites = predict(kernel, scalars, search.blocks(mapping), threads, sample=SOME)
     one = Mapped(mapping, layouts, made, sites, SECTOR * global_sectors(sites) + copied(search.h, layouts))
     search.seen.append(one)
     return one
@@ -200,9 +252,24 @@ def copied(h: HostBuilder, layouts: Layouts) -> float:
     return sum(2 * stored_bytes(h, name) for name in layouts)
 
 
-def standing_for(var: KVar) -> Value:
-    """What a scalar of the kernel is taken to be: integers are sizes, of the rest nothing is known."""
-    return EXTENT if var.prim is Prim.I64 else None
+def standing_for(h: HostBuilder, atom: Atom) -> Value:
+    """What a scalar is taken to be: what the host computes of sizes that are `EXTENT`; of what is no integer nothing is
+    known."""
+    if isinstance(atom, Const):
+        return atom.value
+    match h.computed.get(atom.name):
+        case PrimOp(op, prim, args):
+            values = [standing_for(h, arg) for arg in args]
+            known = tuple(value for value in values if isinstance(value, bool | int | float))
+            if len(known) == len(args) and not (op in (Op.QUOT, Op.REM, Op.DIV, Op.MOD) and known[1] == 0):
+                return scalar.apply(op, prim, known)
+        case SizeParam(_, default):
+            return default
+        case Copied(other):
+            return standing_for(h, other)
+        case _:
+            pass
+    return EXTENT if h.types[atom.name].prim is Prim.I64 else None
 
 
 def stored_bytes(h: HostBuilder, name: Name) -> float:

@@ -133,15 +133,16 @@ def in_shared(s: Atomic, _: bool) -> None:
     h = s.h
     length = h.op(Op.MAX, s.fair, h.op(Op.MUL, s.bins, i64(4)), base="length")
     ranges = h.ceil_div(s.bins, s.size)
-    made = h.best_layout(s.depth, lambda: shared_kernel(s, ranges, length))
     blocks = h.op(Op.MUL, h.ceil_div(s.points, length), ranges)
+    made = h.best_layout(s.depth, lambda: shared_kernel(s, ranges, length), (blocks,), s.exp.space.dims)
     h.launch(made, blocks, s.points, made.cost / EXTENT, s.stm.loc)
 
 
 def directly(s: Atomic, _: bool) -> None:
     """Updates of the destination itself, a block for each chunk."""
-    made = s.h.best_layout(s.depth, lambda: direct_kernel(s))
-    s.h.launch(made, s.h.ceil_div(s.points, s.fair), s.points, made.cost / EXTENT, s.stm.loc)
+    blocks = s.h.ceil_div(s.points, s.fair)
+    made = s.h.best_layout(s.depth, lambda: direct_kernel(s), (blocks,), s.exp.space.dims)
+    s.h.launch(made, blocks, s.points, made.cost / EXTENT, s.stm.loc)
 
 
 def shared_kernel(s: Atomic, ranges_: Atom, length_: Atom) -> Made:
@@ -157,7 +158,7 @@ def shared_kernel(s: Atomic, ranges_: Atom, length_: Atom) -> Made:
     k, point, k_out = (b.fresh(base, Prim.I64) for base in ("k", "point", "k"))
     b.emit(kir.Threads(k, ZERO, here, (kir.Store(sub, k, neutral),)))
     with b.nested() as stms:
-        bind_space(b, exp.space, point)
+        bind_space(b, exp.space, point, h.order)
         inside, bin_, (value,) = element(b, exp, dests[0].shape)
         place = b.wrapping(Op.SUB, bin_, first)
         mine = in_range(b, (place,), (here,))
@@ -181,7 +182,7 @@ def direct_kernel(s: Atomic) -> Made:
     lo, hi = chunk_of(b, exp, b.block, b.operand(s.fair))
     point = b.fresh("point", Prim.I64)
     with b.nested() as stms:
-        bind_space(b, exp.space, point)
+        bind_space(b, exp.space, point, h.order)
         inside, bin_, (value,) = element(b, exp, dests[0].shape)
         b.emit(kir.KIf(inside, (kir.Atomic(op, prim, dests[0].mem, bin_, value),), ()))
     b.emit(kir.Threads(point, lo, hi, tuple(stms)))
@@ -204,8 +205,9 @@ def in_turns(s: Segop[core.SegHist], _: bool) -> None:
     chunks = h.ceil_div(points, length)
     parts = [h.scratch("parts", Type(p, (chunks, bins))) for p in prims]
     ranges = h.ceil_div(bins, size)
-    made = h.best_layout(s.depth, lambda: turns_kernel(s, parts, (bins, ranges, length), size))
-    h.launch(made, h.op(Op.MUL, chunks, ranges), points, made.cost / EXTENT, s.stm.loc)
+    blocks = h.op(Op.MUL, chunks, ranges)
+    made = h.best_layout(s.depth, lambda: turns_kernel(s, parts, (bins, ranges, length), size), (blocks,))
+    h.launch(made, blocks, points, made.cost / EXTENT, s.stm.loc)
     last = sum_kernel(s, parts, (bins, chunks))
     h.launch(last, h.ceil_div(bins, BLOCK.threads), bins, last.cost / EXTENT, s.stm.loc)
     alias(h, s.stm, exp.dests)

@@ -14,7 +14,8 @@ from ....ir import core
 from ....ir.core import SegSpace
 from ....ir.machine import BLOCK, WARP
 from ....ir.ops import Op
-from ....ir.types import Atom, Const, Prim, i64
+from ....ir.types import Atom, Const, Name, Prim, i64
+from ...analysis.cost import EXTENT
 from ...host_ir.launch_parameters import Kind
 from ...kernel_ir import nodes as kir
 from ..cpu.segred import WIDE, Chunked, in_chunks
@@ -25,11 +26,14 @@ from ..soacs import collective_reduce, is_simple, k_lambda, neutral_of, put
 from ..space import bind_space, output, row_of, scalar, split_chunk
 from ..statements import gen_body
 from ..table import Schedule, Segop, Table, launch
+from .mapping import best_way
 
 SHORT = 512
 """Segments up to this are reduced by teams."""
 LEAST_CHUNK, CHUNK_UNIT = 4096, 1024
 """Elements that a chunk of a segment has at least, and of what their number is a multiple."""
+SMALL_TEAM = 4
+"""Threads of a team where neighbours in memory are of neighbouring segments, of which a warp then has a sector."""
 ROUNDS = 4
 """Segments that a team reduces, one after the other, where it has a thread for each element."""
 
@@ -102,7 +106,13 @@ def launch_teams(s: Chunked, _: bool) -> None:
         rounds = h.choice(h.op(Op.LE, width, i64(WARP.threads)), i64(ROUNDS), i64(1), "rounds")
     each = h.op(Op.MUL, h.op(Op.QUOT, i64(BLOCK.threads), team), rounds, base="segments")
     segments = h.product(s.outer)
-    launch(s, h.ceil_div(segments, each), lambda: teams_kernel(s, (team, each, segments)))
+    small = i64(SMALL_TEAM), i64(BLOCK.threads // SMALL_TEAM), segments
+    ways = (
+        ("whole teams", (h.ceil_div(segments, each),), lambda: teams_kernel(s, (team, each, segments))),
+        (f"teams of {SMALL_TEAM}", (h.ceil_div(segments, small[1]),), lambda: teams_kernel(s, small)),
+    )
+    way, made = best_way(h, ways, s.exp.space.dims[:-1])
+    h.launch(made, ways[way][1][0], h.product(s.exp.space.widths), made.cost / EXTENT, s.stm.loc)
 
 
 def teams_kernel(s: Chunked, cut: tuple[Atom, Atom, Atom]) -> Made:
@@ -117,13 +127,14 @@ def teams_kernel(s: Chunked, cut: tuple[Atom, Atom, Atom]) -> Made:
     segment, index = b.fresh("segment", Prim.I64), b.fresh(clean(inner.base), Prim.I64)
     op, neutral = k_lambda(b, exp.reds), neutral_of(b, exp.reds)
     with b.nested() as body:
-        indices = bind_space(b, SegSpace(outer), segment) if outer else ()
+        indices = bind_space(b, SegSpace(outer), segment, h.order) if outer else ()
         b.env[inner] = index
         values = element(b, exp, [row_of(b, output(b, name), indices) for name, _ in s.outs], index)
     outs = tuple(b.fresh("red", v.prim) for v in op.left)
     with b.nested() as after:
+        place = place_of(b, outer, segment, h.order)
         for name, value in zip(s.partial, outs, strict=True):
-            b.emit(kir.Store(output(b, name).mem, segment if outer else ZERO, value))
+            b.emit(kir.Store(output(b, name).mem, place, value))
     commutative = all(r.comm for r in exp.reds)
     b.emit(
         kir.TeamReduce(
@@ -131,6 +142,18 @@ def teams_kernel(s: Chunked, cut: tuple[Atom, Atom, Atom]) -> Made:
         )
     )
     return h.finish(b, s.base)
+
+
+def place_of(
+    b: Builder, outer: tuple[tuple[Name, Atom], ...], segment: Operand, order: tuple[int, ...] | None
+) -> Operand:
+    """Where the result of a segment belongs, which is numbered in another order of its dimensions."""
+    if not outer or order is None or order == tuple(range(len(outer))):
+        return segment if outer else ZERO
+    place: Operand = ZERO
+    for (_, width), index in zip(outer, bind_space(b, SegSpace(outer), segment, order), strict=True):
+        place = b.add(b.mul(place, b.operand(width)), index)
+    return place
 
 
 def powers_of_two(h: HostBuilder, size: Atom, most: int, base: str) -> Atom:

@@ -133,7 +133,7 @@ def _code(names: tuple[str, ...]) -> jit.CompiledKernels:
     """The functions, from the cache or compiled."""
     key = disk.key_of("runtime-2", disk.compiler(), *jit.identity())
     found = jit.load_stored(key, names)
-    return found or jit.load_source(jit.Source(runtime_modules(jit.host().triple), jit.Effort.FULL, key), names)
+    return found or jit.load_source(jit.Source(runtime_modules(jit.host().triple), jit.Effort.AS_WRITTEN, key), names)
 
 
 def runtime_modules(triple: str) -> tuple[str, ...]:

@@ -49,10 +49,11 @@ than the last per cent."""
 
 
 class Effort(Enum):
-    """What LLVM does with a module: kernels get its whole pipeline; host programs run each statement once and are
-    to be there soon."""
+    """What LLVM does with a module: kernels get its whole pipeline; functions that were written by hand in its language
+    are left as they are; host programs run each statement once and are to be there soon."""
 
     FULL = "full"
+    AS_WRITTEN = "as-written"
     QUICK = "quick"
 
 
@@ -166,7 +167,7 @@ def code_level(texts: tuple[str, ...], effort: Effort) -> int:
     """How much LLVM's code generator does."""
     if effort is Effort.QUICK:
         return 0
-    return 1 if is_long(texts) else 2
+    return 1 if effort is Effort.AS_WRITTEN or is_long(texts) else 2
 
 
 def optimised(
@@ -195,7 +196,7 @@ def verified(text: str) -> llvm.ModuleRef:
 
 def pipeline(texts: tuple[str, ...], builder: llvm.PassBuilder, effort: Effort) -> llvm.ModulePassManager:
     """The passes for modules of this length and effort."""
-    if effort is Effort.QUICK:
+    if effort is not Effort.FULL:
         return quick_pipeline()
     return short_pipeline() if is_long(texts) else builder.getModulePassManager()
 

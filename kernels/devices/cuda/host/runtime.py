@@ -52,7 +52,7 @@ def runtime() -> jit.CompiledKernels:
     key = disk.key_of("cuda-runtime-1", disk.compiler(), *jit.identity())
     code = jit.load_stored(key, (*names, *OWN))
     if code is None:
-        source = jit.Source(runtime_modules(jit.host().triple), jit.Effort.FULL, key)
+        source = jit.Source(runtime_modules(jit.host().triple), jit.Effort.AS_WRITTEN, key)
         code = jit.load_source(source, (*names, *OWN))
     for name in names:
         llvm.add_symbol(name, code.address(name))

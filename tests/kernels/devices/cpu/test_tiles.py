@@ -37,9 +37,8 @@ def test_two_dimensions(program: Executable, n: int, p: int, m: int, registers: 
     assert path[0] == ("matmul.zss.suff_outer_0", n * m, True)
 
 
-@pytest.mark.parametrize("tile", [8, 32])
-@pytest.mark.parametrize("n", [0, 5, 8, 37, 40, 100])
-def test_one_dimension(program: Executable, n: int, tile: int) -> None:
+@pytest.mark.parametrize("n", [0, 5, 37, 256, 300, 512])
+def test_one_dimension(program: Executable, n: int) -> None:
     xs = np.random.default_rng(2).integers(-99, 99, n)
-    (found,), _ = program.run("sums", [xs], thresholds={"sums.zs.tile_0": tile}, forced={"sums.zs.suff_outer_0": True})
+    (found,), _ = program.run("sums", [xs], forced={"sums.zs.suff_outer_0": True})
     np.testing.assert_array_equal(found, np.abs(xs[:, None] - xs[None, :]).sum(1))

@@ -22,7 +22,17 @@ from soac.kernels.kernel_ir.dedup import Kernels
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, Space
 from soac.kernels.lower import INNER
 from soac.kernels.schedule.cuda import segmap as gpu_segmap
-from soac.kernels.schedule.cuda.mapping import FACTORS, GAIN, Build, Layouts, Mapping, Search, best_mapping, mapped
+from soac.kernels.schedule.cuda.mapping import (
+    FACTORS,
+    GAIN,
+    Build,
+    Layouts,
+    Mapping,
+    Search,
+    best_mapping,
+    mapped,
+    search_of,
+)
 from soac.kernels.schedule.host_builder import HostBuilder, Made
 from soac.kernels.schedule.kernel_builder import NotLowerable
 from soac.kernels.tracer.run import TraceSettings, trace_program
@@ -156,7 +166,7 @@ def test_a_pair_of_order_and_factor_is_found_that_is_not_of_the_best_order() -> 
     h = HostBuilder("main", Names(0), Kernels(), (), CUDA, INNER[CUDA.name])
     names = Names(0)
     space = SegSpace(((names.fresh("i"), i64(64)), (names.fresh("j"), i64(64))))
-    search = Search(h, space, with_constants)
+    search = search_of(h, space, with_constants)
     costs = {(o, s): mapped(search, {}, Mapping(o, s)).bytes for o in ((0, 1), (1, 0)) for s in FACTORS}
     assert costs[(0, 1), 1] < costs[(1, 0), 1]
     assert costs[(0, 1), 8] == costs[(0, 1), 1]
@@ -187,7 +197,7 @@ def test_no_mapping_costs_clearly_less(text: str, monkeypatch: pytest.MonkeyPatc
 
     def watched(h: HostBuilder, space: SegSpace, build: Build) -> tuple[Mapping, Layouts]:
         mapping, layouts = best_mapping(h, space, build)
-        search = Search(h, space, build)
+        search = search_of(h, space, build)
         least.append(min(all_bytes(search, layouts)) / mapped(search, layouts, mapping).bytes)
         return mapping, layouts
 
