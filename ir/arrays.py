@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .scalar import DTYPES, Value, int_range
+from .scalar import DTYPES, Value, elements_as, int_range
 from .types import Prim
 
 Array = np.ndarray
@@ -111,7 +111,7 @@ def iota(count: int, start: int, step: int, prim: Prim) -> Array:
     mask = (1 << 64) - 1
     with np.errstate(over="ignore"):
         values = np.arange(count, dtype=bits) * bits(step & mask) + bits(start & mask)
-    return values.astype(DTYPES[prim])
+    return elements_as(values, prim)
 
 
 def replicate(shape: tuple[int, ...], value: Array | Value, prim: Prim) -> Array:

@@ -27,12 +27,55 @@ Ternary = Callable[[float, float, float], float]
 _STRUCT = {Prim.F16: struct.Struct("<e"), Prim.F32: struct.Struct("<f"), Prim.F64: struct.Struct("<d")}
 _BITS_STRUCT = {Prim.F16: struct.Struct("<H"), Prim.F32: struct.Struct("<I"), Prim.F64: struct.Struct("<Q")}
 
+DIGITS = {Prim.BF16: 8, Prim.F16: 11, Prim.F32: 24, Prim.F64: 53}
+"""Of the significand, the leading one among them."""
+LARGEST = {
+    prim: (2.0 - 2.0 ** (1 - DIGITS[prim])) * 2.0**exponent
+    for prim, exponent in ((Prim.BF16, 127), (Prim.F16, 15), (Prim.F32, 127), (Prim.F64, 1023))
+}
+"""The largest finite value."""
+STICKY = {Prim.BF16: 42, Prim.F16: 29}
+"""The number of last bits of an f64 that become one, which says whether any was set, before it is made an f32 and then
+a half: that rounds once. What is left fits f32 wherever the half is not zero, subnormal ones among them."""
+
+
+@cache
+def bits_of(prim: Prim) -> Callable[[float], int]:
+    """The bits of a value of the float type `prim`; what is none is rounded to the nearest, ties to even."""
+    if prim is Prim.BF16:
+        return _bf16_bits
+    pack, unpack = _STRUCT[prim].pack, _BITS_STRUCT[prim].unpack
+    return lambda x: unpack(pack(x))[0]
+
+
+@cache
+def of_bits(prim: Prim) -> Callable[[int], float]:
+    """The value of the float type `prim` with these bits."""
+    if prim is Prim.BF16:
+        return lambda bits: of_bits(Prim.F32)(bits << 16)
+    pack, unpack = _BITS_STRUCT[prim].pack, _STRUCT[prim].unpack
+    return lambda bits: unpack(pack(bits))[0]
+
+
+def _bf16_bits(x: float) -> int:
+    if math.isnan(x):
+        return 0x7FC0
+    bits = bits_of(Prim.F64)(x)
+    lost = (1 << STICKY[Prim.BF16]) - 1
+    try:
+        near = bits_of(Prim.F32)(of_bits(Prim.F64)(bits & ~lost | (lost + 1) * (bits & lost != 0)))
+    except OverflowError:
+        return bits >> 48 & 0x8000 | 0x7F80
+    return near + 0x7FFF + (near >> 16 & 1) >> 16
+
 
 @cache
 def rounding(prim: Prim) -> Unary:
     """An f64 rounded to the nearest value of the float type `prim`, ties to even, overflow to infinity."""
     if prim is Prim.F64:
         return lambda x: x
+    if prim is Prim.BF16:
+        return lambda x: of_bits(prim)(_bf16_bits(x)) if x == x else x
     pack, unpack = _STRUCT[prim].pack, _STRUCT[prim].unpack
 
     def rounded(x: float) -> float:
@@ -44,15 +87,15 @@ def rounding(prim: Prim) -> Unary:
     return rounded
 
 
-def float_meaning(op: Op, prim: Prim) -> Unary | Binary | Ternary | None:
+def float_meaning(op: Op, prim: Prim) -> Unary | Binary | Ternary | Callable[[int], float] | None:
     """Exact operations are taken as they are; the others are computed in f64 and rounded to the width."""
     match op:
         case Op.FMA:
             return _fma_f64 if prim is Prim.F64 else _fma_narrow(rounding(prim))
         case Op.TO_BITS:
-            return lambda x: _BITS_STRUCT[prim].unpack(_STRUCT[prim].pack(x))[0]
+            return bits_of(prim)
         case Op.FROM_BITS:
-            return lambda x: _STRUCT[prim].unpack(_BITS_STRUCT[prim].pack(x))[0]
+            return of_bits(prim)
         case Op.NEXTAFTER:
             return _next_after(prim)
         case _:
@@ -112,11 +155,13 @@ def _integral(f: Callable[[float], int]) -> Unary:
 def _next_after(prim: Prim) -> Binary:
     if prim is Prim.F64:
         return math.nextafter
-    dtype = np.float16 if prim is Prim.F16 else np.float32
 
     def step(x: float, y: float) -> float:
-        with np.errstate(all="ignore"):
-            return float(np.nextafter(dtype(x), dtype(y)))
+        if math.isnan(x) or math.isnan(y) or x == y:
+            return x + y if x != y else y
+        if x == 0.0:
+            return math.copysign(of_bits(prim)(1), y)
+        return of_bits(prim)(bits_of(prim)(x) + (1 if (x < y) == (x > 0.0) else -1))
 
     return step
 

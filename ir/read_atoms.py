@@ -17,8 +17,8 @@ _TOKEN = re.compile(
     r"""
       (?P<string>"(?:[^"\\]|\\.)*")
     | (?P<quoted>`(?:[^`\\]|\\.)*`_\d+)
-    | (?P<special>-?f(?:16|32|64)\.(?:inf|nan(?:<[0-9a-f]{16}>)?))
-    | (?P<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:i8|i16|i32|i64|u8|u16|u32|u64|f16|f32|f64)?(?![\w.]))
+    | (?P<special>-?b?f(?:16|32|64)\.(?:inf|nan(?:<[0-9a-f]{16}>)?))
+    | (?P<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:i8|i16|i32|i64|u8|u16|u32|u64|b?f16|f32|f64)?(?![\w.]))
     | (?P<word>[^\W\d][\w']*(?:\^\w+)?|\d[\w']*)
     | (?P<mark>:\+|->|<-|<=|\#\[|\#\{|[()\[\]{}:,=<*!@\\-])
     """,
@@ -29,8 +29,8 @@ _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`|[(\[{]|[)\]}]')
 MOST_BRACKETS = 4 * MOST_LEVELS
 """A body within a body takes up to four: the readers recur over them."""
 _NAME = re.compile(r"(.*)_(\d+)\Z", re.DOTALL)
-_LITERAL = re.compile(r"(-?\d.*?)(i8|i16|i32|i64|u8|u16|u32|u64|f16|f32|f64)?\Z")
-_SPECIAL = re.compile(r"(-?)(f\d\d)\.(inf|nan)(?:<(.*)>)?\Z")
+_LITERAL = re.compile(r"(-?\d.*?)(i8|i16|i32|i64|u8|u16|u32|u64|b?f16|f32|f64)?\Z")
+_SPECIAL = re.compile(r"(-?)(b?f\d\d)\.(inf|nan)(?:<(.*)>)?\Z")
 
 
 def scanner(text: str, token: re.Pattern[str] = _TOKEN) -> Scanner:

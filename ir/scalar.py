@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import numpy as np
 
-from .errors import IRError
+from .errors import NOWHERE, Diagnostic, IRError, Label, SystemFault
 from .floats import Meaning, float_meaning, rounding
 from .ops import Op
 from .types import Const, Prim
@@ -253,17 +253,52 @@ def text_of(prim: Prim, value: Value) -> str:
     """A value as messages show it: the shortest text that means it at its width."""
     if prim is Prim.BOOL:
         return "true" if value else "false"
-    return str(DTYPES[prim].type(value)) if prim.is_float else str(value)
+    if prim is not Prim.BF16:
+        return str(DTYPES[prim].type(value)) if prim.is_float else str(value)
+    rounded = rounding(prim)
+    texts = (f"{value:.{digits}g}" for digits in range(1, 10))
+    return next((str(float(text)) for text in texts if rounded(float(text)) == value), str(value))
 
 
 # ---- values in numpy ---------------------------------------------------------------------------------------------
 
-DTYPES: dict[Prim, np.dtype] = {
-    prim: np.dtype(np.bool_ if prim is Prim.BOOL else f"{prim.value[0]}{prim.bytes}") for prim in Prim
-}
+
+class _Dtypes(dict[Prim, np.dtype]):
+    """NumPy's types; that of bf16 is looked for where it is first used, in another package."""
+
+    def __missing__(self, prim: Prim) -> np.dtype:
+        try:
+            from ml_dtypes import bfloat16
+        except ImportError:
+            text, hint = "values of bf16 need the package ml_dtypes", "`pip install 'soac[bf16]'`"
+            raise SystemFault(Diagnostic("S0101", text, Label(NOWHERE, ""), hint=hint)) from None
+        self[prim] = np.dtype(bfloat16)
+        return self[prim]
+
+
+DTYPES: Mapping[Prim, np.dtype] = _Dtypes(
+    {
+        prim: np.dtype(np.bool_ if prim is Prim.BOOL else f"{prim.value[0]}{prim.bytes}")
+        for prim in Prim
+        if prim is not Prim.BF16
+    }
+)
 _PRIMS = {dtype: prim for prim, dtype in DTYPES.items()}
+
+
+def elements_as(array: np.ndarray, prim: Prim) -> np.ndarray:
+    """An array of numbers with elements of another type, floats rounded once; NumPy rounds an f64 twice to a bf16."""
+    if prim is not Prim.BF16:
+        return array.astype(DTYPES[prim])
+    rounded = rounding(prim)
+    if array.dtype.kind in "iu":
+        exactly = conversion(Prim.I64, prim)
+        return np.array([exactly(x) for x in array.ravel().tolist()], DTYPES[prim]).reshape(array.shape)
+    if array.dtype != np.float64:
+        return array.astype(DTYPES[prim])
+    return np.array([rounded(x) for x in array.ravel().tolist()], DTYPES[prim]).reshape(array.shape)
 
 
 def prim_of(dtype: np.dtype) -> Prim | None:
     """The scalar type that numpy calls `dtype`, or None if the language has none."""
-    return _PRIMS.get(dtype)
+    return Prim.BF16 if dtype.name == "bfloat16" else _PRIMS.get(dtype)

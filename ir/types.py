@@ -23,6 +23,7 @@ class Prim(Enum):
     U32 = "u32"
     U64 = "u64"
     F16 = "f16"
+    BF16 = "bf16"
     F32 = "f32"
     F64 = "f64"
     BOOL = "bool"
@@ -31,7 +32,12 @@ class Prim(Enum):
 
     @property
     def is_float(self) -> bool:
-        return self.value[0] == "f"
+        return "f" in self.value
+
+    @property
+    def is_half(self) -> bool:
+        """A float that is computed in a wider one."""
+        return self.value in ("f16", "bf16")
 
     @property
     def is_signed(self) -> bool:
@@ -48,7 +54,7 @@ class Prim(Enum):
     @property
     def bits(self) -> int:
         """Width in bits; a bool counts 8, as it is stored."""
-        return 8 if self is Prim.BOOL else int(self.value[1:])
+        return 8 if self is Prim.BOOL else int(self.value.lstrip("biuf"))
 
     @property
     def bytes(self) -> int:

@@ -71,9 +71,9 @@ def grammar() -> str:
         ("support.type.soac", of(PRIMITIVES)),
         (
             "constant.numeric.float.soac",
-            r"\b[0-9][0-9_]*(\.[0-9][0-9_]*([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)(f16|f32|f64)?",
+            r"\b[0-9][0-9_]*(\.[0-9][0-9_]*([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)(b?f16|f32|f64)?",
         ),
-        ("constant.numeric.soac", r"\b(0[xXbBrR][0-9a-zA-Z_]+|[0-9][0-9_]*)([iu](8|16|32|64)|f16|f32|f64)?\b"),
+        ("constant.numeric.soac", r"\b(0[xXbBrR][0-9a-zA-Z_]+|[0-9][0-9_]*)([iu](8|16|32|64)|b?f16|f32|f64)?\b"),
         ("string.quoted.single.soac", r"'([^'\\]|\\(x[0-9a-fA-F]+|[0-9]+|.))'"),
         ("string.quoted.double.soac", r'"([^"\\]|\\.)*"'),
         ("variable.parameter.type.soac", rf"'[~^]?{NAME}"),

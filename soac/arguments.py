@@ -17,7 +17,7 @@ from .data.read_write import does_not_fit
 from .ir.core import FunDef
 from .ir.entry import Argument, bind_sizes, source_param
 from .ir.errors import NOWHERE, DataError, Diagnostic, Label
-from .ir.scalar import DTYPES, prim_of
+from .ir.scalar import DTYPES, elements_as, prim_of
 from .ir.types import Const, Prim, Type
 from .kernels.devices.device import OnDevice
 
@@ -70,7 +70,7 @@ def _untyped(value: Any, t: Type, number: int) -> np.ndarray:
     if not _has_kind(array, t.prim):
         raise _bad_argument(number, f"expected {_shown(t)}, got {reprlib.repr(value)}")
     with np.errstate(over="ignore"):
-        turned = array.astype(DTYPES[t.prim])
+        turned = elements_as(array, t.prim)
     if t.prim.is_float and (overflows := np.isinf(turned) & ~np.isinf(array)).any():
         raise _bad_argument(number, does_not_fit(str(array[overflows].flat[0]), t.prim))
     return turned
@@ -82,7 +82,7 @@ def _has_kind(array: np.ndarray, prim: Prim) -> bool:
     if prim is Prim.BOOL:
         return kind == "b"
     if prim.is_float:
-        return kind in "iuf"
+        return kind in "iuf" or array.dtype.name == "bfloat16"
     info = np.iinfo(DTYPES[prim])
     return kind in "iu" and (array.size == 0 or (int(array.min()) >= info.min and int(array.max()) <= info.max))
 

@@ -9,7 +9,7 @@ _NAME = r"(?:[A-Za-z][A-Za-z0-9_']*|_[A-Za-z0-9_'][A-Za-z0-9_']*)"
 _END = r"(?![A-Za-z0-9_'])"
 DECLARATIONS = ("def", "entry", "type", "module", "val", "include", "import", "open", "local")
 KEYWORDS = ("let", "in", "if", "then", "else", "loop", "for", "while", "do", "with", "match", "case", "assert", "fully")
-PRIMITIVES = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool")
+PRIMITIVES = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "bool")
 
 
 class SoacLexer(RegexLexer):
@@ -33,9 +33,9 @@ class SoacLexer(RegexLexer):
             (words(KEYWORDS, suffix=_END), Keyword),
             (rf"(?:true|false){_END}", Keyword.Constant),
             (words(PRIMITIVES, suffix=_END), Keyword.Type),
-            (rf"0[xX][0-9a-fA-F][0-9a-fA-F_]*\.[0-9a-fA-F_]+[pP][+-]?[0-9_]+(?:f16|f32|f64)?{_END}", Number.Float),
-            (rf"[0-9][0-9_]*(?:\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?(?:f16|f32|f64)?{_END}", Number.Float),
-            (rf"[0-9][0-9_]*(?:[eE][+-]?[0-9]+(?:f16|f32|f64)?|f16|f32|f64){_END}", Number.Float),
+            (rf"0[xX][0-9a-fA-F][0-9a-fA-F_]*\.[0-9a-fA-F_]+[pP][+-]?[0-9_]+(?:b?f16|f32|f64)?{_END}", Number.Float),
+            (rf"[0-9][0-9_]*(?:\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?(?:b?f16|f32|f64)?{_END}", Number.Float),
+            (rf"[0-9][0-9_]*(?:[eE][+-]?[0-9]+(?:b?f16|f32|f64)?|b?f16|f32|f64){_END}", Number.Float),
             (rf"0[xX][0-9a-fA-F][0-9a-fA-F_]*(?:[iu](?:8|16|32|64))?{_END}", Number.Hex),
             (rf"0[bB][01][01_]*(?:[iu](?:8|16|32|64))?{_END}", Number.Bin),
             (rf"(?:0[rR][IVXLCDM][IVXLCDM_]*|[0-9][0-9_]*)(?:[iu](?:8|16|32|64))?{_END}", Number.Integer),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ...ir import scalar
 from ...ir.core import Convert, Copied, Exp, PrimOp
+from ...ir.floats import DIGITS
 from ...ir.ops import COMPARISONS, Op, result_type
 from ...ir.types import Atom, Const, Prim, Var
 from ...ir.types import scalar as scalar_type
@@ -66,9 +67,9 @@ def _holds(wide: Prim, narrow: Prim) -> bool:
     if narrow is Prim.BOOL or wide is Prim.BOOL:
         return narrow is wide
     if narrow.is_float:
-        return wide.is_float and wide.bits >= narrow.bits
+        return wide is narrow or (wide.is_float and wide.bits > narrow.bits)
     if wide.is_float:
-        return {Prim.F16: 11, Prim.F32: 24, Prim.F64: 53}[wide] >= narrow.bits
+        return DIGITS[wide] >= narrow.bits
     if narrow.is_unsigned:
         return wide.bits > narrow.bits or (wide.is_unsigned and wide.bits == narrow.bits)
     return wide.is_signed and wide.bits >= narrow.bits

@@ -11,7 +11,7 @@ from ...ir.types import Prim
 
 MAX_DIGITS = 400  # int() and float() take time that grows faster than the text
 
-_NUMBER = re.compile(r"(.*?)(i8|i16|i32|i64|u8|u16|u32|u64|f16|f32|f64)?\Z")
+_NUMBER = re.compile(r"(.*?)(i8|i16|i32|i64|u8|u16|u32|u64|bf16|f16|f32|f64)?\Z")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]+|[0-9]+|.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", '"': '"', "'": "'"}
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}

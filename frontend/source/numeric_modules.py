@@ -8,11 +8,11 @@ A fold (`i32.sum`) states its operator and neutral element; its type has a size 
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from ...ir.floats import DIGITS, rounding
 from ...ir.ops import Op, result_type, unsigned_of
 from ...ir.types import Prim
 from .types import SizeVar, TArray, TFun, TPrim, Ty
@@ -149,8 +149,7 @@ def _rounded(prim: Prim, value: bool | int | float) -> bool | int | float:
     """`value` as the nearest one that a float type has."""
     if not prim.is_float:
         return value
-    form = {Prim.F16: "<e", Prim.F32: "<f", Prim.F64: "<d"}[prim]
-    return struct.unpack(form, struct.pack(form, value))[0]
+    return rounding(prim)(value)
 
 
 def _at(prim: Prim) -> Callable[..., Node]:
@@ -243,7 +242,7 @@ def _float(prim: Prim) -> dict[str, Member]:
         "nan": _constant(prim, math.nan),
         "pi": _constant(prim, math.pi),
         "e": _constant(prim, math.e),
-        "epsilon": _constant(prim, {Prim.F16: 2.0**-10, Prim.F32: 2.0**-23, Prim.F64: 2.0**-52}[prim]),
+        "epsilon": _constant(prim, 2.0 ** (1 - DIGITS[prim])),
     }  # fmt: skip
 
 

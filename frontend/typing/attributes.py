@@ -12,7 +12,7 @@ KNOWN = frozenset(
         "sequential_outer", "sequential_inner", "unroll", "unsafe", "noinline", "inline", "opaque", "scratch", "blank",
         "warn", "param", "trace", "break", "stripmine", "bound", "true_dep", "prop", "gen", "shrink", "size",
         "incremental_flattening", "intrinsic", "safety_checks", "doc", "test", "lawful", "implements", "place_fences",
-        "depth",
+        "depth", "tensor",
     }
 )  # fmt: skip
 

@@ -307,7 +307,7 @@ def touches(values: Values, stm: KStm, path: Path, who: Who) -> Iterator[Touch]:
                 values.take(array, count)
         case kir.Check() | kir.BoundsCheck() | kir.Fence():
             pass
-        case kir.CommitCopies() | kir.WaitCopies() | kir.Distribute() | kir.Shuffle() | kir.Note():
+        case kir.CommitCopies() | kir.WaitCopies() | kir.Distribute() | kir.Shuffle() | kir.Mma() | kir.Note():
             pass
 
 

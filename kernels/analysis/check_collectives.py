@@ -10,6 +10,8 @@ inside a `Threads` loop or a collective's body. What is demanded:
     private memory, and the use of what a thread computed           the thread
     asynchronous copies                                             the thread
     registers of indices                                            the block makes them, loops over just these use them
+    products of matrices                                            the block, or a warp in a loop of warps, with
+                                                                    fragments that lie as the instruction takes them
     shared memory of constant size                                  48 KiB
     an operator                                                     scalars alone, no memory and no collective
 
@@ -30,6 +32,7 @@ from ...ir.machine import CUDA, Machine
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import spreads
+from ..kernel_ir.fragments import LANES, Role, layout_of
 from ..kernel_ir.nodes import KArray, Kernel, KStm, KVar, Operand, Space
 from ..kernel_ir.shared_stack import is_static
 from ..kernel_ir.show import show_stm
@@ -119,8 +122,9 @@ class Home:
 @dataclass(slots=True)
 class Scope:
     """A statement list: ω of its statements, the loop that made it, what is visible. In an operator (`is_operator`)
-    only scalars are. `indices`: n in a thread loop over 0..n, where that is a constant. `unit`: what executes the body
-    of the loop of warps around it, if there is one, else the block."""
+    only scalars are. `indices`: n in a thread loop over 0..n, where that is a constant; in a loop of
+    warps, of their threads. `unit`: what executes the body of the loop of warps around it, if there is one, else the
+    block."""
 
     tiling: Tiling
     loop: str | None
@@ -165,6 +169,7 @@ class Walk:
     homes: dict[str, Home] = field(default_factory=dict)
     private: dict[KArray, str | None] = field(default_factory=dict)
     distributed: dict[KArray, int] = field(default_factory=dict)
+    roles: dict[KArray, Role | None] = field(default_factory=dict)
 
     def report(self, scope: Scope, statement: str, why: str, expected: str) -> None:
         found = collective_text(scope.tiling)
@@ -231,11 +236,14 @@ class Walk:
             case kir.Distribute(array, count):
                 self.want(scope, stm, BLOCK, "registers of indices are the block's to distribute")
                 self.distributed[array] = count
+                self.roles[array] = stm.role
                 scope.arrays.add(array)
             case kir.Shuffle(target, source):
                 self.want(scope, stm, BLOCK, "a shuffle needs all threads of its warps")
                 if self.distributed.get(target) is None or self.distributed.get(target) != self.distributed.get(source):
                     self.report(scope, show_stm(stm), "a shuffle is from registers to others", "registers of one size")
+            case kir.Mma():
+                self.multiply(scope, stm)
             case kir.BlockReduce():
                 self.want(scope, stm, BLOCK, "a reduction of the block needs all its threads")
                 self.reduce(scope, stm)
@@ -350,6 +358,7 @@ class Walk:
             inner.indices = count if outer is BLOCK else None
         elif unit is WARP:
             inner.unit = WARP
+            inner.indices = count * LANES if count is not None else None
         self.stms(inner, stm.body)
 
     def same_in_warps(self, scope: Scope, stm: kir.For | kir.KWhile) -> None:
@@ -427,6 +436,23 @@ class Walk:
             self.report(scope, show_stm(stm), "a copy of this kind cannot be asynchronous", "global to shared")
         self.access(scope, stm, target)
         self.access(scope, stm, source)
+
+    def multiply(self, scope: Scope, stm: kir.Mma) -> None:
+        """Whole warps, whose fragments lie as the instruction takes them."""
+        text, warp = show_stm(stm), unit_text(WARP, self.cluster)
+        if not matches(scope.tiling, scope.unit, self.cluster) or scope.is_operator:
+            self.report(scope, text, "matrices are multiplied by all threads of a warp", warp)
+        for array, role in ((stm.sum, Role.SUM), (stm.left, Role.LEFT), (stm.right, Role.RIGHT)):
+            threads, wanted = self.distributed.get(array, 0), layout_of(role, stm.left.prim)
+            mine = self.roles.get(array)
+            found = layout_of(mine, array.prim) if mine is not None else None
+            if threads % LANES or not threads:
+                self.report(scope, text, f"{array.name} belongs to {threads} threads, not to whole warps", warp)
+            elif scope.unit is WARP and scope.indices not in (None, threads):
+                self.report(scope, text, f"{array.name} belongs to {threads} threads, the loop has others", warp)
+            elif found is None or found != wanted:
+                why = f"{array.name} lies {f'as {found}' if found else 'in no matrix'}"
+                self.report(scope, text, why, f"{wanted}: the {role.value} of the product")
 
     def operator(self, scope: Scope, stm: KStm, op: kir.KLambda) -> None:
         inner = self.threads(scope, stm, KVar("", kir.Prim.I64))

@@ -200,7 +200,7 @@ def _stm(stm: KStm, state: _State, lanes: bool) -> Cost:
             return 1.0
         case kir.Fence() | kir.CommitCopies() | kir.WaitCopies() | kir.Distribute() | kir.Note():
             return 0.0
-        case kir.WaitFor() | kir.LookBack() | kir.AsyncCopy() | kir.Shuffle():
+        case kir.WaitFor() | kir.LookBack() | kir.AsyncCopy() | kir.Shuffle() | kir.Mma():
             return BLOCK_REDUCE
         case kir.RowScan():
             raise AssertionError("rows are scanned as they lie when code is printed: the estimate is of the loop")

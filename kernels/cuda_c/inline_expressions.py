@@ -180,7 +180,7 @@ def is_call(text: str) -> bool:
 
 def is_cast(text: str) -> bool:
     """`(t)x` or `(t)(..)`, which binds as tightly as a call beside any operator of two operands."""
-    found = re.match(r"\((?:bool|[iuf]\d+)\)", text)
+    found = re.match(r"\((?:bool|[iu]\d+|b?f\d+)\)", text)
     rest = text[found.end() :] if found else ""
     return bool(WORD.fullmatch(rest)) or (rest.startswith("(") and is_call(f"f{rest}"))
 

@@ -18,10 +18,11 @@ from importlib.resources import files
 
 from ...ir.core import Level
 from ...ir.machine import BLOCK, WARP
-from ...ir.types import Const
+from ...ir.types import Const, Prim
 from ..analysis.stack_sizes import takes_stack
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, published, solo, written_arrays
+from ..kernel_ir.fragments import INSTRUCTIONS
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
 from ..kernel_ir.shared_stack import is_static
 from ..kernel_ir.traverse import names_in, statements
@@ -61,8 +62,20 @@ WIDTH = 110
 
 
 def prelude() -> str:
-    """The text of `prelude.h`, which every module begins with."""
-    return (files(__name__.rpartition(".")[0]) / "prelude.h").read_text(encoding="utf-8")
+    """The text of `prelude.h`, which every module begins with, with the layouts of fragments."""
+    text = (files(__name__.rpartition(".")[0]) / "prelude.h").read_text(encoding="utf-8")
+    return text.replace("// MMA\n", "".join(map(_product, INSTRUCTIONS)))
+
+
+def _product(prim: Prim) -> str:
+    """`mma` for elements of a type where there is no such instruction."""
+    layouts = INSTRUCTIONS[prim].layouts
+    tables = {role.value: (*layout.lanes, *layout.registers) for role, layout in layouts.items()}
+    shown = {name: ", ".join(f"{{{row}, {column}}}" for row, column in table) for name, table in tables.items()}
+    lines = [f"  const Led {name}[] = {{{text}}};" for name, text in shown.items()]
+    head = f"DEVICE void mma(f32 *d, const {c_type(prim)} *a, const {c_type(prim)} *b) {{"
+    call = f"  mma<{INSTRUCTIONS[prim].depth}>(d, a, b, {', '.join(tables)});"
+    return "\n".join((head, *lines, call, "}\n"))
 
 
 @cache

@@ -109,7 +109,7 @@ def step(p: Printer, op: Operator, target: Names, left: Names, right: Names) -> 
 
 def take_in(p: Printer, op: KLambda, acc: Names, body: tuple[KStm, ...], values: tuple[Operand, ...]) -> None:
     """`body; acc = acc op values`, a product that feeds a sum added unrounded (`kernel_ir/fma.py`)."""
-    fold = contracted_step(op, body, values)
+    fold = contracted_step(op, body, values, halves=True)
     match fold:
         case KLambda((x,), (y,), (KLet(var, KOp() as rhs),), (result,)) if result == var:
             used = set(names_in(rhs))

@@ -1,6 +1,7 @@
 """Scalar operations as C expressions over `cuda_prelude.h`; the meaning is that of `ir/scalar.py`.
 
-Halves are widened to f64, computed there and rounded, as the table does.
+Halves have sums, products and `fma` of their own; all else is computed in f32 and rounded, which has more than twice
+their digits.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import math
 
 from ...ir.ops import COMPARISONS, Op
+from ...ir.scalar import apply
 from ...ir.types import Const, Prim
 from ..kernel_ir.nodes import KVar, Operand
 
@@ -28,8 +30,8 @@ def constant(x: Const) -> str:
     match prim:
         case Prim.BOOL:
             return "true" if value else "false"
-        case Prim.F16:
-            return f"half_of({_float_text(float(value), Prim.F64)})"
+        case Prim.F16 | Prim.BF16:
+            return f"{prim.value}{{0x{int(apply(Op.TO_BITS, prim, (value,))):04x}}}"
         case Prim.F32 | Prim.F64:
             return _float_text(float(value), prim)
         case Prim.I64 | Prim.U64:
@@ -69,13 +71,13 @@ def expression(op: Op, prim: Prim, args: tuple[str, ...]) -> str:
         return f"!{args[0]}" if op is Op.NOT else f"{args[0]} {_BOOL[op]} {args[1]}"
     if prim.is_int:
         return _int(op, prim, args)
-    if prim is Prim.F16:
-        return _half(op, args)
+    if prim.is_half:
+        return _half(op, prim, args)
     return _float(op, prim, args)
 
 
 def _plain(prim: Prim, text: str) -> str:
-    return f"wide({text})" if prim is Prim.F16 else text
+    return f"wide({text})" if prim.is_half else text
 
 
 _COMPARE = {Op.EQ: "==", Op.NE: "!=", Op.LT: "<", Op.LE: "<=", Op.GT: ">", Op.GE: ">="}
@@ -136,34 +138,39 @@ def _float(op: Op, prim: Prim, args: tuple[str, ...]) -> str:
             return f"{_MATH[op]}{'f' if prim is Prim.F32 else ''}({', '.join(args)})"
 
 
-def _half(op: Op, args: tuple[str, ...]) -> str:
+_HALF = {Op.ADD: "half_add", Op.SUB: "half_sub", Op.MUL: "half_mul", Op.FMA: "half_fma", Op.NEXTAFTER: "half_after"}
+
+
+def _half(op: Op, prim: Prim, args: tuple[str, ...]) -> str:
+    wide = tuple(f"wide({a})" for a in args)
     match op:
         case Op.TO_BITS:
-            return f"{args[0]}.bits"
+            return f"half_bits({args[0]})"
         case Op.FROM_BITS:
-            return f"f16{{{args[0]}}}"
-        case Op.NEXTAFTER:
-            return f"half_after({args[0]}, {args[1]})"
+            return f"{prim.value}{{{args[0]}}}"
         case Op.ISNAN | Op.ISINF:
-            return _float(op, Prim.F64, (f"wide({args[0]})",))
+            return _float(op, Prim.F32, wide)
         case Op.LDEXP:
-            return f"half_of(ldexp(wide({args[0]}), {args[1]}))"
+            return f"half_of<{prim.value}>(ldexp((f64){wide[0]}, {args[1]}))"
+        case _ if op in _HALF:
+            return f"{_HALF[op]}({', '.join(args)})"
         case _:
-            return f"half_of({_float(op, Prim.F64, tuple(f'wide({a})' for a in args))})"
+            return f"half_of<{prim.value}>({_float(op, Prim.F32, wide)})"
 
 
 def conversion(source: Prim, target: Prim, text: str) -> str:
     """A conversion of a text that binds tightly: of floats to integers, nan and infinities give 0, the rest
-    saturates; halves go by way of f64, and 64-bit integers are rounded to odd on their way to a half."""
+    saturates; integers go to halves by way of f64, those of 64 bits rounded to odd."""
     if source is target:
         return text
-    if source is Prim.F16:
-        return conversion(Prim.F64, target, f"wide({text})")
+    if source.is_half:
+        return conversion(Prim.F32, target, f"wide({text})")
     match target:
         case Prim.BOOL:
             return f"{text} != 0"
-        case Prim.F16:
-            return f"half_of((f64){text})" if source.is_float or source.bits < 64 else f"half_of(to_odd({text}))"
+        case _ if target.is_half:
+            wide = text if source.is_float else f"(f64){text}" if source.bits < 64 else f"to_odd({text})"
+            return f"half_of<{target.value}>({wide})"
         case _ if target.is_int and source.is_float:
             return f"to_int<{target.value}>({text})"
         case _:

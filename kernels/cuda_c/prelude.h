@@ -12,6 +12,7 @@ typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
 struct f16 { u16 bits; };
+struct bf16 { u16 bits; };
 
 #define DEVICE __device__ static __forceinline__
 constexpr u32 WHOLE_WARP = 0xffffffffu;
@@ -131,8 +132,10 @@ template <class T> DEVICE T float_mod(T x, T y) {
   return (r < 0) != (y < 0) ? r + y : r;
 }
 
-// halves: computed in f64, rounded to the nearest, ties to even
-DEVICE f64 wide(f16 x) {
+// halves: sums and products by instructions of their own; what has none is computed in f32, which has more than twice
+// their digits, and rounded to the nearest, ties to even
+#ifdef EMULATED
+DEVICE f64 widest(f16 x) {
   u64 sign = (u64)(x.bits >> 15) << 63, exponent = (x.bits >> 10) & 31, fraction = x.bits & 1023;
   if (exponent == 31) return bit_cast<f64>(sign | 0x7ff0000000000000ull | fraction << 42);
   if (exponent == 0) {
@@ -141,28 +144,93 @@ DEVICE f64 wide(f16 x) {
   }
   return bit_cast<f64>(sign | (exponent + 1008) << 52 | fraction << 42);
 }
-DEVICE f16 half_of(f64 x) {
+DEVICE void round_to(f16 &to, f64 x) {
   u64 bits = bit_cast<u64>(x);
   u16 sign = (u16)(bits >> 48 & 0x8000);
   i64 exponent = (i64)(bits >> 52 & 2047) - 1023;
   u64 fraction = bits & 0xfffffffffffffull;
-  if (exponent == 1024) return f16{(u16)(sign | 0x7c00 | (fraction ? 0x200 | fraction >> 42 : 0))};
-  if (exponent > 15) return f16{(u16)(sign | 0x7c00)};
-  if (exponent < -25) return f16{sign};
+  if (exponent == 1024) return (void)(to.bits = (u16)(sign | 0x7c00 | (fraction ? 0x200 | fraction >> 42 : 0)));
+  if (exponent > 15) return (void)(to.bits = (u16)(sign | 0x7c00));
+  if (exponent < -25) return (void)(to.bits = sign);
   u64 whole = fraction | 1ull << 52;
   i32 drop = exponent >= -14 ? 42 : (i32)(28 - exponent);
   u64 kept = whole >> drop, rest = whole & ((1ull << drop) - 1), half = 1ull << (drop - 1);
   if (rest > half || (rest == half && (kept & 1))) kept++;
   u64 base = exponent >= -14 ? ((u64)(exponent + 14) << 10) : 0;
-  return f16{(u16)(sign | (base + kept))};
+  to.bits = (u16)(sign | (base + kept));
 }
 
-DEVICE f16 half_after(f16 x, f16 y) {
-  f64 from = wide(x), to = wide(y);
-  if (is_nan(from) || is_nan(to)) return f16{0x7e00};
+DEVICE f32 wide(f16 x) { return (f32)widest(x); }
+DEVICE void round_to(f16 &to, f32 x) { round_to(to, (f64)x); }
+#else
+DEVICE f32 wide(f16 x) {
+  f32 y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+  return y;
+}
+DEVICE void round_to(f16 &to, f32 x) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x)); }
+DEVICE void round_to(f16 &to, f64 x) { asm("cvt.rn.f16.f64 %0, %1;" : "=h"(to.bits) : "d"(x)); }
+#endif
+#if __CUDA_ARCH__ >= 800
+DEVICE void round_to(bf16 &to, f32 x) { asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to.bits) : "f"(x)); }
+#else
+DEVICE void round_to(bf16 &to, f32 x) {
+  const u32 bits = bit_cast<u32>(x);
+  to.bits = is_nan(x) ? 0x7fc0 : (u16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+#endif
+DEVICE f32 wide(bf16 x) { return bit_cast<f32>((u32)x.bits << 16); }
+// by way of an f32 with less digits, rounded to odd
+DEVICE void round_to(bf16 &to, f64 x) {
+  const u64 bits = bit_cast<u64>(x), lost = (1ull << 42) - 1;
+  round_to(to, (f32)bit_cast<f64>((bits & ~lost) | (bits & lost ? lost + 1 : 0)));
+}
+template <class H> DEVICE H half_of(f32 x) { H to; round_to(to, x); return to; }
+template <class H> DEVICE H half_of(f64 x) { H to; round_to(to, x); return to; }
+#if defined(EMULATED) || __CUDA_ARCH__ < 800
+// a sum that a second rounding makes what one would: the last digit of one that is not exact is odd
+DEVICE f64 sum_to_odd(f64 x, f64 y) {
+  const f64 total = x + y, back = total - x, lost = (x - (total - back)) + (y - back);
+  const u64 bits = bit_cast<u64>(total);
+  if (!(lost < 0 || lost > 0) || bits & 1) return total;
+  return bit_cast<f64>((lost > 0) == (total > 0) ? bits + 1 : bits - 1);
+}
+template <class H> DEVICE H half_fma(H x, H y, H z) { return half_of<H>(sum_to_odd((f64)wide(x) * wide(y), wide(z))); }
+template <class H> DEVICE H half_add(H x, H y) { return half_of<H>(wide(x) + wide(y)); }
+template <class H> DEVICE H half_sub(H x, H y) { return half_of<H>(wide(x) - wide(y)); }
+template <class H> DEVICE H half_mul(H x, H y) { return half_of<H>(wide(x) * wide(y)); }
+#else
+DEVICE bf16 half_fma(bf16 x, bf16 y, bf16 z) {
+  asm("fma.rn.bf16 %0, %1, %2, %3;" : "=h"(z.bits) : "h"(x.bits), "h"(y.bits), "h"(z.bits));
+  return z;
+}
+DEVICE bf16 half_add(bf16 x, bf16 y) { return half_fma(x, bf16{0x3f80}, y); }
+DEVICE bf16 half_sub(bf16 x, bf16 y) { return half_fma(y, bf16{0xbf80}, x); }
+DEVICE bf16 half_mul(bf16 x, bf16 y) { return half_fma(x, y, bf16{0x8000}); }
+#endif
+#ifndef EMULATED
+DEVICE f16 half_fma(f16 x, f16 y, f16 z) {
+  asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(z.bits) : "h"(x.bits), "h"(y.bits), "h"(z.bits));
+  return z;
+}
+#define HALF(name, instruction) \
+  DEVICE f16 name(f16 x, f16 y) { \
+    asm(instruction " %0, %1, %2;" : "=h"(x.bits) : "h"(x.bits), "h"(y.bits)); \
+    return x; \
+  }
+HALF(half_add, "add.rn.f16")
+HALF(half_sub, "sub.rn.f16")
+HALF(half_mul, "mul.rn.f16")
+#endif
+DEVICE u16 quiet_nan(f16) { return 0x7e00; }
+DEVICE u16 quiet_nan(bf16) { return 0x7fc0; }
+template <class H> DEVICE u16 half_bits(H x) { return is_nan(wide(x)) ? quiet_nan(x) : x.bits; }
+template <class H> DEVICE H half_after(H x, H y) {
+  f32 from = wide(x), to = wide(y);
+  if (is_nan(from) || is_nan(to)) return H{quiet_nan(x)};
   if (from == to) return y;
-  if (from == 0) return f16{(u16)((y.bits & 0x8000) | 1)};
-  return f16{(u16)((from < to) == (from > 0) ? x.bits + 1 : x.bits - 1)};
+  if (from == 0) return H{(u16)((y.bits & 0x8000) | 1)};
+  return H{(u16)((from < to) == (from > 0) ? x.bits + 1 : x.bits - 1)};
 }
 // an integer as an f64 that rounds on as the integer would: to odd, where it does not fit
 template <class T> DEVICE f64 to_odd(T x) {
@@ -195,7 +263,8 @@ template <class T> DEVICE T to_int(f64 x) {
 
 DEVICE u64 record_word(f64 x) { return bit_cast<u64>(x); }
 DEVICE u64 record_word(f32 x) { return bit_cast<u64>((f64)x); }
-DEVICE u64 record_word(f16 x) { return bit_cast<u64>(wide(x)); }
+DEVICE u64 record_word(f16 x) { return record_word(wide(x)); }
+DEVICE u64 record_word(bf16 x) { return record_word(wide(x)); }
 template <class T> DEVICE u64 record_word(T x) { return (u64)(i64)x; }
 template <class... Ts> DEVICE void fail(u64 *record, i32 site, Ts... values) {
   if (atomicCAS(record, 0ull, (u64)(i64)site) != 0) return;
@@ -220,8 +289,10 @@ template <> struct Bits<f32> { typedef f32 type; };
 template <> struct Bits<f64> { typedef f64 type; };
 template <class T> DEVICE typename Bits<T>::type to_bits(T x) { return (typename Bits<T>::type)x; }
 DEVICE i32 to_bits(f16 x) { return x.bits; }
+DEVICE i32 to_bits(bf16 x) { return x.bits; }
 template <class T> DEVICE void from_bits(T &x, typename Bits<T>::type bits) { x = (T)bits; }
 DEVICE void from_bits(f16 &x, i32 bits) { x.bits = (u16)bits; }
+DEVICE void from_bits(bf16 &x, i32 bits) { x.bits = (u16)bits; }
 template <class T> DEVICE T value_below(T x, i32 distance) {
   T y;
   from_bits(y, __shfl_down_sync(WHOLE_WARP, to_bits(x), distance));
@@ -239,6 +310,64 @@ template <class T> DEVICE T value_at(T x, i32 lane) {
 }
 // of the lanes of the warp with this key, how many stand before this one
 DEVICE i32 turn_of(i64 key) { return __popc(__match_any_sync(WHOLE_WARP, key) & ((1u << lane_id()) - 1)); }
+
+// ---- products of small matrices, by a warp: fragments as `kernel_ir/fragments.py` lays them out -----------------------
+
+// an f32 with 11 digits, ties away from zero
+DEVICE f32 factor(f32 x) { return is_nan(x) ? x : bit_cast<f32>((bit_cast<u32>(x) + 0x1000) & ~0x1fffu); }
+template <class H> DEVICE f32 factor(H x) { return wide(x); }
+#if defined(EMULATED) || __CUDA_ARCH__ < 800
+// a row and a column, as one number: where the bits of a lane and of a register lead to
+struct Led { i32 row, column; };
+template <i32 n> DEVICE Led led(const Led (&bits)[n], i32 number) {
+  Led to = {0, 0};
+  for (i32 k = 0; k < n; k++)
+    if (number >> k & 1) to.row += bits[k].row, to.column += bits[k].column;
+  return to;
+}
+// each lane collects the matrices from all lanes, and adds to what it holds of the sum
+template <i32 depth, class T, i32 l, i32 r, i32 s>
+DEVICE void mma(f32 *sum, const T *left, const T *right, const Led (&left_bits)[l], const Led (&right_bits)[r],
+                const Led (&sum_bits)[s]) {
+  f32 rows[16][depth], columns[depth][8];
+  for (i32 lane = 0; lane < 32; lane++) {
+    for (i32 k = 0; k < 1 << (l - 5); k++) {
+      const Led at = led(left_bits, lane | k << 5);
+      rows[at.row][at.column] = factor(value_at(left[k], lane));
+    }
+    for (i32 k = 0; k < 1 << (r - 5); k++) {
+      const Led at = led(right_bits, lane | k << 5);
+      columns[at.row][at.column] = factor(value_at(right[k], lane));
+    }
+  }
+  for (i32 c = 0; c < 1 << (s - 5); c++) {
+    const Led at = led(sum_bits, lane_id() | c << 5);
+    for (i32 k = 0; k < depth; k++) sum[c] = fmaf(rows[at.row][k], columns[k][at.column], sum[c]);
+  }
+}
+// MMA
+#else
+template <class H> DEVICE u32 pair(const H *x) { return x[0].bits | (u32)x[1].bits << 16; }
+#define MMA_HALF(H, instruction) \
+  DEVICE void mma(f32 *d, const H *a, const H *b) { \
+    asm volatile("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) \
+                 : "r"(pair(a)), "r"(pair(a + 2)), "r"(pair(a + 4)), "r"(pair(a + 6)), "r"(pair(b)), "r"(pair(b + 2))); \
+  }
+MMA_HALF(f16, "m16n8k16.row.col.f32.f16.f16.f32")
+MMA_HALF(bf16, "m16n8k16.row.col.f32.bf16.bf16.f32")
+DEVICE u32 tf32(f32 x) {
+  u32 bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+}
+DEVICE void mma(f32 *d, const f32 *a, const f32 *b) {
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+               "{%0, %1, %2, %3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+               : "r"(tf32(a[0])), "r"(tf32(a[1])), "r"(tf32(a[2])), "r"(tf32(a[3])), "r"(tf32(b[0])), "r"(tf32(b[1])));
+}
+#endif
 
 // ---- atomics -------------------------------------------------------------------------------------------------------
 

@@ -51,6 +51,7 @@ class Printer:
     noted: str = ""
     half: str = ""
     distributed: dict[str, str] = field(default_factory=dict)
+    rounds: dict[str, int] = field(default_factory=dict)
 
     @property
     def me(self) -> str:
@@ -179,7 +180,7 @@ def meets(stms: tuple[KStm, ...]) -> bool:
 
 MEETING = (
     kir.Fence, kir.BlockReduce, kir.BlockScan, kir.WaitFor, kir.LookBack, kir.TeamReduce, kir.WarpTurns,
-    kir.Shuffle,
+    kir.Shuffle, kir.Mma,
 )  # fmt: skip
 
 

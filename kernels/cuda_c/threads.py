@@ -48,6 +48,8 @@ def for_threads(p: Printer, stm: KStm, who: Who) -> None:
             distribute(p, stm)
         case kir.Shuffle():
             shuffle(p, stm)
+        case kir.Mma():
+            multiply(p, stm)
         case kir.CommitCopies():
             p.line("commit_copies();")
         case kir.WaitCopies(latest):
@@ -79,6 +81,7 @@ def distribute(p: Printer, stm: kir.Distribute) -> None:
         p.line(f"{t} {name}[{stm.count}];")
         return
     p.distributed[name] = p.fresh(f"{name}_of")
+    p.rounds[name] = stm.threads
     p.line(f"{t} {p.distributed[name]}[{rounds}][{stm.count}];")
 
 
@@ -91,6 +94,23 @@ def shuffle(p: Printer, stm: kir.Shuffle) -> None:
     p.line(f"const i64 {from_} = {own} {sign} {operand(stm.by)};")
     inside = f"0 <= {from_} && {from_} < {WARP.threads}"
     p.line(f"{stm.target.name}[0] = value_at({stm.source.name}[0], {inside} ? (int){from_} : {own});")
+
+
+def multiply(p: Printer, stm: kir.Mma) -> None:
+    """The product of the thread's warp; of each of its warps where it has several indices."""
+    arrays = tuple(dict.fromkeys((stm.sum.name, stm.left.name, stm.right.name)))
+    places = ((stm.sum, stm.to), (stm.left, stm.at), (stm.right, stm.start))
+    call = f"mma({', '.join(f'&{array.name}[{bare(at)}]' for array, at in places)});"
+    held = [name for name in arrays if name in p.distributed]
+    if not held:
+        p.line(call)
+        return
+    p.line("#pragma unroll")
+    threads = p.rounds[held[0]]
+    with p.index("round") as k, p.block(f"for (i32 {k} = 0; {k} < {-(-threads // p.threads)}; {k}++)"):
+        for name in held:
+            p.line(f"auto &{name} = {p.distributed[name]}[{k}];")
+        p.line(call if threads % p.threads == 0 else f"if ({k} * {p.threads} + {p.me} < {threads}) {call}")
 
 
 # ---- atomic updates ----------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ def spreads(stm: KStm) -> bool:
 
 SPREADING = (
     kir.Threads, kir.BlockReduce, kir.BlockScan, kir.Fence, kir.WaitFor, kir.LookBack, kir.TeamReduce, kir.WarpTurns,
-    kir.Shuffle,
+    kir.Shuffle, kir.Mma,
 )  # fmt: skip
 
 

@@ -4,6 +4,8 @@
 
 One rounding instead of two, and the only contraction there is (DESIGN 2.6): no compiler below may form or undo one.
 It concerns the step that takes in an element; partial sums are added. Loops that a user writes are left as they are.
+Halves take part where the machine has such an instruction for them (`halves`): a GPU. A CPU adds their rounded product,
+since it would compute that of them in f64.
 """
 
 from __future__ import annotations
@@ -12,23 +14,24 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...ir.ops import Op
-from ...ir.types import Prim
 from .nodes import KLambda, KLet, KOp, KStm, KVar, Operand
 
 Product = tuple[Operand, Operand]
 
 
-def contracted(stms: Iterable[KStm], results: Iterable[Operand], values: Iterable[Operand]) -> list[KStm]:
+def contracted(
+    stms: Iterable[KStm], results: Iterable[Operand], values: Iterable[Operand], *, halves: bool = False
+) -> list[KStm]:
     """The statements, with every float sum among `results` that adds a product among `values` as one `fma`."""
     stms, sums = list(stms), set(results)
-    products = _products(stms) if any(isinstance(v, KVar) and v.prim.is_float for v in values) else {}
+    products = _products(stms, halves) if any(isinstance(v, KVar) and v.prim.is_float for v in values) else {}
     wanted: dict[Operand, Product] = {v: products[v] for v in values if v in products}
     return [_contract(stm, wanted) if isinstance(stm, KLet) and stm.var in sums else stm for stm in stms]
 
 
-def contracted_step(op: KLambda, body: Iterable[KStm], values: tuple[Operand, ...]) -> KLambda:
+def contracted_step(op: KLambda, body: Iterable[KStm], values: tuple[Operand, ...], *, halves: bool = False) -> KLambda:
     """The operator of a collective reduction as the step that takes in the `values` that `body` computes."""
-    products = _products(body)
+    products = _products(body, halves)
     wanted: dict[Operand, Product] = {
         right: products[v] for right, v in zip(op.right, values, strict=True) if v in products
     }
@@ -37,17 +40,13 @@ def contracted_step(op: KLambda, body: Iterable[KStm], values: tuple[Operand, ..
     return replace(op, body=tuple(stms))
 
 
-def _products(stms: Iterable[KStm]) -> dict[Operand, Product]:
+def _products(stms: Iterable[KStm], halves: bool) -> dict[Operand, Product]:
     return {
         stm.var: (stm.rhs.args[0], stm.rhs.args[1])
         for stm in stms
-        if isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and stm.rhs.op is Op.MUL and _is_wide(stm.rhs.prim)
+        if isinstance(stm, KLet) and isinstance(stm.rhs, KOp) and stm.rhs.op is Op.MUL and stm.rhs.prim.is_float
+        if halves or not stm.rhs.prim.is_half
     }
-
-
-def _is_wide(prim: Prim) -> bool:
-    """f32 and f64; halves are computed in f32 and rounded, which is not one rounding."""
-    return prim in (Prim.F32, Prim.F64)
 
 
 def _contract(stm: KLet, products: dict[Operand, Product]) -> KLet:

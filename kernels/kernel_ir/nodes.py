@@ -2,8 +2,8 @@
 
 What stands outside a `Threads` loop or a collective is executed once by the block and is uniform; a `Threads` loop
 subdivides the block, its body is executed once per thread. `Threads` loops and collectives do not nest in each other,
-but for loops of threads in loops of warps. A launch runs the body for every block 0 <= b < blocks; blocks may run in any
-order, unless a kernel orders them by flags (`Publish`, `WaitFor`) or words read and written at once (`LookBack`).
+but for loops of threads in loops of warps. A launch runs the body for every block 0 <= b < blocks; blocks may run in
+any order, unless a kernel orders them by flags (`Publish`, `WaitFor`) or words read and written at once (`LookBack`).
 Statements are in A-normal form: operands are variables and constants. Variables have unique names within a kernel.
 """
 
@@ -16,6 +16,7 @@ from ...ir.core import Level
 from ...ir.errors import Loc
 from ...ir.ops import Op
 from ...ir.types import Prim
+from .registers import Distribute, Mma
 from .values import KAligned, KArray, KConvert, KLoad, KOp, KVar, Operand, Rhs, Space  # noqa: F401  (all are from here)
 
 # ---- statements --------------------------------------------------------------------------------------------------
@@ -337,19 +338,6 @@ class WaitCopies:
 
 
 @dataclass(frozen=True, slots=True)
-class Distribute:
-    """`array = new registers prim[threads][count]`: an array of `count` elements for each index of the loops `threads i
-    in 0..threads`, which the thread of that index keeps from one of them to the next; uninitialised.
-
-    It is used in such loops alone, and stands for the one of their index there. Where its own indices are constants,
-    or become such when loops of constant bounds are unrolled, it is registers."""
-
-    array: KArray
-    threads: int
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
 class Shuffle:
     """`target := source op by`: a thread gets the element of the one whose number is its own `op` `by` (ADD, SUB, XOR),
     or its own where that is in another warp: collective of the block. Both are `Distribute`d, an element each."""
@@ -388,7 +376,7 @@ class Note:
 
 ForThreads = (
     Publish | WaitFor | LookBack | TeamReduce | WarpTurns | AsyncCopy | CommitCopies | WaitCopies | LoadRow | StoreRow |
-    Distribute | Shuffle | Note
+    Distribute | Shuffle | Mma | Note
 )  # fmt: skip
 
 

@@ -19,14 +19,15 @@ from ...ir.read_atoms import read_const, scanner
 from ...ir.scanner import Scanner
 from ...ir.types import Const, Prim
 from . import nodes as kir
+from .fragments import Role
 from .nodes import FailureSite, KArray, Kernel, KLambda, KStm, KVar, LaneShape, Operand, Rhs, Space
 from .syntax import HINTS, SYNTAX, Form, Hole
 
 _TOKEN = re.compile(
     r"""
       (?P<string>"(?:[^"\\]|\\.)*")
-    | (?P<special>-?f(?:16|32|64)\.(?:inf|nan(?:<[0-9a-f]{16}>)?))
-    | (?P<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:i8|i16|i32|i64|u8|u16|u32|u64|f16|f32|f64)?(?!\w|\.\d))
+    | (?P<special>-?b?f(?:16|32|64)\.(?:inf|nan(?:<[0-9a-f]{16}>)?))
+    | (?P<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:i8|i16|i32|i64|u8|u16|u32|u64|b?f16|f32|f64)?(?!\w|\.\d))
     | (?P<word>[^\W\d][\w']*(?:\.\w+)*)
     | (?P<mark>:=|\.\.|<=|>=|[()\[\]{}:;,=<\#!+*])
     """,
@@ -341,6 +342,10 @@ def _order(r: _Reader) -> kir.Order:
     return next((order for order in kir.Order if r.took(order.name.lower())), kir.Order.RELAXED)
 
 
+def _role(r: _Reader) -> Role | None:
+    return next((role for role in Role if r.took("as", role.value)), None)
+
+
 def _unit(r: _Reader) -> Level:
     return next((level for level in Level if r.took("of", f"{level.value}s")), Level.THREAD)
 
@@ -370,5 +375,5 @@ _READERS: dict[str, Callable[[_Reader], Any]] = {
     "operand": _operand, "variable": _known, "operands": lambda r: r.several(_operand), "made": _var,
     "mades": lambda r: r.several(_var), "index": _index, "array": _array, "arrays": lambda r: r.several(_array),
     "new": _new_array, "int": lambda r: r.source.integer(), "what": _what, "order": _order, "how": _commutative,
-    "lambda": _lambda, "unit": _unit,
+    "lambda": _lambda, "unit": _unit, "role": _role,
 }  # fmt: skip

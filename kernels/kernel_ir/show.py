@@ -167,6 +167,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "what": lambda what: json.dumps(what) if isinstance(what, str) else _loc(what),
     "order": lambda order: "" if order is kir.Order.RELAXED else f" {order.name.lower()}",
     "unit": lambda unit: "" if unit is Level.THREAD else f" of {unit.value}s",
+    "role": lambda role: "" if role is None else f" as {role.value}",
     "how": lambda commutative: "commutative" if commutative else "ordered",
 }
 

@@ -69,6 +69,7 @@ ROLES: Mapping[type, Roles] = {
     kir.Atomic: Roles(reads=("index", "value"), binds=("out",), stores=("array",)),
     kir.Publish: Roles(reads=("index", "value"), stores=("array",)),
     kir.WaitFor: Roles(reads=("index", "least"), binds=("out",)),
+    kir.Mma: Roles(reads=("to", "at", "start"), loads=("sum", "left", "right"), stores=("sum",)),
     kir.AsyncCopy: Roles(reads=("at", "start"), loads=("source",), stores=("target",)),
     kir.Shuffle: Roles(reads=("by",), loads=("source",), stores=("target",)),
     kir.LoadRow: Roles(reads=("index",), binds=("vars",), loads=("array",)),

@@ -33,6 +33,7 @@ from ..kernel_ir.nodes import (
     LoadRow,
     LoadTile,
     LookBack,
+    Mma,
     Note,
     Publish,
     Rhs,
@@ -138,7 +139,7 @@ def statement(e: Lanes, stm: KStm) -> None:
             store_row(e, stm)
         case LookBack() | TeamReduce() | WarpTurns():
             raise IRError(f"{type(stm).__name__} is for machines with threads")
-        case AsyncCopy() | CommitCopies() | WaitCopies() | Distribute() | Shuffle():
+        case AsyncCopy() | CommitCopies() | WaitCopies() | Distribute() | Shuffle() | Mma():
             raise IRError(f"{type(stm).__name__} is for machines with threads")
 
 

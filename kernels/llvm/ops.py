@@ -1,6 +1,6 @@
 """The operations of `ir/ops.py` on one vector, by the meaning of `ir/scalar.py`.
 
-Halves are widened to f32 (FMA to f64), computed there and rounded, which gives what one rounding would.
+Halves are widened to f32 (FMA to f64, to odd), computed there and rounded, which gives what one rounding would.
 """
 
 from __future__ import annotations
@@ -35,22 +35,39 @@ def apply(v: Vec, op: Op, prim: Prim, args: tuple[str, ...]) -> str:
     """The instructions of `op` at `prim`; integer divisors are not zero, in no lane."""
     if op is Op.SELECT:
         return v.select(prim, *args)
-    if prim is Prim.F16 and op not in _ON_BITS:
-        return _widened(v, op, args)
+    if prim.is_half and op not in _ON_BITS:
+        return _widened(v, op, prim, args)
     if op in COMPARISONS:
         return v.ins(_predicate(op, prim), prim, *args)
     return float_op(v, op, prim, args) if prim.is_float else int_op(v, op, prim, args)
 
 
-def _widened(v: Vec, op: Op, args: tuple[str, ...]) -> str:
+def _widened(v: Vec, op: Op, prim: Prim, args: tuple[str, ...]) -> str:
     wide = Prim.F64 if op is Op.FMA else Prim.F32
-    widened = tuple(convert(v, Prim.F16, wide, x) for x in args)
-    if op is Op.FMA:
-        x, y, z = widened  # the product of two halves is exact, the sum rounds once where a half could tell
+    widened = tuple(convert(v, prim, wide, x) for x in args)
+    if op is Op.FMA and prim is Prim.F16:  # the sum rounds once where a half could tell
+        x, y, z = widened
         result = v.ins("fadd", wide, v.ins("fmul", wide, x, y), z)
     else:
-        result = apply(v, op, wide, widened)
-    return convert(v, wide, Prim.F16, result) if result_type(op, Prim.F16) is Prim.F16 else result
+        result = _sum_to_odd(v, *widened) if op is Op.FMA else apply(v, op, wide, widened)
+    return convert(v, wide, prim, result) if result_type(op, prim) is prim else result
+
+
+def _sum_to_odd(v: Vec, x: str, y: str, z: str) -> str:
+    """x*y + z of bf16 in f64, rounded to odd: a second rounding then gives what one would. The product is exact."""
+    wide, bits = Prim.F64, Prim.U64
+    product = v.ins("fmul", wide, x, y)
+    total = v.ins("fadd", wide, product, z)
+    back = v.ins("fsub", wide, total, product)
+    lost = v.ins("fsub", wide, product, v.ins("fsub", wide, total, back))
+    lost = v.ins("fadd", wide, lost, v.ins("fsub", wide, z, back))
+    word = v.cast("bitcast", wide, bits, total)
+    odd = v.cast("trunc", bits, Prim.BOOL, word)
+    zero = v.const(wide, 0.0)
+    grows = v.ins("xor", Prim.BOOL, v.ins("fcmp ogt", wide, lost, zero), v.ins("fcmp olt", wide, total, zero))
+    moved = v.ins("add", bits, word, v.select(bits, grows, v.const(bits, 1), v.const(bits, -1)))
+    exact = v.either(odd, v.negate(v.ins("fcmp one", wide, lost, zero)))
+    return v.cast("bitcast", bits, wide, v.select(bits, exact, word, moved))
 
 
 def _predicate(op: Op, prim: Prim) -> str:
@@ -92,7 +109,7 @@ def int_op(v: Vec, op: Op, prim: Prim, args: tuple[str, ...]) -> str:
 
 
 def float_op(v: Vec, op: Op, prim: Prim, args: tuple[str, ...]) -> str:
-    """f32 and f64; f16 only what does not compute."""
+    """f32 and f64; halves only what does not compute."""
     if op in _SIMPLE_FLOAT:
         return v.ins(_SIMPLE_FLOAT[op], prim, *args)
     if op in (Op.MIN, Op.MAX):
@@ -157,7 +174,7 @@ def _next_after(v: Vec, prim: Prim, x: str, y: str) -> str:
     """The next value from x towards y: one step of the bits, away from zero or back to it."""
     bits = unsigned_of(prim)
     xb, yb = (v.cast("bitcast", prim, bits, z) for z in (x, y))
-    wide = Prim.F32 if prim is Prim.F16 else prim
+    wide = Prim.F32 if prim.is_half else prim
     xw, yw = (convert(v, prim, wide, z) for z in (x, y))
     zero = v.const(wide, 0.0)
     grows = v.ins("xor", Prim.BOOL, v.ins("fcmp olt", wide, xw, yw), v.ins("fcmp olt", wide, xw, zero))

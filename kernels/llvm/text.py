@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from ...ir.floats import bits_of
 from ...ir.types import Prim
 
 SCALAR = 0
@@ -24,12 +25,12 @@ LONG_BODY = 12
 """Loops with more lines are not copied for the sake of fewer jumps, as the tables of some processors ask for: their
 copies took a third of LLVM's time and saved nothing."""
 
-_LLVM = {Prim.BOOL: "i1", Prim.F16: "half", Prim.F32: "float", Prim.F64: "double"}
+_LLVM = {Prim.BOOL: "i1", Prim.F16: "half", Prim.BF16: "i16", Prim.F32: "float", Prim.F64: "double"}
 _MEMORY = {Prim.BOOL: "i8", Prim.F16: "i16"}
 
 
 def llvm_type(prim: Prim) -> str:
-    """The type of a value in a register."""
+    """The type of a value in a register; a bf16 is its bits."""
     return _LLVM.get(prim) or f"i{prim.bits}"
 
 
@@ -55,7 +56,9 @@ def literal(prim: Prim, value: bool | int | float) -> str:
         case Prim.BOOL:
             return "true" if value else "false"
         case Prim.F16:
-            return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
+            return f"0xH{bits_of(prim)(value):04X}"
+        case Prim.BF16:
+            return str(bits_of(prim)(value))
         case Prim.F32:
             rounded = struct.unpack("<f", struct.pack("<f", value))[0]
             return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"

@@ -64,6 +64,8 @@ class _Warps:
                     yield self.threads(stm, before, where)
                 case kir.Fence() | kir.Note():
                     yield stm
+                case kir.Mma() if not where and not before:
+                    yield stm
                 case KIf(cond, then, orelse) if spreads(stm):
                     yield from self.divided(then, before, (*where, (cond, True)))
                     yield from self.divided(orelse, before, (*where, (cond, False)))

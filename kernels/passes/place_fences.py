@@ -116,7 +116,7 @@ def walk_stm(values: Values, stm: KStm, path: Path, pending: Pending) -> Pending
     return frozenset().union(*(ends[n] for n in trips(stm)))
 
 
-PHASES = (kir.Threads, kir.TeamReduce, kir.WarpTurns, kir.Shuffle)
+PHASES = (kir.Threads, kir.TeamReduce, kir.WarpTurns, kir.Shuffle, kir.Mma)
 
 
 def trips(stm: KStm) -> tuple[int, ...]:

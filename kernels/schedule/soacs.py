@@ -165,7 +165,7 @@ def sequential(b: Builder, stm: Stm, exp: core.Screma, mode: Mode) -> tuple[Valu
             left = [b.copy(a) if isinstance(a, KVar) else a for a in accs[position : position + k]]
             results += apply_lambda(b, red.op, [*left, *values[position : position + k]], mode)
             position += k
-        stms[:] = contracted(stms, only_scalars(results), only_scalars(values))
+        stms[:] = contracted(stms, only_scalars(results), only_scalars(values), halves=b.has_threads)
         next_values(b, accs, tuple(results), mode)
         for k in range(ns):
             put(b, arrays[k], index, accs[k], mode)

@@ -6,6 +6,7 @@ chosen by the number of the tile, so that sums and totals are both read.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from ...ir import scalar
 from ...ir.machine import WARP
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, writer
+from ..kernel_ir.fragments import INSTRUCTIONS, LANES, Place, Role, multiplied, place
 from ..kernel_ir.nodes import KArray, KStm, Operand
 from ..kernel_ir.tile_words import elements, packed, unpacked
 from .closures import Step, Traced, close, noting, operator, reader, site_of, steps
@@ -47,6 +49,8 @@ def for_threads(t: Traced, stm: KStm, who: Who) -> Step:
             return distribute(t, array, threads, count)
         case kir.Shuffle():
             return shuffle(t, stm)
+        case kir.Mma():
+            return multiply(t, stm)
         case _:  # a note says nothing
             return lambda: None
 
@@ -187,6 +191,34 @@ def shuffle(t: Traced, stm: kir.Shuffle) -> Step:
             if memory.defined.defined is not None:
                 memory.defined.defined[thread] = 1
             memory.values[thread] = value
+
+    return step
+
+
+def multiply(t: Traced, stm: kir.Mma) -> Step:
+    """The product of each warp, from the elements that its lanes hold."""
+    site, instruction = site_of(t, stm, stm.sum), INSTRUCTIONS[stm.left.prim]
+    starts = [reader(t.env, at) for at in (stm.to, stm.at, stm.start)]
+
+    def places(array: KArray, role: Role, start: int, warp: int) -> dict[Place, int]:
+        """Where the elements of a matrix are, by row and column."""
+        layout, count = instruction.layouts[role], t.distributed[array.name]
+        found = itertools.product(range(LANES), range(layout.count))
+        return {place(layout, lane, k): (warp * LANES + lane) * count + start + k for lane, k in found}
+
+    def step() -> None:
+        to, left_at, right_at = (get() for get in starts)
+        sums, lefts, rights = (t.memory[a.name] for a in (stm.sum, stm.left, stm.right))
+        for warp in range(len(sums.values) // t.distributed[stm.sum.name] // LANES):
+            total = places(stm.sum, Role.SUM, to, warp)
+            left, right = places(stm.left, Role.LEFT, left_at, warp), places(stm.right, Role.RIGHT, right_at, warp)
+            for memory, there in ((sums, total), (lefts, left), (rights, right)):
+                for at in there.values():
+                    t.machine.read(memory.track or memory.defined, at, warp * LANES % t.machine.threads, site.place)
+            for (row, column), at in total.items():
+                for k in range(instruction.depth):
+                    x, y = lefts.values[left[row, k]], rights.values[right[k, column]]
+                    sums.values[at] = multiplied(instruction, x, y, sums.values[at])
 
     return step
 

@@ -116,6 +116,8 @@ def read_npy(data: bytes, name: str, limit: int) -> Value:
 
 def write_npy(value: Value) -> bytes:
     """A value as a `.npy` file."""
+    if type_of(value).prim is Prim.BF16:
+        raise data_error("D0108", "a .npy file has no elements of type bf16", hint="write text or the binary format")
     file = io.BytesIO()
     npy.write_array(file, np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value), allow_pickle=False)
     return file.getvalue()

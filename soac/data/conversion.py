@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.scalar import DTYPES
+from ..ir import scalar
 from ..ir.types import Prim
-from .value import Value, type_of
+from .value import Value, is_float, type_of
 
 
 def converted(value: Value, prim: Prim) -> tuple[Value, tuple[int, ...] | None]:
@@ -15,7 +15,7 @@ def converted(value: Value, prim: Prim) -> tuple[Value, tuple[int, ...] | None]:
         return value, None
     array = np.asarray(value)
     with np.errstate(all="ignore"):
-        turned = array.astype(DTYPES[prim])
+        turned = scalar.elements_as(array, prim)
     wrong = _changed(array, turned, prim)
     at = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape)) if wrong.any() else None
     return (turned if turned.ndim else turned[()]), at
@@ -24,9 +24,9 @@ def converted(value: Value, prim: Prim) -> tuple[Value, tuple[int, ...] | None]:
 def _changed(before: np.ndarray, after: np.ndarray, prim: Prim) -> np.ndarray:
     """Which numbers are others now."""
     if prim.is_float:
-        overflows = np.isinf(after) & np.isfinite(before) if before.dtype.kind == "f" else np.isinf(after)
+        overflows = np.isinf(after) & np.isfinite(before) if is_float(before) else np.isinf(after)
         return np.asarray(overflows)
-    if before.dtype.kind == "f":
+    if is_float(before):
         info = np.iinfo(after.dtype) if prim.is_int else None
         low, high = (float(info.min), float(info.max) + 1) if info else (0.0, 2.0)
         wide = before.astype(np.float64)

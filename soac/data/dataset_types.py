@@ -14,7 +14,8 @@ from math import prod
 import numpy as np
 
 from ..ir.errors import NOWHERE, DataError, Diagnostic, Label, Loc
-from ..ir.scalar import DTYPES
+from ..ir.floats import LARGEST
+from ..ir.scalar import elements_as, int_range
 from ..ir.types import Prim
 from .conversion import converted
 from .read_write import (
@@ -29,7 +30,7 @@ from .text import write_text
 
 WORD = 8  # bytes drawn for an element, whatever its type
 
-_PRIM = "[iu](?:8|16|32|64)|f(?:16|32|64)|bool"
+_PRIM = "[iu](?:8|16|32|64)|b?f(?:16|32|64)|bool"
 _SIZED = re.compile(rf"((?:\[\s*[0-9][0-9_]*\s*\]\s*)*)({_PRIM})")
 _WANTED = re.compile(rf"((?:\[\s*[0-9_]*\s*\]\s*)*)({_PRIM})")
 _SIZE = re.compile(r"\[\s*([0-9_]*)\s*\]")
@@ -100,8 +101,7 @@ def bounds_of(word: str) -> tuple[Prim, Bounds] | None:
 
 
 def _is_finite(prim: Prim, bounds: Bounds) -> bool:
-    info = np.finfo(DTYPES[prim]) if prim.is_float else np.iinfo(DTYPES[prim])
-    low, high = (float(info.min), float(info.max)) if prim.is_float else (int(info.min), int(info.max))
+    low, high = (-LARGEST[prim], LARGEST[prim]) if prim.is_float else int_range(prim)
     return low <= bounds.low and bounds.high <= high
 
 
@@ -142,7 +142,7 @@ def _draw(source: np.random.PCG64, drawn: Drawn, bounds: Bounds | None) -> Value
 
 
 def _as(array: np.ndarray, prim: Prim) -> Value:
-    value = np.asarray(array).astype(DTYPES[prim])
+    value = elements_as(np.asarray(array), prim)
     return value if value.ndim else value[()]
 
 

@@ -18,6 +18,7 @@ from math import prod
 
 import numpy as np
 
+from ..ir.floats import DIGITS
 from ..ir.scalar import DTYPES
 from ..ir.types import Prim
 from .binary import (
@@ -34,7 +35,7 @@ from .binary import (
 )  # fmt: skip
 from .conversion import converted
 from .text import Text, read_text_value, skip_space, write_text
-from .value import Value, ValueType, data_error, does_not_fit, shape_text, type_of
+from .value import Value, ValueType, data_error, does_not_fit, is_float, shape_text, type_of
 
 TOLERANCE = 0.002
 MOST_WRITTEN = 8  # elements of a value that a hint writes out
@@ -203,7 +204,7 @@ def random_value(source: np.random.PCG64, prim: Prim, shape: tuple[int, ...]) ->
     elif prim.is_int:
         array = bits.astype(f"u{prim.bytes}").view(DTYPES[prim])
     else:
-        digits = np.finfo(DTYPES[prim]).nmant + 1
+        digits = DIGITS[prim]
         array = ((bits >> np.uint64(64 - digits)).astype(np.float64) * 2.0**-digits).astype(DTYPES[prim])
     return array[()] if not shape else array
 
@@ -213,7 +214,7 @@ def random_value(source: np.random.PCG64, prim: Prim, shape: tuple[int, ...]) ->
 
 def epsilon(value: np.ndarray | np.generic) -> float:
     """Half a unit in the last place of 1; 0 for what is no float."""
-    return float(np.finfo(np.dtype(value.dtype).name).eps) / 2 if value.dtype.kind == "f" else 0.0
+    return 2.0 ** -DIGITS[type_of(value).prim] if is_float(value) else 0.0
 
 
 def compare_values(actual: Value, expected: Value, tolerance: float = TOLERANCE) -> str | None:
@@ -235,7 +236,7 @@ def compare_values(actual: Value, expected: Value, tolerance: float = TOLERANCE)
 
 
 def _agree(actual: np.ndarray, expected: np.ndarray, tolerance: float) -> np.ndarray:
-    if actual.dtype.kind != "f":
+    if not is_float(actual):
         return np.asarray(actual == expected)
     a, e = actual.astype(np.float64), expected.astype(np.float64)
     with np.errstate(all="ignore"):

@@ -19,7 +19,8 @@ import numpy as np
 
 from ..frontend.parsing.literals import MAX_DIGITS, BadLiteral, fits, of_bits, out_of_range, unescape
 from ..ir.errors import DataError
-from ..ir.scalar import DTYPES, wrapping
+from ..ir.floats import rounding
+from ..ir.scalar import DTYPES, elements_as, text_of, wrapping
 from ..ir.scanner import loc_of
 from ..ir.types import Prim
 from .value import Value, data_error, does_not_fit, is_shape, type_of
@@ -29,10 +30,10 @@ MAX_RANK = 64  # as NumPy
 _SPACE = re.compile(rb"(?:\s|--[^\n]*)*")
 _SCALAR = re.compile(
     rb"""(?P<sign>[-+]?)
-    (?: (?P<special>f(?:16|32|64))\.(?P<which>nan|inf)
+    (?: (?P<special>(?:bf16|f(?:16|32|64)))\.(?P<which>nan|inf)
     |   (?P<base>0[xX][0-9a-fA-F_]+|0[bB][01_]+)(?P<base_suffix>[iu](?:8|16|32|64))?
     |   (?P<number>(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?)
-        (?P<suffix>[iu](?:8|16|32|64)|f(?:16|32|64))?
+        (?P<suffix>[iu](?:8|16|32|64)|(?:bf16|f(?:16|32|64)))?
     |   (?P<truth>true|false) )
     (?![A-Za-z0-9_.])""",
     re.VERBOSE,
@@ -180,11 +181,10 @@ def _rounded(text: Text, scalar: _Scalar, prim: Prim) -> float:
     except OverflowError:  # an integer
         value = math.inf
     spelling = _shown(text, scalar)
-    with np.errstate(over="ignore"):
-        overflows = np.isinf(DTYPES[prim].type(value)) and "inf" not in spelling
-    if overflows:
+    rounded = rounding(prim)(value)
+    if math.isinf(rounded) and "inf" not in spelling:
         raise text.fault("D0104", does_not_fit(spelling, prim), scalar.start, scalar.end)
-    return value
+    return rounded
 
 
 # ---- strings and empty arrays
@@ -302,7 +302,7 @@ _PLAIN[list(b"0123456789+-.,eE \t\r\n[]nanif")] = True
 _SOLID = np.zeros(256, bool)
 _SOLID[list(b"0123456789nif")] = True
 _FIRST = re.compile(
-    rb"[\[\s]+[-+]?(?:(f(?:16|32|64))\.(?:nan|inf)|[0-9][0-9.eE+-]*([iu](?:8|16|32|64)|f(?:16|32|64))?)"
+    rb"[\[\s]+[-+]?(?:((?:bf16|f(?:16|32|64)))\.(?:nan|inf)|[0-9][0-9.eE+-]*([iu](?:8|16|32|64)|(?:bf16|f(?:16|32|64)))?)"
 )
 _SPECIAL = (b"nan", b"inf")
 _COMMENT = re.compile(rb"--[^\n]*")
@@ -334,7 +334,7 @@ def _fast_array(data: bytes, pos: int, want: Prim | None) -> tuple[Value, int] |
     if numbers is None or numbers.size != prod(shape):
         return None
     with np.errstate(over="ignore"):
-        values = numbers.astype(DTYPES[prim]).reshape(shape)
+        values = elements_as(numbers, prim).reshape(shape)
     overflows = prim.is_float and np.isinf(values).sum() != body.count(b"inf")
     return None if overflows else (values, end)
 
@@ -445,7 +445,8 @@ def _words(flat: np.ndarray, prim: Prim) -> list[str]:
     if prim.is_int:
         return [f"{v}{prim.value}" for v in flat.tolist()]
     finite = bool(np.isfinite(flat).all())
-    words = [f"{v}{prim.value}" for v in flat.astype(str).tolist()]
+    texts = [text_of(prim, v) for v in flat.tolist()] if prim is Prim.BF16 else flat.astype(str).tolist()
+    words = [f"{v}{prim.value}" for v in texts]
     return words if finite else [_special(w, prim) for w in words]
 
 

@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 
 from ..ir.errors import DataError, Diagnostic, Label, Loc
-from ..ir.scalar import DTYPES, prim_of
+from ..ir.floats import LARGEST
+from ..ir.scalar import prim_of
 from ..ir.types import Prim
 
 Value = np.ndarray | np.generic
@@ -32,6 +33,11 @@ def type_of(value: Value) -> ValueType:
     return ValueType(prim, value.ndim)
 
 
+def is_float(value: Value) -> bool:
+    """Are the elements floats? NumPy has no kind for bf16."""
+    return type_of(value).prim.is_float
+
+
 def shape_text(value: Value) -> str:
     """The type with its sizes, as `[3][2]i32`."""
     dims = "".join(f"[{n}]" for n in value.shape)
@@ -40,7 +46,7 @@ def shape_text(value: Value) -> str:
 
 def does_not_fit(spelling: str, prim: Prim) -> str:
     """The message for a finite number that rounds to an infinity in a float type."""
-    return f"`{spelling}` does not fit {prim.value} (at most {float(np.finfo(DTYPES[prim]).max):.9g})"
+    return f"`{spelling}` does not fit {prim.value} (at most {LARGEST[prim]:.9g})"
 
 
 def data_error(code: str, message: str, loc: Loc | None = None, text: str = "", hint: str | None = None) -> DataError:

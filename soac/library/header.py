@@ -10,11 +10,12 @@ from ..kernels.devices.cpu.library.interface import Entry, Interface, Value
 TYPES = {
     Prim.BOOL: "bool",
     Prim.F16: "uint16_t",
+    Prim.BF16: "uint16_t",
     Prim.F32: "float",
     Prim.F64: "double",
     **{prim: f"{'u' if prim.is_unsigned else ''}int{prim.bits}_t" for prim in Prim if prim.is_int},
 }
-"""Scalars and elements; an f16 is its bits."""
+"""Scalars and elements; halves are their bits."""
 
 
 def header(interface: Interface, device: str) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from ..ir.errors import NOWHERE, Diagnostic, Label, SystemFault
-from ..ir.scalar import DTYPES
 from ..kernels.devices.cpu import library
+from ..kernels.devices.cpu.library.client import DTYPES
 from ..kernels.devices.cpu.library.interface import Entry, Interface, Value, distinct
 
 CLIENT = "client.py"
@@ -114,5 +114,5 @@ def python_name(name: str) -> str:
 
 def type_of(value: Value) -> str:
     """A type as annotations say it."""
-    scalar = f"np.{DTYPES[value.prim].type.__name__}"
+    scalar = f"np.{DTYPES[value.prim.value].type.__name__}"
     return f"NDArray[{scalar}]" if value.rank else scalar

@@ -89,4 +89,4 @@ def tuple_text(texts: Sequence[str]) -> str:
 
 
 def scalar_name(prim: Prim) -> str:
-    return f"np.{np.dtype(DTYPES[prim]).type.__name__}"
+    return "Any" if prim is Prim.BF16 else f"np.{np.dtype(DTYPES[prim]).type.__name__}"

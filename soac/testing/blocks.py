@@ -170,7 +170,7 @@ _PATH = re.compile(r"@[ \t]*(\S+)")
 _ITEM = re.compile(r"""(?:"(?:[^"\\\n]|\\.)*"|--[^\n]*|[^{}"\-]+|-)*""")
 _COUNT = re.compile(r"(\S+)\s+([0-9]{1,9})(?=\s|$)")
 _RANDOM = re.compile(r"((?:\[\s*[0-9][0-9_]*\s*\]\s*)*)(?:([iuf](?:8|16|32|64)|bool)(?![\w.])|([^\s\[\]{}]+))")
-_LITERAL = re.compile(r"[-+]?(?:[0-9]\S*|f(?:16|32|64)\.(?:nan|inf))|true|false|\"\S*")
+_LITERAL = re.compile(r"[-+]?(?:[0-9]\S*|b?f(?:16|32|64)\.(?:nan|inf))|true|false|\"\S*")
 
 
 def parse_tests(text: str, file: str) -> tuple[TestBlock, ...]:

@@ -24,7 +24,7 @@ from ..ir.attributes import has_attr
 from ..ir.core import Body, Copied, FunDef, Hist, Iota, Lambda, Param, Prog, Reduction, Screma, Stm
 from ..ir.errors import NOWHERE, Loc, RunError
 from ..ir.interpret import Prepared, Thresholds, prepare
-from ..ir.scalar import DTYPES
+from ..ir.scalar import elements_as
 from ..ir.traverse import bodies, free_in_lambda, free_in_stm
 from ..ir.types import Atom, Const, Name, Names, Prim, Type, Var
 
@@ -256,7 +256,7 @@ def _drawn(source: np.random.Generator, type: Type, is_index: bool) -> Argument:
     least = 0 if is_index or type.prim is Prim.BOOL or type.prim.is_unsigned else -LARGEST
     most = 1 if type.prim is Prim.BOOL else LARGEST
     drawn = source.integers(least * 2, most * 2, shape, endpoint=True)
-    value = (drawn / 2 if type.prim.is_float else drawn // 2).astype(DTYPES[type.prim])
+    value = elements_as(drawn / 2 if type.prim.is_float else drawn // 2, type.prim)
     return value if type.shape else value[()]
 
 

@@ -103,7 +103,7 @@ _NAME = re.compile(r"\$?[A-Za-z_][A-Za-z0-9_']*")
 _LITERAL = re.compile(
     r"""
       true\b | false\b | empty\s*\([^)]*\)
-    | [-+]?(?:f(?:16|32|64)\.(?:nan|inf) | \.?[0-9](?:[eEpP][-+]|[A-Za-z0-9_.])*)
+    | [-+]?(?:b?f(?:16|32|64)\.(?:nan|inf) | \.?[0-9](?:[eEpP][-+]|[A-Za-z0-9_.])*)
     | "(?:[^"\\\n]|\\.)*"
     """,
     re.VERBOSE,

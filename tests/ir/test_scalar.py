@@ -15,12 +15,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from soac.ir.errors import IRError
+from soac.ir.floats import rounding
 from soac.ir.ops import Op, arity, operand_types, result_type
 from soac.ir.scalar import DTYPES, ScalarFailure, apply, constant, convert, defined, int_range, prim_of, text_of
 from soac.ir.types import Prim
+from tests.support.prims import PRIMS
 
 INTS = [p for p in Prim if p.is_int]
-FLOATS = [p for p in Prim if p.is_float]
+FLOATS = [p for p in PRIMS if p.is_float]
 BYTES = [Prim.I8, Prim.U8]
 
 
@@ -155,12 +157,17 @@ def test_wide_integers_wrap_as_the_machine_does(op: Op, prim: Prim) -> None:
 
 
 def floats(prim: Prim) -> st.SearchStrategy[float]:
-    return st.floats(width=16 if prim is Prim.F16 else 32 if prim is Prim.F32 else 64)
+    return st.floats(width=16 if prim is Prim.F16 else 32 if prim is Prim.F32 else 64).map(rounding(prim))
 
 
 def nearest(exact: Fraction, prim: Prim) -> float:
     """The value of `prim` nearest to `exact` (not zero), ties to even: by counting digits."""
-    digits, lowest, highest = {Prim.F16: (11, -24, 16), Prim.F32: (24, -149, 128), Prim.F64: (53, -1074, 1024)}[prim]
+    digits, lowest, highest = {
+        Prim.BF16: (8, -133, 128),
+        Prim.F16: (11, -24, 16),
+        Prim.F32: (24, -149, 128),
+        Prim.F64: (53, -1074, 1024),
+    }[prim]
     size = abs(exact)
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
     if size < Fraction(2) ** exponent:
@@ -459,6 +466,6 @@ def test_texts_and_dtypes() -> None:
     assert text_of(Prim.F32, float(np.float32(0.1))) == "0.1"
     assert text_of(Prim.F64, 0.1) == "0.1"
     assert [text_of(Prim.BOOL, True), text_of(Prim.I8, -5), text_of(Prim.F16, math.inf)] == ["true", "-5", "inf"]
-    assert all(prim_of(DTYPES[p]) is p for p in Prim)
-    assert all(DTYPES[p].itemsize == p.bytes for p in Prim)
+    assert all(prim_of(DTYPES[p]) is p for p in PRIMS)
+    assert all(DTYPES[p].itemsize == p.bytes for p in PRIMS)
     assert prim_of(np.dtype("complex128")) is None

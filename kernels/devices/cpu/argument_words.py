@@ -10,6 +10,7 @@ import numpy as np
 
 from ....ir.core import FunDef
 from ....ir.entry import Argument, bind_sizes
+from ....ir.floats import bits_of
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
 
@@ -31,8 +32,8 @@ def word_of(prim: Prim) -> Callable[[Any], int]:
             return lambda value: struct.unpack("<q", struct.pack("<d", value))[0]
         case Prim.F32:
             return lambda value: struct.unpack("<i", struct.pack("<f", value))[0]
-        case Prim.F16:
-            return lambda value: struct.unpack("<h", struct.pack("<e", value))[0]
+        case Prim.F16 | Prim.BF16:
+            return bits_of(prim)
         case Prim.U64:
             return lambda value: int(value) - (1 << 64) if value >= 1 << 63 else int(value)
         case _:

@@ -17,7 +17,7 @@ import numpy as np
 from ....ir.core import Level
 from ....ir.errors import NOWHERE
 from ....ir.machine import BLOCK, CUDA
-from ....ir.scalar import DTYPES
+from ....ir.scalar import DTYPES, elements_as
 from ....ir.types import Prim
 from ...analysis.stack_sizes import UNKNOWN, Peak
 from ...cuda_c.module import Grid, cuda_kernel
@@ -231,7 +231,7 @@ class CudaDevice:
 
     def iota(self, count: int, start: int, step: int, prim: Prim) -> CudaArray:
         if prim.is_float:
-            return self.gpu.upload((np.arange(count, dtype=np.int64) * step + start).astype(DTYPES[prim]))
+            return self.gpu.upload(elements_as(np.arange(count, dtype=np.int64) * step + start, prim))
         array = self.gpu.scratch(prim, (count,))
         self.gpu.ramp(array, start, step)
         return array

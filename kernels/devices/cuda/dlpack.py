@@ -63,7 +63,7 @@ class ManagedVersioned(ctypes.Structure):
 
 OLD, NEW = b"dltensor", b"dltensor_versioned"
 USED = {OLD: b"used_dltensor", NEW: b"used_dltensor_versioned"}
-_CODES = {"i": 0, "u": 1, "f": 2}
+_CODES = {"i": 0, "u": 1, "f": 2, "bf": 4}
 _BOOL = 6
 
 _python = ctypes.pythonapi
@@ -128,7 +128,7 @@ def produced(tensor: Tensor, owner: object, versioned: bool, flags: int) -> obje
 
 
 def _code(prim: Prim) -> tuple[int, int]:
-    return (_BOOL if prim is Prim.BOOL else _CODES[prim.value[0]]), prim.bits
+    return (_BOOL if prim is Prim.BOOL else _CODES[prim.value.rstrip("0123456789")]), prim.bits
 
 
 # ---- consuming ---------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ....ir.floats import bits_of
 from ....ir.types import Prim
 from ...cuda_c.ops import c_type
 from ...kernel_ir.nodes import Kernel
@@ -148,7 +149,7 @@ MEMORY = Parameter("Memory", "Pqqq")
 """`Memory` of `cuda_prelude.h`."""
 _FORMS = {
     Prim.I8: "b", Prim.I16: "h", Prim.I32: "i", Prim.I64: "q", Prim.U8: "B", Prim.U16: "H", Prim.U32: "I",
-    Prim.U64: "Q", Prim.F16: "H", Prim.F32: "f", Prim.F64: "d", Prim.BOOL: "B",
+    Prim.U64: "Q", Prim.F16: "H", Prim.BF16: "H", Prim.F32: "f", Prim.F64: "d", Prim.BOOL: "B",
 }  # fmt: skip
 
 
@@ -163,8 +164,8 @@ def signature_of(kernel: Kernel) -> Signature:
 def word(prim: Prim, value: Any) -> Value:
     """A scalar as its parameter takes it: halves by their bits, booleans as 0 and 1."""
     match prim:
-        case Prim.F16:
-            return int(np.float16(value).view(np.uint16))
+        case Prim.F16 | Prim.BF16:
+            return bits_of(prim)(float(value))
         case Prim.F32 | Prim.F64:
             return float(value)
         case _:

@@ -79,7 +79,7 @@ class Gpu:
     def upload(self, array: np.ndarray) -> CudaArray:
         prim = prim_of(array.dtype)
         assert prim is not None
-        held = np.ascontiguousarray(array).reshape(array.shape)
+        held = as_buffer(np.ascontiguousarray(array).reshape(array.shape))
         there = self.scratch(prim, array.shape)
         if array.size:
             self.uploading.append(held)
@@ -92,7 +92,7 @@ class Gpu:
     def to_host(self, array: CudaArray) -> np.ndarray:
         found = np.empty(array.shape, array.dtype)
         if found.size:
-            self.driver.download(found, self.dense(array).address)
+            self.driver.download(as_buffer(found), self.dense(array).address)
             self.uploaded()
         return found
 
@@ -200,6 +200,11 @@ class Gpu:
         )
 
 
+def as_buffer(array: np.ndarray) -> np.ndarray:
+    """The same memory as an array of which there is a buffer: there is none of bf16."""
+    return array.view(np.uint16) if prim_of(array.dtype) is Prim.BF16 else array
+
+
 def signed(bits: int) -> int:
     """The i64 with these bits."""
     return (bits + (1 << 63)) % (1 << 64) - (1 << 63)
@@ -207,5 +212,5 @@ def signed(bits: int) -> int:
 
 def bits_of(prim: Prim, value: Any) -> int:
     """A scalar as the integer with its bits."""
-    there = np.array(word(prim, value), np.uint16) if prim is Prim.F16 else np.array(value, DTYPES[prim])
+    there = np.array(word(prim, value), np.uint16) if prim.is_half else np.array(value, DTYPES[prim])
     return int(there.view(f"u{prim.bytes}"))

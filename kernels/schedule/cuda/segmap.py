@@ -3,7 +3,8 @@
 segmap (i < n, j < m)     block = T*S points; thread t takes points s*T + t; point p ↦ (i, j) by σ's order
                           where neighbours are accessed, a row of up to 16 bytes at once
                           (`passes/vectorise_accesses.py`)
-#[tiled(R)]               blocks of 16 x 16 threads with R x R points each (`tiles.py`)
+#[tiled(R)]               blocks of 16 x 16 threads with R x R points each (`tiles.py`), or of 8 warps with fragments
+                          of matrices (`tensor_tiles.py`)
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ..kernel_builder import ONE, Builder, Mode, Operand
 from ..space import bind_space, segment_results
 from ..table import Schedule, Segop, Table, in_memory
 from .mapping import Mapping, best_mapping
+from .tensor_tiles import on_tensor_cores, run_on_tensor_cores
 from .tiles import tiled, tiling
 
 
@@ -54,6 +56,7 @@ def run_mapped(s: Segop[core.SegMap], _: bool) -> None:
 
 SEGMAP: Table = (
     COLLECTIVE,
+    Schedule("tensor cores", run_on_tensor_cores, on_tensor_cores),
     Schedule("register tiles", tiled, is_tiled),
     Schedule("mapped", run_mapped),
 )

@@ -112,7 +112,7 @@ def _kernel(h: HostBuilder, block: TileBlock, stm: Stm, exp: core.SegMap) -> Mad
     done = b.mul(whole, i64(shape.depth), "done")
     rest = b.sub(block.width, done, "rest")
     _if(block, b.op(Op.LT, Prim.I64, ZERO, rest, base="more"), lambda: _last_step(work, done, rest))
-    _finish(block, stm, exp, accs)
+    finish(block, stm, exp, accs)
     return h.finish(b, stm.pat[0].name.base)
 
 
@@ -337,7 +337,7 @@ def _combine(block: TileBlock, accs: list[KArray], at: Operand, inputs: list[Ope
             mine = slice(len(results), len(results) + len(red.neutral))
             left = [b.let("acc", acc.prim, kir.KLoad(acc, at)) for acc in accs[mine]]
             results += only_scalars(apply_lambda(b, red.op, [*left, *values[mine]], Mode.THREAD))
-        stms[:] = contracted(stms, results, only_scalars(values))
+        stms[:] = contracted(stms, results, only_scalars(values), halves=True)
         for acc, value in zip(accs, results, strict=True):
             b.emit(kir.Store(acc, at, value))
     b.stms += stms
@@ -346,7 +346,7 @@ def _combine(block: TileBlock, accs: list[KArray], at: Operand, inputs: list[Ope
 # ---- results -----------------------------------------------------------------------------------------------------
 
 
-def _finish(block: TileBlock, stm: Stm, exp: core.SegMap, accs: list[KArray]) -> None:
+def finish(block: TileBlock, stm: Stm, exp: core.SegMap, accs: list[KArray]) -> None:
     """threads { out[i, j] = what follows of the accumulators }, a run of neighbours at a time."""
     b, shape = block.b, block.shape
     outs = [output(b, p.name) for p in stm.pat]

@@ -13,6 +13,7 @@ from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, KConvert, KLet, KLoad, KOp, KVar, Space, Store
 from tests.kernels.llvm.test_ops import ELEMENTARY, RhsOf, Row, Value, arguments, operations, same, samples
 from tests.support.emulator.emulate import COMPILER, Emulator, build
+from tests.support.prims import PRIMS
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: CUDA C cannot be emulated")
 INDEX, N, BLOCK = KVar("i", Prim.I64), KVar("n", Prim.I64), KVar("b", Prim.I64)
@@ -41,7 +42,7 @@ def results(emulator: Emulator, name: str, rows: list[Row]) -> list[Value]:
     return found.tolist()
 
 
-@pytest.mark.parametrize("prim", list(Prim), ids=lambda p: p.value)
+@pytest.mark.parametrize("prim", PRIMS, ids=lambda p: p.value)
 def test_operations(prim: Prim) -> None:
     ops = [op for op in operations(prim) if op not in LIBRARY_OPS]
     kernels = tuple(
@@ -62,10 +63,10 @@ def test_operations(prim: Prim) -> None:
     assert not wrong, "\n".join(wrong[:40])
 
 
-@pytest.mark.parametrize("source", list(Prim), ids=lambda p: p.value)
+@pytest.mark.parametrize("source", PRIMS, ids=lambda p: p.value)
 def test_conversions(source: Prim) -> None:
     rows: list[Row] = [(x,) for x in samples(source)]
-    targets = list(Prim)
+    targets = PRIMS
     emulator = build(
         tuple(kernel_of(f"to_{t.value}", lambda xs, t=t: KConvert(source, t, xs[0]), (source,), t) for t in targets), 32
     )

@@ -37,6 +37,12 @@ def test_integers_and_halves_stay(prim: Prim) -> None:
     assert contracted(stms, [total], [product]) == stms
 
 
+def test_halves_are_contracted_where_the_machine_can() -> None:
+    product, total, x = (KVar(name, Prim.F16) for name in ("product", "sum", "x"))
+    stms = [let(product, Op.MUL, x, x), let(total, Op.ADD, x, product)]
+    assert contracted(stms, [total], [product], halves=True) == [stms[0], let(total, Op.FMA, x, x, x)]
+
+
 def test_the_step_takes_the_operands_of_the_product() -> None:
     op = KLambda((X,), (Y,), (let(SUM, Op.ADD, X, Y),), (SUM,))
     step = contracted_step(op, [let(PRODUCT, Op.MUL, A, B)], (PRODUCT,))

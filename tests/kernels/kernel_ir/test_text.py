@@ -17,6 +17,7 @@ from soac.ir.ops import Op
 from soac.ir.show import same
 from soac.ir.types import Const, Prim, i64
 from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.fragments import Role
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KLambda, KStm, KVar, Space
 from soac.kernels.kernel_ir.parse import parse_kernel
 from soac.kernels.kernel_ir.show import show_kernel
@@ -86,6 +87,10 @@ STATEMENTS: dict[str, tuple[KStm, ...]] = {
     "variables": (kir.Declare(X, Const(Prim.F32, -0.0)), kir.Assign(X, Const(Prim.F32, float("nan")))),
     "stores": (kir.Store(XS, N, ONE, True), kir.Publish(FLAGS, N, Const(Prim.I32, 1))),
     "memory": (kir.Alloc(T, N, 4), kir.Distribute(HELD, 256, 8), kir.Shuffle(HELD, HELD, Op.XOR, Prim.I64, N)),
+    "products": (
+        kir.Distribute(replace(T, space=Space.REGISTERS), 256, 8, Role.LEFT),
+        kir.Mma(replace(T, space=Space.REGISTERS), N, XS, i64(4), XS, ZERO),
+    ),
     "checks": (kir.Check(Const(Prim.BOOL, True), 0, (N,)), kir.BoundsCheck(N, i64(4), 0, (N, ZERO))),
     "control": (
         kir.KIf(Const(Prim.BOOL, False), (), (kir.Fence(),)),

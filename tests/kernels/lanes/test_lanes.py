@@ -45,6 +45,7 @@ from soac.kernels.lanes.module import emit
 from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes
 from soac.kernels.passes.pipeline import CPU_PASSES, all_ready
 from tests.support.kernel_interpreter import ARENA_BYTES, compiled, failure_of, interpret
+from tests.support.prims import PRIMS
 
 I64, I32, U32, F32, BOOL = Prim.I64, Prim.I32, Prim.U32, Prim.F32, Prim.BOOL
 B, N, IX = KVar("b", I64), KVar("n", I64), KVar("i", I64)
@@ -405,7 +406,7 @@ def test_collatz(settings: LaneSettings) -> None:
 
 @shapes
 def test_failures_report_the_values_of_a_thread_that_failed(settings: LaneSettings) -> None:
-    prims = [p for p in Prim if p is not BOOL]
+    prims = [p for p in PRIMS if p is not BOOL]
     bad = glob("bad", BOOL)
     values = tuple(var(f"v{p.value}", p) for p in prims)
     flag, negated = var("flag", BOOL), var("negated")

@@ -11,6 +11,7 @@ import pytest
 
 from soac.ir import scalar
 from soac.ir.core import Level
+from soac.ir.floats import LARGEST
 from soac.ir.ops import Op, operand_types, result_type
 from soac.ir.types import Prim, i64
 from soac.kernels.kernel_ir import nodes as kir
@@ -18,6 +19,7 @@ from soac.kernels.kernel_ir.nodes import KArray, KConvert, KLet, KLoad, KOp, KSt
 from soac.kernels.passes.choose_lanes import LaneSettings
 from tests.support.compiled_kernels import compile_kernels
 from tests.support.kernel_interpreter import NO_CACHE, Runner
+from tests.support.prims import PRIMS
 
 Value = bool | int | float
 Row = tuple[Value, ...]
@@ -124,14 +126,15 @@ def same(got: Value, want: Value, prim: Prim, ulps: float, scale: float = 0.0) -
         return got != 0.0 or math.copysign(1.0, got) == math.copysign(1.0, want)
     if not ulps:
         return False
-    largest = float(np.finfo(scalar.DTYPES[prim]).max)
+    largest = LARGEST[prim]
     if math.isinf(want) or math.isinf(got):
         return min(abs(want), largest) == min(abs(got), largest) and want * got > 0
-    unit = float(np.spacing(scalar.DTYPES[prim].type(max(abs(want), scale))))
+    size = max(abs(want), scale)
+    unit = scalar.apply(Op.NEXTAFTER, prim, (scalar.convert(Prim.F64, prim, size), math.inf)) - size
     return abs(got - want) <= ulps * unit
 
 
-@pytest.mark.parametrize("prim", list(Prim), ids=lambda p: p.value)
+@pytest.mark.parametrize("prim", PRIMS, ids=lambda p: p.value)
 def test_operations(prim: Prim) -> None:
     ops = operations(prim)
     kernels = tuple(
@@ -159,13 +162,13 @@ def disagreements(op: Op, prim: Prim, runner: Runner) -> list[str]:
     return wrong[:6]
 
 
-@pytest.mark.parametrize("source", list(Prim), ids=lambda p: p.value)
+@pytest.mark.parametrize("source", PRIMS, ids=lambda p: p.value)
 def test_conversions(source: Prim) -> None:
     rows: list[Row] = [(x,) for x in samples(source)]
     if source.is_float:
         ties = (65519.9, 65520.0, 2049.0, 2051.0, 1 + 2.0**-11, 1 + 2.0**-11 + 2.0**-40, 3 * 2.0**-25, 2.0**-25)
         rows += [(scalar.convert(Prim.F64, source, x),) for x in ties]
-    targets = list(Prim)
+    targets = PRIMS
     kernel = kernel_of("to", [lambda xs, t=t: KConvert(source, t, xs[0]) for t in targets], (source,), targets)
     runner = Runner(kernel, compile_kernels((kernel,), LANES, NO_CACHE))
     for columns in run_both(runner, 1, rows):

@@ -51,6 +51,7 @@ from soac.testing.blocks import parse_tests
 from soac.testing.scripts import read_script
 from tests.support.fuzz.command_line import run_line, words_of
 from tests.support.fuzz.mutate import MOST, Corpus, by_bytes, changed, corpus_of
+from tests.support.prims import PRIMS
 
 ROOT = Path(__file__).parents[3]
 LIMIT = 64 << 20  # bytes that a file may declare, as with `--max-input`
@@ -188,7 +189,7 @@ def values() -> tuple[tuple[object, ...], ...]:
     source = np.random.default_rng(0)
     plain = [
         (source.random(shape) * 300 - 150).astype(DTYPES[prim])
-        for prim in Prim
+        for prim in PRIMS
         for shape in ((3,), (2, 3), (0, 4), (2, 1, 2))
     ]
     return (

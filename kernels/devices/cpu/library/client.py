@@ -19,11 +19,14 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
     "bool": np.dtype(np.bool_),
     **{f"{kind[0]}{bits}": np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
     **{f"f{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
+    "bf16": np.dtype(np.uint16),
 }
+"""A bf16, which NumPy does not have, is its bits."""
 
 ARGUMENTS: Mapping[str, type[Any]] = {
     "bool": ctypes.c_bool,
     "f16": ctypes.c_uint16,
+    "bf16": ctypes.c_uint16,
     "f32": ctypes.c_float,
     "f64": ctypes.c_double,
     **{f"i{bits}": getattr(ctypes, f"c_int{bits}") for bits in (8, 16, 32, 64)},

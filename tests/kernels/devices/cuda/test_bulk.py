@@ -15,6 +15,7 @@ from soac.kernels.devices.cpu.kernel_code import KernelCode
 from soac.kernels.devices.cuda.array import CudaArray
 from soac.kernels.devices.cuda.bulk import Axis, merged, tiles
 from soac.kernels.devices.cuda.device import CudaDevice
+from tests.support import prims
 from tests.support.emulator.driver import EmulatedDriver, emulated_gpu
 from tests.support.emulator.emulate import COMPILER
 
@@ -96,7 +97,7 @@ def test_dimensions_are_merged() -> None:
     assert merged((3, 1, 5), (5, 5, 1), (50, 7, 1)) == (Axis(3, 5, 50), Axis(5, 1, 1))
 
 
-@pytest.mark.parametrize("prim", list(Prim), ids=lambda p: p.value)
+@pytest.mark.parametrize("prim", prims.PRIMS, ids=lambda p: p.value)
 def test_filled(device: CudaDevice, cpu: CpuDevice, prim: Prim) -> None:
     """Also where no bits are set, and into strided places."""
     for value in (DTYPES[prim].type(0).item(), DTYPES[prim].type(1).item()):
@@ -110,7 +111,7 @@ def test_filled(device: CudaDevice, cpu: CpuDevice, prim: Prim) -> None:
     both(device, cpu, numbers((5, 6), prim, 3), written)
 
 
-@pytest.mark.parametrize("prim", [p for p in Prim if p is not Prim.BOOL], ids=lambda p: p.value)
+@pytest.mark.parametrize("prim", [p for p in prims.PRIMS if p is not Prim.BOOL], ids=lambda p: p.value)
 def test_iota(device: CudaDevice, cpu: CpuDevice, prim: Prim) -> None:
     for count, start, step in ((0, 0, 1), (1000, 0, 1), (300, 7, -3), (5, 0, 0)):
         wanted = cpu.iota(count, start, step, prim)

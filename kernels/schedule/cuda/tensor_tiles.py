@@ -1,0 +1,400 @@
+"""Products on tensor cores: register tiles (`tiles.py`) whose results are fragments of warps.
+
+    segmap^thread (.., i < n, j < m) { sum (map2 (\\x y -> x * y) xs_i ys_j) }                                 [T2]
+    ⟶  block (.., b, c) of 8 warps, 2 x 4 of them, each with R/2 x R/2 sums of 16 x 8 results {
+          threads { sums = 0 }                                                   fragments (`kir.Distribute`)
+          for s < ⌈p/K⌉ {
+            fence; begin to load the next K elements of all rows
+            threads { left = [R/2] of xs, right = [R/2] of ys }                  fragments of the tiles
+            warps { sums[a, c] += left[a] · right[c] }                           `mma.sync`
+            store the next K elements in the other half
+          }
+          threads { out[i, j] = what follows of sums }
+        }
+
+Taken for sums of f32 over products of f16 or bf16, which are exact in f32; where `#[tensor]` stands before the sum, for
+sums of f32, as tf32, and of f16 and bf16, which are then rounded once, at the end. A step adds up to 16 products in an
+order of the hardware's own. What is beyond the last element is zero. Elements go through registers; halves lie by rows
+in shared memory, so that a pair is one access, others by k; the rows of a fragment begin in different banks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from ....flatten.tiling.block import Row, Tileable
+from ....ir import core
+from ....ir.attributes import has_attr
+from ....ir.core import Convert, Level, PrimOp, Screma
+from ....ir.ops import Op
+from ....ir.types import Atom, Const, Name, Prim, Var, i64
+from ...kernel_ir import nodes as kir
+from ...kernel_ir.fragments import COLUMNS, INSTRUCTIONS, LANES, ROWS, Instruction, Layout, Role, place
+from ...kernel_ir.nodes import KArray, Space
+from ..host_builder import HostBuilder, Made
+from ..kernel_builder import ONE, ZERO, ArrayRef, Operand
+from ..space import scalar
+from ..table import Segop, in_memory
+from .tile_block import THREADS, Result, TileBlock, tile_block
+from .tiles import finish, tiling
+
+TENSOR = "tensor"
+"""The attribute by which sums that are rounded more than the program says are computed so."""
+
+WARPS = (2, 4)
+"""Of a block, along each tiled dimension."""
+
+PAD = 8
+"""Elements between rows of a tile, beyond those that there are."""
+
+SHARED_BYTES = 16 << 10
+"""Of a tile at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A sum of products as tensor cores take it: `inputs` are the numbers of those of the first tiled dimension and the
+    second."""
+
+    found: Tileable
+    each: int
+    inputs: tuple[int, int]
+    prim: Prim
+
+
+def on_tensor_cores(s: Segop[core.SegMap]) -> Product | str:
+    """The product that a segmap is; else why it is none that tensor cores take."""
+    shape = tiling(s.stm, s.exp)
+    if shape is None:
+        return "without the attribute `tiled`, or without room"
+    found, each = shape
+    factors = _factors(found.screma)
+    if factors is None:
+        return "no sum of products of two rows"
+    names = [name for name, _ in found.tiled]
+    places = [_tiled_name(row, names) for row in found.rows]
+    if sorted(places, key=str) != sorted(names, key=str):
+        return "both rows of a product belong to one dimension"
+    prim, total = factors
+    if prim not in INSTRUCTIONS:
+        return f"no products of {prim.value}"
+    if (prim is Prim.F32 or total is not Prim.F32) and not has_attr(found.redomap.attrs, TENSOR):
+        return f"the sum of {total.value} would be rounded in another way: only by the attribute `{TENSOR}`"
+    if each < 2:
+        return "one result for each thread"
+    first = places.index(names[0])
+    return Product(found, each, (first, 1 - first), prim)
+
+
+def _tiled_name(row: Row | None, names: list[Name]) -> Name | None:
+    return next((name for name in row.of.values() if name in names), None) if row is not None else None
+
+
+def _factors(screma: Screma) -> tuple[Prim, Prim] | None:
+    """The types of factors and sum of a sum of products of two elements, which may be converted first."""
+    f, params = screma.map, {p.name for p in screma.map.params}
+    if len(screma.reds) != 1 or len(params) != 2 or len({p.type.prim for p in f.params}) != 1:
+        return None
+    (red,) = screma.reds
+    neutral, operator = red.neutral[0], red.op.body.stms
+    if len(red.neutral) != 1 or not isinstance(neutral, Const) or neutral.value != 0 or len(operator) != 1:
+        return None
+    prim, total, names = f.params[0].type.prim, red.op.params[0].type.prim, {name: name for name in params}
+    if not _is_op(operator[0].exp, Op.ADD, {p.name for p in red.op.params}, total):
+        return None
+    for stm in f.body.stms[:-1]:
+        match stm.exp:
+            case Convert(source, target, Var(name)) if (source, target) == (prim, total) and name in params:
+                names[stm.pat[0].name] = name
+            case _:
+                return None
+    *_, product = f.body.stms or (None,)
+    if product is None or f.body.result != (Var(product.pat[0].name),):
+        return None
+    renamed = _renamed(product.exp, names)
+    return (prim, total) if renamed is not None and _is_op(renamed, Op.MUL, params, total) else None
+
+
+def _renamed(exp: core.Exp, names: dict[Name, Name]) -> PrimOp | None:
+    if not isinstance(exp, PrimOp):
+        return None
+    args: tuple[Atom, ...] = tuple(Var(names.get(a.name, a.name)) if isinstance(a, Var) else a for a in exp.args)
+    return replace(exp, args=args)
+
+
+def _is_op(exp: core.Exp, op: Op, names: set[Name], prim: Prim) -> bool:
+    """Is it the operation on just these two variables?"""
+    match exp:
+        case PrimOp(found, at, (Var(x), Var(y))):
+            return (found, at) == (op, prim) and {x, y} == names
+        case _:
+            return False
+
+
+# ---- the kernel ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class WarpBlock(TileBlock):
+    """A block whose threads have the results of fragments: rows 8 apart, pairs of columns 8 apart."""
+
+    @contextmanager
+    def threads(self) -> Iterator[tuple[Operand, ...]]:
+        """threads { .. }, with the first row of the thread's and the first column."""
+        b, thread = self.b, self.b.fresh("thread", Prim.I64)
+        with b.nested() as stms:
+            lane, corner = self.corner(thread)
+            yield tuple(b.add(x, y) for x, y in zip(corner, led(self, lane, SUM), strict=True))
+        b.emit(kir.Threads(thread, ZERO, i64(THREADS), tuple(stms)))
+
+    def corner(self, thread: Operand) -> tuple[Operand, tuple[Operand, Operand]]:
+        """The lane of a thread, and where the results of its warp begin."""
+        b, each = self.b, self.shape.each
+        lane, warp = b.exact(Op.REM, thread, i64(LANES), "lane"), b.exact(Op.QUOT, thread, i64(LANES), "warp")
+        y, x = b.exact(Op.QUOT, warp, i64(WARPS[1]), "wy"), b.exact(Op.REM, warp, i64(WARPS[1]), "wx")
+        return lane, (b.mul(y, i64(ROWS * each // 2)), b.mul(x, i64(COLUMNS * each // 2)))
+
+    def over_results(
+        self,
+        at: tuple[Operand, ...],
+        body: Callable[[tuple[Result | None, ...]], None],
+        dims: frozenset[int] | None = None,
+        chosen: tuple[Result | None, ...] = (),
+    ) -> None:
+        """The thread's rows: what follows goes over the columns of each in runs."""
+        assert dims == frozenset((0,)), "rows alone"
+        b, a = self.b, self.b.fresh("a", Prim.I64)
+        with b.nested() as stms:
+            body((Result(a, b.add(at[0], b.mul(a, i64(8)), "row")), None))
+        b.emit(kir.For(a, i64(self.shape.each), tuple(stms), self.shape.each))
+
+    def over_runs(self, place: Operand, body: Callable[[Result], None]) -> None:
+        """The first column of each pair."""
+        b, runs, c = self.b, self.shape.each // 2, self.b.fresh("c", Prim.I64)
+        with b.nested() as stms:
+            body(Result(b.mul(c, i64(2)), b.add(place, b.mul(c, i64(COLUMNS)), "column")))
+        b.emit(kir.For(c, i64(runs), tuple(stms), runs))
+
+    def number(self, results: tuple[Result | None, ...]) -> Operand:
+        """Where a result is among the registers of the thread: fragment after fragment."""
+        b, (row, column) = self.b, results
+        assert row is not None
+        assert column is not None
+        halves = [
+            (b.exact(Op.QUOT, x.number, i64(2), "f"), b.exact(Op.REM, x.number, i64(2), "r")) for x in (row, column)
+        ]
+        (a, high), (c, low) = halves
+        fragment = b.add(b.mul(a, i64(self.shape.each // 2)), c)
+        return b.add(b.mul(b.add(b.mul(fragment, i64(2)), high), i64(2)), low, "c")
+
+
+SUM = INSTRUCTIONS[Prim.F32].layouts[Role.SUM]
+"""That of all instructions."""
+
+
+def led(block: TileBlock, lane: Operand, layout: Layout) -> tuple[Operand, Operand]:
+    """The row and the column that the number of a lane leads to, in a layout whose bits follow each other."""
+    b, found = block.b, list[Operand]()
+    for d in (0, 1):
+        bits = [k for k, there in enumerate(layout.lanes) if there[d]]
+        step = layout.lanes[bits[0]][d]
+        assert [layout.lanes[k][d] for k in bits] == [step << k for k in range(len(bits))], "digits of a number"
+        high = b.exact(Op.QUOT, lane, i64(1 << bits[0]), "high") if bits[0] else lane
+        digit = b.exact(Op.REM, high, i64(1 << len(bits)), "digit") if bits[-1] < 4 else high
+        found.append(b.mul(digit, i64(step)))
+    return found[0], found[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the factors: its row, its tile with two halves, the registers on the way there, its fragments. `place`:
+    its tiled dimension; `step`: from one k to the next in the tile, `pitch`: from one row; `half`: elements of a half.
+    `is_long`: neighbours in memory are elements of a row."""
+
+    row: Row
+    place: int
+    mem: KArray
+    ahead: KArray
+    fragments: KArray
+    layout: Layout
+    depth: int
+    step: int
+    pitch: int
+    half: int
+    is_long: bool
+
+    def index(self, block: TileBlock, half: Operand, k: Operand, r: Operand) -> Operand:
+        """The place of an element in the tile."""
+        b = block.b
+        inside = b.add(b.mul(k, i64(self.step)), b.mul(r, i64(self.pitch)))
+        return b.add(b.mul(half, i64(self.half)), inside)
+
+
+def run_on_tensor_cores(s: Segop[core.SegMap], product: Product) -> None:
+    """A kernel whose warps multiply fragments, and its launch."""
+    in_memory(s)
+    plain, blocks = tile_block(s.h, product.found, s.exp, product.each)
+    shape = replace(plain.shape, run=2)
+    block = WarpBlock(plain.b, plain.found, shape, plain.outer, plain.bases, plain.widths, plain.width)
+    made = _kernel(s.h, block, s, product)
+    s.h.launch(made, blocks, s.h.product(s.exp.space.widths), made.cost, s.stm.loc)
+
+
+def _kernel(h: HostBuilder, block: WarpBlock, s: Segop[core.SegMap], product: Product) -> Made:
+    b, shape, instruction = block.b, block.shape, INSTRUCTIONS[product.prim]
+    b.say(f"{WARPS[0]} x {WARPS[1]} warps, {shape.each // 2} x {shape.each // 2} sums of {ROWS} x {COLUMNS} each")
+    b.note(product.found.redomap.loc)
+    depth = next(d for d in (16, 8) if 2 * d * (shape.edge + PAD) * product.prim.bytes <= SHARED_BYTES)
+    sides = tuple(_side(block, product, d, depth, instruction) for d in (0, 1))
+    sums = _fragments(block, "sums", Prim.F32, shape.results, Role.SUM)
+    _each_register(block, sums, lambda c: kir.Store(sums, c, Const(Prim.F32, 0.0)))
+    steps = b.exact(Op.QUOT, b.add(block.width, i64(depth - 1)), i64(depth), "steps")
+
+    def when(cond: Operand, act: Callable[[Side], None]) -> None:
+        with b.nested() as stms:
+            for side in sides:
+                act(side)
+        b.emit(kir.KIf(cond, tuple(stms), ()))
+
+    def both(side: Side) -> None:
+        _load(block, side, ZERO)
+        _store(block, side, ZERO)
+
+    when(b.op(Op.LT, Prim.I64, ZERO, steps, base="any"), both)
+    step = b.fresh("s", Prim.I64)
+    with b.nested() as body:
+        b.emit(kir.Fence())
+        here = b.exact(Op.REM, step, i64(2), "here")
+        there, following = b.sub(ONE, here, "there"), b.add(step, ONE, "following")
+        more = b.op(Op.LT, Prim.I64, following, steps, base="more")
+        when(more, lambda side: _load(block, side, b.mul(following, i64(depth), "first")))
+        for first in range(0, depth, instruction.depth):
+            _multiply(block, sides, sums, instruction, here, first)
+        when(more, lambda side: _store(block, side, there))
+    b.emit(kir.For(step, steps, tuple(body)))
+    finish(block, s.stm, s.exp, [_rounded(block, sums, product)])
+    return h.finish(b, s.stm.pat[0].name.base if s.stm.pat else s.base)
+
+
+def _side(block: TileBlock, product: Product, d: int, depth: int, instruction: Instruction) -> Side:
+    b, shape, prim = block.b, block.shape, product.prim
+    role, size = ((Role.LEFT, ROWS), (Role.RIGHT, COLUMNS))[d]
+    row = product.found.rows[product.inputs[d]]
+    assert row is not None
+    by_rows = prim.is_half
+    step, pitch = (1, depth + PAD) if by_rows else (shape.edge + PAD, 1)
+    half = shape.edge * pitch if by_rows else depth * step
+    base, layout = row.array.base, instruction.layouts[role]
+    mem = KArray(b.fresh(f"{base}_tile", prim).name, prim, Space.SHARED)
+    b.emit(kir.Alloc(mem, i64(2 * half), 16 // prim.bytes))
+    ahead = block.registers(f"{base}_ahead", prim, 1, depth * shape.edge)
+    fragments = _fragments(block, f"{base}_{role.value}", prim, shape.edge // WARPS[d] // size * layout.count, role)
+    array, names = b.array(row.array), {name for name, _ in product.found.tiled}
+    apart = [array.strides[k] for k, name in row.of.items() if name in names] if isinstance(array, ArrayRef) else []
+    return Side(row, d, mem, ahead, fragments, layout, depth, step, pitch, half, apart != [ONE])
+
+
+def _fragments(block: TileBlock, base: str, prim: Prim, count: int, role: Role) -> KArray:
+    array = KArray(block.b.fresh(base, prim).name, prim, Space.REGISTERS)
+    block.b.emit(kir.Distribute(array, THREADS, count, role))
+    return array
+
+
+def _each_register(block: TileBlock, array: KArray, act: Callable[[Operand], kir.KStm]) -> None:
+    """threads { for c < R*R { .. } }"""
+    b, thread, c, count = block.b, block.b.fresh("thread", Prim.I64), block.b.fresh("c", Prim.I64), block.shape.results
+    with b.nested() as stms:
+        stm = act(c)
+    loop = kir.For(c, i64(count), (*stms, stm), count)
+    b.emit(kir.Threads(thread, ZERO, i64(THREADS), (loop,)))
+
+
+def _rounded(block: TileBlock, sums: KArray, product: Product) -> KArray:
+    """The sums as what follows takes them."""
+    (param,) = product.found.redomap.pat
+    if param.type.prim is Prim.F32:
+        return sums
+    b, rounded = block.b, block.registers("rounded", param.type.prim, block.shape.results)
+
+    def act(c: Operand) -> kir.KStm:
+        x = b.let("x", Prim.F32, kir.KLoad(sums, c))
+        return kir.Store(rounded, c, b.let("y", rounded.prim, kir.KConvert(Prim.F32, rounded.prim, x)))
+
+    _each_register(block, rounded, act)
+    return rounded
+
+
+# ---- a step --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _points(block: TileBlock, side: Side) -> Iterator[tuple[Operand, Operand]]:
+    """threads { .. }: k and the row of each element of a half; neighbours in memory go to neighbouring threads."""
+    b, point = block.b, block.b.fresh("point", Prim.I64)
+    inner = side.depth if side.is_long else block.shape.edge
+    with b.nested() as stms:
+        low, high = b.exact(Op.REM, point, i64(inner), "low"), b.exact(Op.QUOT, point, i64(inner), "high")
+        yield (low, high) if side.is_long else (high, low)
+    b.emit(kir.Threads(point, ZERO, i64(side.depth * block.shape.edge), tuple(stms)))
+
+
+def _load(block: TileBlock, side: Side, first: Operand) -> None:
+    """Elements from `first` on come to registers; zeros, where there are none."""
+    b = block.b
+    with _points(block, side) as (k, r):
+        number, last = b.add(first, k), b.sub(block.width, ONE)
+        index = block.last(side.place, b.add(block.bases[side.place], r))
+        element = block.element(side.row, b.minimum(number, last), index)
+        x = scalar(b.element(b.array(side.row.array), element))
+        inside = b.op(Op.LE, Prim.I64, number, last, base="inside")
+        b.emit(kir.Store(side.ahead, ZERO, b.op(Op.SELECT, side.mem.prim, inside, x, Const(side.mem.prim, 0.0))))
+
+
+def _store(block: TileBlock, side: Side, half: Operand) -> None:
+    """What has come to registers goes to a half of the tile."""
+    b = block.b
+    with _points(block, side) as (k, r):
+        x = b.let("x", side.mem.prim, kir.KLoad(side.ahead, ZERO))
+        b.emit(kir.Store(side.mem, side.index(block, half, k, r), x))
+
+
+def _multiply(
+    block: WarpBlock, sides: tuple[Side, ...], sums: KArray, instruction: Instruction, half: Operand, first: int
+) -> None:
+    """threads { the fragments of a few k from `first` on }; warps { the products of all fragments }"""
+    b, thread = block.b, block.b.fresh("thread", Prim.I64)
+    with b.nested() as stms:
+        lane, corner = block.corner(thread)
+        for side in sides:
+            _take(block, side, lane, corner[side.place], half, first)
+    b.emit(kir.Threads(thread, ZERO, i64(THREADS), tuple(stms)))
+    left, right = sides
+    count = block.shape.each // 2
+    products = tuple(
+        kir.Mma(
+            sums, i64((a * count + c) * SUM.count),
+            left.fragments, i64(a * left.layout.count), right.fragments, i64(c * right.layout.count),
+        )
+        for a in range(count)
+        for c in range(count)
+    )  # fmt: skip
+    b.emit(kir.Threads(b.fresh("warp", Prim.I64), ZERO, i64(THREADS // LANES), products, unit=Level.WARP))
+
+
+def _take(block: TileBlock, side: Side, lane: Operand, corner: Operand, half: Operand, first: int) -> None:
+    """The fragments of a side, from its tile: registers that hold neighbours there in one access."""
+    b, d = block.b, side.place
+    there = led(block, lane, side.layout)
+    start = side.index(block, half, b.add(there[1 - d], i64(first)), b.add(there[d], corner))
+    pair = 2 if side.step == 1 else 1
+    size = (ROWS, COLUMNS)[d]
+    for register in range(0, block.shape.each // 2 * side.layout.count, pair):
+        fragment, within = divmod(register, side.layout.count)
+        led_to = place(side.layout, 0, within)
+        at = b.add(start, i64(led_to[1 - d] * side.step + (fragment * size + led_to[d]) * side.pitch))
+        found = tuple(b.fresh("x", side.mem.prim) for _ in range(pair))
+        b.emit(kir.LoadRow(found, side.mem, at) if pair > 1 else kir.KLet(found[0], kir.KLoad(side.mem, at)))
+        for k, x in enumerate(found):
+            b.emit(kir.Store(side.fragments, i64(register + k), x))
