@@ -12,7 +12,7 @@ from __future__ import annotations
 from ....ir import core
 from ....ir.core import Stm
 from ....ir.machine import WARP
-from ....ir.types import Const, Prim, i64
+from ....ir.types import Const, Prim, Var, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KVar
 from ..array_values import copy_into, flat_indices
@@ -67,8 +67,11 @@ def rows(b: Builder, stm: Stm, exp: core.SegMap, reduction: Stm) -> tuple[Value,
         indices = bound()
         b.env[inner] = index
         values = gen_body(b, row.body, Mode.THREAD)
-        for array, value in zip(arrays[row.num_reds :], values[row.num_reds :], strict=True):
-            put_at(b, array, (*indices, index), value)
+        beside = zip(reduction.pat[row.num_reds :], values[row.num_reds :], strict=True)
+        kept = {Var(p.name): value for p, value in beside}
+        for array, result in zip(arrays, exp.body.result, strict=True):
+            if result in kept:
+                put_at(b, array, (*indices, index), kept[result])
     outs = tuple(b.fresh("red", var.prim) for var in op.left)
     with b.nested() as after:
         indices = bound()
