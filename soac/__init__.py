@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from .cluster.arrays import DistributedArray
     from .decorator import function, vmap
     from .derivatives import jvp, vjp
-    from .frameworks.on_jax import jax_function
-    from .frameworks.on_torch import torch_function
+    from .frameworks import jax_function, torch_function
     from .importer import install_importer
     from .ir.errors import CompileError, DataError, IRError, RunError, SoacError, SystemFault, TuningError
     from .notebook import load_ipython_extension
@@ -74,8 +73,7 @@ _HOMES = {
     ".cluster.arrays": ("DistributedArray",),
     ".decorator": ("function", "vmap"),
     ".derivatives": ("jvp", "vjp"),
-    ".frameworks.on_jax": ("jax_function",),
-    ".frameworks.on_torch": ("torch_function",),
+    ".frameworks": ("jax_function", "torch_function"),
     ".importer": ("install_importer",),
     _ERRORS: ("CompileError", "DataError", "IRError", "RunError", "SoacError", "SystemFault", "TuningError"),
     ".notebook": ("load_ipython_extension",),

@@ -138,7 +138,7 @@ def expand_power(exp: Exp, env: Env) -> Exp | None:
     """x ** 2 ⟶ x * x, x ** 2k ⟶ (x ** k) * (x ** k), x ** (2k+1) ⟶ x ** 2k * x;  1 and 1/x (floats)        [S-Power]"""
     match exp:
         case PrimOp(Op.POW, prim, (x, Const(_, k))) if (
-            isinstance(x, Var) and k == int(k) and k <= POWERS[prim.is_float]
+            isinstance(x, Var) and -1 <= k <= POWERS[prim.is_float] and k == int(k)
         ):
             pass
         case _:

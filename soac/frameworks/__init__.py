@@ -3,3 +3,27 @@
 In: entry points, tensors. Out: tensors, with derivatives that soac compiles when they are first asked for. Holds: a
 framework is imported by the module for it alone; arrays in host memory are handed over without a copy.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..api import Program
+
+
+def jax_function(program: Program, entry: str) -> Callable[..., Any]:
+    """The entry point as a function of JAX arrays, which JAX differentiates; numbers and arrays of NumPy are
+    constants. Needs the package jax."""
+    from .on_jax import function
+
+    return function(program, entry)
+
+
+def torch_function(program: Program, entry: str) -> Callable[..., Any]:
+    """The entry point as a function of tensors to tensors, which `torch.autograd` differentiates; numbers and arrays
+    of NumPy are constants. Needs the package torch."""
+    from .on_torch import function
+
+    return function(program, entry)

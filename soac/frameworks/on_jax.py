@@ -26,7 +26,7 @@ CALL = Primitive("soac_call")
 CALL.multiple_results = True
 
 
-def jax_function(program: Program, entry: str) -> Callable[..., Any]:
+def function(program: Program, entry: str) -> Callable[..., Any]:
     """The entry point as a function of JAX arrays, which JAX differentiates; numbers and arrays of NumPy are
     constants."""
     what = differentiable(program[entry])

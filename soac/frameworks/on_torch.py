@@ -21,7 +21,7 @@ from ..kernels.devices.device import OnDevice
 from .differentiable import Differentiable, differentiable
 
 
-def torch_function(program: Program, entry: str) -> Callable[..., Any]:
+def function(program: Program, entry: str) -> Callable[..., Any]:
     """The entry point as a function of tensors to tensors, which `torch.autograd` differentiates; numbers and arrays
     of NumPy are constants."""
     what = differentiable(program[entry])

@@ -51,7 +51,7 @@ def test_a_program_is_always_the_same() -> None:
     assert program(SEED, 7).text == program(SEED, 7).text
 
 
-@pytest.mark.parametrize("prim", list(Prim), ids=lambda prim: prim.value)
+@pytest.mark.parametrize("prim", [prim for prim in Prim if prim.value in OPERATIONS], ids=lambda prim: prim.value)
 def test_scalars_mean_what_the_table_says(prim: Prim) -> None:
     """Functions that are not exact agree nearly, where they are finite."""
     for name, member in meanings(prim).items():

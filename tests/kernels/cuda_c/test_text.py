@@ -47,34 +47,33 @@ sums(u64 *failures, const u64 *before, i64 blocks, Memory memory, const f32 *__r
 PRODUCT = """entry main [n][p][m] (xss: [n][p]f32) (yss: [p][m]f32): [n][m]f32 =
   map (\\xs -> map (\\ys -> f32.sum (map2 (*) xs ys)) (transpose yss)) xss
 """
-STEP = """    const i64 length = least(8ll, p - s * 8);
-    {
-      const i64 thread = threadIdx.x;
-      const i64 ty = thread / 16;
-      const i64 tx = thread % 16;
-      #pragma unroll 8
-      for (i64 k = 0; k < length; k++) {
-        f32 xss_k[8];
+STEP = """      {
+        const i64 thread = threadIdx.x;
+        const i64 ty = thread / 16;
+        const i64 tx = thread % 16;
         #pragma unroll 8
-        for (i64 a = 0; a < 8; a++) {
-          xss_k[a] = xss_tile[here * 1056 + k * 132 + (a / 4 * 64 + ty * 4 + a % 4)];
-        }
-        f32 yss_k[8];
-        #pragma unroll 8
-        for (i64 a = 0; a < 8; a++) {
-          yss_k[a] = yss_tile[here * 1056 + k * 132 + (a / 4 * 64 + tx * 4 + a % 4)];
-        }
-        #pragma unroll 8
-        for (i64 a = 0; a < 8; a++) {
+        for (i64 k = 0; k < 8; k++) {
+          f32 xss_k[8];
           #pragma unroll 8
-          for (i64 b = 0; b < 8; b++) {
-            const i64 c = a * 8 + b;
-            accs[c] = fmaf(xss_k[a], yss_k[b], accs[c]);
+          for (i64 a = 0; a < 8; a++) {
+            xss_k[a] = xss_tile[here * 1056 + k * 132 + (a / 4 * 64 + ty * 4 + a % 4)];
+          }
+          f32 yss_k[8];
+          #pragma unroll 8
+          for (i64 a = 0; a < 8; a++) {
+            yss_k[a] = yss_tile[here * 1056 + k * 132 + (a / 4 * 64 + tx * 4 + a % 4)];
+          }
+          #pragma unroll 8
+          for (i64 a = 0; a < 8; a++) {
+            #pragma unroll 8
+            for (i64 b = 0; b < 8; b++) {
+              const i64 c = a * 8 + b;
+              accs[c] = fmaf(xss_k[a], yss_k[b], accs[c]);
+            }
           }
         }
       }
     }
-  }
 """
 
 

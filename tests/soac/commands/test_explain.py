@@ -184,7 +184,7 @@ def test_forced_runs_say_so(command: Command) -> None:
 
 def test_guards_in_loops_are_counted(command: Command) -> None:
     program = ROOT / "programs" / "icfp.soac"
-    settings = ("suff_outer_0=100", "suff_outer_1=1", "suff_even_1=1")
+    settings = ("suff_outer_0=100", "suff_intra_0=100", "suff_outer_1=1", "suff_even_0=1")
     params = [word for setting in settings for word in ("--param", f"main.ys.{setting}")]
     entry = explained(command, program, "3", "[[1, 2], [3, 4]]", *params)
     taken = [[(t["side"], t["times"]) for t in guard["taken"]] for guard in guards(entry["steps"])]

@@ -33,6 +33,7 @@ from soac.autotune.tuning import read_tuning
 from soac.commands.benchcmp import command as benchcmp
 from soac.data.dataset_types import bounds_of, drawn_of, read_as, wanted_of
 from soac.data.read_write import Format, ValueType, read_values, write_values
+from soac.data.value import type_of
 from soac.failures import show_diagnostics
 from soac.frontend.compile import compile_source
 from soac.frontend.formatting.layout import format_text
@@ -212,7 +213,8 @@ def binaries() -> Corpus:
 
 @cache
 def npys() -> Corpus:
-    singles = [write_values(some, Format.NPY) for some in values() if len(some) == 1]  # type: ignore[arg-type]
+    found = (some for some in values() if len(some) == 1 and type_of(some[0]).prim is not Prim.BF16)
+    singles = [write_values(some, Format.NPY) for some in found]  # type: ignore[arg-type]
     return corpus_of(singles)
 
 

@@ -230,7 +230,7 @@ def test_nothing_is_called_after_a_copy_that_was_not_made() -> None:
             raise KeyboardInterrupt(name)
         functions.bulk_code = fail
         try:
-            program.main(numpy.ones((3, 3), numpy.int16))
+            program.main(numpy.ones((9, 9), numpy.int16))
         except KeyboardInterrupt as reason:
             print(reason)"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
