@@ -7,8 +7,8 @@
 What a program does is measured without Dask (`Profile`): its tasks, run in this process, with their seconds, and what
 one gives to another. What Dask takes is measured by tasks without work (`Engine`). The model puts them together:
 
-    seconds = max (tasks * scheduler,  (work + tasks * worker) / workers,  both of these / cores of the machine,
-                   depth * (hop + work of a task))
+    seconds = max (tasks * scheduler + programs * program,  (work + tasks * worker) / workers,
+                   both of these / cores of the machine,  depth * (hop + work of a task))
             + waits * trip + bytes moved / (bandwidth * workers)
 
 Assumed: tasks of a statement take the same time, so that work is even as far as blocks go round (`ceil`); the network
@@ -61,11 +61,13 @@ Move = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What Dask takes: seconds of the client and scheduler for a task, of a worker for one, from one task to one that
+    """What Dask takes: seconds of the client and scheduler for a task, more for one that runs a program, of a worker
+    for one, from one task to one that
     needs its result, from submission to result; the bytes that go from one worker to another in a second. `cores`: of
     the machine that all of them share."""
 
     scheduler: float
+    program: float
     worker: float
     hop: float
     trip: float
@@ -80,6 +82,7 @@ class Profile(Inline):
     chain is of which each needs the one before."""
 
     blocks: int = 1
+    programs: int = 0
     work: float = 0.0
     depth: int = 0
     waits: int = 0
@@ -90,6 +93,7 @@ class Profile(Inline):
     def submit(self, function: Callable[..., Any], *args: Any) -> Here:
         handles = list(handles_in(args))
         if function is worker.run:
+            self.programs += 1
             for here in handles:
                 self.used[id(here)] = here, self.used.get(id(here), (here, 0))[1] + 1
         start = time.perf_counter()
@@ -121,7 +125,8 @@ def size_of(value: Any) -> int:
 def predicted(engine: Engine, one: Profile, workers: int) -> float:
     """Seconds of a run by the model."""
     uneven = ceil(one.blocks / workers) * workers / one.blocks
-    serial, parallel = one.tasks * engine.scheduler, one.work * uneven + one.tasks * engine.worker
+    serial = one.tasks * engine.scheduler + one.programs * engine.program
+    parallel = one.work * uneven + one.tasks * engine.worker
     chain = one.depth * (engine.hop + one.work / max(one.tasks, 1))
     total = max(serial, parallel / workers, (serial + parallel) / engine.cores, chain)
     moved = sum(size * (min(uses, workers) - 1) for size, uses in one.moved)
@@ -148,11 +153,17 @@ def measured(client: Client) -> Engine:
     def paused() -> None:
         waiting_tasks(client, turns * len(workers), SLEEP)
 
+    def many_at_once() -> None:
+        wait([client.submit(nothing, given, pure=False) for _ in range(MANY)])
+
+    given = client.submit(nothing, pure=False)
+    wait([given])
+    each = median(timed(many_at_once) for _ in range(RUNS)) / MANY
     one, many = (median(runs_of_nothing(client, blocks)) for blocks in (1, MANY))
-    each = max(0.0, many - one) / (MANY - 1)
+    program = max(0.0, (many - one) / (MANY - 1) - each)
     own = max(0.0, median(timed(paused) for _ in range(3)) / turns - SLEEP)
     hop = median(timed(lambda: chain_of(client, workers, turns)) for _ in range(3)) / turns
-    return Engine(each, own, hop, one - each, bandwidth(client, workers), inf)
+    return Engine(each, program, own, hop, one - each - program, bandwidth(client, workers), inf)
 
 
 def runs_of_nothing(client: Client, blocks: int) -> Iterator[float]:
@@ -254,7 +265,7 @@ def seconds_of(cluster: soac.Cluster, case: Case) -> float:
 
 def five_programs(counts: Sequence[int], scale: int, blocks: int) -> float:
     """Measured and predicted on these numbers of workers, predicted on more; how far a prediction was off at most."""
-    worst, engine, cores = 0.0, Engine(0, 0, 0, 0, inf, inf), os.cpu_count() or 1
+    worst, engine, cores = 0.0, Engine(0, 0, 0, 0, 0, inf, inf), os.cpu_count() or 1
     profiles = {name: profiled(case, blocks) for name, case in cases(scale).items()}
     for count in counts:
         with workers_of(count) as client:
@@ -277,9 +288,11 @@ def five_programs(counts: Sequence[int], scale: int, blocks: int) -> float:
 
 
 def said(engine: Engine, count: int) -> str:
-    each, own, hop, trip = (1e3 * x for x in (engine.scheduler, engine.worker, engine.hop, engine.trip))
+    taken = engine.scheduler, engine.scheduler + engine.program, engine.worker, engine.hop, engine.trip
+    each, program, own, hop, trip = (1e3 * x for x in taken)
     return (
-        f"{count} workers: a task takes {each:.2f} ms, and {own:.2f} ms of its worker; {hop:.2f} ms to the next "
+        f"{count} workers: a task takes {each:.2f} ms, of a program {program:.2f} ms, and {own:.2f} ms of its worker; "
+        f"{hop:.2f} ms to the next "
         f"that needs it, {trip:.2f} ms from submission to result, {engine.bandwidth / 2**20:.0f} MiB/s"
     )
 

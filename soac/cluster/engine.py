@@ -114,8 +114,11 @@ class Dask:
     _started: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
 
     def __post_init__(self) -> None:
+        from .aligned import Aligned
+
         try:
             self.client.run_on_scheduler(hold)
+            self.client.register_plugin(Aligned())
         except ModuleNotFoundError as fault:
             text = f"the scheduler of the cluster has no `{fault.name}`"
             hint = "soac is installed on every machine of a cluster"

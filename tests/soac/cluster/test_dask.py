@@ -173,3 +173,14 @@ def test_arrays_of_dask_and_zarr_are_never_here(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert total == 3 * given.size
     assert peak < given.nbytes / 8
+
+
+def test_arrays_come_to_addresses_that_fit_their_elements() -> None:
+    """Else each task would copy them."""
+    with workers(2) as client:
+        array = soac.Cluster(client, blocks=4).array(floats(4000, 99))
+        assert all(client.gather([client.submit(is_aligned, piece.handle) for piece in array.pieces.pieces]))
+
+
+def is_aligned(array: np.ndarray) -> bool:
+    return array.flags.aligned
