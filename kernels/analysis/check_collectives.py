@@ -238,10 +238,8 @@ class Walk:
                 self.distributed[array] = count
                 self.roles[array] = stm.role
                 scope.arrays.add(array)
-            case kir.Shuffle(target, source):
-                self.want(scope, stm, BLOCK, "a shuffle needs all threads of its warps")
-                if self.distributed.get(target) is None or self.distributed.get(target) != self.distributed.get(source):
-                    self.report(scope, show_stm(stm), "a shuffle is from registers to others", "registers of one size")
+            case kir.Shuffle():
+                self.shuffle(scope, stm)
             case kir.Mma():
                 self.multiply(scope, stm)
             case kir.BlockReduce():
@@ -282,6 +280,13 @@ class Walk:
             case kir.Check() | kir.BoundsCheck():
                 if scope.is_operator:
                     self.report(scope, show_stm(stm), "an operator cannot fail", "straight code on scalars")
+
+    def shuffle(self, scope: Scope, stm: kir.Shuffle) -> None:
+        """From registers to others that as many indices have."""
+        self.want(scope, stm, BLOCK, "a shuffle needs all threads of its warps")
+        target, source = (self.distributed.get(array) for array in (stm.target, stm.source))
+        if target is None or target != source:
+            self.report(scope, show_stm(stm), "a shuffle is from registers to others", "registers of one size")
 
     # ---- variables and memory -------------------------------------------------------------------------------------
 
