@@ -32,6 +32,7 @@ from .clock import processor_clock
 from .npbench.cases import CASES
 from .npbench.suite import VARIANTS, original
 from .npbench.suite import peers_of as npbench_peers
+from .pages import put_between
 from .peers import peers_of
 from .run import BEGUN, environment, workers
 from .suite import PROGRAMS
@@ -76,8 +77,7 @@ def main() -> None:
     if options.json:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
     if options.update:
-        before, _, rest = options.update.read_text(encoding="utf-8").partition(BEGIN)
-        options.update.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+        put_between(options.update, BEGIN, END, f"\n{text}\n")
 
 
 def parse_options() -> argparse.Namespace:

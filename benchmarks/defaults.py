@@ -20,6 +20,8 @@ import numpy as np
 import soac
 from soac.versions import versions_of
 
+from .pages import put_between
+
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- defaults -->", "<!-- end of defaults -->"
@@ -156,9 +158,7 @@ def line(row: Row) -> str:
 
 def write(text: str) -> None:
     """The table between its marks in the page."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+    put_between(PAGE, BEGIN, END, f"\n{text}\n")
 
 
 def main() -> int:

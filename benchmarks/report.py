@@ -10,6 +10,7 @@ from typing import Any
 from soac.reports.svg import Bar, bars, write
 from soac.reports.timing import geometric_mean
 
+from .pages import put_between
 from .peers import CPU, MORE
 
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
@@ -86,9 +87,7 @@ def one_version_wins(rows: Sequence[Row]) -> list[str]:
 
 def update_page(path: Path, found: dict[str, Any]) -> None:
     """Puts the table between the markers of the Markdown file."""
-    before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    path.write_text(f"{before}{BEGIN}\n{page(found)}\n{END}{after}", encoding="utf-8")
+    put_between(path, BEGIN, END, page(found))
 
 
 def page(found: dict[str, Any]) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -26,12 +25,14 @@ import soac
 from soac.reports.timing import Effort, geometric_mean, race
 from soac.testing.datasets import inputs_of
 
+from .compile import in_process
 from .machine import measure_limits
 from .npbench.cases import CASES
 from .npbench.suite import VARIANTS, original
 from .npbench.suite import peers_of as npbench_peers
+from .pages import put_between
 from .peers import peers_of
-from .run import environment, workers
+from .run import environment
 from .suite import CLASSES, SUITE, bytes_moved, large_data_sets, program_path
 
 LEAST = 1e-3
@@ -93,8 +94,7 @@ def main() -> None:
     if options.json:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
     if options.update:
-        before, _, rest = options.update.read_text(encoding="utf-8").partition(BEGIN)
-        options.update.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+        put_between(options.update, BEGIN, END, f"\n{text}\n")
 
 
 def parse_options() -> argparse.Namespace:
@@ -120,12 +120,7 @@ def on_threads(settings: Mapping[str, str], work: Callable[..., Any], *args: Any
     """In a process that is started with these settings of libraries; None where it fails."""
     os.environ.clear()
     os.environ.update(settings)
-    with workers() as pool:
-        try:
-            return pool.submit(work, *args).result()
-        except Exception as fault:
-            print(f"{args}: {type(fault).__name__}: {fault}", file=sys.stderr, flush=True)
-            return None
+    return in_process(work, *args)
 
 
 # ---- in the process of a program -------------------------------------------------------------------------------------

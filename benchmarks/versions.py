@@ -20,6 +20,8 @@ from soac.ir.version_tree import sites
 from soac.kernels.devices.cpu.executable import Executable
 from soac.pipeline import Compiled, compile_prog
 
+from .pages import put_between
+
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- versions -->", "<!-- end of versions -->"
@@ -92,10 +94,7 @@ def table(rows: list[Row]) -> str:
 
 def write(text: str) -> None:
     """The table between its marks in the page."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+    put_between(PAGE, BEGIN, END, f"\n{text}\n")
 
 
 def main() -> int:
