@@ -65,7 +65,7 @@ class Status(IntEnum):
 
 
 INLINE_WORK = 200_000.0
-"""Cost units (kernels/analysis/cost.py) below which a launch stays on the calling thread."""
+"""Cost units (kernels/analysis/cost.py) below which a launch begins on the calling thread alone."""
 
 MEMORY = {
     "HEADER": 64,  # bytes of a buffer before its elements
@@ -83,6 +83,7 @@ COPIES = {
 
 CALLS = {
     "INLINE_WORK": f"{INLINE_WORK:e}",
+    "WORTH_SHARING": 20_000,  # nanoseconds left of a launch from which other threads are woken for it
     "CLOCK": time.CLOCK_MONOTONIC,
     "LOOK_EVERY": 50_000_000,  # nanoseconds between two looks for signals in a loop of the host
     "SHORT": 1_000_000,  # nanoseconds between two looks at the clock, below which

@@ -1,11 +1,12 @@
 ; What native host programs call for launches. A call of an entry point has a state, a table of words
 ; that caller and host program share (`Word` in assembly.py).
 
-declare i64 @soac_pool_run(i64, i64, i64, i64, i64)
+declare i64 @soac_pool_run(i64, i64, i64, i64, i64, i64)
+declare i64 @soac_host_now()
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 
-; Run all blocks of kernel number %kernel, on this thread where the whole costs little, else in %tasks tasks for each.
+; Run all blocks of kernel number %kernel, on this thread while they take little, else in %tasks tasks for each.
 ; One that is launched for the first time is compiled. After a copy that was not made, nothing is launched.
 define i64 @soac_host_launch(ptr %state, ptr %table, i64 %kernel, i64 %blocks, double %cost, i64 %tasks) {
 entry:
@@ -53,9 +54,11 @@ fine:
   ret i64 $FINE$
 }
 
-; Run all blocks of a kernel, whose arguments are a table: alone, or in %tasks tasks for each thread of the call. Gives 1
-; if it was stopped.
-define i64 @soac_host_run(ptr %state, ptr %table, ptr %code, i64 %blocks, i1 %alone, i64 %tasks) {
+; Run all blocks of a kernel, whose arguments are a table, in %tasks tasks for each thread of the call. What is said to be
+; %small begins alone, in ranges of 1, 2, 4, .. blocks: an estimate knows no lengths of loops. Its rest is shared out as
+; soon as it is known to take longer than to wake a thread ("heartbeat scheduling": promote what turns out to be long).
+; Gives 1 if it was stopped.
+define i64 @soac_host_run(ptr %state, ptr %table, ptr %code, i64 %blocks, i1 %small, i64 %tasks) {
 entry:
   %record_place = getelementptr i64, ptr %state, i64 $RECORD_WORD$
   %record = load ptr, ptr %record_place
@@ -64,21 +67,52 @@ entry:
   %arenas = load ptr, ptr %arenas_place
   %second = getelementptr ptr, ptr %table, i64 1
   store ptr %arenas, ptr %second
-  br i1 %alone, label %inline, label %fork
+  %threads_place = getelementptr i64, ptr %state, i64 $THREADS_WORD$
+  %threads = load i64, ptr %threads_place
+  br i1 %small, label %begin, label %fork
+begin:
+  %alone = icmp sle i64 %threads, 1
+  %single = icmp sle i64 %blocks, 1
+  %whole = or i1 %alone, %single
+  br i1 %whole, label %inline, label %watch
 inline:
   call void %code(ptr %table, i64 0, i64 %blocks, i64 0)
   ret i64 0
+watch:
+  %start = call i64 @soac_host_now()
+  br label %range
+range:
+  %done = phi i64 [ 0, %watch ], [ %next, %estimate ]
+  %twice = mul i64 %done, 2
+  %after = add i64 %twice, 1
+  %next = call i64 @llvm.smin.i64(i64 %after, i64 %blocks)
+  call void %code(ptr %table, i64 %done, i64 %next, i64 0)
+  %failure = load i64, ptr %record
+  %failed = icmp ne i64 %failure, 0
+  %all = icmp eq i64 %next, %blocks
+  %over = or i1 %all, %failed
+  br i1 %over, label %finished, label %estimate
+estimate:
+  %now = call i64 @soac_host_now()
+  %taken = sub i64 %now, %start
+  %rest = sub i64 %blocks, %next
+  %to_do = mul i64 %taken, %rest
+  %worth = mul i64 %next, $WORTH_SHARING$
+  %long = icmp sge i64 %to_do, %worth
+  br i1 %long, label %fork, label %range
+finished:
+  ret i64 0
 fork:
-  %threads_place = getelementptr i64, ptr %state, i64 $THREADS_WORD$
-  %threads = load i64, ptr %threads_place
-  %used = call i64 @llvm.smin.i64(i64 %threads, i64 %blocks)
-  %each = sdiv i64 %blocks, %used
+  %first = phi i64 [ 0, %entry ], [ %next, %estimate ]
+  %left = sub i64 %blocks, %first
+  %used = call i64 @llvm.smin.i64(i64 %threads, i64 %left)
+  %each = sdiv i64 %left, %used
   %share = sdiv i64 %each, %tasks
   %grain = call i64 @llvm.smax.i64(i64 %share, i64 1)
   %helpers = sub i64 %used, 1
   %address = ptrtoint ptr %code to i64
   %args = ptrtoint ptr %table to i64
-  %stopped = call i64 @soac_pool_run(i64 %address, i64 %args, i64 %blocks, i64 %grain, i64 %helpers)
+  %stopped = call i64 @soac_pool_run(i64 %address, i64 %args, i64 %first, i64 %blocks, i64 %grain, i64 %helpers)
   ret i64 %stopped
 }
 

@@ -130,12 +130,13 @@ finish:
   br label %wait
 }
 
-define i64 @soac_pool_run(i64 %kernel_address, i64 %args_address, i64 %blocks, i64 %grain, i64 %helpers) {
+; Run the blocks from %first up to %blocks with up to %helpers more threads. Gives 1 if somebody wants to stop.
+define i64 @soac_pool_run(i64 %kernel_address, i64 %args_address, i64 %first, i64 %blocks, i64 %grain, i64 %helpers) {
 entry:
   %kernel = inttoptr i64 %kernel_address to ptr
   %args = inttoptr i64 %args_address to ptr
   %own = alloca i64, align 8
-  store i64 0, ptr %own
+  store i64 %first, ptr %own
   %alone = icmp sle i64 %helpers, 0
   br i1 %alone, label %inline, label %try
 try:
@@ -150,7 +151,7 @@ launch:
   store ptr %args, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.args$)
   store i64 %blocks, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.blocks$)
   store i64 %grain, ptr getelementptr (%Job, ptr @job, i64 0, i32 $Job.grain$)
-  store atomic i64 0, ptr @next monotonic, align 8
+  store atomic i64 %first, ptr @next monotonic, align 8
   store atomic i64 0, ptr @finished monotonic, align 8
   %old = load atomic i64, ptr @gate monotonic, align 8
   %old_generation = lshr i64 %old, $GENERATION_SHIFT$

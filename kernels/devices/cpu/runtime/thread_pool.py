@@ -29,7 +29,7 @@ from .assembly import module
 class Pool:
     """The compiled functions, and the words that say how many workers have been started, and that all shall stop."""
 
-    run: Callable[[int, int, int, int, int], int]
+    run: Callable[[int, int, int, int, int, int], int]
     run_address: int
     grow: Callable[[int], int]
     reset: Callable[[], int]
@@ -53,7 +53,7 @@ def run_blocks(kernel: int, args: int, blocks: int, threads: int, grain: int | N
     pool = start(threads)
     if grain is None:
         grain = share(blocks, threads, TASKS)
-    if pool.run(kernel, args, blocks, grain, threads - 1):
+    if pool.run(kernel, args, 0, blocks, grain, threads - 1):
         pool.stop_flag.value = 0
         raise KeyboardInterrupt
 
@@ -105,7 +105,7 @@ def _compiled_pool() -> Pool:
     i64 = ctypes.c_int64
     names = ("soac_pool_run", "soac_pool_grow", "soac_pool_reset", "soac_pool_stop_flag")
     code = jit.load_text(module("thread_pool", jit.host().triple), names)
-    run = ctypes.CFUNCTYPE(i64, i64, i64, i64, i64, i64)(code.address(names[0]))
+    run = ctypes.CFUNCTYPE(i64, i64, i64, i64, i64, i64, i64)(code.address(names[0]))
     grow = ctypes.CFUNCTYPE(i64, i64)(code.address(names[1]))
     reset = ctypes.CFUNCTYPE(i64)(code.address(names[2]))
     flag = ctypes.c_int64.from_address(ctypes.CFUNCTYPE(i64)(code.address(names[3]))())

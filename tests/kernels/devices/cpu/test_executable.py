@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -91,3 +93,20 @@ def test_a_program_works_on_after_a_failure(program) -> None:
     with pytest.raises(RunError):
         program.gather(np.arange(3, dtype=np.int32), np.array([7]))
     assert program.gather(np.arange(3, dtype=np.int32), np.array([2, 0])).tolist() == [2, 0]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_long_loops_of_few_points_are_shared_among_threads():
+    """No estimate knows how long a loop is: what turns out to take long is shared, its first blocks aside."""
+    executable = soac.compile("entry main [n][m] (xss: [n][m]f64) = map f64.sum xss").executable
+    rows = np.ones((16, 1 << 18))
+
+    def of_others() -> float:
+        """Seconds of processor time of all threads but this one."""
+        all_before, own_before = time.process_time(), time.thread_time()
+        (sums,), _ = executable.run("main", [rows], threads=2)
+        assert (sums == 1 << 18).all()
+        return time.process_time() - all_before - (time.thread_time() - own_before)
+
+    executable.run("main", [rows], threads=1)
+    assert max(of_others() for _ in range(50)) > 2e-4
