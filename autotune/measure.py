@@ -99,6 +99,8 @@ def measure(
     """Times a version on a data set; it is stopped where it takes longer than `limit` seconds. Where the time for the
     search is over, at `until`, what has run counts; raises `OutOfBudget` if that is nothing."""
     first = checked(runner, case, version, limit, until)
+    if not (first.ended or first.reason):  # stopped: copies wait for the compiler when they are first needed
+        first = checked(runner, case, version, limit, until)
     if not first.ended:
         return Record(_status(first), (first.seconds,), first.piece, (), None, first.reason)
     shots: list[Shot] = []

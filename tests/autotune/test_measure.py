@@ -264,3 +264,20 @@ def test_a_version_that_takes_too_long_is_stopped() -> None:
     assert is_over()
     assert time.monotonic() - start < 5
     assert soac.compile(ROWS).main(np.ones((2, 2), np.int32)).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("slow", [1, 2])
+def test_a_version_that_is_stopped_once_is_tried_again(slow: int) -> None:
+    """What a first run waits for may be the compiler."""
+
+    class Waiting(Scripted):
+        def run(self, case: int, version: Version, log: list[Event]) -> str:
+            is_slow = version == OTHER and self.ran.count(OTHER) < slow
+            result = Scripted.run(self, case, version, log)
+            if is_slow:
+                time.sleep(0.1)
+                raise KeyboardInterrupt  # as the launch that follows does
+            return result
+
+    record = measure(Waiting(), 0, OTHER, 3, limit=0.05)
+    assert record.status is (Status.ENDED if slow == 1 else Status.STOPPED)
