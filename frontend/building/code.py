@@ -12,6 +12,7 @@ from ...ir.core import (
     Body,
     Convert,
     Copied,
+    Copy,
     Exp,
     Fix,
     If,
@@ -151,6 +152,9 @@ class Code:
 
     def iota(self, count: Atom) -> Var:
         return self.let("is", Iota(count, i64(0), i64(1), Prim.I64), I64.array_of(count))
+
+    def copied(self, array: Var) -> Var:
+        return self.let(array.name.base, Copy(array.name), self.types[array.name])
 
     def at(self, array: Var, *indices: Atom) -> Var:
         """The part of `array` at indices known to be in bounds."""

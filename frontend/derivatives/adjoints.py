@@ -82,10 +82,12 @@ class Sweep:
         if name in self.far:
             self.accs[name] = _accumulated(self.code, self.acc(name), dims, value)
             return
-        code, dest = self.code, self.full(name)
-        old = code.let("old", Index(dest.name, dims, True), code.type_of(value))
-        new = code.sum(old, value)
-        self.dense[name] = code.let(dest.name.base, Update(dest.name, dims, new, True), code.types[dest.name])
+        code, is_first = self.code, name not in self.dense
+        dest = self.full(name)
+        if not is_first:
+            old = code.let("old", Index(dest.name, dims, True), code.type_of(value))
+            value = code.sum(old, value)
+        self.dense[name] = code.let(dest.name.base, Update(dest.name, dims, value, True), code.types[dest.name])
 
 
 def _accumulated(code: Code, acc: Var, dims: Sequence[DimIndex], value: Atom) -> Var:

@@ -10,6 +10,7 @@ Array Language with Nested Parallelism" (SC 2022).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...ir.core import (
     Apply,
@@ -44,6 +45,7 @@ from .adjoints import Sweep, cut
 from .branches import branch_adjoints
 from .growing import in_place
 from .histograms import hist_adjoints, scatter_adjoints
+from .inputs import with_inputs
 from .loops import LoopTape, keep_loop, loop_adjoints
 from .maps import map_adjoints
 from .normal import Functions, normal_lambda
@@ -60,6 +62,7 @@ def vjp(
 ) -> tuple[list[Atom], list[Adjoint]]:
     """The results of `f args`, and the adjoints of the arguments where the results have adjoints `seeds`."""
     f = normal_lambda(code, functions, f)
+    f = replace(f, body=with_inputs(code, f.body, {}, {}))
     active = {p.name for p in f.params if differentiable(p.type)}
     for param, arg in zip(f.params, args, strict=True):
         code.emit((param,), Copied(arg))
@@ -157,7 +160,8 @@ def _basic(sweep: Sweep, stm: Stm, exp: Exp, seed: Atom) -> None:
         case Update(array, dims, value, _):
             assert isinstance(seed, Var)
             if sweep.is_active(value):
-                sweep.add(value, code.let("part", Index(seed.name, dims, True), code.type_of(value)))
+                part = code.let("part", Index(seed.name, dims, True), code.type_of(value))
+                sweep.add(value, code.copied(part) if code.type_of(value).shape else part)
             if sweep.is_active(Var(array)):
                 nothing = code.zeros(code.type_of(value))
                 sweep.add(Var(array), code.let("rest", Update(seed.name, dims, nothing, True), code.types[array]))

@@ -7,7 +7,8 @@ import pytest
 from soac.flatten.simplify.driver import simplify
 from soac.frontend.accumulators.lower import lower_accumulators
 from soac.frontend.compile import compile_text
-from soac.ir.traverse import types_in
+from soac.ir.core import Hist
+from soac.ir.traverse import all_exps, types_in
 from soac.ir.types import Var
 
 PRODUCTS = {
@@ -33,3 +34,12 @@ entry f [n] [k] [l] (xs: [k]f64) (is: [l]i64) (offs: [n]i64) (lens: [n]i64) (y: 
     shapes = [set(t.shape) for t in types_in(prog).values()]
     assert {k} in shapes
     assert not any({n, k} <= shape for shape in shapes)
+
+
+def test_reads_at_the_own_row_are_inputs() -> None:
+    """What `tabulate` reads at its number has an adjoint that a map gives: no histogram."""
+    text = r"""
+entry f [k] [n] (xs: [k][2][n]f64) (y: [k][n]f64) =
+  vjp (\xs -> tabulate_2d k n (\i j -> xs[i, 0, j] * xs[i, 1, j] + xs[i, 1, j])) xs y"""
+    prog = lower_accumulators(compile_text(text, "t.soac"))
+    assert not any(isinstance(exp, Hist) for fun in prog.functions for exp in all_exps(fun.body))
