@@ -209,7 +209,7 @@ def _relying(st: Stage, value: Value, fresh: set[Name], certs: Certs, loc: Loc) 
             return Native(
                 "relying",
                 arity_of(value),
-                lambda args, place, hint: relying_on(st, certs, lambda: st.apply(value, args, place, hint), loc),
+                lambda st, args, place, hint: relying_on(st, certs, lambda: st.apply(value, args, place, hint), loc),
             )
         case _:
             return value

@@ -46,7 +46,7 @@ def _saturated(st: Stage, function: Function, args: tuple[Value, ...], loc: Loc,
         case Partial(inner, earlier):
             return _saturated(st, inner, earlier + args, loc, hint)
         case Native(_, _, run):
-            return run(args, loc, hint)
+            return run(st, args, loc, hint)
         case Closure():
             return _call(st, function, args, loc, hint)
 

@@ -126,9 +126,9 @@ def _rarer(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
         case s.LeftSection(_, arg, op, loc):
             return apply(st, _operator(st, op, env), (evaluate(st, arg, env, ""),), loc, "")
         case s.RightSection(_, op, arg):
-            return _right_section(st, _operator(st, op, env), evaluate(st, arg, env, ""))
+            return _right_section(_operator(st, op, env), evaluate(st, arg, env, ""))
         case s.PathSection(_, path, loc):
-            return Native("path", 1, lambda args, _, name: _follow(st, args[0], path, env, loc, name))
+            return Native("path", 1, lambda st, args, _, name: _follow(st, args[0], path, env, loc, name))
         case s.Match(_, scrutinee, cases, loc):
             return match_cases(st, evaluate(st, scrutinee, env, ""), cases, env, loc, hint)
         case s.Assert():
@@ -221,7 +221,7 @@ def _use_at(st: Stage, node: int, env: Env) -> Use | None:
 def _definition(st: Stage, definition: Definition, use: Use | None) -> Value:
     dec = definition.dec
     if any(attr.name == "intrinsic" for attr in dec.attrs):
-        return intrinsic(st, dec.name, len(dec.params), dec.loc)
+        return intrinsic(dec.name, len(dec.params), dec.loc)
     closure = Closure(dec, definition.env, use)
     if dec.params:
         return closure
@@ -271,8 +271,8 @@ def _infix_loc(exp: s.Chain, op: Operator, i: int) -> Loc:
     return exp.loc if i == 0 and len(exp.rest) == 1 else op.loc
 
 
-def _right_section(st: Stage, function: Value, right: Value) -> Native:
-    return Native("section", 1, lambda args, loc, hint: apply(st, function, (args[0], right), loc, hint))
+def _right_section(function: Value, right: Value) -> Native:
+    return Native("section", 1, lambda st, args, loc, hint: apply(st, function, (args[0], right), loc, hint))
 
 
 def _follow(st: Stage, value: Value, path: tuple[s.Step, ...], env: Env, loc: Loc, hint: str) -> Value:

@@ -32,12 +32,12 @@ Args = tuple[Value, ...]
 Intrinsic = Callable[[Stage, Args, Loc, str], Value]
 
 
-def intrinsic(st: Stage, name: str, arity: int, loc: Loc) -> Native:
+def intrinsic(name: str, arity: int, loc: Loc) -> Native:
     """The function that `#[intrinsic] def name` stands for."""
     run = INTRINSICS.get(name) or _numbered(name)
     if run is None:
         raise IRError(f"elaborate: there is no intrinsic `{name}` ({loc})")
-    return Native(name, arity, lambda args, at, hint: run(st, args, at, hint))
+    return Native(name, arity, run)
 
 
 def _numbered(name: str) -> Intrinsic | None:

@@ -35,8 +35,8 @@ def elaborate(modules: tuple[Module, ...], typed: Typed, trusted: bool = True) -
     st.apply = lambda function, args, loc, hint: apply(st, function, args, loc, hint)
     st.counts = _mentions(modules[-1 if len(modules) == 1 else 1 :])
     env = empty_env()
-    env.values.update(builtin_operators(st))
-    env.modules.update(numeric_modules(st))
+    env.values.update(builtin_operators())
+    env.modules.update(numeric_modules())
     scope = declare_files(st, modules, env)
     entries = [entry_function(st, dec, home) for dec, home in scope.entries]
     consts = tuple(st.globals.stms)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+
 from ...ir.core import Body, If, Lambda, Param, PrimOp, Reduction, Screma
 from ...ir.errors import IRError, Loc
 from ...ir.ops import Op
@@ -19,13 +22,13 @@ OPERATORS = {
 }  # fmt: skip
 
 
-def builtin_operators(st: Stage) -> dict[str, Value]:
+def builtin_operators() -> dict[str, Value]:
     """The operators every program starts with; their operand type is that of their operands."""
-    return {name: _operator(st, name) for name in (*OPERATORS, "==", "!=")}
+    return {name: _operator(name) for name in (*OPERATORS, "==", "!=")}
 
 
-def _operator(st: Stage, name: str) -> Native:
-    return Native(name, 2, lambda args, loc, hint: binary(st, name, args[0], args[1], loc, hint))
+def _operator(name: str) -> Native:
+    return Native(name, 2, lambda st, args, loc, hint: binary(st, name, args[0], args[1], loc, hint))
 
 
 def binary(st: Stage, name: str, left: Value, right: Value, loc: Loc, hint: str) -> Value:
@@ -144,16 +147,17 @@ def operator_lambda(st: Stage, op: Op, prim: Prim, loc: Loc) -> Lambda:
 # ---- numeric modules ----------------------------------------------------------------------------------------------
 
 
-def numeric_modules(st: Stage) -> dict[str, ModuleValue]:
-    """`i8` .. `f64`, `bool`."""
-    return {name: ModuleValue(_members(st, prim), {}, {}) for name, prim in numeric.MODULES.items()}
+@cache
+def numeric_modules() -> Mapping[str, ModuleValue]:
+    """`i8` .. `f64`, `bool`: the same for all programs."""
+    return {name: ModuleValue(_members(prim), {}, {}) for name, prim in numeric.MODULES.items()}
 
 
-def _members(st: Stage, prim: Prim) -> dict[str, Value]:
-    return {name: _member(st, name, member) for name, member in numeric.meanings(prim).items()}
+def _members(prim: Prim) -> dict[str, Value]:
+    return {name: _member(name, member) for name, member in numeric.meanings(prim).items()}
 
 
-def _member(st: Stage, name: str, member: numeric.Member) -> Value:
+def _member(name: str, member: numeric.Member) -> Value:
     match member:
         case numeric.Scalar((), result, numeric.Value(_, value)):
             return Component(Const(result, value), result)
@@ -161,10 +165,10 @@ def _member(st: Stage, name: str, member: numeric.Member) -> Value:
             return Native(
                 name,
                 len(params),
-                lambda args, loc, hint: Component(_formula(st, formula, args, loc, hint), result),
+                lambda st, args, loc, hint: Component(_formula(st, formula, args, loc, hint), result),
             )
         case numeric.Fold(op, prim, neutral):
-            return Native(name, 1, lambda args, loc, hint: _fold(st, op, prim, neutral, args[0], loc, hint))
+            return Native(name, 1, lambda st, args, loc, hint: _fold(st, op, prim, neutral, args[0], loc, hint))
 
 
 def _formula(st: Stage, formula: numeric.Formula, args: tuple[Value, ...], loc: Loc, hint: str) -> Atom:

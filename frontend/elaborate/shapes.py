@@ -457,7 +457,7 @@ def tells_sizes(type: Ty, env: Env) -> bool:
 def blank_function(type: TFun, env: Env, make: Callable[[Ty, Env], Value]) -> Native:
     """A function of `type`; `make` makes what it gives, in an environment that knows the argument as a size."""
 
-    def run(args: tuple[Value, ...], _: Loc, __: str) -> Value:
+    def run(_: Stage, args: tuple[Value, ...], __: Loc, ___: str) -> Value:
         inner = env.child()
         inner.values[type.param_id] = args[0]
         return make(type.cod, inner)

@@ -209,7 +209,7 @@ def scanomap_value(st: Stage, args: tuple[Value, ...], loc: Loc, hint: str) -> V
     return _scanomap(st, op, f, ne, tuple(xs), loc, hint)
 
 
-IDENTITY = Native("id", 1, lambda args, loc, hint: args[0])
+IDENTITY = Native("id", 1, lambda st, args, loc, hint: args[0])
 
 
 def _redomap(

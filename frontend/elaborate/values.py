@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from ...ir.core import Reduction
 from ...ir.depth import MOST_LEVELS
@@ -88,12 +89,12 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A function that the elaborator performs itself: `run` takes `arity` arguments, the
-    place of the call, and a name for the result."""
+    """A function that the elaborator performs itself: `run` takes the `Stage`, `arity` arguments,
+    the place of the call, and a name for the result."""
 
     name: str
     arity: int
-    run: Callable[[tuple[Value, ...], Loc, str], Value]
+    run: Callable[[Any, tuple[Value, ...], Loc, str], Value]
 
 
 @dataclass(frozen=True, slots=True)

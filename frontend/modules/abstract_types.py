@@ -101,8 +101,8 @@ def _reveal_type(solver: Solver, binding: TypeBinding, known: Known) -> TypeBind
 # ---- at the end -----------------------------------------------------------------------------------------------------
 
 
-def reveal_all(solver: Solver, typed: Typed, known: Known) -> None:
-    """What inference found, with nothing hidden."""
+def reveal_all(solver: Solver, typed: Typed, known: Known, first: int) -> None:
+    """What inference found of the nodes from `first` on, with nothing hidden: those before know of no hidden type."""
     if not known:
         return
     memo: dict[int, tuple[Ty, Ty]] = {}
@@ -113,11 +113,14 @@ def reveal_all(solver: Solver, typed: Typed, known: Known) -> None:
         return memo[id(ty)][1]
 
     for node, ty in typed.types.items():
-        typed.types[node] = shown(ty)
+        if node >= first:
+            typed.types[node] = shown(ty)
     for node, scheme in typed.schemes.items():
-        typed.schemes[node] = Scheme(scheme.types, scheme.sizes, shown(scheme.type))
+        if node >= first:
+            typed.schemes[node] = Scheme(scheme.types, scheme.sizes, shown(scheme.type))
     for node, instance in typed.instances.items():
-        typed.instances[node] = replace(instance, types={name: shown(ty) for name, ty in instance.types.items()})
+        if node >= first:
+            typed.instances[node] = replace(instance, types={name: shown(ty) for name, ty in instance.types.items()})
 
 
 def _is_hiding(solver: Solver, ty: Ty) -> bool:

@@ -75,12 +75,13 @@ def inferred(modules: tuple[Module, ...], known: Known | None = None) -> Inferre
     first_id = max((module.next_id for module in modules), default=0) + 1
     if known is not None and len(modules) > 1 and modules[0] is known.module:
         work, progress, done = _work_behind(known.work, first_id), _progress_behind(known.progress), 1
+        first = known.module.next_id
     else:
-        work, progress, done = start_work(first_id), _no_progress(), 0
+        work, progress, done, first = start_work(first_id), _no_progress(), 0, 0
     _infer_rest(work, modules, progress, done)
     try:
         if not progress.errors:
-            reveal_all(work.solver, progress.typed, work.hidden)
+            reveal_all(work.solver, progress.typed, work.hidden, first)
     except TooDeep:
         raise too_deep("types are", whole) from None
     return Inferred(progress.typed, work, tuple(progress.errors))

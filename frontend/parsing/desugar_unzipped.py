@@ -11,7 +11,8 @@ prelude is declared in a module of its own, as intrinsics. A name that the progr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from typing import Any
 
 from ...ir.errors import CompileError, Diagnostic, Label
@@ -94,14 +95,20 @@ def _rewrite(rw: _Rewriting, node: Any) -> Any:
 
 
 _OF_THE_TREE = {module.__name__ for module in (atoms, s, declarations)}
+_NO_NODES = frozenset({"int", "str", "bool", "Loc", "Qual", "Prim"})
 
 
 def parts_of(node: object) -> dict[str, object]:
     """The fields of a node of the syntax tree; nothing for anything else."""
-    kind = type(node)
-    if kind.__module__ not in _OF_THE_TREE or not is_dataclass(node):
-        return {}
-    return {name: getattr(node, name) for name in getattr(kind, "__slots__", ())}
+    return {name: getattr(node, name) for name in _parts(type(node))}
+
+
+@cache
+def _parts(kind: type) -> tuple[str, ...]:
+    """The names of the fields of nodes of a kind that may have nodes in them."""
+    if kind.__module__ not in _OF_THE_TREE or not is_dataclass(kind):
+        return ()
+    return tuple(field.name for field in fields(kind) if field.type not in _NO_NODES)
 
 
 def _call(rw: _Rewriting, call: s.Call) -> s.Call | Ident:

@@ -17,6 +17,12 @@ LARGEST = 1 << 20
 """Elements an array may have here."""
 
 
+_MEMBERS: dict[str, dict[str, Value]] = {
+    name: {key: Fun(arity(key), f) for key, f in table.items()} | scalars.constants(name)
+    for name, table in OPERATIONS.items()
+}
+
+
 def prelude(st: State) -> Env:
     """What every program starts with."""
     env = Env(None)
@@ -28,10 +34,9 @@ def prelude(st: State) -> Env:
         "redomap of many": lambda op, f, ne, *arrays: _folded(st, op, ne, _mapped(st, f, arrays)),
         "scanomap of many": lambda op, f, ne, *arrays: _scanned(st, op, ne, _mapped(st, f, arrays)),
     }
-    for name, table in OPERATIONS.items():
+    for name, members in _MEMBERS.items():
         module = Env(None)
-        module.values.update({key: Fun(arity(key), f) for key, f in table.items()})
-        module.values.update(scalars.constants(name))
+        module.values.update(members)
         module.values.update({key: Fun(1, f) for key, f in folds(st, name).items()})
         env.modules[name] = module
     return env
