@@ -35,7 +35,7 @@ from ..kernel_ir.execution import spreads
 from ..kernel_ir.fragments import LANES, Role, layout_of
 from ..kernel_ir.nodes import KArray, Kernel, KStm, KVar, Operand, Space
 from ..kernel_ir.shared_stack import is_static
-from ..kernel_ir.show import show_stm
+from ..kernel_ir.show import operand, show_stm
 from ..kernel_ir.traverse import bound, operands, statements
 from .collectives import BLOCK, THREAD, WARP, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
 
@@ -122,20 +122,26 @@ class Home:
 @dataclass(slots=True)
 class Scope:
     """A statement list: ω of its statements, the loop that made it, what is visible. In an operator (`is_operator`)
-    only scalars are. `indices`: n in a thread loop over 0..n, where that is a constant; in a loop of
-    warps, of their threads. `unit`: what executes the body of the loop of warps around it, if there is one, else the
-    block."""
+    only scalars are. `indices`: n in a thread loop or a reduction over 0..n; in a loop of warps, where n is a constant,
+    of their threads. `unit`: what executes the body of the loop of warps around it, if there is one, else the block."""
 
     tiling: Tiling
     loop: str | None
     variables: dict[str, Home] = field(default_factory=dict)
     arrays: set[KArray] = field(default_factory=set)
     is_operator: bool = False
-    indices: int | None = None
+    indices: Operand | int | None = None
     unit: Unit = BLOCK
 
     def inner(self) -> Scope:
         return replace(self, variables=dict(self.variables), arrays=set(self.arrays))
+
+
+def indices_of(stm: kir.Threads | kir.BlockReduce) -> Operand | int | None:
+    """n, where it goes over 0..n."""
+    if not isinstance(stm.lo, Const) or stm.lo.value != 0:
+        return None
+    return int(stm.hi.value) if isinstance(stm.hi, Const) else stm.hi
 
 
 def collective_text(tiling: Tiling) -> str:
@@ -168,7 +174,7 @@ class Walk:
     found: list[Misplaced] = field(default_factory=list)
     homes: dict[str, Home] = field(default_factory=dict)
     private: dict[KArray, str | None] = field(default_factory=dict)
-    distributed: dict[KArray, int] = field(default_factory=dict)
+    distributed: dict[KArray, Operand | int] = field(default_factory=dict)
     roles: dict[KArray, Role | None] = field(default_factory=dict)
 
     def report(self, scope: Scope, statement: str, why: str, expected: str) -> None:
@@ -233,9 +239,9 @@ class Walk:
                 self.stms(inner, body)
             case kir.Threads():
                 self.units(scope, stm)
-            case kir.Distribute(array, count):
+            case kir.Distribute(array, threads, _, _, length):
                 self.want(scope, stm, BLOCK, "registers of indices are the block's to distribute")
-                self.distributed[array] = count
+                self.distributed[array] = threads if length is None else length
                 self.roles[array] = stm.role
                 scope.arrays.add(array)
             case kir.Shuffle():
@@ -317,7 +323,9 @@ class Walk:
         if scope.is_operator:
             self.report(scope, show_stm(stm), "an operator touches no memory", "straight code on scalars")
         elif array in self.distributed and scope.indices != self.distributed[array]:
-            why = f"{array.name} belongs to the indices of loops over 0..{self.distributed[array]}"
+            length = self.distributed[array]
+            text = length if isinstance(length, int) else operand(length)
+            why = f"{array.name} belongs to the indices of loops over 0..{text}"
             self.report(scope, show_stm(stm), why, "such a loop")
         elif array in scope.arrays:
             return
@@ -360,7 +368,7 @@ class Walk:
         elif good and count is not None and count > most and (self.exact or outer is WARP):
             self.report(scope, show_stm(stm), f"not enough threads for {count} {unit.name}s", f"at most {most}")
         if unit is THREAD:
-            inner.indices = count if outer is BLOCK else None
+            inner.indices = indices_of(stm) if outer is BLOCK else None
         elif unit is WARP:
             inner.unit = WARP
             inner.indices = count * LANES if count is not None else None
@@ -391,6 +399,7 @@ class Walk:
 
     def reduce(self, scope: Scope, stm: kir.BlockReduce) -> None:
         inner = self.threads(scope, stm, stm.index)
+        inner.indices = indices_of(stm) if stm.commutative else None
         self.stms(inner, stm.body)
         for value in stm.values:
             self.use(inner, stm, value)
@@ -451,7 +460,7 @@ class Walk:
             threads, wanted = self.distributed.get(array, 0), layout_of(role, stm.left.prim)
             mine = self.roles.get(array)
             found = layout_of(mine, array.prim) if mine is not None else None
-            if threads % LANES or not threads:
+            if not isinstance(threads, int) or threads % LANES or not threads:
                 self.report(scope, text, f"{array.name} belongs to {threads} threads, not to whole warps", warp)
             elif scope.unit is WARP and scope.indices not in (None, threads):
                 self.report(scope, text, f"{array.name} belongs to {threads} threads, the loop has others", warp)

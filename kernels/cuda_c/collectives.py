@@ -28,6 +28,7 @@ from .text import (
     apart_if,
     barrier,
     declare,
+    in_rounds,
     shared_lines,
     stack_scope,
     statements_text,
@@ -54,8 +55,13 @@ def block_reduce(p: Printer, stm: kir.BlockReduce, ordered: Reduce) -> None:
 def any_order(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
     """Each thread folds its elements, then the threads combine."""
     acc = declared(p, op.types, "acc", stm.neutral)
-    steps = thread_steps(p, stm.index.name, stm.lo, stm.hi)
-    with apart_for(p, steps, stm.body), stack_scope(p, stm.body):
+    used = [p.rounds[name] for name in words_in(stm.body) if name in p.distributed]
+    with (
+        in_rounds(p, stm.index.name, stm.hi, stm.body, max(used))
+        if used
+        else apart_for(p, thread_steps(p, stm.index.name, stm.lo, stm.hi), stm.body),
+        stack_scope(p, stm.body),
+    ):
         take_in(p, stm.op, acc, stm.body, stm.values)
     return combined(p, op, acc, texts(stm.neutral))
 

@@ -115,22 +115,29 @@ def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
             with inside:
                 p.line(f"const i64 {i} = {p.me};")
                 yield
-        case Const(value=0), Const(value=n) if used or (n % p.threads == 0 and 0 < n <= MOST_ROUNDS * p.threads):
-            p.line("#pragma unroll")
-            with (
-                p.index("round") as number,
-                p.block(f"for (i32 {number} = 0; {number} < {-(-int(n) // p.threads)}; {number}++)"),
-            ):
-                p.line(f"const i64 {i} = {number} * {p.threads} + {p.me};")
-                for name in dict.fromkeys(used):
-                    p.line(f"auto &{name} = {p.distributed[name]}[{number}];")
-                some = f"{i} < {n}" if n % p.threads else ""
-                split = p.loose or (p.torn and fails(stm.body))
-                with apart_if(p, some, stm.body) if some or split else nullcontext():
-                    yield
+        case Const(value=0), Const(value=n) if not used and n % p.threads == 0 and 0 < n <= MOST_ROUNDS * p.threads:
+            with in_rounds(p, i, stm.hi, stm.body, int(n)):
+                yield
+        case _ if used:
+            with in_rounds(p, i, stm.hi, stm.body, max(p.rounds[name] for name in used)):
+                yield
         case _:
             with apart_for(p, thread_steps(p, i, stm.lo, stm.hi), stm.body):
                 yield
+
+
+@contextmanager
+def in_rounds(p: Printer, index: str, hi: Operand, body: tuple[KStm, ...], most: int) -> Iterator[None]:
+    """The body for each index below `hi`, which is at most `most`, in rounds that are code of their own."""
+    p.line("#pragma unroll")
+    with p.index("round") as number, p.block(f"for (i32 {number} = 0; {number} < {-(-most // p.threads)}; {number}++)"):
+        p.line(f"const i64 {index} = {number} * {p.threads} + {p.me};")
+        for name in dict.fromkeys(name for name in words_in(body) if name in p.distributed):
+            p.line(f"auto &{name} = {p.distributed[name]}[{number}];")
+        whole = isinstance(hi, Const) and hi.value == most and most % p.threads == 0
+        split = p.loose or (p.torn and fails(body))
+        with nullcontext() if whole and not split else apart_if(p, "" if whole else f"{index} < {operand(hi)}", body):
+            yield
 
 
 def only(stms: tuple[KStm, ...]) -> KStm | None:

@@ -15,12 +15,13 @@ class Distribute:
 
     It is used in such loops alone, and stands for the one of their index there. Where its own indices are constants,
     or become such when loops of constant bounds are unrolled, it is registers. `role`: each warp's are fragments of
-    matrices (`fragments.py`)."""
+    matrices (`fragments.py`). `length`, at most `threads`: the loops go over 0..length, in reductions too."""
 
     array: KArray
     threads: int
     count: int
     role: Role | None = None
+    length: Operand | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "order": lambda order: "" if order is kir.Order.RELAXED else f" {order.name.lower()}",
     "unit": lambda unit: "" if unit is Level.THREAD else f" of {unit.value}s",
     "role": lambda role: "" if role is None else f" as {role.value}",
+    "length": lambda length: "" if length is None else f" for {operand(length)}",
     "how": lambda commutative: "commutative" if commutative else "ordered",
 }
 

@@ -10,7 +10,7 @@
     stms lambda         statements; an operator
     else step           what may be left out
     flag hint order     what has a default value, which is left out
-    int rhs operation what how unit role
+    int rhs operation what how unit role length
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COLLECTIVE = "  $body:stms\n  values $values:list\n  op $op:lambda\n"
 FORMS: tuple[tuple[type, str], ...] = (
     (kir.Declare, "var $var:made = $init"),
     (kir.Assign, "$var:variable := $value"),
-    (kir.Distribute, "$array:new[$threads:int][$count:int]$role:role"),
+    (kir.Distribute, "$array:new[$threads:int][$count:int]$length:length$role:role"),
     (kir.Mma, "mma $sum:array[$to ..] += $left:array[$at ..] * $right:array[$start ..]"),
     (kir.Alloc, "$array:new[$count]$align:hint"),
     (kir.AsyncCopy, "$target:array[$at] := later $source:array[$start]$count:hint"),

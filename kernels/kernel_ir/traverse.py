@@ -45,6 +45,7 @@ ROLES: Mapping[type, Roles] = {
     kir.Assign: Roles(reads=("value",)),
     kir.Store: Roles(reads=("index", "value"), stores=("array",)),
     kir.Alloc: Roles(reads=("count",)),
+    kir.Distribute: Roles(reads=("length",)),
     kir.Check: Roles(reads=("ok", "values")),
     kir.BoundsCheck: Roles(reads=("index", "size", "values")),
     kir.KIf: Roles(reads=("cond",), lists=("then", "orelse")),
@@ -76,7 +77,7 @@ ROLES: Mapping[type, Roles] = {
     kir.StoreRow: Roles(reads=("index", "values"), stores=("array",)),
     kir.LoadTile: Roles(reads=_PLACE, loads=("array",), stores=("tile",)),
     kir.StoreTile: Roles(reads=_PLACE, loads=("tile",), stores=("array",)),
-    kir.Fence: Roles(), kir.CommitCopies: Roles(), kir.WaitCopies: Roles(), kir.Distribute: Roles(), kir.Note: Roles(),
+    kir.Fence: Roles(), kir.CommitCopies: Roles(), kir.WaitCopies: Roles(), kir.Note: Roles(),
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from benchmarks import kernel_counts
 from benchmarks.kernel_counts import CASES, Counted, counted, functions, kernels_of, lines_of, loops, texts_of, width
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
 
-NAMES = ("row sums, teams", "scan", "product f32")
+NAMES = ("row sums, teams", "scan", "product f32", "softmax, rows in registers")
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,14 @@ def test_teams_have_several_loads_under_way(found: dict[str, Counted]) -> None:
     loop = found["row sums, teams"].ptx
     assert loop.loads == {32: 4}
     assert loop.instructions <= 40
+
+
+def test_a_row_is_read_once_into_registers(found: dict[str, Counted]) -> None:
+    """All loads of a thread at once, no row in shared memory, and as many warps as there can be."""
+    one = found["softmax, rows in registers"]
+    assert one.ptx.loads[32] == 4
+    assert one.use.shared <= 128
+    assert (one.use.spill_stores, one.use.stack, one.warps) == (0, 0, 64)
 
 
 PTX = """

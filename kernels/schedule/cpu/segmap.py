@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from ....ir import core
 from ....ir.core import Body, Fix, Param, SegSpace, Stm
 from ....ir.errors import Loc
-from ....ir.machine import CUDA
 from ....ir.ops import Op
 from ....ir.traverse import bodies, free_in_stm
 from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
@@ -22,8 +21,8 @@ from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
 from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand, clean
 from ..own_elements import own_elements
-from ..queries import has_soac, stays
-from ..soacs import row_reduction, split_indices, write_at, write_in_range
+from ..queries import has_soac
+from ..soacs import split_indices, write_at, write_in_range
 from ..space import OPEN, Chunk, bind_space, chunk_of, closed, lanes_over_chunk, output, segment_results
 from ..statements import gen_body, gen_stm
 from ..table import Schedule, Segop, Table, in_memory, run
@@ -78,9 +77,8 @@ def is_collective(s: Segop[core.SegMap]) -> bool | str:
 
 def run_collective(s: Segop[core.SegMap], _: bool) -> None:
     """A block for every point of the space, whose threads are in the segops of the body."""
-    h, s = s.h, in_memory(s)
-    threads = h.machine.name == CUDA.name
-    body = as_soacs(h.names, s.exp.body, lambda stm: threads and (stays(stm) or row_reduction(stm) is not None))
+    s = in_memory(s)
+    body = as_soacs(s.h.names, s.exp.body)
     launch_a_point(s, block_a_point(replace(s, exp=replace(s.exp, body=body))))
 
 
@@ -258,7 +256,6 @@ def launch_looped(s: Points, looped: LanesKernel) -> None:
     launch_lanes(s.h, looped, SegSpace(s.exp.space.dims[:-1]), s.stm.loc)
 
 
-COLLECTIVE = Schedule("collective", run_collective, is_collective)
 POINTS: Table = (
     Schedule("panels", pack, can_pack_points, are_enough_to_pack),
     Schedule("unroll-and-jam", launch_found, can_jam_points, are_enough_to_jam),
@@ -267,7 +264,7 @@ POINTS: Table = (
     Schedule("lanes", launch_found, lambda s: s.lanes),
 )
 SEGMAP: Table = (
-    COLLECTIVE,
+    Schedule("collective", run_collective, is_collective),
     Schedule(
         "streamed rows", reduced_by(STREAMED), tall_reduction_of, lambda s, found: is_tall(s, found.exp), STREAMED
     ),

@@ -10,20 +10,26 @@ segmap (i < n, j < m)     block = T*S points; thread t takes points s*T + t; poi
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from ....flatten.tiling.block import Tileable
 from ....ir import core
 from ....ir.core import SegSpace
 from ....ir.machine import BLOCK
-from ....ir.types import Prim, i64
+from ....ir.ops import Op
+from ....ir.types import Atom, Prim, Var, i64
 from ...kernel_ir import nodes as kir
 from ...passes.vectorise_accesses import row_width
-from ..cpu.segmap import COLLECTIVE
+from ..cpu.segmap import block_a_point, is_collective, launch_a_point
 from ..host_builder import Made
+from ..inner_segops import as_soacs
 from ..kernel_builder import ONE, Builder, Mode, Operand
+from ..queries import stays
+from ..soacs import row_reduction
 from ..space import bind_space, segment_results
-from ..table import Schedule, Segop, Table, in_memory
+from ..table import Schedule, Segop, Table, in_memory, run
 from .mapping import Mapping, best_mapping
+from .row_registers import KeptRows, rows_in_registers
 from .tensor_tiles import on_tensor_cores, run_on_tensor_cores
 from .tiles import tiled, tiling
 
@@ -54,8 +60,49 @@ def run_mapped(s: Segop[core.SegMap], _: bool) -> None:
     h.launch(made, h.ceil_div(points, mapping.chunk(threads)), points, made.cost, s.stm.loc)
 
 
+# ---- a block or a warp for each point --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Collective(Segop[core.SegMap]):
+    """A map of a block's or a warp's work, with its kernel."""
+
+    made: Made
+
+
+def run_collective(s: Segop[core.SegMap], _: bool) -> None:
+    """A block or a warp for every point of the space, whose threads are in the segops of the body."""
+    s = in_memory(s)
+    body = as_soacs(s.h.names, s.exp.body, lambda stm: stays(stm) or row_reduction(stm) is not None)
+    exp = replace(s.exp, body=body)
+    run(Collective(s.h, s.stm, exp, s.base, s.outs, block_a_point(replace(s, exp=exp))), COLLECTIVE)
+
+
+def keeps_rows(s: Collective) -> KeptRows | str:
+    """The kernel with what it keeps of a row in registers; else why not."""
+    return rows_in_registers(s.made.kernel) or "keeps no row, or several threads access an element of it"
+
+
+def are_short(s: Collective, found: KeptRows) -> Atom:
+    """bool: do all rows fit into the registers?"""
+    h, names = s.h, dict(zip(s.made.kernel.scalars, s.made.scalars, strict=True))
+    longest: Atom = i64(0)
+    for length in found.lengths:
+        longest = h.op(Op.MAX, longest, Var(names[length]), base="longest")
+    return h.op(Op.LE, longest, i64(found.most), base="fits")
+
+
+COLLECTIVE: Table = (
+    Schedule(
+        "rows in registers",
+        lambda s, found: launch_a_point(s, replace(s.made, kernel=found.kernel)),
+        keeps_rows,
+        are_short,
+    ),
+    Schedule("rows in memory", lambda s, _: launch_a_point(s, s.made)),
+)
 SEGMAP: Table = (
-    COLLECTIVE,
+    Schedule("collective", run_collective, is_collective, rows=COLLECTIVE),
     Schedule("tensor cores", run_on_tensor_cores, on_tensor_cores),
     Schedule("register tiles", tiled, is_tiled),
     Schedule("mapped", run_mapped),

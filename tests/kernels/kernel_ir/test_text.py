@@ -86,7 +86,12 @@ STATEMENTS: dict[str, tuple[KStm, ...]] = {
     ),
     "variables": (kir.Declare(X, Const(Prim.F32, -0.0)), kir.Assign(X, Const(Prim.F32, float("nan")))),
     "stores": (kir.Store(XS, N, ONE, True), kir.Publish(FLAGS, N, Const(Prim.I32, 1))),
-    "memory": (kir.Alloc(T, N, 4), kir.Distribute(HELD, 256, 8), kir.Shuffle(HELD, HELD, Op.XOR, Prim.I64, N)),
+    "memory": (
+        kir.Alloc(T, N, 4),
+        kir.Distribute(HELD, 256, 8),
+        kir.Distribute(HELD, 8, 1, None, N),
+        kir.Shuffle(HELD, HELD, Op.XOR, Prim.I64, N),
+    ),
     "products": (
         kir.Distribute(replace(T, space=Space.REGISTERS), 256, 8, Role.LEFT),
         kir.Mma(replace(T, space=Space.REGISTERS), N, XS, i64(4), XS, ZERO),

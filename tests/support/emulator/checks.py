@@ -82,8 +82,10 @@ def check(subject: Subject) -> Outcome:
         left = frozenset((*found.not_traced, *found.not_emulated))
         if left:
             small, more = in_small_parts(subject, part), Outcome()
-            run_all(replace(small, wanted=left) if part else small, more)
-            merge(found, more, same_kernels(texts_of(small), texts))
+            same = same_kernels(texts_of(small), texts)
+            wanted = frozenset[str]().union(*(same[name] for name in left))
+            run_all(replace(small, wanted=wanted) if part else small, more)
+            merge(found, more, same)
     found.misfits = list(dict.fromkeys(found.misfits))
     found.seconds = time.process_time() - begin
     return found
@@ -93,13 +95,14 @@ def texts_of(subject: Subject) -> dict[str, CudaKernel]:
     return {kernel.name: cuda_kernel(kernel) for kernel in all_ready(subject.compiled.host.kernels, CUDA_PASSES)}
 
 
-def same_kernels(some: Mapping[str, CudaKernel], others: Mapping[str, CudaKernel]) -> set[str]:
-    """Those with the same text, but for numbers: how long a tile is."""
-    return {name for name, one in some.items() if name in others and numberless(one) == numberless(others[name])}
+def same_kernels(some: Mapping[str, CudaKernel], others: Mapping[str, CudaKernel]) -> dict[str, set[str]]:
+    """For each of the others those with the same text, but for numbers: of the kernel, how long a tile is."""
+    named = [(name, numberless(one)) for name, one in some.items()]
+    return {name: {one for one, text in named if text == numberless(other)} for name, other in others.items()}
 
 
 def numberless(kernel: CudaKernel) -> str:
-    return re.sub(r"\b\d+", "0", kernel.text)
+    return re.sub(r"\b\d+", "0", kernel.text.replace(f"{kernel.name}(", f"{kernel.name.rpartition('_')[0]}("))
 
 
 def run_all(subject: Subject, found: Outcome) -> None:
@@ -108,15 +111,15 @@ def run_all(subject: Subject, found: Outcome) -> None:
         emulate(subject, found, ORDERS)
 
 
-def merge(found: Outcome, more: Outcome, same: Container[str]) -> None:
+def merge(found: Outcome, more: Outcome, same: Mapping[str, set[str]]) -> None:
     """What was found with other limits; it says something of the kernels that are the `same`."""
     found.faults += [f"in small parts: {fault}" for fault in more.faults]
     found.skipped += [f"in small parts: {what}" for what in more.skipped]
     found.slower += more.slower
     found.traced += more.traced
     found.ran += more.ran
-    found.not_traced = [name for name in found.not_traced if name in more.not_traced or name not in same]
-    found.not_emulated = [name for name in found.not_emulated if name in more.not_emulated or name not in same]
+    found.not_traced = [name for name in found.not_traced if same[name].issubset(more.not_traced)]
+    found.not_emulated = [name for name in found.not_emulated if same[name].issubset(more.not_emulated)]
 
 
 def faults(path: Path, machine: Machine = CUDA, orders: Sequence[int] = ORDERS) -> list[str]:

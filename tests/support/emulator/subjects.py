@@ -29,6 +29,7 @@ from soac.ir.machine import BLOCK, CUDA, Machine, Mode
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Name, Var
 from soac.kernels.schedule.cuda import seghist as gpu_seghist
+from soac.kernels.schedule.cuda import segmap as gpu_segmap
 from soac.kernels.schedule.cuda import segred as gpu_segred
 from soac.kernels.schedule.cuda import segscan as gpu_segscan
 from soac.pipeline import Compiled, compile_core, compile_prog
@@ -61,6 +62,7 @@ SMALL_PARTS = (
     (gpu_segred, "SHORT", 4, 0), (gpu_segred, "LEAST_CHUNK", 16, 1), (gpu_segred, "CHUNK_UNIT", 16, 1),
     (gpu_segscan, "BLOCK", replace(BLOCK, threads=2), replace(BLOCK, threads=2)),
     (gpu_segscan, "tile_items", lambda size: 2, lambda size: 1),
+    (gpu_segmap, "rows_in_registers", lambda kernel: None, lambda kernel: None),
     (gpu_seghist, "LEAST_CHUNK", 16, 2), (gpu_seghist, "MOST_RANGES", 0, 0), (gpu_seghist, "MOST_PARTIAL", 64, 8),
 )  # fmt: skip
 """Limits from which on a schedule for more elements is taken, and what they are so that small cases reach it: cases of

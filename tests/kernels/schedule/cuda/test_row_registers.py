@@ -1,0 +1,97 @@
+"""Rows that a collective keeps in registers: which arrays may be such, and the kernel with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from soac.ir.core import Level
+from soac.ir.machine import BLOCK, CUDA
+from soac.kernels.analysis.check_collectives import check_collectives
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.nodes import Space
+from soac.kernels.kernel_ir.parse import parse_kernel
+from soac.kernels.kernel_ir.traverse import statements
+from soac.kernels.schedule.cuda.row_registers import KeptRows, rows_in_registers
+from soac.kernels.tracer.run import TraceSettings, ready_kernels, trace_kernels
+from soac.pipeline import compile_prog
+from tests.support.programs import ROOT
+
+KERNEL = """kernel k(block; ys: [f32]; m: i64, n: i64) {{
+  xs = new shared f32[m]
+  reduce {how} (s: f32) from (0.0f32) over i in 0..m {{
+    let x: f32 = ys[i]
+    xs[i] := x
+    values x
+    op (a: f32) (b: f32) {{
+      let c: f32 = add_f32 a b
+      c
+    }}
+  }}
+  threads j in 0..{hi} {{
+    let k: i64 = add_i64 j 0
+    let y: f32 = xs[{at}]
+    let z: f32 = div_f32 y s
+    ys[j] := z
+  }}
+}}"""
+
+
+def kept(how: str = "commutative", hi: str = "m", at: str = "j") -> KeptRows | None:
+    return rows_in_registers(parse_kernel(KERNEL.format(how=how, hi=hi, at=at)))
+
+
+def test_elements_at_the_index_of_whole_loops_are_registers() -> None:
+    found = kept()
+    assert found is not None
+    assert ([v.name for v in found.lengths], found.most) == (["m"], BLOCK.most)
+    kinds = [type(stm) for stm in statements(found.kernel.body)]
+    assert kinds.count(kir.Distribute) == 1
+    assert kir.Alloc not in kinds
+    assert not check_collectives(found.kernel)
+
+
+@pytest.mark.parametrize("other", [{"how": "ordered"}, {"hi": "n"}, {"at": "0"}, {"at": "k"}, {"at": "m"}])
+def test_other_accesses_stay_in_memory(other: dict[str, str]) -> None:
+    """Another order or range of indices, the element of another thread, an index that is not the loop's itself."""
+    assert kept(**other) is None
+
+
+def test_registers_of_other_indices_are_misplaced() -> None:
+    """The check finds loops over another range than that of the registers."""
+    found = kept()
+    assert found is not None
+    other = found.kernel.scalars[1]
+    loops = (replace(s, hi=other) if isinstance(s, kir.Threads) else s for s in found.kernel.body)
+    (why,) = check_collectives(replace(found.kernel, body=tuple(loops)))
+    assert "xs belongs to the indices of loops over 0..m" in str(why)
+
+
+def test_the_host_takes_them_for_short_rows() -> None:
+    """Softmax with a block for each row: a kernel with registers, and one with shared memory for longer rows."""
+    path = ROOT / "programs" / "softmax.soac"
+    compiled = compile_prog(path.read_text(encoding="utf-8"), str(path), machine=CUDA)
+    kernels = ready_kernels(compiled)
+    rows = np.linspace(-3, 3, 2 * 300, dtype=np.float32).reshape(2, 300)
+    guards = {f"softmax.ys.suff_{name}_0": name == "intra" for name in ("outer", "intra_warp", "intra")}
+    report = trace_kernels(compiled, kernels, "softmax", [rows], guards, TraceSettings(threads=64))
+    assert report.is_clean
+    (launch,) = report.launches
+    assert keeps(kernels(launch.kernel)) == {kir.Distribute}
+    others = [
+        k for k in compiled.host.kernels if k.name != launch.kernel and k.collective is Level.BLOCK and "ys" in k.name
+    ]
+    assert [keeps(k) for k in others].count({kir.Alloc}) == 2
+    powers = np.exp(rows - rows.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        np.asarray(report.results[0], np.float32), powers / powers.sum(axis=1, keepdims=True), rtol=1e-5
+    )
+
+
+def keeps(kernel: kir.Kernel) -> set[type]:
+    """How a kernel keeps what its block has."""
+    kinds = {type(s) for s in statements(kernel.body) if isinstance(s, kir.Distribute)}
+    shared = {type(s) for s in statements(kernel.body) if isinstance(s, kir.Alloc) and s.array.space is Space.SHARED}
+    return kinds | shared
