@@ -22,7 +22,7 @@ is not assigned by threads: each would have its own idea of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ...ir import machine as machines
@@ -36,10 +36,22 @@ from ..kernel_ir.fragments import LANES, Role, layout_of
 from ..kernel_ir.nodes import KArray, Kernel, KStm, KVar, Operand, Space
 from ..kernel_ir.shared_stack import is_static
 from ..kernel_ir.show import operand, show_stm
-from ..kernel_ir.traverse import bound, operands, statements
+from ..kernel_ir.traverse import (
+    bound,
+    bound_inside,
+    children,
+    loaded_arrays,
+    operands,
+    operands_inside,
+    operators,
+    statements,
+    stored_arrays,
+)
 from .collectives import BLOCK, THREAD, WARP, Cluster, Tiling, Unit, matches, over_threads, unit_type, whole
 
 Stms = tuple[KStm, ...]
+
+Collective = kir.BlockReduce | kir.BlockScan | kir.RowScan | kir.TeamReduce | kir.WarpTurns
 
 UNITS = {Level.THREAD: THREAD, Level.WARP: WARP, Level.BLOCK: BLOCK}
 
@@ -77,12 +89,12 @@ def misplaced(kernels: Iterable[Kernel], machine: Machine) -> tuple[Misplaced, .
 def check_collectives(
     kernel: Kernel,
     threads: int = 64,
-    warp: int = machines.WARP.threads,
     most_shared: int | None = machines.BLOCK.bytes,
     exact: bool = False,
 ) -> tuple[Misplaced, ...]:
     """All that is misplaced in a kernel whose blocks have `threads` threads, or which a warp executes; `most_shared`:
     bytes that a block's arrays of constant size may take together; `exact`: no unit takes two indices of a loop."""
+    warp = machines.WARP.threads
     threads = warp if kernel.collective is Level.WARP else threads
     walk = Walk(kernel.name, Cluster(1, threads), exact)
     scope = Scope(whole(walk.cluster), None)
@@ -160,6 +172,39 @@ def threads_text(count: int | None) -> str:
     return "one thread" if count == 1 else f"{count} threads"
 
 
+def touched_arrays(stm: KStm) -> tuple[KArray, ...]:
+    """The arrays whose elements a statement itself reads, writes or waits for."""
+    match stm:
+        case kir.KLet(_, kir.KAligned(array)) | kir.WaitFor(_, array):
+            return (array,)
+        case _:
+            return (*loaded_arrays(stm), *stored_arrays(stm))
+
+
+OF_THE_BLOCK: Mapping[type, str] = {
+    kir.Distribute: "registers of indices are the block's to distribute",
+    kir.Shuffle: "a shuffle needs all threads of its warps",
+    kir.BlockReduce: "a reduction of the block needs all its threads",
+    kir.BlockScan: "a scan of the block needs all its threads",
+    kir.RowScan: "a scan of the block needs all its threads",
+    kir.WaitFor: "all threads of the block wait together",
+    kir.LookBack: "all threads of the block look back together",
+    kir.TeamReduce: "teams subdivide the whole block",
+    kir.WarpTurns: "turns of warps subdivide the whole block",
+}
+"""Why statements are executed by the whole block."""
+
+NOT_IN_OPERATORS: Mapping[type, str] = {
+    kir.For: "an operator does not loop",
+    kir.KWhile: "an operator does not loop",
+    kir.CommitCopies: "an operator touches no memory",
+    kir.WaitCopies: "an operator touches no memory",
+    kir.Check: "an operator cannot fail",
+    kir.BoundsCheck: "an operator cannot fail",
+}
+"""Why statements do not stand in an operator; memory is left to `Walk.access`."""
+
+
 # ---- the walk ----------------------------------------------------------------------------------------------------
 
 
@@ -200,47 +245,23 @@ class Walk:
     def stm(self, scope: Scope, stm: KStm) -> None:
         for used in operands(stm):
             self.use(scope, stm, used)
+        if (why := OF_THE_BLOCK.get(type(stm))) is not None:
+            self.want(scope, stm, BLOCK, why)
+        if scope.is_operator and type(stm) in NOT_IN_OPERATORS:
+            self.report(scope, show_stm(stm), NOT_IN_OPERATORS[type(stm)], "straight code on scalars")
         match stm:
-            case kir.KLet(var, rhs):
-                if isinstance(rhs, (kir.KLoad, kir.KAligned)):
-                    self.access(scope, stm, rhs.array)
-                self.bind(scope, var, False)
-            case kir.Declare(var, _):
-                self.bind(scope, var, True)
             case kir.Assign(var, _):
                 self.assign(scope, stm, var)
-            case kir.Store(array) | kir.StoreRow(array) | kir.Publish(array):
-                self.access(scope, stm, array)
-            case kir.Atomic(_, _, array, out=out):
-                self.access(scope, stm, array)
-                if out is not None:
-                    self.bind(scope, out, False)
-            case kir.LoadRow(variables, array):
-                self.access(scope, stm, array)
-                for var in variables:
-                    self.bind(scope, var, False)
             case kir.Alloc(array, _):
                 self.alloc(scope, stm, array)
             case kir.KIf(_, then, orelse):
                 self.stms(scope.inner(), then)
                 self.stms(scope.inner(), orelse)
-            case kir.For(index, _, body):
+            case kir.For() | kir.KWhile():
                 self.repeated(scope, stm)
-                self.same_in_warps(scope, stm)
-                inner = scope.inner()
-                self.bind(inner, index, False)
-                self.stms(inner, body)
-            case kir.KWhile(before, cond, body):
-                self.repeated(scope, stm)
-                self.same_in_warps(scope, stm)
-                inner = scope.inner()
-                self.stms(inner, before)
-                self.use(inner, stm, cond)
-                self.stms(inner, body)
             case kir.Threads():
                 self.units(scope, stm)
             case kir.Distribute(array, threads, _, _, length):
-                self.want(scope, stm, BLOCK, "registers of indices are the block's to distribute")
                 self.distributed[array] = threads if length is None else length
                 self.roles[array] = stm.role
                 scope.arrays.add(array)
@@ -248,48 +269,29 @@ class Walk:
                 self.shuffle(scope, stm)
             case kir.Mma():
                 self.multiply(scope, stm)
-            case kir.BlockReduce():
-                self.want(scope, stm, BLOCK, "a reduction of the block needs all its threads")
-                self.reduce(scope, stm)
-            case kir.BlockScan():
-                self.want(scope, stm, BLOCK, "a scan of the block needs all its threads")
-                self.scan(scope, stm)
             case kir.Fence():
                 self.want(scope, stm, scope.unit, f"a barrier that not all threads of the {scope.unit.name} reach")
-            case kir.WaitFor(out, array):
-                self.want(scope, stm, BLOCK, "all threads of the block wait together")
-                self.access(scope, stm, array)
-                self.bind(scope, out, False)
-            case kir.LookBack():
-                self.want(scope, stm, BLOCK, "all threads of the block look back together")
-                self.look_back(scope, stm)
-            case kir.TeamReduce():
-                self.want(scope, stm, BLOCK, "teams subdivide the whole block")
-                self.teams(scope, stm)
-            case kir.WarpTurns():
-                self.want(scope, stm, BLOCK, "turns of warps subdivide the whole block")
-                self.turns(scope, stm)
+            case kir.BlockReduce() | kir.BlockScan() | kir.RowScan() | kir.TeamReduce() | kir.WarpTurns():
+                self.collective(scope, stm)
             case kir.AsyncCopy(target, _, source):
                 self.want(scope, stm, THREAD, "each element is copied by one thread")
                 self.copy(scope, stm, target, source)
-            case kir.LoadTile(tile, array) | kir.StoreTile(array, tile=tile):
-                self.access(scope, stm, array)
-                self.access(scope, stm, tile)
-            case kir.RowScan():
-                self.want(scope, stm, BLOCK, "a scan of the block needs all its threads")
-                self.scan(scope, stm)
-            case kir.CommitCopies() | kir.WaitCopies():
-                if scope.is_operator:
-                    self.report(scope, show_stm(stm), "an operator touches no memory", "straight code on scalars")
             case kir.Note(what):
                 self.loc = what if isinstance(what, Loc) else self.loc
-            case kir.Check() | kir.BoundsCheck():
-                if scope.is_operator:
-                    self.report(scope, show_stm(stm), "an operator cannot fail", "straight code on scalars")
+            case _:
+                for array in touched_arrays(stm):
+                    self.access(scope, stm, array)
+                self.results(scope, stm)
+
+    def results(self, scope: Scope, stm: KStm) -> None:
+        """The operator of a statement (its step, a special case, is left out), and what the statement makes."""
+        for op in operators(stm)[:1]:
+            self.operator(scope, stm, op)
+        for var in bound(stm):
+            self.bind(scope, var, isinstance(stm, kir.Declare))
 
     def shuffle(self, scope: Scope, stm: kir.Shuffle) -> None:
         """From registers to others that as many indices have."""
-        self.want(scope, stm, BLOCK, "a shuffle needs all threads of its warps")
         target, source = (self.distributed.get(array) for array in (stm.target, stm.source))
         if target is None or target != source:
             self.report(scope, show_stm(stm), "a shuffle is from registers to others", "registers of one size")
@@ -348,10 +350,6 @@ class Walk:
                 self.report(scope, show_stm(stm), "global memory is the host's", "the host")
         scope.arrays.add(array)
 
-    def repeated(self, scope: Scope, stm: KStm) -> None:
-        if scope.is_operator:
-            self.report(scope, show_stm(stm), "an operator does not loop", "straight code on scalars")
-
     # ---- threads and collectives ----------------------------------------------------------------------------------
 
     def units(self, scope: Scope, stm: kir.Threads) -> None:
@@ -372,6 +370,16 @@ class Walk:
         elif unit is WARP:
             inner.unit = WARP
             inner.indices = count * LANES if count is not None else None
+        self.stms(inner, stm.body)
+
+    def repeated(self, scope: Scope, stm: kir.For | kir.KWhile) -> None:
+        self.same_in_warps(scope, stm)
+        inner = scope.inner()
+        for var in bound_inside(stm):
+            self.bind(inner, var, False)
+        if isinstance(stm, kir.KWhile):
+            self.stms(inner, stm.before)
+            self.use(inner, stm, stm.cond)
         self.stms(inner, stm.body)
 
     def same_in_warps(self, scope: Scope, stm: kir.For | kir.KWhile) -> None:
@@ -397,53 +405,31 @@ class Walk:
         self.bind(inner, index, False)
         return inner
 
-    def reduce(self, scope: Scope, stm: kir.BlockReduce) -> None:
-        inner = self.threads(scope, stm, stm.index)
-        inner.indices = indices_of(stm) if stm.commutative else None
-        self.stms(inner, stm.body)
-        for value in stm.values:
+    def collective(self, scope: Scope, stm: Collective) -> None:
+        """Each thread executes the first list; its values are combined, and what that makes is for the second list. Of
+        teams that list is executed once for each, without the index."""
+        inner = later = self.threads(scope, stm, stm.index)
+        made: tuple[KVar, ...] = ()
+        match stm:
+            case kir.BlockScan() | kir.RowScan():
+                made = stm.scanned
+            case kir.TeamReduce():
+                self.bind(inner, stm.segment, False)
+                made, later = stm.outs, inner.inner()
+                del later.variables[stm.index.name]
+            case kir.WarpTurns():
+                self.bind(inner, stm.warp, False)
+            case kir.BlockReduce():
+                inner.indices = indices_of(stm) if stm.commutative else None
+        body, *after = children(stm)
+        self.stms(inner, body)
+        for value in operands_inside(stm):
             self.use(inner, stm, value)
-        self.operator(scope, stm, stm.op)
-        for var in stm.outs:
-            self.bind(scope, var, False)
-
-    def scan(self, scope: Scope, stm: kir.BlockScan | kir.RowScan) -> None:
-        inner = self.threads(scope, stm, stm.index)
-        self.stms(inner, stm.body)
-        for value in stm.values:
-            self.use(inner, stm, value)
-        self.operator(scope, stm, stm.op)
-        for var in stm.scanned:
-            self.bind(inner, var, False)
-        self.stms(inner, stm.after)
-        for var in bound(stm):
-            self.bind(scope, var, False)
-
-    def look_back(self, scope: Scope, stm: kir.LookBack) -> None:
-        self.access(scope, stm, stm.words)
-        self.operator(scope, stm, stm.op)
-        for var in stm.outs:
-            self.bind(scope, var, False)
-
-    def teams(self, scope: Scope, stm: kir.TeamReduce) -> None:
-        inner = self.threads(scope, stm, stm.index)
-        self.bind(inner, stm.segment, False)
-        after = inner.inner()
-        del after.variables[stm.index.name]
-        self.stms(inner, stm.body)
-        for value in stm.values:
-            self.use(inner, stm, value)
-        self.operator(scope, stm, stm.op)
-        for var in stm.outs:
-            self.bind(after, var, False)
-        self.stms(after, stm.after)
-
-    def turns(self, scope: Scope, stm: kir.WarpTurns) -> None:
-        inner = self.threads(scope, stm, stm.index)
-        self.bind(inner, stm.warp, False)
-        self.stms(inner, stm.body)
-        self.use(inner, stm, stm.key)
-        self.stms(inner, stm.turn)
+        self.results(scope, stm)
+        for var in made:
+            self.bind(later, var, False)
+        for stms in after:
+            self.stms(later, stms)
 
     def copy(self, scope: Scope, stm: KStm, target: KArray, source: KArray) -> None:
         if (target.space, source.space) != (Space.SHARED, Space.GLOBAL):

@@ -157,7 +157,7 @@ def shared(p: Printer, op: Operator, size: int) -> Names:
     return names
 
 
-def warp_reduce(p: Printer, op: Operator, value: Names, lanes: int) -> None:
+def warp_reduce(p: Printer, op: Operator, value: Names, lanes: int | str) -> None:
     """Lane 0 ends with the values of `lanes` lanes in order: lane l holds those of l to l + 2d - 1 after distance d."""
     with p.index("d") as d, p.block(f"for (i32 {d} = 1; {d} < {lanes}; {d} *= 2)"):
         step(p, op, value, value, tuple(f"value_below({v}, {d})" for v in value))

@@ -10,6 +10,7 @@ from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who
 from ..kernel_ir.nodes import KStm, KVar
 from ..kernel_ir.traverse import statements
+from .collectives import warp_reduce
 from .inline_expressions import bare
 from .look_back import look_back
 from .operator import Names, Operator, assign, declared, operator, step, take_in, texts
@@ -215,7 +216,7 @@ def _team_any_order(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, me
             p.line(f"const i64 {i} = {first} + {number} * {team};")
             with apart_if(p, f"{i} < {hi}", stm.body), stack_scope(p, stm.body):
                 take_in(p, stm.op, acc, stm.body, stm.values)
-    _combine_team(p, op, acc, team)
+    warp_reduce(p, op, acc, team)
     return acc
 
 
@@ -235,15 +236,9 @@ def _team_in_order(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, mem
         with apart_if(p, inside, stm.body):
             statements_text(p, stm.body, Who.EACH)
             assign(p, mine, texts(stm.values))
-        _combine_team(p, op, mine, team)
+        warp_reduce(p, op, mine, team)
         step(p, op, total, total, mine)
     return total
-
-
-def _combine_team(p: Printer, op: Operator, value: Names, team: str) -> None:
-    """The first thread of a team ends with the team's values in order."""
-    with p.index("d") as d, p.block(f"for (i32 {d} = 1; {d} < {team}; {d} *= 2)"):
-        step(p, op, value, value, tuple(f"value_below({v}, {d})" for v in value))
 
 
 # ---- turns of warps ----------------------------------------------------------------------------------------------

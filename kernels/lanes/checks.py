@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from ...ir.types import Prim
 from ..kernel_ir.nodes import BoundsCheck, Check
-from ..llvm.convert import convert
+from ..llvm.convert import convert, from_memory, to_memory, to_record
 from ..llvm.text import Code, Module, memory_type, vector
 from .values import (
     Lanes,
@@ -132,7 +132,7 @@ def first_lane(e: Lanes, mask: Mask) -> str:
 
 def value_at(e: Lanes, value: LaneValue, lane: str) -> str:
     """i64: what the record holds of a value in one lane."""
-    return word(e, value.prim, element_at(e, value, lane))
+    return to_record(e.one, value.prim, element_at(e, value, lane))
 
 
 def element_at(e: Lanes, value: LaneValue, lane: str) -> str:
@@ -147,18 +147,7 @@ def element_at(e: Lanes, value: LaneValue, lane: str) -> str:
             memory = spill(e, prim, texts)
             element = memory_type(prim)
             address = e.code.op(f"getelementptr {element}, ptr {memory}, i64 {lane}")
-            return from_memory(e, prim, e.code.op(f"load {element}, ptr {address}"))
-
-
-def from_memory(e: Lanes, prim: Prim, text: str) -> str:
-    """A scalar as it was loaded, as a value."""
-    match prim:
-        case Prim.BOOL:
-            return e.one.ins("icmp ne", Prim.U8, text, "0")
-        case Prim.F16:
-            return e.one.cast("bitcast", Prim.U16, Prim.F16, text)
-        case _:
-            return text
+            return from_memory(e.one, prim, e.code.op(f"load {element}, ptr {address}"))
 
 
 def spill(e: Lanes, prim: Prim, texts: tuple[str, ...]) -> str:
@@ -169,21 +158,10 @@ def spill(e: Lanes, prim: Prim, texts: tuple[str, ...]) -> str:
         e.scratch[key] = e.code.slot(f"[{e.lanes} x {element}]")
     memory, t = e.scratch[key], vector(element, e.width)
     for j, text in enumerate(texts):
-        stored = text
-        if prim is Prim.BOOL:
-            stored = e.vec.cast("zext", Prim.BOOL, Prim.U8, text)
-        elif prim is Prim.F16:
-            stored = e.vec.cast("bitcast", Prim.F16, Prim.U16, text)
+        stored = to_memory(e.vec, prim, text)
         address = e.code.op(f"getelementptr {element}, ptr {memory}, i64 {j * e.width}")
         e.code.do(f"store {t} {stored}, ptr {address}, align {prim.bytes}")
     return memory
-
-
-def word(e: Lanes, prim: Prim, text: str) -> str:
-    """i64: what the record holds of a scalar: integers extended, floats as the bits of their f64."""
-    if prim.is_float:
-        return e.one.cast("bitcast", Prim.F64, Prim.I64, convert(e.one, prim, Prim.F64, text))
-    return convert(e.one, prim, Prim.I64, text)
 
 
 def report(e: Lanes, record: int, words: tuple[str, ...]) -> None:

@@ -12,10 +12,10 @@ from ...ir.errors import IRError
 from ...ir.ops import Op
 from ...ir.types import Const, Prim
 from ..kernel_ir.nodes import Alloc, Atomic, KArray, KVar, Operand, Space, Store
-from ..llvm.convert import convert
+from ..llvm.convert import convert, from_memory, to_memory
 from ..llvm.ops import apply
 from ..llvm.text import Code, Vec, mangled, memory_type, vector
-from .checks import OUT_OF_MEMORY, element_at, failing, from_memory, report
+from .checks import OUT_OF_MEMORY, element_at, failing, report
 from .prefetch import LINE, fetch
 from .values import (
     Lanes,
@@ -51,7 +51,7 @@ def load_at(e: Lanes, array: KArray, i: LaneValue, ahead: bool = False) -> LaneV
         case Uniform(_, text):
             element = memory_type(prim)
             raw = e.code.op(f"load {element}, ptr {address(e, element, place.pointer, text)}, align {prim.bytes}")
-            return Uniform(prim, from_memory(e, prim, raw))
+            return Uniform(prim, from_memory(e.one, prim, raw))
         case Linear(_, _, 1 | -1, _):
             return loaded(e, prim, _load_run(e, place, prim, i, ahead and array.space is Space.GLOBAL))
         case _:
@@ -74,7 +74,7 @@ def store_at(e: Lanes, array: KArray, i: LaneValue, value: LaneValue) -> None:
     match i, value:
         case Uniform(_, text), Uniform():
             element = memory_type(prim)
-            raw = _scalar_to_memory(e, value)
+            raw = to_memory(e.one, prim, value.text)
             e.code.do(f"store {element} {raw}, ptr {address(e, element, place.pointer, text)}, align {prim.bytes}")
         case Linear(_, _, 1 | -1, _), _:
             streams = array in e.streams and e.mask is None and e.lanes * prim.bytes >= LINE
@@ -103,34 +103,12 @@ def address(e: Lanes, element: str, pointer: str, index: str) -> str:
 
 def loaded(e: Lanes, prim: Prim, raw: tuple[str, ...]) -> Varying:
     """Vectors as they lie in memory, as a value."""
-    match prim:
-        case Prim.BOOL:
-            return Varying(prim, tuple(e.vec.ins("icmp ne", Prim.U8, x, e.vec.const(Prim.U8, 0)) for x in raw))
-        case Prim.F16:
-            return Varying(prim, tuple(e.vec.cast("bitcast", Prim.U16, Prim.F16, x) for x in raw))
-        case _:
-            return Varying(prim, raw)
+    return Varying(prim, tuple(from_memory(e.vec, prim, x) for x in raw))
 
 
 def stored(e: Lanes, value: LaneValue) -> tuple[str, ...]:
     """A value as vectors that lie in memory."""
-    match value.prim:
-        case Prim.BOOL:
-            return tuple(e.vec.cast("zext", Prim.BOOL, Prim.U8, x) for x in vectors(e, value))
-        case Prim.F16:
-            return tuple(e.vec.cast("bitcast", Prim.F16, Prim.U16, x) for x in vectors(e, value))
-        case _:
-            return vectors(e, value)
-
-
-def _scalar_to_memory(e: Lanes, value: Uniform) -> str:
-    match value.prim:
-        case Prim.BOOL:
-            return e.one.cast("zext", Prim.BOOL, Prim.U8, value.text)
-        case Prim.F16:
-            return e.one.cast("bitcast", Prim.F16, Prim.U16, value.text)
-        case _:
-            return value.text
+    return tuple(to_memory(e.vec, value.prim, x) for x in vectors(e, value))
 
 
 # ---- vector accesses ---------------------------------------------------------------------------------------------

@@ -22,9 +22,9 @@ from ..analysis.uniformity import dead_after, find_facts
 from ..kernel_ir.execution import written_arrays
 from ..kernel_ir.nodes import KArray, Kernel
 from ..kernel_ir.values import symbol_of
+from ..llvm.convert import from_memory
 from ..llvm.text import Code, Module, llvm_type, memory_type
 from .block_numbers import bind_numbers, block_numbers, first_numbers, next_numbers
-from .checks import from_memory
 from .statements import statements
 from .values import Lanes, Place, Uniform
 
@@ -128,7 +128,7 @@ def _entry(module: Module, kernel: Kernel, past: bool) -> str:
     args += [("i64", "%b0"), ("i64", "%b1")]
     args += [("ptr", _slot(code, "ptr", 2 + k)) for k in range(len(kernel.arrays))]
     for k, var in enumerate(kernel.scalars, 2 + len(kernel.arrays)):
-        args.append((llvm_type(var.prim), from_memory(e, var.prim, _slot(code, memory_type(var.prim), k))))
+        args.append((llvm_type(var.prim), from_memory(e.one, var.prim, _slot(code, memory_type(var.prim), k))))
     if past:
         code.branch(args[-1][1], "far", "near")
         code.label("far")

@@ -33,6 +33,35 @@ def convert(v: Vec, source: Prim, target: Prim, x: str) -> str:
             return int_to_int(v, source, target, x)
 
 
+def from_memory(v: Vec, prim: Prim, x: str) -> str:
+    """A value as memory holds it (`memory_type`), as a `prim`."""
+    match prim:
+        case Prim.BOOL:
+            return to_bool(v, Prim.U8, x)
+        case Prim.F16:
+            return v.cast("bitcast", Prim.U16, prim, x)
+        case _:
+            return x
+
+
+def to_memory(v: Vec, prim: Prim, x: str) -> str:
+    """A `prim` as memory holds it: bools as bytes, halves as their bits."""
+    match prim:
+        case Prim.BOOL:
+            return v.cast("zext", prim, Prim.U8, x)
+        case Prim.F16:
+            return v.cast("bitcast", prim, Prim.U16, x)
+        case _:
+            return x
+
+
+def to_record(v: Vec, prim: Prim, x: str) -> str:
+    """i64: what failure records hold of a value: integers extended, floats as the bits of their f64."""
+    if prim.is_float:
+        return v.cast("bitcast", Prim.F64, Prim.I64, convert(v, prim, Prim.F64, x))
+    return convert(v, prim, Prim.I64, x)
+
+
 def to_bool(v: Vec, source: Prim, x: str) -> str:
     """i1: is it other than 0? True for nan; a half is compared as f64."""
     if source.is_float:

@@ -13,7 +13,7 @@ from .....ir.core import Param
 from .....ir.errors import Loc
 from .....ir.types import Atom, Const, Name, Prim, Var
 from ....host_ir.nodes import HostBody, HostCallee, HostLoop, HostStm, Launch, statements
-from ....llvm.convert import convert
+from ....llvm.convert import convert, from_memory, to_memory, to_record
 from ....llvm.text import SCALAR, Code, Vec, literal, llvm_type, memory_type
 from ..runtime.assembly import Status, Word
 from .failure_sites import MemorySite, Site, recorded
@@ -166,32 +166,12 @@ def operand(h: Emitter, atom: Atom) -> Array:
 def read_scalar(h: Emitter, prim: Prim, pointer: str) -> str:
     """What memory holds at a place."""
     stored = h.code.op(f"load {memory_type(prim)}, ptr {pointer}, align 1")
-    match prim:
-        case Prim.BOOL:
-            return h.one.ins("icmp ne", Prim.U8, stored, "0")
-        case Prim.F16:
-            return h.one.cast("bitcast", Prim.U16, Prim.F16, stored)
-        case _:
-            return stored
+    return from_memory(h.one, prim, stored)
 
 
 def write_scalar(h: Emitter, prim: Prim, text: str, pointer: str) -> None:
-    """Store a scalar as memory holds it: bools as bytes, halves as their bits; at any address."""
-    match prim:
-        case Prim.BOOL:
-            text = h.one.cast("zext", Prim.BOOL, Prim.U8, text)
-        case Prim.F16:
-            text = h.one.cast("bitcast", Prim.F16, Prim.U16, text)
-        case _:
-            pass
-    h.code.do(f"store {memory_type(prim)} {text}, ptr {pointer}, align 1")
-
-
-def word_of(h: Emitter, prim: Prim, text: str) -> str:
-    """A value as failure records hold it: integers extended to 64 bits, floats as the bits of their f64."""
-    if prim.is_float:
-        return h.one.cast("bitcast", Prim.F64, Prim.I64, convert(h.one, prim, Prim.F64, text))
-    return convert(h.one, prim, Prim.I64, text)
+    """Store a scalar, at any address."""
+    h.code.do(f"store {memory_type(prim)} {to_memory(h.one, prim, text)}, ptr {pointer}, align 1")
 
 
 # ---- arrays ------------------------------------------------------------------------------------------------------
@@ -292,7 +272,7 @@ def fail_if(h: Emitter, bad: str, site: Site, values: Callable[[], tuple[str, ..
     with code.cold_section():
         code.label(cold)
         for k, (prim, text) in enumerate(zip(recorded(site), values(), strict=True), start=1):
-            code.do(f"store i64 {word_of(h, prim, text)}, ptr {place(h, '%record', k)}")
+            code.do(f"store i64 {to_record(h.one, prim, text)}, ptr {place(h, '%record', k)}")
         code.do(f"store i64 {number}, ptr {place(h, '%state', Word.FAILED)}")
         code.do(f"store i64 {int(Status.SITE)}, ptr %status")
         code.jump("leave")
