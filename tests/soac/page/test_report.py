@@ -114,6 +114,15 @@ def test_the_history_of_tuning(command: Command, rows: Path) -> None:
     assert "timed runs of `soac autotune`" in "\n".join(report_lines(report))
 
 
+@pytest.mark.quick
+def test_accesses_without_data_are_predicted(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "rows.soac").write_text("def main [n][m] (xss: [n][m]f32) (y: f32) = map (map (+ y)) xss\n")
+    report = reported(command, tmp_path / "rows.soac", "--device", "cuda")
+    (kernel,) = report["kernels"]
+    assert kernel["traced"] is None
+    assert [a["units"] / a["requests"] for a in kernel["accesses"] if "units" in a] == [16, 16]  # of float4 each
+
+
 def test_lines_know_where_they_come_from() -> None:
     compiled = compile_prog(PRODUCT, "product.soac", machine=CUDA)
     assert list(sources_of(compiled, "product.soac")) == ["product.soac"]
