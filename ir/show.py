@@ -232,7 +232,7 @@ def _stm(stm: Stm) -> Lines:
     if stm.attrs:
         head = _attrs(stm.attrs) + " " + head
     lines = _below(head, _exp(stm.exp))
-    lines[-1] += _loc(stm.loc)
+    lines[-1] += show_loc(stm.loc)
     return lines
 
 
@@ -245,7 +245,8 @@ def _attr(attr: Attr) -> str:
     return name + (_listed(map(_attr, attr.args)) if attr.args else "")
 
 
-def _loc(loc: Loc) -> str:
+def show_loc(loc: Loc) -> str:
+    """The places of code in the source: its own, then where it was called."""
     places = () if loc == NOWHERE else (loc, *loc.calls)
     return "".join(f" @{json.dumps(x.file)}:{x.line}:{x.col}-{x.end_line}:{x.end_col}" for x in places)
 
@@ -408,7 +409,7 @@ def _fun(fun: FunDef) -> Lines:
     head.append(f"fun {show_name(fun.name)} {_params(fun.params)}")
     if fun.consumes:
         head.append(f"  consumes {_names(fun.consumes)}")
-    head.append(f"  : {_params(fun.results)}{_loc(fun.loc)}")
+    head.append(f"  : {_params(fun.results)}{show_loc(fun.loc)}")
     if fun.entry:
         head.append("  " + _entry(fun.entry))
     body = _body(fun.body)

@@ -78,9 +78,16 @@ function program(report) {
       return near.filter((p) => size(p) === least);
     };
     const here = innermost(places);
+    const gone = innermost(report.inside.map((one) => one[0]));
+    const [within] = here.length ? [] : report.inside.filter((one) => gone.includes(one[0])).map((one) => one[1].map(String));
     for (const pane of panes) {
       const own = innermost(pane.places);
-      pane.mark((ps) => (ps.some((p) => own.includes(p)) ? 2 : ps.some((p) => covers(p, f, l)) ? 1 : 0));
+      pane.mark((ps) => (ps.some((p) => own.includes(p) || (within && within.includes(String(p)))) ? 2
+        : ps.some((p) => covers(p, f, l)) ? 1 : 0));
+    }
+    if (within) {
+      mark_source(gone[0]);
+      return became.replaceChildren(el("span", "soft", "fused with others: what it computes stands in the lines marked"));
     }
     if (!here.length) return became.replaceChildren(el("span", "soft", `line ${l}: nothing of its own is left of it`));
     mark_source(here[0]);

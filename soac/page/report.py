@@ -25,7 +25,7 @@ from ..version import __version__
 from .data import Given, Runs, Seen, as_data, cases_of, chart_of, seen
 from .history import history_of
 from .kernels import Traceable, Traces, kernels_data, traces_of
-from .lines import sources_of, stages_of
+from .lines import fused_away, sources_of, stages_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,14 @@ def report_of(asked: Asked, plan: Plan, views: Sequence[Mapping[str, Any]]) -> d
     if not is_there:
         what = "; ".join(one.what for one in device(name).missing)
         notes.insert(0, f"no times: {what}. The paths of data sets are those that the CPU finds.")
+    stages = stages_of(compiled, asked.entries, files)
+    left = {place for stage in stages for _, places in stage["lines"] for place in places}
     return {
         "format": 1, "soac": __version__, "program": path.name, "device": name,
         "machine": described(name) if is_there else machine.name,
         "threads": asked.traced.threads, "warp": asked.traced.warp, "notes": list(dict.fromkeys(notes)),
         "sources": [{"file": file, "lines": text.splitlines()} for file, text in sources.items()],
-        "stages": stages_of(compiled, asked.entries, files),
+        "stages": stages, "inside": fused_away(compiled.core, files, left),
         "entries": [_entry(asked, runs[view["name"]], view, found[view["name"]], text) for view in views],
         "kernels": kernels,
     }  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from soac.ir.machine import CUDA
 from soac.kernels.passes.pipeline import CUDA_PASSES, ready
 from soac.page.axes import Shape, Where, axes_of
-from soac.page.lines import located, sources_of
+from soac.page.lines import fused_away, located, sources_of
 from soac.page.text import report_lines, units_of_work
 from soac.pipeline import compile_prog
 from soac.reports.schedules import schedules_of
@@ -114,6 +114,15 @@ def test_the_history_of_tuning(command: Command, rows: Path) -> None:
     assert "timed runs of `soac autotune`" in "\n".join(report_lines(report))
 
 
+@pytest.mark.quick
+def test_accesses_without_data_are_predicted(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "rows.soac").write_text("def main [n][m] (xss: [n][m]f32) (y: f32) = map (map (+ y)) xss\n")
+    report = reported(command, tmp_path / "rows.soac", "--device", "cuda")
+    (kernel,) = report["kernels"]
+    assert kernel["traced"] is None
+    assert [a["units"] / a["requests"] for a in kernel["accesses"] if "units" in a] == [16, 16]  # of float4 each
+
+
 def test_lines_know_where_they_come_from() -> None:
     compiled = compile_prog(PRODUCT, "product.soac", machine=CUDA)
     assert list(sources_of(compiled, "product.soac")) == ["product.soac"]
@@ -122,6 +131,22 @@ def test_lines_know_where_they_come_from() -> None:
     start = PRODUCT.splitlines()[1].index("a[i * k + l] * b") + 1
     assert product[0][:3] == (0, 2, start)
     assert not any("@" in text for text in places)
+
+
+def test_every_line_of_code_leads_somewhere() -> None:
+    """The only statement of a function, and a map that is part of another one: of it what its function does is left."""
+    text = (
+        "def shift (d: f32) (x: f32): f32 =\n  x + d * 2\n"
+        "entry main [n] (xs: [n]f32) (d: f32): f32 =\n  let ys = map (shift d) xs\n  in reduce (+) 0 ys\n"
+        "entry last (x: i32) (y: i32): i32 =\n  x / y\n"
+    )
+    compiled = compile_prog(text, "k.soac")
+    lines = [places for _, places in located(compiled.fused, ["k.soac"])]
+    assert any(place[1] == 7 for places in lines for place in places)
+    left = {place for places in lines for place in places}
+    assert not any(place[1] == 4 for place in left)
+    (gone,) = (inside for place, inside in fused_away(compiled.core, ["k.soac"], left) if place[1] == 4)
+    assert {place[1] for place in gone} == {2}
 
 
 def test_a_warp_takes_as_long_as_its_busiest_thread() -> None:
