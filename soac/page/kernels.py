@@ -15,7 +15,9 @@ from typing import Any
 from ..ir.core import Level
 from ..ir.errors import NOWHERE, IRError, Loc, SoacError
 from ..ir.machine import CUDA, Machine
+from ..ir.types import Prim
 from ..ir.version_tree import Sides
+from ..kernels.analysis.cost import EXTENT
 from ..kernels.analysis.sectors import SOME, predict
 from ..kernels.cuda_c.module import cuda_kernel, cuda_module
 from ..kernels.devices.cuda.nvrtc import NoCompiler
@@ -26,7 +28,6 @@ from ..kernels.kernel_ir.nodes import Kernel
 from ..kernels.kernel_ir.show import show_kernel, show_stm
 from ..kernels.lanes.module import emit
 from ..kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES, ready
-from ..kernels.schedule.cuda.mapping import standing_for
 from ..kernels.tracer.run import KernelTrace, Report, SiteCosts, TraceSettings, trace_kernels
 from ..pipeline import Compiled
 from ..reports.explain import Guard, Interpreted, Launched, Step
@@ -256,8 +257,8 @@ def _costs(axes: Axes, traced: Sequence[KernelTrace], of: str) -> dict[str, Any]
 
 
 def _predicted(axes: Axes, kernel: Kernel, shape: Shape) -> dict[str, Any]:
-    """Accesses of a kernel that was not traced, evaluated at sizes that stand for large ones."""
-    scalars = [standing_for(var) for var in kernel.scalars]
+    """Accesses of a kernel that was not traced, evaluated with `EXTENT` for all integers, which are sizes mostly."""
+    scalars = [EXTENT if var.prim is Prim.I64 else None for var in kernel.scalars]
     sites = predict(kernel, scalars, BLOCKS, shape.threads, shape.warp, SOME)
     known = {(show_stm(site.statement), site.array.name): site for site in sites if site.requests}
     accesses = [_access_data(one, None) for one in axes.accesses]
