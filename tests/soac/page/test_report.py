@@ -104,6 +104,17 @@ def test_times_and_paths_on_the_cpu(command: Command, rows: Path) -> None:
     assert "error[E0001]" in command("explain", rows, "-e", "mian", "--report").err
 
 
+def test_a_program_without_data(command: Command, tmp_path: Path) -> None:
+    """Nothing is run, so that accesses are counted for sizes that are assumed."""
+    program = tmp_path / "sums.soac"
+    program.write_text("entry sums [n][m] (xss: [n][m]f32): [n]f32 = map f32.sum xss\n")
+    (kernel, *_) = reported(command, program)["kernels"]
+    assert kernel["traced"] is None
+    (read, written) = kernel["accesses"]
+    assert (read["array"], written["array"]) == ("xss", "ys")
+    assert read["requests"] > 0
+
+
 def test_the_history_of_tuning(command: Command, rows: Path) -> None:
     command("autotune", rows, "--trials", "0", "--runs", "1", "--threads", "1").clean()
     report = reported(command, rows, "--threads", "1")
