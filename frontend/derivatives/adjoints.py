@@ -6,7 +6,7 @@ would need a whole array for each row; its adjoint is an accumulator there, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ...ir.core import Accumulate, DimIndex, Fix, Index, Iota, Lambda, Param, Slice, Update, WithAcc
@@ -15,10 +15,13 @@ from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
 from ..building.code import Code, differentiable, is_whole, whole
 from .normal import Functions
 
+Row = tuple[Atom, Atom]
+
 
 @dataclass(slots=True)
 class Sweep:
-    """The adjoints of one body in hand. `far`: arrays from outside of the innermost map around it; `accs`: their
+    """The adjoints of one body in hand. `single`: rows of adjoints that are not in `dense` yet, by places, which are in
+    bounds unless there are no rows. `far`: arrays from outside of the innermost map around it; `accs`: their
     accumulators as they are now, `enter`: gives that of a name at the start of the body."""
 
     code: Code
@@ -27,6 +30,7 @@ class Sweep:
     far: frozenset[Name]
     enter: Callable[[Name], Var]
     dense: dict[Name, Atom] = field(default_factory=dict[Name, Atom])
+    single: dict[Name, list[Row]] = field(default_factory=dict[Name, list[Row]])
     accs: dict[Name, Var] = field(default_factory=dict[Name, Var])
 
     def inside(self, enter: Callable[[Name], Var] | None = None) -> Sweep:
@@ -55,6 +59,7 @@ class Sweep:
 
     def take(self, name: Name) -> Atom | None:
         """The adjoint of a name that is bound here, complete now."""
+        self.settle((name,))
         return self.dense.pop(name, None)
 
     def add(self, atom: Atom, value: Atom | None) -> None:
@@ -66,6 +71,33 @@ class Sweep:
             self.dense[atom.name] = self.code.sized(value, self.code.types[atom.name])
         else:
             self.dense[atom.name] = self.code.sum(old, value)
+
+    def add_row(self, atom: Atom, place: Atom, value: Atom) -> None:
+        """Adds to a row of an array's adjoint; `place` is in bounds unless there are no rows."""
+        if not isinstance(atom, Var) or atom.name not in self.active:
+            return
+        if atom.name in self.far:
+            dims = (Fix(place), *whole(self.code.types[atom.name].shape[1:]))
+            self.accs[atom.name] = _accumulated(self.code, self.acc(atom.name), dims, value)
+        else:
+            self.single.setdefault(atom.name, []).append((place, value))
+
+    def take_rows(self, names: Sequence[Name]) -> dict[Atom, list[Atom | None]] | None:
+        """The adjoints of arrays of one length by place, if they are nothing but one or two single rows."""
+        places = dict.fromkeys([place for name in names for place, _ in self.single.get(name, ())])
+        if not 0 < len(places) <= 2 or any(name in self.dense for name in names):
+            return None
+        found: dict[Atom, list[Atom | None]] = {place: [None] * len(names) for place in places}
+        for k, name in enumerate(names):
+            for place, value in self.single.pop(name, ()):
+                found[place][k] = self.code.plus(found[place][k], value)
+        return found
+
+    def settle(self, names: Iterable[Name]) -> None:
+        """Puts single rows of the adjoints of `names` into these."""
+        for name in names:
+            for place, value in self.single.pop(name, ()):
+                self.add(Var(name), self.code.row_alone(self.code.types[name], place, value))
 
     def full(self, name: Name) -> Var:
         """The adjoint of an array, zeros if there is none yet."""

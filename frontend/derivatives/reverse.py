@@ -47,7 +47,7 @@ from .growing import in_place
 from .histograms import hist_adjoints, scatter_adjoints
 from .inputs import with_inputs
 from .loops import LoopTape, keep_loop, loop_adjoints
-from .maps import map_adjoints
+from .maps import map_adjoints, row_adjoints
 from .normal import Functions, normal_lambda
 from .partials import partials
 from .reductions import reduce_adjoints
@@ -103,12 +103,23 @@ def _forward(sweep: Sweep, stm: Stm) -> LoopTape | None:
 
 
 def _backward(sweep: Sweep, stm: Stm, tape: LoopTape | None) -> None:
+    if isinstance(stm.exp, Screma) and not stm.exp.scans and not stm.exp.reds:
+        single = sweep.take_rows([p.name for p in stm.pat])
+        if single is not None:
+            for place, rows in single.items():
+                row_adjoints(sweep, stm.exp, place, rows, sweep_body)
+            return
+    if isinstance(stm.exp, Copied) and (single := sweep.take_rows([stm.pat[0].name])) is not None:
+        for place, rows in single.items():
+            assert rows[0] is not None
+            sweep.add_row(stm.exp.atom, place, rows[0])
+        return
     seeds = [sweep.take(p.name) for p in stm.pat]
     if all(seed is None for seed in seeds):
         return
     match stm.exp:
         case If() as exp:
-            branch_adjoints(sweep, stm, exp, seeds, sweep_body)
+            branch_adjoints(sweep, exp, seeds, sweep_body)
         case Loop():
             assert tape is not None
             loop_adjoints(sweep, tape, seeds, sweep_body)
