@@ -98,6 +98,8 @@ def _forward(sweep: Sweep, stm: Stm) -> LoopTape | None:
     sweep.active.update(p.name for p in stm.pat if differentiable(p.type))
     if isinstance(stm.exp, Loop):
         return keep_loop(sweep, stm, stm.exp)
+    if isinstance(stm.exp, Index):
+        sweep.note_view(stm.pat[0].name, stm.exp)
     code.keep(stm)
     return None
 
@@ -173,7 +175,7 @@ def _basic(sweep: Sweep, stm: Stm, exp: Exp, seed: Atom) -> None:
             if sweep.is_active(value):
                 part = code.let("part", Index(seed.name, dims, True), code.type_of(value))
                 sweep.add(value, code.copied(part) if code.type_of(value).shape else part)
-            if sweep.is_active(Var(array)):
+            if sweep.is_active(Var(array)) and not sweep.replace(array, dims, seed):
                 nothing = code.zeros(code.type_of(value))
                 sweep.add(Var(array), code.let("rest", Update(seed.name, dims, nothing, True), code.types[array]))
         case Iota(count, start, step, prim):
