@@ -199,6 +199,17 @@ class Code:
         dims = (Slice(last, count, i64(-1)), *whole(type.shape[1:]))
         return self.let(array.name.base, Index(array.name, dims, True), type)
 
+    def row_alone(self, type: Type, place: Atom, value: Atom) -> Atom:
+        """Zeros of `type` with `value` as row `place`."""
+
+        def rows(inner: Code, i: Sequence[Var]) -> Sequence[Atom]:
+            here, row = inner.op(Op.EQ, i[0], place), type.row()
+            if not row.shape:
+                return [inner.op(Op.SELECT, here, value, zero(type.prim))]
+            return inner.choose(here, lambda there: [value], lambda there: [there.zeros(row)], [row])
+
+        return self.map(type.shape[0], (self.iota(type.shape[0]),), rows)[0]
+
     # ---- bodies inside -------------------------------------------------------------------------------------------
 
     def function(self, params: Sequence[Param], run: Callable[[Code], Sequence[Atom]]) -> Lambda:

@@ -89,6 +89,7 @@ def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sw
     free = [n for n in wanted(sweep.code, list(free_in_body(loop.body)), sweep.active) if n not in own]
     free = [n for n in free if counts(sweep.code.types[n])]
     state = _State(sweep, back)
+    sweep.settle(free)
     row_seeds: list[Atom | None] = [None] * len(loop.params)
     for k in carried:
         row_seeds[k] = state.enter(loop.params[k], seeds[k])
@@ -97,6 +98,7 @@ def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sw
     sweep_body(back, loop.body, row_seeds)
     for k in carried:
         state.leave(back.take(loop.params[k].name))
+    back.settle(through)
     for name in through:
         state.leave(back.dense[name])
     for name in entered:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ...ir.core import Body, Lambda, Param, Screma, WithAcc
+from ...ir.core import Body, Fix, Index, Lambda, Param, Screma, WithAcc
+from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
-from ...ir.types import Atom, Name, Type, Var
+from ...ir.types import Atom, Name, Type, Var, i64
 from ..accumulators.drop import without_writes
-from ..building.code import differentiable
+from ..building.code import differentiable, whole
 from .adjoints import Sweep, wanted
-from .sums import sum_of_rows
+from .branches import choose
+from .sums import sums_of_rows
 
 SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
@@ -43,6 +45,26 @@ def map_adjoints(sweep: Sweep, exp: Screma, seeds: Sequence[Atom | None], sweep_
     rows_adjoints(sweep, exp.width, arrays, params, exp.arrays, f.params, rows, free, entered)
 
 
+def row_adjoints(sweep: Sweep, exp: Screma, place: Atom, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+    """As `map_adjoints`, where the adjoints of the results are nothing but row `place`: that is run backward alone."""
+    code = sweep.code
+    f = code.fresh_lambda(exp.map)
+    mine = [(a, p) for a, p in zip(exp.arrays, f.params, strict=True) if a in sweep.active and differentiable(p.type)]
+    sweep.active.update(p.name for _, p in mine)
+
+    def run(side: Sweep) -> None:
+        for array, param in zip(exp.arrays, f.params, strict=True):
+            side.code.emit((param,), Index(array, (Fix(place), *whole(param.type.shape)), True))
+        sweep_body(side, f.body, seeds)
+
+    names = [*wanted(code, list(free_in_lambda(f)), sweep.active), *[p.name for _, p in mine]]
+    choose(sweep, code.op(Op.LT, i64(0), exp.width), names, (run, lambda side: None))
+    for array, param in mine:
+        value = sweep.take(param.name)
+        if value is not None:
+            sweep.add_row(Var(array), place, value)
+
+
 def rows_adjoints(
     sweep: Sweep,
     width: Atom,
@@ -57,13 +79,18 @@ def rows_adjoints(
     """Emits the map over `arrays` whose body has been swept in `rows`, and adds what it gives: the adjoints of rows of
     `inputs` (parameters `own`), and of the `free` names; those of `entered` accumulate."""
     code = sweep.code
+    rows.settle([p.name for p in own])
     scalars = [n for n in free if n in rows.dense and not code.types[n].shape]
     wholes = [n for n in free if n in rows.dense and code.types[n].shape]
     mine = [(array, found) for array, p in zip(inputs, own, strict=True) if (found := rows.dense.get(p.name))]
-    sources = [Var(a) for a in arrays]
-    stms = without_writes(rows.code.stms, [p.name for p in entered.values()]) if wholes else ()
-    for name in wholes:
-        sweep.add(Var(name), sum_of_rows(code, width, sources, params, stms, rows.dense[name]))
+    if wholes:
+        pure = without_writes(rows.code.stms, [p.name for p in entered.values()])
+        body = Body(tuple(pure), tuple([rows.dense[name] for name in wholes]))
+        sums, summed = sums_of_rows(code, width, [Var(a) for a in arrays], params, body)
+        for name, total in zip(wholes, sums, strict=True):
+            sweep.add(Var(name), total)
+        arrays, params = [a.name for a in summed.arrays], summed.params
+        rows.code.stms = summed.without_inputs(code, rows.code.stms)
     result = [*[rows.dense[n] for n in scalars], *[atom for _, atom in mine]]
     ret = tuple([code.type_of(a) for a in result])
     if entered:

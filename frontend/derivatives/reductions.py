@@ -2,7 +2,7 @@
 
 sum                 every element gets the adjoint of the result
 product             the product of the others: by division, zeros counted
-minimum, maximum    the first element that is the result
+minimum, maximum    one row, the first that is the result
 any operator ⊙      l ⊙ x ⊙ r, with the reductions l and r of what is before and behind: two exclusive scans
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from ...ir.core import Body, Lambda, Reduction, Screma, Stm
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
-from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64, scalar
+from ...ir.types import I64, Atom, Type, Var, i64, scalar
 from ..building.code import Code, one, zero
 from .adjoints import Sweep
 from .maps import rows_adjoints
@@ -42,7 +42,9 @@ def reduce_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | 
             case Op.MUL:
                 sweep.add(array, _of_product(code, exp.width, array, result, seed))
             case _:
-                sweep.add(array, _of_extreme(code, exp.width, array, result, seed))
+                place, found = _extreme_row(code, exp, known)
+                own = code.op(Op.SELECT, found, seed, zero(code.type_of(seed).prim))
+                sweep.add_row(array, place, own)
 
 
 def _of_product(code: Code, width: Atom, array: Var, result: Atom, seed: Atom) -> Atom:
@@ -72,21 +74,30 @@ def others(code: Code, count: Atom, product: Atom, x: Atom, seed: Atom) -> Atom:
     return code.op(Op.SELECT, code.op(Op.EQ, count, alone), code.op(Op.MUL, seed, rest), zero(prim))
 
 
-def _of_extreme(code: Code, width: Atom, array: Var, result: Atom, seed: Atom) -> Atom:
-    indices = code.iota(width)
-    params = [code.param("x", scalar(code.type_of(result).prim)), code.param("i", I64)]
+def _extreme_row(code: Code, exp: Screma, op: Op) -> tuple[Atom, Atom]:
+    """The first element that is the result of a minimum or maximum, and whether there is one; its place is 0 if not."""
+    (neutral,) = exp.reds[0].neutral
+    prim = code.type_of(neutral).prim
+    x, y, i, j = (code.param(base, t) for base, t in (("x", scalar(prim)), ("y", scalar(prim)), ("i", I64), ("j", I64)))
+    f = code.function((x, i, y, j), lambda inner: _first(inner, op, *[Var(p.name) for p in (x, i, y, j)]))
+    arrays = (exp.arrays[0], code.iota(exp.width).name)
+    red = Reduction(f, (neutral, i64(-1)), True)
+    screma = Screma(exp.width, arrays, code.identity((scalar(prim), I64)), (), (red,))
+    value, place = code.screma(screma, "first")
+    beaten = code.op(Op.LE if op is Op.MIN else Op.GE, value, neutral)
+    found = code.op(Op.AND, beaten, code.op(Op.LE, i64(0), place))
+    return code.op(Op.SELECT, found, place, i64(0)), found
 
-    def place(inner: Code) -> Sequence[Atom]:
-        x, i = (Var(p.name) for p in params)
-        return [inner.op(Op.SELECT, inner.op(Op.EQ, x, result), i, width)]
 
-    least = code.monoid(Op.MIN, Const(Prim.I64, 2**63 - 1))
-    f = code.function(params, place)
-    (first,) = code.screma(Screma(width, (array.name, indices.name), f, (), (least,)), "first")
-    nothing = zero(code.type_of(seed).prim)
-    return code.map(
-        width, (indices,), lambda inner, i: [inner.op(Op.SELECT, inner.op(Op.EQ, i[0], first), seed, nothing)]
-    )[0]
+def _first(code: Code, op: Op, x: Atom, i: Atom, y: Atom, j: Atom) -> list[Atom]:
+    """Of two elements with their places that which `op` chooses; of equal ones the first, before none (place -1)."""
+    is_first = code.op(Op.AND, code.op(Op.EQ, x, y), code.op(Op.LT, i, j))
+    keeps = code.op(Op.OR, code.op(Op.LT if op is Op.MIN else Op.GT, x, y), is_first)
+    if code.type_of(x).prim.is_float:
+        keeps = code.op(Op.OR, keeps, code.op(Op.NE, y, y))
+    keeps = code.op(Op.AND, keeps, code.op(Op.LE, i64(0), i))
+    keeps = code.op(Op.OR, code.op(Op.LT, j, i64(0)), keeps)
+    return [code.op(Op.SELECT, keeps, x, y), code.op(Op.SELECT, keeps, i, j)]
 
 
 # ---- any operator -------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ from .growing import in_place
 from .histograms import hist_adjoints, scatter_adjoints
 from .inputs import with_inputs
 from .loops import LoopTape, keep_loop, loop_adjoints
-from .maps import map_adjoints
+from .maps import map_adjoints, row_adjoints
 from .normal import Functions, normal_lambda
 from .partials import partials
 from .reductions import reduce_adjoints
@@ -98,17 +98,30 @@ def _forward(sweep: Sweep, stm: Stm) -> LoopTape | None:
     sweep.active.update(p.name for p in stm.pat if differentiable(p.type))
     if isinstance(stm.exp, Loop):
         return keep_loop(sweep, stm, stm.exp)
+    if isinstance(stm.exp, Index):
+        sweep.note_view(stm.pat[0].name, stm.exp)
     code.keep(stm)
     return None
 
 
 def _backward(sweep: Sweep, stm: Stm, tape: LoopTape | None) -> None:
+    if isinstance(stm.exp, Screma) and not stm.exp.scans and not stm.exp.reds:
+        single = sweep.take_rows([p.name for p in stm.pat])
+        if single is not None:
+            for place, rows in single.items():
+                row_adjoints(sweep, stm.exp, place, rows, sweep_body)
+            return
+    if isinstance(stm.exp, Copied) and (single := sweep.take_rows([stm.pat[0].name])) is not None:
+        for place, rows in single.items():
+            assert rows[0] is not None
+            sweep.add_row(stm.exp.atom, place, rows[0])
+        return
     seeds = [sweep.take(p.name) for p in stm.pat]
     if all(seed is None for seed in seeds):
         return
     match stm.exp:
         case If() as exp:
-            branch_adjoints(sweep, stm, exp, seeds, sweep_body)
+            branch_adjoints(sweep, exp, seeds, sweep_body)
         case Loop():
             assert tape is not None
             loop_adjoints(sweep, tape, seeds, sweep_body)
@@ -162,7 +175,7 @@ def _basic(sweep: Sweep, stm: Stm, exp: Exp, seed: Atom) -> None:
             if sweep.is_active(value):
                 part = code.let("part", Index(seed.name, dims, True), code.type_of(value))
                 sweep.add(value, code.copied(part) if code.type_of(value).shape else part)
-            if sweep.is_active(Var(array)):
+            if sweep.is_active(Var(array)) and not sweep.replace(array, dims, seed):
                 nothing = code.zeros(code.type_of(value))
                 sweep.add(Var(array), code.let("rest", Update(seed.name, dims, nothing, True), code.types[array]))
         case Iota(count, start, step, prim):

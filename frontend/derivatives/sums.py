@@ -8,7 +8,7 @@ Nothing of the size of both is made. What the row computes beside is kept in an 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...ir.core import Body, Copied, Hist, Iota, Lambda, Loop, Param, Rearrange, Replicate, Screma, Stm
 from ...ir.errors import NOWHERE
@@ -22,47 +22,76 @@ CONSTANT = Copied | Iota | Rearrange | Replicate
 """What cannot fail and is cheap to make outside of a map, where its rows may be none."""
 
 
-def sum_of_rows(
-    code: Code, width: Atom, arrays: Sequence[Var], params: Sequence[Param], stms: Sequence[Stm], atom: Atom
-) -> Atom:
-    r"""The sum of `map (\params -> stms in atom) arrays`."""
-    stms, atom = _without_constants(code, params, stms, atom)
+@dataclass(slots=True)
+class Rows:
+    r"""`map (\params -> stms ..) arrays`, of which several results are wanted. What a sum keeps of all rows is an input
+    for those that come after it."""
+
+    width: Atom
+    arrays: list[Var]
+    params: list[Param]
+    stms: Sequence[Stm]
+
+    def keep(self, code: Code, names: Sequence[Name]) -> None:
+        """Computes `names` for all rows."""
+        types = tuple([code.types[n] for n in names])
+        f = code.fresh_lambda(Lambda(tuple(self.params), _needed(self.stms, [Var(n) for n in names]), types))
+        self.arrays += code.screma(Screma(self.width, tuple([a.name for a in self.arrays]), f, (), ()), "kept")
+        self.params += [Param(n, t) for n, t in zip(names, types, strict=True)]
+        self.stms = self.without_inputs(code, self.stms)
+
+    def without_inputs(self, code: Code, stms: Sequence[Stm]) -> list[Stm]:
+        """The statements but for what they compute of the inputs."""
+        given = {p.name for p in self.params}
+        kept: list[Stm] = []
+        for stm in stms:
+            if any(p.name not in given for p in stm.pat):
+                pat = tuple([code.like(p, "") if p.name in given else p for p in stm.pat])
+                kept.append(replace(stm, pat=pat))
+        return kept
+
+
+def sums_of_rows(
+    code: Code, width: Atom, arrays: Sequence[Var], params: Sequence[Param], body: Body
+) -> tuple[list[Atom], Rows]:
+    r"""The sums of the results of `map (\params -> body) arrays`, and the rows with what was kept of them."""
+    body = _without_constants(code, params, body)
+    rows = Rows(width, list(arrays), list(params), body.stms)
+    return [_sum(code, rows, atom) for atom in body.result], rows
+
+
+def _sum(code: Code, rows: Rows, atom: Atom) -> Atom:
     type = code.type_of(atom)
-    view = _view_of(stms, atom)
+    view = _view_of(rows.stms, atom)
     if view is not None:
-        source = sum_of_rows(code, width, arrays, params, stms, Var(view.array))
+        source = _sum(code, rows, Var(view.array))
         assert isinstance(source, Var)
         return code.rearrange(view.perm, source)
-    inner = None if not type.shape else _inner_map(stms, atom)
+    inner = None if not type.shape else _inner_map(rows.stms, atom)
     if type.shape and inner is not None:
-        found = _moved_inside(code, width, arrays, params, stms, *inner)
+        found = _moved_inside(code, rows, *inner)
         if found is not None:
             return found
-    f = code.fresh_lambda(Lambda(tuple(params), _needed(stms, [atom]), (type,)))
-    names = tuple([a.name for a in arrays])
+    f = code.fresh_lambda(Lambda(tuple(rows.params), _needed(rows.stms, [atom]), (type,)))
+    names = tuple([a.name for a in rows.arrays])
     if not type.shape:
-        return code.screma(Screma(width, names, f, (), (code.adder(type),)), "total")[0]
-    return code.sum_rows(code.screma(Screma(width, names, f, (), ()))[0])
+        return code.screma(Screma(rows.width, names, f, (), (code.adder(type),)), "total")[0]
+    return code.sum_rows(code.screma(Screma(rows.width, names, f, (), ()))[0])
 
 
-def _without_constants(
-    code: Code, params: Sequence[Param], stms: Sequence[Stm], atom: Atom
-) -> tuple[Sequence[Stm], Atom]:
-    """The statements of the row that depend on it; others are computed once, where nothing in them can fail."""
+def _without_constants(code: Code, params: Sequence[Param], body: Body) -> Body:
+    """What of a row depends on it; other things are computed once, where nothing in them can fail."""
     varies = {p.name for p in params}
     kept: list[Stm] = []
     mapping: dict[Name, Atom] = {}
-    for stm in stms:
+    for stm in body.stms:
         own = free_in_stm(stm)
         if isinstance(stm.exp, CONSTANT) and not stm.certs and not any(name in varies for name in own):
             mapping[stm.pat[0].name] = _computed_once(code, stm, mapping)
         else:
             kept.append(stm)
             varies.update(p.name for p in stm.pat)
-    if not mapping:
-        return stms, atom
-    body = substitute_body(Body(tuple(kept), (atom,)), mapping)
-    return body.stms, body.result[0]
+    return substitute_body(replace(body, stms=tuple(kept)), mapping) if mapping else body
 
 
 def _computed_once(code: Code, stm: Stm, mapping: Mapping[Name, Atom]) -> Atom:
@@ -144,37 +173,28 @@ def _absorbed(exp: Screma, array: Name, source: Screma, k: int) -> Screma:
     return replace(exp, arrays=arrays, map=Lambda(tuple([p for _, p in inputs]), body, f.ret))
 
 
-def _moved_inside(
-    code: Code,
-    width: Atom,
-    arrays: Sequence[Var],
-    params: Sequence[Param],
-    stms: Sequence[Stm],
-    exp: Screma,
-    result: Atom,
-) -> Atom | None:
-    given = {p.name: a for p, a in zip(params, arrays, strict=True)}
-    bound = given.keys() | {p.name for stm in stms for p in stm.pat}
+def _moved_inside(code: Code, outer: Rows, exp: Screma, result: Atom) -> Atom | None:
+    bound = {p.name for p in outer.params} | {p.name for stm in outer.stms for p in stm.pat}
     free = [n for n in free_in_lambda(exp.map) if n in bound]
     needed = dict.fromkeys([*[a for a in exp.arrays if a in bound], *free])
-    kept = [n for n in needed if n not in given]
     if any(n in bound for n in names_in_types(code.types[name] for name in needed)):
         return None
+    given = {p.name for p in outer.params}
+    kept = [n for n in needed if n not in given]
     if kept:
-        types = tuple([code.types[n] for n in kept])
-        f = code.fresh_lambda(Lambda(tuple(params), _needed(stms, [Var(n) for n in kept]), types))
-        made = code.screma(Screma(width, tuple([a.name for a in arrays]), f, (), ()), "kept")
-        given.update(zip(kept, made, strict=True))
-    inputs = [_swapped(code, given[a]) if a in bound else Var(a) for a in exp.arrays] or [code.iota(exp.width)]
+        outer.keep(code, kept)
+    full = {p.name: a for p, a in zip(outer.params, outer.arrays, strict=True)}
+    inputs = [_swapped(code, full[a]) if a in bound else Var(a) for a in exp.arrays] or [code.iota(exp.width)]
 
     def rows(inner: Code, xs: Sequence[Var]) -> Sequence[Atom]:
         own = list(zip(exp.arrays, exp.map.params, xs, strict=False))
         copies = [Stm((p,), Copied(x), (), (), code.loc) for a, p, x in own if a not in bound]
-        sources = [x for a, _, x in own if a in bound] + [given[n] for n in free]
+        sources = [x for a, _, x in own if a in bound] + [full[n] for n in free]
         their = [p for a, p, _ in own if a in bound] + [Param(n, code.types[n]) for n in free]
         if not sources:
-            sources, their = list(arrays), list(params)
-        return [sum_of_rows(inner, width, sources, their, (*copies, *exp.map.body.stms), result)]
+            sources, their = outer.arrays, outer.params
+        body = Body((*copies, *exp.map.body.stms), (result,))
+        return sums_of_rows(inner, outer.width, sources, their, body)[0]
 
     return code.map(exp.width, inputs, rows)[0]
 

@@ -147,7 +147,7 @@ ARRAYS = {
     "backwards": "reverse A",
     "rows of a matrix": rf"{{ map f64.sum (transpose (tabulate_2d 3 {N} (\ @i @ij -> :i :ij S ))) }}",
     "jvp": r"jvp ( { \ @a -> :a A } ) A A",
-    "vjp": r"vjp ( { \ @a -> :a A } ) A A",
+    "vjp": r"vjp ( { \ ( @a : [ 4 ]f64 ) -> :a A } ) A A",
 }
 
 

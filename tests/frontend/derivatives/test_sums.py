@@ -7,7 +7,7 @@ import pytest
 from soac.flatten.simplify.driver import simplify
 from soac.frontend.accumulators.lower import lower_accumulators
 from soac.frontend.compile import compile_text
-from soac.ir.core import Hist
+from soac.ir.core import Hist, Screma
 from soac.ir.traverse import all_exps, types_in
 from soac.ir.types import Var
 
@@ -43,3 +43,13 @@ entry f [k] [n] (xs: [k][2][n]f64) (y: [k][n]f64) =
   vjp (\xs -> tabulate_2d k n (\i j -> xs[i, 0, j] * xs[i, 1, j] + xs[i, 1, j])) xs y"""
     prog = lower_accumulators(compile_text(text, "t.soac"))
     assert not any(isinstance(exp, Hist) for fun in prog.functions for exp in all_exps(fun.body))
+
+
+def test_of_a_minimum_one_row_is_run_backward() -> None:
+    """Of each row one map is left, that of the distances; what is differentiated is one of them."""
+    text = r"""
+entry f [n] [k] (xs: [n]f64) (cs: [k]f64) =
+  vjp (\cs -> f64.sum (map (\x -> f64.minimum (map (\c -> f64.exp (x - c)) cs)) xs)) cs 1"""
+    prog = simplify(lower_accumulators(compile_text(text, "t.soac")))
+    (nest,) = [exp.map.body for stm in prog.functions[0].body.stms if isinstance(exp := stm.exp, Screma)]
+    assert len([stm for stm in nest.stms if isinstance(stm.exp, Screma) and not stm.exp.reds]) == 1
