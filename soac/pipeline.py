@@ -145,9 +145,10 @@ def kernel_stages(kernels: Kernels, machine: Machine, checked: bool) -> Iterator
     """The kernels of a machine after lowering and after each pass, by the pass's name; with `checked`, the checker of
     collectives runs in between."""
     for name, run in ((LOWER, None), *KERNEL_PASSES[machine.name]):
-        kernels = kernels if run is None else tuple(map(run, kernels))
+        after = kernels if run is None else tuple(map(run, kernels))
         if checked:
-            check_kernels(kernels, machine)
+            check_kernels((k for k, old in zip(after, kernels, strict=True) if run is None or k is not old), machine)
+        kernels = after
         yield name, kernels
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ...ir.attributes import has_attr
 from ...ir.core import (
+    Apply,
     Body,
     Copied,
     Copy,
@@ -28,9 +29,10 @@ from ...ir.core import (
     Stm,
     Update,
 )
-from ...ir.rename import rename_lambda
-from ...ir.traverse import free_in_stm
+from ...ir.rename import rename_lambda, substitute_body
+from ...ir.traverse import all_exps, free_in_body, free_in_stm
 from ...ir.types import I64, Atom, Name, Prim, Var, i64
+from ..aliasing.classes import overwritten_in
 from ..context.distribute import expand_into, frontier, settle
 from ..context.nest import Elem, Flow, Nest
 from ..context.recompute_cost import HEAVY, weight_of
@@ -208,6 +210,8 @@ def sequential_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """`#[sequential]` at the top level: one thread does it all.
 
     G(•, e)  ⟶  segmap (i < 1) e, of which element 0 is taken
+
+    What e overwrites is copied in the thread, which owns nothing that was made outside of it.
     """
     if nest.dims or not is_sequential(stm):
         return None
@@ -215,12 +219,23 @@ def sequential_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     one = nest.inside((flow.fresh_param("i", I64).name, i64(1)))
     arrays = tuple(flow.fresh_param(p.name.base, p.type.array_of(i64(1))) for p in stm.pat)
     results = tuple(Var(p.name) for p in stm.pat)
-    made = seg_body(flow, one.dims, Body((stm,), results))
+    made = seg_body(flow, one.dims, _owning(flow, Body((stm,), results)))
     ret = tuple(p.type for p in stm.pat)
     flow.emit(arrays, SegMap(flow.context.machine.lowest.level, made.space, made.body, ret))
     for param, array in zip(stm.pat, arrays, strict=True):
         flow.emit((param,), element_of(array.name, array.type.shape, (i64(0),)))
     return Rule.SEQUENTIAL
+
+
+def _owning(flow: Flow, body: Body) -> Body:
+    """A body after copies of the arrays from outside that it overwrites."""
+    calls = any(isinstance(exp, Apply) for exp in all_exps(body))
+    overwritten = overwritten_in(body) | (flow.known.consumed if calls else set[Name]())
+    outside = [name for name in free_in_body(body) if name in overwritten]
+    copies = [flow.fresh_param(name.base, flow.known.types[name]) for name in outside]
+    inner = substitute_body(body, {name: Var(p.name) for name, p in zip(outside, copies, strict=True)})
+    made = [single(Copy(name), p, flow.output.loc) for name, p in zip(outside, copies, strict=True)]
+    return Body((*made, *inner.stms), inner.result)
 
 
 def sequential_outer(flow: Flow, nest: Nest, stm: Stm) -> Rule:

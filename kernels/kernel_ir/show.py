@@ -12,7 +12,7 @@ Types stand where variables are made; an index without one is i64, as is a bare 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...ir.core import Level
@@ -37,7 +37,7 @@ def show_kernel(kernel: Kernel) -> str:
 
 def show_stm(stm: KStm) -> str:
     """The first line of a statement."""
-    return _stm(stm)[0]
+    return next(_texts(stm))
 
 
 def _shape(kernel: Kernel) -> str:
@@ -104,9 +104,13 @@ def _stms(stms: tuple[KStm, ...]) -> Lines:
 
 
 def _stm(stm: KStm) -> Lines:
+    return list(_texts(stm))
+
+
+def _texts(stm: KStm) -> Iterator[str]:
     """The lines of a statement, by its form (`syntax.py`)."""
     form = next(form for form in BY_NODE[type(stm)] if all(_is_there(stm, part) for part in form.parts))
-    return [text for line in form.lines for text in _line(stm, line)]
+    return (text for line in form.lines for text in _line(stm, line))
 
 
 def _is_there(stm: KStm, part: str | Hole) -> bool:

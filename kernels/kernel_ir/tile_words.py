@@ -12,11 +12,12 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+from ...ir.floats import bits_of, of_bits
 from ...ir.types import Prim
 
 CODES = {
     Prim.BOOL: "?", Prim.I8: "b", Prim.I16: "h", Prim.I32: "i", Prim.I64: "q", Prim.U8: "B", Prim.U16: "H",
-    Prim.U32: "I", Prim.U64: "Q", Prim.F16: "e", Prim.F32: "f", Prim.F64: "d",
+    Prim.U32: "I", Prim.U64: "Q", Prim.F16: "e", Prim.BF16: "H", Prim.F32: "f", Prim.F64: "d",
 }  # fmt: skip
 SHORT, LONG = 8, 16
 
@@ -45,7 +46,8 @@ def packed(status: int, values: Sequence[Any], prims: Sequence[Prim]) -> list[in
     """The words of a tile as u64."""
     rest, size, bits = list(values), word_bytes(prims), b""
     for word in words_of(prims):
-        bits += struct.pack(_form(word), status, *rest[: len(word)]).ljust(size, b"\0")
+        posted = map(_in_struct, word, rest)
+        bits += struct.pack(_form(word), status, *posted).ljust(size, b"\0")
         del rest[: len(word)]
     return list(struct.unpack(f"={len(bits) // SHORT}Q", bits))
 
@@ -56,8 +58,17 @@ def unpacked(words: Sequence[int], prims: Sequence[Prim]) -> tuple[int, list[Any
     status, values = 0, list[Any]()
     for number, word in enumerate(words_of(prims)):
         status, *found = struct.unpack_from(_form(word), bits, number * size)
-        values += found
+        values += map(_of_struct, word, found)
     return status, values
+
+
+def _in_struct(prim: Prim, value: Any) -> Any:
+    """A value as `struct` has it, which knows no bf16."""
+    return bits_of(prim)(value) if prim is Prim.BF16 else value
+
+
+def _of_struct(prim: Prim, found: Any) -> Any:
+    return of_bits(prim)(found) if prim is Prim.BF16 else found
 
 
 def _form(word: Sequence[Prim]) -> str:

@@ -46,3 +46,28 @@ def test_a_class_is_overwritten_with_any_of_its_members(order: tuple[int, ...]) 
             steps[k](sharing)
         assert all(map(sharing.consumed, (x, y, z)))
         assert sharing.same(x, z)
+
+
+ROW = "[m_2]i32"
+ROWS = {
+    "map": f"let (v_9: [n_1]{ROW}) = map n_1 (xss_3) \\(b_12: {ROW}) : ({ROW}) -> {{ in (b_12) }}",
+    "reduce": f"let (v_9: {ROW}, w_14: {ROW}) = reduce n_1 (y_15: {ROW} <- yss_4, x_10: {ROW} <- xss_3) (ne_5, ne_6)"
+    f" \\(c_16: {ROW}, a_11: {ROW}, d_17: {ROW}, b_12: {ROW}) : ({ROW}, {ROW}) -> {{ in (c_16, a_11) }}",
+    "scan": f"let (v_9: [n_1]{ROW}) = scan n_1 (x_10: {ROW} <- xss_3) (ne_5)"
+    f" \\(a_11: {ROW}, b_12: {ROW}) : ({ROW}) -> {{ in (a_11) }}",
+    "hist": f"let (v_9: [n_1]{ROW}) = hist n_1 (is_7, xss_3) rank 1 dests (ds_8)"
+    f" \\(i_13: i64, x_10: {ROW}) : (i64, {ROW}) -> {{ in (i_13, x_10) }}"
+    f" reduce (ne_5) \\(a_11: {ROW}, b_12: {ROW}) : ({ROW}) -> {{ in (a_11) }}",
+}
+
+
+@pytest.mark.parametrize("soac", ROWS)
+def test_what_a_lambda_is_given_shares_with_the_rows_it_comes_from(soac: str) -> None:
+    prog = parse_prog(
+        f"next_name 100 fun main_0 (n_1: i64, m_2: i64, xss_3: [n_1]{ROW}, yss_4: [n_1]{ROW}, ne_5: {ROW}, ne_6: {ROW},"
+        f" is_7: [n_1]i64, ds_8: [n_1]{ROW}) consumes (ds_8) : (r_20: i64) = {{ {ROWS[soac]} in (n_1) }}"
+    )
+    check(prog, Stage.CORE)
+    sharing = sharing_in(prog)
+    assert sharing.same(Name("b", 12), Name("xss", 3))
+    assert not sharing.same(Name("b", 12), Name("yss", 4))

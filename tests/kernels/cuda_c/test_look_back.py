@@ -18,7 +18,7 @@ from tests.support.emulator.emulate import COMPILER, build
 
 THREADS, TILE, FIRST = 64, 150, 3
 """A window is as many tiles as there are threads, so that there are several before this tile."""
-KINDS = {"f32": (Prim.F32,), "pair": (Prim.F32, Prim.F64), "many": (Prim.I64, Prim.U8, Prim.F64)}
+KINDS = {"f32": (Prim.F32,), "pair": (Prim.F32, Prim.F64), "many": (Prim.I64, Prim.U8, Prim.F64), "bf16": (Prim.BF16,)}
 
 
 def one_look(prims: tuple[Prim, ...]) -> Kernel:
@@ -72,9 +72,9 @@ def wrapped(prim: Prim, x: int) -> Any:
 
 
 def test_words() -> None:
-    assert [word_bytes(prims) for prims in KINDS.values()] == [8, 16, 16]
+    assert [word_bytes(prims) for prims in KINDS.values()] == [8, 16, 16, 8]
     assert [words_of(prims) for prims in KINDS.values()] == [
-        ((Prim.F32,),), ((Prim.F32, Prim.F64),), ((Prim.I64,), (Prim.U8, Prim.F64)),
+        ((Prim.F32,),), ((Prim.F32, Prim.F64),), ((Prim.I64,), (Prim.U8, Prim.F64)), ((Prim.BF16,),),
     ]  # fmt: skip
     for prims in KINDS.values():
         values = [wrapped(p, 200) for p in prims]

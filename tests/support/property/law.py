@@ -160,7 +160,7 @@ def agree(expected: Results, found: Results) -> bool:
 
 def _same(x: object, y: object) -> bool:
     a, b = np.asarray(x), np.asarray(y)
-    return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind in "fV")  # bf16 is of kind V
 
 
 def _assert_agrees(what: str, expected: Results, found: Results) -> None:

@@ -106,7 +106,7 @@ def small_value(w: Writer, type: Type) -> str:
     """A value whose floats are small whole numbers, so that sums of them are exact."""
     match type:
         case Prim(name) if name in FLOATS:
-            return f"({name}.i32 ({scalar(w, 'i32', True, 2)} % 5\x02i32\x03))"
+            return f"({name}.i32 ({scalar(w, 'i32', True, 2)} % {2 if name == 'bf16' else 5}\x02i32\x03))"
         case Tuple(elems):
             return f"({', '.join(small_value(w, elem) for elem in elems)})"
         case Record(fields, _):

@@ -13,6 +13,7 @@ INT_UNARY = ("abs", "sgn", "neg", "not", "!")
 FLOAT_UNARY = ("abs", "sgn", "neg", "sqrt", "floor", "ceil", "trunc", "round", "recip")
 INT_CALLS = (("min", 2), ("max", 2), ("mul_hi", 2), ("mad_hi", 3), ("mad", 3))
 FLOAT_CALLS = (("min", 2), ("max", 2), ("fma", 3), ("mad", 3), ("lerp", 3), ("nextafter", 2))
+HALVES = ("f16", "bf16")
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 INEXACT_UNARY = (
     "rsqrt", "cbrt", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin",
@@ -186,7 +187,7 @@ def _member(w: Writer, prim: str, depth: int) -> str:
 
 
 def _of_bits(w: Writer, prim: str, of: object) -> str:
-    word = f"u{prim[1:]}"
+    word = f"u{prim.lstrip('bf')}"
     match w.decide(4):
         case 0:
             w.note(f"copysign {prim}")
@@ -207,7 +208,7 @@ def _of_bits(w: Writer, prim: str, of: object) -> str:
 def converted(w: Writer, prim: str, depth: int) -> str:
     """A conversion from another type, or the bits of a float."""
     if prim in ("u16", "u32", "u64") and w.one_in(4):
-        source, name = f"f{prim[1:]}", w.fresh("v")
+        source, name = f"{w.pick(HALVES) if prim == 'u16' else 'f' + prim[1:]}", w.fresh("v")
         w.note(f"to_bits {source}")
         value = scalar(w, source, False, depth)
         return f"(let {name} = {value} in if {source}.isnan {name} then 0\x02{prim}\x03 else {source}.to_bits {name})"

@@ -63,7 +63,8 @@ def _of_ints(w: Writer, name: str) -> Operator:
 
 
 def _of_floats(w: Writer, name: str) -> Operator:
-    choice = w.decide(4 if name != "f16" or not w.is_large else 2)
+    is_exact = w.is_small if name == "bf16" else name != "f16" or not w.is_large
+    choice = w.decide(4 if is_exact else 2)
     if choice < 2:
         text, neutral = ((f"{name}.min", f"{name}.inf"), (f"{name}.max", f"(-{name}.inf)"))[choice]
         w.note("min or max of floats in a fold")

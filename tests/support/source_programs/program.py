@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.source_programs.expressions import INEXACT_BINARY, INEXACT_UNARY
 from tests.support.source_programs.header import declarations
+from tests.support.source_programs.scalars import TYPES
 from tests.support.source_programs.statements import arrayed, statements
 from tests.support.source_programs.types import (
     FLOATS,
@@ -30,7 +31,7 @@ from tests.support.source_programs.writer import Decide, Var, Writer, finished
 
 SMALL, MEDIUM, LARGE = (0, 1, 2, 3, 5, 7), (8, 16, 17, 33, 40), (100, 257, 1000, 1025, 2500)
 MOST_RESULTS = 7
-TOLERANCE = {"f16": 0.02, "f32": 1e-4, "f64": 1e-9}
+TOLERANCE = {"f16": 0.02, "bf16": 0.1, "f32": 1e-4, "f64": 1e-9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,9 @@ def program_of(decide: Decide) -> Program:
     """A program by the decisions given."""
     kind = decide(20)
     is_large = kind == 19
-    w = Writer(decide, fuel=7 if is_large else 6 + decide(22), is_large=is_large, may_fail=decide(7) == 6)
+    w = Writer(
+        decide, fuel=7 if is_large else 6 + decide(22), is_large=is_large, is_small=kind < 16, may_fail=decide(7) == 6
+    )
     head = declarations(w, decide(5))
     params = _params(w)
     with w.inside(*params):
@@ -184,7 +187,7 @@ def _arguments(
 
 def random_scalars(numbers: np.random.Generator, name: str, shape: tuple[int, ...]) -> np.ndarray | np.generic:
     """Small numbers mostly, and now and then those at the edges of a type."""
-    dtype = np.dtype("bool" if name == "bool" else f"{name[0]}{int(name[1:]) // 8}")
+    dtype = np.dtype(TYPES[name])
     if name == "bool":
         data = numbers.integers(0, 2, shape).astype(dtype)
     elif name in FLOATS:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from ml_dtypes import bfloat16
 
 Scalar = Any
 """`bool` or `np.generic`."""
@@ -23,8 +24,8 @@ INTS = {
     for sign, word in (("i", "int"), ("u", "uint"))
     for bits in (8, 16, 32, 64)
 }
-FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
-TYPES: dict[str, Callable[[Any], Scalar]] = {**INTS, **FLOATS, "bool": bool}
+FLOATS: dict[str, Any] = {"f16": np.float16, "bf16": bfloat16, "f32": np.float32, "f64": np.float64}
+TYPES: dict[str, Any] = {**INTS, **FLOATS, "bool": bool}
 NAMES = {kind: name for name, kind in TYPES.items()}
 INEXACT = frozenset(
     (
@@ -51,7 +52,9 @@ def zero(name: str) -> Scalar:
 
 def literal(name: str, value: float) -> Scalar:
     """A literal at a type."""
-    return TYPES[name](value) if name in FLOATS else bool(value) if name == "bool" else wrapped(name, int(value))
+    if name in FLOATS:
+        return nearest(name, value)
+    return bool(value) if name == "bool" else wrapped(name, int(value))
 
 
 # ---- integers ------------------------------------------------------------------------------------------------------
@@ -59,7 +62,7 @@ def literal(name: str, value: float) -> Scalar:
 
 def bits_of(name: str) -> int:
     """The width of a numeric type."""
-    return int(name[1:])
+    return int(name.lstrip("biuf"))
 
 
 def wrapped(name: str, value: int) -> Scalar:
@@ -163,7 +166,12 @@ def rounded(name: str, x: Fraction) -> Scalar:
     """A rational as the nearest float of a type; half to even."""
     if x == 0:
         return FLOATS[name](0)
-    digits, least, most = {"f16": (11, -24, 16), "f32": (24, -149, 128), "f64": (53, -1074, 1024)}[name]
+    digits, least, most = {
+        "f16": (11, -24, 16),
+        "bf16": (8, -133, 128),
+        "f32": (24, -149, 128),
+        "f64": (53, -1074, 1024),
+    }[name]
     size = abs(x)
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
     exponent -= size < Fraction(2) ** exponent
@@ -171,6 +179,11 @@ def rounded(name: str, x: Fraction) -> Scalar:
     near = round(size / unit) * unit
     value = math.inf if near >= Fraction(2) ** most else float(near)
     return FLOATS[name](value if x > 0 else -value)
+
+
+def nearest(name: str, x: float) -> Scalar:
+    """An f64 as a float of a type, rounded once: the type of bf16 would go by f32."""
+    return rounded(name, Fraction(x)) if name == "bf16" and x and math.isfinite(x) else FLOATS[name](x)
 
 
 def _minimum(x: Scalar, y: Scalar) -> Scalar:
@@ -281,7 +294,7 @@ def float_operations(name: str) -> dict[str, Function]:
         return np.array(x).view(kind)[()]
 
     integer = integer_operations(bits)
-    pi = kind(math.pi)
+    pi = nearest(name, math.pi)
     inverse = {f: _wide(getattr(np, f"arc{f[1:]}")) for f in ("asin", "acos", "atan", "asinh", "acosh", "atanh")}
     direct = {
         f: _wide(getattr(np, f))
@@ -313,7 +326,7 @@ def float_operations(name: str) -> dict[str, Function]:
         "max": _maximum,
         "neg": operator.neg,
         "abs": np.abs,
-        "sgn": np.sign,
+        "sgn": _wide(np.sign),
         "sqrt": np.sqrt,
         "rsqrt": _wide(lambda x: 1 / np.sqrt(x)),
         "exp10": _wide(lambda x: np.power(10.0, x)),
@@ -364,7 +377,7 @@ def converted(source: str, target: str, x: Scalar) -> Scalar:
         return TYPES[target](int(x))
     if target in FLOATS:
         if source in FLOATS:
-            return FLOATS[target](x)
+            return nearest(target, float(x))
         return rounded(target, Fraction(int(x)))
     if source in FLOATS:
         return _truncated(target, float(x))
@@ -388,7 +401,7 @@ def constants(name: str) -> dict[str, Scalar]:
     """The members of a numeric module that are no functions."""
     kind = TYPES[name]
     if name in FLOATS:
-        epsilon = {"f16": 2.0**-10, "f32": 2.0**-23, "f64": 2.0**-52}[name]
+        epsilon = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}[name]
         values = {
             "inf": math.inf,
             "nan": math.nan,
@@ -398,7 +411,7 @@ def constants(name: str) -> dict[str, Scalar]:
             "lowest": -math.inf,
             "epsilon": epsilon,
         }
-        return {key: kind(value) for key, value in values.items()} | {"num_bits": np.int32(bits_of(name))}
+        return {key: nearest(name, value) for key, value in values.items()} | {"num_bits": np.int32(bits_of(name))}
     if name == "bool":
         return {}
     info = np.iinfo(INTS[name])

@@ -13,11 +13,15 @@ import numpy as np
 
 from soac.data.dataset_types import Value as Data
 from soac.data.read_write import Format, write_value
+from soac.frontend.compile import paused_collector
 from tests.support.property.choices import Drawn, Replayed, shrunk
 from tests.support.property.guards import Broken
 from tests.support.property.soak import LATE, within
 from tests.support.source_programs.program import Program, program_of
+from tests.support.source_programs.scalars import TYPES
 from tests.support.source_programs.stages import LeftOut, Reach, Refused, Wanted, check_program, evaluated, parsed
+from tests.support.source_programs.types import Array, Prim, Type, fields_of
+from tests.support.source_programs.values import Vec, first
 
 REGRESS = Path(__file__).parents[2] / "regress"
 SECONDS_EACH = 60
@@ -77,6 +81,7 @@ def broken(one: Program, stages: Sequence[str], number: int, reach: Reach | None
     return None
 
 
+@paused_collector()
 def run(seed: int, numbers: range, stages: Sequence[str], shrink: float | None = None) -> Outcome:
     """The programs of these numbers. Those that are wrong are made small in `shrink` seconds and saved, if any."""
     outcome = Outcome()
@@ -244,10 +249,27 @@ def _expected(one: Program) -> str:
         return "-- auto output"
     if wanted.code is not None:
         return "-- error:"
-    return f"-- output {{ {' '.join(_shown(as_array(part)) for part in wanted.parts)} }}"
+    prims = [name for form, _ in one.results for name in prims_of(form)]
+    given = (_shown(as_array(part, name)) for part, name in zip(wanted.parts, prims, strict=True))
+    return f"-- output {{ {' '.join(given)} }}"
 
 
-def as_array(value: object) -> np.ndarray | np.generic:
-    """A result of the evaluator as NumPy has it."""
-    array = np.array(value)
+def prims_of(form: Type) -> list[str]:
+    """The scalar types of the arrays and scalars that a value of a type consists of."""
+    match form:
+        case Prim(name):
+            return [name]
+        case Array(_, elem):
+            return prims_of(elem)
+        case _:
+            return [name for _, part in fields_of(form) for name in prims_of(part)]
+
+
+def as_array(value: object, name: str) -> np.ndarray | np.generic:
+    """A result of the evaluator as NumPy has it, an empty one too."""
+    sizes, part = [], value
+    while isinstance(part, Vec):
+        sizes.append(len(part))
+        part = first(part)
+    array = np.array(value, TYPES[name]).reshape(sizes)
     return array if array.shape else array[()]

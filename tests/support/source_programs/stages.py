@@ -3,7 +3,7 @@ run the program; all of them agree on a program that does not fail."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,12 +26,15 @@ from soac.ir.interpret import Thresholds, prepare
 from soac.ir.machine import CPU, CUDA, Machine, Mode
 from soac.ir.traverse import all_exps
 from soac.ir.version_tree import combinations, sites
+from soac.kernels.devices.cpu.build import compiled_code, image_of
 from soac.kernels.devices.cpu.executable import Executable
+from soac.kernels.devices.cpu.kernel_code import KernelCode
+from soac.kernels.devices.cpu.runtime.jit import CompiledKernels, Effort, load_source, source_of
 from soac.kernels.devices.cuda.array import CudaArray
 from soac.kernels.devices.cuda.executable import CudaExecutable
-from soac.kernels.lower import lower
-from soac.kernels.schedule.host_builder import Scheduled
-from soac.pipeline import Compiled, compile_core
+from soac.kernels.kernel_ir.values import symbol_of
+from soac.kernels.lanes.module import emit
+from soac.pipeline import Compiled, Kernels, compile_core, kernel_stages
 from tests.support.property.generate import Case
 from tests.support.property.guards import Broken
 from tests.support.property.irregular import small_parts
@@ -44,6 +47,7 @@ from tests.support.source_programs.values import TooLong, Undetermined, Value, a
 
 MOST_VERSIONS = 8
 MOST_EMULATED = 3
+FULL_EVERY = 10
 STAGES = ("evaluator", "passes", "cpu", "gpu", "emulator")
 MODES = tuple(Mode)
 
@@ -161,7 +165,7 @@ def check_program(program: Program, stages: Sequence[str], number: int) -> Reach
     if "passes" in stages:
         _passes(program, prog, number, reach)
     if "cpu" in stages:
-        _cpu(program, prog, wanted, reach)
+        _cpu(program, prog, wanted, number, reach)
     if "gpu" in stages or "emulator" in stages:
         _gpu(program, prog, wanted, reach, "emulator" in stages)
     return reach
@@ -177,11 +181,11 @@ def _passes(program: Program, prog: Prog, number: int, reach: Reach) -> None:
     reach.programs["versions interpreted"] += tally.versions
 
 
-def _cpu(program: Program, prog: Prog, wanted: Wanted, reach: Reach) -> None:
-    """Every version on the CPU, with one thread and with two."""
-    compiled = compile_core(prog, Mode.INCREMENTAL, CPU, checked=True)
-    _note_schedules(CPU, compiled, reach)
-    device = Executable.build(compiled.host, compiled.flat.functions)
+def _cpu(program: Program, prog: Prog, wanted: Wanted, number: int, reach: Reach) -> None:
+    """Every version on the CPU, with one thread and with two; one program of `FULL_EVERY` is compiled as users do."""
+    compiled, kernels = _compiled(prog, CPU, reach)
+    is_full = number % FULL_EVERY == 0
+    device = Executable.build(compiled.host, compiled.flat.functions) if is_full else _quickly(compiled, kernels)
     for version in combinations(sites(compiled.flat))[:MOST_VERSIONS]:
         for threads in (1, 2):
             reach.programs["runs on the CPU"] += 1
@@ -191,8 +195,7 @@ def _cpu(program: Program, prog: Prog, wanted: Wanted, reach: Reach) -> None:
 
 def _gpu(program: Program, prog: Prog, wanted: Wanted, reach: Reach, emulate: bool) -> None:
     """Every version for a GPU in the interpreter; with `emulate`, some of them in the emulator."""
-    compiled = compile_core(prog, Mode.INCREMENTAL, CUDA, checked=True)
-    _note_schedules(CUDA, compiled, reach)
+    compiled, _ = _compiled(prog, CUDA, reach)
     prepared = prepare(compiled.flat)
     versions = combinations(sites(compiled.flat))
     for version in versions[:MOST_VERSIONS]:
@@ -212,11 +215,25 @@ def _emulated(device: CudaExecutable, program: Program, version: Any) -> tuple[l
     return [np.asarray(one.numpy() if isinstance(one, CudaArray) else one) for one in found], trace
 
 
-def _note_schedules(machine: Machine, compiled: Compiled, reach: Reach) -> None:
-    """The schedules that segops of the program are run by."""
-    seen: list[Scheduled] = []
-    lower(compiled.flat, machine, seen.append)
-    for one in seen:
+def _compiled(prog: Prog, machine: Machine, reach: Reach) -> tuple[Compiled, Kernels]:
+    """A program for a machine with its kernels after all passes, checked; the schedules that its segops are run by."""
+    compiled = compile_core(prog, Mode.INCREMENTAL, machine)
+    check(compiled.flat, Stage.FLAT)
+    [(_, kernels)] = deque(kernel_stages(compiled.host.kernels, machine, checked=True), maxlen=1)
+    for one in compiled.scheduled:
         kind = type(one.stm.exp).__name__
         reach.schedules.update(f"{machine.name} {kind} {row.schedule}" for row in one.considered if row.why_not is None)
         reach.schedules[f"{machine.name} {kind} interpreted"] += one.interpreted is not None
+    return compiled, kernels
+
+
+def _quickly(compiled: Compiled, kernels: Kernels) -> Executable:
+    """The program on the CPU with little of LLVM's own passes, which take most of the time."""
+    image, host = image_of(compiled.host, compiled.flat.functions, native=True)
+    by_name = {kernel.name: kernel for kernel in kernels}
+
+    def code(name: str) -> tuple[str, CompiledKernels]:
+        source = source_of(emit((by_name[name],)), Effort.QUICK)
+        return source.key, load_source(source, (symbol_of(name),))
+
+    return Executable.of(image, compiled_code(image, host, KernelCode(code)))

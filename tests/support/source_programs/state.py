@@ -9,7 +9,7 @@ from typing import Any
 from tests.support.source_programs.scalars import Failure, Scalar
 from tests.support.source_programs.values import TooLong, Undetermined, Value
 
-MOST_STEPS = 400_000
+MOST_STEPS = 100_000
 SAMPLE_STEPS = 3_000
 
 

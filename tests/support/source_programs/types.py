@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 INTS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
-FLOATS = ("f16", "f32", "f64")
+FLOATS = ("f16", "bf16", "f32", "f64")
 PRIMS = (*INTS, *FLOATS, "bool")
 
 

@@ -68,12 +68,14 @@ class Scope:
 
 @dataclass(slots=True)
 class Writer:
-    """State of a generator. `fuel`: how many compound expressions may follow. `strong`: literals need their suffix."""
+    """State of a generator. `fuel`: how many compound expressions may follow. `strong`: literals need their suffix.
+    `is_small`, `is_large`: of the sizes."""
 
     decide: Decide
     fuel: int
     may_fail: bool = False
     is_large: bool = False
+    is_small: bool = True
     scope: Scope = field(default_factory=Scope)
     reached: Counter[str] = field(default_factory=Counter)
     names: int = 0
