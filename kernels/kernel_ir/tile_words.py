@@ -12,12 +12,14 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+from ...ir.floats import bits_of, of_bits
 from ...ir.types import Prim
 
 CODES = {
     Prim.BOOL: "?", Prim.I8: "b", Prim.I16: "h", Prim.I32: "i", Prim.I64: "q", Prim.U8: "B", Prim.U16: "H",
-    Prim.U32: "I", Prim.U64: "Q", Prim.F16: "e", Prim.F32: "f", Prim.F64: "d",
+    Prim.U32: "I", Prim.U64: "Q", Prim.F16: "e", Prim.BF16: "H", Prim.F32: "f", Prim.F64: "d",
 }  # fmt: skip
+"""A bf16, which `struct` does not know, is packed as its bits."""
 SHORT, LONG = 8, 16
 
 
@@ -43,7 +45,8 @@ def elements(prims: Sequence[Prim]) -> int:
 
 def packed(status: int, values: Sequence[Any], prims: Sequence[Prim]) -> list[int]:
     """The words of a tile as u64."""
-    rest, size, bits = list(values), word_bytes(prims), b""
+    rest = [bits_of(p)(x) if p is Prim.BF16 else x for p, x in zip(prims, values, strict=True)]
+    size, bits = word_bytes(prims), b""
     for word in words_of(prims):
         bits += struct.pack(_form(word), status, *rest[: len(word)]).ljust(size, b"\0")
         del rest[: len(word)]
@@ -57,7 +60,7 @@ def unpacked(words: Sequence[int], prims: Sequence[Prim]) -> tuple[int, list[Any
     for number, word in enumerate(words_of(prims)):
         status, *found = struct.unpack_from(_form(word), bits, number * size)
         values += found
-    return status, values
+    return status, [of_bits(p)(x) if p is Prim.BF16 else x for p, x in zip(prims, values, strict=True)]
 
 
 def _form(word: Sequence[Prim]) -> str:
