@@ -25,7 +25,7 @@ from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, solo, writer
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
-from .memory_model import SECTOR, WORD, fullest_bank
+from .memory_model import BANKS, SECTOR, WORD
 
 Known = bool | int | float | np.ndarray
 Value = Known | None
@@ -102,11 +102,11 @@ def spread(count: int, most: int) -> Iterator[tuple[int, float]]:
 
 @dataclass(slots=True)
 class Turn:
-    """The accesses of a site in the present round: how often each lane has come here, and for each request, by turn
-    and warp, its units and weight."""
+    """The accesses of a site in the present round: how often each lane has come here, and of each access, for the
+    lanes that run, the turn and warp as a number, the first and the last unit, and its weight."""
 
     taken: np.ndarray
-    open: dict[tuple[int, int], tuple[set[int], float]] = field(default_factory=dict)
+    open: list[tuple[np.ndarray, np.ndarray, np.ndarray, float]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -164,12 +164,8 @@ def note(e: Evaluation, stm: KStm, array: KArray, index: Value, who: Who, width:
     grain = SECTOR if array.space is Space.GLOBAL else WORD
     units = lanes * grain if index is None else np.broadcast_to(np.asarray(index, np.int64), e.threads)[lanes]
     size = 1 if index is None else array.prim.bytes
-    last = (units + width - 1) * size // grain
-    places = zip(
-        turn.taken[lanes].tolist(), (lanes // e.warp).tolist(), (units * size // grain).tolist(), last.tolist()
-    )
-    for number, warp, start, end in places:
-        turn.open.setdefault((number, warp), (set(), e.weight))[0].update(range(start, end + 1))
+    requests = turn.taken[lanes] * e.threads + lanes // e.warp
+    turn.open.append((requests, units * size // grain, (units + width - 1) * size // grain, e.weight))
     turn.taken[lanes] += 1
 
 
@@ -177,11 +173,28 @@ def close(e: Evaluation) -> None:
     """A round of threads is over: its requests are counted."""
     for key, turn in e.turns.items():
         site = e.sites[key]
-        for units, weight in turn.open.values():
-            cost = len(units) if site.array.space is Space.GLOBAL else fullest_bank(units)
-            site.requests += weight
-            site.units += weight * cost
+        weights, costs = requests_of(turn, site.array.space is Space.SHARED)
+        site.requests += float(weights.sum())
+        site.units += float(weights @ costs)
     e.turns.clear()
+
+
+def requests_of(turn: Turn, in_banks: bool) -> tuple[np.ndarray, np.ndarray]:
+    """For each request its weight, that of its first access, and its distinct units, or turns of the fullest bank."""
+    numbers, starts, ends = (np.concatenate([access[k] for access in turn.open]) for k in range(3))
+    weights = np.repeat([access[3] for access in turn.open], [len(access[0]) for access in turn.open])
+    _, firsts, request = np.unique(numbers, return_index=True, return_inverse=True)
+    widths = ends - starts + 1
+    request, units = np.repeat(request, widths), np.repeat(starts, widths)
+    units = units + np.arange(len(units)) - np.repeat(np.cumsum(widths) - widths, widths)
+    order = np.lexsort((units, request))
+    request, units = request[order], units[order]
+    fresh = np.append(True, (np.diff(request) != 0) | (np.diff(units) != 0))[: len(units)]
+    request, units = request[fresh], units[fresh]
+    if not in_banks:
+        return weights[firsts], np.bincount(request, minlength=len(firsts))
+    banks = np.bincount(request * BANKS + units % BANKS, minlength=len(firsts) * BANKS)
+    return weights[firsts], banks.reshape(-1, BANKS).max(axis=1)
 
 
 # ---- statements --------------------------------------------------------------------------------------------------
@@ -375,6 +388,11 @@ _FAST: Mapping[Op, Callable[..., np.ndarray]] = {
     Op.GE: np.greater_equal,
 }  # fmt: skip
 """What 64-bit integers have in common with NumPy's."""
+_LOGIC: Mapping[Op, Callable[..., np.ndarray]] = {Op.AND: np.logical_and, Op.OR: np.logical_or, Op.NOT: np.logical_not}
+_DIVISION: Mapping[Op, Callable[..., np.ndarray]] = {
+    Op.QUOT: np.floor_divide, Op.DIV: np.floor_divide, Op.REM: np.remainder, Op.MOD: np.remainder,
+}  # fmt: skip
+"""Of an integer that is not negative by one that is positive."""
 
 
 def value_of(e: Evaluation, rhs: kir.Rhs) -> Value:
@@ -384,14 +402,28 @@ def value_of(e: Evaluation, rhs: kir.Rhs) -> Value:
             return elementwise(scalar.conversion(source, target), [e.get(arg)])
         case kir.KOp(op, prim, args):
             values = [e.get(arg) for arg in args]
-            if op in _FAST and prim is Prim.I64 and any(isinstance(v, np.ndarray) for v in values):
-                return None if any(v is None for v in values) else _FAST[op](*values)
-            return elementwise(scalar.meaning(op, prim), values)
+            fast = of_lanes(op, prim, values)
+            return elementwise(scalar.meaning(op, prim), values) if fast is None else fast(*values)
         case kir.KAligned(_, index, count):  # arrays are taken to begin at a sector
             at = e.get(index)
             return None if at is None else at % count == 0
         case kir.KLoad():
             raise AssertionError("loads are accesses")
+
+
+def of_lanes(op: Op, prim: Prim, values: list[Value]) -> Callable[..., np.ndarray] | None:
+    """What NumPy has for an operation on known values of which some differ between lanes."""
+    if any(v is None for v in values) or not any(isinstance(v, np.ndarray) for v in values):
+        return None
+    if op is Op.SELECT:
+        return np.where
+    if prim is Prim.BOOL:
+        return _LOGIC.get(op)
+    if prim is not Prim.I64:
+        return None
+    if op in _DIVISION and np.min(np.asarray(values[0])) >= 0 and np.min(np.asarray(values[1])) > 0:
+        return _DIVISION[op]
+    return _FAST.get(op)
 
 
 def elementwise(meaning: Callable[..., scalar.Value], values: list[Value]) -> Value:

@@ -19,6 +19,7 @@ CODES = {
     Prim.BOOL: "?", Prim.I8: "b", Prim.I16: "h", Prim.I32: "i", Prim.I64: "q", Prim.U8: "B", Prim.U16: "H",
     Prim.U32: "I", Prim.U64: "Q", Prim.F16: "e", Prim.BF16: "H", Prim.F32: "f", Prim.F64: "d",
 }  # fmt: skip
+"""A bf16, which `struct` does not know, is packed as its bits."""
 SHORT, LONG = 8, 16
 
 
@@ -44,10 +45,10 @@ def elements(prims: Sequence[Prim]) -> int:
 
 def packed(status: int, values: Sequence[Any], prims: Sequence[Prim]) -> list[int]:
     """The words of a tile as u64."""
-    rest, size, bits = list(values), word_bytes(prims), b""
+    rest = [bits_of(p)(x) if p is Prim.BF16 else x for p, x in zip(prims, values, strict=True)]
+    size, bits = word_bytes(prims), b""
     for word in words_of(prims):
-        posted = map(_in_struct, word, rest)
-        bits += struct.pack(_form(word), status, *posted).ljust(size, b"\0")
+        bits += struct.pack(_form(word), status, *rest[: len(word)]).ljust(size, b"\0")
         del rest[: len(word)]
     return list(struct.unpack(f"={len(bits) // SHORT}Q", bits))
 
@@ -58,17 +59,8 @@ def unpacked(words: Sequence[int], prims: Sequence[Prim]) -> tuple[int, list[Any
     status, values = 0, list[Any]()
     for number, word in enumerate(words_of(prims)):
         status, *found = struct.unpack_from(_form(word), bits, number * size)
-        values += map(_of_struct, word, found)
-    return status, values
-
-
-def _in_struct(prim: Prim, value: Any) -> Any:
-    """A value as `struct` has it, which knows no bf16."""
-    return bits_of(prim)(value) if prim is Prim.BF16 else value
-
-
-def _of_struct(prim: Prim, found: Any) -> Any:
-    return of_bits(prim)(found) if prim is Prim.BF16 else found
+        values += found
+    return status, [of_bits(p)(x) if p is Prim.BF16 else x for p, x in zip(prims, values, strict=True)]
 
 
 def _form(word: Sequence[Prim]) -> str:

@@ -8,9 +8,8 @@ emulated    the CUDA C of its kernels, run by the whole CUDA device on an emulat
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from soac.data.read_write import compare_values
 from soac.flatten.tiling.choose import REGISTERS
 from soac.ir.errors import RunError
 from soac.ir.machine import CUDA, Machine
+from soac.ir.types import Prim
 from soac.ir.version_tree import sizes_of
 from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel, cuda_module
 from soac.kernels.devices.cuda.executable import CudaExecutable
@@ -29,6 +29,7 @@ from soac.kernels.devices.cuda.gpu import Gpu
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
 from soac.kernels.devices.cuda.ptxas_report import Resources, resources
 from soac.kernels.devices.device import on_host
+from soac.kernels.kernel_ir.dedup import form_of
 from soac.kernels.kernel_ir.nodes import Kernel
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.kernels.tracer.run import Report, ready_kernels, trace_kernels
@@ -82,7 +83,7 @@ def check(subject: Subject) -> Outcome:
         left = frozenset((*found.not_traced, *found.not_emulated))
         if left:
             small, more = in_small_parts(subject, part), Outcome()
-            same = same_kernels(texts_of(small), texts)
+            same = same_kernels(small, subject)
             wanted = frozenset[str]().union(*(same[name] for name in left))
             run_all(replace(small, wanted=wanted) if part else small, more)
             merge(found, more, same)
@@ -92,17 +93,33 @@ def check(subject: Subject) -> Outcome:
 
 
 def texts_of(subject: Subject) -> dict[str, CudaKernel]:
-    return {kernel.name: cuda_kernel(kernel) for kernel in all_ready(subject.compiled.host.kernels, CUDA_PASSES)}
+    return {kernel.name: cuda_kernel(kernel) for kernel in ready_kernels_of(subject)}
 
 
-def same_kernels(some: Mapping[str, CudaKernel], others: Mapping[str, CudaKernel]) -> dict[str, set[str]]:
-    """For each of the others those with the same text, but for numbers: of the kernel, how long a tile is."""
-    named = [(name, numberless(one)) for name, one in some.items()]
-    return {name: {one for one, text in named if text == numberless(other)} for name, other in others.items()}
+def ready_kernels_of(subject: Subject) -> tuple[Kernel, ...]:
+    return all_ready(subject.compiled.host.kernels, CUDA_PASSES)
 
 
-def numberless(kernel: CudaKernel) -> str:
-    return re.sub(r"\b\d+", "0", kernel.text.replace(f"{kernel.name}(", f"{kernel.name.rpartition('_')[0]}("))
+def same_kernels(small: Subject, subject: Subject) -> dict[str, set[str]]:
+    """For each kernel of a program those of `small` that are the same but for names and numbers: how long a tile is."""
+    found = [(kernel.name, numberless(form_of(kernel))) for kernel in ready_kernels_of(small)]
+    wanted = [(kernel.name, numberless(form_of(kernel))) for kernel in ready_kernels_of(subject)]
+    return {name: {one for one, other in found if other == form} for name, form in wanted}
+
+
+def numberless(form: Hashable) -> Hashable:
+    """The form of a kernel without the values of its constants and hints."""
+    match form:
+        case (int(), Prim(), *_):  # a variable or an array
+            return form
+        case (Prim() as prim, str()):
+            return prim
+        case tuple():
+            return tuple(map(numberless, form))
+        case int() if not isinstance(form, bool):
+            return 0
+        case _:
+            return form
 
 
 def run_all(subject: Subject, found: Outcome) -> None:
