@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ir.errors import NOWHERE, Diagnostic, IRError, Label, TuningError
+from ..ir.errors import Diagnostic, IRError, TuningError
 from ..kernels.host_ir.timing_events import Begin, End, Event, Note, executions
 from .measure import UNTUNED, OutOfBudget, Record, record_from_data
 from .observe import Status, piece_of
@@ -126,7 +126,7 @@ class Isolated:
                 case {"over": _}:
                     raise OutOfBudget
                 case {"error": text, "code": code}:
-                    raise TuningError(Diagnostic(code, text, Label(NOWHERE, ""))) if code else IRError(text)
+                    raise TuningError(Diagnostic(code, text)) if code else IRError(text)
                 case message:
                     run.note(message)
 

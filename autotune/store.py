@@ -30,7 +30,7 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
-from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
+from ..ir.errors import Diagnostic, TuningError
 from .measure import Record, Version, record_from_data, record_to_data
 
 HEARTBEAT = 5
@@ -94,7 +94,7 @@ def open_storage(url: str) -> BaseStorage:
         except (SQLAlchemyError, OSError, ImportError, ValueError, RuntimeError) as fault:
             if wait is None:
                 text = f"cannot open the storage: {str(fault).splitlines()[0]}"
-                raise TuningError(Diagnostic("T0204", text, Label(NOWHERE, ""))) from None
+                raise TuningError(Diagnostic("T0204", text)) from None
             time.sleep(wait)  # another process may be making the same tables
     raise AssertionError
 
@@ -125,7 +125,7 @@ def storing() -> Iterator[None]:
     except (SQLAlchemyError, StorageInternalError) as fault:
         why = str(fault.__cause__ or fault).strip().splitlines()[0]
         hint = "the times stored so far are kept; the search goes on there when there is room, or with `--storage`"
-        raise TuningError(Diagnostic("T0208", f"cannot store times: {why}", Label(NOWHERE, ""), hint=hint)) from None
+        raise TuningError(Diagnostic("T0208", f"cannot store times: {why}", hint=hint)) from None
 
 
 @contextmanager
@@ -177,9 +177,7 @@ def fail_running(storage: BaseStorage) -> None:
     except (ValueError, LookupError, TypeError, AttributeError, AssertionError) as fault:
         why = (str(fault).splitlines() or [type(fault).__name__])[0]
         hint = "remove the database: what it holds is timed again"
-        raise TuningError(
-            Diagnostic("T0204", f"the storage is damaged: {why}", Label(NOWHERE, ""), hint=hint)
-        ) from None
+        raise TuningError(Diagnostic("T0204", f"the storage is damaged: {why}", hint=hint)) from None
 
 
 def open_study(storage: BaseStorage | None, name: str, facts: Facts, sampler: BaseSampler) -> Study:
@@ -199,7 +197,7 @@ def open_study(storage: BaseStorage | None, name: str, facts: Facts, sampler: Ba
 
 def _mixed(key: str, found: str, value: str) -> Diagnostic:
     text = f"the study holds times of another {key}: `{found}`, this is `{value}`"
-    return Diagnostic("T0203", text, Label(NOWHERE, ""), hint="name another storage with --storage, or pass --fresh")
+    return Diagnostic("T0203", text, hint="name another storage with --storage, or pass --fresh")
 
 
 # ---- trials -----------------------------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ def require_possible(name: str, value: int) -> None:
     made = min(value, MAX_THREADS) if name.endswith(".threads") else fitting(name, value)
     if made != value:
         hint = f"`{name}={made}`"
-        raise SettingError(Diagnostic("C0101", _limit(name, value, made), Label(NOWHERE, ""), hint=hint))
+        raise SettingError(Diagnostic("C0101", _limit(name, value, made), hint=hint))
 
 
 def _as_setting(found: Diagnostic) -> SettingError:
@@ -264,7 +264,7 @@ def _read_text(path: Path) -> str:
 def _unusable(path: Path, why: str) -> TuningError:
     """T0105, which quotes nothing: the file may be endless, or a link to what is not the user's to show."""
     message = f"cannot use the tuning file `{path}`: {why}"
-    return TuningError(Diagnostic("T0105", message, Label(NOWHERE, ""), hint="pass --no-tuning to run without it"))
+    return TuningError(Diagnostic("T0105", message, hint="pass --no-tuning to run without it"))
 
 
 # ---- writing ----------------------------------------------------------------------------------------------------

@@ -20,7 +20,16 @@ from ..ir.errors import Loc
 from ..ir.lambda_lifting import lifted
 from ..ir.nesting import check_body_levels
 from ..ir.rename import Renaming, rewrite_atom, rewrite_stm
-from ..ir.traverse import all_exps, bodies, called_functions, map_bodies, may_fail, recursive_functions
+from ..ir.traverse import (
+    all_exps,
+    bodies,
+    called_functions,
+    callees_first,
+    map_bodies,
+    may_fail,
+    needed_functions,
+    recursive_functions,
+)
 from ..ir.types import Atom, Name, Names, Var
 
 GROWTH = 200
@@ -49,7 +58,7 @@ def inline(prog: Prog) -> Prog:
     recursive = recursive_functions(prog.functions)
     budget = Budget(GROWTH * (sum(sizes.values()) + len(prog.consts)), recursive)
     ready: dict[Name, FunDef] = {}
-    for fun in _callees_first(prog.functions, recursive):
+    for fun in callees_first(prog.functions, recursive):
         body = _inline_body(fun.body, ready, calls, budget, names)
         check_body_levels(body)
         ready[fun.name] = replace(fun, body=body)
@@ -64,29 +73,8 @@ def _size(body: Body) -> int:
 
 
 def _calls(prog: Prog) -> Iterator[Name]:
-    for body in (Body(prog.consts, ()), *(fun.body for fun in prog.functions)):
+    for body in prog.bodies:
         yield from (exp.function for exp in all_exps(body) if isinstance(exp, Apply))
-
-
-def _callees_first(functions: tuple[FunDef, ...], recursive: frozenset[Name]) -> list[FunDef]:
-    """The functions in an order in which each comes after all that are inlined in it."""
-    by_name = {fun.name: fun for fun in functions}
-    done: dict[Name, FunDef] = {}
-    for root in functions:
-        path: list[tuple[FunDef, Iterator[Name]]] = []
-        pending = [root.name] if root.name not in done else []
-        while pending or path:
-            if pending:
-                fun = by_name[pending.pop()]
-                path.append((fun, iter(called_functions(fun.body))))
-            fun, callees = path[-1]
-            following = next((c for c in callees if c not in done and c not in recursive), None)
-            if following is not None:
-                pending.append(following)
-            else:
-                done[fun.name] = fun
-                path.pop()
-    return list(done.values())
 
 
 def _stays(function: Name, ready: dict[Name, FunDef], budget: Budget, inside: bool) -> bool:
@@ -168,13 +156,6 @@ def _with_attrs(stm: Stm, attrs: tuple[Attr, ...]) -> Stm:
 
 def _still_needed(consts: tuple[Stm, ...], functions: tuple[FunDef, ...]) -> tuple[FunDef, ...]:
     """Entries, and what they still call."""
-    by_name = {fun.name: fun for fun in functions}
-    pending = [fun.name for fun in functions if fun.entry is not None]
-    pending.extend(called_functions(Body(consts, ())))
-    needed: set[Name] = set()
-    while pending:
-        name = pending.pop()
-        if name not in needed:
-            needed.add(name)
-            pending.extend(called_functions(by_name[name].body))
+    entries = [fun.name for fun in functions if fun.entry is not None]
+    needed = needed_functions(functions, (*entries, *called_functions(Body(consts, ()))))
     return tuple(fun for fun in functions if fun.name in needed)

@@ -31,8 +31,9 @@ from .core import (
     WithAcc,
 )
 from .errors import IRError
+from .reachable import reachable
 from .show import show_stm
-from .traverse import called_functions, consumed_by, operands, recursive_functions, scoped_bodies
+from .traverse import callees_first, consumed_by, operands, recursive_functions, scoped_bodies
 from .types import Atom, Name, Var
 
 Roots = frozenset[Name]
@@ -115,28 +116,14 @@ def _summaries(prog: Prog, functions: dict[Name, FunDef], funs: tuple[FunDef, ..
         for fun in prog.functions
         if fun.name in recursive
     }
+    wanted = {fun.name for fun in funs}
     before: dict[Name, Summary] | None = None
     while before is None or (before != summaries and recursive):
         before = dict(summaries)
-        for fun in _callees_first(funs, functions, recursive):
-            summaries[fun.name] = _fun(prog, functions, summaries, fun)
+        for fun in callees_first(prog.functions, recursive):
+            if fun.name in wanted:
+                summaries[fun.name] = _fun(prog, functions, summaries, fun)
     return summaries
-
-
-def _callees_first(funs: Sequence[FunDef], functions: dict[Name, FunDef], recursive: frozenset[Name]) -> list[FunDef]:
-    """Functions after those that they call, but for recursive ones."""
-    done: dict[Name, FunDef] = {}
-    pending = [fun.name for fun in reversed(funs)]
-    while pending:
-        name = pending[-1]
-        called = () if name in done else called_functions(functions[name].body)
-        missing = [f for f in called if f not in done and f not in recursive]
-        if missing:
-            pending.extend(missing)
-        else:
-            done[pending.pop()] = functions[name]
-    wanted = {fun.name for fun in funs}
-    return [fun for fun in done.values() if fun.name in wanted]
 
 
 def _fun(prog: Prog, functions: dict[Name, FunDef], summaries: dict[Name, Summary], fun: FunDef) -> Summary:
@@ -303,15 +290,8 @@ def _positions(loop: Loop) -> dict[Name, int]:
 
 def _taken_over(state: State, position: dict[Name, int], nexts: Sequence[Roots]) -> set[int]:
     """Parameters that are consumed, and those that become such a parameter in the next iteration."""
-    taken = {k for name, k in position.items() if name in state.consumed}
-    pending = list(taken)
-    while pending:
-        for root in nexts[pending.pop()]:
-            k = position.get(root)
-            if k is not None and k not in taken:
-                taken.add(k)
-                pending.append(k)
-    return taken
+    consumed = (k for name, k in position.items() if name in state.consumed)
+    return set(reachable(consumed, lambda k: [position[root] for root in nexts[k] if root in position]))
 
 
 def _check_next(state: State, loop: Loop, position: dict[Name, int], nexts: Sequence[Roots], k: int) -> None:
@@ -324,15 +304,6 @@ def _check_next(state: State, loop: Loop, position: dict[Name, int], nexts: Sequ
 
 def _reached(state: State, loop: Loop, position: dict[Name, int], nexts: Sequence[Roots], start: int) -> Roots:
     """All that a parameter may be after some iterations: initial values and roots of results."""
-    found: set[Name] = set()
-    seen, pending = {start}, [start]
-    while pending:
-        k = pending.pop()
-        found |= state.of(loop.inits[k])
-        for root in nexts[k]:
-            if root not in position:
-                found.add(root)
-            elif position[root] not in seen:
-                seen.add(position[root])
-                pending.append(position[root])
-    return frozenset(found)
+    sources = reachable([start], lambda k: [position[root] for root in nexts[k] if root in position])
+    inits = [state.of(loop.inits[k]) for k in sources]
+    return NONE.union(*inits, *(nexts[k] - position.keys() for k in sources))

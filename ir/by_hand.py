@@ -28,8 +28,7 @@ from dataclasses import dataclass, replace
 from .core import Attr, FunDef, Prog, Stm
 from .show import show
 from .thresholds import Threshold
-from .traverse import called_functions
-from .types import Name
+from .traverse import needed_functions
 
 BY_HAND = "by_hand"
 """Attribute of a call: which kernel is to do it."""
@@ -75,15 +74,9 @@ def versions_by_hand(prog: Prog) -> Iterator[Version]:
 def digest(version: Version, prog: Prog) -> str:
     """What tells a kernel and its function, in a program before any pass, from others: the text of both and of what the
     function calls, whatever tags names have."""
-    by_name = {fun.name: fun for fun in prog.functions}
-    needed: dict[Name, FunDef] = {}
-    waiting = [version.function.name]
-    while waiting:
-        name = waiting.pop()
-        if name not in needed:
-            needed[name] = replace(by_name[name], kernels=())
-            waiting.extend(called_functions(by_name[name].body))
-    text = show(Prog(prog.consts, (*needed.values(), version.kernel), 0))
+    by_name = {fun.name: replace(fun, kernels=()) for fun in prog.functions}
+    needed = needed_functions(prog.functions, [version.function.name])
+    text = show(Prog(prog.consts, (*(by_name[name] for name in needed), version.kernel), 0))
     order: dict[str, int] = {}
     plain = re.sub(r"_(\d+)\b", lambda tag: f"_{order.setdefault(tag[1], len(order))}", text)
     return hashlib.sha256(plain.encode()).hexdigest()

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .core import Body, Exp, Lambda, PrimOp, Prog, Reduction
+from .core import Exp, Lambda, PrimOp, Prog, Reduction
 from .errors import Diagnostic, Label, Loc
 from .ops import Op
-from .traverse import bodies, reductions
+from .traverse import all_stms, reductions
 from .types import Atom, Const, Prim, Var
 
 NEUTRAL = {Op.ADD: 0, Op.MUL: 1, Op.OR: 0, Op.XOR: 0, Op.AND: -1}
@@ -20,14 +20,11 @@ NOT_ASSOCIATIVE = frozenset({Op.SUB, Op.DIV, Op.QUOT, Op.REM, Op.MOD, Op.POW, Op
 def contract_warnings(prog: Prog) -> tuple[Diagnostic, ...]:
     """One W0305 for each place of the source at which an operator breaks its contract."""
     found: dict[Loc, Diagnostic] = {}
-    waiting = [Body(prog.consts, ()), *(fun.body for fun in prog.functions)]
-    while waiting:
-        body = waiting.pop()
-        for stm in body.stms:
+    for body in prog.bodies:
+        for stm in all_stms(body):
             for reduction in reductions(stm.exp):
                 for message, label, hint in _broken(reduction):
                     found[stm.loc.here] = Diagnostic("W0305", message, Label(stm.loc.here, label), hint=hint)
-            waiting += bodies(stm.exp)
     return tuple([found[loc] for loc in sorted(found, key=lambda loc: (loc.file, loc.line, loc.col))])
 
 

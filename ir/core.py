@@ -375,3 +375,8 @@ class Prog:
     consts: tuple[Stm, ...]
     functions: tuple[FunDef, ...]
     next_name: int
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """That of the constants, then those of the functions."""
+        return (Body(self.consts, ()), *[fun.body for fun in self.functions])

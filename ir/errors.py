@@ -68,7 +68,7 @@ class Diagnostic:
 
     code: str
     message: str
-    primary: Label
+    primary: Label = Label(NOWHERE, "")
     others: tuple[Label, ...] = ()
     notes: tuple[str, ...] = ()
     hint: str | None = None

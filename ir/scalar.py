@@ -25,7 +25,7 @@ from functools import cache
 
 import numpy as np
 
-from .errors import NOWHERE, Diagnostic, IRError, Label, SystemFault
+from .errors import Diagnostic, IRError, SystemFault
 from .floats import Meaning, float_meaning, rounding
 from .ops import Op
 from .types import Const, Prim
@@ -271,7 +271,7 @@ class _Dtypes(dict[Prim, np.dtype]):
             from ml_dtypes import bfloat16
         except ImportError:
             text, hint = "values of bf16 need the package ml_dtypes", "`pip install 'soac[bf16]'`"
-            raise SystemFault(Diagnostic("S0101", text, Label(NOWHERE, ""), hint=hint)) from None
+            raise SystemFault(Diagnostic("S0101", text, hint=hint)) from None
         self[prim] = np.dtype(bfloat16)
         return self[prim]
 

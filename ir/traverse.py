@@ -10,7 +10,7 @@ Sets of names are dicts in order of first occurrence, for the same output in eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from .core import (
@@ -61,6 +61,7 @@ from .core import (
     WithAcc,
 )
 from .ops import can_fail
+from .reachable import reachable
 from .types import I64, Atom, Name, Type, Var, scalar
 
 NameSet = dict[Name, None]
@@ -182,16 +183,30 @@ def space_params(space: SegSpace) -> tuple[Param, ...]:
     return tuple(Param(name, I64) for name in space.indices)
 
 
-def all_exps(body: Body) -> Iterator[Exp]:
-    """Every expression in `body` at any depth, an expression before those inside it."""
+def all_stms(body: Body) -> Iterator[Stm]:
+    """Every statement in `body` at any depth, a statement before those inside it."""
     pending = [iter(body.stms)]
     while pending:
-        stm = next(pending[-1], None)
-        if stm is None:
+        for stm in pending[-1]:
+            yield stm
+            if type(stm.exp) in COMPOUND:
+                pending.extend(iter(inner.stms) for inner in reversed(bodies(stm.exp)))
+                break
+        else:
             pending.pop()
-            continue
-        yield stm.exp
-        pending.extend(iter(inner.stms) for inner in reversed(bodies(stm.exp)))
+
+
+def all_exps(body: Body) -> Iterator[Exp]:
+    """Every expression in `body` at any depth, an expression before those inside it."""
+    return (stm.exp for stm in all_stms(body))
+
+
+def all_params(body: Body) -> Iterator[Param]:
+    """Everything that is bound in `body`, at any depth."""
+    for stm in all_stms(body):
+        yield from stm.pat
+        for params, _ in scoped_bodies(stm.exp):
+            yield from params
 
 
 # ---- uses and free names -----------------------------------------------------------------------------------------
@@ -365,15 +380,7 @@ def _free_in_exp(exp: Exp, bound: set[Name], found: NameSet) -> None:
 
 def bound_in_body(body: Body) -> NameSet:
     """All names bound in `body`, at any depth."""
-    found: NameSet = {}
-    pending = [body]
-    while pending:
-        for stm in pending.pop().stms:
-            found.update(dict.fromkeys(p.name for p in stm.pat))
-            for params, inner in scoped_bodies(stm.exp):
-                found.update(dict.fromkeys(p.name for p in params))
-                pending.append(inner)
-    return found
+    return dict.fromkeys(param.name for param in all_params(body))
 
 
 def called_functions(body: Body) -> NameSet:
@@ -384,17 +391,34 @@ def called_functions(body: Body) -> NameSet:
 def recursive_functions(functions: tuple[FunDef, ...]) -> frozenset[Name]:
     """The functions that call themselves, directly or through others."""
     calls = {fun.name: called_functions(fun.body) for fun in functions}
+    return frozenset(name for name in calls if name in reachable(calls[name], calls.__getitem__))
 
-    def calls_itself(start: Name) -> bool:
-        seen, waiting = set[Name](), list(calls[start])
-        while waiting:
-            name = waiting.pop()
-            if name not in seen:
-                seen.add(name)
-                waiting.extend(calls[name])
-        return start in seen
 
-    return frozenset(name for name in calls if calls_itself(name))
+def needed_functions(functions: Iterable[FunDef], called: Iterable[Name]) -> NameSet:
+    """Of these functions those that are called, directly or through others."""
+    by_name = {fun.name: fun.body for fun in functions}
+    return reachable(called, lambda name: called_functions(by_name[name]))
+
+
+def callees_first(functions: Sequence[FunDef], recursive: frozenset[Name]) -> list[FunDef]:
+    """The functions in an order in which each comes after all that it calls, but for recursive ones."""
+    by_name = {fun.name: fun for fun in functions}
+    done: dict[Name, FunDef] = {}
+    for root in functions:
+        path: list[tuple[FunDef, Iterator[Name]]] = []
+        pending = [root.name] if root.name not in done else []
+        while pending or path:
+            if pending:
+                fun = by_name[pending.pop()]
+                path.append((fun, iter(called_functions(fun.body))))
+            fun, callees = path[-1]
+            following = next((c for c in callees if c not in done and c not in recursive), None)
+            if following is not None:
+                pending.append(following)
+            else:
+                done[fun.name] = fun
+                path.pop()
+    return list(done.values())
 
 
 def may_fail(exp: Exp) -> bool:
@@ -443,10 +467,4 @@ def types_in(prog: Prog) -> dict[Name, Type]:
 
 def add_types(types: dict[Name, Type], body: Body) -> None:
     """Adds the types of all names bound in `body`, at any depth."""
-    pending = [body]
-    while pending:
-        for stm in pending.pop().stms:
-            types.update((p.name, p.type) for p in stm.pat)
-            for params, inner in scoped_bodies(stm.exp):
-                types.update((p.name, p.type) for p in params)
-                pending.append(inner)
+    types.update((param.name, param.type) for param in all_params(body))

@@ -82,7 +82,7 @@ class Size:
 
 def size_params(prog: Prog) -> dict[str, int]:
     """The size parameters of the constants and of all functions, with their defaults."""
-    found = [size for body in (Body(prog.consts, ()), *(fun.body for fun in prog.functions)) for size in sizes_in(body)]
+    found = [size for body in prog.bodies for size in sizes_in(body)]
     return {size.name: size.default for size in found}
 
 

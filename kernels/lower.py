@@ -14,8 +14,9 @@ from ..ir.by_hand import BY_HAND, attr_of
 from ..ir.core import Body, Stm
 from ..ir.errors import IRError
 from ..ir.machine import CPU, CUDA, Machine
+from ..ir.reachable import reachable
 from ..ir.recursion import most_calls
-from ..ir.traverse import bodies
+from ..ir.traverse import all_stms
 from ..ir.types import Atom, Name, Names, Type, Var
 from ..ir.version_tree import comparisons
 from .host_ir.dead_code import without_unread_iotas
@@ -94,23 +95,15 @@ def lower(
 def called_by(prog: core.Prog, fun: core.FunDef) -> Iterator[core.FunDef]:
     """The functions that an entry or a constant calls, directly or not, each once."""
     by_name = {f.name: f for f in prog.functions}
-    seen = set[Name]()
-    waiting = [*_calls(Body((*prog.consts, *fun.body.stms), ()))]
-    while waiting:
-        name = waiting.pop(0)
-        if name not in seen:
-            seen.add(name)
-            waiting += _calls(by_name[name].body)
-            yield by_name[name]
+    first = _calls(Body((*prog.consts, *fun.body.stms), ()))
+    return map(by_name.__getitem__, reachable(first, lambda name: _calls(by_name[name].body)))
 
 
 def _calls(body: Body) -> Iterator[Name]:
     """The functions that a body calls, but for calls that a kernel by hand does."""
-    for stm in body.stms:
+    for stm in all_stms(body):
         if isinstance(stm.exp, core.Apply) and attr_of(stm, BY_HAND) is None:
             yield stm.exp.function
-        for inner in bodies(stm.exp):
-            yield from _calls(inner)
 
 
 def lower_callee(h: HostBuilder, fun: core.FunDef) -> HostCallee:

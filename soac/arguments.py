@@ -16,7 +16,7 @@ import numpy as np
 from .data.read_write import does_not_fit
 from .ir.core import FunDef
 from .ir.entry import Argument, bind_sizes, source_param
-from .ir.errors import NOWHERE, DataError, Diagnostic, Label
+from .ir.errors import DataError, Diagnostic
 from .ir.scalar import DTYPES, elements_as, prim_of
 from .ir.types import Const, Prim, Type
 from .kernels.devices.device import OnDevice
@@ -98,4 +98,4 @@ def _shown(t: Type) -> str:
 
 
 def _bad_argument(number: int, text: str) -> DataError:
-    return DataError(Diagnostic("D0104", f"argument {number}: {text}", Label(NOWHERE, "")))
+    return DataError(Diagnostic("D0104", f"argument {number}: {text}"))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .autotune.tuning import INFINITY, SettingError, require_possible, threads_name, unknown_setting
-from .ir.errors import NOWHERE, Diagnostic, Label
+from .ir.errors import Diagnostic
 from .kernels.limits import MAX_THREADS
 from .program_cache import Facts
 from .versions import unknown
@@ -85,4 +85,4 @@ def listed(args: Any) -> Sequence[Any]:
 
 
 def misused(text: str, hint: str) -> SettingError:
-    return SettingError(Diagnostic("C0101", text, Label(NOWHERE, ""), hint=hint))
+    return SettingError(Diagnostic("C0101", text, hint=hint))

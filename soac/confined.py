@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .ir.errors import NOWHERE, Diagnostic, Label, RunError, SystemFault
+from .ir.errors import Diagnostic, RunError, SystemFault
 from .kernels.devices.disk_cache import user_cache
 
 LARGEST_FILE = 64 << 20
@@ -51,7 +51,7 @@ def run_confined(words: Sequence[str], limits: Limits) -> int:
     """Runs `soac WORDS ..` as a child with the standard streams of this process; its exit code. Raises RunError R0303
     where it was over a limit, SystemFault S0101 where the system has none."""
     if sys.platform != "linux":
-        raise SystemFault(Diagnostic("S0101", "untrusted programs are run on Linux only", Label(NOWHERE, "")))
+        raise SystemFault(Diagnostic("S0101", "untrusted programs are run on Linux only"))
     ours, theirs = os.pipe()
     confined = [f"--confined={ours}", f"--time-limit={limits.seconds}", f"--memory-limit={limits.memory >> 20}"]
     command = [sys.executable, "-P", "-m", "soac", words[0], *confined, f"--threads={limits.threads}", *words[1:]]
@@ -79,7 +79,7 @@ def _waited(child: subprocess.Popen[bytes], limits: Limits) -> int:
 
 
 def _over(why: str) -> RunError:
-    return RunError(Diagnostic("R0303", f"the program was stopped: {why}", Label(NOWHERE, "")))
+    return RunError(Diagnostic("R0303", f"the program was stopped: {why}"))
 
 
 # ---- the child ----------------------------------------------------------------------------------------------------

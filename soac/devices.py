@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from .ir.errors import NOWHERE, Diagnostic, Label, SystemFault
+from .ir.errors import Diagnostic, SystemFault
 from .ir.machine import CPU, CUDA
 from .kernels.devices.cpu.executable import CpuDevice
 from .kernels.devices.cpu.runtime import jit
@@ -62,7 +62,7 @@ def device(name: str) -> DeviceInfo:
             return DeviceInfo("cuda", described_gpu(), missing_for_cuda())
         case _:
             hint = "there are: " + ", ".join(f"`{one}`" for one in MACHINES)
-            raise SystemFault(Diagnostic("S0101", f"there is no device `{name}`", Label(NOWHERE, ""), hint=hint))
+            raise SystemFault(Diagnostic("S0101", f"there is no device `{name}`", hint=hint))
 
 
 def described(name: str) -> str:
@@ -140,7 +140,7 @@ def unusable(name: str, missing: tuple[Missing, ...]) -> SystemFault:
     text = f"the device `{name}` cannot be used: " + "; ".join(one.what for one in missing)
     notes = tuple(f"{one.what}: {one.how}" for one in missing)
     hint = "`--device cpu` works everywhere"
-    return SystemFault(Diagnostic("S0101", text, Label(NOWHERE, ""), notes=notes, hint=hint))
+    return SystemFault(Diagnostic("S0101", text, notes=notes, hint=hint))
 
 
 # ---- programs ----------------------------------------------------------------------------------------------------

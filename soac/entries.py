@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 
 from .ir.core import Prog
-from .ir.errors import NOWHERE, CompileError, Diagnostic, Label, Loc
+from .ir.errors import CompileError, Diagnostic, Label, Loc
 
 
 def require_entries(prog: Prog, file: str) -> None:
@@ -21,4 +21,4 @@ def no_entry(entry: str, entries: Sequence[str]) -> CompileError:
     near = difflib.get_close_matches(entry, entries, n=1)
     hint = f"did you mean `{near[0]}`? " if near else ""
     hint += f"the program has: {', '.join(entries)}"
-    return CompileError(Diagnostic("E0001", f"no entry point `{entry}`", Label(NOWHERE, ""), hint=hint))
+    return CompileError(Diagnostic("E0001", f"no entry point `{entry}`", hint=hint))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .frontend.source.diagnostics import render
-from .ir.errors import NOWHERE, Diagnostic, Label, SoacError, more_about
+from .ir.errors import Diagnostic, SoacError, more_about
 from .terminal import has_colour
 
 INTERNAL = 70
@@ -31,7 +31,7 @@ def report(error: Exception, args: Sequence[str]) -> int:
         return error.exit_code
     short = shortage(error)
     if short is not None and os.environ.get("SOAC_DEBUG") != "1":
-        show_diagnostics([Diagnostic("S0202", short, Label(NOWHERE, ""))])
+        show_diagnostics([Diagnostic("S0202", short)])
         return MISSING
     return _report_bug(error, args)
 

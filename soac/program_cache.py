@@ -25,7 +25,7 @@ from .frontend.source.text import Reach, decode_source
 from .ir import basic, core, entry_points, errors, ops, types
 from .ir import version_tree as tree
 from .ir.by_hand import digests
-from .ir.errors import NOWHERE, CompileError, Diagnostic, Label
+from .ir.errors import CompileError, Diagnostic
 from .ir.version_tree import Site, sites, size_params
 from .kernels.devices import disk_cache as disk
 from .kernels.devices.cpu import image
@@ -175,7 +175,7 @@ def changed_meanwhile(names: Sequence[str]) -> CompileError:
     """What a call raises whose kernels would have to be made from other files than the program was."""
     listed = ", ".join(f"`{name}`" for name in names)
     text = f"{listed} changed after the program was loaded, and a version that has not run yet needs it"
-    return CompileError(Diagnostic("E0003", text, Label(NOWHERE, ""), hint="load the program again"))
+    return CompileError(Diagnostic("E0003", text, hint="load the program again"))
 
 
 def key(text: str, file: str, reach: Reach) -> str:

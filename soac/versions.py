@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from .autotune.tuning import SettingError
 from .ir.by_hand import kernel_of_guard
 from .ir.core import Prog
-from .ir.errors import NOWHERE, Diagnostic, Label
+from .ir.errors import Diagnostic
 from .ir.machine import is_inside, level_of
 from .ir.version_tree import Sides, Site, combinations, sites
 
@@ -87,4 +87,4 @@ def unknown(what: str, name: str, known: Sequence[str]) -> SettingError:
     near = difflib.get_close_matches(name, known, n=1)
     listed = ", ".join(known) or "none"
     hint = f"did you mean `{near[0]}`? there are: {listed}" if near else f"there are: {listed}"
-    return SettingError(Diagnostic("C0101", f"unknown {what} `{name}`", Label(NOWHERE, ""), hint=hint))
+    return SettingError(Diagnostic("C0101", f"unknown {what} `{name}`", hint=hint))

@@ -35,7 +35,8 @@ from ...ir.core import (
     Stm,
     Update,
 )
-from ...ir.traverse import consumed_by, reductions, scoped_bodies
+from ...ir.reachable import reachable
+from ...ir.traverse import all_stms, consumed_by, reductions
 from ...ir.types import Atom, Name, Var
 
 Consumes = Mapping[Name, tuple[int, ...]]
@@ -96,14 +97,14 @@ def sharing_in(prog: Prog) -> Sharing:
         if fun.entry is None:  # its callers may overwrite what it gives
             for atom in _variables(fun.body.result):
                 sharing.consume(atom)
-    for body in (Body(prog.consts, ()), *(fun.body for fun in prog.functions)):
+    for body in prog.bodies:
         note_body(body, sharing, consumes)
     return sharing
 
 
 def note_body(body: Body, sharing: Sharing, consumes: Consumes) -> None:
     """Adds what the statements of a body share and consume, at any depth."""
-    for stm in _statements(body.stms):
+    for stm in all_stms(body):
         note_sharing(stm, sharing, consumes)
 
 
@@ -130,31 +131,20 @@ def overwritten_in(body: Body, consumes: Consumes = NO_CALLS) -> set[Name]:
     """The same for a body."""
     overwritten: list[Name] = []
     sources: dict[Name, list[Name]] = {}
-    for stm in _statements(body.stms):
+    for stm in all_stms(body):
         overwritten += overwritten_by(stm.exp, consumes)
         for target, source in aliases(stm):
             sources.setdefault(target, []).append(source)
-    return _reachable(overwritten, sources)
+    return set(reachable(overwritten, lambda name: sources.get(name, ())))
 
 
 def made_of(array: Name, stms: Iterable[Stm]) -> set[Name]:
     """`array`, and what is made of it in `stms` that may share its memory."""
     made: dict[Name, list[Name]] = {}
-    for stm in _statements(stms):
+    for stm in all_stms(Body(tuple(stms), ())):
         for target, source in aliases(stm):
             made.setdefault(source, []).append(target)
-    return _reachable([array], made)
-
-
-def _reachable(start: list[Name], edges: dict[Name, list[Name]]) -> set[Name]:
-    found: set[Name] = set()
-    work = list(start)
-    while work:
-        name = work.pop()
-        if name not in found:
-            found.add(name)
-            work.extend(edges.get(name, ()))
-    return found
+    return set(reachable([array], lambda name: made.get(name, ())))
 
 
 # ---- the relation --------------------------------------------------------------------------------------------------
@@ -216,15 +206,6 @@ def _aliases_in_lambdas(exp: Exp) -> Iterator[tuple[Name, Name]]:
         yield from _pairs(op.params, op.body.result * 2)
         yield from _pairs(op.params[k:], given[:k])
         given = given[k:]
-
-
-def _statements(stms: Iterable[Stm]) -> Iterator[Stm]:
-    """Statements at any depth."""
-    pending = list(stms)
-    while pending:
-        stm = pending.pop()
-        yield stm
-        pending.extend(inner for _, body in scoped_bodies(stm.exp) for inner in body.stms)
 
 
 def _variables(atoms: Iterable[Atom]) -> list[Name]:

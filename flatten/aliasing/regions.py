@@ -6,7 +6,7 @@ is used is in bounds, hence two of them that differ by a constant are apart by i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...ir.core import (
@@ -26,7 +26,7 @@ from ...ir.core import (
     Stm,
 )
 from ...ir.ops import Op
-from ...ir.traverse import bodies
+from ...ir.traverse import all_stms, bodies
 from ...ir.types import Atom, Const, Name, Prim
 from .classes import Sharing
 
@@ -169,7 +169,7 @@ def _is_plain_stm(stm: Stm) -> bool:
 
 def reads_only_own(body: Body, array: Name, part: Part, sharing: Sharing, defined: dict[Name, Stm]) -> bool:
     """Whether the threads of a plain body read of what may share memory with `array` only what `part` allows."""
-    stms = tuple(_statements(body))
+    stms = tuple(all_stms(body))
     defined.update((p.name, stm) for stm in stms for p in stm.pat)
     for stm in stms:
         match stm.exp:
@@ -180,13 +180,6 @@ def reads_only_own(body: Body, array: Name, part: Part, sharing: Sharing, define
             case _:
                 pass
     return True
-
-
-def _statements(body: Body) -> Iterator[Stm]:
-    for stm in body.stms:
-        yield stm
-        for inner in bodies(stm.exp):
-            yield from _statements(inner)
 
 
 def _place_in(array: Name, source: Name, dims: tuple[DimIndex, ...], defined: Defined) -> tuple[Form, ...] | None:

@@ -16,7 +16,7 @@ Order stays, so ⊕ need not commute; g and q are not applied to what is left ou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...ir import core
@@ -26,7 +26,7 @@ from ...ir.errors import NOWHERE
 from ...ir.ops import Op
 from ...ir.rename import rename_lambda, substitute_body
 from ...ir.scalar import constant
-from ...ir.traverse import bodies, free_in_lambda, free_in_stm
+from ...ir.traverse import all_stms, free_in_lambda, free_in_stm
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..aliasing.classes import Sharing
 from ..context.recompute_cost import LIMIT, is_total_body, weight_of
@@ -193,7 +193,7 @@ def read_through_filters(
 ) -> Body:
     """`body` with F-Kept and F-LastOfScan wherever they apply; `fired` gets a name for each time. `outside`: statements
     of the bodies around it."""
-    known = {**outside, **{p.name: stm for stm in _all_stms(body) for p in stm.pat}}
+    known = {**outside, **{p.name: stm for stm in all_stms(body) for p in stm.pat}}
     program = _Program(names, sharing, known, fired)
     for rule in (_without_filter, last_of_scan):
         for stm in body.stms:
@@ -208,14 +208,6 @@ class _Program:
     sharing: Sharing
     known: Definitions
     fired: list[str]
-
-
-def _all_stms(body: Body) -> Iterator[Stm]:
-    pending = [body]
-    while pending:
-        for stm in pending.pop().stms:
-            yield stm
-            pending.extend(bodies(stm.exp))
 
 
 def _users(body: Body, made: set[Name]) -> list[Stm] | None:

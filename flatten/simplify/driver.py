@@ -87,7 +87,7 @@ def _round(prog: Prog) -> tuple[Prog, int]:
 def _uses(prog: Prog) -> Counter[Name]:
     """How often each name is an operand or a result."""
     uses: Counter[Name] = Counter()
-    pending = [Body(prog.consts, ()), *(fun.body for fun in prog.functions)]
+    pending = list(prog.bodies)
     while pending:
         body = pending.pop()
         uses.update(a.name for a in body.result if isinstance(a, Var))

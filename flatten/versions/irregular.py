@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from ...ir.core import Body, Hist, If, Level, Loop, Param, PrimOp, Scatter, Screma, SizeParam, Stm
 from ...ir.machine import EVEN, LevelRow
 from ...ir.ops import Op
+from ...ir.reachable import reachable
 from ...ir.traverse import all_exps, bodies, free_in_stm
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64
 from ..context.distribute import expand_into, frontier
@@ -113,13 +114,8 @@ def lengths_of(flow: Flow, nest: Nest, stms: tuple[Stm, ...]) -> Lengths | None:
     """The widths that vary among these statements, and what computes them; None if that is not cheap."""
     bound = {p.name: stm for stm in stms for p in stm.pat}
     widths = tuple(dict.fromkeys(width for stm in stms for width in _varying_widths(flow, stm, set(bound))))
-    needed: dict[Name, Stm] = {}
-    work = [width.name for width in widths if isinstance(width, Var)]
-    while work:
-        name = work.pop()
-        if name in bound and name not in needed:
-            needed[name] = bound[name]
-            work.extend(free_in_stm(bound[name]))
+    varying = (width.name for width in widths if isinstance(width, Var))
+    needed = reachable(varying, lambda name: free_in_stm(bound[name]) if name in bound else ())
     before = tuple(stm for stm in stms if any(p.name in needed for p in stm.pat))
     if not widths or any(weight_of(stm.exp) > LIMIT or any(p.type.shape for p in stm.pat) for stm in before):
         return None

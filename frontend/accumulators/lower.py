@@ -47,8 +47,7 @@ class Varying(Exception):
 
 def lower_accumulators(prog: Prog) -> Prog:
     """`prog` without accumulators."""
-    bodies = [fun.body for fun in prog.functions]
-    if not any(has_accumulators(body) for body in (Body(prog.consts, ()), *bodies)):
+    if not any(map(has_accumulators, prog.bodies)):
         return prog
     code = Code(Names(prog.next_name), types_in(prog), NOWHERE)
     consts = without_accumulators(code, Body(prog.consts, ())).stms

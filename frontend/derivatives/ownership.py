@@ -25,6 +25,7 @@ from ...ir.core import (
     Stm,
     WithAcc,
 )
+from ...ir.reachable import reachable
 from ...ir.rename import substitute_exp
 from ...ir.traverse import consumed_by, free_in_stm, scoped_bodies, with_bodies
 from ...ir.types import Atom, Name, Var
@@ -186,14 +187,9 @@ def _loop(state: _State, stm: Stm, loop: Loop, mine: set[Name], later: _Later, m
     params = state.fresh(loop.params)
     body, own = _body(state, loop.body, params)
     position = {p.name: k for k, p in enumerate(loop.params)}
-    taken = {position[root] for root in params & state.consumed}
-    pending = list(taken)
-    while pending:
-        for root in state.of(body.result[pending.pop()]):
-            k = position.get(root)
-            if k is not None and k not in taken:
-                taken.add(k)
-                pending.append(k)
+    consumed = [position[root] for root in params & state.consumed]
+    sources = reachable(consumed, lambda k: [position[x] for x in state.of(body.result[k]) if x in position])
+    taken = set(sources)
     body = _own_results(state, loop, body, taken, own)
     inits = list(loop.inits)
     beside = NONE.union(*[state.of(a) for k, a in enumerate(inits) if k not in taken])

@@ -145,10 +145,7 @@ def matches(st: Stage, pat: s.Pat, value: Value, loc: Loc) -> Atom:
             return TRUE
         case s.PAscript(inner) | s.PAttr(_, inner):
             return matches(st, inner, value, loc)
-        case s.PTuple(elems):
-            conds = [matches(st, elem, field_of(value, str(i)), loc) for i, elem in enumerate(elems)]
-            return conjunction(st, conds, loc)
-        case s.PRecord(fields):
+        case s.PTuple(fields=fields) | s.PRecord(fields=fields):
             return conjunction(st, [matches(st, elem, field_of(value, name), loc) for name, elem in fields], loc)
         case PLit(literal):
             assert isinstance(value, Component)

@@ -70,10 +70,7 @@ def value_of_pattern(pat: s.Pat, value: Value, frame: Env) -> Value:
             return value if isinstance(found, Open) else found
         case s.PAscript(inner) | s.PAttr(_, inner):
             return value_of_pattern(inner, value, frame)
-        case s.PTuple(elems):
-            fields = dict(_fields(value))
-            return _record(value, {str(i): value_of_pattern(p, fields[str(i)], frame) for i, p in enumerate(elems)})
-        case s.PRecord(written):
+        case s.PTuple(fields=written) | s.PRecord(fields=written):
             fields = dict(_fields(value))
             return _record(value, {name: value_of_pattern(p, fields[name], frame) for name, p in written})
         case _:
@@ -168,9 +165,7 @@ def component_names(pat: s.Pat, value: Value) -> list[str]:
     match pat:
         case s.PAscript(inner) | s.PAttr(_, inner):
             return component_names(inner, value)
-        case s.PTuple(elems):
-            parts = list(zip(elems, [field for _, field in _fields(value)], strict=True))
-        case s.PRecord(written):
+        case s.PTuple(fields=written) | s.PRecord(fields=written):
             patterns = dict(written)
             parts = [(patterns[name], field) for name, field in _fields(value)]
         case PVar(_, name):

@@ -8,13 +8,13 @@ elaborated; errors in the rest have been found by inference.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ...ir.core import Body, FunDef, Prog, Stm
 from ...ir.lambda_lifting import lifted
-from ...ir.traverse import called_functions
-from ...ir.types import Name
-from ..parsing.desugar_unzipped import parts_of
-from ..source.atoms import Ident, Operator
+from ...ir.traverse import called_functions, needed_functions
 from ..source.declarations import Module
+from ..source.names import names_in
 from ..source.types import Typed
 from .calls import apply
 from .entry_points import entry_function
@@ -45,27 +45,11 @@ def elaborate(modules: tuple[Module, ...], typed: Typed, trusted: bool = True) -
 
 def _reached(functions: list[FunDef], consts: tuple[Stm, ...], entries: list[FunDef]) -> tuple[FunDef, ...]:
     """The entries and the functions that they and the constants call, callees first."""
-    by_name: dict[Name, FunDef] = {fun.name: fun for fun in functions}
-    wanted: set[Name] = set()
-    waiting = [Body(consts, ()), *[fun.body for fun in entries]]
-    while waiting:
-        for name in called_functions(waiting.pop()):
-            if name not in wanted:
-                wanted.add(name)
-                waiting.append(by_name[name].body)
+    bodies = (Body(consts, ()), *[fun.body for fun in entries])
+    wanted = needed_functions(functions, [name for body in bodies for name in called_functions(body)])
     return (*[fun for fun in functions if fun.name in wanted], *entries)
 
 
 def _mentions(modules: tuple[Module, ...]) -> dict[str, int]:
     """How often each name occurs in the expressions of the program."""
-    counts: dict[str, int] = {}
-    waiting: list[object] = [module.decs for module in modules]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, tuple):
-            waiting += node
-            continue
-        if isinstance(node, Ident | Operator):
-            counts[node.name[-1]] = counts.get(node.name[-1], 0) + 1
-        waiting += parts_of(node).values()
-    return counts
+    return Counter(name[-1] for module in modules for name in names_in(module.decs))

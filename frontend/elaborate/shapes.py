@@ -15,6 +15,7 @@ from ...ir.types import Atom, Prim, Type, i64
 from ..source import syntax as s
 from ..source.atoms import Ident, PLit, PVar, PWild, Qual, TEName, TypeParamKind
 from ..source.declarations import TypeDec
+from ..source.names import leaves
 from ..source.types import (
     Known,
     Size,
@@ -232,9 +233,7 @@ def _wanted(st: Stage, written: s.TypeExp, value: Value, env: Env) -> list[Atom 
         case Arr(size, row), s.TEArray(exp, elem):
             wanted = None if exp is None else _meet(st, exp, size, env)
             return [wanted, *_wanted(st, elem, row, env)]
-        case Rec(fields), s.TETuple(elems) if len(fields) == len(elems):
-            return [w for (_, field), elem in zip(fields, elems, strict=True) for w in _wanted(st, elem, field, env)]
-        case Rec(fields), s.TERecord(types):
+        case Rec(fields), s.TETuple(fields=types) | s.TERecord(fields=types) if len(fields) == len(types):
             written_at = dict(types)
             return [w for name, field in fields for w in _wanted(st, written_at[name], field, env)]
         case Sum(_, cases), s.TESum(constructors):
@@ -357,10 +356,7 @@ def bind_pattern(st: Stage, pat: s.Pat, value: Value, env: Env) -> None:
             note_type(st, node, value, env)
         case PWild() | PLit():
             pass
-        case s.PTuple(elems):
-            for i, elem in enumerate(elems):
-                bind_pattern(st, elem, field_of(value, str(i)), env)
-        case s.PRecord(fields):
+        case s.PTuple(fields=fields) | s.PRecord(fields=fields):
             for name, elem in fields:
                 bind_pattern(st, elem, field_of(value, name), env)
         case s.PConstr(_, name, args):
@@ -380,31 +376,12 @@ def _described(pat: s.Pat) -> str:
 
 def name_of_pattern(pat: s.Pat) -> str:
     """The first name that `pat` binds, "" if there is none: the base of the core names it gives rise to."""
-    match pat:
-        case PVar(_, name):
-            return name
-        case s.PAscript(inner) | s.PAttr(_, inner):
-            return name_of_pattern(inner)
-        case s.PTuple(elems) | s.PConstr(_, _, elems):
-            return next((n for n in map(name_of_pattern, elems) if n), "")
-        case s.PRecord(fields):
-            return next((n for n in [name_of_pattern(p) for _, p in fields] if n), "")
-        case PWild() | PLit():
-            return ""
+    return next((name for name in names_of_pattern(pat) if name), "")
 
 
 def names_of_pattern(pat: s.Pat) -> list[str]:
-    match pat:
-        case PVar(_, name):
-            return [name]
-        case s.PAscript(inner) | s.PAttr(_, inner):
-            return names_of_pattern(inner)
-        case s.PTuple(elems) | s.PConstr(_, _, elems):
-            return [name for elem in elems for name in names_of_pattern(elem)]
-        case s.PRecord(fields):
-            return [name for _, elem in fields for name in names_of_pattern(elem)]
-        case PWild() | PLit():
-            return []
+    """All names that `pat` binds."""
+    return [part.name for part in leaves(pat) if isinstance(part, PVar)]
 
 
 # ---- values of an inferred type -----------------------------------------------------------------------------------

@@ -239,9 +239,7 @@ def _unique_names(st: Stage, type: s.TypeExp, value: Value, env: Env) -> list[Na
     match type, value:
         case s.TEUnique(), _:
             return array_names(value)
-        case s.TETuple(elems), Rec(fields) if len(elems) == len(fields):
-            pairs = list(zip(elems, [field for _, field in fields], strict=True))
-        case s.TERecord(types), Rec(fields):
+        case s.TETuple(fields=types) | s.TERecord(fields=types), Rec(fields) if len(types) == len(fields):
             written = dict(types)
             pairs = [(written[name], field) for name, field in fields]
         case TEName(), Rec():

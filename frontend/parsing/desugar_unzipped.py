@@ -11,15 +11,15 @@ prelude is declared in a module of its own, as intrinsics. A name that the progr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...ir.errors import CompileError, Diagnostic, Label
-from ..source import atoms, declarations
 from ..source import syntax as s
 from ..source.atoms import Ident, Lit, PVar
+from ..source.copy_syntax import fields_of
 from ..source.declarations import Module, ValDec
+from ..source.names import nodes
 from .kernels import INTRINSICS, with_agreements
 from .parse import parse_module
 
@@ -60,17 +60,8 @@ def plain_calls(modules: tuple[Module, ...]) -> tuple[Module, ...]:
 
 def _bound_names(modules: tuple[Module, ...]) -> set[str]:
     """The names of all variables and definitions of the program."""
-    names: set[str] = set()
-    waiting: list[object] = [module.decs for module in modules]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, tuple):
-            waiting += node
-            continue
-        if isinstance(node, PVar | s.LetFun | ValDec | s.ForLess):
-            names.add(node.name)
-        waiting += parts_of(node).values()
-    return names
+    found = nodes(tuple(module.decs for module in modules))
+    return {node.name for node in found if isinstance(node, PVar | s.LetFun | ValDec | s.ForLess)}
 
 
 def _rewrite(rw: _Rewriting, node: Any) -> Any:
@@ -79,7 +70,8 @@ def _rewrite(rw: _Rewriting, node: Any) -> Any:
         parts = [_rewrite(rw, part) for part in node]
         return tuple(parts) if any(new is not old for new, old in zip(parts, node)) else node
     changes: dict[str, Any] = {}
-    for name, old in parts_of(node).items():
+    for name in fields_of(type(node)):
+        old = getattr(node, name)
         new = _rewrite(rw, old)
         if new is not old:
             changes[name] = new
@@ -92,23 +84,6 @@ def _rewrite(rw: _Rewriting, node: Any) -> Any:
             return _let(rw, node)
         case _:
             return node
-
-
-_OF_THE_TREE = {module.__name__ for module in (atoms, s, declarations)}
-_NO_NODES = frozenset({"int", "str", "bool", "Loc", "Qual", "Prim"})
-
-
-def parts_of(node: object) -> dict[str, object]:
-    """The fields of a node of the syntax tree; nothing for anything else."""
-    return {name: getattr(node, name) for name in _parts(type(node))}
-
-
-@cache
-def _parts(kind: type) -> tuple[str, ...]:
-    """The names of the fields of nodes of a kind that may have nodes in them."""
-    if kind.__module__ not in _OF_THE_TREE or not is_dataclass(kind):
-        return ()
-    return tuple(field.name for field in fields(kind) if field.type not in _NO_NODES)
 
 
 def _call(rw: _Rewriting, call: s.Call) -> s.Call | Ident:

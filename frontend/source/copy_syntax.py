@@ -20,7 +20,7 @@ def copied(fresh: Callable[[], int], node: Node) -> Node:
 def _copied(fresh: Callable[[], int], node: Any) -> Any:
     if type(node) is tuple:
         return tuple([_copied(fresh, part) for part in node])
-    names = _fields(type(node))
+    names = fields_of(type(node))
     if not names:
         return node
     parts = [fresh() if name == "id" else _copied(fresh, getattr(node, name)) for name in names]
@@ -28,6 +28,6 @@ def _copied(fresh: Callable[[], int], node: Any) -> Any:
 
 
 @cache
-def _fields(kind: type) -> tuple[str, ...]:
-    """The fields of a node of this type; none of what is copied as it is."""
+def fields_of(kind: type) -> tuple[str, ...]:
+    """The fields of a node of this type; none of what is no node: a place, a number, a word."""
     return () if kind is Loc or not is_dataclass(kind) else tuple(field.name for field in fields(kind))

@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ...ir.errors import Diagnostic, Label, Loc
+from ...ir.errors import Diagnostic, Label
 
 TAB = 4
 MAX_WIDTH = 160  # columns of a source line that are shown
@@ -258,8 +258,3 @@ def edit_distance(a: str, b: str, limit: int) -> int:
         if min(row) > limit:
             return limit + 1
     return row[-1]
-
-
-def nowhere(code: str, message: str, hint: str | None = None) -> Diagnostic:
-    """A diagnostic without a place."""
-    return Diagnostic(code, message, Label(Loc("", 0, 0, 0, 0), ""), hint=hint)

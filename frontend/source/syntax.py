@@ -9,6 +9,7 @@ Chains that a program may make thousands long are flat: operators of one precede
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ...ir.core import Attr
 from ...ir.errors import Loc
@@ -28,6 +29,13 @@ from .atoms import (
     TypeParam,
 )
 
+T = TypeVar("T")
+
+
+def _numbered(elems: tuple[T, ...]) -> tuple[tuple[str, T], ...]:
+    return tuple([(str(i), elem) for i, elem in enumerate(elems)])
+
+
 # ---- types -------------------------------------------------------------------------------------------------------
 
 
@@ -46,6 +54,11 @@ class TETuple:
 
     elems: tuple[TypeExp, ...]
     loc: Loc
+
+    @property
+    def fields(self) -> tuple[tuple[str, TypeExp], ...]:
+        """Those of the record that it is."""
+        return _numbered(self.elems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +131,11 @@ TypeExp = TEName | TEArray | TETuple | TERecord | TEArrow | TEUnique | TEApply |
 class PTuple:
     elems: tuple[Pat, ...]
     loc: Loc
+
+    @property
+    def fields(self) -> tuple[tuple[str, Pat], ...]:
+        """Those of the record that it is."""
+        return _numbered(self.elems)
 
 
 @dataclass(frozen=True, slots=True)

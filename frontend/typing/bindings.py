@@ -220,9 +220,7 @@ def is_irrefutable(pat: s.Pat) -> bool:
     match pat:
         case PVar() | PWild():
             return True
-        case s.PTuple(elems=elems):
-            return all(is_irrefutable(p) for p in elems)
-        case s.PRecord(fields=fields):
+        case s.PTuple(fields=fields) | s.PRecord(fields=fields):
             return all(is_irrefutable(p) for _, p in fields)
         case s.PAscript(pat=inner) | s.PAttr(pat=inner):
             return is_irrefutable(inner)

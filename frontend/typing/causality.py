@@ -14,6 +14,7 @@ from functools import cache
 from ...ir.errors import Label, Loc
 from ..source import syntax as s
 from ..source.atoms import Hole, Ident, Lit, PLit, PVar, PWild, Qual
+from ..source.names import leaves
 from ..source.types import Ty
 from .errors import fault
 from .state import Work
@@ -130,19 +131,12 @@ def _said(exp: s.Exp) -> str:
 
 
 def _need_pattern(walk: _Walk, pat: s.Pat, known: frozenset[int]) -> None:
-    todo = [pat]
-    while todo:
-        match todo.pop():
+    for part in leaves(pat):
+        match part:
             case PVar(id=node, name=name, loc=loc):
                 _need(walk, node, loc, (name,), known)
             case PWild(id=node, loc=loc):
                 _need(walk, node, loc, "the parameter", known)
-            case s.PTuple(elems=elems) | s.PConstr(args=elems):
-                todo.extend(elems)
-            case s.PRecord(fields=parts):
-                todo.extend(p for _, p in parts)
-            case s.PAscript(pat=inner) | s.PAttr(pat=inner):
-                todo.append(inner)
             case PLit():
                 pass
 

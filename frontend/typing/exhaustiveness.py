@@ -86,9 +86,7 @@ def _constructor(pat: s.Pat | None) -> _Used | None:
             return _Used(f"#{name}", args)
         case PLit(literal=literal):
             return _Used(str(literal.value), ())
-        case s.PTuple(elems=elems):
-            return _Used("", elems)
-        case s.PRecord(fields=fields):
+        case s.PTuple(fields=fields) | s.PRecord(fields=fields):
             return _Used("", tuple(p for _, p in fields))
         case _:
             return None

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from ...ir.errors import Label, Loc
 from ..source import syntax as s
 from ..source.atoms import PLit, PVar, PWild
-from ..source.types import Paths, Size, TFun, TRecord, Ty, field_key, record, tuple_of
+from ..source.names import leaves
+from ..source.types import Paths, Size, TFun, TRecord, Ty, field_key, record
 from .constraints import needs_constructor
 from .errors import bound_twice, fault
 from .literals import literal_type
@@ -53,10 +54,7 @@ def bind_pattern(work: Work, pat: s.Pat, expected: Ty | None, bound: Bound, anon
             if expected is not None:
                 work.expect(expected, ty, loc, "literal pattern")
             return ty
-        case s.PTuple(elems=elems, loc=loc):
-            parts = _parts(work, [str(i) for i in range(len(elems))], expected, loc)
-            return tuple_of([bind_pattern(work, p, t, bound, anonymous) for p, t in zip(elems, parts)])
-        case s.PRecord(fields=fields, loc=loc):
+        case s.PTuple(fields=fields, loc=loc) | s.PRecord(fields=fields, loc=loc):
             names = [name for name, _ in fields]
             parts = _parts(work, names, expected, loc)
             return record([(n, bind_pattern(work, p, t, bound, anonymous)) for (n, p), t in zip(fields, parts)])
@@ -161,23 +159,8 @@ def _plain(pat: s.Pat) -> PVar | None:
 
 def hidden_names(pats: tuple[s.Pat, ...]) -> dict[int, PVar]:
     """The names that are parts of a parameter: a caller does not see them."""
-    found: dict[int, PVar] = {}
-    todo = [p for p in pats if _plain(p) is None]
-    while todo:
-        match todo.pop():
-            case PVar(id=node) as var:
-                found[node] = var
-            case s.PTuple(elems=elems):
-                todo.extend(elems)
-            case s.PRecord(fields=fields):
-                todo.extend(p for _, p in fields)
-            case s.PConstr(args=args):
-                todo.extend(args)
-            case s.PAscript(pat=inner) | s.PAttr(pat=inner):
-                todo.append(inner)
-            case PWild() | PLit():
-                pass
-    return found
+    parts = [part for pat in pats if _plain(pat) is None for part in leaves(pat)]
+    return {part.id: part for part in parts if isinstance(part, PVar)}
 
 
 def _spoken(work: Work, ty: Ty) -> set[int]:
@@ -193,9 +176,7 @@ def consumed_parts(pat: s.Pat) -> Paths:
     match pat:
         case s.PAscript(pat=inner, type=te):
             return unique_parts(te) or consumed_parts(inner)
-        case s.PTuple(elems=elems):
-            return tuple([(str(i), *path) for i, p in enumerate(elems) for path in consumed_parts(p)])
-        case s.PRecord(fields=fields):
+        case s.PTuple(fields=fields) | s.PRecord(fields=fields):
             return tuple([(name, *path) for name, p in fields for path in consumed_parts(p)])
         case s.PAttr(pat=inner):
             return consumed_parts(inner)

@@ -7,14 +7,12 @@ from outside is one function of the core. A later definition has its type from w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
-
 from ...ir.errors import Label, Loc
+from ...ir.reachable import reachable
 from ..source import syntax as s
 from ..source.atoms import Ident, PVar, TypeParamKind
 from ..source.declarations import ValDec
-from ..source.names import names_in
+from ..source.names import names_in, nodes
 from ..source.types import Paths, Scheme, SizeVar, TArray, TFun, TVar, Ty
 from .errors import fault
 from .patterns import Bound, bind_pattern, consumed_parts, function_type
@@ -70,9 +68,9 @@ def _may_be_function(work: Work, dom: Ty) -> bool:
 def _check_calls(dec: ValDec, uses: set[int], takes: list[int]) -> None:
     """All uses are calls with all arguments, and with the parameters `takes` themselves in their places."""
     names = [_plain_name(param) for param in dec.params]
-    bound = [node.name for node in _nodes(dec.body) if isinstance(node, PVar | s.LetFun)]
+    bound = [node.name for node in nodes(dec.body) if isinstance(node, PVar | s.LetFun)]
     done: set[int] = set()
-    for call in _nodes(dec.body):
+    for call in nodes(dec.body):
         if not isinstance(call, s.Call) or not isinstance(call.function, Ident) or call.function.id not in uses:
             continue
         done.add(call.function.id)
@@ -85,7 +83,7 @@ def _check_calls(dec: ValDec, uses: set[int], takes: list[int]) -> None:
                 message = f"a function that the recursive function `{dec.name}` takes has to be passed unchanged"
                 label = Label(dec.params[at].loc, "the parameter")
                 raise fault("E0206", message, arg.loc, "this is another function", [label])
-    for node in _nodes(dec.body):
+    for node in nodes(dec.body):
         if isinstance(node, Ident) and node.id in uses - done:
             message = f"the recursive function `{dec.name}` has a higher-order parameter, so it has to be called here"
             raise fault("E0206", message, node.loc, "used as a value")
@@ -99,18 +97,6 @@ def _plain_name(pat: s.Pat) -> str | None:
             return _plain_name(inner)
         case _:
             return None
-
-
-def _nodes(exp: s.Exp) -> Iterator[object]:
-    """All nodes of an expression."""
-    todo: list[object] = [exp]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, tuple):
-            todo.extend(node)
-        elif is_dataclass(node) and not isinstance(node, Loc):
-            yield node
-            todo.extend(getattr(node, part.name) for part in fields(node))
 
 
 # ---- later definitions ----------------------------------------------------------------------------------------------
@@ -135,15 +121,9 @@ def later_binding(work: Work, name: str, loc: Loc) -> Binding | None:
 
 def _leads_back(work: Work, start: str) -> bool:
     """Whether a later definition uses the one at hand, by the names in bodies."""
-    goal, seen, todo = work.defining[0], {start}, [start]
-    while todo:
-        for name in names_in(work.later[todo.pop()].body):
-            if name[0] == goal:
-                return True
-            if name[0] in work.later and name[0] not in seen:
-                seen.add(name[0])
-                todo.append(name[0])
-    return False
+    later = work.later
+    used = reachable([start], lambda name: [first for first, *_ in names_in(later[name].body)] if name in later else ())
+    return work.defining[0] in used
 
 
 def _is_declared(pat: s.Pat) -> bool:

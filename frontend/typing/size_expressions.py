@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from ...ir.errors import Loc
 from ..source import syntax as s
 from ..source.atoms import Ident, Lit, Operator, Qual
+from ..source.names import nodes
 from ..source.types import Size, SizeConst, SizeExp, SizeVar, TFun, TPrim, Ty, with_parts
 from .show import show_exp
 from .sizes import size_key
@@ -19,16 +20,7 @@ BINDS = s.Lambda | s.Let | s.Loop | s.Match
 
 def binds_names(exp: s.Exp) -> bool:
     """Whether an expression brings names of its own: then it does not stand for a size."""
-    todo: list[object] = [exp]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, BINDS):
-            return True
-        if isinstance(node, tuple):
-            todo.extend(node)
-        elif is_dataclass(node) and not isinstance(node, Loc):
-            todo.extend(getattr(node, part.name) for part in fields(node))
-    return False
+    return any(isinstance(node, BINDS) for node in nodes(exp))
 
 
 def extent(work: Work, exp: s.Exp, node: int) -> Size:

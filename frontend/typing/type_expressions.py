@@ -9,7 +9,7 @@ from ...ir.errors import Label, Loc
 from ..source import syntax as s
 from ..source.atoms import Lit, Qual, TEName, TypeParam, TypeParamKind
 from ..source.declarations import TypeDec
-from ..source.types import I64, WHOLE, Paths, Size, SizeVar, TArray, TFun, TSum, TVar, Ty, record, tuple_of
+from ..source.types import I64, WHOLE, Paths, Size, SizeVar, TArray, TFun, TSum, TVar, Ty, record
 from .errors import DependsOnFailed, bound_twice, fault, unknown
 from .scope import TypeBinding
 from .size_expressions import binds_names, size_of
@@ -42,9 +42,7 @@ def is_unique(te: s.TypeExp) -> bool:
     match te:
         case s.TEUnique():
             return True
-        case s.TETuple(elems=elems):
-            return any(is_unique(e) for e in elems)
-        case s.TERecord(fields=fields):
+        case s.TETuple(fields=fields) | s.TERecord(fields=fields):
             return any(is_unique(e) for _, e in fields)
         case s.TEExists(type=inner):
             return is_unique(inner)
@@ -59,9 +57,7 @@ def unique_parts(te: s.TypeExp) -> Paths:
     match te:
         case s.TEUnique():
             return WHOLE
-        case s.TETuple(elems=elems):
-            return tuple([(str(i), *path) for i, e in enumerate(elems) for path in unique_parts(e)])
-        case s.TERecord(fields=fields):
+        case s.TETuple(fields=fields) | s.TERecord(fields=fields):
             return tuple([(name, *path) for name, e in fields for path in unique_parts(e)])
         case s.TEExists(type=inner):
             return unique_parts(inner)
@@ -188,9 +184,7 @@ def _resolve(work: Work, te: s.TypeExp, mode: _Mode) -> Ty:
             ty = _resolve(work, elem, mode)
             _check_element(work, elem)
             return TArray(_size(work, size, loc, mode), ty)
-        case s.TETuple(elems=elems):
-            return tuple_of([_resolve(work, e, mode) for e in elems])
-        case s.TERecord(fields=fields):
+        case s.TETuple(fields=fields) | s.TERecord(fields=fields):
             _check_names("field", [name for name, _ in fields], te.loc)
             return record([(name, _resolve(work, e, mode)) for name, e in fields])
         case s.TEUnique(elem=elem):

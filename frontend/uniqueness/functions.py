@@ -91,10 +91,10 @@ def sizes_in(te: s.TypeExp | s.TESize) -> Iterator[s.Exp]:
                 yield size
         case s.TEUnique(elem=elem) | s.TEExists(type=elem):
             yield from sizes_in(elem)
-        case s.TETuple(elems=parts) | s.TEApply(args=parts):
+        case s.TEApply(args=parts):
             for part in parts:
                 yield from sizes_in(part)
-        case s.TERecord(fields=fields):
+        case s.TETuple(fields=fields) | s.TERecord(fields=fields):
             for _, part in fields:
                 yield from sizes_in(part)
         case s.TESum(constructors=constructors):
@@ -113,10 +113,10 @@ def types_in(pat: s.Pat) -> Iterator[s.TypeExp]:
             yield from types_in(inner)
         case s.PAttr(pat=inner):
             yield from types_in(inner)
-        case s.PTuple(elems=parts) | s.PConstr(args=parts):
+        case s.PConstr(args=parts):
             for part in parts:
                 yield from types_in(part)
-        case s.PRecord(fields=fields):
+        case s.PTuple(fields=fields) | s.PRecord(fields=fields):
             for _, part in fields:
                 yield from types_in(part)
         case PVar() | PWild() | PLit():

@@ -147,13 +147,10 @@ def bind_param(flow: Flow, pat: s.Pat, owned: Paths) -> None:
             bind_param(flow, inner, owned + unique_parts(te))
         case s.PAttr(pat=inner):
             bind_param(flow, inner, owned)
-        case s.PTuple(elems=elems):
-            for i, part in enumerate(elems):
-                bind_param(flow, part, _below(owned, str(i)))
         case s.PConstr(args=elems):
             for part in elems:
                 bind_param(flow, part, WHOLE if () in owned else ())
-        case s.PRecord(fields=fields):
+        case s.PTuple(fields=fields) | s.PRecord(fields=fields):
             for name, part in fields:
                 bind_param(flow, part, _below(owned, name))
         case PWild() | PLit():
@@ -174,10 +171,7 @@ def bind_loop(flow: Flow, pat: s.Pat, owned: Paths = WHOLE) -> None:
             bind_loop(flow, inner, unique_parts(te))
         case s.PAttr(pat=inner):
             bind_loop(flow, inner, owned)
-        case s.PTuple(elems=elems):
-            for i, part in enumerate(elems):
-                bind_loop(flow, part, _below(owned, str(i)))
-        case s.PRecord(fields=fields):
+        case s.PTuple(fields=fields) | s.PRecord(fields=fields):
             for name, part in fields:
                 bind_loop(flow, part, _below(owned, name))
         case s.PConstr() | PWild() | PLit():
@@ -194,10 +188,7 @@ def bind_pattern(flow: Flow, pat: s.Pat, alias: Alias) -> None:
             bind_pattern(flow, inner, alias)
         case s.PAttr(pat=inner):
             bind_pattern(flow, inner, alias)
-        case s.PTuple(elems=elems):
-            for i, part in enumerate(elems):
-                bind_pattern(flow, part, field_of(alias, str(i)))
-        case s.PRecord(fields=fields):
+        case s.PTuple(fields=fields) | s.PRecord(fields=fields):
             for name, part in fields:
                 bind_pattern(flow, part, field_of(alias, name))
         case s.PConstr(args=args):
@@ -274,9 +265,7 @@ def _starts(pat: s.Pat, value: Alias) -> dict[int, Alias]:
             return {node: value}
         case s.PAscript(pat=inner) | s.PAttr(pat=inner):
             return _starts(inner, value)
-        case s.PTuple(elems=elems):
-            return {n: a for i, part in enumerate(elems) for n, a in _starts(part, field_of(value, str(i))).items()}
-        case s.PRecord(fields=fields):
+        case s.PTuple(fields=fields) | s.PRecord(fields=fields):
             return {n: a for name, part in fields for n, a in _starts(part, field_of(value, name)).items()}
         case s.PConstr(args=args):
             return {n: a for part in args for n, a in _starts(part, Shared(places_of(value))).items()}
@@ -312,9 +301,7 @@ def _declared(pat: s.Pat, owned: Paths) -> set[Place]:
             return _declared(inner, owned + unique_parts(te))
         case s.PAttr(pat=inner):
             return _declared(inner, owned)
-        case s.PTuple(elems=elems):
-            return {place for i, part in enumerate(elems) for place in _declared(part, _below(owned, str(i)))}
-        case s.PRecord(fields=fields):
+        case s.PTuple(fields=fields) | s.PRecord(fields=fields):
             return {place for name, part in fields for place in _declared(part, _below(owned, name))}
         case s.PConstr() | PWild() | PLit():
             return set()
@@ -332,9 +319,7 @@ def _paths(pat: s.Pat, path: tuple[str, ...], consumed: set[Place]) -> list[tupl
             return [path + inner for i, inner in sorted(consumed) if i == node]
         case s.PAscript(pat=inner) | s.PAttr(pat=inner):
             return _paths(inner, path, consumed)
-        case s.PTuple(elems=elems):
-            return [p for i, part in enumerate(elems) for p in _paths(part, (*path, str(i)), consumed)]
-        case s.PRecord(fields=fields):
+        case s.PTuple(fields=fields) | s.PRecord(fields=fields):
             return [p for name, part in fields for p in _paths(part, (*path, name), consumed)]
         case PWild() | PLit() | s.PConstr():
             return []

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...ir.ops import Op
+from ...ir.reachable import reachable
 from ...ir.types import Const, Prim
 from .nodes import KConvert, KLet, KOp, KStm, Operand, Rhs
 
@@ -32,17 +33,15 @@ class Ranges:
 
     def positive_with(self, end: Operand) -> frozenset[Operand]:
         """What is more than 0 where `end` is."""
-        found: set[Operand] = set()
-        pending = [end]
-        while pending:
-            x = pending.pop()
-            found.add(x)
+
+        def above(x: Operand) -> tuple[Operand, ...]:
             match self.rhs.get(x):
                 case KOp(Op.MIN, Prim.I64, args):
-                    pending += args
+                    return args
                 case _:
-                    pass
-        return frozenset(found)
+                    return ()
+
+        return frozenset(reachable([end], above))
 
     def is_natural(self, x: Operand, positive: frozenset[Operand], depth: int = DEEP) -> bool:
         """Is `x` known to be at least 0, where what is in `positive` is more than 0?"""

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...ir.ops import Op
+from ...ir.reachable import reachable
 from ...ir.types import Const, Prim
 from ..kernel_ir.nodes import Kernel, KLet, KOp, KStm, KVar, Operand
-from ..kernel_ir.traverse import rhs_operands
+from ..kernel_ir.traverse import names, rhs_operands
 from .statements import operation, statement
 from .values import Lanes, Uniform, operand, scalar
 
@@ -90,13 +91,7 @@ def _is_division(stm: KLet, numbers: tuple[str, ...], same: frozenset[str]) -> b
 
 def _needed(operands: list[Operand], known: Mapping[str, KLet]) -> tuple[KLet, ...]:
     """The statements that compute these, in order."""
-    wanted: set[str] = set()
-    pending = list(operands)
-    while pending:
-        x = pending.pop()
-        if isinstance(x, KVar) and x.name in known and x.name not in wanted:
-            wanted.add(x.name)
-            pending += _operands(known[x.name])
+    wanted = reachable(names(*operands), lambda name: names(*_operands(known[name])) if name in known else ())
     return tuple(stm for name, stm in known.items() if name in wanted)
 
 
@@ -134,9 +129,9 @@ def bind_numbers(e: Lanes, counters: tuple[_Counter, ...]) -> None:
     """Those of the present block, under their names."""
     for counter in counters:
         places = ((counter.remainder, counter.digit.remainders), (counter.quotient, counter.digit.quotients))
-        for place, names in places:
+        for place, numbers in places:
             value = Uniform(Prim.I64, e.code.op(f"load i64, ptr {place}"))
-            e.env.update(dict.fromkeys(names, value))
+            e.env.update(dict.fromkeys(numbers, value))
 
 
 def next_numbers(e: Lanes, counters: tuple[_Counter, ...]) -> None:

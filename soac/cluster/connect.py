@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..ir.errors import NOWHERE, Diagnostic, Label, SystemFault
+from ..ir.errors import Diagnostic, SystemFault
 from ..kernels.devices.cpu.runtime import thread_pool
 from .api import BLOCKS, Cluster
 
@@ -20,7 +20,7 @@ def connected(
     `workers` processes of this machine, which share its cores and end with this."""
     if importlib.util.find_spec("distributed") is None:
         hint = "`pip install 'soac[cluster]'`"
-        raise SystemFault(Diagnostic("S0102", "Dask is not installed", Label(NOWHERE, ""), hint=hint))
+        raise SystemFault(Diagnostic("S0102", "Dask is not installed", hint=hint))
     from distributed import Client, LocalCluster
 
     thread_pool.the_pool()  # Ctrl-C is said to it

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..ir.errors import NOWHERE, Diagnostic, Label, RunError, SystemFault
+from ..ir.errors import Diagnostic, RunError, SystemFault
 from ..kernels.devices.cpu.runtime.thread_pool import is_stopping
 from . import worker
 from .held import HELD, hold
@@ -122,7 +122,7 @@ class Dask:
         except ModuleNotFoundError as fault:
             text = f"the scheduler of the cluster has no `{fault.name}`"
             hint = "soac is installed on every machine of a cluster"
-            raise SystemFault(Diagnostic("S0102", text, Label(NOWHERE, ""), hint=hint)) from None
+            raise SystemFault(Diagnostic("S0102", text, hint=hint)) from None
 
     def begin(self) -> None:
         self._until = time.monotonic() + (math.inf if self.seconds is None else self.seconds)
@@ -168,7 +168,7 @@ class Dask:
                 self._check()
             if handle.status in ("cancelled", "lost"):
                 text = "the cluster has lost a value with all workers that had it"
-                raise RunError(Diagnostic("R0304", text, Label(NOWHERE, ""), hint="call it with its arguments again"))
+                raise RunError(Diagnostic("R0304", text, hint="call it with its arguments again"))
             if handle.status == "error":
                 handle.result()
 
@@ -177,7 +177,7 @@ class Dask:
             raise KeyboardInterrupt
         if time.monotonic() > self._until:
             text = f"the cluster has not finished in {self.seconds:g} s"
-            raise RunError(Diagnostic("R0303", text, Label(NOWHERE, "")))
+            raise RunError(Diagnostic("R0303", text))
 
     def end(self) -> None:
         """Cancels what has not ended; workers stop what they run of it (`worker.watched`)."""

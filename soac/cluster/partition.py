@@ -45,6 +45,7 @@ from ..ir.depth import allow_depth
 from ..ir.interpret import find_entry
 from ..ir.thresholds import NODE, Threshold, next_of
 from ..ir.traverse import (
+    all_stms,
     bodies,
     free_in_lambda,
     free_in_stm,
@@ -52,7 +53,6 @@ from ..ir.traverse import (
     names_in_types,
     operands,
     reductions,
-    scoped_bodies,
     types_in,
 )
 from ..ir.types import Atom, Const, Name, Names, Prim, Type, Var, i64
@@ -135,14 +135,7 @@ def plan_of(prog: Prog, entry: str) -> Plan:
 
 def definitions_of(stms: Sequence[Stm]) -> dict[Name, Exp]:
     """The expression of each name that is bound alone, at any depth."""
-    found: dict[Name, Exp] = {}
-    pending = list(stms)
-    while pending:
-        stm = pending.pop()
-        if len(stm.pat) == 1:
-            found[stm.pat[0].name] = stm.exp
-        pending.extend(inner for _, body in scoped_bodies(stm.exp) for inner in body.stms)
-    return found
+    return {stm.pat[0].name: stm.exp for stm in all_stms(Body(tuple(stms), ())) if len(stm.pat) == 1}
 
 
 # ---- which statements go together ---------------------------------------------------------------------------------

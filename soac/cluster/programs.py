@@ -37,7 +37,7 @@ from ..ir.entry_points import Entry, EntryParam, EntryResult
 from ..ir.errors import IRError, Loc
 from ..ir.ops import Op
 from ..ir.rename import rename_lambda, substitute_type
-from ..ir.traverse import called_functions, free_in_body, free_in_stm, map_bodies, names_in_types
+from ..ir.traverse import called_functions, free_in_body, free_in_stm, map_bodies, names_in_types, needed_functions
 from ..ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
 from .plan import All, Count, First, Given, Local, Part, Task
 
@@ -135,15 +135,8 @@ def function_of(source: Source, params: tuple[Param, ...], body: Body, types: Se
 
 def functions_called(prog: Prog, body: Body) -> tuple[FunDef, ...]:
     """The functions that a body calls, and those that they call; all that constants may call, if there are any."""
-    found: dict[Name, None] = {}
-    pending = list(called_functions(body))
-    if pending:
-        pending += called_functions(Body(prog.consts, ()))
-    while pending:
-        name = pending.pop()
-        if name not in found:
-            found[name] = None
-            pending += next(called_functions(f.body) for f in prog.functions if f.name == name)
+    called = called_functions(body)
+    found = needed_functions(prog.functions, called | called_functions(Body(prog.consts, ())) if called else ())
     return tuple(replace(f, entry=None) for f in prog.functions if f.name in found)
 
 

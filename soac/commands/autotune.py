@@ -28,7 +28,7 @@ from ..by_hand import tunable, verified
 from ..data.files import write_file
 from ..devices import described
 from ..failures import show_diagnostics
-from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
+from ..ir.errors import Diagnostic, TuningError
 from ..kernels.host_ir.launch_parameters import Kind, size_kind
 from ..reports.timing import seconds_text
 from ..session import Session, open_program, tuning_to_write
@@ -132,13 +132,13 @@ def _nothing_to_tune(file: Path, session: Session, untimed: Sequence[str]) -> No
     """There is nothing to write: an error, unless there was nothing to choose."""
     if untimed:
         names = ", ".join(f"`{entry}`" for entry in untimed)
-        raise TuningError(Diagnostic("T0202", f"no time was left to run {names}", Label(NOWHERE, ""), hint=MORE_TIME))
+        raise TuningError(Diagnostic("T0202", f"no time was left to run {names}", hint=MORE_TIME))
     if not any(has_choices(session, entry) for entry in session.program.entries):
         click.echo(f"{file}: one version only, nothing to tune")
         raise SystemExit(0)
     text = "nothing to tune with: no test block has data for an entry point with versions"
     hint = "add a `-- ==` block with an input to the program"
-    raise TuningError(Diagnostic("T0201", text, Label(NOWHERE, ""), hint=hint))
+    raise TuningError(Diagnostic("T0201", text, hint=hint))
 
 
 @contextmanager
@@ -339,12 +339,12 @@ def _forget(storage: BaseStorage, name: str) -> None:
 
 def _all_failed(entry: str, timed: Sequence[Timed]) -> TuningError:
     reasons = tuple(dict.fromkeys(t.record.reason for t in timed if t.record.reason))
-    return TuningError(Diagnostic("T0202", f"all runs of `{entry}` failed", Label(NOWHERE, ""), notes=reasons[:10]))
+    return TuningError(Diagnostic("T0202", f"all runs of `{entry}` failed", notes=reasons[:10]))
 
 
 def _untimed(entry: str) -> Diagnostic:
     text = f"no time was left to run `{entry}`, which keeps its settings"
-    return Diagnostic("T0207", text, Label(NOWHERE, ""), hint=MORE_TIME)
+    return Diagnostic("T0207", text, hint=MORE_TIME)
 
 
 def _record(tuned: Tuned, rows: Sequence[Row], timed: Sequence[Timed], sizes: Mapping[str, int]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from ..ir.errors import NOWHERE, DataError, Diagnostic, Label
+from ..ir.errors import DataError, Diagnostic
 from ..ir.json_text import json_of
 from ..reports.timing import seconds_text
 from .options import FILE
@@ -115,4 +115,4 @@ def _are_times(times: object) -> bool:
 
 def _fault(file: Path, why: str) -> DataError:
     text = f"`{file}` is not a file of `soac bench --json`: {why}"
-    return DataError(Diagnostic("D0114", text, Label(NOWHERE, "")))
+    return DataError(Diagnostic("D0114", text))

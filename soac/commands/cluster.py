@@ -12,7 +12,7 @@ import click
 
 from ..autotune.tuning import INFINITY, SettingError, node_settings
 from ..ir.core import FunDef
-from ..ir.errors import NOWHERE, Diagnostic, Label
+from ..ir.errors import Diagnostic
 from ..ir.thresholds import is_node
 from ..session import tuning_file
 from ..settings import Settings
@@ -98,7 +98,7 @@ def side_of(force: str) -> tuple[str, bool]:
 
 
 def _wrong(text: str, hint: str) -> SettingError:
-    return SettingError(Diagnostic("C0101", f"{text} is no setting", Label(NOWHERE, ""), hint=hint))
+    return SettingError(Diagnostic("C0101", f"{text} is no setting", hint=hint))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import click
 from ..autotune.tuning import program_digest
 from ..failures import show_diagnostics
 from ..ir.core import FunDef
-from ..ir.errors import NOWHERE, Diagnostic, Label, SystemFault
+from ..ir.errors import Diagnostic, SystemFault
 from ..ir.machine import CPU, CUDA
 from ..ir.version_tree import sites
 from ..kernels.cuda_c.module import cuda_kernel, cuda_module
@@ -84,7 +84,7 @@ def _kernels(compiled: Compiled, device: str, arch: str) -> dict[str, bytes]:
         return {"cu": module.encode(), "cubin": compile_cuda(module, arch)}
     except NoCompiler as why:
         hint = "`--device cpu` works everywhere"
-        raise SystemFault(Diagnostic("S0101", str(why), Label(NOWHERE, ""), hint=hint)) from None
+        raise SystemFault(Diagnostic("S0101", str(why), hint=hint)) from None
 
 
 def manifest_of(compiled: Compiled, text: str, files: Mapping[str, str]) -> dict[str, object]:

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from ..data.dataset_types import bounds_of, drawn_of, generate, read_as, wanted_of
-from ..data.files import read_file, read_stream, write_file
+from ..data.files import read_file, read_stream
 from ..data.read_write import TOLERANCE, Format, Value, compare_values, default_limit, read_values, write_values
-from ..ir.errors import NOWHERE, DataError, Diagnostic, Label, SoacError
+from ..ir.errors import DataError, Diagnostic
+from ..output import write_out
 from ..terminal import waiting
 from .options import FILE, DataCommand
 
@@ -136,7 +137,7 @@ def _contents(file: Path) -> bytes:
         return read_stream(sys.stdin.buffer, "<stdin>", most) if str(file) == "-" else read_file(file, most)
     except OSError as fault:
         text = f"cannot read `{file}`: {fault.strerror}"
-        raise DataError(Diagnostic("D0121", text, Label(NOWHERE, ""))) from None
+        raise DataError(Diagnostic("D0121", text)) from None
 
 
 def _write(values: list[Value], form: Format, output: Path | None) -> None:
@@ -145,8 +146,4 @@ def _write(values: list[Value], form: Format, output: Path | None) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    try:
-        write_file(output, data)
-    except OSError as fault:
-        text = f"cannot write `{output}`: {fault.strerror}"
-        raise SoacError(Diagnostic("S0201", text, Label(NOWHERE, ""))) from None
+    write_out(output, data)

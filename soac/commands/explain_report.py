@@ -10,10 +10,9 @@ from typing import Any
 
 import click
 
-from ..data.files import write_file
 from ..devices import MACHINES
-from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
 from ..kernels.tracer.run import TraceSettings
+from ..output import write_out
 from ..page.data import Given
 from ..page.html import page_of
 from ..page.report import Asked, report_of
@@ -47,17 +46,9 @@ def write_report(
     with waiting(f"running and tracing {file}"):
         found = report_of(Asked(file, settings, entries, given, seconds, traced), plan, views)
     if out.html is not None:
-        _write(out.html, page_of(found))
+        write_out(out.html, page_of(found).encode())
         click.echo(f"wrote {out.html}", err=out.as_json)
     if out.as_json:
         click.echo(json.dumps(found, indent=1))
     elif out.html is None:
         click.echo("\n".join((*lines, *report_lines(found))))
-
-
-def _write(path: Path, text: str) -> None:
-    """Raises `SoacError` S0201 where that is not possible."""
-    try:
-        write_file(path, text.encode())
-    except OSError as fault:
-        raise SoacError(Diagnostic("S0201", f"cannot write `{path}`: {fault.strerror}", Label(NOWHERE, ""))) from None

@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from ..ir.errors import NOWHERE, Diagnostic, Label, SystemFault
+from ..ir.errors import Diagnostic, SystemFault
 
 
 @click.command("lsp")
@@ -19,9 +19,7 @@ def command() -> None:
         importlib.import_module("pygls")
     except ImportError:
         hint = "install it: pip install 'soac[lsp]'"
-        raise SystemFault(
-            Diagnostic("S0101", "the language server needs pygls", Label(NOWHERE, ""), hint=hint)
-        ) from None
+        raise SystemFault(Diagnostic("S0101", "the language server needs pygls", hint=hint)) from None
     from ..lsp.server import make_server
 
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:  # pygls closes it

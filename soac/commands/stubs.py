@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
-from ..data.files import write_file
 from ..entries import require_entries
 from ..failures import show_diagnostics
 from ..frontend.compile import compile_source
-from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
+from ..output import write_out
 from ..python.stubs import stub_text
 from ..source import read_source
 from ..terminal import waiting
@@ -38,13 +37,5 @@ def command(files: tuple[Path, ...], output: Path | None, allow_outside: bool) -
         if str(target) == "-":
             click.echo(text, nl=False)
         else:
-            _write(target, text)
+            write_out(target, text.encode())
             click.echo(f"wrote {target}")
-
-
-def _write(target: Path, text: str) -> None:
-    try:
-        write_file(target, text.encode())
-    except OSError as fault:
-        said = f"cannot write `{target}`: {fault.strerror or fault}"
-        raise SoacError(Diagnostic("S0201", said, Label(NOWHERE, ""))) from None

@@ -17,10 +17,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..data.files import write_file
 from ..devices import MACHINES, require
 from ..frontend.compile import read_bytes
-from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
+from ..output import write_out
+from ..reports.tables import table
 from ..settings import Settings
 from ..testing.checks import EXCLUDED, Testing
 from ..testing.outcomes import Begin, Costs, Outcome, Said, Seen, Status
@@ -172,11 +172,8 @@ def _report_kernels(kernels: Sequence[Costs]) -> None:
     and at most; turns of shared memory; the useful share of the blocks' time; fences; bytes of a block."""
     if not kernels:
         return
-    rows = [COLUMNS, *map(_cells, kernels)]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(COLUMNS))]
-    for name, *numbers in rows:
-        cells = "".join(f"  {number:>{width}}" for number, width in zip(numbers, widths[1:], strict=True))
-        click.echo(f"  {name:<{widths[0]}}{cells}")
+    for line in table((COLUMNS, *map(_cells, kernels)), "  "):
+        click.echo(line)
 
 
 def _cells(one: Costs) -> tuple[str, ...]:
@@ -204,11 +201,7 @@ def _write(file: Path, tested: Mapping[Path, Tested], sync: bool) -> None:
     }
     if sync:
         report["kernels"] = {str(path): list(map(asdict, found.kernels.values())) for path, found in tested.items()}
-    try:
-        write_file(file, (json.dumps(report, indent=2) + "\n").encode())
-    except OSError as fault:
-        text = f"cannot write to `{file}`: {fault.strerror}"
-        raise SoacError(Diagnostic("S0201", text, Label(NOWHERE, ""))) from None
+    write_out(file, (json.dumps(report, indent=2) + "\n").encode())
 
 
 def _record(one: Outcome) -> dict[str, object]:

@@ -180,4 +180,4 @@ def convert(value: Value, wanted: Wanted, name: str) -> Value:
 
 
 def _fault(code: str, message: str) -> DataError:
-    return DataError(Diagnostic(code, message, Label(NOWHERE, "")))
+    return DataError(Diagnostic(code, message))

@@ -154,7 +154,7 @@ def target_of(name: str) -> Target:
 
 
 def wrong(text: str, hint: str) -> SettingError:
-    return SettingError(Diagnostic("C0101", text, Label(NOWHERE, ""), hint=hint))
+    return SettingError(Diagnostic("C0101", text, hint=hint))
 
 
 def require_native(compiled: Compiled) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..autotune.tuning import SettingError
-from ..ir.errors import NOWHERE, Diagnostic, Label, SystemFault
+from ..ir.errors import Diagnostic, SystemFault
 from ..kernels.devices.cpu.library import targets
 from ..kernels.devices.cpu.runtime.jit import Host
 from ..kernels.devices.cuda.library.objects import Image
@@ -34,12 +34,12 @@ def gpus_of(names: Sequence[str]) -> Gpus:
     try:
         known = architectures()
     except NoCompiler as why:
-        raise SystemFault(Diagnostic("S0101", str(why), Label(NOWHERE, ""))) from None
+        raise SystemFault(Diagnostic("S0101", str(why))) from None
     there = {*known, *(arch.replace(CUBIN, PTX) for arch in known)}
     asked = tuple(dict.fromkeys(names)) or tuple(name for name in DEFAULTS if name in there)
     if strange := [name for name in asked if name not in there]:
         hint = f"there are: {', '.join(known)}, and compute_NN for PTX"
-        raise SettingError(Diagnostic("C0101", f"no GPU `{strange[0]}` here", Label(NOWHERE, ""), hint=hint))
+        raise SettingError(Diagnostic("C0101", f"no GPU `{strange[0]}` here", hint=hint))
     archs = tuple(sorted(asked, key=lambda name: (name.startswith(PTX), -number_of(name))))
     triple = targets.NAMED[targets.defaults()[0]].host.triple
     return Gpus(archs, targets.BASES[triple], lambda text, _: [image(text, arch) for arch in archs])

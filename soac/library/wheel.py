@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Mapping
 from importlib.resources import files
 
-from ..ir.errors import NOWHERE, Diagnostic, Label, SystemFault
+from ..ir.errors import Diagnostic, SystemFault
 from ..kernels.devices.cpu import library
 from ..kernels.devices.cpu.library.client import DTYPES
 from ..kernels.devices.cpu.library.interface import Entry, Interface, Value, distinct
@@ -66,7 +66,7 @@ def require_linked(shared: bytes | str) -> bytes:
     if isinstance(shared, bytes):
         return shared
     text = f"a wheel needs the shared library: {shared}"
-    raise SystemFault(Diagnostic("S0101", text, Label(NOWHERE, ""), hint="install a C compiler, which brings a linker"))
+    raise SystemFault(Diagnostic("S0101", text, hint="install a C compiler, which brings a linker"))
 
 
 # ---- the package -------------------------------------------------------------------------------------------------

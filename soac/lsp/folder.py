@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from ..ir.errors import SoacError
+from ..ir.reachable import reachable
 from ..source import read_source
 from .analysis import Analysis, analyse
 
@@ -39,12 +40,7 @@ class Folder:
 
     def reached(self, file: Path) -> set[Path]:
         """The file with all that it imports, through others too."""
-        todo, found = [file], {file}
-        while todo:
-            new = self.imports.get(todo.pop(), set()) - found
-            found |= new
-            todo += new
-        return found
+        return set(reachable([file], lambda one: self.imports.get(one, ())))
 
     def programs(self, files: Collection[Path]) -> tuple[list[Analysis], list[Path]]:
         """What is known of the programs that have one of `files`, and the files that have or import one but are part of

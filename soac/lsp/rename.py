@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..ir.reachable import reachable
 from .analysis import NAME, Analysis, Word, binder, definition_of, words_in, words_of
 from .folder import Folder
 
@@ -57,13 +58,8 @@ def _together(links: Links, file: Path, line: int, col: int) -> list[Spot]:
     for one, other in links:
         beside.setdefault(one, set()).add(other)
         beside.setdefault(other, set()).add(one)
-    todo = [s for s in beside if s.file == file and s.word.line == line and s.word.col <= col <= s.word.end][:1]
-    found = set(todo)
-    while todo:
-        new = beside[todo.pop()] - found
-        found |= new
-        todo += new
-    return sorted(found, key=lambda spot: (spot.file, spot.word.line, spot.word.col))
+    here = [s for s in beside if s.file == file and s.word.line == line and s.word.col <= col <= s.word.end][:1]
+    return sorted(reachable(here, beside.__getitem__), key=lambda spot: (spot.file, spot.word.line, spot.word.col))
 
 
 def _links(programs: Iterable[Analysis]) -> Links:

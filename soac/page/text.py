@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..reports.tables import table
 from ..reports.timing import seconds_text
 
 Data = Mapping[str, Any]
@@ -23,14 +24,6 @@ def report_lines(report: Data) -> Iterator[str]:
     if report["notes"]:
         yield ""
         yield from (f"note: {note}" for note in report["notes"])
-
-
-def table(rows: Sequence[Sequence[str]], pad: str = "    ") -> Iterator[str]:
-    """Columns, the first to the left and numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for first, *others in rows:
-        cells = "".join(f"  {cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True))
-        yield f"{pad}{first:<{widths[0]}}{cells}".rstrip()
 
 
 # ---- entries ------------------------------------------------------------------------------------------------------
@@ -84,8 +77,7 @@ def kernel_lines(kernel: Data) -> Iterator[str]:
         for row in segop["schedules"]:
             cost = "-" if row["cost"] is None else f"{row['cost']:.3g}"
             rows.append(["  " * row["nesting"] + row["name"], cost, row["words"]])
-        width = [max(len(row[k]) for row in rows) for k in range(2)]
-        yield from (f"    {name:<{width[0]}}  {cost:>{width[1]}}  {words}" for name, cost, words in rows)
+        yield from table(rows, sides="<><")
 
 
 def _access_lines(kernel: Data) -> Iterator[str]:

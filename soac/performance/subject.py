@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ..ir.core import Body, Copy, Exp, If, Index, Loop, Prog, Stm
 from ..ir.errors import Loc
-from ..ir.traverse import bodies
+from ..ir.traverse import all_stms, bodies
 from ..ir.types import Name, Var
 from ..ir.version_tree import comparisons
 from ..kernels.kernel_ir.nodes import Kernel
@@ -72,10 +72,7 @@ def subject_of(compiled: Compiled) -> Subject:
 
 
 def _statements(prog: Prog) -> Iterator[Stm]:
-    for body in (Body(prog.consts, ()), *(fun.body for fun in prog.functions)):
-        for stm in body.stms:
-            yield stm
-            yield from inside(stm.exp)
+    return (stm for body in prog.bodies for stm in all_stms(body))
 
 
 def findings(subject: Subject, check: Check) -> tuple[Finding, ...]:
@@ -105,7 +102,4 @@ def _in_body(subject: Subject, body: Body, check: Check) -> dict[Loc, Finding]:
 
 def inside(exp: Exp) -> Iterator[Stm]:
     """All statements in the bodies of an expression."""
-    for body in bodies(exp):
-        for stm in body.stms:
-            yield stm
-            yield from inside(stm.exp)
+    return (stm for body in bodies(exp) for stm in all_stms(body))

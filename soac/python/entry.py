@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ir.core import FunDef
-from ..ir.errors import NOWHERE, DataError, Diagnostic, Label
+from ..ir.errors import DataError, Diagnostic, Label
 from ..kernels.devices.device import Call, OnDevice
 from .forms import is_plain, python_name
 
@@ -204,4 +204,4 @@ def copied(result: Any, out: Any) -> Any:
 
 
 def bad_out(text: str) -> DataError:
-    return DataError(Diagnostic("D0104", text, Label(NOWHERE, ""), hint="give arrays of NumPy of the results' types"))
+    return DataError(Diagnostic("D0104", text, hint="give arrays of NumPy of the results' types"))

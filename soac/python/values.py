@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.core import FunDef
-from ..ir.errors import NOWHERE, DataError, Diagnostic, Label
+from ..ir.errors import DataError, Diagnostic
 from ..ir.scalar import DTYPES
 from ..ir.types import Const, Var
 from .classes import Classes
@@ -135,7 +135,7 @@ def _fields_of(form: Record, value: Any) -> list[Any] | None:
 
 def _unsuited(form: Form, value: Any, number: int) -> DataError:
     text = f"argument {number}: expected {text_of(form)}, got {reprlib.repr(value)}"
-    return DataError(Diagnostic("D0104", text, Label(NOWHERE, ""), hint=_hint(form)))
+    return DataError(Diagnostic("D0104", text, hint=_hint(form)))
 
 
 def _hint(form: Form) -> str:

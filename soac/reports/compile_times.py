@@ -18,6 +18,7 @@ from ..kernels.lanes.module import emit
 from ..kernels.lower import lower
 from ..kernels.passes.pipeline import CPU_PASSES, ready
 from ..pipeline import LOWER, stages
+from .tables import table
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +91,9 @@ def time_lines(found: tuple[StageTime, ...], kernels: tuple[KernelTime, ...]) ->
     each, last = sum(one.seconds for one in found), sum(one.seconds for one in kernels)
     yield f"{'in all':<{width}}  {each * 1e3:8.1f} ms, and {last * 1e3:.1f} ms for {len(kernels)} kernels"
     if kernels:
-        width = max(len(one.kernel) for one in kernels)
-        yield ""
-        yield f"{'kernel':<{width}}  statements  characters  passes, ms  text, ms  LLVM, ms"
+        rows = [("kernel", "statements", "characters", "passes, ms", "text, ms", "LLVM, ms")]
         for one in sorted(kernels, key=lambda one: -one.seconds):
-            times = f"{one.passes * 1e3:10.1f}  {one.text * 1e3:8.1f}  {one.llvm * 1e3:8.1f}"
-            yield f"{one.kernel:<{width}}  {one.statements:>10}  {one.characters:>10}  {times}"
+            times = (f"{seconds * 1e3:.1f}" for seconds in (one.passes, one.text, one.llvm))
+            rows.append((one.kernel, str(one.statements), str(one.characters), *times))
+        yield ""
+        yield from table(rows, "")

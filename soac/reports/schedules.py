@@ -26,6 +26,7 @@ from ..ir.types import Atom, Const
 from ..kernels.lower import lower
 from ..kernels.schedule.host_builder import Considered, Scheduled, Sigma
 from .explain import reader_of
+from .tables import table
 
 SegOp = core.SegMap | core.SegRed | core.SegScan | core.SegScatter | core.SegHist
 
@@ -92,11 +93,10 @@ def schedule_lines(segops: Sequence[ScheduledSegop]) -> Iterator[str]:
         if segop.interpreted is not None:
             yield f"    interpreted: {segop.interpreted}"
             continue
-        names = ["schedule", *("  " * row.nesting + row.name for row in segop.rows)]
-        costs = ["cost", *("-" if row.cost is None else f"{row.cost:.3g}" for row in segop.rows)]
-        taken = ["taken", *taken_in_words(segop.rows)]
-        width, digits = max(map(len, names)), max(map(len, costs))
-        yield from (f"    {n:<{width}}  {c:>{digits}}  {t}" for n, c, t in zip(names, costs, taken, strict=True))
+        rows = [("schedule", "cost", "taken")]
+        for row, taken in zip(segop.rows, taken_in_words(segop.rows), strict=True):
+            rows.append(("  " * row.nesting + row.name, "-" if row.cost is None else f"{row.cost:.3g}", taken))
+        yield from table(rows, sides="<><")
 
 
 def _title(segop: ScheduledSegop) -> str:
@@ -117,17 +117,16 @@ def sigma_lines(segops: Sequence[ScheduledSegop]) -> Iterator[str]:
         if not any(row.sigma is not None for row in segop.rows):
             continue
         yield _title(segop)
-        table = [("schedule", "sectors", "copied", "of a request")]
+        rows = [("schedule", "sectors", "copied", "of a request")]
         for before, row in zip((None, *segop.rows), segop.rows, strict=False):
             if (sigma := row.sigma) is None:
                 continue
             if before is not None and before.sigma is None:
-                table.append((before.name, "", "", ""))
+                rows.append((before.name, "", "", ""))
             mark = ">" if row.why_not is None else " "
             each = ", ".join(f"{array} {count:.3g}" for array, count in sigma.each)
-            table.append((f"{mark} {sigma.mapping}", f"{sigma.sectors:.0f}", f"{sigma.copied:.0f}", each))
-        wide = [max(len(cells[k]) for cells in table) for k in range(3)]
-        yield from (f"  {a:<{wide[0]}}  {b:>{wide[1]}}  {c:>{wide[2]}}  {d}".rstrip() for a, b, c, d in table)
+            rows.append((f"{mark} {sigma.mapping}", f"{sigma.sectors:.0f}", f"{sigma.copied:.0f}", each))
+        yield from table(rows, "  ", "<>><")
 
 
 def taken_in_words(rows: Sequence[Row]) -> Iterator[str]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from ..data.files import write_file
-from ..ir.errors import NOWHERE, Diagnostic, Label, SoacError
+from ..ir.errors import Diagnostic, SoacError
+from ..output import write_out
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 190, 40, 80
@@ -84,12 +84,9 @@ def picture(width: float, height: float, parts: Sequence[str]) -> str:
 
 def write(path: Path, drawn: str) -> None:
     """Writes a picture; raises `SoacError` S0201 where that is not possible, and for a file of another kind."""
-    try:
-        if path.suffix != ".svg":
-            raise OSError("pictures are SVG, in a file `.svg`")
-        write_file(path, drawn.encode())
-    except OSError as fault:
-        raise SoacError(Diagnostic("S0201", f"cannot write `{path}`: {fault}", Label(NOWHERE, ""))) from None
+    if path.suffix != ".svg":
+        raise SoacError(Diagnostic("S0201", f"cannot write to `{path}`: pictures are SVG, in a file `.svg`"))
+    write_out(path, drawn.encode())
 
 
 # ---- charts -----------------------------------------------------------------------------------------------------

@@ -33,8 +33,7 @@ Path = tuple[str, ...]
 def structure(prog: Prog) -> dict[str, int]:
     """How often each path suffix occurs in `prog`."""
     found: Counter[str] = Counter()
-    bodies = [Body(prog.consts, ()), *(fun.body for fun in prog.functions)]
-    for body in bodies:
+    for body in prog.bodies:
         for path in _paths(body):
             found.update("/".join(path[k:]) for k in range(len(path)))
             found["/" + "/".join(path)] += 1

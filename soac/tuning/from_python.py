@@ -20,7 +20,7 @@ from ..autotune.search import Search, tune
 from ..autotune.store import Facts, Planned, open_study
 from ..by_hand import tunable, verified
 from ..checked_settings import checked_threads, misused
-from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
+from ..ir.errors import NOWHERE, Diagnostic, TuningError
 from ..python.entry import Entry
 from ..session import Session
 from ..testing.blocks import Case, Succeeds, ValuesText
@@ -116,7 +116,7 @@ def _tuned(
     if all(math.isinf(seconds) for seconds in tuned.after):
         reasons = tuple(dict.fromkeys(one.record.reason for one in timed if one.record.reason))
         text = f"no run of `{entry}` ended"
-        raise TuningError(Diagnostic("T0202", text, Label(NOWHERE, ""), notes=reasons[:10]))
+        raise TuningError(Diagnostic("T0202", text, notes=reasons[:10]))
     settings = settings_of(tuned.solution.thresholds, outcome.sizes)
     confirmed = search.confirm(outcome.problem, settings) if outcome.is_whole else (None,) * len(problem.labels)
     sites = [site for site in session.sites if site.entry == entry]

@@ -20,7 +20,7 @@ from ..autotune.measure import UNTUNED, OutOfBudget, Record, Version, measure, r
 from ..autotune.store import Request, request_of
 from ..confined import PACKAGES
 from ..frontend.source.text import Reach
-from ..ir.errors import NOWHERE, Diagnostic, IRError, Label, RunError, TuningError
+from ..ir.errors import Diagnostic, IRError, RunError, TuningError
 from ..kernels.devices.cpu.executable import Executable, Runner
 from ..kernels.host_ir.timing_events import Event
 from ..session import open_program
@@ -43,7 +43,7 @@ class Watched:
 
     def run(self, case: int, version: Version, log: list[Event]) -> list[Any]:
         if self.alone and version == UNTUNED:
-            raise RunError(Diagnostic("T0202", "the untuned program ends its process", Label(NOWHERE, "")))
+            raise RunError(Diagnostic("T0202", "the untuned program ends its process"))
         self.say({"began": version == UNTUNED})
         if (case, version) in self.seen:
             return self.subject.run(case, version, log)

@@ -24,7 +24,7 @@ from ..cluster.api import Cluster
 from ..cluster.plan import groups
 from ..cluster.worker import GLANCE, watched
 from ..devices import described
-from ..ir.errors import NOWHERE, Diagnostic, Label, TuningError
+from ..ir.errors import Diagnostic, TuningError
 from ..ir.version_tree import Branch
 from ..kernels.devices.cpu.runtime.thread_pool import is_stopping
 from ..kernels.host_ir.timing_events import Begin, End, Event, Note
@@ -111,7 +111,7 @@ def device_of(cluster: Cluster, device: str) -> str:
     found = sorted(set(client.run(described, device).values()))
     if len(found) > 1:
         text = f"the workers have different devices: {', '.join(f'`{one}`' for one in found)}"
-        raise TuningError(Diagnostic("T0203", text, Label(NOWHERE, ""), hint="tune on workers with one kind of device"))
+        raise TuningError(Diagnostic("T0203", text, hint="tune on workers with one kind of device"))
     return found[0]
 
 
@@ -127,7 +127,7 @@ def shared(benches: Sequence[Remote], search: Callable[[Remote], object]) -> Rem
         except WorkerLost:
             continue
     if not left:
-        raise TuningError(Diagnostic("T0202", "all workers were lost", Label(NOWHERE, "")))
+        raise TuningError(Diagnostic("T0202", "all workers were lost"))
     return left[0]
 
 

@@ -24,7 +24,7 @@ from ..checked_settings import guards_of
 from ..data.read_write import TOLERANCE, compare_values, epsilon
 from ..devices import described
 from ..ir.core import Prog
-from ..ir.errors import NOWHERE, Diagnostic, IRError, Label, TuningError
+from ..ir.errors import Diagnostic, IRError, TuningError
 from ..ir.show import show
 from ..ir.version_tree import CONSTANTS, Size, sizes_of
 from ..kernels.devices.device import on_host
@@ -76,7 +76,7 @@ class Subject:
                 forced, own = dict(version.forced), [name for name in version.settings if "." not in name]
                 if own:
                     text = f"results depend on {', '.join(own)}: {difference}"
-                    raise TuningError(Diagnostic("T0206", text, Label(NOWHERE, "")))
+                    raise TuningError(Diagnostic("T0206", text))
                 raise IRError(f"`{self.entry}` is wrong on {self.sets[case].label} under {forced}: {difference}")
 
     def right(self, case: int) -> list[Argument]:
@@ -141,7 +141,7 @@ class Replay:
             return records[min(before, len(records) - 1)]
         text = f"the stored study has no run of data set {request.case} under {dict(request.version.forced)}"
         hint = "let a search with the same `--device` and `--threads` end first, without `--simulate`"
-        raise TuningError(Diagnostic("T0205", text, Label(NOWHERE, ""), hint=hint))
+        raise TuningError(Diagnostic("T0205", text, hint=hint))
 
 
 def is_same(one: Request, other: Request) -> bool:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from soac.frontend.parsing.parse import parse_module
-from soac.frontend.source.diagnostics import did_you_mean, edit_distance, nowhere, render, render_all
+from soac.frontend.source.diagnostics import did_you_mean, edit_distance, render, render_all
 from soac.ir.errors import NOWHERE, CompileError, Diagnostic, Label, Loc
 
 
@@ -253,7 +253,7 @@ def test_overlapping_labels_take_rows_of_their_own() -> None:
 
 
 def test_no_place_and_no_source() -> None:
-    assert render(nowhere("C0101", "no such file"), lambda _: None) == "error[C0101]: no such file\n"
+    assert render(Diagnostic("C0101", "no such file"), lambda _: None) == "error[C0101]: no such file\n"
     label = Label(Loc("gone.soac", 3, 4, 3, 5), "here")
     assert (
         render(Diagnostic("W0301", "odd", label), lambda _: None)
@@ -295,7 +295,9 @@ def test_color_only_adds_escapes() -> None:
 
 
 def test_several_are_separated() -> None:
-    assert render_all([nowhere("E1", "a"), nowhere("W1", "b")], lambda _: None) == "error[E1]: a\n\nwarning[W1]: b\n"
+    assert (
+        render_all([Diagnostic("E1", "a"), Diagnostic("W1", "b")], lambda _: None) == "error[E1]: a\n\nwarning[W1]: b\n"
+    )
 
 
 # ---- suggestions

@@ -179,7 +179,7 @@ CASES = [
     Case(38, SUM, ("rnu", "a.soac"), 2, "Did you mean `run`?", (SUM, RUN)),
     Case(38, {"-x.soac": SUM}, ("run", "-x.soac", "[1, 2]"), 0, "3i32"),
     Case(39, SUM, (*RUN, "--device", "cuda"), 3, "`--device cpu` works everywhere", (SUM, (*RUN, "--device", "cpu"))),
-    Case(41, SUM, ("dataset", "--generate", "[3]i32", "-o", "none/x"), 1, "error[S0201]: cannot write `none/x`"),
+    Case(41, SUM, ("dataset", "--generate", "[3]i32", "-o", "none/x"), 1, "error[S0201]: cannot write to `none/x`"),
     Case(42, ROWS, ("run", "a.soac", "[[1]]", "--param", "main.suff_outer_0=5"), 2,
          "did you mean `main.ys.suff_outer_0`",
          (ROWS, ("run", "a.soac", "[[1]]", "--param", "main.ys.suff_outer_0=5"))),
