@@ -65,7 +65,7 @@ def keep_loop(sweep: Sweep, stm: Stm, loop: Loop) -> LoopTape:
     code.keep(replace(stm, pat=(*stm.pat, *results), exp=exp))
     arrays = kept.arrays(results)
     states = [
-        arrays[Var(p.name)] if updates is None else Overwritten(tuple(updates), arrays)
+        arrays[Var(p.name)] if updates is None else Overwritten(loop, tuple(updates), arrays)
         for p, updates in zip(loop.params, logs, strict=True)
     ]
     return LoopTape(loop, form, count, tuple(states), tuple([Var(p.name) for p in stm.pat]))

@@ -6,18 +6,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...ir.core import Copied, DimIndex, Index, Loop, Param, Scratch, Slice, Stm, Update
-from ...ir.rename import substitute_exp
+from ...ir.core import Body, Convert, Copied, DimIndex, Index, Loop, Param, PrimOp, Scratch, Slice, Stm, Update
+from ...ir.rename import substitute_body, substitute_exp
 from ...ir.traverse import free_in_stm, index_atoms
 from ...ir.types import Atom, Name, Type, Var
 from ..building.code import Code
+from .normal import live
 
 
 @dataclass(frozen=True, slots=True)
 class Overwritten:
-    """The updates of an array in an iteration; of each what stood there, and of the indices their values, in `arrays`
-    over the iterations, by the names in the loop."""
+    """The updates of an array in an iteration of a loop; of each what stood there, and of indices their values, in
+    `arrays` over the iterations, by the names in the loop."""
 
+    loop: Loop
     updates: tuple[Stm, ...]
     arrays: Mapping[Atom, Var]
 
@@ -28,13 +30,21 @@ class Overwritten:
         for stm in reversed(self.updates):
             update = stm.exp
             assert isinstance(update, Update)
-            known = {**mapping, **{i.name: code.at(self.arrays[i], at) for i in _atoms(update) if i in self.arrays}}
+            known = {i.name: self.index(code, i, at, mapping) for i in _atoms(update)}
             undone = substitute_exp(update, known)
             assert isinstance(undone, Update)
             old = code.at(self.arrays[Var(stm.pat[0].name)], at)
             exp = Update(array.name, undone.dims, old, True)
             array = code.let(array.name.base, exp, code.types[array.name])
         return array, old
+
+    def index(self, code: Code, atom: Var, at: Atom, mapping: Mapping[Name, Atom]) -> Atom:
+        """The value of an index at iteration `at`."""
+        if atom in self.arrays:
+            return code.at(self.arrays[atom], at)
+        body = code.fresh_body(substitute_body(_computed(self.loop, atom) or Body((), (atom,)), mapping))
+        code.stms += body.stms
+        return body.result[0]
 
 
 def updates_of(loop: Loop, k: int) -> list[Stm] | None:
@@ -57,6 +67,16 @@ def updates_of(loop: Loop, k: int) -> list[Stm] | None:
     users = [stm for stm in loop.body.stms if any(name in own for name in free_in_stm(stm))]
     is_read = any(stm not in found and not isinstance(stm.exp, Copied) for stm in users)
     return None if is_read else found[::-1] or None
+
+
+def _computed(loop: Loop, atom: Atom) -> Body | None:
+    """What computes a scalar from the index of a loop and what is outside, by arithmetic."""
+    stms = live(Body(loop.body.stms, (atom,)))
+    bound = {p.name for stm in loop.body.stms for p in stm.pat} - {p.name for stm in stms for p in stm.pat}
+    free = {name for stm in stms for name in free_in_stm(stm)} | {a.name for a in (atom,) if isinstance(a, Var)}
+    is_known = free.isdisjoint(bound | {p.name for p in loop.params})
+    is_plain = all(isinstance(stm.exp, PrimOp | Convert | Copied) for stm in stms)
+    return Body(tuple(stms), (atom,)) if is_known and is_plain else None
 
 
 def _is_part(dims: Sequence[DimIndex], made: Mapping[Name, Stm]) -> bool:
@@ -98,10 +118,9 @@ class Kept:
         self.keep(old, Var(stm.pat[0].name))
 
     def places(self, loop: Loop, stm: Stm) -> None:
-        """Keeps the indices of an update that are not known outside of the body."""
-        bound = {p.name for each in loop.body.stms for p in each.pat} | {p.name for p in loop.params}
+        """Keeps the indices of an update that are not easy to compute again."""
         for atom in _atoms(stm.exp):
-            if atom.name in bound:
+            if _computed(loop, atom) is None:
                 self.keep(atom)
 
     def arrays(self, results: Sequence[Param]) -> dict[Atom, Var]:
