@@ -100,13 +100,14 @@ def rsbench(random: Random, size: float) -> Sequence[Any]:
 
 def lbm(random: Random, size: float) -> Sequence[Any]:
     h, w, steps = (max(3, int(size * full)) for full in (100, 100, 20))
-    return [steps, 1.2, 0.5 + random.random((h, w, 9))]
+    return [steps, np.float64(1.2), 0.5 + random.random((h, w, 9))]
 
 
 def locvolcalib(random: Random, size: float) -> Sequence[Any]:
     nx, ny, nt, k = (max(4, int(size * full)) for full in (64, 32, 32, 8))
     strikes = 0.5 + random.random(k)
-    return [nx, ny, nt, 1.0, 1.0, strikes, np.maximum(1 - strikes, 0) + 0.1, 0.2, 0.4, 0.9]
+    model = np.array([0.2, 0.4, 0.9])
+    return [nx, ny, nt, 1.0, 1.0, strikes, np.maximum(1 - strikes, 0) + 0.1, *model]
 
 
 def _listed() -> Iterator[Case]:
