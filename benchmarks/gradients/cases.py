@@ -76,11 +76,49 @@ def kmeans_sparse(random: Random, size: float) -> Sequence[Any]:
     ]  # fmt: skip
 
 
+def xsbench(random: Random, size: float) -> Sequence[Any]:
+    n, g, m, k, p = (max(3, int(size * full)) for full in (60, 2000, 12, 20, 20_000))
+    grids = np.sort(random.random((n, g)))
+    grids[:, 0], grids[:, -1] = 0, 1
+    return [
+        grids, random.integers(0, n, (m, k)), random.random(p), random.integers(0, m, p), random.random(5),
+        random.random((n, g, 5)), random.random((m, k)),
+    ]  # fmt: skip
+
+
+def rsbench(random: Random, size: float) -> Sequence[Any]:
+    n, w, m, k, p = (max(3, int(size * full)) for full in (60, 100, 12, 20, 10_000))
+    ends = np.cumsum(random.integers(1, 10, (n, w)), axis=1)
+    windows = np.stack([np.pad(ends[:, :-1], ((0, 0), (1, 0))), ends], 2)
+    count = int(ends.max())
+    return [
+        windows, random.integers(0, 4, (n, count)), random.integers(0, n, (m, k)), random.random(p),
+        random.integers(0, m, p), random.random((n, 4)), random.random((n, w, 3)),
+        random.random((n, count, 4)) + np.array([0, 1, 0, 0]), random.random((m, k)),
+    ]  # fmt: skip
+
+
+def lbm(random: Random, size: float) -> Sequence[Any]:
+    h, w, steps = (max(3, int(size * full)) for full in (100, 100, 20))
+    return [steps, np.float64(1.2), 0.5 + random.random((h, w, 9))]
+
+
+def locvolcalib(random: Random, size: float) -> Sequence[Any]:
+    nx, ny, nt, k = (max(4, int(size * full)) for full in (64, 32, 32, 8))
+    strikes = 0.5 + random.random(k)
+    model = np.array([0.2, 0.4, 0.9])
+    return [nx, ny, nt, 1.0, 1.0, strikes, np.maximum(1 - strikes, 0) + 0.1, *model]
+
+
 def _listed() -> Iterator[Case]:
     yield Case("gmm", gmm, 4)
     yield Case("lstm", lstm, 3)
     yield Case("kmeans", kmeans, 1, tolerance=1e-3)
     yield Case("kmeans_sparse", kmeans_sparse, 1, tolerance=1e-3)
+    yield Case("xsbench", xsbench, 2)
+    yield Case("rsbench", rsbench, 2)
+    yield Case("lbm", lbm, 2)
+    yield Case("locvolcalib", locvolcalib, 3)
     yield Case("ba", ba, 0, is_jacobian=True)
     yield Case("hand", hand, 1, is_jacobian=True)
 

@@ -28,8 +28,8 @@ class Peer:
 
 
 def peers_of(case: Case, args: Sequence[Any], threads: int) -> list[Peer]:
-    """The peers of a program, of the libraries that are there."""
-    made = {"jax": on_jax, "torch": on_torch}
+    """The peers of a program, of the libraries that are there and can say it in whole arrays."""
+    made = {"jax": on_jax, "torch": on_torch} if case.name in FUNCTIONS else {}
     return [make(case, args, threads) for name, make in made.items() if importlib.util.find_spec(name)]
 
 

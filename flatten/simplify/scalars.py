@@ -269,14 +269,19 @@ def simplify_unary(exp: Exp, env: Env) -> Exp | None:
 
 
 def gather_constants(exp: Exp, env: Env) -> Exp | None:
-    """(x + c) + d ⟶ x + (c+d), x - c the same;  (x * c) * d ⟶ x * (c*d);  (x + y) - y ⟶ x        [S-Gather] (integers)
+    """(x + c) + d ⟶ x + (c+d), x - c the same;  (x * c) * d ⟶ x * (c*d);  (x + y) - y ⟶ x;
+    x - (x - y) ⟶ y        [S-Gather] (integers)
 
     Exact since integers wrap."""
     match exp:
-        case PrimOp(Op.SUB, prim, (s, y)) if prim.is_int and isinstance(s, Var):
-            inner = env.definition(s)
-            if isinstance(inner, PrimOp) and inner.op is Op.ADD and y in inner.args:
-                return Copied(inner.args[0] if inner.args[1] == y else inner.args[1])
+        case PrimOp(Op.SUB, prim, (x, y)) if prim.is_int:
+            match env.definition(x), env.definition(y):
+                case PrimOp(Op.ADD, _, (a, b)), _ if y in (a, b):
+                    return Copied(a if b == y else b)
+                case _, PrimOp(Op.SUB, _, (a, b)) if a == x:
+                    return Copied(b)
+                case _:
+                    pass
         case _:
             pass
     match exp:

@@ -32,7 +32,8 @@ class Part:
 @dataclass(slots=True)
 class Sweep:
     """The adjoints of one body in hand. Not yet in `dense`: `parts`, which have no elements in common, and `single`,
-    rows by places, which are in bounds unless there are no rows. `views`: names that are parts of arrays. `far`: arrays
+    rows by places, which are in bounds unless there are no rows. `views`: names that are parts of arrays. `known`:
+    values of parts. `far`: arrays
     from outside of the innermost map around it; `accs`: their accumulators as they are now, `enter`: gives that of a
     name at the start of the body."""
 
@@ -43,6 +44,7 @@ class Sweep:
     enter: Callable[[Name], Var]
     dense: dict[Name, Atom] = field(default_factory=dict[Name, Atom])
     parts: dict[Name, dict[Dims, Part]] = field(default_factory=dict[Name, dict[Dims, Part]])
+    known: dict[tuple[Name, Dims], Var] = field(default_factory=dict[tuple[Name, Dims], Var])
     views: dict[Name, Index] = field(default_factory=dict[Name, Index])
     single: dict[Name, list[Row]] = field(default_factory=dict[Name, list[Row]])
     accs: dict[Name, Var] = field(default_factory=dict[Name, Var])

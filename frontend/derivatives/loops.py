@@ -1,5 +1,7 @@
 """The adjoint of a loop: the states of all iterations are kept, a loop runs through them from the last.
 
+Of an array that is updated in place what is overwritten is kept; the updates are undone one by one.
+
 A `while` loop is counted first, and is then a `for` loop.
 """
 
@@ -8,24 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ...ir.core import Body, Copied, Fix, ForLoop, Index, Loop, Param, Scratch, Stm, WhileLoop
+from ...ir.core import Body, Copied, Fix, ForLoop, Index, Loop, Param, Stm, Update, WhileLoop
 from ...ir.ops import Op
 from ...ir.traverse import free_in_body, names_in_types
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64, scalar
 from ..building.code import Code, differentiable, one, whole
 from .adjoints import Sweep, no_derivative, wanted
+from .overwritten import Kept, Overwritten, updates_of
 
 SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class LoopTape:
-    """A `for` loop, how often it runs (i64, not negative), and the states of its parameters at each iteration."""
+    """A `for` loop, how often it runs (i64, not negative), and how its parameters are found at each iteration: by their
+    `states`, or by what was overwritten, from `lasts`, what they are after the loop."""
 
     loop: Loop
     form: ForLoop
     count: Atom
-    states: tuple[Var, ...]
+    states: tuple[Var | Overwritten, ...]
+    lasts: tuple[Var, ...]
 
 
 def keep_loop(sweep: Sweep, stm: Stm, loop: Loop) -> LoopTape:
@@ -41,16 +46,29 @@ def keep_loop(sweep: Sweep, stm: Stm, loop: Loop) -> LoopTape:
     count = code.op(Op.MAX, code.convert(Prim.I64, form.bound), i64(0), base="count")
     inner = code.inside()
     at = inner.convert(Prim.I64, Var(form.index))
-    states = [code.param(p.name.base + "s", p.type.array_of(count)) for p in loop.params]
-    starts = [code.let("states", Scratch(s.type), s.type) for s in states]
-    nexts = [inner.put(Var(s.name), (at,), Var(p.name)) for s, p in zip(states, loop.params, strict=True)]
+    logs = [updates_of(loop, k) for k in range(len(loop.params))]
+    kept = Kept(code, inner, count, at)
+    for param, updates in zip(loop.params, logs, strict=True):
+        if updates is None:
+            kept.keep(Var(param.name))
     for each in loop.body.stms:
+        for updates in logs:
+            if updates is not None and each in updates:
+                kept.overwritten(each)
         inner.keep(each)
-    body = inner.body([*loop.body.result, *nexts])
-    results = [code.like(s, "") for s in states]
-    kept = Loop((*loop.params, *states), (*loop.inits, *starts), form, body)
-    code.keep(replace(stm, pat=(*stm.pat, *results), exp=kept))
-    return LoopTape(loop, form, count, tuple([Var(r.name) for r in results]))
+    for updates in logs:
+        for each in updates or ():
+            kept.places(loop, each)
+    body = inner.body([*loop.body.result, *kept.nexts])
+    results = [code.like(p, "") for p in kept.params]
+    exp = Loop((*loop.params, *kept.params), (*loop.inits, *kept.inits), form, body)
+    code.keep(replace(stm, pat=(*stm.pat, *results), exp=exp))
+    arrays = kept.arrays(results)
+    states = [
+        arrays[Var(p.name)] if updates is None else Overwritten(loop, tuple(updates), arrays)
+        for p, updates in zip(loop.params, logs, strict=True)
+    ]
+    return LoopTape(loop, form, count, tuple(states), tuple([Var(p.name) for p in stm.pat]))
 
 
 def counted(code: Code, loop: Loop) -> Loop:
@@ -76,8 +94,10 @@ def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sw
         return state.enter(_named(sweep.code, name), sweep.acc(name))
 
     back = sweep.inside(enter)
+    state = _State(sweep, back)
     loop = sweep.code.fresh_loop(tape.loop)
-    index = _enter(back.code, loop, tape.states)
+    index = _enter(back, loop, tape, state)
+    arrays = len(state.nexts)
     with_integers = any(seed is not None and sweep.code.type_of(seed).prim.is_int for seed in seeds)
 
     def counts(type: Type) -> bool:
@@ -88,7 +108,6 @@ def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sw
     own = {p.name for p in loop.params}
     free = [n for n in wanted(sweep.code, list(free_in_body(loop.body)), sweep.active) if n not in own]
     free = [n for n in free if counts(sweep.code.types[n])]
-    state = _State(sweep, back)
     sweep.settle(free)
     row_seeds: list[Atom | None] = [None] * len(loop.params)
     for k in carried:
@@ -107,7 +126,7 @@ def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sw
     for name in far:
         acc = state.enter(_named(sweep.code, name), sweep.dense.get(name))
         state.leave(back.code.sum(acc, back.dense[name]))
-    out = iter(state.emit(index))
+    out = iter(state.emit(index)[arrays:])
     starts = [(loop.inits[k], next(out)) for k in carried]
     for name, var in through.items():
         result = next(out)
@@ -121,17 +140,25 @@ def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sw
         sweep.add(init, adjoint)
 
 
-def _enter(code: Code, loop: Loop, states: Sequence[Var]) -> ForLoop:
+def _enter(back: Sweep, loop: Loop, tape: LoopTape, state: _State) -> ForLoop:
     """The parameters of the loop as they were at an iteration, in the loop that goes backward; that
     loop's form."""
-    form = loop.form
+    code, form = back.code, loop.form
     assert isinstance(form, ForLoop)
     index = code.param("i", scalar(form.prim))
     last = code.op(Op.SUB, form.bound, one(form.prim))
     code.emit((Param(form.index, scalar(form.prim)),), Copied(code.op(Op.SUB, last, Var(index.name))))
     at = code.convert(Prim.I64, Var(form.index))
-    for param, kept in zip(loop.params, states, strict=True):
-        code.emit((param,), Index(kept.name, (Fix(at), *whole(param.type.shape)), True))
+    for k, (param, kept, after) in enumerate(zip(loop.params, tape.states, tape.lasts, strict=True)):
+        if isinstance(kept, Var):
+            code.emit((param,), Index(kept.name, (Fix(at), *whole(param.type.shape)), True))
+            continue
+        before, old = kept.restored(code, state.enter(param, after), at, {tape.form.index: Var(form.index)})
+        state.leave(before)
+        code.emit((param,), Copied(before))
+        for update in (updates_of(loop, k) or ())[:1]:
+            assert isinstance(update.exp, Update)
+            back.known[param.name, update.exp.dims] = old
     return ForLoop(index.name, form.bound, form.prim)
 
 

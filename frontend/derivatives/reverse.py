@@ -100,6 +100,10 @@ def _forward(sweep: Sweep, stm: Stm) -> LoopTape | None:
         return keep_loop(sweep, stm, stm.exp)
     if isinstance(stm.exp, Index):
         sweep.note_view(stm.pat[0].name, stm.exp)
+        old = sweep.known.get((stm.exp.array, stm.exp.dims))
+        if old is not None:
+            code.keep(replace(stm, exp=Copied(old)))
+            return None
     code.keep(stm)
     return None
 

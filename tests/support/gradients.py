@@ -146,7 +146,7 @@ ARRAYS = {
     "branch": "if S > 0 then A else A",
     "backwards": "reverse A",
     "rows of a matrix": rf"{{ map f64.sum (transpose (tabulate_2d 3 {N} (\ @i @ij -> :i :ij S ))) }}",
-    "jvp": r"jvp ( { \ @a -> :a A } ) A A",
+    "jvp": r"jvp ( { \ ( @a : [ 4 ]f64 ) -> :a A } ) A A",
     "vjp": r"vjp ( { \ ( @a : [ 4 ]f64 ) -> :a A } ) A A",
 }
 
