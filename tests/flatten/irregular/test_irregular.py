@@ -19,9 +19,12 @@ from soac.ir.core import Prog
 from soac.ir.errors import RunError
 from soac.ir.interpret import Thresholds, interpret
 from soac.ir.machine import CPU, CUDA, Mode
+from soac.ir.parse import parse_prog
 from soac.ir.version_tree import combinations, sites
 from soac.kernels.devices.cpu.executable import Executable
 from soac.pipeline import compile_core
+from tests.support.property.generate import Case
+from tests.support.property.law import check_law
 
 SIZE = "let k = i64.i32 (i32.abs y)"
 COUNT = "map i32.i64 (iota k)"
@@ -435,3 +438,23 @@ def test_versions_that_are_the_same_are_one() -> None:
     """An operator that varies keeps the reduction in the thread: then there is nothing to choose."""
     prog = compiled("[n]i32", "map2 (\\xs y -> reduce i32.max y xs) xss ys")
     assert sites(flatten_traced(prog, Mode.INCREMENTAL, CUDA).prog) == ()
+
+
+def test_empty_segments_of_a_scan_beside_reductions_have_their_neutral_elements() -> None:
+    prog = parse_prog(r"""next_name 60
+        fun main_0 (n_1: i64, ys_2: [n_1]i64) : (r_3: [n_1]i64, r_4: [n_1]i64, r_5: [n_1]i64)
+          entry "main" sizes 1 ("ys": "[n]i64" 1) : ("[n](i64, i64, i64)" (0, 1, 2)) = {
+          let (a_6: [n_1]i64, b_7: [n_1]i64, c_8: [n_1]i64) = map n_1 (ys_2) \(y_9: i64) : (i64, i64, i64) -> {
+            let (is_10: [y_9]i64) = iota_i64 y_9 from 0i64 by 1i64
+            let (zs_11: [y_9]i64, p_12: i64, q_13: i64) = scanomap y_9 (is_10)
+              \(i_14: i64) : (i64, i64, i64) -> { let (j_15: i64) = add_i64 i_14 2i64 in (i_14, i_14, j_15) }
+              scan (0i64) \(x_16: i64, z_17: i64) : (i64) -> { let (s_18: i64) = add_i64 x_16 z_17 in (s_18) }
+              reduce (0i64, 1i64) \(e_19: i64, f_20: i64, g_21: i64, h_22: i64) : (i64, i64) -> {
+                let (s_23: i64) = add_i64 e_19 g_21 let (m_24: i64) = mul_i64 f_20 h_22 in (s_23, m_24) }
+            let (t_25: i64) = reduce y_9 (v_26: i64 <- zs_11) (0i64)
+              \(k_27: i64, l_28: i64) : (i64) -> { let (u_29: i64) = add_i64 k_27 l_28 in (u_29) }
+            in (t_25, p_12, q_13) }
+          in (a_6, b_7, c_8) }""")
+    args = (np.array([0, 3, 0, 6, 1, 0]),)
+    tally = check_law(Case(prog, args), Mode.INCREMENTAL)
+    assert tally.fired[Rule.FLAT_SCAN]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tests.support.source_programs.expressions import index, literal, scalar, value
 from tests.support.source_programs.operators import Operator, operator
-from tests.support.source_programs.types import FLOATS, I64, Array, Prim, Record, Tuple, Type, show
+from tests.support.source_programs.types import FLOATS, HALVES, I64, Array, Prim, Record, Tuple, Type, show
 from tests.support.source_programs.writer import Var, Writer, indented
 
 MOST_NESTING = 5
@@ -225,6 +225,26 @@ def reduced(w: Writer, type: Type) -> str | None:
 
 def rows_reduced(w: Writer, type: Array) -> str | None:
     return reduced(w, type) if w.nesting < 3 else None
+
+
+def multiplied(w: Writer, type: Array) -> str | None:
+    """A product of two matrices of small whole numbers; `#[tensor]` rounds none of them."""
+    match type.elem:
+        case Array(columns, Prim(name)) if name in FLOATS and w.nesting < 3 and not (w.is_large and name in HALVES):
+            pass
+        case _:
+            return None
+    of, width = (w.pick((name, *HALVES)) if name == "f32" else name), w.size()
+    turned = w.decide(2)
+    left = small_value(w, Array(type.size, Array(width, Prim(of))))
+    right = small_value(w, Array(width, Array(columns, Prim(of))) if turned else Array(columns, Array(width, Prim(of))))
+    a, b, xs, ys = (w.fresh(base) for base in ("m", "m", "xs", "ys"))
+    times = "(*)" if of == name else f"(\\x y -> {name}.{of} x * {name}.{of} y)"
+    attribute = "#[tensor] " if name != "f64" and w.decide(2) else ""
+    w.note(f"product of {of} in {name}{' on tensor cores' if attribute else ''}")
+    rows = f"(transpose {b})" if turned else b
+    summed = f"{attribute}{name}.sum (map2 {times} {xs} {ys})"
+    return f"(let {a} = {left} in let {b} = {right} in map (\\{xs} -> map (\\{ys} -> {summed}) {rows}) {a})"
 
 
 def scanned(w: Writer, type: Array) -> str | None:
@@ -460,7 +480,7 @@ def called_array(w: Writer, type: Array) -> str | None:
 
 WAYS: tuple[Callable[[Writer, Array], str | None], ...] = (
     mapped, mapped, mapped, mapped, sectioned, rows_reduced, scanned, scanned, counted, counted, scattered, updated,
-    moved, chosen, turned, zipped, row, repeated, looped, iterated, helped, called_array,
+    moved, chosen, turned, zipped, multiplied, row, repeated, looped, iterated, helped, called_array,
 )  # fmt: skip
 
 __all__ = ["array", "function", "literal", "reduced"]

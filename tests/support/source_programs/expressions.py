@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.source_programs.types import FLOATS, I64, INTS, PRIMS, Array, Prim, Record, Sum, Tuple, Type
+from tests.support.source_programs.types import FLOATS, HALVES, I64, INTS, PRIMS, Array, Prim, Record, Sum, Tuple, Type
 from tests.support.source_programs.writer import Function, Writer
 
 MOST_DEPTH = 4
@@ -13,7 +13,6 @@ INT_UNARY = ("abs", "sgn", "neg", "not", "!")
 FLOAT_UNARY = ("abs", "sgn", "neg", "sqrt", "floor", "ceil", "trunc", "round", "recip")
 INT_CALLS = (("min", 2), ("max", 2), ("mul_hi", 2), ("mad_hi", 3), ("mad", 3))
 FLOAT_CALLS = (("min", 2), ("max", 2), ("fma", 3), ("mad", 3), ("lerp", 3), ("nextafter", 2))
-HALVES = ("f16", "bf16")
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 INEXACT_UNARY = (
     "rsqrt", "cbrt", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin",

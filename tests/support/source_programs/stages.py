@@ -4,7 +4,7 @@ run the program; all of them agree on a program that does not fail."""
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -156,9 +156,7 @@ def check_program(program: Program, stages: Sequence[str], number: int) -> Reach
         elaborated(module)
         raise Broken(f"evaluator: {error}") from error
     prog = elaborated(module)
-    reach.operations.update(
-        f"{e.op.value} {e.prim.value}" for fun in prog.functions for e in all_exps(fun.body) if isinstance(e, PrimOp)
-    )
+    reach.operations.update(_operations(prog))
     reach.programs["fails" if wanted.code else "gives a value"] += 1
     prepared = prepare(prog)
     compare("core", wanted, partial(prepared.run, "main", program.args, Thresholds()))
@@ -169,6 +167,12 @@ def check_program(program: Program, stages: Sequence[str], number: int) -> Reach
     if "gpu" in stages or "emulator" in stages:
         _gpu(program, prog, wanted, reach, "emulator" in stages)
     return reach
+
+
+def _operations(prog: Prog) -> Iterator[str]:
+    """Those of a program, with their types."""
+    exps = (exp for fun in prog.functions for exp in all_exps(fun.body))
+    return (f"{exp.op.value} {exp.prim.value}" for exp in exps if isinstance(exp, PrimOp))
 
 
 def _passes(program: Program, prog: Prog, number: int, reach: Reach) -> None:
@@ -219,6 +223,7 @@ def _compiled(prog: Prog, machine: Machine, reach: Reach) -> tuple[Compiled, Ker
     """A program for a machine with its kernels after all passes, checked; the schedules that its segops are run by."""
     compiled = compile_core(prog, Mode.INCREMENTAL, machine)
     check(compiled.flat, Stage.FLAT)
+    reach.operations.update(_operations(compiled.flat))
     [(_, kernels)] = deque(kernel_stages(compiled.host.kernels, machine, checked=True), maxlen=1)
     for one in compiled.scheduled:
         kind = type(one.stm.exp).__name__

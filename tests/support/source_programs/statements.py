@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.support.source_programs.arrays import array, block, function, param, pattern, small_value, source
+from tests.support.source_programs.arrays import (
+    array,
+    block,
+    function,
+    multiplied,
+    param,
+    pattern,
+    small_value,
+    source,
+)
 from tests.support.source_programs.expressions import index, literal, scalar, value
 from tests.support.source_programs.sizes import parted, sized_anew
 from tests.support.source_programs.types import (
@@ -57,6 +66,14 @@ def arrayed(w: Writer) -> None:
     text = array(w, type, new=True)
     own = w.decide(2) == 0
     let(w, "ys", type, f"copy {text}" if own else text, own)
+
+
+def product(w: Writer) -> None:
+    """A product of two matrices."""
+    prim = w.pick(("f32", "f32", *FLOATS))
+    type = Array(w.size(), Array(w.size(), Prim(prim)))
+    text = multiplied(w, type)
+    let(w, "ys", type, text if text is not None else array(w, type))
 
 
 def asserted(w: Writer) -> None:
@@ -379,7 +396,7 @@ def helped(w: Writer) -> None:
 KINDS: tuple[Callable[[Writer], None], ...] = (
     arrayed, arrayed, arrayed, plain, in_numbers, sized_anew, sized_anew, sized_anew, unzipped, parted, taken_apart,
     local_function, polymorphic, looped, looped, matched, branched, updated, updated, consumed, field_replaced,
-    asserted, opened, helped,
+    asserted, opened, product, helped,
 )  # fmt: skip
 
 __all__ = ["FLOATS", "function", "param", "small_value", "statements"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 INTS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 FLOATS = ("f16", "bf16", "f32", "f64")
+HALVES = ("f16", "bf16")
 PRIMS = (*INTS, *FLOATS, "bool")
 
 

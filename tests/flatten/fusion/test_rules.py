@@ -1,0 +1,68 @@
+"""Fusion keeps what a producer relies on, and the arrays beside the one that is fused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from soac.flatten.fusion.driver import fused_once
+from soac.flatten.fusion.rules import pull_rearrange
+from soac.ir.check import Stage, check
+from soac.ir.core import Body, Prog, Rearrange
+from soac.ir.interpret import interpret
+from soac.ir.parse import parse_prog
+from soac.ir.types import Name, Names
+
+CONSUMERS = {
+    "map": r"map n_1 (ys_11) \(v_21: i64) : (i64) -> { let (w_22: i64) = mul_i64 v_21 2i64 in (w_22) }",
+    "gather": r"map n_1 (is_3) \(i_21: i64) : (i64) -> { let (v_22: i64) = ys_11![i_21] in (v_22) }",
+    "scan": r"scan n_1 (x_30: i64 <- ys_11) (0i64) \(a_31: i64, b_32: i64) : (i64) ->"
+    " { let (s_33: i64) = add_i64 a_31 b_32 in (s_33) }",
+    "scatter": r"scatter n_1 (is_3, ys_11) rank 1 dests (ds_6) \(i_31: i64, b_32: i64) : (i64, i64) ->"
+    " { in (i_31, b_32) }",
+    "hist": r"hist n_1 (is_3, ys_11) rank 1 dests (ds_6) \(i_31: i64, b_32: i64) : (i64, i64) -> { in (i_31, b_32) }"
+    r" reduce_comm (0i64) \(a_34: i64, b_35: i64) : (i64) -> { let (s_33: i64) = add_i64 a_34 b_35 in (s_33) }",
+}
+
+
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_what_is_fused_relies_on_the_checks_of_both(consumer: str) -> None:
+    prog = parse_prog(
+        "next_name 100 fun main_0 (n_1: i64, xs_2: [n_1]i64, is_3: [n_1]i64, c_4: bool, d_5: bool, ds_6: [n_1]i64)"
+        ' consumes (ds_6) : (r_8: [n_1]i64) = { let (ok_9: bool) = assert c_4 "R0103" ("no")'
+        ' let (ok_10: bool) = assert d_5 "R0103" ("no") #{ok_9} let (ys_11: [n_1]i64) = map n_1 (xs_2)'
+        r" \(x_12: i64) : (i64) -> { let (y_13: i64) = add_i64 x_12 1i64 in (y_13) }"
+        f" #{{ok_10}} let (zs_20: [n_1]i64) = {CONSUMERS[consumer]} in (zs_20) }}"
+    )
+    check(prog, Stage.CORE)
+    fused, rules = fused_once(prog)
+    *_, last = fused.functions[0].body.stms
+    assert rules
+    assert set(last.certs) == {Name("ok", 9), Name("ok", 10)}
+
+
+def test_the_other_arrays_of_a_soac_stay() -> None:
+    prog = parse_prog(
+        "next_name 100 fun main_0 (n_1: i64, m_2: i64, k_3: i64, xs_4: [n_1][m_2][k_3]i64, ws_5: [n_1][k_3][m_2]i64)"
+        " : (r_6: [n_1][k_3][m_2]i64, r_7: [n_1][k_3][m_2]i64)"
+        ' entry "main" sizes 3 ("xs": "" 1, "ws": "" 1) : ("" (0, 1)) = {'
+        " let (vs_8: [n_1][k_3][m_2]i64) = rearrange (0, 2, 1) xs_4"
+        " let (a_9: [n_1][k_3][m_2]i64, b_10: [n_1][k_3][m_2]i64) = map n_1 (ws_5, vs_8)"
+        r" \(w_11: [k_3][m_2]i64, v_12: [k_3][m_2]i64) : ([k_3][m_2]i64, [k_3][m_2]i64) ->"
+        " { in (w_11, v_12) } in (a_9, b_10) }"
+    )
+    (fun,) = prog.functions
+    view, consumer = fun.body.stms
+    assert isinstance(view.exp, Rearrange)
+    row = fun.params[3].type.row()
+    pulled = pull_rearrange(consumer, Name("vs", 8), view.exp, row, Names(prog.next_name))
+    after = replace(prog, functions=(replace(fun, body=Body((pulled,), fun.body.result)),), next_name=200)
+    args = [np.arange(12).reshape(1, 3, 4), -np.arange(12).reshape(1, 4, 3)]
+    for x, y in zip(*(results(one, args) for one in (prog, after)), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def results(prog: Prog, args: list[np.ndarray]) -> list[np.ndarray]:
+    return [np.asarray(one) for one in interpret(prog, "main", args)[0]]
