@@ -65,6 +65,7 @@ CASES = (
     Case("softmax, rows in registers", "softmax", "softmax_ys_3"),
     Case("layernorm, rows in registers", "softmax", "layernorm_ys_15"),
     Case("nbody", "nbody", "main_red_2"),
+    Case("nbody, tiles", "nbody", "main_step_0"),
     Case("histogram, counts", "histogram", "counts_dest_0"),
     Case("histogram, sums", "histogram", "sums_dest_2"),
     Case("mandelbrot", "mandelbrot", "main_ys_0"),

@@ -11,7 +11,7 @@ from ...ir.types import Const
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, children, solo, statements
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
-from ..kernel_ir.shared_stack import is_static
+from ..kernel_ir.shared_stack import UNIT, is_static
 from ..kernel_ir.traverse import names_in
 from .inline_expressions import bare, number
 from .names import WORD, free_name
@@ -315,7 +315,8 @@ def declare_array(p: Printer, stm: kir.Alloc) -> None:
     if stm.array.space is not Space.SHARED:
         p.line(f"{t} {stm.array.name}[{count}];")
         return
-    aligned = f"alignas({stm.align * stm.array.prim.bytes}) " if stm.align > 1 else ""
+    size = max(stm.align * stm.array.prim.bytes, UNIT if count * stm.array.prim.bytes >= UNIT else 1)
+    aligned = f"alignas({size}) " if size > stm.array.prim.bytes else ""
     for line in shared_lines(p, f"{aligned}__shared__ {t}", stm.array.name, -(-count // stm.align) * stm.align):
         p.line(line)
 

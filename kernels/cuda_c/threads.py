@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ...ir.errors import IRError
 from ...ir.machine import WARP
 from ...ir.ops import Op
@@ -193,14 +196,54 @@ def team_reduce(p: Printer, stm: kir.TeamReduce) -> None:
         p.line(f"const i32 {team} = (i32){operand(stm.team)}, {member} = {p.me} & ({team} - 1);")
         step = f"{first} += {p.threads} / {team}"
         p.loose = p.loose or (p.torn and fails((stm,)))
+        if stm.commutative and is_short(stm.body) and not fails((stm,)):
+            with p.block(f"if ({operand(stm.width)} <= {team})"):
+                _several_segments(p, stm, op, team, member)
+            p.line("else")
+            p.line("#pragma unroll 1")
         with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {step})"):
             p.line(f"const i64 {stm.segment.name} = {first} + {p.me} / {team};")
             how = _team_any_order if stm.commutative else _team_in_order
-            total = how(p, stm, op, team, member)
-            with apart_if(p, f"{member} == 0 && {stm.segment.name} < {operand(stm.hi)}", stm.after):
-                for out, name in zip(stm.outs, total, strict=True):
-                    p.line(f"const {c_type(out.prim)} {out.name} = {name};")
-                statements_text(p, stm.after, Who.EACH)
+            _store_total(p, stm, member, how(p, stm, op, team, member))
+
+
+def _store_total(p: Printer, stm: kir.TeamReduce, member: str, total: Names) -> None:
+    """The first thread of a team has its segment's total."""
+    with apart_if(p, f"{member} == 0 && {stm.segment.name} < {operand(stm.hi)}", stm.after):
+        for out, name in zip(stm.outs, total, strict=True):
+            p.line(f"const {c_type(out.prim)} {out.name} = {name};")
+        statements_text(p, stm.after, Who.EACH)
+
+
+def _several_segments(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, member: str) -> None:
+    """Where a thread has at most one element of a segment: loads for `AHEAD` segments under way at once."""
+    first, hi, k = p.fresh("first"), operand(stm.hi), p.fresh("k")
+    accs = tuple(p.fresh("acc") for _ in op.types)
+    acc, each = tuple(f"{name}[{k}]" for name in accs), f"{p.threads} / {team}"
+    segment = f"const i64 {stm.segment.name} = {first} + {k} * ({each}) + {p.me} / {team};"
+
+    @contextmanager
+    def for_each() -> Iterator[None]:
+        p.line("#pragma unroll")
+        with p.block(f"for (i32 {k} = 0; {k} < {AHEAD}; {k}++)"):
+            yield
+
+    p.line("#pragma unroll 1")
+    with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {hi}; {first} += {AHEAD} * ({each}))"):
+        for t, name in zip(op.types, accs, strict=True):
+            p.line(f"{t} {name}[{AHEAD}];")
+        with for_each():
+            p.line(segment)
+            p.line(f"const i64 {stm.index.name} = {member};")
+            assign(p, acc, texts(stm.neutral))
+            inside = f"{stm.segment.name} < {hi} && {stm.index.name} < {operand(stm.width)}"
+            with apart_if(p, inside, stm.body), stack_scope(p, stm.body):
+                take_in(p, stm.op, acc, stm.body, stm.values)
+        with p.index("d") as d, p.block(f"for (i32 {d} = 1; {d} < {team}; {d} *= 2)"), for_each():
+            step(p, op, acc, acc, tuple(f"value_below({v}, {d})" for v in acc))
+        with for_each():
+            p.line(segment)
+            _store_total(p, stm, member, acc)
 
 
 def _team_any_order(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, member: str) -> Names:

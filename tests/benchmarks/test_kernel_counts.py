@@ -7,10 +7,22 @@ import re
 import pytest
 
 from benchmarks import kernel_counts
-from benchmarks.kernel_counts import CASES, Counted, counted, functions, kernels_of, lines_of, loops, texts_of, width
-from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
+from benchmarks.kernel_counts import (
+    CASES,
+    Counted,
+    counted,
+    functions,
+    kernels_of,
+    lines_of,
+    loops,
+    tally,
+    texts_of,
+    width,
+)
+from soac.kernels.cuda_c.module import cuda_module
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda, nvrtc
 
-NAMES = ("row sums, teams", "scan", "product f32", "softmax, rows in registers")
+NAMES = ("row sums, teams", "scan", "product f32", "softmax, rows in registers", "nbody, tiles")
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +60,13 @@ def test_a_scan_has_a_tile_under_way(found: dict[str, Counted]) -> None:
 
 
 def test_teams_have_several_loads_under_way(found: dict[str, Counted]) -> None:
-    loop = found["row sums, teams"].ptx
-    assert loop.loads == {32: 4}
-    assert loop.instructions <= 40
+    """Of a long segment 4 elements; of short ones an element of each of 4, whose shuffles are side by side too."""
+    (kernel,) = (k for k in texts_of(kernel_counts.ROWS).values() if "a team of threads" in k.text)
+    lines = lines_of(functions(compile_cuda(cuda_module([kernel]), "compute_90").decode())[kernel.name])
+    inner = [tally([op for op, _, _ in lines[b : e + 1] if op]) for b, e in loops(lines)]
+    assert {loop.loads[32] for loop in inner if loop.loads} == {4}
+    assert max(loop.operations.get("shfl.sync.down.b32", 0) for loop in inner) == 4
+    assert found["row sums, teams"].warps == 64
 
 
 def test_a_row_is_read_once_into_registers(found: dict[str, Counted]) -> None:
@@ -59,6 +75,13 @@ def test_a_row_is_read_once_into_registers(found: dict[str, Counted]) -> None:
     assert one.ptx.loads[32] == 4
     assert one.use.shared <= 128
     assert (one.use.spill_stores, one.use.stack, one.warps) == (0, 0, 64)
+
+
+def test_tiles_are_read_four_elements_at_once(found: dict[str, Counted]) -> None:
+    """Of 4 interactions: a load of 128 bits for each of 4 arrays, in shared memory."""
+    operations = found["nbody, tiles"].ptx.operations
+    assert operations["ld.shared.v4.f32"] == 4
+    assert found["nbody, tiles"].ptx.loads == {}
 
 
 PTX = """
