@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...ir.basic import whole
 from ...ir.core import Body, Fix, ForLoop, Hist, Index, Loop, Reduction, Scatter, Scratch, Stm
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
-from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64
-from ..building.code import Code, in_range, one, whole, zero
+from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64, one, zero
+from ..building.code import Code, in_range
 from .adjoints import Sweep, no_derivative
 from .normal import scalar_operator
 from .reductions import others, zero_apart

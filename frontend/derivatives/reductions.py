@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from ...ir.core import Body, Lambda, Reduction, Screma, Stm
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
-from ...ir.types import I64, Atom, Type, Var, i64, scalar
-from ..building.code import Code, one, zero
+from ...ir.types import I64, Atom, Type, Var, i64, one, scalar, zero
+from ..building.code import Code
 from .adjoints import Sweep
 from .maps import rows_adjoints
 from .normal import scalar_operator

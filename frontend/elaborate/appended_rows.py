@@ -8,15 +8,15 @@ No iteration reads what others have made, so that the loop is flattened as a map
 
 from __future__ import annotations
 
+from ...ir.basic import whole
 from ...ir.core import Concat, Exp, Fix, ForLoop, Index, Loop, Param, Replicate, Scratch, Update
 from ...ir.errors import Loc
 from ...ir.ops import Op
-from ...ir.types import I64, Atom, Prim, Type, Var, i64
-from ..building.code import whole
+from ...ir.types import I64, Atom, Prim, Type, Var, i64, zero
 from .assertions import note_sizes
 from .shapes import coerce_sizes
 from .soacs import row_params, sizes_of_first_row
-from .state import Builder, Stage, body_of, emit, emit_pattern, prim_op, zero
+from .state import Builder, Stage, body_of, emit, emit_pattern, prim_op
 from .values import (
     Arr,
     Component,
