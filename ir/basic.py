@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .errors import IRError
 from .ops import Op
-from .types import Atom, Const, Name, Prim, Type
+from .types import Atom, Const, Name, Prim, Type, i64
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,11 @@ class Slice:
 
 
 DimIndex = Fix | Slice
+
+
+def whole(shape: Iterable[Atom]) -> tuple[Slice, ...]:
+    """The slices that take all of every dimension."""
+    return tuple([Slice(i64(0), size, i64(1)) for size in shape])
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,6 +143,16 @@ def i64(value: int) -> Const:
     return Const(Prim.I64, value)
 
 
+def zero(prim: Prim) -> Const:
+    """The 0 of a type: false, 0 or 0.0."""
+    return Const(prim, False if prim is Prim.BOOL else 0.0 if prim.is_float else 0)
+
+
+def one(prim: Prim) -> Const:
+    """The 1 of a type of numbers."""
+    return Const(prim, 1.0 if prim.is_float else 1)
+
+
 class Names:
     """A supply of fresh names, started from the `next_name` of a program and written back by the pass."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ...ir.basic import whole
 from ...ir.core import (
     Body,
     Convert,
@@ -29,7 +30,6 @@ from ...ir.core import (
     SegMap,
     SegRed,
     SegSpace,
-    Slice,
     Stm,
 )
 from ...ir.errors import Loc
@@ -92,11 +92,6 @@ def element_of(array: Name, shape: tuple[Atom, ...], indices: tuple[Atom, ...]) 
     """`array[i, j, :, :]` for leading indices that are known to be in bounds."""
     fixed: tuple[DimIndex, ...] = tuple(Fix(i) for i in indices)
     return Index(array, fixed + whole(shape[len(indices) :]), True)
-
-
-def whole(shape: tuple[Atom, ...]) -> tuple[DimIndex, ...]:
-    """The slices that take all of every dimension."""
-    return tuple(Slice(i64(0), size, i64(1)) for size in shape)
 
 
 def load(flow: Flow, name: Name, elem: Elem, overwritten: set[Name], loc: Loc) -> tuple[Stm, ...]:

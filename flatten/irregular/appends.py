@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ...ir.basic import whole
 from ...ir.core import Body, Concat, Copied, Fix, ForLoop, If, Loop, Param, PrimOp, Slice, Stm, Update
 from ...ir.ops import Op
 from ...ir.traverse import free_in_stm
@@ -107,7 +108,7 @@ def appends(loop: Loop, index: Name, bound: Atom) -> Appends | None:
 def _is_row(dims: tuple[Fix | Slice, ...], index: Name, t: Type, bound: Atom) -> bool:
     """Whether a row of as many as the loop has iterations is written, that of this one."""
     first, *others = dims
-    all_of = [Slice(i64(0), size, i64(1)) for size in t.shape[1:]]
+    all_of = whole(t.shape[1:])
     return first == Fix(Var(index)) and others == all_of and t.shape[0] == bound
 
 

@@ -40,6 +40,7 @@ from ..context.trace import Rule
 from ..versions.guards import parallelism_of
 from ..versions.parallelism import branches_vary, loop_varies
 from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments, segments_of
+from .rows import flat_rows
 from .writes import last_row, own_rows
 
 # ---- branches --------------------------------------------------------------------------------------------------------
@@ -95,18 +96,11 @@ def _side(flow: Flow, nest: Nest, stm: Stm, taken: Atom, body: Body) -> list[Tak
         made: list[Taken] = []
         for param, atom in zip(stm.pat, body.result, strict=True):
             if is_varying(flow, param.type) or own & set(param.type.shape[:1]):
-                made.append(Taken(*_rows(flow, flat, atom, stm), seg))
+                made.append(Taken(*flat_rows(flow, flat, atom, stm), seg))
             else:
                 (array,) = expand(flow, flat, (regular(flow, flat, atom, param.type),))
                 made.append(Taken(array, None, seg))
     return made
-
-
-def _rows(flow: Flow, flat: Nest, atom: Atom, stm: Stm) -> tuple[Name, Name]:
-    """Flat data of what is a row of varying size for each point of the branch, and where the rows start."""
-    assert isinstance(atom, Var)
-    seg = segments(flow, flat, flow.known.types[atom.name].shape[0], replace(stm, exp=Copied(atom)))
-    return last_row(flow, flat, seg, atom.name), seg.starts
 
 
 def regular(flow: Flow, nest: Nest, atom: Atom, t: Type) -> Atom:

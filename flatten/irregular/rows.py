@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ...ir.basic import whole
 from ...ir.core import (
     Body,
     Copied,
@@ -35,7 +36,7 @@ from ...ir.traverse import free_in_stm
 from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64
 from ..context.distribute import expand, frontier, settle
 from ..context.nest import Elem, Flow, Nest
-from ..context.segop_bodies import defer, element_of, is_identity, seg_body, single, whole
+from ..context.segop_bodies import defer, element_of, is_identity, seg_body, single
 from ..context.trace import Rule
 from ..rules.interchange import element_reduction, interchanged, interchanged_map
 from ..rules.maps import enter

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from ...ir.basic import whole
 from ...ir.core import (
     Body,
     Concat,
@@ -42,7 +43,6 @@ from ...ir.traverse import bodies, free_in_stm, map_bodies, types_in
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..aliasing.classes import Sharing, sharing_in
 from ..aliasing.regions import are_apart, is_plain, part_of, reads_only_own
-from ..context.segop_bodies import whole
 from ..fusion.graph import node_of
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ...ir.core import Body, Copy, Fix, If, Param, SegScatter, Stm, Update
 from ...ir.traverse import free_in_body, free_in_stm
-from ...ir.types import I64, Atom, Const, Name, Prim, Type, Var, i64, scalar
+from ...ir.types import I64, Atom, Const, Name, Type, Var, i64, scalar, zero
 from ..context.checked_indices import checked_places
 from ..context.distribute import Frontier, frontier, settle
 from ..context.nest import Flow, Nest
@@ -138,15 +138,11 @@ def _scalar_body(flow: Flow, side: Side, body: Body, pat: tuple[Param, ...], typ
     result = [atom for atom, p in zip(body.result, pat, strict=True) if not p.type.shape]
     for (_, write), t in zip(side.arrays, types, strict=True):
         if write is None:
-            result += [*(i64(-1) for _ in t.shape), Const(t.prim, _blank(t.prim))]
+            result += [*(i64(-1) for _ in t.shape), zero(t.prim)]
         else:
             assert isinstance(write.exp, Update)
             result += [*checked_places(flow, stms, write, t), write.exp.value]
     return Body(tuple(stms), tuple(result))
-
-
-def _blank(prim: Prim) -> bool | int | float:
-    return False if prim is Prim.BOOL else 0.0 if prim.is_float else 0
 
 
 def _emit_write(flow: Flow, nest: Nest, param: Param, dest: Name, write: tuple[Param, ...]) -> None:

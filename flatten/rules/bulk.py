@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...ir.basic import whole
 from ...ir.core import (
     Assert,
     Body,
@@ -29,7 +30,7 @@ from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scal
 from ..context.distribute import expand, frontier, settle
 from ..context.nest import Dim, Elem, Flow, Nest
 from ..context.recompute_cost import HEAVY, is_movable, is_total, is_total_body
-from ..context.segop_bodies import element_of, emit_segmap, single, whole
+from ..context.segop_bodies import element_of, emit_segmap, single
 from ..context.trace import Rule
 from ..versions.guards import parallelism_of
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...ir.attributes import has_attr
+from ...ir.basic import whole
 from ...ir.core import (
     Apply,
     Body,
@@ -36,7 +37,7 @@ from ..aliasing.classes import overwritten_in
 from ..context.distribute import expand_into, frontier, settle
 from ..context.nest import Elem, Flow, Nest
 from ..context.recompute_cost import HEAVY, weight_of
-from ..context.segop_bodies import defer, element_of, emit_segmap, iota_element, seg_body, single, whole
+from ..context.segop_bodies import defer, element_of, emit_segmap, iota_element, seg_body, single
 from ..context.trace import Rule
 from ..versions.guards import FULL, OUTER, Choice, both, choose, choose_uniform, flattening_attrs, guarded
 from ..versions.intra import inside, inside_version, unless_inside

@@ -32,7 +32,7 @@ from ...ir.types import I64, Atom, Const, Name, Prim, Var, scalar
 from ..context.checked_indices import checked_places
 from ..context.distribute import Frontier, expand_owned, frontier, settle
 from ..context.nest import Flow, Nest
-from ..context.segop_bodies import element_of, fresh_reductions, is_identity, needs, seg_body, single
+from ..context.segop_bodies import SegBody, element_of, fresh_reductions, is_identity, needs, seg_body, single
 from ..context.trace import Rule
 from ..versions.parallelism import exploitable
 from .maps import distributable, enter_arrays
@@ -62,26 +62,23 @@ def nest_atoms(nest: Nest) -> tuple[Atom, ...]:
 def scatter_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """G(Σ, scatter n (λx̄ → i v) x̄s d)  ⟶  segscatter (Σ, ⟨x̄ ∈ x̄s⟩) ds { Σ i v }"""
     match stm.exp:
-        case Scatter(width, arrays, f, dests, rank) as exp if distributable(flow, nest, stm):
+        case Scatter() as exp if distributable(flow, nest, stm):
             pass
         case _:
             return None
     if _is_parallel(flow, exp):
         return split_write(flow, nest, stm, exp)
     flow.note(Rule.GR_SCATTER, ", ".join(str(p.name) for p in stm.pat))
-    owned = own(flow, nest, dests, (*arrays, *free_in_lambda(f)))
-    inner = enter_arrays(flow, nest, width, f.params, arrays)
-    pat = flow.bind(nest, stm.pat)
-    made = seg_body(flow, inner.dims, Body(f.body.stms, nest_atoms(nest) + f.body.result))
+    owned, pat, made = _write(flow, nest, stm, exp)
     level = flow.context.machine.lowest.level
-    flow.emit(pat, SegScatter(level, made.space, owned, nest.depth + rank, made.body))
+    flow.emit(pat, SegScatter(level, made.space, owned, nest.depth + exp.rank, made.body))
     return Rule.GR_SCATTER
 
 
 def hist_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """G(Σ, hist n ⊕ (λx̄ → i v) x̄s d)  ⟶  seghist (Σ, ⟨x̄ ∈ x̄s⟩) ⊕ ds { Σ i v }"""
     match stm.exp:
-        case Hist(width, arrays, f, op, dests, rank) as exp:
+        case Hist(op=op) as exp:
             pass
         case _:
             return None
@@ -91,14 +88,22 @@ def hist_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     if _is_parallel(flow, exp):
         return split_write(flow, nest, stm, exp)
     flow.note(Rule.GR_HIST, ", ".join(str(p.name) for p in stm.pat))
-    owned = own(flow, nest, dests, (*arrays, *free_in_lambda(f)))
-    inner = enter_arrays(flow, nest, width, f.params, arrays)
-    pat = flow.bind(nest, stm.pat)
-    made = seg_body(flow, inner.dims, Body(f.body.stms, nest_atoms(nest) + f.body.result))
-    (fresh_op,) = fresh_reductions(flow, (op,))
+    owned, pat, made = _write(flow, nest, stm, exp)
+    (fresh_op,) = fresh_reductions(flow, (exp.op,))
     level = flow.context.machine.lowest.level
-    flow.emit(pat, SegHist(level, made.space, fresh_op, owned, nest.depth + rank, made.body))
+    flow.emit(pat, SegHist(level, made.space, fresh_op, owned, nest.depth + exp.rank, made.body))
     return Rule.GR_HIST
+
+
+def _write(
+    flow: Flow, nest: Nest, stm: Stm, exp: Scatter | Hist
+) -> tuple[tuple[Name, ...], tuple[Param, ...], SegBody]:
+    """The destinations over the nest, the arrays that they become, and what computes the indices and values."""
+    f = exp.map
+    owned = own(flow, nest, exp.dests, (*exp.arrays, *free_in_lambda(f)))
+    inner = enter_arrays(flow, nest, exp.width, f.params, exp.arrays)
+    pat = flow.bind(nest, stm.pat)
+    return owned, pat, seg_body(flow, inner.dims, Body(f.body.stms, nest_atoms(nest) + f.body.result))
 
 
 def _is_parallel(flow: Flow, exp: Scatter | Hist) -> bool:

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
+from ...ir.basic import whole
 from ...ir.core import (
     Attr,
     Body,
@@ -56,7 +57,6 @@ from ...ir.rename import rename_body, substitute_body
 from ...ir.thresholds import Threshold, next_of
 from ...ir.traverse import bound_in_body, free_in_lambda, map_bodies
 from ...ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64
-from ..context.segop_bodies import whole
 from .block import Let, Row, Tileable, block_body
 
 LEAST_WIDTH = 8

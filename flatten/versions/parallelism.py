@@ -7,7 +7,7 @@ operators allow it; the rest stays in the thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ...ir.core import Apply, Body, Exp, ForLoop, Hist, If, Lambda, Loop, Reduction, Scatter, Screma, Stm
 from ...ir.traverse import all_exps, bodies, consumed_by, free_in_lambda, free_in_stm, names_in_types
@@ -229,13 +229,16 @@ def loop_varies(flow: Flow, stm: Stm, varies: set[Name]) -> bool:
 
 def holds_varying(flow: Flow, body: Body, params: Iterable[Name]) -> bool:
     """Whether a statement of the body is parallelism of varying width."""
+    return any(is_varying_stm(flow, stm, varies) for stm, varies in _varying(flow, body, params))
+
+
+def _varying(flow: Flow, body: Body, params: Iterable[Name]) -> Iterator[tuple[Stm, set[Name]]]:
+    """The statements of a body, each with the names before it that vary with the parameters."""
     varies = set(params)
     for stm in body.stms:
-        if is_varying_stm(flow, stm, varies):
-            return True
+        yield stm, varies
         if not is_movable(stm) or not _is_invariant_stm(flow, stm, varies):
             varies.update(p.name for p in stm.pat)
-    return False
 
 
 def holds_uniform(body: Body) -> bool:
@@ -265,13 +268,7 @@ def is_mixed(flow: Flow, body: Body, params: Iterable[Name]) -> bool:
     """Whether the body holds parallelism of varying width and other parallelism beside it."""
     if not holds_varying(flow, body, params):
         return False
-    varies = set(params)
-    for stm in body.stms:
-        if exploitable_stm(flow, stm, varies):
-            return True
-        if not is_movable(stm) or not _is_invariant_stm(flow, stm, varies):
-            varies.update(p.name for p in stm.pat)
-    return False
+    return any(exploitable_stm(flow, stm, varies) for stm, varies in _varying(flow, body, params))
 
 
 def _exploitable_lambda(flow: Flow, f: Lambda, varies: set[Name]) -> bool:

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from ...ir.basic import whole
 from ...ir.core import (
     Assert,
     Body,
@@ -44,7 +45,7 @@ from ...ir.ops import Op
 from ...ir.traverse import free_in_stm
 from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64
 from ..context.nest import Deferred, Elem, Flow, Nest, Row, Segments, enter_scope, leave_scope
-from ..context.segop_bodies import defer, element_of, emit_segmap, needs, seg_body, single, whole
+from ..context.segop_bodies import defer, element_of, emit_segmap, needs, seg_body, single
 from ..context.trace import Rule
 from .guards import parallelism_of
 

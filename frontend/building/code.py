@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from ...ir.basic import whole
 from ...ir.core import (
     Attr,
     Body,
@@ -35,7 +36,7 @@ from ...ir.errors import Loc
 from ...ir.ops import Op, result_type
 from ...ir.rename import rename_body, rename_exp, rename_lambda
 from ...ir.traverse import add_types, scoped_bodies
-from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
+from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64, scalar, zero
 
 Rows = Callable[["Code", Sequence[Var]], Sequence[Atom]]
 
@@ -306,21 +307,8 @@ def in_range(code: Code, shape: Sequence[Atom], indices: Sequence[Atom]) -> Atom
     return result
 
 
-def zero(prim: Prim) -> Const:
-    return Const(prim, False if prim is Prim.BOOL else 0.0 if prim.is_float else 0)
-
-
-def one(prim: Prim) -> Const:
-    return Const(prim, 1.0 if prim.is_float else 1)
-
-
-def whole(shape: Sequence[Atom]) -> tuple[Slice, ...]:
-    """All of each dimension."""
-    return tuple([Slice(i64(0), size, i64(1)) for size in shape])
-
-
 def is_whole(dim: object, size: Atom) -> bool:
-    return dim == Slice(i64(0), size, i64(1))
+    return (dim,) == whole((size,))
 
 
 def is_zero(atom: Atom) -> bool:

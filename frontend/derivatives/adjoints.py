@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...ir.basic import whole
 from ...ir.core import Accumulate, ArrayLit, DimIndex, Fix, Index, Iota, Lambda, Param, Slice, Update, WithAcc
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
 from ...ir.types import I64, Atom, Const, Name, Prim, Type, Var, i64
-from ..building.code import Code, differentiable, is_whole, whole
+from ..building.code import Code, differentiable, is_whole
 from .normal import Functions
 
 Row = tuple[Atom, Atom]

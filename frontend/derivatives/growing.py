@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...ir.basic import whole
 from ...ir.core import Body, Concat, Copied, ForLoop, Loop, Slice, Stm, Update
 from ...ir.traverse import free_in_stm, names_in_types
 from ...ir.types import Atom, Name, Type, Var, i64
-from ..building.code import Code, whole
+from ..building.code import Code
 from .normal import live
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...ir.basic import whole
 from ...ir.core import Body, Fix, ForLoop, Hist, Index, Loop, Reduction, Scatter, Scratch, Stm
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
-from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64
-from ..building.code import Code, in_range, one, whole, zero
+from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64, one, zero
+from ..building.code import Code, in_range
 from .adjoints import Sweep, no_derivative
 from .normal import scalar_operator
-from .reductions import others
+from .reductions import others, zero_apart
 
 SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
@@ -125,11 +126,7 @@ def _of_product(sweep: Sweep, exp: Hist, indices: Sequence[Var], values: Var, de
     code = sweep.code
     prim = code.types[values.name].prim
 
-    def marked(inner: Code, xs: Sequence[Var]) -> Sequence[Atom]:
-        empty = inner.op(Op.EQ, xs[0], zero(prim))
-        return [inner.op(Op.SELECT, empty, i64(1), i64(0)), inner.op(Op.SELECT, empty, one(prim), xs[0])]
-
-    marks, rest = code.map(exp.width, (values,), marked)
+    marks, rest = code.map(exp.width, (values,), lambda inner, xs: zero_apart(inner, xs[0]))
     zeros = _counted(code, exp, indices, marks, code.monoid(Op.ADD, i64(0)))
     product = _counted(code, exp, indices, rest, code.monoid(Op.MUL, one(prim)))
     if sweep.is_active(dest):

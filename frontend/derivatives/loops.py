@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ...ir.basic import whole
 from ...ir.core import Body, Copied, Fix, ForLoop, Index, Loop, Param, Stm, Update, WhileLoop
 from ...ir.ops import Op
 from ...ir.traverse import free_in_body, names_in_types
-from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64, scalar
-from ..building.code import Code, differentiable, one, whole
+from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64, one, scalar
+from ..building.code import Code, differentiable
 from .adjoints import Sweep, no_derivative, wanted
 from .overwritten import Kept, Overwritten, updates_of
 

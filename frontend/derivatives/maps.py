@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ...ir.basic import whole
 from ...ir.core import Body, Fix, Index, Lambda, Param, Screma, WithAcc
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
 from ...ir.types import Atom, Name, Type, Var, i64
 from ..accumulators.drop import without_writes
-from ..building.code import differentiable, whole
+from ..building.code import differentiable
 from .adjoints import Sweep, wanted
 from .branches import choose
 from .sums import sums_of_rows

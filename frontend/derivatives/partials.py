@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from ...ir.core import PrimOp
 from ...ir.ops import Op
 from ...ir.scalar import constant
-from ...ir.types import Atom, Const, Prim, scalar
-from ..building.code import Code, one, zero
+from ...ir.types import Atom, Const, Prim, one, scalar, zero
+from ..building.code import Code
 
 Factors = Sequence[Atom | None]
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from ...ir.core import Body, Lambda, Reduction, Screma, Stm
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
-from ...ir.types import I64, Atom, Type, Var, i64, scalar
-from ..building.code import Code, one, zero
+from ...ir.types import I64, Atom, Type, Var, i64, one, scalar, zero
+from ..building.code import Code
 from .adjoints import Sweep
 from .maps import rows_adjoints
 from .normal import scalar_operator
@@ -50,18 +50,17 @@ def reduce_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | 
 def _of_product(code: Code, width: Atom, array: Var, result: Atom, seed: Atom) -> Atom:
     prim = code.type_of(result).prim
 
-    def marked(inner: Code, xs: Sequence[Var]) -> Sequence[Atom]:
-        is_zero = inner.op(Op.EQ, xs[0], zero(prim))
-        return [
-            inner.op(Op.SELECT, is_zero, i64(1), i64(0)),
-            inner.op(Op.SELECT, is_zero, one(prim), xs[0]),
-        ]
-
     params = [code.param("x", scalar(prim))]
-    f = code.function(params, lambda inner: marked(inner, [Var(params[0].name)]))
+    f = code.function(params, lambda inner: zero_apart(inner, Var(params[0].name)))
     reds = (code.monoid(Op.ADD, i64(0)), code.monoid(Op.MUL, one(prim)))
     count, product = code.screma(Screma(width, (array.name,), f, (), reds), "red")
     return code.map(width, (array,), lambda inner, xs: [others(inner, count, product, xs[0], seed)])[0]
+
+
+def zero_apart(code: Code, x: Var) -> list[Atom]:
+    """Whether x is 0, as a number, and x or else 1: their sum and product are zeros and the product of the rest."""
+    is_zero, prim = code.op(Op.EQ, x, zero(code.type_of(x).prim)), code.type_of(x).prim
+    return [code.op(Op.SELECT, is_zero, i64(1), i64(0)), code.op(Op.SELECT, is_zero, one(prim), x)]
 
 
 def others(code: Code, count: Atom, product: Atom, x: Atom, seed: Atom) -> Atom:

@@ -39,8 +39,8 @@ from ...ir.core import (
 from ...ir.errors import IRError
 from ...ir.ops import Op
 from ...ir.traverse import free_names
-from ...ir.types import Atom, Name, Prim, Var, i64
-from ..building.code import Code, differentiable, one, zero
+from ...ir.types import Atom, Name, Prim, Var, i64, one, zero
+from ..building.code import Code, differentiable
 from .adjoints import Sweep, cut
 from .branches import branch_adjoints
 from .growing import in_place

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from ...ir.core import Body, Copied, ForLoop, Lambda, Loop, Reduction, Scratch, Screma, Stm
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
-from ...ir.types import I64, Atom, Prim, Type, Var
-from ..building.code import Code, one, zero
+from ...ir.types import I64, Atom, Prim, Type, Var, one, zero
+from ..building.code import Code
 from .adjoints import Sweep, wanted
 from .forward import jvp
 from .maps import rows_adjoints

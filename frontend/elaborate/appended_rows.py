@@ -8,14 +8,15 @@ No iteration reads what others have made, so that the loop is flattened as a map
 
 from __future__ import annotations
 
-from ...ir.core import Concat, Exp, Fix, ForLoop, Index, Loop, Replicate, Scratch, Slice, Update
+from ...ir.basic import whole
+from ...ir.core import Concat, Exp, Fix, ForLoop, Index, Loop, Param, Replicate, Scratch, Update
 from ...ir.errors import Loc
 from ...ir.ops import Op
-from ...ir.types import I64, Atom, Prim, Type, Var, i64
+from ...ir.types import I64, Atom, Prim, Type, Var, i64, zero
 from .assertions import note_sizes
 from .shapes import coerce_sizes
 from .soacs import row_params, sizes_of_first_row
-from .state import Builder, Stage, body_of, emit, emit_pattern, prim_op, zero
+from .state import Builder, Stage, body_of, emit, emit_pattern, prim_op
 from .values import (
     Arr,
     Component,
@@ -39,15 +40,13 @@ def appended_rows_value(st: Stage, args: tuple[Value, ...], loc: Loc, hint: str)
         params, values = row_params(st, function, [xs])
         for param, (array, _) in zip(params, components(xs), strict=True):
             assert isinstance(array, Var)
-            dims = (Fix(Var(index.name)), *_whole(param.type.shape))
+            dims = (Fix(Var(index.name)), *whole(param.type.shape))
             emit_pattern(st, (param,), Index(array.name, dims, True), loc)
         given = _regular(st, function, xs, builder, st.apply(function, values, loc, ""), loc)
         assert isinstance(given, Rec)
         (_, row), (_, value) = given.fields
         assert isinstance(row, Arr)
-        total, shape = st.param("k", I64), st.param("shape", I64.array_of(width))
-        data = [st.param("data", type.row().array_of(Var(total.name))) for _, type in components(row)]
-        rows = [st.param("values", type.array_of(width)) for _, type in components(value)]
+        total, shape, data, rows = _carried(st, row, value, width)
         longer = prim_op(st, Op.ADD, Prim.I64, (Var(total.name), row.size), loc)
         place = (Fix(Var(index.name)),)
         nexts = [longer, emit(st, "shape", Update(shape.name, place, row.size, True), shape.type, loc)]
@@ -56,7 +55,7 @@ def appended_rows_value(st: Stage, args: tuple[Value, ...], loc: Loc, hint: str)
             exp = Concat((param.name, atom.name), longer)
             nexts.append(emit(st, "data", exp, param.type.row().array_of(longer), loc))
         for param, atom in zip(rows, atoms_of(value), strict=True):
-            exp = Update(param.name, (*place, *_whole(param.type.shape[1:])), atom, True)
+            exp = Update(param.name, (*place, *whole(param.type.shape[1:])), atom, True)
             nexts.append(emit(st, "values", exp, param.type, loc))
     carried = (total, shape, *data, *rows)
     inits = [i64(0), *[_start(st, param.type, param in data, loc) for param in carried[1:]]]
@@ -64,8 +63,11 @@ def appended_rows_value(st: Stage, args: tuple[Value, ...], loc: Loc, hint: str)
     return _bind(st, Loop(carried, tuple(inits), ForLoop(index.name, width, Prim.I64), body), row, value, width, loc)
 
 
-def _whole(shape: tuple[Atom, ...]) -> tuple[Slice, ...]:
-    return tuple([Slice(i64(0), size, i64(1)) for size in shape])
+def _carried(st: Stage, row: Arr, value: Value, width: Atom) -> tuple[Param, Param, list[Param], list[Param]]:
+    """How many elements, the lengths of the rows, flat data, and what else the function gives."""
+    total, shape = st.param("k", I64), st.param("shape", I64.array_of(width))
+    data = [st.param("data", type.row().array_of(Var(total.name))) for _, type in components(row)]
+    return total, shape, data, [st.param("values", type.array_of(width)) for _, type in components(value)]
 
 
 def _start(st: Stage, type: Type, is_data: bool, loc: Loc) -> Atom:
@@ -77,9 +79,7 @@ def _start(st: Stage, type: Type, is_data: bool, loc: Loc) -> Atom:
 
 
 def _bind(st: Stage, exp: Exp, row: Arr, value: Value, width: Atom, loc: Loc) -> Value:
-    total, shape = st.param("k", I64), st.param("shape", I64.array_of(width))
-    data = [st.param("data", type.row().array_of(Var(total.name))) for _, type in components(row)]
-    rows = [st.param("values", type.array_of(width)) for _, type in components(value)]
+    total, shape, data, rows = _carried(st, row, value, width)
     emit_pattern(st, (total, shape, *data, *rows), exp, loc)
     note_sizes(st, [Var(total.name)])
     lengths = Arr(width, Component(Var(shape.name), Prim.I64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ...ir.basic import whole
 from ...ir.core import Copy, DimIndex, Fix, Index, Iota, Slice, Update
 from ...ir.errors import IRError, Loc
 from ...ir.ops import Op
@@ -44,7 +45,7 @@ def _read(st: Stage, value: Value, dims: list[DimIndex], certs: Certs, loc: Loc,
     atoms = []
     for (atom, type), (_, part) in zip(components(value), components(result), strict=True):
         assert isinstance(atom, Var)
-        exp = Index(atom.name, (*dims, *_rest(type, len(dims))), st.unsafe or not fixed)
+        exp = Index(atom.name, (*dims, *whole(type.shape[len(dims) :])), st.unsafe or not fixed)
         atoms.append(emit(st, hint or base_of(atom, "x"), exp, part, loc, certs))
     return with_atoms(result, atoms)
 
@@ -62,17 +63,12 @@ def _part(value: Value, dims: list[DimIndex]) -> Value:
             return Arr(count, row)
 
 
-def _rest(type: Type, done: int) -> tuple[DimIndex, ...]:
-    """The dimensions that are not indexed, whole."""
-    return tuple([Slice(i64(0), size, i64(1)) for size in type.shape[done:]])
-
-
 def element(st: Stage, xs: Arr, index: Atom, loc: Loc, hint: str) -> Value:
     """`xs[index]`, known to be in bounds."""
     atoms = []
     for atom, type in components(xs):
         assert isinstance(atom, Var)
-        exp = Index(atom.name, (Fix(index), *_rest(type, 1)), True)
+        exp = Index(atom.name, (Fix(index), *whole(type.shape[1:])), True)
         atoms.append(emit(st, hint or "x", exp, type.row(), loc))
     return with_atoms(xs.row, atoms)
 
@@ -286,7 +282,7 @@ def _write(st: Stage, target: Value, place: Place, value: Value, loc: Loc, hint:
     atoms: list[Atom] = []
     for (array, inner), (new, _) in zip(components(target), components(value), strict=True):
         assert isinstance(array, Var)
-        exp = Update(array.name, (*place.dims, *_rest(inner, 0)), new, safe)
+        exp = Update(array.name, (*place.dims, *whole(inner.shape)), new, safe)
         atoms.append(emit(st, hint or array.name.base, exp, inner.array_of(*place.sizes), loc, place.certs))
     return with_atoms(target, atoms)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from ...ir.core import Replicate
 from ...ir.errors import CompileError, Diagnostic, IRError, Label, Loc
 from ...ir.ops import Op
-from ...ir.types import Atom, Prim, Type, i64
+from ...ir.types import Atom, Prim, Type, i64, zero
 from ..source import syntax as s
 from ..source.atoms import Ident, PLit, PVar, PWild, Qual, TEName, TypeParamKind
 from ..source.declarations import TypeDec
@@ -33,7 +33,7 @@ from ..source.types import (
     Ty,
 )
 from .assertions import require_equal, require_size
-from .state import Certs, Stage, emit, prim_op, reshape, zero
+from .state import Certs, Stage, emit, prim_op, reshape
 from .values import (
     Abbreviation,
     Accumulator,

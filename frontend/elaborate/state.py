@@ -373,10 +373,6 @@ def constant(prim: Prim, value: bool | int | float) -> Const:
     return Const(prim, meaning.rounding(prim)(float(value)))
 
 
-def zero(prim: Prim) -> Const:
-    return Const(prim, False if prim is Prim.BOOL else 0.0 if prim.is_float else 0)
-
-
 def alias(st: Stage, atom: Atom, type: Type, certs: Certs, loc: Loc) -> Atom:
     """`atom` again, relying on `certs`."""
     return emit(st, base_of(atom, "x"), Copied(atom), type, loc, certs) if certs else atom

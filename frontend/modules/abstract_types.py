@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from ..source.types import Scheme, Size, SizeVar, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty, Typed
+from ..source.types import (
+    Scheme,
+    Size,
+    SizeVar,
+    TFun,
+    TOpaque,
+    TVar,
+    Ty,
+    Typed,
+    map_parts,
+)
 from ..typing.scope import Binding, FunctorBinding, ModuleBinding, ModuleLike, TypeBinding
 from ..typing.sizes import ANY_SIZE
 from ..typing.state import substitute
@@ -48,25 +58,16 @@ class _Revealing:
     def type(self, ty: Ty, make: Make, depth: int) -> Ty:
         ty, inside = self.solver.resolve(ty), deeper(depth)
         match ty:
-            case TVar() | TPrim():
-                return ty
-            case TArray(size, elem):
-                return TArray(size, self.type(elem, make, inside))
-            case TRecord(fields):
-                return TRecord(tuple([(name, self.type(t, make, inside)) for name, t in fields]))
-            case TSum(constructors):
-                return TSum(tuple([(c, tuple([self.type(t, make, inside) for t in ts])) for c, ts in constructors]))
             case TFun():
                 found: list[SizeVar] = []
                 dom = self.type(ty.dom, self.taken, inside)
                 cod = self.type(ty.cod, _noting(self.solver, found), inside)
                 return replace(ty, dom=dom, cod=cod, exists=(*ty.exists, *found))
-            case TOpaque():
+            case TOpaque() if (behind := self.known.get(ty.id)) is not None:
                 types = tuple([self.type(t, make, inside) for t in ty.types])
-                behind = self.known.get(ty.id)
-                if behind is None:
-                    return replace(ty, types=types)
                 return self.type(self._put_in(behind, types, ty.sizes, make), make, inside)
+            case _:
+                return map_parts(ty, lambda t: self.type(t, make, inside), lambda size: size)
 
     def _put_in(self, behind: TypeBinding, types: tuple[Ty, ...], sizes: tuple[Size, ...], make: Make) -> Ty:
         """The type behind, with the arguments of the abstract one."""

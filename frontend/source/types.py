@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from ...ir.types import Prim
 from .declarations import ModuleExp
@@ -213,6 +213,44 @@ def record(fields: Iterable[tuple[str, Ty]]) -> TRecord:
 
 def tuple_of(elems: Iterable[Ty]) -> TRecord:
     return TRecord(tuple([(str(i), t) for i, t in enumerate(elems)]))
+
+
+def parts_of(ty: Ty) -> Sequence[Ty]:
+    """The types right inside a type."""
+    match ty:
+        case TArray(_, elem):
+            return (elem,)
+        case TRecord(fields):
+            return [t for _, t in fields]
+        case TFun():
+            return (ty.dom, ty.cod)
+        case TSum(constructors):
+            return [t for _, ts in constructors for t in ts]
+        case TOpaque(types=types):
+            return types
+        case TPrim() | TVar():
+            return ()
+
+
+def map_parts(ty: Ty, on_type: Callable[[Ty], Ty], on_size: Callable[[Size], Size]) -> Ty:
+    """A type with the types right inside of it and its own sizes changed; the same one where nothing changes."""
+    match ty:
+        case TArray(size, elem):
+            new_size, new_elem = on_size(size), on_type(elem)
+            return ty if new_size is size and new_elem is elem else TArray(new_size, new_elem)
+        case TRecord(fields):
+            new_fields = tuple([(name, on_type(t)) for name, t in fields])
+            return ty if all(n is o for (_, n), (_, o) in zip(new_fields, fields)) else TRecord(new_fields)
+        case TFun():
+            dom, cod = on_type(ty.dom), on_type(ty.cod)
+            return ty if dom is ty.dom and cod is ty.cod else with_parts(ty, dom, cod)
+        case TSum(constructors):
+            return TSum(tuple([(name, tuple([on_type(t) for t in payload])) for name, payload in constructors]))
+        case TOpaque():
+            types = tuple([on_type(t) for t in ty.types])
+            return replace(ty, types=types, sizes=tuple([on_size(n) for n in ty.sizes]))
+        case TPrim() | TVar():
+            return ty
 
 
 def arrow(dom: Ty, cod: Ty) -> TFun:

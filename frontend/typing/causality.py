@@ -8,12 +8,12 @@ a constructor and the parameters of a lambda need the sizes of their types.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
+from dataclasses import dataclass
 
 from ...ir.errors import Label, Loc
 from ..source import syntax as s
 from ..source.atoms import Hole, Ident, Lit, PLit, PVar, PWild, Qual
+from ..source.copy_syntax import fields_of
 from ..source.names import leaves
 from ..source.types import Ty
 from .errors import fault
@@ -110,14 +110,9 @@ def _inside(exp: s.Exp) -> list[s.Exp]:
             todo.extend(reversed(node))
         elif node is not exp and isinstance(node, s.Exp):
             found.append(node)
-        elif is_dataclass(node) and not isinstance(node, Loc | s.TypeExp):
-            todo.extend([getattr(node, name) for name in _parts_of(type(node))])
+        elif not isinstance(node, s.TypeExp):
+            todo.extend([getattr(node, name) for name in reversed(fields_of(type(node)))])
     return found
-
-
-@cache
-def _parts_of(kind: type) -> list[str]:
-    return [part.name for part in reversed(fields(kind)) if part.name not in ("id", "loc")]
 
 
 def _said(exp: s.Exp) -> str:

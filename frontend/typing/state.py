@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ...ir.depth import MOST_LEVELS, too_deep
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
@@ -20,13 +20,9 @@ from ..source.types import (
     SizeVar,
     TArray,
     TFun,
-    TOpaque,
-    TPrim,
-    TRecord,
-    TSum,
     TVar,
     Ty,
-    with_parts,
+    map_parts,
 )
 from .constraints import Need
 from .errors import DependsOnFailed, fault
@@ -249,17 +245,7 @@ def substitute(solver: Solver, ty: Ty, types: dict[int, Ty], sizes: dict[int, Si
             return ty if found is ty else substitute(solver, found, types, sizes, inside)
         case TVar(_, i):
             return types.get(i, ty)
-        case TPrim():
-            return ty
-        case TArray(size, elem):
-            return TArray(solver.put_in(size, sizes.get), substitute(solver, elem, types, sizes, inside))
-        case TRecord(fields):
-            return TRecord(tuple([(n, substitute(solver, t, types, sizes, inside)) for n, t in fields]))
-        case TFun():
-            dom = substitute(solver, ty.dom, types, sizes, inside)
-            return with_parts(ty, dom, substitute(solver, ty.cod, types, sizes, inside))
-        case TSum(cs):
-            return TSum(tuple([(c, tuple([substitute(solver, t, types, sizes, inside) for t in ts])) for c, ts in cs]))
-        case TOpaque():
-            args = tuple([substitute(solver, t, types, sizes, inside) for t in ty.types])
-            return replace(ty, types=args, sizes=tuple([solver.put_in(n, sizes.get) for n in ty.sizes]))
+        case _:
+            return map_parts(
+                ty, lambda t: substitute(solver, t, types, sizes, inside), lambda size: solver.put_in(size, sizes.get)
+            )

@@ -7,11 +7,25 @@ later are refused. Generalisation takes the unknowns younger than the definition
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from ..source.types import Size, SizeVar, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty, with_parts
+from ..source.types import (
+    Size,
+    SizeVar,
+    TArray,
+    TFun,
+    TOpaque,
+    TPrim,
+    TRecord,
+    TSum,
+    TVar,
+    Ty,
+    map_parts,
+    parts_of,
+    with_parts,
+)
 from .constraints import Need, need_parts, needs_equality
 from .sizes import SizeClash
 from .unknowns import Unknowns, deeper
@@ -172,22 +186,13 @@ class Solver(Unknowns):
                 return ty
             case TVar(name, i) if i > age:
                 raise Clash(var, ty, f"`'{name}` is not in scope where the other type comes up (scope violation)")
-            case TVar() | TPrim():
-                return ty
-            case TArray(size, elem):
-                new_size, new_elem = self._fit_size(var, ty, size, age), self._fit(var, elem, age, inside)
-                return ty if new_size is size and new_elem is elem else TArray(new_size, new_elem)
-            case TRecord(fields):
-                new_fields = tuple([(name, self._fit(var, t, age, inside)) for name, t in fields])
-                return ty if all(n is o for (_, n), (_, o) in zip(new_fields, fields)) else TRecord(new_fields)
             case TFun():
                 dom, cod = self._fit(var, ty.dom, age, inside), self._fit_result(var, ty, age, inside)
                 return ty if dom is ty.dom and cod is ty.cod else with_parts(ty, dom, cod)
-            case TSum(constructors):
-                return TSum(tuple([(c, tuple([self._fit(var, t, age, inside) for t in ts])) for c, ts in constructors]))
-            case TOpaque():
-                types = tuple([self._fit(var, t, age, inside) for t in ty.types])
-                return replace(ty, types=types, sizes=tuple([self._fit_size(var, ty, n, age) for n in ty.sizes]))
+            case _:
+                return map_parts(
+                    ty, lambda t: self._fit(var, t, age, inside), lambda size: self._fit_size(var, ty, size, age)
+                )
 
     def _loose(self, size: Size) -> Size:
         """A size that a function chooses, in what a lifted parameter stands for: any, in each value."""
@@ -276,21 +281,11 @@ class Solver(Unknowns):
         )
 
     def _ask_equality(self, ty: Ty, need: Need, on_size: OnSize, depth: int) -> None:
-        parts: Iterable[Ty]
-        match ty:
-            case TFun():
-                raise Clash(ty, ty, "functions cannot be compared")
-            case TArray(_, elem):
-                parts = (elem,)
-            case TRecord(fields):
-                parts = [t for _, t in fields]
-            case TSum(constructors):
-                parts = [t for _, ts in constructors for t in ts]
-            case TOpaque():
-                raise Clash(ty, ty, "values of an abstract type cannot be compared")
-            case TPrim() | TVar():
-                parts = ()
-        for part in parts:
+        if isinstance(ty, TFun):
+            raise Clash(ty, ty, "functions cannot be compared")
+        if isinstance(ty, TOpaque):
+            raise Clash(ty, ty, "values of an abstract type cannot be compared")
+        for part in parts_of(ty):
             self.ask(part, needs_equality(need.loc, need.why), on_size, depth)
 
     def _ask_field(self, ty: Ty, name: str, field: Ty, on_size: OnSize, depth: int) -> None:

@@ -6,11 +6,23 @@ An unknown is a `TVar` with an empty name; `bound_types` maps its id to what it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from ...ir.depth import MOST_LEVELS
 from ..source.atoms import TypeParamKind
-from ..source.types import UNIT, Size, SizeVar, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty, with_parts
+from ..source.types import (
+    UNIT,
+    Size,
+    SizeVar,
+    TArray,
+    TFun,
+    TOpaque,
+    TPrim,
+    TRecord,
+    TVar,
+    Ty,
+    map_parts,
+    parts_of,
+)
 from .sizes import Sizes
 
 Zonked = dict[int, tuple[Ty, Ty, int]]
@@ -81,7 +93,7 @@ class Unknowns(Sizes):
                     todo.extend(reversed(part.types))
                     found.extend(map(self.size, sizes))
                 case _:
-                    todo.extend(reversed(self.parts(part)))
+                    todo.extend(reversed(parts_of(part)))
         return found
 
     def uses(self, ty: Ty, depth: int = 0) -> tuple[set[int], set[int]]:
@@ -101,26 +113,10 @@ class Unknowns(Sizes):
                     todo.append(elem)
                 case TOpaque(sizes=sizes):
                     shown.update(*map(self.names_in, sizes))
-                    todo.extend(self.parts(part))
+                    todo.extend(parts_of(part))
                 case _:
-                    todo.extend(self.parts(part))
+                    todo.extend(parts_of(part))
         return shown, taken
-
-    def parts(self, ty: Ty) -> list[Ty]:
-        """The types right inside a type."""
-        match ty:
-            case TArray(_, elem):
-                return [elem]
-            case TRecord(fields):
-                return [t for _, t in fields]
-            case TFun():
-                return [ty.dom, ty.cod]
-            case TSum(constructors):
-                return [t for _, ts in constructors for t in ts]
-            case TOpaque():
-                return list(ty.types)
-            case TPrim() | TVar():
-                return []
 
     def inside(self, ty: Ty) -> Iterator[Ty]:
         """A type and all types inside it, from left to right; one that is shared comes once."""
@@ -131,7 +127,7 @@ class Unknowns(Sizes):
             if id(part) not in seen:
                 seen.add(id(part))
                 yield part
-                todo.extend(reversed(self.parts(part)))
+                todo.extend(reversed(parts_of(part)))
 
     def unknowns_in(self, ty: Ty) -> list[TVar]:
         """The unknown types inside a type, from left to right."""
@@ -161,28 +157,11 @@ class Unknowns(Sizes):
         """`ty` with every size changed; what does not change is shared. `on_function`: what becomes of a function at a
         depth."""
         ty, inside = self.resolve(ty), deeper(depth)
-        match ty:
-            case TVar() | TPrim():
-                return ty
-            case TArray(size, elem):
-                new_size, new_elem = change(self.size(size)), self.map_sizes(elem, change, on_function, inside)
-                return ty if new_size is size and new_elem is elem else TArray(new_size, new_elem)
-            case TRecord(fields):
-                new_fields = tuple([(name, self.map_sizes(t, change, on_function, inside)) for name, t in fields])
-                return ty if all(n is o for (_, n), (_, o) in zip(new_fields, fields)) else TRecord(new_fields)
-            case TFun() if on_function is not None:
-                return on_function(ty, inside)
-            case TFun():
-                dom, cod = self.map_sizes(ty.dom, change, None, inside), self.map_sizes(ty.cod, change, None, inside)
-                return ty if dom is ty.dom and cod is ty.cod else with_parts(ty, dom, cod)
-            case TSum(constructors):
-                changed = [
-                    (c, tuple([self.map_sizes(t, change, on_function, inside) for t in ts])) for c, ts in constructors
-                ]
-                return TSum(tuple(changed))
-            case TOpaque():
-                types = tuple([self.map_sizes(t, change, on_function, inside) for t in ty.types])
-                return replace(ty, types=types, sizes=tuple([change(self.size(n)) for n in ty.sizes]))
+        if isinstance(ty, TFun) and on_function is not None:
+            return on_function(ty, inside)
+        return map_parts(
+            ty, lambda t: self.map_sizes(t, change, on_function, inside), lambda size: change(self.size(size))
+        )
 
     def replace_sizes(self, ty: Ty, sizes: dict[int, Size]) -> Ty:
         """`ty` with sizes put in for others by id."""
@@ -203,7 +182,7 @@ class Unknowns(Sizes):
         """Raises `TooDeep` for a type that is nested too deeply. What is shared counts once at each level."""
         level = [ty]
         for _ in range(MOST_LEVELS):
-            level = list({id(part): part for each in level for part in self.parts(self.resolve(each))}.values())
+            level = list({id(part): part for each in level for part in parts_of(self.resolve(each))}.values())
             if not level:
                 return
         raise TooDeep
@@ -220,19 +199,8 @@ class Unknowns(Sizes):
         match ty:
             case TVar("", _):
                 done: Ty = UNIT
-            case TVar() | TPrim():
-                done = ty
-            case TArray(size, elem):
-                done = TArray(self.size(size), self.zonk(elem, memo, inside))
-            case TRecord(fields):
-                done = TRecord(tuple([(name, self.zonk(t, memo, inside)) for name, t in fields]))
-            case TFun():
-                done = with_parts(ty, self.zonk(ty.dom, memo, inside), self.zonk(ty.cod, memo, inside))
-            case TSum(constructors):
-                done = TSum(tuple([(c, tuple([self.zonk(t, memo, inside) for t in ts])) for c, ts in constructors]))
-            case TOpaque():
-                types = tuple([self.zonk(t, memo, inside) for t in ty.types])
-                done = replace(ty, types=types, sizes=tuple([self.size(n) for n in ty.sizes]))
-        height = 1 + max([memo[id(self.resolve(part))][2] for part in self.parts(ty)], default=0)
+            case _:
+                done = map_parts(ty, lambda t: self.zonk(t, memo, inside), self.size)
+        height = 1 + max([memo[id(self.resolve(part))][2] for part in parts_of(ty)], default=0)
         memo[id(ty)] = (ty, done, height)
         return done

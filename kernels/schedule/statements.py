@@ -14,7 +14,7 @@ from ...ir.aliases import taken_over
 from ...ir.core import Body, Fix, Param, Slice, Stm
 from ...ir.errors import IRError
 from ...ir.ops import Op, can_fail
-from ...ir.types import Const, Name, Prim, Type, Var, i64
+from ...ir.types import Const, Name, Prim, Type, Var, i64, zero
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KVar
 from .array_values import copy_into, owned, rearranged, reshaped, sliced, stored
@@ -311,7 +311,7 @@ def if_target(b: Builder, param: Param, then: Value, orelse: Value, stm: Stm, mo
     """Where a result of a branch is, whichever side is taken."""
     if not param.type.shape:
         var = b.fresh(param.name.base[:12] or "r", param.type.prim)
-        b.emit(kir.Declare(var, zero_of(param.type.prim)))
+        b.emit(kir.Declare(var, zero(param.type.prim)))
         return var
     type_ = checked_type(b, param.type, stm)
     return then if isinstance(then, ArrayRef) and then == orelse else new_array(b, param.name, type_, mode)
@@ -323,11 +323,6 @@ def checked_type(b: Builder, type_: Type, stm: Stm) -> Type:
     if any(not isinstance(d, Const) and d.name in own for d in type_.shape):
         raise NotLowerable("an array whose size is found inside the kernel")
     return type_
-
-
-def zero_of(prim: Prim) -> Const:
-    """The 0 of a type: false, 0 or 0.0."""
-    return Const(prim, False if prim is Prim.BOOL else 0.0 if prim.is_float else 0)
 
 
 def assign(b: Builder, target: Value, value: Value, mode: Mode) -> None:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..ir.basic import whole
 from ..ir.core import (
     Apply,
     Body,
@@ -276,8 +277,7 @@ def taken_apart(context: Context, stm: Stm) -> tuple[Stm, ...]:
             row = Param(source.names.again(array), Type(types[array].prim, (i64(1), *types[array].shape[1:])))
             types[row.name] = row.type
             checks, certs = checks_of(context, stm, stm.exp)
-            every = (Slice(i64(0), size, i64(1)) for size in row.type.shape[1:])
-            take = Index(array, (Slice(index, i64(1), i64(1)), *every), True)
+            take = Index(array, (Slice(index, i64(1), i64(1)), *whole(row.type.shape[1:])), True)
             read = Index(row.name, (Fix(i64(0)), *rest), True)
             return *checks, Stm((row,), take, certs, (), stm.loc), replace(stm, exp=read, certs=certs)
         case Update(array, dims, _, False) if has_one_check(place := Index(array, dims, False), types[array].shape):

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..ir.aliases import consumed_params
+from ..ir.basic import whole
 from ..ir.core import (
     Assert,
     Body,
@@ -30,7 +31,6 @@ from ..ir.core import (
     Reshape,
     Scratch,
     Screma,
-    Slice,
     Stm,
 )
 from ..ir.entry_points import Entry, EntryParam, EntryResult
@@ -285,8 +285,7 @@ def carry_task(source: Source, op: Reduction, types: Sequence[Type], loc: Loc) -
     f = rename_lambda(op.op, source.names)
     left = [Param(p.name, t) for p, t in zip(f.params, types)]
     takes = [
-        Stm((p,), Index(xs, (Fix(i64(0)), *(Slice(i64(0), size, i64(1)) for size in p.type.shape)), True), (), (), loc)
-        for p, xs in zip(left, carries)
+        Stm((p,), Index(xs, (Fix(i64(0)), *whole(p.type.shape)), True), (), (), loc) for p, xs in zip(left, carries)
     ]
     screma = Screma(count, tuple(arrays), Lambda(f.params[len(types) :], f.body, f.ret), (), ())
     results = [t.array_of(count) for t in types]

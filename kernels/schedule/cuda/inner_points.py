@@ -12,12 +12,11 @@ from __future__ import annotations
 from ....ir import core
 from ....ir.core import Stm
 from ....ir.machine import WARP
-from ....ir.types import Const, Prim, Var, i64
+from ....ir.types import Prim, Var, i64
 from ...kernel_ir import nodes as kir
-from ...kernel_ir.nodes import KVar
-from ..array_values import copy_into, flat_indices
-from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, Value
-from ..soacs import k_lambda, neutral_of, row_reduction
+from ..array_values import flat_indices
+from ..kernel_builder import ONE, ZERO, Builder, Mode, Operand, Value
+from ..soacs import k_lambda, neutral_of, put_at, row_reduction
 from ..space import scalar
 from ..statements import gen_body, gen_stm, new_array
 
@@ -36,7 +35,7 @@ def points(b: Builder, stm: Stm, exp: core.SegMap) -> tuple[Value, ...]:
         indices = flat_indices(b, shape, point)
         b.env.update((name, index) for (name, _), index in zip(exp.space.dims, indices, strict=True))
         for array, value in zip(arrays, gen_body(b, exp.body, Mode.THREAD), strict=True):
-            put_at(b, array, indices, value)
+            put_at(b, array, indices, value, Mode.THREAD)
     b.emit(kir.Threads(point, ZERO, total, tuple(stms)))
     return tuple(arrays)
 
@@ -71,7 +70,7 @@ def rows(b: Builder, stm: Stm, exp: core.SegMap, reduction: Stm) -> tuple[Value,
         kept = {Var(p.name): value for p, value in beside}
         for array, result in zip(arrays, exp.body.result, strict=True):
             if result in kept:
-                put_at(b, array, (*indices, index), kept[result])
+                put_at(b, array, (*indices, index), kept[result], Mode.THREAD)
     outs = tuple(b.fresh("red", var.prim) for var in op.left)
     with b.nested() as after:
         indices = bound()
@@ -80,7 +79,7 @@ def rows(b: Builder, stm: Stm, exp: core.SegMap, reduction: Stm) -> tuple[Value,
             gen_stm(b, behind, Mode.THREAD)
         for array, result in zip(arrays, exp.body.result, strict=True):
             if not array.shape[len(indices) :]:
-                put_at(b, array, indices, b.atom(result))
+                put_at(b, array, indices, b.atom(result), Mode.THREAD)
     commutative, taken = all(red.comm for red in row.reds), tuple(map(scalar, values[: row.num_reds]))
     team = i64(WARP.threads)
     b.emit(
@@ -89,13 +88,3 @@ def rows(b: Builder, stm: Stm, exp: core.SegMap, reduction: Stm) -> tuple[Value,
         )
     )
     return tuple(arrays)
-
-
-def put_at(b: Builder, array: ArrayRef, indices: tuple[Operand, ...], value: Value) -> None:
-    """`array[indices] := value` for a scalar; a row is copied by the thread."""
-    if isinstance(value, (KVar, Const)):
-        b.emit(kir.Store(array.mem, b.address(array, indices), value))
-        return
-    row = b.element(array, indices)
-    assert isinstance(row, ArrayRef)
-    copy_into(b, row, value, Mode.THREAD)

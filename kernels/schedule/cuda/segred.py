@@ -84,8 +84,8 @@ def chunks_kernel(s: Chunked) -> Made:
     return h.finish(b, s.base)
 
 
-def element(b: Builder, exp: core.SegRed, rows: list[ArrayRef], index: Operand) -> list[Operand]:
-    """The body at one point of the space: what is mapped is stored, what is reduced is given."""
+def element(b: Builder, exp: core.SegRed | core.SegScan, rows: list[ArrayRef], index: Operand) -> list[Operand]:
+    """The body at one point of the space: what is mapped is stored, what is reduced or scanned is given."""
     values = gen_body(b, exp.body, Mode.THREAD)
     count = len(values) - len(rows)
     for row, value in zip(rows, values[count:], strict=True):

@@ -27,9 +27,9 @@ from ..cpu.segscan import WHOLE, combined, scanned_in
 from ..host_builder import Made
 from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, clean
 from ..soacs import k_lambda, neutral_of, put
-from ..space import bind_space, output, row_of, scalar
-from ..statements import gen_body
+from ..space import bind_space, output, row_of
 from ..table import Schedule, Segop, Table, in_memory, launch, run
+from .segred import element
 
 
 def fits_tile(s: Segop[core.SegScan], _: bool) -> Atom:
@@ -71,7 +71,7 @@ def segments_kernel(s: Segop[core.SegScan], each: Atom) -> Made:
         index = b.op(Op.REM, Prim.I64, place, m, base=clean(inner.base)) if outer else place
         b.env[inner] = index
         indices = bind_space(b, SegSpace(outer), segment) if outer else ()
-        values = mapped(b, exp, [row_of(b, a, indices) for a in arrays[len(neutral) :]], index)
+        values = element(b, exp, [row_of(b, a, indices) for a in arrays[len(neutral) :]], index)
         starts = b.op(Op.EQ, Prim.I64, index, ZERO, base="starts")
         values = first_behind(b, exp, starts, neutral, values)
     scanned = tuple(b.fresh("scanned", v.prim) for v in op.left)
@@ -116,15 +116,6 @@ def product(b: Builder, dims: tuple[tuple[Name, Const | Var], ...]) -> Operand:
     for _, width in dims:
         total = b.mul(total, b.operand(width))
     return total
-
-
-def mapped(b: Builder, exp: core.SegScan, rows: list[ArrayRef], index: Operand) -> tuple[Operand, ...]:
-    """The body at one point of the space: what is mapped is stored, what is scanned is given."""
-    values = gen_body(b, exp.body, Mode.THREAD)
-    count = len(values) - len(rows)
-    for row, value in zip(rows, values[count:], strict=True):
-        put(b, row, index, value, Mode.THREAD)
-    return tuple(scalar(v) for v in values[:count])
 
 
 # ---- a chain of tiles --------------------------------------------------------------------------------------------
@@ -217,7 +208,7 @@ def fill(tile: Tile, stage: list[KArray], lo: Operand, count: Operand | None) ->
         index = b.add(lo, at)
         b.env[tile.exp.space.dims[-1][0]] = index
         with b.nested() as stms:
-            tile.keep(stage, place, mapped(b, tile.exp, tile.rows[len(stage) :], index))
+            tile.keep(stage, place, element(b, tile.exp, tile.rows[len(stage) :], index))
         if count is None:
             b.stms += stms
             return
