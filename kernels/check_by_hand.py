@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
 from ..ir.by_hand import PLACE_FENCES, Version, versions_by_hand
-from ..ir.core import Level, Prog
+from ..ir.core import Body, Index, Level, Prog, Stm, Update
 from ..ir.errors import NOWHERE, CompileError, Diagnostic, Label, Loc
 from ..ir.machine import BLOCK, CUDA
+from ..ir.traverse import bodies
 from ..ir.types import Names
 from .analysis.accesses import Effect, Touch
 from .analysis.check_collectives import check_collectives
@@ -70,9 +71,9 @@ def _check_fences(version: Version, kernel: Kernel) -> None:
     found = first_conflict(body)
     if found is None:
         return
-    name = found.later.array.name.rpartition("_")[0]
+    name = _array(found.later)
     message = f"kernel `{version.name}`: a fence is missing between two uses of `{name}` by different threads"
-    later, earlier = (Label(_place(body, t) or version.kernel.loc, _said(t)) for t in (found.later, found.earlier))
+    later, earlier = (Label(_place(version, body, t), _said(t)) for t in (found.later, found.earlier))
     hint = "write `fence;` between the two, or `#[place_fences]` before the kernel"
     raise CompileError(Diagnostic("E0231", message, later, (earlier,), hint=hint))
 
@@ -124,13 +125,35 @@ def _said(touch: Touch) -> str:
     return f"{verb} here"
 
 
-def _place(body: tuple[KStm, ...], touch: Touch) -> Loc | None:
-    """The place of the source noted last before an access."""
-    last = None
+def _array(touch: Touch) -> str:
+    """What the user calls an array."""
+    return touch.array.name.rpartition("_")[0]
+
+
+def _place(version: Version, body: tuple[KStm, ...], touch: Touch) -> Loc:
+    """Where the source has an access: in the line that was noted last before it."""
+    last = version.kernel.loc
     for stm in _until(body, touch):
         if isinstance(stm, kir.Note) and isinstance(stm.what, Loc):
             last = stm.what
-    return last
+    return next((stm.loc for stm in _all(version.kernel.body) if stm.loc.line == last.line and _does(stm, touch)), last)
+
+
+def _all(body: Body) -> Iterator[Stm]:
+    for stm in body.stms:
+        yield stm
+        for inner in bodies(stm.exp):
+            yield from _all(inner)
+
+
+def _does(stm: Stm, touch: Touch) -> bool:
+    match stm.exp:
+        case Update(array):
+            return touch.effect is not Effect.READ and array.base == _array(touch)
+        case Index(array):
+            return touch.effect is Effect.READ and array.base == _array(touch)
+        case _:
+            return False
 
 
 def _until(body: tuple[KStm, ...], touch: Touch) -> Iterator[KStm]:

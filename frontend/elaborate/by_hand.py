@@ -262,6 +262,9 @@ def kernel_of(
     gives, its sizes by those of the kernel in `sizes`. Called where a builder is open for it."""
     if any(param.kind is not TypeParamKind.SIZE for param in dec.tparams):
         raise _fault("a kernel by hand has no type parameters", dec.name_loc)
+    if (own := next((s for s in sizes_of(result) if isinstance(s, Var) and s not in sizes), None)) is not None:
+        text = f"the function chooses the size `{own.name.base}` of its result: make it a parameter of both"
+        raise _fault(text, dec.name_loc)
     outside = with_sizes(result, [sizes.get(size, size) for size in sizes_of(result)])
     parts = [field for _, field in outside.fields] if isinstance(outside, Rec) else [outside]
     results: list[Param] = []

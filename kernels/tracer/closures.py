@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...ir import scalar
+from ...ir.errors import NOWHERE, Loc
 from ...ir.types import Const
 from ..devices.device import KernelFailure
 from ..kernel_ir import nodes as kir
@@ -35,7 +36,8 @@ ForThreadsStep = Callable[["Traced", KStm, Who], Step]
 class Traced:
     """A kernel as code, and what the running of it is about to change. `drop`: numbers of executed fences that do
     nothing; `thread` is the thread that runs, `index` the number of its index in the loop; `for_threads` makes the
-    steps that only machines with threads have; `distributed`: how many elements of an array belong to an index."""
+    steps that only machines with threads have; `distributed`: how many elements of an array belong to an index.
+    `places` are statements by their numbers, `sources` what they come from, `here` the last place that was noted."""
 
     kernel: Kernel
     machine: Machine
@@ -45,6 +47,8 @@ class Traced:
     memory: dict[str, Memory] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
+    sources: list[Loc] = field(default_factory=list)
+    here: Loc = NOWHERE
     body: Step = lambda: None
     thread: int = 0
     index: int = 0
@@ -124,6 +128,8 @@ def step(t: Traced, stm: KStm, who: Who) -> Step:
     """What a statement does when `who` executes it; statements that lanes have no form for are made by
     `t.for_threads`."""
     env = t.env
+    if isinstance(stm, kir.Note) and isinstance(stm.what, Loc):
+        t.here = stm.what
     match stm:
         case kir.KLet(var, kir.KLoad(array, index)):
             return assigning(env, var.name, load(t, stm, array, index, who))
@@ -246,6 +252,7 @@ def value_of(env: dict[str, Any], rhs: kir.Rhs) -> Get:
 def place_of(t: Traced, stm: KStm) -> int:
     """The number of a place in the text of the kernel."""
     t.places.append(show_stm(stm))
+    t.sources.append(t.here)
     return len(t.places) - 1
 
 

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...ir.core import Level, Prog
+from ...ir.errors import NOWHERE, Loc
 from ...ir.machine import WARP
 from ..devices.cpu.executable import Executable
 from ..devices.host_runner import compile_host
@@ -51,13 +52,14 @@ class TraceSettings:
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Hazards of one kind between the same two places: how many, and the first. `at` and `after` are the statements of
-    the second and the first access."""
+    the second and the first access, `sources` where they are in the source."""
 
     kernel: str
     hazard: Hazard
     at: str
     after: str | None
     count: int
+    sources: tuple[Loc, Loc]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +136,12 @@ def show_finding(finding: Finding) -> str:
     """A finding in words: array, index, both threads, both places, what is missing."""
     h = finding.hazard
     head = f"{finding.kernel}: {h.kind.value} at {h.array}[{h.index}]"
-    second = f"thread {h.second.thread} of block {h.second.block} in `{finding.at}`"
+    at, after = (f" ({loc})" if loc != NOWHERE else "" for loc in finding.sources)
+    second = f"thread {h.second.thread} of block {h.second.block} in `{finding.at}`{at}"
     times = f" ({finding.count} times)" if finding.count > 1 else ""
     if h.first is None or h.missing is None:
         return f"{head}: {second}{times}"
-    first = f"thread {h.first.thread} of block {h.first.block} in `{finding.after}`"
+    first = f"thread {h.first.thread} of block {h.first.block} in `{finding.after}`{after}"
     return f"{head}: {second} after {first}; missing is {h.missing.value}{times}"
 
 
@@ -213,10 +216,12 @@ def findings(t: Traced) -> tuple[Finding, ...]:
         key = (hazard.kind, hazard.array, hazard.second.place, hazard.first and hazard.first.place, hazard.missing)
         first.setdefault(key, hazard)
         count[key] += 1
-    return tuple(
-        Finding(t.kernel.name, h, t.places[h.second.place], t.places[h.first.place] if h.first else None, count[key])
-        for key, h in first.items()
-    )
+    made: list[Finding] = []
+    for key, h in first.items():
+        second, before = h.second.place, h.first.place if h.first else None
+        after, loc = (None, NOWHERE) if before is None else (t.places[before], t.sources[before])
+        made.append(Finding(t.kernel.name, h, t.places[second], after, count[key], (t.sources[second], loc)))
+    return tuple(made)
 
 
 # ---- a program ---------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ values are those of the case, again from the start where an array grows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -32,13 +32,24 @@ def tiles_of(prog: Prog, entry: str) -> tuple[int, ...]:
 
 def around(fun: FunDef, args: Sequence[Argument], tiles: Sequence[int]) -> Iterator[tuple[str, list[Argument]]]:
     """Inputs like `args` with sizes around `tiles`, and what they are called."""
+    for sizes in sizes_around(fun, tiles):
+        yield in_words(sizes), _sized(fun, args, sizes)
+
+
+def sizes_around(fun: FunDef, tiles: Sequence[int]) -> Iterator[dict[Name, int]]:
+    """What the size variables of a function are set to for `tiles`."""
     variables = _variables(fun)
     interesting = sorted({size for tile in tiles for size in (0, 1, tile - 1, tile, tile + 1, 3 * tile + 2)})
     for size in interesting if variables else ():
         for varied in variables:
-            yield _sized(fun, args, {name: size if name == varied else SMALL for name in variables})
+            yield {name: size if name == varied else SMALL for name in variables}
         if len(variables) > 1 and size ** len(variables) <= MOST:
-            yield _sized(fun, args, dict.fromkeys(variables, size))
+            yield dict.fromkeys(variables, size)
+
+
+def in_words(sizes: Mapping[Name, int]) -> str:
+    """What an input of these sizes is called."""
+    return ", ".join(f"{name.base} = {size}" for name, size in sizes.items())
 
 
 def _variables(fun: FunDef) -> tuple[Name, ...]:
@@ -46,7 +57,7 @@ def _variables(fun: FunDef) -> tuple[Name, ...]:
     return tuple(dict.fromkeys(sizes))
 
 
-def _sized(fun: FunDef, args: Sequence[Argument], sizes: dict[Name, int]) -> tuple[str, list[Argument]]:
+def _sized(fun: FunDef, args: Sequence[Argument], sizes: Mapping[Name, int]) -> list[Argument]:
     types = parameter_types(fun)
     params = fun.params[len(fun.params) - len(types) :]
     made: list[Argument] = []
@@ -57,10 +68,10 @@ def _sized(fun: FunDef, args: Sequence[Argument], sizes: dict[Name, int]) -> tup
             made.append(np.resize(np.asarray(arg), [_size(dim, sizes) for dim in type.shape]))
         else:
             made.append(arg)
-    return ", ".join(f"{name.base} = {size}" for name, size in sizes.items()), made
+    return made
 
 
-def _size(dim: Atom, sizes: dict[Name, int]) -> int:
+def _size(dim: Atom, sizes: Mapping[Name, int]) -> int:
     match dim:
         case Const(_, value):
             return int(value)

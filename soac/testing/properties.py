@@ -9,6 +9,8 @@ property that has a generator of its own (`#[gen(f)]`), or takes what cannot be 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..api import Program
@@ -56,9 +58,12 @@ def _largest(attrs: tuple[Attr, ...]) -> int:
     return int(said) if said.isdigit() else LARGEST
 
 
-def drawn(fun: FunDef, source: np.random.PCG64, largest: int) -> list[Argument]:
-    """Random arguments with at most `largest` elements in a dimension. A number that names a size is that size."""
-    sizes: dict[Name, int] = {}
+def drawn(
+    fun: FunDef, source: np.random.PCG64, largest: int, known: Mapping[Name, int] | None = None
+) -> list[Argument]:
+    """Random arguments with at most `largest` elements in a dimension whose size is not `known`. A number that names a
+    size is that size."""
+    sizes = dict(known or {})
     shapes = [tuple([_size(dim, sizes, source, largest) for dim in type.shape]) for type in parameter_types(fun)]
     spoken = {name.base: size for name, size in sizes.items()}
     params = fun.params[len(fun.params) - len(shapes) :]

@@ -57,6 +57,28 @@ def test_planted_faults_are_refused(name: str) -> None:
     assert shown in text.splitlines()[found.primary.loc.line - 1], found
 
 
+def test_both_places_are_the_statements() -> None:
+    """Not what stands before them in their lines."""
+    text = changed("stencil", "      fence;\n", "")
+    with pytest.raises(CompileError) as error:
+        compile_prog(text, "k.soac")
+    (found,) = error.value.diagnostics
+    lines = text.splitlines()
+    shown = [lines[x.loc.line - 1][x.loc.col - 1 : x.loc.end_col - 1] for x in (found.primary, *found.others)]
+    assert sorted(shown) == ["near[w, t]", "near[w, t] = xs[i64.max 0 (i64.min (n - 1) (first + t - 1))]"]
+
+
+def test_a_size_that_the_function_chooses() -> None:
+    text = """
+def inner [n] (xs: [n]f32): [n-2]f32 = map (\\i -> xs[i+1]) (iota (n - 2))
+#[implements(inner)]
+def k [n] (xs: [n]f32) (ys: *[n-2]f32) = fully par i < n - 2 in thread { ys[i] = xs[i+1]; }
+entry main [n] (xs: [n]f32) = inner xs
+"""
+    with pytest.raises(CompileError, match=r"the function chooses the size `.*` of its result"):
+        compile_prog(text, "k.soac")
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if "fence;" in text_of(name)])
 def test_fences_are_placed_where_that_is_asked_for(name: str) -> None:
     text = "\n".join(line for line in text_of(name).splitlines() if line.strip() != "fence;")

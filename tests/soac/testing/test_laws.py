@@ -28,6 +28,8 @@ LAWFUL = (
     " reduce_comm (\\(x, i) (y, j) -> if j < 0 then (x, i) else if i < 0 then (y, j)"
     " else if x > y || (x == y && i < j) then (x, i) else (y, j)) (-f32.inf, -1) (zip xs (iota n))",
     "entry f (xs: []i32) = reduce i32.max 0 (map i32.abs xs)",
+    "entry f (xs: []u8) = reduce (\\x y -> u8.i32 (i32.min 255 (i32.u8 x + i32.u8 y))) 0 xs",
+    "entry f (xs: []i64) = reduce (\\x y -> (x + y) % 1000000007) 0 (map (% 1000000007) xs)",
 )
 BROKEN = (
     ("entry f (xs: []i32) = reduce (-) 0 xs", "0i32 is not neutral: op 0i32 "),
@@ -37,6 +39,11 @@ BROKEN = (
     ("entry f (xs: []f32) = scan (\\x y -> if x == 0 then y else if y == 0 then x else (x + y) / 2) 0 xs", "associ"),
     ("entry f (xs: []i32) = reduce_comm (\\x y -> if y == 0 then x else y) 0 xs", "not commutative"),
     ("entry f (is: []i64) (xs: []i32) = hist (\\x y -> if y == 0 then x else y) 0 9 is xs", "not commutative"),
+    ("entry f (xs: []f32) = reduce f32.min 1000 xs", "1000.0f32 is not neutral"),
+    (
+        "entry f (xs: []i8) = reduce (\\x y -> i8.i32 (i32.max (-128) (i32.min 127 (i32.i8 x + i32.i8 y)))) 0 xs",
+        "not associative",
+    ),
     ("entry f (xs: [][2]i32) = reduce (map2 (\\x y -> x + 2 * y)) [0, 0] xs", "[0i32, 0i32] is not neutral"),
 )  # fmt: skip
 
