@@ -36,7 +36,7 @@ from ..kernel_ir.traverse import (
     with_children,
 )
 
-LEAST = 32
+LEAST = 4
 """Elements of a middle that is worth the cut."""
 MOST_ENDS = 8
 """Elements at both ends together: they are computed one by one."""
