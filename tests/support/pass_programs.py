@@ -142,6 +142,17 @@ def places(w: Writer) -> str:
     return f"entry main [n] (xs: [n]{t}) = reduce_comm ({operator}) ({end}, -1) ({pairs})"
 
 
+def wanderers(w: Writer) -> str:
+    """Rows through which each thread goes as far as its elements say: sorts by insertion, of rows or of a copy."""
+    t, n, m = w.type(), w.size(), w.size(SMALL)
+    w.array(t, n, m)
+    before, key = w.pick(">", "<"), w.element(t, "x", depth=1)
+    start = w.pick("copy row", f"map (\\x -> {key}) row")
+    step = f"while k > 0 && row[k-1] {before} x do (row with [k] = row[k-1], k - 1)"
+    place = f"let x = row[i] let (row, k) = loop (row, k) = (row, i) {step} in row with [k] = x"
+    return f"entry main [n][m] (xss: [n][m]{t}) = map (\\row -> loop row = {start} for i < m do {place}) xss"
+
+
 def interleaved(w: Writer) -> str:
     """Elements that stand side by side in memory."""
     t, n, k = w.type(), w.size(), w.number(2, 4)
@@ -244,6 +255,7 @@ entry main [n] (xs: [n]{t}): [n]{t} = f xs
 
 WRITERS: dict[str, Callable[[Writer], str]] = {
     "divide-warps": warps,
+    "one-by-one": wanderers,
     "nontemporal-stores": stores,
     "hoist-invariants": invariants,
     "split-at-multiples": wrapped,
