@@ -108,7 +108,7 @@ def wrapped(w: Writer) -> str:
 
 
 def neighbours(w: Writer) -> str:
-    """Stencils with clamped indices or branches at the ends."""
+    """Stencils with clamped indices or branches at the ends, and reductions of them."""
     t, n = w.type(), w.size()
     w.array(t, n)
     a, b = w.number(0, 3), w.number(0, 3)
@@ -116,7 +116,8 @@ def neighbours(w: Writer) -> str:
         x, y = f"xs[i64.max 0 (i - {a})]", f"xs[i64.min (n - 1) (i + {b})]"
     else:
         x, y = f"(if i < {a} then {w.number(0, 3)} else xs[i - {a}])", f"(if i + {b} >= n then xs[i] else xs[i + {b}])"
-    return f"entry main [n] (xs: [n]{t}) = tabulate n (\\i -> let x = {x} let y = {y} in {w.element(t, 'x', 'y')})"
+    whole = w.pick("tabulate n", f"{t}.sum <| tabulate n", f"{t}.maximum <| tabulate n")
+    return f"entry main [n] (xs: [n]{t}) = {whole} (\\i -> let x = {x} let y = {y} in {w.element(t, 'x', 'y')})"
 
 
 def branches(w: Writer) -> str:
