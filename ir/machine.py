@@ -45,7 +45,8 @@ class Machine:
     shared by way of the memory of a block), the threads that fill it, with fewer than which the points of a nest are
     rather given to collectives, if they fill these (None: to threads in any case), and whether a loop of maps on arrays
     of its own is worth versions in which these stay with one thread or collective, though no thread reads what another
-    has made (where there are caches)."""
+    has made (where there are caches), and how many elements a round of a loop has at most for one collective to go
+    through all of them."""
 
     name: str
     levels: tuple[LevelRow, ...]
@@ -54,6 +55,7 @@ class Machine:
     tile: int | None
     full: int | None
     keeps_rows: bool = False
+    rounds: int = 1024
 
     @property
     def lowest(self) -> LevelRow:
@@ -87,10 +89,17 @@ EVEN = "suff_even"
 number of threads of the host, unless it is set (`docs/flattening.md`, balance)."""
 
 
+ROUNDS = "suff_rounds"
+"""The kind of a guard that compares the elements of a round of a loop with what one collective goes through sooner than
+launches begin; its threshold is 0, unless it is set (`flatten/versions/rounds.py`)."""
+
+
 def level_of(threshold: str) -> Level | None:
     """The level inside whose collectives the threads of a version are that this threshold guards; None if it guards
     another kind of version."""
     kind = Threshold.of(threshold).kind
+    if kind == ROUNDS:
+        return Level.BLOCK
     rows = (row for machine in MACHINES.values() for row in machine.higher)
     return next((row.level for row in rows if row.guard == kind), None)
 

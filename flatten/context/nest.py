@@ -180,12 +180,14 @@ class Known:
     whether parallelism of varying width is flattened, `mixed` whether there is other parallelism beside it. For that,
     `coordinates` are the indices of nests around a flat one, `segments` the descriptors made, `rows` the arrays of
     varying width that are segments of flat data. `checked_rows`: the checks made of rows that kernels do not look at
-    where they are empty, by the order of the deferred statement."""
+    where they are empty, by the order of the deferred statement. `in_rounds`: whether there is a version in which
+    one collective goes through the rounds of a loop around."""
 
     types: dict[Name, Type]
     consumed: set[Name]
     varying: bool
     mixed: bool = False
+    in_rounds: bool = False
     elems: ChainMap[Name, Elem] = field(default_factory=lambda: ChainMap())
     deferred: dict[Name, Deferred] = field(default_factory=dict)
     coordinates: dict[Name, Deferred] = field(default_factory=dict)

@@ -37,6 +37,7 @@ class Rule(Enum):
     SEQ_OUTER = "sequential outer"
     INCREMENTAL = "incremental"
     INSIDE = "inside"
+    ROUNDS = "rounds"
     BALANCE = "balance"
     SEGMENTS = "segments"
     FLAT_MAP = "flat map"

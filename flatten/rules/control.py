@@ -9,22 +9,31 @@ Loops whose trip count varies, while loops, and branches whose condition varies 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...ir.core import Body, Exp, ForLoop, If, Loop, Param, Stm
 from ...ir.traverse import free_in_body, free_in_stm
 from ...ir.types import Atom, Var, scalar
 from ..context.distribute import expand, expand_owned, frontier, settle
-from ..context.nest import Elem, Flow, Nest, host_body
+from ..context.nest import TOP, Elem, Flow, Nest, host_body
 from ..context.trace import Rule
+from ..versions.guards import guarded
 from ..versions.parallelism import exploitable_stm
+from ..versions.rounds import rounds_version
 
 
 def top_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     """At the top level loops and branches stay, and what is inside them is flattened.
 
-    G(•, loop z̄' = z̄ .. do e)  ⟶  loop z̄' = z̄ .. do G(•, e)
+    G(•, loop z̄' = z̄ .. do e)  ⟶  loop z̄' = z̄ .. do G(•, e)             (beside a version of `versions/rounds.py`)
     """
     if nest.dims:
         return None
+    version = rounds_version(flow, stm)
+    if version is not None:
+        flow.note(Rule.ROUNDS, ", ".join(str(p.name) for p in stm.pat))
+        guarded(flow, stm.pat, [version], lambda to: _rounds(flow, replace(stm, pat=to)))
+        return Rule.ROUNDS
     match stm.exp:
         case Loop(params, inits, form, body):
             exp: Exp = Loop(params, inits, form, _flat(flow, body))
@@ -35,6 +44,13 @@ def top_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     flow.note(Rule.G0, ", ".join(str(p.name) for p in stm.pat))
     flow.keep(Stm(stm.pat, exp, stm.certs, stm.attrs, stm.loc))
     return Rule.G0
+
+
+def _rounds(flow: Flow, stm: Stm) -> None:
+    """A loop whose rounds are also those of one collective: flattened, as are loops inside it."""
+    flow.known.in_rounds = True
+    top_rule(flow, TOP, stm)
+    flow.known.in_rounds = False
 
 
 def _flat(flow: Flow, body: Body) -> Body:

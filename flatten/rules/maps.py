@@ -263,7 +263,7 @@ def sequential_outer(flow: Flow, nest: Nest, stm: Stm) -> Rule:
     )
     body = Body((*loads, *f.body.stms, *stores), tuple(Var(p.name) for p in results))
     loop = Loop(params, scratches, ForLoop(index, exp.width, Prim.I64), body)
-    flow.context.walk(flow, nest, (Stm(stm.pat, loop, stm.certs, (), stm.loc),), ())
+    flow.context.walk(flow, nest, (replace(stm, exp=loop),), ())
     return Rule.SEQ_OUTER
 
 

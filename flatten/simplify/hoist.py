@@ -31,9 +31,9 @@ from ...ir.core import (
     Update,
     WhileLoop,
 )
-from ...ir.ops import can_fail
+from ...ir.ops import Op, can_fail
 from ...ir.traverse import bodies, free_in_stm
-from ...ir.types import Const
+from ...ir.types import Atom, Const
 from .bounds import in_bounds, in_bounds_at
 from .env import Env, FrameKind
 
@@ -83,6 +83,15 @@ def _is_total(exp: Exp, env: Env) -> bool:
     return _is_total_itself(exp, env, repeated=False) and _are_total(exp, env, repeated=False)
 
 
+def _is_positive(divisor: Atom, env: Env) -> bool:
+    """Whether a divisor is a positive constant, or at least one."""
+    match env.value_of(divisor):
+        case PrimOp(Op.MAX, _, args):
+            return any(isinstance(arg, Const) and arg.value > 0 for arg in args)
+        case _:
+            return isinstance(divisor, Const) and divisor.value > 0
+
+
 def _is_in_bounds(exp: Exp, level: int, env: Env) -> bool:
     return isinstance(exp, Index) and in_bounds_at(exp.array, exp.dims, level, env)
 
@@ -103,9 +112,7 @@ def _are_total(exp: Exp, env: Env, *, repeated: bool) -> bool:
 def _is_total_itself(exp: Exp, env: Env, *, repeated: bool) -> bool:
     match exp:
         case PrimOp(op, prim, args):
-            divisor = args[-1]
-            harmless = isinstance(divisor, Const) and divisor.value > 0
-            return not can_fail(op, prim) or harmless
+            return not can_fail(op, prim) or _is_positive(args[-1], env)
         case Index(array, dims, safe):
             return (repeated and safe) or in_bounds(array, dims, env)
         case Update(array, dims, _, safe):

@@ -145,8 +145,8 @@ def unless_inside(flow: Flow, nest: Nest, middle: Inside, rows: tuple[LevelRow, 
         return lacks
     for row in rows:
         par = parallelism_inside(flow, middle, row)
-        lacks = both(flow, lacks, _let(flow, "lacks", BOOL, Op.LT, par, i64(row.threads)))
-    fills = _let(flow, "fills", BOOL, Op.LE, i64(full), parallelism_of(flow, nest))
+        lacks = both(flow, lacks, let(flow, "lacks", BOOL, Op.LT, par, i64(row.threads)))
+    fills = let(flow, "fills", BOOL, Op.LE, i64(full), parallelism_of(flow, nest))
     return Var(flow.emit_as("pays", BOOL, PrimOp(Op.OR, Prim.BOOL, (fills, lacks))))
 
 
@@ -169,8 +169,8 @@ def g_inside(
 def parallelism_inside(flow: Flow, middle: Inside, row: LevelRow) -> Atom:
     """Par(e_mid): that of its least parallel segop where everything fits; else minus that of the most parallel one."""
     wide = tuple(space for space in middle.spaces if not all(map(is_small, space))) or middle.spaces
-    least = _folded(flow, Op.MIN, tuple(product_of(flow, space) for space in _smallest(wide)))
-    return _where_it_fits(flow, middle.spaces, middle.arrays, row, least)
+    least = folded(flow, Op.MIN, tuple(product_of(flow, space) for space in _smallest(wide)))
+    return where_it_fits(flow, middle.spaces, middle.arrays, row, least)
 
 
 def parallelism_of_rows(flow: Flow, middle: Inside, row: LevelRow, lengths: Lengths) -> Atom:
@@ -185,10 +185,10 @@ def parallelism_of_rows(flow: Flow, middle: Inside, row: LevelRow, lengths: Leng
     rows: tuple[Widths, ...] = () if arrays == middle.arrays and middle.known else ((longest,),)
     if not middle.known:
         rows = (*rows, (i64(1),))
-    return _where_it_fits(flow, middle.known, arrays, row, par, rows)
+    return where_it_fits(flow, middle.known, arrays, row, par, rows)
 
 
-def _where_it_fits(
+def where_it_fits(
     flow: Flow,
     spaces: tuple[Widths, ...],
     arrays: tuple[Type, ...],
@@ -197,12 +197,12 @@ def _where_it_fits(
     rows: tuple[Widths, ...] = (),
 ) -> Atom:
     """`par`, or minus the most parallelism of a segop where that or the arrays are too much for a collective."""
-    most = _folded(flow, Op.MAX, tuple(product_of(flow, space) for space in (*_largest(spaces), *rows)))
+    most = folded(flow, Op.MAX, tuple(product_of(flow, space) for space in (*_largest(spaces), *rows)))
     fits: Atom = Const(Prim.BOOL, True)
     if spaces:
-        fits = _let(flow, "fits", BOOL, Op.LE, most, i64(row.most))
+        fits = let(flow, "fits", BOOL, Op.LE, most, i64(row.most))
     if (taken := bytes_inside(flow, spaces, arrays, row)) is not None:
-        enough = _let(flow, "fits", BOOL, Op.LE, taken, i64(row.bytes))
+        enough = let(flow, "fits", BOOL, Op.LE, taken, i64(row.bytes))
         fits = Var(flow.emit_as("fits", BOOL, PrimOp(Op.AND, Prim.BOOL, (fits, enough))))
     too_many = Var(flow.emit_as("par", I64, PrimOp(Op.NEG, Prim.I64, (most,))))
     return Var(flow.emit_as("par", I64, PrimOp(Op.SELECT, Prim.I64, (fits, par, too_many))))
@@ -225,15 +225,17 @@ def bytes_inside(flow: Flow, spaces: tuple[Widths, ...], arrays: tuple[Type, ...
         together[in_order(t.shape)] += t.prim.bytes
     if all(shape in spaces for shape in together) and together.total() * row.most <= row.bytes:
         return None
-    return _folded(flow, Op.ADD, tuple(product_of(flow, (*shape, i64(each))) for shape, each in together.items()))
+    return folded(flow, Op.ADD, tuple(product_of(flow, (*shape, i64(each))) for shape, each in together.items()))
 
 
-def _folded(flow: Flow, op: Op, atoms: tuple[Atom, ...]) -> Atom:
+def folded(flow: Flow, op: Op, atoms: tuple[Atom, ...]) -> Atom:
+    """Emits what an operation on i64 makes of all atoms."""
     first, *rest = atoms
     for atom in rest:
-        first = _let(flow, "par", I64, op, first, atom)
+        first = let(flow, "par", I64, op, first, atom)
     return first
 
 
-def _let(flow: Flow, base: str, type_: Type, op: Op, left: Atom, right: Atom) -> Atom:
+def let(flow: Flow, base: str, type_: Type, op: Op, left: Atom, right: Atom) -> Atom:
+    """Emits an operation on i64 under a fresh name."""
     return Var(flow.emit_as(base, type_, PrimOp(op, Prim.I64, (left, right))))

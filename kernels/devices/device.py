@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ...ir.core import FunDef, Level
-from ...ir.machine import EVEN, level_of
+from ...ir.machine import EVEN, ROUNDS, level_of
 from ...ir.thresholds import Threshold
 from ...ir.types import Prim
 from ..host_ir.timing_events import Event
@@ -151,6 +151,8 @@ def default_of(device: Device | type[Device], threshold: str, threads: int) -> i
     kind = Threshold.of(threshold).kind
     if kind == EVEN:
         return threads
+    if kind == ROUNDS:
+        return 0
     found = calibrated(device.calibration).get(kind)
     if found is not None:
         return found

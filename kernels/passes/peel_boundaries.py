@@ -12,19 +12,21 @@ comparison a constant;
 with a the greatest of the bounds below i, b the least of those above, found before the loop. Where the middle is short
 or the ends are not, the loop runs as it was. The cut changes no value and no check.
 
+A reduction whose operands may come in any order is cut in the same way: the middle is reduced, then the ends join it.
+
 In a loop that is cut, checks that every thread makes are gone from the middle too: 0 <= i + k < n bounds i as a clamp
 does, and a check of what is the same for all threads becomes a condition of the cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from ...ir.ops import Op, can_fail
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.nodes import Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
+from ..kernel_ir.nodes import BlockReduce, Declare, KConvert, Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads
 from ..kernel_ir.traverse import (
     Renamed,
     assigned,
@@ -33,11 +35,14 @@ from ..kernel_ir.traverse import (
     map_operands,
     rewritten,
     statements,
+    used,
     with_children,
 )
 
-LEAST = 32
+LEAST = 4
 """Elements of a middle that is worth the cut."""
+LEAST_REDUCED = 32
+"""The same of a reduction, whose middle has to be combined."""
 MOST_ENDS = 8
 """Elements at both ends together: they are computed one by one."""
 MOST = 500
@@ -66,7 +71,13 @@ class _Cutter:
     fresh: list[int]
 
     def statement(self, stm: KStm) -> tuple[KStm, ...] | None:
-        return self.loop(stm) if isinstance(stm, Threads) else None
+        match stm:
+            case Threads():
+                return self.loop(stm)
+            case BlockReduce(commutative=True):
+                return self.reduction(stm)
+            case _:
+                return None
 
     def loop(self, stm: Threads) -> tuple[KStm, ...]:
         """The loop cut, or as it is where there is nothing to gain."""
@@ -77,10 +88,53 @@ class _Cutter:
         body = middle.unchecked(middle.rewritten(rest.body))
         if not middle.pays:
             return (stm,)
-        return (*before, *self.pieces(rest, middle, body))
+        out = list(before)
+        cut = self.bounds(rest, middle, out, LEAST)
+        ends = self.ends(rest, cut)
+        return (*out, KIf(cut.pays, (Threads(stm.index, cut.a, cut.b, body), ends), (rest,)))
 
-    def pieces(self, stm: Threads, middle: _Middle, body: tuple[KStm, ...]) -> tuple[KStm, ...]:
+    def reduction(self, stm: BlockReduce) -> tuple[KStm, ...]:
+        """The reduction cut, or as it is where there is nothing to gain."""
         out: list[KStm] = []
+        rebased = self.rebased(stm, out)
+        if stm.index.prim is not Prim.I64 or not is_plain(stm.body) or sum(1 for _ in statements(stm.body)) > MOST:
+            return (stm,)
+        middle = _Middle(rebased.index, defined(stm.body) | self.mutable | {stm.index.name})
+        body = middle.rewritten(rebased.body)
+        if not middle.pays or middle.within:
+            return (stm,)
+        found = tuple(self.name("red", var.prim) for var in stm.outs)
+        out += [Declare(var, start) for var, start in zip(found, stm.neutral, strict=True)]
+        whole = Threads(rebased.index, rebased.lo, rebased.hi, rebased.body)
+        cut = self.bounds(whole, middle, out, LEAST_REDUCED)
+        values = tuple(map(middle.read, rebased.values))
+        inner = replace(rebased, lo=cut.a, hi=cut.b, body=body, values=values, full=False)
+        ends = self.ends(whole, cut, lambda copy: joined(copy, rebased, found))
+        pieces = (*self.assigned_to(found, inner), ends)
+        out.append(KIf(cut.pays, pieces, self.assigned_to(found, stm)))
+        return (*out, *(KLet(x, KConvert(x.prim, x.prim, y)) for x, y in zip(stm.outs, found, strict=True)))
+
+    def rebased(self, stm: BlockReduce, out: list[KStm]) -> BlockReduce:
+        """A reduction that only counts from somewhere on, over what it counts."""
+        match stm.body:
+            case (KLet(at, KOp(Op.ADD, Prim.I64, (base, index))), *rest) if index == stm.index and base != index:
+                others = (*rest, *(KLet(at, KConvert(x.prim, x.prim, x)) for x in stm.values if isinstance(x, KVar)))
+                if not any(stm.index.name in used(one) for one in statements(others)):
+                    lo, hi = self.let(out, Op.ADD, base, stm.lo), self.let(out, Op.ADD, base, stm.hi)
+                    return replace(stm, index=at, lo=lo, hi=hi, body=tuple(rest))
+            case _:
+                pass
+        return stm
+
+    def assigned_to(self, found: tuple[KVar, ...], stm: BlockReduce) -> tuple[KStm, ...]:
+        """A copy of a reduction, whose results are assigned."""
+        self.fresh[0] += 1
+        copy = Renamed(f".{self.fresh[0]}", {}).statement(stm)
+        assert isinstance(copy, BlockReduce), "a copy is of the same kind"
+        return (copy, *(kir.Assign(var, made) for var, made in zip(found, copy.outs, strict=True)))
+
+    def bounds(self, stm: Threads, middle: _Middle, out: list[KStm], least: int) -> _Cut:
+        """Where the middle begins and ends, and whether it is worth the cut."""
         a, b = stm.lo, stm.hi
         for bound in sorted(middle.below, key=str):
             a = self.let(out, Op.MAX, a, self.moved(out, bound))
@@ -88,19 +142,19 @@ class _Cutter:
             b = self.let(out, Op.MIN, b, self.moved(out, bound))
         length = self.let(out, Op.SUB, b, a)
         ends = self.let(out, Op.SUB, self.let(out, Op.SUB, stm.hi, stm.lo), length)
-        long = self.let(out, Op.GE, length, Const(Prim.I64, LEAST), Prim.BOOL)
+        long = self.let(out, Op.GE, length, Const(Prim.I64, least), Prim.BOOL)
         short = self.let(out, Op.LE, ends, Const(Prim.I64, MOST_ENDS), Prim.BOOL)
         enough = self.both(out, long, short)
         for index, size in sorted(middle.within, key=str):
             low = self.let(out, Op.GE, index, Const(Prim.I64, 0), Prim.BOOL)
             high = self.let(out, Op.LT, index, size, Prim.BOOL)
             enough = self.both(out, enough, self.both(out, low, high))
-        cut = (Threads(stm.index, a, b, body), self.ends(stm, ends, a, b))
-        return (*out, KIf(enough, cut, (stm,)))
+        return _Cut(a, b, ends, enough)
 
-    def ends(self, stm: Threads, count: Operand, a: Operand, b: Operand) -> KStm:
+    def ends(self, stm: Threads, cut: _Cut, after: Callable[[Renamed], Iterable[KStm]] = lambda copy: ()) -> KStm:
         """The elements before a and from b on, one after the other; their variables are others, since these are
         uniform."""
+        a, b = cut.a, cut.b
         body: list[KStm] = []
         k = self.name("end", Prim.I64)
         before = self.let(body, Op.SUB, a, stm.lo)
@@ -111,7 +165,7 @@ class _Cutter:
         renamed = Renamed(f".{self.fresh[0]}", {})
         index = renamed.made(stm.index)
         body.append(KLet(index, KOp(Op.SELECT, Prim.I64, (first, early, late))))
-        return kir.For(k, count, (*body, *renamed.rewritten(stm.body)))
+        return kir.For(k, cut.ends, (*body, *renamed.rewritten(stm.body), *after(renamed)))
 
     def moved(self, out: list[KStm], bound: _Bound) -> Operand:
         """The bound for the index alone."""
@@ -133,6 +187,26 @@ class _Cutter:
     def name(self, base: str, prim: Prim) -> KVar:
         self.fresh[0] += 1
         return KVar(f"{base}.{self.fresh[0]}", prim)
+
+
+def joined(copy: Renamed, stm: BlockReduce, found: tuple[KVar, ...]) -> Iterable[KStm]:
+    """The values of an end, `copy`, and what is found so far, put together by the operator."""
+    here = tuple(map(copy.read, stm.values))
+    for left, var in zip(stm.op.left, found, strict=True):
+        yield KLet(copy.made(left), KConvert(var.prim, var.prim, var))
+    copy.names.update(zip(stm.op.right, here, strict=True))
+    yield from copy.rewritten(stm.op.body)
+    yield from map(kir.Assign, found, map(copy.read, stm.op.results))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """The middle a..b, how many elements the ends have, and whether to cut."""
+
+    a: Operand
+    b: Operand
+    ends: Operand
+    pays: Operand
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from .if_convert import if_convert
 from .interleave_rows import interleave_rows
 from .narrow_argreduce import narrow_argreduce
 from .nontemporal_stores import nontemporal_stores
+from .one_by_one import one_by_one
 from .peel_boundaries import peel_boundaries
 from .place_fences import place_fences
 from .scalarise_row_walks import scalarise_row_walks
@@ -36,6 +37,7 @@ def cpu_passes(settings: LaneSettings) -> Passes:
     """The passes of a CPU for lanes as the settings say."""
     return (
         DIVIDE,
+        ("one-by-one", one_by_one),
         ("nontemporal-stores", nontemporal_stores),
         ("hoist-invariants", hoist_invariants),
         ("split-at-multiples", split_at_multiples),

@@ -13,7 +13,7 @@ from pathlib import Path
 from .. import __version__
 from ..autotune.tuning import SettingError, program_digest
 from ..ir.errors import NOWHERE, CompileError, Diagnostic, Label
-from ..ir.machine import EVEN, level_of
+from ..ir.machine import EVEN, ROUNDS, level_of
 from ..ir.thresholds import Threshold
 from ..ir.version_tree import sites
 from ..kernels.devices.cpu.executable import CpuDevice
@@ -113,9 +113,9 @@ def objects_of(compiled: Compiled, order: Order) -> objects.Built:
 
 def default(device: type[Device], threads: int, threshold: str) -> int:
     """What a threshold is unless it is set: for any machine, whatever this one was calibrated to."""
-    level = level_of(threshold)
-    if Threshold.of(threshold).kind == EVEN:
-        return threads
+    level, kind = level_of(threshold), Threshold.of(threshold).kind
+    if kind in (EVEN, ROUNDS):
+        return threads if kind == EVEN else 0
     return device.default_threshold if level is None else device.default_inside[level]
 
 

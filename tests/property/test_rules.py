@@ -49,7 +49,7 @@ RULE_SHAPES: dict[str, tuple[Rule | str, ...]] = {
     "reduction_rule": (Rule.GR_RED, Rule.GR_SCAN, Rule.GR_SCREMA, Rule.SPLIT, Rule.FISSION, Rule.IRWIM, Rule.ISWIM),
     "scatter_rule": (Rule.GR_SCATTER,),
     "hist_rule": (Rule.GR_HIST,),
-    "top_rule": (Rule.G0,),
+    "top_rule": (Rule.G0, Rule.ROUNDS),
     "map_loop": (Rule.MAP_LOOP, Rule.REPLICATE),
     "map_if": (Rule.MAP_IF,),
     "varying_rule": (Rule.FLAT_MAP, Rule.FLAT_SCAN, Rule.FLAT_RED),

@@ -108,7 +108,7 @@ def wrapped(w: Writer) -> str:
 
 
 def neighbours(w: Writer) -> str:
-    """Stencils with clamped indices or branches at the ends."""
+    """Stencils with clamped indices or branches at the ends, and reductions of them."""
     t, n = w.type(), w.size()
     w.array(t, n)
     a, b = w.number(0, 3), w.number(0, 3)
@@ -116,7 +116,8 @@ def neighbours(w: Writer) -> str:
         x, y = f"xs[i64.max 0 (i - {a})]", f"xs[i64.min (n - 1) (i + {b})]"
     else:
         x, y = f"(if i < {a} then {w.number(0, 3)} else xs[i - {a}])", f"(if i + {b} >= n then xs[i] else xs[i + {b}])"
-    return f"entry main [n] (xs: [n]{t}) = tabulate n (\\i -> let x = {x} let y = {y} in {w.element(t, 'x', 'y')})"
+    whole = w.pick("tabulate n", f"{t}.sum <| tabulate n", f"{t}.maximum <| tabulate n")
+    return f"entry main [n] (xs: [n]{t}) = {whole} (\\i -> let x = {x} let y = {y} in {w.element(t, 'x', 'y')})"
 
 
 def branches(w: Writer) -> str:
@@ -140,6 +141,17 @@ def places(w: Writer) -> str:
     )
     pairs = f"zip (map (\\x -> {w.element(t, 'x', depth=1)}) xs) (iota n)"
     return f"entry main [n] (xs: [n]{t}) = reduce_comm ({operator}) ({end}, -1) ({pairs})"
+
+
+def wanderers(w: Writer) -> str:
+    """Rows through which each thread goes as far as its elements say: sorts by insertion, of rows or of a copy."""
+    t, n, m = w.type(), w.size(), w.size(SMALL)
+    w.array(t, n, m)
+    before, key = w.pick(">", "<"), w.element(t, "x", depth=1)
+    start = w.pick("copy row", f"map (\\x -> {key}) row")
+    step = f"while k > 0 && row[k-1] {before} x do (row with [k] = row[k-1], k - 1)"
+    place = f"let x = row[i] let (row, k) = loop (row, k) = (row, i) {step} in row with [k] = x"
+    return f"entry main [n][m] (xss: [n][m]{t}) = map (\\row -> loop row = {start} for i < m do {place}) xss"
 
 
 def interleaved(w: Writer) -> str:
@@ -244,6 +256,7 @@ entry main [n] (xs: [n]{t}): [n]{t} = f xs
 
 WRITERS: dict[str, Callable[[Writer], str]] = {
     "divide-warps": warps,
+    "one-by-one": wanderers,
     "nontemporal-stores": stores,
     "hoist-invariants": invariants,
     "split-at-multiples": wrapped,

@@ -13,7 +13,7 @@ from soac.kernels.tracer.run import TraceSettings, trace_program
 
 PARTS = """
 entry main [n] (t: i64) (a: *[n]i32): *[n]i32 =
-  loop a for k < t do
+  #[flattening(no_intra)] loop a for k < t do
     let a[:n/2] = map2 (\\x y -> x + y * i32.i64 k) a[:n/2] (a[n/2:2*(n/2)] :> [n/2]i32)
     let a[n/2:] = map (* 3) a[n/2:]
     in a

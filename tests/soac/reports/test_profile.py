@@ -13,7 +13,7 @@ TEXT = """-- ==
 -- random input { [30][20]f32 }
 def main [n][m] (xss: [n][m]f32): [n]f32 =
   let sums = map f32.sum xss
-  in loop sums for i < 3 do
+  in #[flattening(no_intra)] loop sums for i < 3 do
        scan (+) 0 sums
 """
 

@@ -165,6 +165,7 @@ SHAPES: dict[str, Shape] = {
     Rule.SEQ_OUTER.value: Shape(attributed(_attr("sequential_outer")), TOP, 2),
     Rule.INCREMENTAL.value: Shape(with_expensive, (1, 2), 1, GUARDED),
     Rule.INSIDE.value: Shape(with_expensive, (1, 2), 1, GUARDED),
+    Rule.ROUNDS.value: Shape(with_loop, TOP, 1, GUARDED),
     Rule.BALANCE.value: Shape(with_flat_reduction, (1, 2), 1, GUARDED),
     Rule.SEGMENTS.value: Shape(with_flat_bulk, (1, 2), 1, GUARDED),
     Rule.FLAT_MAP.value: Shape(with_flat_map, (1, 2), 1, GUARDED),

@@ -1,0 +1,42 @@
+"""Loops at the top level whose rounds are those of one collective."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import soac
+from soac.ir.version_tree import sites
+
+ROUNDS = {
+    "map": ("entry main [n] (xs: [n]i64): [n]i64 = loop xs for i < 9 do map2 (\\x y -> x + y * i) xs (rotate 1 xs)", 1),
+    "while": ("entry main (n: i64): i64 = loop x = n while x > 1 do x - 1 - i64.sum (map (x >>) (iota 16))", 1),
+    "overwritten": ("entry main [n] (a: *[n]i64): [n]i64 = loop a for i < n do a with [i] = i64.sum (map (* 2) a)", 1),
+    "nested": (
+        "entry main [n] (xs: [n]i64): [n]i64 = loop xs for i < 9 do loop xs for j < i do map2 (+) xs (rotate j xs)",
+        1,
+    ),
+    "rows in threads": (
+        "entry main [n] (a: [n][n]i64): [n][n]i64 = "
+        "loop a for _i < 9 do map (\\r -> loop r for j < r[0] do map (+ j) r) a",
+        0,
+    ),
+    "sizes of its own": ("entry main [n] (a: [n]i64): []i64 = loop a for _i < 9 do filter (> 1) (map (/ 2) a)", 0),
+    "no_intra": ("entry main [n] (a: [n]i64): [n]i64 = #[flattening(no_intra)] loop a for i < 9 do map (+ i) a", 0),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_rounds(name: str) -> None:
+    """Which loops have a version in one collective, in which they mean the same; it is taken where arrays are short."""
+    text, versions = ROUNDS[name]
+    program = soac.compile(text)
+    found = [site.name for site in sites(program.compiled.flat) if "suff_rounds" in site.name]
+    assert len(found) == versions
+    for n in (0, 1, 5, 700, 1100) if versions else ():
+        (given,) = program.compiled.core.functions[0].params[-1:]
+        arg = np.arange(n) if given.type.shape else np.int64(n)
+        got, trace = program.trace("main", [arg])
+        assert trace[-1][2] == (not given.type.shape or n <= 1024)
+        for side in (True, False) if trace[-1][1] >= 0 else ():
+            np.testing.assert_array_equal(program.trace("main", [arg], forced={found[0]: side})[0][0], got[0])
