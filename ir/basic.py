@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .errors import IRError
 from .ops import Op
+from .records import dataclass
 from .types import Atom, Const, Name, Prim, Type
 
 

@@ -15,7 +15,6 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +25,7 @@ from .ir import basic, core, entry_points, errors, ops, types
 from .ir import version_tree as tree
 from .ir.by_hand import digests
 from .ir.errors import CompileError, Diagnostic
+from .ir.records import dataclass
 from .ir.version_tree import Site, sites, size_params
 from .kernels.devices import disk_cache as disk
 from .kernels.devices.cpu import image

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from .declarations import ModuleExp
 from .syntax import Exp

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +19,7 @@ import numpy as np
 from ....ir.core import FunDef, Level
 from ....ir.entry import bind_sizes
 from ....ir.errors import Diagnostic, IRError, Label, RunError
+from ....ir.records import dataclass
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
 from ...host_ir.launch_parameters import TASKS

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from ....ir.records import dataclass
 from ....ir.scalar import DTYPES, int_range
 from ....ir.types import Prim
 from ...host_ir.timing_events import Event

@@ -7,10 +7,11 @@ that the frame can be released as a whole. `bind` makes an array dense, as what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from .....ir.core import Param
 from .....ir.errors import Loc
+from .....ir.records import dataclass
 from .....ir.types import Atom, Const, Name, Prim, Var
 from ....host_ir.nodes import HostBody, HostCallee, HostLoop, HostStm, Launch, statements
 from ....llvm.convert import convert, from_memory, to_memory, to_record
