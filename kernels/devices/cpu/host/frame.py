@@ -71,9 +71,10 @@ class Callee:
 @dataclass(slots=True)
 class Emitter:
     """`words`: of a descriptor. `slots`: words of the longest table of a launch; `passed`: of the longest of a call.
-    `first_setting`: where thresholds and sizes start in the state. `guards`: the thresholds behind a condition;
-    `branches`: those behind the branches that guards decide, by number; `calls`: the places of calls, by number;
-    `what`: the arrays that the statement at hand makes, in words."""
+    `first_setting`: where thresholds and sizes start in the state. `far`: the kernels with a second form, which is for
+    calls whose last scalar holds. `guards`: the thresholds behind a condition; `branches`: those behind the branches
+    that guards decide, by number; `calls`: the places of calls, by number; `what`: the arrays that the statement at
+    hand makes, in words."""
 
     backend: Backend
     code: Code
@@ -81,6 +82,7 @@ class Emitter:
     first_setting: int
     scalars: dict[Name, Scalar] = field(default_factory=dict)
     arrays: dict[Name, Array] = field(default_factory=dict)
+    far: frozenset[str] = frozenset()
     kernels: dict[str, int] = field(default_factory=dict)
     settings: list[Setting] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)
