@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
 from enum import Enum
+from functools import cache
 from typing import Any, Protocol
 
 from ...ir import core
@@ -426,6 +427,7 @@ def index_message(indices: int, rank: int) -> tuple[str | Prim, ...]:
     return tuple(shown)
 
 
+@cache
 def clean(base: str) -> str:
     """A source name as an identifier of generated code."""
     letters = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in base)[:20]
