@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from .errors import IRError
 from .ops import Op
+from .records import dataclass
 from .types import Atom, Const, Name, Prim, Type, i64
 
 

@@ -9,7 +9,6 @@ expressions of the same language; the stages of `ir/check.py` say which may occu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from .basic import (  # noqa: F401
@@ -37,6 +36,7 @@ from .basic import (  # noqa: F401
 )
 from .entry_points import Entry
 from .errors import IRError, Loc
+from .records import dataclass
 from .types import Atom, Name, Prim, Type
 
 

@@ -7,7 +7,9 @@ Rendering with source line and caret is in `frontend/source/diagnostics.py`, the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from .records import dataclass
 
 MAX_CALLS = 16
 """How many calls a place of inlined code keeps, the innermost."""

@@ -7,10 +7,10 @@ such a version is called, and how much parallelism and memory there is inside it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from .core import Level
+from .records import dataclass
 from .thresholds import Threshold
 
 

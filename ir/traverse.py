@@ -360,15 +360,17 @@ def _free_in_stms(stms: tuple[Stm, ...], bound: set[Name], found: NameSet) -> No
     """Adds to `bound` what is bound on the way: names are unique, so it may stay there."""
     for stm in stms:
         _free_in_exp(stm.exp, bound, found)
-        _note(stm.certs, bound, found)
+        if stm.certs:
+            _note(stm.certs, bound, found)
         for param in stm.pat:
             bound.add(param.name)
         for param in stm.pat:
-            _note_atoms(param.type.shape, bound, found)
+            if param.type.shape:
+                _note_atoms(param.type.shape, bound, found)
 
 
 def _free_in_exp(exp: Exp, bound: set[Name], found: NameSet) -> None:
-    _note_atoms(operands(exp), bound, found)
+    _note_atoms(exp.args if isinstance(exp, PrimOp) else operands(exp), bound, found)
     if type(exp) not in COMPOUND:
         return
     for params, body in scoped_bodies(exp):

@@ -7,8 +7,9 @@ exist below the front end: an array of pairs is a pair of arrays (unzipped form)
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from enum import Enum
+
+from .records import dataclass
 
 
 class Prim(Enum):

@@ -8,11 +8,11 @@ means every version of every site. Used by `--force GUARD=VERSION`, `test --all-
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
 from .core import NO_DEFAULT, Body, GuardCmp, If, PrimOp, Prog, SizeParam, Stm
 from .ops import Op
+from .records import dataclass
 from .traverse import bodies, free_in_body, free_in_stm
 from .types import Name, Prim, Var
 

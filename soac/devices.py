@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from .ir.errors import Diagnostic, SystemFault
 from .ir.machine import CPU, CUDA
+from .ir.records import dataclass
 from .kernels.devices.cpu.executable import CpuDevice
 from .kernels.devices.cpu.runtime import jit
 from .kernels.devices.cuda import libcuda

@@ -15,7 +15,6 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +25,7 @@ from .ir import basic, core, entry_points, errors, ops, types
 from .ir import version_tree as tree
 from .ir.by_hand import digests
 from .ir.errors import CompileError, Diagnostic
+from .ir.records import dataclass
 from .ir.version_tree import Site, sites, size_params
 from .kernels.devices import disk_cache as disk
 from .kernels.devices.cpu import image
@@ -112,7 +112,7 @@ def build(text: str, file: str, reach: Reach, compiled: Compiled) -> Executable:
         image, host = image_of(compiled.host, compiled.core.functions, native=True)
     entry = Stored(image, facts_of(compiled), imported(file, compiled))
     code = compiled_code(
-        image, host, KernelCode(lambda name: compile_kernel(bodies[name]), made_from(place, entry.imported))
+        image, host, KernelCode(lambda name, far: compile_kernel(bodies[name], far), made_from(place, entry.imported))
     )
     with suppress(NotPlain):
         body = json.dumps(plain(entry, classes())).encode()
@@ -142,13 +142,13 @@ def _restored(data: bytes, place: str, file: str, compile: Callable[[], Compiled
     if any(digest_of_file(name) != known for name, known in entry.imported):
         return None
 
-    def kernel(name: str) -> tuple[str, CompiledKernels]:
+    def kernel(name: str, far: bool) -> tuple[str, CompiledKernels]:
         from .kernels.devices.cpu.build import compile_kernel
 
         compiled = compile()
         if changed := set(imported(file, compiled)) ^ set(entry.imported):
             raise changed_meanwhile(sorted({name for name, _ in changed}))
-        return compile_kernel(bodies_of(compiled)[name])
+        return compile_kernel(bodies_of(compiled)[name], far)
 
     code = stored_code(entry.image, KernelCode(kernel, made_from(place, entry.imported)))
     return None if code is None else (Executable.of(entry.image, code), entry.facts)

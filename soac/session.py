@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from .by_hand import verified, with_kernels
 from .checked_settings import guards_of, parameters_of
 from .devices import MACHINES, described, require
 from .failures import show_diagnostics
+from .ir.records import dataclass
 from .ir.version_tree import Site
 from .program_cache import Facts, facts_of
 from .settings import Settings

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.core import Attr, Body, Exp, FunDef, Lambda, Param, Replicate, Stm
 from ...ir.errors import NOWHERE, Loc
 from ...ir.machine import Machine, Mode
+from ...ir.records import dataclass
 from ...ir.thresholds import Threshold
 from ...ir.traverse import add_types, names_in_types
 from ...ir.types import Atom, Const, Name, Names, Type, Var, scalar

@@ -7,9 +7,10 @@ chains of SOACs are fused in linear time.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...ir.core import Body, Screma, Soac, Stm
+from ...ir.records import dataclass
 from ...ir.traverse import all_exps, bodies, consumed_by, free_in_stm
 from ...ir.types import Name, Names, Type, Var
 from ..aliasing.classes import Sharing

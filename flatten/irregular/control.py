@@ -13,7 +13,7 @@ the sizes, of which each iteration makes the descriptor anew.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.core import (
     Body,
@@ -31,6 +31,7 @@ from ...ir.core import (
     WhileLoop,
 )
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.traverse import free_in_body, free_in_stm
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scalar
 from ..context.distribute import expand, expand_owned, frontier, settle

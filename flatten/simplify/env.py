@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from ...ir.attributes import is_opaque
 from ...ir.core import Body, Copied, Exp, Lambda, Param, Stm
 from ...ir.errors import NOWHERE, Loc
+from ...ir.records import dataclass
 from ...ir.rename import Renaming, rename_lambda, rewrite_exp, rewrite_params
 from ...ir.traverse import scoped_bodies, with_bodies
 from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, scalar

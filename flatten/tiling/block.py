@@ -7,7 +7,7 @@ threads, which no other one touches: a machine keeps them in registers.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...ir.core import (
     Body,
@@ -30,6 +30,7 @@ from ...ir.core import (
 )
 from ...ir.errors import Loc
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.rename import rename_body, substitute_body, substitute_lambda
 from ...ir.traverse import free_in_lambda, free_in_stm
 from ...ir.types import I64, Atom, Name, Names, Prim, Type, Var, i64, scalar

@@ -14,11 +14,10 @@ where the body has loops, in which the lanes of a vector wait for each other, `L
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.core import Body, If, Level, PrimOp, Reduction, SegRed, Stm
 from ...ir.machine import WARP
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import BOOL, I64, Atom, Name, Prim, Var, i64
 from ..context.nest import Flow, Nest
 from ..context.segop_bodies import element_of, emit_segmap, seg_body, single

@@ -13,12 +13,12 @@ Functions and modules exist only here; they are gone when the core is reached.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from ...ir.core import Reduction
 from ...ir.depth import MOST_LEVELS
 from ...ir.errors import IRError, Loc
+from ...ir.records import dataclass
 from ...ir.types import Atom, Prim, Type
 from ..source import syntax as s
 from ..source.atoms import Qual

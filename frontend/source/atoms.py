@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from ...ir.errors import Loc
+from ...ir.records import dataclass
 from ...ir.types import Prim
 
 Qual = tuple[str, ...]  # ("f32", "sqrt"); the last one is the name itself

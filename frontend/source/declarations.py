@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.core import Attr
 from ...ir.errors import Loc
+from ...ir.records import dataclass
 from .atoms import Qual, TypeParam, TypeParamKind
 from .syntax import Exp, Pat, TypeExp
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 import itertools
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from ...ir.errors import Diagnostic, Label
+from ...ir.records import dataclass
 
 TAB = 4
 MAX_WIDTH = 160  # columns of a source line that are shown

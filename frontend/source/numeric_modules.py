@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 from ...ir.floats import DIGITS, rounding
 from ...ir.ops import Op, result_type, unsigned_of
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from .types import SizeVar, TArray, TFun, TPrim, Ty
 

@@ -8,11 +8,11 @@ Chains that a program may make thousands long are flat: operators of one precede
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeVar
 
 from ...ir.core import Attr
 from ...ir.errors import Loc
+from ...ir.records import dataclass
 from .atoms import (
     FieldStep,
     Hole,

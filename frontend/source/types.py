@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from .declarations import ModuleExp
 from .syntax import Exp

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 
 from ...ir.errors import NOWHERE, Loc
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..source import numeric_modules as numeric
 from ..source.atoms import Qual, TypeParamKind

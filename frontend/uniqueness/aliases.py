@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from ...ir.records import dataclass
 from ..source.types import Paths, TArray, TFun, TOpaque, TPrim, TRecord, TSum, TVar, Ty
 
 Place = tuple[int, tuple[str, ...]]

@@ -23,12 +23,13 @@ is not assigned by threads: each would have its own idea of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...ir import machine as machines
 from ...ir.core import Level
 from ...ir.errors import IRError, Loc
 from ...ir.machine import CUDA, Machine
+from ...ir.records import dataclass
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import spreads

@@ -17,11 +17,12 @@ tilings as in its implementation. Sizes are concrete integers; fractions in unit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import prod
 
 from ...ir import machine
+from ...ir.records import dataclass
 
 
 class CollectiveError(Exception):

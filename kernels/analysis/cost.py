@@ -110,9 +110,14 @@ def _trips(bound: Operand, state: _State) -> Cost:
     return state.parts.get(bound, state.weights.loops)
 
 
+_SHARES = (Op.QUOT, Op.REM, Op.SELECT, Op.MUL)
+
+
 def _part(rhs: kir.Rhs, state: _State) -> Cost | None:
     """A share of a size: a quotient by a number, what such a division leaves, either of them if something holds; and
     products of sizes that are known by name."""
+    if not isinstance(rhs, kir.KOp) or rhs.op not in _SHARES:
+        return None
     match rhs:
         case kir.KOp(Op.QUOT, _, (x, Const(_, number))):
             return state.parts.get(x, state.weights.loops) / max(1.0, float(number))

@@ -14,13 +14,14 @@ alignment; it is not called exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from ...ir import scalar
 from ...ir.machine import WARP
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, solo, writer

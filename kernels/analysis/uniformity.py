@@ -9,9 +9,9 @@ uniform if its values are (loop counters).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..kernel_ir.nodes import (
     Assign,

@@ -7,11 +7,11 @@ The nodes of core stay (scalars, views, bulk operations, if, loop); a segop beco
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ...ir import core
 from ...ir.core import ForLoop, Param, WhileLoop
 from ...ir.errors import Loc
+from ...ir.records import dataclass
 from ...ir.show import show_atom, show_exp, show_size, show_type
 from ...ir.types import Atom, Name
 from ..kernel_ir.nodes import Kernel

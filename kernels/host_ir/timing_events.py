@@ -7,7 +7,9 @@ branches that did not end; their seconds are those until then.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ...ir.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

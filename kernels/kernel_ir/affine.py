@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import gcd
 
 from ...ir.ops import Op
 from ...ir.polynomials import ZERO, Monomial, Polynomial, add, atom, constant, mul, polynomial, sub
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from . import nodes as kir
 from .nodes import KVar, Operand

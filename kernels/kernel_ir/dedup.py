@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from itertools import takewhile
 
 from ...ir.errors import Loc
-from ...ir.show import show_const
 from ...ir.types import Const
 from .nodes import FailureSite, KArray, Kernel, KVar, Note
 
@@ -28,23 +28,25 @@ def form_of(kernel: Kernel) -> Hashable:
 
 
 def _form(node: object, numbers: dict[str, int]) -> Hashable:
-    match node:
-        case KVar(name, prim):
-            return numbers.setdefault(name, len(numbers)), prim
-        case KArray(name, prim, space):
-            return numbers.setdefault(name, len(numbers)), prim, space
-        case Const(prim, _):
-            return prim, show_const(node)
-        case tuple():
-            return tuple([_form(part, numbers) for part in node])
-        case Note(Loc(file, line)):
-            return Note, file, line
-        case FailureSite(code, loc, parts):
-            return FailureSite, code, loc.here, parts
-        case _ if is_dataclass(node):
-            return type(node), *(_form(getattr(node, f.name), numbers) for f in fields(node))
-        case _:
-            return node
+    if isinstance(node, tuple):
+        return tuple([_form(part, numbers) for part in node])
+    if isinstance(node, KVar):
+        return numbers.setdefault(node.name, len(numbers)), node.prim
+    if isinstance(node, KArray):
+        return numbers.setdefault(node.name, len(numbers)), node.prim, node.space
+    if isinstance(node, Note) and isinstance(node.what, Loc):
+        return Note, node.what.file, node.what.line
+    if isinstance(node, FailureSite):
+        return FailureSite, node.code, node.loc.here, node.parts
+    kind = type(node)
+    names = _parts(kind)
+    return (kind, *[_form(getattr(node, name), numbers) for name in names]) if names is not None else node
+
+
+@cache
+def _parts(kind: type) -> tuple[str, ...] | None:
+    """The names of what a node has; None of what is compared as it is."""
+    return tuple([f.name for f in fields(kind)]) if is_dataclass(kind) and kind is not Const else None
 
 
 @dataclass(slots=True)

@@ -9,11 +9,11 @@ computes, prints and checks takes it from here. Source: PTX ISA, "Matrix fragmen
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from ...ir.floats import bits_of, of_bits
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.scalar import meaning
 from ...ir.types import Prim
 

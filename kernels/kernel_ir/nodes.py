@@ -9,12 +9,12 @@ Statements are in A-normal form: operands are variables and constants. Variables
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from ...ir.core import Level
 from ...ir.errors import Loc
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from .registers import Distribute, Mma
 from .values import KAligned, KArray, KConvert, KLoad, KOp, KVar, Operand, Rhs, Space  # noqa: F401  (all are from here)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...ir.records import dataclass
 from .fragments import Role
 from .values import KArray, Operand
 

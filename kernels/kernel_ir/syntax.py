@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ...ir.records import dataclass
 from . import nodes as kir
 
 HINTS: Mapping[str, str] = {"align": "align", "unroll": "unroll", "row": "by", "count": "of"}

@@ -107,8 +107,8 @@ def statements(stms: Iterable[KStm]) -> Iterator[KStm]:
     """All statements, at any depth, in the order of the text; not those of operators."""
     for stm in stms:
         yield stm
-        for inner in children(stm):
-            yield from statements(inner)
+        for name in ROLES[type(stm)].lists:
+            yield from statements(getattr(stm, name))
 
 
 def all_statements(stms: Iterable[KStm]) -> Iterator[KStm]:

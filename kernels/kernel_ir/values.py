@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 
 

@@ -9,10 +9,10 @@ divisions take as long as a short row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ...ir.ops import Op
 from ...ir.reachable import reachable
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir.nodes import Kernel, KLet, KOp, KStm, KVar, Operand
 from ..kernel_ir.traverse import names, rhs_operands

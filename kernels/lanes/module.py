@@ -29,10 +29,11 @@ from .statements import statements
 from .values import Lanes, Place, Uniform
 
 
-def emit(kernels: Iterable[Kernel]) -> str:
-    """The module of all kernels, which passes have given their lanes, as text."""
+def emit(kernels: Iterable[Kernel], far: bool | None = None) -> str:
+    """The module of all kernels, which passes have given their lanes, as text; with `far` only the form of each that
+    is for such calls or for others."""
     module = Module()
-    texts = [_kernel(module, kernel) for kernel in kernels]
+    texts = [_kernel(module, kernel, far) for kernel in kernels]
     return "\n".join([module.text(), *texts, MODULE_END])
 
 
@@ -50,12 +51,15 @@ attributes #2 = { noinline nounwind "no-trapping-math"="true" "prefer-vector-wid
 # ---- one kernel --------------------------------------------------------------------------------------------------
 
 
-def _kernel(module: Module, kernel: Kernel) -> str:
+def _kernel(module: Module, kernel: Kernel, form: bool | None) -> str:
     """The entry, which unpacks the slots, and the function that does the work; a second one that writes past the
     caches. Not in one, since parameters can say that arrays do not overlap."""
+    if form is not None:
+        text, past = _working(module, kernel, frozenset(kernel.streams if form else ()))
+        return text + _entry(module, kernel, (past,))
     near, _ = _working(module, kernel, frozenset())
     far, past = _working(module, kernel, frozenset(kernel.streams)) if kernel.streams else ("", False)
-    return near + (far if past else "") + _entry(module, kernel, past)
+    return near + far + _entry(module, kernel, (False, True)) if past else near + _entry(module, kernel, (False,))
 
 
 def _working(module: Module, kernel: Kernel, streams: frozenset[KArray]) -> tuple[str, bool]:
@@ -116,7 +120,7 @@ def _block_loop(e: Lanes) -> None:
     code.do("ret void")
 
 
-def _entry(module: Module, kernel: Kernel, past: bool) -> str:
+def _entry(module: Module, kernel: Kernel, forms: tuple[bool, ...]) -> str:
     code = Code(module)
     e = Lanes(code, kernel, find_facts(kernel.body), dead_after(kernel.body), 2, 1, False, False)
     record, table = (_slot(code, "ptr", k) for k in (0, 1))
@@ -129,13 +133,13 @@ def _entry(module: Module, kernel: Kernel, past: bool) -> str:
     args += [("ptr", _slot(code, "ptr", 2 + k)) for k in range(len(kernel.arrays))]
     for k, var in enumerate(kernel.scalars, 2 + len(kernel.arrays)):
         args.append((llvm_type(var.prim), from_memory(e.one, var.prim, _slot(code, memory_type(var.prim), k))))
-    if past:
+    if len(forms) == 2:
         code.branch(args[-1][1], "far", "near")
         code.label("far")
         code.call_void(_working_function(kernel, True), tuple(args))
         code.do("ret void")
         code.label("near")
-    code.call_void(_working_function(kernel, False), tuple(args))
+    code.call_void(_working_function(kernel, forms[0]), tuple(args))
     code.do("ret void")
     head = f'define void @"{symbol_of(kernel.name)}"(ptr readonly %args, i64 %b0, i64 %b1, i64 %worker) #0'
     return f"{head} {{\nentry:\n{code.text()}}}\n"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..analysis.uniformity import DeadAfter, Facts
 from ..kernel_ir.nodes import KArray, Kernel, KVar, Operand

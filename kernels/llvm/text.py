@@ -10,9 +10,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.floats import bits_of
+from ...ir.records import dataclass
 from ...ir.types import Prim
 
 SCALAR = 0

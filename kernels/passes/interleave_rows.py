@@ -11,10 +11,11 @@ read, in the loop, and no check stands between, since a row reads nothing that t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.ops import Op
 from ...ir.polynomials import constant, sub
+from ...ir.records import dataclass
 from ...ir.types import Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment, Poly

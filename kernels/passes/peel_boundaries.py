@@ -21,9 +21,10 @@ does, and a check of what is the same for all threads becomes a condition of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...ir.ops import Op, can_fail
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import BlockReduce, Declare, KConvert, Kernel, KIf, KLet, KOp, KStm, KVar, Operand, Threads

@@ -12,10 +12,11 @@ the loop: they have two pieces. The loop runs as it was where m is small, or whe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.ops import Op
 from ...ir.polynomials import atom, sub
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment, Poly

@@ -17,10 +17,11 @@ tile is read ahead of the steps that use it, so that a loop with checks, which m
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...ir.ops import Op
 from ...ir.polynomials import constant, polynomial
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..analysis.uniformity import Affine, Facts, find_facts
 from ..kernel_ir import nodes as kir

@@ -13,11 +13,12 @@ depends on where the arrays begin, so it is found out when the kernel runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ...ir.ops import Op
 from ...ir.polynomials import atom, sub
+from ...ir.records import dataclass
 from ...ir.types import Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment, Poly

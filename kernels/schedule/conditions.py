@@ -13,10 +13,10 @@ What is mostly so for the largest of a stream, x >= y and i < j, is then two bra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import permutations
 
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
 from .kernel_builder import Builder, Operand

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from ...ir import core, scalar
@@ -12,6 +12,7 @@ from ...ir.core import Body, Param, Stm
 from ...ir.errors import NOWHERE, Loc
 from ...ir.machine import CUDA, Machine
 from ...ir.ops import Op, result_type
+from ...ir.records import dataclass
 from ...ir.traverse import free_in_stm, names_in_types
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..analysis.cost import GATHER, Tiled, cost

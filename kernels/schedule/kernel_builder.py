@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+from functools import cache
 from typing import Any, Protocol
 
 from ...ir import core
 from ...ir.errors import Loc
 from ...ir.ops import Op, result_type
+from ...ir.records import dataclass
 from ...ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KArray, KLet, KOp, KStm, KVar, Operand, Space
@@ -425,6 +427,7 @@ def index_message(indices: int, rank: int) -> tuple[str | Prim, ...]:
     return tuple(shown)
 
 
+@cache
 def clean(base: str) -> str:
     """A source name as an identifier of generated code."""
     letters = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in base)[:20]

@@ -12,11 +12,12 @@ The rows that are behind one that is always taken are not looked at. What was co
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from ...ir import core
 from ...ir.core import Param, Stm
+from ...ir.records import dataclass
 from ...ir.types import Atom, Name, Type
 from ..analysis.cost import EXTENT
 from ..host_ir.nodes import HostBody, launches

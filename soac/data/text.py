@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from ..frontend.parsing.literals import MAX_DIGITS, BadLiteral, fits, of_bits, out_of_range, unescape
 from ..ir.errors import DataError
 from ..ir.floats import rounding
+from ..ir.records import dataclass
 from ..ir.scalar import DTYPES, elements_as, text_of, wrapping
 from ..ir.scanner import loc_of
 from ..ir.types import Prim

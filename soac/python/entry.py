@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..ir.core import FunDef
 from ..ir.errors import DataError, Diagnostic, Label
+from ..ir.records import dataclass
 from ..kernels.devices.device import Call, OnDevice
 from .forms import is_plain, python_name
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TypeVar
 
+from ..ir.records import dataclass
 from ..ir.types import Prim
 
 T = TypeVar("T")

@@ -76,7 +76,7 @@ def _kernel_time(kernel: Kernel) -> KernelTime:
     times = [time.process_time()]
     made = ready(kernel, CPU_PASSES)
     times.append(time.process_time())
-    text = emit((made,))
+    text = emit((made,), False)
     times.append(time.process_time())
     compile_object((text,), host(), Effort.FULL)
     times.append(time.process_time())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +19,7 @@ import numpy as np
 from ....ir.core import FunDef, Level
 from ....ir.entry import bind_sizes
 from ....ir.errors import Diagnostic, IRError, Label, RunError
+from ....ir.records import dataclass
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
 from ...host_ir.launch_parameters import TASKS
@@ -33,7 +34,7 @@ from . import native
 from .arena import Arenas, make_arenas
 from .argument_words import exactly, word_of
 from .image import Image, MachineCode
-from .kernel_code import KernelCode
+from .kernel_code import KernelCode, has_far
 from .kernel_code import address as address_of_kernel
 from .native import Native, Turn, link
 from .runtime import thread_pool as pool
@@ -138,7 +139,8 @@ class CpuDevice:
         sizes: Sequence[int],
     ) -> None:
         """Run all blocks of a kernel; `work` is the estimated cost of the whole. Raises KernelFailure."""
-        what, code = self.kernels[kernel], address_of_kernel(self.code, kernel)
+        what = self.kernels[kernel]
+        code = address_of_kernel(self.code, kernel, has_far(what.kernel) and bool(scalars[-1]))
         slots = what.table()
         arenas = self.take_arenas(self.threads)
         base = ctypes.addressof(slots)
@@ -232,7 +234,7 @@ class Executable:
         image, host = image_of(program, functions, runner is Runner.NATIVE)
         bodies = {kernel.name: kernel for kernel in program.kernels}
         return Executable.of(
-            image, compiled_code(image, host, KernelCode(lambda name: compile_kernel(bodies[name]))), threads
+            image, compiled_code(image, host, KernelCode(lambda name, far: compile_kernel(bodies[name], far))), threads
         )
 
     @staticmethod
@@ -311,7 +313,8 @@ class Executable:
     def complete(self, entry: str) -> Iterator[str]:
         native = self.native.entries.get(entry)
         for name in (k.name for k in native.kernels.kernels) if native else self.device.kernels:
-            address_of_kernel(self.device.code, name)
+            for far in (False, True)[: 1 + has_far(self.device.kernels[name].kernel)]:
+                address_of_kernel(self.device.code, name, far)
             yield name
 
     def run_native(

@@ -6,9 +6,8 @@ The code of the host functions is in the cache under the key `host_code`, that o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ....ir import core
+from ....ir.records import dataclass
 from ...host_ir.nodes import HostFun
 from ...kernel_ir.nodes import Kernel
 from .host.layout import NativeFun

@@ -1,8 +1,9 @@
 """The machine code of a program's kernels, each compiled when it is first launched.
 
-A program has kernels for all of its versions, of which a run needs a few. A kernel is a module of its own, and its
-object is in the cache under the key of its LLVM text. A program that is kept in the cache has for each kernel the
-name of that key too, so that neither kernels nor text are made again.
+A program has kernels for all of its versions, of which a run needs a few, and mostly one of the two forms of each: that
+for results which caches may hold, or the one that writes past them (`passes/nontemporal_stores.py`). A form is a module
+of its own, and its object is in the cache under the key of its LLVM text. A program that is kept in the cache has for
+each form the name of that key too, so that neither kernels nor text are made again.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from ....ir.errors import IRError
+from ...kernel_ir.nodes import FAR, Kernel
 from ...kernel_ir.values import symbol_of
 from .. import disk_cache as disk
 from .runtime import jit
 from .runtime.jit import CompiledKernels, load_stored
 
-Compile = Callable[[str], tuple[str, CompiledKernels]]
-"""From the name of a kernel to its code, and the key that the cache has its object under (`build.compile_kernel`)."""
+Compile = Callable[[str, bool], tuple[str, CompiledKernels]]
+"""From the name of a kernel, and whether it is to write past the caches, to its code, and the key that the cache has
+its object under (`build.compile_kernel`)."""
 
 
-def no_code(name: str) -> NoReturn:
+def no_code(name: str, _far: bool) -> NoReturn:
     """Raises IRError: for devices that run kernels in other ways."""
     raise IRError(f"kernel {name} is not compiled")
 
@@ -29,36 +32,41 @@ def no_code(name: str) -> NoReturn:
 @dataclass(frozen=True, slots=True)
 class KernelCode:
     """`compile` makes a kernel that is not in the cache; `program`: the key of the program there, "" where it is not
-    kept; `made`: what is loaded, by the kernel's name."""
+    kept; `made`: what is loaded, by the kernel's name and form."""
 
     compile: Compile = no_code
     program: str = ""
-    made: dict[str, CompiledKernels] = field(default_factory=dict)
+    made: dict[tuple[str, bool], CompiledKernels] = field(default_factory=dict)
 
 
-def address(code: KernelCode, name: str) -> int:
-    """The address of the kernel `name`, whose code is loaded or compiled where this is the first call. Raises IRError
-    where LLVM refuses it, and what `compile` raises."""
-    found = code.made.get(name)
+def has_far(kernel: Kernel) -> bool:
+    """Whether a kernel has a second form."""
+    return FAR in kernel.scalars
+
+
+def address(code: KernelCode, name: str, far: bool) -> int:
+    """The address of a form of the kernel `name`, whose code is loaded or compiled where this is the first call. Raises
+    IRError where LLVM refuses it, and what `compile` raises."""
+    found = code.made.get((name, far))
     if found is None:
-        found = code.made.setdefault(name, stored(code, name) or compiled(code, name))
+        found = code.made.setdefault((name, far), stored(code, name, far) or compiled(code, name, far))
     return found.address(symbol_of(name))
 
 
-def stored(code: KernelCode, name: str) -> CompiledKernels | None:
-    """A kernel of a program that is kept in the cache, if its object is there."""
-    key = disk.get(jit.user_cache(), key_of(code, name)) if code.program else None
+def stored(code: KernelCode, name: str, far: bool) -> CompiledKernels | None:
+    """A form of a kernel of a program that is kept in the cache, if its object is there."""
+    key = disk.get(jit.user_cache(), key_of(code, name, far)) if code.program else None
     return None if key is None else load_stored(key.decode(), (symbol_of(name),))
 
 
-def compiled(code: KernelCode, name: str) -> CompiledKernels:
-    """A kernel that the cache does not have under this program."""
-    key, made = code.compile(name)
+def compiled(code: KernelCode, name: str, far: bool) -> CompiledKernels:
+    """A form of a kernel that the cache does not have under this program."""
+    key, made = code.compile(name, far)
     if code.program:
-        disk.put(jit.user_cache(), key_of(code, name), key.encode())
+        disk.put(jit.user_cache(), key_of(code, name, far), key.encode())
     return made
 
 
-def key_of(code: KernelCode, name: str) -> str:
-    """Where the cache has the name of a kernel's object."""
-    return disk.key_of("kernel-1", code.program, name)
+def key_of(code: KernelCode, name: str, far: bool) -> str:
+    """Where the cache has the name of the object of a form of a kernel."""
+    return disk.key_of("kernel-2", code.program, name, "far" if far else "near")

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from ....ir.records import dataclass
 from ....ir.scalar import DTYPES, int_range
 from ....ir.types import Prim
 from ...host_ir.timing_events import Event
@@ -64,9 +65,9 @@ class Entry:
 
 @dataclass(slots=True)
 class Launched:
-    """The kernels that an entry launches. `addresses`: of their code, 0 before the first launch, at which machine code
-    calls `need` with the number of the kernel; still 0 after it means that there is none, and `raised` has the reason
-    for the thread that asked."""
+    """The kernels that an entry launches. `addresses`: of the code of both forms of each, 0 before the first launch, at
+    which machine code calls `need` with the place here; still 0 after it means that there is none, and `raised` has the
+    reason for the thread that asked."""
 
     kernels: tuple[Kernel, ...]
     addresses: ctypes.Array[ctypes.c_int64]
@@ -77,11 +78,11 @@ class Launched:
 
 def launched(kernels: tuple[Kernel, ...], code: KernelCode) -> Launched:
     """Kernels of an entry, none of them with an address yet."""
-    made = Launched(kernels, (ctypes.c_int64 * len(kernels))(), code)
+    made = Launched(kernels, (ctypes.c_int64 * (2 * len(kernels)))(), code)
 
     def need(which: int) -> None:
         try:
-            made.addresses[which] = address(code, kernels[which].name)
+            made.addresses[which] = address(code, kernels[which // 2].name, bool(which % 2))
         except BaseException as error:
             made.raised[threading.get_ident()] = error
 

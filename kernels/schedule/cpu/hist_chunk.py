@@ -17,11 +17,11 @@ branch that is mostly foreseen, where a store would make the next load of that b
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ....ir import core
 from ....ir.core import Body, Lambda, Reduction, SegSpace
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, Var, i64
 from ...kernel_ir import nodes as kir
 from ..host_builder import HostBuilder, Made

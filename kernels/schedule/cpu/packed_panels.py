@@ -15,11 +15,12 @@ result if they are the results, else in memory of the block. The order of the su
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ....ir import core
 from ....ir.core import Body, Index, Lambda, Param, SegSpace, Stm
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.traverse import free_in_stm
 from ....ir.types import Name, Names, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir

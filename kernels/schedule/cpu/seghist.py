@@ -11,11 +11,11 @@ where the operator is known to commute. What a chunk does is in `hist_chunk.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ....ir import core
 from ....ir.errors import Loc
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Atom, Name, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT
 from ...kernel_ir import nodes as kir

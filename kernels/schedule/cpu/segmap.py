@@ -6,12 +6,13 @@ segmap (i < n, j < m)     block = (i, chunk of j): threads j; or block = (i, j):
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ....ir import core
 from ....ir.core import Body, Fix, Param, SegSpace, Stm
 from ....ir.errors import Loc
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.traverse import bodies, free_in_stm
 from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT, cost_at

@@ -6,12 +6,13 @@ segred (i < n, j < m)     block = (i, chunk of j): partial results; a second lau
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ....ir import core
 from ....ir.core import Body, Fix, Lambda, Param, SegSpace, Stm
 from ....ir.errors import NOWHERE, Loc
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Type, Var, i64
 from ...analysis.cost import EXTENT, LANES
 from ...host_ir.launch_parameters import Kind

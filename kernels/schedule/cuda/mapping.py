@@ -26,13 +26,14 @@ import math
 from collections import abc, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import permutations
 
 from ....ir import scalar
 from ....ir.core import Copied, Level, PrimOp, SegSpace, SizeParam
 from ....ir.machine import BLOCK, WARP
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, Var
 from ...analysis.memory_model import SECTOR
 from ...analysis.sectors import SOME, Predicted, Value, global_sectors, predict

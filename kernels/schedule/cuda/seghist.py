@@ -12,11 +12,10 @@ no lock, takes any operator, and gives the same bits in each run, for float sums
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ....ir import core
 from ....ir.machine import BLOCK, WARP
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Atom, Name, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT
 from ...host_ir.launch_parameters import Kind

@@ -22,13 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ....flatten.tiling.block import Row, Tileable
 from ....ir import core
 from ....ir.attributes import has_attr
 from ....ir.core import Convert, Level, PrimOp, Screma
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, Var, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.fragments import COLUMNS, INSTRUCTIONS, LANES, ROWS, Instruction, Layout, Role, place

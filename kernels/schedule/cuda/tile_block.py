@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ....flatten.tiling.block import Row, Tileable
 from ....flatten.tiling.choose import GRID
 from ....ir import core
 from ....ir.core import Slice
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Atom, Name, Prim, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, Space

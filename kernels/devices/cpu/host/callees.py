@@ -93,7 +93,7 @@ def define(outer: Emitter, callee: Callee, emit_body: EmitBody) -> str:
     fun = callee.fun
     rank = highest_rank((*fun.params, *fun.results), fun.body)
     h = Emitter(
-        outer.backend, Code(outer.code.module), 2 + 2 * rank, outer.first_setting, kernels=outer.kernels,
+        outer.backend, Code(outer.code.module), 2 + 2 * rank, outer.first_setting, far=outer.far, kernels=outer.kernels,
         settings=outer.settings, sites=outer.sites, branches=outer.branches, calls=outer.calls, callees=outer.callees,
     )  # fmt: skip
     begin(h, fun)

@@ -196,9 +196,11 @@ def launch(h: Emitter, stm: HostStm, exp: Launch) -> None:
         h.code.do(f"store i64 {get(h, array, DATA)}, ptr {place(h, '%table', k)}")
     for k, atom in enumerate(exp.scalars, start=2 + len(arrays)):
         write_scalar(h, prim_of(h, atom), value(h, atom), place(h, "%table", k))
-    which = str(h.kernels.setdefault(exp.kernel, len(h.kernels)))
+    form = str(which := 2 * h.kernels.setdefault(exp.kernel, len(h.kernels)))
+    if exp.kernel in h.far:
+        form = h.code.op(f"select i1 {value(h, exp.scalars[-1])}, i64 {which + 1}, i64 {which}")
     tasks = next((setting(h, size.name, size.default)[1] for size in exp.sizes), str(TASKS))
-    status = ask(h, "soac_host_launch", "%state", "%table", which, number(h, exp.blocks), cost(h, exp), tasks)
+    status = ask(h, "soac_host_launch", "%state", "%table", form, number(h, exp.blocks), cost(h, exp), tasks)
     stop_if(h, status)
     for array, given in zip(arrays, dense, strict=True):
         if array is not given:

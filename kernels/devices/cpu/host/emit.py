@@ -33,6 +33,7 @@ from ....host_ir.nodes import (
     Launch,
     statements,
 )
+from ....kernel_ir.nodes import FAR
 from ....lanes.module import MODULE_END
 from ....llvm import ops as lanes_ops
 from ....llvm.convert import convert
@@ -94,17 +95,18 @@ def emit_host(program: HostProgram, backend: Backend = CPU) -> tuple[str, tuple[
     for name, (result, params) in backend.functions.items():
         module.declare(name, result, params)
     native = [f for f in program.functions if is_native(f)]
-    made = [function(backend, module, fun, f"host.{k}") for k, fun in enumerate(native)]
+    far = frozenset(kernel.name for kernel in program.kernels if FAR in kernel.scalars)
+    made = [function(backend, module, fun, f"host.{k}", far) for k, fun in enumerate(native)]
     text = "\n".join([module.text(), *(text for text, _ in made), MODULE_END])
     return text.replace("@soac_host_", f"@soac_{backend.name}_"), tuple(info for _, info in made)
 
 
-def function(backend: Backend, module: Module, fun: HostFun, symbol: str) -> tuple[str, NativeFun]:
+def function(backend: Backend, module: Module, fun: HostFun, symbol: str, far: frozenset[str]) -> tuple[str, NativeFun]:
     """The text of one function."""
     results = Word.FIRST + sum(1 + p.type.rank for p in given(fun))
     first_setting = results + sum(result_words(p.type) for p in fun.results)
     rank = highest_rank((*fun.params, *fun.results), fun.body)
-    h = Emitter(backend, Code(module), 2 + 2 * rank, first_setting, callees=callees_of(fun, symbol))
+    h = Emitter(backend, Code(module), 2 + 2 * rank, first_setting, far=far, callees=callees_of(fun, symbol))
     open_calls(h)
     bind_params(h, fun)
     emit_body(h, fun.body)

@@ -7,11 +7,11 @@ values.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from .....ir import scalar
 from .....ir.errors import IRError, Loc, RunError
 from .....ir.ops import Op, operand_types
+from .....ir.records import dataclass
 from .....ir.recursion import too_many_calls
 from .....ir.scalar import DTYPES
 from .....ir.types import Prim

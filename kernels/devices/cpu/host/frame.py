@@ -7,10 +7,11 @@ that the frame can be released as a whole. `bind` makes an array dense, as what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from .....ir.core import Param
 from .....ir.errors import Loc
+from .....ir.records import dataclass
 from .....ir.types import Atom, Const, Name, Prim, Var
 from ....host_ir.nodes import HostBody, HostCallee, HostLoop, HostStm, Launch, statements
 from ....llvm.convert import convert, from_memory, to_memory, to_record
@@ -70,9 +71,10 @@ class Callee:
 @dataclass(slots=True)
 class Emitter:
     """`words`: of a descriptor. `slots`: words of the longest table of a launch; `passed`: of the longest of a call.
-    `first_setting`: where thresholds and sizes start in the state. `guards`: the thresholds behind a condition;
-    `branches`: those behind the branches that guards decide, by number; `calls`: the places of calls, by number;
-    `what`: the arrays that the statement at hand makes, in words."""
+    `first_setting`: where thresholds and sizes start in the state. `far`: the kernels with a second form, which is for
+    calls whose last scalar holds. `guards`: the thresholds behind a condition; `branches`: those behind the branches
+    that guards decide, by number; `calls`: the places of calls, by number; `what`: the arrays that the statement at
+    hand makes, in words."""
 
     backend: Backend
     code: Code
@@ -80,6 +82,7 @@ class Emitter:
     first_setting: int
     scalars: dict[Name, Scalar] = field(default_factory=dict)
     arrays: dict[Name, Array] = field(default_factory=dict)
+    far: frozenset[str] = frozenset()
     kernels: dict[str, int] = field(default_factory=dict)
     settings: list[Setting] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)

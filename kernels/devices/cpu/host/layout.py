@@ -7,10 +7,10 @@ record and the frame, in this order.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from .....ir.core import Param
 from .....ir.errors import Loc
+from .....ir.records import dataclass
 from .....ir.types import Type
 from ....host_ir.nodes import HostFun
 from ..runtime.assembly import Word

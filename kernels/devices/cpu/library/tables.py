@@ -206,7 +206,8 @@ def target_data(types: str, name: str, level: int, natives: Sequence[NativeFun])
     used = dict.fromkeys(symbol_of(kernel) for info in natives for kernel in info.kernels)
     data.lines += [f'declare i64 @"{info.symbol}"(ptr)' for info in natives]
     data.lines += [f'declare void @"{symbol}"(ptr, i64, i64, i64)' for symbol in (*used, *BULK)]
-    kernels = [functions(data, f"kernels.{k}", map(symbol_of, info.kernels)) for k, info in enumerate(natives)]
+    forms = [[symbol_of(kernel) for kernel in info.kernels for _ in ("near", "far")] for info in natives]
+    kernels = [functions(data, f"kernels.{k}", symbols) for k, symbols in enumerate(forms)]
     target = row(
         data, "Target",
         name=text(data, name), level=level,

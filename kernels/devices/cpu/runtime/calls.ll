@@ -6,7 +6,8 @@ declare i64 @soac_host_now()
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 
-; Run all blocks of kernel number %kernel, on this thread while they take little, else in %tasks tasks for each.
+; Run all blocks of a kernel, on this thread while they take little, else in %tasks tasks for each. %kernel is twice its
+; number, and 1 more for the form that writes past the caches.
 ; One that is launched for the first time is compiled. After a copy that was not made, nothing is launched.
 define i64 @soac_host_launch(ptr %state, ptr %table, i64 %kernel, i64 %blocks, double %cost, i64 %tasks) {
 entry:
@@ -44,7 +45,8 @@ look:
   br i1 %failed, label %fail, label %fine
 fail:
   %failed_place = getelementptr i64, ptr %state, i64 $FAILED_WORD$
-  store i64 %kernel, ptr %failed_place
+  %number = lshr i64 %kernel, 1
+  store i64 %number, ptr %failed_place
   ret i64 $KERNEL$
 interrupted:
   ret i64 $STOPPED$

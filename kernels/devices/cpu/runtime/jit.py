@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache as memoised
 
@@ -17,6 +16,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from .....ir.errors import IRError
+from .....ir.records import dataclass
 from ... import disk_cache as disk
 from ...disk_cache import Cache
 from .object_symbols import undefined_symbols

@@ -18,6 +18,7 @@ from soac.kernels.devices.cpu import kernel_code
 from soac.kernels.devices.cpu.executable import Executable, Runner
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.cpu.runtime.functions import NEED
+from soac.kernels.schedule import host_builder
 
 TEXT = """
 entry sums [n][m] (xss: [n][m]f32): [n]f32 = map (reduce (+) 0) xss
@@ -33,9 +34,9 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     names: list[str] = []
     real = kernel_code.compiled
 
-    def noting(code: kernel_code.KernelCode, name: str) -> jit.CompiledKernels:
-        names.append(name)
-        return real(code, name)
+    def noting(code: kernel_code.KernelCode, name: str, far: bool) -> jit.CompiledKernels:
+        names.append(f"{name} far" if far else name)
+        return real(code, name, far)
 
     own = disk.Cache(tmp_path / "cache")
     monkeypatch.setattr(jit, "user_cache", lambda: own)
@@ -51,6 +52,21 @@ def test_a_program_that_is_loaded_has_no_kernels(made: list[str]) -> None:
     assert first.startswith("twice")
     program.twice(np.array([3], np.int32))
     assert made == [first]
+
+
+def test_the_form_for_large_results_is_compiled_when_one_is_made(
+    made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_builder, "FAR_BYTES", 1 << 10)
+    program = soac.compile(TEXT)
+    for size, count in ((16, 1), (1024, 2), (16, 2), (4096, 2)):
+        xs = np.arange(size, dtype=np.int32)
+        assert program.twice(xs).tolist() == (2 * xs).tolist()
+        assert len(made) == count
+    assert made[1] == f"{made[0]} far"
+    with soac.compile(TEXT).settings(threads=2) as again:
+        assert again.twice(np.arange(1024, dtype=np.int32))[-1] == 2046
+    assert len(made) == 2
 
 
 def test_each_version_is_compiled_when_it_is_chosen(made: list[str]) -> None:
@@ -109,14 +125,14 @@ def test_an_import_that_changed_meanwhile_is_an_error(made: list[str], tmp_path:
 def test_a_kernel_without_code_ends_the_call(
     monkeypatch: pytest.MonkeyPatch, fault: BaseException, prepared: bool
 ) -> None:
-    def fail(code: kernel_code.KernelCode, name: str) -> NoReturn:
+    def fail(code: kernel_code.KernelCode, name: str, far: bool) -> NoReturn:
         raise fault
 
     program = soac.compile(TEXT)
     xs = np.array([1, 2], np.int32)
     call = (lambda: program.twice(xs)) if prepared else (lambda: program.call("twice", [xs], threads=1))
     with monkeypatch.context() as broken:
-        broken.setattr(kernel_code, "stored", lambda code, name: None)
+        broken.setattr(kernel_code, "stored", lambda code, name, far: None)
         broken.setattr(kernel_code, "compiled", fail)
         for _ in range(2):
             with pytest.raises((type(fault), soac.SoacError)):
@@ -191,7 +207,7 @@ def test_a_copy_without_code_ends_the_call() -> None:
         functions.bulk_code = real
         print(program.main(xss).tolist())"""
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert printed.splitlines() == ["copy_2", "copy_2", "[[0, 3], [1, 4], [2, 5]]"]
+    assert printed.splitlines() == ["thin_2", "thin_2", "[[0, 3], [1, 4], [2, 5]]"]
 
 
 def test_nothing_runs_on_a_copy_that_was_not_made() -> None:

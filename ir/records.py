@@ -1,0 +1,162 @@
+"""Dataclasses that are made quickly.
+
+`dataclasses.dataclass` writes and compiles six functions for a class, half a millisecond: a fifth of the time that a
+small program takes from its text to its result. Here comparison, hash and text are closures over the names of the
+fields. So is `__init__` of few fields, with the code of `_INITS` under the names of the fields, and a third faster than
+that of `dataclasses`, which sets what is frozen by name; where there is more to do, that one is made at the first call.
+All else is as there, so that `fields`, `replace` and `match` see no difference.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, FrozenInstanceError
+from inspect import ismemberdescriptor
+from operator import attrgetter
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, cast
+
+__all__ = ["dataclass"]
+
+Put = Callable[[Any, Any], None]
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+
+    def dataclass(*, frozen: bool = False, slots: bool = False, eq: bool = True) -> Callable[[type], type]:
+        """As `dataclasses.dataclass`, for these options."""
+
+        def make(plain: type) -> type:
+            own, plain.__doc__ = frozenset(vars(plain)), plain.__doc__ or plain.__name__
+            cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(plain)
+            for name, method in _methods(cls, frozen, eq).items():
+                if name not in own:
+                    setattr(cls, name, method)
+            return cls
+
+        return make
+
+
+def _methods(cls: type, frozen: bool, eq: bool) -> Mapping[str, Any]:
+    """The methods of a class, but for those that it has itself."""
+    fields = dataclasses.fields(cls)
+    found = {"__init__": _init(cls) or _first_init(cls, frozen), "__repr__": _shown}
+    if frozen:
+        found |= {"__setattr__": _refused, "__delattr__": _refused}
+        found |= {"__getstate__": _state, "__setstate__": _restore}
+    if not eq:
+        return found
+    names = [f.name for f in fields if f.compare]
+    value: Any = attrgetter(*names) if names else type
+
+    def equal(self: Any, other: object) -> Any:
+        return value(self) == value(other) if other.__class__ is self.__class__ else NotImplemented
+
+    def hashed(self: Any) -> int:
+        return hash(value(self))
+
+    return found | {"__eq__": equal, "__hash__": hashed if frozen else None}
+
+
+def _init(cls: type) -> Callable[..., None] | None:
+    """An `__init__` that only stores its arguments; None where that is not all, or they are many."""
+    fields = dataclasses.fields(cls)
+    defaults = [f.default for f in fields if f.default is not MISSING]
+    plain = all(f.init and f.default_factory is MISSING for f in fields) and not hasattr(cls, "__post_init__")
+    slots: list[Any] = [getattr(cls, f.name, None) for f in fields]
+    if not plain or not all(map(ismemberdescriptor, slots)) or len(fields) > len(_INITS):
+        return None
+    if not fields:
+        return object.__init__
+    init = _INITS[len(fields) - 1](*(slot.__set__ for slot in slots))
+    code = init.__code__.replace(
+        co_varnames=("self", *(f.name for f in fields)), co_name="__init__", co_qualname=f"{cls.__qualname__}.__init__"
+    )
+    return FunctionType(code, init.__globals__, "__init__", tuple(defaults), init.__closure__)
+
+
+def _init_1(p: Put) -> FunctionType:
+    def init(self: Any, a: Any) -> None:
+        p(self, a)
+
+    return cast(FunctionType, init)
+
+
+def _init_2(p: Put, q: Put) -> FunctionType:
+    def init(self: Any, a: Any, b: Any) -> None:
+        p(self, a)
+        q(self, b)
+
+    return cast(FunctionType, init)
+
+
+def _init_3(p: Put, q: Put, r: Put) -> FunctionType:
+    def init(self: Any, a: Any, b: Any, c: Any) -> None:
+        p(self, a)
+        q(self, b)
+        r(self, c)
+
+    return cast(FunctionType, init)
+
+
+def _init_4(p: Put, q: Put, r: Put, s: Put) -> FunctionType:
+    def init(self: Any, a: Any, b: Any, c: Any, d: Any) -> None:
+        p(self, a)
+        q(self, b)
+        r(self, c)
+        s(self, d)
+
+    return cast(FunctionType, init)
+
+
+def _init_5(p: Put, q: Put, r: Put, s: Put, t: Put) -> FunctionType:
+    def init(self: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> None:
+        p(self, a)
+        q(self, b)
+        r(self, c)
+        s(self, d)
+        t(self, e)
+
+    return cast(FunctionType, init)
+
+
+_INITS = (_init_1, _init_2, _init_3, _init_4, _init_5)
+"""An `__init__` for each number of fields, over what stores them."""
+
+
+def _first_init(cls: type, frozen: bool) -> Callable[..., None]:
+    """An `__init__` that puts the one of `dataclasses` in its place, and calls it."""
+
+    def init(self: Any, *args: Any, **keywords: Any) -> None:
+        parts: dict[str, Any] = {"__annotations__": {}}
+        for f in dataclasses.fields(cls):
+            parts["__annotations__"][f.name] = f.type
+            parts[f.name] = dataclasses.field(default=f.default, default_factory=f.default_factory, init=f.init)
+        if (after := getattr(cls, "__post_init__", None)) is not None:
+            parts["__post_init__"] = after
+        twin = dataclasses.dataclass(repr=False, eq=False, frozen=frozen)(type(cls.__name__, (), parts))
+        method: Any = vars(twin)["__init__"]
+        cls.__init__ = method
+        method(self, *args, **keywords)
+
+    return init
+
+
+def _shown(self: Any) -> str:
+    shown = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self))
+    return f"{type(self).__qualname__}({shown})"
+
+
+def _refused(_self: Any, name: str, *_value: Any) -> None:
+    raise FrozenInstanceError(f"cannot change field {name!r}")
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, f.name) for f in dataclasses.fields(self)]
+
+
+def _restore(self: Any, state: list[Any]) -> None:
+    for f, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, f.name, value)

@@ -1,0 +1,72 @@
+"""Dataclasses made quickly are those of `dataclasses`."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from dataclasses import FrozenInstanceError, field, replace
+
+import pytest
+
+from soac.ir.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    name: str
+    parts: tuple[int, ...] = ()
+    held: list[int] = field(default_factory=list, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Deeper(Node):
+    depth: int = 0
+
+    def __post_init__(self) -> None:
+        if self.depth < 0:
+            raise ValueError("above the root")
+
+
+@dataclass(slots=True)
+class State:
+    count: int = 0
+
+
+def test_a_node_is_a_dataclass() -> None:
+    node = Node("a", (1,))
+    assert [f.name for f in dataclasses.fields(node)] == ["name", "parts", "held"]
+    assert repr(node) == "Node(name='a', parts=(1,), held=[])"
+    assert replace(node, name="b") == Node("b", (1,)) != node
+    assert Node.__match_args__ == ("name", "parts", "held")
+    assert not hasattr(node, "__dict__")
+    with pytest.raises(TypeError):
+        Node()  # type: ignore
+
+
+def test_values_are_compared_by_class_and_fields() -> None:
+    assert Node("a", held=[1]) == Node("a", held=[2])
+    assert hash(Node("a", held=[1])) == hash(Node("a"))
+    assert Node("a") != Deeper("a")
+    assert len({Deeper("a"), Deeper("a", depth=1), Deeper(name="a", depth=1)}) == 2
+
+
+def test_a_frozen_one_stays_as_it_is() -> None:
+    for change in (lambda n: setattr(n, "name", "b"), lambda n: delattr(n, "name")):
+        with pytest.raises(FrozenInstanceError):
+            change(Node("a"))
+    with pytest.raises(ValueError, match="root"):
+        Deeper("a", depth=-1)
+
+
+def test_one_that_is_not_frozen_has_no_hash() -> None:
+    state = State()
+    state.count += 1
+    assert state == State(1)
+    with pytest.raises(TypeError):
+        hash(state)
+
+
+def test_copies_are_equal() -> None:
+    node = Deeper("a", (1, 2), [3], 4)
+    assert copy.deepcopy(node) == node
+    assert copy.copy(node).held is node.held
