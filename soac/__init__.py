@@ -16,6 +16,7 @@ Start reading at `soac/pipeline.py`, which lists all passes in order. The compil
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from .platforms import refused_here
@@ -85,7 +86,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     home = next((home for home, names in _HOMES.items() if name in names), None)
     if home is None:
-        raise AttributeError(f"module `soac` has no attribute `{name}`")
+        raise AttributeError(f"module `soac` has no attribute `{name}`", name=name, obj=sys.modules[__name__])
     if home != _ERRORS and (why := refused_here()) is not None:
         errors = importlib.import_module(_ERRORS, __name__)
         raise errors.SystemFault(errors.Diagnostic("S0101", why, errors.Label(errors.NOWHERE, "")))

@@ -88,7 +88,7 @@ class Chosen:
     threads: int | None
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Program:
     """A compiled program: its entry points are attributes, and items by their names.
 
@@ -161,11 +161,7 @@ class Program:
         """The results of an entry point, one array or scalar for each component; arrays of a GPU stay there."""
         if thresholds or forced or threads is not None:
             return self._run(entry, args, thresholds, forced, threads)[0]
-        try:
-            return (self._prepared.get(entry) or self._ready(entry))(args)
-        except TypeError:
-            listed(args)
-            raise
+        return (self._prepared.get(entry) or self._ready(entry))(args)
 
     @contextmanager
     def settings(
@@ -177,8 +173,8 @@ class Program:
         """Inside of the block all calls of this program, in all threads, run with these settings. `forced` has sides of
         guards, or versions as `--force` names them: `["main.ys.suff_outer_0=full"]`."""
         known = parameters_of(self.facts, self.entries)
-        texts = (forced,) if isinstance(forced, str) else forced if isinstance(forced, Sequence) else ()
-        sides = dict(forced) if isinstance(forced, Mapping) else forced_sides(self.facts.sites, (*texts,))
+        asked = (forced,) if isinstance(forced, str) else forced or {}
+        sides = forced_sides(self.facts.sites, (*asked,)) if isinstance(asked, Sequence) else asked
         sides = checked_sides(sides, guards_of(self.facts))
         chosen = Chosen(checked_values(thresholds or {}, known), sides, checked_threads(threads))
         self._chosen.append(chosen)
@@ -250,7 +246,7 @@ class Program:
 
     def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
         """Arguments where the device reads them, so that calls take no time to bring them there."""
-        return self.executable.place(entry, to_arguments(self.function(entry), listed(args)))
+        return self.executable.place(entry, to_arguments(self.function(entry), args))
 
     def _run(
         self,
@@ -300,7 +296,8 @@ class Program:
 
     def __getattr__(self, name: str) -> Entry:
         if name.startswith("__") or name not in self.executable.functions:
-            raise AttributeError(f"the program has no entry point `{name}`; it has: {', '.join(self.entries)}")
+            text = f"the program has no entry point `{name}`; it has: {', '.join(self.entries)}"
+            raise AttributeError(text, name=name, obj=self)
         found = self[name]
         vars(self)[name] = found
         return found
@@ -325,6 +322,9 @@ class Program:
         return self._classes[0]
 
     # ---- what it is ----------------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
 
     def __dir__(self) -> Iterable[str]:
         return sorted({*object.__dir__(self), *self.entries})

@@ -1,8 +1,8 @@
 """Arguments of an entry point, from Python values.
 
-An i64 array is no i32 array (D0104), but numbers of Python and NumPy and lists take the type that the entry asks for:
-integers if they fit, floats rounded to the nearest value of the type (0.1), unless that is an infinity that was not
-given (1e300).
+An i64 array, of NumPy or of another library, is no i32 array (D0104), but numbers of Python and NumPy and lists take
+the type that the entry asks for: integers if they fit, floats rounded to the nearest value of the type (0.1), unless
+that is an infinity that was not given (1e300).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .checked_settings import listed
 from .data.read_write import does_not_fit
 from .ir.core import FunDef
 from .ir.entry import Argument, bind_sizes, source_param
@@ -39,19 +40,20 @@ def checked(fun: FunDef, values: list[Argument]) -> list[Argument]:
 
 def to_arguments(fun: FunDef, args: Sequence[Any]) -> list[Argument]:
     """The arguments as arrays and scalars of the types of `fun`; raises `DataError` (D0104, D0113)."""
-    types = parameter_types(fun)
+    args, types = listed(args), parameter_types(fun)
     values = [to_argument(arg, t, source_param(fun, k)[0]) for k, (arg, t) in enumerate(zip(args, types))]
     return checked(fun, [*values, *map(np.asarray, args[len(types) :])])
 
 
 def to_argument(value: Any, t: Type, number: int) -> Argument:
-    if isinstance(value, OnDevice) and t.rank:
-        return value  # type: ignore[return-value]  # looked at by `bind_sizes`, and left where it is
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    given: object = value
+    if isinstance(given, OnDevice) and t.rank:
+        return value  # looked at by `bind_sizes`, and left where it is
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise _bad_argument(number, "the array has masked elements; `filled(..)` gives them values")
     dtype = np.dtype(DTYPES[t.prim])
-    typed = isinstance(value, np.ndarray)
-    array = value if typed else _untyped(value, t, number)
+    typed = hasattr(type(value), "__array__") and (t.rank or np.ndim(value))  # a scalar, or an array without dimensions
+    array = np.asarray(value) if typed else _untyped(value, t, number)
     if array.ndim != t.rank or (typed and array.dtype.newbyteorder("=") != dtype):
         raise _mismatch(number, t, array)
     exact = np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
@@ -90,12 +92,16 @@ def _has_kind(array: np.ndarray, prim: Prim) -> bool:
 def _mismatch(number: int, t: Type, array: Argument) -> DataError:
     prim = prim_of(array.dtype.newbyteorder("="))
     found = "".join(f"[{n}]" for n in array.shape) + (prim.value if prim else str(array.dtype))
-    return _bad_argument(number, f"expected {_shown(t)}, got {found}")
+    dtype = np.dtype(DTYPES[t.prim])
+    near = array.ndim == t.rank and np.can_cast(array.dtype, dtype, "same_kind")
+    return _bad_argument(
+        number, f"expected {_shown(t)}, got {found}", f'`np.asarray(.., "{dtype}")` converts it' if near else None
+    )
 
 
 def _shown(t: Type) -> str:
     return "[]" * t.rank + t.prim.value
 
 
-def _bad_argument(number: int, text: str) -> DataError:
-    return DataError(Diagnostic("D0104", f"argument {number}: {text}"))
+def _bad_argument(number: int, text: str, hint: str | None = None) -> DataError:
+    return DataError(Diagnostic("D0104", f"argument {number}: {text}", hint=hint))

@@ -24,6 +24,7 @@ INTERRUPTED = 130
 STACK = 256 << 20  # bytes of the thread that runs a command
 POOL = ".kernels.devices.cpu.runtime.thread_pool"  # runs kernels, once it is loaded
 GRACE = 1.0  # seconds that an interrupted command has to end by itself
+SESSIONS = frozenset({"repl"})  # commands that Ctrl-C does not end: they have threads for what it is to stop
 
 # name → module in soac/commands, the line that `soac --help` shows
 COMMANDS = {
@@ -93,6 +94,8 @@ def main(args: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if args is None else list(args)
     warnings.showwarning = _show_warning
     threading.stack_size(STACK)
+    if words[:1] and words[0] in SESSIONS:
+        sys.exit(run_cli(words))
     try:
         threading.Thread(target=_settle, args=(code, words), daemon=True).start()
         code.result()

@@ -4,6 +4,7 @@
     dw, dx = loss_vjp(w, x, 1.0)                   the adjoints of the parameters, where the result has adjoint 1
     dw = soac.vjp(prog, "loss", ["w"])(w, x, 1.0)  of this one alone
     dy = soac.jvp(prog, "loss")(w, x, tw, tx)      the tangent of the result
+    soac.vjp(prog.loss)                            the same as soac.vjp(prog, "loss")
 
 Parameters and results without floats are constant: they have neither adjoints nor tangents.
 The program gets an entry point more, and is compiled (or found on disk) as any other.
@@ -11,6 +12,7 @@ The program gets an entry point more, and is compiled (or found on disk) as any 
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -29,16 +31,30 @@ class Mode(Enum):
     VJP = "vjp"
 
 
-def vjp(program: Program, entry: str, by: Sequence[str] | None = None) -> Callable[..., Any]:
+def vjp(program: Program | Entry, entry: str | None = None, by: Sequence[str] | None = None) -> Callable[..., Any]:
     """A function of the arguments and of an adjoint for each float result, to the adjoints of the float parameters, or
     of those that `by` names."""
-    return derivative(program[entry], Mode.VJP, _positions(program[entry], by))
+    of = entry_of(program, entry)
+    return derivative(of, Mode.VJP, _positions(of, by))
 
 
-def jvp(program: Program, entry: str, by: Sequence[str] | None = None) -> Callable[..., Any]:
+def jvp(program: Program | Entry, entry: str | None = None, by: Sequence[str] | None = None) -> Callable[..., Any]:
     """A function of the arguments and of a tangent for each float one, or each that `by` names, to the tangents of the
     float results."""
-    return derivative(program[entry], Mode.JVP, _positions(program[entry], by))
+    of = entry_of(program, entry)
+    return derivative(of, Mode.JVP, _positions(of, by))
+
+
+def entry_of(program: Program | Entry, entry: str | None) -> Entry:
+    """The entry point that is meant: one, or the name of one in a program."""
+    match program, entry:
+        case Entry(), None:
+            return program
+        case Program(), str():
+            return program[entry]
+        case _:
+            given = reprlib.repr(program if entry is None else entry)
+            raise misused(f"{given} is no entry point", 'write `soac.vjp(prog.loss)` or `soac.vjp(prog, "loss")`')
 
 
 def derivative(entry: Entry, mode: Mode, by: Sequence[int]) -> Entry:

@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from .api import Program, Source, again
-from .checked_settings import misused
+from .checked_settings import listed, misused
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -35,6 +35,8 @@ def map(
     without an executor, one after the other. Raises what the first call that fails raises."""
     if not isinstance(program, Program):
         raise misused(f"`soac.map` is given {reprlib.repr(program)}", "it takes a program: `soac.map(prog, [(xs, 2)])`")
+    if not isinstance(inputs, Iterable):
+        raise misused(f"the inputs are {reprlib.repr(inputs)}", "they are a list of calls: `soac.map(prog, [(xs, 2)])`")
     program.function(entry)
     call = partial(result_of, program.source, tuple(sorted(program.thresholds.items())), entry)
     if executor is None:
@@ -46,7 +48,7 @@ def map(
 
 def result_of(source: Source, settings: Settings, entry: str, args: Sequence[Any]) -> Any:
     """One call."""
-    return program_of(source, settings)[entry](*args)
+    return program_of(source, settings)[entry](*listed(args))
 
 
 @lru_cache(PROGRAMS)

@@ -13,6 +13,7 @@ from ..data.files import read_file, read_stream
 from ..data.read_write import ValueType, default_limit, read_values
 from ..ir.core import FunDef
 from ..ir.entry import Argument
+from ..terminal import is_live
 
 DATA_SUFFIXES = frozenset({".in", ".out", ".dat", ".data", ".bin", ".txt", ".npy", ".npz", ".gz"})
 """An argument that ends so is the name of a file, also where there is none."""
@@ -26,6 +27,10 @@ def gather(fun: FunDef, items: Sequence[str], limit: int | None = None) -> list[
     types = [ValueType(t.prim, t.rank) for t in parameter_types(fun)]
     entry, most = fun.entry.name, default_limit() if limit is None else limit
     if not items and types:
+        if is_live(sys.stdin):
+            click.echo(
+                f"soac: reads {len(types)} value{'s' * (len(types) > 1)} from the terminal; Ctrl-D ends", err=True
+            )
         data = read_stream(sys.stdin.buffer, "<stdin>", most)
         return checked(fun, read_values(data, "<stdin>", types, limit=limit, entry=entry))
     contents = [_contents(item, position, most) for position, item in enumerate(items, start=1)]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,17 +21,19 @@ from ..frontend.source.declarations import ValDec
 from ..frontend.source.diagnostics import render
 from ..frontend.source.text import Reach
 from ..ir.errors import CompileError, Diagnostic, SoacError, more_about
+from ..kernels.devices.cpu.runtime import thread_pool
 from ..lsp.analysis import analyse
 from ..lsp.complete import complete
 from ..source import read_source
-from ..terminal import has_colour, waiting
+from ..terminal import PATIENCE, has_colour, waiting
 from .options import FILE
 
 FILE_NAME, RESULT = "<repl>", "it_"
 HELP = """an expression   evaluates it           :type EXP    its type
 a declaration   adds it (`def f x = ..`) :defs        what was added
 :load FILE      adds those of a file     :clear       forgets all
-:help           this                     :quit, Ctrl-D"""
+:help           this                     :quit, Ctrl-D
+Ctrl-C          stops what runs, or leaves the line"""
 
 
 @click.command("repl")
@@ -45,8 +49,33 @@ def command(file: Path | None) -> None:
         for text in _typed(sys.stdin.isatty()):
             if text.strip() in (":quit", ":q"):
                 break
-            shell.run(text)
+            _stoppable(lambda text=text: shell.run(text))
             keep()
+
+
+def _stoppable(action: Callable[[], None]) -> None:
+    """Does something in a thread of its own. Ctrl-C asks the kernels to stop; a second one ends the session."""
+    done: Future[None] = Future()
+
+    def settle() -> None:
+        try:
+            done.set_result(action())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=settle, daemon=True).start()
+    try:
+        wait([done])
+    except KeyboardInterrupt:
+        thread_pool.request_stop()
+        if not wait([done], PATIENCE).done:
+            click.echo("soac: waits for what runs; Ctrl-C again ends the session", err=True)
+            wait([done])
+    thread_pool.forget_stop()
+    try:
+        done.result()
+    except KeyboardInterrupt:
+        click.echo("soac: interrupted", err=True)
 
 
 @dataclass(slots=True)
@@ -157,6 +186,12 @@ def _typed(is_terminal: bool) -> Iterator[str]:
             if text:
                 yield text
             return
+        except KeyboardInterrupt:
+            if not is_terminal:
+                raise
+            click.echo()
+            text = ""
+            continue
         text = f"{text}\n{line}" if text else line
         if not line.strip() or text.startswith(":") or is_complete(text):
             yield text

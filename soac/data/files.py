@@ -38,9 +38,12 @@ def read_stream(file: BinaryIO, name: str, limit: int) -> bytes:
 def _upto(file: BinaryIO, most: int) -> bytes:
     """At most that many bytes; a stream gives them in pieces."""
     parts, left = list[bytes](), most
-    while left > 0 and (part := file.read(min(left, PIECE))):
-        parts.append(part)
-        left -= len(part)
+    while left > 0:
+        size = min(left, PIECE)
+        parts.append(file.read(size))
+        if len(parts[-1]) < size:  # the end: a terminal that is read again waits for another one
+            break
+        left -= size
     return b"".join(parts)
 
 

@@ -6,8 +6,11 @@ framework is imported by the module for it alone; arrays in host memory are hand
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from ..ir.errors import NOWHERE, Diagnostic, Label, SystemFault
 
 if TYPE_CHECKING:
     from ..api import Program
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 def jax_function(program: Program, entry: str) -> Callable[..., Any]:
     """The entry point as a function of JAX arrays, which JAX differentiates; numbers and arrays of NumPy are
     constants. Needs the package jax."""
+    _require("jax")
     from .on_jax import function
 
     return function(program, entry)
@@ -24,6 +28,14 @@ def jax_function(program: Program, entry: str) -> Callable[..., Any]:
 def torch_function(program: Program, entry: str) -> Callable[..., Any]:
     """The entry point as a function of tensors to tensors, which `torch.autograd` differentiates; numbers and arrays
     of NumPy are constants. Needs the package torch."""
+    _require("torch")
     from .on_torch import function
 
     return function(program, entry)
+
+
+def _require(package: str) -> None:
+    """Raises `SystemFault` S0101 where the package is not installed."""
+    if importlib.util.find_spec(package) is None:
+        hint = f"`pip install 'soac[{package}]'`"
+        raise SystemFault(Diagnostic("S0101", f"{package} is not installed", Label(NOWHERE, ""), hint=hint))

@@ -58,7 +58,8 @@ class Entry:
         self.owner = owner
         self.call: Call = self._first
         self.__name__ = self.__qualname__ = fun.entry.name
-        self.__doc__ = doc or None
+        self.comment = doc
+        self.__doc__ = doc or str(self)  # `help` shows the class of what has none
         self.parameters = unique_names(param.name for param in fun.entry.params)
         texts = [part.text for part in (*fun.entry.params, *fun.entry.results)]
         self.shape = None if all(map(is_plain, texts)) else shape_of(fun)
@@ -127,8 +128,10 @@ class Entry:
         """The program that this is an entry of."""
         return self.owner.program
 
-    @property
-    def __signature__(self) -> inspect.Signature:
+    def __getattr__(self, name: str) -> Any:
+        """`__signature__`, of entries alone: tools that look at the class are not to find it there."""
+        if name != "__signature__":
+            raise AttributeError(f"an entry point has no attribute `{name}`", name=name, obj=self)
         kind, types = inspect.Parameter.POSITIONAL_OR_KEYWORD, self.__annotations__
         params = [inspect.Parameter(name, kind, annotation=types[name]) for name in self.parameters]
         return inspect.Signature(params, return_annotation=types["return"])
@@ -151,7 +154,7 @@ class Entry:
     def _repr_html_(self) -> str:
         import html
 
-        doc = "".join(f"<br>{html.escape(line)}" for line in (self.__doc__ or "").splitlines())
+        doc = "".join(f"<br>{html.escape(line)}" for line in self.comment.splitlines())
         return f"<code>{html.escape(str(self))}</code>{doc}"
 
     def __reduce__(self) -> tuple[Callable[[Any, str], Entry], tuple[Any, str]]:

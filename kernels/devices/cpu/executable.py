@@ -299,6 +299,9 @@ class Executable:
                 results = run(*args)
             except MemoryError as fault:
                 raise self.reported(entry, fault) from None
+            except TypeError:
+                convert(self.functions[entry], args)  # says what `args` are, if they are no sequence
+                raise
             if results.__class__ is list:
                 return results
             if results == Status.UNSUITED:

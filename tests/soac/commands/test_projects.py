@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -18,6 +19,10 @@ from soac.cli import cli
 from soac.kernels.devices import disk_cache
 
 ROOT = Path(__file__).parents[3]
+
+
+STUCK = b"i64.sum (loop xs = iota 1000000 for _i < 1000000000 do scan (+) 1 xs)\n"
+"""It would run for days."""
 
 
 def run(*words: str, text: str | None = None) -> str:
@@ -68,7 +73,8 @@ def test_repl_on_a_terminal_keeps_history(tmp_path: Path) -> None:
     child, terminal_side = pty.fork()
     if child == 0:
         os.execve(sys.executable, [sys.executable, "-m", "soac", "repl"], environment)
-    shown, until, typed = b"", time.monotonic() + 60, [b"iota 3\n", b"redu\t (+) 0 [1, 2]\n", b"\x04"]
+    typed = [b"iota 3\n", b"1 +\x03", b"redu\t (+) 0 [1, 2]\n", STUCK, b"\x03", b"7 * 6\n", b"\x04"]
+    shown, until = b"", time.monotonic() + 60
     while time.monotonic() < until:
         if not select.select([terminal_side], [], [], 1)[0]:
             continue
@@ -76,10 +82,14 @@ def test_repl_on_a_terminal_keeps_history(tmp_path: Path) -> None:
             shown += os.read(terminal_side, 1000)
         except OSError:  # the program has ended
             break
-        if shown.endswith(b"> ") and typed:
+        if typed and (shown.endswith(b"> ") or (typed[0] == b"\x03" and shown.endswith(b"running .."))):
             os.write(terminal_side, typed.pop(0))
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    if time.monotonic() >= until:
+        os.kill(child, signal.SIGKILL)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, shown
     assert b"[0i64, 1i64, 2i64]" in shown
+    assert b"42i32" in shown
+    assert b"interrupted" in shown
     assert "iota 3" in (tmp_path / "soac" / "history").read_text()
 
 

@@ -79,6 +79,14 @@ def test_an_endless_stream_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert files.read_stream(io.BytesIO(bytes(1000)), "<stdin>", 1 << 40) == bytes(1000)
 
 
+def test_one_end_is_enough_on_a_terminal() -> None:
+    keyboard, terminal = os.openpty()
+    os.write(keyboard, b"5\n\x04")
+    with open(terminal, "rb") as stream:
+        assert files.read_stream(stream, "<stdin>", 1 << 20) == b"5\n"
+    os.close(keyboard)
+
+
 def test_an_import_does_not_leave_by_a_linked_directory(command: Command, tmp_path: Path) -> None:
     (tmp_path / "project" / "inner").mkdir(parents=True)
     (tmp_path / "out").mkdir()

@@ -6,6 +6,7 @@ import copy
 import inspect
 import pickle
 import pydoc
+import rlcompleter
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -56,6 +57,9 @@ def test_a_program_shows_what_there_is(prog: soac.Program) -> None:
     assert "\n  both(xs: [n]i32, k: i32) -> ([n]i32, i32)" in repr(prog)
     assert repr(prog.area) == "<soac entry area(s: #circle f32 | #none | #rect f32 f32) -> f32>"
     assert prog.both is prog["both"]
+    assert list(prog) == list(prog.entries)
+    assert "area" in prog
+    assert prog in {prog}
     html = prog._repr_html_()
     assert "by a &lt;distance&gt;." in html
     assert "area(s: #circle" in html
@@ -69,9 +73,28 @@ def test_an_entry_is_a_function(prog: soac.Program) -> None:
     assert typing.get_type_hints(prog.area)["return"] is np.float32
     assert typing.get_type_hints(prog.move)["return"] is prog.types.point_array
     assert prog.move.__doc__ == "Moves points\nby a <distance>."
-    assert prog.area.__doc__ is None
+    assert prog.area.__doc__ == str(prog.area)
     assert (prog.move.__name__, callable(prog.move)) == ("move", True)
     assert "Moves points" in pydoc.plain(pydoc.render_doc(prog.move))
+    assert "class" not in pydoc.plain(pydoc.render_doc(prog.area))
+
+
+@pytest.mark.parametrize("typed, found", [("soac.Ent", "soac.Entry("), ("prog.bo", "prog.both(")])
+def test_python_completes_names(prog: soac.Program, typed: str, found: str) -> None:
+    assert rlcompleter.Completer({"soac": soac, "prog": prog}).complete(typed, 0) == found
+
+
+def test_python_may_suggest_names(prog: soac.Program) -> None:
+    """Tracebacks find the name that is near in what `dir` lists."""
+    for of, name in ((soac, "compil"), (prog, "bot")):
+        with pytest.raises(AttributeError) as caught:
+            getattr(of, name)
+        assert caught.value.obj is of
+        assert caught.value.name == name
+
+
+def test_an_array_without_dimensions_is_a_number(prog: soac.Program) -> None:
+    assert prog.both(ARRAY, np.array(2))[1] == 2
 
 
 def test_keywords(prog: soac.Program) -> None:

@@ -24,6 +24,14 @@ BYTES: Any = b"x"
 NONE: Any = None
 FIVE: Any = 5
 
+
+class Column:
+    """An array of another library."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array([1.5, 2.5], dtype)
+
+
 # what is done, the error's class, a part of the text or the hint, and what follows the hint
 MISUSES: dict[str, tuple[Use, type[soac.SoacError], str, Use | None]] = {
     "overflow in a list": (lambda p: p.total([1e300], 1), soac.DataError, "does not fit f32",
@@ -45,6 +53,12 @@ MISUSES: dict[str, tuple[Use, type[soac.SoacError], str, Use | None]] = {
                         lambda p: p.settings(forced=f"{GUARD}=full").__enter__()),
     "a number for all arguments": (lambda p: p.call("next", 5), soac.SettingError, "`[x]`",
                                    lambda p: p.call("next", [5])),
+    "a number for all prepared arguments": (lambda p: p.prepare("next")(5), soac.SettingError, "`[x]`",
+                                            lambda p: p.prepare("next")([5])),
+    "an array for all prepared arguments": (lambda p: p.prepare("next")(np.array(5)), soac.SettingError, "`[x]`",
+                                            lambda p: p.prepare("next")([np.array(5)])),
+    "a number that forces": (lambda p: p.settings(forced=FIVE).__enter__(), soac.SettingError, "from guards to sides",
+                             lambda p: p.settings(forced={GUARD: True}).__enter__()),
     "no arguments": (lambda p: p.trace("next", None), soac.SettingError, "`[x]`", lambda p: p.trace("next", [5])),
     "unknown entry": (lambda p: p["nxt"], soac.CompileError, "total, next, rows, first", lambda p: p["next"](1)),
     "missing argument": (lambda p: p.total([1]), soac.DataError, "takes 2 values ([n]f32, f32)", None),
@@ -54,7 +68,14 @@ MISUSES: dict[str, tuple[Use, type[soac.SoacError], str, Use | None]] = {
     "masked": (lambda p: p.total(np.ma.masked_array([1.0, 2], [False, True]), 1), soac.DataError, "`filled(..)`",
                lambda p: p.total(np.ma.masked_array([1.0, 2], [False, True], dtype=np.float32).filled(0), 1)),
     "ragged": (lambda p: p.rows([[1], [1, 2]]), soac.DataError, "the rows differ in length", None),
-    "array of another type": (lambda p: p.total(np.arange(2), 1), soac.DataError, "expected []f32, got [2]i64", None),
+    "array of another type": (lambda p: p.total(np.arange(2), 1), soac.DataError, '`np.asarray(.., "float32")`',
+                              lambda p: p.total(np.asarray(np.arange(2), "float32"), 1)),
+    "array of another library": (lambda p: p.total(Column(), 1), soac.DataError, "expected []f32, got [2]f64",
+                                 lambda p: p.total(np.asarray(Column(), "float32"), 1)),
+    "derivative of a name": (lambda p: soac.vjp(p.total, "total"), soac.SettingError, "soac.vjp(prog.loss)",
+                             lambda p: soac.vjp(p.total)([1], 2, 1)),
+    "numbers for calls": (lambda p: soac.map(p, FIVE, "next"), soac.SettingError, "soac.map(prog, [(xs, 2)])",
+                          lambda p: soac.map(p, [(5,)], "next")),
     "no number": (lambda p: p.next("5"), soac.DataError, "expected i64, got '5'", None),
     "place of another size": (lambda p: p.rows([[1]], out=np.zeros(2, np.float32)), soac.DataError, "float32[1]",
                               lambda p: p.rows([[1]], out=np.zeros(1, np.float32))),
