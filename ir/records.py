@@ -4,7 +4,8 @@
 small program takes from its text to its result. Here comparison, hash and text are closures over the names of the
 fields. So is `__init__` of few fields, with the code of `_INITS` under the names of the fields, and a third faster than
 that of `dataclasses`, which sets what is frozen by name; where there is more to do, that one is made at the first call.
-All else is as there, so that `fields`, `replace` and `match` see no difference.
+All else is as there, so that `fields`, `replace` and `match` see no difference; a class that inherits from one is made
+here too.
 """
 
 from __future__ import annotations

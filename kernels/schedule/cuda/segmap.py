@@ -10,13 +10,14 @@ segmap (i < n, j < m)     block = T*S points; thread t takes points s*T + t; poi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ....flatten.tiling.block import Tileable
 from ....ir import core
 from ....ir.core import SegSpace
 from ....ir.machine import BLOCK
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Atom, Prim, Var, i64
 from ...kernel_ir import nodes as kir
 from ...passes.vectorise_accesses import row_width
