@@ -121,7 +121,7 @@ def jobs_of(name: str) -> list[Job]:
     path = PROGRAMS / f"{name}.soac"
     program = soac.load(path)
     found: dict[str, Job] = {}
-    for one in data_sets(parse_tests(path.read_text(encoding="utf-8"), str(path)), program.entries):
+    for one in data_sets(parse_tests(path.read_text(encoding="utf-8"), str(path))):
         if one.entry not in found and "notest" not in one.case.tags:
             label = name if one.entry == "main" else f"{name} ({one.entry})"
             found[one.entry] = Job(label, path, one.entry, inputs_of(one, program, path))

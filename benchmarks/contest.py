@@ -125,7 +125,7 @@ def rows_of(name: str, rules: Rules, only: str | None) -> Iterator[Row]:
     path = program_path(name)
     program = soac.load(path, device=rules.device)
     tuned, fault = tuned_thresholds(path, program, rules)
-    for one in large_data_sets(name, program.entries):
+    for one in large_data_sets(name):
         if only is None or only in f"{one.entry} {one.label}":
             args = inputs_of(one, program, path)
             contest = Contest(name, program, one, args, program.place(one.entry, args), rules)

@@ -58,10 +58,10 @@ def program_path(program: str) -> Path:
     return (CLASS_FOLDER if program in CLASSES else PROGRAMS) / f"{program}.soac"
 
 
-def large_data_sets(program: str, entries: Sequence[str]) -> Iterator[DataSet]:
+def large_data_sets(program: str) -> Iterator[DataSet]:
     """The data sets of a program that are for benchmarking."""
     path = program_path(program)
-    for one in data_sets(parse_tests(path.read_text(encoding="utf-8"), str(path)), entries):
+    for one in data_sets(parse_tests(path.read_text(encoding="utf-8"), str(path))):
         if "notest" in one.case.tags and "nobench" not in one.case.tags:
             yield one
 

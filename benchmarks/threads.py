@@ -172,7 +172,7 @@ def works(call: Run, most: float) -> bool:
 def of_suite(name: str, threads: int, _: argparse.Namespace) -> Iterator[Contest]:
     path = program_path(name)
     program = soac.load(path)
-    for one in large_data_sets(name, program.entries):
+    for one in large_data_sets(name):
         args = inputs_of(one, program, path)
         own, placed = program.prepare(one.entry, threads=threads), program.place(one.entry, args)
         peers = {peer.library: peer.call for peer in peers_of(name, one.entry, args, LIBRARIES)}

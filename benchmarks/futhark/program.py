@@ -57,7 +57,7 @@ def main(words: Sequence[str]) -> None:
             return
         say("compiled", facts_of(session, time.process_time() - begin))
         tuned = tuned_session(path, session, tuner_seconds) if tuner_seconds else None
-        for data_set in data_sets(parse_tests(session.text, str(path)), session.program.entries):
+        for data_set in data_sets(parse_tests(session.text, str(path))):
             if not EXCLUDED & set(data_set.case.tags):
                 say("set", set_of(session, tuned, data_set, path))
 

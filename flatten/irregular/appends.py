@@ -107,9 +107,7 @@ def appends(loop: Loop, index: Name, bound: Atom) -> Appends | None:
 
 def _is_row(dims: tuple[Fix | Slice, ...], index: Name, t: Type, bound: Atom) -> bool:
     """Whether a row of as many as the loop has iterations is written, that of this one."""
-    first, *others = dims
-    all_of = whole(t.shape[1:])
-    return first == Fix(Var(index)) and others == all_of and t.shape[0] == bound
+    return dims == (Fix(Var(index)), *whole(t.shape[1:])) and t.shape[0] == bound
 
 
 # ---- the iterations --------------------------------------------------------------------------------------------------

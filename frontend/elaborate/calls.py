@@ -54,7 +54,7 @@ def _saturated(st: Stage, function: Function, args: tuple[Value, ...], loc: Loc,
 def _call(st: Stage, function: Closure, args: tuple[Value, ...], loc: Loc, hint: str) -> Value:
     if is_recursive(st, function):
         return call_recursive(st, function, args, loc, hint)
-    special = specialised(st, function, args, loc)
+    special = specialised(st, function, args)
     if special is not None:
         return call_special(st, special, args, loc, hint)
     site, callers, place = st.site, st.callers, st.at(loc)

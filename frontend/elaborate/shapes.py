@@ -6,7 +6,7 @@ any other size must agree, which is checked at run time unless the two are known
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ...ir.core import Replicate
 from ...ir.errors import CompileError, Diagnostic, IRError, Label, Loc
@@ -134,35 +134,29 @@ def find_size(env: Env, size: SizeVar) -> Value | None:
 def note_type(st: Stage, node: int, value: Value, env: Env) -> None:
     """A variable with `value` is bound: its inferred type says which sizes the value shows."""
     type = st.typed.types.get(node)
-    if type is not None:
-        _note_sizes_in(type, value, node, env)
-
-
-def _note_sizes_in(type: Ty, value: Value, node: int, env: Env) -> None:
-    match type, value:
-        case TArray(size, elem), Arr(atom, row):
-            if isinstance(size, SizeVar) and size.id not in env.values:
-                env.values[size.id] = size_value(atom)
-            _note_sizes_in(elem, row, node, env)
-        case TRecord(types), Rec(fields):
-            for (_, part), (_, field) in zip(types, fields, strict=True):
-                _note_sizes_in(part, field, node, env)
-        case TPrim(Prim.I64), Component():
-            env.values[node] = value
-        case _:
-            pass
+    for size, atom in _sizes_shown(type, value):
+        env.values.setdefault(size, size_value(atom))
+    if type == TPrim(Prim.I64):
+        env.values[node] = value
 
 
 def note_result(st: Stage, type: Ty | None, value: Value, env: Env) -> None:
     """A value without a name: its type may show sizes that nothing else does, and that are needed."""
+    for size, atom in _sizes_shown(type, value):
+        if size in st.typed.needed:
+            env.values[size] = size_value(atom)
+
+
+def _sizes_shown(type: Ty | None, value: Value) -> Iterator[tuple[int, Atom]]:
+    """The sizes that a type names, by id, with what they are in a value."""
     match type, value:
         case TArray(size, elem), Arr(atom, row):
-            if isinstance(size, SizeVar) and size.id in st.typed.needed:
-                env.values[size.id] = size_value(atom)
-            note_result(st, elem, row, env)
+            if isinstance(size, SizeVar):
+                yield size.id, atom
+            yield from _sizes_shown(elem, row)
         case TRecord(types), Rec(fields):
             for (_, part), (_, inner) in zip(types, fields, strict=True):
-                note_result(st, part, inner, env)
+                yield from _sizes_shown(part, inner)
         case _:
             pass
 

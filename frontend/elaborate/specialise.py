@@ -56,7 +56,7 @@ class Special:
     result: Value
 
 
-def specialised(st: Stage, function: Closure, args: tuple[Value, ...], loc: Loc) -> Special | None:
+def specialised(st: Stage, function: Closure, args: tuple[Value, ...]) -> Special | None:
     """The core function for this call, made now if it is the first of its form; None if it is to be inlined."""
     types = closed_types(function.use)
     if types is None or not _may_be_special(st, function, args):

@@ -137,7 +137,7 @@ class _Layout:
     def token(self, token: Token) -> None:
         assert token.start_pos is not None
         around = next((p for p in reversed(self.phrases) if p.column is not None), self.phrases[0])
-        indent = _indentation(around, self.left, token, len(self.lines))
+        indent = _indentation(around, self.left, token)
         starts_line = self.gap(token.start_pos, indent)
         if (
             not starts_line
@@ -239,7 +239,7 @@ def _runs(numbers: list[int]) -> Iterator[list[int]]:
         yield run
 
 
-def _indentation(around: _Phrase, left: Token | None, token: Token, line: int) -> int:
+def _indentation(around: _Phrase, left: Token | None, token: Token) -> int:
     """Where a line begins whose first token is the next of `around`.
 
     In brackets: under the first element, or two to the right of the line with the bracket if that ends with it; commas

@@ -82,7 +82,7 @@ def _result(work: Work, dec: ValDec | s.LetFun | s.Lambda) -> Ty:
     ret = resolve_type(work, dec.ret, Anonymous.FREE)
     hidden = hidden_names(dec.params)
     names = {i for size in work.solver.sizes_in(ret) for i in work.solver.names_in(size)}
-    check_spoken(work, names, hidden, dec.ret.loc, "result")
+    check_spoken(names, hidden, dec.ret.loc, "result")
     body = hide(work, work.exp(dec.body), set(hidden), {}, dec.id, dec.body.loc)
     label = Label(dec.ret.loc, "the declared type")
     name = "a lambda" if isinstance(dec, s.Lambda) else f"`{dec.name}`"

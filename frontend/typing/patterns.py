@@ -110,7 +110,7 @@ def function_type(
     spoken = _spoken(work, ty)
     for pat, dom in zip(reversed(params), reversed(doms)):
         names = _spoken(work, dom)
-        check_spoken(work, names, hidden, pat.loc, "parameter")
+        check_spoken(names, hidden, pat.loc, "parameter")
         spoken |= names
     for param, dom, takes in zip(reversed(params), reversed(doms), reversed(consumes)):
         var = _plain(param)
@@ -139,7 +139,7 @@ def _with_exists(work: Work, fun: TFun, chosen: set[int]) -> TFun:
     return replace(fun, cod=work.solver.replace_sizes(cod, dict(sizes)), exists=found)
 
 
-def check_spoken(work: Work, names: set[int], hidden: dict[int, PVar], loc: Loc, what: str) -> None:
+def check_spoken(names: set[int], hidden: dict[int, PVar], loc: Loc, what: str) -> None:
     """E0226: a name inside a tuple or record is not one that the caller sees."""
     for tag in sorted(names & hidden.keys()):
         message = f"the type of this {what} refers to size `{hidden[tag].name}`, which the caller does not see"

@@ -72,7 +72,7 @@ def staged_scan(p: Printer, stm: kir.BlockScan) -> None:
         def tile(first: str) -> None:
             fill(p, stm, op, stage, items, first)
             run = fold_run(p, op, stage, items, stage)
-            before = before_run(p, stm, op, run, (carry, totals))
+            before = before_run(p, op, run, (carry, totals))
             add_before(p, op, stage, items, before)
             barrier(p)
             finish(p, stm, stage, items, first)
@@ -139,7 +139,7 @@ def fold_run(p: Printer, op: Operator, stage: Names, items: int, target: Names |
     return run
 
 
-def before_run(p: Printer, stm: kir.BlockScan, op: Operator, run: Names, sums: tuple[Names, Names]) -> Names:
+def before_run(p: Printer, op: Operator, run: Names, sums: tuple[Names, Names]) -> Names:
     """What stands left of the thread's run; the carry moves on behind the tile. `sums`: it, and the warps' totals."""
     before = before_warp(p, op, run, *sums)
     above = constants(p, op.types, "above", tuple(f"value_above({r}, 1)" for r in run))

@@ -26,7 +26,7 @@ WIDEST = 8
 def load_row(e: Lanes, stm: LoadRow) -> None:
     """Neighbouring elements for each lane."""
     i, prim, count = as_index(e, stm.index), stm.array.prim, len(stm.vars)
-    if not isinstance(i, Linear) or not _is_dense(e, stm.array, i, count):
+    if not isinstance(i, Linear) or not _is_dense(stm.array, i, count):
         for k, var in enumerate(stm.vars):
             e.env[var.name] = load_at(e, stm.array, _moved(e, i, k))
         return
@@ -43,7 +43,7 @@ def store_row(e: Lanes, stm: StoreRow) -> None:
     """Neighbouring elements of each lane into memory."""
     i, prim, count = as_index(e, stm.index), stm.array.prim, len(stm.values)
     values = [operand(e, value) for value in stm.values]
-    if not isinstance(i, Linear) or i.stride != count or not _is_dense(e, stm.array, i, count):
+    if not isinstance(i, Linear) or i.stride != count or not _is_dense(stm.array, i, count):
         for k, value in enumerate(values):
             store_at(e, stm.array, _moved(e, i, k), value)
         return
@@ -60,7 +60,7 @@ def store_row(e: Lanes, stm: StoreRow) -> None:
                 masked_store(e, prim, pointer, x, _elements_on(e, e.mask[group], n * e.width, count, count))
 
 
-def _is_dense(e: Lanes, array: KArray, i: Linear, count: int) -> bool:
+def _is_dense(array: KArray, i: Linear, count: int) -> bool:
     return array.space is not Space.PRIVATE and max(2, count) <= i.stride <= WIDEST
 
 

@@ -313,11 +313,11 @@ def if_target(b: Builder, param: Param, then: Value, orelse: Value, stm: Stm, mo
         var = b.fresh(param.name.base[:12] or "r", param.type.prim)
         b.emit(kir.Declare(var, zero(param.type.prim)))
         return var
-    type_ = checked_type(b, param.type, stm)
+    type_ = checked_type(param.type, stm)
     return then if isinstance(then, ArrayRef) and then == orelse else new_array(b, param.name, type_, mode)
 
 
-def checked_type(b: Builder, type_: Type, stm: Stm) -> Type:
+def checked_type(type_: Type, stm: Stm) -> Type:
     """The type, if its sizes are known before the statement runs."""
     own = {p.name for p in stm.pat}
     if any(not isinstance(d, Const) and d.name in own for d in type_.shape):

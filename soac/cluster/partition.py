@@ -161,7 +161,7 @@ def arranged(context: Context, stms: Sequence[Stm]) -> list[Raw]:
     for stm in stms:
         inputs = inputs_of(context, stm)
         is_bound = members is not None and not members.bound.isdisjoint(free_in_stm(stm))
-        if members is not None and joins(context, members, stm, inputs):
+        if members is not None and joins(members, stm, inputs):
             members.add(stm)
             continue
         if is_bound and members is not None:
@@ -215,7 +215,7 @@ def mapped_by(stm: Stm) -> Iterator[Name]:
             pass
 
 
-def joins(context: Context, members: Members, stm: Stm, inputs: tuple[Atom, tuple[Name, ...]] | None) -> bool:
+def joins(members: Members, stm: Stm, inputs: tuple[Atom, tuple[Name, ...]] | None) -> bool:
     """Whether a statement can be in the task of a block with others: it has their width, and needs of their results its
     own rows alone."""
     if inputs is None or inputs[0] != members.width or is_generator(stm):

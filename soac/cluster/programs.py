@@ -175,7 +175,7 @@ def member_of_block(rows: Rows, stm: Stm, own: Mapping[Name, Name], near: Mappin
         made = generator_of_block(rows, stm)
         return [*made[:-1], replace(made[-1], pat=(replace(made[-1].pat[0], name=stm.pat[0].name),))]
     count = Var(rows.scalar("rows", Count(None)))
-    exp = replace_near(rows, stm.exp, near, stm.loc)
+    exp = replace_near(rows, stm.exp, near)
     pat = [Param(p.name, Type(p.type.prim, (count, *p.type.shape[1:]))) for p in stm.pat]
     before: list[Stm] = []
     match exp:
@@ -199,7 +199,7 @@ def member_of_block(rows: Rows, stm: Stm, own: Mapping[Name, Name], near: Mappin
     return [*before, replace(stm, pat=tuple(pat), exp=exp)]
 
 
-def replace_near(rows: Rows, exp: Exp, near: Mapping[Name, Part], loc: Loc) -> Exp:
+def replace_near(rows: Rows, exp: Exp, near: Mapping[Name, Part]) -> Exp:
     """`exp` with what it reads of `near` arrays read from the rows that the block has of them, behind the checks of the
     whole arrays."""
     if not near:

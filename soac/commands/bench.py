@@ -135,7 +135,7 @@ def _wanted(path: Path, session: Session, entry: str | None) -> list[DataSet]:
     """The data sets to time: those whose run is not expected to fail, of the entry asked for."""
     return [
         found
-        for found in data_sets(parse_tests(session.text, str(path)), session.program.entries)
+        for found in data_sets(parse_tests(session.text, str(path)))
         if entry in (None, found.entry)
         and not SKIPPED & set(found.case.tags)
         and not isinstance(found.case.expected, Fails)

@@ -78,7 +78,7 @@ class Seen:
 
 def cases_of(text: str, file: str, entry: str) -> Iterator[Given]:
     """The data sets of the test blocks that an entry can be run on."""
-    for one in data_sets(parse_tests(text, file), (entry,)):
+    for one in data_sets(parse_tests(text, file)):
         if one.entry == entry and not SKIPPED & set(one.case.tags) and not isinstance(one.case.expected, Fails):
             yield Given(one.label, None, one)
 

@@ -122,7 +122,7 @@ def checks_of(blocks: Sequence[TestBlock], testing: Testing) -> tuple[Check, ...
         found += map(Holds, block.properties)
         found += map(Warns, block.warnings)
         found += map(_shape, block.structures) if testing.structures else []
-    found += [_run_or_skip(one, excluded) for one in data_sets(blocks, ())]
+    found += [_run_or_skip(one, excluded) for one in data_sets(blocks)]
     if testing.gradients:
         found += [Differentiated(one.data_set) for one in found if isinstance(one, Runs)]
     if testing.machine:

@@ -43,7 +43,7 @@ class DataSet:
     case: Case
 
 
-def data_sets(blocks: Sequence[TestBlock], entries: Sequence[str]) -> Iterator[DataSet]:
+def data_sets(blocks: Sequence[TestBlock]) -> Iterator[DataSet]:
     """All cases of the blocks, for each entry point that they name."""
     seen: dict[str, int] = {}
     for block in blocks:

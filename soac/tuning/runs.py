@@ -152,7 +152,7 @@ def sets_of(path: Path, session: Session, entry: str) -> list[DataSet]:
     """The data sets of an entry that are to be tuned for."""
     return [
         found
-        for found in data_sets(parse_tests(session.text, str(path)), session.program.entries)
+        for found in data_sets(parse_tests(session.text, str(path)))
         if found.entry == entry and not SKIPPED & set(found.case.tags) and not isinstance(found.case.expected, Fails)
     ]
 

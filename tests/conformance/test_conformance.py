@@ -72,7 +72,7 @@ def test_accepted(path: Path, monkeypatch: pytest.MonkeyPatch, update: bool) -> 
     text = path.read_text(encoding="utf-8")
     program = compile(text, path.name)
     subject = Subject(path, program, prepare(program.compiled.core), prepare(program.compiled.flat))
-    sets = list(data_sets(parse_tests(text, str(path)), program.entries))
+    sets = list(data_sets(parse_tests(text, str(path))))
     assert sets, "the program has no case"
     faults, messages = [], []
     for one in sets:

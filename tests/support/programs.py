@@ -27,7 +27,7 @@ def opened(path: Path) -> Session:
 def sets_of(path: Path) -> Iterator[DataSet]:
     """All cases of the test block of a program that is `opened`."""
     session = opened(path)
-    return data_sets(parse_tests(session.text, str(path)), session.program.entries)
+    return data_sets(parse_tests(session.text, str(path)))
 
 
 def drawn(given: RandomInput) -> int:

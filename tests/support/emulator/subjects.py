@@ -150,7 +150,7 @@ def of_file(path: Path, machine: Machine = CUDA) -> Subject:
     compile = partial(compile_prog, text, str(path), machine=machine, reach=Reach.ANYWHERE)
     compiled = compile()
     cases = Cases(path, compiled)
-    found = [cases.small(one) for one in data_sets(parse_tests(text, str(path)), tuple(cases.functions))]
+    found = [cases.small(one) for one in data_sets(parse_tests(text, str(path)))]
     calls = {(call.entry, call.label): call for call in found if isinstance(call, Call)}
     without = set(cases.functions) - {call.entry for call in calls.values()}
     made_up = [call for entry in cases.functions if entry in without for call in cases.made_up(entry)]

@@ -94,16 +94,22 @@ def base_object(
     parts = [(FOLDER / f"{part}.ll").read_text(encoding="utf-8") for part in (*PARTS, triple.split("-")[0])]
     parts.append(library_data(parts[0], interface, natives, kernels, [target_symbol(t.name) for t in chosen]))
     known = {
-        **assembly.constants(triple), **LINUX, **X86_FEATURES,
-        "PROGRAM": interface.name, "ENTRIES": len(interface.entries), "SETTINGS": len(interface.settings),
-        "TARGETS": len(chosen), "MESSAGE": MESSAGE, "MESSAGE_END": MESSAGE - 1, "MAX_THREADS": MAX_THREADS,
-        "CALLED": assembly.CALLED, "MAX_CALLS": MAX_CALLS,
-        "OF_THREADS": OF_THREADS, "RESERVED": RESERVED, "SMALLEST": SMALLEST, "SIGNED": ord(failures.SIGNED),
-        "UNSIGNED": ord(failures.UNSIGNED), "TRUTH": ord(failures.TRUTH), "FLOAT": ord(failures.FLOAT),
+        **shared_constants(interface, triple), **LINUX, **X86_FEATURES, "TARGETS": len(chosen),
+        "MAX_THREADS": MAX_THREADS, "RESERVED": RESERVED, "SMALLEST": SMALLEST,
     }  # fmt: skip
     texts = [assembly.module(one, triple) for one in RUNTIME]
     texts.append(assembly.filled("\n".join(parts), known))
     return compiled(tuple(named(text, interface.name, "") for text in texts), BASES[triple], Effort.FULL)
+
+
+def shared_constants(interface: Interface, triple: str) -> dict[str, object]:
+    """What the files stand for that libraries of all devices share."""
+    return {
+        **assembly.constants(triple), "CALLED": assembly.CALLED, "MAX_CALLS": MAX_CALLS,
+        "PROGRAM": interface.name, "ENTRIES": len(interface.entries), "SETTINGS": len(interface.settings),
+        "MESSAGE": MESSAGE, "MESSAGE_END": MESSAGE - 1, "OF_THREADS": OF_THREADS, "SIGNED": ord(failures.SIGNED),
+        "UNSIGNED": ord(failures.UNSIGNED), "TRUTH": ord(failures.TRUTH), "FLOAT": ord(failures.FLOAT),
+    }  # fmt: skip
 
 
 def target_objects(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from .....ir.errors import MAX_CALLS
 from .....ir.machine import BLOCK
 from ....cuda_c.module import CudaKernel, Grid, cuda_kernel, cuda_module
 from ....host_ir.launch_parameters import Kind, fitting_block, size_kind
@@ -18,9 +17,9 @@ from ...cpu.host.emit import emit_host
 from ...cpu.host.layout import NativeFun
 from ...cpu.library import failures, targets
 from ...cpu.library.failures import Shown, of_kernel
-from ...cpu.library.interface import OF_THREADS, Interface, interface_of
+from ...cpu.library.interface import Interface, interface_of
 from ...cpu.library.objects import FOLDER as SHARED_FOLDER
-from ...cpu.library.objects import MESSAGE, Built, compiled, named
+from ...cpu.library.objects import Built, compiled, named, shared_constants
 from ...cpu.library.tables import SITES, Data, library_data, row, rows, site_row, structs_of, text
 from ...cpu.runtime import assembly
 from ...cpu.runtime.jit import Effort, Host
@@ -145,12 +144,9 @@ def base_texts(
     parts += [own, library_data(types, interface, natives, by_name, TARGETS, sites, TARGETS)]
     parts.append(device_data(f"{types}\n{own}", natives, kernels, forms, images))
     known = {
-        **assembly.constants(triple), **runtime.CONSTANTS, **{name: k for k, name in enumerate(FUNCTIONS)},
-        "PROGRAM": interface.name, "ENTRIES": len(interface.entries), "SETTINGS": len(interface.settings),
-        "CALLED": assembly.CALLED, "MAX_CALLS": MAX_CALLS,
-        "MESSAGE": MESSAGE, "MESSAGE_END": MESSAGE - 1, "OF_THREADS": OF_THREADS, "LISTS": LISTS,
-        "VARIANTS": VARIANTS, "SIGNED": ord(failures.SIGNED), "UNSIGNED": ord(failures.UNSIGNED),
-        "TRUTH": ord(failures.TRUTH), "FLOAT": ord(failures.FLOAT), "FUNCTIONS": len(FUNCTIONS),
+        **shared_constants(interface, triple), **runtime.CONSTANTS,
+        **{name: k for k, name in enumerate(FUNCTIONS)}, "FUNCTIONS": len(FUNCTIONS),
+        "LISTS": LISTS, "VARIANTS": VARIANTS,
         "IMAGES": len(images), "KERNELS": len(kernels), "KERNELS_ROOM": max(1, len(kernels)),
         "FORMS": len(forms), "FORMS_ROOM": max(1, len(forms)), "SITES": len(all_sites(kernels)),
         "RECORD_ROOM": runtime.CONSTANTS["RECORD_BYTES"] + 8, "MOST_SHARED": BLOCK.bytes,
