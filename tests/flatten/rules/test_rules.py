@@ -66,7 +66,11 @@ RULES = {
     "reshape": ("[n]i32", "map (\\a -> reduce (+) 0 (flatten a)) xsss", {Rule.RESHAPE}),
     "reversed": ("[n][m]i32", "map (\\xs -> scan (+) 0 (reverse xs)) xss", {Rule.GR_SCAN}),
     "concat": ("[n][]i32", "map (\\xs -> scan (+) 0 (xs ++ map (+ 1) xs)) xss", {Rule.CONCAT}),
-    "concat of three": ("[n][]i32", "map (\\xs -> scan (+) 0 (concat xs (concat (map (+ 1) xs) xs))) xss", {Rule.CONCAT}),
+    "concat of three": (
+        "[n][]i32",
+        "map (\\xs -> scan (+) 0 (concat xs (concat (map (+ 1) xs) xs))) xss",
+        {Rule.CONCAT},
+    ),
     "column sums": ("[m]i32", "reduce (map2 (+)) (replicate m 0) xss", {Rule.IRWIM}),
     "column sums of computed rows": (
         "[m]i32",
