@@ -268,7 +268,8 @@ def efforts(programs: Mapping[str, Measured]) -> Iterator[tuple[str, Sequence[Ef
     for name, found in programs.items():
         problem, tuned = found.search
         truth = [case for k, case in enumerate(tuned.cases) if tuned.best[k] > found.least(k) / 2]  # else a wrong time
-        yield name, [effort(problem.branches, truth, seed) for seed in range(5)]
+        if truth:
+            yield name, [effort(problem.branches, truth, seed) for seed in range(5)]
 
 
 # ---- all ------------------------------------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,4 +38,27 @@ def test_tests_and_modules() -> None:
             file, _, name = words[0].partition("::")
             assert f"def {name}" in (ROOT / file).read_text(encoding="utf-8")
         elif kind == "python":
-            assert importlib.util.find_spec(words[1]) is not None
+            assert words[1] in SMALL
+
+
+SMALL = {
+    "benchmarks.slides": ("--work", "10", "--part", "64", "--rounds", "1"),
+    "benchmarks.skew": ("--machine", "cuda"),
+}
+"""What makes a benchmark of the page small; on a GPU skew is counted, not timed."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", sorted({span for span in SPANS if span.startswith("python ")}))
+def test_benchmarks_run(line: str) -> None:
+    module = line.split()[2]
+    done = subprocess.run(
+        [sys.executable, *line.split()[1:], *SMALL[module]], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    tables = [row for row in done.stdout.splitlines() if row.count("|") > 2 or "worst" in row]
+    assert tables
+    if module == "benchmarks.skew":
+        mean, worst = re.findall(r"geometric mean ([\d.]+), worst ([\d.]+)", done.stdout)[0]
+        assert float(mean) <= 1.14
+        assert float(worst) <= 1.5
