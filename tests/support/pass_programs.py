@@ -96,13 +96,15 @@ def invariants(w: Writer) -> str:
 
 
 def wrapped(w: Writer) -> str:
-    """Indices that wrap around."""
+    """Indices that wrap around, and comparisons that change somewhere."""
     t, n, m = w.type(), w.size(), w.size(SIZES[1:])
     w.array(t, m)
     w.scalar(n)
     w.scalar(w.number(-9, 9))
     read = w.pick("xs[(i + c) %% m]", "xs[(i + 3) % m]", "xs[i % m]").replace("%%", "%")
     more = w.pick("", f" + {t}.i64 (i / m)", " + xs[(i + 1) % m]")
+    if w.number(0, 1):
+        more += f" + (if i + c {w.pick('<', '<=', '>', '>=')} m then xs[0] else xs[m - 1])"
     at = f"map (\\i -> {read}{more}) (iota n)"
     return f"entry main [m] (xs: [m]{t}) (n: i64) (c: i64): [n]{t} = let c = i64.abs c in {at}"
 

@@ -1,0 +1,28 @@
+"""Comparisons that change inside of a loop decide as they would without the loop being cut there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soac.frontend.compile import compile_text
+from soac.ir.machine import CPU, Mode
+from soac.kernels.devices.cpu.executable import Executable
+from soac.kernels.passes.split_at_multiples import split_at_multiples
+from soac.pipeline import compile_core
+
+COMPARISONS = {"below": np.less, "most": np.less_equal, "above": np.greater, "least": np.greater_equal}
+SIGNS = {"below": "<", "most": "<=", "above": ">", "least": ">="}
+BODY = "tabulate 100 (\\i -> xs[(i + c) % m] + (if i + c {} m then 7 else 9))"
+ENTRY = f"entry {{}} [m] (xs: [m]i32) (c: i64): [100]i32 = {BODY}"
+
+
+def test_comparisons_change_where_they_should() -> None:
+    text = "\n".join(ENTRY.format(name, sign) for name, sign in SIGNS.items())
+    compiled = compile_core(compile_text(text, "split.soac"), Mode.FULL, CPU)
+    assert all(split_at_multiples(kernel) != kernel for kernel in compiled.host.kernels)
+    device = Executable.build(compiled.host, compiled.flat.functions)
+    xs, i = np.arange(40, dtype=np.int32), np.arange(100)
+    for name, compare in COMPARISONS.items():
+        for c in (0, 7):
+            expected = xs[(i + c) % 40] + np.where(compare(i + c, 40), 7, 9)
+            np.testing.assert_array_equal(device.run(name, (xs, np.int64(c)))[0][0], expected)
