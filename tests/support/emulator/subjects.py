@@ -28,6 +28,7 @@ from soac.ir.interpret import Thresholds, prepare
 from soac.ir.machine import BLOCK, CUDA, Machine, Mode
 from soac.ir.scalar import DTYPES
 from soac.ir.types import Name, Var
+from soac.kernels.schedule import merge_path
 from soac.kernels.schedule.cuda import seghist as gpu_seghist
 from soac.kernels.schedule.cuda import segmap as gpu_segmap
 from soac.kernels.schedule.cuda import segred as gpu_segred
@@ -60,7 +61,7 @@ RANDOM_SIZES = ((1, 17), (33, 2))
 
 SMALL_PARTS = (
     (gpu_segred, "SHORT", 4, 0), (gpu_segred, "LEAST_CHUNK", 16, 1), (gpu_segred, "CHUNK_UNIT", 16, 1),
-    (gpu_segscan, "BLOCK", replace(BLOCK, threads=2), replace(BLOCK, threads=2)),
+    (merge_path, "GRAIN", 8, 1), (gpu_segscan, "BLOCK", replace(BLOCK, threads=2), replace(BLOCK, threads=2)),
     (gpu_segscan, "tile_items", lambda size: 2, lambda size: 1),
     (gpu_segmap, "rows_in_registers", lambda kernel: None, lambda kernel: None),
     (gpu_seghist, "LEAST_CHUNK", 16, 2), (gpu_seghist, "MOST_RANGES", 0, 0), (gpu_seghist, "MOST_PARTIAL", 64, 8),
