@@ -81,6 +81,40 @@ def training(steps: int, rate: float, points: Array, targets: Array, *weights: A
     return (*w, np.sum(targets * (totals - ys)) / len(points))
 
 
+@entry("calibration")
+def calibration(
+    steps: int, rate: float, nx: int, ny: int, nt: int, strikes: Array, market: Array, *start: float
+) -> Any:
+    """Slopes are the imaginary parts of errors, where a parameter moves by as good as nothing in that direction."""
+    nx, ny, nt = int(nx), int(ny), int(nt)
+
+    def diffusion(step: float, variances: Array) -> Array:
+        inner = np.zeros((len(variances), len(variances)), complex)
+        for i in range(1, len(variances) - 1):
+            inner[i, i - 1 : i + 2] = 0.5 * variances[i] / step**2 * np.array([1, -2, 1])
+        return np.eye(len(variances)) - inner / nt
+
+    def error(alpha: complex, nu: complex, beta: complex) -> complex:
+        dx, dy = 1 / (nx // 4 + 0.5), 6 / ny
+        prices, logs = (np.arange(nx) + 0.5) * dx, np.log(alpha) + (np.arange(ny) - ny // 2) * dy
+        along = [diffusion(dx, np.exp(2 * (beta * np.log(prices) + y))) for y in logs]
+        across = diffusion(dy, np.full(ny, nu * nu))
+        total: complex = 0
+        for strike, price in zip(strikes, market):
+            values = np.repeat(np.maximum(prices - strike, 0)[:, None], ny, 1).astype(complex)
+            for _ in range(nt):
+                values = np.stack([np.linalg.solve(along[j], values[:, j]) for j in range(ny)], 1)
+                values = np.linalg.solve(across, values.T).T
+            total += (values[nx // 4, ny // 2] - price) ** 2
+        return total
+
+    model, before = np.array(start), error(*start).real
+    for _ in range(int(steps)):
+        before = error(*model).real
+        model = model - rate * np.array([error(*(model + 1e-30j * unit)).imag / 1e-30 for unit in np.eye(3)])
+    return (*model, before)
+
+
 @entry("lud", "dominant")
 def dominant_lud(a: Array) -> Array:
     return flat.lud(a + len(a) * np.eye(len(a)))

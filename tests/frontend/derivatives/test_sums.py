@@ -53,3 +53,12 @@ entry f [n] [k] (xs: [n]f64) (cs: [k]f64) =
     prog = simplify(lower_accumulators(compile_text(text, "t.soac")))
     (nest,) = [exp.map.body for stm in prog.functions[0].body.stms if isinstance(exp := stm.exp, Screma)]
     assert len([stm for stm in nest.stms if isinstance(stm.exp, Screma) and not stm.exp.reds]) == 1
+
+
+def test_loops_keep_what_they_overwrite() -> None:
+    """Of an array that a loop updates in place it keeps elements, not the array of each iteration."""
+    text = r"""
+entry f [n] (xs: [n]f64) (y: [n]f64) =
+  vjp (\xs -> loop ys = copy xs for i < n - 1 do ys with [i + 1] = f64.sin ys[i] * ys[i + 1]) xs y"""
+    prog = simplify(compile_text(text, "t.soac"))
+    assert max(t.rank for t in types_in(prog).values()) == 1
