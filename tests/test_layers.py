@@ -70,7 +70,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 """Packages from the lowest to the highest; those of one row do not import each other."""
 
 MOST_LINES = 500
-LONG = {"frontend.elaborate.shapes"}
+LONG: set[str] = set()
 """Files that are still longer: to be split by subject."""
 MOST_MACHINE_CODE = 60
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import TypeVar
 
 from ...ir.errors import Loc
 from ...ir.records import dataclass
 from ...ir.types import Prim
 
 Qual = tuple[str, ...]  # ("f32", "sqrt"); the last one is the name itself
+
+
+T = TypeVar("T")
+
+
+def numbered(elems: tuple[T, ...]) -> tuple[tuple[str, T], ...]:
+    """The fields of a tuple: "0", "1", .."""
+    return tuple([(str(i), elem) for i, elem in enumerate(elems)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,39 +2,17 @@
 contain each other; `atoms.py` has what they are made of, `declarations.py` what they make up.
 
 Expression nodes and pattern variables carry `id`, unique in a module, by which inference stores what it found
-(`Typed.types`).
-Chains that a program may make thousands long are flat: operators of one precedence level (`Chain`), `let` (`Let`).
+(`Typed.types`). Chains that a program may make thousands long are flat: operators of one level (`Chain`), `let`s.
+A tuple has the `fields` of the record that it is.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from ...ir.core import Attr
 from ...ir.errors import Loc
 from ...ir.records import dataclass
-from .atoms import (
-    FieldStep,
-    Hole,
-    Ident,
-    Lit,
-    Operator,
-    PLit,
-    PVar,
-    PWild,
-    Qual,
-    RangeEnd,
-    StringLit,
-    TEName,
-    TypeParam,
-)
-
-T = TypeVar("T")
-
-
-def _numbered(elems: tuple[T, ...]) -> tuple[tuple[str, T], ...]:
-    return tuple([(str(i), elem) for i, elem in enumerate(elems)])
-
+from . import atoms
+from .atoms import Hole, Ident, Lit, Operator, PLit, PVar, PWild, Qual, RangeEnd, StringLit, TEName, TypeParam, numbered
 
 # ---- types -------------------------------------------------------------------------------------------------------
 
@@ -57,8 +35,7 @@ class TETuple:
 
     @property
     def fields(self) -> tuple[tuple[str, TypeExp], ...]:
-        """Those of the record that it is."""
-        return _numbered(self.elems)
+        return numbered(self.elems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +111,7 @@ class PTuple:
 
     @property
     def fields(self) -> tuple[tuple[str, Pat], ...]:
-        """Those of the record that it is."""
-        return _numbered(self.elems)
+        return numbered(self.elems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,7 +409,7 @@ class IndexStep:
     indices: tuple[DimIndex, ...]
 
 
-Step = FieldStep | IndexStep
+Step = atoms.FieldStep | IndexStep
 
 
 @dataclass(frozen=True, slots=True)

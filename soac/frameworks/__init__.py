@@ -10,7 +10,7 @@ import importlib.util
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import NOWHERE, Diagnostic, Label, SystemFault
+from ..ir.errors import Diagnostic, SystemFault
 
 if TYPE_CHECKING:
     from ..api import Program
@@ -38,4 +38,4 @@ def _require(package: str) -> None:
     """Raises `SystemFault` S0101 where the package is not installed."""
     if importlib.util.find_spec(package) is None:
         hint = f"`pip install 'soac[{package}]'`"
-        raise SystemFault(Diagnostic("S0101", f"{package} is not installed", Label(NOWHERE, ""), hint=hint))
+        raise SystemFault(Diagnostic("S0101", f"{package} is not installed", hint=hint))
