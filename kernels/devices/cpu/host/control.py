@@ -53,7 +53,7 @@ def branch(h: Emitter, stm: HostStm, exp: HostIf, emit: EmitBody) -> None:
         emit(h, body)
         for param, atom in zip(stm.pat, body.result, strict=True):
             if param.type.shape:
-                obtain(h, "bind", arrays[param.name], operand(h, atom), stm.loc)
+                hand_over(h, arrays[param.name], operand(h, atom), atom in moved_results(h, body), stm.loc)
             else:
                 bind_scalar(h, param.name, param.type.prim, value(h, atom))
         release_results(h, body)
@@ -72,10 +72,25 @@ def mark(h: Emitter, cond: Atom, what: int) -> None:
         stop_if(h, ask(h, "soac_host_mark", "%state", str(word)))
 
 
+def hand_over(h: Emitter, target: Array, source: Array, moves: bool, loc: Loc) -> None:
+    """target = source, dense: the source's own reference where nothing else needs it."""
+    if moves:
+        move(h, target, source)
+    else:
+        obtain(h, "bind", target, source, loc)
+
+
+def moved_results(h: Emitter, body: HostBody) -> set[Atom]:
+    """The results that a body made and that are dense: their references go with them, where they are results once."""
+    own = {p.name for stm in body.stms for p in stm.pat if p.type.shape and h.arrays[p.name].dense}
+    return {a for a in body.result if isinstance(a, Var) and a.name in own and body.result.count(a) == 1}
+
+
 def release_results(h: Emitter, body: HostBody) -> None:
-    """The arrays that a body made and gave as results, which by now have another name."""
+    """The arrays that a body made and gave as results, which by now have another name, but for those that are moved."""
     own = {p.name for stm in body.stms for p in stm.pat if p.type.shape}
-    for name in dict.fromkeys(a.name for a in body.result if isinstance(a, Var)):
+    moved = moved_results(h, body)
+    for name in dict.fromkeys(a.name for a in body.result if isinstance(a, Var) and a not in moved):
         if name in own:
             release(h, h.arrays[name])
 
@@ -121,7 +136,7 @@ def next_values(h: Emitter, exp: HostLoop, following: tuple[Array | None, ...], 
     scalars = [value(h, a) if f is None else "" for a, f in zip(exp.body.result, following, strict=True)]
     for atom, array in zip(exp.body.result, following, strict=True):
         if array is not None:
-            obtain(h, "bind", array, operand(h, atom), loc)
+            hand_over(h, array, operand(h, atom), atom in moved_results(h, exp.body), loc)
     release_results(h, exp.body)
     for param, array, text in zip(exp.params, following, scalars, strict=True):
         if array is None:
