@@ -32,7 +32,7 @@ _HINTS = {
     ";": "nothing stands between declarations or after a binding",
     "@": "there is no `@` operator",
     "$": "there is no `$` operator; write `f <| x`",
-    "#": "an attribute is `#[name]`, a constructor `#name`",
+    "#": "a comment begins with `--`, an attribute is `#[name]`, a constructor `#name`",
     "\ufeff": "a byte-order mark may stand only at the very beginning",
 }
 
@@ -77,7 +77,7 @@ def _bad_number(word: str, label: Label) -> Diagnostic:
     """`2x`, `0b12`, `1i7`."""
     digits = word[: len(word) - len(word.lstrip("0123456789_"))]
     rest = word[len(digits) :]
-    if re.fullmatch(r"(?:[iuf]|bf)[0-9]+", rest):
+    if re.fullmatch(r"(?:[iuf]|bf)[0-9]+|[fFdDlLuU]+", rest):
         hint = "the suffixes are i8 i16 i32 i64, u8 u16 u32 u64, f16 bf16 f32 f64"
         return Diagnostic("E0102", f"`{word}` has no valid suffix", label, hint=hint)
     if word[0] == "0" and rest[:1] in ("x", "X", "b", "B", "r", "R"):

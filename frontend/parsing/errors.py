@@ -60,6 +60,21 @@ _LONELY = {
 }
 # Words that wait for a partner.
 _PARTNERS = {"LET": ("IN",), "IF": ("THEN", "ELSE"), "LOOP": ("DO",), "MATCH": ("CASE",)}
+# What other languages write, and what is written here: where an expression begins, and elsewhere.
+_FOREIGN_EXP = {
+    "case": "write `match x case ..`",
+    "'": 'a text is written in `"`',
+    "for": "a loop gives a value: `loop y = 0 for x in xs do y + x`",
+    "while": "a loop gives a value: `loop y = 1 while y < x do y * 2`",
+}
+_FOREIGN = {
+    "=>": "write `->`",
+    ";": "nothing stands between declarations or after a binding",
+    "//": "a comment begins with `--`",
+    "|": "what depends on a condition is `if .. then .. else ..`",
+    "?": "write `if .. then .. else ..`",
+    "if": "write `if .. then .. else ..`",
+}
 # Shown first, in this order, when a phrase is complete and something must follow.
 _FOLLOWERS = ("THEN", "ELSE", "IN", "DO", "ARROW", "EQUAL", "CASE", "FOR", "WHILE", "RPAR", "RSQB", "RBRACE", "COMMA")
 
@@ -139,7 +154,10 @@ def _token_hint(token: Token, accepts: set[str], first: bool) -> str | None:
     if kind == "RANGE":
         return "a range is `a..<b`, `a...b` or `a..b...c`"
     if kind == "EQUAL" and accepts >= _OPERATOR:
-        return "comparison is `==`"
+        return "comparison is `==`; a definition inside of another is `let x = .. in ..`, before its use"
+    foreign = _FOREIGN_EXP.get(str(token)) if accepts >= _EXP else _FOREIGN.get(str(token))
+    if foreign is not None:
+        return foreign
     if token.isalpha() and kind != "ID" and "ID" in accepts and not accepts >= _EXP:
         return f"`{token}` is a reserved word"
     if not accepts >= _DEC or accepts >= _OPERATOR:

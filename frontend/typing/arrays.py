@@ -234,7 +234,9 @@ def project(work: Work, ty: Ty, field: str, loc: Loc) -> Ty:
             work.ask(ty, needs_field(field, found, loc))
             return found
         case _:
-            raise fault("E0212", f"`{work.show(ty)}` has no field `{field}`", loc, "not a record")
+            is_shape = isinstance(ty, TArray) and field in ("shape", "size", "length")
+            hint = "the size of an array is `length xs`, or a parameter: `def f [n] (xs: [n]f32)`" if is_shape else None
+            raise fault("E0212", f"`{work.show(ty)}` has no field `{field}`", loc, "not a record", hint=hint)
 
 
 def infer_with(work: Work, exp: s.With) -> Ty:

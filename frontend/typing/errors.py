@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
+from .habits import FOREIGN
 from .scope import nearest
 
 
@@ -40,7 +41,8 @@ def fault(
 def unknown(code: str, what: str, name: str, loc: Loc, names: Iterable[str], hint: str | None = None) -> CompileError:
     """E0201, E0212, E0214, E0220: a name that is nowhere, with the nearest that is."""
     near = nearest(name, names)
-    return fault(code, f"unknown {what} `{name}`", loc, "not found", hint=f"did you mean `{near}`?" if near else hint)
+    advice = FOREIGN.get(name) or (f"did you mean `{near}`?" if near else hint)
+    return fault(code, f"unknown {what} `{name}`", loc, "not found", hint=advice)
 
 
 def bound_twice(what: str, name: str, loc: Loc, first: Loc) -> CompileError:

@@ -26,6 +26,7 @@ from ..source.types import (
 )
 from .constraints import Need
 from .errors import DependsOnFailed, fault
+from .habits import hint_for_need, hint_for_types
 from .scope import Binding, FunctorBinding, ModuleBinding, ModuleLike, Scope, TypeBinding
 from .show import Shower
 from .sizes import SizeClash
@@ -129,7 +130,10 @@ class Work:
         except Clash as clash:
             notes = [clash.reason] if clash.reason and clash.reason != need.why else []
             shown = self.show(ty)
-            raise fault("E0202", f"`{shown}` cannot be {need.why}", need.loc, f"this is `{shown}`", (), notes) from None
+            hint = hint_for_need(self.solver.resolve(ty), need)
+            raise fault(
+                "E0202", f"`{shown}` cannot be {need.why}", need.loc, f"this is `{shown}`", (), notes, hint
+            ) from None
         except SizeClash as clash:
             raise self.size_mismatch(ty, ty, clash, need.loc, need.why, ()) from None
 
@@ -144,7 +148,8 @@ class Work:
         notes += [clash.reason] if clash.reason else []
         notes += self._missing_arguments(expected, found)
         text = f"{what}: expected `{want}`, found `{got}`" if want != got else f"{what}: `{got}` does not fit"
-        return fault("E0202", text, loc, f"this is `{got}`", others, notes)
+        hint = hint_for_types(self.solver, expected, found, what)
+        return fault("E0202", text, loc, f"this is `{got}`", others, notes, hint)
 
     def _missing_arguments(self, expected: Ty, found: Ty) -> list[str]:
         want, got, count = self.solver.resolve(expected), self.solver.resolve(found), 0
