@@ -91,7 +91,7 @@ def time_lines(found: tuple[StageTime, ...], kernels: tuple[KernelTime, ...]) ->
     each, last = sum(one.seconds for one in found), sum(one.seconds for one in kernels)
     yield f"{'in all':<{width}}  {each * 1e3:8.1f} ms, and {last * 1e3:.1f} ms for {len(kernels)} kernels"
     if kernels:
-        rows = [("kernel", "statements", "characters", "passes, ms", "text, ms", "LLVM, ms")]
+        rows: list[tuple[str, ...]] = [("kernel", "statements", "characters", "passes, ms", "text, ms", "LLVM, ms")]
         for one in sorted(kernels, key=lambda one: -one.seconds):
             times = (f"{seconds * 1e3:.1f}" for seconds in (one.passes, one.text, one.llvm))
             rows.append((one.kernel, str(one.statements), str(one.characters), *times))

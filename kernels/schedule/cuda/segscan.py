@@ -73,7 +73,7 @@ def segments_kernel(s: Segop[core.SegScan], each: Atom) -> Made:
         indices = bind_space(b, SegSpace(outer), segment) if outer else ()
         values = element(b, exp, [row_of(b, a, indices) for a in arrays[len(neutral) :]], index)
         starts = b.op(Op.EQ, Prim.I64, index, ZERO, base="starts")
-        values = first_behind(b, exp, starts, neutral, values)
+        values = first_behind(b, exp, starts, neutral, tuple(values))
     scanned = tuple(b.fresh("scanned", v.prim) for v in op.left)
     with b.nested() as after:
         for array, value in zip(arrays, scanned, strict=False):

@@ -213,7 +213,7 @@ def binaries() -> Corpus:
 
 @cache
 def npys() -> Corpus:
-    found = (some for some in values() if len(some) == 1 and type_of(some[0]).prim is not Prim.BF16)
+    found = (some for some in values() if len(some) == 1 and type_of(some[0]).prim is not Prim.BF16)  # type: ignore[arg-type]
     singles = [write_values(some, Format.NPY) for some in found]  # type: ignore[arg-type]
     return corpus_of(singles)
 
