@@ -7,24 +7,29 @@ A round of the host costs a launch for each segop, and memory for its arrays. In
 other threads help: so a loop has this version where the points of its segops compute scalars alone, and takes it by
 default where the widest segop and the largest array have at most `Machine.rounds` elements; `room` is by how many they
 have less, and negative where they do not fit. Of loops inside one another the outermost that can has it.
+
+A launch cannot be stopped, so how many rounds there are must be known before it, and be no more than `TURNS` elements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...ir.attributes import has_attr
-from ...ir.core import Apply, Body, Copy, If, Lambda, Loop, Param, SegOp, Stm
+from ...ir.core import Apply, Body, Convert, Copy, ForLoop, If, Lambda, Loop, Param, PrimOp, SegOp, Stm
 from ...ir.machine import ROUNDS, Mode
 from ...ir.ops import Op
-from ...ir.traverse import bodies
-from ...ir.types import I64, Atom, Var, i64
+from ...ir.traverse import bodies, free_names
+from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64
 from ..aliasing.classes import overwritten_in
 from ..context.nest import TOP, Flow
 from ..context.segop_bodies import element_of, single
 from .guards import Version, flattening_attrs, product_of
 from .intra import Inside, folded, g_inside, inside, let, where_it_fits
+
+TURNS = 1 << 25
+"""Elements that a launch goes through at most, in all rounds together: some tens of milliseconds."""
 
 
 def rounds_version(flow: Flow, stm: Stm) -> Version | None:
@@ -37,10 +42,11 @@ def rounds_version(flow: Flow, stm: Stm) -> Version | None:
     if flow.output.guards.made >= flow.context.machine.max_versions - 1:
         return None
     f = _as_lambda(flow, stm, stm.exp)
-    middle = inside(flow, f, None)
-    if middle is None or not all(_is_light(exp) for exp in _segops(middle.body)):
+    turns = _turns(stm.exp, {name: Var(name) for name in free_names(stm.exp)})
+    middle = inside(flow, f, None) if turns is not None else None
+    if turns is None or middle is None or not all(_is_light(exp) for exp in _segops(middle.body)):
         return None
-    return Version(ROUNDS, lambda: _room(flow, middle), lambda to: _emit(flow, to, middle, f))
+    return Version(ROUNDS, lambda: _room(flow, middle, turns), lambda to: _emit(flow, to, middle, f))
 
 
 def _is_asked_for(stm: Stm) -> bool:
@@ -72,13 +78,47 @@ def _emit(flow: Flow, to: tuple[Param, ...], middle: Inside, f: Lambda) -> None:
         flow.emit((param,), element_of(array.name, array.type.shape, (i64(0),)))
 
 
-def _room(flow: Flow, middle: Inside) -> Atom:
-    """By how many elements the widest segop and the largest array are below the limit; negative if they do not fit."""
+def _turns(loop: Loop, known: Mapping[Name, Atom]) -> list[tuple[Prim, Atom]] | None:
+    """Bounds, with their types, whose product is no less than the rounds of a loop and of those inside of it; None
+    where they are not known before it. `known`: what is no more than which variable or constant from outside."""
+    if not isinstance(loop.form, ForLoop):
+        return None
+    bound = loop.form.bound if isinstance(loop.form.bound, Const) else known.get(loop.form.bound.name)
+    if bound is None:
+        return None
+    found = [(loop.form.prim, bound)]
+    for inner in _loops(loop.body):
+        more = _turns(inner, {**known, loop.form.index: bound})
+        if more is None:
+            return None
+        found += more
+    return found
+
+
+def _loops(body: Body) -> Iterator[Loop]:
+    """Loops, but for those inside of others."""
+    for stm in body.stms:
+        if isinstance(stm.exp, Loop):
+            yield stm.exp
+        else:
+            for inner in bodies(stm.exp):
+                yield from _loops(inner)
+
+
+def _room(flow: Flow, middle: Inside, turns: Sequence[tuple[Prim, Atom]]) -> Atom:
+    """By how many elements the widest segop and the largest array are below the limit; negative if they do not fit, or
+    if there are too many rounds."""
     limit = flow.context.machine.rounds
     row = replace(flow.context.machine.higher[-1], most=limit)
     spaces = tuple(dict.fromkeys((*middle.spaces, *(t.shape for t in middle.arrays))))
     most = folded(flow, Op.MAX, tuple(product_of(flow, space) for space in spaces))
-    room = let(flow, "room", I64, Op.SUB, i64(limit), most)
+    room, work = let(flow, "room", I64, Op.SUB, i64(limit), most), most
+    for prim, bound in turns:
+        count = bound if prim is Prim.I64 else Var(flow.emit_as("count", I64, Convert(prim, Prim.I64, bound)))
+        count = let(flow, "count", I64, Op.MIN, let(flow, "count", I64, Op.MAX, count, i64(1)), i64(TURNS))
+        work = let(flow, "work", I64, Op.MIN, let(flow, "work", I64, Op.MUL, work, count), i64(TURNS))
+    is_short = let(flow, "is_short", BOOL, Op.LT, work, i64(TURNS))
+    room = Var(flow.emit_as("room", I64, PrimOp(Op.SELECT, Prim.I64, (is_short, room, i64(-1)))))
     return where_it_fits(flow, middle.spaces, middle.arrays, row, room)
 
 

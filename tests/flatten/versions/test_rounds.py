@@ -10,7 +10,15 @@ from soac.ir.version_tree import sites
 
 ROUNDS = {
     "map": ("entry main [n] (xs: [n]i64): [n]i64 = loop xs for i < 9 do map2 (\\x y -> x + y * i) xs (rotate 1 xs)", 1),
-    "while": ("entry main (n: i64): i64 = loop x = n while x > 1 do x - 1 - i64.sum (map (x >>) (iota 16))", 1),
+    "while": ("entry main (n: i64): i64 = loop x = n while x > 1 do x - 1 - i64.sum (map (x >>) (iota 16))", 0),
+    "narrow count": (
+        "entry main [n] (xs: [n]i64) = loop xs for i < 9i8 do map2 (\\x y -> x + y * i64.i8 i) xs (rotate 1 xs)",
+        1,
+    ),
+    "count of its own": (
+        "entry main [n] (xs: [n]i64) = loop xs for i < 9 do loop xs for _j < i64.sum xs % 7 do map2 (+) xs (rotate i xs)",
+        1,  # of the inner loop
+    ),
     "overwritten": ("entry main [n] (a: *[n]i64): [n]i64 = loop a for i < n do a with [i] = i64.sum (map (* 2) a)", 1),
     "nested": (
         "entry main [n] (xs: [n]i64): [n]i64 = loop xs for i < 9 do loop xs for j < i do map2 (+) xs (rotate j xs)",
@@ -40,3 +48,13 @@ def test_rounds(name: str) -> None:
         assert trace[-1][2] == (not given.type.shape or n <= 1024)
         for side in (True, False) if trace[-1][1] >= 0 else ():
             np.testing.assert_array_equal(program.trace("main", [arg], forced={found[0]: side})[0][0], got[0])
+
+
+def test_a_launch_of_many_rounds_is_not_made() -> None:
+    """A launch cannot be stopped."""
+    program = soac.compile(
+        "entry main [n] (k: i32) (xs: [n]i64): [n]i64 = loop xs for _i < k do map2 (+) xs (rotate 1 xs)"
+    )
+    for k, n, fits in ((1 << 15, 1 << 10, False), ((1 << 15) - 1, 1 << 10, True), (1 << 20, 1, True), (-3, 9, True)):
+        _, trace = program.trace("main", [np.int32(k), np.zeros(n, np.int64)])
+        assert trace[-1][2] == fits

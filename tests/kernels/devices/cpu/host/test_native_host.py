@@ -81,7 +81,7 @@ def same_outcome(native: object, python: object) -> None:
     for found, wanted in zip(native[0], python[0], strict=True):
         assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
         if found.dtype.kind == "f":  # the host's elementary functions are those of kernels, some ulp off libm's
-            np.testing.assert_allclose(found, wanted, rtol=16 * np.finfo(found.dtype).eps, equal_nan=True)
+            np.testing.assert_allclose(found, wanted, rtol=256 * np.finfo(found.dtype).eps, equal_nan=True)
         else:
             assert np.array_equal(found, wanted)
 
