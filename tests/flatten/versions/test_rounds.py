@@ -16,7 +16,8 @@ ROUNDS = {
         1,
     ),
     "count of its own": (
-        "entry main [n] (xs: [n]i64) = loop xs for _i < 9 do loop xs for _j < i64.sum xs % 7 do map2 (+) xs (reverse xs)",
+        "entry main [n] (xs: [n]i64) = "
+        "loop xs for i < 9 do loop xs for _j < i64.sum xs % 7 do map2 (+) xs (rotate i xs)",
         1,  # of the inner loop
     ),
     "overwritten": ("entry main [n] (a: *[n]i64): [n]i64 = loop a for i < n do a with [i] = i64.sum (map (* 2) a)", 1),
