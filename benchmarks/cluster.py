@@ -4,8 +4,9 @@
     python -m benchmarks.cluster --waiting --workers 1 2 4 8    tasks that only wait: more workers than cores
     python -m benchmarks.cluster --split                    two workers against two processes split by hand
 
-What a program does is measured without Dask (`Profile`): its tasks, run in this process, with their seconds, and what
-one gives to another. What Dask takes is measured by tasks without work (`Engine`). The model puts them together:
+What a program does is measured without Dask (`Profile`): its tasks, run one by one in the process of a worker, with
+their seconds, and what one gives to another. What Dask takes is measured by tasks without work (`Engine`). The model
+puts them together:
 
     seconds = max (tasks * scheduler + programs * program,  (work + tasks * worker) / workers,
                    both of these / cores of the machine,  depth * (hop + work of a task))
@@ -77,7 +78,7 @@ class Engine:
 
 @dataclass(slots=True)
 class Profile(Inline):
-    """Runs tasks in this process, and keeps what they took: how many there were, seconds of those that run programs,
+    """Runs tasks at once, and keeps what they took: how many there were, how many of them run programs, their seconds,
     waits of the client, bytes that tasks give to others, how many blocks go round, and of how many tasks the longest
     chain is of which each needs the one before."""
 
@@ -98,7 +99,7 @@ class Profile(Inline):
                 self.used[id(here)] = here, self.used.get(id(here), (here, 0))[1] + 1
         start = time.perf_counter()
         given = Inline.submit(self, function, *args)
-        self.work += time.perf_counter() - start if function is worker.run else 0.0
+        self.work += time.perf_counter() - start
         if function in (worker.cut, worker.gathered, worker.addressed):
             self.moved.append((size_of(given.value), 2))
         depth = 1 + max((self.made[id(here)][1] for here in handles if id(here) in self.made), default=0)
@@ -240,16 +241,16 @@ def cases(scale: int) -> dict[str, Case]:
     }
 
 
-def profiled(case: Case, blocks: int) -> Profile:
-    """What a run does, the second time: the first one compiles."""
-    cluster = soac.Cluster(Inline(), blocks, threads=1, default=0)
-    args = placed(cluster, case)
-    cluster.run(case.program, args, case.entry)
-    one = Profile(blocks=blocks)
-    cluster.engine = one  # pyright: ignore[reportAttributeAccessIssue]
-    cluster.run(case.program, args, case.entry)
-    one.moved += [(size_of(here.value), uses) for here, uses in one.used.values() if uses > 1]
-    return one
+def profiled(name: str, scale: int, blocks: int) -> Profile:
+    """What a run does, with the median of the work of some, the first aside: it compiles."""
+    case, cluster = cases(scale)[name], soac.Cluster(Inline(), blocks, threads=1, default=0)
+    args, work, one = placed(cluster, case), list[float](), Profile()
+    for _ in range(1 + RUNS):
+        cluster.engine = one = Profile(blocks=blocks)  # pyright: ignore[reportAttributeAccessIssue]
+        cluster.run(case.program, args, case.entry)
+        work.append(one.work)
+    moved = [*one.moved, *((size_of(here.value), uses) for here, uses in one.used.values() if uses > 1)]
+    return replace(one, work=median(work[1:]), moved=moved, used={}, made={})
 
 
 def placed(cluster: soac.Cluster, case: Case) -> list[Any]:
@@ -266,7 +267,8 @@ def seconds_of(cluster: soac.Cluster, case: Case) -> float:
 def five_programs(counts: Sequence[int], scale: int, blocks: int) -> float:
     """Measured and predicted on these numbers of workers, predicted on more; how far a prediction was off at most."""
     worst, engine, cores = 0.0, Engine(0, 0, 0, 0, 0, inf, inf), os.cpu_count() or 1
-    profiles = {name: profiled(case, blocks) for name, case in cases(scale).items()}
+    with workers_of(1) as client:
+        profiles = {name: client.submit(profiled, name, scale, blocks).result() for name in cases(scale)}
     for count in counts:
         with workers_of(count) as client:
             engine = replace(measured(client), cores=cores)
@@ -382,4 +384,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from benchmarks import cluster  # workers import what they are sent by its name
+
+    sys.exit(cluster.main())
