@@ -8,19 +8,20 @@ other threads help: so a loop has this version where the points of its segops co
 default where the widest segop and the largest array have at most `Machine.rounds` elements; `room` is by how many they
 have less, and negative where they do not fit. Of loops inside one another the outermost that can has it.
 
-A launch cannot be stopped, so how many rounds there are must be known before it, and be no more than `TURNS` elements.
+A launch cannot be stopped, so how many rounds there are must be known before it: all together go through fewer than
+`TURNS` elements, where a round counts as `LEAST` at least.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...ir.attributes import has_attr
-from ...ir.core import Apply, Body, Convert, Copy, ForLoop, If, Lambda, Loop, Param, PrimOp, SegOp, Stm
+from ...ir.core import Apply, Body, Convert, Copy, Exp, ForLoop, If, Lambda, Loop, Param, PrimOp, SegOp, Stm
 from ...ir.machine import ROUNDS, Mode
 from ...ir.ops import Op
-from ...ir.traverse import bodies, free_names
+from ...ir.traverse import all_exps, bodies, free_names
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64
 from ..aliasing.classes import overwritten_in
 from ..context.nest import TOP, Flow
@@ -29,7 +30,8 @@ from .guards import Version, flattening_attrs, product_of
 from .intra import Inside, folded, g_inside, inside, let, where_it_fits
 
 TURNS = 1 << 25
-"""Elements that a launch goes through at most, in all rounds together: some tens of milliseconds."""
+LEAST = 32
+"""Of elements: what all rounds have together is some tens of milliseconds; what the others of a round cost."""
 
 
 def rounds_version(flow: Flow, stm: Stm) -> Version | None:
@@ -37,14 +39,16 @@ def rounds_version(flow: Flow, stm: Stm) -> Version | None:
     levels, mode = flow.context.machine.higher, flow.context.mode
     if not levels or flow.context.inside or flow.known.in_rounds or mode not in (Mode.INCREMENTAL, Mode.EVERY):
         return None
-    if not _is_asked_for(stm) or not isinstance(stm.exp, Loop) or _calls(stm.exp.body):
+    if not _is_asked_for(stm) or not isinstance(stm.exp, Loop):
+        return None
+    if any(isinstance(exp, Apply) for exp in all_exps(stm.exp.body)):
         return None
     if flow.output.guards.made >= flow.context.machine.max_versions - 1:
         return None
     f = _as_lambda(flow, stm, stm.exp)
-    turns = _turns(stm.exp, {name: Var(name) for name in free_names(stm.exp)})
+    turns = _turns(stm.exp)
     middle = inside(flow, f, None) if turns is not None else None
-    if turns is None or middle is None or not all(_is_light(exp) for exp in _segops(middle.body)):
+    if turns is None or middle is None or not all(_is_light(exp) for exp in all_exps(middle.body)):
         return None
     return Version(ROUNDS, lambda: _room(flow, middle, turns), lambda to: _emit(flow, to, middle, f))
 
@@ -78,31 +82,20 @@ def _emit(flow: Flow, to: tuple[Param, ...], middle: Inside, f: Lambda) -> None:
         flow.emit((param,), element_of(array.name, array.type.shape, (i64(0),)))
 
 
-def _turns(loop: Loop, known: Mapping[Name, Atom]) -> list[tuple[Prim, Atom]] | None:
+def _turns(loop: Loop) -> list[tuple[Prim, Atom]] | None:
     """Bounds, with their types, whose product is no less than the rounds of a loop and of those inside of it; None
-    where they are not known before it. `known`: what is no more than which variable or constant from outside."""
-    if not isinstance(loop.form, ForLoop):
-        return None
-    bound = loop.form.bound if isinstance(loop.form.bound, Const) else known.get(loop.form.bound.name)
-    if bound is None:
-        return None
-    found = [(loop.form.prim, bound)]
-    for inner in _loops(loop.body):
-        more = _turns(inner, {**known, loop.form.index: bound})
-        if more is None:
+    where they are not known before it."""
+    known: dict[Name, Atom] = {name: Var(name) for name in free_names(loop)}
+    found: list[tuple[Prim, Atom]] = []
+    for one in (loop, *(exp for exp in all_exps(loop.body) if isinstance(exp, Loop))):
+        if not isinstance(one.form, ForLoop) or one.form.prim is Prim.U64:  # which i64 does not hold
             return None
-        found += more
+        bound = one.form.bound if isinstance(one.form.bound, Const) else known.get(one.form.bound.name)
+        if bound is None:
+            return None
+        known[one.form.index] = bound  # an index is less than the bound
+        found.append((one.form.prim, bound))
     return found
-
-
-def _loops(body: Body) -> Iterator[Loop]:
-    """Loops, but for those inside of others."""
-    for stm in body.stms:
-        if isinstance(stm.exp, Loop):
-            yield stm.exp
-        else:
-            for inner in bodies(stm.exp):
-                yield from _loops(inner)
 
 
 def _room(flow: Flow, middle: Inside, turns: Sequence[tuple[Prim, Atom]]) -> Atom:
@@ -112,7 +105,8 @@ def _room(flow: Flow, middle: Inside, turns: Sequence[tuple[Prim, Atom]]) -> Ato
     row = replace(flow.context.machine.higher[-1], most=limit)
     spaces = tuple(dict.fromkeys((*middle.spaces, *(t.shape for t in middle.arrays))))
     most = folded(flow, Op.MAX, tuple(product_of(flow, space) for space in spaces))
-    room, work = let(flow, "room", I64, Op.SUB, i64(limit), most), most
+    room = let(flow, "room", I64, Op.SUB, i64(limit), most)
+    work = let(flow, "work", I64, Op.MAX, most, i64(LEAST))
     for prim, bound in turns:
         count = bound if prim is Prim.I64 else Var(flow.emit_as("count", I64, Convert(prim, Prim.I64, bound)))
         count = let(flow, "count", I64, Op.MIN, let(flow, "count", I64, Op.MAX, count, i64(1)), i64(TURNS))
@@ -125,18 +119,9 @@ def _room(flow: Flow, middle: Inside, turns: Sequence[tuple[Prim, Atom]]) -> Ato
 # ---- what is little work -------------------------------------------------------------------------------------------
 
 
-def _segops(body: Body) -> Iterator[SegOp]:
-    for stm in body.stms:
-        if isinstance(stm.exp, SegOp):
-            yield stm.exp
-        else:
-            for inner in bodies(stm.exp):
-                yield from _segops(inner)
-
-
-def _is_light(exp: SegOp) -> bool:
-    """Whether a point of it computes scalars, without loops."""
-    return all(map(_is_straight, bodies(exp)))
+def _is_light(exp: Exp) -> bool:
+    """Whether the points of a segop compute scalars, without loops."""
+    return not isinstance(exp, SegOp) or all(map(_is_straight, bodies(exp)))
 
 
 def _is_straight(body: Body) -> bool:
@@ -146,7 +131,3 @@ def _is_straight(body: Body) -> bool:
         and all(map(_is_straight, bodies(stm.exp)))
         for stm in body.stms
     )
-
-
-def _calls(body: Body) -> bool:
-    return any(isinstance(stm.exp, Apply) or any(map(_calls, bodies(stm.exp))) for stm in body.stms)

@@ -15,6 +15,7 @@ ROUNDS = {
         "entry main [n] (xs: [n]i64) = loop xs for i < 9i8 do map2 (\\x y -> x + y * i64.i8 i) xs (rotate 1 xs)",
         1,
     ),
+    "a count that i64 does not hold": ("entry main [n] (xs: [n]i64) = loop xs for _i < 9u64 do reverse xs", 0),
     "count of its own": (
         "entry main [n] (xs: [n]i64) = "
         "loop xs for i < 9 do loop xs for _j < i64.sum xs % 7 do map2 (+) xs (rotate i xs)",
@@ -56,6 +57,12 @@ def test_a_launch_of_many_rounds_is_not_made() -> None:
     program = soac.compile(
         "entry main [n] (k: i32) (xs: [n]i64): [n]i64 = loop xs for _i < k do map2 (+) xs (rotate 1 xs)"
     )
-    for k, n, fits in ((1 << 15, 1 << 10, False), ((1 << 15) - 1, 1 << 10, True), (1 << 20, 1, True), (-3, 9, True)):
+    for k, n, fits in (
+        (1 << 15, 1 << 10, False),
+        ((1 << 15) - 1, 1 << 10, True),
+        (1 << 20, 0, False),
+        (1 << 10, 0, True),
+        (-3, 9, True),
+    ):
         _, trace = program.trace("main", [np.int32(k), np.zeros(n, np.int64)])
         assert trace[-1][2] == fits
