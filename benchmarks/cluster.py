@@ -63,9 +63,8 @@ Move = tuple[int, int]
 @dataclass(frozen=True, slots=True)
 class Engine:
     """What Dask takes: seconds of the client and scheduler for a task, more for one that runs a program, of a worker
-    for one, from one task to one that
-    needs its result, from submission to result; the bytes that go from one worker to another in a second. `cores`: of
-    the machine that all of them share."""
+    for one, from one task to one that needs its result, from submission to result; the bytes that go from one worker to
+    another in a second. `cores`: of the machine that all of them share."""
 
     scheduler: float
     program: float
