@@ -89,7 +89,7 @@ PASSES: tuple[str, ...] = (
     *(name for name, _ in FLAT_PASSES),
     TILE,
     LOWER,
-    *(name for passes in KERNEL_PASSES.values() for name, _ in passes),
+    *dict.fromkeys(name for passes in KERNEL_PASSES.values() for name, _ in passes),
 )
 """What a program can be shown after."""
 

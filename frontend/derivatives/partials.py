@@ -1,7 +1,7 @@
 """The partial derivatives of all operations of `ir/ops.py`: one table.
 
-A row takes the calculator, the result and the operands, and gives one factor for each operand; None is zero. Operations
-without a row have derivative zero wherever they have one.
+A row takes the calculator, the result and the operands, and gives one factor for each operand; None is zero. Those of
+`STEPS` have derivative zero wherever they have one.
 """
 
 from __future__ import annotations
@@ -42,12 +42,19 @@ Row = Callable[..., Factors]
 
 def partials(code: Code, op: Op, prim: Prim, args: Sequence[Atom], result: Atom) -> Factors:
     """The factors of the operands of `result = op args`."""
-    row = ROWS.get(op)
-    if row is None or (prim.is_int and op not in ON_INTEGERS):
+    if op in STEPS or (prim.is_int and op not in ON_INTEGERS):
         return [None] * len(args)
-    return row(Calc(code, prim), result, *args)
+    return ROWS[op](Calc(code, prim), result, *args)
 
 
+STEPS = frozenset(
+    {
+        Op.REM, Op.AND, Op.OR, Op.XOR, Op.NOT, Op.SHL, Op.SHR, Op.USHR, Op.POPC, Op.CLZ, Op.CTZ, Op.MULHI, Op.EQ,
+        Op.NE, Op.LT, Op.LE, Op.GT, Op.GE, Op.SGN, Op.FLOOR, Op.CEIL, Op.TRUNC, Op.ROUND, Op.ISNAN, Op.ISINF,
+        Op.TO_BITS, Op.FROM_BITS,
+    }
+)  # fmt: skip
+"""Constant but for steps, or not of real numbers."""
 ON_INTEGERS = frozenset(
     {Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.QUOT, Op.POW, Op.MIN, Op.MAX, Op.NEG, Op.ABS, Op.SELECT}
 )  # fmt: skip

@@ -101,7 +101,7 @@ def _int(op: Op, prim: Prim, args: tuple[str, ...]) -> str:
 
 _SIGNS = {Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.DIV: "/"}
 _FLOAT_CALLS = {
-    Op.MIN: "float_min", Op.MAX: "float_max", Op.MOD: "float_mod", Op.REM: "float_rem", Op.SGN: "float_sign",
+    Op.MIN: "float_min", Op.MAX: "float_max", Op.MOD: "float_mod", Op.SGN: "float_sign",
     Op.COPYSIGN: "with_sign", Op.ISNAN: "is_nan", Op.ISINF: "is_inf",
 }  # fmt: skip
 _MATH = {

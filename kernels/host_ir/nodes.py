@@ -22,8 +22,8 @@ class Launch:
     """`launch k [blocks] (arrays) (scalars) sizes`: run the kernel's body for every block.
 
     `writes`: for each array, does the kernel write it. `units` is a size of the whole launch and `work` the estimated
-    cost of one of them (kernels/analysis/cost.py), by which small launches stay on the calling thread. `sizes`: how the
-    device lays blocks on its threads, as far as that may be set (kernels/host_ir/launch_parameters.py)."""
+    cost of one of them (kernels/analysis/cost.py), by which small launches begin on the calling thread alone. `sizes`:
+    how the device lays blocks on its threads, as far as that may be set (kernels/host_ir/launch_parameters.py)."""
 
     kernel: str
     blocks: Atom

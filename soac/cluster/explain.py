@@ -1,4 +1,4 @@
-"""How an entry is partitioned, in words: what `soac explain --cluster` shows."""
+"""How an entry is partitioned, in words: what `soac explain --node` shows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What runs on a worker: tasks of programs, and the few things that are done with rows.
 
-A program comes as data (`plain.py`), and is compiled for the worker's own processor, once while it is remembered. An
-argument of a task is a value; a list of arrays, which are one after the other; or a tuple of values, which are stacked.
+A program comes as data (`soac/plain.py`), and is compiled for the worker's own processor, once while it is remembered.
+An argument of a task is a value; a list of arrays, which are one after the other; or a tuple of values, stacked.
 """
 
 from __future__ import annotations
