@@ -77,7 +77,7 @@ def fused_once(prog: Prog) -> tuple[Prog, tuple[str, ...]]:
 
 def _rewritten(body: Body, outside: dict[Name, Stm], context: Context) -> Body:
     """`body` and those in it, with what rules do that see all readers of an array, before SOACs are merged."""
-    while (made := scatter_parts(body, context.names, context.sharing, context.types)) is not None:
+    while (made := scatter_parts(body, outside, context.names, context.sharing, context.types)) is not None:
         context.fired.append(scatter_parts.__name__)
         body = made
     body = read_through_filters(body, context.names, context.sharing, outside, context.fired)

@@ -1,9 +1,9 @@
-r"""A scatter of concatenations as one scatter for each part.
+r"""A scatter of concatenations as one scatter for each part; a histogram of them the same.
 
     scatter f (a ++ b) (x ++ y) d  ⟶  scatter f b y (scatter f a x d)                                      [F-Parts]
 
-No concatenation is made, and each part is fused with what makes it. Which of several values for one place stays is not
-said. What one cheap map makes for several parts is computed again for each of them.
+No concatenation is made, and each part is fused with what makes it. Which of several values for one place a scatter
+keeps is not said. What one cheap map makes for several parts is computed again for each of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...ir.attributes import is_opaque
-from ...ir.core import Body, Concat, Param, Scatter, Screma, Stm
+from ...ir.core import Body, Concat, Hist, Param, Scatter, Screma, Stm
 from ...ir.rename import rename_lambda
 from ...ir.traverse import free_in_stm
 from ...ir.types import Name, Names, Type
@@ -30,7 +30,7 @@ AGAIN = 64
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a scatter stands in: types of all arrays, the statements of its body, which arrays share memory."""
+    """What a scatter stands in: types of all arrays, the statements before it, which arrays share memory."""
 
     names: Names
     sharing: Sharing
@@ -38,18 +38,21 @@ class Around:
     made: Mapping[Name, Stm]
 
 
-def scatter_parts(body: Body, names: Names, sharing: Sharing, types: Mapping[Name, Type]) -> Body | None:
-    """`body` with its first scatter of concatenations in parts; None if there is none."""
-    around = Around(names, sharing, types, {p.name: stm for stm in body.stms for p in stm.pat})
+def scatter_parts(
+    body: Body, outside: Mapping[Name, Stm], names: Names, sharing: Sharing, types: Mapping[Name, Type]
+) -> Body | None:
+    """`body` with its first scatter or histogram of concatenations in parts; None if there is none. `outside`: the
+    statements around it."""
+    around = Around(names, sharing, types, {**outside, **{p.name: stm for stm in body.stms for p in stm.pat}})
     for k, stm in enumerate(body.stms):
-        parts = _in_parts(stm, stm.exp, around) if isinstance(stm.exp, Scatter) and not is_opaque(stm) else None
+        parts = _in_parts(stm, stm.exp, around) if isinstance(stm.exp, Scatter | Hist) and not is_opaque(stm) else None
         if parts is not None:
             return Body((*body.stms[:k], *parts, *body.stms[k + 1 :]), body.result)
     return None
 
 
-def _in_parts(stm: Stm, exp: Scatter, around: Around) -> tuple[Stm, ...] | None:
-    """A scatter for each part, each after the maps that are computed again for it."""
+def _in_parts(stm: Stm, exp: Scatter | Hist, around: Around) -> tuple[Stm, ...] | None:
+    """A scatter or histogram for each part, each after the maps that are computed again for it."""
     columns = [_parts_of(array, around) for array in exp.arrays]
     if not columns or any(column is None for column in columns):
         return None
@@ -67,7 +70,9 @@ def _in_parts(stm: Stm, exp: Scatter, around: Around) -> tuple[Stm, ...] | None:
         again, arrays = _again(row, maps, around)
         pat = stm.pat if k == len(rows) - 1 else tuple(_fresh(p, around) for p in stm.pat)
         (width,) = widths[k]
-        part = Scatter(width, arrays, rename_lambda(exp.map, around.names), dests, exp.rank)
+        part = replace(exp, width=width, arrays=arrays, map=rename_lambda(exp.map, around.names), dests=dests)
+        if isinstance(part, Hist):
+            part = replace(part, op=replace(part.op, op=rename_lambda(part.op.op, around.names)))
         stms += [*again, replace(stm, pat=pat, exp=part)]
         dests = tuple(p.name for p in pat)
     return tuple(stms)

@@ -18,6 +18,8 @@ from .text import Vec
 _SIMPLE_INT = {Op.ADD: "add", Op.SUB: "sub", Op.MUL: "mul", Op.AND: "and", Op.OR: "or", Op.XOR: "xor"}
 _SIMPLE_FLOAT = {Op.ADD: "fadd", Op.SUB: "fsub", Op.MUL: "fmul", Op.DIV: "fdiv"}
 _FLOAT_INTRINSICS = {
+    Op.MIN: "minimumnum",
+    Op.MAX: "maximumnum",
     Op.SQRT: "sqrt",
     Op.ABS: "fabs",
     Op.FLOOR: "floor",
@@ -112,8 +114,6 @@ def float_op(v: Vec, op: Op, prim: Prim, args: tuple[str, ...]) -> str:
     """f32 and f64; halves only what does not compute."""
     if op in _SIMPLE_FLOAT:
         return v.ins(_SIMPLE_FLOAT[op], prim, *args)
-    if op in (Op.MIN, Op.MAX):
-        return _extremum(v, op, prim, *args)
     if op in _FLOAT_INTRINSICS:
         return v.intrinsic(_FLOAT_INTRINSICS[op], prim, *args)
     x = args[0]
@@ -140,17 +140,6 @@ def float_op(v: Vec, op: Op, prim: Prim, args: tuple[str, ...]) -> str:
             return mathlib.ldexp(v, prim, *args)
         case _:
             return mathlib.elementary(v, op, prim, args)
-
-
-def _extremum(v: Vec, op: Op, prim: Prim, x: str, y: str) -> str:
-    """What `maximumnum` gives, in fewer instructions than LLVM's own: `x > y ? x : y` is one and gives y where either
-    is not a number; equal operands differ at most as zeros, whose sign bits are joined."""
-    better, join = ("fcmp ogt", "and") if op is Op.MAX else ("fcmp olt", "or")
-    bits = unsigned_of(prim)
-    greater = v.select(prim, v.ins(better, prim, x, y), x, y)
-    joined = v.ins(join, bits, *(v.cast("bitcast", prim, bits, z) for z in (x, y)))
-    ordered = v.select(prim, v.ins("fcmp oeq", prim, x, y), v.cast("bitcast", bits, prim, joined), greater)
-    return v.select(prim, v.ins("fcmp uno", prim, y, y), x, ordered)
 
 
 def _modulo(v: Vec, prim: Prim, x: str, y: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from soac.ir import core
 from soac.ir.core import Lambda, Reduction
 from soac.ir.ops import Op
-from soac.ir.types import BOOL, I64, Atom, Name, Prim, Var, i64
+from soac.ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64
 from tests.support.property.generate import Inputs, hist_of
 from tests.support.property.make import I32, Block
 from tests.support.property.operators import binary, scalar_operator
@@ -137,7 +137,7 @@ def counted(b: Block, keeps: Name, n: Atom) -> tuple[Name, Var]:
 
 
 def with_parts(b: Block) -> None:
-    """A scatter of two halves, of which one is the other's neighbour, as often made by one map."""
+    """A scatter of two halves, of which one is the other's neighbour, as often made by one map; or a histogram."""
     m = b.maker
     ((name, t),) = rows(b, 1)
     n, size = t.shape[0], m.size()
@@ -157,7 +157,10 @@ def with_parts(b: Block) -> None:
     dest = b.let("dest", I32.array_of(size), core.Replicate((size,), outside(b, I32))).name
     j, v = m.param("j", I64), m.param("v", I32)
     g = Lambda((j, v), core.Body((), (Var(j.name), Var(v.name))), (I64, I32))
-    b.lets((m.param("sc", I32.array_of(size)),), core.Scatter(both, (at, values), g, (dest,), 1))
+    add = Reduction(binary(m, Op.ADD, Prim.I32), (Const(Prim.I32, 0),), True)
+    hist = core.Hist(both, (at, values), g, add, (dest,), 1)
+    exp = m.pick((core.Scatter(both, (at, values), g, (dest,), 1), hist))
+    b.lets((m.param("sc", I32.array_of(size)),), exp)
     for hidden in (dest, at, values, *(part.name for part in parts)):
         b.env.pop(hidden)
 

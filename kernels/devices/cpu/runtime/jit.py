@@ -19,6 +19,7 @@ from .....ir.errors import IRError
 from .....ir.records import dataclass
 from ... import disk_cache as disk
 from ...disk_cache import Cache
+from .extrema import MARK, by_range, has_range, written_out
 from .object_symbols import undefined_symbols
 
 ALLOWED = frozenset(
@@ -145,7 +146,7 @@ def identity() -> tuple[str, ...]:
     """Everything but the text that decides about the object."""
     here = host()
     version = ".".join(map(str, llvm.llvm_version_info))
-    return "jit-4", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
+    return "jit-5", llvmlite.__version__, version, here.triple, here.cpu, here.features, str(LONG_TEXT)
 
 
 # ---- compile -----------------------------------------------------------------------------------------------------
@@ -175,6 +176,9 @@ def optimised(
     texts: tuple[str, ...], machine: llvm.TargetMachine, target: Host, effort: Effort = Effort.FULL
 ) -> llvm.ModuleRef:
     """The modules as one, verified and after LLVM's passes."""
+    ranges = has_range(target.features)
+    if target.triple.startswith("x86_64") and not ranges:
+        texts = tuple(map(written_out, texts))
     module, *others = map(verified, texts)
     for other in others:
         module.link_in(other)
@@ -182,7 +186,7 @@ def optimised(
     module.data_layout = str(machine.target_data)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(2))
     pipeline(texts, builder, effort).run(module, builder)
-    return module
+    return verified(by_range(str(module))) if ranges and any(MARK in text for text in texts) else module
 
 
 def verified(text: str) -> llvm.ModuleRef:
