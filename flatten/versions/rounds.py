@@ -11,8 +11,9 @@
 
 A round of the host costs a launch for each segop, and memory for its arrays. In a collective it costs neither, but no
 other threads help: so a loop has this version where the points of its segops compute scalars alone, and takes it by
-default where the widest segop and the largest array have at most `Machine.rounds` elements; `room` is by how many they
-have less, and negative where they do not fit. Of loops inside one another the outermost that can has it.
+default where the largest array has at most `Machine.rounds` elements, and a segop goes through at most `PASSES` times
+as many; `room` is by how many they are less, and negative where they do not fit. Of loops inside one another the
+outermost that can has it. Where there are caches, what a round computes is flattened in full.
 
 A launch cannot be stopped: so the host comes between after k rounds, which go through `BATCH` elements, where a round
 counts as `LEAST` at least. The rounds of loops inside are known before the loop, and all of those in one round go
@@ -21,7 +22,7 @@ through fewer than `TURNS`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.attributes import has_attr
@@ -37,26 +38,40 @@ from ...ir.core import (
     Loop,
     Param,
     PrimOp,
+    Screma,
     SegOp,
     Stm,
     WhileLoop,
 )
 from ...ir.machine import ROUNDS, Mode
 from ...ir.ops import Op
-from ...ir.traverse import all_exps, bodies, free_names
+from ...ir.traverse import all_exps, bodies, bound_in_body, free_names
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64, scalar
 from ..aliasing.classes import overwritten_in
 from ..context.found_sizes import own_sizes
 from ..context.nest import TOP, Flow, host_body
 from ..context.segop_bodies import element_of
 from .guards import Version, flattening_attrs, product_of
-from .intra import Inside, folded, g_inside, inside, let, where_it_fits
+from .intra import (
+    Inside,
+    Widths,
+    folded,
+    g_inside,
+    in_order,
+    inside,
+    is_known,
+    is_view,
+    let,
+    where_it_fits,
+)
 
 BATCH = 1 << 20
 TURNS = 1 << 25
 LEAST = 32
 """Of elements: what the rounds of a batch have together, which is about a millisecond; what all loops of a round may
-have, which is some tens; what the others of a round cost."""
+have, which is some tens; what a round costs beside them."""
+PASSES = 4
+"""How often a segop of a round may go through the elements of the largest array: sums for each point do."""
 
 Counts = Sequence[tuple[Prim, Atom]]
 
@@ -76,11 +91,12 @@ def rounds_version(flow: Flow, stm: Stm) -> Version | None:
     if counts is None:
         return None
     batches = _batches(flow, stm, stm.exp)
-    middle = inside(flow, batches.f, None)
-    if middle is None or not all(_is_light(exp) for exp in all_exps(middle.body)):
+    middle = inside(flow, batches.f, None, in_rounds=True)
+    work = _work(flow, middle) if middle is not None else None
+    if middle is None or work is None:
         return None
     return Version(
-        ROUNDS, lambda: _room(flow, middle, batches.most, counts), lambda to: _emit(flow, to, middle, batches)
+        ROUNDS, lambda: _room(flow, middle, work, batches.most, counts), lambda to: _emit(flow, to, middle, batches)
     )
 
 
@@ -203,21 +219,22 @@ def _counts(loop: Loop) -> Counts | None:
     return found[isinstance(loop.form, ForLoop) :]
 
 
-def _room(flow: Flow, middle: Inside, most: Param, counts: Counts) -> Atom:
-    """By how many elements the widest segop and the largest array are below the limit; negative if they do not fit, or
-    if a round has too many rounds of other loops. Binds how many rounds a batch has at most."""
+def _room(flow: Flow, middle: Inside, work: tuple[Widths, ...], most: Param, counts: Counts) -> Atom:
+    """By how many elements the largest array and a quarter of the work of a segop are below the limit; negative if they
+    do not fit, or if a round has too many rounds of other loops. Binds how many rounds a batch has at most."""
     limit = flow.context.machine.rounds
-    row = replace(flow.context.machine.higher[-1], most=limit)
-    spaces = tuple(dict.fromkeys((*middle.spaces, *(t.shape for t in middle.arrays))))
-    widest = folded(flow, Op.MAX, tuple(product_of(flow, space) for space in spaces))
+    row = replace(flow.context.machine.higher[-1], most=PASSES * limit)
+    steps = folded(flow, Op.MAX, tuple(product_of(flow, widths) for widths in work))
+    arrays = [product_of(flow, shape) for shape in dict.fromkeys(in_order(t.shape) for t in middle.arrays)]
+    widest = folded(flow, Op.MAX, (let(flow, "steps", I64, Op.QUOT, steps, i64(PASSES)), *arrays))
     room = let(flow, "room", I64, Op.SUB, i64(limit), widest)
-    work = let(flow, "work", I64, Op.MAX, widest, i64(LEAST))
+    steps = folded(flow, Op.MAX, (i64(LEAST), steps, widest))
     for prim, bound in counts:
         count = let(flow, "count", I64, Op.MAX, _as_i64(flow, prim, bound), i64(1))
         count = let(flow, "count", I64, Op.MIN, count, i64(TURNS))
-        work = let(flow, "work", I64, Op.MIN, let(flow, "work", I64, Op.MUL, work, count), i64(TURNS))
-    is_short = let(flow, "is_short", BOOL, Op.LT, work, i64(TURNS))
-    rounds = let(flow, "most", I64, Op.QUOT, i64(BATCH), work)
+        steps = let(flow, "steps", I64, Op.MIN, let(flow, "steps", I64, Op.MUL, steps, count), i64(TURNS))
+    is_short = let(flow, "is_short", BOOL, Op.LT, steps, i64(TURNS))
+    rounds = let(flow, "most", I64, Op.QUOT, i64(BATCH), steps)
     flow.emit((most,), PrimOp(Op.MAX, Prim.I64, (rounds, i64(1))))
     room = Var(flow.emit_as("room", I64, PrimOp(Op.SELECT, Prim.I64, (is_short, room, i64(-1)))))
     return where_it_fits(flow, middle.spaces, middle.arrays, row, room)
@@ -226,15 +243,38 @@ def _room(flow: Flow, middle: Inside, most: Param, counts: Counts) -> Atom:
 # ---- what is little work -------------------------------------------------------------------------------------------
 
 
-def _is_light(exp: Exp) -> bool:
-    """Whether the points of a segop compute scalars, without loops."""
-    return not isinstance(exp, SegOp) or all(map(_is_straight, bodies(exp)))
+def _work(flow: Flow, middle: Inside) -> tuple[Widths, ...] | None:
+    """The widths of each segop of a round with those of the loops inside of its points; None where these are not known
+    before it, or where a point makes arrays."""
+    local = set(bound_in_body(middle.body))
+    found: list[Widths] = []
+    for exp in all_exps(middle.body):
+        if isinstance(exp, SegOp):
+            inner = [path for body in bodies(exp) for path in _paths(body)]
+            if any(path is None or not all(is_known(flow, w, local) for w in path) for path in inner):
+                return None
+            found += [in_order((*exp.space.widths, *path)) for path in inner if path is not None]
+    return tuple(dict.fromkeys(found))
 
 
-def _is_straight(body: Body) -> bool:
-    return all(
-        not any(p.type.shape for p in stm.pat)
-        and (isinstance(stm.exp, If) or not any(True for _ in bodies(stm.exp)))
-        and all(map(_is_straight, bodies(stm.exp)))
-        for stm in body.stms
-    )
+def _paths(body: Body) -> Iterator[Widths | None]:
+    """The widths of the loops of a thread, outermost first, for each that has none inside; None where one is not
+    counted, or an array is made."""
+    yield ()
+    for stm in body.stms:
+        if any(p.type.shape for p in stm.pat) and not is_view(stm.exp):
+            yield None
+        match stm.exp:
+            case If():
+                own: Widths = ()
+            case Loop(form=ForLoop(_, bound, Prim.I64)):
+                own = (bound,)
+            case Screma(width):
+                own = (width,)
+            case exp if any(True for _ in bodies(exp)):
+                yield None
+                continue
+            case _:
+                continue
+        for path in (path for inner in bodies(stm.exp) for path in _paths(inner)):
+            yield None if path is None else (*own, *path)
