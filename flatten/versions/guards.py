@@ -57,7 +57,8 @@ def choose(flow: Flow, stm: Stm, body: Body, varies: bool) -> Choice:
     if asked is not None:
         return asked
     if flow.context.inside:
-        return FULL if is_perfect(body) or leaves_room(stm.exp) else OUTER
+        in_arrays = flow.known.in_rounds and flow.context.machine.keeps_rows
+        return FULL if is_perfect(body) or leaves_room(stm.exp) or in_arrays else OUTER
     match flow.context.mode:
         case Mode.FULL:
             return FULL

@@ -65,13 +65,13 @@ class Inside:
         return tuple(space for space in self.spaces if self.varying.isdisjoint(space))
 
 
-def inside(flow: Flow, f: Lambda, lengths: Lengths | None) -> Inside | None:
+def inside(flow: Flow, f: Lambda, lengths: Lengths | None, in_rounds: bool = False) -> Inside | None:
     """G(•, e) for the body of `f`; None where nothing in it is parallel, or where it has sizes that are neither known
-    nor measured before the version runs."""
+    nor measured before the version runs. `in_rounds`: it is rounds of a loop, whose arrays are small."""
     flow.known.types.update((p.name, p.type) for p in f.params)
     own = Flow(
         replace(flow.context, mode=Mode.OUTER, inside=True),
-        Known(flow.known.types, flow.known.consumed, varying=False),
+        Known(flow.known.types, flow.known.consumed, varying=False, in_rounds=in_rounds),
         Output(replace(flow.output.guards), [], loc=flow.output.loc, next_order=flow.output.next_order),
     )
     own.context.walk_top(own, f.body)
@@ -84,7 +84,7 @@ def inside(flow: Flow, f: Lambda, lengths: Lengths | None) -> Inside | None:
     arrays = tuple(t for stm in _statements(body) if not is_view(stm.exp) for t in _arrays(stm, results))
     local = {*bound_in_body(body), *(p.name for p in f.params)}
     sizes = [size for shape in (*spaces, *(t.shape for t in arrays)) for size in shape]
-    varying = frozenset(size for size in sizes if not _is_known(flow, size, local))
+    varying = frozenset(size for size in sizes if not is_known(flow, size, local))
     if not spaces or not varying <= frozenset(lengths.widths if lengths is not None else ()):
         return None
     return Inside(body, spaces, arrays, varying, tuple(own.output.trail))
@@ -115,7 +115,8 @@ def is_view(exp: Exp) -> bool:
     return isinstance(exp, Copied | Index | Rearrange | Reshape | Iota | Replicate)
 
 
-def _is_known(flow: Flow, size: Atom, local: set[Name]) -> bool:
+def is_known(flow: Flow, size: Atom, local: set[Name]) -> bool:
+    """Whether a size is known before a body that binds these names."""
     return isinstance(size, Const) or (size.name not in local and flow.is_invariant(size))
 
 

@@ -1,56 +1,103 @@
-"""Versions of loops of the host: all rounds in one collective, where each of them is little work.
+"""Versions of loops of the host: batches of rounds in one collective, where each round is little work.
 
-    G(•, loop z̄' = z̄ .. do e)  ⟶  if t ≤ room then segmap^l (i < 1) { G(•, loop z̄' = z̄ .. do e) }
-                                  else loop z̄' = z̄ .. do G(•, e)
+    G(•, loop z̄' = z̄ for i < n do e)
+      ⟶  if t ≤ room then loop z̄" = z̄ for b < ⌈n / k⌉ do
+                            segmap^l (_ < 1) { G(•, loop z̄' = z̄" for j < min k (n - b k) do e[i = b k + j]) }
+         else loop z̄' = z̄ for i < n do G(•, e)
+    G(•, loop z̄' = z̄ while c do e)
+      ⟶  if t ≤ room then loop z̄" = z̄ while c do
+                            segmap^l (_ < 1) { G(•, loop z̄' = z̄" while c, at most k times, do e) }
+         else loop z̄' = z̄ while c do G(•, e)
 
 A round of the host costs a launch for each segop, and memory for its arrays. In a collective it costs neither, but no
 other threads help: so a loop has this version where the points of its segops compute scalars alone, and takes it by
-default where the widest segop and the largest array have at most `Machine.rounds` elements; `room` is by how many they
-have less, and negative where they do not fit. Of loops inside one another the outermost that can has it.
+default where the largest array has at most `Machine.rounds` elements, and a segop goes through at most `PASSES` times
+as many; `room` is by how many they are less, and negative where they do not fit. Of loops inside one another the
+outermost that can has it. Where there are caches, what a round computes is flattened in full.
 
-A launch cannot be stopped, so how many rounds there are must be known before it: all together go through fewer than
-`TURNS` elements, where a round counts as `LEAST` at least.
+A launch cannot be stopped: so the host comes between after k rounds, which go through `BATCH` elements, where a round
+counts as `LEAST` at least. The rounds of loops inside are known before the loop, and all of those in one round go
+through fewer than `TURNS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from ...ir.attributes import has_attr
-from ...ir.core import Apply, Body, Convert, Copy, Exp, ForLoop, If, Lambda, Loop, Param, PrimOp, SegOp, Stm
+from ...ir.core import (
+    Apply,
+    Body,
+    Convert,
+    Copy,
+    Exp,
+    ForLoop,
+    If,
+    Lambda,
+    Loop,
+    Param,
+    PrimOp,
+    Screma,
+    SegOp,
+    Stm,
+    WhileLoop,
+)
 from ...ir.machine import ROUNDS, Mode
 from ...ir.ops import Op
-from ...ir.traverse import all_exps, bodies, free_names
-from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64
+from ...ir.traverse import all_exps, bodies, bound_in_body, free_names
+from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64, scalar
 from ..aliasing.classes import overwritten_in
-from ..context.nest import TOP, Flow
-from ..context.segop_bodies import element_of, single
+from ..context.found_sizes import own_sizes
+from ..context.nest import TOP, Flow, host_body
+from ..context.segop_bodies import element_of
 from .guards import Version, flattening_attrs, product_of
-from .intra import Inside, folded, g_inside, inside, let, where_it_fits
+from .intra import (
+    Inside,
+    Widths,
+    folded,
+    g_inside,
+    in_order,
+    inside,
+    is_known,
+    is_view,
+    let,
+    where_it_fits,
+)
 
+BATCH = 1 << 20
 TURNS = 1 << 25
 LEAST = 32
-"""Of elements: what all rounds have together is some tens of milliseconds; what the others of a round cost."""
+"""Of elements: what the rounds of a batch have together, which is about a millisecond; what all loops of a round may
+have, which is some tens; what a round costs beside them."""
+PASSES = 4
+"""How often a segop of a round may go through the elements of the largest array: sums for each point do."""
+
+Counts = Sequence[tuple[Prim, Atom]]
 
 
 def rounds_version(flow: Flow, stm: Stm) -> Version | None:
-    """The version of a loop at the top level in which one collective goes through all rounds."""
+    """The version of a loop at the top level in which collectives go through its rounds."""
     levels, mode = flow.context.machine.higher, flow.context.mode
     if not levels or flow.context.inside or flow.known.in_rounds or mode not in (Mode.INCREMENTAL, Mode.EVERY):
         return None
-    if not _is_asked_for(stm) or not isinstance(stm.exp, Loop):
+    if not _is_asked_for(stm) or not isinstance(stm.exp, Loop) or own_sizes(stm.exp.params):
         return None
     if any(isinstance(exp, Apply) for exp in all_exps(stm.exp.body)):
         return None
     if flow.output.guards.made >= flow.context.machine.max_versions - 1:
         return None
-    f = _as_lambda(flow, stm, stm.exp)
-    turns = _turns(stm.exp)
-    middle = inside(flow, f, None) if turns is not None else None
-    if turns is None or middle is None or not all(_is_light(exp) for exp in all_exps(middle.body)):
+    counts = _counts(stm.exp)
+    if counts is None:
         return None
-    return Version(ROUNDS, lambda: _room(flow, middle, turns), lambda to: _emit(flow, to, middle, f))
+    batches = _batches(flow, stm, stm.exp)
+    middle = inside(flow, batches.f, None, in_rounds=True)
+    work = _work(flow, middle) if middle is not None else None
+    if middle is None or work is None:
+        return None
+    return Version(
+        ROUNDS, lambda: _room(flow, middle, work, batches.most, counts), lambda to: _emit(flow, to, middle, batches)
+    )
 
 
 def _is_asked_for(stm: Stm) -> bool:
@@ -58,60 +105,137 @@ def _is_asked_for(stm: Stm) -> bool:
     return wanted and not any(has_attr(stm.attrs, name) for name in ("sequential", "sequential_outer"))
 
 
-def _as_lambda(flow: Flow, stm: Stm, loop: Loop) -> Lambda:
-    """The loop as the body of a map, which has its own copies of the arrays that it overwrites."""
-    overwritten = overwritten_in(loop.body)
-    copies: list[Stm] = []
-    inits: list[Atom] = []
-    for param, init in zip(loop.params, loop.inits, strict=True):
-        if param.name in overwritten and isinstance(init, Var):
-            own = flow.fresh_param(param.name.base, flow.type_of(init))
-            copies.append(single(Copy(init.name), own, stm.loc))
-            init = Var(own.name)
-        inits.append(init)
-    own_stm = replace(stm, exp=replace(loop, inits=tuple(inits)))
-    return Lambda((), Body((*copies, own_stm), tuple(Var(p.name) for p in stm.pat)), tuple(p.type for p in stm.pat))
+# ---- batches -------------------------------------------------------------------------------------------------------
 
 
-def _emit(flow: Flow, to: tuple[Param, ...], middle: Inside, f: Lambda) -> None:
-    """The collective, and what it gives: the only elements of its results."""
-    one = TOP.inside((flow.fresh_param("i", I64).name, i64(1)))
-    arrays = tuple(flow.fresh_param(p.name.base, p.type.array_of(i64(1))) for p in to)
-    g_inside(flow, one, arrays, middle, f.ret, flow.context.machine.higher[-1])
-    for param, array in zip(to, arrays, strict=True):
-        flow.emit((param,), element_of(array.name, array.type.shape, (i64(0),)))
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """A loop in batches of at most `most` rounds: `f` gives the next values of `params` after batch number `number`."""
+
+    loop: Loop
+    params: tuple[Param, ...]
+    number: Param
+    most: Param
+    f: Lambda
 
 
-def _turns(loop: Loop) -> list[tuple[Prim, Atom]] | None:
-    """Bounds, with their types, whose product is no less than the rounds of a loop and of those inside of it; None
-    where they are not known before it."""
+def _batches(flow: Flow, stm: Stm, loop: Loop) -> Batches:
+    """A batch has its own copies of the arrays that it overwrites."""
+    params, number, most = flow.again(loop.params), flow.fresh_param("batch", I64), flow.fresh_param("most", I64)
+    overwritten, results = overwritten_in(loop.body), flow.again(stm.pat)
+
+    def work() -> tuple[Atom, ...]:
+        inits = tuple(
+            Var(flow.emit_as(p.name.base, p.type, Copy(p.name)) if own.name in overwritten else p.name)
+            for own, p in zip(loop.params, params, strict=True)
+        )
+        started = replace(loop, inits=inits)
+        if isinstance(loop.form, ForLoop):
+            batch, more = _counted(flow, started, loop.form, number, most), ()
+        else:
+            batch, more = _checked(flow, started, loop.form, most), flow.again((most, Param(most.name, BOOL)))
+        flow.keep(replace(stm, pat=(*results, *more), exp=batch))
+        return tuple(Var(p.name) for p in results)
+
+    return Batches(loop, params, number, most, Lambda((), host_body(flow, work), tuple(p.type for p in params)))
+
+
+def _counted(flow: Flow, loop: Loop, form: ForLoop, number: Param, most: Param) -> Loop:
+    """Round `number * most` and those after it, at most `most` of them."""
+    bound = _as_i64(flow, form.prim, form.bound)
+    start = let(flow, "start", I64, Op.MUL, Var(number.name), Var(most.name))
+    count = let(flow, "count", I64, Op.MIN, Var(most.name), let(flow, "left", I64, Op.SUB, bound, start))
+    j, index = flow.fresh_param("j", I64), Param(form.index, scalar(form.prim))
+
+    def at() -> tuple[Atom, ...]:
+        i: Exp = PrimOp(Op.ADD, Prim.I64, (start, Var(j.name)))
+        if form.prim is not Prim.I64:
+            i = Convert(Prim.I64, form.prim, Var(flow.emit_as("i", I64, i)))
+        flow.emit((index,), i)
+        return ()
+
+    body = Body((*host_body(flow, at).stms, *loop.body.stms), loop.body.result)
+    return replace(loop, form=ForLoop(j.name, count, Prim.I64), body=body)
+
+
+def _checked(flow: Flow, loop: Loop, form: WhileLoop, most: Param) -> Loop:
+    """Rounds as long as the condition holds, at most `most` of them."""
+    done, goes_on = flow.fresh_param("done", I64), flow.fresh_param("goes_on", BOOL)
+    place = [p.name for p in loop.params].index(form.cond)
+
+    def after() -> tuple[Atom, ...]:
+        count = let(flow, "done", I64, Op.ADD, Var(done.name), i64(1))
+        fewer = let(flow, "fewer", BOOL, Op.LT, count, Var(most.name))
+        return count, Var(flow.emit_as("goes_on", BOOL, PrimOp(Op.AND, Prim.BOOL, (fewer, loop.body.result[place]))))
+
+    tail = host_body(flow, after)
+    body = Body((*loop.body.stms, *tail.stms), (*loop.body.result, *tail.result))
+    inits = (*loop.inits, i64(0), loop.inits[place])
+    return Loop((*loop.params, done, goes_on), inits, WhileLoop(goes_on.name), body)
+
+
+def _emit(flow: Flow, to: tuple[Param, ...], middle: Inside, batches: Batches) -> None:
+    """The loop of batches: each a collective, and what it gives: the only elements of its results."""
+    loop, params, one = batches.loop, batches.params, i64(1)
+
+    def work() -> tuple[Atom, ...]:
+        arrays = tuple(flow.fresh_param(p.name.base, p.type.array_of(one)) for p in params)
+        point = TOP.inside((flow.fresh_param("i", I64).name, one))
+        g_inside(flow, point, arrays, middle, batches.f.ret, flow.context.machine.higher[-1])
+        elements = [element_of(array.name, array.type.shape, (i64(0),)) for array in arrays]
+        return tuple(Var(flow.emit_as(p.name.base, p.type, x)) for p, x in zip(params, elements, strict=True))
+
+    if isinstance(loop.form, ForLoop):
+        bound = let(flow, "last", I64, Op.MAX, _as_i64(flow, loop.form.prim, loop.form.bound), one)
+        last = let(flow, "last", I64, Op.QUOT, let(flow, "last", I64, Op.SUB, bound, one), Var(batches.most.name))
+        form = ForLoop(batches.number.name, let(flow, "batches", I64, Op.ADD, last, one), Prim.I64)
+    else:
+        form = WhileLoop(next(p.name for own, p in zip(loop.params, params, strict=True) if own.name == loop.form.cond))
+    flow.emit(to, Loop(params, loop.inits, form, host_body(flow, work)))
+
+
+def _as_i64(flow: Flow, prim: Prim, atom: Atom) -> Atom:
+    return atom if prim is Prim.I64 else Var(flow.emit_as("count", I64, Convert(prim, Prim.I64, atom)))
+
+
+# ---- how many rounds -----------------------------------------------------------------------------------------------
+
+
+def _counts(loop: Loop) -> Counts | None:
+    """Bounds, with their types, whose product is no less than the rounds of the loops inside of one; None where they
+    are not known before it, or i64 does not hold them."""
     known: dict[Name, Atom] = {name: Var(name) for name in free_names(loop)}
     found: list[tuple[Prim, Atom]] = []
     for one in (loop, *(exp for exp in all_exps(loop.body) if isinstance(exp, Loop))):
-        if not isinstance(one.form, ForLoop) or one.form.prim is Prim.U64:  # which i64 does not hold
+        if not isinstance(one.form, ForLoop):
+            if one is loop:
+                continue
             return None
         bound = one.form.bound if isinstance(one.form.bound, Const) else known.get(one.form.bound.name)
-        if bound is None:
+        if bound is None or one.form.prim is Prim.U64:
             return None
         known[one.form.index] = bound  # an index is less than the bound
         found.append((one.form.prim, bound))
-    return found
+    return found[isinstance(loop.form, ForLoop) :]
 
 
-def _room(flow: Flow, middle: Inside, turns: Sequence[tuple[Prim, Atom]]) -> Atom:
-    """By how many elements the widest segop and the largest array are below the limit; negative if they do not fit, or
-    if there are too many rounds."""
+def _room(flow: Flow, middle: Inside, work: tuple[Widths, ...], most: Param, counts: Counts) -> Atom:
+    """By how many elements the largest array and a quarter of the work of a segop are below the limit; negative if they
+    do not fit, or if a round has too many rounds of other loops. Binds how many rounds a batch has at most."""
     limit = flow.context.machine.rounds
-    row = replace(flow.context.machine.higher[-1], most=limit)
-    spaces = tuple(dict.fromkeys((*middle.spaces, *(t.shape for t in middle.arrays))))
-    most = folded(flow, Op.MAX, tuple(product_of(flow, space) for space in spaces))
-    room = let(flow, "room", I64, Op.SUB, i64(limit), most)
-    work = let(flow, "work", I64, Op.MAX, most, i64(LEAST))
-    for prim, bound in turns:
-        count = bound if prim is Prim.I64 else Var(flow.emit_as("count", I64, Convert(prim, Prim.I64, bound)))
-        count = let(flow, "count", I64, Op.MIN, let(flow, "count", I64, Op.MAX, count, i64(1)), i64(TURNS))
-        work = let(flow, "work", I64, Op.MIN, let(flow, "work", I64, Op.MUL, work, count), i64(TURNS))
-    is_short = let(flow, "is_short", BOOL, Op.LT, work, i64(TURNS))
+    row = replace(flow.context.machine.higher[-1], most=PASSES * limit)
+    steps = folded(flow, Op.MAX, tuple(product_of(flow, widths) for widths in work))
+    arrays = [product_of(flow, shape) for shape in dict.fromkeys(in_order(t.shape) for t in middle.arrays)]
+    widest = folded(flow, Op.MAX, (let(flow, "steps", I64, Op.QUOT, steps, i64(PASSES)), *arrays))
+    room = let(flow, "room", I64, Op.SUB, i64(limit), widest)
+    steps = folded(flow, Op.MAX, (i64(LEAST), steps, widest))
+    for prim, bound in counts:
+        count = let(flow, "count", I64, Op.MAX, _as_i64(flow, prim, bound), i64(1))
+        count = let(flow, "count", I64, Op.MIN, count, i64(TURNS))
+        steps = let(flow, "steps", I64, Op.MIN, let(flow, "steps", I64, Op.MUL, steps, count), i64(TURNS))
+    is_short = let(flow, "is_short", BOOL, Op.LT, steps, i64(TURNS))
+    rounds = let(flow, "most", I64, Op.QUOT, i64(BATCH), steps)
+    flow.emit((most,), PrimOp(Op.MAX, Prim.I64, (rounds, i64(1))))
     room = Var(flow.emit_as("room", I64, PrimOp(Op.SELECT, Prim.I64, (is_short, room, i64(-1)))))
     return where_it_fits(flow, middle.spaces, middle.arrays, row, room)
 
@@ -119,15 +243,38 @@ def _room(flow: Flow, middle: Inside, turns: Sequence[tuple[Prim, Atom]]) -> Ato
 # ---- what is little work -------------------------------------------------------------------------------------------
 
 
-def _is_light(exp: Exp) -> bool:
-    """Whether the points of a segop compute scalars, without loops."""
-    return not isinstance(exp, SegOp) or all(map(_is_straight, bodies(exp)))
+def _work(flow: Flow, middle: Inside) -> tuple[Widths, ...] | None:
+    """The widths of each segop of a round with those of the loops inside of its points; None where these are not known
+    before it, or where a point makes arrays."""
+    local = set(bound_in_body(middle.body))
+    found: list[Widths] = []
+    for exp in all_exps(middle.body):
+        if isinstance(exp, SegOp):
+            inner = [path for body in bodies(exp) for path in _paths(body)]
+            if any(path is None or not all(is_known(flow, w, local) for w in path) for path in inner):
+                return None
+            found += [in_order((*exp.space.widths, *path)) for path in inner if path is not None]
+    return tuple(dict.fromkeys(found))
 
 
-def _is_straight(body: Body) -> bool:
-    return all(
-        not any(p.type.shape for p in stm.pat)
-        and (isinstance(stm.exp, If) or not any(True for _ in bodies(stm.exp)))
-        and all(map(_is_straight, bodies(stm.exp)))
-        for stm in body.stms
-    )
+def _paths(body: Body) -> Iterator[Widths | None]:
+    """The widths of the loops of a thread, outermost first, for each that has none inside; None where one is not
+    counted, or an array is made."""
+    yield ()
+    for stm in body.stms:
+        if any(p.type.shape for p in stm.pat) and not is_view(stm.exp):
+            yield None
+        match stm.exp:
+            case If():
+                own: Widths = ()
+            case Loop(form=ForLoop(_, bound, Prim.I64)):
+                own = (bound,)
+            case Screma(width):
+                own = (width,)
+            case exp if any(True for _ in bodies(exp)):
+                yield None
+                continue
+            case _:
+                continue
+        for path in (path for inner in bodies(stm.exp) for path in _paths(inner)):
+            yield None if path is None else (*own, *path)

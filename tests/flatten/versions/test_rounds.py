@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
 import soac
 from soac.ir.version_tree import sites
+from soac.kernels.devices.cpu.runtime import thread_pool
 
 ROUNDS = {
     "map": ("entry main [n] (xs: [n]i64): [n]i64 = loop xs for i < 9 do map2 (\\x y -> x + y * i) xs (rotate 1 xs)", 1),
-    "while": ("entry main (n: i64): i64 = loop x = n while x > 1 do x - 1 - i64.sum (map (x >>) (iota 16))", 0),
+    "while": ("entry main (n: i64): i64 = loop x = n while x > 1 do x - 1 - i64.sum (map (x >>) (iota 16))", 1),
+    "while an array": (
+        "entry main [n] (xs: [n]i64): [n]i64 = "
+        "(loop (xs, k) = (xs, 0) while k < 9 && any (< 99) xs do (map2 (+) xs (rotate k xs), k + 1)).0",
+        1,
+    ),
+    "overwritten while": (
+        "entry main [n] (a: *[n]i64): [n]i64 = "
+        "(loop (a: *[n]i64, k) = (a, 0) while k < n && k < 9 do (a with [k] = i64.sum (map (* 2) a), k + 1)).0",
+        1,
+    ),
+    "while of its own": (
+        "entry main [n] (xs: [n]i64) = loop xs for i < 9 do loop xs while any (> i) xs do map (/ 2) xs",
+        1,  # of the inner loop
+    ),
     "narrow count": (
         "entry main [n] (xs: [n]i64) = loop xs for i < 9i8 do map2 (\\x y -> x + y * i64.i8 i) xs (rotate 1 xs)",
         1,
@@ -31,6 +48,14 @@ ROUNDS = {
         "loop a for _i < 9 do map (\\r -> loop r for j < r[0] do map (+ j) r) a",
         0,
     ),
+    "sums of rows": (
+        "entry main [n] (xs: [n]i64) = loop xs for _i < 9 do map (\\x -> x + i64.sum (map (\\y -> y % 5 * x) xs)) xs",
+        1,
+    ),
+    "counts of points": (
+        "entry main [n] (xs: [n]i64) = loop xs for _i < 9 do map (\\x -> loop x for j < x do x - j) xs",
+        0,
+    ),
     "sizes of its own": ("entry main [n] (a: [n]i64): []i64 = loop a for _i < 9 do filter (> 1) (map (/ 2) a)", 0),
     "no_intra": ("entry main [n] (a: [n]i64): [n]i64 = #[flattening(no_intra)] loop a for i < 9 do map (+ i) a", 0),
 }
@@ -43,26 +68,53 @@ def test_rounds(name: str) -> None:
     program = soac.compile(text)
     found = [site.name for site in sites(program.compiled.flat) if "suff_rounds" in site.name]
     assert len(found) == versions
-    for n in (0, 1, 5, 700, 1100) if versions else ():
+    most = 64 if name == "sums of rows" else 1024  # a point goes through all of them
+    for n in (0, 1, 5, 64, 700, 1100) if versions else ():
         (given,) = program.compiled.core.functions[0].params[-1:]
         arg = np.arange(n) if given.type.shape else np.int64(n)
         got, trace = program.trace("main", [arg])
-        assert trace[-1][2] == (not given.type.shape or n <= 1024)
-        for side in (True, False) if trace[-1][1] >= 0 else ():
+        _, room, taken = next(guard for guard in trace if guard[0] == found[0])
+        assert taken == (not given.type.shape or n <= most)
+        for side in (True, False) if room >= 0 else ():
             np.testing.assert_array_equal(program.trace("main", [arg], forced={found[0]: side})[0][0], got[0])
 
 
-def test_a_launch_of_many_rounds_is_not_made() -> None:
+MANY = """
+entry counted [n] (k: i32) (xs: [n]i64): [n]i64 =
+  loop xs for i < k do map2 (\\x y -> x + y * i64.i32 i) xs (rotate 1 xs)
+entry checked [n] (k: i32) (xs: [n]i64): ([n]i64, i32) =
+  loop (xs, i) = (xs, 0) while i < k do (map2 (\\x y -> x + y * i64.i32 i) xs (rotate 1 xs), i + 1)
+entry nested [n] (k: i64) (xs: [n]i64): [n]i64 =
+  loop xs for _i < 2 do loop xs for j < k do map2 (\\x y -> x + y * j) xs (rotate 1 xs)
+"""
+
+
+@pytest.fixture(scope="module")
+def many() -> soac.Program:
+    return soac.compile(MANY)
+
+
+@pytest.mark.parametrize("entry", ["counted", "checked"])
+def test_rounds_are_in_batches(many: soac.Program, entry: str) -> None:
+    """A batch of narrow rounds has 2^15, one of rounds over 1,024 elements 2^10."""
+    (name,) = [site.name for site in sites(many.compiled.flat) if site.name.startswith(entry)]
+    for k, n in ((-3, 2), (0, 2), (1, 2), ((1 << 15) - 1, 2), (1 << 15, 2), ((1 << 15) + 1, 2), (2049, 1024)):
+        args = [np.int32(k), np.arange(n)]
+        got, trace = many.trace(entry, args)
+        assert trace[-1] == (name, 1024 - n, True)
+        for one, other in zip(got, many.trace(entry, args, forced={name: False})[0], strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("entry", ["counted", "checked"])
+def test_a_loop_in_batches_is_stopped(many: soac.Program, entry: str) -> None:
+    for n in (0, 1024):
+        threading.Timer(0.1, thread_pool.request_stop).start()
+        with pytest.raises(KeyboardInterrupt):
+            many.trace(entry, [np.int32((1 << 31) - 1), np.zeros(n, np.int64)])
+
+
+def test_rounds_of_many_rounds_are_the_hosts(many: soac.Program) -> None:
     """A launch cannot be stopped."""
-    program = soac.compile(
-        "entry main [n] (k: i32) (xs: [n]i64): [n]i64 = loop xs for _i < k do map2 (+) xs (rotate 1 xs)"
-    )
-    for k, n, fits in (
-        (1 << 15, 1 << 10, False),
-        ((1 << 15) - 1, 1 << 10, True),
-        (1 << 20, 0, False),
-        (1 << 10, 0, True),
-        (-3, 9, True),
-    ):
-        _, trace = program.trace("main", [np.int32(k), np.zeros(n, np.int64)])
-        assert trace[-1][2] == fits
+    for k, n, fits in ((1 << 15, 1 << 10, False), ((1 << 15) - 1, 1 << 10, True), (1 << 20, 0, False), (-3, 9, True)):
+        assert many.trace("nested", [k, np.zeros(n, np.int64)])[1][-1][2] == fits

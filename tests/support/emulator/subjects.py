@@ -21,6 +21,7 @@ import numpy as np
 import soac
 from soac.api import Program
 from soac.arguments import Argument, parameter_types
+from soac.flatten.versions import rounds
 from soac.frontend.source.text import Reach
 from soac.ir.core import FunDef, Param
 from soac.ir.errors import RunError, SoacError
@@ -65,6 +66,7 @@ SMALL_PARTS = (
     (gpu_segscan, "tile_items", lambda size: 2, lambda size: 1),
     (gpu_segmap, "rows_in_registers", lambda kernel: None, lambda kernel: None),
     (gpu_seghist, "LEAST_CHUNK", 16, 2), (gpu_seghist, "MOST_RANGES", 0, 0), (gpu_seghist, "MOST_PARTIAL", 64, 8),
+    (rounds, "BATCH", 4 * rounds.LEAST, rounds.LEAST),
 )  # fmt: skip
 """Limits from which on a schedule for more elements is taken, and what they are so that small cases reach it: cases of
 some 20 elements, and where these leave out a kernel, of two or three."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
 
+from soac.flatten.versions import rounds
 from soac.ir.machine import Mode
 from soac.ir.types import Names, Prim, Var
 from soac.kernels.schedule import merge_path as mergepath
@@ -99,10 +100,10 @@ def varying_case(decide: Decide) -> Case:
 
 @contextmanager
 def small_parts() -> Iterator[None]:
-    """Parts of three steps, so that small rows lie in several."""
-    before, mergepath.GRAIN = mergepath.GRAIN, 3
+    """Parts of three steps, so that small rows lie in several, and batches of two rounds."""
+    before, mergepath.GRAIN, rounds.BATCH = (mergepath.GRAIN, rounds.BATCH), 3, 2 * rounds.LEAST
     yield
-    mergepath.GRAIN = before
+    mergepath.GRAIN, rounds.BATCH = before
 
 
 def program(number: int) -> Case:

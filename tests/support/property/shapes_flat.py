@@ -7,13 +7,15 @@ from collections.abc import Callable
 from soac.ir import core
 from soac.ir.core import Attr
 from soac.ir.ops import Op
-from soac.ir.types import BOOL, I64, Const, Prim, Var, i64
+from soac.ir.types import BOOL, I64, Atom, Const, Prim, Type, Var, i64
 from tests.support.property.generate import Inputs, hist_of, scatter_of
 from tests.support.property.make import I32, Block, forget
 from tests.support.property.operators import row_operator, scalar_operator
 from tests.support.property.parts import (
+    Turn,
     branching,
     condition,
+    counting,
     doubled,
     elementwise,
     looping,
@@ -26,6 +28,8 @@ from tests.support.property.parts import (
     stored,
     turned,
 )
+
+Looping = Callable[[Block, tuple[Type, ...], tuple[Atom, ...], Atom, Turn], tuple[Var, ...]]
 
 # ---- maps, reductions, writes ----------------------------------------------------------------------------------------
 
@@ -249,17 +253,27 @@ def with_branch_write(b: Block) -> None:
 
 def with_loop(b: Block) -> None:
     """A loop of invariant trip count over rows; they start as a row that is there or as the same number everywhere."""
+    loop_over_rows(b, looping)
+
+
+def with_rounds(b: Block) -> None:
+    """The same, counted by the loop or by itself."""
+    loop_over_rows(b, b.maker.pick((looping, counting)))
+
+
+def loop_over_rows(b: Block, loop: Looping) -> None:
+    """A loop over rows by one of the ways to count."""
     m = b.maker
     ((name, t),) = rows(b, 1)
     start = b.let("rep", t, core.Replicate(t.shape, outside(b, I32))) if m.chance(50) else Var(name)
 
     def work(inner: Block) -> None:
-        carried = ((inner.params[1], t),)
+        carried = ((inner.params[-1], t),)
         if m.chance(50):
             operate(inner, carried, (number(b),), scans=(scalar_operator(inner),))
         mapped_ints(inner, carried, (number(b),))
 
-    looping(b, (t,), (start,), m.pick((i64(2), i64(3), *m.sizes)), work)
+    loop(b, (t,), (start,), m.pick((i64(2), i64(3), i64(5), *m.sizes)), work)
 
 
 def with_replicate(b: Block) -> None:
