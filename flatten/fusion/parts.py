@@ -3,7 +3,7 @@ r"""A scatter of concatenations as one scatter for each part.
     scatter f (a ++ b) (x ++ y) d  ⟶  scatter f b y (scatter f a x d)                                      [F-Parts]
 
 No concatenation is made, and each part is fused with what makes it. Which of several values for one place stays is not
-said. What one cheap map makes for several parts is computed again for each of them.
+said, so that all may write at once (`PART`). What one cheap map makes for several parts is computed again for each.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ...ir.attributes import is_opaque
+from ...ir.attributes import PART, is_opaque
 from ...ir.core import Body, Concat, Param, Scatter, Screma, Stm
 from ...ir.rename import rename_lambda
 from ...ir.traverse import free_in_stm
@@ -68,7 +68,8 @@ def _in_parts(stm: Stm, exp: Scatter, around: Around) -> tuple[Stm, ...] | None:
         pat = stm.pat if k == len(rows) - 1 else tuple(_fresh(p, around) for p in stm.pat)
         (width,) = widths[k]
         part = Scatter(width, arrays, rename_lambda(exp.map, around.names), dests, exp.rank)
-        stms += [*again, replace(stm, pat=pat, exp=part)]
+        attrs = (*stm.attrs, PART) if k and PART not in stm.attrs else stm.attrs
+        stms += [*again, replace(stm, pat=pat, exp=part, attrs=attrs)]
         dests = tuple(p.name for p in pat)
     return tuple(stms)
 
