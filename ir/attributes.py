@@ -13,3 +13,8 @@ def has_attr(attrs: tuple[Attr, ...], name: str) -> bool:
 def is_opaque(stm: Stm) -> bool:
     """`#[opaque]`: no rule looks into the statement from others, or fuses it with them."""
     return has_attr(stm.attrs, "opaque")
+
+
+PART = Attr("part of a scatter", ())
+"""Of a scatter: it may write at once with the one that gives its destinations (`flatten/fusion/parts.py`). No program
+can write this name."""

@@ -3,7 +3,8 @@ r"""A scatter of concatenations as one scatter for each part; a histogram of the
     scatter f (a ++ b) (x ++ y) d  ⟶  scatter f b y (scatter f a x d)                                      [F-Parts]
 
 No concatenation is made, and each part is fused with what makes it. Which of several values for one place a scatter
-keeps is not said. What one cheap map makes for several parts is computed again for each of them.
+keeps is not said, so that all may write at once (`PART`). What one cheap map makes for several parts is computed again
+for each of them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ...ir.attributes import is_opaque
+from ...ir.attributes import PART, is_opaque
 from ...ir.core import Body, Concat, Hist, Param, Scatter, Screma, Stm
 from ...ir.rename import rename_lambda
 from ...ir.traverse import free_in_stm
@@ -73,7 +74,8 @@ def _in_parts(stm: Stm, exp: Scatter | Hist, around: Around) -> tuple[Stm, ...] 
         part = replace(exp, width=width, arrays=arrays, map=rename_lambda(exp.map, around.names), dests=dests)
         if isinstance(part, Hist):
             part = replace(part, op=replace(part.op, op=rename_lambda(part.op.op, around.names)))
-        stms += [*again, replace(stm, pat=pat, exp=part)]
+        writes = isinstance(part, Scatter) and k and PART not in stm.attrs
+        stms += [*again, replace(stm, pat=pat, exp=part, attrs=(*stm.attrs, PART) if writes else stm.attrs)]
         dests = tuple(p.name for p in pat)
     return tuple(stms)
 

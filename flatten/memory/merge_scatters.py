@@ -3,8 +3,9 @@
     let d' = segscatter (i < n) d { (k, x) }     ⟶  let d'' = segscatter (i < n) d { (k, x, l, y) }       [M-Scatters]
     let d'' = segscatter (j < n) d' { (l, y) }
 
-The parts of a scatter of concatenations become such (F-Parts): what they share is computed once then, and writes side
-by side are vectors of them. Neither reads what is written, and nothing is overwritten in between.
+The parts of a scatter of concatenations are such (F-Parts): what they share is computed once then, and writes side by
+side are vectors of them. Of other scatters the later one must win. Neither reads what is written, and nothing is
+overwritten in between.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...ir.attributes import is_opaque
+from ...ir.attributes import PART, is_opaque
 from ...ir.core import Body, Prog, SegOp, SegScatter, Stm
 from ...ir.rename import substitute_body
 from ...ir.traverse import bodies, free_in_body, free_in_stm, map_bodies
@@ -60,7 +61,7 @@ def _with_earlier(
 ) -> tuple[Stm, Stm] | None:
     """The scatter that gives the destinations, and both as one; None where they stay two."""
     earlier = made.get(exp.dests[0])
-    if earlier is None or earlier not in before or is_opaque(stm) or is_opaque(earlier):
+    if earlier is None or earlier not in before or PART not in stm.attrs or is_opaque(stm) or is_opaque(earlier):
         return None
     first = earlier.exp
     if not isinstance(first, SegScatter) or (first.level, first.rank) != (exp.level, exp.rank):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ...ir.attributes import PART
 from ...ir.core import (
     Body,
     Copied,
@@ -71,7 +72,8 @@ def scatter_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     flow.note(Rule.GR_SCATTER, ", ".join(str(p.name) for p in stm.pat))
     owned, pat, made = _write(flow, nest, stm, exp)
     level = flow.context.machine.lowest.level
-    flow.emit(pat, SegScatter(level, made.space, owned, nest.depth + exp.rank, made.body))
+    attrs = tuple(attr for attr in stm.attrs if attr == PART)
+    flow.emit(pat, SegScatter(level, made.space, owned, nest.depth + exp.rank, made.body), attrs)
     return Rule.GR_SCATTER
 
 
