@@ -57,9 +57,9 @@ def any_order(p: Printer, stm: kir.BlockReduce, op: Operator) -> Names:
     acc = declared(p, op.types, "acc", stm.neutral)
     used = [p.rounds[name] for name in words_in(stm.body) if name in p.distributed]
     with (
-        in_rounds(p, stm.index.name, stm.hi, stm.body, max(used))
+        in_rounds(p, stm.index, stm.hi, stm.body, max(used))
         if used
-        else apart_for(p, thread_steps(p, stm.index.name, stm.lo, stm.hi), stm.body),
+        else apart_for(p, thread_steps(p, stm.index, stm.lo, stm.hi), stm.body),
         stack_scope(p, stm.body),
     ):
         take_in(p, stm.op, acc, stm.body, stm.values)
@@ -81,8 +81,9 @@ def tiles(p: Printer, index: KVar, lo: Operand, hi: Operand) -> Iterator[None]:
     """A loop over tiles of `threads` elements from `lo` on: inside, `index` is the thread's element, at or behind `hi`
     in the last tile. All meet even if there is none."""
     first = p.fresh("first")
-    with p.block(f"for (i64 {first} = {operand(lo)}; {first} < {operand(hi)}; {first} += {p.threads})"):
-        p.line(f"const i64 {index.name} = {first} + {p.me};")
+    kind = c_type(index.prim)
+    with p.block(f"for ({kind} {first} = {operand(lo)}; {first} < {operand(hi)}; {first} += {p.threads})"):
+        p.line(f"const {kind} {index.name} = {first} + {p.me};")
         yield
     meet_if_empty(p, lo, hi)
 
@@ -175,9 +176,9 @@ def block_scan(p: Printer, stm: kir.BlockScan) -> None:
         carry = declared(p, op.types, "carry", stm.carry)
         totals = shared(p, op, p.threads // WARP.threads)
         first = p.fresh("first")
-        index = stm.index.name
-        with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {first} += {p.threads})"):
-            p.line(f"const i64 {index} = {first} + {p.me};")
+        index, kind = stm.index.name, c_type(stm.index.prim)
+        with p.block(f"for ({kind} {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {first} += {p.threads})"):
+            p.line(f"const {kind} {index} = {first} + {p.me};")
             _scan_tile(p, stm, op, carry, totals)
         meet_if_empty(p, stm.lo, stm.hi)
         assign(p, tuple(o.name for o in stm.carry_out), carry)

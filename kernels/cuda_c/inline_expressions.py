@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ...ir.ops import COMPARISONS, Op
+from ...ir.types import Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import Kernel, KLet, KLoad, KOp, KStm
 from ..kernel_ir.traverse import children, names_in, statements, with_children
@@ -157,7 +158,7 @@ def looseness(rhs: kir.Rhs) -> int:
     match rhs:
         case KLoad():
             return 0
-        case KOp(op, _, _, True):
+        case KOp(op, prim, _, True) if prim is not Prim.I32 or op not in (Op.QUOT, Op.REM):
             return EXACT[op][1]
         case kir.KConvert(source, target, _) if source is target:
             return 0
@@ -188,6 +189,8 @@ def is_cast(text: str) -> bool:
 def right_hand_side(rhs: kir.Rhs) -> str:
     """As C; operands bind tightly."""
     match rhs:
+        case KOp(Op.QUOT | Op.REM as op, Prim.I32, (x, y), True):
+            return f"(i32)((u32){operand(x)} {EXACT[op][0]} (u32){operand(y)})"
         case KOp(op, _, (x, y), True):
             sign, level = EXACT[op]
             return f"{number(_bare(x, level))} {sign} {number(_bare(y, level - 1))}"

@@ -21,6 +21,7 @@ from ...ir.machine import BLOCK, WARP
 from ...ir.types import Const, Prim
 from ..analysis.stack_sizes import takes_stack
 from ..kernel_ir import nodes as kir
+from ..kernel_ir.affine import Poly
 from ..kernel_ir.execution import Who, published, solo, written_arrays
 from ..kernel_ir.fragments import INSTRUCTIONS
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
@@ -29,6 +30,7 @@ from ..kernel_ir.traverse import names_in, statements
 from .collectives import block_reduce, block_scan, in_order
 from .inline_expressions import bare, number, readable, right_hand_side
 from .names import KEYWORDS, WORD
+from .narrow_indices import Narrowed, narrow_indices
 from .ops import LIBRARY, c_type, operand
 from .ordered_collectives import goes_staged, staged_reduce, staged_scan
 from .text import (
@@ -90,7 +92,7 @@ def prelude_names() -> frozenset[str]:
 class CudaKernel:
     """A kernel's text. If blocks `take_turns`, a grid of any number of blocks does the work of all; with `stacks` they
     must, for each needs memory. `threads` are those of a kernel's block, of which a block of threads has `together`.
-    `fails`: it may."""
+    `fails`: it may. `bound`: what is at most `LIMIT` of a launch, for its indices are of 32 bits."""
 
     name: str
     text: str
@@ -99,6 +101,7 @@ class CudaKernel:
     take_turns: bool
     fails: bool
     stacks: frozenset[Space]
+    bound: Poly
 
 
 class Grid(Enum):
@@ -114,17 +117,19 @@ def cuda_module(kernels: Iterable[CudaKernel]) -> str:
 
 
 def cuda_kernel(
-    kernel: Kernel, threads: int = BLOCK.threads, first_site: int = 0, grid: Grid = Grid.WHOLE
+    kernel: Kernel, threads: int = BLOCK.threads, first_site: int = 0, grid: Grid = Grid.WHOLE, wide: bool = False
 ) -> CudaKernel:
     """`extern "C" __global__ void NAME(failures, before, blocks, memory, arrays, scalars)` for blocks of
     `threads` threads, of a kernel that has its fences; where the kernel's block is a warp, they have several. Failure
-    sites are recorded by numbers from `first_site` on. Blocks that wait for each other do not take turns."""
+    sites are recorded by numbers from `first_site` on. Blocks that wait for each other do not take turns. `wide`:
+    indices have 64 bits whatever they are."""
     warps = warps_together(kernel, threads) if kernel.collective is Level.WARP else 0
     threads = WARP.threads if warps else threads
     if any(isinstance(s, kir.WarpTurns) for s in statements(kernel.body)):  # it has histograms of that many warps
         threads = min(threads, BLOCK.threads)
     waits = any(isinstance(s, (kir.WaitFor, kir.LookBack)) for s in statements(kernel.body))
-    shown = readable(kernel, prelude_names())
+    narrowed = Narrowed(kernel, ()) if wide else narrow_indices(kernel)
+    shown = readable(narrowed.kernel, prelude_names())
     names = {word for name in names_in(shown) for word in WORD.findall(name)} | prelude_names() | KEYWORDS | LIBRARY
     stacks = frozenset(space for space in STACKS if takes_stack(kernel, space))
     torn = meets(shown.body) and (waits or tears(shown.body))
@@ -135,7 +140,7 @@ def cuda_kernel(
     statements_text(p, p.kernel.body, Who.EVERY)
     turns = bool(stacks) or (grid is Grid.TURNS and not waits)
     text = "\n".join([*head, *_setup(p), *(_in_turns(p) if turns else _one_block(p)), "}", ""])
-    return CudaKernel(kernel.name, text, threads, max(1, warps), turns, can_fail(p), stacks)
+    return CudaKernel(kernel.name, text, threads, max(1, warps), turns, can_fail(p), stacks, narrowed.bound)
 
 
 def warps_together(kernel: Kernel, threads: int) -> int:
@@ -220,9 +225,9 @@ def _setup(p: Printer) -> list[str]:
 
 def _one_block(p: Printer) -> list[str]:
     """A block of threads for each block."""
-    block = p.kernel.block.name
+    block, kind = p.kernel.block.name, c_type(p.kernel.block.prim)
     there = [f"  if ({block} >= blocks) return;"] if p.warps else []
-    return [f"  const i64 {block} = {number_of(p)};", *there, *p.lines]
+    return [f"  const {kind} {block} = {number_of(p)};", *there, *p.lines]
 
 
 def number_of(p: Printer) -> str:
@@ -233,9 +238,9 @@ def number_of(p: Printer) -> str:
 def _in_turns(p: Printer) -> list[str]:
     """As many blocks of threads as there are take turns; shared memory is the next one's when all threads are done."""
     shares = any(isinstance(s, kir.Alloc) and s.array.space is Space.SHARED for s in statements(p.kernel.body))
-    block = p.kernel.block.name
+    block, kind = p.kernel.block.name, c_type(p.kernel.block.prim)
     step = f"gridDim.x * {p.warps}" if p.warps else "gridDim.x"
-    head = f"  for (i64 {block} = {number_of(p)}; {block} < blocks; {block} += {step}) {{"
+    head = f"  for ({kind} {block} = {number_of(p)}; {block} < blocks; {block} += {step}) {{"
     end = [*(f"    {line}" for line in barrier_lines(p) if shares or meets(p.kernel.body)), "  }"]
     return [head, *(f"  {line}" for line in p.lines), *end]
 
@@ -272,7 +277,8 @@ def statement(p: Printer, stm: KStm, who: Who) -> None:
         case kir.Check(ok, site, values):
             check(p, operand(ok), site, values, who)
         case kir.BoundsCheck(index, size, site, values):
-            check(p, f"(u64){operand(index)} < (u64){operand(size)}", site, values, who)
+            word = "u32" if {index.prim, size.prim} == {Prim.I32} else "u64"
+            check(p, f"({word}){operand(index)} < ({word}){operand(size)}", site, values, who)
         case kir.KIf(cond, then, orelse):
             loose = p.loose
             with p.block(f"if ({bare(cond)})"):

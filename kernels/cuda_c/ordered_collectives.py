@@ -98,9 +98,9 @@ def stages(p: Printer, op: Operator, items: int) -> Names:
 def over_tiles(p: Printer, stm: Staged, items: int, tile: Callable[[str], None]) -> None:
     """A loop over tiles of `items` elements for each thread; `tile` prints one and gets the name of its first index.
     All meet even if there is none."""
-    first = p.fresh("first")
+    first, kind = p.fresh("first"), c_type(stm.index.prim)
     step = f"{first} += {p.threads * items}"
-    with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {step})"):
+    with p.block(f"for ({kind} {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {step})"):
         tile(first)
     meet_if_empty(p, stm.lo, stm.hi)
 
@@ -116,7 +116,7 @@ def fill(p: Printer, stm: Staged, op: Operator, stage: Names, items: int, first:
     p.line("#pragma unroll 4")
     with p.block(f"for (i32 {item} = 0; {item} < {items}; {item}++)"):
         p.line(f"const i32 {at} = {item} * {p.threads} + {p.me};")
-        p.line(f"const i64 {stm.index.name} = {first} + {at};")
+        p.line(f"const {c_type(stm.index.prim)} {stm.index.name} = {first} + {at};")
         value = declared(p, op.types, "value", stm.neutral)
         with apart_if(p, f"{stm.index.name} < {operand(stm.hi)}", stm.body):
             statements_text(p, stm.body, Who.EACH)
@@ -163,7 +163,7 @@ def finish(p: Printer, stm: kir.BlockScan, stage: Names, items: int, first: str)
     item, at = p.fresh("item"), p.fresh("at")
     with p.block(f"for (i32 {item} = 0; {item} < {items}; {item}++)"):
         p.line(f"const i32 {at} = {item} * {p.threads} + {p.me};")
-        p.line(f"const i64 {stm.index.name} = {first} + {at};")
+        p.line(f"const {c_type(stm.index.prim)} {stm.index.name} = {first} + {at};")
         p.line(f"if ({stm.index.name} >= {operand(stm.hi)}) break;")
         for var, value in zip(stm.scanned, at_stage(stage, at), strict=True):
             p.line(f"const {c_type(var.prim)} {var.name} = {value};")

@@ -10,7 +10,7 @@ from ...ir.errors import Loc
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who, children, solo, statements
-from ..kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
+from ..kernel_ir.nodes import KArray, Kernel, KStm, KVar, Operand, Space
 from ..kernel_ir.shared_stack import UNIT, is_static
 from ..kernel_ir.traverse import names_in
 from .inline_expressions import bare, number
@@ -97,23 +97,24 @@ class Printer:
         self.names.remove(name)
 
 
-def thread_steps(p: Printer, index: str, lo: Operand, hi: Operand) -> str:
+def thread_steps(p: Printer, index: KVar, lo: Operand, hi: Operand) -> str:
     """The head of a loop in which the block's threads take turns."""
     start = p.me if isinstance(lo, Const) and lo.value == 0 else f"{operand(lo)} + {p.me}"
-    return f"for (i64 {index} = {start}; {index} < {number(operand(hi))}; {index} += {p.threads})"
+    i = index.name
+    return f"for ({c_type(index.prim)} {i} = {start}; {i} < {number(operand(hi))}; {i} += {p.threads})"
 
 
 @contextmanager
 def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
     """The loop; its body alone where each thread takes one index. A number of rounds, each with its own code, where
     the indices of a distributed array must be known, or where all threads take as many indices."""
-    i, used = stm.index.name, [a for a in words_in(stm.body) if a in p.distributed]
+    i, used = stm.index, [a for a in words_in(stm.body) if a in p.distributed]
     match stm.lo, stm.hi:
         case Const(value=0), Const(value=n) if n == p.threads:
             split = p.loose or (p.torn and fails(stm.body))
             inside = nullcontext() if stm is p.alone and not split else apart_if(p, "", stm.body)
             with inside:
-                p.line(f"const i64 {i} = {p.me};")
+                p.line(f"const {c_type(i.prim)} {i.name} = {p.me};")
                 yield
         case Const(value=0), Const(value=n) if not used and n % p.threads == 0 and 0 < n <= MOST_ROUNDS * p.threads:
             with in_rounds(p, i, stm.hi, stm.body, int(n)):
@@ -127,16 +128,20 @@ def threads_loop(p: Printer, stm: kir.Threads) -> Iterator[None]:
 
 
 @contextmanager
-def in_rounds(p: Printer, index: str, hi: Operand, body: tuple[KStm, ...], most: int) -> Iterator[None]:
+def in_rounds(p: Printer, index: KVar, hi: Operand, body: tuple[KStm, ...], most: int) -> Iterator[None]:
     """The body for each index below `hi`, which is at most `most`, in rounds that are code of their own."""
     p.line("#pragma unroll")
     with p.index("round") as number, p.block(f"for (i32 {number} = 0; {number} < {-(-most // p.threads)}; {number}++)"):
-        p.line(f"const i64 {index} = {number} * {p.threads} + {p.me};")
+        p.line(f"const {c_type(index.prim)} {index.name} = {number} * {p.threads} + {p.me};")
         for name in dict.fromkeys(name for name in words_in(body) if name in p.distributed):
             p.line(f"auto &{name} = {p.distributed[name]}[{number}];")
         whole = isinstance(hi, Const) and hi.value == most and most % p.threads == 0
         split = p.loose or (p.torn and fails(body))
-        with nullcontext() if whole and not split else apart_if(p, "" if whole else f"{index} < {operand(hi)}", body):
+        with (
+            nullcontext()
+            if whole and not split
+            else apart_if(p, "" if whole else f"{index.name} < {operand(hi)}", body)
+        ):
             yield
 
 

@@ -190,6 +190,7 @@ MOST_COPIED = 24
 
 def team_reduce(p: Printer, stm: kir.TeamReduce) -> None:
     """All threads of a warp take part in its shuffles, whether their segments are there or not."""
+    kind = c_type(stm.segment.prim)
     with p.block(""):
         op = operator(p, stm.op)
         team, member, first = p.fresh("team"), p.fresh("member"), p.fresh("first")
@@ -201,8 +202,8 @@ def team_reduce(p: Printer, stm: kir.TeamReduce) -> None:
                 _several_segments(p, stm, op, team, member)
             p.line("else")
             p.line("#pragma unroll 1")
-        with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {step})"):
-            p.line(f"const i64 {stm.segment.name} = {first} + {p.me} / {team};")
+        with p.block(f"for ({kind} {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {step})"):
+            p.line(f"const {kind} {stm.segment.name} = {first} + {p.me} / {team};")
             how = _team_any_order if stm.commutative else _team_in_order
             _store_total(p, stm, member, how(p, stm, op, team, member))
 
@@ -220,7 +221,8 @@ def _several_segments(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, 
     first, hi, k = p.fresh("first"), operand(stm.hi), p.fresh("k")
     accs = tuple(p.fresh("acc") for _ in op.types)
     acc, each = tuple(f"{name}[{k}]" for name in accs), f"{p.threads} / {team}"
-    segment = f"const i64 {stm.segment.name} = {first} + {k} * ({each}) + {p.me} / {team};"
+    kind = c_type(stm.segment.prim)
+    segment = f"const {kind} {stm.segment.name} = {first} + {k} * ({each}) + {p.me} / {team};"
 
     @contextmanager
     def for_each() -> Iterator[None]:
@@ -229,12 +231,12 @@ def _several_segments(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, 
             yield
 
     p.line("#pragma unroll 1")
-    with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {hi}; {first} += {AHEAD} * ({each}))"):
+    with p.block(f"for ({kind} {first} = {operand(stm.lo)}; {first} < {hi}; {first} += {AHEAD} * ({each}))"):
         for t, name in zip(op.types, accs, strict=True):
             p.line(f"{t} {name}[{AHEAD}];")
         with for_each():
             p.line(segment)
-            p.line(f"const i64 {stm.index.name} = {member};")
+            p.line(f"const {c_type(stm.index.prim)} {stm.index.name} = {member};")
             assign(p, acc, texts(stm.neutral))
             inside = f"{stm.segment.name} < {hi} && {stm.index.name} < {operand(stm.width)}"
             with apart_if(p, inside, stm.body), stack_scope(p, stm.body):
@@ -250,13 +252,13 @@ def _team_any_order(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, me
     """Each thread folds its elements, then the threads combine. Loops of a constant number of elements, which may not
     be there, have as many loads under way."""
     acc, i, hi = declared(p, op.types, "acc", stm.neutral), stm.index.name, operand(stm.width)
-    first, number = p.fresh("first"), p.fresh("k")
+    first, number, kind = p.fresh("first"), p.fresh("k"), c_type(stm.index.prim)
     ahead = AHEAD if is_short(stm.body) else 1
     there = f"{stm.segment.name} < {operand(stm.hi)} && {first} < {hi}"
-    with p.block(f"for (i64 {first} = {member}; {there}; {first} += {ahead} * {team})"):
+    with p.block(f"for ({kind} {first} = {member}; {there}; {first} += {ahead} * {team})"):
         p.line("#pragma unroll")
         with p.block(f"for (i32 {number} = 0; {number} < {ahead}; {number}++)"):
-            p.line(f"const i64 {i} = {first} + {number} * {team};")
+            p.line(f"const {kind} {i} = {first} + {number} * {team};")
             with apart_if(p, f"{i} < {hi}", stm.body), stack_scope(p, stm.body):
                 take_in(p, stm.op, acc, stm.body, stm.values)
     warp_reduce(p, op, acc, team)
@@ -272,8 +274,9 @@ def is_short(stms: tuple[KStm, ...]) -> bool:
 def _team_in_order(p: Printer, stm: kir.TeamReduce, op: Operator, team: str, member: str) -> Names:
     """As many elements at once as there are threads; the total so far stands left of them."""
     total, first = declared(p, op.types, "total", stm.neutral), p.fresh("first")
-    with p.block(f"for (i64 {first} = 0; {first} < {operand(stm.width)}; {first} += {team})"):
-        p.line(f"const i64 {stm.index.name} = {first} + {member};")
+    kind = c_type(stm.index.prim)
+    with p.block(f"for ({kind} {first} = 0; {first} < {operand(stm.width)}; {first} += {team})"):
+        p.line(f"const {kind} {stm.index.name} = {first} + {member};")
         mine = declared(p, op.types, "value", stm.neutral)
         inside = f"{stm.segment.name} < {operand(stm.hi)} && {stm.index.name} < {operand(stm.width)}"
         with apart_if(p, inside, stm.body):
@@ -291,10 +294,11 @@ def warp_turns(p: Printer, stm: kir.WarpTurns) -> None:
     """Lanes with the same key go one after the other; others at once."""
     first, key, place, number = p.fresh("first"), p.fresh("key"), p.fresh("place"), p.fresh("turn")
     i, hi = stm.index.name, operand(stm.hi)
-    p.line(f"const i64 {stm.warp.name} = warp_id();")
+    kind = c_type(stm.index.prim)
+    p.line(f"const {c_type(stm.warp.prim)} {stm.warp.name} = warp_id();")
     p.loose = p.loose or (p.torn and fails((stm,)))
-    with p.block(f"for (i64 {first} = {operand(stm.lo)}; {first} < {hi}; {first} += {p.threads})"):
-        p.line(f"const i64 {i} = {first} + threadIdx.x;")
+    with p.block(f"for ({kind} {first} = {operand(stm.lo)}; {first} < {hi}; {first} += {p.threads})"):
+        p.line(f"const {kind} {i} = {first} + threadIdx.x;")
         p.line(f"i64 {key} = -1;")
         declare(p, stm.body, set(words_in(stm.turn)))
         with stack_scope(p, stm.body):

@@ -20,7 +20,7 @@ from .host.limits import TILES_PAY
 def bulk_module() -> tuple[str, tuple[Signature, ...]]:
     """The kernels of bulk operations, of which a grid of any number of blocks does the work of all."""
     kernels = all_ready(bulk_kernels(), CUDA_PASSES)
-    text = cuda_module(cuda_kernel(kernel, BLOCK.threads, 0, Grid.TURNS) for kernel in kernels)
+    text = cuda_module(cuda_kernel(kernel, BLOCK.threads, 0, Grid.TURNS, wide=True) for kernel in kernels)
     return text, tuple(map(signature_of, kernels))
 
 

@@ -21,6 +21,7 @@ from ....ir.scalar import DTYPES, elements_as
 from ....ir.types import Prim
 from ...analysis.stack_sizes import UNKNOWN, Peak
 from ...cuda_c.module import Grid, cuda_kernel
+from ...cuda_c.narrow_indices import fits
 from ...host_ir.launch_parameters import fitting_block
 from ...host_ir.nodes import HostProgram
 from ...kernel_ir.nodes import FailureSite, Kernel, Space
@@ -68,7 +69,7 @@ class CudaDevice:
     kernels: dict[str, Prepared]
     record: CudaArray
     threads: int
-    others: dict[tuple[str, int, Grid], Prepared] = field(default_factory=dict, repr=False)
+    others: dict[tuple[str, int, Grid, bool], Prepared] = field(default_factory=dict, repr=False)
     peaks: dict[tuple[str, Sequence[Scalar]], Peak] = field(default_factory=dict, repr=False)
     grown: dict[tuple[str, Space], int] = field(default_factory=dict)
     version: tuple[dict[str, int], dict[str, bool]] = field(default_factory=lambda: ({}, {}), repr=False)
@@ -138,7 +139,7 @@ class CudaDevice:
     ) -> None:
         """Start all blocks of a kernel."""
         sizes = fitting_factor(blocks, sizes)
-        what, driver = self.shaped(kernel, sizes), self.gpu.driver
+        what, driver = self.shaped(kernel, sizes, self.is_wide(kernel, blocks, scalars)), self.gpu.driver
         text, held = what.text, [self.gpu.dense(array) for array in arrays]
         stack, at_once = self.stack(what, blocks, scalars) if text.stacks else ((0, 0, 0, 0), blocks)
         if text.take_turns:
@@ -151,25 +152,32 @@ class CudaDevice:
         grid = -(-at_once // text.together)
         driver.launch(what.loaded, grid, text.threads * text.together, stack[3] * text.together, values)
 
-    def shaped(self, kernel: str, sizes: Sequence[int]) -> Prepared:
+    def is_wide(self, kernel: str, blocks: int, scalars: Sequence[Scalar]) -> bool:
+        """Whether a launch takes indices of 64 bits."""
+        what = self.kernels[kernel]
+        if not what.text.bound:
+            return False
+        values = {var.name: int(x) for var, x in zip(what.kernel.scalars, scalars, strict=True) if var.prim is Prim.I64}
+        return not fits(what.text.bound, values, blocks)
+
+    def shaped(self, kernel: str, sizes: Sequence[int], wide: bool) -> Prepared:
         """The kernel for the block size of `sizes`, each block doing the work of `factor` blocks; compiled when first
         asked for."""
-        usual = self.kernels[kernel]
-        if not any(sizes):
-            return usual
-        factor, *asked = sizes
-        return self.variant(kernel, fitting_block(asked[0]) if any(asked) else self.threads, factor > 1)
+        if not any(sizes) and not wide:
+            return self.kernels[kernel]
+        factor, *asked = sizes if any(sizes) else (1,)
+        return self.variant(kernel, fitting_block(asked[0]) if any(asked) else self.threads, factor > 1, wide)
 
-    def variant(self, kernel: str, threads: int, takes_turns: bool) -> Prepared:
-        """The kernel for blocks of that number of threads."""
+    def variant(self, kernel: str, threads: int, takes_turns: bool, wide: bool) -> Prepared:
+        """The kernel for blocks of that number of threads, with indices of 64 bits or those that mostly do."""
         usual, grid = self.kernels[kernel], Grid.TURNS if takes_turns else Grid.WHOLE
-        if (threads, grid) == (self.threads, Grid.WHOLE):
+        if (threads, grid, wide) == (self.threads, Grid.WHOLE, False):
             return usual
-        if (kernel, threads, grid) not in self.others:
-            text = cuda_kernel(usual.kernel, threads, usual.first_site, grid)
+        if (kernel, threads, grid, wide) not in self.others:
+            text = cuda_kernel(usual.kernel, threads, usual.first_site, grid, wide)
             made = loaded_kernels(self.gpu, [usual.kernel], [(usual.first_site, text)], threads)
-            self.others[kernel, threads, grid] = made[kernel]
-        return self.others[kernel, threads, grid]
+            self.others[kernel, threads, grid, wide] = made[kernel]
+        return self.others[kernel, threads, grid, wide]
 
     def stack(self, what: Prepared, blocks: int, scalars: Sequence[Scalar]) -> tuple[tuple[int, int, int, int], int]:
         """`Memory` for a kernel whose blocks take turns, and how many may at once. The memory is in use until the

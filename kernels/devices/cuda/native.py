@@ -45,8 +45,8 @@ from .prepared import Prepared
 
 NEED = CFUNCTYPE(None, c_int64, c_int64)
 HOST = CFUNCTYPE(c_int64, c_void_p)
-Variants = Callable[[str, int, bool], Prepared]
-"""The kernel of a name for blocks of a number of threads, which take turns or not."""
+Variants = Callable[[str, int, bool, bool], Prepared]
+"""The kernel of a name for blocks of a number of threads, which take turns or not, with wide indices or not."""
 Failed = Callable[[Sequence[int]], KernelFailure]
 
 
@@ -79,7 +79,8 @@ class NativeProgram:
     ) -> NativeProgram | None:
         """The host functions that have a native form; None if none has. `usual`: the kernels as they are loaded."""
         ready = {name: prepared.kernel for name, prepared in usual.items()}
-        text, made = emit_host(program, cuda_backend(ready))
+        bounds = {name: prepared.text.bound for name, prepared in usual.items()}
+        text, made = emit_host(program, cuda_backend(ready, bounds))
         if not made:
             return None
         runtime()
@@ -87,7 +88,7 @@ class NativeProgram:
         tables = {name: table(prepared) for name, prepared in usual.items()}
         result = NativeProgram(gpu, native, compiled, tables)
         for name, prepared in usual.items():
-            result.put(name, variant_number(prepared.asked, False), prepared)
+            result.put(name, variant_number(prepared.asked, False, False), prepared)
         for info in made:
             result.entries[info.fun.entry.name] = result.entry(info, variants)
         return result

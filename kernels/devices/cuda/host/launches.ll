@@ -155,9 +155,10 @@ define internal void @start(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %s
 }
 
 ; Launch kernel number %number for %blocks blocks. Its parameters begin with seven words, which are filled in here. What
-; launches were set to is 0 where it is not set: each block of the grid does the work of %factor, and has %asked threads. The
+; launches were set to is 0 where it is not set: each block of the grid does the work of %factor, and has %asked threads. Where
+; indices do not fit 32 bits, %wide says so. The
 ; peaks are the bytes of its stacks, -1 where only the kernel finds out.
-define i64 @soac_host_launch(ptr %state, ptr %params, i64 %bytes, i64 %number, i64 %blocks, i64 %factor, i64 %asked, i64 %block_peak, i64 %thread_peak) {
+define i64 @soac_host_launch(ptr %state, ptr %params, i64 %bytes, i64 %number, i64 %blocks, i64 %factor, i64 %asked, i64 %block_peak, i64 %thread_peak, i1 %wide) {
 entry:
   %any = icmp sgt i64 %blocks, 0
   br i1 %any, label %choose, label %fine
@@ -174,7 +175,9 @@ choose:
   %takes_turns = icmp sgt i64 %f, 1
   %row = select i1 %takes_turns, i64 31, i64 -1
   %warps = lshr i64 %threads, 5
-  %which = add i64 %row, %warps
+  %narrow_place = add i64 %row, %warps
+  %further = select i1 %wide, i64 64, i64 0
+  %which = add i64 %narrow_place, %further
   %place = getelementptr %Kernel, ptr %kernel, i32 0, i32 $Kernel.variants$, i64 %which
   %known = load ptr, ptr %place
   %is_new = icmp eq ptr %known, null
@@ -229,12 +232,12 @@ sized:
   %over = add i64 %at_once, %together
   %less = sub i64 %over, 1
   %grid = sdiv i64 %less, %together
-  %wide = mul i64 %own_threads, %together
+  %all_threads = mul i64 %own_threads, %together
   %shared_place = getelementptr i64, ptr %params, i64 6
   %own_shared = load i64, ptr %shared_place
   %shared = mul i64 %own_shared, %together
   %code = extractvalue %Variant %v, $Variant.code$
-  call void @start(ptr %gpu, ptr %code, i64 %grid, i64 %wide, i64 %shared, ptr %params, i64 %bytes)
+  call void @start(ptr %gpu, ptr %code, i64 %grid, i64 %all_threads, i64 %shared, ptr %params, i64 %bytes)
   %status = call i64 @status_of(ptr %gpu)
   ret i64 %status
 full:

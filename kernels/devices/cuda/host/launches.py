@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from .....ir.errors import IRError
 from .....ir.types import Atom, Prim
 from ....analysis.stack_sizes import StackSizes
+from ....cuda_c.narrow_indices import BLOCKS, LIMIT
 from ....host_ir.nodes import HostStm, Launch
+from ....kernel_ir.affine import Poly
 from ....kernel_ir.nodes import Kernel, Space
-from ....llvm.text import llvm_type
+from ....llvm.text import literal, llvm_type
 from ...cpu.host.arrays import constant
 from ...cpu.host.control import dense_copy, setting
 from ...cpu.host.failure_sites import MemorySite
@@ -40,7 +43,7 @@ HEAD = 7
 """Words of parameters that the runtime fills in: failures, those before, blocks, `Memory`."""
 
 OWN = {
-    "soac_host_launch": ("i64", ("ptr", "ptr", "i64", "i64", "i64", "i64", "i64", "i64", "i64")),
+    "soac_host_launch": ("i64", ("ptr", "ptr", "i64", "i64", "i64", "i64", "i64", "i64", "i64", "i1")),
     "soac_host_read": ("i64", ("ptr", "i64", "i64", "ptr")),
     "soac_host_write": ("void", ("ptr", "i64", "i64", "i64")),
     "soac_host_fill": ("void", ("ptr", "ptr", "i64", "i64", "i64")),
@@ -53,15 +56,17 @@ CUDA_FUNCTIONS = {**FUNCTIONS, **OWN}
 
 @dataclass(frozen=True, slots=True)
 class Launching:
-    """Kernels by name, in the form that they are launched in, and what they take of their stacks."""
+    """Kernels by name, in the form that they are launched in, what they take of their stacks, and what is to be at most
+    `LIMIT` where their indices are of 32 bits."""
 
     kernels: Mapping[str, Kernel]
     stacks: Mapping[str, StackSizes]
+    bounds: Mapping[str, Poly]
 
 
-def cuda_backend(kernels: Mapping[str, Kernel]) -> Backend:
+def cuda_backend(kernels: Mapping[str, Kernel], bounds: Mapping[str, Poly]) -> Backend:
     """The backend for host programs that launch these kernels, which have gone through the passes."""
-    known = Launching(kernels, {name: StackSizes.of(kernel) for name, kernel in kernels.items()})
+    known = Launching(kernels, {name: StackSizes.of(kernel) for name, kernel in kernels.items()}, bounds)
     return Backend(
         name="cuda",
         functions=CUDA_FUNCTIONS,
@@ -95,7 +100,10 @@ def launch(h: Emitter, known: Launching, stm: HostStm, exp: Launch) -> None:
     which = str(h.kernels.setdefault(exp.kernel, len(h.kernels)))
     sizes = [setting(h, size.name, 0)[1] for size in exp.sizes] + ["0", "0"]
     peaks = (peak(h.one, known.stacks[exp.kernel], scalars, space) for space in (Space.SHARED, Space.PRIVATE))
-    how = ("%state", "%table", str(at), which, number(h, exp.blocks), *sizes[:2], *peaks)
+    blocks = number(h, exp.blocks)
+    values = {var.name: text for var, text in zip(kernel.scalars, scalars, strict=True)}
+    wide = is_wide(h, known.bounds[exp.kernel], {**values, BLOCKS: blocks})
+    how = ("%state", "%table", str(at), which, blocks, *sizes[:2], *peaks, wide)
     status = ask(h, "soac_host_launch", *how)
     full = h.code.op(f"icmp eq i64 {status}, {int(Status.MEMORY)}")
     fail_if(h, full, MemorySite(Prim.U8, 0, stm.loc, h.what), tuple)
@@ -103,6 +111,27 @@ def launch(h: Emitter, known: Launching, stm: HostStm, exp: Launch) -> None:
     for array, given in zip(arrays, dense, strict=True):
         if array is not given:
             release(h, given)
+
+
+def is_wide(h: Emitter, bound: Poly, values: Mapping[str, str]) -> str:
+    """i1: whether the scalars of a launch, by name, ask for indices of 64 bits (`fits`)."""
+    if not bound:
+        return "false"
+    factors = dict.fromkeys(name for monomial, _ in bound for name in monomial)
+    signs = reduce(lambda x, y: h.code.op(f"or i64 {x}, {y}"), (values[name] for name in factors))
+    floats = {name: h.code.op(f"sitofp i64 {values[name]} to double") for name in factors}
+    terms = (
+        reduce(lambda x, y: h.code.op(f"fmul double {x}, {y}"), (float_text(factor), *(floats[n] for n in monomial)))
+        for monomial, factor in bound
+    )
+    total = reduce(lambda x, y: h.code.op(f"fadd double {x}, {y}"), terms)
+    beyond = h.code.op(f"fcmp ogt double {total}, {float_text(LIMIT)}")
+    return h.code.op(f"or i1 {beyond}, {h.code.op(f'icmp slt i64 {signs}, 0')}")
+
+
+def float_text(value: int) -> str:
+    """double: an integer."""
+    return literal(Prim.F64, value)
 
 
 def byte(h: Emitter, at: int) -> str:

@@ -7,8 +7,9 @@ from ctypes import c_int64, c_void_p
 
 LISTS = 512
 """Of free buffers, by size."""
-VARIANTS = 64
-"""Of a kernel: blocks of 32 to 1024 threads that do not take turns, then those that do."""
+VARIANTS = 128
+"""Of a kernel: blocks of 32 to 1024 threads that do not take turns, then those that do; then both with indices of 64
+bits, for launches that need these."""
 WARPS = 32
 
 
@@ -58,11 +59,12 @@ class Kernel(ctypes.Structure):
 STRUCTS: tuple[type[ctypes.Structure], ...] = (Gpu, Buffer, Variant, Kernel)
 
 
-def variant_number(threads: int, takes_turns: bool) -> int:
+def variant_number(threads: int, takes_turns: bool, wide: bool) -> int:
     """The place of a variant in the table of its kernel."""
-    return takes_turns * WARPS + threads // 32 - 1
+    return (2 * wide + takes_turns) * WARPS + threads // 32 - 1
 
 
-def variant_of(number: int) -> tuple[int, bool]:
-    """The threads of a block, and whether blocks take turns."""
-    return (number % WARPS + 1) * 32, number >= WARPS
+def variant_of(number: int) -> tuple[int, bool, bool]:
+    """The threads of a block, whether blocks take turns, and whether indices are wide."""
+    wide, takes_turns = divmod(number // WARPS, 2)
+    return (number % WARPS + 1) * 32, bool(takes_turns), bool(wide)

@@ -452,7 +452,7 @@ look:
   %missing = icmp eq ptr %known, null
   br i1 %missing, label %replace, label %slot_done
 replace:
-  %row_of = and i64 %s, 32
+  %row_of = and i64 %s, 96
   %instead = add i64 %row_of, %whole_number
   %instead_place = getelementptr %Kernel, ptr %table, i32 0, i32 $Kernel.variants$, i64 %instead
   %other = load ptr, ptr %instead_place

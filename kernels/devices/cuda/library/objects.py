@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from .....ir.machine import BLOCK
@@ -62,10 +62,13 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A kernel for blocks of `asked` threads, which take turns or not, under a name of its own in the images."""
+    """A kernel for blocks of `asked` threads, which take turns or not, with wide indices or not, under a name of its
+    own in the images."""
 
     kernel: int
     asked: int
+    grid: Grid
+    wide: bool
     source: Kernel
     text: CudaKernel
 
@@ -83,12 +86,13 @@ def build(
     targets.prepare()
     kernels = all_ready(program.kernels, CUDA_PASSES)
     by_name = {kernel.name: kernel for kernel in kernels}
-    listing, natives = emit_host(program, cuda_backend(by_name))
-    interface = interface_of(name, natives, default, presets, threads=False)
     forms = tuple(forms_of(kernels, sizes_of(presets)))
+    bounds = {kernels[form.kernel].name: form.text.bound for form in forms if not form.wide}
+    listing, natives = emit_host(program, cuda_backend(by_name, bounds))
+    interface = interface_of(name, natives, default, presets, threads=False)
     bulk = all_ready(bulk_kernels(), CUDA_PASSES)
     texts = [form.text for form in forms]
-    texts += [cuda_kernel(kernel, BLOCK.threads, 0, Grid.TURNS) for kernel in bulk]
+    texts += [cuda_kernel(kernel, BLOCK.threads, 0, Grid.TURNS, wide=True) for kernel in bulk]
     made = images(cuda_module(texts), [*(form.source for form in forms), *bulk])
     base = base_texts(interface, natives, kernels, forms, made, host.triple)
     objects = {
@@ -105,22 +109,24 @@ def sizes_of(presets: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def forms_of(kernels: Sequence[Kernel], sizes: Sequence[int]) -> Iterator[Form]:
-    """Each kernel for each number of threads, in blocks that do not take turns, and in those that do."""
+    """Each kernel for each number of threads, in blocks that do not take turns, and in those that do; with indices of
+    64 bits too where it has others."""
     first = 0
     for k, kernel in enumerate(kernels):
         for asked in sizes:
             for grid in Grid:
-                renamed = kernel_for(kernel, asked, grid)
-                yield Form(k, asked, renamed, cuda_kernel(renamed, asked, first, grid))
+                renamed = kernel_for(kernel, f"{asked}_{grid.value}")
+                text = cuda_kernel(renamed, asked, first, grid)
+                yield Form(k, asked, grid, False, renamed, text)
+                if text.bound:
+                    renamed = kernel_for(kernel, f"{asked}_{grid.value}_wide")
+                    yield Form(k, asked, grid, True, renamed, cuda_kernel(renamed, asked, first, grid, wide=True))
         first += len(kernel.sites) + 1
 
 
-def kernel_for(kernel: Kernel, asked: int, grid: Grid) -> Kernel:
+def kernel_for(kernel: Kernel, form: str) -> Kernel:
     """The kernel under the name of a form."""
-    return Kernel(
-        f"{kernel.name}_{asked}_{grid.value}", kernel.block, kernel.arrays, kernel.scalars, kernel.body, kernel.sites,
-        kernel.collective, kernel.lanes, kernel.streams,
-    )  # fmt: skip
+    return replace(kernel, name=f"{kernel.name}_{form}")
 
 
 # ---- the module of the library ---------------------------------------------------------------------------------------
@@ -209,10 +215,10 @@ def names(data: Data, symbol: str, listed: Iterable[str]) -> str:
 
 def form_row(data: Data, form: Form) -> str:
     """`%Form`."""
-    made = form.text
+    made, number = form.text, variant_number(form.asked, form.grid is Grid.TURNS, form.wide)
     return row(
         data, "Form",
-        name=text(data, made.name), kernel=form.kernel, number=variant_number(form.asked, made.name.endswith("turns")),
+        name=text(data, made.name), kernel=form.kernel, number=number,
         threads=made.threads, together=made.together, turns=int(made.take_turns), fails=int(made.fails),
         stacks=int(bool(made.stacks)),
     )  # fmt: skip

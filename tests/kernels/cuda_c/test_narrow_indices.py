@@ -1,0 +1,93 @@
+"""Indices of 32 bits: which they are, for which launches, and that launches that need more get more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.kernel_counts import functions, lines_of
+from soac.arguments import to_arguments
+from soac.ir.machine import CUDA
+from soac.kernels.cuda_c import narrow_indices as narrowing
+from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
+from soac.kernels.cuda_c.narrow_indices import LIMIT, fits, narrow_indices
+from soac.kernels.devices.cuda.executable import CudaExecutable
+from soac.kernels.devices.cuda.host import launches
+from soac.kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda
+from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
+from soac.pipeline import Compiled, compile_prog
+from tests.support.emulator.driver import EmulatedDriver, emulated_gpu
+from tests.support.emulator.emulate import COMPILER
+
+SOURCE = """
+entry places (n: i64) (m: i64): [n][m]i64 = tabulate n (\\i -> tabulate m (\\j -> i * 1000003 + (j + 1) % m))
+entry sums [n][m] (xss: [n][m]i32): [n]i32 = map (reduce (+) 0) xss
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Compiled:
+    return compile_prog(SOURCE, "narrow.soac", machine=CUDA)
+
+
+def kernels(compiled: Compiled, word: str) -> list[Kernel]:
+    return [kernel for kernel in all_ready(compiled.host.kernels, CUDA_PASSES) if word in kernel.name]
+
+
+def test_a_bound_is_the_largest_index(compiled: Compiled) -> None:
+    """Of the elements of a matrix, and of the blocks that they take."""
+    (kernel,) = kernels(compiled, "places")
+    bound, n, m = narrow_indices(kernel).bound, 1 << 12, 1 << 15
+    names = [var.name for var in kernel.scalars]
+    blocks = n * m // 512
+    assert fits(bound, dict(zip(names, (n, m), strict=True)), blocks)
+    assert not fits(bound, dict(zip(names, (n, 8 * m), strict=True)), 8 * blocks)
+    assert not fits(bound, dict(zip(names, (n, -1), strict=True)), blocks)
+    assert not fits(bound, dict(zip(names, (1, 1), strict=True)), LIMIT)
+
+
+def test_data_stay_what_they_are(compiled: Compiled) -> None:
+    """A product that is stored may be large where its factors are indices; a remainder of a sum that wraps, too."""
+    (kernel,) = kernels(compiled, "places")
+    text = cuda_kernel(kernel).text
+    assert "1000003ll" in text
+    assert "(u32)" in text
+    assert "i32" not in cuda_kernel(kernel, wide=True).text
+
+
+@pytest.mark.parametrize("word", ["places", "sums"])
+def test_machine_code_divides_in_line(compiled: Compiled, word: str) -> None:
+    """No division of 64 bits, and fewer instructions of PTX."""
+    for kernel in kernels(compiled, word):
+        narrow, wide = (cuda_kernel(kernel, wide=wide) for wide in (False, True))
+        if not narrow.bound:
+            continue
+        counts: list[int] = []
+        for text in (narrow, wide):
+            try:
+                ptx = compile_cuda(cuda_module([text]), "compute_80").decode()
+            except NoCompiler as why:
+                pytest.skip(str(why))
+            operations = [op for op, _, _ in lines_of(functions(ptx)[kernel.name]) if op]
+            counts.append(len(operations))
+            assert text is wide or not {"div.s64", "rem.s64", "call.uni"} & set(operations)
+        assert counts[0] <= 0.95 * counts[1]
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: CUDA C cannot be emulated")
+@pytest.mark.parametrize("compiled_host", [True, False], ids=["compiled", "python"])
+def test_a_launch_takes_what_it_needs(compiled: Compiled, compiled_host: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a lower limit: small sizes take the narrow kernel, larger ones the wide one, and both are right."""
+    for module in (narrowing, launches):
+        monkeypatch.setattr(module, "LIMIT", 5000)
+    driver = EmulatedDriver(compiled_host=compiled_host)
+    program = CudaExecutable.build(compiled.host, compiled.core.functions, emulated_gpu(driver), 64)
+    for n, m, wide in ((3, 5, False), (1, 1, False), (40, 65, True), (0, 7, True)):
+        (found,), _ = program.run("places", [n, m], convert=to_arguments)
+        i, j = np.ogrid[:n, :m]
+        assert (np.asarray(found) == i * 1000003 + (j + 1) % max(m, 1)).all()
+        xss = np.arange(n * m, dtype=np.int32).reshape(n, m)
+        (sums,), _ = program.run("sums", [xss], convert=to_arguments)
+        assert (np.asarray(sums) == xss.sum(axis=1)).all()
+        assert any(key[3] for key in program.device.others) == wide
