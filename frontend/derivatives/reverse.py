@@ -104,7 +104,8 @@ def _forward(sweep: Sweep, stm: Stm) -> LoopTape | None:
         if old is not None:
             code.keep(replace(stm, exp=Copied(old)))
             return None
-    code.keep(stm)
+    value = sweep.values.get(stm.pat[0].name) if isinstance(stm.exp, PrimOp) else None
+    code.keep(stm if value is None else replace(stm, exp=Copied(value)))
     return None
 
 
