@@ -18,7 +18,6 @@ from ...ir.core import (
     Accumulate,
     Body,
     Copied,
-    Copy,
     ForLoop,
     If,
     Lambda,
@@ -38,7 +37,7 @@ from ..building.code import Code
 from .sizes import Sizes
 from .trace import Roots, trace
 from .varying import by_classes
-from .writes import Current, Writes, combined, element_types, is_one_place, write
+from .writes import Current, Writes, as_now, combined, element_types, is_one_place, write
 
 
 class Varying(Exception):
@@ -84,7 +83,7 @@ def _statement(code: Code, roots: Roots, stm: Stm) -> list[Writes]:
         case WithAcc() as exp:
             return _with_acc(code, roots, stm, exp)
         case Accumulate(accs, index, values, op) if is_passed_on:
-            kept = tuple([_copied(code, value) for value in values])
+            kept = tuple([as_now(code, value) for value in values])
             return [Writes(tuple([roots[acc] for acc in accs]), (), index, kept, op)]
         case If() as exp if is_passed_on:
             return _branch(code, roots, stm, exp)
@@ -94,12 +93,6 @@ def _statement(code: Code, roots: Roots, stm: Stm) -> list[Writes]:
             if not is_passed_on:
                 code.stms.append(replace(stm, exp=map_bodies(lambda body: without_accumulators(code, body), exp)))
             return []
-
-
-def _copied(code: Code, value: Atom) -> Atom:
-    """The value as it is now: an array may be overwritten afterwards."""
-    type = code.type_of(value)
-    return code.let("v", Copy(value.name), type) if isinstance(value, Var) and type.shape else value
 
 
 # ---- streams ------------------------------------------------------------------------------------------------------

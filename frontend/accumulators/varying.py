@@ -6,7 +6,8 @@ array of its own, as long as its class of rows needs.
       let (is, vs) = map (\\x -> an array of 2^c indices and values, the index -1 behind the last) (the rows of c)
       in hist op dests is vs
 
-All classes together take no more than twice the memory of what is written.
+All classes together take no more than twice the memory of what is written. What a row writes outside of its loops and
+branches takes part in that only by going out of the rows of each class as it is.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from ...ir.traverse import all_exps
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
 from ..building.code import Code
 from .trace import Roots, trace
-from .writes import Current, Writes, write, write_one
+from .writes import Current, Writes, as_now, write, write_one
 
 Group = tuple[tuple[Name, ...], int]
 """Accumulators that are written together, and at how many indices."""
@@ -91,7 +92,7 @@ def _one_class(code: Code, exp: WithAcc, classes: Var, which: Atom, given: Seque
     rows.run(rows.code, rows.function.body.stms)
     mapped = rows.function.body.result[count:]
     kept = [array for _, *arrays in rows.state.values() for array in arrays]
-    result = [*mapped, *kept]
+    result = [*mapped, *kept, *[atom for _, each in rows.once for atom in (*each.index, *each.values)]]
     f = Lambda((place,), rows.code.body(result), tuple([rows.code.type_of(a) for a in result]))
     found = code.screma(Screma(number, (members.name,), f, (), ()), "kept")
     current: Current = dict(zip(rows.accs, given, strict=False))
@@ -101,6 +102,10 @@ def _one_class(code: Code, exp: WithAcc, classes: Var, which: Atom, given: Seque
         arrays = found[at : at + rank + len(accs)]
         at += len(arrays)
         write(code, current, Writes(accs, (number, size), arrays[:rank], arrays[rank:], op))
+    for accs, each in rows.once:
+        rank, start = len(each.index), at
+        at += rank + len(accs)
+        write(code, current, Writes(accs, (number,), found[start : start + rank], found[start + rank : at], each.op))
     outs: list[Atom] = []
     for out, part in zip(given[count:], found, strict=False):
         row = code.types[part.name].row()
@@ -133,9 +138,9 @@ def _members(code: Code, width: Atom, classes: Var, which: Atom) -> tuple[Var, A
 
 class _Rows:
     """A copy of the function of a stream, run in order. `state`: for each group how often it was written, and what to
-    keep of it, one array for each index and value."""
+    keep of it, one array for each index and value. `once`: what each row combines into accumulators once."""
 
-    __slots__ = ("accs", "code", "function", "groups", "mine", "params", "roots", "state")
+    __slots__ = ("accs", "code", "function", "groups", "mine", "once", "params", "roots", "state")
 
     def __init__(self, code: Code, exp: WithAcc) -> None:
         count = len(exp.dests)
@@ -148,8 +153,10 @@ class _Rows:
         self.code = code.inside()
         self.state: dict[Group, list[Atom]] = {}
         self.groups: dict[Group, Reduction | None] = {}
+        self.once: list[tuple[tuple[Name, ...], Accumulate]] = []
+        single = [stm.exp for stm in self.function.body.stms]
         for each in all_exps(self.function.body):
-            if isinstance(each, Accumulate) and each.accs[0] in self.roots:
+            if isinstance(each, Accumulate) and each.accs[0] in self.roots and (each.op is None or each not in single):
                 self.groups.setdefault(self._group(each), each.op)
 
     def _group(self, exp: Accumulate) -> Group:
@@ -176,6 +183,9 @@ class _Rows:
         match stm.exp:
             case WithAcc(dests=dests) as exp if any(d in self.roots for d in dests):
                 self._statement(code, replace(stm, exp=_in_order(code, exp)))
+            case Accumulate(accs, op=op) as exp if dropped and op is not None and code is self.code:
+                values = tuple([as_now(code, value) for value in exp.values])
+                self.once.append((tuple([self.roots[acc] for acc in accs]), replace(exp, values=values)))
             case Accumulate() as exp if dropped:
                 self._keep(code, exp)
             case Accumulate(accs, index, values, op):

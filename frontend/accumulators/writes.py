@@ -86,6 +86,11 @@ def write_one(code: Code, current: Current, writes: Writes) -> None:
     current.update(zip(writes.accs, made, strict=True))
 
 
+def as_now(code: Code, value: Atom) -> Atom:
+    """A copy of an array, which may be overwritten afterwards."""
+    return code.copied(value) if isinstance(value, Var) and code.types[value.name].shape else value
+
+
 def element_types(code: Code, writes: Writes) -> list[Type]:
     """The types of the index and the values at one point."""
     rank = len(writes.index)

@@ -34,7 +34,7 @@ class Part:
 class Sweep:
     """The adjoints of one body in hand. Not yet in `dense`: `parts`, which have no elements in common, and `single`,
     rows by places, which are in bounds unless there are no rows. `views`: names that are parts of arrays. `known`:
-    values of parts. `far`: arrays
+    values of parts, `values`: of what arithmetic gives. `far`: arrays
     from outside of the innermost map around it; `accs`: their accumulators as they are now, `enter`: gives that of a
     name at the start of the body."""
 
@@ -46,6 +46,7 @@ class Sweep:
     dense: dict[Name, Atom] = field(default_factory=dict[Name, Atom])
     parts: dict[Name, dict[Dims, Part]] = field(default_factory=dict[Name, dict[Dims, Part]])
     known: dict[tuple[Name, Dims], Var] = field(default_factory=dict[tuple[Name, Dims], Var])
+    values: dict[Name, Var] = field(default_factory=dict[Name, Var])
     views: dict[Name, Index] = field(default_factory=dict[Name, Index])
     single: dict[Name, list[Row]] = field(default_factory=dict[Name, list[Row]])
     accs: dict[Name, Var] = field(default_factory=dict[Name, Var])
@@ -102,6 +103,13 @@ class Sweep:
         self.dense[name] = self.code.sized(adjoint, self.code.types[name])
         self.parts[name] = {dims: Part(None, True)}
         return True
+
+    def write_alone(self, name: Name, zeros: Var, is_alone: Callable[[Dims], bool]) -> None:
+        """Where the one part of an adjoint that `zeros` are is written nowhere else, nothing has to be added to it."""
+        if self.dense.get(name) == zeros and name not in self.single:
+            for dims, part in [*self.parts.get(name, {}).items()] if len(self.parts.get(name, {})) == 1 else ():
+                if is_alone(dims):
+                    self.parts[name] = {dims: Part(part.value, True)}
 
     def add_row(self, atom: Atom, place: Atom, value: Atom) -> None:
         """Adds to a row of an array's adjoint; `place` is in bounds unless there are no rows."""

@@ -1,6 +1,7 @@
 r"""What a map reads at the number of its row becomes an input of the map, whose adjoint is a map's result.
 
 map (\i -> .. a[k, i] ..) (iota n)   ⟶   map (\x -> .. x ..) a[k]      where a[k] has n elements
+(a..b)[i]   ⟶   a + i
 """
 
 from __future__ import annotations
@@ -8,37 +9,67 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ...ir.core import Body, Copied, DimIndex, Fix, ForLoop, Index, Iota, Lambda, Loop, Param, Screma, Slice
+from ...ir.core import (
+    Body,
+    Copied,
+    DimIndex,
+    Exp,
+    Fix,
+    ForLoop,
+    Index,
+    Iota,
+    Lambda,
+    Loop,
+    Param,
+    PrimOp,
+    Screma,
+    Slice,
+)
+from ...ir.ops import Op
 from ...ir.traverse import bound_in_body, free_in_body, map_bodies
-from ...ir.types import Atom, Const, Name, Type, Var, i64
+from ...ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ..building.code import Code, is_whole
 
 Bounds = Mapping[Name, Atom]
 
 
-def with_inputs(code: Code, body: Body, numbers: Bounds, below: Bounds) -> Body:
-    """`body` whose maps have what they read at their row's number as inputs. `numbers`: arrays of the numbers from 0 to
-    a bound; `below`: numbers that are natural and below a bound."""
-    inner, numbers = code.inside(), dict(numbers)
+def with_inputs(code: Code, body: Body, ranges: Mapping[Name, Iota], below: Bounds) -> Body:
+    """`body` whose maps have what they read at their row's number as inputs. `ranges`: arrays of numbers; `below`:
+    numbers that are natural and below a bound."""
+    inner, ranges = code.inside(), dict(ranges)
+    numbers = {name: made.count for name, made in ranges.items() if _is_natural(made)}
     for stm in body.stms:
         inner.loc = stm.loc
         known = below
         match stm.exp:
-            case Iota(count, start, step, _) if (start, step) == (i64(0), i64(1)):
-                numbers[stm.pat[0].name] = count
+            case Iota(count) as made:
+                ranges[stm.pat[0].name] = made
+                if _is_natural(made):
+                    numbers[stm.pat[0].name] = count
+            case Index(array, (Fix(at),), True) if array in ranges and ranges[array].prim is Prim.I64:
+                stm = replace(stm, exp=_number(inner, ranges[array], at))
             case Screma(arrays=arrays, map=f):
                 known = {**below, **{p.name: numbers[a] for a, p in zip(arrays, f.params, strict=True) if a in numbers}}
             case Loop(form=ForLoop(index, bound)):
                 known = {**below, index: bound}
             case _:
                 pass
-        exp = map_bodies(lambda body, known=known: with_inputs(inner, body, numbers, known), stm.exp)
+        exp = map_bodies(lambda body, known=known: with_inputs(inner, body, ranges, known), stm.exp)
         if isinstance(exp, Screma) and not exp.scans and not exp.reds:
             for array, param in list(zip(exp.arrays, exp.map.params, strict=True)):
                 if numbers.get(array) == exp.width:
                     exp = _extended(inner, exp, param.name, below)
         inner.keep(replace(stm, exp=exp))
     return inner.body(body.result)
+
+
+def _is_natural(made: Iota) -> bool:
+    return (made.start, made.step) == (i64(0), i64(1))
+
+
+def _number(code: Code, made: Iota, at: Atom) -> Exp:
+    """Element `at` of a range."""
+    return PrimOp(Op.ADD, Prim.I64, (made.start, code.op(Op.MUL, at, made.step)))
 
 
 def _extended(code: Code, exp: Screma, number: Name, below: Bounds) -> Screma:

@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from ...ir.basic import whole
 from ...ir.core import Body, Copied, Fix, ForLoop, Index, Loop, Param, Stm, Update, WhileLoop
 from ...ir.ops import Op
-from ...ir.traverse import free_in_body, names_in_types
+from ...ir.rename import substitute_exp
+from ...ir.traverse import free_in_body, index_atoms, names_in_types
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64, one, scalar
 from ..building.code import Code, differentiable
 from .adjoints import Sweep, no_derivative, wanted
-from .overwritten import Kept, Overwritten, updates_of
+from .once import keeps_what_it_reads, writes_apart
+from .overwritten import Kept, Overwritten, computed, updates_of
 
 SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
@@ -25,12 +27,13 @@ SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 @dataclass(frozen=True, slots=True)
 class LoopTape:
     """A `for` loop, how often it runs (i64, not negative), and how its parameters are found at each iteration: by their
-    `states`, or by what was overwritten, from `lasts`, what they are after the loop."""
+    `states`, or by what was overwritten, from `lasts`, what they are after the loop; None: these have all that is
+    read."""
 
     loop: Loop
     form: ForLoop
     count: Atom
-    states: tuple[Var | Overwritten, ...]
+    states: tuple[Var | Overwritten | None, ...]
     lasts: tuple[Var, ...]
 
 
@@ -48,9 +51,11 @@ def keep_loop(sweep: Sweep, stm: Stm, loop: Loop) -> LoopTape:
     inner = code.inside()
     at = inner.convert(Prim.I64, Var(form.index))
     logs = [updates_of(loop, k) for k in range(len(loop.params))]
+    stays = [u is not None and keeps_what_it_reads(loop, k, u) for k, u in enumerate(logs)]
+    logs = [None if stay else updates for stay, updates in zip(stays, logs, strict=True)]
     kept = Kept(code, inner, count, at)
-    for param, updates in zip(loop.params, logs, strict=True):
-        if updates is None:
+    for param, updates, stay in zip(loop.params, logs, stays, strict=True):
+        if updates is None and not stay:
             kept.keep(Var(param.name))
     for each in loop.body.stms:
         for updates in logs:
@@ -66,8 +71,8 @@ def keep_loop(sweep: Sweep, stm: Stm, loop: Loop) -> LoopTape:
     code.keep(replace(stm, pat=(*stm.pat, *results), exp=exp))
     arrays = kept.arrays(results)
     states = [
-        arrays[Var(p.name)] if updates is None else Overwritten(loop, tuple(updates), arrays)
-        for p, updates in zip(loop.params, logs, strict=True)
+        None if stay else arrays[Var(p.name)] if updates is None else Overwritten(loop, tuple(updates), arrays)
+        for p, updates, stay in zip(loop.params, logs, stays, strict=True)
     ]
     return LoopTape(loop, form, count, tuple(states), tuple([Var(p.name) for p in stm.pat]))
 
@@ -118,6 +123,9 @@ def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sw
     sweep_body(back, loop.body, row_seeds)
     for k in carried:
         state.leave(back.take(loop.params[k].name))
+    for name in through:
+        if name not in sweep.dense:
+            back.write_alone(name, through[name], lambda dims: writes_apart(loop, dims))
     back.settle(through)
     for name in through:
         state.leave(back.dense[name])
@@ -154,6 +162,10 @@ def _enter(back: Sweep, loop: Loop, tape: LoopTape, state: _State) -> ForLoop:
         if isinstance(kept, Var):
             code.emit((param,), Index(kept.name, (Fix(at), *whole(param.type.shape)), True))
             continue
+        if kept is None:
+            code.emit((param,), Copied(after))
+            _note_written(back, loop, after, updates_of(loop, k) or ())
+            continue
         before, old = kept.restored(code, state.enter(param, after), at, {tape.form.index: Var(form.index)})
         state.leave(before)
         code.emit((param,), Copied(before))
@@ -161,6 +173,18 @@ def _enter(back: Sweep, loop: Loop, tape: LoopTape, state: _State) -> ForLoop:
             assert isinstance(update.exp, Update)
             back.known[param.name, update.exp.dims] = old
     return ForLoop(index.name, form.bound, form.prim)
+
+
+def _note_written(back: Sweep, loop: Loop, after: Var, updates: Sequence[Stm]) -> None:
+    """What an iteration writes stands in the array `after` the loop if no other one writes there."""
+    code = back.code
+    for update in updates if len(updates) == 1 else ():
+        exp = update.exp
+        assert isinstance(exp, Update)
+        if isinstance(exp.value, Var) and writes_apart(loop, exp.dims):
+            places = {i.name: computed(code, loop, i, {}) for i in index_atoms(exp.dims) if isinstance(i, Var)}
+            read = substitute_exp(Index(after.name, exp.dims, True), places)
+            back.values[exp.value.name] = code.let("value", read, code.type_of(exp.value))
 
 
 def _named(code: Code, name: Name) -> Param:

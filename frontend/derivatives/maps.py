@@ -1,7 +1,7 @@
 """The adjoint of a map: a map that runs the body forward and backward for each row.
 
 What the body uses from outside gets a contribution from each row: a scalar a reduction in the same map, an array read
-as a whole a sum of rows, an array read at indices an accumulator.
+as a whole a sum of rows, an array read at indices an accumulator. A sum of rows moves into the map that makes them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..accumulators.drop import without_writes
 from ..building.code import differentiable
 from .adjoints import Sweep, wanted
 from .branches import choose
-from .sums import sums_of_rows
+from .sums import moves_inside, sums_of_rows
 
 SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
@@ -81,32 +81,35 @@ def rows_adjoints(
     `inputs` (parameters `own`), and of the `free` names; those of `entered` accumulate."""
     code = sweep.code
     rows.settle([p.name for p in own])
-    scalars = [n for n in free if n in rows.dense and not code.types[n].shape]
-    wholes = [n for n in free if n in rows.dense and code.types[n].shape]
+    found = [n for n in free if n in rows.dense]
+    inside = [n for n in found if code.types[n].shape and moves_inside(rows.code.stms, rows.dense[n])]
+    summed = sorted([n for n in found if n not in inside], key=lambda n: bool(code.types[n].shape))
     mine = [(array, found) for array, p in zip(inputs, own, strict=True) if (found := rows.dense.get(p.name))]
-    if wholes:
+    if inside:
         pure = without_writes(rows.code.stms, [p.name for p in entered.values()])
-        body = Body(tuple(pure), tuple([rows.dense[name] for name in wholes]))
-        sums, summed = sums_of_rows(code, width, [Var(a) for a in arrays], params, body)
-        for name, total in zip(wholes, sums, strict=True):
+        body = Body(tuple(pure), tuple([rows.dense[name] for name in inside]))
+        sums, kept = sums_of_rows(code, width, [Var(a) for a in arrays], params, body)
+        for name, total in zip(inside, sums, strict=True):
             sweep.add(Var(name), total)
-        arrays, params = [a.name for a in summed.arrays], summed.params
-        rows.code.stms = summed.without_inputs(code, rows.code.stms)
-    result = [*[rows.dense[n] for n in scalars], *[atom for _, atom in mine]]
+        arrays, params = [a.name for a in kept.arrays], kept.params
+        rows.code.stms = kept.without_inputs(code, rows.code.stms)
+    result = [*[rows.dense[n] for n in summed], *[atom for _, atom in mine]]
     ret = tuple([code.type_of(a) for a in result])
+    reduced = 0
     if entered:
-        found = _accumulating(sweep, width, arrays, params, rows, result, ret, entered)
-        out = iter([*[code.sum_rows(sums) for sums in found[: len(scalars)]], *found[len(scalars) :]])
+        out = _accumulating(sweep, width, arrays, params, rows, result, ret, entered)
     elif result:
-        reds = tuple([code.adder(code.types[n]) for n in scalars])
-        f = Lambda(tuple(params), rows.code.body(result), ret)
-        out = iter(code.screma(Screma(width, tuple(arrays), f, (), reds), "adj"))
+        reds = tuple([code.adder(code.types[n]) for n in summed if not code.types[n].shape])
+        reduced = len(reds)
+        out = code.screma(
+            Screma(width, tuple(arrays), Lambda(tuple(params), rows.code.body(result), ret), (), reds), "adj"
+        )
     else:
         return
-    for name in scalars:
-        sweep.add(Var(name), next(out))
-    for array, _ in mine:
-        sweep.add(Var(array), next(out))
+    for k, (name, adjoint) in enumerate(zip(summed, out, strict=False)):
+        sweep.add(Var(name), adjoint if k < reduced else code.sum_rows(adjoint))
+    for (array, _), adjoint in zip(mine, out[len(summed) :], strict=True):
+        sweep.add(Var(array), adjoint)
 
 
 def _accumulating(

@@ -4,7 +4,7 @@ place the places, and what stood there."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...ir.core import Body, Convert, Copied, DimIndex, Index, Loop, Param, PrimOp, Scratch, Slice, Stm, Update
 from ...ir.rename import substitute_body, substitute_exp
@@ -40,11 +40,7 @@ class Overwritten:
 
     def index(self, code: Code, atom: Var, at: Atom, mapping: Mapping[Name, Atom]) -> Atom:
         """The value of an index at iteration `at`."""
-        if atom in self.arrays:
-            return code.at(self.arrays[atom], at)
-        body = code.fresh_body(substitute_body(_computed(self.loop, atom) or Body((), (atom,)), mapping))
-        code.stms += body.stms
-        return body.result[0]
+        return code.at(self.arrays[atom], at) if atom in self.arrays else computed(code, self.loop, atom, mapping)
 
 
 def updates_of(loop: Loop, k: int) -> list[Stm] | None:
@@ -69,9 +65,17 @@ def updates_of(loop: Loop, k: int) -> list[Stm] | None:
     return None if is_read else found[::-1] or None
 
 
+def computed(code: Code, loop: Loop, atom: Var, mapping: Mapping[Name, Atom]) -> Atom:
+    """Computes a scalar once more that follows from the index of a loop; `mapping` has that."""
+    body = code.fresh_body(substitute_body(_computed(loop, atom) or Body((), (atom,)), mapping))
+    code.stms += body.stms
+    return body.result[0]
+
+
 def _computed(loop: Loop, atom: Atom) -> Body | None:
-    """What computes a scalar from the index of a loop and what is outside, by arithmetic."""
-    stms = live(Body(loop.body.stms, (atom,)))
+    """What computes a scalar from the index of a loop and what is outside, by arithmetic. It has been computed before,
+    so that it needs no certificates."""
+    stms = live(Body(tuple([replace(stm, certs=()) for stm in loop.body.stms]), (atom,)))
     bound = {p.name for stm in loop.body.stms for p in stm.pat} - {p.name for stm in stms for p in stm.pat}
     free = {name for stm in stms for name in free_in_stm(stm)} | {a.name for a in (atom,) if isinstance(a, Var)}
     is_known = free.isdisjoint(bound | {p.name for p in loop.params})

@@ -104,7 +104,8 @@ def _forward(sweep: Sweep, stm: Stm) -> LoopTape | None:
         if old is not None:
             code.keep(replace(stm, exp=Copied(old)))
             return None
-    code.keep(stm)
+    value = sweep.values.get(stm.pat[0].name) if isinstance(stm.exp, PrimOp) else None
+    code.keep(stm if value is None else replace(stm, exp=Copied(value)))
     return None
 
 
@@ -163,6 +164,10 @@ def _basic(sweep: Sweep, stm: Stm, exp: Exp, seed: Atom) -> None:
             back = Op.FROM_BITS if op is Op.TO_BITS else Op.TO_BITS
             if sweep.is_active(x):
                 sweep.add(x, code.let("adj", PrimOp(back, prim, (seed,)), code.type_of(x)))
+        case PrimOp(Op.DIV, prim, (x, y)) if prim.is_float and sweep.is_active(y):
+            part = code.op(Op.DIV, seed, y)
+            sweep.add(x, part)
+            sweep.add(y, code.op(Op.NEG, code.op(Op.MUL, Var(stm.pat[0].name), part)))
         case PrimOp(op, prim, args):
             if code.type_of(seed).prim is prim:
                 factors = partials(code, op, prim, args, Var(stm.pat[0].name))

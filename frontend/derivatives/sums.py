@@ -79,6 +79,12 @@ def _sum(code: Code, rows: Rows, atom: Atom) -> Atom:
     return code.sum_rows(code.screma(Screma(rows.width, names, f, (), ()))[0])
 
 
+def moves_inside(stms: Sequence[Stm], atom: Atom) -> bool:
+    """Whether a row computes `atom`, an array, by a map."""
+    view = _view_of(stms, atom)
+    return moves_inside(stms, Var(view.array)) if view is not None else _inner_map(stms, atom) is not None
+
+
 def _without_constants(code: Code, params: Sequence[Param], body: Body) -> Body:
     """What of a row depends on it; other things are computed once, where nothing in them can fail."""
     varies = {p.name for p in params}

@@ -79,7 +79,7 @@ class Writer:
 
     def filled(self, form: str, depth: int) -> str:
         """The form with its holes filled: S and A expressions, I an index, C a count; `@v` a name, in scope from `:v`
-        to the brace that closes."""
+        to the brace that closes; ~ no space."""
         bound: dict[str, str] = {}
         scopes: list[tuple[list[str], list[str]]] = []
         parts: list[str] = []
@@ -104,7 +104,7 @@ class Writer:
                     (self.arrays if name[0] == "a" else self.scalars).append(name)
                 case _:
                     parts.append(part)
-        return " ".join(parts)
+        return " ".join(parts).replace(" ~ ", "")
 
 
 SCALARS = {
@@ -140,6 +140,11 @@ ARRAYS = {
     "loop": f"{{ loop ( @a : [ {N} ]f64 ) = A for @i < C do :a :i A }}",
     "in place": rf"""{{ loop ( @a : *[ {N} ]f64 ) = copy A for @i < C do :a :i
       let @v = S in @a with [ ( @i + 1 ) % {N} ] = @v }}""",
+    "recurrence": rf"""{{ loop ( @a : *[ {N} ]f64 ) = copy A for @i < {N - 1}i64 do :i
+      @a with [ @i + 1 ] = @a ~ [ @i ] * S + S }}""",
+    "from behind": rf"""{{ ( loop ( @a , @b ) : (*[ {N} ]f64, *[ {N} ]f64) = (copy A , copy A ) for @i in 1..<{N} do :i
+      let @v = @a ~ [ {N} - @i ] * @b ~ [ {N} - @i ] + S let @w = @a ~ [ {N} - @i ] - S
+      in ( @a with [ {N - 1} - @i ] = @v , @b with [ {N - 1} - @i ] = @w ) ) .0 }}""",
     "stream": rf"""{{ intrinsics.hist_stream (copy A ) (+) 0
       (\ (acc: *intrinsics.acc ([ {N} ]f64)) @i -> :i loop acc for @ij < C do :ij intrinsics.acc_write acc ( I ) S )
       (iota 3) }}""",

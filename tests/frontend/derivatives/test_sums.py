@@ -7,7 +7,8 @@ import pytest
 from soac.flatten.simplify.driver import simplify
 from soac.frontend.accumulators.lower import lower_accumulators
 from soac.frontend.compile import compile_text
-from soac.ir.core import Hist, Screma
+from soac.ir.core import Hist, Loop, PrimOp, Screma
+from soac.ir.ops import Op
 from soac.ir.traverse import all_exps, types_in
 from soac.ir.types import Var
 
@@ -62,3 +63,40 @@ entry f [n] (xs: [n]f64) (y: [n]f64) =
   vjp (\xs -> loop ys = copy xs for i < n - 1 do ys with [i + 1] = f64.sin ys[i] * ys[i + 1]) xs y"""
     prog = simplify(compile_text(text, "t.soac"))
     assert max(t.rank for t in types_in(prog).values()) == 1
+
+
+RECURRENCE = r"""
+entry f [n] (xs: [n]f64) (y: [n]f64) =
+  vjp (\xs -> loop ys = copy xs for i in 1..<n do ys with [i] = xs[i] / (1 + f64.sin ys[i - 1])) xs y"""
+
+
+def test_of_a_recurrence_nothing_is_kept() -> None:
+    """What an iteration reads stands in the array after the loop, and what it writes: only the factors are computed."""
+    loops = [exp for fun in simplify(compile_text(RECURRENCE, "t.soac")).functions for exp in all_exps(fun.body)]
+    forward, backward = (exp for exp in loops if isinstance(exp, Loop))
+    assert len(forward.params) == 1
+    assert len(backward.params) == 2
+    made = [stm.exp.op for stm in backward.body.stms if isinstance(stm.exp, PrimOp)]
+    assert made.count(Op.DIV) == 1
+
+
+def test_loops_of_rows_are_run_once() -> None:
+    """The adjoints that rows give for several arrays come from one sweep over the rows."""
+    text = r"""
+entry f [n][m] (xss: [n][m]f64) (a: [m]f64) (b: [m]f64) (y: [n][m]f64) =
+  let row a b xs = (loop (p, q) = (copy a, copy b) for i < m - 1 do
+                      let (x, y) = (q[i] * xs[i], f64.sin p[i]) in (p with [i + 1] = x, q with [i + 1] = y)).0
+  in vjp (\(a, b) -> map (row a b) xss) (a, b) y"""
+    prog = simplify(lower_accumulators(compile_text(text, "t.soac")))
+    assert len([exp for fun in prog.functions for exp in all_exps(fun.body) if isinstance(exp, Loop)]) == 2
+
+
+def test_what_rows_add_once_is_not_padded() -> None:
+    """Beside adjoints that rows add to a varying number of times: rows of one that they add to once."""
+    text = r"""
+entry f [n] [k] [m] (xs: [k]f64) (rows: [k][m]f64) (is: [n]i64) (lens: [n]i64) (y: [n]f64) =
+  vjp (\(xs, rows) -> map2 (\i len -> f64.sum rows[i] * loop s = 0 for j < len do s + xs[i + j]) is lens)
+      (xs, rows) y"""
+    prog = lower_accumulators(compile_text(text, "t.soac"))
+    m = next(p.type.shape[1] for p in prog.functions[0].params if p.type.rank == 2)
+    assert max(t.rank for t in types_in(prog).values() if m in t.shape) == 2
