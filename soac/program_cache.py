@@ -35,7 +35,7 @@ from .kernels.devices.cpu.host import layout
 from .kernels.devices.cpu.image import Image, stored_code
 from .kernels.devices.cpu.kernel_code import KernelCode
 from .kernels.devices.cpu.runtime import jit
-from .kernels.devices.cpu.runtime.jit import CompiledKernels
+from .kernels.devices.cpu.runtime.jit import CompiledKernels, Effort
 from .kernels.host_ir import nodes as host
 from .kernels.host_ir.launch_parameters import launch_sizes
 from .kernels.kernel_ir import nodes as kir
@@ -111,9 +111,12 @@ def build(text: str, file: str, reach: Reach, compiled: Compiled) -> Executable:
     with paused_collector():
         image, host = image_of(compiled.host, compiled.core.functions, native=True)
     entry = Stored(image, facts_of(compiled), imported(file, compiled))
-    code = compiled_code(
-        image, host, KernelCode(lambda name, far: compile_kernel(bodies[name], far), made_from(place, entry.imported))
+    kernels = KernelCode(
+        lambda name, far, effort: compile_kernel(bodies[name], far, effort),
+        made_from(place, entry.imported),
+        with_quick_code(bodies.__getitem__),
     )
+    code = compiled_code(image, host, kernels)
     with suppress(NotPlain):
         body = json.dumps(plain(entry, classes())).encode()
         disk.put(jit.user_cache(), place, sha256(body).digest() + body)
@@ -142,16 +145,24 @@ def _restored(data: bytes, place: str, file: str, compile: Callable[[], Compiled
     if any(digest_of_file(name) != known for name, known in entry.imported):
         return None
 
-    def kernel(name: str, far: bool) -> tuple[str, CompiledKernels]:
-        from .kernels.devices.cpu.build import compile_kernel
-
+    def kernel(name: str) -> kir.Kernel:
         compiled = compile()
         if changed := set(imported(file, compiled)) ^ set(entry.imported):
             raise changed_meanwhile(sorted({name for name, _ in changed}))
-        return compile_kernel(bodies_of(compiled)[name], far)
+        return bodies_of(compiled)[name]
 
-    code = stored_code(entry.image, KernelCode(kernel, made_from(place, entry.imported)))
+    def made(name: str, far: bool, effort: Effort) -> tuple[str, CompiledKernels]:
+        from .kernels.devices.cpu.build import compile_kernel
+
+        return compile_kernel(kernel(name), far, effort)
+
+    code = stored_code(entry.image, KernelCode(made, made_from(place, entry.imported), with_quick_code(kernel)))
     return None if code is None else (Executable.of(entry.image, code), entry.facts)
+
+
+def with_quick_code(body: Callable[[str], kir.Kernel]) -> Callable[[str], kir.Kernel] | None:
+    """What kernels of little work have quick code from; None where `SOAC_EFFORT` is `full`."""
+    return body if jit.may_be_quick() else None
 
 
 def bodies_of(compiled: Compiled) -> Mapping[str, kir.Kernel]:

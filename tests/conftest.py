@@ -38,7 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compiled kernels are kept between runs in `.cache`, those of a run in CI in a directory of its own; all unless
-    SOAC_CACHE_DIR names one."""
+    SOAC_CACHE_DIR names one. All kernels have code of full effort, but where a test says otherwise."""
+    os.environ.setdefault("SOAC_EFFORT", "full")
     if "SOAC_CACHE_DIR" in os.environ:
         return
     if "CI" in os.environ:

@@ -41,8 +41,8 @@ def compiled_code(image: Image, host: Source, kernels: KernelCode) -> MachineCod
     return MachineCode(kernels, load_source(host, host_symbols(image)) if image.native else None)
 
 
-def compile_kernel(kernel: Kernel, far: bool) -> tuple[str, CompiledKernels]:
+def compile_kernel(kernel: Kernel, far: bool, effort: Effort) -> tuple[str, CompiledKernels]:
     """A form of a lowered kernel as machine code, and the key of its object in the cache, where another program may
     have put it."""
-    source = source_of(emit((ready(kernel, CPU_PASSES),), far), Effort.FULL)
+    source = source_of(emit((ready(kernel, CPU_PASSES),), far), effort)
     return source.key, load_source(source, (symbol_of(kernel.name),))

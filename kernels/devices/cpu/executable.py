@@ -233,9 +233,8 @@ class Executable:
 
         image, host = image_of(program, functions, runner is Runner.NATIVE)
         bodies = {kernel.name: kernel for kernel in program.kernels}
-        return Executable.of(
-            image, compiled_code(image, host, KernelCode(lambda name, far: compile_kernel(bodies[name], far))), threads
-        )
+        kernels = KernelCode(lambda name, far, effort: compile_kernel(bodies[name], far, effort))
+        return Executable.of(image, compiled_code(image, host, kernels), threads)
 
     @staticmethod
     def of(image: Image, code: MachineCode, threads: int | None = None) -> Executable:

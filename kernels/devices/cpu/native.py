@@ -20,6 +20,7 @@ from ....ir.scalar import DTYPES, int_range
 from ....ir.types import Prim
 from ...host_ir.timing_events import Event
 from ...kernel_ir.nodes import Kernel
+from ...kernel_ir.values import symbol_of
 from ..device import Trace
 from ..failures import failure, values_of
 from .arena import Arenas
@@ -27,7 +28,8 @@ from .host.calls import Default, Settings, called, set_settings, take_events, ta
 from .host.failure_sites import error_of, recorded
 from .host.layout import NativeFun, argument_places, result_places
 from .image import Image, MachineCode
-from .kernel_code import KernelCode, address
+from .kernel_code import KernelCode, address, known
+from .quick_code import Quick, launch_at, quick
 from .runtime import thread_pool as pool
 from .runtime.assembly import Status, Word
 from .runtime.functions import NEED, Runtime, runtime
@@ -65,13 +67,16 @@ class Entry:
 
 @dataclass(slots=True)
 class Launched:
-    """The kernels that an entry launches. `addresses`: of the code of both forms of each, 0 before the first launch, at
-    which machine code calls `need` with the place here; still 0 after it means that there is none, and `raised` has the
-    reason for the thread that asked."""
+    """The kernels that an entry launches. `addresses`: of the code of both forms of each, 0 where there is none for all
+    launches to come: then machine code calls `need` with the place here, which stores the address for this launch in
+    the state; still 0 after it means that there is none, and `raised` has the reason for the thread that asked.
+    `quick`: the code of little effort that launches got, by their places, and the last that a state got."""
 
     kernels: tuple[Kernel, ...]
     addresses: ctypes.Array[ctypes.c_int64]
     code: KernelCode
+    quick: dict[int, Quick] = field(default_factory=dict)
+    latest: dict[int, Quick] = field(default_factory=dict)
     raised: dict[int, BaseException] = field(default_factory=dict)
     need: Any = None
 
@@ -80,14 +85,30 @@ def launched(kernels: tuple[Kernel, ...], code: KernelCode) -> Launched:
     """Kernels of an entry, none of them with an address yet."""
     made = Launched(kernels, (ctypes.c_int64 * (2 * len(kernels)))(), code)
 
-    def need(which: int) -> None:
+    def need(which: int, state: int, table: int, blocks: int) -> None:
         try:
-            made.addresses[which] = address(code, kernels[which // 2].name, bool(which % 2))
+            words = (ctypes.c_int64 * Word.FIRST).from_address(state)
+            words[Word.CODE] = for_launch(made, which, words, table, blocks)
         except BaseException as error:
             made.raised[threading.get_ident()] = error
 
     made.need = NEED(need)
     return made
+
+
+def for_launch(made: Launched, which: int, words: ctypes.Array[ctypes.c_int64], table: int, blocks: int) -> int:
+    """The address of code for a launch; that of full effort is for all to come."""
+    state, kernel, far = ctypes.addressof(words), made.kernels[which // 2], bool(which % 2)
+    if (latest := made.latest.pop(state, None)) is not None:
+        latest.spend(words[Word.SPENT])
+    if not words[Word.TIMED] and known(made.code, kernel.name, far) is None:
+        launch = launch_at(kernel, (state, words[Word.CALLS]), table, blocks)
+        found = quick(made.code, kernel, far, launch, made.quick.get(which))
+        if found is not None:
+            made.quick[which] = made.latest[state] = found
+            return found.code.address(symbol_of(kernel.name))
+    made.addresses[which] = address(made.code, kernel.name, far)
+    return made.addresses[which]
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,7 +237,7 @@ def _quickly(compiled: Compiled, kernels: Kernels) -> Executable:
     image, host = image_of(compiled.host, compiled.flat.functions, native=True)
     by_name = {kernel.name: kernel for kernel in kernels}
 
-    def code(name: str, far: bool) -> tuple[str, CompiledKernels]:
+    def code(name: str, far: bool, _effort: Effort) -> tuple[str, CompiledKernels]:
         source = source_of(emit((by_name[name],), far), Effort.QUICK)
         return source.key, load_source(source, (symbol_of(name),))
 

@@ -39,12 +39,15 @@ class Word:
     FAILED = 10  # which site of the host or which kernel
     THREAD = 11  # Python's state of this thread, while it is without the lock of the interpreter
     TIMED = 12  # note when each execution of a guard site begins and ends?
-    NEED = 13  # what gives the address of a kernel that has none yet, by its number
+    NEED = 13  # what gives the code for a launch of a kernel that has none for all, by its number
     LOST = 14  # a copy was not made, since its kernel could not be compiled
     DEVICE = 15  # the GPU of the call
     SKIP = 16  # how many iterations do not look at the clock
     SEEN = 17  # when one has looked last, in nanoseconds
-    FIRST = 18  # what follows
+    CALLS = 18  # the number of the call
+    CODE = 19  # the code for a launch that has asked
+    SPENT = 20  # how long that took, in nanoseconds
+    FIRST = 21  # what follows
 
 
 CALLED = -(1 << 62)
@@ -78,6 +81,7 @@ MEMORY = {
 
 COPIES = {
     "SHARED": 1 << 20,  # bytes from which several threads share a copy
+    "LITTLE": 1 << 24,  # bytes that code of little effort moves, at most
     "FAR_BYTES": FAR_BYTES, "TASKS": TASKS, "LINE": LINE, "CHUNK": CHUNK, "ROWS": ROWS, "BAND": BAND, "DOWN": DOWN,
 }  # fmt: skip
 

@@ -8,7 +8,8 @@ declare i64 @llvm.smax.i64(i64, i64)
 
 ; Run all blocks of a kernel, on this thread while they take little, else in %tasks tasks for each. %kernel is twice its
 ; number, and 1 more for the form that writes past the caches.
-; One that is launched for the first time is compiled. After a copy that was not made, nothing is launched.
+; Where no code is there for all launches, that for this one is asked for, and it is timed. After a copy that was not made,
+; nothing is launched.
 define i64 @soac_host_launch(ptr %state, ptr %table, i64 %kernel, i64 %blocks, double %cost, i64 %tasks) {
 entry:
   %any = icmp sgt i64 %blocks, 0
@@ -28,17 +29,31 @@ find:
 ask:
   %need_place = getelementptr i64, ptr %state, i64 $NEED_WORD$
   %need = load ptr, ptr %need_place
-  call void %need(i64 %kernel)
-  %compiled = load ptr, ptr %place
+  %code_place = getelementptr i64, ptr %state, i64 $CODE_WORD$
+  store ptr null, ptr %code_place
+  call void %need(i64 %kernel, ptr %state, ptr %table, i64 %blocks)
+  %compiled = load ptr, ptr %code_place
   %none = icmp eq ptr %compiled, null
-  br i1 %none, label %no_code, label %go
+  br i1 %none, label %no_code, label %begin
+begin:
+  %start = call i64 @soac_host_now()
+  br label %go
 go:
-  %code = phi ptr [ %known, %find ], [ %compiled, %ask ]
+  %code = phi ptr [ %known, %find ], [ %compiled, %begin ]
+  %began = phi i64 [ 0, %find ], [ %start, %begin ]
   %small = fcmp olt double %cost, $INLINE_WORK$
   %stopped = call i64 @soac_host_run(ptr %state, ptr %table, ptr %code, i64 %blocks, i1 %small, i64 %tasks)
   %stop = icmp ne i64 %stopped, 0
   br i1 %stop, label %interrupted, label %look
 look:
+  br i1 %is_new, label %measure, label %judge
+measure:
+  %ended = call i64 @soac_host_now()
+  %spent = sub i64 %ended, %began
+  %spent_place = getelementptr i64, ptr %state, i64 $SPENT_WORD$
+  store i64 %spent, ptr %spent_place
+  br label %judge
+judge:
   %record = load ptr, ptr %table
   %failure = load i64, ptr %record
   %failed = icmp ne i64 %failure, 0

@@ -5,9 +5,12 @@
 %Copy = type { ptr, ptr, ptr, ptr, ptr, %Axis, %Axis, i64, i64 }  ; record arenas to from axes columns rows outer far
 %Iota = type { ptr, ptr, ptr, i64, i64, i64 }  ; record arenas to count start step
 
-; Kernels by number: copies, transposing copies, iotas and thin copies, of elements of 1, 2, 4 and 8 bytes each. One that no call needed
-; yet is null; `need` stores it at an address, and nothing where it cannot be compiled.
-@kernels = internal global [16 x ptr] zeroinitializer
+; Kernels by number: copies, transposing copies, iotas and thin copies, of elements of 1, 2, 4 and 8 bytes each; behind them the
+; same with code of little effort. One that no call needed yet is null; `need` stores it at an address, and nothing where it cannot
+; be compiled. `first` has the call that needed a kernel first, and `moved` the bytes that code of little effort has moved.
+@kernels = internal global [32 x ptr] zeroinitializer
+@first = internal global [16 x i64] zeroinitializer
+@moved = internal global [16 x i64] zeroinitializer
 @need = internal global ptr null
 
 declare i64 @soac_host_run(ptr, ptr, ptr, i64, i1, i64)
@@ -21,10 +24,43 @@ define void @soac_host_need_by(ptr %function) {
   ret void
 }
 
-; A kernel by its number. Where there is none, the call that %state is of has failed.
-define internal ptr @kernel(ptr %state, i64 %number) {
+; Is code of little effort good for so many bytes? In the first call that needs the kernel, while they are few.
+define internal i1 @is_little(ptr %state, i64 %number, i64 %bytes) {
 entry:
+  %moved_place = getelementptr i64, ptr @moved, i64 %number
+  %before = atomicrmw add ptr %moved_place, i64 %bytes monotonic
+  %after = add i64 %before, %bytes
+  %few = icmp ule i64 %after, $LITTLE$
+  br i1 %few, label %compare, label %no
+compare:
+  %calls_place = getelementptr i64, ptr %state, i64 $CALLS_WORD$
+  %calls = load i64, ptr %calls_place
+  %high = shl i64 %calls, 48
+  %low = ptrtoint ptr %state to i64
+  %call = xor i64 %high, %low
+  %first_place = getelementptr i64, ptr @first, i64 %number
+  %exchanged = cmpxchg ptr %first_place, i64 0, i64 %call monotonic monotonic
+  %first = extractvalue { i64, i1 } %exchanged, 0
+  %is_none = extractvalue { i64, i1 } %exchanged, 1
+  %is_same = icmp eq i64 %first, %call
+  %is_first = or i1 %is_none, %is_same
+  ret i1 %is_first
+no:
+  ret i1 false
+}
+
+; A kernel by its number, for so many bytes. Where there is none, the call that %state is of has failed.
+define internal ptr @kernel(ptr %state, i64 %whole, i64 %bytes) {
+entry:
+  %whole_place = getelementptr ptr, ptr @kernels, i64 %whole
+  %best = load atomic ptr, ptr %whole_place acquire, align 8
+  %is_missing = icmp eq ptr %best, null
+  br i1 %is_missing, label %choose, label %fine
+choose:
   %slot = alloca ptr, align 8
+  %little = call i1 @is_little(ptr %state, i64 %whole, i64 %bytes)
+  %quick = add i64 %whole, 16
+  %number = select i1 %little, i64 %quick, i64 %whole
   %place = getelementptr ptr, ptr @kernels, i64 %number
   %known = load atomic ptr, ptr %place acquire, align 8
   %is_new = icmp eq ptr %known, null
@@ -42,7 +78,7 @@ fail:
   store i64 1, ptr %lost_place
   br label %fine
 fine:
-  %code = phi ptr [ %known, %entry ], [ %made, %ask ], [ null, %fail ]
+  %code = phi ptr [ %best, %entry ], [ %known, %choose ], [ %made, %ask ], [ null, %fail ]
   ret ptr %code
 }
 
@@ -187,20 +223,20 @@ launch:
   %dense_group = select i1 %is_thin, i64 12, i64 0
   %group = select i1 %is_turned, i64 4, i64 %dense_group
   %number = add i64 %group, %log
-  call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i1 %large)
+  call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %bytes)
   br label %done
 done:
   ret void
 }
 
 ; Run all blocks of a kernel, even if somebody wants to stop meanwhile.
-define internal void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i1 %shared) {
+define internal void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %bytes) {
 entry:
-  %code = call ptr @kernel(ptr %state, i64 %number)
+  %code = call ptr @kernel(ptr %state, i64 %number, i64 %bytes)
   %none = icmp eq ptr %code, null
   br i1 %none, label %done, label %run
 run:
-  %alone = xor i1 %shared, true
+  %alone = icmp ult i64 %bytes, $SHARED$
   %stopped = call i64 @soac_host_run(ptr %state, ptr %job, ptr %code, i64 %blocks, i1 %alone, i64 $TASKS$)
   %again = icmp ne i64 %stopped, 0
   br i1 %again, label %repeat, label %done
@@ -320,7 +356,6 @@ entry:
   %blocks = call i64 @parts(i64 %count, i64 %chunk)
   %number = add i64 %log, 8
   %bytes = mul i64 %count, %element
-  %large = icmp uge i64 %bytes, $SHARED$
-  call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i1 %large)
+  call void @all(ptr %state, ptr %job, i64 %number, i64 %blocks, i64 %bytes)
   ret void
 }

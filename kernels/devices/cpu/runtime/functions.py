@@ -46,10 +46,11 @@ OWN = ("soac_host_call", "soac_host_know", "soac_host_reset", "soac_host_need_by
 BULK = tuple(f"{kind}_{width}" for kind in ("copy", "transpose", "iota", "thin") for width in (1, 2, 4, 8))
 """The kernels of bulk operations, by the numbers that the runtime knows them by."""
 
-NEED = ctypes.CFUNCTYPE(None, ctypes.c_int64)
+NEED = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 NEED_BULK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
-"""What machine code calls, without the lock of the interpreter, for a kernel by its number. They store its address (at
-the second argument), and nothing where it has no code. They give nothing: the result of a callback that an asynchronous
+"""What machine code calls, without the lock of the interpreter, for a kernel by its number. They store its address (in
+the state, the second argument, before a launch with the table and the blocks that follow; at the second argument, for a
+copy), and nothing where it has no code. They give nothing: the result of a callback that an asynchronous
 exception ends, as a time limit raises it, would be whatever was in memory."""
 
 
@@ -105,23 +106,32 @@ def _loaded() -> Runtime:
 def _needed(made: Runtime, number: int, slot: int) -> None:
     """Stores the address of a kernel of a bulk operation; nothing where it cannot be compiled."""
     try:
-        made.bulk.append(bulk_code(BULK[number]))
-        ctypes.c_int64.from_address(slot).value = made.bulk[-1].address(symbol_of(BULK[number]))
+        kind, name = divmod(number, len(BULK))
+        made.bulk.append(bulk_code(BULK[name], jit.Effort.QUICK if kind and jit.may_be_quick() else jit.Effort.FULL))
+        ctypes.c_int64.from_address(slot).value = made.bulk[-1].address(symbol_of(BULK[name]))
     except BaseException as error:
         made.raised[threading.get_ident()] = error
 
 
-def bulk_code(name: str) -> jit.CompiledKernels:
-    """The code of a kernel of a bulk operation, from the cache or compiled."""
-    symbol, key = symbol_of(name), disk.key_of("bulk-1", name, disk.compiler(), *jit.identity())
+def bulk_code(name: str, effort: jit.Effort) -> jit.CompiledKernels:
+    """The code of a kernel of a bulk operation, from the cache or compiled; of full effort where the cache has that."""
+    symbol, key = symbol_of(name), bulk_key(name, jit.Effort.FULL)
     found = jit.load_stored(key, (symbol,))
+    if found is None and effort is jit.Effort.QUICK:
+        key = bulk_key(name, effort)
+        found = jit.load_stored(key, (symbol,))
     if found is not None:
         return found
     from ....lanes.module import emit  # the cache mostly has it
     from ....schedule.cpu.bulk_copies import bulk_kernels
 
     text = emit(kernel for kernel in bulk_kernels() if kernel.name == name)
-    return jit.load_source(jit.Source((text,), jit.Effort.FULL, key), (symbol,))
+    return jit.load_source(jit.Source((text,), effort, key), (symbol,))
+
+
+def bulk_key(name: str, effort: jit.Effort) -> str:
+    """Where the cache has the code of a kernel of a bulk operation."""
+    return disk.key_of("bulk-1", name, effort.value, disk.compiler(), *jit.identity())
 
 
 def _after_fork(reset: Callable[[], int], know: Callable[[int, int], None]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import os
 from enum import Enum
 from functools import cache as memoised
 
@@ -52,11 +53,17 @@ than the last per cent."""
 
 class Effort(Enum):
     """What LLVM does with a module: kernels get its whole pipeline; functions that were written by hand in its language
-    are left as they are; host programs run each statement once and are to be there soon."""
+    are left as they are; host programs run each statement once and are to be there soon, and so are kernels of little
+    work (`quick_code.py`)."""
 
     FULL = "full"
     AS_WRITTEN = "as-written"
     QUICK = "quick"
+
+
+def may_be_quick() -> bool:
+    """Whether kernels may have code of little effort: `SOAC_EFFORT=full` says no."""
+    return os.environ.get("SOAC_EFFORT") != "full"
 
 
 class Unlinkable(IRError):

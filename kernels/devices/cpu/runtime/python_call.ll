@@ -271,6 +271,10 @@ run:
   store i64 0, ptr %traced_place
   %lost_place = getelementptr i64, ptr %state, i64 $LOST_WORD$
   store i64 0, ptr %lost_place
+  %calls_place = getelementptr i64, ptr %state, i64 $CALLS_WORD$
+  %calls = load i64, ptr %calls_place
+  %number_of_call = add i64 %calls, 1
+  store i64 %number_of_call, ptr %calls_place
   %code = extractvalue %Head %head, $Head.code$
   %ended = call i64 @enter_host(ptr %code, ptr %state)
   %lost = load i64, ptr %lost_place

@@ -145,7 +145,7 @@ def test_a_kernel_without_code_ends_the_call(
 def test_a_time_limit_that_ends_the_callback_before_it_begins() -> None:
     """An asynchronous exception may strike anywhere: then there is no code, and no garbage is called."""
 
-    def struck(which: int) -> None:
+    def struck(which: int, state: int, table: int, blocks: int) -> None:
         raise TimeoutError
 
     program = soac.compile(TEXT)
@@ -196,7 +196,7 @@ def test_a_copy_without_code_ends_the_call() -> None:
         from soac.kernels.devices.cpu.runtime import functions
         program = soac.compile("entry main [n][m] (xss: [n][m]i16): [m][n]i16 = transpose xss")
         real, xss = functions.bulk_code, numpy.arange(6, dtype=numpy.int16).reshape(2, 3)
-        def fail(name):
+        def fail(name, effort):
             raise KeyboardInterrupt(name)
         functions.bulk_code = fail
         for _ in range(2):
@@ -218,7 +218,7 @@ def test_nothing_runs_on_a_copy_that_was_not_made() -> None:
         text = "entry main [n] (k: i32) (xs: [n]i32): i32 = i32.sum (loop ys = copy xs for i < k do scan (+) i ys)"
         program, real = soac.compile(text), functions.bulk_code
         xs = numpy.ones(200_000, numpy.int32)
-        def fail(name):
+        def fail(name, effort):
             raise KeyboardInterrupt(name)
         functions.bulk_code = fail
         for _ in range(20):
@@ -242,7 +242,7 @@ def test_nothing_is_called_after_a_copy_that_was_not_made() -> None:
         text = "def f [n] (xss: [n][n]i16) (k: i64): i16 = "
         text += "if k == 0 then xss[0, 1] else f (transpose xss) (k - 1) + f xss (k - 1)"
         program = soac.compile(text + " entry main [n] (xss: [n][n]i16): i16 = f xss 60")
-        def fail(name):
+        def fail(name, effort):
             raise KeyboardInterrupt(name)
         functions.bulk_code = fail
         try:
