@@ -209,9 +209,11 @@ def copy(h: Emitter, target: Array, source: Array) -> None:
 
 def made(h: Emitter, stm: HostStm, shape: tuple[str, ...]) -> Array:
     """The array that a statement binds, with memory for a shape."""
-    array = declare_array(h, stm.pat[0], True)
+    array, name = declare_array(h, stm.pat[0], True), stm.pat[0].name
     set_sizes(h, array, shape)
-    allocate(h, array, stm.loc)
+    if h.loops and "soac_host_again" in h.backend.functions:
+        h.again.add(name)
+    allocate(h, array, stm.loc, "again" if name in h.again else "scratch")
     return array
 
 

@@ -1,7 +1,8 @@
 """Control of a native host program: branches, loops, guards, launches.
 
 Arrays that branches and loops bind are dense and have a reference of their own; what a body made and gave away is
-released at its end. An iteration makes the next values before it drops the last ones, so that two buffers take turns.
+released at its end. An iteration makes the next values before it drops the last ones, so that two buffers take turns;
+what is small and used within it alone takes the memory that it had in the iteration before.
 """
 
 from __future__ import annotations
@@ -109,7 +110,9 @@ def loop(h: Emitter, stm: HostStm, exp: HostLoop, emit: EmitBody) -> None:
     code.label(head)
     code.branch(goes_on(h, exp.form, bound), turn, end)
     code.label(turn)
+    h.loops += 1
     emit(h, exp.body)
+    h.loops -= 1
     next_values(h, exp, following, stm.loc)
     next_turn(h, exp.form)
     stop_if(h, ask(h, "soac_host_pause", "%state"))

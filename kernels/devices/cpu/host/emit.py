@@ -67,6 +67,7 @@ from .frame import (
     declare_array,
     descriptor,
     fail_if,
+    forget,
     highest_rank,
     locals_of,
     obtain,
@@ -75,7 +76,6 @@ from .frame import (
     prim_of,
     put,
     read_scalar,
-    release,
     value,
     write_scalar,
 )  # fmt: skip
@@ -213,7 +213,7 @@ def emit_body(h: Emitter, body: HostBody) -> None:
     for stm, dead in zip(body.stms, dead_after(body), strict=True):
         statement(h, stm)
         for name in dead:
-            release(h, h.arrays[name])
+            forget(h, name)
 
 
 def statement(h: Emitter, stm: HostStm) -> None:

@@ -74,7 +74,8 @@ class Emitter:
     `first_setting`: where thresholds and sizes start in the state. `far`: the kernels with a second form, which is for
     calls whose last scalar holds. `guards`: the thresholds behind a condition; `branches`: those behind the branches
     that guards decide, by number; `calls`: the places of calls, by number; `what`: the arrays that the statement at
-    hand makes, in words."""
+    hand makes, in words; `loops`: how many loops are around it; `again`: the arrays that take the memory that they had
+    in the iteration before."""
 
     backend: Backend
     code: Code
@@ -94,6 +95,8 @@ class Emitter:
     slots: int = 2
     passed: int = 0
     what: str = ""
+    loops: int = 0
+    again: set[Name] = field(default_factory=set[Name])
 
     @property
     def one(self) -> Vec:
@@ -234,6 +237,14 @@ def release(h: Emitter, array: Array) -> None:
     call(h, "soac_host_release", array.pointer)
 
 
+def forget(h: Emitter, name: Name) -> None:
+    """What was used last: its memory is given back, or put by for the next iteration."""
+    if name in h.again:
+        call(h, "soac_host_put_by", h.arrays[name].pointer)
+    else:
+        release(h, h.arrays[name])
+
+
 def move(h: Emitter, target: Array, source: Array) -> None:
     """The target gets the reference, address, sizes and strides of the source, which holds no reference then."""
     call(h, "soac_host_move", target.pointer, source.pointer, str(source.rank))
@@ -246,9 +257,9 @@ def obtain(h: Emitter, how: str, target: Array, source: Array, loc: Loc) -> None
     unless_memory(h, status, source, loc)
 
 
-def allocate(h: Emitter, array: Array, loc: Loc) -> None:
-    """Memory for the sizes in the descriptor."""
-    status = ask(h, "soac_host_scratch", "%state", array.pointer, str(array.rank), str(array.prim.bytes))
+def allocate(h: Emitter, array: Array, loc: Loc, how: str = "scratch") -> None:
+    """Memory for the sizes in the descriptor: `again` takes what was put by."""
+    status = ask(h, f"soac_host_{how}", "%state", array.pointer, str(array.rank), str(array.prim.bytes))
     unless_memory(h, status, array, loc)
 
 

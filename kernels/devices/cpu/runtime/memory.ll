@@ -19,6 +19,9 @@ declare void @free(ptr)
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare i64 @llvm.umax.i64(i64, i64)
 declare i32 @sched_yield()
+declare i64 @soac_host_lay(ptr, i64, i64)
+declare i64 @soac_host_scratch(ptr, ptr, i64, i64)
+declare void @soac_host_release(ptr)
 $DECLARE_ADVISE$
 
 define internal void @enter() {
@@ -198,4 +201,66 @@ return:
   ret i64 0
 done:
   ret i64 0
+}
+
+; Release a descriptor whose memory an iteration has made, for the next one: what is small, and what nothing else refers
+; to, stays in it.
+define void @soac_host_put_by(ptr %array) {
+entry:
+  %buffer = load ptr, ptr %array
+  %none = icmp eq ptr %buffer, null
+  br i1 %none, label %done, label %look
+look:
+  %references = load atomic i64, ptr %buffer monotonic, align 8
+  %single = icmp eq i64 %references, 1
+  %capacity_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.capacity$
+  %capacity = load i64, ptr %capacity_place
+  %small = icmp ule i64 %capacity, $LARGE$
+  %spare = and i1 %single, %small
+  br i1 %spare, label %done, label %release
+release:
+  call void @soac_host_release(ptr %array)
+  br label %done
+done:
+  ret void
+}
+
+; As `scratch`, but in what was put by if it is large enough.
+define i64 @soac_host_again(ptr %state, ptr %array, i64 %rank, i64 %element) {
+entry:
+  %buffer = load ptr, ptr %array
+  %none = icmp eq ptr %buffer, null
+  br i1 %none, label %new, label %look
+look:
+  %bytes = call i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element)
+  %capacity_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.capacity$
+  %capacity = load i64, ptr %capacity_place
+  %fits = icmp ule i64 %bytes, %capacity
+  br i1 %fits, label %same, label %drop
+same:
+  ret i64 0
+drop:
+  call void @soac_host_release(ptr %array)
+  br label %new
+new:
+  %status = call i64 @soac_host_scratch(ptr %state, ptr %array, i64 %rank, i64 %element)
+  ret i64 %status
+}
+
+; Store a pattern of 8 bytes to all of a few bytes, and up to 7 behind them.
+define void @soac_host_set(i64 %address, i64 %bytes, i64 %pattern) {
+entry:
+  %data = inttoptr i64 %address to ptr
+  br label %each
+each:
+  %at = phi i64 [ 0, %entry ], [ %next, %go ]
+  %more = icmp slt i64 %at, %bytes
+  br i1 %more, label %go, label %done
+go:
+  %place = getelementptr i8, ptr %data, i64 %at
+  store i64 %pattern, ptr %place
+  %next = add i64 %at, 8
+  br label %each
+done:
+  ret void
 }

@@ -109,6 +109,17 @@ entry same [n] (xs: [n]f32) : ([n]f32, [n]f32, i64) = (xs, xs, n)
 entry shape [n][m] (xss: [n][m]f32) : [m * n]f32 = flatten (transpose xss)
 entry nested (n: i32) : i32 = loop acc = 0 for i < n do loop acc for j < i do acc + i * j
 entry scans [n] (k: i64) (xs: [n]i32) : [n]i32 = loop ys = xs for _i < k do scan (+) 0 ys
+entry grown (k: i64) : []i64 =
+  loop xs: []i64 = [1, 2] for i < k do
+    let ys = filter (\\x -> x % 7 != i % 7) (xs ++ map (+ i) xs)
+    let ends = [0, i] ++ replicate (i % 3) 5
+    in if length ys > 40 then (ys ++ ends)[::3] else ys
+entry carried [n] (k: i64) (xs: [n]i64) : ([n]i64, []i64, [n]i64) =
+  loop (xs: [n]i64, ys: []i64, zs: [n]i64) = (xs, [], xs) for i < k do
+    let twice = filter (> i) (map (* 2) xs)
+    let turned = reverse xs
+    in if i % 3 == 0 then (turned, twice, turned)
+       else if i % 3 == 1 then (zs, ys ++ twice, xs) else (xs, ys[:i64.min 1 (length ys)], zs)
 entry must [n] (xs: [n]i32) (k: i64) : [k]i32 = assert (k <= n) (map (\\i -> xs[i]) (iota k))
 entry at [n][m] (xss: [n][m]i32) (i: i64) (j: i64) : i32 = xss[i, j]
 entry room (n: i64) : [n][n]f64 = replicate n (replicate n 0)
@@ -143,6 +154,7 @@ CALLS = [
     ("collatz", 27), ("table", 9), ("table", 10), ("table", -1), ("pair", np.arange(3, dtype=np.float32)),
     ("same", np.arange(3, dtype=np.float32)), ("shape", np.arange(6, dtype=np.float32).reshape(2, 3)),
     ("nested", np.int32(20)), ("scans", 5, np.arange(5, dtype=np.int32)), ("scans", 0, np.arange(5, dtype=np.int32)),
+    ("grown", 0), ("grown", 60), ("carried", 50, np.arange(-4, 9)), ("carried", 3, np.arange(0)),
     ("must", np.arange(5, dtype=np.int32), 3), ("must", np.arange(5, dtype=np.int32), 6),
     ("at", np.arange(6, dtype=np.int32).reshape(2, 3), 1, 2), ("at", np.arange(6, dtype=np.int32).reshape(2, 3), 1, 3),
     ("at", np.arange(6, dtype=np.int32).reshape(2, 3), -1, 0), ("room", 1 << 22), ("room", 1 << 40),
@@ -371,7 +383,7 @@ def test_defaults_are_those_of_the_threads() -> None:
 def test_a_long_trace(program: soac.Program) -> None:
     source = """
     entry main [n] (k: i64) (xss: [n][n]f32): [n][n]f32 =
-      loop xss for _i < k do map (\\xs -> map (+ f32.sum xs) xs) (transpose xss)
+      #[flattening(no_intra)] loop xss for _i < k do map (\\xs -> map (+ f32.sum xs) xs) (transpose xss)
     """
     looped = soac.compile(source, "looped.soac")
     trace = looped.trace("main", [1000, np.zeros((10, 10), np.float32)])[1]
