@@ -1,0 +1,116 @@
+"""Every pass keeps the meaning of kernels that come from no program: random ones, and all of a kind with a few
+statements."""
+
+from __future__ import annotations
+
+import itertools
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from soac.ir.core import Level
+from soac.ir.ops import Op
+from soac.ir.types import i64
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.nodes import Kernel, Operand
+from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes
+from soac.kernels.passes.peel_boundaries import MOST
+from soac.kernels.passes.vectorise_accesses import rows_of
+from tests.support.block_kernels import BLOCK, OUT, XS, N, load, var
+from tests.support.random_kernels import COMPARISONS, DIVISIONS, K, M, Writer, check, random_kernel
+
+I = var("i")  # noqa: E741
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32))
+def test_a_pass_keeps_the_meaning(number: int) -> None:
+    check(random_kernel(Random(number)))
+
+
+def writer(*uniform: Operand) -> Writer:
+    return Writer(Random(0), [I], uniform)
+
+
+def kernel_of(inside: Writer, before: Writer | None = None) -> Kernel:
+    """A loop of threads, each of which stores all that it has computed."""
+    inside.out.append(kir.Store(OUT, I, inside.everything()))
+    loop = kir.Threads(I, i64(0), N, tuple(inside.out))
+    body = (*(before.out if before is not None else ()), loop)
+    return choose_lanes(Kernel("k", BLOCK, (XS, OUT), (N, M, K), body, (), Level.BLOCK), LaneSettings())
+
+
+def test_comparisons_and_clamps_of_an_index() -> None:
+    """Both ways round, with an end that is a number and one that is not, at the end and beside it."""
+    for op, shift, late in itertools.product((*COMPARISONS, Op.MIN, Op.MAX), (-1, 2), (0, 2, None, -1)):
+        before, inside = Writer(Random(0), [], ()), writer()
+        end = before.let(Op.ADD, N, i64(-1)) if late == -1 else N if late is None else i64(late)
+        place = inside.let(Op.ADD, I, i64(shift))
+        inside.let(op, place, end)
+        inside.let(op, end, place)
+        sizes = [{"n": n, "m": 1, "k": 0} for n in (5, 9)]
+        assert check(kernel_of(inside, before), sizes, ["peel-boundaries"])
+
+
+def test_divisions_of_an_index() -> None:
+    """By numbers and by what is known before the loop, of an index beside it, the number of the block too."""
+    for op, by, beside in itertools.product(DIVISIONS, (M, i64(32), i64(3)), (i64(0), K, BLOCK)):
+        inside = writer()
+        inside.let(op, inside.let(Op.ADD, I, beside), by)
+        sizes = [{"n": n, "m": m, "k": k} for n, m, k in ((70, 33, 0), (5, 1, 3))]
+        assert bool(check(kernel_of(inside), sizes, ["split-at-multiples"])) == (by != i64(3))
+
+
+def test_divisions_before_the_loop() -> None:
+    """A quotient is guessed."""
+    inside = writer()
+    for op in DIVISIONS:
+        inside.let(op, K, M)
+    signs = [{"n": n, "m": m, "k": k} for n in (0, 1) for m in (-3, -1, 1, 2, 3) for k in range(-9, 10)]
+    assert "hoist-invariants" in check(kernel_of(inside), signs, ["hoist-invariants"])
+
+
+def test_variables_that_change_places_in_a_branch() -> None:
+    """In one side, or both."""
+
+    def swapped(value: Operand) -> tuple[kir.KStm, ...]:
+        copied = var("c")
+        copy = kir.KLet(copied, kir.KConvert(copied.prim, copied.prim, v))
+        return (copy, kir.Assign(v, value), kir.Assign(w, copied))
+
+    for side in range(3):
+        inside, v, w = writer(), var("v"), var("w")
+        inside.out += [kir.Declare(v, I), kir.Declare(w, K)]
+        cond = inside.let(Op.LT, inside.let(Op.REM, I, i64(3)), i64(1))
+        sides = (swapped(w), ()), ((), swapped(w)), (swapped(i64(1)), swapped(i64(2)))
+        inside.out.append(kir.KIf(cond, *sides[side]))
+        inside.changing += [v, w]
+        assert "if-convert" in check(kernel_of(inside))
+
+
+def test_checks_stay_behind_those_before_them() -> None:
+    """Of a check that no thread passes, and one behind it that is the same for all, the first one fails."""
+    inside = writer()
+    never = inside.let(Op.LT, I, i64(0))
+    inside.out += [kir.Check(never, 0, ()), kir.BoundsCheck(K, i64(1), 1, ())]
+    check(kernel_of(inside), [{"n": 3, "m": 1, "k": k} for k in (0, 1)])
+    inside = writer()
+    inside.out += [kir.BoundsCheck(I, K, 0, ()), kir.BoundsCheck(M, i64(5), 1, ())]
+    check(kernel_of(inside), [{"n": 3, "m": m, "k": k} for k in (0, 3) for m in (1, 7)])
+
+
+def test_long_loops_are_not_written_out_twice() -> None:
+    for length in (MOST - 40, MOST + 1):
+        inside = writer()
+        inside.let(Op.MAX, I, i64(1))
+        inside.out += [inside.out[0]] * length
+        assert bool(check(kernel_of(inside), [], ["peel-boundaries"])) == (length < MOST)
+
+
+def test_loops_within_threads_have_no_rows() -> None:
+    for inner in ((), (kir.For(var("j"), i64(2), ()),)):
+        x, read = load(XS, I)
+        body = (*inner, read, kir.Store(OUT, I, x))
+        kernel = Kernel("k", BLOCK, (XS, OUT), (N, M, K), (kir.Threads(I, i64(0), N, body),), (), Level.BLOCK)
+        assert (rows_of(kernel) is None) == bool(inner)

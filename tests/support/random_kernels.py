@@ -1,0 +1,189 @@
+"""Random kernels that come from no program: scalar code of threads with variables that change, branches, loops, checks,
+clamped and divided indices, and reductions; and what a pass must leave as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+
+from soac.ir.core import Level
+from soac.ir.ops import Op
+from soac.ir.types import Prim, i64
+from soac.kernels.kernel_ir import nodes as kir
+from soac.kernels.kernel_ir.nodes import Kernel, KLet, KOp, KStm, KVar, Operand
+from soac.kernels.kernel_ir.show import show_kernel
+from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes
+from soac.kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES
+from tests.support.block_kernels import BLOCK, BOOL, I64, OUT, XS, N, var
+from tests.support.kernel_interpreter import interpret
+
+M, K = KVar("m", I64), KVar("k", I64)
+PASSES = {name: run for name, run in (*CPU_PASSES, *CUDA_PASSES) if name not in ("place-fences", "flat-row-scans")}
+SHIFTS = (i64(0), i64(1), i64(2), i64(3), i64(-1), i64(-2))
+DIVISORS = (M, M, i64(1), i64(3), i64(32), i64(40))
+ARITHMETIC = (Op.ADD, Op.ADD, Op.SUB, Op.MIN, Op.MAX, Op.MUL)
+DIVISIONS = (Op.DIV, Op.MOD, Op.QUOT, Op.REM)
+COMPARISONS = (Op.LT, Op.LE, Op.GT, Op.GE, Op.EQ, Op.NE)
+
+
+@dataclass(slots=True)
+class Writer:
+    """Statements under construction, and the variables in scope: those of `changing` are assigned, those that are
+    `near` count with the threads, and those that are `uniform` are the same for all."""
+
+    random: Random
+    numbers: list[Operand]
+    uniform: tuple[Operand, ...]
+    near: tuple[Operand, ...] = SHIFTS
+    tests: list[Operand] = field(default_factory=list[Operand])
+    changing: list[KVar] = field(default_factory=list[KVar])
+    out: list[KStm] = field(default_factory=list[KStm])
+
+    def let(self, op: Op, *args: Operand, prim: Prim = I64) -> KVar:
+        made = var("x", BOOL if op in COMPARISONS else prim)
+        self.out.append(KLet(made, KOp(op, prim, args)))
+        (self.tests if made.prim is BOOL else self.numbers).append(made)
+        return made
+
+    def number(self) -> Operand:
+        choices = (self.numbers[-4:], self.numbers, self.changing or self.numbers, self.near)
+        return self.random.choice(self.random.choice(choices))
+
+    def test(self) -> Operand:
+        if self.tests and self.random.random() < 0.4:
+            return self.random.choice(self.tests)
+        x = self.random.choice((*self.near, self.number()))
+        y = self.random.choice((*SHIFTS, *self.uniform, self.number()))
+        return self.let(self.random.choice(COMPARISONS), *((x, y) if self.random.random() < 0.8 else (y, x)))
+
+    def everything(self) -> Operand:
+        """A number in which all that is in scope counts."""
+        total: Operand = i64(0)
+        for x in dict.fromkeys((*self.numbers, *self.changing, *self.tests)):
+            one = self.let(Op.SELECT, x, i64(5), i64(7)) if x.prim is BOOL else x
+            total = self.let(Op.ADD, self.let(Op.MUL, total, i64(3)), one)
+        return total
+
+    def element(self, index: Operand) -> None:
+        """A load, in bounds by clamps."""
+        last = self.let(Op.SUB, N, i64(1))
+        at = self.let(Op.MAX, i64(0), self.let(Op.MIN, *self.random.sample((last, index), 2)))
+        self.loaded(at)
+
+    def loaded(self, at: Operand) -> None:
+        x = var("x")
+        self.out.append(KLet(x, kir.KLoad(XS, at)))
+        self.numbers.append(x)
+
+    def statement(self, depth: int) -> None:
+        random = self.random
+        match random.randrange(14 if depth else 11):
+            case 0 | 1 | 2:
+                self.let(random.choice(ARITHMETIC), self.number(), random.choice((self.number(), *SHIFTS)))
+            case 3:
+                self.let(random.choice(DIVISIONS), random.choice((*self.near, self.number())), random.choice(DIVISORS))
+            case 4:
+                self.test()
+            case 5:
+                op, args = random.choice(((Op.AND, 2), (Op.OR, 2), (Op.NOT, 1)))
+                self.let(op, *(self.test() for _ in range(args)), prim=BOOL)
+            case 6:
+                self.let(Op.SELECT, self.test(), self.number(), self.number())
+            case 7:
+                self.element(random.choice((*self.near, self.number())))
+            case 8 if random.random() < 0.3:
+                at = self.number()
+                self.out.append(kir.BoundsCheck(at, N, random.randrange(3), ()))
+                self.loaded(at)
+            case 8 | 9:
+                self.out.append(kir.Declare(changing := var("v"), self.number()))
+                self.changing.append(changing)
+            case 10:
+                self.assign()
+            case 11 | 12:
+                cond = self.test()
+                then, orelse = (self.inner(depth - 1, random.randrange(5)) for _ in range(2))
+                self.out.append(kir.KIf(cond, then, orelse))
+            case _:
+                j = var("j")
+                self.out.append(kir.For(j, i64(random.randrange(3)), self.inner(depth - 1, 3, j)))
+
+    def assign(self) -> None:
+        if self.changing:
+            value = self.number()
+            if isinstance(value, KVar) and self.random.random() < 0.5:
+                copied = var("c")
+                self.out.append(KLet(copied, kir.KConvert(I64, I64, value)))
+                self.numbers.append(copied)
+                value = copied
+            self.out.append(kir.Assign(self.random.choice(self.changing), value))
+
+    def inner(self, depth: int, count: int, *made: Operand) -> tuple[KStm, ...]:
+        numbers, tests, changing = [*self.numbers, *made], [*self.tests], [*self.changing]
+        inside = Writer(self.random, numbers, self.uniform, self.near, tests, changing)
+        for _ in range(count):
+            inside.statement(depth)
+        inside.assign()
+        return tuple(inside.out)
+
+
+def sum_of(op: Op) -> kir.KLambda:
+    x, y, z = var("x"), var("y"), var("z")
+    return kir.KLambda((x,), (y,), (KLet(z, KOp(op, I64, (x, y))),), (z,))
+
+
+def random_kernel(random: Random) -> Kernel:
+    scalars: list[Operand] = [N, M, K, BLOCK]
+    before = Writer(random, scalars, (N, M, K, BLOCK))
+    for _ in range(random.randrange(1, 4)):
+        before.let(random.choice((Op.ADD, Op.SUB)), random.choice(scalars), random.choice((BLOCK, *SHIFTS)))
+    i, lo = var("i"), random.choice((i64(0), i64(0), i64(2), K))
+    inside = Writer(random, [*before.numbers, i], tuple(before.numbers))
+    near = [inside.let(random.choice((Op.ADD, Op.SUB)), i, x) for x in random.sample((*SHIFTS, *inside.uniform), 2)]
+    inside.near = (i, *near)
+    for _ in range(random.randrange(2, 7)):
+        inside.statement(2)
+    value, body = inside.everything(), inside.out
+    if random.random() < 0.3:
+        op, neutral = random.choice(((Op.ADD, 0), (Op.MIN, 2**63 - 1), (Op.MAX, -(2**63))))
+        found = var("found")
+        made: KStm = kir.BlockReduce((found,), i, lo, N, tuple(body), (value,), sum_of(op), (i64(neutral),), True)
+        after: list[KStm] = [kir.Store(OUT, BLOCK, found)]
+    else:
+        place = inside.let(Op.ADD, i, i64(2))
+        store = [kir.Store(OUT, place, value)]
+        made, after = kir.Threads(i, lo, N, (*body, *store)), []
+    kernel = Kernel("k", BLOCK, (XS, OUT), (N, M, K), (*before.out, made, *after), (), Level.BLOCK)
+    return choose_lanes(kernel, LaneSettings())
+
+
+Scalars = dict[str, int]
+SCALARS: list[Scalars] = [{"n": n, "m": m, "k": k} for n, m, k in ((1, 1, 0), (6, 2, 1), (38, 33, -1))]
+
+
+def run(kernel: Kernel, scalars: Scalars) -> tuple[list[int], set]:
+    out = np.zeros(80, np.int64)
+    failures = interpret(kernel, {"xs": np.arange(scalars["n"]) * 7 % 11, "out": out}, dict(scalars), 2)
+    return out.tolist(), failures
+
+
+def check(kernel: Kernel, given: Iterable[Scalars] = SCALARS, passes: Iterable[str] = PASSES) -> set[str]:
+    """Each pass on a kernel, by itself, against the kernel as it was; gives those that have changed it."""
+    changed = set[str]()
+    found = [(scalars, *run(kernel, scalars)) for scalars in given]
+    for name in passes:
+        after = PASSES[name](kernel)
+        if after == kernel:
+            continue
+        changed.add(name)
+        for scalars, expected, failures in found:
+            out, failed = run(after, scalars)
+            if failures or failed:
+                assert failures >= failed, (name, scalars, show_kernel(kernel))
+                assert failed, (name, scalars, show_kernel(kernel))
+            else:
+                assert out == expected, (name, scalars, show_kernel(kernel))
+    return changed
