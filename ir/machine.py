@@ -29,13 +29,15 @@ class LevelRow:
     """A level of the machine: `level` tags the segops that run there, `guard` names the thresholds of versions that
     stop at it (`main.ys.suff_outer_0`). One of its collectives has `threads` threads, where no size says how many, and
     as much parallelism fills it, where no threshold says how much; it holds segops of at most `most` parallelism, and
-    `bytes` of the arrays that go from one to the next."""
+    `bytes` of the arrays that go from one to the next; `opt_in` where it is set to hold more, with fewer collectives at
+    work at once."""
 
     level: Level
     guard: str
     threads: int
     most: int
     bytes: int
+    opt_in: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ SEQUENTIAL_FACTOR = 8
 
 THREAD = LevelRow(Level.THREAD, "suff_outer", 1, 1, 0)
 WARP = LevelRow(Level.WARP, "suff_intra_warp", 32, 32 * SEQUENTIAL_FACTOR, (48 << 10) // 8)
-BLOCK = LevelRow(Level.BLOCK, "suff_intra", 256, 1024, 48 << 10)
+BLOCK = LevelRow(Level.BLOCK, "suff_intra", 256, 1024, 48 << 10, 227 << 10)
 CORE = LevelRow(Level.BLOCK, "suff_intra", 64, 1 << 14, 1 << 20)
 """A block of the CPU is one core's turn: its arrays stay in the cache of the core, and the others do not wait long."""
 

@@ -40,7 +40,7 @@ from ..context.segop_bodies import emit_segmap_at
 from ..context.trace import Fired, Rule
 from ..context.widths import is_small
 from .guards import Version, both, parallelism_of, product_of
-from .irregular import collectives_pay, parallelism_of_collectives
+from .irregular import collectives_pay, parallelism_of_collectives, parameter
 from .nested import rows_to
 from .shared_rows import read_once
 from .skew import Lengths
@@ -203,7 +203,8 @@ def where_it_fits(
     if spaces:
         fits = let(flow, "fits", BOOL, Op.LE, most, i64(row.most))
     if (taken := bytes_inside(flow, spaces, arrays, row)) is not None:
-        enough = let(flow, "fits", BOOL, Op.LE, taken, i64(row.bytes))
+        room = parameter(flow, "shared", row.bytes) if row.opt_in else i64(row.bytes)
+        enough = let(flow, "fits", BOOL, Op.LE, taken, room)
         fits = Var(flow.emit_as("fits", BOOL, PrimOp(Op.AND, Prim.BOOL, (fits, enough))))
     too_many = Var(flow.emit_as("par", I64, PrimOp(Op.NEG, Prim.I64, (most,))))
     return Var(flow.emit_as("par", I64, PrimOp(Op.SELECT, Prim.I64, (fits, par, too_many))))

@@ -70,7 +70,7 @@ class NullDriver:
     """Memory is addresses; `compiled_host` as for the emulated driver."""
 
     compiled_host: bool = True
-    properties: Properties = Properties("nothing", "sm_90", 132, 48 << 10)
+    properties: Properties = Properties("nothing", "sm_90", 132, 227 << 10)
     stream: int = 1
     place: tuple[int, int] = (dlpack.CPU, 0)
     code: jit.CompiledKernels = field(default_factory=lambda: jit.load_text(FUNCTIONS, NAMES))
@@ -104,6 +104,7 @@ class NullDriver:
     def shared_bytes(self, kernel: int) -> int:
         return 0
 
+    def allow_shared(self, kernel: int, size: int) -> None: ...
     def launch(self, kernel: int, grid: int, threads: int, shared: int, values: Sequence[Value]) -> None:
         self.launches += 1
 

@@ -184,8 +184,8 @@ class CudaDevice:
         kernel is done, and so is not used before by what comes after it in the stream. Shared memory is what the
         arrays of a block take, where that is known."""
         peak, name, text = self.peak(what, scalars), what.kernel.name, what.text
-        most = MOST_SHARED[what.kernel.collective] if peak.block == UNKNOWN else what.shared_left
-        shared = int(min(peak.block, most, what.shared_left // text.together)) & ~15
+        room = what.shared_left // text.together
+        shared = int(peak.block) if peak.block <= room else min(room, MOST_SHARED[what.kernel.collective]) & ~15
         block = 0 if peak.block <= shared else self.stack_size(name, Space.SHARED, peak.block)
         thread = self.stack_size(name, Space.PRIVATE, peak.thread)
         each = block + text.threads * thread

@@ -43,7 +43,8 @@ class GpuLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """A GPU: `arch` is what NVRTC calls it (`sm_90`); `shared_bytes` is the shared memory that any block may have."""
+    """A GPU: `arch` is what NVRTC calls it (`sm_90`); `shared_bytes` is the shared memory that a block may have
+    whose kernel has been given leave (`allow_shared`); without it is `BLOCK.bytes`."""
 
     name: str
     arch: str
@@ -116,6 +117,10 @@ class Driver(Protocol):
 
     def shared_bytes(self, kernel: Loaded) -> int:
         """Shared memory that a block of the kernel has by its declarations."""
+        ...
+
+    def allow_shared(self, kernel: Loaded, size: int) -> None:
+        """Launches of the kernel may ask for as many bytes, beside those of its declarations."""
         ...
 
     def launch(self, kernel: Loaded, grid: int, threads: int, shared: int, values: Sequence[Value]) -> None: ...

@@ -87,8 +87,8 @@ FUNCTIONS = {
 }
 """What compiled host programs call, under the names of `EntryPoints`."""
 
-_SHARED_BYTES = 1
-"""The attribute of a function that is its shared memory."""
+_SHARED_BYTES, _MOST_DYNAMIC = 1, 8
+"""The attributes of a function that are its shared memory, and the most that launches add to it."""
 
 
 def addresses() -> dict[str, int]:
@@ -114,6 +114,11 @@ def shared_bytes(function: int) -> int:
     size = ctypes.c_int()
     _done(library().cuFuncGetAttribute(ctypes.byref(size), _SHARED_BYTES, ctypes.c_void_p(function)))
     return size.value
+
+
+def allow_shared(function: int, size: int) -> None:
+    """Lets launches of a kernel ask for `size` bytes of shared memory. Raises `Refused`."""
+    _done(library().cuFuncSetAttribute(ctypes.c_void_p(function), _MOST_DYNAMIC, size))
 
 
 def launch(function: int, grid: int, threads: int, shared: int, stream: int, values: bytes) -> None:

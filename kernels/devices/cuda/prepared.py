@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ....ir.machine import BLOCK
 from ...analysis.stack_sizes import StackSizes
 from ...cuda_c.module import CudaKernel, cuda_kernel, cuda_module
-from ...kernel_ir.nodes import Kernel
+from ...kernel_ir.nodes import Kernel, Space
 from ...passes.pipeline import CUDA_PASSES, all_ready
 from .driver import Loaded, signature_of
 from .gpu import Gpu
@@ -56,14 +56,19 @@ def loaded_kernels(
             loaded[kernel.name],
             threads,
             first,
-            _shared_left(gpu, loaded[kernel.name]),
+            _shared_left(gpu, loaded[kernel.name], text),
             StackSizes.of(kernel),
         )
         for kernel, (first, text) in zip(kernels, texts, strict=True)
     }
 
 
-def _shared_left(gpu: Gpu, kernel: Loaded) -> int:
-    """What a block may have of shared memory beside what the kernel declares, in pieces of 16 bytes."""
-    most = min(BLOCK.bytes, gpu.driver.properties.shared_bytes)
-    return max(0, most - gpu.driver.shared_bytes(kernel)) & ~15
+def _shared_left(gpu: Gpu, kernel: Loaded, text: CudaKernel) -> int:
+    """What a block may have of shared memory beside what the kernel declares, in pieces of 16 bytes; the driver gets to
+    know."""
+    if Space.SHARED not in text.stacks:
+        return 0
+    most = min(BLOCK.opt_in, gpu.driver.properties.shared_bytes)
+    left = max(0, most - gpu.driver.shared_bytes(kernel)) & ~15
+    gpu.driver.allow_shared(kernel, left)
+    return left

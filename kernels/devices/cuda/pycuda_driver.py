@@ -89,7 +89,7 @@ class PyCuda:
             device.name(),
             f"sm_{major}{minor}",
             device.get_attribute(attribute.MULTIPROCESSOR_COUNT),
-            device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_BLOCK),
+            device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
         )
         return cls(number, cuda, properties, (CUDA, number))
 
@@ -157,6 +157,10 @@ class PyCuda:
     @guarded
     def shared_bytes(self, kernel: int) -> int:
         return libcuda.shared_bytes(kernel)
+
+    @guarded
+    def allow_shared(self, kernel: int, size: int) -> None:
+        libcuda.allow_shared(kernel, size)
 
     @guarded
     def launch(self, kernel: int, grid: int, threads: int, shared: int, values: Sequence[Value]) -> None:

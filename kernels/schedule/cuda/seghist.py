@@ -1,13 +1,14 @@
 """SegHist on a machine with many threads: sub-histograms of a block, put together at the end.
 
-seghist (i < n, ..) dest op (k, v)     block = (chunk of the space, range of bins)
+seghist (i < n, ..) dest op (k, v)     block = chunk of the space
     one component, exact in any order     atomic updates of the block's sub-histogram in shared memory, then of dest;
-                                          of dest at once where the bins make too many ranges
+                                          of dest at once where there are too many bins; points are read once
     else                                  a sub-histogram for each warp, whose threads take turns; the warps' in order
                                           give the block's, a second launch adds the blocks' to dest in order
 
-A range is what fits in shared memory; each range of bins is a pass of other blocks over the chunk. The second way needs
-no lock, takes any operator, and gives the same bits in each run, for float sums too. Source: Henriksen et al., SC'20.
+The second way needs no lock, takes any operator, and gives the same bits in each run, for float sums too. Its bins go
+in ranges of what fits in shared memory; each range is a pass of other blocks over the chunk. More memory for a block
+would mean fewer ranges, and as many times fewer warps at work. Source: Henriksen et al., SC'20.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ from ..statements import gen_body
 from ..table import Schedule, Segop, Table, bound, run
 
 SHARED = 32 << 10
-"""Bytes of the sub-histograms of a block."""
-MOST_RANGES = 8
+"""Bytes of the sub-histograms of a block whose warps take turns."""
+ATOMIC = 16 << 10
+"""Bytes of the sub-histogram of a block with atomic updates: of an array that stands in shared memory by itself, with
+which a multiprocessor has all the warps it can."""
 LEAST_CHUNK = 4096
 MOST_PARTIAL = 1 << 22
 """Elements of all blocks' sub-histograms."""
@@ -109,7 +112,7 @@ class Atomic(Segop[core.SegHist]):
 
     @property
     def size(self) -> int:
-        return SHARED // 2 // self.operation[1].bytes
+        return ATOMIC // self.operation[1].bytes
 
 
 def by_atomics(s: Segop[core.SegHist], operation: tuple[Op, Prim]) -> None:
@@ -122,18 +125,16 @@ def by_atomics(s: Segop[core.SegHist], operation: tuple[Op, Prim]) -> None:
 
 
 def are_few(s: Atomic, _: bool) -> Atom:
-    """bool: do the bins make at most `MOST_RANGES` ranges?"""
-    return s.h.op(Op.LE, s.bins, i64(MOST_RANGES * s.size), base="is")
+    """bool: do the bins fit in the shared memory of a block?"""
+    return s.h.op(Op.LE, s.bins, i64(s.size), base="is")
 
 
 def in_shared(s: Atomic, _: bool) -> None:
-    """Sub-histograms in shared memory, of chunks with at least four points for each bin; a block for each chunk and
-    range."""
+    """Sub-histograms in shared memory, of chunks with at least four points for each bin; a block for each chunk."""
     h = s.h
     length = h.op(Op.MAX, s.fair, h.op(Op.MUL, s.bins, i64(4)), base="length")
-    ranges = h.ceil_div(s.bins, s.size)
-    blocks = h.op(Op.MUL, h.ceil_div(s.points, length), ranges)
-    made = h.best_layout(s.depth, lambda: shared_kernel(s, ranges, length), (blocks,), s.exp.space.dims)
+    blocks = h.ceil_div(s.points, length)
+    made = h.best_layout(s.depth, lambda: shared_kernel(s, length), (blocks,), s.exp.space.dims)
     h.launch(made, blocks, s.points, made.cost / EXTENT, s.stm.loc)
 
 
@@ -144,32 +145,26 @@ def directly(s: Atomic, _: bool) -> None:
     s.h.launch(made, blocks, s.points, made.cost / EXTENT, s.stm.loc)
 
 
-def shared_kernel(s: Atomic, ranges_: Atom, length_: Atom) -> Made:
-    """`ranges_` of bins; `length_`: points of a chunk."""
+def shared_kernel(s: Atomic, length: Atom) -> Made:
+    """`length`: points of a chunk."""
     h, exp, size, (op, prim), b = s.h, s.exp, s.size, s.operation, s.h.builder()
-    b.say("a block for each chunk of the points and range of the bins, which it has in shared memory")
-    dests = destinations(h, b, exp.dests)
-    bins, ranges, length = (b.operand(a) for a in (s.bins, ranges_, length_))
-    chunk, first, here = range_of(b, bins, size, ranges)
-    lo, hi = chunk_of(b, exp, chunk, length)
+    b.say("a block for each chunk of the points, which has the bins in shared memory")
+    dests, bins = destinations(h, b, exp.dests), b.operand(s.bins)
+    lo, hi = chunk_of(b, exp, b.block, b.operand(length))
     neutral = b.operand(exp.op.neutral[0])
     sub = b.alloc("bins", prim, (i64(size),), kir.Space.SHARED).mem
     k, point, k_out = (b.fresh(base, Prim.I64) for base in ("k", "point", "k"))
-    b.emit(kir.Threads(k, ZERO, here, (kir.Store(sub, k, neutral),)))
+    b.emit(kir.Threads(k, ZERO, bins, (kir.Store(sub, k, neutral),)))
     with b.nested() as stms:
         bind_space(b, exp.space, point, h.order)
         inside, bin_, (value,) = element(b, exp, dests[0].shape)
-        place = b.wrapping(Op.SUB, bin_, first)
-        mine = in_range(b, (place,), (here,))
-        both = b.op(Op.AND, Prim.BOOL, inside, mine)
-        b.emit(kir.KIf(both, (kir.Atomic(op, prim, sub, place, value),), ()))
+        b.emit(kir.KIf(inside, (kir.Atomic(op, prim, sub, bin_, value),), ()))
     b.emit(kir.Threads(point, lo, hi, tuple(stms)))
     with b.nested() as stms:
         found = b.let("found", prim, kir.KLoad(sub, k_out))
-        target = b.add(first, k_out)
         changed = b.op(Op.NE, prim, found, neutral)
-        b.emit(kir.KIf(changed, (kir.Atomic(op, prim, dests[0].mem, target, found),), ()))
-    b.emit(kir.Threads(k_out, ZERO, here, tuple(stms)))
+        b.emit(kir.KIf(changed, (kir.Atomic(op, prim, dests[0].mem, k_out, found),), ()))
+    b.emit(kir.Threads(k_out, ZERO, bins, tuple(stms)))
     return h.finish(b, s.base)
 
 

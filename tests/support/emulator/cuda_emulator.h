@@ -41,7 +41,7 @@ struct Fiber {
   int copied, room, groups;
 };
 
-constexpr int MOST = 1024, RESIDENT = 4, STACK = 1 << 16, DYNAMIC = 1 << 16, PATIENCE = 20000;
+constexpr int MOST = 1024, RESIDENT = 4, STACK = 1 << 16, DYNAMIC = 227 << 10, PATIENCE = 20000;
 struct Block {
   Fiber fibers[MOST];
   long long number;  // -1: free

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from soac.ir.machine import BLOCK
 from soac.kernels.devices import disk_cache as disk
 from soac.kernels.devices.cuda import dlpack
 from soac.kernels.devices.cuda.driver import (
@@ -70,7 +71,7 @@ class EmulatedDriver:
 
     order: int = 0
     limit: int = 1 << 28
-    properties: Properties = Properties("the emulator", "sm_90", 2, 48 << 10)
+    properties: Properties = Properties("the emulator", "sm_90", 2, BLOCK.opt_in)
     stream: int = 77
     place: tuple[int, int] = (dlpack.CPU, 0)
     held: dict[int, np.ndarray] = field(default_factory=dict, repr=False)
@@ -79,6 +80,7 @@ class EmulatedDriver:
     launches: int = 0
     names: set[str] = field(default_factory=set)
     launched: deque[Launched] = field(default_factory=lambda: deque(maxlen=100))
+    allowed: dict[int, int] = field(default_factory=dict)
     waits: int = 0
     awaited: list[int] = field(default_factory=list)
     uploads: list[tuple[weakref.ref[np.ndarray], int]] = field(default_factory=list)
@@ -129,10 +131,15 @@ class EmulatedDriver:
     def shared_bytes(self, kernel: Emulated) -> int:
         return 0
 
+    def allow_shared(self, kernel: Emulated, size: int) -> None:
+        if size > self.properties.shared_bytes:
+            raise DriverRefusal(f"{size} bytes of shared memory")
+        self.allowed[id(kernel)] = size
+
     def launch(self, kernel: Emulated, grid: int, threads: int, shared: int, values: Sequence[Value]) -> None:
         if self.broken is not None:
             raise DriverFault(self.broken)
-        if not 1 <= grid <= self.most_grid or not 1 <= threads <= 1024 or shared > self.properties.shared_bytes:
+        if not 1 <= grid <= self.most_grid or not 1 <= threads <= 1024 or shared > self.most_shared(kernel):
             raise DriverRefusal(f"a launch of {grid} blocks of {threads} threads with {shared} bytes")
         self.launches += 1
         self.names.add(kernel.signature.name)
@@ -142,6 +149,10 @@ class EmulatedDriver:
         entry = getattr(kernel.library, f"emulate_{kernel.signature.name}")
         if entry(arguments, ctypes.c_int64(grid), threads, self.order):
             raise DriverFault(f"{kernel.signature.name}: {kernel.library.emulator_problem().decode()}")
+
+    def most_shared(self, kernel: Emulated) -> int:
+        """As a GPU, which gives more than 48 KiB where it has been asked to."""
+        return max(BLOCK.bytes, self.allowed.get(id(kernel), 0))
 
     def entry_points(self) -> EntryPoints | None:
         if not self.compiled_host:

@@ -14,9 +14,10 @@
 
 namespace {
 enum { OK = 0, INVALID_VALUE = 1, NO_MEMORY = 2, INVALID_CONTEXT = 201, NOT_FOUND = 500, ILLEGAL = 700 };
+constexpr int MOST_SHARED = 227 << 10;
 typedef unsigned long long Address;
 struct Module { void *library; };
-struct Function { void *entry; };
+struct Function { void *entry; unsigned shared; };
 struct Event { double at; };
 std::mutex lock;
 std::map<Address, size_t> given;
@@ -56,7 +57,7 @@ int cuDeviceTotalMem_v2(size_t *size, int) { return *size = limit, OK; }
 int cuDeviceComputeCapability(int *major, int *minor, int) { return *major = 9, *minor = 0, OK; }
 int cuDeviceGetAttribute(int *value, int attribute, int) {
   switch (attribute) {
-    case 8: return *value = 49152, OK;
+    case 97: return *value = MOST_SHARED, OK;
     case 16: return *value = 2, OK;
     case 75: return *value = 9, OK;
     case 76: return *value = 0, OK;
@@ -136,14 +137,19 @@ int cuModuleLoadData(void **module, const void *image) { return cuModuleLoadData
 int cuModuleUnload(void *module) { return delete (Module *)module, OK; }
 int cuModuleGetFunction(void **function, void *module, const char *name) {
   void *entry = dlsym(((Module *)module)->library, (std::string("emulate_") + name).c_str());
-  return *function = new Function{entry}, entry ? ready() : NOT_FOUND;
+  return *function = new Function{entry, 49152}, entry ? ready() : NOT_FOUND;
 }
 int cuFuncGetAttribute(int *value, int attribute, void *) { return *value = 0, attribute == 1 ? ready() : INVALID_VALUE; }
+// 8: the most that launches may add to the shared memory that a kernel declares, which is 48 KiB before
+int cuFuncSetAttribute(void *function, int attribute, int value) {
+  if (attribute != 8 || value < 0 || value > MOST_SHARED) return INVALID_VALUE;
+  return ((Function *)function)->shared = value > 49152 ? value : 49152, ready();
+}
 int cuFuncSetBlockShape(void *, int x, int y, int z) { return x > 0 && y == 1 && z == 1 ? ready() : INVALID_VALUE; }
 int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned, unsigned,
                    unsigned shared, void *stream, void **parameters, void **extra) {
   if (int status = ready()) return status;
-  if (!x || y != 1 || z != 1 || !threads || threads > 1024 || shared > 49152 || !stream) return INVALID_VALUE;
+  if (!x || y != 1 || z != 1 || !threads || threads > 1024 || shared > ((Function *)function)->shared || !stream) return INVALID_VALUE;
   if (parameters || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] != nullptr) return INVALID_VALUE;
   std::vector<char> packed((char *)extra[1], (char *)extra[1] + *(size_t *)extra[3]);
   auto emulate = (int (*)(void *, long long, int, int))((Function *)function)->entry;
@@ -160,7 +166,7 @@ ABSENT4(cuArrayGetDescriptor_v2, cuCtxAttach, cuCtxCreate_v4, cuCtxDetach)
 ABSENT4(cuCtxDisablePeerAccess, cuCtxEnablePeerAccess, cuCtxGetApiVersion, cuCtxGetCacheConfig)
 ABSENT4(cuCtxGetLimit, cuCtxGetSharedMemConfig, cuCtxSetCacheConfig, cuCtxSetLimit)
 ABSENT4(cuCtxSetSharedMemConfig, cuDeviceCanAccessPeer, cuDeviceGetByPCIBusId, cuDeviceGetPCIBusId)
-ABSENT4(cuEventQuery, cuFuncSetAttribute, cuFuncSetCacheConfig, cuFuncSetSharedSize)
+ABSENT(cuEventQuery) ABSENT(cuFuncSetCacheConfig) ABSENT(cuFuncSetSharedSize)
 ABSENT4(cuIpcCloseMemHandle, cuIpcGetEventHandle, cuIpcGetMemHandle, cuIpcOpenEventHandle)
 ABSENT4(cuIpcOpenMemHandle_v2, cuLaunch, cuLaunchGrid, cuLaunchGridAsync)
 ABSENT4(cuLinkAddData_v2, cuLinkAddFile_v2, cuLinkComplete, cuLinkCreate_v2)

@@ -65,7 +65,7 @@ SMALL_PARTS = (
     (merge_path, "GRAIN", 8, 1), (gpu_segscan, "BLOCK", replace(BLOCK, threads=2), replace(BLOCK, threads=2)),
     (gpu_segscan, "tile_items", lambda size: 2, lambda size: 1),
     (gpu_segmap, "rows_in_registers", lambda kernel: None, lambda kernel: None),
-    (gpu_seghist, "LEAST_CHUNK", 16, 2), (gpu_seghist, "MOST_RANGES", 0, 0), (gpu_seghist, "MOST_PARTIAL", 64, 8),
+    (gpu_seghist, "LEAST_CHUNK", 16, 2), (gpu_seghist, "ATOMIC", 8, 8), (gpu_seghist, "MOST_PARTIAL", 64, 8),
     (rounds, "BATCH", 4 * rounds.LEAST, rounds.LEAST),
 )  # fmt: skip
 """Limits from which on a schedule for more elements is taken, and what they are so that small cases reach it: cases of

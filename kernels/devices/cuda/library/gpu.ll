@@ -379,9 +379,10 @@ entry:
 begin:
   %number_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.number$
   %number = load i32, ptr %number_place
-  %may_have = call i64 @attribute(i32 8, i32 %number)
+  %may_have = call i64 @attribute(i32 97, i32 %number)
   %most = call i64 @llvm.smin.i64(i64 %may_have, i64 $MOST_SHARED$)
   %attribute = call ptr @function(i64 $cuFuncGetAttribute$)
+  %allow = call ptr @function(i64 $cuFuncSetAttribute$)
   %own = alloca i32, align 4
   br label %each
 each:
@@ -400,6 +401,8 @@ form:
   %left = sub i64 %most, %declared_wide
   %some = call i64 @llvm.smax.i64(i64 %left, i64 0)
   %shared = and i64 %some, -16
+  %to_allow = trunc i64 %shared to i32
+  %allowed = call i32 %allow(ptr %code, i32 8, i32 %to_allow)
   %threads = extractvalue %Form %of, $Form.threads$
   %together = extractvalue %Form %of, $Form.together$
   %turns = extractvalue %Form %of, $Form.turns$

@@ -35,7 +35,8 @@ PARTS = ("types", "settings", "failures", "calls")
 FUNCTIONS = (
     "cuInit", "cuDeviceGet", "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2",
     "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuStreamCreate", "cuStreamDestroy_v2", "cuStreamSynchronize",
-    "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute", "cuMemAlloc_v2",
+    "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute",
+    "cuMemAlloc_v2",
     "cuMemFree_v2", "cuMemGetInfo_v2", "cuMemHostAlloc", "cuMemFreeHost", "cuLaunchKernel", "cuMemcpyDtoHAsync_v2",
     "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuPointerGetAttribute",
 )  # fmt: skip
@@ -155,7 +156,7 @@ def base_texts(
         "LISTS": LISTS, "VARIANTS": VARIANTS,
         "IMAGES": len(images), "KERNELS": len(kernels), "KERNELS_ROOM": max(1, len(kernels)),
         "FORMS": len(forms), "FORMS_ROOM": max(1, len(forms)), "SITES": len(all_sites(kernels)),
-        "RECORD_ROOM": runtime.CONSTANTS["RECORD_BYTES"] + 8, "MOST_SHARED": BLOCK.bytes,
+        "RECORD_ROOM": runtime.CONSTANTS["RECORD_BYTES"] + 8, "MOST_SHARED": BLOCK.opt_in,
         "FIRST_BLOCK": FIRST_STACK[Space.SHARED], "FIRST_THREAD": FIRST_STACK[Space.PRIVATE],
     }  # fmt: skip
     base = assembly.filled(once("\n".join(parts)), known)

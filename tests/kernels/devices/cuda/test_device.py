@@ -284,6 +284,33 @@ def test_shared_memory_is_what_arrays_of_blocks_take(with_stacks: Any, width: in
     assert found == {Level.WARP: {(64, 2 * width * 8)}, Level.BLOCK: {(64, width * 8)}}
 
 
+MANY = """
+entry many [n][m] (xss: [n][m]i64): [n][m]i64 = map (\\xs ->
+  let a = scan (+) 0 xs let b = scan (+) 0 (reverse a) let c = scan (+) 0 (reverse b) let d = scan (+) 0 (reverse c)
+  let e = scan (+) 0 (reverse d) let f = scan (+) 0 (reverse e) let g = scan (+) 0 (reverse f)
+  in scan (+) 0 (map (\\i -> let j = m - 1 - i in a[j] + b[j] + c[j] + d[j] + e[j] + f[j] + g[j]) (iota m))) xss
+"""
+
+
+def test_arrays_of_a_block_are_in_shared_memory_as_far_as_it_may_ask() -> None:
+    """Above 48 KiB the driver is asked for leave, where a size says that it may; else another version is taken."""
+    compiled, driver = compile_prog(MANY, "many.soac", machine=CUDA), EmulatedDriver()
+    program = CudaExecutable.build(compiled.host, compiled.core.functions, emulated_gpu(driver), 64)
+    xss = np.ones((2, 1000), np.int64)
+    (wanted,), _ = program.run("many", [xss])
+    for room, shared in ((48 << 10, set[int]()), (96 << 10, {8 * 8000})):
+        sizes = {f"many.ys.shared_{k}": room for k in range(2)}
+        found = set[int]()
+        for forced in settings_of(compiled, "many"):
+            driver.launched.clear()
+            (got,), _ = program.run("many", [xss], thresholds=sizes, forced=forced)
+            assert np.array_equal(got.numpy(), wanted.numpy())
+            found |= {one.shared for one in driver.launched if one.shared > 48 << 10}
+        assert found == shared
+    driver.allowed.clear()
+    assert driver.most_shared(program.device.kernels[driver.launched[-1].name].loaded) == 48 << 10
+
+
 def test_shared_memory_of_warps_has_room_for_what_is_found_in_the_kernel(with_stacks: Any) -> None:
     """No more than the versions are made for, so that a multiprocessor has as many warps."""
     program = build(with_stacks, EmulatedDriver())
