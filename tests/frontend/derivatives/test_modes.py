@@ -21,6 +21,7 @@ FUNCTIONS = {
     "product": r"\(x: [5]f64) -> f64.product x",
     "product_one_zero": r"\(x: [5]f64) -> f64.product (map2 (\i a -> if i == 2 then 0 * a else a) (iota 5) x)",
     "extremes": r"\(x: [5]f64) -> (f64.maximum x, f64.minimum (map (\a -> a * a) x))",
+    "extreme_of_parts": r"\(x: [5]f64) -> loop s = 1 for _i < 3i64 do s * (x[1] + x[4]) + f64.maximum x",
     "reduce_general": r"\(x: [5]f64) -> reduce (\a b -> a + b + a * b) 0 x",
     "reduce_pair": r"\(x: [5]f64) -> reduce (\(a, b) (c, d) -> (a * c, a * d + b)) (1, 0) (zip x (reverse x))",
     "reduce_free": r"\(x: [5]f64) -> let c = x[0] in reduce (\a b -> a + b + c * a * b) 0 x",
