@@ -71,6 +71,8 @@ FUNCTIONS = {
     "widths": r"\(x: [5]f64) -> f64.f32 (f32.f64 x[0]) * x[1] * 1e-9 + x[2]",
     "nested_reverse": r"\(x: [5]f64) -> vjp (\y -> f64.product (map2 (+) y x)) x 1",
     "nested_forward": r"\(x: [5]f64) -> jvp (\y -> scan (*) 1 (map2 (*) y x)) x x",
+    "nested_recurrence": r"\(x: [5]f64) -> vjp (\y -> loop a = copy y for i in 1..<5 do"
+    r" let v = a[i - 1] * a[i - 1] in a with [i] = v) x x",
     "third": r"\(x: [5]f64) -> vjp (\y -> f64.sum (vjp (\z -> f64.product z) y 1)) x 1",
 }
 
