@@ -135,8 +135,9 @@ class Sweep:
     def settle(self, names: Iterable[Name]) -> None:
         """Puts parts of the adjoints of `names` into these."""
         for name in names:
+            single = self.single.pop(name, ())
             self._put_parts(name, self.parts.pop(name, {}))
-            for place, value in self.single.pop(name, ()):
+            for place, value in single:
                 self.add(Var(name), self.code.row_alone(self.code.types[name], place, value))
 
     def _put_parts(self, name: Name, parts: Mapping[Dims, Part]) -> None:

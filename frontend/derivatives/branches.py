@@ -1,23 +1,69 @@
-"""The adjoint of a branch: a branch that runs the chosen side forward and backward."""
+"""The adjoint of a branch: a branch that runs the chosen side forward and backward.
+
+What a side computes by expensive operations on scalars is a further result of the branch, and not computed again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from ...ir.core import Body, If
+from ...ir.core import Body, If, PrimOp, Stm
+from ...ir.ops import Op
 from ...ir.traverse import free_in_body
-from ...ir.types import Atom, Name
+from ...ir.types import Atom, Name, Var, zero
 from .adjoints import Sweep, wanted
 
 SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
+CHEAP = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.MIN, Op.MAX, Op.SELECT})
+"""Operations that are computed again rather than kept."""
 
 
-def branch_adjoints(sweep: Sweep, exp: If, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+@dataclass(frozen=True, slots=True)
+class BranchTape:
+    """What the sides of a branch compute, as results of the branch."""
+
+    kept: Mapping[Name, Var]
+
+
+def keep_branch(sweep: Sweep, stm: Stm, exp: If) -> BranchTape:
+    """Emits the branch with what its sides compute as further results."""
+    code, sides = sweep.code, (exp.then, exp.orelse)
+    found = [[each.pat[0] for each in side.stms if is_kept(each)] for side in sides]
+    pat = [code.like(p, "") for params in found for p in params]
+    bodies: list[Body] = []
+    for side, own in zip(sides, found, strict=True):
+        more = [Var(p.name) if params is own else zero(p.type.prim) for params in found for p in params]
+        bodies.append(replace(side, result=(*side.result, *more)))
+    code.keep(replace(stm, pat=(*stm.pat, *pat), exp=If(exp.cond, bodies[0], bodies[1])))
+    return BranchTape({p.name: Var(q.name) for p, q in zip([p for params in found for p in params], pat, strict=True)})
+
+
+def is_kept(stm: Stm) -> bool:
+    return isinstance(stm.exp, PrimOp) and stm.exp.prim.is_float and stm.exp.op not in CHEAP
+
+
+def branch_adjoints(
+    sweep: Sweep, exp: If, tape: BranchTape, seeds: Sequence[Atom | None], sweep_body: SweepBody
+) -> None:
     """Adjoints of what is outside go through both sides: one side adds to them, the other leaves them as they are."""
-    bodies = [sweep.code.fresh_body(body) for body in (exp.then, exp.orelse)]
+    sides = exp.then, exp.orelse
+    bodies = [sweep.code.fresh_body(body) for body in sides]
+    values: dict[Name, Var] = {}
+    for side, body in zip(sides, bodies, strict=True):
+        for old, new in zip(side.stms, body.stms, strict=True):
+            values.update((new.pat[0].name, kept) for p in old.pat if (kept := tape.kept.get(p.name)) is not None)
     free = dict.fromkeys([name for body in bodies for name in free_in_body(body)])
     names = wanted(sweep.code, list(free), sweep.active)
-    choose(sweep, exp.cond, names, [lambda side, body=body: sweep_body(side, body, seeds) for body in bodies])
+
+    def run(body: Body) -> Callable[[Sweep], None]:
+        def sweep_side(side: Sweep) -> None:
+            side.values.update(values)
+            sweep_body(side, body, seeds)
+
+        return sweep_side
+
+    choose(sweep, exp.cond, names, [run(body) for body in bodies])
 
 
 def choose(sweep: Sweep, cond: Atom, names: Sequence[Name], runs: Sequence[Callable[[Sweep], None]]) -> None:

@@ -91,19 +91,27 @@ def keeps_what_it_reads(loop: Loop, k: int, updates: Sequence[Stm]) -> bool:
     """Whether parameter `k`, whose next value `updates` make, has after the loop what its iterations read of it."""
     name, indices = loop.params[k].name, indices_of(loop)
     written = [stm.exp for stm in updates]
+    made = {stm.pat[0].name for stm in updates}
     for stm in all_stms(loop.body):
-        if any(Var(name) in body.result for _, body in scoped_bodies(stm.exp)):
+        used = {atom.name for atom in operands(stm.exp) if isinstance(atom, Var)}
+        inner = {atom.name for _, body in scoped_bodies(stm.exp) for atom in body.result if isinstance(atom, Var)}
+        if name in inner or not made.isdisjoint(inner):
             return False
-        if Var(name) not in operands(stm.exp) or stm is updates[0]:
-            continue
         match stm.exp:
+            case Update() if stm in updates:
+                pass
             case Index(array, dims, _) if array == name:
                 later = [indices.turns(dims, exp.dims) for exp in written if isinstance(exp, Update)]
                 if any(turns != -1 for turns in later):
                     return False
-            case _:
+            case Copied(Var(other)) if other in made:
+                made.add(stm.pat[0].name)
+            case _ if name in used or not made.isdisjoint(used):
                 return False
-    return Var(name) not in loop.body.result
+            case _:
+                pass
+    results = [atom.name for atom in loop.body.result if isinstance(atom, Var)]
+    return name not in results and sum(result in made for result in results) == 1
 
 
 def writes_apart(loop: Loop, dims: Sequence[DimIndex]) -> bool:

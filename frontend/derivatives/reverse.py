@@ -42,7 +42,7 @@ from ...ir.traverse import free_names
 from ...ir.types import Atom, Name, Prim, Var, i64, one, zero
 from ..building.code import Code, differentiable
 from .adjoints import Sweep, cut
-from .branches import branch_adjoints
+from .branches import BranchTape, branch_adjoints, keep_branch
 from .growing import in_place
 from .histograms import hist_adjoints, scatter_adjoints
 from .inputs import with_inputs
@@ -55,6 +55,7 @@ from .scans import in_order, scan_adjoints
 from .strips import in_strips
 
 Adjoint = Atom | None
+Tape = LoopTape | BranchTape
 
 
 def vjp(
@@ -88,8 +89,9 @@ def sweep_body(sweep: Sweep, body: Body, seeds: Sequence[Adjoint]) -> None:
         _backward(sweep, stm, tape)
 
 
-def _forward(sweep: Sweep, stm: Stm) -> LoopTape | None:
-    """Emits the statement, notes what depends on the arguments, and keeps the states of a loop."""
+def _forward(sweep: Sweep, stm: Stm) -> Tape | None:
+    """Emits the statement, notes what depends on the arguments, and keeps the states of a loop, and what a branch
+    computes."""
     code = sweep.code
     code.loc = stm.loc
     if not any(name in sweep.active for name in free_names(stm.exp)):
@@ -98,6 +100,8 @@ def _forward(sweep: Sweep, stm: Stm) -> LoopTape | None:
     sweep.active.update(p.name for p in stm.pat if differentiable(p.type))
     if isinstance(stm.exp, Loop):
         return keep_loop(sweep, stm, stm.exp)
+    if isinstance(stm.exp, If):
+        return keep_branch(sweep, stm, stm.exp)
     if isinstance(stm.exp, Index):
         sweep.note_view(stm.pat[0].name, stm.exp)
         old = sweep.known.get((stm.exp.array, stm.exp.dims))
@@ -109,7 +113,7 @@ def _forward(sweep: Sweep, stm: Stm) -> LoopTape | None:
     return None
 
 
-def _backward(sweep: Sweep, stm: Stm, tape: LoopTape | None) -> None:
+def _backward(sweep: Sweep, stm: Stm, tape: Tape | None) -> None:
     if isinstance(stm.exp, Screma) and not stm.exp.scans and not stm.exp.reds:
         single = sweep.take_rows([p.name for p in stm.pat])
         if single is not None:
@@ -126,9 +130,10 @@ def _backward(sweep: Sweep, stm: Stm, tape: LoopTape | None) -> None:
         return
     match stm.exp:
         case If() as exp:
-            branch_adjoints(sweep, exp, seeds, sweep_body)
+            assert isinstance(tape, BranchTape)
+            branch_adjoints(sweep, exp, tape, seeds, sweep_body)
         case Loop():
-            assert tape is not None
+            assert isinstance(tape, LoopTape)
             loop_adjoints(sweep, tape, seeds, sweep_body)
         case Screma(scans=(), reds=()) as exp:
             map_adjoints(sweep, exp, seeds, sweep_body)

@@ -41,7 +41,7 @@ class LaneSettings:
     vector_bits: int = 512
     width: int | None = None
     unroll: int | None = None
-    peel_limit: int = 500
+    peel_limit: int = 750
 
 
 def choose_lanes(kernel: Kernel, settings: LaneSettings) -> Kernel:

@@ -21,6 +21,7 @@ FUNCTIONS = {
     "product": r"\(x: [5]f64) -> f64.product x",
     "product_one_zero": r"\(x: [5]f64) -> f64.product (map2 (\i a -> if i == 2 then 0 * a else a) (iota 5) x)",
     "extremes": r"\(x: [5]f64) -> (f64.maximum x, f64.minimum (map (\a -> a * a) x))",
+    "extreme_of_parts": r"\(x: [5]f64) -> loop s = 1 for _i < 3i64 do s * (x[1] + x[4]) + f64.maximum x",
     "reduce_general": r"\(x: [5]f64) -> reduce (\a b -> a + b + a * b) 0 x",
     "reduce_pair": r"\(x: [5]f64) -> reduce (\(a, b) (c, d) -> (a * c, a * d + b)) (1, 0) (zip x (reverse x))",
     "reduce_free": r"\(x: [5]f64) -> let c = x[0] in reduce (\a b -> a + b + c * a * b) 0 x",
@@ -70,6 +71,8 @@ FUNCTIONS = {
     "widths": r"\(x: [5]f64) -> f64.f32 (f32.f64 x[0]) * x[1] * 1e-9 + x[2]",
     "nested_reverse": r"\(x: [5]f64) -> vjp (\y -> f64.product (map2 (+) y x)) x 1",
     "nested_forward": r"\(x: [5]f64) -> jvp (\y -> scan (*) 1 (map2 (*) y x)) x x",
+    "nested_recurrence": r"\(x: [5]f64) -> vjp (\y -> loop a = copy y for i in 1..<5 do"
+    r" let v = a[i - 1] * a[i - 1] in a with [i] = v) x x",
     "third": r"\(x: [5]f64) -> vjp (\y -> f64.sum (vjp (\z -> f64.product z) y 1)) x 1",
 }
 

@@ -100,3 +100,14 @@ entry f [n] [k] [m] (xs: [k]f64) (rows: [k][m]f64) (is: [n]i64) (lens: [n]i64) (
     prog = lower_accumulators(compile_text(text, "t.soac"))
     m = next(p.type.shape[1] for p in prog.functions[0].params if p.type.rank == 2)
     assert max(t.rank for t in types_in(prog).values() if m in t.shape) == 2
+
+
+def test_branches_compute_functions_once() -> None:
+    """What a side computes by expensive operations goes out of the branch."""
+    text = r"""
+entry f (x: f64) =
+  let g x = if x > 0 then let s = f64.sin x in (s * x, f64.sqrt s) else (x, 2 * x)
+  in vjp (\x -> let (a, b) = g x in f64.exp (a * b)) x 1"""
+    prog = simplify(compile_text(text, "t.soac"))
+    made = [exp.op for fun in prog.functions for exp in all_exps(fun.body) if isinstance(exp, PrimOp)]
+    assert (made.count(Op.SIN), made.count(Op.SQRT)) == (1, 1)
