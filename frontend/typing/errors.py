@@ -41,7 +41,9 @@ def fault(
 def unknown(code: str, what: str, name: str, loc: Loc, names: Iterable[str], hint: str | None = None) -> CompileError:
     """E0201, E0212, E0214, E0220: a name that is nowhere, with the nearest that is."""
     near = nearest(name, names)
-    advice = FOREIGN.get(name) or (f"did you mean `{near}`?" if near else hint)
+    advice = f"did you mean `{near}`?" if near else hint
+    if name in FOREIGN and not (near and near.startswith(name)):
+        advice = FOREIGN[name]
     return fault(code, f"unknown {what} `{name}`", loc, "not found", hint=advice)
 
 
