@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from ....ir import core
 from ...host_ir.nodes import HostBody, HostProgram
-from ...kernel_ir.nodes import Kernel
+from ...kernel_ir.nodes import Atomic, Kernel
+from ...kernel_ir.traverse import operators, statements
 from ...kernel_ir.values import symbol_of
 from ...lanes.module import emit
 from ...passes.pipeline import CPU_PASSES, ready
@@ -44,5 +45,14 @@ def compiled_code(image: Image, host: Source, kernels: KernelCode) -> MachineCod
 def compile_kernel(kernel: Kernel, far: bool, effort: Effort) -> tuple[str, CompiledKernels]:
     """A form of a lowered kernel as machine code, and the key of its object in the cache, where another program may
     have put it."""
-    source = source_of(emit((ready(kernel, CPU_PASSES),), far), effort)
+    made = ready(kernel, CPU_PASSES)
+    source = source_of(emit((under_masks(made) if effort is Effort.QUICK else made,), far), effort)
     return source.key, load_source(source, (symbol_of(kernel.name),))
+
+
+def under_masks(kernel: Kernel) -> Kernel:
+    """The kernel with all groups of lanes under masks, which is a third of the code; as it is where results depend on
+    the order in which elements come."""
+    if kernel.lanes is None or any(operators(stm) or isinstance(stm, Atomic) for stm in statements(kernel.body)):
+        return kernel
+    return replace(kernel, lanes=replace(kernel.lanes, peeled=False, singles=False))

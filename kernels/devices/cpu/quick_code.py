@@ -26,10 +26,10 @@ from .kernel_code import KernelCode, key_of
 from .runtime import jit
 from .runtime.jit import CompiledKernels, Effort, load_stored
 
-WORK = 200_000.0
+WORK = 1_000_000.0
 """Work of a launch that is less than compiling a statement of the kernel with full effort takes."""
 
-NANOSECONDS = 250_000
+NANOSECONDS = 1_000_000
 """How long launches of a kernel may take in all, for each of its statements, before it is compiled with full effort."""
 
 CALLBACK = 10_000

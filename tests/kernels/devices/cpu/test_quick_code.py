@@ -69,8 +69,8 @@ def test_all_rounds_of_a_call_have_quick_code_while_they_are_short(
 
 
 def test_much_work_is_worth_full_effort(efforts: list[Effort]) -> None:
-    a = np.ones((600, 600))
-    assert np.asarray(soac.compile(TEXT).product(a, a))[0, 0] == 600.0
+    a = np.ones((1200, 1200))
+    assert np.asarray(soac.compile(TEXT).product(a, a))[0, 0] == 1200.0
     assert Effort.FULL in efforts
     assert np.asarray(soac.compile(TEXT).product(a[:4, :4], a[:4, :4]))[0, 0] == 4.0
 
