@@ -399,7 +399,7 @@ def loop_buffer(b: Builder, name: Name, param: core.Param, init: Value, taken: b
         return owned(b, init, param.name.base, mode)
     else:
         target = b.alloc(param.name.base, param.type.prim, shape_of(init), mode.space)
-    copy_into(b, target, init, mode)
+    assign(b, target, init, mode)
     return target
 
 
