@@ -45,6 +45,7 @@ attributes #2 = { noinline nounwind "no-trapping-math"="true" "prefer-vector-wid
 !1 = !{!"llvm.loop.vectorize.enable", i1 false}
 !2 = !{i32 1}
 !3 = !{!"llvm.loop.unroll.runtime.disable"}
+!4 = !{!"llvm.loop.align", i32 64}
 """
 
 

@@ -8,6 +8,8 @@ can: asking for more is slower.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..analysis.uniformity import depending
 from ..kernel_ir.nodes import BlockReduce, BlockScan, KArray, Kernel, KLet, KLoad, KVar
 from ..kernel_ir.traverse import names, statements
@@ -20,24 +22,24 @@ MOST_STATEMENTS = 24
 
 
 def own_places(kernel: Kernel, stm: BlockReduce | BlockScan) -> frozenset[str]:
-    """Indices of a loop that depend on the number of the block; none where the loop has other things to do, reads
-    several arrays at such indices, or is one of many of its block."""
+    """An index of a loop that depends on the number of the block, that of the first load: others are its neighbours;
+    none where the loop has other things to do, reads several arrays at such indices, or is one of many of its block."""
     if all(s is not stm for s in kernel.body) or len(stm.body) > MOST_STATEMENTS:
         return frozenset()
     found = depending(statements(kernel.body), [kernel.block.name])
     places = found if found.isdisjoint(names(stm.lo)) else depending(stm.body, {*found, stm.index.name})
-    return places if len(_read_at(places, stm)) <= 1 else frozenset()
+    read = list(_read_at(places, stm))
+    return frozenset(name for _, name in read[:1]) if len({array for array, _ in read}) <= 1 else frozenset()
 
 
-def _read_at(places: frozenset[str], stm: BlockReduce | BlockScan) -> set[KArray]:
-    """The arrays that a loop reads at these indices."""
-    return {
-        array
-        for inner in statements(stm.body)
-        if isinstance(inner, KLet) and isinstance(inner.rhs, KLoad)
-        for array, index in ((inner.rhs.array, inner.rhs.index),)
-        if isinstance(index, KVar) and index.name in places
-    }
+def _read_at(places: frozenset[str], stm: BlockReduce | BlockScan) -> Iterator[tuple[KArray, str]]:
+    """The arrays that a loop reads at these indices, with these, in order."""
+    for inner in statements(stm.body):
+        match inner:
+            case KLet(_, KLoad(array, KVar(name))) if name in places:
+                yield array, name
+            case _:
+                pass
 
 
 def fetch(code: Code, pointer: str) -> None:

@@ -19,7 +19,7 @@ from ...ir.types import Prim
 SCALAR = 0
 """The width that means: no vector at all."""
 
-NOT_IN_VECTORS, NOT_UNROLLED, FIRST_LOOP = "!1", "!3", 4
+NOT_IN_VECTORS, NOT_UNROLLED, ALIGNED, FIRST_LOOP = "!1", "!3", "!4", 5
 """Metadata that `MODULE_END` (`kernels/lanes/module.py`) defines, and the number of the first loop."""
 
 LONG_BODY = 12
@@ -104,13 +104,15 @@ class Module:
 
 @dataclass(slots=True)
 class Code:
-    """One function under construction. Labels and temporaries are numbered, so nothing written twice collides."""
+    """One function under construction. Labels and temporaries are numbered, so nothing written twice collides.
+    `starts`: the lines of labels; `looped`: the line of the last jump back."""
 
     module: Module
     lines: list[str] = field(default_factory=list)
     entry: list[str] = field(default_factory=list)
     cold: list[str] = field(default_factory=list)
     starts: dict[str, int] = field(default_factory=dict)
+    looped: int = -1
     counter: int = 0
 
     def fresh(self, base: str) -> str:
@@ -132,9 +134,12 @@ class Code:
         self.lines.append(f"{name}:")
 
     def jump(self, target: str, scalar: bool = False) -> None:
-        """Jumping back makes a loop; with `scalar`, one that LLVM is not to vectorise."""
-        long = len(self.lines) - self.starts.get(target, len(self.lines)) > LONG_BODY
-        hints = [NOT_IN_VECTORS] * scalar + [NOT_UNROLLED] * long
+        """Jumping back makes a loop; with `scalar`, one that LLVM is not to vectorise. Innermost loops begin at a line
+        of the cache: a few instructions that lie across two take up to twice as long."""
+        start = self.starts.get(target, len(self.lines))
+        long, inner = len(self.lines) - start > LONG_BODY, self.looped < start < len(self.lines)
+        hints = [NOT_IN_VECTORS] * scalar + [NOT_UNROLLED] * long + [ALIGNED] * inner
+        self.looped = len(self.lines) if target in self.starts else self.looped
         self.do(f"br label %{target}" + (f", !llvm.loop {self.module.loop(*hints)}" if hints else ""))
 
     def branch(self, cond: str, then: str, orelse: str) -> None:

@@ -11,7 +11,8 @@ has lanes on the rows, so that step j reads a column: a gather. With tiles of T 
 
 the same values in the same order at the speed of memory (`lanes/tiles.py`). An access may take part where its index is
 `start + i*pitch + j`, in every step of the loop; an array that is written, where the loop touches it nowhere else. A
-tile is read ahead of the steps that use it, so that a loop with checks, which may end early, reads nothing in tiles.
+tile is read ahead of the steps that use it: so what stands behind a check, by which its index may be in bounds, is not
+read in tiles.
 """
 
 from __future__ import annotations
@@ -197,10 +198,11 @@ class _Plan:
         """What of the loop's own statements goes into tiles."""
         written = {array for s in statements(body) for array in stored_arrays(s)}
         touched = [array for s in statements(body) for array in (*loaded_arrays(s), *stored_arrays(s))]
-        ends_early = any(isinstance(s, (kir.Check, kir.BoundsCheck)) for s in statements(body))
+        checked = False
         for stm in body:
+            checked = checked or any(isinstance(s, (kir.Check, kir.BoundsCheck)) for s in statements((stm,)))
             match stm:
-                case KLet(var, KLoad(array, index)) if not ends_early and array not in written:
+                case KLet(var, KLoad(array, index)) if not checked and array not in written:
                     row = self.row(array, index)
                     if row is not None:
                         self.read[var.name] = self.loads.setdefault((array, row), self.tiler.tile(array.prim))

@@ -343,7 +343,7 @@ def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, .
     halves that take turns; any other has one buffer, which the body's result is copied into unless the body has updated
     it in place. The buffer is the initial value itself where the loop overwrites that."""
     own = {p.name for p in exp.params}
-    origins = made_anew(exp) if mode is Mode.BLOCK else {}
+    origins = made_anew(exp) if mode is Mode.BLOCK or turns_are_alike(b, exp) else {}
     taken = taken_over(exp)
     slots: list[Value | Turns] = []
     kept = dict[Name, ArrayRef]()
@@ -389,6 +389,15 @@ def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, .
     return tuple(reading(b, slot) for slot in slots)
 
 
+def turns_are_alike(b: Builder, loop: core.Loop) -> bool:
+    """Whether all lanes take the same turns of a loop, whose arrays are too large for registers: how many there are,
+    and how large these, is a scalar of the kernel."""
+    sizes = [d for p in loop.params for d in p.type.shape]
+    if b.has_threads or not isinstance(loop.form, core.ForLoop) or all(isinstance(d, Const) for d in sizes):
+        return False
+    return all(isinstance(d, Const) or b.operand(d) in b.scalars.values() for d in (loop.form.bound, *sizes))
+
+
 def loop_buffer(b: Builder, name: Name, param: core.Param, init: Value, taken: bool, mode: Mode) -> ArrayRef:
     """The buffer of an array parameter, holding the initial value; if that is `taken` over and has memory that may be
     overwritten, this."""
@@ -399,7 +408,7 @@ def loop_buffer(b: Builder, name: Name, param: core.Param, init: Value, taken: b
         return owned(b, init, param.name.base, mode)
     else:
         target = b.alloc(param.name.base, param.type.prim, shape_of(init), mode.space)
-    copy_into(b, target, init, mode)
+    assign(b, target, init, mode)
     return target
 
 
@@ -431,7 +440,7 @@ def take_turns(b: Builder, made: Name, param: core.Param, init: Value, mode: Mod
     for width in shape:
         distance = b.mul(distance, width)
     if not b.has_threads:
-        distance = b.add(distance, i64(APART // prim.bytes))
+        distance = b.add(distance, i64(APART // prim.bytes if mode is Mode.BLOCK else 1))
     both = b.alloc(param.name.base, prim, (b.mul(i64(2), distance),), mode.space)
     first = ArrayRef(both.mem, ZERO, shape, b.strides(shape), True)
     copy_into(b, first, init, mode)

@@ -22,7 +22,7 @@ from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
 from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand, clean
 from ..own_elements import own_elements
-from ..queries import has_soac
+from ..queries import has_soac, overwritten
 from ..soacs import split_indices, write_at, write_in_range
 from ..space import OPEN, Chunk, bind_space, chunk_of, closed, lanes_over_chunk, output, segment_results
 from ..statements import gen_body, gen_stm
@@ -412,13 +412,18 @@ def launch_lanes(h: HostBuilder, lanes: LanesKernel, space: SegSpace, loc: Loc) 
 
 
 def sequential(h: HostBuilder, stm: Stm) -> None:
-    """A statement without segops as a kernel of one block; scalar results are read back."""
+    """A statement without segops as a kernel of one block; scalar results are read back. What a loop takes over is
+    overwritten where it is."""
     inner = tuple(Param(h.names.again(p.name), p.type) for p in stm.pat)
     own = {p.name for p in stm.pat}
+    before = overwritten(stm) if isinstance(stm.exp, core.Loop) else {}
     outs: list[tuple[Name, Type]] = []
     for param in stm.pat:
         if any(isinstance(d, Var) and d.name in own for d in param.type.shape):
             raise NotLowerable("a result whose size is found inside the kernel")
+        if param.name in before:
+            outs.append((before[param.name], param.type))
+            continue
         type_ = param.type if param.type.shape else Type(param.type.prim, (i64(1),))
         name = param.name if param.type.shape else h.names.fresh(param.name.base)
         h.emit((Param(name, type_),), core.Scratch(type_), stm.loc)
@@ -431,6 +436,8 @@ def sequential(h: HostBuilder, stm: Stm) -> None:
     for param, (name, _) in zip(stm.pat, outs, strict=True):
         if not param.type.shape:
             h.emit((param,), core.Index(name, (Fix(i64(0)),), True), stm.loc)
+        elif name != param.name:
+            alias(h, replace(stm, pat=(param,)), (name,))
 
 
 def segscatter(s: Segop[core.SegScatter], _: bool) -> None:

@@ -67,7 +67,7 @@ def test_columns_are_no_rows() -> None:
     assert tiles(text + "transpose xss)") == (0, 0)
 
 
-def test_a_loop_that_may_end_early_reads_nothing_ahead() -> None:
+def test_what_is_behind_a_check_is_not_read_ahead() -> None:
     """`xs[j + k]` is in bounds only where its check has passed."""
     text = """
     entry f [n][m] (k: i64) (xss: [n][m]i32): [n]i32 =

@@ -7,6 +7,7 @@ import pytest
 
 import soac
 from soac.frontend.compile import compile_text
+from soac.ir.core import Scratch
 from soac.ir.machine import CPU, Mode
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.traverse import all_statements
@@ -84,6 +85,26 @@ def allocations(text: str) -> int:
 @pytest.mark.parametrize("text", [TABLE, IN_ROWS])
 def test_nested_loops_share_one_buffer(text: str) -> None:
     assert allocations(text) == 0
+
+
+@pytest.mark.parametrize(("text", "count"), [(TABLE, 0), (INNER_ALONE, 1)])
+def test_the_loop_of_the_host_program_takes_its_memory_over(text: str, count: int) -> None:
+    """A whole loop that is a kernel overwrites its initial values; of two with the same, one has a copy."""
+    host = compile_core(compile_text(text, "loops.soac"), Mode.EVERY, CPU).host
+    made = [stm for body in host.functions[0].bodies for stm in body.stms if isinstance(stm.exp, Scratch)]
+    assert len(made) == count
+
+
+def test_views_are_overwritten() -> None:
+    program = soac.compile("""
+        entry main [n][m] (a: *[n][m]i64): [m][n]i64 =
+          loop b = transpose a for i in 1..<m do
+            loop b for j < n do b with [i, j] = b[i, j] + 2 * b[i - 1, j]""")
+    a = np.random.default_rng(1).integers(-9, 9, (5, 7))
+    b = a.T.copy()
+    for i in range(1, 7):
+        b[i] += 2 * b[i - 1]
+    assert np.array_equal(program.main(a.copy()), b)
 
 
 def test_results() -> None:
