@@ -26,8 +26,8 @@ from ..kernel_ir.traverse import assigned, bound, bound_inside, defined, rewritt
 from .hoist_invariants import divided
 from .peel_boundaries import MOST, is_plain
 
-LEAST = 32
-"""The least divisor for which pieces are worth it."""
+LEAST, LEAST_OF_ALL = 32, 8
+"""The least divisor for which pieces are worth it, and where it is no less than the loop has elements."""
 MOST_CUTS = 4
 """Divisions of other numbers in a loop, for which pieces nest."""
 FAR = 1 << 61
@@ -126,13 +126,20 @@ class _Splitter:
             low, high = code.let(Op.ADD, stm.lo, shift), code.let(Op.ADD, last, shift)
             least = 0 if cut.signed else -FAR
             within = [(low, high), (i64(least), low), (high, i64(FAR)), (cut.by, i64(FAR))]
-            within.append((i64(LEAST if cut.late is None else -FAR), cut.by))
+            within.append((i64(-FAR) if cut.late is not None else self.least(code, stm, cut.by), cut.by))
             for x, y in within:
                 holds, both = self.name("holds", Prim.BOOL), self.name("good", Prim.BOOL)
                 code.out.append(KLet(holds, KOp(Op.LE, Prim.I64, (x, y))))
                 code.out.append(KLet(both, KOp(Op.AND, Prim.BOOL, (good, holds))))
                 good = both
         return good
+
+    def least(self, code: PolyCode, stm: Threads, by: Operand) -> Operand:
+        """The least divisor for which pieces are worth it."""
+        few, least = self.name("few", Prim.BOOL), self.name("least", Prim.I64)
+        code.out.append(KLet(few, KOp(Op.LE, Prim.I64, (code.let(Op.SUB, stm.hi, stm.lo), by))))
+        code.out.append(KLet(least, KOp(Op.SELECT, Prim.I64, (few, i64(LEAST_OF_ALL), i64(LEAST)))))
+        return least
 
     def name(self, base: str, prim: Prim) -> KVar:
         self.made += 1

@@ -26,3 +26,14 @@ def test_comparisons_change_where_they_should() -> None:
         for c in (0, 7):
             expected = xs[(i + c) % 40] + np.where(compare(i + c, 40), 7, 9)
             np.testing.assert_array_equal(device.run(name, (xs, np.int64(c)))[0][0], expected)
+
+
+def test_short_rows_wrap() -> None:
+    """From 8 elements on in pieces."""
+    body = "map (\\row -> tabulate w (\\j -> row[(j + w - 1) % w] + row[j])) a"
+    text = f"entry main [h][w] (a: [h][w]u8): [h][w]u8 = {body}"
+    compiled = compile_core(compile_text(text, "wrap.soac"), Mode.FULL, CPU)
+    device = Executable.build(compiled.host, compiled.flat.functions)
+    for w in (0, 1, 7, 8, 9, 31, 32, 33):
+        a = np.arange(3 * w, dtype=np.uint8).reshape(3, w)
+        np.testing.assert_array_equal(device.run("main", (a,))[0][0], np.roll(a, 1, axis=1) + a)
