@@ -3,17 +3,34 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import soac
+from soac.ir.core import Level
 from soac.ir.ops import Op
-from soac.ir.types import Prim
-from soac.kernels.kernel_ir.nodes import BlockReduce, Kernel, KIf, KLet, KOp, KStm
+from soac.ir.types import Const, Prim, i64
+from soac.kernels.kernel_ir.nodes import (
+    BlockReduce,
+    Kernel,
+    KIf,
+    KLambda,
+    KLet,
+    KOp,
+    KStm,
+    KVar,
+    Operand,
+    Store,
+)
 from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes import narrow_argreduce as places
 from soac.kernels.passes.if_convert import if_convert
-from soac.kernels.passes.narrow_argreduce import narrow_argreduce
+from soac.kernels.passes.narrow_argreduce import MIRRORED, counted, narrow_argreduce
+from tests.support.block_kernels import BLOCK, OUT, XS, N, load
+from tests.support.kernel_interpreter import State, combine
+from tests.support.random_kernels import COMPARISONS, K, check
 
 ARGMAX = """
 def larger (x: f32, i: i64) (y: f32, j: i64): (f32, i64) =
@@ -91,3 +108,51 @@ def test_branches_that_divide_stay() -> None:
     (kernel,) = kernels_of(text)
     assert any(isinstance(stm, KIf) for stm in statements(kernel.body))
     assert soac.compile(text).f(np.array([0, 3, -5], np.int32)).tolist() == [7, 4, -3]
+
+
+A, B = KVar("a", Prim.I64), KVar("b", Prim.I64)
+P, Q = KVar("p", Prim.I64), KVar("q", Prim.I64)
+
+
+def first_if(op: Op, x: Operand, y: Operand, *, place: Operand | None = None) -> KLambda:
+    """(a, p) (b, q) -> if x op y then (a, p) else (b, q), or with another place."""
+    test, value, at = KVar("t", Prim.BOOL), KVar("v", Prim.I64), KVar("r", Prim.I64)
+    body = (
+        KLet(test, KOp(op, Prim.I64, (x, y))),
+        KLet(value, KOp(Op.SELECT, Prim.I64, (test, A, B))),
+        KLet(at, KOp(Op.SELECT, Prim.I64, (test, P, Q))),
+    )
+    return KLambda((A, P), (B, Q), body, (value, place or at))
+
+
+@pytest.mark.parametrize("op", COMPARISONS)
+def test_a_comparison_that_finds_no_place_is_one_of_signs(op: Op) -> None:
+    end = i64(0 if op in (Op.LT, Op.GE) else -1)
+    for x, mirrored in itertools.product((P, Q), (False, True)):
+        before = first_if(MIRRORED[op], end, x) if mirrored else first_if(op, x, end)
+        after = counted(before, 1, i64(-1))
+        assert after is not None
+        for p, q in itertools.product((-1, 0, 1, 5), repeat=2):
+            left, right = ([3, p], [4, q])
+            assert combine(State({}, {}), before, [*left], [*right]) == combine(State({}, {}), after, [*left], [*right])
+
+
+def test_a_place_that_is_always_the_same_is_not_counted() -> None:
+    assert counted(first_if(Op.LT, A, B, place=i64(5)), 1, i64(-1)) is None
+    assert counted(first_if(Op.LT, A, B, place=i64(-1)), 1, i64(-1)) is not None
+
+
+@pytest.mark.parametrize("first", [K, BLOCK, N])
+def test_places_from_somewhere_on(first: KVar) -> None:
+    """A place that may be negative could be taken for none."""
+    index, at = KVar("i", Prim.I64), KVar("at", Prim.I64)
+    x, read = load(XS, index)
+    place = KLet(at, KOp(Op.ADD, Prim.I64, (first, index), True))
+    none = Const(Prim.I64, -(2**63))
+    outs = (KVar("most", Prim.I64), KVar("where", Prim.I64))
+    op, neutral = first_if(Op.GE, A, B), (none, i64(-1))
+    reduce = BlockReduce(outs, index, i64(0), N, (read, place), (x, at), op, neutral, True)
+    stores = tuple(Store(OUT, i64(k), out) for k, out in enumerate(outs))
+    kernel = Kernel("k", BLOCK, (XS, OUT), (N, K), (reduce, *stores), (), Level.BLOCK)
+    sizes = [{"n": n, "m": 1, "k": k} for n, k in ((0, 0), (9, 3), (9, -4))]
+    assert bool(check(kernel, sizes, ["narrow-argreduce"])) == (first != K)

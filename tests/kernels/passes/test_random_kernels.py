@@ -15,7 +15,9 @@ from soac.ir.types import i64
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, Operand
 from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes
-from tests.support.block_kernels import BLOCK, OUT, XS, N, var
+from soac.kernels.passes.peel_boundaries import MOST
+from soac.kernels.passes.vectorise_accesses import rows_of
+from tests.support.block_kernels import BLOCK, OUT, XS, N, load, var
 from tests.support.random_kernels import COMPARISONS, DIVISIONS, K, M, Writer, check, random_kernel
 
 I = var("i")  # noqa: E741
@@ -96,3 +98,19 @@ def test_checks_stay_behind_those_before_them() -> None:
     inside = writer()
     inside.out += [kir.BoundsCheck(I, K, 0, ()), kir.BoundsCheck(M, i64(5), 1, ())]
     check(kernel_of(inside), [{"n": 3, "m": m, "k": k} for k in (0, 3) for m in (1, 7)])
+
+
+def test_long_loops_are_not_written_out_twice() -> None:
+    for length in (MOST - 40, MOST + 1):
+        inside = writer()
+        inside.let(Op.MAX, I, i64(1))
+        inside.out += [inside.out[0]] * length
+        assert bool(check(kernel_of(inside), [], ["peel-boundaries"])) == (length < MOST)
+
+
+def test_loops_within_threads_have_no_rows() -> None:
+    for inner in ((), (kir.For(var("j"), i64(2), ()),)):
+        x, read = load(XS, I)
+        body = (*inner, read, kir.Store(OUT, I, x))
+        kernel = Kernel("k", BLOCK, (XS, OUT), (N, M, K), (kir.Threads(I, i64(0), N, body),), (), Level.BLOCK)
+        assert (rows_of(kernel) is None) == bool(inner)
