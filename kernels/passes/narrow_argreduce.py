@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from ...ir.errors import IRError
-from ...ir.ops import Op
+from ...ir.ops import COMPARISONS, Op
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KLambda, KLet, KOp, KStm, KVar, Operand
@@ -148,9 +148,6 @@ class _Counter:
 
 
 # ---- operators ------------------------------------------------------------------------------------------------------
-
-
-COMPARISONS = frozenset({Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE})
 
 
 def counted(op: KLambda, k: int, neutral: Operand) -> KLambda | None:

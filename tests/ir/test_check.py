@@ -142,6 +142,18 @@ ILL_FORMED = {
         "i32",
         "xs_2",
     ),
+    "next value of a_10, which is consumed, is also that of another parameter": core(
+        "let (z_9: [n_1]i32, w_11: [n_1]i32) = loop (a_10: [n_1]i32 = xs_2, d_14: [n_1]i32 = ys_3) for i_12: i64 < n_1"
+        " do { let (b_13: [n_1]i32) = a_10 with [i_12] <- 1i32 in (b_13, b_13) } in (x_4)",
+        "i32",
+        "xs_2",
+    ),
+    "xs_2 is consumed beside another use of the same array": core(
+        "let (z_9: [n_1]i32, w_11: [n_1]i32) = scatter n_1 (ys_3) rank 1 dests (xs_2, xs_2)"
+        r" \(p_12: i32) : (i64, i32, i32) -> { in (0i64, p_12, p_12) } in (x_4)",
+        "i32",
+        "xs_2",
+    ),
     "e_10 is consumed where that": core(
         r"let (z_9: [n_1][n_1]i32) = map n_1 (xss_6) \(e_10: [n_1]i32) : ([n_1]i32) -> "
         "{ let (u_11: [n_1]i32) = e_10 with [0i64] <- 1i32 in (u_11) } in (x_4)",

@@ -66,3 +66,27 @@ def test_the_other_arrays_of_a_soac_stay() -> None:
 
 def results(prog: Prog, args: list[np.ndarray]) -> list[np.ndarray]:
     return [np.asarray(one) for one in interpret(prog, "main", args)[0]]
+
+
+SCALARS = {
+    "let (q_9: i64) = mul_i64 k_7 2i64": True,
+    'let (ok_30: bool) = assert c_4 "R0103" ("no") #{ok_30} let (q_9: i64) = mul_i64 k_7 2i64': False,
+    "let (q_9: i64) = div_i64 k_7 n_1": False,
+    "let (ws_32: [n_1]i64) = replicate [n_1] k_7 let (q_9: i64) = ws_32![k_7]": False,
+}
+
+
+@pytest.mark.parametrize("before", SCALARS)
+def test_a_loop_with_other_code_than_cheap_scalars_stays(before: str) -> None:
+    """What may fail, relies on a check, or is an array would be computed again for each element."""
+    prog = parse_prog(
+        "next_name 100 fun main_0 (n_1: i64, xs_2: [n_1]i64, m_3: i64, c_4: bool) : (r_5: [n_1]i64) = {"
+        " let (ys_6: [n_1]i64) = loop (zs_8: [n_1]i64 = xs_2) for k_7: i64 < m_3 do {"
+        f" {before}"
+        r" let (vs_10: [n_1]i64) = map n_1 (zs_8) \(x_11: i64) : (i64) ->"
+        " { let (y_12: i64) = add_i64 x_11 q_9 in (y_12) }"
+        " in (vs_10) } in (ys_6) }"
+    )
+    check(prog, Stage.CORE)
+    _, rules = fused_once(prog)
+    assert bool(rules) == SCALARS[before]

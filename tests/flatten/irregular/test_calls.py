@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from soac.flatten.context.trace import Rule
 from soac.flatten.flatten import flatten_traced
@@ -12,6 +13,7 @@ from soac.flatten.simplify.driver import simplify
 from soac.frontend.compile import compile_text
 from soac.ir.check import Stage, check
 from soac.ir.core import Apply, Loop, Prog
+from soac.ir.errors import RunError
 from soac.ir.interpret import interpret
 from soac.ir.machine import CPU, Mode
 from soac.ir.traverse import all_exps
@@ -21,6 +23,12 @@ def levels (n: i64): i64 = if n == 0 then 0 else 1 + i64.maximum (map levels (io
 entry main (ns: []i64) = map levels ns
 """
 APPENDED = "entry main (ns: []i64) = (flatmap' (\\n -> map (* n) (iota n)) ns).3"
+
+
+CHECKED = """
+#[depth(8)] def levels (c: i64) (n: i64): i64 = if n == 0 then c else 1 + i64.maximum (map (levels c) (iota n))
+entry main (c: i64) (ns: []i64) = map (\\n -> assert (n < 6) (levels c n)) ns
+"""
 
 
 def flat(text: str) -> tuple[Prog, list[Rule]]:
@@ -38,6 +46,15 @@ def test_recursion_runs_level_by_level() -> None:
     assert results[0].tolist() == [0, 5, 3, 1]
     lifted = [fun for fun in prog.functions if fun.params[0].name.base == "points"]
     assert [sum(isinstance(exp, Apply) for exp in all_exps(fun.body)) for fun in lifted] == [1]
+
+
+def test_what_is_the_same_for_all_calls_relies_on_no_check_of_one() -> None:
+    prog, rules = flat(CHECKED)
+    assert Rule.CALL in rules
+    results, _ = interpret(prog, "main", [np.int64(2), np.array([0, 5, 3, 1])])
+    assert results[0].tolist() == [2, 7, 5, 3]
+    with pytest.raises(RunError, match="assert"):
+        interpret(prog, "main", [np.int64(2), np.array([0, 7])])
 
 
 def test_rows_are_appended_at_once() -> None:

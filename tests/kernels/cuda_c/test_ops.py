@@ -11,7 +11,7 @@ from soac.ir.ops import Op, operand_types, result_type
 from soac.ir.types import Prim, i64
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, KConvert, KLet, KLoad, KOp, KVar, Space, Store
-from tests.kernels.llvm.test_ops import ELEMENTARY, RhsOf, Row, Value, arguments, operations, same, samples
+from tests.kernels.llvm.test_ops import ELEMENTARY, RhsOf, Row, Value, arguments, convertible, operations, same
 from tests.support.emulator.emulate import COMPILER, Emulator, build
 from tests.support.prims import PRIMS
 
@@ -65,7 +65,7 @@ def test_operations(prim: Prim) -> None:
 
 @pytest.mark.parametrize("source", PRIMS, ids=lambda p: p.value)
 def test_conversions(source: Prim) -> None:
-    rows: list[Row] = [(x,) for x in samples(source)]
+    rows = convertible(source)
     targets = PRIMS
     emulator = build(
         tuple(kernel_of(f"to_{t.value}", lambda xs, t=t: KConvert(source, t, xs[0]), (source,), t) for t in targets), 32

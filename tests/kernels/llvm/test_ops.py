@@ -11,7 +11,7 @@ import pytest
 
 from soac.ir import scalar
 from soac.ir.core import Level
-from soac.ir.floats import LARGEST
+from soac.ir.floats import DIGITS, LARGEST
 from soac.ir.ops import Op, operand_types, result_type
 from soac.ir.types import Prim, i64
 from soac.kernels.kernel_ir import nodes as kir
@@ -44,13 +44,28 @@ def samples(prim: Prim) -> list[Value]:
         return [False, True]
     if prim.is_int:
         lowest, highest = scalar.int_range(prim)
-        near = [0, 1, 2, 3, 5, 7, 8, 31, 32, 63, 64, 100, 127]
+        near = [0, 1, 2, 3, 5, 7, 8, 31, 32, 63, 64, 100, 127, (1 << 24) + 1, (1 << 53) + 1]
         values = [*near, *(-x for x in near), lowest, lowest + 1, highest, highest - 1, highest // 3, lowest // 3]
         return [x for x in dict.fromkeys(values) if lowest <= x <= highest]
     values = [0.0, 1.0, 0.5, 0.1, 2.0, 2.5, 3.5, 1.5, 7.25, 88.0, 300.7, 1e4, 1e-3, 6e-8, 65504.0, 1e30, 1e-40, 1e308]
     values += [math.inf, 2.0**31, 2.0**63, 127.5, 255.5, 1 + 2.0**-10, 1 + 2.0**-23, 5e-324]
     both = [scalar.convert(Prim.F64, prim, s * x) for x in values for s in (1.0, -1.0)]
     return [*both, math.nan]
+
+
+def convertible(source: Prim) -> list[Row]:
+    """Samples, and small and large numbers in the middle between two of each float type, and beside them."""
+    values = samples(source)
+    for digits in (DIGITS[target] for target in PRIMS if target.is_float):
+        for odd in (1 << digits | 1, 1 << digits | 3):
+            if source.is_float:
+                tiny = 2.0 ** -DIGITS[source]
+                values += [scalar.convert(Prim.F64, source, odd / 2.0**digits + d * tiny) for d in (-2, -1, 0, 1, 2)]
+            elif source is not Prim.BOOL:
+                most = scalar.int_range(source)[1].bit_length() - digits - 1
+                tops = [odd << s for s in {0, 1, most} if s >= 0]
+                values += [x + d for x in tops for d in (-1, 0, 1) if x + d <= scalar.int_range(source)[1]]
+    return [(x,) for x in dict.fromkeys(values)]
 
 
 def arguments(op: Op, prim: Prim) -> list[Row]:
@@ -164,7 +179,7 @@ def disagreements(op: Op, prim: Prim, runner: Runner) -> list[str]:
 
 @pytest.mark.parametrize("source", PRIMS, ids=lambda p: p.value)
 def test_conversions(source: Prim) -> None:
-    rows: list[Row] = [(x,) for x in samples(source)]
+    rows = convertible(source)
     if source.is_float:
         ties = (65519.9, 65520.0, 2049.0, 2051.0, 1 + 2.0**-11, 1 + 2.0**-11 + 2.0**-40, 3 * 2.0**-25, 2.0**-25)
         rows += [(scalar.convert(Prim.F64, source, x),) for x in ties]

@@ -1,0 +1,85 @@
+"""Programs that a rule must leave alone: each breaks one of its conditions, and means the same after all passes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from soac.flatten.flatten import flatten_traced
+from soac.frontend.compile import compile_text
+from soac.ir.check import Stage, check
+from soac.ir.entry import Argument
+from soac.ir.errors import RunError
+from soac.ir.interpret import Prepared, Thresholds, prepare
+from soac.ir.machine import CPU, Mode
+from soac.pipeline import CORE_PASSES, FLAT_PASSES
+
+PROGRAMS = {
+    "an element of a scan that is not the last": "(scan (+) 0 (map (* 2) xs))[n - 2]",
+    "what was kept from an array that is overwritten": (
+        "let xs = copy xs let ys = filter (> 1) xs let xs = xs with [0] = 100 in i64.sum (map (+ 1) ys) + xs[0]"
+    ),
+    "a map of what was kept that would fail on the rest": "map (\\x -> 12 / x) (filter (!= 0) xs)",
+    "what a branch uses and the program gives": (
+        "let ys = map (* 2) xs in (if c then i64.sum (map (+ 1) ys) else 0, ys)"
+    ),
+    "what a branch uses of an array that is overwritten before it": (
+        "let xs = copy xs let ys = map (* 2) xs let xs = xs with [0] = 50"
+        " in if c then i64.sum (map (+ 1) ys) + xs[0] else xs[0]"
+    ),
+    "a part made of one that is overwritten before it": (
+        "let h = n / 2 let a = copy xs let part = map2 (+) a[:h] (a[h:2 * h] :> [h]i64)"
+        " let a = a with [h:2 * h] = map (* 3) a[h:2 * h] in a with [:h] = part"
+    ),
+    "two parts that meet": (
+        "let h = n / 2 let a = copy xs let part = map (* 2) a[:h]"
+        " let a = a with [1:h + 1] = replicate h 7 in a with [:h] = part"
+    ),
+    "a part that is out of bounds": "let a = copy xs in a with [2:n + 2] = map (* 2) xs",
+    "a branch that divides": "map (\\x -> if x == 0 then 5 else 12 / x) xs",
+    "an array that is overwritten before it is read again": (
+        "let a = copy xs let ys = map (* 2) a let a = scatter a (iota n) (replicate n 7) in map2 (+) (map (+ 1) ys) a"
+    ),
+    "a scatter that reads what the one before it wrote": (
+        "let a = scatter (copy xs) (iota n) (replicate n 7) let v = copy a"
+        " in scatter a (map (+ 1) (iota n)) (map (\\i -> v[i] + i) (iota n))"
+    ),
+    "a value of a loop that becomes a number": "loop (a, b) = (n, 1) for _i < n do (7, b + a)",
+    "sums of products of halves": (
+        "map (\\x -> let y = f16.i64 x / 7 in f16.sum (map2 (*) [y, y + 1] [y, y + 0.3])) (map (* 3) xs)"
+    ),
+    "differences of equal operands": "map (\\x -> (x - n) * 10 + (n - x)) xs",
+}
+XS = np.array([3, 0, 1, 5, 2, 0, 7], np.int64)
+
+
+@pytest.fixture(scope="module")
+def programs() -> tuple[Prepared, Prepared]:
+    """All of them as they are, and after all passes. No pass makes a program that reads what has been overwritten."""
+    entries = (f"entry e{k} [n] (xs: [n]i64) (c: bool) = {body}" for k, body in enumerate(PROGRAMS.values()))
+    prog = compile_text("\n".join(entries), "conditions.soac")
+    made = prog
+    for _, run in CORE_PASSES:
+        check(made := run(made), Stage.CORE)
+    made = flatten_traced(made, Mode.FULL, CPU).prog
+    for _, run in FLAT_PASSES:
+        check(made := run(made), Stage.FLAT)
+    return prepare(prog), prepare(made)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_means_what_it_meant(programs: tuple[Prepared, Prepared], name: str) -> None:
+    entry = f"e{list(PROGRAMS).index(name)}"
+    for n, c in ((2, True), (7, True), (7, False)):
+        before, after = (results(program, entry, (XS[:n], np.bool_(c))) for program in programs)
+        if before is not None:
+            assert after is not None
+            for x, y in zip(before, after, strict=True):
+                np.testing.assert_array_equal(x, y)
+
+
+def results(program: Prepared, entry: str, args: tuple[Argument, ...]) -> list[Argument] | None:
+    try:
+        return program.run(entry, args, Thresholds())[0]
+    except RunError:
+        return None
