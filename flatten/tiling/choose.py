@@ -15,7 +15,8 @@ a reduction stays. t is the threads of a block, so that each has one accumulator
 
 In two dimensions each thread computes R x R results, which are registers: that is a kernel's matter
 (`kernels/schedule/cuda/tiles.py`), and what is chosen here is R. It is the largest one up to a parameter
-(`main.ys.registers_0`) with which there are as many blocks as a machine can run at once, another (`main.ys.blocks_0`).
+(`main.ys.registers_0`) with which there are as many blocks as a machine can run at once, another (`main.ys.blocks_0`);
+R = 4 is enough too where shares of long redomaps make blocks of their own (`kernels/schedule/cuda/tile_splits.py`).
 Golden 4.6; PPoPP'17 (locality), Futhark's TileLoops.
 """
 
@@ -73,6 +74,9 @@ GRID = 16
 
 LEAST_BLOCKS = 128
 """The default of how many blocks there shall be, about as many as a large GPU runs at once."""
+
+SPLIT, LEAST_SHARE = 4, 512
+"""Results of a thread along either dimension where redomaps are cut into shares, and the least elements of these."""
 
 
 def tile(prog: Prog, machine: Machine) -> Prog:
@@ -243,10 +247,18 @@ def _choose(
     blocks: Atom = i64(1)
     for width in (*(w for _, w in found.outer), *(host.ceil_div(w, i64(GRID * size)) for _, w in found.tiled)):
         blocks = host.op(Op.MUL, blocks, width)
+    if size == SPLIT and not _on_tensor_cores(found):
+        shares = host.op(Op.MAX, host.op(Op.QUOT, found.screma.width, i64(LEAST_SHARE)), i64(1))
+        blocks = host.op(Op.MUL, blocks, shares)
     fits = host.let("fits", PrimOp(Op.LE, Prim.I64, (i64(size), most)), BOOL)
     enough = host.let("enough", PrimOp(Op.LE, Prim.I64, (least, blocks)), BOOL)
     taken = host.let("taken", PrimOp(Op.AND, Prim.BOOL, (fits, enough)), BOOL)
     host.stms.append(Stm(pat, If(taken, *bodies), (), (), stm.loc))
+
+
+def _on_tensor_cores(found: Tileable) -> bool:
+    """Whether a product may go there, which takes no shares."""
+    return bool(found.redomap.attrs) or any(p.type.prim.is_half for p in found.screma.map.params)
 
 
 def _in_registers(stm: Stm, pat: tuple[Param, ...], each: int, names: Names) -> Stm:

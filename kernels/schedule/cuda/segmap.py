@@ -4,7 +4,7 @@ segmap (i < n, j < m)     block = T*S points; thread t takes points s*T + t; poi
                           where neighbours are accessed, a row of up to 16 bytes at once
                           (`passes/vectorise_accesses.py`)
 #[tiled(R)]               blocks of 16 x 16 threads with R x R points each (`tiles.py`), or of 8 warps with fragments
-                          of matrices (`tensor_tiles.py`)
+                          of matrices (`tensor_tiles.py`); few points of long rows by shares (`tile_splits.py`)
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ....flatten.tiling.block import Tileable
+from ....flatten.tiling.choose import SPLIT
 from ....ir import core
 from ....ir.core import SegSpace
 from ....ir.machine import BLOCK
@@ -32,12 +33,19 @@ from ..table import Schedule, Segop, Table, in_memory, run
 from .mapping import Mapping, best_mapping
 from .row_registers import KeptRows, rows_in_registers
 from .tensor_tiles import on_tensor_cores, run_on_tensor_cores
+from .tile_splits import few_tiles, shares
 from .tiles import tiled, tiling
 
 
 def is_tiled(s: Segop[core.SegMap]) -> tuple[Tileable, int] | str:
     """How the map is tiled and the points R of a thread along each side; else why not."""
     return tiling(s.stm, s.exp) or "without the attribute `tiled`, or without room"
+
+
+def may_split(s: Segop[core.SegMap]) -> tuple[Tileable, int] | str:
+    """How the map is tiled, where it is with the points that shares are computed with; else why not."""
+    found = is_tiled(s)
+    return found if isinstance(found, str) or found[1] == SPLIT else f"not {SPLIT} x {SPLIT} points for a thread"
 
 
 def run_mapped(s: Segop[core.SegMap], _: bool) -> None:
@@ -105,6 +113,7 @@ COLLECTIVE: Table = (
 SEGMAP: Table = (
     Schedule("collective", run_collective, is_collective, rows=COLLECTIVE),
     Schedule("tensor cores", run_on_tensor_cores, on_tensor_cores),
+    Schedule("register tiles by shares", lambda s, found: run_mapped(shares(s, found), True), may_split, few_tiles),
     Schedule("register tiles", tiled, is_tiled),
     Schedule("mapped", run_mapped),
 )

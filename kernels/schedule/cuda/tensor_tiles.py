@@ -238,7 +238,9 @@ def run_on_tensor_cores(s: Segop[core.SegMap], product: Product) -> None:
     in_memory(s)
     plain, blocks = tile_block(s.h, product.found, s.exp, product.each)
     shape = replace(plain.shape, run=2)
-    block = WarpBlock(plain.b, plain.found, shape, plain.outer, plain.bases, plain.widths, plain.width)
+    block = WarpBlock(
+        plain.b, plain.found, shape, plain.outer, plain.bases, plain.widths, plain.share, plain.start, plain.width
+    )
     made = _kernel(s.h, block, s, product)
     s.h.launch(made, blocks, s.h.product(s.exp.space.widths), made.cost, s.stm.loc)
 

@@ -90,7 +90,8 @@ class Result:
 @dataclass(slots=True)
 class TileBlock:
     """The block under construction: `outer` indices of the space that are not tiled, the first index of its share of
-    each tiled dimension and the widths of these, the width of the redomap."""
+    each tiled dimension and the widths of these; of the redomap the number of the share that it computes, the first
+    element of that, and how many these are."""
 
     b: Builder
     found: Tileable
@@ -98,6 +99,8 @@ class TileBlock:
     outer: tuple[Operand, ...]
     bases: tuple[Operand, ...]
     widths: tuple[Operand, ...]
+    share: Operand
+    start: Operand
     width: Operand
 
     def registers(self, base: str, prim: Prim, count: int, threads: int | None = None) -> KArray:
@@ -205,8 +208,10 @@ class TileBlock:
         return next((names.index(name) for name in row.of.values() if name in names), None)
 
     def element(self, row: Row, k: Operand, index: Operand) -> tuple[Operand, ...]:
-        """Where element k of a row stands in its array; `index` is that of its tiled dimension."""
+        """Where element k of a row, counted in the share, stands in its array; `index` is that of its tiled
+        dimension."""
         b, names = self.b, {name for name, _ in self.found.tiled}
+        k = b.add(self.start, k)
         found: list[Operand] = []
         for d, dim in enumerate(row.dims):
             if row.of.get(d) in names:
@@ -223,15 +228,29 @@ def _shares(h: HostBuilder, width: Atom, edge: int, base: str) -> Atom:
     return h.op(Op.QUOT, h.op(Op.ADD, width, i64(edge - 1)), i64(edge), base=base)
 
 
-def tile_block(h: HostBuilder, found: Tileable, exp: core.SegMap, each: int) -> tuple[TileBlock, Atom]:
-    """The start of a block, and how many there are."""
+def tile_counts(h: HostBuilder, found: Tileable, edge: int) -> tuple[Atom, ...]:
+    """How many tiles there are along the tiled dimensions."""
+    return tuple(_shares(h, width, edge, f"blocks_{'ij'[d]}") for d, (_, width) in enumerate(found.tiled))
+
+
+def tile_block(
+    h: HostBuilder, found: Tileable, exp: core.SegMap, each: int, cut: tuple[Atom, Atom] | None = None
+) -> tuple[TileBlock, Atom]:
+    """The start of a block, and how many there are. `cut`: the number of shares of a redomap, and their elements."""
     shape = shape_of(found, exp, each)
     if shape is None:
         raise NotLowerable("no room for tiles of this size")
-    counts = [_shares(h, width, shape.edge, f"blocks_{'ij'[d]}") for d, (_, width) in enumerate(found.tiled)]
+    counts = tile_counts(h, found, shape.edge)
+    blocks = h.product((*(width for _, width in found.outer), *counts))
     b = h.builder()
     several = tuple(b.operand(count) for count in counts)
-    number, outer = b.block, ()
+    number, outer, share, start, width = b.block, (), ZERO, ZERO, b.operand(found.screma.width)
+    if cut is not None:
+        of_share, length = b.operand(blocks), b.operand(cut[1])
+        share, number = b.exact(Op.QUOT, number, of_share, "share"), b.exact(Op.REM, number, of_share, "number")
+        start = b.mul(share, length, "start")
+        width = b.minimum(length, b.sub(width, start), "width")
+        blocks = h.op(Op.MUL, blocks, cut[0], base="blocks")
     if found.outer:
         of_point = b.mul(several[0], several[1], "blocks")
         outer = bind_space(b, core.SegSpace(found.outer), b.exact(Op.QUOT, number, of_point, "point"))
@@ -239,8 +258,7 @@ def tile_block(h: HostBuilder, found: Tileable, exp: core.SegMap, each: int) -> 
     places = in_groups(b, number, (several[0], several[1]))
     bases = tuple(b.mul(place, i64(shape.edge), f"first_{'ij'[d]}") for d, place in enumerate(places))
     widths = tuple(b.operand(width) for _, width in found.tiled)
-    block = TileBlock(b, found, shape, outer, bases, widths, b.operand(found.screma.width))
-    return block, h.product((*(width for _, width in found.outer), *counts))
+    return TileBlock(b, found, shape, outer, bases, widths, share, start, width), blocks
 
 
 def in_groups(b: Builder, number: Operand, counts: tuple[Operand, ...]) -> tuple[Operand, Operand]:

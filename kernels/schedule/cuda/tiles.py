@@ -35,7 +35,7 @@ from ...kernel_ir import nodes as kir
 from ...kernel_ir.fma import contracted
 from ...kernel_ir.nodes import KArray
 from ..host_builder import TRUE, HostBuilder, Made
-from ..kernel_builder import ZERO, Mode, Operand
+from ..kernel_builder import ZERO, ArrayRef, Mode, Operand
 from ..soacs import apply_lambda, neutral_of, only_scalars
 from ..space import output, scalar
 from ..statements import gen_body, gen_stm
@@ -59,7 +59,7 @@ def tiled(s: Segop[core.SegMap], tiling: tuple[Tileable, int]) -> None:
     in_memory(s)
     found, each = tiling
     block, blocks = tile_block(s.h, found, s.exp, each)
-    made = _kernel(s.h, block, s.stm, s.exp)
+    made = tile_kernel(s.h, block, s.base, lambda accs: finish(block, s.stm, s.exp, accs))
     s.h.launch(made, blocks, s.h.product(s.exp.space.widths), made.cost, s.stm.loc)
 
 
@@ -88,7 +88,8 @@ class Work:
         return tuple(tile for tile in self.tiles if not is_later(tile))
 
 
-def _kernel(h: HostBuilder, block: TileBlock, stm: Stm, exp: core.SegMap) -> Made:
+def tile_kernel(h: HostBuilder, block: TileBlock, base: str, finish: Callable[[list[KArray]], None]) -> Made:
+    """`finish` stores what comes of the accumulators."""
     b, found, shape = block.b, block.found, block.shape
     b.say(f"{GRID} x {GRID} threads, {shape.each} x {shape.each} results each; of {shape.stages} tiles of")
     b.say(f"{shape.depth} elements of each row one is used and the others are copied")
@@ -112,8 +113,8 @@ def _kernel(h: HostBuilder, block: TileBlock, stm: Stm, exp: core.SegMap) -> Mad
     done = b.mul(whole, i64(shape.depth), "done")
     rest = b.sub(block.width, done, "rest")
     _if(block, b.op(Op.LT, Prim.I64, ZERO, rest, base="more"), lambda: _last_step(work, done, rest))
-    finish(block, stm, exp, accs)
-    return h.finish(b, stm.pat[0].name.base)
+    finish(accs)
+    return h.finish(b, base)
 
 
 def _all_plain(work: Work) -> Operand:
@@ -321,7 +322,7 @@ def _own_element(block: TileBlock, number: int, results: tuple[Result | None, ..
     """Element k of a row that is not shared: the thread's own, or one that is in no memory."""
     b, row = block.b, block.found.rows[number]
     if row is None:
-        return scalar(b.element(b.array(block.found.screma.arrays[number]), (k,)))
+        return scalar(b.element(b.array(block.found.screma.arrays[number]), (b.add(block.start, k),)))
     place = block.place(row)
     index = ZERO if place is None else block.clamped(place, results)
     return scalar(b.element(b.array(row.array), block.element(row, k, index)))
@@ -347,16 +348,37 @@ def _combine(block: TileBlock, accs: list[KArray], at: Operand, inputs: list[Ope
 
 
 def finish(block: TileBlock, stm: Stm, exp: core.SegMap, accs: list[KArray]) -> None:
-    """threads { out[i, j] = what follows of the accumulators }, a run of neighbours at a time."""
+    """threads { out[i, j] = what follows of the accumulators }"""
+    outs = [output(block.b, p.name) for p in stm.pat]
+    store_results(block, outs, block.outer, lambda results: _result(block, exp, accs, results))
+
+
+def store_parts(block: TileBlock, parts: list[Name], accs: list[KArray]) -> None:
+    """threads { parts[share, .., i, j] = the accumulators }"""
+    b = block.b
+
+    def held(results: tuple[Result | None, ...]) -> list[Operand]:
+        at = block.number(results)
+        return [b.let("acc", acc.prim, kir.KLoad(acc, at)) for acc in accs]
+
+    store_results(block, [output(b, name) for name in parts], (block.share, *block.outer), held)
+
+
+def store_results(
+    block: TileBlock,
+    outs: list[ArrayRef],
+    outer: tuple[Operand, ...],
+    result: Callable[[tuple[Result | None, ...]], list[Operand]],
+) -> None:
+    """threads { out[outer, i, j] = the results at a point }, a run of neighbours at a time."""
     b, shape = block.b, block.shape
-    outs = [output(b, p.name) for p in stm.pat]
 
     def run_of(results: tuple[Result | None, ...], first: Result) -> None:
         runs = [[*results[:-1], block.in_run(first, c)] for c in range(shape.run)]
-        values = [_result(block, exp, accs, tuple(run)) for run in runs]
+        values = [result(tuple(run)) for run in runs]
         i, j = block.index(0, results), b.add(block.bases[1], first.row, "j")
         for k, out in enumerate(outs):
-            at = b.address(out, (*block.outer, i, j))
+            at = b.address(out, (*outer, i, j))
             _store_run(block, out.mem, at, j, [one[k] for one in values])
 
     def of_row(results: tuple[Result | None, ...]) -> None:

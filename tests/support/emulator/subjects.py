@@ -21,6 +21,7 @@ import numpy as np
 import soac
 from soac.api import Program
 from soac.arguments import Argument, parameter_types
+from soac.flatten.tiling import choose
 from soac.flatten.versions import rounds
 from soac.frontend.source.text import Reach
 from soac.ir.core import FunDef, Param
@@ -34,6 +35,7 @@ from soac.kernels.schedule.cuda import seghist as gpu_seghist
 from soac.kernels.schedule.cuda import segmap as gpu_segmap
 from soac.kernels.schedule.cuda import segred as gpu_segred
 from soac.kernels.schedule.cuda import segscan as gpu_segscan
+from soac.kernels.schedule.cuda import tile_splits
 from soac.pipeline import Compiled, compile_core, compile_prog
 from soac.testing.blocks import RandomInput, RandomType, ScriptInput, ValuesText, parse_tests
 from soac.testing.datasets import DataSet, arguments_of, data_sets, described, inputs_of
@@ -67,6 +69,7 @@ SMALL_PARTS = (
     (gpu_segmap, "rows_in_registers", lambda kernel: None, lambda kernel: None),
     (gpu_seghist, "LEAST_CHUNK", 16, 2), (gpu_seghist, "ATOMIC", 8, 8), (gpu_seghist, "MOST_PARTIAL", 64, 8),
     (rounds, "BATCH", 4 * rounds.LEAST, rounds.LEAST),
+    (choose, "LEAST_SHARE", 16, 1), (tile_splits, "LEAST_SHARE", 16, 1),
 )  # fmt: skip
 """Limits from which on a schedule for more elements is taken, and what they are so that small cases reach it: cases of
 some 20 elements, and where these leave out a kernel, of two or three."""

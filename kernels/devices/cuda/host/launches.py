@@ -50,7 +50,9 @@ OWN = {
     "soac_host_upload": ("void", ("ptr", "i64", "ptr", "i64")),
     "soac_host_finish": ("i64", ("ptr",)),
 }
-CUDA_FUNCTIONS = {**FUNCTIONS, **OWN}
+OF_CPU = ("soac_host_put_by", "soac_host_again", "soac_host_set")
+"""What only a CPU has: buffers in descriptors, and memory that the host writes."""
+CUDA_FUNCTIONS = {name: type_ for name, type_ in (FUNCTIONS | OWN).items() if name not in OF_CPU}
 """What a host program may call: result and parameters."""
 
 
