@@ -7,7 +7,6 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,13 +36,12 @@ def on_jax(case: Case, args: Sequence[Any], _: int) -> Peer:
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    xp, given = jax.numpy, [jax.device_put(arg) for arg in args]
+    xp, sizes = jax.numpy, tuple([k for k, arg in enumerate(args) if isinstance(arg, int)])
+    given = [arg if isinstance(arg, int) else jax.device_put(arg) for arg in args]
     function = partial(FUNCTIONS[case.name], xp)
     varied = tuple(range(len(args) - case.by, len(args)))
-    if case.name == "lstm":
-        function = _lstm_on_jax
     derivative = _jacobian(jax, case, xp) if case.is_jacobian else jax.grad(function, varied)
-    main, derived = jax.jit(function), jax.jit(derivative)
+    main, derived = jax.jit(function, static_argnums=sizes), jax.jit(derivative, static_argnums=sizes)
     wait = jax.block_until_ready
     return Peer("jax", lambda: wait(main(*given)), lambda: wait(derived(*given)), _arrays)
 
@@ -52,7 +50,7 @@ def on_torch(case: Case, args: Sequence[Any], threads: int) -> Peer:
     import torch
 
     torch.set_num_threads(threads)
-    given = [torch.as_tensor(arg) for arg in args]
+    given: list[Any] = [arg if isinstance(arg, int) else torch.as_tensor(arg) for arg in args]
     function = partial(FUNCTIONS[case.name], torch)
     varied = given[len(given) - case.by :]
     if case.is_jacobian:
@@ -122,22 +120,22 @@ def _step(xp: Any, weights: Array, biases: Array, extra: Array, state: Any, x: A
     return tuple(states), (y * (guess - xp.log(2 + xp.exp(guess).sum()))).sum()
 
 
+def _scanned(xp: Any, step: Callable[[Any, Any], tuple[Any, Any]], state: Any, rows: Any) -> tuple[Any, Array]:
+    """The last state, and what `step` gives beside it for each of the rows."""
+    if xp.__name__ == "jax.numpy":
+        return importlib.import_module("jax").lax.scan(step, state, rows)
+    found = []
+    for row in zip(*rows):
+        state, one = step(state, row)
+        found.append(one)
+    return state, xp.stack(found)
+
+
 def lstm(xp: Any, hidden: Array, cells: Array, sequence: Array, weights: Array, biases: Array, extra: Array) -> Array:
-    state, total = tuple(zip(hidden, cells)), 0.0
-    for x, y in pairwise(sequence):
-        state, part = _step(xp, weights, biases, extra, state, x, y)
-        total = total + part
-    return -total / ((len(sequence) - 1) * sequence.shape[1])
-
-
-def _lstm_on_jax(hidden: Array, cells: Array, sequence: Array, weights: Array, biases: Array, extra: Array) -> Array:
-    import jax
-
     def step(state: Any, xy: Any) -> Any:
-        return _step(jax.numpy, weights, biases, extra, state, *xy)
+        return _step(xp, weights, biases, extra, state, *xy)
 
-    state = tuple(zip(hidden, cells))
-    parts = jax.lax.scan(step, state, (sequence[:-1], sequence[1:]))[1]
+    parts = _scanned(xp, step, tuple(zip(hidden, cells)), (sequence[:-1], sequence[1:]))[1]
     return -parts.sum() / ((len(sequence) - 1) * sequence.shape[1])
 
 
@@ -213,6 +211,125 @@ def hand(xp: Any, base: Array, resting: Array, weights: Array, xs: Array, measur
     return measured - (places @ _rotation(xp, pose[:3]).T + pose[3:6])
 
 
+def xsbench(
+    xp: Any, grids: Array, nuclides: Array, energies: Array, materials: Array, weights: Array, tables: Array,
+    densities: Array,
+) -> Array:  # fmt: skip
+    which, last = nuclides[materials], grids.shape[1] - 2
+    places = xp.stack([xp.searchsorted(grid, energies, side="right") for grid in grids]) - 1
+    at = xp.clip(places, 0, last)[which, xp.arange(len(energies))[:, None]]
+    below, above = grids[which, at], grids[which, at + 1]
+    part = ((above - energies[:, None]) / (above - below))[..., None]
+    hi, lo = tables[which, at + 1], tables[which, at]
+    return (densities[materials] * ((hi - part * (hi - lo)) * weights).sum(-1)).sum()
+
+
+MOST_POLES = 9
+"""In a window (`cases.py`)."""
+
+
+def rsbench(
+    xp: Any, windows: Array, angular: Array, nuclides: Array, energies: Array, materials: Array, radii: Array,
+    fits: Array, poles: Array, densities: Array,
+) -> Array:  # fmt: skip
+    which, root = nuclides[materials], xp.sqrt(energies)
+    window = xp.clip(xp.asarray(root * windows.shape[1], dtype=xp.int64), 0, windows.shape[1] - 1)[:, None]
+    e, root = energies[:, None], root[:, None]
+    ends, fit, phi = windows[which, window], fits[which, window], 2 * radii[which] * root[..., None]
+    at = ends[..., :1] + xp.arange(MOST_POLES)
+    there, at = at < ends[..., 1:], xp.clip(at, 0, poles.shape[1] - 1)
+    wide = which[..., None]
+    chosen, pole = angular[wide, at], poles[wide, at]
+    rows, columns = xp.arange(len(energies))[:, None, None], xp.arange(which.shape[1])[:, None]
+    c, s = xp.cos(phi)[rows, columns, chosen], -xp.sin(phi)[rows, columns, chosen]
+    re, im = pole[..., 0] - root[..., None], pole[..., 1]
+    square = re * re + im * im
+    u, v = im / square, re / square
+    parts = pole[..., 2] * (u * c - v * s) - pole[..., 3] * (u * s + v * c)
+    sums = xp.where(there, parts / e[..., None], xp.zeros_like(parts)).sum(-1)
+    start = e * (fit[..., 0] + fit[..., 1] * root + fit[..., 2] * e)
+    return (densities[materials] * (start + sums)).sum()
+
+
+def lbm(xp: Any, steps: int, omega: Array, cells: Array) -> Array:
+    moves = [(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)]
+    shares = np.array([4 / 9] + [1 / 9] * 4 + [1 / 36] * 4)
+    dx, dy = np.array(moves, float).T
+
+    def moments(fs: list[Array]) -> tuple[Array, Array, Array]:
+        return sum(fs), fs[1] + fs[5] + fs[8] - fs[3] - fs[6] - fs[7], fs[2] + fs[5] + fs[6] - fs[4] - fs[7] - fs[8]
+
+    def step(fs: Array, _: Any) -> tuple[Array, Array]:
+        moved = [xp.roll(fs[q], (y, x), (0, 1)) for q, (x, y) in enumerate(moves)]
+        density, mx, my = moments(moved)
+        u, v = mx / density, my / density
+        still = 1 - 1.5 * (u * u + v * v)
+        new = []
+        for q, f in enumerate(moved):
+            along = 3 * (float(dx[q]) * u + float(dy[q]) * v)
+            new.append(f + omega * (float(shares[q]) * density * (still + along + 0.5 * along * along) - f))
+        return xp.stack(new), density[0, 0]
+
+    fs = _scanned(xp, step, xp.moveaxis(cells, 2, 0), (xp.arange(steps),))[0]
+    density, mx, my = moments([fs[q] for q in range(9)])
+    return ((mx * mx + my * my) / density).sum()
+
+
+def _tridiagonal(xp: Any, rows: Sequence[Array], ys: Array) -> Array:
+    """Solves systems along the first axis."""
+    below, on, above = rows
+
+    def forward(state: Any, row: Any) -> tuple[Any, Array]:
+        (pivot, z, upper), (a, b, c, y) = state, row
+        factor = a / pivot
+        new = b - factor * upper, y - factor * z, c
+        return new, xp.stack(new)
+
+    def back(x: Array, row: Any) -> tuple[Array, Array]:
+        (pivot, z, upper) = row[0]
+        new = (z - upper * x) / pivot
+        return new, new
+
+    first = on[0], ys[0], above[0]
+    (pivot, z, _), rest = _scanned(xp, forward, first, (below[1:], on[1:], above[1:], ys[1:]))
+    states = xp.concatenate([xp.stack(first)[None], rest[:-1]])
+    last = z / pivot
+    xs = _scanned(xp, back, last, (xp.flip(states, (0,)),))[1]
+    return xp.concatenate([xp.flip(xs, (0,)), last[None]])
+
+
+def locvolcalib(
+    xp: Any, nx: int, ny: int, nt: int, spot: float, time: float, strikes: Array, market: Array, alpha: Array,
+    nu: Array, beta: Array,
+) -> Array:  # fmt: skip
+    dx, dy, dt = 4 * spot / nx, 6 / ny, time / nt
+    prices = (xp.arange(nx, dtype=strikes.dtype) + 0.5) * dx
+    logs = xp.log(alpha) + (xp.arange(ny, dtype=strikes.dtype) - ny // 2) * dy
+
+    def rows(variances: Array, step: float) -> tuple[Array, Array, Array]:
+        """Along the first axis."""
+        half = 0.5 * dt * variances / (step * step)
+        inside = np.zeros(len(variances))
+        inside[1:-1] = 1
+        half = half * xp.asarray(inside).reshape(-1, *[1] * (half.ndim - 1))
+        return -half, 1 + 2 * half, -half
+
+    in_x = rows(xp.exp(2 * (beta * xp.log(prices)[:, None] + logs)), dx)
+    in_y = rows((nu * nu) * xp.asarray(np.ones(ny)), dy)
+    wide = [part[:, :, None] + xp.zeros_like(strikes) for part in in_x]
+    flat = [part[:, None, None] + xp.zeros_like(prices)[:, None] + xp.zeros_like(strikes) for part in in_y]
+
+    def step(values: Array, _: Any) -> tuple[Array, Array]:
+        after = _tridiagonal(xp, wide, values)
+        new = xp.swapaxes(_tridiagonal(xp, flat, xp.swapaxes(after, 0, 1)), 0, 1)
+        return new, new[0, 0]
+
+    payoff = xp.clip(prices[:, None] - strikes, 0, None)[:, None, :] + xp.zeros_like(logs)[:, None]
+    last = _scanned(xp, step, payoff, (xp.arange(nt),))[0]
+    return ((last[nx // 4, ny // 2] - market) ** 2).sum()
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gmm": gmm, "lstm": lstm, "kmeans": kmeans, "kmeans_sparse": kmeans_sparse, "ba": ba, "hand": hand,
+    "xsbench": xsbench, "rsbench": rsbench, "lbm": lbm, "locvolcalib": locvolcalib,
 }  # fmt: skip

@@ -33,7 +33,7 @@ def test_derivatives_are_slopes(case: Case) -> None:
     assert sum(float((d * f).sum()) for d, f in zip(along, found)) == pytest.approx(slope, rel=1e-2)
 
 
-@pytest.mark.parametrize("name", ["gmm", "lstm", "kmeans", "hand"])
+@pytest.mark.parametrize("name", ["gmm", "lstm", "kmeans", "hand", "xsbench", "rsbench", "lbm", "locvolcalib"])
 def test_programs_compute_what_peers_do(name: str) -> None:
     case = CASES[name]
     args = case.arguments(SIZE)
