@@ -8,11 +8,12 @@ it travels into the kernels that need it. Rules that descend (G2, interchange) w
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..ir.core import Body, Copied, FunDef, Hist, If, Loop, Prog, Scatter, Screma, Stm
 from ..ir.errors import Diagnostic, Label
 from ..ir.machine import Machine, Mode
+from ..ir.records import dataclass
 from ..ir.thresholds import Threshold
 from ..ir.traverse import free_in_lambda, free_in_stm, types_in
 from ..ir.types import Atom, Name, Names, Type, Var

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from ..ir.core import Apply, Attr, Body, Copied, FunDef, Prog, Soac, Stm
 from ..ir.errors import Loc
 from ..ir.lambda_lifting import lifted
 from ..ir.nesting import check_body_levels
+from ..ir.records import dataclass
 from ..ir.rename import Renaming, rewrite_atom, rewrite_stm
 from ..ir.traverse import (
     all_exps,

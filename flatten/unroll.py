@@ -13,7 +13,7 @@ wider. An operator is applied to elements alone; the product that feeds a float 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..ir.core import (
     Apply,
@@ -34,6 +34,7 @@ from ..ir.core import (
     Stm,
 )
 from ..ir.ops import Op
+from ..ir.records import dataclass
 from ..ir.rename import refreshing, rewrite_atom, rewrite_stm
 from ..ir.traverse import all_exps, bodies, map_bodies
 from ..ir.types import Atom, Const, Name, Names, Prim, Var, i64, scalar

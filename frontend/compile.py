@@ -12,7 +12,7 @@ import gc
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from ..ir.contracts import contract_warnings
 from ..ir.core import Prog
 from ..ir.depth import allow_depth
 from ..ir.errors import CompileError, Diagnostic, Label, Loc
+from ..ir.records import dataclass
 from .elaborate.program import elaborate
 from .interface import Interface, interface_of
 from .modules.program import Inferred, Known, infer, infer_prelude, inferred

@@ -10,8 +10,8 @@ A type has the name of the last declaration without parameters that means it; si
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from ..ir.records import dataclass
 from .source import syntax as s
 from .source.atoms import TEName
 from .source.declarations import LocalDec, Module, TypeDec, ValDec

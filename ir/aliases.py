@@ -10,7 +10,6 @@ the initial value, at its start.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from .core import (
     Apply,
@@ -32,6 +31,7 @@ from .core import (
 )
 from .errors import IRError
 from .reachable import reachable
+from .records import dataclass
 from .show import show_stm
 from .traverse import callees_first, consumed_by, operands, recursive_functions, scoped_bodies
 from .types import Atom, Name, Var

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from .records import dataclass
 from .scalar import DTYPES, Value, elements_as, int_range
 from .types import Prim
 

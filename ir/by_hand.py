@@ -23,9 +23,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .core import Attr, FunDef, Prog, Stm
+from .records import dataclass
 from .show import show
 from .thresholds import Threshold
 from .traverse import needed_functions

@@ -9,7 +9,7 @@ does not fit the type it is bound to is a bug of the compiler (`IRError`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .entry import Argument, bind_sizes
 from .errors import IRError
 from .frames import Call, Layout, Step, getter
 from .parallel import Frame, Value, Values
+from .records import dataclass
 from .recursion import most_calls, too_many_calls
 from .types import Name, Prim
 

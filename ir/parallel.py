@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from . import arrays
 from .errors import IRError
+from .records import dataclass
 from .types import Prim
 
 Value = Any

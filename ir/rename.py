@@ -7,7 +7,7 @@ binder that it meets a fresh name before it meets the uses.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .core import (
     Accumulate,
@@ -58,6 +58,7 @@ from .core import (
 )
 from .depth import allow_depth
 from .errors import IRError
+from .records import dataclass
 from .types import Atom, Const, Name, Names, Type, Var
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NoReturn, TypeVar
 
 from .errors import Loc
+from .records import dataclass
 
 T = TypeVar("T")
 _INTEGER = re.compile(r"-?\d+")

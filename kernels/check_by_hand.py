@@ -8,13 +8,14 @@ E0231    threads touch an element in an order that no fence decides (`passes/pla
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise, takewhile
 
 from ..ir.by_hand import PLACE_FENCES, Version, versions_by_hand
 from ..ir.core import Body, Index, Level, Prog, Stm, Update
 from ..ir.errors import NOWHERE, CompileError, Diagnostic, Label, Loc
 from ..ir.machine import BLOCK, CUDA
+from ..ir.records import dataclass
 from ..ir.traverse import bodies
 from ..ir.types import Names
 from .analysis.accesses import Effect, Touch

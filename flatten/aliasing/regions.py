@@ -7,7 +7,6 @@ is used is in bounds, hence two of them that differ by a constant are apart by i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ...ir.core import (
     Assert,
@@ -26,6 +25,7 @@ from ...ir.core import (
     Stm,
 )
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.traverse import all_stms, bodies
 from ...ir.types import Atom, Const, Name, Prim
 from .classes import Sharing

@@ -10,9 +10,9 @@ and that are too expensive to be computed there; afterwards the variables are el
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ...ir.core import Body, Copied, Copy, Param, Replicate, Scratch, Stm
+from ...ir.records import dataclass
 from ...ir.traverse import free_in_stm
 from ...ir.types import I64, Atom, Name, Var, scalar
 from ..aliasing.classes import made_of

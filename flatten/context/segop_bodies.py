@@ -8,7 +8,6 @@ into the kernels that use it). All names bound in a kernel are fresh, since seve
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ...ir.basic import whole
 from ...ir.core import (
@@ -34,6 +33,7 @@ from ...ir.core import (
 )
 from ...ir.errors import Loc
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.rename import refreshing, rename_lambda, rewrite_body
 from ...ir.traverse import free_in_body, free_in_stm
 from ...ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64, scalar

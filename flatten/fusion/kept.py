@@ -17,13 +17,14 @@ Order stays, so ⊕ need not commute; g and q are not applied to what is left ou
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir import core
 from ...ir.attributes import is_opaque
 from ...ir.core import Body, Convert, Fix, Hist, If, Index, Lambda, Param, PrimOp, Scatter, Screma, Soac, Stm
 from ...ir.errors import NOWHERE
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.rename import rename_lambda, substitute_body
 from ...ir.scalar import constant
 from ...ir.traverse import all_stms, free_in_lambda, free_in_stm

@@ -10,9 +10,8 @@ of maps with scalar code. What is carried on must be arrays that the map has as 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.core import Body, ForLoop, If, Lambda, Loop, Param, Screma, Stm
+from ...ir.records import dataclass
 from ...ir.rename import substitute_body
 from ...ir.traverse import bodies, free_in_lambda, free_in_stm
 from ...ir.types import Atom, Name, Names, Var

@@ -10,10 +10,11 @@ A rule takes the producer's statement, the consumer's, and the results of the pr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from ...ir.core import Body, Hist, Lambda, Param, Rearrange, Scatter, Screma, Soac, Stm
+from ...ir.records import dataclass
 from ...ir.rename import substitute_lambda
 from ...ir.types import Atom, Name, Names, Type
 

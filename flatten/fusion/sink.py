@@ -10,9 +10,10 @@ overwritten stays.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.core import Body, If, Index, Iota, Loop, Prog, Rearrange, Replicate, Reshape, Screma, Stm
+from ...ir.records import dataclass
 from ...ir.traverse import bodies, free_in_body, free_in_stm, with_bodies
 from ...ir.types import Name, Var
 from ..aliasing.classes import Sharing, sharing_in

@@ -9,11 +9,12 @@ which each point of Σ has the part from its first row to its last. Where n vari
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.basic import whole
 from ...ir.core import Body, Concat, Copied, Fix, ForLoop, If, Loop, Param, PrimOp, Slice, Stm, Update
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.traverse import free_in_stm
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
 from ..context.distribute import expand, frontier, settle

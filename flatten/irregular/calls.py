@@ -11,10 +11,11 @@ passed as flat data with the lengths of its rows; sizes that f chooses come back
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.core import Apply, Body, Copied, FunDef, If, Param, PrimOp, Reshape, Scratch, Stm
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.rename import rename_fun, substitute_type
 from ...ir.traverse import add_types, free_in_stm, names_in_types
 from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64

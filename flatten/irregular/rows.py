@@ -12,7 +12,7 @@ lie one after the other, since the size of a row does not vary within it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.basic import whole
 from ...ir.core import (
@@ -32,6 +32,7 @@ from ...ir.core import (
     Stm,
 )
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.traverse import free_in_stm
 from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64
 from ..context.distribute import expand, frontier, settle

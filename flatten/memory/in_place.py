@@ -17,7 +17,7 @@ between. [P-Swap] for parts that do not meet brings an update next to the map th
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.basic import whole
 from ...ir.core import (
@@ -39,6 +39,7 @@ from ...ir.core import (
 )
 from ...ir.errors import Loc
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.traverse import bodies, free_in_stm, map_bodies, types_in
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..aliasing.classes import Sharing, sharing_in

@@ -13,7 +13,7 @@ rewritten.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.core import (
     Apply,
@@ -39,6 +39,7 @@ from ...ir.core import (
 )
 from ...ir.errors import Loc
 from ...ir.machine import Machine
+from ...ir.records import dataclass
 from ...ir.rename import rename_lambda, substitute_body
 from ...ir.traverse import all_exps, consumed_by, free_in_lambda, free_in_stm, map_bodies
 from ...ir.types import Atom, Name, Names, Prim, Var

@@ -9,9 +9,8 @@ ignored. In a kernel of the branch itself every point would copy its rows, writt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.core import Body, Copy, Fix, If, Param, SegScatter, Stm, Update
+from ...ir.records import dataclass
 from ...ir.traverse import free_in_body, free_in_stm
 from ...ir.types import I64, Atom, Const, Name, Type, Var, i64, scalar, zero
 from ..context.checked_indices import checked_places

@@ -12,10 +12,9 @@ the rule applies again) and there is a map to exploit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.core import Body, If, Iota, Lambda, Param, Rearrange, Reduction, Replicate, Screma, Stm
 from ...ir.errors import Loc
+from ...ir.records import dataclass
 from ...ir.rename import rename_lambda, substitute_body
 from ...ir.traverse import free_in_stm
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64

@@ -7,9 +7,9 @@ any map a part may be taken. Only where nothing else uses the result: nothing is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ...ir.core import Body, Index, Lambda, Param, Rearrange, Reshape, Screma, Slice, Stm
+from ...ir.records import dataclass
 from ...ir.traverse import free_in_lambda, free_in_stm
 from ...ir.types import Atom, Const, Name, Type, Var
 from .env import Env, with_certs

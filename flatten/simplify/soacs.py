@@ -6,7 +6,7 @@ Before the lambda is simplified its inputs are looked at, afterwards its results
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.core import (
     Body,
@@ -29,6 +29,7 @@ from ...ir.core import (
     Stm,
 )
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.rename import substitute_lambda
 from ...ir.types import Atom, Name, Prim, Var
 from ..aliasing.classes import note_sharing

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.core import Lambda, Param, Reduction, Replicate, Screma, Stm
+from ...ir.records import dataclass
 from ...ir.traverse import free_in_lambda
 from ...ir.types import Atom, Name, Var
 from ..context.nest import Flow

@@ -11,7 +11,7 @@ What is not used goes first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.core import (
     Apply,
@@ -31,6 +31,7 @@ from ...ir.core import (
 )
 from ...ir.errors import CompileError, Diagnostic, Label
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.traverse import free_in_lambda, free_in_stm, map_bodies, recursive_functions
 from ...ir.types import I64, Atom, Name, Var, i64
 from ..accumulators.lower import without_accumulators

@@ -8,7 +8,7 @@ needed afterwards. The modes emit code as if arrays were values; `with_copies` t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...ir.core import (
     Apply,
@@ -26,6 +26,7 @@ from ...ir.core import (
     WithAcc,
 )
 from ...ir.reachable import reachable
+from ...ir.records import dataclass
 from ...ir.rename import substitute_exp
 from ...ir.traverse import consumed_by, free_in_stm, scoped_bodies, with_bodies
 from ...ir.types import Atom, Name, Var

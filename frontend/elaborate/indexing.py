@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ...ir.basic import whole
 from ...ir.core import Copy, DimIndex, Fix, Index, Iota, Slice, Update
 from ...ir.errors import IRError, Loc
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Atom, Const, Prim, Type, Var, i64
 from ..source import syntax as s
 from ..source.atoms import FieldStep, RangeEnd

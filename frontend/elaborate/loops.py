@@ -4,10 +4,9 @@ the body changes becomes a parameter of its own, and the body is elaborated agai
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.core import ForLoop, Loop, Param, WhileLoop
 from ...ir.errors import Loc
+from ...ir.records import dataclass
 from ...ir.types import BOOL, I64, Atom, Name, Prim, Var, scalar
 from ..source import syntax as s
 from ..source.atoms import PVar

@@ -6,8 +6,7 @@ for each application. Signatures only take names away (`Shown`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...ir.records import dataclass
 from ..parsing.kernels import implemented
 from ..source.declarations import (
     Ascribed,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...ir.commute import is_commutative
 from ...ir.core import Body, Fix, Hist, If, Index, Iota, Lambda, Param, Reduction, Scatter, Screma, Soac
 from ...ir.errors import Loc
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
 from ..source import syntax as s
 from .assertions import note_sizes

@@ -4,10 +4,11 @@ not small becomes one core function for each form of its arguments; calls of it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.core import Apply, Body, FunDef, Param
 from ...ir.errors import IRError, Loc
+from ...ir.records import dataclass
 from ...ir.traverse import all_exps
 from ...ir.types import I64, Atom, Name, Prim, Var
 from ..source import syntax as s

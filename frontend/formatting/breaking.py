@@ -8,11 +8,11 @@ too long for a line stays, and that part is broken. A comment, a string or a nam
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from lark import Token
 
+from ...ir.records import dataclass
 from ..parsing.precedence import Level, symbol_level
 from .spaces import CLOSING, OPENING
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from threading import Lock
 
@@ -18,6 +18,7 @@ from lark import Lark, Token, Tree
 
 from ...ir.depth import allow_depth
 from ...ir.errors import IRError
+from ...ir.records import dataclass
 from ..parsing.parse import parse_module
 from ..parsing.tables import load_parser
 from .breaking import WIDTH, Gap, breaks, level_of, way_at

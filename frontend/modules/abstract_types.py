@@ -8,8 +8,9 @@ inference is over, every type is, so that nothing after it knows of abstract typ
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ...ir.records import dataclass
 from ..source.types import (
     Scheme,
     Size,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.errors import CompileError, Diagnostic, Label
+from ...ir.records import dataclass
 from ..source.declarations import ValDec
 from ..source.types import PRIMS, Instance, Scheme, SizeVar, TArray, TFun, TVar, Ty, Typed
 from ..typing.attributes import check_attr

@@ -22,10 +22,11 @@ of the variable can read the sizes off. A size named "" was not determined, `_` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from ...ir.depth import allow_depth, too_deep
 from ...ir.errors import CompileError, Diagnostic, Loc
+from ...ir.records import dataclass
 from ..source.declarations import Module
 from ..source.imports import imports_of, library_of
 from ..source.types import Typed

@@ -10,9 +10,10 @@ trust.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.errors import Label, Loc
+from ...ir.records import dataclass
 from ..source.atoms import Qual, TypeParamKind
 from ..source.copy_syntax import copied
 from ..source.declarations import (

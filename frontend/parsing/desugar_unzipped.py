@@ -11,10 +11,11 @@ prelude is declared in a module of its own, as intrinsics. A name that the progr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from ...ir.errors import CompileError, Diagnostic, Label
+from ...ir.records import dataclass
 from ..source import syntax as s
 from ..source.atoms import Ident, Lit, PVar
 from ..source.copy_syntax import fields_of

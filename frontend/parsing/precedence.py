@@ -10,7 +10,6 @@ level flat, so that a chain of 10,000 terms is one node.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from lark import Token
 from ...ir import depth as levels
 from ...ir.depth import MOST_LEVELS
 from ...ir.errors import Loc
+from ...ir.records import dataclass
 from ..source import syntax as s
 from ..source.atoms import Operator, RangeEnd
 from .depth import too_deep

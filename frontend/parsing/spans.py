@@ -7,13 +7,13 @@ therefore costs no Python stack. A source range runs from the first to the last 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 from lark import Token
 
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
+from ...ir.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

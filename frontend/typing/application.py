@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.errors import CompileError, Label, Loc
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..source import syntax as s
 from ..source.atoms import Ident, Lit, Operator, Qual, StringLit

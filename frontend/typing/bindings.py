@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...ir.errors import Label, Loc
+from ...ir.records import dataclass
 from ..source import syntax as s
 from ..source.atoms import PLit, PVar, PWild, TypeParamKind
 from ..source.declarations import ValDec

@@ -8,9 +8,8 @@ a constructor and the parameters of a lambda need the sizes of their types.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.errors import Label, Loc
+from ...ir.records import dataclass
 from ..source import syntax as s
 from ..source.atoms import Hole, Ident, Lit, PLit, PVar, PWild, Qual
 from ..source.copy_syntax import fields_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ...ir.errors import Loc
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..source.types import Ty
 

@@ -5,8 +5,7 @@ A row of wildcards is useful beneath a matrix of rows when some value escapes th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..source import syntax as s
 from ..source.atoms import PLit, PVar, PWild

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...ir.errors import Label, Loc
+from ...ir.records import dataclass
 from ..source import syntax as s
 from ..source.atoms import PLit, PVar, PWild
 from ..source.names import leaves

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 
 from ...ir.errors import Loc
+from ...ir.records import dataclass
 from ..source import syntax as s
 from ..source.atoms import Ident, Lit, Operator, Qual
 from ..source.names import nodes

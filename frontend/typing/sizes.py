@@ -17,10 +17,10 @@ Two sizes without an unknown are the same only if they read the same: nothing is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Self
 
 from ...ir.errors import Label
+from ...ir.records import dataclass
 from ..source.atoms import TypeParamKind
 from ..source.types import Size, SizeConst, SizeExp, SizeMade, SizeVar
 

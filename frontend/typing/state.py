@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.depth import MOST_LEVELS, too_deep
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
+from ...ir.records import dataclass
 from ..source import syntax as s
 from ..source.atoms import Lit
 from ..source.declarations import ValDec

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from ...ir.errors import Label, Loc
+from ...ir.records import dataclass
 from ..source import syntax as s
 from ..source.atoms import Lit, Qual, TEName, TypeParam, TypeParamKind
 from ..source.declarations import TypeDec

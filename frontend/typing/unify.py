@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ...ir.records import dataclass
 from ..source.types import (
     Size,
     SizeVar,

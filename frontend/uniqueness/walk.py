@@ -4,9 +4,9 @@ and what a loop consumes."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ...ir.errors import CompileError, Label, Loc
+from ...ir.records import dataclass
 from ..source import syntax as s
 from ..source.atoms import PLit, PVar, PWild
 from ..source.types import WHOLE, Paths, Ty

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from ...ir.ops import Op
 from ...ir.polynomials import ZERO, add, atom, constant, sub
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import (

@@ -11,9 +11,10 @@ cache in a step, which the next steps find again unless the rows are so long tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.ops import Op, is_short
+from ...ir.records import dataclass
 from ...ir.types import Const, Name
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KStm, KVar, Operand, Space

@@ -23,7 +23,7 @@ LONG = 8.0
 
 
 def launch_work(kernel: Kernel, blocks: int, numbers: Mapping[KVar, int]) -> float:
-    """The work of a launch of so many blocks, with these values of integer scalars; blocks are as the first one."""
+    """The work of a launch of `blocks` like the first one, with these values of integer scalars."""
     largest = float(max((EXTENT, *numbers.values())))
     return blocks * _Work({kernel.block: 0, **numbers}, largest).of(kernel.body)
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ...ir import scalar
+from ...ir.records import dataclass
 from ...ir.scalar import ScalarFailure
 from ...ir.types import Const
 from ..kernel_ir import nodes as kir

@@ -5,11 +5,11 @@ A size is a name of the host, which knows its value only when it runs (`schedule
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
 from ...ir.polynomials import ZERO, Polynomial, add, atom, constant, mul
+from ...ir.records import dataclass
 from ...ir.types import Name
 
 

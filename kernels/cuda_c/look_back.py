@@ -7,9 +7,8 @@ place of what came before it, and is the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.machine import WARP
+from ...ir.records import dataclass
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who
 from ..kernel_ir.tile_words import word_bytes, words_of

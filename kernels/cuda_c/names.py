@@ -8,9 +8,10 @@ whole kernel, and so are arrays: printers declare them where they need them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from ...ir.records import dataclass
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KArray, Kernel, KStm, KVar
 from ..kernel_ir.traverse import children, map_mentions, mentions, names_in, statements, with_children

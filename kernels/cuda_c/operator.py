@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..kernel_ir.execution import Who
 from ..kernel_ir.fma import contracted_step

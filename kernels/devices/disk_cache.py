@@ -13,11 +13,13 @@ import os
 import stat
 import tempfile
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache as memoised
 from pathlib import Path
 
 import platformdirs
+
+from ...ir.records import dataclass
 
 MAGIC = b"soac-object-1\n"
 SUFFIX = ".soacobj"

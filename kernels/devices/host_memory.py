@@ -9,11 +9,12 @@ import ctypes
 import math
 import threading
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from ...ir.arrays import shape_text
+from ...ir.records import dataclass
 from ...ir.scalar import prim_of
 
 SMALL = 1 << 16  # bytes below which pooling is not worth it

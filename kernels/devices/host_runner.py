@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ...ir import core, scalar
@@ -19,6 +19,7 @@ from ...ir.depth import allow_depth
 from ...ir.errors import RunError
 from ...ir.interpret import Thresholds, prepare
 from ...ir.ops import can_fail
+from ...ir.records import dataclass
 from ...ir.recursion import too_many_calls
 from ...ir.types import Atom, Const, Name, Var
 from ..host_ir.liveness import conjunction, dead_after

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.ops import Op
 from ...ir.polynomials import divided
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from .affine import Poly
 from .nodes import KConvert, KLet, KOp, KStm, KVar, Operand

@@ -8,11 +8,12 @@ are; of a note, the line counts. Of the calls that lead to a place, the innermos
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from functools import cache
 from itertools import takewhile
 
 from ...ir.errors import Loc
+from ...ir.records import dataclass
 from ...ir.types import Const
 from .nodes import FailureSite, KArray, Kernel, KVar, Note
 

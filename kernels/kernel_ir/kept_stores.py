@@ -8,9 +8,8 @@ Its elements need not be counted one by one: what a vector keeps lies side by si
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from .nodes import BlockScan, KConvert, KIf, KLambda, KLet, KOp, KVar, Operand, Store
 

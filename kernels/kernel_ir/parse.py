@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 from ...ir.core import Level
@@ -16,6 +16,7 @@ from ...ir.depth import allow_depth
 from ...ir.errors import IRError, Loc
 from ...ir.ops import Op, arity
 from ...ir.read_atoms import read_const, scanner
+from ...ir.records import dataclass
 from ...ir.scanner import Scanner
 from ...ir.types import Const, Prim
 from . import nodes as kir

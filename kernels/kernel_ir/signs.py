@@ -8,10 +8,11 @@ What holds in a loop of threads besides: its end is more than 0, and so are the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.ops import Op
 from ...ir.reachable import reachable
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from .nodes import KConvert, KLet, KOp, KStm, Operand, Rhs
 

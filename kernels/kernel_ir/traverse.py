@@ -7,10 +7,11 @@ unique names within a kernel, so what is known of a name holds everywhere, and s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
+from ...ir.records import dataclass
 from ...ir.types import Const
 from . import nodes as kir
 from .nodes import KArray, KLambda, KLet, KStm, KVar, Operand, Rhs

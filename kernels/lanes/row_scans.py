@@ -13,8 +13,8 @@ again, as they should be, with these. Only the last vectors, where elements are 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..kernel_ir.nodes import KLet, KLoad, RowScan, Store
 from ..llvm.text import memory_type

@@ -11,8 +11,8 @@ goes the same way back. Where lanes are off, elements are gathered and scattered
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir.nodes import COLUMNS, LoadTile, StoreTile
 from ..llvm.text import Code, memory_type, vector

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from .convert import convert
 from .text import Vec

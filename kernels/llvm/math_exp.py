@@ -7,8 +7,8 @@ constants below are coefficients from the lowest degree up, or a number split in
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from .formulas import Num, clamp, fma, polynomial, two_product, two_sum, where
 

@@ -14,13 +14,14 @@ block, which orders more. A loop of blocks is executed by the one that there is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from ...ir.core import Level
 from ...ir.errors import IRError
 from ...ir.machine import WARP
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import spreads

@@ -11,10 +11,11 @@ only read, or written once. Where the elements of a row go another way, or r or 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.ops import Op
 from ...ir.polynomials import constant, divided
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.affine_code import PolyCode

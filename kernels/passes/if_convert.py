@@ -11,9 +11,10 @@ An operator that becomes plain code by this is written without mutable variables
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..analysis.speculation import is_harmless
 from ..analysis.uniformity import find_facts

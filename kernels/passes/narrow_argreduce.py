@@ -13,10 +13,11 @@ to each lane: comparisons fold, by which argmax is a comparison and two selects 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...ir.errors import IRError
 from ...ir.ops import COMPARISONS, Op
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KLambda, KLet, KOp, KStm, KVar, Operand

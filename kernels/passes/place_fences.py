@@ -19,8 +19,9 @@ A kernel without conflicts is returned as it is. Fences order the block; CPU lan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..analysis.accesses import Path, Touch, Values, conflict, forget, giving_back, is_collective, phase
 from ..kernel_ir import nodes as kir

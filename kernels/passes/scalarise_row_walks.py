@@ -12,9 +12,10 @@ search, a list): there lanes wait for many at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.ops import DIVISIONS, Op
+from ...ir.records import dataclass
 from ...ir.types import Prim
 from ..analysis.speculation import is_harmless
 from ..analysis.uniformity import depending, find_facts, loaded_names

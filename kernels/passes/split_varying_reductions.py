@@ -15,9 +15,10 @@ masked vector is cheaper than a call for each element.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..analysis.speculation import is_harmless
 from ..analysis.uniformity import depending, loaded_names

@@ -7,10 +7,11 @@ Elements are words of their width. Strides count elements, and may be negative, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.core import Level
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KArray, Kernel, KVar, Operand, Space

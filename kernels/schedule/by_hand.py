@@ -11,7 +11,7 @@ Expressions are those of any kernel (`statements.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...ir import core
 from ...ir.by_hand import ALL, ATOMIC, COLLECTIVE, COMMIT, FENCE, LATER, SHUFFLE, WAIT, attr_of
@@ -19,6 +19,7 @@ from ...ir.core import Body, Fix, FunDef, Stm
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
 from ...ir.machine import BLOCK, WARP
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.rename import Renaming, rewrite_body
 from ...ir.types import Atom, Const, Name, Prim, Var, i64
 from ..kernel_ir import nodes as kir

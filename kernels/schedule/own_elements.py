@@ -10,10 +10,11 @@ on to a loop or to the result, which the threads copy element by element.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...ir.core import Body, Fix, Index, Level, Loop, SegMap, Stm
 from ...ir.machine import BLOCK
+from ...ir.records import dataclass
 from ...ir.traverse import free_in_body, free_in_stm, map_bodies
 from ...ir.types import Const, Name, Type, Var
 

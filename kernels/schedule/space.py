@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ...ir import core
 from ...ir.core import Body, Lambda, Param, Reduction, SegSpace, Stm
 from ...ir.errors import NOWHERE
 from ...ir.ops import Op
+from ...ir.records import dataclass
 from ...ir.types import I64, Atom, Const, Name, Names, Prim, Type, Var, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KStm, KVar

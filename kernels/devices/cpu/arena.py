@@ -8,7 +8,8 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
-from dataclasses import dataclass
+
+from ....ir.records import dataclass
 
 RESERVED = 1 << 35  # bytes of address space for one worker, less where the system refuses
 SMALLEST = 1 << 26

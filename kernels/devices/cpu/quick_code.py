@@ -126,11 +126,12 @@ def is_number(scalar: KVar) -> bool:
 
 
 def scaled(numbers: Numbers, scale: int) -> Numbers:
+    """Numbers of a launch that is larger by a factor."""
     return tuple(scale * max(1, x) for x in numbers)
 
 
 def is_little(kernel: Kernel, numbers: Sequence[int], size: int) -> bool:
-    """Whether a launch takes less than compiling a kernel of so many statements."""
+    """Whether a launch takes less than compiling a kernel of `size` statements."""
     blocks, *values = numbers
     known = dict(zip(filter(is_number, kernel.scalars), values, strict=True))
     return launch_work(kernel, blocks, known) < size * WORK

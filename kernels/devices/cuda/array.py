@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from ....ir.arrays import shape_text
+from ....ir.records import dataclass
 from ....ir.scalar import DTYPES
 from ....ir.types import Prim
 from ..device import OnDevice

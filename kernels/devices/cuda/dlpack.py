@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ....ir.records import dataclass
 from ....ir.types import Prim
 
 CPU, CUDA, CUDA_MANAGED = 1, 2, 13

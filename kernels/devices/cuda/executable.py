@@ -7,7 +7,6 @@ caller gets or gave. Memory of other libraries is used where it is; it is never 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ....ir.core import FunDef
 from ....ir.entry import bind_sizes
 from ....ir.errors import Diagnostic, Label, Loc, RunError
 from ....ir.machine import BLOCK
+from ....ir.records import dataclass
 from ....ir.scalar import DTYPES
 from ....ir.types import Name
 from ...host_ir.nodes import HostProgram

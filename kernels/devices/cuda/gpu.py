@@ -7,7 +7,7 @@ that asks the driver runs in the thread of the GPU; `call` gets there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import chain
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ....ir.machine import BLOCK
+from ....ir.records import dataclass
 from ....ir.scalar import DTYPES, prim_of
 from ....ir.types import Prim
 from ...schedule.cuda.bulk_copies import CHUNK, MOST_DIMS, TILE

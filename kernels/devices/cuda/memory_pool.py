@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import gc
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from ....ir.records import dataclass
 from ..device import OutOfMemory
 from ..host_memory import size_class
 from .driver import Driver, DriverMemoryError

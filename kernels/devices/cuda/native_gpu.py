@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_int64, c_void_p
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ....ir.records import dataclass
 from ..device import OutOfMemory
 from .driver import Driver, EntryPoints
 from .host import structs

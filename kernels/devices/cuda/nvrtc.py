@@ -11,11 +11,11 @@ import ctypes.util
 import os
 import re
 import sys
-from dataclasses import dataclass
 from functools import cache as memoised
 from pathlib import Path
 
 from ....ir.errors import IRError
+from ....ir.records import dataclass
 from .. import disk_cache as disk
 from ..disk_cache import Cache
 

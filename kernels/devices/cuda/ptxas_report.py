@@ -9,8 +9,8 @@ ptxas info    : Used 64 registers, used 1 barriers, 160 bytes cumulative stack s
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from ....ir.records import dataclass
 from ..disk_cache import Cache
 from .nvrtc import report
 

@@ -7,10 +7,11 @@ The column is a view. What looks for the operands of a product then finds them, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ....ir import core
 from ....ir.core import Body, Fix, Index, Lambda, Param, Slice, Stm
+from ....ir.records import dataclass
 from ....ir.rename import substitute_body
 from ....ir.traverse import free_in_stm
 from ....ir.types import Name, Names, Var, i64

@@ -9,12 +9,13 @@ new), whereas a store would make the next load of that bin wait. What is stored 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from ....ir import core
 from ....ir.core import Body, Lambda, Stm
 from ....ir.ops import Op, unsigned_of
+from ....ir.records import dataclass
 from ....ir.traverse import all_exps, free_names
 from ....ir.types import Atom, Const, Name, Prim, Var, i64
 from ...kernel_ir import nodes as kir

@@ -9,11 +9,12 @@ them together, are those of `f`. A point makes its value once; points are taken 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ....ir import core
 from ....ir.core import Lambda, Param
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.traverse import free_in_lambda
 from ....ir.types import Name, Prim, Var, i64
 from ...kernel_ir import nodes as kir

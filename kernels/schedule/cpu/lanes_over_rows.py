@@ -13,11 +13,12 @@ in every step of a scan in lanes: some rows to a vector, or some vectors to a ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ....ir import core
 from ....ir.core import Body, Level, Param, SegMap, SegSpace, Stm
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Names, Type, Var, i64
 from ...analysis.cost import EXTENT, cost
 from ...host_ir.nodes import HostStm

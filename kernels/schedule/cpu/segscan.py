@@ -14,12 +14,12 @@ but one block under way.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ....ir import core
 from ....ir.commute import is_commutative
 from ....ir.core import Body, Lambda, Reduction, SegSpace
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, Type, i64
 from ...analysis.cost import EXTENT
 from ...kernel_ir import nodes as kir

@@ -14,12 +14,13 @@ reduction (`segred.py`): this is split-K. Source: panels as in Goto and van de G
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ....ir import core
 from ....ir.core import Body, Fix, Index, SegSpace, Slice, Stm
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Atom, Name, Names, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
 from ..host_builder import HostBuilder, Made

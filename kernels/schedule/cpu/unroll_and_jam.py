@@ -10,11 +10,11 @@ A last group of fewer rows recomputes row n-1 and stores it once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from ....ir import core
 from ....ir.core import Body, SegSpace, Stm
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.traverse import free_in_stm
 from ....ir.types import Const, Name, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir

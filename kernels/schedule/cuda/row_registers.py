@@ -12,10 +12,11 @@ memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ....ir.core import Level
 from ....ir.machine import BLOCK, WARP
+from ....ir.records import dataclass
 from ....ir.types import Const
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, Kernel, KStm, KVar, Operand, Space

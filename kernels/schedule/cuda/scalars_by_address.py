@@ -11,10 +11,11 @@ host, are read as before.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ....ir import core
 from ....ir.core import Fix, Param, Slice
+from ....ir.records import dataclass
 from ....ir.types import Name, Names, Type, Var, i64
 from ...analysis.stack_sizes import StackSizes
 from ...host_ir.liveness import uses

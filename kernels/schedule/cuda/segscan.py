@@ -12,12 +12,12 @@ parallel prefix scan with decoupled look-back; the carry is a fold from the left
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from ....ir import core
 from ....ir.core import SegSpace
 from ....ir.machine import BLOCK, WARP
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, Var, i64
 from ...analysis.tile_items import tile_items
 from ...kernel_ir import nodes as kir

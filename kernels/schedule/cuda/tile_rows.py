@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ....flatten.tiling.block import Row
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Prim, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, Space

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .....ir.errors import NOWHERE, IRError, Loc
 from .....ir.ops import Op
+from .....ir.records import dataclass
 from .....ir.types import Prim
 from ....kernel_ir.nodes import FailureSite
 from ..host.failure_sites import AssertionSite, BoundsSite, DepthSite, MemorySite, ScalarSite, Site, recorded

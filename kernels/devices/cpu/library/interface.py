@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from .....ir.core import Param
+from .....ir.records import dataclass
 from .....ir.types import Prim
 from ..host.layout import NativeFun, argument_places, result_places
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from .....ir.errors import MAX_CALLS
+from .....ir.records import dataclass
 from ....host_ir.nodes import HostProgram
 from ....kernel_ir.nodes import Kernel
 from ....lanes.module import emit

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from .....ir.errors import NOWHERE, Loc
+from .....ir.records import dataclass
 from ....kernel_ir.nodes import Kernel
 from ....kernel_ir.values import symbol_of
 from ....llvm.text import Code, Module, memory_type

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import llvmlite.binding as llvm
 
+from .....ir.records import dataclass
 from ..runtime import jit
 from ..runtime.jit import Host
 

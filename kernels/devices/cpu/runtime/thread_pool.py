@@ -17,8 +17,9 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from .....ir.records import dataclass
 from ....host_ir.launch_parameters import TASKS
 from ....limits import MAX_THREADS
 from . import jit
