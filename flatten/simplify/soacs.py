@@ -31,11 +31,11 @@ from ...ir.core import (
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import substitute_lambda
-from ...ir.types import Atom, Name, Prim, Var
+from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
 from ..aliasing.classes import note_sharing
 from .bounds import counting
 from .env import Env, Frame, is_one, is_zero, with_certs
-from .views import whole
+from .views import is_whole, whole
 
 _COMMUTES = frozenset({Op.ADD, Op.MUL, Op.MIN, Op.MAX, Op.AND, Op.OR, Op.XOR})
 
@@ -114,20 +114,57 @@ def note_inputs(soac: Soac, env: Env) -> None:
 
 def take_row(stm: Stm, env: Env) -> Stm | None:
     r"""map (\i -> .. xs[i] ..) (iota n)  ⟶  map (\i x -> .. x ..) (iota n) xs, where xs : [n]        [S-IndexRow]
+    map (\i -> .. xs[n-1-i] ..) (iota n)  ⟶  the same of xs[n-1 :+ n*-1]
 
     xs is defined outside the lambda. A scalar is not read ahead of a branch."""
     match stm.exp:
-        case Index(array, (Fix(Var(index)), *rest), safe) if index in env.counters:
-            level = env.counters[index]
+        case Index(array, (Fix(Var(index)), *rest), safe):
+            counter = index if index in env.counters else _counted_back(index, env)
         case _:
             return None
+    if counter is None:
+        return None
+    level = env.counters[counter]
     frame, t = env.frames[level], env.types[array]
     if t.shape[0] != frame.width or env.levels[array] >= level or env.sharing.consumed(array):
         return None
     if not rest and level != env.here:
         return None
+    if counter != index:
+        at = env.levels[array]
+        last = _placed(PrimOp(Op.SUB, Prim.I64, (t.shape[0], i64(1))), I64, "last", at, env)
+        taken = Slice(Var(last), t.shape[0], i64(-1))
+        array = _placed(Index(array, (taken, *map(whole, t.shape[1:])), True), t, array.base, at, env)
     row = _row_param(array, frame, level, env)
     return replace(stm, exp=Index(row, tuple(rest), safe) if rest else Copied(Var(row)))
+
+
+def _placed(exp: Exp, type_: Type, base: str, level: int, env: Env) -> Name:
+    """The name of what is computed in the frame at `level`."""
+    stm = Stm((Param(env.names.fresh(base), type_),), exp, (), (), env.loc)
+    note_sharing(stm, env.sharing, env.consumes)
+    env.place(stm, level)
+    return stm.pat[0].name
+
+
+def _counted_back(index: Name, env: Env) -> Name | None:
+    """i, where an index is n - 1 - i or n - i - 1 and i counts the rows of a map of n."""
+    match env.value_of(Var(index)):
+        case PrimOp(Op.SUB, Prim.I64, (x, Var(counter))) if counter in env.counters:
+            match env.value_of(x):
+                case PrimOp(Op.SUB, Prim.I64, (n, one)) if is_one(one):
+                    pass
+                case _:
+                    return None
+        case PrimOp(Op.SUB, Prim.I64, (x, one)) if is_one(one):
+            match env.value_of(x):
+                case PrimOp(Op.SUB, Prim.I64, (n, Var(counter))) if counter in env.counters:
+                    pass
+                case _:
+                    return None
+        case _:
+            return None
+    return counter if n == env.frames[env.counters[counter]].width else None
 
 
 def _row_param(array: Name, frame: Frame, level: int, env: Env) -> Name:
@@ -158,6 +195,7 @@ def lift_results(stm: Stm, env: Env) -> Stm | None:
     map (\x -> x) xs ⟶ xs                          [S-MapId]
     map (\x -> a) xs ⟶ replicate n a               [S-MapInvariant]
     map (rearrange (1,0)) xs ⟶ rearrange (0,2,1) xs   [S-MapRearrange], the same for reshape, slices and copy
+    map (\i -> map (\row -> row[i]) xs) (iota m) ⟶ rearrange (1,0) xs, where xs : [n][m]    [S-MapColumn]
     map (\x -> v (w x)) xs ⟶ map v (map w xs)      where v and w are such views
     """
     screma = stm.exp
@@ -218,8 +256,28 @@ def _as_view(result: Atom, rows: _Rows, env: Env) -> Exp | None:
             atoms = tuple(a for d in dims if isinstance(d, Slice) for a in (d.start, d.count, d.stride))
             array = _array_of(row, rows, env) if rows.outside(atoms) else None
             return None if array is None else Index(array, (whole(rows.width), *dims), True)
+        case Screma(_, (array,), f, (), ()) if len(stm.pat) == 1 and _is_column(array, f, rows, env):
+            return Rearrange((1, 0, *range(2, env.types[array].rank)), array)
         case _:
             return None
+
+
+def _is_column(array: Name, f: Lambda, rows: _Rows, env: Env) -> bool:
+    r"""Is `map (\row -> row[i]) array` column i of an array from outside, and does i count its columns?"""
+    match f.body.stms:
+        case (Stm(exp=Index(row, (Fix(Var(i)), *rest), True), certs=()) as one,):
+            counts = i in rows.inputs and i in env.counters
+            is_all = f.body.result == (Var(one.pat[0].name),) and row == f.params[0].name
+        case _:
+            return False
+    shape = env.types[array].shape
+    return (
+        counts
+        and is_all
+        and rows.outside((Var(array),))
+        and shape[1] == rows.width
+        and all(map(is_whole, rest, shape[2:]))
+    )
 
 
 def _array_of(row: Name, rows: _Rows, env: Env) -> Name | None:

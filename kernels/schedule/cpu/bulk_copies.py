@@ -172,7 +172,7 @@ def plane(m: Maker, number: Operand) -> tuple[Operand, Operand]:
 
 
 def copy_row(m: Maker, to: Operand, source: Operand, lo: Operand, hi: Operand) -> None:
-    """Part of a row: a vector at a time where both are contiguous, or one value is repeated."""
+    """Part of a row: a vector at a time where both are contiguous, forwards or backwards, or one value is repeated."""
     b = m.b
 
     def over_threads(from_step: Operand) -> tuple[KStm, ...]:
@@ -190,8 +190,10 @@ def copy_row(m: Maker, to: Operand, source: Operand, lo: Operand, hi: Operand) -
 
     with b.nested() as strided:
         strided += one_by_one()
+    with b.nested() as backwards:
+        b.emit(kir.KIf(is_step(m, FROM_COLUMN, -1), over_threads(i64(-1)), tuple(strided)))
     with b.nested() as repeated:
-        b.emit(kir.KIf(is_step(m, FROM_COLUMN, 0), over_threads(ZERO), tuple(strided)))
+        b.emit(kir.KIf(is_step(m, FROM_COLUMN, 0), over_threads(ZERO), tuple(backwards)))
     with b.nested() as dense:
         b.emit(kir.KIf(is_step(m, FROM_COLUMN, 1), over_threads(ONE), tuple(repeated)))
     with b.nested() as apart:

@@ -83,7 +83,7 @@ fine:
 }
 
 ; target[..] = source[..], elementwise, of the target's sizes; the two do not overlap. Dimensions that lie one behind
-; the other on both sides become one axis. What is large is shared out among the threads of the call.
+; the other on both sides become one axis; rows that the source has backwards are taken from their ends. What is large is shared out among the threads of the call.
 define void @soac_host_copy(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element) {
 entry:
   %room = add i64 %rank, 2
@@ -99,6 +99,8 @@ collect:
   %left = phi i64 [ %rank, %entry ], [ %k, %collected ]
   %count = phi i64 [ 0, %entry ], [ %count1, %collected ]
   %bytes = phi i64 [ %element, %entry ], [ %more_bytes, %collected ]
+  %to_moved = phi i64 [ 0, %entry ], [ %to_moved1, %collected ]
+  %from_moved = phi i64 [ 0, %entry ], [ %from_moved1, %collected ]
   %more = icmp sgt i64 %left, 0
   br i1 %more, label %dimension, label %pad
 dimension:
@@ -113,10 +115,22 @@ some:
 steps:
   %to_place = getelementptr i64, ptr %to_strides, i64 %k
   %to_bytes = load i64, ptr %to_place
-  %to = ashr exact i64 %to_bytes, %log
+  %to_step = ashr exact i64 %to_bytes, %log
   %from_place = getelementptr i64, ptr %from_strides, i64 %k
   %from_bytes = load i64, ptr %from_place
-  %from = ashr exact i64 %from_bytes, %log
+  %from_step = ashr exact i64 %from_bytes, %log
+  %falls = icmp eq i64 %from_step, -1
+  %is_row = icmp ne i64 %to_step, 1
+  %turns = and i1 %falls, %is_row
+  %to_back = sub i64 0, %to_step
+  %to = select i1 %turns, i64 %to_back, i64 %to_step
+  %from = select i1 %turns, i64 1, i64 %from_step
+  %before_end = sub i64 %size, 1
+  %way = select i1 %turns, i64 %before_end, i64 0
+  %to_way = mul i64 %way, %to_bytes
+  %from_way = mul i64 %way, %from_bytes
+  %to_moved2 = add i64 %to_moved, %to_way
+  %from_moved2 = add i64 %from_moved, %from_way
   %new = getelementptr %Axis, ptr %axes, i64 %count
   %first = icmp eq i64 %count, 0
   br i1 %first, label %push, label %compare
@@ -146,6 +160,8 @@ push:
   br label %collected
 collected:
   %count1 = phi i64 [ %count, %some ], [ %count, %join ], [ %pushed, %push ]
+  %to_moved1 = phi i64 [ %to_moved, %some ], [ %to_moved2, %join ], [ %to_moved2, %push ]
+  %from_moved1 = phi i64 [ %from_moved, %some ], [ %from_moved2, %join ], [ %from_moved2, %push ]
   %more_bytes = mul i64 %bytes, %size
   br label %collect
 pad:
@@ -154,9 +170,11 @@ pad:
   %behind = getelementptr %Axis, ptr %end, i64 1
   store %Axis { i64 1, i64 1, i64 1 }, ptr %behind
   %to_data = getelementptr %Array, ptr %target, i32 0, i32 $Array.data$
-  %start = load ptr, ptr %to_data
+  %to_first = load ptr, ptr %to_data
+  %start = getelementptr i8, ptr %to_first, i64 %to_moved
   %from_data = getelementptr %Array, ptr %source, i32 0, i32 $Array.data$
-  %origin = load ptr, ptr %from_data
+  %from_first = load ptr, ptr %from_data
+  %origin = getelementptr i8, ptr %from_first, i64 %from_moved
   %large = icmp uge i64 %bytes, $SHARED$
   %innermost = load %Axis, ptr %axes
   %innermost_to = extractvalue %Axis %innermost, $Axis.to$

@@ -69,3 +69,30 @@ def test_results_past_the_caches(programs: dict[str, soac.Program], m: int) -> N
     xss = np.arange(n * m, dtype=np.uint16).reshape(n, m)
     for threads in (1, 2):
         assert np.array_equal(programs["u16"].call("turned", [xss], threads=threads)[0], xss.T)
+
+
+BACKWARDS = """
+entry right [h][w] (a: [h][w]u8): [w][h]u8 = tabulate_2d w h (\\i j -> a[h - 1 - j, i])
+entry left [h][w] (a: [h][w]u8): [w][h]u8 = copy ((transpose a)[::-1])
+entry flip [h][w] (a: [h][w]u8): [h][w]u8 = tabulate_2d h w (\\i j -> a[i, w - j - 1])
+entry half [h][w] (a: [h][w]u8): [h][w]u8 = copy (map (\\r -> r[::-1]) a[::-1])
+entry both [h][w] (a: *[h][w]u8): ([w][h]u8, [h][w]u8) =
+  let turned = tabulate_2d w h (\\i j -> a[h - 1 - j, i])
+  in (turned, a with [0, 0] = 77)
+"""
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (64, 64), (70, 129)])
+def test_rows_and_columns_backwards(shape: tuple[int, int]) -> None:
+    """Also where what is turned is overwritten afterwards."""
+    program, a = soac.compile(BACKWARDS), np.random.default_rng(0).integers(0, 99, shape).astype(np.uint8)
+    for name, wanted in (("right", a[::-1].T), ("left", a.T[::-1]), ("flip", a[:, ::-1]), ("half", a[::-1, ::-1])):
+        assert np.array_equal(getattr(program, name)(a), wanted), name
+    turned, changed = program.both(a.copy())
+    assert np.array_equal(turned, a[::-1].T)
+    assert changed[0, 0] == 77
+
+
+def test_reading_by_columns_or_backwards_is_a_view() -> None:
+    text = "entry f [h][w] (a: [h][w]u8): [w][h]u8 = tabulate_2d w h (\\i j -> a[h - 1 - j, i])"
+    assert not soac.compile(text).compiled.host.kernels
