@@ -35,7 +35,7 @@ from ...cpu.host.frame import (
     write_scalar,
 )  # fmt: skip
 from ...cpu.runtime.assembly import Status
-from ...cpu.runtime.functions import FUNCTIONS
+from ...cpu.runtime.functions import SHARED
 from .limits import RECORD
 from .stack_peaks import peak
 
@@ -50,7 +50,7 @@ OWN = {
     "soac_host_upload": ("void", ("ptr", "i64", "ptr", "i64")),
     "soac_host_finish": ("i64", ("ptr",)),
 }
-CUDA_FUNCTIONS = {**FUNCTIONS, **OWN}
+CUDA_FUNCTIONS = {**SHARED, **OWN}
 """What a host program may call: result and parameters."""
 
 
