@@ -18,16 +18,13 @@ from . import jit, python_call
 from . import thread_pool as pool
 from .assembly import MODULES, module
 
-FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+SHARED: dict[str, tuple[str, tuple[str, ...]]] = {
     "soac_host_release": ("void", ("ptr",)),
     "soac_host_release_all": ("void", ("ptr", "i64", "i64")),
     "soac_host_alias": ("void", ("ptr", "ptr", "i64")),
     "soac_host_move": ("void", ("ptr", "ptr", "i64")),
     "soac_host_lay": ("i64", ("ptr", "i64", "i64")),
     "soac_host_scratch": ("i64", ("ptr", "ptr", "i64", "i64")),
-    "soac_host_put_by": ("void", ("ptr",)),
-    "soac_host_again": ("i64", ("ptr", "ptr", "i64", "i64")),
-    "soac_host_set": ("void", ("i64", "i64", "i64")),
     "soac_host_fresh": ("i64", ("ptr", "ptr", "ptr", "i64", "i64")),
     "soac_host_bind": ("i64", ("ptr", "ptr", "ptr", "i64", "i64")),
     "soac_host_apart": ("i64", ("ptr", "ptr", "ptr", "ptr", "i64", "i64")),
@@ -41,7 +38,15 @@ FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "soac_host_append": ("i64", ("ptr", "i64", "i64")),
     "soac_host_room": ("i64", ("ptr",)),
 }
-"""What a host program may call: result and parameters."""
+"""What a host program may call on every device: result and parameters."""
+
+FUNCTIONS = {
+    **SHARED,
+    "soac_host_put_by": ("void", ("ptr",)),
+    "soac_host_again": ("i64", ("ptr", "ptr", "i64", "i64")),
+    "soac_host_set": ("void", ("i64", "i64", "i64")),
+}
+"""The same on a CPU."""
 
 OWN = ("soac_host_call", "soac_host_know", "soac_host_reset", "soac_host_need_by")
 """What Python uses."""

@@ -35,7 +35,7 @@ from ...cpu.host.frame import (
     write_scalar,
 )  # fmt: skip
 from ...cpu.runtime.assembly import Status
-from ...cpu.runtime.functions import FUNCTIONS
+from ...cpu.runtime.functions import SHARED
 from .limits import RECORD
 from .stack_peaks import peak
 
@@ -50,9 +50,7 @@ OWN = {
     "soac_host_upload": ("void", ("ptr", "i64", "ptr", "i64")),
     "soac_host_finish": ("i64", ("ptr",)),
 }
-OF_CPU = ("soac_host_put_by", "soac_host_again", "soac_host_set")
-"""What only a CPU has: buffers in descriptors, and memory that the host writes."""
-CUDA_FUNCTIONS = {name: type_ for name, type_ in (FUNCTIONS | OWN).items() if name not in OF_CPU}
+CUDA_FUNCTIONS = {**SHARED, **OWN}
 """What a host program may call: result and parameters."""
 
 
