@@ -23,6 +23,12 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "a limit of what is worth writing out: with one element less the array is made as it was, with the same values",
     ),
     Equivalent(
+        "flatten/simplify/scalars.py",
+        "scalar.wrapping(exp.prim)(-total) > 0:",
+        "scalar.wrapping(exp.prim)(total) > 0:",
+        "a choice between x - c and x + -c, which are the same number",
+    ),
+    Equivalent(
         "kernels/passes/vectorise_accesses.py",
         "loop is not None and loop.row > 1 else None",
         "loop is not None and loop.row > 0 else None",
