@@ -26,7 +26,7 @@ from .tiles import store_parts, tile_kernel
 UNIT = 16
 """Elements that shares are a multiple of, so that rows that begin at accesses of 16 bytes go on to do so."""
 MOST_BLOCKS = 2 * LEAST_BLOCKS
-"""Shares are as many as make about so many blocks."""
+"""Blocks of a launch that shares are to make, about."""
 
 
 def few_tiles(s: Segop[core.SegMap], tiling: tuple[Tileable, int]) -> Atom:
