@@ -24,7 +24,7 @@ define void @soac_host_need_by(ptr %function) {
   ret void
 }
 
-; Is code of little effort good for so many bytes? In the first call that needs the kernel, while they are few.
+; Is code of little effort good for this number of bytes? In the first call that needs the kernel, while they are few.
 define internal i1 @is_little(ptr %state, i64 %number, i64 %bytes) {
 entry:
   %moved_place = getelementptr i64, ptr @moved, i64 %number
@@ -49,7 +49,7 @@ no:
   ret i1 false
 }
 
-; A kernel by its number, for so many bytes. Where there is none, the call that %state is of has failed.
+; A kernel by its number, for this number of bytes. Where there is none, the call that %state is of has failed.
 define internal ptr @kernel(ptr %state, i64 %whole, i64 %bytes) {
 entry:
   %whole_place = getelementptr ptr, ptr @kernels, i64 %whole
