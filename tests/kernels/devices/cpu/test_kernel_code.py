@@ -217,13 +217,14 @@ def test_nothing_runs_on_a_copy_that_was_not_made() -> None:
         from soac.kernels.devices.cpu.runtime import functions
         text = "entry main [n] (k: i32) (xs: [n]i32): i32 = i32.sum (loop ys = copy xs for i < k do scan (+) i ys)"
         program, real = soac.compile(text), functions.bulk_code
+        small = {name: 1024 for name in program.params if "chunk" in name}
         xs = numpy.ones(200_000, numpy.int32)
         def fail(name, effort):
             raise KeyboardInterrupt(name)
         functions.bulk_code = fail
         for _ in range(20):
             try:
-                program.call("main", [numpy.int32(50), xs], threads=1)
+                program.call("main", [numpy.int32(50), xs], small, threads=1)
             except KeyboardInterrupt as reason:
                 print(reason)
         functions.bulk_code = real
