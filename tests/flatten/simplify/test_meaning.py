@@ -105,7 +105,7 @@ entry main [n] (xs: [n]i32) (is: [n]i64) (t: i32): ([n]i32, [n]i32, [n]i32, [3]i
   let back = map (* t) (reverse (map (+ 1) xs))
   let turned = map2 (-) (rotate 1 (map (\\x -> x * x + t) xs)) xs
   let half = let ys = map2 (*) xs xs in map (\\i -> if i % 2 == 0 then #[unsafe] ys[i] else 0) is
-  let binned = hist (+) 0 3 (map (% 3) is) (let ys = map (+ t) xs in map (\\i -> ys[n - 1 - i]) (iota n))
+  let binned = hist (+) 0 3 (map (% 3) is) (let ys = map (+ t) xs in map (\\i -> ys[(i * i) % n]) (iota n))
   in (back, turned, half, binned)
 """
 

@@ -298,7 +298,7 @@ def test_arrays_of_a_block_are_in_shared_memory_as_far_as_it_may_ask() -> None:
     program = CudaExecutable.build(compiled.host, compiled.core.functions, emulated_gpu(driver), 64)
     xss = np.ones((2, 1000), np.int64)
     (wanted,), _ = program.run("many", [xss])
-    for room, shared in ((48 << 10, set[int]()), (96 << 10, {8 * 8000})):
+    for room, shared in ((48 << 10, set[int]()), (96 << 10, {8 * 7000})):
         sizes = {f"many.ys.shared_{k}": room for k in range(2)}
         found = set[int]()
         for forced in settings_of(compiled, "many"):
