@@ -8,13 +8,14 @@ What a program does is measured without Dask (`Profile`): its tasks, run one by 
 their seconds, and what one gives to another. What Dask takes is measured by tasks without work (`Engine`). The model
 puts them together:
 
-    seconds = max (tasks * scheduler + programs * program,  (work + tasks * worker) / workers,
+    seconds = max (tasks * scheduler + programs * program,  (work + tasks * worker + moves * move) / workers,
                    both of these / cores of the machine,  depth * (hop + work of a task))
             + waits * trip + bytes moved / (bandwidth * workers)
 
-Assumed: tasks of a statement take the same time, so that work is even as far as blocks go round (`ceil`); the network
-between any two machines is as fast as the one measured; what is sent to all workers is sent by those that have it.
-Past this machine every worker and the scheduler have a core of their own.
+Both are measured in turns with the program, since the clock of a machine changes in seconds; the median of the rounds
+counts. Assumed: tasks of a statement take the same time, so that work is even as far as blocks go round (`ceil`); the
+network between any two machines is as fast as the one measured; what is sent to all workers is sent by those that have
+it. Past this machine every worker and the scheduler have a core of their own.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import astuple, dataclass, field, replace
+from functools import lru_cache, partial
 from math import ceil, inf
 from pathlib import Path
 from statistics import median
@@ -55,7 +56,7 @@ NOTHING = "entry main [n] (xs: [n]i32) = map (+ 1) xs"
 FUTURE = (1, 2, 4, 8, 16, 64, 256, 1000)
 MANY = 128
 SLEEP = 0.02
-RUNS = 5
+RUNS, ROUNDS = 5, 3
 Move = tuple[int, int]
 """Bytes, and how many tasks are given them."""
 
@@ -63,12 +64,14 @@ Move = tuple[int, int]
 @dataclass(frozen=True, slots=True)
 class Engine:
     """What Dask takes: seconds of the client and scheduler for a task, more for one that runs a program, of a worker
-    for one, from one task to one that needs its result, from submission to result; the bytes that go from one worker to
-    another in a second. `cores`: of the machine that all of them share."""
+    for one, more for one that needs what another worker has, from one task to one that needs its result, from
+    submission to result; the bytes that go from one worker to another in a second. `cores`: of the machine that all of
+    them share."""
 
     scheduler: float
     program: float
     worker: float
+    move: float
     hop: float
     trip: float
     bandwidth: float
@@ -126,10 +129,11 @@ def predicted(engine: Engine, one: Profile, workers: int) -> float:
     """Seconds of a run by the model."""
     uneven = ceil(one.blocks / workers) * workers / one.blocks
     serial = one.tasks * engine.scheduler + one.programs * engine.program
-    parallel = one.work * uneven + one.tasks * engine.worker
+    moves = [(size, min(uses, workers) - 1) for size, uses in one.moved]
+    parallel = one.work * uneven + one.tasks * engine.worker + sum(times for _, times in moves) * engine.move
     chain = one.depth * (engine.hop + one.work / max(one.tasks, 1))
     total = max(serial, parallel / workers, (serial + parallel) / engine.cores, chain)
-    moved = sum(size * (min(uses, workers) - 1) for size, uses in one.moved)
+    moved = sum(size * times for size, times in moves)
     return total + (one.waits + 1) * engine.trip + moved / (engine.bandwidth * workers)
 
 
@@ -153,17 +157,30 @@ def measured(client: Client) -> Engine:
     def paused() -> None:
         waiting_tasks(client, turns * len(workers), SLEEP)
 
-    def many_at_once() -> None:
-        wait([client.submit(nothing, given, pure=False) for _ in range(MANY)])
+    def many_at_once(made: Sequence[Any], where: str | None = None) -> None:
+        wait([client.submit(nothing, one, workers=where, pure=False) for one in made])
 
-    given = client.submit(nothing, pure=False)
-    wait([given])
-    each = median(timed(many_at_once) for _ in range(RUNS)) / MANY
+    def moving(where: str) -> float:
+        """Seconds of tasks there, of which each needs what the first worker has."""
+        made = [client.submit(nothing, workers=workers[0], pure=False) for _ in range(MANY)]
+        wait(made)
+        return timed(partial(many_at_once, made, where))
+
+    given = [client.submit(nothing, pure=False)] * MANY
+    wait(given)
+    each = median(timed(partial(many_at_once, given)) for _ in range(RUNS)) / MANY
+    here, there = (median(moving(where) for _ in range(RUNS)) / MANY for where in (workers[0], workers[-1]))
     one, many = (median(runs_of_nothing(client, blocks)) for blocks in (1, MANY))
     program = max(0.0, (many - one) / (MANY - 1) - each)
     own = max(0.0, median(timed(paused) for _ in range(3)) / turns - SLEEP)
     hop = median(timed(lambda: chain_of(client, workers, turns)) for _ in range(3)) / turns
-    return Engine(each, program, own, hop, one - each - program, bandwidth(client, workers), inf)
+    move, trip = max(0.0, there - here), one - each - program
+    return Engine(each, program, own, move, hop, trip, bandwidth(client, workers), inf)
+
+
+def between(before: Engine, after: Engine) -> Engine:
+    """The mean of two: the machine's clock changes meanwhile."""
+    return Engine(*((one + other) / 2 for one, other in zip(astuple(before), astuple(after), strict=True)))
 
 
 def runs_of_nothing(client: Client, blocks: int) -> Iterator[float]:
@@ -265,36 +282,43 @@ def seconds_of(cluster: soac.Cluster, case: Case) -> float:
 
 def five_programs(counts: Sequence[int], scale: int, blocks: int) -> float:
     """Measured and predicted on these numbers of workers, predicted on more; how far a prediction was off at most."""
-    worst, engine, cores = 0.0, Engine(0, 0, 0, 0, 0, inf, inf), os.cpu_count() or 1
-    with workers_of(1) as client:
-        profiles = {name: client.submit(profiled, name, scale, blocks).result() for name in cases(scale)}
+    worst, engine, profiles = 0.0, Engine(0, 0, 0, 0, 0, 0, inf, inf), dict[str, Profile]()
     for count in counts:
+        pairs: dict[str, list[tuple[float, float]]] = {name: [] for name in cases(scale)}
         with workers_of(count) as client:
-            engine = replace(measured(client), cores=cores)
-            print(said(engine, count))
-            cluster = soac.Cluster(client, blocks, threads=1, default=0)
-            for name, case in cases(scale).items():
-                found, model = seconds_of(cluster, case), predicted(engine, profiles[name], count)
-                worst = max(worst, abs(model / found - 1))
-                print(f"  {name:12} {found:7.3f} s, predicted {model:7.3f} s, {100 * (model / found - 1):+.0f} %")
+            cluster, before = soac.Cluster(client, blocks, threads=1, default=0), measured(client)
+            for _ in range(ROUNDS):
+                profiles = {name: client.submit(profiled, name, scale, blocks).result() for name in pairs}
+                found = {name: seconds_of(cluster, case) for name, case in cases(scale).items()}
+                after = measured(client)
+                engine, before = replace(between(before, after), cores=os.cpu_count() or 1), after
+                for name, seconds in found.items():
+                    pairs[name].append((seconds, predicted(engine, profiles[name], count)))
+        print(said(engine, count))
+        for name, rounds in pairs.items():
+            seconds, model = (median(column) for column in zip(*rounds, strict=True))
+            off = median(model / seconds for seconds, model in rounds) - 1
+            worst = max(worst, abs(off))
+            print(f"  {name:12} {seconds:7.3f} s, predicted {model:7.3f} s, {100 * off:+.0f} %")
     print("predicted speed-up over one worker, for 1000 times the work and 64 times the blocks:")
     print(f"  {'workers':12}" + "".join(f"{count:7}" for count in FUTURE))
     engine = replace(engine, cores=inf)
     for name, one in profiles.items():
         moved = [(size * 64, uses * 64) for size, uses in one.moved]
-        large = replace(one, tasks=one.tasks * 64, work=one.work * 1000, blocks=one.blocks * 64, moved=moved)
+        grown = {part: 64 * getattr(one, part) for part in ("tasks", "programs", "blocks")}
+        large = replace(one, work=one.work * 1000, moved=moved, **grown)
         alone = predicted(engine, large, 1)
         print(f"  {name:12}" + "".join(f"{alone / predicted(engine, large, count):7.1f}" for count in FUTURE))
     return worst
 
 
 def said(engine: Engine, count: int) -> str:
-    taken = engine.scheduler, engine.scheduler + engine.program, engine.worker, engine.hop, engine.trip
-    each, program, own, hop, trip = (1e3 * x for x in taken)
+    taken = engine.scheduler, engine.program, engine.worker, engine.move, engine.hop, engine.trip
+    each, program, own, move, hop, trip = (1e3 * x for x in taken)
     return (
-        f"{count} workers: a task takes {each:.2f} ms, of a program {program:.2f} ms, and {own:.2f} ms of its worker; "
-        f"{hop:.2f} ms to the next "
-        f"that needs it, {trip:.2f} ms from submission to result, {engine.bandwidth / 2**20:.0f} MiB/s"
+        f"{count} workers: a task takes {each:.2f} ms, {program:.2f} ms more if it runs a program, {own:.2f} ms of its "
+        f"worker, {move:.2f} ms more if it needs what another has; {hop:.2f} ms to the next that needs it, {trip:.2f} "
+        f"ms from submission to result, {engine.bandwidth / 2**20:.0f} MiB/s"
     )
 
 
