@@ -9,14 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.core import Body, If, PrimOp, Stm
-from ...ir.ops import Op
+from ...ir.ops import is_short
 from ...ir.traverse import free_in_body
 from ...ir.types import Atom, Name, Var, zero
 from .adjoints import Sweep, wanted
 
 SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
-CHEAP = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.MIN, Op.MAX, Op.SELECT})
-"""Operations that are computed again rather than kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,8 @@ def keep_branch(sweep: Sweep, stm: Stm, exp: If) -> BranchTape:
 
 
 def is_kept(stm: Stm) -> bool:
-    return isinstance(stm.exp, PrimOp) and stm.exp.prim.is_float and stm.exp.op not in CHEAP
+    """Whether a statement is a division or call of floats, which is not computed again."""
+    return isinstance(stm.exp, PrimOp) and stm.exp.prim.is_float and not is_short(stm.exp.op)
 
 
 def branch_adjoints(
