@@ -10,6 +10,9 @@ b is what of the reduction depends on j and k alone, so that it is computed once
 than a load, in a panel of its own. Rows of b that lie a power of two apart share few sets of the first cache; the panel
 is dense, stays there, and is used by G·R rows (Goto and van de Geijn 2008, for one level). Partial sums wait in the
 result if they are the results, else in memory of the block. The order of the sum stays.
+
+Of a result that is symmetric, as that of a matrix and its transposed (`ir/symmetric.py`), blocks are squares, and those
+below the diagonal are left out: each block above it writes its transposed square there.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from ....ir import core
 from ....ir.core import Body, Index, Lambda, Param, SegSpace, Stm
 from ....ir.ops import Op
 from ....ir.records import dataclass
-from ....ir.traverse import free_in_stm
+from ....ir.symmetric import is_symmetric
+from ....ir.traverse import all_exps, free_in_stm, may_fail
 from ....ir.types import Name, Names, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KVar
@@ -34,7 +38,8 @@ from .unroll_and_jam import ROWS, Part, can_jam, ceil_div, jam_stm, reductions_i
 TILES = 16
 """Tiles of ROWS rows that use a panel."""
 DEPTH = 256
-CHUNK = 128
+CHUNK = TILES * ROWS
+"""Columns of a block, as many as rows."""
 LEAST_ROWS = 4 * ROWS
 """With fewer rows, copying costs more than it brings."""
 LEAST_DEPTH = 8
@@ -186,6 +191,26 @@ def panels_over_chunk(b: Builder, names: Names, space: SegSpace, body: Body, out
     lo = b.mul(number, i64(CHUNK))
     block = Block(space, body, lo, b.minimum(n, b.add(lo, i64(CHUNK))), first, rows)
     places = [row_of(b, output(b, name), at) for name, _ in outs]
+    if not gives_symmetric(space, body):
+        _results(b, names, block, places)
+        return
+    with b.nested() as stms:
+        _results(b, names, block, places)
+        with b.nested() as mirrored:
+            _mirror(b, block, places)
+        b.emit(kir.KIf(b.op(Op.LT, Prim.I64, first, lo), tuple(mirrored), ()))
+    b.emit(kir.KIf(b.op(Op.LE, Prim.I64, first, lo), tuple(stms), ()))
+
+
+def gives_symmetric(space: SegSpace, body: Body) -> bool:
+    """Whether the results are symmetric matrices, of which half is enough to know."""
+    (row, rows), (column, columns) = space.dims[-2:]
+    return rows == columns and not any(map(may_fail, all_exps(body))) and is_symmetric(body, [(row, column)])
+
+
+def _results(b: Builder, names: Names, block: Block, places: list[ArrayRef]) -> None:
+    """The results of a block."""
+    space, body = block.space, block.body
     found = reductions_in(body)
     in_place = len(found) == 1 and body.result == tuple(Var(p.name) for p in found[0][0].pat)
     done: list[Sums] = []
@@ -201,6 +226,18 @@ def panels_over_chunk(b: Builder, names: Names, space: SegSpace, body: Body, out
         done.append(sums)
     if not in_place:
         _follow(b, block, done, places)
+
+
+def _mirror(b: Builder, block: Block, places: list[ArrayRef]) -> None:
+    """`threads i: for j: out[j, i] = out[i, j]`: threads walk along rows, which are transposed in registers
+    (`passes/tile_rows.py`)."""
+    i, k = b.fresh("i", Prim.I64), b.fresh("k", Prim.I64)
+    with b.nested() as stms:
+        j = b.add(block.lo, k)
+        for place in places:
+            b.emit(kir.Store(place.mem, b.address(place, (j, i)), b.element(place, (i, j))))
+    loop = kir.For(k, b.sub(block.hi, block.lo), tuple(stms))
+    b.emit(kir.Threads(i, block.first, b.add(block.first, block.here(b)), (loop,)))
 
 
 def _panel(b: Builder, names: Names, factor: Factor, pitch: int) -> Panel:

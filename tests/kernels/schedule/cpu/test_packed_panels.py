@@ -10,7 +10,7 @@ import pytest
 import soac
 from soac.ir.version_tree import sites
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.schedule.cpu.packed_panels import CHUNK, DEPTH, LEAST_COLUMNS, LEAST_ROWS, TILES
+from soac.kernels.schedule.cpu.packed_panels import CHUNK, DEPTH, LEAST_COLUMNS, LEAST_DEPTH, LEAST_ROWS, TILES
 
 PROGRAM = """
 entry ints [n][p][m] (xss: [n][p]i32) (yss: [p][m]i32): [n][m]i32 =
@@ -193,6 +193,40 @@ def test_computed_operands(n: int, m: int) -> None:
         want = xss @ (yss - means[:, None]).T - 2 * (yss * yss).sum(1) + owns[:, None]
         assert_equal(call(program, "cosines", xss, yss), want)
         assert_equal(call(program, "columns", turned, cs), cs[:, None] + 3 * turned.sum(0))
+
+
+SYMMETRIC = """
+entry gram [p][n] (xss: [p][n]i32): [n][n]i32 =
+  map (\\xs -> map (\\ys -> i32.sum (map2 (*) xs ys)) (transpose xss)) (transpose xss)
+entry squares [n][p] (xss: [n][p]i32): [n][n]i64 =
+  map (\\xs -> map (\\ys -> i64.i32 (i32.sum (map2 (\\x y -> (x - y) * (x - y)) xs ys)) + 1) xss) xss
+entry kernel [b][n][p] (xsss: [b][n][p]i32): ([b][n][n]i32, [b][n][n]i32) =
+  let dot [k] (xs: [k]i32) (ys: [k]i32) = i32.sum (map2 (*) xs ys)
+  let pair xs ys = (dot xs xs + dot ys ys - 2 * dot xs ys, i32.sum (map2 (\\x y -> i32.abs (x - y)) xs ys))
+  in unzip (map unzip (map (map unzip) (map (\\xss -> map (\\xs -> map (pair xs) xss) xss) xsss)))
+entry ordered [n][p] (xss: [n][p]i32): [n][n]i32 =
+  map (\\xs -> map (\\ys -> i32.sum (map2 (\\x y -> i32.max 0 (x - y)) xs ys)) xss) xss
+"""
+
+
+@pytest.fixture(scope="module")
+def symmetric() -> soac.Program:
+    return soac.compile(SYMMETRIC)
+
+
+@pytest.mark.parametrize("n", [LEAST_ROWS, CHUNK, 2 * CHUNK + 5])
+def test_symmetric_results(symmetric: soac.Program, n: int) -> None:
+    """Half of a symmetric matrix is computed, all of one that is not."""
+    program, source = symmetric, np.random.default_rng(7)
+    for p in (0, LEAST_DEPTH, DEPTH + 1):
+        xss = source.integers(-9, 9, (n, p)).astype(np.int32)
+        apart = xss[:, None] - xss
+        assert_equal(call(program, "gram", np.ascontiguousarray(xss.T)), xss @ xss.T)
+        np.testing.assert_array_equal(call(program, "squares", xss)[0], (apart**2).sum(2) + 1)
+        assert_equal(call(program, "ordered", xss), apart.clip(0).sum(2))
+        found = call(program, "kernel", np.stack([xss, xss + 1]))
+        np.testing.assert_array_equal(found[0], np.stack([(apart**2).sum(2)] * 2))
+        np.testing.assert_array_equal(found[1], np.stack([abs(apart).sum(2)] * 2))
 
 
 def assert_equal(found: list, want: np.ndarray) -> None:
