@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from soac.frontend.compile import compile_source, paused_collector
+from soac.frontend.compile import compile_source
 from soac.frontend.source.text import Reach
+from soac.ir.collector import paused_collector
 
 SIZES = (250, 500, 1000, 2000, 5000)
 BEGIN, END = "<!-- growth -->", "<!-- end of growth -->"

@@ -212,74 +212,66 @@ def all_params(body: Body) -> Iterator[Param]:
 # ---- uses and free names -----------------------------------------------------------------------------------------
 
 
-def operands(exp: Exp) -> Iterator[Atom]:
+def operands(exp: Exp) -> tuple[Atom, ...]:
     """What `exp` itself uses: atoms, arrays, widths, neutral elements and the sizes of `scratch` and literals;
     not what its bodies use, not the types of its parameters, not the function it calls."""
+    if type(exp) is PrimOp:  # most are
+        return exp.args
     match exp:
         case PrimOp(_, _, args):
-            yield from args
+            return args
         case Convert(_, _, arg):
-            yield arg
+            return (arg,)
         case Copied(atom):
-            yield atom
+            return (atom,)
         case Index(array, dims, _):
-            yield Var(array)
-            yield from index_atoms(dims)
+            return (Var(array), *index_atoms(dims))
         case Update(array, dims, value, _):
-            yield Var(array)
-            yield from index_atoms(dims)
-            yield value
+            return (Var(array), *index_atoms(dims), value)
         case Iota(count, start, step, _):
-            yield from (count, start, step)
+            return (count, start, step)
         case Replicate(shape, value):
-            yield from (*shape, value)
+            return (*shape, value)
         case Scratch(type_):
-            yield from type_.shape
+            return type_.shape
         case ArrayLit(elems, row):
-            yield from (*elems, *row.shape)
+            return (*elems, *row.shape)
         case Rearrange(_, array) | Copy(array):
-            yield Var(array)
+            return (Var(array),)
         case Reshape(shape, array):
-            yield from (*shape, Var(array))
+            return (*shape, Var(array))
         case Concat(arrays, width):
-            yield from map(Var, arrays)
-            yield width
+            return (*map(Var, arrays), width)
         case Assert(cond, _, parts):
-            yield cond
-            yield from (part for part in parts if not isinstance(part, str))
+            return (cond, *(part for part in parts if not isinstance(part, str)))
         case GuardCmp(_, par, _, pays):
-            yield from (par, pays)
+            return (par, pays)
         case SizeParam():
-            pass
+            return ()
         case If(cond, _, _):
-            yield cond
+            return (cond,)
         case Loop(_, inits, form, _):
-            yield from inits
-            if isinstance(form, ForLoop):
-                yield form.bound
+            return (*inits, form.bound) if isinstance(form, ForLoop) else inits
         case Apply(_, args):
-            yield from args
+            return args
         case Screma() | Hist() | Scatter():
-            yield exp.width
-            yield from map(Var, exp.arrays)
-            yield from _neutral_and_dests(exp)
+            return (exp.width, *map(Var, exp.arrays), *_neutral_and_dests(exp))
         case WithAcc(width, arrays, _, dests):
-            yield width
-            yield from map(Var, (*arrays, *dests))
+            return (width, *map(Var, (*arrays, *dests)))
         case Accumulate(accs, index, values):
-            yield from (*map(Var, accs), *index, *values)
-            for reduction in reductions(exp):
-                yield from reduction.neutral
+            return (*map(Var, accs), *index, *values, *_neutral(exp))
         case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
-            yield from exp.space.widths
-            yield from _neutral_and_dests(exp)
-            if isinstance(exp, SegRed) and exp.ends is not None:
-                yield Var(exp.ends)
+            ends = (Var(exp.ends),) if isinstance(exp, SegRed) and exp.ends is not None else ()
+            return (*exp.space.widths, *_neutral_and_dests(exp), *ends)
+
+
+def _neutral(exp: Exp) -> Iterator[Atom]:
+    for reduction in reductions(exp):
+        yield from reduction.neutral
 
 
 def _neutral_and_dests(exp: Soac | SegOp) -> Iterator[Atom]:
-    for reduction in reductions(exp):
-        yield from reduction.neutral
+    yield from _neutral(exp)
     if isinstance(exp, Hist | Scatter | SegHist | SegScatter):
         yield from map(Var, exp.dests)
 
@@ -365,12 +357,12 @@ def _free_in_stms(stms: tuple[Stm, ...], bound: set[Name], found: NameSet) -> No
         for param in stm.pat:
             bound.add(param.name)
         for param in stm.pat:
-            if param.type.shape:
-                _note_atoms(param.type.shape, bound, found)
+            if shape := param.type.shape:
+                _note_atoms(shape, bound, found)
 
 
 def _free_in_exp(exp: Exp, bound: set[Name], found: NameSet) -> None:
-    _note_atoms(exp.args if isinstance(exp, PrimOp) else operands(exp), bound, found)
+    _note_atoms(operands(exp), bound, found)
     if type(exp) not in COMPOUND:
         return
     for params, body in scoped_bodies(exp):

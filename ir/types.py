@@ -33,7 +33,7 @@ class Prim(Enum):
 
     @property
     def is_float(self) -> bool:
-        return "f" in self.value
+        return self in FLOATS
 
     @property
     def is_half(self) -> bool:
@@ -50,7 +50,7 @@ class Prim(Enum):
 
     @property
     def is_int(self) -> bool:
-        return self.value[0] in "iu"
+        return self in INTS
 
     @property
     def bits(self) -> int:
@@ -60,6 +60,10 @@ class Prim(Enum):
     @property
     def bytes(self) -> int:
         return self.bits // 8
+
+
+FLOATS = frozenset(prim for prim in Prim if "f" in prim.value)
+INTS = frozenset(prim for prim in Prim if prim.value[0] in "iu")
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from .checked_settings import checked_sides, checked_threads, checked_values, gu
 from .devices import MACHINES, described, on_gpu, require
 from .entries import no_entry, require_entries
 from .frontend.source.text import Reach
+from .ir.collector import paused_collector
 from .ir.core import FunDef
 from .ir.machine import CPU, Machine
 from .kernels.devices.cpu.executable import WORKERS
@@ -413,10 +414,12 @@ def build(source: Source) -> Program:
     if found is not None:
         executable, facts = found
         return Program(source, later, facts, executable, {})
-    compiled = with_entries(compile_prog(text, file, machine=MACHINES[source.device], reach=reach), file)
-    done = Deferred(lambda: compiled, compiled)
-    runnable = stored.build(text, file, reach, compiled) if source.device == "cpu" else on_gpu(compiled)
-    return Program(source, done, stored.facts_of(compiled), runnable, {})
+    with paused_collector():
+        compiled = with_entries(compile_prog(text, file, machine=MACHINES[source.device], reach=reach), file)
+        done = Deferred(lambda: compiled, compiled)
+        facts = stored.facts_of(compiled)
+        runnable = stored.build(text, file, reach, compiled, facts) if source.device == "cpu" else on_gpu(compiled)
+    return Program(source, done, facts, runnable, {})
 
 
 def compile_prog(text: str, file: str, machine: Machine = CPU, reach: Reach = Reach.PROJECT) -> Compiled:

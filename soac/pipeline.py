@@ -27,10 +27,11 @@ from .flatten.simplify.driver import simplify
 from .flatten.tiling.choose import tile
 from .flatten.unroll import unroll
 from .frontend.accumulators.lower import lower_accumulators
-from .frontend.compile import compile_source, paused_collector
+from .frontend.compile import compile_source
 from .frontend.interface import SILENT, Interface
 from .frontend.source.text import Reach
 from .ir.check import Stage, check
+from .ir.collector import paused_collector
 from .ir.core import Prog
 from .ir.depth import allow_depth
 from .ir.errors import Diagnostic

@@ -102,15 +102,13 @@ def facts_of(compiled: Compiled) -> Facts:
     return Facts(compiled.warnings, guards, size_params(compiled.flat) | sizes, said.docs, said.types, by_hand)
 
 
-def build(text: str, file: str, reach: Reach, compiled: Compiled) -> Executable:
+def build(text: str, file: str, reach: Reach, compiled: Compiled, facts: Facts) -> Executable:
     """A compiled program ready to run on the CPU; it is kept for the next time."""
-    from .frontend.compile import paused_collector
     from .kernels.devices.cpu.build import compile_kernel, compiled_code, image_of
 
     place, bodies = key(text, file, reach), bodies_of(compiled)
-    with paused_collector():
-        image, host = image_of(compiled.host, compiled.core.functions, native=True)
-    entry = Stored(image, facts_of(compiled), imported(file, compiled))
+    image, host = image_of(compiled.host, compiled.core.functions, native=True)
+    entry = Stored(image, facts, imported(file, compiled))
     kernels = KernelCode(
         lambda name, far, effort: compile_kernel(bodies[name], far, effort),
         made_from(place, entry.imported),

@@ -16,6 +16,7 @@ from ...ir.core import (
     If,
     Lambda,
     Loop,
+    Param,
     Prog,
     Reduction,
     Scatter,
@@ -48,7 +49,7 @@ def _live_body(body: Body, live: Live) -> Body:
     _use(body.result, live)
     kept: list[Stm] = []
     for stm in reversed(body.stms):
-        if any(param.name in live for param in stm.pat):
+        if _is_live(stm.pat, live):
             kept.append(_live_stm(stm, live))
     kept.reverse()
     return body if len(kept) == len(body.stms) and all(map(_is, kept, body.stms)) else Body(tuple(kept), body.result)
@@ -58,19 +59,30 @@ def _is(x: object, y: object) -> bool:
     return x is y
 
 
+def _is_live(pat: tuple[Param, ...], live: Live) -> bool:
+    for param in pat:  # noqa: SIM110 (asked of every statement: a generator takes twice the time)
+        if param.name in live:
+            return True
+    return False
+
+
 def _use(atoms: Iterable[Atom], live: Live) -> None:
-    live.update(atom.name for atom in atoms if isinstance(atom, Var))
+    for atom in atoms:
+        if isinstance(atom, Var):
+            live.add(atom.name)
 
 
 def _use_types(types: Iterable[Type], live: Live) -> None:
-    live.update(names_in_types(types))
+    for type_ in types:
+        if type_.shape:
+            _use(type_.shape, live)
 
 
 def _live_stm(stm: Stm, live: Live) -> Stm:
     """`stm` cut down to what is in use; what it uses is noted."""
     for param in reversed(stm.pat):
-        if param.name in live:
-            _use_types((param.type,), live)
+        if param.type.shape and param.name in live:
+            _use(param.type.shape, live)
     stm = _live_results(stm, live)
     inner = scoped_bodies(stm.exp)
     if inner:
@@ -82,7 +94,7 @@ def _live_stm(stm: Stm, live: Live) -> Stm:
         stm = stm if exp is stm.exp else replace(stm, exp=exp)
     _use(operands(stm.exp), live)
     live.update(stm.certs)
-    _use_types((param.type for param in stm.pat), live)
+    _use_types([param.type for param in stm.pat], live)
     return stm
 
 

@@ -11,23 +11,31 @@ there already. A statement with certificates that turns out to be a mere copy ha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ...ir.core import (
     Assert,
     Body,
+    Concat,
+    Convert,
     Copied,
+    Copy,
     Exp,
     ForLoop,
     FunDef,
     Hist,
     If,
+    Index,
     Lambda,
     Loop,
     Param,
+    PrimOp,
     Prog,
+    Rearrange,
     Reduction,
+    Replicate,
+    Reshape,
     Scatter,
     Screma,
     SegHist,
@@ -38,23 +46,24 @@ from ...ir.core import (
     SegScatter,
     Soac,
     Stm,
+    Update,
     WhileLoop,
 )
 from ...ir.traverse import operands, reductions, scoped_bodies, space_params, with_bodies, with_lambdas
 from ...ir.types import Atom, Const, Name, Names, Var
 from ..aliasing.classes import consumed_params, sharing_in
+from . import views
 from .bounds import assume, counting, decide_comparison, mark_in_bounds, restore, writes_in_bounds
 from .control import EXPANSIONS, drop_equal_results
 from .cse import key_of, same_value
 from .dead_code import remove_dead
 from .env import Env, FrameKind
 from .hoist import level_for
-from .literals import RULES as LITERAL_RULES
+from .literals import update_of_literal, view_of_literal
 from .map_views import rearrange_of_nest, reshape_of_nest, slice_of_map
 from .scalars import RULES as SCALAR_RULES
 from .scalars import TRUE
 from .soacs import INPUT_RULES, RESULT_RULES, note_inputs, take_row, with_rows
-from .views import RULES as VIEW_RULES
 
 StmRule = Callable[[Stm, Env], Stm | None]
 
@@ -90,9 +99,9 @@ def _uses(prog: Prog) -> Counter[Name]:
     pending = list(prog.bodies)
     while pending:
         body = pending.pop()
-        uses.update(a.name for a in body.result if isinstance(a, Var))
+        atoms = [*body.result, *(a for stm in body.stms for a in operands(stm.exp))]
+        uses.update([a.name for a in atoms if isinstance(a, Var)])
         for stm in body.stms:
-            uses.update(a.name for a in operands(stm.exp) if isinstance(a, Var))
             pending.extend(inner for _, inner in scoped_bodies(stm.exp))
     return uses
 
@@ -201,16 +210,21 @@ def _simplify_segop(segop: SegOp, env: Env) -> Exp:
 # ---- statements ---------------------------------------------------------------------------------------------------
 
 
-BASIC_RULES = (
-    take_row,
-    *VIEW_RULES,
-    *LITERAL_RULES,
-    reshape_of_nest,
-    rearrange_of_nest,
-    slice_of_map,
-    mark_in_bounds,
-    decide_comparison,
-)
+BASIC_RULES: Mapping[type, tuple[StmRule, ...]] = {
+    PrimOp: (decide_comparison,),
+    Index: (
+        take_row, views.index_whole, views.index_of_index, views.index_of_rearrange, views.index_of_copy,
+        views.index_of_iota, views.index_of_replicate, views.index_of_concat, views.index_of_literal,
+        views.index_of_reshape, view_of_literal, slice_of_map, mark_in_bounds,
+    ),
+    Rearrange: (views.merge_rearranges, view_of_literal, rearrange_of_nest),
+    Reshape: (views.merge_reshapes, view_of_literal, reshape_of_nest),
+    Replicate: (views.merge_replicates,),
+    Concat: (views.merge_concats, view_of_literal),
+    Copy: (views.drop_copy, views.copy_of_fresh),
+    Update: (update_of_literal, mark_in_bounds),
+}  # fmt: skip
+"""By the expressions that they may apply to, in the order in which they are tried."""
 
 
 def _simplify_stm(stm: Stm, env: Env) -> None:
@@ -242,18 +256,24 @@ def _next(stm: Stm, env: Env) -> list[Stm] | None:
 
 
 def _rewrite_basic(stm: Stm, env: Env) -> Stm | None:
-    exp = next((new for rule in SCALAR_RULES if (new := rule(stm.exp, env)) is not None), None)
-    if exp is not None:
-        return replace(stm, exp=exp)
+    if isinstance(stm.exp, PrimOp | Convert):
+        for rule in SCALAR_RULES:
+            exp = rule(stm.exp, env)
+            if exp is not None:
+                return replace(stm, exp=exp)
     match stm.exp:
         case Assert(Const() as cond) if cond == TRUE:
             return replace(stm, exp=Copied(TRUE))
         case _:
-            return _apply_first(BASIC_RULES, stm, env)
+            return _apply_first(BASIC_RULES.get(type(stm.exp), ()), stm, env)
 
 
 def _apply_first(rules: tuple[StmRule, ...], stm: Stm, env: Env) -> Stm | None:
-    return next((new for rule in rules if (new := rule(stm, env)) is not None), None)
+    for rule in rules:
+        new = rule(stm, env)
+        if new is not None:
+            return new
+    return None
 
 
 def _first_rule(rules: tuple[StmRule, ...], stm: Stm, env: Env) -> Stm:

@@ -17,7 +17,7 @@ from ...ir.core import Body, Copied, Exp, Lambda, Param, Stm
 from ...ir.errors import NOWHERE, Loc
 from ...ir.records import dataclass
 from ...ir.rename import Renaming, rename_lambda, rewrite_exp, rewrite_params
-from ...ir.traverse import scoped_bodies, with_bodies
+from ...ir.traverse import COMPOUND, operands, scoped_bodies, with_bodies
 from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, scalar
 from ..aliasing.classes import Sharing, note_body, note_sharing
 
@@ -140,6 +140,8 @@ class Env:
 
     def resolve_stm(self, stm: Stm) -> Stm:
         """`stm` with its own operands and types in terms of what is known; its bodies are left for later."""
+        if type(stm.exp) not in COMPOUND and self.is_resolved(stm):
+            return stm
         certs: dict[Name, None] = {}
         for cert in stm.certs:
             atom = self.resolve(Var(cert))
@@ -164,6 +166,17 @@ class Env:
         else:
             exp = rewrite_exp(stm.exp, renaming)
         return Stm(rewrite_params(stm.pat, self.sizes), exp, tuple(certs), stm.attrs, stm.loc)
+
+    def is_resolved(self, stm: Stm) -> bool:
+        """Whether a statement without bodies mentions nothing that is known to be something else, and no certificate
+        twice: most are so."""
+        if len(set(stm.certs)) < len(stm.certs):
+            return False
+        names = [atom.name for atom in operands(stm.exp) if isinstance(atom, Var)]
+        names += stm.certs
+        for param in stm.pat:
+            names += [size.name for size in param.type.shape if isinstance(size, Var)]
+        return self.aliases.keys().isdisjoint(names) and self.guarded.keys().isdisjoint(names)
 
     @property
     def sizes(self) -> Renaming:

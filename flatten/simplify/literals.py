@@ -119,6 +119,3 @@ def _sliced(taken: Slice, array: Name, env: Env) -> list[Atom] | None:
         return None
     places = range(start, start + count * stride, stride) if count > 0 and stride else ()
     return [elements[k] for k in places] if all(0 <= k < len(elements) for k in places) else None
-
-
-RULES = (view_of_literal, update_of_literal)

@@ -390,22 +390,3 @@ def copy_of_fresh(stm: Stm, env: Env) -> Stm | None:
 
 def _makes_new_array(exp: Exp) -> bool:
     return isinstance(exp, Iota | Replicate | ArrayLit | Concat | Copy | Screma)
-
-
-RULES = (
-    index_whole,
-    index_of_index,
-    index_of_rearrange,
-    index_of_copy,
-    index_of_iota,
-    index_of_replicate,
-    index_of_concat,
-    index_of_literal,
-    index_of_reshape,
-    merge_rearranges,
-    merge_reshapes,
-    merge_replicates,
-    merge_concats,
-    drop_copy,
-    copy_of_fresh,
-)

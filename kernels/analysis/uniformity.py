@@ -73,8 +73,8 @@ def stride_of(x: Uniform | Affine) -> int | None:
 def of_operation(op: Op, prim: Prim, args: Sequence[Across]) -> Across:
     """Sums and differences of affine and uniform integers, products with uniform ones, and uniform choices of one
     stride are affine: all of it is modulo the width of the type, so wrapping does no harm."""
-    if all(isinstance(x, Uniform) for x in args):
-        return Uniform()
+    if set(map(type, args)) <= {Uniform}:
+        return UNIFORM
     match op, args:
         case _ if not prim.is_int:
             return Varying()
@@ -182,8 +182,6 @@ def find_facts(stms: tuple[KStm, ...]) -> Facts:
 def rhs_across(f: Finder, rhs: Rhs) -> Across:
     """How a value varies: as its operands do, or as anything where it is read from memory of each lane alone."""
     match rhs:
-        case KOp(args=args) if not any(map(f.varies, args)):
-            return UNIFORM
         case KOp(op, prim, args):
             return of_operation(op, prim, [f.of(a) for a in args])
         case KConvert(_, target, arg):
@@ -256,13 +254,13 @@ def visit_lambda(f: Finder, op: KLambda, depth: int) -> None:
 def visit_loop(f: Finder, loop: KStm, varies: bool, bodies: tuple[tuple[KStm, ...], ...], depth: int) -> None:
     """The loop's own variables count as declared inside of it."""
     inside = depth + varies
-    saved = dict(f.depth)
-    if varies and f.mutable:
-        for name in f.dead_after(loop):
-            f.depth[name] = inside
+    own = f.dead_after(loop) if varies and f.mutable else frozenset[str]()
+    outside = {name: f.depth[name] for name in own if name in f.depth}
+    for name in own:
+        f.depth[name] = inside
     for body in bodies:
         visit(f, body, inside)
-    f.depth |= {name: d for name, d in saved.items() if name in f.depth}
+    f.depth |= outside
 
 
 # ---- variables that die with a loop ------------------------------------------------------------------------------

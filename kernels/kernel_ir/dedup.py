@@ -16,6 +16,7 @@ from ...ir.errors import Loc
 from ...ir.records import dataclass
 from ...ir.types import Const
 from .nodes import FailureSite, KArray, Kernel, KVar, Note
+from .traverse import statements
 
 
 def same_kernel(x: Kernel, y: Kernel) -> bool:
@@ -50,26 +51,35 @@ def _parts(kind: type) -> tuple[str, ...] | None:
     return tuple([f.name for f in fields(kind)]) if is_dataclass(kind) and kind is not Const else None
 
 
+def _outline(kernel: Kernel) -> Hashable:
+    """What kernels have in common that might be the same: quick to find, and mostly another for each."""
+    prims = [x.prim for x in (*kernel.arrays, *kernel.scalars)]
+    return (*prims, *map(type, statements(kernel.body)))
+
+
 @dataclass(slots=True)
 class Kernels:
-    """The kernels of a program, in the order of their first launch."""
+    """The kernels of a program, in the order of their first launch. `alike`: where kernels of one outline are."""
 
     made: list[Kernel] = field(default_factory=list)
-    places: dict[Hashable, int] = field(default_factory=dict)
+    alike: dict[Hashable, list[int]] = field(default_factory=dict)
 
     def shared(self, kernel: Kernel) -> Kernel:
         """The kernel that does what `kernel` does: one that was there before, or this one."""
-        place = self.places.setdefault(form_of(kernel), len(self.made))
-        if place == len(self.made):
+        places = self.alike.setdefault(_outline(kernel), [])
+        place = next((k for k in places if same_kernel(self.made[k], kernel)), None)
+        if place is None:
+            places.append(len(self.made))
             self.made.append(kernel)
-        elif kernel.sites != self.made[place].sites:
+            return kernel
+        if kernel.sites != self.made[place].sites:
             self.made[place] = replace(self.made[place], sites=_common(self.made[place].sites, kernel.sites))
         return self.made[place]
 
     def forget(self, count: int) -> None:
         """Without the kernels after the first `count`."""
         del self.made[count:]
-        self.places = {form: place for form, place in self.places.items() if place < count}
+        self.alike = {outline: [k for k in places if k < count] for outline, places in self.alike.items()}
 
 
 def _common(xs: tuple[FailureSite, ...], ys: tuple[FailureSite, ...]) -> tuple[FailureSite, ...]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..frontend.compile import compile_source, paused_collector
+from ..frontend.compile import compile_source
 from ..frontend.source.text import Reach
+from ..ir.collector import paused_collector
 from ..ir.machine import CPU, Mode
 from ..kernels.devices.cpu.build import image_of
 from ..kernels.devices.cpu.runtime.jit import Effort, compile_object, host

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ....ir import core
+from ....ir.collector import paused_collector
 from ...host_ir.nodes import HostBody, HostProgram
 from ...kernel_ir.nodes import Atomic, Kernel
 from ...kernel_ir.traverse import operators, statements
@@ -42,6 +43,7 @@ def compiled_code(image: Image, host: Source, kernels: KernelCode) -> MachineCod
     return MachineCode(kernels, load_source(host, host_symbols(image)) if image.native else None)
 
 
+@paused_collector()
 def compile_kernel(kernel: Kernel, far: bool, effort: Effort) -> tuple[str, CompiledKernels]:
     """A form of a lowered kernel as machine code, and the key of its object in the cache, where another program may
     have put it."""

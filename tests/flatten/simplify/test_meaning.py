@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,8 +23,9 @@ from soac.ir.interpret import interpret
 from soac.ir.show import show
 from tests.support.random_pipelines import Case, cases, program
 
-RULE_TUPLES = ("EXPANSIONS", "SCALAR_RULES", "BASIC_RULES", "INPUT_RULES", "RESULT_RULES")
+RULE_TUPLES = ("EXPANSIONS", "SCALAR_RULES", "INPUT_RULES", "RESULT_RULES")
 RULES = [(where, rule) for where in RULE_TUPLES for rule in getattr(simplify_module, where)]
+BASIC = [("BASIC_RULES", rule) for rule in dict.fromkeys(chain.from_iterable(simplify_module.BASIC_RULES.values()))]
 
 
 def results(prog: Prog, case: Case) -> list | None:
@@ -54,10 +57,12 @@ def test_passes_keep_meaning(case: Case) -> None:
         assert_same_meaning(before, prog, case)
 
 
-@pytest.mark.parametrize(("where", "rule"), RULES, ids=lambda x: getattr(x, "__name__", None))
+@pytest.mark.parametrize(("where", "rule"), RULES + BASIC, ids=lambda x: getattr(x, "__name__", None))
 def test_rule_alone_keeps_meaning(where: str, rule: object, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in RULE_TUPLES:
         monkeypatch.setattr(simplify_module, name, (rule,) if name == where else ())
+    table = {kind: tuple(r for r in rules if r is rule) for kind, rules in simplify_module.BASIC_RULES.items()}
+    monkeypatch.setattr(simplify_module, "BASIC_RULES", table)
     for seed in range(12):
         case = program(seed)
         assert_same_meaning(results(case.prog, case), simplify(case.prog), case)

@@ -20,8 +20,8 @@ from soac.flatten.flatten import flatten_traced
 from soac.flatten.fusion.driver import fuse, fused_once
 from soac.flatten.fusion.sink import sink
 from soac.flatten.tiling.choose import tile
-from soac.frontend.compile import paused_collector
 from soac.ir.check import Stage, check
+from soac.ir.collector import paused_collector
 from soac.ir.core import Prog
 from soac.ir.errors import RunError
 from soac.ir.interpret import Prepared, Thresholds, Trace, prepare

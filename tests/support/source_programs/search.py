@@ -13,7 +13,7 @@ import numpy as np
 
 from soac.data.dataset_types import Value as Data
 from soac.data.read_write import Format, write_value
-from soac.frontend.compile import paused_collector
+from soac.ir.collector import paused_collector
 from tests.support.property.choices import Drawn, Replayed, shrunk
 from tests.support.property.guards import Broken
 from tests.support.property.soak import LATE, within

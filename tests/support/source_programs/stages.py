@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from soac.flatten.context.trace import Rule
-from soac.frontend.compile import known_prelude, paused_collector
+from soac.frontend.compile import known_prelude
 from soac.frontend.elaborate.program import elaborate
 from soac.frontend.modules.program import infer
 from soac.frontend.parsing.desugar_unzipped import plain_calls
 from soac.frontend.parsing.parse import parse_module
 from soac.frontend.source.declarations import Module
 from soac.ir.check import Stage, check
+from soac.ir.collector import paused_collector
 from soac.ir.core import PrimOp, Prog
 from soac.ir.depth import allow_depth
 from soac.ir.errors import CompileError, RunError
