@@ -3,9 +3,9 @@
 The unit is one vector instruction. Uniform code counts an instruction per operation; a `Threads` loop counts one per
 group of lanes. A size that is not constant is taken as `EXTENT`, or as what is asked (`cost_at`), for loops and threads
 alike; or as a size, and then the cost is a sum of products of sizes (`cost_by_sizes`). Only the comparison of two forms
-of the same code matters. Accesses weigh by how they lie on the lanes:
-contiguous or uniform 1, a tile of rows `TILED`, else a gather. Lanes on the rows of a matrix touch 16 lines of the
-cache in a step, which the next steps find again unless the rows are so long that the lines fall on each other.
+of the same code matters. Accesses weigh by how they lie on the lanes: contiguous or uniform 1, a tile of rows
+`TILED + LINES`, else a gather. Lanes on the rows of a matrix touch 16 lines of the cache in a step, which the next
+steps find again unless the rows are so long that the lines fall on each other.
 """
 
 from __future__ import annotations
@@ -20,12 +20,18 @@ from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KStm, KVar, Operand, Space
 from .symbolic_cost import Cost, Role, Sum, size
 from .uniformity import Affine, Facts, Uniform, find_facts
+from .widest_type import widest_type
 
-LANES = 16
+LANES, VECTOR_BITS = 16, 512
 EXTENT = 256.0
 GATHER = 14.0
-TILED = 2.0
+TILED, LINES = 3.5, 2.5
+"""A vector of a tile: the instructions that load and transpose it, and the lines of the cache that it touches."""
 BLOCK_REDUCE = 4.0
+REDUCE_LANES = 8.0
+"""Of the lanes of a vector, in steps that wait for each other: times what the operator takes."""
+EXTREMUM = 5.0
+"""The smaller or larger of two floats, by what holds of NaN and zeros."""
 
 NEAR, FAR = 64.0, 1024.0
 """Lines that lanes on the rows share stay in the cache while rows are no longer than this; none does from that on."""
@@ -34,13 +40,14 @@ NEAR, FAR = 64.0, 1024.0
 @dataclass(frozen=True, slots=True)
 class Weights:
     """What an access weighs that goes in tiles (`passes/tile_rows.py`), whose lanes lie a stride apart, or anywhere;
-    how many trips and threads are not known."""
+    how many trips and threads are not known, and how many lanes a group has."""
 
     tiled: Cost
     strided: Cost
     gather: float
     loops: Cost
     threads: float
+    lanes: int
 
 
 Tiled = frozenset[str | kir.KArray]
@@ -52,22 +59,27 @@ def cost(
 ) -> float:
     """Cost of a kernel's body, or of a part of one; `gather` is what an access that is not contiguous weighs;
     `facts`: of these statements, where they are known."""
-    weights = Weights(min(TILED, gather), gather, gather, EXTENT, EXTENT)
+    weights = Weights(min(TILED + LINES, gather), gather, gather, EXTENT, EXTENT, LANES)
     return _number(_stms(stms, _State(facts or find_facts(stms), weights, tiled, {}), False))
 
 
 def cost_at(stms: tuple[KStm, ...], loops: float, threads: float, tiled: Tiled, facts: Facts) -> float:
     """Cost where loops make `loops` steps, along rows of that length, and `threads` threads are asked for."""
     far = min(max(loops, NEAR), FAR) / NEAR
-    weights = Weights(TILED * far, GATHER * far, GATHER, loops, threads)
+    weights = Weights(TILED + LINES * far, GATHER * far, GATHER, loops, threads, lanes_of(stms))
     return _number(_stms(stms, _State(facts, weights, tiled, {}), False))
 
 
 def cost_by_sizes(stms: tuple[KStm, ...], sizes: Mapping[KVar, Name], width: Name, tiled: Tiled, facts: Facts) -> Sum:
     """Cost by the kernel's scalars that the host knows; `width` stands for the others, and `EXTENT` threads for those
     that are not all threads from 0 to a size."""
-    weights = Weights(TILED, GATHER, GATHER, size(width, Role.STEPS), EXTENT)
+    weights = Weights(TILED + LINES, GATHER, GATHER, size(width, Role.STEPS), EXTENT, lanes_of(stms))
     return Sum() + _stms(stms, _State(facts, weights, tiled, sizes), False)
+
+
+def lanes_of(stms: tuple[KStm, ...]) -> int:
+    """The lanes of a group: fewer where a vector holds fewer elements of the kernel's widest type."""
+    return min(LANES, VECTOR_BITS // widest_type(stms).bits)
 
 
 def _number(found: Cost) -> float:
@@ -99,7 +111,7 @@ def _loop(bound: Operand, body: tuple[KStm, ...], state: _State, lanes: bool) ->
     outside, length = state.weights, state.sizes.get(bound) if isinstance(bound, KVar) else None
     if lanes and length is not None:
         far = size(length, Role.FAR)
-        state.weights = replace(outside, tiled=TILED * far, strided=GATHER * far)
+        state.weights = replace(outside, tiled=far * LINES + TILED, strided=GATHER * far)
     once = _stms(body, state, lanes)
     state.weights = outside
     return _trips(bound, state) * (1.0 + once)
@@ -136,10 +148,10 @@ def _part(rhs: kir.Rhs, state: _State) -> Cost | None:
 def _groups(lo: Operand, hi: Operand, state: _State) -> Cost:
     """Groups of lanes; one that is not full takes as long as one that is."""
     if isinstance(lo, Const) and isinstance(hi, KVar) and hi in state.sizes:
-        return size(state.sizes[hi], Role.GROUPS)
+        return size(state.sizes[hi], Role.GROUPS) * (LANES / state.weights.lanes)
     if isinstance(lo, Const) and isinstance(hi, Const):
-        return float(max(0, -(-(int(hi.value) - int(lo.value)) // LANES)))
-    return max(1.0, state.weights.threads / LANES)
+        return float(max(0, -(-(int(hi.value) - int(lo.value)) // state.weights.lanes)))
+    return max(1.0, state.weights.threads / state.weights.lanes)
 
 
 def _access(array: kir.KArray, index: Operand, state: _State) -> Cost:
@@ -160,7 +172,7 @@ def _access(array: kir.KArray, index: Operand, state: _State) -> Cost:
 def _store(array: kir.KArray, index: Operand, state: _State) -> Cost:
     """Lanes that do not lie side by side are stored one by one."""
     if array in state.tiled:
-        return 2.0 * state.weights.tiled
+        return state.weights.tiled
     each, is_single = _access(array, index, state), array.space is Space.PRIVATE
     match state.facts.of(index):
         case Uniform() | Affine(-1 | 0 | 1):
@@ -178,6 +190,8 @@ def _rhs(rhs: kir.Rhs, state: _State) -> Cost:
     match rhs:
         case kir.KLoad(array, index):
             return _access(array, index, state)
+        case kir.KOp(Op.MIN | Op.MAX, prim) if prim.is_float:
+            return EXTREMUM
         case kir.KOp(op):
             return 1.0 if is_short(op) else 8.0
         case kir.KConvert():
@@ -224,8 +238,10 @@ def _stm(stm: KStm, state: _State, lanes: bool) -> Cost:
             return 4.0 + _groups(lo, hi, state) * (1.0 + _stms(body, state, True))
         case kir.BlockReduce(_, _, lo, hi, body, _, op, _, commutative):
             once = _stms(op.body, state, True)
-            step = once if commutative else _depth(op) * (once + 2.0)
-            return BLOCK_REDUCE + 4.0 * once + _groups(lo, hi, state) * (1.0 + _stms(body, state, True) + step)
+            step = once if commutative else _depth(op) * (once + 2.0 * len(op.left))
+            return REDUCE_LANES * once + _groups(lo, hi, state) * (1.0 + _stms(body, state, True) + step)
         case kir.BlockScan(scanned, _, _, lo, hi, body, _, op, _, _, after):
-            step = _depth(op) * (_stms(op.body, state, True) + 2.0 * len(scanned))
-            return 8.0 + _groups(lo, hi, state) * (1.0 + _stms(body, state, True) + step + _stms(after, state, True))
+            combined = _stms(op.body, state, True)
+            step = _depth(op) * (combined + 2.0 * len(scanned))
+            once = 1.0 + _stms(body, state, True) + step + _stms(after, state, True)
+            return 8.0 + REDUCE_LANES * combined + _groups(lo, hi, state) * once

@@ -8,24 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...ir.types import Prim
-from ..kernel_ir.nodes import (
-    Atomic,
-    BlockReduce,
-    BlockScan,
-    Declare,
-    KConvert,
-    Kernel,
-    KIf,
-    KLet,
-    KLoad,
-    KOp,
-    KStm,
-    KVar,
-    LaneShape,
-    Store,
-    Threads,
-)
+from ..analysis.widest_type import widest_type
+from ..kernel_ir.nodes import BlockReduce, BlockScan, Declare, Kernel, KIf, KStm, LaneShape, Threads
 from ..kernel_ir.traverse import all_statements, statements
 
 MOST_ACCUMULATORS = 12
@@ -51,7 +35,7 @@ def choose_lanes(kernel: Kernel, settings: LaneSettings) -> Kernel:
     size = body_size(kernel.body)
     adds = accumulates(kernel.body)
     unroll = settings.unroll or (4 if size <= 50 else 2 if size <= (200 if adds else 100) else 1)
-    width = settings.width or max(4, settings.vector_bits // widest_type(kernel).bits)
+    width = settings.width or max(4, settings.vector_bits // widest_type(kernel.body).bits)
     singles = unroll > 1 and (adds or any(map(is_peeled, statements(kernel.body))))
     return replace(kernel, lanes=LaneShape(width, unroll, size <= settings.peel_limit, singles))
 
@@ -77,24 +61,3 @@ def body_size(stms: tuple[KStm, ...]) -> int:
     """Statements of the largest loop over threads, those of operators among them."""
     loops = (s for s in statements(stms) if isinstance(s, (Threads, BlockReduce, BlockScan)))
     return max((sum(1 for _ in all_statements((loop,))) - 1 for loop in loops), default=0)
-
-
-def widest_type(kernel: Kernel) -> Prim:
-    """The widest float that is computed with; without floats, the widest integer but for 64-bit arithmetic, which is
-    mostly of indices, and of those LLVM makes two vectors."""
-    used: set[Prim] = set()
-    for stm in all_statements(kernel.body):
-        match stm:
-            case KLet(_, KOp(_, prim, _)) if prim.is_float or prim.bits < 64:
-                used.add(prim)
-            case KLet(_, KConvert(_, target, _)) if target.is_float or target.bits < 64:
-                used.add(target)
-            case Atomic(out=KVar()):
-                pass  # a number of the block
-            case KLet(_, KLoad(array, _)) | Store(array, _, _) | Atomic(_, _, array, _, _):
-                used.add(array.prim)
-            case _:
-                pass
-    used.discard(Prim.BOOL)
-    floats = [p for p in used if p.is_float]
-    return max(floats or used or {Prim.I32}, key=lambda p: p.bits)

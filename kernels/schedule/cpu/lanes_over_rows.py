@@ -22,8 +22,7 @@ from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Names, Type, Var, i64
 from ...analysis.cost import EXTENT, cost
 from ...host_ir.nodes import HostStm
-from ...kernel_ir.nodes import KLet, KOp, KStm, RowScan
-from ...kernel_ir.traverse import statements
+from ...kernel_ir.nodes import RowScan
 from ...passes.flat_row_scans import row_scan_of
 from ..host_builder import FALSE, HostBuilder, Made
 from ..inner_segops import as_soacs
@@ -43,9 +42,8 @@ LONGEST = 1 << 16
 """Elements of a row from which on a row is cut, where rows are not many."""
 GRAIN = 1 << 15
 """Elements of a block of rows, or one row."""
-MOST_COST, EXTREMUM = 12.0, 4.0
-"""What a step of a scan in lanes may cost, so that all steps are worth the rows that need not be transposed; and what
-the smaller or larger of two floats costs more than one instruction, by what holds of NaN and zeros."""
+MOST_COST = 12.0
+"""What a step of a scan in lanes may cost, so that all steps are worth the rows that need not be transposed."""
 
 MANY_KERNELS = 16
 """An entry of this many kernels has one form of each further segop: a second one is not worth compiling it."""
@@ -138,17 +136,7 @@ def scan_lying(s: Segop[core.SegScan], found: Lying) -> None:
 
 def steps_cost(scan: RowScan) -> float:
     """What a step of a scan in lanes takes: to move the components, and to combine them."""
-    extrema = sum(is_float_extremum(stm) for stm in statements(scan.op.body))
-    return 2.0 * len(scan.scanned) + cost(scan.op.body) + EXTREMUM * extrema
-
-
-def is_float_extremum(stm: KStm) -> bool:
-    """Whether a statement is a minimum or maximum of floats, which takes more than an instruction."""
-    match stm:
-        case KLet(_, KOp(Op.MIN | Op.MAX, prim)):
-            return prim.is_float
-        case _:
-            return False
+    return 2.0 * len(scan.scanned) + cost(scan.op.body)
 
 
 def are_enough(s: Segop[core.SegScan], _: Lying) -> Atom:

@@ -5,6 +5,7 @@ segmap (i < n, j < m)     block = (i, chunk of j): threads j; or block = (i, j):
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -293,13 +294,11 @@ def long_rows(h: HostBuilder, space: SegSpace, width: Atom, least: int, lanes: L
 
 
 def least_to_spread(lanes: LanesKernel, spread: Made) -> int | None:
-    """The least length of rows, a power of two up to `LONG`, from which on lanes over the rows' elements are cheaper
-    than lanes over the rows; None where they never are."""
-    least: int | None = None
-    length = LONG
-    while length >= SHORT and spread_pays(lanes, spread, float(length)):
-        least, length = length, length // 2
-    return least
+    """The least length of rows, up to `LONG`, from which on lanes over the rows' elements are cheaper than lanes over
+    the rows; None where they are not even at `LONG`."""
+    if not spread_pays(lanes, spread, LONG):
+        return None
+    return SHORT + bisect_left(range(SHORT, LONG), True, key=lambda length: spread_pays(lanes, spread, length))
 
 
 def spread_pays(lanes: LanesKernel, spread: Made, length: float) -> bool:
