@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from soac.ir import scalar
-from soac.ir.types import Const, Prim
+from soac.ir.types import Const, Prim, i64
 from soac.kernels.devices.cpu.runtime import jit
 from soac.kernels.devices.disk_cache import Cache
 from soac.kernels.kernel_ir import nodes as kir
@@ -103,6 +103,16 @@ def step(state: State, stm: kir.KStm) -> None:
             target = state.arrays[array]
             i = position(state, index, target)
             target[i] = scalar.apply(op, prim, (target[i].item(), read(state, value)))
+        case kir.LoadRow(names, array, index):
+            source = state.arrays[array]
+            first = position(state, index, source[: len(source) - len(names) + 1])
+            env.update((var.name, x.item()) for var, x in zip(names, source[first:], strict=False))
+        case kir.StoreRow(array, index, values):
+            target = state.arrays[array]
+            first = position(state, index, target[: len(target) - len(values) + 1])
+            target[first : first + len(values)] = [read(state, x) for x in values]
+        case kir.RowScan():
+            row_scan(state, stm)
         case kir.Fence():
             pass
         case _:
@@ -131,8 +141,8 @@ def evaluate(state: State, rhs: kir.Rhs) -> Value:
         case kir.KLoad(array, index):
             source = state.arrays[array]
             return source[position(state, index, source)].item()
-        case kir.KAligned():
-            raise AssertionError("rows of elements are for machines with threads")
+        case kir.KAligned(array, index, count):
+            return position(state, index, state.arrays[array]) % count == 0
 
 
 def combine(state: State, op: kir.KLambda, left: list[Value], right: list[Value]) -> list[Value]:
@@ -169,6 +179,22 @@ def scan(state: State, stm: kir.BlockScan) -> None:
     threads(state, stm.index, stm.lo, stm.hi, body)
     for var, value in zip(stm.carry_out, total, strict=True):
         state.env[var.name] = value
+
+
+def row_scan(state: State, stm: kir.RowScan) -> None:
+    total: list[Value] = []
+
+    def body() -> None:
+        nonlocal total
+        run(state, stm.body)
+        if int(state.env[stm.index.name]) % int(read(state, stm.width)) == 0:
+            total = [read(state, x) for x in stm.neutral]
+        total = combine(state, stm.op, total, [read(state, v) for v in stm.values])
+        for var, value in zip(stm.scanned, total, strict=True):
+            state.env[var.name] = value
+        run(state, stm.after)
+
+    threads(state, stm.index, i64(0), stm.count, body)
 
 
 # ---- running kernels ------------------------------------------------------------------------------------------------

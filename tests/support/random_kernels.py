@@ -4,7 +4,7 @@ clamped and divided indices, and reductions; and what a pass must leave as it is
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 import numpy as np
@@ -13,15 +13,16 @@ from soac.ir.core import Level
 from soac.ir.ops import Op
 from soac.ir.types import Prim, i64
 from soac.kernels.kernel_ir import nodes as kir
-from soac.kernels.kernel_ir.nodes import Kernel, KLet, KOp, KStm, KVar, Operand
+from soac.kernels.kernel_ir.nodes import KArray, Kernel, KLet, KOp, KStm, KVar, Operand, Space
 from soac.kernels.kernel_ir.show import show_kernel
 from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes
 from soac.kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES
+from soac.kernels.passes.vectorise_accesses import row_width
 from tests.support.block_kernels import BLOCK, BOOL, I64, OUT, XS, N, var
 from tests.support.kernel_interpreter import interpret
 
 M, K = KVar("m", I64), KVar("k", I64)
-PASSES = {name: run for name, run in (*CPU_PASSES, *CUDA_PASSES) if name not in ("place-fences", "flat-row-scans")}
+PASSES = {name: run for name, run in (*CPU_PASSES, *CUDA_PASSES) if name != "place-fences"}
 SHIFTS = (i64(0), i64(1), i64(2), i64(3), i64(-1), i64(-2))
 DIVISORS = (M, M, i64(1), i64(3), i64(32), i64(40))
 ARITHMETIC = (Op.ADD, Op.ADD, Op.SUB, Op.MIN, Op.MAX, Op.MUL)
@@ -160,14 +161,72 @@ def random_kernel(random: Random) -> Kernel:
     return choose_lanes(kernel, LaneSettings())
 
 
+# ---- rows ----------------------------------------------------------------------------------------------------------
+
+YS = KArray("ys", I64, Space.GLOBAL)
+
+
+def kernel_of_rows(random: Random) -> Kernel:
+    """A loop that goes in rows if it may. All threads touch an array at one distance from their index, so that none
+    touches what another one writes."""
+    i, lo, beside = var("i"), random.choice((i64(0), i64(1), i64(2), K)), {}
+    inside = Writer(random, [i, M], (N, M, K))
+    for array in (XS, YS, OUT):
+        shift = random.choice((i64(0), i64(1), i64(2), i64(3)))
+        beside[array] = i if shift == i64(0) else inside.let(Op.ADD, i, shift)
+    arrays = random.choices((XS, YS, OUT), k=random.randrange(2, 6))
+    for array in arrays:
+        if random.random() < 0.5:
+            value = inside.let(random.choice(ARITHMETIC), inside.number(), inside.number())
+            inside.out.append(kir.Store(array, beside[array], value))
+        else:
+            x = var("x")
+            inside.out.append(KLet(x, kir.KLoad(array, beside[array])))
+            inside.numbers.append(x)
+    inside.out.append(kir.Store(OUT, beside[OUT], inside.everything()))
+    loop = kir.Threads(i, lo, N, tuple(inside.out))
+    kernel = Kernel("k", BLOCK, (XS, YS, OUT), (N, M, K), (loop,), (), Level.BLOCK)
+    return replace(kernel, body=(replace(loop, row=row_width(kernel)),))
+
+
+def kernel_of_row_scans(random: Random) -> Kernel:
+    """A loop over rows, each scanned: mostly whole rows of a matrix from the neutral element on."""
+
+    def some(usual: Operand, *others: Operand) -> Operand:
+        return usual if random.random() < 0.85 else random.choice(others)
+
+    row, j, s, out = var("row"), var("j"), var("s"), var("total")
+    before, body = Writer(random, [row], ()), Writer(random, [], (N, M, K))
+    start = before.let(Op.MUL, row, some(M, N, i64(3)))
+    if random.random() < 0.3:
+        start = before.let(Op.ADD, start, random.choice((K, i64(2))))
+    at = body.let(Op.ADD, start, some(j, M))
+    body.loaded(some(at, j, start))
+    if random.random() < 0.3:
+        x = var("x")
+        body.out.append(KLet(x, kir.KLoad(random.choice((YS, OUT)), some(at, j))))
+        body.numbers.append(x)
+    value = body.let(random.choice(ARITHMETIC), body.numbers[-1], some(body.numbers[-1], N, j, row))
+    after: list[KStm] = [kir.Store(OUT, at, s)]
+    if random.random() < 0.2:
+        after.append(kir.Store(YS, some(at, j), value))
+    op, ne = random.choice(((Op.ADD, i64(0)), (Op.MIN, i64(2**63 - 1)), (Op.MAX, i64(-(2**63)))))
+    lo, carry = some(i64(0), i64(1)), some(ne, i64(5), K)
+    scan = kir.BlockScan(
+        (s,), (out,), j, lo, some(M, i64(3)), tuple(body.out), (value,), sum_of(op), (carry,), (ne,), tuple(after)
+    )
+    return Kernel("k", BLOCK, (XS, YS, OUT), (N, M, K), (kir.For(row, N, (*before.out, scan)),), (), Level.BLOCK)
+
+
 Scalars = dict[str, int]
 SCALARS: list[Scalars] = [{"n": n, "m": m, "k": k} for n, m, k in ((1, 1, 0), (6, 2, 1), (38, 33, -1))]
 
 
 def run(kernel: Kernel, scalars: Scalars) -> tuple[list[int], set]:
-    out = np.zeros(80, np.int64)
-    failures = interpret(kernel, {"xs": np.arange(scalars["n"]) * 7 % 11, "out": out}, dict(scalars), 2)
-    return out.tolist(), failures
+    out, ys = np.zeros(80, np.int64), np.arange(80) % 5
+    xs = np.arange(80 if YS in kernel.arrays else scalars["n"]) * 7 % 11
+    failures = interpret(kernel, {"xs": xs, "ys": ys, "out": out}, dict(scalars), 1 if YS in kernel.arrays else 2)
+    return [*xs.tolist(), *ys.tolist(), *out.tolist()], failures
 
 
 def check(kernel: Kernel, given: Iterable[Scalars] = SCALARS, passes: Iterable[str] = PASSES) -> set[str]:

@@ -4,14 +4,15 @@ it, or without the two halves of its memory, the orders tell."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from soac.ir.ops import Op
-from soac.ir.types import i64
+from soac.frontend.source.numeric_modules import Arg, Node, Scalar, meanings
+from soac.ir.ops import BINARY, Op, result_type
+from soac.ir.types import Const, Prim, i64
 from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel
@@ -90,6 +91,52 @@ def test_barriers(kind: str, barriers: int) -> None:
     """One for the values of the warps; one where there is nothing to reduce; one between the filling of a tile and its
     reading."""
     assert cuda_kernel(place_fences(repeated(kind))).text.count("__syncthreads();") == barriers
+
+
+# ---- who comes to a shuffle --------------------------------------------------------------------------------------
+
+SHUFFLE = re.compile(r"\b(?:value_(?:below|above|at)|__shfl\w*|__any_sync|__ballot_sync)\(")
+DECIDES = re.compile(r"&&|\|\||\?")
+
+
+def conditional_shuffles(text: str) -> list[str]:
+    """The lines in which a shuffle is evaluated if something before it in its expression says so."""
+    lines = (line.split(";") for line in text.splitlines() if not line.lstrip().startswith(("//", "#", "for", "while")))
+    parts = (part for line in lines for part in line)
+    return [part for part in parts if any(DECIDES.search(part[: found.start()]) for found in SHUFFLE.finditer(part))]
+
+
+def of_one_operation(op: Op, prim: Prim, swapped: bool) -> kir.KLambda:
+    x, y, z = (kir.KVar(name, prim) for name in ("x_a", "y_a", "z_a"))
+    args = (y, x) if swapped else (x, y)
+    return kir.KLambda((x,), (y,), (kir.KLet(z, kir.KOp(op, prim, args)),), (z,))
+
+
+def operators() -> Iterator[kir.KLambda]:
+    """Those that a numeric module has."""
+    for prim in (Prim.BOOL, Prim.I32, Prim.U8, Prim.F32):
+        formulas = [m.formula for m in meanings(prim).values() if isinstance(m, Scalar)]
+        for formula in formulas:
+            match formula:
+                case Node(op, _, (Arg(), Arg())) if op in BINARY and result_type(op, prim) is prim:
+                    yield from (of_one_operation(op, prim, swapped) for swapped in (False, True))
+                case _:
+                    pass
+
+
+def test_all_threads_come_to_shuffles() -> None:
+    """Operators of one operation, whose operands are shuffles where they are written down."""
+    for op in operators():
+        (x,), i = op.left, var("i")
+        value, s, total, carry = (kir.KVar(name, x.prim) for name in ("v_b", "s_b", "t_b", "c_b"))
+        ne = Const(x.prim, False if x.prim is Prim.BOOL else 0)
+        array = kir.KArray("ys", x.prim, kir.Space.GLOBAL)
+        read, store = kir.KLet(value, kir.KLoad(array, i)), kir.Store(array, i, s)
+        scan = kir.BlockScan((s,), (carry,), i, i64(0), N, (read,), (value,), op, (ne,), (ne,), (store,))
+        for commutes in (False, True):
+            reduce = kir.BlockReduce((total,), i, i64(0), N, (read,), (value,), op, (ne,), commutes)
+            made = replace(kernel(reduce, scan), arrays=(array,))
+            assert conditional_shuffles(cuda_kernel(place_fences(made), T).text) == [], op
 
 
 # ---- mutants -----------------------------------------------------------------------------------------------------

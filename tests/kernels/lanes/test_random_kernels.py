@@ -129,6 +129,14 @@ def make_value(m: Maker, scope: list[KVar], out: list[KStm]) -> KVar:
     return let(m, out, prim, KLoad(X[prim], IX))
 
 
+def make_linear(m: Maker, out: list[KStm]) -> KVar:
+    """One of two strides over the lanes, by a choice that is the same for all of them."""
+    far = let(m, out, Prim.I64, KOp(Op.MUL, Prim.I64, (IX, i64(m.rng.choice((-1, 1, 2, 3))))))
+    near = let(m, out, Prim.I64, KOp(Op.ADD, Prim.I64, (IX, m.rng.choice((N, i64(5))))))
+    same = let(m, out, Prim.BOOL, KOp(Op.LT, Prim.I64, (N, i64(m.rng.randrange(70)))))
+    return let(m, out, Prim.I64, KOp(Op.SELECT, Prim.I64, (same, *m.rng.sample((far, near), 2))))
+
+
 def divisor(m: Maker, out: list[KStm], y: Operand) -> Operand:
     """A number that is not zero, by a check or by construction."""
     prim = y.prim
@@ -178,12 +186,14 @@ def make_statement(m: Maker, scope: list[KVar], mutable: list[KVar], out: list[K
 def make_store(m: Maker, scope: list[KVar], out: list[KStm]) -> None:
     if m.private and m.rng.random() < 0.5:
         array = m.rng.choice(m.private)
-        out.append(Store(array, make_index(m, scope, out, ROW), m.operand(scope, array.prim)))
+        index = i64(m.rng.randrange(ROW)) if m.rng.random() < 0.5 else make_index(m, scope, out, ROW)
+        out.append(Store(array, index, m.operand(scope, array.prim)))
         return
     prim = m.prim()
     base = let(m, out, Prim.I64, KOp(Op.MUL, Prim.I64, (IX, i64(ROW))))
     place = let(m, out, Prim.I64, KOp(Op.ADD, Prim.I64, (base, make_index(m, scope, out, ROW))))
-    out.append(Store(Y[prim], place, m.operand(scope, prim)))
+    value = make_linear(m, out) if prim is Prim.I64 else m.operand(scope, prim)
+    out.append(Store(Y[prim], place, value))
 
 
 def make_bounds_check(m: Maker, scope: list[KVar], out: list[KStm]) -> None:
@@ -203,12 +213,31 @@ def make_control(m: Maker, scope: list[KVar], mutable: list[KVar], out: list[KSt
         cond = make_cond(m, scope, out)
         orelse = make_block(m, scope, mutable, depth + 1) if m.rng.random() < 0.5 else ()
         out.append(KIf(cond, make_block(m, scope, mutable, depth + 1), orelse))
+    elif choice < 0.55 and not m.in_lambda:
+        make_branch_of_its_own(m, scope, mutable, out, depth)
     elif choice < 0.75:
         index = m.fresh("k", Prim.I64)
         bound = make_index(m, scope, out, 4) if m.rng.random() < 0.6 else i64(3)
         out.append(For(index, bound, make_block(m, [*scope, index], mutable, depth + 1)))
     else:
         make_while(m, scope, mutable, out, depth)
+
+
+def make_branch_of_its_own(m: Maker, scope: list[KVar], mutable: list[KVar], out: list[KStm], depth: int) -> None:
+    """A branch that allocates: threads that do not take it would have no memory for as many elements as they say."""
+    few, many = make_index(m, scope, out, 4), m.operand(scope, Prim.I64)
+    cond = make_cond(m, scope, out)
+    large = let(m, out, Prim.I64, KOp(Op.OR, Prim.I64, (many, i64(1 << 40))))
+    count = let(m, out, Prim.I64, KOp(Op.SELECT, Prim.I64, (cond, few, large)))
+    body: list[KStm] = []
+    whole = let(m, body, Prim.I64, KOp(Op.ADD, Prim.I64, (count, i64(ROW))))
+    prim, k = m.prim(), m.fresh("k", Prim.I64)
+    array = KArray(m.fresh("p", prim).name, prim, Space.PRIVATE)
+    body += [Alloc(array, whole), For(k, i64(ROW), (Store(array, k, m.operand(scope, prim)),))]
+    before, m.private = m.private, [*m.private, array]
+    body += make_block(m, scope, mutable, depth + 1)
+    m.private = before
+    out.append(KIf(cond, tuple(body), ()))
 
 
 def make_while(m: Maker, scope: list[KVar], mutable: list[KVar], out: list[KStm], depth: int) -> None:
@@ -231,6 +260,7 @@ def thread_body(m: Maker, scope: list[KVar]) -> tuple[list[KStm], list[KVar]]:
     scope = [*scope, IX]
     for prim in TYPES:
         scope.append(let(m, out, prim, KLoad(X[prim], IX)))
+    scope += [linear := make_linear(m, out), let(m, out, Prim.I64, KOp(Op.REM, Prim.I64, (linear, i64(7))))]
     mutable = [m.fresh("v", p) for p in (Prim.I32, Prim.F32, Prim.I64)]
     out += [Declare(v, m.operand(scope, v.prim)) for v in mutable]
     m.private = []

@@ -18,7 +18,17 @@ from soac.kernels.passes.choose_lanes import LaneSettings, choose_lanes
 from soac.kernels.passes.peel_boundaries import MOST
 from soac.kernels.passes.vectorise_accesses import rows_of
 from tests.support.block_kernels import BLOCK, OUT, XS, N, load, var
-from tests.support.random_kernels import COMPARISONS, DIVISIONS, K, M, Writer, check, random_kernel
+from tests.support.random_kernels import (
+    COMPARISONS,
+    DIVISIONS,
+    K,
+    M,
+    Writer,
+    check,
+    kernel_of_row_scans,
+    kernel_of_rows,
+    random_kernel,
+)
 
 I = var("i")  # noqa: E741
 
@@ -27,6 +37,19 @@ I = var("i")  # noqa: E741
 @given(st.integers(0, 2**32))
 def test_a_pass_keeps_the_meaning(number: int) -> None:
     check(random_kernel(Random(number)))
+
+
+def test_rows_of_loads_and_stores() -> None:
+    sizes = [{"n": n, "m": 3, "k": k} for n, k in ((8, 0), (9, 1), (0, 0))]
+    passes = ("straighten-indices", "vectorise-accesses")
+    changed = [name for number in range(150) for name in check(kernel_of_rows(Random(number)), sizes, passes)]
+    assert changed.count("vectorise-accesses") > 5
+
+
+def test_scans_of_rows() -> None:
+    sizes = [{"n": n, "m": m, "k": k} for n, m, k in ((3, 4, 0), (1, 1, 1), (2, 5, 2), (0, 3, 0))]
+    changed = [len(check(kernel_of_row_scans(Random(number)), sizes, ["flat-row-scans"])) for number in range(80)]
+    assert sum(changed) > 8
 
 
 def writer(*uniform: Operand) -> Writer:

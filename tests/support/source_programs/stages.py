@@ -188,9 +188,9 @@ def _passes(program: Program, prog: Prog, number: int, reach: Reach) -> None:
 
 def _cpu(program: Program, prog: Prog, wanted: Wanted, number: int, reach: Reach) -> None:
     """Every version on the CPU, with one thread and with two; one program of `FULL_EVERY` is compiled as users do."""
-    compiled, kernels = _compiled(prog, CPU, reach)
+    compiled, kernels = compiled_for(prog, CPU, reach)
     is_full = number % FULL_EVERY == 0
-    device = Executable.build(compiled.host, compiled.flat.functions) if is_full else _quickly(compiled, kernels)
+    device = Executable.build(compiled.host, compiled.flat.functions) if is_full else quickly(compiled, kernels)
     for version in combinations(sites(compiled.flat))[:MOST_VERSIONS]:
         for threads in (1, 2):
             reach.programs["runs on the CPU"] += 1
@@ -200,27 +200,33 @@ def _cpu(program: Program, prog: Prog, wanted: Wanted, number: int, reach: Reach
 
 def _gpu(program: Program, prog: Prog, wanted: Wanted, reach: Reach, emulate: bool) -> None:
     """Every version for a GPU in the interpreter; with `emulate`, some of them in the emulator."""
-    compiled, _ = _compiled(prog, CUDA, reach)
+    compiled, _ = compiled_for(prog, CUDA, reach)
     prepared = prepare(compiled.flat)
     versions = combinations(sites(compiled.flat))
     for version in versions[:MOST_VERSIONS]:
         reach.programs["versions for a GPU interpreted"] += 1
         compare(f"gpu {version}", wanted, partial(prepared.run, "main", program.args, Thresholds(forced=version)))
     if emulate:
-        from tests.support.emulator.driver import EmulatedDriver, emulated_gpu
-
-        device = CudaExecutable.build(compiled.host, compiled.core.functions, emulated_gpu(EmulatedDriver()), 64)
+        device = on_emulator(compiled)
         for version in versions[:MOST_EMULATED]:
             reach.programs["runs in the emulator"] += 1
-            compare(f"emulator {version}", wanted, partial(_emulated, device, program, version))
+            compare(f"emulator {version}", wanted, partial(emulated_run, device, program.args, version))
 
 
-def _emulated(device: CudaExecutable, program: Program, version: Any) -> tuple[list[Any], object]:
-    found, trace = device.run("main", program.args, forced=version)
+def on_emulator(compiled: Compiled) -> CudaExecutable:
+    """A program for a GPU on the emulated device."""
+    from tests.support.emulator.driver import EmulatedDriver, emulated_gpu
+
+    return CudaExecutable.build(compiled.host, compiled.core.functions, emulated_gpu(EmulatedDriver()), 64)
+
+
+def emulated_run(device: CudaExecutable, args: Sequence[Any], version: Any) -> tuple[list[Any], object]:
+    """What a version of `main` gives there, in the memory of the host."""
+    found, trace = device.run("main", args, forced=version)
     return [np.asarray(one.numpy() if isinstance(one, CudaArray) else one) for one in found], trace
 
 
-def _compiled(prog: Prog, machine: Machine, reach: Reach) -> tuple[Compiled, Kernels]:
+def compiled_for(prog: Prog, machine: Machine, reach: Reach) -> tuple[Compiled, Kernels]:
     """A program for a machine with its kernels after all passes, checked; the schedules that its segops are run by."""
     compiled = compile_core(prog, Mode.INCREMENTAL, machine)
     check(compiled.flat, Stage.FLAT)
@@ -233,7 +239,7 @@ def _compiled(prog: Prog, machine: Machine, reach: Reach) -> tuple[Compiled, Ker
     return compiled, kernels
 
 
-def _quickly(compiled: Compiled, kernels: Kernels) -> Executable:
+def quickly(compiled: Compiled, kernels: Kernels) -> Executable:
     """The program on the CPU with little of LLVM's own passes, which take most of the time."""
     image, host = image_of(compiled.host, compiled.flat.functions, native=True)
     by_name = {kernel.name: kernel for kernel in kernels}
