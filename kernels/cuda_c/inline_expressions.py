@@ -20,6 +20,7 @@ from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import Kernel, KLet, KLoad, KOp, KStm
 from ..kernel_ir.traverse import children, names_in, statements, with_children
 from .names import WORD, headed, renamed, with_names
+from .narrow_indices import DIVISIONS
 from .ops import conversion, expression, operand
 
 LONGEST = 100
@@ -80,11 +81,14 @@ def _used(stms: tuple[KStm, ...], uses: Counter[str]) -> tuple[KStm, ...]:
 
 
 def kept_names(stms: Iterable[KStm]) -> Iterator[str]:
-    """The variables that keep their names: what heads of loops, checks and collectives mention, and both sides of a
-    selection."""
+    """The variables that keep their names: what heads of loops, checks and collectives mention, both sides of a
+    selection, and quotients in teams, which may be those of a segment."""
     for stm in stms:
         match stm:
-            case kir.BlockReduce() | kir.BlockScan() | kir.TeamReduce() | kir.WarpTurns() | kir.LookBack():
+            case kir.TeamReduce(body=body):
+                yield from names_in(headed(stm))
+                yield from (s.var.name for s in body if isinstance(s, KLet) and divides(s))
+            case kir.BlockReduce() | kir.BlockScan() | kir.WarpTurns() | kir.LookBack():
                 yield from names_in(headed(stm))
             case kir.Threads(lo=lo, hi=hi):
                 yield from names_in((lo, hi))
@@ -141,6 +145,11 @@ def may_wait(inliner: Inliner, stm: KLet, used_here: Counter[str]) -> bool:
 def is_arithmetic(stm: KLet) -> bool:
     """Whether a binding computes a value without reading memory: an operation or a conversion."""
     return isinstance(stm.rhs, (KOp, kir.KConvert))
+
+
+def divides(stm: KLet) -> bool:
+    """Whether a binding is a division of indices."""
+    return isinstance(stm.rhs, KOp) and stm.rhs.op in DIVISIONS
 
 
 EXACT = {Op.ADD: ("+", 2), Op.SUB: ("-", 2), Op.MUL: ("*", 1), Op.QUOT: ("/", 1), Op.REM: ("%", 1)}

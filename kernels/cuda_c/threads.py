@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from ...ir.errors import IRError
 from ...ir.machine import WARP
@@ -11,10 +12,10 @@ from ...ir.ops import Op
 from ...ir.types import Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who
-from ..kernel_ir.nodes import KStm, KVar
-from ..kernel_ir.traverse import statements
+from ..kernel_ir.nodes import KLet, KStm, KVar
+from ..kernel_ir.traverse import assigned, defined, statements
 from .collectives import warp_reduce
-from .inline_expressions import bare
+from .inline_expressions import bare, is_arithmetic
 from .look_back import look_back
 from .operator import Names, Operator, assign, declared, operator, step, take_in, texts
 from .ops import c_type, expression, operand
@@ -204,8 +205,26 @@ def team_reduce(p: Printer, stm: kir.TeamReduce) -> None:
             p.line("#pragma unroll 1")
         with p.block(f"for ({kind} {first} = {operand(stm.lo)}; {first} < {operand(stm.hi)}; {step})"):
             p.line(f"const {kind} {stm.segment.name} = {first} + {p.me} / {team};")
+            of_segment, rest = split_at_segment(stm)
+            statements_text(p, of_segment, Who.EACH)
+            stm = replace(stm, body=rest)
             how = _team_any_order if stm.commutative else _team_in_order
             _store_total(p, stm, member, how(p, stm, op, team, member))
+
+
+def split_at_segment(stm: kir.TeamReduce) -> tuple[tuple[KStm, ...], tuple[KStm, ...]]:
+    """What of the body is the same for all elements of a segment, as far as no check stands before it, and the rest.
+    The compiler leaves divisions in the loop over elements: not every iteration comes to them."""
+    before, rest, inside = list[KStm](), list[KStm](), {stm.index.name, *assigned(stm.body)}
+    for k, one in enumerate(stm.body):
+        if isinstance(one, kir.Check | kir.BoundsCheck):
+            return tuple(before), (*rest, *stm.body[k:])
+        if isinstance(one, KLet) and is_arithmetic(one) and inside.isdisjoint(words_in(one.rhs)):
+            before.append(one)
+        else:
+            rest.append(one)
+            inside |= defined((one,))
+    return tuple(before), tuple(rest)
 
 
 def _store_total(p: Printer, stm: kir.TeamReduce, member: str, total: Names) -> None:

@@ -141,8 +141,9 @@ class Runnable(Protocol):
         """Arguments where the device reads them, for calls that are to take no time for that."""
         ...
 
-    def complete(self, entry: str) -> Iterator[str]:
-        """Makes the code of each kernel of an entry, and gives its name; calls do so when they first need one."""
+    def complete(self, entry: str, every: bool = False) -> Iterator[str]:
+        """Makes the code of each kernel of an entry, and gives its name; calls do so when they first need one. With
+        `every` that for all sizes that a search may try, as far as they have code of their own."""
         ...
 
 

@@ -23,8 +23,9 @@ from .place_fences import place_fences
 from .scalarise_row_walks import scalarise_row_walks
 from .split_at_multiples import split_at_multiples
 from .split_varying_reductions import split_varying_reductions
+from .straighten_indices import straighten_indices
 from .tile_rows import tile_rows
-from .vectorise_accesses import straighten_indices, vectorise_accesses
+from .vectorise_accesses import vectorise_accesses
 
 KernelPass = tuple[str, Callable[[Kernel], Kernel]]
 Passes = tuple[KernelPass, ...]

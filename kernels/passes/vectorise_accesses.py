@@ -1,13 +1,12 @@
-"""Maps of a GPU with their indices made straight and, where elements are neighbours, in rows of up to 16 bytes.
+"""Maps of a GPU whose elements are neighbours, in rows of up to 16 bytes.
 
-    threads p in lo..hi { i = p / m; j = p % m; ys[i*m + j] := f xs[i*m + j] }
-      ⟶  threads p in lo..hi { ys[p] := f xs[p] }
+    threads p in lo..hi { ys[p] := f xs[p] }
       ⟶  if aligned xs[lo], ys[lo] and (hi - lo) % 4 == 0
           then threads r in 0..(hi - lo) / 4 { (x0, .., x3) = xs[lo + 4*r ..]; ys[lo + 4*r ..] := (f x0, .., f x3) }
           else threads p in lo..hi { ys[p] := f xs[p] }
 
-An index is a polynomial, in which a remainder is p - (p / m) * m. Whether rows begin where one access can reach them
-depends on where the arrays begin, so it is found out when the kernel runs.
+Whether rows begin where one access can reach them depends on where the arrays begin, so it is found out when the kernel
+runs.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment, Poly
 from ..kernel_ir.nodes import KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, Operand, Space
 from ..kernel_ir.traverse import defined, map_mentions, statements, variables_in
+from .straighten_indices import needed, straighten_indices
 
 ROW_BYTES, MOST_WIDE, MOST_STATEMENTS = 16, 4, 40
 
@@ -63,51 +63,6 @@ def values_before(kernel: Kernel, loop: kir.Threads) -> Values:
         if isinstance(stm, KLet):
             values.known.note(stm)
     return values
-
-
-# ---- straight indices --------------------------------------------------------------------------------------------
-
-
-def straighten_indices(kernel: Kernel) -> Kernel:
-    """Indices that are the thread's index, as that; what is then unused goes."""
-    loop = thread_loop(kernel) if kernel.body else None
-    if loop is None:
-        return kernel
-    body = _straight(values_before(kernel, loop), loop.body)
-    used = set(variables_in((body, loop.lo, loop.hi)))
-    made = needed((*kernel.body[:-1], replace(loop, body=needed(body, set()))), used)
-    return kernel if made == kernel.body else replace(kernel, body=made)
-
-
-def _straight(values: Values, stms: tuple[KStm, ...]) -> tuple[KStm, ...]:
-    done: list[KStm] = []
-    for stm in stms:
-        match stm:
-            case KLet(var, KLoad(array, at)) if values.beside(at) == ():
-                done.append(KLet(var, KLoad(array, values.index)))
-            case kir.Store(_, at) if values.beside(at) == ():
-                done.append(replace(stm, index=values.index))
-            case kir.KIf(cond, then, orelse):
-                done.append(kir.KIf(cond, _straight(values, then), _straight(values, orelse)))
-            case _:
-                done.append(stm)
-        for inner in statements((stm,)):
-            if isinstance(inner, KLet):
-                values.known.note(inner)
-    return tuple(done)
-
-
-def needed(stms: tuple[KStm, ...], used: set[str]) -> tuple[KStm, ...]:
-    """Without values of arithmetic that nothing after them uses (a division there fails no program)."""
-    kept: list[KStm] = []
-    for stm in reversed(stms):
-        match stm:
-            case KLet(var, KOp() | kir.KConvert()) if var.name not in used:
-                continue
-            case _:
-                kept.append(stm)
-                used |= variables_in(stm)
-    return tuple(reversed(kept))
 
 
 # ---- rows --------------------------------------------------------------------------------------------------------

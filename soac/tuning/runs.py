@@ -161,7 +161,7 @@ def subject_of(
     path: Path, session: Session, entry: str, sets: Sequence[DataSet], threads: int | None, until: float = math.inf
 ) -> Subject:
     """The entry with its arguments made."""
-    for _ in session.program.executable.complete(entry):  # no run is to wait for the compiler
+    for _ in session.program.executable.complete(entry, every=True):  # no run is to wait for the compiler
         if time.monotonic() >= until:
             break
     args = [inputs_of(one, session.program, path) for one in sets]

@@ -84,6 +84,32 @@ def test_tiles_are_read_four_elements_at_once(found: dict[str, Counted]) -> None
     assert found["nbody, tiles"].ptx.loads == {}
 
 
+def ptx_of(source: str, says: str) -> list[str]:
+    (kernel,) = (k for k in texts_of(source).values() if says in k.text)
+    return functions(compile_cuda(cuda_module([kernel]), "compute_90").decode())[kernel.name]
+
+
+def divisions(lines: list[str]) -> list[int]:
+    """How many an iteration of each of its innermost loops has."""
+    found = lines_of(lines)
+    return [sum(op.startswith(("div.u", "rem.u", "div.s")) for op, _, _ in found[b : e + 1]) for b, e in loops(found)]
+
+
+@pytest.mark.usefixtures("found")
+def test_an_index_is_not_taken_apart_to_be_put_together_again() -> None:
+    """i * m + j of point (i, j) is the thread's; with another space around it, a quotient is left."""
+    flat = "def main (n: i64) (m: i64): [n][m]i64 = map (\\i -> map (\\j -> (i * m + j) ^ 5) (iota m)) (iota n)"
+    assert "div" not in " ".join(ptx_of(flat, "main_ys_0"))
+
+
+@pytest.mark.usefixtures("found")
+def test_a_segment_is_divided_once() -> None:
+    """The indices of a segment stand before the loop over its elements."""
+    nest = "map2 (\\xss y -> map (\\xs -> f32.sum (map (* y) xs)) xss) xsss ys"
+    lines = ptx_of(f"def main [a][b][c] (xsss: [a][b][c]f32) (ys: [a]f32) = {nest}", "a team of threads")
+    assert [n for n in divisions(lines) if n] == [4], "that of four short segments at once"
+
+
 PTX = """
 .visible .entry k(
 ){

@@ -7,7 +7,7 @@ Its functions are machine code, as the driver's are; `cuLaunchKernel` takes the 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -100,6 +100,9 @@ class NullDriver:
     def load(self, text: str, signatures: Sequence[Signature]) -> Mapping[str, int]:
         self.loaded += 1
         return {signature.name: k + 1 for k, signature in enumerate(signatures)}
+
+    def compiler(self) -> Callable[[str, Sequence[Signature]], object]:
+        return len
 
     def shared_bytes(self, kernel: int) -> int:
         return 0

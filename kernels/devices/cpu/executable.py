@@ -312,7 +312,7 @@ class Executable:
     def place(self, entry: str, args: Sequence[Any]) -> list[Any]:
         return list(args)
 
-    def complete(self, entry: str) -> Iterator[str]:
+    def complete(self, entry: str, every: bool = False) -> Iterator[str]:
         native = self.native.entries.get(entry)
         for name in (k.name for k in native.kernels.kernels) if native else self.device.kernels:
             for far in (False, True)[: 1 + has_far(self.device.kernels[name].kernel)]:

@@ -20,7 +20,7 @@ from ....ir.machine import BLOCK, CUDA
 from ....ir.scalar import DTYPES, elements_as
 from ....ir.types import Prim
 from ...analysis.stack_sizes import UNKNOWN, Peak
-from ...cuda_c.module import Grid, cuda_kernel
+from ...cuda_c.module import CudaKernel, Grid, cuda_kernel
 from ...cuda_c.narrow_indices import fits
 from ...host_ir.launch_parameters import fitting_block
 from ...host_ir.nodes import HostProgram
@@ -174,10 +174,15 @@ class CudaDevice:
         if (threads, grid, wide) == (self.threads, Grid.WHOLE, False):
             return usual
         if (kernel, threads, grid, wide) not in self.others:
-            text = cuda_kernel(usual.kernel, threads, usual.first_site, grid, wide)
+            text = self.text_of(usual, threads, takes_turns, wide)
             made = loaded_kernels(self.gpu, [usual.kernel], [(usual.first_site, text)], threads)
             self.others[kernel, threads, grid, wide] = made[kernel]
         return self.others[kernel, threads, grid, wide]
+
+    def text_of(self, usual: Prepared, threads: int, takes_turns: bool, wide: bool) -> CudaKernel:
+        """The text of a variant of a kernel."""
+        grid = Grid.TURNS if takes_turns else Grid.WHOLE
+        return cuda_kernel(usual.kernel, threads, usual.first_site, grid, wide)
 
     def stack(self, what: Prepared, blocks: int, scalars: Sequence[Scalar]) -> tuple[tuple[int, int, int, int], int]:
         """`Memory` for a kernel whose blocks take turns, and how many may at once. The memory is in use until the

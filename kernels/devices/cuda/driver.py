@@ -115,6 +115,11 @@ class Driver(Protocol):
         """The kernels of a module of CUDA C, by name."""
         ...
 
+    def compiler(self) -> Callable[[str, Sequence[Signature]], object]:
+        """What makes the code of a module and keeps it in the cache, where `load` finds it; to be called in any
+        process."""
+        ...
+
     def shared_bytes(self, kernel: Loaded) -> int:
         """Shared memory that a block of the kernel has by its declarations."""
         ...

@@ -18,6 +18,7 @@ from ....ir.machine import BLOCK
 from ....ir.records import dataclass
 from ....ir.scalar import DTYPES
 from ....ir.types import Name
+from ...cuda_c.module import cuda_module
 from ...host_ir.nodes import HostProgram
 from ...host_ir.timing_events import Event
 from ..device import Call, KernelFailure, OutOfMemory, Trace, default_of
@@ -25,10 +26,11 @@ from ..host_runner import Code, Run, compile_host
 from ..run_errors import as_type, failure_error, room_error
 from .array import CudaArray
 from .device import CudaDevice, StackOverflow
-from .driver import DriverMemoryError, DriverRefusal
+from .driver import DriverMemoryError, DriverRefusal, Signature, signature_of
 from .gpu import Gpu
 from .import_arrays import adopted
 from .native import NativeProgram
+from .variants import Variant, compile_ahead, variants_of
 
 Settings = tuple[Mapping[str, int], Mapping[str, bool]]
 
@@ -124,9 +126,14 @@ class CudaExecutable:
             except (DriverRefusal, DriverMemoryError) as why:
                 raise refused(str(why), self.functions[entry].loc) from None
 
-    def complete(self, entry: str) -> Iterator[str]:
-        """Nothing: all kernels are one module, which was made with the program."""
-        return iter(())
+    def complete(self, entry: str, every: bool = False) -> Iterator[str]:
+        """Without `every` nothing: all kernels are one module, which was made with the program."""
+        device, modules = self.device, dict[Variant, tuple[str, list[Signature]]]()
+        for name, threads, turns in variants_of(self.codes[entry].fun, device.threads) if every else ():
+            usual = device.kernels[name]
+            text = cuda_module([device.text_of(usual, threads, turns, wide=False)])
+            modules[name, threads, turns] = text, [signature_of(usual.kernel)]
+        return compile_ahead(self.gpu.driver.compiler(), modules)
 
     def attempt(
         self, entry: str, args: Sequence[Any], settings: Settings, log: list[Event] | None

@@ -12,7 +12,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -57,6 +57,11 @@ def is_usable(driver: PyCuda) -> bool:
     except driver.cuda.Error:
         return False
     return True
+
+
+def compile_module(arch: str, text: str, signatures: Sequence[Signature]) -> None:
+    """A module into the cache."""
+    compile_cuda(text, arch)
 
 
 @dataclass(slots=True)
@@ -153,6 +158,9 @@ class PyCuda:
         handles = libcuda.functions_of(compile_cuda(text, self.properties.arch), [one.name for one in signatures])
         self.forms |= {handle: forms_of(signature) for handle, signature in zip(handles, signatures, strict=True)}
         return {signature.name: handle for handle, signature in zip(handles, signatures, strict=True)}
+
+    def compiler(self) -> Callable[[str, Sequence[Signature]], object]:
+        return partial(compile_module, self.properties.arch)
 
     @guarded
     def shared_bytes(self, kernel: int) -> int:

@@ -14,7 +14,8 @@ from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, KVar
 from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
-from soac.kernels.passes.vectorise_accesses import rows_of, straighten_indices
+from soac.kernels.passes.straighten_indices import straighten_indices
+from soac.kernels.passes.vectorise_accesses import rows_of
 from soac.pipeline import compile_prog
 from tests.support.block_kernels import OUT, N, kernel, threads
 
@@ -31,8 +32,7 @@ sums(u64 *failures, const u64 *before, i64 blocks, Memory memory, const f32 *__r
   if (has_failed(before)) return;
   const i64 block = blockIdx.x;
   const i64 segment = quot(block, chunks);
-  const i64 chunk = rem(block, chunks);
-  const i64 lo = chunk * length;
+  const i64 lo = rem(block, chunks) * length;
   const i64 hi = least(m, lo + length);
   f32 red;
   {

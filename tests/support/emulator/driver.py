@@ -128,6 +128,9 @@ class EmulatedDriver:
         library = compiled(emulated_text(text, signatures))
         return {signature.name: Emulated(signature, library) for signature in signatures}
 
+    def compiler(self) -> Callable[[str, Sequence[Signature]], object]:
+        return compile_emulated
+
     def shared_bytes(self, kernel: Emulated) -> int:
         return 0
 
@@ -222,6 +225,11 @@ class EmulatedDriver:
 
     def seconds(self, begin: float, end: float) -> float:
         return end - begin
+
+
+def compile_emulated(text: str, signatures: Sequence[Signature]) -> None:
+    """A module into the cache."""
+    shutil.rmtree(library_of(emulated_text(text, signatures)).parent)
 
 
 def emulated_text(text: str, signatures: Sequence[Signature]) -> str:
