@@ -20,6 +20,7 @@ from enum import Enum
 from .flatten.flatten import Flattened, flatten_traced
 from .flatten.fusion.driver import fuse
 from .flatten.inline import inline
+from .flatten.invariant_parts import hoist_invariant_parts
 from .flatten.memory.in_place import in_place
 from .flatten.memory.merge_scatters import merge_scatters
 from .flatten.safety import safety_warnings
@@ -66,6 +67,7 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
     ("inline", inline),
     ("simplify", simplify),
     ("fuse", fuse),
+    ("hoist-parts", hoist_invariant_parts),
     ("simplify-fused", simplify),
     ("unroll", unroll),
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from soac.flatten.fusion.driver import fuse
+from soac.flatten.invariant_parts import hoist_invariant_parts
 from soac.flatten.memory.in_place import in_place
 from soac.flatten.memory.merge_scatters import merge_scatters
 from soac.flatten.simplify.driver import simplify
@@ -30,6 +31,11 @@ def test_fuse_gives(path: Path, update: bool) -> None:
 @pytest.mark.parametrize("path", pairs("inplace"), ids=lambda path: path.stem)
 def test_in_place_gives(path: Path, update: bool) -> None:
     assert_pair(path, in_place, update, Stage.FLAT)
+
+
+@pytest.mark.parametrize("path", pairs("parts"), ids=lambda path: path.stem)
+def test_hoist_invariant_parts_gives(path: Path, update: bool) -> None:
+    assert_pair(path, lambda prog: simplify(hoist_invariant_parts(prog)), update)
 
 
 @pytest.mark.parametrize("path", pairs("unroll"), ids=lambda path: path.stem)
