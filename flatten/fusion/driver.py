@@ -13,6 +13,7 @@ from dataclasses import replace
 from ...ir.attributes import is_opaque
 from ...ir.core import (
     Body,
+    Hist,
     Iota,
     Loop,
     Prog,
@@ -41,7 +42,7 @@ from .graph import (
 from .kept import read_through_filters
 from .loops import loop_to_map
 from .parts import scatter_parts
-from .rules import VERTICAL, Rule, fuse_horizontally, mapped_results, pull_rearrange
+from .rules import SIDE_BY_SIDE, VERTICAL, Rule, mapped_results, pull_rearrange
 from .sink import sink
 
 ROUNDS = 4
@@ -162,7 +163,7 @@ def _with_gathered(node: Node, scope: Scope) -> Node | None:
 
 
 def _with_neighbour(node: Node, scope: Scope) -> Node | None:
-    if not isinstance(node.stm.exp, Screma):
+    if not isinstance(node.stm.exp, Screma | Hist):
         return None
     for array in dict.fromkeys(node.stm.exp.arrays):
         if _is_iota(array, scope):
@@ -171,7 +172,7 @@ def _with_neighbour(node: Node, scope: Scope) -> Node | None:
             neighbour = scope.nodes[number]
             if neighbour is None or neighbour.stm.attrs != node.stm.attrs or neighbour.made & node.free:
                 continue
-            fused = _swallow(number, neighbour, node, (fuse_horizontally,), scope)
+            fused = _swallow(number, neighbour, node, SIDE_BY_SIDE, scope)
             if fused is not None:
                 return fused
     return None
@@ -189,7 +190,7 @@ def _is_iota(array: Name, scope: Scope) -> bool:
 def _swallow(number: int, producer: Node, consumer: Node, rules: tuple[Rule, ...], scope: Scope) -> Node | None:
     """The two fused, if a rule applies and the order of execution allows it; then the producer is gone."""
     p, c = producer.stm.exp, consumer.stm.exp
-    if not isinstance(p, Screma) or not isinstance(c, Soac) or p.width != c.width or not _may_mix(p, c):
+    if not isinstance(p, Screma | Hist) or not isinstance(c, Soac) or p.width != c.width or not _may_mix(p, c):
         return None
     if is_opaque(producer.stm) or is_opaque(consumer.stm):
         return None
@@ -207,8 +208,10 @@ def _swallow(number: int, producer: Node, consumer: Node, rules: tuple[Rule, ...
     return fused_node(stm, producer, consumer)
 
 
-def _may_mix(p: Screma, c: Soac) -> bool:
-    """A SOAC either scans or reduces, since its kernel does one."""
+def _may_mix(p: Screma | Hist, c: Soac) -> bool:
+    """A SOAC either scans or reduces, since its kernel does one; histograms are fused with each other."""
+    if isinstance(p, Hist):
+        return isinstance(c, Hist)
     return not isinstance(c, Screma) or not ((p.scans or c.scans) and (p.reds or c.reds))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field, replace
 
-from ...ir.core import Body, Screma, Soac, Stm
+from ...ir.core import Body, Hist, Screma, Soac, Stm
 from ...ir.records import dataclass
 from ...ir.traverse import all_exps, bodies, consumed_by, free_in_stm
 from ...ir.types import Name, Names, Type, Var
@@ -81,7 +81,7 @@ class Scope:
     """How many statements to come use a name."""
     overwriting: list[int] = field(default_factory=list)
     readers: dict[Name, list[int]] = field(default_factory=dict)
-    """The Scremas that have an array as input."""
+    """The Scremas and histograms that have an array as input."""
     behind: list[Node] = field(default_factory=list)
     """What goes behind the statement that is being fused."""
 
@@ -94,7 +94,7 @@ class Scope:
             self.users.setdefault(name, []).append(number)
         if node.overwritten:
             self.overwriting.append(number)
-        if isinstance(node.stm.exp, Screma):
+        if isinstance(node.stm.exp, Screma | Hist):
             for array in node.stm.exp.arrays:
                 self.readers.setdefault(array, []).append(number)
 

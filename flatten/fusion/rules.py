@@ -13,10 +13,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from ...ir.core import Body, Hist, Lambda, Param, Rearrange, Scatter, Screma, Soac, Stm
+from ...ir.commute import is_commutative
+from ...ir.core import Body, Hist, Lambda, Param, PrimOp, Rearrange, Reduction, Scatter, Screma, Soac, Stm
+from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import substitute_lambda
-from ...ir.types import Atom, Name, Names, Type
+from ...ir.types import Atom, Name, Names, Type, Var
 
 Rule = Callable[[Stm, Stm, frozenset[Name]], Stm | None]
 T = TypeVar("T")
@@ -88,6 +90,52 @@ def fuse_horizontally(first: Stm, second: Stm, kept: frozenset[Name]) -> Stm | N
         case _:
             return None
 
+
+def fuse_sums(first: Stm, second: Stm, kept: frozenset[Name]) -> Stm | None:
+    """hs = hist (+) ds is xs;  gs = hist (+) es is ys  ⟶  (hs, gs) = hist (+, +) (ds, es) is xs ys        [F-Sums]
+
+    Of scalars into the same bins, one sum at least of floats: sums of integers alone are atomic updates on a GPU."""
+    match first.exp, second.exp:
+        case Hist(rank=rank) as p, Hist(rank=other) as c if rank == other and not kept:
+            shapes = {x.type.shape for x in (*first.pat, *second.pat)}
+            prims = [x.type.prim for x in (*first.pat, *second.pat)]
+            if len(shapes) > 1 or len(first.pat[0].type.shape) != rank or not any(prim.is_float for prim in prims):
+                return None
+            place = _input_indices(p)
+            if place is None or place != _input_indices(c) or not (_adds(p.op.op) and _adds(c.op.op)):
+                return None
+            return _side_by_side(first, p, second, c)
+        case _:
+            return None
+
+
+def _input_indices(hist: Hist) -> tuple[Name, ...] | None:
+    """The arrays whose elements are the indices, as they stand."""
+    array_of = {x.name: xs for x, xs in zip(hist.map.params, hist.arrays, strict=True)}
+    found = [array_of.get(atom.name) if isinstance(atom, Var) else None for atom in hist.map.body.result[: hist.rank]]
+    return tuple(xs for xs in found if xs is not None) if None not in found else None
+
+
+def _adds(op: Lambda) -> bool:
+    """Whether each result is a sum of its two operands."""
+    return is_commutative(op) and all(isinstance(s.exp, PrimOp) and s.exp.op is Op.ADD for s in op.body.stms)
+
+
+def _side_by_side(first: Stm, p: Hist, second: Stm, c: Hist) -> Stm:
+    """Two histograms by the same indices as one."""
+    f, g, rank = p.map, c.map, p.rank
+    stms, result = (*f.body.stms, *g.body.stms), (*f.body.result, *g.body.result[rank:])
+    function = Lambda((*f.params, *g.params), Body(stms, result), (*f.ret, *g.ret[rank:]))
+    a, b, n, m = p.op.op, c.op.op, len(first.pat), len(second.pat)
+    params = (*a.params[:n], *b.params[:m], *a.params[n:], *b.params[m:])
+    sums = Body((*a.body.stms, *b.body.stms), (*a.body.result, *b.body.result))
+    op = Reduction(Lambda(params, sums, (*a.ret, *b.ret)), (*p.op.neutral, *c.op.neutral), p.op.comm and c.op.comm)
+    exp = Hist(p.width, (*p.arrays, *c.arrays), function, op, (*p.dests, *c.dests), rank)
+    certs = tuple(dict.fromkeys((*first.certs, *second.certs)))
+    return Stm((*first.pat, *second.pat), exp, certs, second.attrs, second.loc)
+
+
+SIDE_BY_SIDE: tuple[Rule, ...] = (fuse_horizontally, fuse_sums)
 
 VERTICAL: tuple[Rule, ...] = (
     fuse_map_map,

@@ -129,6 +129,34 @@ def test_maps_read_at_an_index_keep_their_meaning(n: int) -> None:
             np.testing.assert_array_equal(x, y, strict=True)
 
 
+SUMS = """
+entry main [n] (k: i64) (is: [n]i64) (js: [n]i64) (xs: [n]f64) =
+  let ks = map (% k) is
+  let count = hist (+) 0 k ks (replicate n 1)
+  let sum = hist (+) 0 k ks xs
+  let squares = hist (+) 0 k ks (map (\\x -> x * x) xs)
+  let least = hist f64.min f64.inf k ks xs
+  let others = hist (+) 0 k js xs
+  let late = reduce_by_index (copy sum) (+) 0 ks (map (\\i -> sum[i]) ks)
+  in (count, sum, squares, least, others, late, map (\\i -> sum[i] + late[i]) ks)
+"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_sums_into_the_same_bins_keep_their_meaning(n: int) -> None:
+    """Three of the six have the same indices and need no other."""
+    prog = simplify(inline(compile_text(SUMS, "sums.soac")))
+    once, rules = fused_once(prog)
+    assert rules.count("fuse_sums") == 2
+    args = [np.int64(3), np.arange(n) * 5, np.arange(n)[::-1] - 1, np.arange(n) + 0.5]
+    expected, _ = interpret(prog, "main", args)
+    for after in (once, fuse(prog)):
+        check(after, Stage.CORE)
+        found, _ = interpret(after, "main", args)
+        for x, y in zip(expected, found, strict=True):
+            np.testing.assert_array_equal(x, y, strict=True)
+
+
 def test_simplification_settles() -> None:
     """A second run finds nothing more to do."""
     for seed in range(20):
