@@ -325,5 +325,5 @@ def _settle_copy(stm: Stm, atom: Atom, env: Env) -> None:
     if not stm.certs:
         env.alias(param.name, atom)
         return
-    env.guarded[param.name] = (atom, stm.certs)
+    env.guard(param.name, atom, stm.certs)
     env.place(stm, env.here)

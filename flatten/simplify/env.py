@@ -118,6 +118,15 @@ class Env:
     def alias(self, name: Name, atom: Atom) -> None:
         """From now on `name` is `atom`."""
         self.aliases[name] = atom
+        self.count_as(name, atom)
+
+    def guard(self, name: Name, atom: Atom, certs: tuple[Name, ...]) -> None:
+        """From now on `name` is `atom` with certificates."""
+        self.guarded[name] = (atom, certs)
+        self.count_as(name, atom)
+
+    def count_as(self, name: Name, atom: Atom) -> None:
+        """Uses of `name` are uses of `atom`, and what overwrites one overwrites the other."""
         if isinstance(atom, Var):
             self.uses[atom.name] += self.uses[name]
             if self.types[atom.name].shape:
