@@ -66,7 +66,6 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
     ("inline", inline),
     ("simplify", simplify),
     ("fuse", fuse),
-    ("simplify-fused", simplify),
     ("unroll", unroll),
 )
 
