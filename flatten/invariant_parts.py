@@ -38,16 +38,19 @@ from ..ir.traverse import bodies, free_in_body, free_in_lambda, free_in_stm, wit
 from ..ir.types import Atom, Const, Name, Names, Type, Var
 from .aliasing.classes import Sharing, sharing_in
 from .context.recompute_cost import LIMIT, is_total, weight_of
+from .simplify.driver import simplify
 
 UNKNOWN = 16
 """How many iterations are assumed where the width is not known."""
 
 
 def hoist_invariant_parts(prog: Prog) -> Prog:
-    """`prog` with the invariant parts of maps that are inside of maps computed before these."""
+    """`prog` with the invariant parts of maps that are inside of maps computed before these; simplified, if there are
+    any."""
     state = _Hoister(Names(prog.next_name), sharing_in(prog))
     functions = tuple([replace(f, body=state.host(f.body)) for f in prog.functions])
-    return Prog(prog.consts, functions, state.names.next)
+    same = state.names.next == prog.next_name
+    return prog if same else simplify(Prog(prog.consts, functions, state.names.next))
 
 
 class _Keeping(Enum):

@@ -68,7 +68,6 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
     ("simplify", simplify),
     ("fuse", fuse),
     ("hoist-parts", hoist_invariant_parts),
-    ("simplify-fused", simplify),
     ("unroll", unroll),
 )
 

@@ -23,6 +23,7 @@ from ...ir.core import (
     Index,
     Loop,
     Param,
+    PrimOp,
     Prog,
     Rearrange,
     Reshape,
@@ -110,6 +111,8 @@ def note_body(body: Body, sharing: Sharing, consumes: Consumes) -> None:
 
 def note_sharing(stm: Stm, sharing: Sharing, consumes: Consumes) -> None:
     """Adds what one statement shares and consumes (not what the statements inside it do)."""
+    if type(stm.exp) is PrimOp:  # most are, and have no arrays
+        return
     for name in overwritten_by(stm.exp, consumes):
         sharing.consume(name)
     for target, source in aliases(stm):

@@ -49,24 +49,27 @@ Gen = Callable[[], tuple[Value, ...]]
 
 
 def cheaper(b: Builder, spread: Gen | None, loop: Gen) -> tuple[Value, ...]:
-    """Emit the cheaper of two forms; one that cannot be emitted costs nothing but the try. A loop that is chosen is not
-    emitted again: each SOAC inside of it may have been tried in two forms."""
+    """Emit the cheaper of two forms; one that cannot be emitted costs nothing but the try."""
     if spread is None:
         return loop()
-    least, before = float("inf"), b.snapshot()
-    with suppress(NotLowerable), b.nested() as stms:
-        spread()
-        least = cost(tuple(stms))
-    b.restore(before)
     before = b.snapshot()
-    with suppress(NotLowerable):
-        with b.nested() as stms:
-            values = loop()
-        if cost(tuple(stms)) < least:
-            b.stms += stms
-            return values
+    try:
+        with b.nested() as spreading:
+            values = spread()
+    except NotLowerable:
+        b.restore(before)
+        return loop()
+    after = b.snapshot()
     b.restore(before)
-    return spread()
+    with suppress(NotLowerable):
+        with b.nested() as looping:
+            others = loop()
+        if cost(tuple(looping)) < cost(tuple(spreading)):
+            b.stms += looping
+            return others
+    b.restore(after)
+    b.stms += spreading
+    return values
 
 
 # ---- operators ---------------------------------------------------------------------------------------------------
