@@ -40,7 +40,7 @@ from ..context.recompute_cost import HEAVY, weight_of
 from ..context.segop_bodies import defer, element_of, emit_segmap, iota_element, seg_body, single
 from ..context.trace import Rule
 from ..versions.guards import FULL, OUTER, Choice, both, choose, choose_uniform, flattening_attrs, guarded
-from ..versions.intra import inside, inside_version, unless_inside
+from ..versions.intra import in_few, inside, inside_version, unless_inside
 from ..versions.irregular import lengths_of, sequential_version
 from ..versions.parallelism import exploitable, exploitable_stm, holds_uniform, holds_varying, is_mixed, is_sequential
 from ..versions.product_defaults import in_threads_pays
@@ -122,8 +122,8 @@ def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice
         last = flat
     else:
         last = in_threads if choice.outer else versions.pop().emit
-    if choice.full and versions:
-        pays = in_threads_pays(flow, inner, f.body)
+    if versions and (choice.full or choice.outer):
+        pays = in_threads_pays(flow, inner, f.body) if choice.full else in_few(flow, inner)
         versions = [replace(version, pays=both(flow, version.pays, pays)) for version in versions]
     guarded(flow, pat, versions, last)
     return Rule.INCREMENTAL if versions else Rule.G2

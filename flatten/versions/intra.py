@@ -151,6 +151,19 @@ def unless_inside(flow: Flow, nest: Nest, middle: Inside, rows: tuple[LevelRow, 
     return Var(flow.emit_as("pays", BOOL, PrimOp(Op.OR, Prim.BOOL, (fills, lacks))))
 
 
+FEW_POINTS = 4
+"""Fewer leave most lanes of a vector idle."""
+
+
+def in_few(flow: Flow, nest: Nest) -> Atom:
+    """Whether collectives are the default where threads are the only other version. On a machine whose threads are
+    lanes of a core, a core's turn is a schedule of these threads too, which costs choose
+    (`kernels/schedule/cpu/segmap.py`): then only where the points are few."""
+    if not flow.context.machine.keeps_rows:
+        return Const(Prim.BOOL, True)
+    return Var(flow.emit_as("pays", BOOL, PrimOp(Op.LT, Prim.I64, (nest.widths[-1], i64(FEW_POINTS)))))
+
+
 def g_inside(
     flow: Flow, nest: Nest, pat: tuple[Param, ...], middle: Inside, ret: tuple[Type, ...], row: LevelRow
 ) -> Rule:
