@@ -44,6 +44,24 @@ PROGRAMS = {
         "let a = scatter (copy xs) (iota n) (replicate n 7) let v = copy a"
         " in scatter a (map (+ 1) (iota n)) (map (\\i -> v[i] + i) (iota n))"
     ),
+    "a scatter of parts that reads what the part before it writes": (
+        "let a = copy xs let v = map (+ 1) a"
+        " in scatter a (iota n ++ iota n) (map (\\i -> a[n - 1 - i] + v[i]) (iota n) ++ map (\\i -> a[i] * 2) (iota n))"
+    ),
+    "results of a map of rows in another order": (
+        "let op (a, b) (c, d) = let (u, v) = unzip (map4 (\\x y z w -> (y + w, i64.max x z)) a b c d) in (v, u)"
+        " in let (p, q) = reduce op (replicate n i64.lowest, replicate n 0)"
+        " (map (\\x -> (map (+ x) xs, map (* x) xs)) xs)"
+        " in p ++ q"
+    ),
+    "what a map between them overwrites": (
+        "let a = copy xs let ys = map (* 2) a let a = map (\\x -> x) (scatter a (iota n) (replicate n 7))"
+        " let zs = map (+ 1) ys in map2 (+) zs a"
+    ),
+    "what another one that moves along reads": (
+        "let a = copy xs let ys = map (* 2) xs let us = map2 (+) ys a let a = a with [0] = 50"
+        " let (vs, w) = (map (+ 1) ys, a[0]) in (vs, us, w)"
+    ),
     "a value of a loop that becomes a number": "loop (a, b) = (n, 1) for _i < n do (7, b + a)",
     "sums of products of halves": (
         "map (\\x -> let y = f16.i64 x / 7 in f16.sum (map2 (*) [y, y + 1] [y, y + 0.3])) (map (* 3) xs)"

@@ -469,3 +469,41 @@ def test_texts_and_dtypes() -> None:
     assert all(prim_of(DTYPES[p]) is p for p in PRIMS)
     assert all(DTYPES[p].itemsize == p.bytes for p in PRIMS)
     assert prim_of(np.dtype("complex128")) is None
+
+
+# ---- operators of one operation --------------------------------------------------------------------------------------
+
+SOME = {
+    Prim.BOOL: (False, True),
+    Prim.I8: (-128, -3, -1, 0, 1, 2, 5, 127),
+    Prim.U8: (0, 1, 2, 5, 128, 255),
+    Prim.F32: (0.0, -0.0, 1.5, -2.0, math.inf, -math.inf, math.nan),
+}
+
+
+@pytest.mark.parametrize("prim", SOME)
+def test_an_operation_that_is_associative_commutes(prim: Prim) -> None:
+    """If it has a neutral element (`copysign` has none): a collective may exchange the operands of one operation."""
+
+    def holds(law, count: int) -> bool:
+        return all(law(*args) for args in itertools.product(SOME[prim], repeat=count))
+
+    def of(op: Op, x, y):
+        return apply(op, prim, (x, y))
+
+    def same(x, y) -> bool:
+        return same_float(x, y) if prim.is_float else x == y
+
+    found = set()
+    for op in (op for op in Op if arity(op) == 2 and operand_types(op, prim) == (prim, prim)):
+        if result_type(op, prim) is not prim:
+            continue
+        try:
+            associative = holds(lambda x, y, z: same(of(op, of(op, x, y), z), of(op, x, of(op, y, z))), 3)  # noqa: B023
+            commutes = holds(lambda x, y: same(of(op, x, y), of(op, y, x)), 2)  # noqa: B023
+        except (ScalarFailure, KeyError, TypeError, IRError, OverflowError, ValueError):
+            continue
+        neutral = [e for e in SOME[prim] if all(same(of(op, e, x), x) and same(of(op, x, e), x) for x in SOME[prim])]
+        found |= {op} if associative and neutral else set()
+        assert commutes or op not in found, op
+    assert {Op.MIN, Op.MAX} <= found or prim is Prim.BOOL

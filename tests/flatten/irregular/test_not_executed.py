@@ -12,7 +12,7 @@ from soac.ir.machine import Mode
 from tests.support.property.generate import Case
 from tests.support.property.law import check_law
 
-CASES = {
+CASES: dict[str, tuple[Rule, str]] = {
     "the other branch divides": (
         Rule.VARYING_IF,
         "if n > 0 then i64.sum (map (\\i -> 12 / (n + i)) (iota n))"
@@ -45,6 +45,31 @@ CASES = {
         "let ys = map (* 3) (iota n) let f k = loop zs = copy ys for i < n do zs with [i] = zs[i] + k"
         " in i64.sum (f 1) * 1000 + i64.sum (f 2)",
     ),
+    "rows that a later loop reads again": (
+        Rule.FLAT_MAP,
+        "let ys = map (* 3) (iota n) let zs = loop ws = ys for i < n do map2 (+) ws ys"
+        " in i64.sum zs * 100 + i64.sum (map2 (*) ys zs)",
+    ),
+    "elements of rows that are overwritten": (
+        Rule.FLAT_RED,
+        "let rows = map (\\i -> map (+ i) (iota 2)) (iota n) let firsts = map (\\row -> row[0]) rows"
+        " let others = map (\\row -> i64.sum (copy row with [0] = 7)) rows"
+        " in i64.sum (map2 (*) firsts others) + i64.sum (map (\\row -> row[0] * row[1]) rows)",
+    ),
+    "a row that is carried and overwritten": (
+        Rule.FLAT_MAP,
+        "let ys = map (* 3) (iota n) let (a, b) = loop (a, b) = (ys, ys) for i < n do"
+        " (map (+ 1) a, copy b with [i] = a[i]) in i64.sum a * 1000 + i64.sum b * 10 + i64.sum ys",
+    ),
+    "rows of rows that a point does not have": (
+        Rule.FLAT_MAP,
+        "i64.sum (map (\\k -> i64.sum (map (\\i -> i64.sum (iota i)) (iota k))) (iota n))",
+    ),
+    "rows of varying size that are none": (
+        Rule.FLAT_MAP,
+        "let rows = map (\\k -> map (* k) (iota n)) (iota (n - 2)) "
+        " in i64.sum (map i64.sum rows) + i64.sum (flatten rows)",
+    ),
 }
 
 
@@ -52,5 +77,5 @@ CASES = {
 def test_flat_code_gives_what_the_program_gives(name: str) -> None:
     rule, body = CASES[name]
     prog = compile_text(f"entry main [k] (ns: [k]i64) = map (\\n -> {body}) ns", "not_executed.soac")
-    tally = check_law(Case(prog, (np.array([2, 0, 3]),)), Mode.EVERY)
+    tally = check_law(Case(prog, (np.array([2, 0, 3, 2, 0]),)), Mode.EVERY)
     assert tally.fired[rule], tally.fired

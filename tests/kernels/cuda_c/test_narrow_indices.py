@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from math import prod
+from random import Random
+
 import numpy as np
 import pytest
 
 from benchmarks.kernel_counts import functions, lines_of
 from soac.arguments import to_arguments
 from soac.ir.machine import CUDA
+from soac.ir.ops import Op
+from soac.ir.polynomials import atom
+from soac.ir.scalar import ScalarFailure, apply
+from soac.ir.types import Prim, i64
 from soac.kernels.cuda_c import narrow_indices as narrowing
 from soac.kernels.cuda_c.module import cuda_kernel, cuda_module
-from soac.kernels.cuda_c.narrow_indices import LIMIT, fits, narrow_indices
+from soac.kernels.cuda_c.narrow_indices import LIMIT, Range, Ranges, fits, narrow_indices
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.host import launches
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda
-from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.kernel_ir.nodes import Kernel, KLet, KOp, KVar, Operand
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.pipeline import Compiled, compile_prog
 from tests.support.emulator.driver import EmulatedDriver, emulated_gpu
@@ -24,6 +31,33 @@ SOURCE = """
 entry places (n: i64) (m: i64): [n][m]i64 = tabulate n (\\i -> tabulate m (\\j -> i * 1000003 + (j + 1) % m))
 entry sums [n][m] (xss: [n][m]i32): [n]i32 = map (reduce (+) 0) xss
 """
+
+
+OPERATIONS = (Op.ADD, Op.SUB, Op.MUL, Op.QUOT, Op.DIV, Op.REM, Op.MOD, Op.MIN, Op.MAX)
+
+
+def test_values_are_in_their_ranges() -> None:
+    """Of random arithmetic over sizes and small numbers, of either sign."""
+    for number in range(400):
+        random, ranges = Random(number), Ranges()
+        sizes = {name: random.choice((0, 1, 2, 5, 17)) for name in ("n", "m")}
+        values: dict[str, int] = dict(sizes)
+        ranges.known.update((name, Range(atom(name), True)) for name in sizes)
+        for k in range(8):
+            operands: list[Operand] = [KVar(name, Prim.I64) for name in values]
+            args = tuple(random.choice((*operands[-3:], *operands, i64(random.randrange(-3, 8)))) for _ in range(2))
+            op, made = random.choice(OPERATIONS), KVar(f"x{k}", Prim.I64)
+            try:
+                numbers = tuple(values[x.name] if isinstance(x, KVar) else int(x.value) for x in args)
+                values[made.name] = int(apply(op, Prim.I64, numbers))
+            except ScalarFailure:
+                continue
+            ranges.note(KLet(made, KOp(op, Prim.I64, args)))
+            found = ranges.known.get(made.name)
+            if found is not None:
+                most = sum(factor * prod(sizes[name] for name in monomial) for monomial, factor in found.most)
+                assert abs(values[made.name]) <= most, (number, op, numbers)
+                assert not found.natural or values[made.name] >= 0, (number, op, numbers)
 
 
 @pytest.fixture(scope="module")

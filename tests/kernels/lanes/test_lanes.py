@@ -422,7 +422,10 @@ def test_failures_report_the_values_of_a_thread_that_failed(settings: LaneSettin
         flags = np.ones(n, np.bool_)
         flags[at] = False
         failures = interpret(k, {"bad": flags}, {"n": n}, 1)
-        assert failure_of(run({"bad": flags}, {"n": n}, 1), sites) in failures
+        found = failure_of(run({"bad": flags}, {"n": n}, 1), sites)
+        assert found in failures
+        flags[at:] = False
+        assert failure_of(run({"bad": flags}, {"n": n}, 1), sites) == found, "not the first thread that fails"
 
 
 @shapes

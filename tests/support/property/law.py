@@ -28,7 +28,7 @@ from soac.ir.interpret import Prepared, Thresholds, Trace, prepare
 from soac.ir.machine import CUDA, Mode
 from soac.ir.version_tree import combinations, sites
 from soac.pipeline import CORE_PASSES, FLAT_PASSES, Pass
-from tests.support.property import guards
+from tests.support.property import guards, segops
 from tests.support.property.generate import Case
 from tests.support.property.guards import Broken
 
@@ -65,6 +65,11 @@ class Tally:
 @paused_collector()
 def check_law(case: Case, mode: Mode) -> Tally:
     """Raises `Broken` unless the law holds for the program flattened in this mode, as written and after fusion."""
+    with segops.one_value_a_place():
+        return _lawful(case, mode)
+
+
+def _lawful(case: Case, mode: Mode) -> Tally:
     tally = Tally()
     check(case.prog, Stage.CORE)
     expected = meaning_of(case)
@@ -128,6 +133,7 @@ def _flattened(prog: Prog, mode: Mode, tally: Tally) -> Prog:
     tally.fired.update(step.rule for step in done.trail)
     check(done.prog, Stage.FLAT)
     guards.assert_sound(done.prog)
+    segops.assert_neutral(done.prog, prog)
     return done.prog
 
 

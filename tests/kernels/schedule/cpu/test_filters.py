@@ -66,6 +66,7 @@ def test_what_is_kept(program: soac.Program, n: int, threads: int) -> None:
     [
         ("filter (> 0) xs", True),
         ("map (+ 1) (filter (> 0) xs)", True),
+        ("filter (> 0) (map (+ xs[0]) (0i32..<300))", True),
         ("let cs = scan (+) 0 (map (\\x -> i64.bool (x > 0)) xs) in map i32.i64 cs", False),
         ("scatter (copy xs) (map i64.i32 xs) xs", False),
         ("(partition (> 0) xs).0", False),
