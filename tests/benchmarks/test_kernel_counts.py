@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import kernel_counts
 from benchmarks.kernel_counts import (
+    ARCH,
     CASES,
     Counted,
     counted,
@@ -21,6 +22,7 @@ from benchmarks.kernel_counts import (
 )
 from soac.kernels.cuda_c.module import cuda_module
 from soac.kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda, nvrtc
+from soac.kernels.devices.cuda.ptxas_report import resources
 
 NAMES = ("row sums, teams", "scan", "product f32", "softmax, rows in registers", "nbody, tiles")
 
@@ -45,6 +47,18 @@ def test_a_product_is_multiply_adds(found: dict[str, Counted]) -> None:
     assert found["product f32"].warps == 16
     if (sass := found["product f32"].sass) is not None:
         assert 512 / sass.instructions >= 0.8
+
+
+@pytest.mark.usefixtures("found")
+def test_a_share_of_a_long_product_is_a_product() -> None:
+    """The kernel of split-K: 4 x 4 results, steps of 16 elements, nothing spilt."""
+    (kernel,) = (k for k in texts_of(kernel_counts.MATMUL).values() if re.search(r"\bshare\b", k.text))
+    module = cuda_module([kernel])
+    loop = counted(functions(compile_cuda(module, "compute_90").decode())[kernel.name])
+    assert loop.operations["fma.rn.f32"] == 16 * 4 * 4
+    assert loop.loads == {32: 4, 128: 1}
+    use = resources(module, ARCH)[kernel.name]
+    assert (use.spill_stores, use.spill_loads, use.stack) == (0, 0, 0)
 
 
 def test_a_scan_has_a_tile_under_way(found: dict[str, Counted]) -> None:

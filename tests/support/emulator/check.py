@@ -59,10 +59,11 @@ class Asked:
 # ---- a process that checks ---------------------------------------------------------------------------------------
 
 
-def checked(asked: Asked) -> Outcome:
-    """What was found out; a program that our code fails on has that as its fault."""
+def checked(asked: Asked, before: frozenset[str]) -> Outcome:
+    """What was found out; a program that our code fails on has that as its fault. `before`: forms of kernels that have
+    been reached."""
     try:
-        return check(asked.subject())
+        return check(asked.subject(), before)
     except Exception:
         return Outcome([traceback.format_exc(limit=-4)])
 
@@ -70,7 +71,7 @@ def checked(asked: Asked) -> Outcome:
 def serve(pipe: Connection) -> None:
     """Checks the programs that come through the pipe."""
     while (asked := pipe.recv()) is not None:
-        pipe.send(checked(asked))
+        pipe.send(checked(*asked))
 
 
 @dataclass(slots=True)
@@ -81,11 +82,11 @@ class Worker:
     pipe: Any = None
     begun: int = 0
 
-    def check(self, asked: Asked) -> Outcome:
+    def check(self, asked: Asked, before: frozenset[str]) -> Outcome:
         pipe = self.started() if self.pipe is None or self.begun == PROGRAMS_EACH else self.pipe
         self.begun += 1
         try:
-            pipe.send(asked)
+            pipe.send((asked, before))
             return pipe.recv()
         except (EOFError, OSError):
             self.process.join()
@@ -129,12 +130,17 @@ class Run:
             print(f"{asked.name}: {said_of(found)}", flush=True)
             self.write()
 
+    def reached(self) -> frozenset[str]:
+        """The forms of the kernels that programs so far have traced and emulated."""
+        with self.lock:
+            return frozenset(form for one in self.found.values() for form in one.forms)
+
     def write(self) -> None:
         """Old or new, never torn."""
         if self.file is None:
             return
         report = {
-            "format": 3, "arch": ARCH, "orders": ORDERS, "left_out": missing(), "sources": self.sources,
+            "format": 4, "arch": ARCH, "orders": ORDERS, "left_out": missing(), "sources": self.sources,
             "commit": commit(), "seconds": round(self.seconds, 1), "total": total(self.found),
             "programs": {name: asdict(one) for name, one in self.found.items()},
         }  # fmt: skip
@@ -191,7 +197,7 @@ def check_all(run: Run, programs: list[Asked], jobs: int) -> None:
         worker = Worker()
         while (asked := take()) is not None:
             start = time.monotonic()
-            run.note(asked, worker.check(asked), time.monotonic() - start)
+            run.note(asked, worker.check(asked, run.reached()), time.monotonic() - start)
         worker.stop()
 
     with ThreadPoolExecutor(jobs) as pool:

@@ -8,10 +8,12 @@ emulated    the CUDA C of its kernels, run by the whole CUDA device on an emulat
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +32,8 @@ from soac.kernels.devices.cuda.nvrtc import NoCompiler, nvrtc
 from soac.kernels.devices.cuda.ptxas_report import Resources, resources
 from soac.kernels.devices.device import on_host
 from soac.kernels.kernel_ir.dedup import form_of
-from soac.kernels.kernel_ir.nodes import Kernel
+from soac.kernels.kernel_ir.nodes import Distribute, FailureSite, Kernel, Note
+from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
 from soac.kernels.tracer.run import Report, ready_kernels, trace_kernels
 from soac.testing.sync import hazards_of
@@ -48,16 +51,16 @@ THREADS = 64
 """Of a block when emulated: a block of a GPU has more, which takes longer and shows no more."""
 TRACE_SECONDS = 20.0
 """Of the processor: what the tracer may take for a case on a version."""
-PROGRAM_SECONDS = 120.0
-"""Of the processor, after which no further case of a program is begun, in the tracer and in the emulator, but for
-versions that no smaller case has taken: these have as long again."""
+PROGRAM_SECONDS = 10.0
+"""Of the processor, after which no further case of a program is begun, in the tracer and in all orders of the emulator,
+but for versions that no smaller case has taken: these have as long again."""
 
 
 @dataclass(slots=True)
 class Outcome:
     """What was found out about a program: faults, what its kernels take, how many runs there were, those that were
     skipped, how many more that were `slower` than another one of the same version; versions that do not fit a case, and
-    the kernels that no run launched."""
+    the kernels that no run launched; the forms of those that were traced and emulated."""
 
     faults: list[str] = field(default_factory=list)
     kernels: dict[str, Resources] = field(default_factory=dict)
@@ -68,14 +71,17 @@ class Outcome:
     misfits: list[str] = field(default_factory=list)
     not_traced: list[str] = field(default_factory=list)
     not_emulated: list[str] = field(default_factory=list)
+    forms: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
 
-def check(subject: Subject) -> Outcome:
+def check(subject: Subject, before: Container[str] = ()) -> Outcome:
     """A program through everything that this machine can do; kernels that its cases do not reach are those for many
-    elements, and are reached where the program is compiled as if it had many."""
+    elements, and are reached where the program is compiled as if it had many. Kernels of the forms in `before` have
+    been traced and emulated with other programs: they need not be reached again."""
     found, begin = Outcome(skipped=list(subject.left_out)), time.process_time()
-    texts = texts_of(subject)
+    texts, forms = texts_of(subject), digests(subject)
+    subject = replace(subject, known=frozenset(name for name, form in forms.items() if form in before))
     if texts and has_nvrtc():
         found.kernels = resources(cuda_module(texts.values()), ARCH)
     run_all(subject, found)
@@ -88,6 +94,7 @@ def check(subject: Subject) -> Outcome:
             run_all(replace(small, wanted=wanted) if part else small, more)
             merge(found, more, same)
     found.misfits = list(dict.fromkeys(found.misfits))
+    found.forms = sorted({form for name, form in forms.items() if name not in {*found.not_traced, *found.not_emulated}})
     found.seconds = time.process_time() - begin
     return found
 
@@ -98,6 +105,23 @@ def texts_of(subject: Subject) -> dict[str, CudaKernel]:
 
 def ready_kernels_of(subject: Subject) -> tuple[Kernel, ...]:
     return all_ready(subject.compiled.host.kernels, CUDA_PASSES)
+
+
+def digests(subject: Subject) -> dict[str, str]:
+    """Of each kernel what it has in common with those of other programs that are the same, wherever in the source."""
+    found = ((kernel.name, elsewhere(form_of(kernel))) for kernel in ready_kernels_of(subject))
+    return {name: hashlib.sha256(repr(form).encode()).hexdigest()[:20] for name, form in found}
+
+
+def elsewhere(form: Hashable) -> Hashable:
+    """The form of a kernel without its places in the source."""
+    match form:
+        case (kind, *_) if kind in (Note, FailureSite):
+            return kind.__name__
+        case tuple():
+            return tuple(map(elsewhere, form))
+        case _:
+            return form
 
 
 def same_kernels(small: Subject, subject: Subject) -> dict[str, set[str]]:
@@ -172,22 +196,25 @@ class Run:
 def runs(subject: Subject, reached: Container[str]) -> Iterator[Run]:
     """Every case on every version, and register tiles of every size; then, as long as there are kernels that have not
     been reached, with other sizes of tiles."""
-    kernels = subject.wanted or [kernel.name for kernel in subject.compiled.host.kernels]
+    kernels = [name for name in subject.wanted or map(NAME, subject.compiled.host.kernels) if name not in subject.known]
     for call in subject.calls:
         for run in _versions(subject, call, {}):
             if subject.wanted and all(name in reached for name in kernels):
                 return
             yield run
-    yield from (Run(call, wide.forced, wide.settings) for wide, call in subject.wide)
+    for wide, call in subject.wide if any(name not in subject.known for name in in_registers(subject)) else ():
+        yield Run(call, wide.forced, wide.settings)
     for run in _with_other_sizes(subject) if subject.in_parts is None else ():
         if all(name in reached for name in kernels):
             return
         yield run
 
 
-def in_time(subject: Subject, reached: Container[str], found: Outcome, done: str) -> Iterator[Run]:
+def in_time(
+    subject: Subject, reached: Container[str], found: Outcome, done: str, limit: float = PROGRAM_SECONDS
+) -> Iterator[Run]:
     """The runs that there is time for; what is left out is noted."""
-    begin, taken, limit = time.process_time(), set[tuple[object, ...]](), PROGRAM_SECONDS
+    begin, taken = time.process_time(), set[tuple[object, ...]]()
     for run in runs(subject, reached):
         version = run.call.entry, *run.forced.items(), *run.sizes.items()
         seconds = time.process_time() - begin
@@ -198,6 +225,16 @@ def in_time(subject: Subject, reached: Container[str], found: Outcome, done: str
         else:
             yield run
             taken.add(version)
+
+
+NAME = attrgetter("name")
+
+
+def in_registers(subject: Subject) -> Iterator[str]:
+    """The kernels that have tiles in registers."""
+    for kernel in subject.compiled.host.kernels:
+        if any(isinstance(stm, Distribute) for stm in statements(kernel.body)):
+            yield kernel.name
 
 
 def _with_other_sizes(subject: Subject) -> Iterator[Run]:
@@ -249,7 +286,7 @@ def trace(subject: Subject, found: Outcome) -> None:
         else:
             found.traced += 1
             found.faults += [f"{run.label} traced: {fault}" for fault in _faults_of(report, run.call)]
-    found.not_traced = [kernel.name for kernel in subject.compiled.host.kernels if kernel.name not in seen]
+    found.not_traced = not_reached(subject, seen)
 
 
 def _faults_of(report: Report, call: Call) -> Iterator[str]:
@@ -268,9 +305,16 @@ def emulate(subject: Subject, found: Outcome, orders: Sequence[int]) -> None:
     for order in orders:
         driver.order = order
         driver.names.clear()
-        found.faults += [f"order {order}: {fault}" for fault in _run_all(device, subject, driver.names, found)]
+        faults = _run_all(device, subject, driver.names, found, PROGRAM_SECONDS / len(orders))
+        found.faults += [f"order {order}: {fault}" for fault in faults]
         reached |= driver.names
-    found.not_emulated = [kernel.name for kernel in subject.compiled.host.kernels if kernel.name not in reached]
+    found.not_emulated = not_reached(subject, reached)
+
+
+def not_reached(subject: Subject, reached: Container[str]) -> list[str]:
+    """The kernels that nothing has launched, here or with another program."""
+    names = map(NAME, subject.compiled.host.kernels)
+    return [name for name in names if name not in reached and name not in subject.known]
 
 
 def run_on(gpu: Gpu, threads: int, subject: Subject, found: Outcome) -> Iterator[str]:
@@ -283,8 +327,10 @@ def _built(subject: Subject, gpu: Gpu, threads: int) -> CudaExecutable:
     return CudaExecutable.build(subject.compiled.host, subject.compiled.core.functions, gpu, threads)
 
 
-def _run_all(device: CudaExecutable, subject: Subject, reached: Container[str], found: Outcome) -> Iterator[str]:
-    for run in in_time(subject, reached, found, "run"):
+def _run_all(
+    device: CudaExecutable, subject: Subject, reached: Container[str], found: Outcome, limit: float = PROGRAM_SECONDS
+) -> Iterator[str]:
+    for run in in_time(subject, reached, found, "run", limit):
         got = outcome(partial(_run_there, device, run, found))
         found.ran += 1
         for fault in differences(run.call.wanted, got):

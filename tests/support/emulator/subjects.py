@@ -96,7 +96,7 @@ class Call:
 class Subject:
     """A program and its cases, quick ones first, and those that are `left_out`, each with the reason. `compile` makes
     `compiled`; `wide`: cases for whole register tiles; `in_parts`: with which limits it is compiled;
-    `wanted`: kernels that are to be reached, and nothing more."""
+    `wanted`: kernels that are to be reached, and nothing more; `known`: those that need not be."""
 
     name: str
     compile: Callable[[], Compiled]
@@ -106,6 +106,7 @@ class Subject:
     wide: tuple[tuple[Wide, Call], ...] = ()
     in_parts: int | None = None
     wanted: frozenset[str] = frozenset()
+    known: frozenset[str] = frozenset()
 
 
 @contextmanager
@@ -124,7 +125,7 @@ def small_parts(part: int) -> Iterator[None]:
 def in_small_parts(subject: Subject, part: int) -> Subject:
     """The program as compiled so, with the same cases, without those for wide tiles."""
     with small_parts(part):
-        return replace(subject, compiled=subject.compile(), wide=(), in_parts=part)
+        return replace(subject, compiled=subject.compile(), wide=(), in_parts=part, known=frozenset())
 
 
 def outcome(run: Run, *args: object) -> Results:
