@@ -1,7 +1,7 @@
 """Elementary functions on vectors: which are our own code, and the C library, lane by lane, for the rest.
 
-Ours (`math_exp.py`, `math_trig.py`) are exp, log, tanh, sin, cos and pow in f32 and exp, log, pow, sin, cos, tanh in
-f64, within 2 ulp. f32 versions of the library's functions are the f64 ones rounded. Each function is an internal
+Ours (`math_exp.py`, `math_trig.py`) are exp, log, tanh, sin, cos and pow, within 2 ulp, and in f64, within 4 ulp, what
+`math_arc.py` and `math_more.py` have. Other f32 versions are the f64 ones rounded. Each function is an internal
 function of the module, so that a kernel holds its code once; LLVM inlines it where that is good.
 """
 
@@ -12,22 +12,27 @@ from ...ir.ops import Op
 from ...ir.types import Prim
 from .convert import convert
 from .formulas import Num, clamp, where
-from .math_exp import exp, log, pow32, pow64, power_of_two, tanh
-from .math_trig import cos, cospi, sin, sinpi
+from .math_arc import acos, asin, atan, atan2
+from .math_exp import exp, exp2, log, log2, log10, pow32, pow64, power_of_two, tanh
+from .math_more import acosh, asinh, atanh, cbrt, cosh, expm1, hypot, log1p, sinh
+from .math_trig import cos, cospi, sin, sinpi, tan
 from .text import SCALAR, Vec
 
 _OURS = {
     (Op.EXP, Prim.F32): exp, (Op.EXP, Prim.F64): exp, (Op.LOG, Prim.F32): log, (Op.LOG, Prim.F64): log,
     (Op.TANH, Prim.F32): tanh, (Op.TANH, Prim.F64): tanh, (Op.SIN, Prim.F32): sin, (Op.SIN, Prim.F64): sin,
     (Op.COS, Prim.F32): cos, (Op.COS, Prim.F64): cos, (Op.SINPI, Prim.F64): sinpi, (Op.COSPI, Prim.F64): cospi,
-    (Op.POW, Prim.F32): pow32, (Op.POW, Prim.F64): pow64,
+    (Op.POW, Prim.F32): pow32, (Op.POW, Prim.F64): pow64, (Op.EXP2, Prim.F32): exp2, (Op.EXP2, Prim.F64): exp2,
+    (Op.LOG2, Prim.F32): log2, (Op.LOG2, Prim.F64): log2, (Op.LOG10, Prim.F32): log10, (Op.LOG10, Prim.F64): log10,
+    (Op.HYPOT, Prim.F32): hypot, (Op.HYPOT, Prim.F64): hypot, (Op.EXPM1, Prim.F64): expm1, (Op.LOG1P, Prim.F64): log1p,
+    (Op.SINH, Prim.F64): sinh, (Op.COSH, Prim.F64): cosh, (Op.ASINH, Prim.F64): asinh, (Op.ACOSH, Prim.F64): acosh,
+    (Op.ATANH, Prim.F64): atanh, (Op.TAN, Prim.F64): tan, (Op.ATAN, Prim.F64): atan, (Op.ATAN2, Prim.F64): atan2,
+    (Op.ASIN, Prim.F64): asin, (Op.ACOS, Prim.F64): acos, (Op.CBRT, Prim.F64): cbrt,
 }  # fmt: skip
 
 _LIBM = {
-    Op.CBRT: "cbrt", Op.EXP2: "exp2", Op.EXPM1: "expm1", Op.LOG2: "log2", Op.LOG10: "log10", Op.LOG1P: "log1p",
-    Op.SIN: "sin", Op.COS: "cos", Op.TAN: "tan", Op.ASIN: "asin", Op.ACOS: "acos", Op.ATAN: "atan", Op.SINH: "sinh",
-    Op.COSH: "cosh", Op.ASINH: "asinh", Op.ACOSH: "acosh", Op.ATANH: "atanh", Op.ATAN2: "atan2", Op.HYPOT: "hypot",
-    Op.GAMMA: "tgamma", Op.LGAMMA: "lgamma", Op.ERF: "erf", Op.ERFC: "erfc",
+    Op.SIN: "sin", Op.COS: "cos", Op.TAN: "tan", Op.GAMMA: "tgamma", Op.LGAMMA: "lgamma", Op.ERF: "erf",
+    Op.ERFC: "erfc",
 }  # fmt: skip
 
 TRIG_LIMIT = {Prim.F32: 30000.0, Prim.F64: float(1 << 20)}
@@ -56,7 +61,7 @@ def elementary(v: Vec, op: Op, prim: Prim, args: tuple[str, ...]) -> str:
 def _ours(v: Vec, op: Op, prim: Prim, args: tuple[str, ...]) -> str:
     nums = tuple(Num(v, prim, x) for x in args)
     result = _OURS[op, prim](*nums)
-    if op in (Op.SIN, Op.COS):
+    if op in (Op.SIN, Op.COS, Op.TAN):
         return _unless_large(v, nums[0], result, _LIBM[op])
     return result.text
 

@@ -1,4 +1,4 @@
-"""exp, log, tanh and pow on vectors, f32 and f64.
+"""exp, exp2, log, log2, log10, tanh and pow on vectors, f32 and f64.
 
 Polynomials interpolate in Chebyshev nodes (computed in 60 digits), which is close to the best approximation. All
 constants below are coefficients from the lowest degree up, or a number split in parts that sum to it.
@@ -13,7 +13,9 @@ from ...ir.types import Prim
 from .formulas import Num, clamp, fma, polynomial, two_product, two_sum, where
 
 INF, NAN = math.inf, math.nan
-LOG2_E = 1.4426950408889634
+LOG2_E, LOG2_E_LOW = 1.4426950408889634, 2.0355273740931033e-17
+LOG10_E, LOG10_E_LOW = 0.4342944819032518, 1.098319650216765e-17
+LN2, LN2_LOW = 0.6931471805599453, 2.3190468138462996e-17
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,19 @@ def exp(x: Num) -> Num:
     return where(x.is_nan(), x, exp_of_sum(bounded, x.const(0.0)))
 
 
+def exp2(x: Num) -> Num:
+    """2^x; that of f32 through f64."""
+    if x.prim is Prim.F32:
+        return exp(x.to(Prim.F64) * LN2).to(Prim.F32)
+    bounded = clamp(x, -1080.0, 1030.0)
+    k = bounded.unary("rint")
+    high, low = two_product(bounded - k, LN2)
+    n = k.truncated(F64.bits)
+    half = n >> 1
+    mantissa = exp_of_sum(high, fma(bounded - k, LN2_LOW, low))
+    return where(x.is_nan(), x, mantissa * power_of_two(half, x.prim) * power_of_two(n - half, x.prim))
+
+
 def exp_of_sum(x: Num, low: Num) -> Num:
     """e^(x + low), x between the bounds of the format: 2^k e^r with |r| <= ln(2)/2, scaled in two steps so that
     subnormal results are rounded once."""
@@ -152,6 +167,25 @@ def _log_64(f: Num, e: Num) -> Num:
     h = (f * f) * 0.5
     inner = s * (h + z * polynomial(z, LOG_64)) + e * low
     return e * high - ((h - inner) - f)
+
+
+def log2(x: Num) -> Num:
+    """The logarithm to base 2."""
+    return _log_times(x, LOG2_E, LOG2_E_LOW)
+
+
+def log10(x: Num) -> Num:
+    """The logarithm to base 10."""
+    return _log_times(x, LOG10_E, LOG10_E_LOW)
+
+
+def _log_times(x: Num, factor: float, factor_low: float) -> Num:
+    """log x times a factor in two parts; that of f32 through f64."""
+    if x.prim is Prim.F32:
+        return (log(x.to(Prim.F64)) * factor).to(Prim.F32)
+    high, low = _log_two_parts(x)
+    product, rest = two_product(high, factor)
+    return log_edges(x, product + (rest + fma(high, factor_low, low * factor)))
 
 
 # ---- pow ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""sin and cos on vectors, f32 and f64, for arguments of moderate size (`mathlib.TRIG_LIMIT`).
+"""sin and cos on vectors, f32 and f64, and tan in f64, for arguments of moderate size (`mathlib.TRIG_LIMIT`).
 
 x = k pi/2 + r: pi/2 is split in three parts; with fma the first step of the reduction is exact. In f64 the remainder is
 kept in two parts, since near a multiple of pi/2 most of its digits cancel.
@@ -38,6 +38,14 @@ def cos(x: Num) -> Num:
     """cos x for |x| within `mathlib.TRIG_LIMIT`: a sine one quadrant further."""
     k, r, low = reduced(x)
     return in_quadrant(k + 1, sine(r, low), cosine(r, low))
+
+
+def tan(x: Num) -> Num:
+    """tan x for |x| within `mathlib.TRIG_LIMIT`, f64."""
+    k, r, low = reduced(x)
+    odd = (k & 1).differs(0)
+    s, c = sine(r, low), cosine(r, low)
+    return where(x.equals(0.0), x, where(odd, c, s) / where(odd, -s, c))
 
 
 def in_quadrant(k: Num, sine_r: Num, cosine_r: Num) -> Num:
