@@ -21,6 +21,7 @@ from .flatten.flatten import Flattened, flatten_traced
 from .flatten.fusion.driver import fuse
 from .flatten.inline import inline
 from .flatten.invariant_parts import hoist_invariant_parts
+from .flatten.memory.fuse_stencils import fuse_stencils
 from .flatten.memory.in_place import in_place
 from .flatten.memory.merge_scatters import merge_scatters
 from .flatten.safety import safety_warnings
@@ -74,6 +75,7 @@ CORE_PASSES: tuple[tuple[str, Pass], ...] = (
 FLAT_PASSES: tuple[tuple[str, Pass], ...] = (
     ("merge-scatters", merge_scatters),
     ("simplify-flat", simplify),
+    ("fuse-stencils", fuse_stencils),
     ("in-place", in_place),
 )
 TILE = "tile"

@@ -8,6 +8,7 @@ import pytest
 
 from soac.flatten.fusion.driver import fuse
 from soac.flatten.invariant_parts import hoist_invariant_parts
+from soac.flatten.memory.fuse_stencils import fuse_stencils
 from soac.flatten.memory.in_place import in_place
 from soac.flatten.memory.merge_scatters import merge_scatters
 from soac.flatten.simplify.driver import simplify
@@ -46,3 +47,8 @@ def test_unroll_gives(path: Path, update: bool) -> None:
 @pytest.mark.parametrize("path", pairs("scatters"), ids=lambda path: path.stem)
 def test_merge_scatters_gives(path: Path, update: bool) -> None:
     assert_pair(path, lambda prog: simplify(merge_scatters(prog)), update, Stage.FLAT)
+
+
+@pytest.mark.parametrize("path", pairs("stencils"), ids=lambda path: path.stem)
+def test_fuse_stencils_gives(path: Path, update: bool) -> None:
+    assert_pair(path, fuse_stencils, update, Stage.FLAT)
