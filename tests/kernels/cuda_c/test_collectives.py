@@ -86,6 +86,28 @@ def test_reductions_one_after_the_other(kind: str, of_block: int) -> None:
         assert wrong_orders(repeated(kind), of_block, n) == [], n
 
 
+@needs_compiler
+@pytest.mark.parametrize("of_block", [32, 64, 128])
+def test_scans_one_after_the_other(of_block: int) -> None:
+    """Of functions, over several tiles of several warps; the second scan begins with what the first one gives."""
+    stms: list[kir.KStm] = []
+    carry: tuple[kir.Operand, ...] = (i64(1), i64(0))
+    for k in range(2):
+        i, slope, start = var("i"), var("slope"), var("start")
+        x, read = load(XS, i)
+        row, scaled = let(Op.MUL, i64(k), N)
+        at, add = let(Op.ADD, row, i)
+        ends = var("slope"), var("start")
+        scan = kir.BlockScan(
+            (slope, start), ends, i, i64(0), N, (read,), (i64(3), x), composed(), carry, (i64(1), i64(0)),
+            (scaled, add, kir.Store(OUT, at, start)),
+        )  # fmt: skip
+        stms.append(scan)
+        carry = ends
+    for n in (1, 31, 33, 130, 200):
+        assert wrong_orders(kernel(*stms), of_block, n) == [], n
+
+
 @pytest.mark.parametrize(("kind", "barriers"), [("any order", 1), ("in order", 2), ("staged", 3)])
 def test_barriers(kind: str, barriers: int) -> None:
     """One for the values of the warps; one where there is nothing to reduce; one between the filling of a tile and its
