@@ -36,6 +36,7 @@ from .rules.control import map_if, map_loop, top_rule
 from .rules.maps import map_rule, sequential_rule
 from .rules.reductions import reduction_rule
 from .rules.writes import hist_rule, scatter_rule, update_rule
+from .versions.call_stacks import operators_on_stacks
 from .versions.irregular import versions_rule
 
 RuleFunction = Callable[[Flow, Nest, Stm], Rule | None]
@@ -87,7 +88,7 @@ def flatten(prog: Prog, mode: Mode, machine: Machine) -> Prog:
 
 def flatten_traced(prog: Prog, mode: Mode, machine: Machine) -> Flattened:
     """As `flatten`, with the rules that fired and warnings."""
-    prog = with_versions(prog)
+    prog = operators_on_stacks(with_versions(prog))
     names = Names(prog.next_name)
     types, consumed = types_in(prog), overwritten_names(prog)
     trail: list[Fired] = []

@@ -39,7 +39,18 @@ from ..context.nest import Elem, Flow, Nest
 from ..context.recompute_cost import HEAVY, weight_of
 from ..context.segop_bodies import defer, element_of, emit_segmap, iota_element, seg_body, single
 from ..context.trace import Rule
-from ..versions.guards import FULL, OUTER, Choice, both, choose, choose_uniform, flattening_attrs, guarded
+from ..versions.call_stacks import on_stacks
+from ..versions.guards import (
+    FULL,
+    OUTER,
+    Choice,
+    both,
+    choose,
+    choose_calls,
+    choose_uniform,
+    flattening_attrs,
+    guarded,
+)
 from ..versions.intra import in_few, inside, inside_version, unless_inside
 from ..versions.irregular import lengths_of, sequential_version
 from ..versions.parallelism import exploitable, exploitable_stm, holds_uniform, holds_varying, is_mixed, is_sequential
@@ -82,13 +93,16 @@ def body_versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], stm: Stm, f: 
     flow.known.varying = varying and "sequentialise_nonuniform" not in flattening_attrs(stm.attrs)
     mixed, flow.known.mixed = flow.known.mixed, is_mixed(flow, f.body, _params(f))
     choice = OUTER
-    if exploitable(flow, f.body, _params(f)):
+    in_thread = on_stacks(flow, f)
+    if in_thread is not None:
+        choice = choose_calls(flow, stm)
+    elif exploitable(flow, f.body, _params(f)):
         choice = choose(flow, stm, f.body, holds_varying(flow, f.body, _params(f)))
     elif holds_uniform(f.body):
         choice = choose_uniform(flow, stm)
     elif gives_rows(f) and not has_attr(stm.attrs, "sequential_inner"):
         choice = FULL
-    rule = _versions(flow, inner, pat, f, choice)
+    rule = _versions(flow, inner, pat, f, choice, in_thread or f)
     flow.known.varying, flow.known.mixed = varying, mixed
     return rule
 
@@ -102,12 +116,12 @@ def gives_rows(f: Lambda) -> bool:
     )
 
 
-def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice: Choice) -> Rule:
+def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice: Choice, in_thread: Lambda) -> Rule:
     """The versions that are wanted, the last of them without a guard: all parallelism, or where that is not wanted a
-    row to a thread."""
+    row to a thread, which runs `in_thread`."""
 
     def in_threads(to: tuple[Param, ...]) -> None:
-        g1(flow, inner, to, f)
+        g1(flow, inner, to, in_thread)
 
     def flat(to: tuple[Param, ...]) -> None:
         g2(flow, inner, to, f)

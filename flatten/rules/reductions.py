@@ -6,6 +6,8 @@ G(Σ, scanomap ⊙ (λx̄ → e) d̄ x̄s)  ⟶  segscan (Σ, ⟨x̄ ∈ x̄s⟩
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...ir.core import Attr, Body, Copied, Lambda, Param, Reduction, Screma, SegRed, SegScan, Stm
 from ...ir.rename import rename_lambda
 from ...ir.traverse import free_in_lambda
@@ -15,7 +17,8 @@ from ..context.nest import Elem, Flow, Nest
 from ..context.recompute_cost import LIMIT, weight_of
 from ..context.segop_bodies import fresh_reductions, is_identity, seg_body
 from ..context.trace import Rule
-from ..versions.guards import OUTER, choose_reduction, guarded, outer_version
+from ..versions.call_stacks import on_stacks
+from ..versions.guards import OUTER, choose_calls, choose_reduction, guarded, outer_version
 from ..versions.parallelism import exploitable
 from ..versions.row_operators import has_row_operator, row_width
 from .interchange import interchanged, interchanged_map
@@ -43,19 +46,27 @@ def reduction_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
         return _of_values(flow, nest, stm, exp, pat)
     has_rows = any(has_row_operator(flow, op) for op in scans + reds)
     choice = OUTER
-    if has_rows or exploitable(flow, f.body, [p.name for p in f.params]):
+    in_thread = on_stacks(flow, f)
+    if in_thread is not None:
+        choice = choose_calls(flow, stm)
+    elif has_rows or exploitable(flow, f.body, [p.name for p in f.params]):
         choice = choose_reduction(flow, stm, has_rows)
+    threads = replace(exp, map=in_thread or f)
     if not choice.full:
-        return gr(flow, nest, exp, pat)
+        return gr(flow, nest, threads, pat)
     if not choice.outer:
         return in_full(flow, nest, stm, exp, pat)
-    _versions(flow, nest, stm, exp, pat)
+    _versions(flow, nest, stm, threads, pat)
     return Rule.INCREMENTAL
 
 
-def _versions(flow: Flow, nest: Nest, stm: Stm, exp: Screma, pat: tuple[Param, ...]) -> None:
+def _versions(flow: Flow, nest: Nest, stm: Stm, threads: Screma, pat: tuple[Param, ...]) -> None:
+    """A segred (segscan) with the map of `threads` in its body, and all parallelism of `stm`."""
+    exp = stm.exp
+    assert isinstance(exp, Screma)
+
     def in_threads(to: tuple[Param, ...]) -> None:
-        gr(flow, nest, exp, to)
+        gr(flow, nest, threads, to)
 
     def flat(to: tuple[Param, ...]) -> None:
         in_full(flow, nest, stm, exp, to)

@@ -84,6 +84,16 @@ def choose_uniform(flow: Flow, stm: Stm) -> Choice:
     return _within_budget(flow, _allowed(stm.attrs, Choice(True, flow.context.machine.higher, False)))
 
 
+def choose_calls(flow: Flow, stm: Stm) -> Choice:
+    """The versions of a map whose calls a thread can do on a stack: that, and level by level."""
+    arguments = flattening_attrs(stm.attrs)
+    if flow.context.inside or flow.context.mode is Mode.OUTER or has_attr(stm.attrs, "sequential_inner"):
+        return OUTER
+    if flow.context.mode is Mode.FULL or not arguments.isdisjoint(("only_inner", "no_outer")):
+        return FULL
+    return _within_budget(flow, Choice(True, (), True))
+
+
 def _for_rows(flow: Flow) -> tuple[LevelRow, ...]:
     """The levels where a row of varying length is worth a collective though it is read once: its threads load what lies
     side by side, and wait for no longer row. Blocks have too many threads for that."""
