@@ -211,9 +211,10 @@ def runs(subject: Subject, reached: Container[str]) -> Iterator[Run]:
 
 
 def in_time(
-    subject: Subject, reached: Container[str], found: Outcome, done: str, limit: float = PROGRAM_SECONDS
+    subject: Subject, reached: Container[str], found: Outcome, done: str, limit: float | None = None
 ) -> Iterator[Run]:
-    """The runs that there is time for; what is left out is noted."""
+    """The runs that there is time for, `PROGRAM_SECONDS` without a limit; what is left out is noted."""
+    limit = PROGRAM_SECONDS if limit is None else limit
     begin, taken = time.process_time(), set[tuple[object, ...]]()
     for run in runs(subject, reached):
         version = run.call.entry, *run.forced.items(), *run.sizes.items()
@@ -328,7 +329,7 @@ def _built(subject: Subject, gpu: Gpu, threads: int) -> CudaExecutable:
 
 
 def _run_all(
-    device: CudaExecutable, subject: Subject, reached: Container[str], found: Outcome, limit: float = PROGRAM_SECONDS
+    device: CudaExecutable, subject: Subject, reached: Container[str], found: Outcome, limit: float | None = None
 ) -> Iterator[str]:
     for run in in_time(subject, reached, found, "run", limit):
         got = outcome(partial(_run_there, device, run, found))

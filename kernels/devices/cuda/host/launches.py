@@ -115,9 +115,9 @@ def launch(h: Emitter, known: Launching, stm: HostStm, exp: Launch) -> None:
 
 def is_wide(h: Emitter, bound: Poly, values: Mapping[str, str]) -> str:
     """i1: whether the scalars of a launch, by name, ask for indices of 64 bits (`fits`)."""
-    if not bound:
-        return "false"
     factors = dict.fromkeys(name for monomial, _ in bound for name in monomial)
+    if not factors:
+        return str(sum(factor for _, factor in bound) > LIMIT).lower()
     signs = reduce(lambda x, y: h.code.op(f"or i64 {x}, {y}"), (values[name] for name in factors))
     floats = {name: h.code.op(f"sitofp i64 {values[name]} to double") for name in factors}
     terms = (
