@@ -1,0 +1,47 @@
+"""Cycles that are made while the collector is paused are collected in the end."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+
+import pytest
+
+from soac.ir import collector
+from soac.ir.collector import paused_collector
+
+
+class Knot:
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_memory_of_cycles_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collector, "MORE", 20_000)
+    monkeypatch.setattr(collector, "left", sys.getallocatedblocks() // 2)
+    assert gc.isenabled()
+    with paused_collector():
+        first = weakref.ref(Knot())
+    assert first() is not None
+    with paused_collector():
+        for _ in range(20_000):
+            Knot()
+    assert first() is None
+
+
+def test_little_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collector, "left", sys.getallocatedblocks())
+    with paused_collector():
+        first = weakref.ref(Knot())
+    assert first() is not None
+
+
+def test_a_collector_that_is_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with paused_collector():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
