@@ -10,16 +10,13 @@ define i32 @soac_library_call(ptr %context, i64 %number, ptr %args, ptr %results
 entry:
   %lock = getelementptr %Context, ptr %context, i32 0, i32 $Context.lock$
   %locked = call i32 @pthread_mutex_lock(ptr %lock)
-  %target_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.target$
-  %target = load ptr, ptr %target_place
+  %target = load ptr, ptr %context->Context.target
   %unable = icmp eq ptr %target, null
   br i1 %unable, label %fail, label %begin
 begin:
-  %failed_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.failed$
-  store i64 0, ptr %failed_place
+  store i64 0, ptr %context->Context.failed
   %row = getelementptr %Entry, ptr @soac_entries, i64 %number
-  %state_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.states$, i64 %number
-  %state = load ptr, ptr %state_place
+  %state = load ptr, ptr %context->Context.states[%number]
   call void @put_settings(ptr %context, ptr %row, ptr %state)
   %entered = call i64 @soac_library_enter(ptr %context)
   %ready = icmp eq i64 %entered, $FINE$
@@ -29,12 +26,9 @@ put:
   %suited = icmp eq i64 %suits, $FINE$
   br i1 %suited, label %run, label %ended
 run:
-  %traced = getelementptr i64, ptr %state, i64 $TRACED_WORD$
-  store i64 0, ptr %traced
-  %hosts_place = getelementptr %Target, ptr %target, i32 0, i32 $Target.hosts$
-  %hosts = load ptr, ptr %hosts_place
-  %code_place = getelementptr ptr, ptr %hosts, i64 %number
-  %code = load ptr, ptr %code_place
+  store i64 0, ptr %state[$TRACED_WORD$]
+  %hosts = load ptr, ptr %target->Target.hosts
+  %code = load ptr, ptr %hosts[%number]
   %status = call i64 @soac_library_run(ptr %context, ptr %row, ptr %code, ptr %state)
   %fine = icmp eq i64 %status, $FINE$
   br i1 %fine, label %give, label %ended
@@ -61,16 +55,13 @@ done:
 define internal void @put_settings(ptr %context, ptr %row, ptr %state) {
 entry:
   %of = load %Entry, ptr %row
-  %all_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.threads$
-  %all = load i64, ptr %all_place
+  %all = load i64, ptr %context->Context.threads
   %setting = extractvalue %Entry %of, $Entry.threads$
-  %own_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.choices$, i64 %setting
-  %own = load i64, ptr %own_place
+  %own = load i64, ptr %context->Context.choices[%setting]
   %unsaid = icmp eq i64 %own, 0
   %asked = select i1 %unsaid, i64 %all, i64 %own
   %threads = call i64 @llvm.smin.i64(i64 %asked, i64 %all)
-  %threads_word = getelementptr i64, ptr %state, i64 $THREADS_WORD$
-  store i64 %threads, ptr %threads_word
+  store i64 %threads, ptr %state[$THREADS_WORD$]
   %first = extractvalue %Entry %of, $Entry.first_setting$
   %words = getelementptr i64, ptr %state, i64 %first
   %uses = extractvalue %Entry %of, $Entry.uses$
@@ -82,15 +73,13 @@ each:
   %more = icmp slt i64 %k, %count
   br i1 %more, label %go, label %done
 go:
-  %use_place = getelementptr %Use, ptr %rows, i64 %k
-  %use = load %Use, ptr %use_place
+  %use = load %Use, ptr %rows[%Use %k]
   %number = extractvalue %Use %use, $Use.setting$
   %said = extractvalue %Use %use, $Use.default$
   %of_threads = icmp eq i64 %said, $OF_THREADS$
   %default = select i1 %of_threads, i64 %threads, i64 %said
   %is_size = extractvalue %Use %use, $Use.is_size$
-  %choice_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.choices$, i64 %number
-  %choice = load %Choice, ptr %choice_place
+  %choice = load %Choice, ptr %context->Context.choices[%number]
   %chosen = extractvalue %Choice %choice, $Choice.value$
   %is_set = extractvalue %Choice %choice, $Choice.is_set$
   %unset = icmp eq i64 %is_set, 0
@@ -103,8 +92,7 @@ go:
   %at = mul i64 %k, 2
   %word = getelementptr i64, ptr %words, i64 %at
   store i64 %value, ptr %word
-  %second = getelementptr i64, ptr %word, i64 1
-  store i64 %is_default, ptr %second
+  store i64 %is_default, ptr %word[1]
   %k1 = add i64 %k, 1
   br label %each
 done:
@@ -135,13 +123,11 @@ each:
   %more = icmp slt i64 %k, %count
   br i1 %more, label %go, label %fine
 go:
-  %value_place = getelementptr %Value, ptr %rows, i64 %k
-  %value = load %Value, ptr %value_place
+  %value = load %Value, ptr %rows[%Value %k]
   %word = extractvalue %Value %value, $Value.word$
   %rank = extractvalue %Value %value, $Value.rank$
   %to = getelementptr i64, ptr %state, i64 %word
-  %arg_place = getelementptr ptr, ptr %args, i64 %k
-  %from = load ptr, ptr %arg_place
+  %from = load ptr, ptr %args[%k]
   %bytes = call i64 @bytes_of(%Value %value)
   call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
   %k1 = add i64 %k, 1
@@ -161,8 +147,7 @@ taken:
   br label %each
 size:
   %d1 = add i64 %d, 1
-  %size_place = getelementptr i64, ptr %to, i64 %d1
-  %elements = load i64, ptr %size_place
+  %elements = load i64, ptr %to[%d1]
   %negative = icmp slt i64 %elements, 0
   br i1 %negative, label %bad, label %sizes
 fine:
@@ -197,24 +182,20 @@ each_given:
   %left = icmp slt i64 %g, %count
   br i1 %left, label %give, label %done
 give:
-  %value_place = getelementptr %Value, ptr %rows, i64 %g
-  %value = load %Value, ptr %value_place
+  %value = load %Value, ptr %rows[%Value %g]
   %word = extractvalue %Value %value, $Value.word$
   %rank = extractvalue %Value %value, $Value.rank$
   %from = getelementptr i64, ptr %state, i64 %word
-  %result_place = getelementptr ptr, ptr %results, i64 %g
-  %to = load ptr, ptr %result_place
+  %to = load ptr, ptr %results[%g]
   %bytes = call i64 @bytes_of(%Value %value)
   %is_scalar = icmp eq i64 %rank, 0
-  %data = getelementptr %Array, ptr %from, i32 0, i32 $Array.data$
-  %source = select i1 %is_scalar, ptr %from, ptr %data
+  %source = select i1 %is_scalar, ptr %from, ptr %from->Array.data
   call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %source, i64 %bytes, i1 false)
   %g1 = add i64 %g, 1
   br i1 %is_scalar, label %copied, label %own
 own:
   %element = extractvalue %Value %value, $Value.bytes$
-  %owner = getelementptr i8, ptr %to, i64 %bytes
-  %there = call i1 @soac_library_give(ptr %context, ptr %from, ptr %to, ptr %owner, i64 %rank, i64 %element)
+  %there = call i1 @soac_library_give(ptr %context, ptr %from, ptr %to, ptr %to[i8 %bytes], i64 %rank, i64 %element)
   br i1 %there, label %copied, label %fail
 copied:
   br label %each_given
@@ -227,8 +208,7 @@ fail:
 ; Copy result number %k where its buffer has another reference: one of another result.
 define internal i1 @set_apart(ptr %rows, i64 %k, ptr %state) {
 entry:
-  %value_place = getelementptr %Value, ptr %rows, i64 %k
-  %value = load %Value, ptr %value_place
+  %value = load %Value, ptr %rows[%Value %k]
   %word = extractvalue %Value %value, $Value.word$
   %rank = extractvalue %Value %value, $Value.rank$
   %element = extractvalue %Value %value, $Value.bytes$
@@ -271,16 +251,14 @@ each:
   %more = icmp slt i64 %k, %count
   br i1 %more, label %go, label %done
 go:
-  %value_place = getelementptr %Value, ptr %rows, i64 %k
-  %value = load %Value, ptr %value_place
+  %value = load %Value, ptr %rows[%Value %k]
   %rank = extractvalue %Value %value, $Value.rank$
   %word = extractvalue %Value %value, $Value.word$
   %k1 = add i64 %k, 1
   %is_scalar = icmp eq i64 %rank, 0
   br i1 %is_scalar, label %each, label %array
 array:
-  %place = getelementptr i64, ptr %state, i64 %word
-  call void @soac_host_release(ptr %place)
+  call void @soac_host_release(ptr %state[%word])
   br label %each
 done:
   ret void
@@ -296,8 +274,7 @@ entry:
   %which = load i64, ptr %record
   store i64 0, ptr %record
   %number = sub i64 %which, 1
-  %failed_place = getelementptr i64, ptr %state, i64 $FAILED_WORD$
-  %failed = load i64, ptr %failed_place
+  %failed = load i64, ptr %state[$FAILED_WORD$]
   switch i64 %status, label %other [ i64 $UNSUITED$, label %unsuited i64 $SITE$, label %host ]
 unsuited:
   %sizes = extractvalue %Entry %of, $Entry.unsuited$
@@ -305,8 +282,7 @@ unsuited:
   ret void
 host:
   %sites = extractvalue %Entry %of, $Entry.sites$
-  %site = getelementptr %Site, ptr %sites, i64 %failed
-  call void @soac_library_fail(ptr %context, ptr %site, ptr %values)
+  call void @soac_library_fail(ptr %context, ptr %sites[%Site %failed], ptr %values)
   call void @soac_library_called(ptr %context, ptr %row, ptr %state)
   ret void
 other:

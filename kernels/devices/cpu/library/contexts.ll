@@ -25,8 +25,7 @@ entry:
   %none = icmp eq ptr %context, null
   br i1 %none, label %gone, label %begin
 begin:
-  %lock = getelementptr %Context, ptr %context, i32 0, i32 $Context.lock$
-  %locked = call i32 @pthread_mutex_init(ptr %lock, ptr null)
+  %locked = call i32 @pthread_mutex_init(ptr %context->Context.lock, ptr null)
   %is_default = icmp eq ptr %config, null
   br i1 %is_default, label %configured, label %read
 read:
@@ -41,12 +40,10 @@ configured:
   %several = select i1 %by_default, i64 %cores, i64 %asked
   %some = call i64 @llvm.smax.i64(i64 %several, i64 1)
   %threads = call i64 @llvm.smin.i64(i64 %some, i64 $MAX_THREADS$)
-  %threads_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.threads$
-  store i64 %threads, ptr %threads_place
+  store i64 %threads, ptr %context->Context.threads
   call void @preset(ptr %context)
   %target = call ptr @target_for(ptr %wanted)
-  %target_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.target$
-  store ptr %target, ptr %target_place
+  store ptr %target, ptr %context->Context.target
   %unable = icmp eq ptr %target, null
   br i1 %unable, label %fail, label %able
 able:
@@ -72,10 +69,8 @@ entry:
   %none = icmp eq ptr %context, null
   br i1 %none, label %done, label %arenas
 arenas:
-  %table_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.arenas$
-  %table = load ptr, ptr %table_place
-  %threads_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.threads$
-  %threads = load i64, ptr %threads_place
+  %table = load ptr, ptr %context->Context.arenas
+  %threads = load i64, ptr %context->Context.threads
   %no_table = icmp eq ptr %table, null
   %count = select i1 %no_table, i64 0, i64 %threads
   br label %each
@@ -84,8 +79,7 @@ each:
   %more = icmp slt i64 %k, %count
   br i1 %more, label %unmap, label %states
 unmap:
-  %row = getelementptr %Arena, ptr %table, i64 %k
-  %arena = load %Arena, ptr %row
+  %arena = load %Arena, ptr %table[%Arena %k]
   %base = extractvalue %Arena %arena, $Arena.base$
   %size = extractvalue %Arena %arena, $Arena.size$
   %no_arena = icmp eq i64 %size, 0
@@ -101,21 +95,18 @@ states:
   %others = icmp slt i64 %e, $ENTRIES$
   br i1 %others, label %state, label %end
 state:
-  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.states$, i64 %e
-  %words = load ptr, ptr %place
+  %words = load ptr, ptr %context->Context.states[%e]
   %e1 = add i64 %e, 1
   %no_state = icmp eq ptr %words, null
   br i1 %no_state, label %states, label %trace
 trace:
-  %trace_place = getelementptr i64, ptr %words, i64 $TRACE_WORD$
-  %pairs = load ptr, ptr %trace_place
+  %pairs = load ptr, ptr %words[$TRACE_WORD$]
   call void @free(ptr %pairs)
   call void @free(ptr %words)
   br label %states
 end:
   call void @free(ptr %table)
-  %lock = getelementptr %Context, ptr %context, i32 0, i32 $Context.lock$
-  %destroyed = call i32 @pthread_mutex_destroy(ptr %lock)
+  %destroyed = call i32 @pthread_mutex_destroy(ptr %context->Context.lock)
   call void @free(ptr %context)
   br label %done
 done:
@@ -125,13 +116,11 @@ done:
 ; The name of the target whose code runs.
 define ptr @$PROGRAM$_context_target(ptr %context) {
 entry:
-  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.target$
-  %target = load ptr, ptr %place
+  %target = load ptr, ptr %context->Context.target
   %none = icmp eq ptr %target, null
   br i1 %none, label %done, label %some
 some:
-  %name_place = getelementptr %Target, ptr %target, i32 0, i32 $Target.name$
-  %known = load ptr, ptr %name_place
+  %known = load ptr, ptr %target->Target.name
   br label %done
 done:
   %name = phi ptr [ null, %entry ], [ %known, %some ]
@@ -161,8 +150,7 @@ each:
   %more = icmp slt i64 %k, $TARGETS$
   br i1 %more, label %look, label %none
 look:
-  %place = getelementptr ptr, ptr @soac_targets, i64 %k
-  %row = load ptr, ptr %place
+  %row = load ptr, ptr @soac_targets[%k]
   %target = load %Target, ptr %row
   %needed = extractvalue %Target %target, $Target.level$
   %runs = icmp sge i64 %level, %needed
@@ -186,12 +174,10 @@ none:
 ; Address space for the arrays inside of kernels, for each thread: half as much where the system refuses.
 define internal i1 @reserve_all(ptr %context) {
 entry:
-  %threads_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.threads$
-  %threads = load i64, ptr %threads_place
+  %threads = load i64, ptr %context->Context.threads
   %row_bytes = ptrtoint ptr getelementptr (%Arena, ptr null, i64 1) to i64
   %table = call ptr @calloc(i64 %threads, i64 %row_bytes)
-  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.arenas$
-  store ptr %table, ptr %place
+  store ptr %table, ptr %context->Context.arenas
   %none = icmp eq ptr %table, null
   br i1 %none, label %fail, label %each
 each:
@@ -209,10 +195,9 @@ less:
   %too_small = icmp ult i64 %half, $SMALLEST$
   br i1 %too_small, label %fail, label %try
 got:
-  %row = getelementptr %Arena, ptr %table, i64 %k
   %with_base = insertvalue %Arena zeroinitializer, ptr %base, $Arena.base$
   %arena = insertvalue %Arena %with_base, i64 %size, $Arena.size$
-  store %Arena %arena, ptr %row
+  store %Arena %arena, ptr %table[%Arena %k]
   %k1 = add i64 %k, 1
   br label %each
 fine:
@@ -225,39 +210,28 @@ fail:
 define internal i1 @make_states(ptr %context) {
 entry:
   %stop = call i64 @soac_pool_stop_flag()
-  %arenas_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.arenas$
-  %arenas = load ptr, ptr %arenas_place
-  %target_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.target$
-  %target = load ptr, ptr %target_place
-  %kernels_place = getelementptr %Target, ptr %target, i32 0, i32 $Target.kernels$
-  %all_kernels = load ptr, ptr %kernels_place
+  %arenas = load ptr, ptr %context->Context.arenas
+  %target = load ptr, ptr %context->Context.target
+  %all_kernels = load ptr, ptr %target->Target.kernels
   br label %each
 each:
   %k = phi i64 [ 0, %entry ], [ %k1, %got ]
   %more = icmp slt i64 %k, $ENTRIES$
   br i1 %more, label %make, label %done
 make:
-  %row = getelementptr %Entry, ptr @soac_entries, i64 %k
-  %entry_of = load %Entry, ptr %row
+  %entry_of = load %Entry, ptr @soac_entries[%Entry %k]
   %words = extractvalue %Entry %entry_of, $Entry.words$
   %state = call ptr @calloc(i64 %words, i64 8)
-  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.states$, i64 %k
-  store ptr %state, ptr %place
+  store ptr %state, ptr %context->Context.states[%k]
   %none = icmp eq ptr %state, null
   br i1 %none, label %done, label %got
 got:
-  %arenas_word = getelementptr i64, ptr %state, i64 $ARENAS_WORD$
-  store ptr %arenas, ptr %arenas_word
-  %own_place = getelementptr ptr, ptr %all_kernels, i64 %k
-  %own = load ptr, ptr %own_place
-  %kernels_word = getelementptr i64, ptr %state, i64 $KERNELS_WORD$
-  store ptr %own, ptr %kernels_word
+  store ptr %arenas, ptr %state[$ARENAS_WORD$]
+  %own = load ptr, ptr %all_kernels[%k]
+  store ptr %own, ptr %state[$KERNELS_WORD$]
   %record = extractvalue %Entry %entry_of, $Entry.record$
-  %record_at = getelementptr i64, ptr %state, i64 %record
-  %record_word = getelementptr i64, ptr %state, i64 $RECORD_WORD$
-  store ptr %record_at, ptr %record_word
-  %stop_word = getelementptr i64, ptr %state, i64 $STOP_WORD$
-  store i64 %stop, ptr %stop_word
+  store ptr %state[%record], ptr %state[$RECORD_WORD$]
+  store i64 %stop, ptr %state[$STOP_WORD$]
   %k1 = add i64 %k, 1
   br label %each
 done:
@@ -273,8 +247,7 @@ entry:
   %first = icmp eq ptr %known, null
   br i1 %first, label %prepare, label %count
 prepare:
-  %kernels_place = getelementptr %Target, ptr %target, i32 0, i32 $Target.bulk$
-  %kernels = load ptr, ptr %kernels_place
+  %kernels = load ptr, ptr %target->Target.bulk
   store ptr %kernels, ptr @bulk
   call void @soac_host_need_by(ptr @bulk_kernel)
   %reset = call i64 @soac_pool_reset()
@@ -300,8 +273,7 @@ done:
 define internal void @bulk_kernel(i64 %number, ptr %slot) {
   %kernels = load ptr, ptr @bulk
   %whole = and i64 %number, 15
-  %place = getelementptr ptr, ptr %kernels, i64 %whole
-  %kernel = load ptr, ptr %place
+  %kernel = load ptr, ptr %kernels[%whole]
   store ptr %kernel, ptr %slot
   ret void
 }
@@ -355,11 +327,9 @@ entry:
   br i1 %inside, label %kernel, label %memory
 kernel:
   %of = load %Entry, ptr %row
-  %failed_place = getelementptr i64, ptr %state, i64 $FAILED_WORD$
-  %failed = load i64, ptr %failed_place
+  %failed = load i64, ptr %state[$FAILED_WORD$]
   %kernels = extractvalue %Entry %of, $Entry.kernels$
-  %kernel_place = getelementptr %Table, ptr %kernels, i64 %failed
-  %table = load %Table, ptr %kernel_place
+  %table = load %Table, ptr %kernels[%Table %failed]
   %rows = extractvalue %Table %table, $Table.rows$
   %count = extractvalue %Table %table, $Table.count$
   %known = icmp ult i64 %number, %count

@@ -17,8 +17,7 @@ declare ptr @strpbrk(ptr, ptr)
 
 ; What the last call on a context failed with; null if it did not.
 define ptr @$PROGRAM$_failure(ptr %context) {
-  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.failed$
-  %failed = load i64, ptr %place
+  %failed = load i64, ptr %context->Context.failed
   %fine = icmp eq i64 %failed, 0
   %failure = select i1 %fine, ptr null, ptr %context
   ret ptr %failure
@@ -27,12 +26,10 @@ define ptr @$PROGRAM$_failure(ptr %context) {
 ; The failure of a context is this one, with values in a record (null: without).
 define void @soac_library_fail(ptr %context, ptr %first, ptr %values) {
 entry:
-  %kinds_place = getelementptr %Site, ptr %first, i32 0, i32 $Site.kinds$
-  %kinds = load ptr, ptr %kinds_place
+  %kinds = load ptr, ptr %first->Site.kinds
   %least = call i64 @least(ptr %kinds, ptr %values)
   %is_negative = icmp slt i64 %least, 0
-  %other_place = getelementptr %Site, ptr %first, i32 0, i32 $Site.negative$
-  %other = load ptr, ptr %other_place
+  %other = load ptr, ptr %first->Site.negative
   %has_other = icmp ne ptr %other, null
   %differs = and i1 %is_negative, %has_other
   %place = select i1 %differs, ptr %other, ptr %first
@@ -43,10 +40,9 @@ entry:
   %line = extractvalue %Site %site, $Site.line$
   %column = extractvalue %Site %site, $Site.column$
   %calls = extractvalue %Site %site, $Site.calls$
-  %message = getelementptr %Context, ptr %context, i32 0, i32 $Context.message$
-  call void @write_message(ptr %message, ptr %text, ptr %kinds, ptr %values)
+  call void @write_message(ptr %context->Context.message, ptr %text, ptr %kinds, ptr %values)
   %f1 = insertvalue %Failure zeroinitializer, ptr %code, $Failure.code$
-  %f2 = insertvalue %Failure %f1, ptr %message, $Failure.message$
+  %f2 = insertvalue %Failure %f1, ptr %context->Context.message, $Failure.message$
   %f3 = insertvalue %Failure %f2, ptr %file, $Failure.file$
   %f4 = insertvalue %Failure %f3, i64 %line, $Failure.line$
   %f5 = insertvalue %Failure %f4, i64 %column, $Failure.column$
@@ -54,8 +50,7 @@ entry:
   %f7 = insertvalue %Failure %f6, ptr %kinds, $Failure.kinds$
   %f8 = insertvalue %Failure %f7, ptr %values, $Failure.values$
   store %Failure %f8, ptr %context
-  %failed = getelementptr %Context, ptr %context, i32 0, i32 $Context.failed$
-  store i64 1, ptr %failed
+  store i64 1, ptr %context->Context.failed
   ret void
 }
 
@@ -65,10 +60,8 @@ define void @soac_library_called(ptr %context, ptr %row, ptr %state) {
 entry:
   %of = load %Entry, ptr %row
   %listed = extractvalue %Entry %of, $Entry.calls$
-  %trace_place = getelementptr i64, ptr %state, i64 $TRACE_WORD$
-  %count_place = getelementptr i64, ptr %state, i64 $TRACED_WORD$
-  %trace = load ptr, ptr %trace_place
-  %count = load i64, ptr %count_place
+  %trace = load ptr, ptr %state[$TRACE_WORD$]
+  %count = load i64, ptr %state[$TRACED_WORD$]
   %text = getelementptr %Context, ptr %context, i32 0, i32 $Context.called$
   %calls_place = getelementptr %Failure, ptr %context, i32 0, i32 $Failure.calls$
   %calls = load ptr, ptr %calls_place
@@ -84,8 +77,7 @@ find:
 look:
   %lower = sub i64 %first, 1
   %pair = mul i64 %lower, 2
-  %place = getelementptr i64, ptr %trace, i64 %pair
-  %what = load i64, ptr %place
+  %what = load i64, ptr %trace[%pair]
   %is_call = icmp eq i64 %what, $CALLED$
   br i1 %is_call, label %find, label %found
 found:
@@ -104,14 +96,11 @@ add:
   %k1 = add i64 %k, 1
   %twice = mul i64 %k, 2
   %odd = add i64 %twice, 1
-  %which_place = getelementptr i64, ptr %trace, i64 %odd
-  %which = load i64, ptr %which_place
-  %call_place = getelementptr ptr, ptr %listed, i64 %which
-  %call = load ptr, ptr %call_place
+  %which = load i64, ptr %trace[%odd]
+  %call = load ptr, ptr %listed[%which]
   %is_first = icmp eq i64 %at, 0
   %form = select i1 %is_first, ptr @show_text, ptr @show_next
-  %to = getelementptr i8, ptr %text, i64 %at
-  %n2 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to, i64 %room, ptr %form, ptr %call)
+  %n2 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %text[i8 %at], i64 %room, ptr %form, ptr %call)
   %length = sext i32 %n2 to i64
   %end = add i64 %at, %length
   br label %each
@@ -129,13 +118,11 @@ entry:
 each:
   %k = phi i64 [ 0, %entry ], [ %k1, %go ]
   %least = phi i64 [ 0, %entry ], [ %less, %go ]
-  %kind_place = getelementptr i8, ptr %kinds, i64 %k
-  %kind = load i8, ptr %kind_place
+  %kind = load i8, ptr %kinds[i8 %k]
   %end = icmp eq i8 %kind, 0
   br i1 %end, label %done, label %go
 go:
-  %place = getelementptr i64, ptr %values, i64 %k
-  %value = load i64, ptr %place
+  %value = load i64, ptr %values[%k]
   %less = call i64 @llvm.smin.i64(i64 %value, i64 %least)
   %k1 = add i64 %k, 1
   br label %each
@@ -151,8 +138,7 @@ each:
   %k = phi i64 [ 0, %entry ], [ %k1, %plain ], [ %k1, %skip ], [ %k1, %shown ]
   %v = phi i64 [ 0, %entry ], [ %v, %plain ], [ %v2, %skip ], [ %v1, %shown ]
   %at = phi i64 [ 0, %entry ], [ %at1, %plain ], [ %at, %skip ], [ %behind, %shown ]
-  %place = getelementptr i8, ptr %text, i64 %k
-  %char = load i8, ptr %place
+  %char = load i8, ptr %text[i8 %k]
   %to = getelementptr i8, ptr %message, i64 %at
   %room = sub i64 $MESSAGE$, %at
   %full = icmp sle i64 %room, 1
@@ -170,10 +156,8 @@ skip:
   %v2 = add i64 %v, 1
   br label %each
 next:
-  %value_place = getelementptr i64, ptr %values, i64 %v
-  %value = load i64, ptr %value_place
-  %kind_place = getelementptr i8, ptr %kinds, i64 %v
-  %kind = load i8, ptr %kind_place
+  %value = load i64, ptr %values[%v]
+  %kind = load i8, ptr %kinds[i8 %v]
   %following = add i64 %v, 1
   br label %show
 lowest:
@@ -228,9 +212,8 @@ whole:
   %is_whole = icmp eq ptr %mark, null
   %end_text = select i1 %is_whole, ptr @point, ptr @nothing
   %wide = sext i32 %n4 to i64
-  %end = getelementptr i8, ptr %to, i64 %wide
   %left = sub i64 %room, %wide
-  %n5 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %end, i64 %left, ptr @show_text, ptr %end_text)
+  %n5 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %to[i8 %wide], i64 %left, ptr @show_text, ptr %end_text)
   %n6 = add i32 %n4, %n5
   br label %done
 done:

@@ -27,8 +27,7 @@ entry:
   %known = icmp ult i64 %k, $SETTINGS$
   br i1 %known, label %some, label %none
 some:
-  %place = getelementptr %Setting, ptr @soac_settings, i64 %k, i32 $Setting.name$
-  %name = load ptr, ptr %place
+  %name = load ptr, ptr @soac_settings[%k]->Setting.name
   ret ptr %name
 none:
   ret ptr null
@@ -42,14 +41,11 @@ entry:
   %known = icmp slt i64 %k, $SETTINGS$
   br i1 %known, label %give, label %fail
 give:
-  %choice_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.choices$, i64 %k
-  %choice = load %Choice, ptr %choice_place
+  %choice = load %Choice, ptr %context->Context.choices[%k]
   %is_set = extractvalue %Choice %choice, $Choice.is_set$
   %unset = icmp eq i64 %is_set, 0
-  %default_place = getelementptr %Setting, ptr @soac_settings, i64 %k, i32 $Setting.default$
-  %said = load i64, ptr %default_place
-  %threads_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.threads$
-  %threads = load i64, ptr %threads_place
+  %said = load i64, ptr @soac_settings[%k]->Setting.default
+  %threads = load i64, ptr %context->Context.threads
   %of_threads = icmp eq i64 %said, $OF_THREADS$
   %default = select i1 %of_threads, i64 %threads, i64 %said
   %chosen = extractvalue %Choice %choice, $Choice.value$
@@ -79,9 +75,8 @@ fail:
 }
 
 define internal void @choose(ptr %context, i64 %k, i64 %value) {
-  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.choices$, i64 %k
-  store %Choice { i64 0, i64 1 }, ptr %place
-  store i64 %value, ptr %place
+  store %Choice { i64 0, i64 1 }, ptr %context->Context.choices[%k]
+  store i64 %value, ptr %context->Context.choices[%k]
   ret void
 }
 
@@ -94,14 +89,12 @@ each:
   %more = icmp slt i64 %k, $SETTINGS$
   br i1 %more, label %go, label %done
 go:
-  %row = getelementptr %Setting, ptr @soac_settings, i64 %k
-  %setting = load %Setting, ptr %row
+  %setting = load %Setting, ptr @soac_settings[%Setting %k]
   %value = extractvalue %Setting %setting, $Setting.preset$
   %is_set = extractvalue %Setting %setting, $Setting.is_set$
   %with_value = insertvalue %Choice zeroinitializer, i64 %value, $Choice.value$
   %choice = insertvalue %Choice %with_value, i64 %is_set, $Choice.is_set$
-  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.choices$, i64 %k
-  store %Choice %choice, ptr %place
+  store %Choice %choice, ptr %context->Context.choices[%k]
   %k1 = add i64 %k, 1
   br label %each
 done:
@@ -117,8 +110,7 @@ each:
   %more = icmp slt i64 %k, $SETTINGS$
   br i1 %more, label %look, label %done
 look:
-  %place = getelementptr %Setting, ptr @soac_settings, i64 %k, i32 $Setting.name$
-  %other = load ptr, ptr %place
+  %other = load ptr, ptr @soac_settings[%k]->Setting.name
   %other_length = call i64 @strlen(ptr %other)
   %as_long = icmp eq i64 %other_length, %length
   %differs = call i32 @strncmp(ptr %other, ptr %name, i64 %length)
@@ -136,8 +128,7 @@ done:
 ; program does not have are left out.
 define i32 @$PROGRAM$_load_tuning(ptr %context, ptr %path) {
 entry:
-  %kept = getelementptr %Context, ptr %context, i32 0, i32 $Context.path$
-  %copied = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %kept, i64 $MESSAGE$, ptr @copied_text, ptr %path)
+  %copied = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %context->Context.path, i64 $MESSAGE$, ptr @copied_text, ptr %path)
   %file = call ptr @fopen(ptr %path, ptr @reading)
   %none = icmp eq ptr %file, null
   br i1 %none, label %unreadable, label %check
@@ -163,11 +154,8 @@ unreadable:
 
 ; The failure is of a line of the file.
 define internal void @place_in_file(ptr %context, i64 %line) {
-  %kept = getelementptr %Context, ptr %context, i32 0, i32 $Context.path$
-  %file_place = getelementptr %Failure, ptr %context, i32 0, i32 $Failure.file$
-  store ptr %kept, ptr %file_place
-  %line_place = getelementptr %Failure, ptr %context, i32 0, i32 $Failure.line$
-  store i64 %line, ptr %line_place
+  store ptr %context->Context.path, ptr %context->Failure.file
+  store i64 %line, ptr %context->Failure.line
   ret void
 }
 

@@ -4,6 +4,13 @@ A file is a module of its own, in which `$NAME$` is a constant and `$Struct.fiel
 the fields stand behind the type:
 
     %Buffer = type { i64, i64, i64, ptr }  ; references class capacity given
+
+An operand may be a place, whose address is computed before the instruction (`addressed`):
+
+    load i64, ptr %buffer->Buffer.capacity    a field
+    load i64, ptr %state[$THREADS_WORD$]      a word of 8 bytes
+    load %Entry, ptr @soac_entries[%Entry %k] an element of another type
+    store ptr %x, ptr %rows[%k]->Row.slots[3] a field of an element, a word of an array that is a field
 """
 
 from __future__ import annotations
@@ -143,9 +150,33 @@ def module(name: str, triple: str) -> str:
 
 
 def filled(text: str, known: Mapping[str, object]) -> str:
-    """A module with its constants, `known` or numbers of fields."""
+    """A module with its constants, `known` or numbers of fields, and addresses of places."""
     known = {**known, **dict(fields(text))}
-    return re.sub(r"\$([\w.]+)\$", lambda use: str(known[use[1]]), text)
+    return re.sub(r"\$([\w.]+)\$", lambda use: str(known[use[1]]), addressed(text))
+
+
+PLACE = re.compile(r"(?<=ptr )([%@]\w+)(?=\[|->)(?:\[(?:(%?\w+) )?([^]\s]+)\])?(?:->(\w+)\.(\w+)(?:\[([^]]+)\])?)?")
+
+
+def addressed(text: str) -> str:
+    """A module in which the address of each place is computed in a line of its own, before the one that mentions it."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        while place := PLACE.search(line):
+            name = f"%at.{len(lines)}"
+            lines.append(f"  {name} = {_address(*place.groups())}")
+            line = f"{line[: place.start()]}{name}{line[place.end() :]}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _address(
+    base: str, element: str | None, index: str | None, struct: str | None, field: str | None, inner: str | None
+) -> str:
+    if struct is None:
+        return f"getelementptr {element or 'i64'}, ptr {base}, i64 {index}"
+    within = "" if inner is None else f", i64 {inner}"
+    return f"getelementptr %{struct}, ptr {base}, i64 {index or 0}, i32 ${struct}.{field}${within}"
 
 
 def constants(triple: str) -> Mapping[str, object]:

@@ -15,24 +15,19 @@ entry:
   %any = icmp sgt i64 %blocks, 0
   br i1 %any, label %run, label %fine
 run:
-  %lost_place = getelementptr i64, ptr %state, i64 $LOST_WORD$
-  %lost = load i64, ptr %lost_place
+  %lost = load i64, ptr %state[$LOST_WORD$]
   %is_whole = icmp eq i64 %lost, 0
   br i1 %is_whole, label %find, label %no_code
 find:
-  %kernels_place = getelementptr i64, ptr %state, i64 $KERNELS_WORD$
-  %kernels = load ptr, ptr %kernels_place
-  %place = getelementptr ptr, ptr %kernels, i64 %kernel
-  %known = load ptr, ptr %place
+  %kernels = load ptr, ptr %state[$KERNELS_WORD$]
+  %known = load ptr, ptr %kernels[%kernel]
   %is_new = icmp eq ptr %known, null
   br i1 %is_new, label %ask, label %go
 ask:
-  %need_place = getelementptr i64, ptr %state, i64 $NEED_WORD$
-  %need = load ptr, ptr %need_place
-  %code_place = getelementptr i64, ptr %state, i64 $CODE_WORD$
-  store ptr null, ptr %code_place
+  %need = load ptr, ptr %state[$NEED_WORD$]
+  store ptr null, ptr %state[$CODE_WORD$]
   call void %need(i64 %kernel, ptr %state, ptr %table, i64 %blocks)
-  %compiled = load ptr, ptr %code_place
+  %compiled = load ptr, ptr %state[$CODE_WORD$]
   %none = icmp eq ptr %compiled, null
   br i1 %none, label %no_code, label %begin
 begin:
@@ -50,8 +45,7 @@ look:
 measure:
   %ended = call i64 @soac_host_now()
   %spent = sub i64 %ended, %began
-  %spent_place = getelementptr i64, ptr %state, i64 $SPENT_WORD$
-  store i64 %spent, ptr %spent_place
+  store i64 %spent, ptr %state[$SPENT_WORD$]
   br label %judge
 judge:
   %record = load ptr, ptr %table
@@ -59,9 +53,8 @@ judge:
   %failed = icmp ne i64 %failure, 0
   br i1 %failed, label %fail, label %fine
 fail:
-  %failed_place = getelementptr i64, ptr %state, i64 $FAILED_WORD$
   %number = lshr i64 %kernel, 1
-  store i64 %number, ptr %failed_place
+  store i64 %number, ptr %state[$FAILED_WORD$]
   ret i64 $KERNEL$
 interrupted:
   ret i64 $STOPPED$
@@ -77,15 +70,11 @@ fine:
 ; Gives 1 if it was stopped.
 define i64 @soac_host_run(ptr %state, ptr %table, ptr %code, i64 %blocks, i1 %small, i64 %tasks) {
 entry:
-  %record_place = getelementptr i64, ptr %state, i64 $RECORD_WORD$
-  %record = load ptr, ptr %record_place
+  %record = load ptr, ptr %state[$RECORD_WORD$]
   store ptr %record, ptr %table
-  %arenas_place = getelementptr i64, ptr %state, i64 $ARENAS_WORD$
-  %arenas = load ptr, ptr %arenas_place
-  %second = getelementptr ptr, ptr %table, i64 1
-  store ptr %arenas, ptr %second
-  %threads_place = getelementptr i64, ptr %state, i64 $THREADS_WORD$
-  %threads = load i64, ptr %threads_place
+  %arenas = load ptr, ptr %state[$ARENAS_WORD$]
+  store ptr %arenas, ptr %table[1]
+  %threads = load i64, ptr %state[$THREADS_WORD$]
   br i1 %small, label %begin, label %fork
 begin:
   %alone = icmp sle i64 %threads, 1

@@ -27,19 +27,16 @@ define void @soac_host_need_by(ptr %function) {
 ; Is code of little effort good for this number of bytes? In the first call that needs the kernel, while they are few.
 define internal i1 @is_little(ptr %state, i64 %number, i64 %bytes) {
 entry:
-  %moved_place = getelementptr i64, ptr @moved, i64 %number
-  %before = atomicrmw add ptr %moved_place, i64 %bytes monotonic
+  %before = atomicrmw add ptr @moved[%number], i64 %bytes monotonic
   %after = add i64 %before, %bytes
   %few = icmp ule i64 %after, $LITTLE$
   br i1 %few, label %compare, label %no
 compare:
-  %calls_place = getelementptr i64, ptr %state, i64 $CALLS_WORD$
-  %calls = load i64, ptr %calls_place
+  %calls = load i64, ptr %state[$CALLS_WORD$]
   %high = shl i64 %calls, 48
   %low = ptrtoint ptr %state to i64
   %call = xor i64 %high, %low
-  %first_place = getelementptr i64, ptr @first, i64 %number
-  %exchanged = cmpxchg ptr %first_place, i64 0, i64 %call monotonic monotonic
+  %exchanged = cmpxchg ptr @first[%number], i64 0, i64 %call monotonic monotonic
   %first = extractvalue { i64, i1 } %exchanged, 0
   %is_none = extractvalue { i64, i1 } %exchanged, 1
   %is_same = icmp eq i64 %first, %call
@@ -52,8 +49,7 @@ no:
 ; A kernel by its number, for this number of bytes. Where there is none, the call that %state is of has failed.
 define internal ptr @kernel(ptr %state, i64 %whole, i64 %bytes) {
 entry:
-  %whole_place = getelementptr ptr, ptr @kernels, i64 %whole
-  %best = load atomic ptr, ptr %whole_place acquire, align 8
+  %best = load atomic ptr, ptr @kernels[%whole] acquire, align 8
   %is_missing = icmp eq ptr %best, null
   br i1 %is_missing, label %choose, label %fine
 choose:
@@ -74,8 +70,7 @@ ask:
   %none = icmp eq ptr %made, null
   br i1 %none, label %fail, label %fine
 fail:
-  %lost_place = getelementptr i64, ptr %state, i64 $LOST_WORD$
-  store i64 1, ptr %lost_place
+  store i64 1, ptr %state[$LOST_WORD$]
   br label %fine
 fine:
   %code = phi ptr [ %best, %entry ], [ %known, %choose ], [ %made, %ask ], [ null, %fail ]
@@ -105,19 +100,16 @@ collect:
   br i1 %more, label %dimension, label %pad
 dimension:
   %k = sub i64 %left, 1
-  %size_place = getelementptr i64, ptr %sizes, i64 %k
-  %size = load i64, ptr %size_place
+  %size = load i64, ptr %sizes[%k]
   %nothing = icmp sle i64 %size, 0
   br i1 %nothing, label %done, label %some
 some:
   %single = icmp eq i64 %size, 1
   br i1 %single, label %collected, label %steps
 steps:
-  %to_place = getelementptr i64, ptr %to_strides, i64 %k
-  %to_bytes = load i64, ptr %to_place
+  %to_bytes = load i64, ptr %to_strides[%k]
   %to_step = ashr exact i64 %to_bytes, %log
-  %from_place = getelementptr i64, ptr %from_strides, i64 %k
-  %from_bytes = load i64, ptr %from_place
+  %from_bytes = load i64, ptr %from_strides[%k]
   %from_step = ashr exact i64 %from_bytes, %log
   %falls = icmp eq i64 %from_step, -1
   %is_row = icmp ne i64 %to_step, 1
@@ -148,8 +140,7 @@ compare:
   br i1 %joins, label %join, label %push
 join:
   %joined = mul i64 %inner_size, %size
-  %joined_place = getelementptr %Axis, ptr %last, i32 0, i32 $Axis.size$
-  store i64 %joined, ptr %joined_place
+  store i64 %joined, ptr %last->Axis.size
   br label %collected
 push:
   %sized = insertvalue %Axis poison, i64 %size, $Axis.size$
@@ -167,13 +158,10 @@ collected:
 pad:
   %end = getelementptr %Axis, ptr %axes, i64 %count
   store %Axis { i64 1, i64 1, i64 1 }, ptr %end
-  %behind = getelementptr %Axis, ptr %end, i64 1
-  store %Axis { i64 1, i64 1, i64 1 }, ptr %behind
-  %to_data = getelementptr %Array, ptr %target, i32 0, i32 $Array.data$
-  %to_first = load ptr, ptr %to_data
+  store %Axis { i64 1, i64 1, i64 1 }, ptr %end[%Axis 1]
+  %to_first = load ptr, ptr %target->Array.data
   %start = getelementptr i8, ptr %to_first, i64 %to_moved
-  %from_data = getelementptr %Array, ptr %source, i32 0, i32 $Array.data$
-  %from_first = load ptr, ptr %from_data
+  %from_first = load ptr, ptr %source->Array.data
   %origin = getelementptr i8, ptr %from_first, i64 %from_moved
   %large = icmp uge i64 %bytes, $SHARED$
   %innermost = load %Axis, ptr %axes
@@ -195,9 +183,7 @@ launch:
   %is_turned = call i1 @turned(ptr %axes, i64 %count, i64 %side)
   %is_thin = call i1 @thin(ptr %axes)
   %columns = load %Axis, ptr %axes
-  %rows_place = getelementptr %Axis, ptr %axes, i64 1
-  %rows = load %Axis, ptr %rows_place
-  %outer_axes = getelementptr %Axis, ptr %axes, i64 2
+  %rows = load %Axis, ptr %axes[%Axis 1]
   %others = sub i64 %count, 2
   %outer = call i64 @llvm.smax.i64(i64 %others, i64 0)
   %exceeds = icmp uge i64 %bytes, $FAR_BYTES$
@@ -211,20 +197,13 @@ launch:
   %past = and i1 %exceeds, %whole_lines
   %far = zext i1 %past to i64
   store %Copy zeroinitializer, ptr %job
-  %job_to = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.to$
-  store ptr %start, ptr %job_to
-  %job_from = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.from$
-  store ptr %origin, ptr %job_from
-  %job_axes = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.axes$
-  store ptr %outer_axes, ptr %job_axes
-  %job_columns = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.columns$
-  store %Axis %columns, ptr %job_columns
-  %job_rows = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.rows$
-  store %Axis %rows, ptr %job_rows
-  %job_outer = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.outer$
-  store i64 %outer, ptr %job_outer
-  %job_far = getelementptr %Copy, ptr %job, i32 0, i32 $Copy.far$
-  store i64 %far, ptr %job_far
+  store ptr %start, ptr %job->Copy.to
+  store ptr %origin, ptr %job->Copy.from
+  store ptr %axes[%Axis 2], ptr %job->Copy.axes
+  store %Axis %columns, ptr %job->Copy.columns
+  store %Axis %rows, ptr %job->Copy.rows
+  store i64 %outer, ptr %job->Copy.outer
+  store i64 %far, ptr %job->Copy.far
   %chunk = udiv i64 $CHUNK$, %element
   %down = udiv i64 $DOWN$, %element
   %width = select i1 %is_turned, i64 $BAND$, i64 %chunk
@@ -296,10 +275,9 @@ next:
   %k1 = add i64 %k, 1
   br label %each
 swap:
-  %rows_place = getelementptr %Axis, ptr %axes, i64 1
-  %rows = load %Axis, ptr %rows_place
+  %rows = load %Axis, ptr %axes[%Axis 1]
   store %Axis %rows, ptr %place
-  store %Axis %axis, ptr %rows_place
+  store %Axis %axis, ptr %axes[%Axis 1]
   ret i1 true
 no:
   ret i1 false
@@ -360,16 +338,11 @@ define void @soac_host_iota(ptr %state, ptr %array, i64 %count, i64 %start, i64 
 entry:
   %job = alloca %Iota, align 8
   %log = call i64 @llvm.cttz.i64(i64 %element, i1 true)
-  %data_place = getelementptr %Array, ptr %array, i32 0, i32 $Array.data$
-  %data = load ptr, ptr %data_place
-  %job_to = getelementptr %Iota, ptr %job, i32 0, i32 $Iota.to$
-  store ptr %data, ptr %job_to
-  %job_count = getelementptr %Iota, ptr %job, i32 0, i32 $Iota.count$
-  store i64 %count, ptr %job_count
-  %job_start = getelementptr %Iota, ptr %job, i32 0, i32 $Iota.start$
-  store i64 %start, ptr %job_start
-  %job_step = getelementptr %Iota, ptr %job, i32 0, i32 $Iota.step$
-  store i64 %step, ptr %job_step
+  %data = load ptr, ptr %array->Array.data
+  store ptr %data, ptr %job->Iota.to
+  store i64 %count, ptr %job->Iota.count
+  store i64 %start, ptr %job->Iota.start
+  store i64 %step, ptr %job->Iota.step
   %chunk = udiv i64 $CHUNK$, %element
   %blocks = call i64 @parts(i64 %count, i64 %chunk)
   %number = add i64 %log, 8

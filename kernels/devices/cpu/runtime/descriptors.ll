@@ -36,8 +36,7 @@ each:
   br i1 %more, label %go, label %done
 go:
   %at = mul i64 %k, %words
-  %array = getelementptr i64, ptr %frame, i64 %at
-  call void @soac_host_release(ptr %array)
+  call void @soac_host_release(ptr %frame[%at])
   %k1 = add i64 %k, 1
   br label %each
 done:
@@ -86,10 +85,8 @@ each:
   br i1 %more, label %go, label %done
 go:
   %k = sub i64 %left, 1
-  %stride = getelementptr i64, ptr %strides, i64 %k
-  store i64 %bytes, ptr %stride
-  %place = getelementptr i64, ptr %sizes, i64 %k
-  %size = load i64, ptr %place
+  store i64 %bytes, ptr %strides[%k]
+  %size = load i64, ptr %sizes[%k]
   %pair = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %bytes, i64 %size)
   %product = extractvalue { i64, i1 } %pair, 0
   %over = extractvalue { i64, i1 } %pair, 1
@@ -107,10 +104,9 @@ done:
 settle:
   %m = phi i64 [ %rank, %done ], [ %next, %settle ]
   %next = sub i64 %m, 1
-  %its = getelementptr i64, ptr %sizes, i64 %next
-  %old = load i64, ptr %its
+  %old = load i64, ptr %sizes[%next]
   %new = call i64 @llvm.smax.i64(i64 %old, i64 0)
-  store i64 %new, ptr %its
+  store i64 %new, ptr %sizes[%next]
   %again = icmp sgt i64 %next, 0
   br i1 %again, label %settle, label %give
 give:
@@ -133,8 +129,7 @@ try:
 got:
   store ptr %buffer, ptr %array
   %data = call ptr @soac_host_data(ptr %buffer)
-  %place = getelementptr %Array, ptr %array, i32 0, i32 $Array.data$
-  store ptr %data, ptr %place
+  store ptr %data, ptr %array->Array.data
   ret i64 0
 fail:
   ret i64 1
@@ -154,10 +149,8 @@ each:
   br i1 %more, label %go, label %done
 go:
   %k = sub i64 %left, 1
-  %stride_place = getelementptr i64, ptr %strides, i64 %k
-  %stride = load i64, ptr %stride_place
-  %size_place = getelementptr i64, ptr %sizes, i64 %k
-  %size = load i64, ptr %size_place
+  %stride = load i64, ptr %strides[%k]
+  %size = load i64, ptr %sizes[%k]
   %differs = icmp ne i64 %stride, %bytes
   %several = icmp ne i64 %size, 1
   %wrong = and i1 %differs, %several
@@ -175,10 +168,8 @@ done:
 ; target = a dense copy of source. Gives 1 if there is no memory.
 define i64 @soac_host_fresh(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %element) {
 entry:
-  %target_sizes = getelementptr %Array, ptr %target, i32 0, i32 $Array.sizes$
-  %source_sizes = getelementptr %Array, ptr %source, i32 0, i32 $Array.sizes$
   %bytes = mul i64 %rank, 8
-  call void @llvm.memcpy.p0.p0.i64(ptr %target_sizes, ptr %source_sizes, i64 %bytes, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %target->Array.sizes, ptr %source->Array.sizes, i64 %bytes, i1 false)
   %status = call i64 @soac_host_scratch(ptr %state, ptr %target, i64 %rank, i64 %element)
   %failed = icmp ne i64 %status, 0
   br i1 %failed, label %done, label %fill

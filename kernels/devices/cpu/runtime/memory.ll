@@ -50,8 +50,7 @@ define i64 @soac_host_reset() {
 }
 
 define internal void @give(ptr %buffer) {
-  %given_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.given$
-  %given = load ptr, ptr %given_place
+  %given = load ptr, ptr %buffer->Buffer.given
   call void @free(ptr %given)
   ret void
 }
@@ -71,8 +70,7 @@ list:
   %none = icmp eq ptr %head, null
   br i1 %none, label %next, label %drop
 drop:
-  %link = getelementptr %Buffer, ptr %head, i32 0, i32 $Buffer.class$
-  %rest = load ptr, ptr %link
+  %rest = load ptr, ptr %head->Buffer.class
   store ptr %rest, ptr %place
   call void @give(ptr %head)
   br label %list
@@ -110,8 +108,7 @@ entry:
   %none = icmp eq ptr %head, null
   br i1 %none, label %new, label %reuse
 reuse:
-  %link = getelementptr %Buffer, ptr %head, i32 0, i32 $Buffer.class$
-  %rest = load ptr, ptr %link
+  %rest = load ptr, ptr %head->Buffer.class
   store ptr %rest, ptr %place
   %held = load i64, ptr @held
   %less = sub i64 %held, %capacity
@@ -147,8 +144,7 @@ got:
   %chosen = add i64 %to_page, %in_page
   %skipped = select i1 %large, i64 %chosen, i64 0
   %begin = getelementptr i8, ptr %fresh, i64 %skipped
-  %given_place = getelementptr %Buffer, ptr %begin, i32 0, i32 $Buffer.given$
-  store ptr %fresh, ptr %given_place
+  store ptr %fresh, ptr %begin->Buffer.given
   %huge = icmp uge i64 %whole, $HUGE$
   br i1 %huge, label %advise, label %made
 advise:
@@ -162,10 +158,8 @@ advise:
 made:
   %buffer = phi ptr [ %head, %reuse ], [ %begin, %got ], [ %begin, %advise ]
   store i64 1, ptr %buffer
-  %class_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.class$
-  store i64 %class, ptr %class_place
-  %capacity_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.capacity$
-  store i64 %capacity, ptr %capacity_place
+  store i64 %class, ptr %buffer->Buffer.class
+  store i64 %capacity, ptr %buffer->Buffer.capacity
   ret ptr %buffer
 fail:
   ret ptr null
@@ -180,8 +174,7 @@ entry:
 back:
   %class_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.class$
   %class = load i64, ptr %class_place
-  %capacity_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.capacity$
-  %capacity = load i64, ptr %capacity_place
+  %capacity = load i64, ptr %buffer->Buffer.capacity
   %place = getelementptr ptr, ptr @lists, i64 %class
   call void @enter()
   %held = load i64, ptr @held
@@ -213,8 +206,7 @@ entry:
 look:
   %references = load atomic i64, ptr %buffer monotonic, align 8
   %single = icmp eq i64 %references, 1
-  %capacity_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.capacity$
-  %capacity = load i64, ptr %capacity_place
+  %capacity = load i64, ptr %buffer->Buffer.capacity
   %small = icmp ule i64 %capacity, $LARGE$
   %spare = and i1 %single, %small
   br i1 %spare, label %done, label %release
@@ -233,8 +225,7 @@ entry:
   br i1 %none, label %new, label %look
 look:
   %bytes = call i64 @soac_host_lay(ptr %array, i64 %rank, i64 %element)
-  %capacity_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.capacity$
-  %capacity = load i64, ptr %capacity_place
+  %capacity = load i64, ptr %buffer->Buffer.capacity
   %fits = icmp ule i64 %bytes, %capacity
   br i1 %fits, label %same, label %drop
 same:
@@ -257,8 +248,7 @@ each:
   %more = icmp slt i64 %at, %bytes
   br i1 %more, label %go, label %done
 go:
-  %place = getelementptr i8, ptr %data, i64 %at
-  store i64 %pattern, ptr %place
+  store i64 %pattern, ptr %data[i8 %at]
   %next = add i64 %at, 8
   br label %each
 done:

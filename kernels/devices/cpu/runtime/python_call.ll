@@ -40,8 +40,7 @@ define void @soac_host_know(ptr %table, i64 %main) {
 ; An entry of that table.
 define ptr @soac_host_numpy(i64 %number) {
   %table = load ptr, ptr @numpy
-  %place = getelementptr ptr, ptr %table, i64 %number
-  %found = load ptr, ptr %place
+  %found = load ptr, ptr %table[%number]
   ret ptr %found
 }
 
@@ -51,8 +50,7 @@ define ptr @soac_host_numpy(i64 %number) {
 ; float of Python has its value where a float64 of NumPy has it; of an integer the range is looked at.
 define internal i1 @put_argument(ptr %object, ptr %wanted) {
 entry:
-  %type_place = getelementptr %PyObject, ptr %object, i32 0, i32 $PyObject.type$
-  %type = load ptr, ptr %type_place
+  %type = load ptr, ptr %object->PyObject.type
   %argument = load %Argument, ptr %wanted
   %asked = extractvalue %Argument %argument, $Argument.type$
   %asked_rank = extractvalue %Argument %argument, $Argument.rank$
@@ -88,8 +86,7 @@ put:
   store i64 %whole, ptr %target
   ret i1 true
 value:
-  %value_place = getelementptr %PyScalarObject, ptr %object, i32 0, i32 $PyScalarObject.value$
-  %found = load i64, ptr %value_place
+  %found = load i64, ptr %object->PyScalarObject.value
   store i64 %found, ptr %target
   ret i1 true
 array:
@@ -97,37 +94,30 @@ array:
   %is_array = icmp eq ptr %type, %array_type
   br i1 %is_array, label %look, label %bad
 look:
-  %rank_place = getelementptr %PyArrayObject, ptr %object, i32 0, i32 $PyArrayObject.nd$
-  %rank = load i32, ptr %rank_place
+  %rank = load i32, ptr %object->PyArrayObject.nd
   %wide_rank = sext i32 %rank to i64
   %ranked = icmp eq i64 %wide_rank, %asked_rank
-  %descr_place = getelementptr %PyArrayObject, ptr %object, i32 0, i32 $PyArrayObject.descr$
-  %descr = load ptr, ptr %descr_place
+  %descr = load ptr, ptr %object->PyArrayObject.descr
   %typed = icmp eq ptr %descr, %asked
-  %flags_place = getelementptr %PyArrayObject, ptr %object, i32 0, i32 $PyArrayObject.flags$
-  %flags = load i32, ptr %flags_place
+  %flags = load i32, ptr %object->PyArrayObject.flags
   %dense_flags = and i32 %flags, $NPY_ARRAY_CARRAY_RO$
   %dense = icmp eq i32 %dense_flags, $NPY_ARRAY_CARRAY_RO$
   %first = and i1 %dense, %typed
   %fits = and i1 %first, %ranked
   br i1 %fits, label %place, label %bad
 place:
-  %data_place = getelementptr %PyArrayObject, ptr %object, i32 0, i32 $PyArrayObject.data$
-  %data = load i64, ptr %data_place
+  %data = load i64, ptr %object->PyArrayObject.data
   store i64 %data, ptr %target
-  %sizes_place = getelementptr %PyArrayObject, ptr %object, i32 0, i32 $PyArrayObject.dimensions$
-  %sizes = load ptr, ptr %sizes_place
+  %sizes = load ptr, ptr %object->PyArrayObject.dimensions
   br label %each
 each:
   %k = phi i64 [ 0, %place ], [ %k1, %go ]
   %more = icmp slt i64 %k, %wide_rank
   br i1 %more, label %go, label %fine
 go:
-  %size_place = getelementptr i64, ptr %sizes, i64 %k
-  %size = load i64, ptr %size_place
+  %size = load i64, ptr %sizes[%k]
   %k1 = add i64 %k, 1
-  %size_word = getelementptr i64, ptr %target, i64 %k1
-  store i64 %size, ptr %size_word
+  store i64 %size, ptr %target[%k1]
   br label %each
 fine:
   ret i1 true
@@ -146,11 +136,9 @@ each:
   %more = icmp slt i64 %k, %count
   br i1 %more, label %go, label %done
 go:
-  %object_place = getelementptr ptr, ptr %args, i64 %k
-  %object = load ptr, ptr %object_place
-  %wanted = getelementptr %Argument, ptr %rows, i64 %k
+  %object = load ptr, ptr %args[%k]
   %k1 = add i64 %k, 1
-  %suits = call i1 @put_argument(ptr %object, ptr %wanted)
+  %suits = call i1 @put_argument(ptr %object, ptr %rows[%Argument %k])
   br i1 %suits, label %each, label %done
 done:
   %all = xor i1 %more, true
@@ -162,8 +150,7 @@ done:
 ; Run a host program without the lock of the interpreter.
 define internal i64 @enter_host(ptr %code, ptr %state) {
   %thread = call ptr @PyEval_SaveThread()
-  %place = getelementptr i64, ptr %state, i64 $THREAD_WORD$
-  store ptr %thread, ptr %place
+  store ptr %thread, ptr %state[$THREAD_WORD$]
   %status = call i64 %code(ptr %state)
   call void @PyEval_RestoreThread(ptr %thread)
   ret i64 %status
@@ -173,21 +160,18 @@ define internal i64 @enter_host(ptr %code, ptr %state) {
 ; is not looked at in each of many short iterations.
 define i64 @soac_host_pause(ptr %state) {
 entry:
-  %lost_place = getelementptr i64, ptr %state, i64 $LOST_WORD$
-  %lost = load i64, ptr %lost_place
+  %lost = load i64, ptr %state[$LOST_WORD$]
   %is_whole = icmp eq i64 %lost, 0
   br i1 %is_whole, label %whole, label %no_code
 no_code:
   ret i64 $NO_CODE$
 whole:
-  %stop_place = getelementptr i64, ptr %state, i64 $STOP_WORD$
-  %flag = load ptr, ptr %stop_place
+  %flag = load ptr, ptr %state[$STOP_WORD$]
   %stop = load atomic i64, ptr %flag monotonic, align 8
   %stopping = icmp ne i64 %stop, 0
   br i1 %stopping, label %stopped, label %listen
 listen:
-  %listen_place = getelementptr i64, ptr %state, i64 $LISTEN_WORD$
-  %listens = load i64, ptr %listen_place
+  %listens = load i64, ptr %state[$LISTEN_WORD$]
   %deaf = icmp eq i64 %listens, 0
   br i1 %deaf, label %fine, label %count
 count:
@@ -201,9 +185,8 @@ pass:
   ret i64 $FINE$
 look:
   %now = call i64 @soac_host_now()
-  %seen_place = getelementptr i64, ptr %state, i64 $SEEN_WORD$
-  %seen = load i64, ptr %seen_place
-  store i64 %now, ptr %seen_place
+  %seen = load i64, ptr %state[$SEEN_WORD$]
+  store i64 %now, ptr %state[$SEEN_WORD$]
   %passed = sub i64 %now, %seen
   %short = icmp slt i64 %passed, $SHORT$
   %turns = select i1 %short, i64 $SHORT_TURNS$, i64 0
@@ -215,8 +198,7 @@ look:
 ask:
   %later = add i64 %now, $LOOK_EVERY$
   store i64 %later, ptr %next_place
-  %thread_place = getelementptr i64, ptr %state, i64 $THREAD_WORD$
-  %thread = load ptr, ptr %thread_place
+  %thread = load ptr, ptr %state[$THREAD_WORD$]
   call void @PyEval_RestoreThread(ptr %thread)
   %raised = call i32 @PyErr_CheckSignals()
   %same = call ptr @PyEval_SaveThread()
@@ -265,19 +247,15 @@ run:
   %main = load i64, ptr @main_thread
   %is_main = icmp eq i64 %thread, %main
   %listens = zext i1 %is_main to i64
-  %listen_place = getelementptr i64, ptr %state, i64 $LISTEN_WORD$
-  store i64 %listens, ptr %listen_place
-  %traced_place = getelementptr i64, ptr %state, i64 $TRACED_WORD$
-  store i64 0, ptr %traced_place
-  %lost_place = getelementptr i64, ptr %state, i64 $LOST_WORD$
-  store i64 0, ptr %lost_place
-  %calls_place = getelementptr i64, ptr %state, i64 $CALLS_WORD$
-  %calls = load i64, ptr %calls_place
+  store i64 %listens, ptr %state[$LISTEN_WORD$]
+  store i64 0, ptr %state[$TRACED_WORD$]
+  store i64 0, ptr %state[$LOST_WORD$]
+  %calls = load i64, ptr %state[$CALLS_WORD$]
   %number_of_call = add i64 %calls, 1
-  store i64 %number_of_call, ptr %calls_place
+  store i64 %number_of_call, ptr %state[$CALLS_WORD$]
   %code = extractvalue %Head %head, $Head.code$
   %ended = call i64 @enter_host(ptr %code, ptr %state)
-  %lost = load i64, ptr %lost_place
+  %lost = load i64, ptr %state[$LOST_WORD$]
   %is_whole = icmp eq i64 %lost, 0
   %status = select i1 %is_whole, i64 %ended, i64 $NO_CODE$
   switch i64 %status, label %failed [ i64 $FINE$, label %show i64 $UNSUITED$, label %give_up ]

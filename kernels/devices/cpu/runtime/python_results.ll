@@ -35,8 +35,7 @@ each:
   %more = icmp slt i64 %k, %number
   br i1 %more, label %go, label %done
 go:
-  %row = getelementptr %Result, ptr %results, i64 %k
-  %result = load %Result, ptr %row
+  %result = load %Result, ptr %results[%Result %k]
   %k1 = add i64 %k, 1
   %rank = extractvalue %Result %result, $Result.rank$
   %is_array = icmp sgt i64 %rank, 0
@@ -54,15 +53,13 @@ done:
 ; exception if there is no memory.
 define internal ptr @array_of(ptr %results, i64 %number) {
 entry:
-  %row = getelementptr %Result, ptr %results, i64 %number
-  %result = load %Result, ptr %row
+  %result = load %Result, ptr %results[%Result %number]
   %place = extractvalue %Result %result, $Result.place$
   %rank = extractvalue %Result %result, $Result.rank$
   %descr = extractvalue %Result %result, $Result.descr$
   %element = extractvalue %Result %result, $Result.element$
   %buffer = load ptr, ptr %place
-  %data_place = getelementptr %Array, ptr %place, i32 0, i32 $Array.data$
-  %data = load ptr, ptr %data_place
+  %data = load ptr, ptr %place->Array.data
   %sizes = getelementptr %Array, ptr %place, i32 0, i32 $Array.sizes$
   %new = call ptr @soac_host_numpy(i64 $PyArray_NewFromDescr$)
   %type = call ptr @soac_host_numpy(i64 $PyArray_Type$)
@@ -75,8 +72,7 @@ each:
   %more = icmp slt i64 %k, %rank
   br i1 %more, label %go, label %counted
 go:
-  %size_place = getelementptr i64, ptr %sizes, i64 %k
-  %size = load i64, ptr %size_place
+  %size = load i64, ptr %sizes[%k]
   %product = mul i64 %count, %size
   %k1 = add i64 %k, 1
   br label %each
@@ -90,8 +86,7 @@ copy:
   %no_own = icmp eq ptr %own, null
   br i1 %no_own, label %fail, label %fill
 fill:
-  %own_data_place = getelementptr %PyArrayObject, ptr %own, i32 0, i32 $PyArrayObject.data$
-  %own_data = load ptr, ptr %own_data_place
+  %own_data = load ptr, ptr %own->PyArrayObject.data
   %bytes = mul i64 %count, %element
   call void @llvm.memcpy.p0.p0.i64(ptr %own_data, ptr %data, i64 %bytes, i1 false)
   ret ptr %own
@@ -127,8 +122,7 @@ each:
   %more = icmp slt i64 %k, %count
   br i1 %more, label %go, label %done
 go:
-  %row = getelementptr %Result, ptr %results, i64 %k
-  %result = load %Result, ptr %row
+  %result = load %Result, ptr %results[%Result %k]
   %k1 = add i64 %k, 1
   %rank = extractvalue %Result %result, $Result.rank$
   %is_array = icmp sgt i64 %rank, 0
@@ -152,8 +146,7 @@ each:
   %more = icmp slt i64 %k, %count
   br i1 %more, label %go, label %done
 go:
-  %row = getelementptr %Result, ptr %results, i64 %k
-  %result = load %Result, ptr %row
+  %result = load %Result, ptr %results[%Result %k]
   %rank = extractvalue %Result %result, $Result.rank$
   %is_array = icmp sgt i64 %rank, 0
   br i1 %is_array, label %array, label %scalar

@@ -31,9 +31,8 @@ write:
   %pairs = phi ptr [ %trace, %entry ], [ %larger, %grown ]
   %at = mul i64 %count, 2
   %first = getelementptr i64, ptr %pairs, i64 %at
-  %second = getelementptr i64, ptr %first, i64 1
   store i64 %word, ptr %first
-  store i64 %value, ptr %second
+  store i64 %value, ptr %first[1]
   %more = add i64 %count, 1
   store i64 %more, ptr %count_place
   ret i64 $FINE$
@@ -55,8 +54,7 @@ define i64 @soac_host_now() {
   %time = alloca { i64, i64 }, align 8
   %error = call i32 @clock_gettime(i32 $CLOCK$, ptr %time)
   %seconds = load i64, ptr %time
-  %rest_place = getelementptr i64, ptr %time, i64 1
-  %rest = load i64, ptr %rest_place
+  %rest = load i64, ptr %time[1]
   %scaled = mul i64 %seconds, 1000000000
   %now = add i64 %scaled, %rest
   ret i64 %now
@@ -65,8 +63,7 @@ define i64 @soac_host_now() {
 ; If the run is timed, note that a branch begins or ends, and when: after what was launched before.
 define i64 @soac_host_mark(ptr %state, i64 %what) {
 entry:
-  %timed_place = getelementptr i64, ptr %state, i64 $TIMED_WORD$
-  %timed = load i64, ptr %timed_place
+  %timed = load i64, ptr %state[$TIMED_WORD$]
   %untimed = icmp eq i64 %timed, 0
   br i1 %untimed, label %fine, label %settle
 settle:

@@ -5,11 +5,9 @@
 ; target[..] = source[..] of the target's sizes; they do not overlap.
 define void @soac_host_copy(ptr %state, ptr %target, ptr %source, i64 %rank, i64 %width) {
   %gpu = call ptr @gpu_of(ptr %state)
-  %place = getelementptr %Array, ptr %source, i32 0, i32 $Array.data$
-  %from = load i64, ptr %place
+  %from = load i64, ptr %source->Array.data
   %sizes = getelementptr %Array, ptr %source, i32 0, i32 $Array.sizes$
-  %strides = getelementptr i64, ptr %sizes, i64 %rank
-  call void @spread(ptr %gpu, ptr %target, i64 %from, ptr %strides, i64 1, i64 %rank, i64 %width, i1 false)
+  call void @spread(ptr %gpu, ptr %target, i64 %from, ptr %sizes[%rank], i64 1, i64 %rank, i64 %width, i1 false)
   ret void
 }
 
@@ -30,8 +28,7 @@ define void @soac_host_write(ptr %state, i64 %address, i64 %width, i64 %bits) {
 ; array[i] = start + i * step, for a dense array.
 define void @soac_host_iota(ptr %state, ptr %array, i64 %count, i64 %start, i64 %step, i64 %width) {
   %gpu = call ptr @gpu_of(ptr %state)
-  %place = getelementptr %Array, ptr %array, i32 0, i32 $Array.data$
-  %address = load i64, ptr %place
+  %address = load i64, ptr %array->Array.data
   call void @ramp(ptr %gpu, i64 %address, i64 %count, i64 %start, i64 %step, i64 %width)
   ret void
 }
@@ -59,8 +56,7 @@ define internal void @spread(ptr %gpu, ptr %target, i64 %from, ptr %from_strides
 entry:
   %room = add i64 %rank, 1
   %axes = alloca %Axis, i64 %room, align 8
-  %data_place = getelementptr %Array, ptr %target, i32 0, i32 $Array.data$
-  %to = load i64, ptr %data_place
+  %to = load i64, ptr %target->Array.data
   %sizes = getelementptr %Array, ptr %target, i32 0, i32 $Array.sizes$
   %strides = getelementptr i64, ptr %sizes, i64 %rank
   br label %each
@@ -71,13 +67,10 @@ each:
   br i1 %more, label %look, label %go
 look:
   %k1 = add i64 %k, 1
-  %size_place = getelementptr i64, ptr %sizes, i64 %k
-  %size = load i64, ptr %size_place
-  %to_place = getelementptr i64, ptr %strides, i64 %k
-  %to_stride = load i64, ptr %to_place
+  %size = load i64, ptr %sizes[%k]
+  %to_stride = load i64, ptr %strides[%k]
   %at = mul i64 %k, %step
-  %from_place = getelementptr i64, ptr %from_strides, i64 %at
-  %from_stride = load i64, ptr %from_place
+  %from_stride = load i64, ptr %from_strides[%at]
   %a1 = insertvalue %Axis zeroinitializer, i64 %size, $Axis.size$
   %a2 = insertvalue %Axis %a1, i64 %to_stride, $Axis.to$
   %axis = insertvalue %Axis %a2, i64 %from_stride, $Axis.from$
@@ -213,14 +206,10 @@ clear:
   ret void
 kernel:
   %params = alloca [11 x i64], align 16
-  %p0 = getelementptr i64, ptr %params, i64 7
-  %p1 = getelementptr i64, ptr %params, i64 8
-  %p2 = getelementptr i64, ptr %params, i64 9
-  %p3 = getelementptr i64, ptr %params, i64 10
-  store i64 %to, ptr %p0
-  store i64 %count, ptr %p1
-  store i64 %start, ptr %p2
-  store i64 %step, ptr %p3
+  store i64 %to, ptr %params[7]
+  store i64 %count, ptr %params[8]
+  store i64 %start, ptr %params[9]
+  store i64 %step, ptr %params[10]
   %up = add i64 %count, $ALMOST_CHUNK$
   %blocks = sdiv i64 %up, $THREADS$
   call void @bulk(ptr %gpu, i64 $IOTA$, i64 %width, i64 %blocks, ptr %params, i64 88)
@@ -233,19 +222,16 @@ done:
 define internal void @bulk(ptr %gpu, i64 %kind, i64 %width, i64 %blocks, ptr %params, i64 %bytes) {
 entry:
   call void @llvm.memcpy.p0.p0.i64(ptr %params, ptr @no_words, i64 56, i1 false)
-  %blocks_place = getelementptr i64, ptr %params, i64 2
-  store i64 %blocks, ptr %blocks_place
+  store i64 %blocks, ptr %params[2]
   %log = call i64 @llvm.cttz.i64(i64 %width, i1 true)
   %number = add i64 %kind, %log
-  %kernels_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.bulk$
-  %kernels = load ptr, ptr %kernels_place
+  %kernels = load ptr, ptr %gpu->Gpu.bulk
   %place = getelementptr ptr, ptr %kernels, i64 %number
   %known = load ptr, ptr %place
   %is_new = icmp eq ptr %known, null
   br i1 %is_new, label %ask, label %go
 ask:
-  %need_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.need$
-  %need = load ptr, ptr %need_place
+  %need = load ptr, ptr %gpu->Gpu.need
   call void %need(ptr %gpu)
   %made = load ptr, ptr %place
   %none = icmp eq ptr %made, null
@@ -255,8 +241,7 @@ lost:
   ret void
 go:
   %code = phi ptr [ %known, %entry ], [ %made, %ask ]
-  %multi_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.multiprocessors$
-  %multi = load i64, ptr %multi_place
+  %multi = load i64, ptr %gpu->Gpu.multiprocessors
   %most = mul i64 %multi, $WAVES$
   %grid = call i64 @llvm.smin.i64(i64 %blocks, i64 %most)
   call void @start(ptr %gpu, ptr %code, i64 %grid, i64 $THREADS$, i64 0, ptr %params, i64 %bytes)
@@ -269,15 +254,13 @@ go:
 define internal i1 @transposed(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width) {
 entry:
   %last = sub i64 %n, 1
-  %column_place = getelementptr %Axis, ptr %axes, i64 %last
-  %column = load %Axis, ptr %column_place
+  %column = load %Axis, ptr %axes[%Axis %last]
   %column_to = extractvalue %Axis %column, $Axis.to$
   %is_row = icmp eq i64 %column_to, %width
   br i1 %is_row, label %find, label %no
 find:
   %first = load %Axis, ptr %axes
-  %second_place = getelementptr %Axis, ptr %axes, i64 1
-  %second = load %Axis, ptr %second_place
+  %second = load %Axis, ptr %axes[%Axis 1]
   %first_from = extractvalue %Axis %first, $Axis.from$
   %second_from = extractvalue %Axis %second, $Axis.from$
   %first_is = icmp eq i64 %first_from, %width
@@ -305,24 +288,15 @@ go:
   %e2 = sdiv i64 %row_to, %width
   %e3 = sdiv i64 %matrix_from, %width
   %e4 = sdiv i64 %column_from, %width
-  %p0 = getelementptr i64, ptr %params, i64 7
-  store i64 %to, ptr %p0
-  %p1 = getelementptr i64, ptr %params, i64 8
-  store i64 %from, ptr %p1
-  %p2 = getelementptr i64, ptr %params, i64 9
-  store i64 %matrices, ptr %p2
-  %p3 = getelementptr i64, ptr %params, i64 10
-  store i64 %row_size, ptr %p3
-  %p4 = getelementptr i64, ptr %params, i64 11
-  store i64 %column_size, ptr %p4
-  %p5 = getelementptr i64, ptr %params, i64 12
-  store i64 %e1, ptr %p5
-  %p6 = getelementptr i64, ptr %params, i64 13
-  store i64 %e2, ptr %p6
-  %p7 = getelementptr i64, ptr %params, i64 14
-  store i64 %e3, ptr %p7
-  %p8 = getelementptr i64, ptr %params, i64 15
-  store i64 %e4, ptr %p8
+  store i64 %to, ptr %params[7]
+  store i64 %from, ptr %params[8]
+  store i64 %matrices, ptr %params[9]
+  store i64 %row_size, ptr %params[10]
+  store i64 %column_size, ptr %params[11]
+  store i64 %e1, ptr %params[12]
+  store i64 %e2, ptr %params[13]
+  store i64 %e3, ptr %params[14]
+  store i64 %e4, ptr %params[15]
   %row_up = add i64 %row_size, $ALMOST_TILE$
   %row_tiles = sdiv i64 %row_up, $TILE$
   %column_up = add i64 %column_size, $ALMOST_TILE$
@@ -339,14 +313,11 @@ no:
 define internal void @by_kernel(ptr %gpu, i64 %to, i64 %from, ptr %axes, i64 %n, i64 %width, i1 %is_fill) {
 entry:
   %params = alloca [40 x i64], align 16
-  %first = getelementptr i64, ptr %params, i64 7
-  store i64 %to, ptr %first
-  %second = getelementptr i64, ptr %params, i64 8
-  store i64 %from, ptr %second
+  store i64 %to, ptr %params[7]
+  store i64 %from, ptr %params[8]
   %behind = select i1 %is_fill, i64 8, i64 9
   %count_place = getelementptr i64, ptr %params, i64 %behind
-  %dims_place = getelementptr i64, ptr %count_place, i64 1
-  store i64 %n, ptr %dims_place
+  store i64 %n, ptr %count_place[1]
   %sizes = getelementptr i64, ptr %count_place, i64 2
   %to_steps = getelementptr i64, ptr %sizes, i64 $MOST_DIMS$
   %from_steps = getelementptr i64, ptr %to_steps, i64 $MOST_DIMS$
@@ -360,8 +331,7 @@ look:
   %k1 = add i64 %k, 1
   %there = icmp slt i64 %k, %n
   %number = sub i64 %n, %k1
-  %place = getelementptr %Axis, ptr %axes, i64 %number
-  %known = select i1 %there, ptr %place, ptr @no_axis
+  %known = select i1 %there, ptr %axes[%Axis %number], ptr @no_axis
   %axis = load %Axis, ptr %known
   %size = extractvalue %Axis %axis, $Axis.size$
   %to_bytes = extractvalue %Axis %axis, $Axis.to$
@@ -369,12 +339,9 @@ look:
   %to_step = sdiv i64 %to_bytes, %width
   %from_step = sdiv i64 %from_bytes, %width
   %product = mul i64 %count, %size
-  %size_place = getelementptr i64, ptr %sizes, i64 %k
-  store i64 %size, ptr %size_place
-  %to_place = getelementptr i64, ptr %to_steps, i64 %k
-  store i64 %to_step, ptr %to_place
-  %from_place = getelementptr i64, ptr %from_steps, i64 %k
-  store i64 %from_step, ptr %from_place
+  store i64 %size, ptr %sizes[%k]
+  store i64 %to_step, ptr %to_steps[%k]
+  store i64 %from_step, ptr %from_steps[%k]
   br label %each
 go:
   store i64 %count, ptr %count_place

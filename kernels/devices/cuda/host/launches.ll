@@ -9,8 +9,7 @@ define internal void @fetched(ptr %gpu, ptr %to, ptr %from, i64 %bytes) {
   %download = extractvalue %Gpu %of, $Gpu.download$
   %stream = extractvalue %Gpu %of, $Gpu.stream$
   %wait = extractvalue %Gpu %of, $Gpu.wait$
-  %downloads = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.downloads$
-  call void @counted(ptr %downloads)
+  call void @counted(ptr %gpu->Gpu.downloads)
   %copied = call i32 %download(ptr %to, ptr %from, i64 %bytes, ptr %stream)
   call void @noted(ptr %gpu, i32 %copied)
   %waited = call i32 %wait(ptr %stream)
@@ -19,8 +18,7 @@ define internal void @fetched(ptr %gpu, ptr %to, ptr %from, i64 %bytes) {
 }
 
 define internal i64 @status_of(ptr %gpu) {
-  %place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.error$
-  %error = load i64, ptr %place
+  %error = load i64, ptr %gpu->Gpu.error
   %fine = icmp eq i64 %error, 0
   %status = select i1 %fine, i64 $FINE$, i64 $DRIVER$
   ret i64 %status
@@ -35,8 +33,7 @@ entry:
   %pinned = extractvalue %Gpu %of, $Gpu.pinned$
   %bytes = add i64 %extra, $RECORD_BYTES$
   call void @fetched(ptr %gpu, ptr %pinned, ptr %record, i64 %bytes)
-  %pending = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.pending$
-  store i64 0, ptr %pending
+  store i64 0, ptr %gpu->Gpu.pending
   %status = call i64 @status_of(ptr %gpu)
   %fine = icmp eq i64 %status, $FINE$
   br i1 %fine, label %look, label %done
@@ -45,12 +42,10 @@ look:
   %failed = icmp ne i64 %failure, 0
   br i1 %failed, label %copy, label %none
 none:
-  %failing = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.failing$
-  store i64 0, ptr %failing
+  store i64 0, ptr %gpu->Gpu.failing
   br label %done
 copy:
-  %own_place = getelementptr i64, ptr %state, i64 $RECORD_WORD$
-  %own = load ptr, ptr %own_place
+  %own = load ptr, ptr %state[$RECORD_WORD$]
   call void @llvm.memcpy.p0.p0.i64(ptr %own, ptr %pinned, i64 $RECORD_BYTES$, i1 false)
   br label %done
 done:
@@ -62,8 +57,7 @@ done:
 define i64 @soac_host_settle(ptr %state) {
 entry:
   %gpu = call ptr @gpu_of(ptr %state)
-  %place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.pending$
-  %pending = load i64, ptr %place
+  %pending = load i64, ptr %gpu->Gpu.pending
   %idle = icmp eq i64 %pending, 0
   br i1 %idle, label %done, label %look
 look:
@@ -135,20 +129,15 @@ define internal void @start(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %s
   %size = alloca i64, align 8
   %extra = alloca [5 x ptr], align 8
   store i64 %bytes, ptr %size
-  %e1 = getelementptr ptr, ptr %extra, i64 1
-  %e2 = getelementptr ptr, ptr %extra, i64 2
-  %e3 = getelementptr ptr, ptr %extra, i64 3
-  %e4 = getelementptr ptr, ptr %extra, i64 4
   store ptr inttoptr (i64 1 to ptr), ptr %extra
-  store ptr %params, ptr %e1
-  store ptr inttoptr (i64 2 to ptr), ptr %e2
-  store ptr %size, ptr %e3
-  store ptr null, ptr %e4
+  store ptr %params, ptr %extra[1]
+  store ptr inttoptr (i64 2 to ptr), ptr %extra[2]
+  store ptr %size, ptr %extra[3]
+  store ptr null, ptr %extra[4]
   %x = trunc i64 %grid to i32
   %t = trunc i64 %threads to i32
   %s = trunc i64 %shared to i32
-  %launches = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.launches$
-  call void @counted(ptr %launches)
+  call void @counted(ptr %gpu->Gpu.launches)
   %code_of = call i32 %launch(ptr %code, i32 %x, i32 1, i32 1, i32 %t, i32 1, i32 1, i32 %s, ptr %stream, ptr null, ptr %extra)
   call void @noted(ptr %gpu, i32 %code_of)
   ret void
@@ -164,10 +153,8 @@ entry:
   br i1 %any, label %choose, label %fine
 choose:
   %gpu = call ptr @gpu_of(ptr %state)
-  %kernels_place = getelementptr i64, ptr %state, i64 $KERNELS_WORD$
-  %kernels = load ptr, ptr %kernels_place
-  %kernel_place = getelementptr ptr, ptr %kernels, i64 %number
-  %kernel = load ptr, ptr %kernel_place
+  %kernels = load ptr, ptr %state[$KERNELS_WORD$]
+  %kernel = load ptr, ptr %kernels[%number]
   %top = add i64 %blocks, $ALMOST_GRID$
   %least = sdiv i64 %top, $MOST_GRID$
   %f = call i64 @llvm.smax.i64(i64 %factor, i64 %least)
@@ -183,8 +170,7 @@ choose:
   %is_new = icmp eq ptr %known, null
   br i1 %is_new, label %ask, label %go
 ask:
-  %need_place = getelementptr i64, ptr %state, i64 $NEED_WORD$
-  %need = load ptr, ptr %need_place
+  %need = load ptr, ptr %state[$NEED_WORD$]
   call void %need(i64 %number, i64 %which)
   %made = load ptr, ptr %place
   %none = icmp eq ptr %made, null
@@ -213,28 +199,22 @@ sized:
   %parts = sdiv i64 %last, %each
   %fewer = call i64 @llvm.smin.i64(i64 %resident, i64 %parts)
   %at_once = select i1 %whole, i64 %resident, i64 %fewer
-  %record_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.record$
-  %record = load i64, ptr %record_place
-  %failing_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.failing$
-  %failing = load i64, ptr %failing_place
+  %record = load i64, ptr %gpu->Gpu.record
+  %failing = load i64, ptr %gpu->Gpu.failing
   %cannot = icmp eq i64 %failing, 0
   %before = select i1 %cannot, i64 0, i64 %record
   %fails = extractvalue %Variant %v, $Variant.fails$
   %may_fail = or i64 %failing, %fails
-  store i64 %may_fail, ptr %failing_place
-  %pending_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.pending$
-  store i64 1, ptr %pending_place
+  store i64 %may_fail, ptr %gpu->Gpu.failing
+  store i64 1, ptr %gpu->Gpu.pending
   store i64 %record, ptr %params
-  %p1 = getelementptr i64, ptr %params, i64 1
-  store i64 %before, ptr %p1
-  %p2 = getelementptr i64, ptr %params, i64 2
-  store i64 %blocks, ptr %p2
+  store i64 %before, ptr %params[1]
+  store i64 %blocks, ptr %params[2]
   %over = add i64 %at_once, %together
   %less = sub i64 %over, 1
   %grid = sdiv i64 %less, %together
   %all_threads = mul i64 %own_threads, %together
-  %shared_place = getelementptr i64, ptr %params, i64 6
-  %own_shared = load i64, ptr %shared_place
+  %own_shared = load i64, ptr %params[6]
   %shared = mul i64 %own_shared, %together
   %code = extractvalue %Variant %v, $Variant.code$
   call void @start(ptr %gpu, ptr %code, i64 %grid, i64 %all_threads, i64 %shared, ptr %params, i64 %bytes)
@@ -252,8 +232,7 @@ fine:
 
 ; The threads of a block: those asked for, in whole warps, as a GPU takes them.
 define internal i64 @threads_of(ptr %kernel, i64 %asked) {
-  %place = getelementptr %Kernel, ptr %kernel, i32 0, i32 $Kernel.threads$
-  %usual = load i64, ptr %place
+  %usual = load i64, ptr %kernel->Kernel.threads
   %warps = and i64 %asked, -32
   %some = call i64 @llvm.smax.i64(i64 %warps, i64 32)
   %fitting = call i64 @llvm.smin.i64(i64 %some, i64 1024)
@@ -289,8 +268,7 @@ entry:
   %each = add i64 %block, %of_threads
   %m1 = getelementptr i64, ptr %memory, i64 1
   %m2 = getelementptr i64, ptr %memory, i64 2
-  %m3 = getelementptr i64, ptr %memory, i64 3
-  store i64 %shared, ptr %m3
+  store i64 %shared, ptr %memory[3]
   %nothing = icmp eq i64 %each, 0
   br i1 %nothing, label %none, label %some
 none:
@@ -299,8 +277,7 @@ none:
 some:
   %in_turn = sdiv i64 $THREADS$, %threads
   %per = call i64 @llvm.smax.i64(i64 %in_turn, i64 1)
-  %multi_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.multiprocessors$
-  %multi = load i64, ptr %multi_place
+  %multi = load i64, ptr %gpu->Gpu.multiprocessors
   %of_gpu = mul i64 %multi, $TURNS$
   %full = mul i64 %of_gpu, %per
   %budget = sdiv i64 $STACK_BUDGET$, %each
@@ -317,15 +294,13 @@ some:
   %enough = icmp sle i64 %bytes, %has
   br i1 %enough, label %take, label %grow
 grow:
-  %stacks_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.stacks$
-  %stacks = load ptr, ptr %stacks_place
+  %stacks = load ptr, ptr %gpu->Gpu.stacks
   call void %stacks(ptr %gpu, i64 %bytes)
   %now = load i64, ptr %room_place
   %got = icmp sle i64 %bytes, %now
   br i1 %got, label %take, label %fail
 take:
-  %stack_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.stack$
-  %stack = load i64, ptr %stack_place
+  %stack = load i64, ptr %gpu->Gpu.stack
   store i64 %stack, ptr %memory
   store i64 %block, ptr %m1
   store i64 %thread, ptr %m2
@@ -336,8 +311,7 @@ fail:
 ; Does somebody want to stop? A state without a flag goes on.
 define i64 @soac_host_pause(ptr %state) {
 entry:
-  %stop_place = getelementptr i64, ptr %state, i64 $STOP_WORD$
-  %flag = load ptr, ptr %stop_place
+  %flag = load ptr, ptr %state[$STOP_WORD$]
   %deaf = icmp eq ptr %flag, null
   br i1 %deaf, label %fine, label %look
 look:

@@ -4,8 +4,7 @@
 ; pages; class 0 has $SMALLEST$ bytes.
 
 define ptr @soac_host_data(ptr %buffer) {
-  %place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.address$
-  %address = load ptr, ptr %place
+  %address = load ptr, ptr %buffer->Buffer.address
   ret ptr %address
 }
 
@@ -27,23 +26,19 @@ entry:
   %number = add i64 %group, %units
   %capacity = select i1 %is_small, i64 $SMALLEST$, i64 %rounded
   %class = select i1 %is_small, i64 0, i64 %number
-  %lists_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.lists$
-  %lists = load ptr, ptr %lists_place
+  %lists = load ptr, ptr %gpu->Gpu.lists
   %list = getelementptr ptr, ptr %lists, i64 %class
   %head = load ptr, ptr %list
   %none = icmp eq ptr %head, null
   br i1 %none, label %new, label %reuse
 reuse:
-  %next_place = getelementptr %Buffer, ptr %head, i32 0, i32 $Buffer.next$
-  %next = load ptr, ptr %next_place
+  %next = load ptr, ptr %head->Buffer.next
   store ptr %next, ptr %list
   store i64 1, ptr %head
   ret ptr %head
 new:
-  %allocations = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.allocations$
-  call void @counted(ptr %allocations)
-  %allocate_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.allocate$
-  %allocate = load ptr, ptr %allocate_place
+  call void @counted(ptr %gpu->Gpu.allocations)
+  %allocate = load ptr, ptr %gpu->Gpu.allocate
   %address = call ptr %allocate(ptr %gpu, i64 %capacity)
   %no_room = icmp eq ptr %address, null
   br i1 %no_room, label %fail, label %header
@@ -67,8 +62,7 @@ fail:
 }
 
 define internal void @free_address(ptr %gpu, ptr %address) {
-  %place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.free$
-  %give = load ptr, ptr %place
+  %give = load ptr, ptr %gpu->Gpu.free
   call void %give(ptr %gpu, ptr %address)
   ret void
 }
@@ -85,13 +79,10 @@ back:
   %of = load %Buffer, ptr %buffer
   %gpu = extractvalue %Buffer %of, $Buffer.gpu$
   %class = extractvalue %Buffer %of, $Buffer.class$
-  %lists_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.lists$
-  %lists = load ptr, ptr %lists_place
-  %list = getelementptr ptr, ptr %lists, i64 %class
-  %head = load ptr, ptr %list
-  %next_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.next$
-  store ptr %head, ptr %next_place
-  store ptr %buffer, ptr %list
+  %lists = load ptr, ptr %gpu->Gpu.lists
+  %head = load ptr, ptr %lists[%class]
+  store ptr %head, ptr %buffer->Buffer.next
+  store ptr %buffer, ptr %lists[%class]
   br label %done
 done:
   ret i64 0
@@ -106,8 +97,7 @@ define void @soac_host_let_go(ptr %buffer) {
 ; Give the memory of all free buffers back.
 define void @soac_host_trim(ptr %gpu) {
 entry:
-  %lists_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.lists$
-  %lists = load ptr, ptr %lists_place
+  %lists = load ptr, ptr %gpu->Gpu.lists
   br label %each
 each:
   %k = phi i64 [ 0, %entry ], [ %k1, %next ]

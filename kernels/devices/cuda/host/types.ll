@@ -18,8 +18,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 ; The GPU that a call is on.
 define internal ptr @gpu_of(ptr %state) {
-  %place = getelementptr i64, ptr %state, i64 $DEVICE_WORD$
-  %gpu = load ptr, ptr %place
+  %gpu = load ptr, ptr %state[$DEVICE_WORD$]
   ret ptr %gpu
 }
 
@@ -29,12 +28,11 @@ entry:
   %fine = icmp eq i32 %code, 0
   br i1 %fine, label %done, label %look
 look:
-  %place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.error$
-  %before = load i64, ptr %place
+  %before = load i64, ptr %gpu->Gpu.error
   %first = icmp eq i64 %before, 0
   %wide = zext i32 %code to i64
   %error = select i1 %first, i64 %wide, i64 %before
-  store i64 %error, ptr %place
+  store i64 %error, ptr %gpu->Gpu.error
   br label %done
 done:
   ret void

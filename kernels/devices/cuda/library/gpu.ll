@@ -15,8 +15,7 @@ declare ptr @dlsym(ptr, ptr)
 @driver_name = internal constant [13 x i8] c"libcuda.so.1\00"
 
 define internal ptr @device_of(ptr %context) {
-  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.arenas$
-  %device = load ptr, ptr %place
+  %device = load ptr, ptr %context->Context.arenas
   ret ptr %device
 }
 
@@ -33,18 +32,16 @@ each:
   %more = icmp slt i64 %k, $FUNCTIONS$
   br i1 %more, label %find, label %init
 find:
-  %name_place = getelementptr ptr, ptr @driver_names, i64 %k
-  %name = load ptr, ptr %name_place
+  %name = load ptr, ptr @driver_names[%k]
   %found = call ptr @dlsym(ptr %library, ptr %name)
   %missing = icmp eq ptr %found, null
   br i1 %missing, label %fail, label %got
 got:
-  %place = getelementptr ptr, ptr @driver, i64 %k
-  store ptr %found, ptr %place
+  store ptr %found, ptr @driver[%k]
   %k1 = add i64 %k, 1
   br label %each
 init:
-  %function = call ptr @function(i64 $cuInit$)
+  %function = load ptr, ptr @driver[$cuInit$]
   %code = call i32 %function(i32 0)
   %fine = icmp eq i32 %code, 0
   ret i1 %fine
@@ -52,23 +49,16 @@ fail:
   ret i1 false
 }
 
-define internal ptr @function(i64 %k) {
-  %place = getelementptr ptr, ptr @driver, i64 %k
-  %function = load ptr, ptr %place
-  ret ptr %function
-}
-
 define internal void @push(ptr %device) {
-  %place = getelementptr %Device, ptr %device, i32 0, i32 $Device.context$
-  %context = load ptr, ptr %place
-  %function = call ptr @function(i64 $cuCtxPushCurrent_v2$)
+  %context = load ptr, ptr %device->Device.context
+  %function = load ptr, ptr @driver[$cuCtxPushCurrent_v2$]
   %code = call i32 %function(ptr %context)
   ret void
 }
 
 define internal void @pop() {
   %old = alloca ptr, align 8
-  %function = call ptr @function(i64 $cuCtxPopCurrent_v2$)
+  %function = load ptr, ptr @driver[$cuCtxPopCurrent_v2$]
   %code = call i32 %function(ptr %old)
   ret void
 }
@@ -76,7 +66,7 @@ define internal void @pop() {
 define internal i64 @attribute(i32 %number, i32 %device) {
   %found = alloca i32, align 4
   store i32 0, ptr %found
-  %function = call ptr @function(i64 $cuDeviceGetAttribute$)
+  %function = load ptr, ptr @driver[$cuDeviceGetAttribute$]
   %code = call i32 %function(ptr %found, i32 %number, i32 %device)
   %value = load i32, ptr %found
   %wide = sext i32 %value to i64
@@ -102,7 +92,7 @@ done:
 define internal ptr @asked(i64 %bytes) {
 entry:
   %found = alloca ptr, align 8
-  %function = call ptr @function(i64 $cuMemAlloc_v2$)
+  %function = load ptr, ptr @driver[$cuMemAlloc_v2$]
   %code = call i32 %function(ptr %found, i64 %bytes)
   %fine = icmp eq i32 %code, 0
   br i1 %fine, label %got, label %none
@@ -118,7 +108,7 @@ entry:
   %none = icmp eq ptr %address, null
   br i1 %none, label %done, label %give
 give:
-  %function = call ptr @function(i64 $cuMemFree_v2$)
+  %function = load ptr, ptr @driver[$cuMemFree_v2$]
   %code = call i32 %function(ptr %address)
   br label %done
 done:
@@ -128,17 +118,15 @@ done:
 ; Memory for the stacks of launches: one piece, which grows.
 define internal void @more_stack(ptr %gpu, i64 %bytes) {
 entry:
-  %stack_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.stack$
-  %room_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.stack_room$
-  %old_word = load i64, ptr %stack_place
+  %old_word = load i64, ptr %gpu->Gpu.stack
   %old = inttoptr i64 %old_word to ptr
   call void @freed(ptr %gpu, ptr %old)
   %new = call ptr @allocated(ptr %gpu, i64 %bytes)
   %none = icmp eq ptr %new, null
   %room = select i1 %none, i64 0, i64 %bytes
   %word = ptrtoint ptr %new to i64
-  store i64 %word, ptr %stack_place
-  store i64 %room, ptr %room_place
+  store i64 %word, ptr %gpu->Gpu.stack
+  store i64 %room, ptr %gpu->Gpu.stack_room
   ret void
 }
 
@@ -162,8 +150,7 @@ entry:
   %none = icmp eq ptr %context, null
   br i1 %none, label %gone, label %begin
 begin:
-  %lock = getelementptr %Context, ptr %context, i32 0, i32 $Context.lock$
-  %locked = call i32 @pthread_mutex_init(ptr %lock, ptr null)
+  %locked = call i32 @pthread_mutex_init(ptr %context->Context.lock, ptr null)
   call void @preset(ptr %context)
   %is_default = icmp eq ptr %config, null
   br i1 %is_default, label %configured, label %read
@@ -180,8 +167,7 @@ open:
   br i1 %opened, label %fine, label %fail
 fine:
   %target = load ptr, ptr @soac_targets
-  %target_place = getelementptr %Context, ptr %context, i32 0, i32 $Context.target$
-  store ptr %target, ptr %target_place
+  store ptr %target, ptr %context->Context.target
   ret ptr %context
 fail:
   %why = phi ptr [ @soac_site_driver, %configured ], [ %why_not, %open ]
@@ -198,34 +184,30 @@ entry:
   %wanted = extractvalue %Request %how, $Request.image$
   %number = trunc i64 %asked to i32
   %found = alloca i32, align 4
-  %get = call ptr @function(i64 $cuDeviceGet$)
+  %get = load ptr, ptr @driver[$cuDeviceGet$]
   %got = call i32 %get(ptr %found, i32 %number)
   %has_gpu = icmp eq i32 %got, 0
   br i1 %has_gpu, label %retain, label %no_gpu
 retain:
   %cuda_device = load i32, ptr %found
   %primary = alloca ptr, align 8
-  %retain_it = call ptr @function(i64 $cuDevicePrimaryCtxRetain$)
+  %retain_it = load ptr, ptr @driver[$cuDevicePrimaryCtxRetain$]
   %retained = call i32 %retain_it(ptr %primary, i32 %cuda_device)
   %has_context = icmp eq i32 %retained, 0
   br i1 %has_context, label %make, label %no_gpu
 make:
   %bytes = ptrtoint ptr getelementptr (%Device, ptr null, i64 1) to i64
   %device = call ptr @calloc(i64 1, i64 %bytes)
-  %own = getelementptr %Context, ptr %context, i32 0, i32 $Context.arenas$
-  store ptr %device, ptr %own
+  store ptr %device, ptr %context->Context.arenas
   %no_room = icmp eq ptr %device, null
   br i1 %no_room, label %no_memory, label %fill
 fill:
   %cuda_context = load ptr, ptr %primary
-  %context_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.context$
-  store ptr %cuda_context, ptr %context_place
-  %number_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.number$
-  store i32 %cuda_device, ptr %number_place
+  store ptr %cuda_context, ptr %device->Device.context
+  store i32 %cuda_device, ptr %device->Device.number
   %keep = extractvalue %Request %how, $Request.keep$
   %keeps = icmp ne i64 %keep, 0
-  %keep_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.keep$
-  store i1 %keeps, ptr %keep_place
+  store i1 %keeps, ptr %device->Device.keep
   call void @push(ptr %device)
   %loaded = call i1 @load_image(ptr %device, ptr %wanted)
   br i1 %loaded, label %words, label %no_image
@@ -251,23 +233,21 @@ no_memory:
 ; The first image (of the name that is asked for, if one is) that this GPU loads: cubins are for GPUs of their own number.
 define internal i1 @load_image(ptr %device, ptr %wanted) {
 entry:
-  %number_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.number$
-  %number = load i32, ptr %number_place
+  %number = load i32, ptr %device->Device.number
   %major = call i64 @attribute(i32 75, i32 %number)
   %minor = call i64 @attribute(i32 76, i32 %number)
   %tens = mul i64 %major, 10
   %arch = add i64 %tens, %minor
   %any = icmp eq ptr %wanted, null
   %module_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.module$
-  %load = call ptr @function(i64 $cuModuleLoadData$)
+  %load = load ptr, ptr @driver[$cuModuleLoadData$]
   br label %each
 each:
   %k = phi i64 [ 0, %entry ], [ %k1, %next ]
   %more = icmp slt i64 %k, $IMAGES$
   br i1 %more, label %look, label %none
 look:
-  %place = getelementptr %Image, ptr @soac_images, i64 %k
-  %image = load %Image, ptr %place
+  %image = load %Image, ptr @soac_images[%Image %k]
   %name = extractvalue %Image %image, $Image.name$
   br i1 %any, label %suits, label %compare
 compare:
@@ -289,8 +269,7 @@ next:
   %k1 = add i64 %k, 1
   br label %each
 found:
-  %image_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.image$
-  store ptr %name, ptr %image_place
+  store ptr %name, ptr %device->Device.image
   ret i1 true
 none:
   store ptr null, ptr %module_place
@@ -298,27 +277,25 @@ none:
 }
 
 define internal void @put(ptr %gpu, i64 %field, ptr %value) {
-  %place = getelementptr ptr, ptr %gpu, i64 %field
-  store ptr %value, ptr %place
+  store ptr %value, ptr %gpu[%field]
   ret void
 }
 
 ; What launches and copies read.
 define internal i1 @fill_gpu(ptr %gpu) {
 entry:
-  %number_place = getelementptr %Device, ptr %gpu, i32 0, i32 $Device.number$
-  %number = load i32, ptr %number_place
-  %launch = call ptr @function(i64 $cuLaunchKernel$)
+  %number = load i32, ptr %gpu->Device.number
+  %launch = load ptr, ptr @driver[$cuLaunchKernel$]
   call void @put(ptr %gpu, i64 $Gpu.launch$, ptr %launch)
-  %download = call ptr @function(i64 $cuMemcpyDtoHAsync_v2$)
+  %download = load ptr, ptr @driver[$cuMemcpyDtoHAsync_v2$]
   call void @put(ptr %gpu, i64 $Gpu.download$, ptr %download)
-  %upload = call ptr @function(i64 $cuMemcpyHtoDAsync_v2$)
+  %upload = load ptr, ptr @driver[$cuMemcpyHtoDAsync_v2$]
   call void @put(ptr %gpu, i64 $Gpu.upload$, ptr %upload)
-  %copy = call ptr @function(i64 $cuMemcpyDtoDAsync_v2$)
+  %copy = load ptr, ptr @driver[$cuMemcpyDtoDAsync_v2$]
   call void @put(ptr %gpu, i64 $Gpu.copy$, ptr %copy)
-  %clear = call ptr @function(i64 $cuMemsetD8Async$)
+  %clear = load ptr, ptr @driver[$cuMemsetD8Async$]
   call void @put(ptr %gpu, i64 $Gpu.clear$, ptr %clear)
-  %wait = call ptr @function(i64 $cuStreamSynchronize$)
+  %wait = load ptr, ptr @driver[$cuStreamSynchronize$]
   call void @put(ptr %gpu, i64 $Gpu.wait$, ptr %wait)
   call void @put(ptr %gpu, i64 $Gpu.allocate$, ptr @allocated)
   call void @put(ptr %gpu, i64 $Gpu.free$, ptr @freed)
@@ -329,14 +306,11 @@ entry:
   %lists = call ptr @calloc(i64 $LISTS$, i64 8)
   call void @put(ptr %gpu, i64 $Gpu.lists$, ptr %lists)
   %many = call i64 @attribute(i32 16, i32 %number)
-  %many_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.multiprocessors$
-  store i64 %many, ptr %many_place
-  %stream_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.stream$
-  %stream = call ptr @function(i64 $cuStreamCreate$)
-  %streamed = call i32 %stream(ptr %stream_place, i32 0)
-  %pinned_place = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.pinned$
-  %pin = call ptr @function(i64 $cuMemHostAlloc$)
-  %pinned = call i32 %pin(ptr %pinned_place, i64 $RECORD_ROOM$, i32 0)
+  store i64 %many, ptr %gpu->Gpu.multiprocessors
+  %stream = load ptr, ptr @driver[$cuStreamCreate$]
+  %streamed = call i32 %stream(ptr %gpu->Gpu.stream, i32 0)
+  %pin = load ptr, ptr @driver[$cuMemHostAlloc$]
+  %pinned = call i32 %pin(ptr %gpu->Gpu.pinned, i64 $RECORD_ROOM$, i32 0)
   %record = call ptr @asked(i64 $RECORD_ROOM$)
   call void @put(ptr %gpu, i64 $Gpu.record$, ptr %record)
   %failures = or i32 %streamed, %pinned
@@ -353,9 +327,8 @@ entry:
 define internal ptr @kernel_code(ptr %device, ptr %name) {
   %found = alloca ptr, align 8
   store ptr null, ptr %found
-  %module_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.module$
-  %module = load ptr, ptr %module_place
-  %get = call ptr @function(i64 $cuModuleGetFunction$)
+  %module = load ptr, ptr %device->Device.module
+  %get = load ptr, ptr @driver[$cuModuleGetFunction$]
   %code = call i32 %get(ptr %found, ptr %module, ptr %name)
   %kernel = load ptr, ptr %found
   ret ptr %kernel
@@ -366,23 +339,20 @@ define internal i1 @fill_kernels(ptr %device) {
 entry:
   %kernel_bytes = ptrtoint ptr getelementptr (%Kernel, ptr null, i64 1) to i64
   %kernels = call ptr @calloc(i64 $KERNELS_ROOM$, i64 %kernel_bytes)
-  %kernels_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.kernels$
-  store ptr %kernels, ptr %kernels_place
+  store ptr %kernels, ptr %device->Device.kernels
   %variant_bytes = ptrtoint ptr getelementptr (%Variant, ptr null, i64 1) to i64
   %variants = call ptr @calloc(i64 $FORMS_ROOM$, i64 %variant_bytes)
-  %variants_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.variants$
-  store ptr %variants, ptr %variants_place
+  store ptr %variants, ptr %device->Device.variants
   %no_kernels = icmp eq ptr %kernels, null
   %no_variants = icmp eq ptr %variants, null
   %full = or i1 %no_kernels, %no_variants
   br i1 %full, label %fail, label %begin
 begin:
-  %number_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.number$
-  %number = load i32, ptr %number_place
+  %number = load i32, ptr %device->Device.number
   %may_have = call i64 @attribute(i32 97, i32 %number)
   %most = call i64 @llvm.smin.i64(i64 %may_have, i64 $MOST_SHARED$)
-  %attribute = call ptr @function(i64 $cuFuncGetAttribute$)
-  %allow = call ptr @function(i64 $cuFuncSetAttribute$)
+  %attribute = load ptr, ptr @driver[$cuFuncGetAttribute$]
+  %allow = load ptr, ptr @driver[$cuFuncSetAttribute$]
   %own = alloca i32, align 4
   br label %each
 each:
@@ -390,8 +360,7 @@ each:
   %more = icmp slt i64 %k, $FORMS$
   br i1 %more, label %form, label %each_kernel
 form:
-  %form_place = getelementptr %Form, ptr @soac_forms, i64 %k
-  %of = load %Form, ptr %form_place
+  %of = load %Form, ptr @soac_forms[%Form %k]
   %name = extractvalue %Form %of, $Form.name$
   %code = call ptr @kernel_code(ptr %device, ptr %name)
   store i32 0, ptr %own
@@ -415,12 +384,10 @@ form:
   %v5 = insertvalue %Variant %v4, i64 %fails, $Variant.fails$
   %v6 = insertvalue %Variant %v5, i64 %stacks, $Variant.stacks$
   %v7 = insertvalue %Variant %v6, i64 %shared, $Variant.shared_left$
-  %variant = getelementptr %Variant, ptr %variants, i64 %k
-  store %Variant %v7, ptr %variant
+  store %Variant %v7, ptr %variants[%Variant %k]
   %kernel = extractvalue %Form %of, $Form.kernel$
   %which = extractvalue %Form %of, $Form.number$
-  %slot = getelementptr %Kernel, ptr %kernels, i64 %kernel, i32 $Kernel.variants$, i64 %which
-  store ptr %variant, ptr %slot
+  store ptr %variants[%Variant %k], ptr %kernels[%kernel]->Kernel.variants[%which]
   %k1 = add i64 %k, 1
   br label %each
 each_kernel:
@@ -428,19 +395,14 @@ each_kernel:
   %others = icmp slt i64 %n, $KERNELS$
   br i1 %others, label %limits, label %bulk
 limits:
-  %limits_place = getelementptr %Limits, ptr @soac_limits, i64 %n
-  %row = load %Limits, ptr %limits_place
+  %row = load %Limits, ptr @soac_limits[%Limits %n]
   %most_shared = extractvalue %Limits %row, $Limits.most$
   %usual = extractvalue %Limits %row, $Limits.threads$
   %table = getelementptr %Kernel, ptr %kernels, i64 %n
-  %most_place = getelementptr %Kernel, ptr %table, i32 0, i32 $Kernel.most$
-  store i64 %most_shared, ptr %most_place
-  %usual_place = getelementptr %Kernel, ptr %table, i32 0, i32 $Kernel.threads$
-  store i64 %usual, ptr %usual_place
-  %block_place = getelementptr %Kernel, ptr %table, i32 0, i32 $Kernel.block_stack$
-  store i64 $FIRST_BLOCK$, ptr %block_place
-  %thread_place = getelementptr %Kernel, ptr %table, i32 0, i32 $Kernel.thread_stack$
-  store i64 $FIRST_THREAD$, ptr %thread_place
+  store i64 %most_shared, ptr %table->Kernel.most
+  store i64 %usual, ptr %table->Kernel.threads
+  store i64 $FIRST_BLOCK$, ptr %table->Kernel.block_stack
+  store i64 $FIRST_THREAD$, ptr %table->Kernel.thread_stack
   %warps = lshr i64 %usual, 5
   %whole_number = sub i64 %warps, 1
   br label %each_slot
@@ -457,8 +419,7 @@ look:
 replace:
   %row_of = and i64 %s, 96
   %instead = add i64 %row_of, %whole_number
-  %instead_place = getelementptr %Kernel, ptr %table, i32 0, i32 $Kernel.variants$, i64 %instead
-  %other = load ptr, ptr %instead_place
+  %other = load ptr, ptr %table->Kernel.variants[%instead]
   store ptr %other, ptr %slot_place
   br label %slot_done
 slot_done:
@@ -467,19 +428,16 @@ kernel_done:
   %n1 = add i64 %n, 1
   br label %each_kernel
 bulk:
-  %bulk_place = getelementptr %Gpu, ptr %device, i32 0, i32 $Gpu.bulk$
-  %bulk_table = load ptr, ptr %bulk_place
+  %bulk_table = load ptr, ptr %device->Gpu.bulk
   br label %each_bulk
 each_bulk:
   %b = phi i64 [ 0, %bulk ], [ %b1, %bulk_one ]
   %bulks = icmp slt i64 %b, 16
   br i1 %bulks, label %bulk_one, label %fine
 bulk_one:
-  %bulk_name_place = getelementptr ptr, ptr @soac_bulk_names, i64 %b
-  %bulk_name = load ptr, ptr %bulk_name_place
+  %bulk_name = load ptr, ptr @soac_bulk_names[%b]
   %bulk_code = call ptr @kernel_code(ptr %device, ptr %bulk_name)
-  %bulk_slot = getelementptr ptr, ptr %bulk_table, i64 %b
-  store ptr %bulk_code, ptr %bulk_slot
+  store ptr %bulk_code, ptr %bulk_table[%b]
   %b1 = add i64 %b, 1
   br label %each_bulk
 fine:
@@ -491,39 +449,30 @@ fail:
 ; A state for each entry, with its kernels.
 define internal i1 @make_states(ptr %context, ptr %device) {
 entry:
-  %kernels_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.kernels$
-  %kernels = load ptr, ptr %kernels_place
+  %kernels = load ptr, ptr %device->Device.kernels
   br label %each
 each:
   %k = phi i64 [ 0, %entry ], [ %k1, %listed ]
   %more = icmp slt i64 %k, $ENTRIES$
   br i1 %more, label %make, label %done
 make:
-  %row = getelementptr %Entry, ptr @soac_entries, i64 %k
-  %of = load %Entry, ptr %row
+  %of = load %Entry, ptr @soac_entries[%Entry %k]
   %words = extractvalue %Entry %of, $Entry.words$
-  %listing_place = getelementptr %Table, ptr @soac_launched, i64 %k
-  %listing = load %Table, ptr %listing_place
+  %listing = load %Table, ptr @soac_launched[%Table %k]
   %numbers = extractvalue %Table %listing, $Table.rows$
   %count = extractvalue %Table %listing, $Table.count$
   %all_words = add i64 %words, %count
   %state = call ptr @calloc(i64 %all_words, i64 8)
-  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.states$, i64 %k
-  store ptr %state, ptr %place
+  store ptr %state, ptr %context->Context.states[%k]
   %none = icmp eq ptr %state, null
   br i1 %none, label %done, label %got
 got:
   %table = getelementptr i64, ptr %state, i64 %words
-  %kernels_word = getelementptr i64, ptr %state, i64 $KERNELS_WORD$
-  store ptr %table, ptr %kernels_word
-  %device_word = getelementptr i64, ptr %state, i64 $DEVICE_WORD$
-  store ptr %device, ptr %device_word
-  %need_word = getelementptr i64, ptr %state, i64 $NEED_WORD$
-  store ptr @no_kernel, ptr %need_word
+  store ptr %table, ptr %state[$KERNELS_WORD$]
+  store ptr %device, ptr %state[$DEVICE_WORD$]
+  store ptr @no_kernel, ptr %state[$NEED_WORD$]
   %record = extractvalue %Entry %of, $Entry.record$
-  %record_at = getelementptr i64, ptr %state, i64 %record
-  %record_word = getelementptr i64, ptr %state, i64 $RECORD_WORD$
-  store ptr %record_at, ptr %record_word
+  store ptr %state[%record], ptr %state[$RECORD_WORD$]
   %k1 = add i64 %k, 1
   br label %listed
 listed:
@@ -531,11 +480,8 @@ listed:
   %others = icmp slt i64 %n, %count
   br i1 %others, label %put, label %each
 put:
-  %number_place = getelementptr i64, ptr %numbers, i64 %n
-  %number = load i64, ptr %number_place
-  %kernel = getelementptr %Kernel, ptr %kernels, i64 %number
-  %slot = getelementptr ptr, ptr %table, i64 %n
-  store ptr %kernel, ptr %slot
+  %number = load i64, ptr %numbers[%n]
+  store ptr %kernels[%Kernel %number], ptr %table[%n]
   %n1 = add i64 %n, 1
   br label %listed
 done:
@@ -559,20 +505,17 @@ states:
   %others = icmp slt i64 %e, $ENTRIES$
   br i1 %others, label %state, label %end
 state:
-  %place = getelementptr %Context, ptr %context, i32 0, i32 $Context.states$, i64 %e
-  %words = load ptr, ptr %place
+  %words = load ptr, ptr %context->Context.states[%e]
   %e1 = add i64 %e, 1
   %no_state = icmp eq ptr %words, null
   br i1 %no_state, label %states, label %trace
 trace:
-  %trace_place = getelementptr i64, ptr %words, i64 $TRACE_WORD$
-  %pairs = load ptr, ptr %trace_place
+  %pairs = load ptr, ptr %words[$TRACE_WORD$]
   call void @free(ptr %pairs)
   call void @free(ptr %words)
   br label %states
 end:
-  %lock = getelementptr %Context, ptr %context, i32 0, i32 $Context.lock$
-  %destroyed = call i32 @pthread_mutex_destroy(ptr %lock)
+  %destroyed = call i32 @pthread_mutex_destroy(ptr %context->Context.lock)
   call void @free(ptr %context)
   br label %done
 done:
@@ -600,7 +543,7 @@ pinned:
   %no_pages = icmp eq ptr %pages, null
   br i1 %no_pages, label %stream, label %unpin
 unpin:
-  %unpin_it = call ptr @function(i64 $cuMemFreeHost$)
+  %unpin_it = load ptr, ptr @driver[$cuMemFreeHost$]
   %unpinned = call i32 %unpin_it(ptr %pages)
   br label %stream
 stream:
@@ -608,32 +551,28 @@ stream:
   %no_queue = icmp eq ptr %queue, null
   br i1 %no_queue, label %module, label %destroy
 destroy:
-  %destroy_it = call ptr @function(i64 $cuStreamDestroy_v2$)
+  %destroy_it = load ptr, ptr @driver[$cuStreamDestroy_v2$]
   %destroyed = call i32 %destroy_it(ptr %queue)
   br label %module
 module:
-  %module_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.module$
-  %loaded = load ptr, ptr %module_place
+  %loaded = load ptr, ptr %device->Device.module
   %no_module = icmp eq ptr %loaded, null
   br i1 %no_module, label %leave, label %unload
 unload:
-  %unload_it = call ptr @function(i64 $cuModuleUnload$)
+  %unload_it = load ptr, ptr @driver[$cuModuleUnload$]
   %unloaded = call i32 %unload_it(ptr %loaded)
   br label %leave
 leave:
   call void @pop()
-  %number_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.number$
-  %number = load i32, ptr %number_place
-  %release_it = call ptr @function(i64 $cuDevicePrimaryCtxRelease_v2$)
+  %number = load i32, ptr %device->Device.number
+  %release_it = load ptr, ptr @driver[$cuDevicePrimaryCtxRelease_v2$]
   %released = call i32 %release_it(i32 %number)
   %bulk = extractvalue %Gpu %of, $Gpu.bulk$
   call void @free(ptr %bulk)
   call void @free(ptr %lists)
-  %kernels_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.kernels$
-  %kernels = load ptr, ptr %kernels_place
+  %kernels = load ptr, ptr %device->Device.kernels
   call void @free(ptr %kernels)
-  %variants_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.variants$
-  %variants = load ptr, ptr %variants_place
+  %variants = load ptr, ptr %device->Device.variants
   call void @free(ptr %variants)
   call void @free(ptr %device)
   ret void
@@ -646,8 +585,7 @@ entry:
   %none = icmp eq ptr %device, null
   br i1 %none, label %done, label %some
 some:
-  %place = getelementptr %Device, ptr %device, i32 0, i32 $Device.image$
-  %known = load ptr, ptr %place
+  %known = load ptr, ptr %device->Device.image
   br label %done
 done:
   %name = phi ptr [ null, %entry ], [ %known, %some ]
@@ -663,15 +601,14 @@ entry:
   %on_gpu = icmp ne i64 %odd, 0
   br i1 %on_gpu, label %gpu, label %host
 gpu:
-  %kept = getelementptr i8, ptr %owner, i64 -1
-  %of = load %Kept, ptr %kept
+  %of = load %Kept, ptr %owner[i8 -1]
   %address = extractvalue %Kept %of, $Kept.address$
   %cuda_context = extractvalue %Kept %of, $Kept.context$
-  %enter = call ptr @function(i64 $cuCtxPushCurrent_v2$)
+  %enter = load ptr, ptr @driver[$cuCtxPushCurrent_v2$]
   %entered = call i32 %enter(ptr %cuda_context)
   call void @freed(ptr null, ptr %address)
   call void @pop()
-  call void @free(ptr %kept)
+  call void @free(ptr %owner[i8 -1])
   ret void
 host:
   call void @free(ptr %owner)
@@ -694,12 +631,9 @@ define internal void @forget_failures(ptr %gpu) {
   %clear = extractvalue %Gpu %of, $Gpu.clear$
   %stream = extractvalue %Gpu %of, $Gpu.stream$
   %cleared = call i32 %clear(ptr %record, i8 0, i64 $RECORD_BYTES$, ptr %stream)
-  %pending = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.pending$
-  store i64 0, ptr %pending
-  %failing = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.failing$
-  store i64 0, ptr %failing
-  %error = getelementptr %Gpu, ptr %gpu, i32 0, i32 $Gpu.error$
-  store i64 0, ptr %error
+  store i64 0, ptr %gpu->Gpu.pending
+  store i64 0, ptr %gpu->Gpu.failing
+  store i64 0, ptr %gpu->Gpu.error
   ret void
 }
 
@@ -718,8 +652,7 @@ each:
   %none = icmp eq ptr %held, null
   br i1 %none, label %done, label %drop
 drop:
-  %next_place = getelementptr %Buffer, ptr %held, i32 0, i32 $Buffer.next$
-  %next = load ptr, ptr %next_place
+  %next = load ptr, ptr %held->Buffer.next
   store ptr %next, ptr %place
   %dropped = call i64 @soac_host_drop(ptr %held)
   br label %each
@@ -732,7 +665,7 @@ done:
 define internal i32 @attribute_of(ptr %address, i32 %which) {
 entry:
   %found = alloca i32, align 4
-  %ask = call ptr @function(i64 $cuPointerGetAttribute$)
+  %ask = load ptr, ptr @driver[$cuPointerGetAttribute$]
   %code = call i32 %ask(ptr %found, i32 %which, ptr %address)
   %known = icmp eq i32 %code, 0
   %value = load i32, ptr %found
@@ -752,8 +685,7 @@ entry:
   br i1 %of_gpu, label %which, label %copy
 which:
   %where = call i32 @attribute_of(ptr %from, i32 9)
-  %number_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.number$
-  %number = load i32, ptr %number_place
+  %number = load i32, ptr %device->Device.number
   %is_this = icmp eq i32 %where, %number
   %word = ptrtoint ptr %from to i64
   %odd = and i64 %word, 15
@@ -766,20 +698,16 @@ copy:
   %none = icmp eq ptr %buffer, null
   br i1 %none, label %fail, label %got
 got:
-  %place = getelementptr %Device, ptr %device, i32 0, i32 $Device.held$
-  %before = load ptr, ptr %place
-  %next_place = getelementptr %Buffer, ptr %buffer, i32 0, i32 $Buffer.next$
-  store ptr %before, ptr %next_place
-  store ptr %buffer, ptr %place
+  %before = load ptr, ptr %device->Device.held
+  store ptr %before, ptr %buffer->Buffer.next
+  store ptr %buffer, ptr %device->Device.held
   %there = call ptr @soac_host_data(ptr %buffer)
   %address = ptrtoint ptr %there to i64
   store i64 %address, ptr %words
   br i1 %of_gpu, label %across, label %up
 across:
-  %copy_place = getelementptr %Gpu, ptr %device, i32 0, i32 $Gpu.copy$
-  %copy_it = load ptr, ptr %copy_place
-  %stream_place = getelementptr %Gpu, ptr %device, i32 0, i32 $Gpu.stream$
-  %stream = load ptr, ptr %stream_place
+  %copy_it = load ptr, ptr %device->Gpu.copy
+  %stream = load ptr, ptr %device->Gpu.stream
   %code = call i32 %copy_it(ptr %there, ptr %from, i64 %bytes, ptr %stream)
   %copied = icmp eq i32 %code, 0
   br i1 %copied, label %done, label %fail
@@ -801,8 +729,7 @@ each:
   %more = icmp slt i64 %k, %rank
   br i1 %more, label %go, label %done
 go:
-  %place = getelementptr i64, ptr %sizes, i64 %k
-  %size = load i64, ptr %place
+  %size = load i64, ptr %sizes[%k]
   %product = mul i64 %bytes, %size
   %k1 = add i64 %k, 1
   br label %each
@@ -814,8 +741,7 @@ done:
 define internal i1 @soac_library_give(ptr %context, ptr %from, ptr %to, ptr %owner, i64 %rank, i64 %width) {
 entry:
   %device = call ptr @device_of(ptr %context)
-  %keep_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.keep$
-  %keeps = load i1, ptr %keep_place
+  %keeps = load i1, ptr %device->Device.keep
   br i1 %keeps, label %keep, label %fetch_it
 keep:
   %kept = call ptr @calloc(i64 1, i64 16)
@@ -823,20 +749,17 @@ keep:
   br i1 %no_owner, label %fail, label %own
 own:
   %here = load ptr, ptr %to
-  %context_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.context$
-  %cuda_context = load ptr, ptr %context_place
+  %cuda_context = load ptr, ptr %device->Device.context
   %k1 = insertvalue %Kept zeroinitializer, ptr %here, $Kept.address$
   %k2 = insertvalue %Kept %k1, ptr %cuda_context, $Kept.context$
   store %Kept %k2, ptr %kept
-  %odd = getelementptr i8, ptr %kept, i64 1
-  store ptr %odd, ptr %owner
+  store ptr %kept[i8 1], ptr %owner
   %whole = load ptr, ptr %from
   store ptr null, ptr %from
   call void @soac_host_let_go(ptr %whole)
   ret i1 true
 fetch_it:
-  %sizes = getelementptr i64, ptr %to, i64 1
-  %bytes = call i64 @bytes_in(ptr %sizes, i64 %rank, i64 %width)
+  %bytes = call i64 @bytes_in(ptr %to[1], i64 %rank, i64 %width)
   %up = add i64 %bytes, 64
   %room = and i64 %up, -64
   %memory = call ptr @aligned_alloc(i64 64, i64 %room)
@@ -870,15 +793,13 @@ again:
   %failed = icmp eq i64 %status, $KERNEL$
   br i1 %failed, label %look, label %done
 look:
-  %record_place = getelementptr i64, ptr %state, i64 $RECORD_WORD$
-  %record = load ptr, ptr %record_place
+  %record = load ptr, ptr %state[$RECORD_WORD$]
   %which = load i64, ptr %record
   %site = sub i64 %which, 1
   %known = icmp ult i64 %site, $SITES$
   br i1 %known, label %of_stack, label %done
 of_stack:
-  %owner_place = getelementptr i64, ptr @soac_stack_of, i64 %site
-  %owner = load i64, ptr %owner_place
+  %owner = load i64, ptr @soac_stack_of[%site]
   %is_check = icmp slt i64 %owner, 0
   br i1 %is_check, label %done, label %grow
 grow:
@@ -887,8 +808,7 @@ grow:
 retry:
   call void @soac_library_forget(ptr %row, ptr %state)
   call void @forget_failures(ptr %device)
-  %traced = getelementptr i64, ptr %state, i64 $TRACED_WORD$
-  store i64 0, ptr %traced
+  store i64 0, ptr %state[$TRACED_WORD$]
   br label %again
 done:
   ret i64 %status
@@ -897,27 +817,21 @@ done:
 ; Give the arrays of a kernel more room from now on, unless one block alone would fill the GPU.
 define internal i1 @enlarged(ptr %device, i64 %number, ptr %record) {
 entry:
-  %kernels_place = getelementptr %Device, ptr %device, i32 0, i32 $Device.kernels$
-  %kernels = load ptr, ptr %kernels_place
+  %kernels = load ptr, ptr %device->Device.kernels
   %kernel = getelementptr %Kernel, ptr %kernels, i64 %number
-  %space_place = getelementptr i64, ptr %record, i64 1
-  %space = load i64, ptr %space_place
-  %needs_place = getelementptr i64, ptr %record, i64 2
-  %needs = load i64, ptr %needs_place
+  %space = load i64, ptr %record[1]
+  %needs = load i64, ptr %record[2]
   %of_thread = icmp ne i64 %space, 0
-  %block = getelementptr %Kernel, ptr %kernel, i32 0, i32 $Kernel.block_stack$
-  %thread = getelementptr %Kernel, ptr %kernel, i32 0, i32 $Kernel.thread_stack$
-  %place = select i1 %of_thread, ptr %thread, ptr %block
+  %place = select i1 %of_thread, ptr %kernel->Kernel.thread_stack, ptr %kernel->Kernel.block_stack
   %old = load i64, ptr %place
   %twice = mul i64 %old, 2
   %size = call i64 @llvm.smax.i64(i64 %needs, i64 %twice)
-  %threads_place = getelementptr %Kernel, ptr %kernel, i32 0, i32 $Kernel.threads$
-  %threads = load i64, ptr %threads_place
+  %threads = load i64, ptr %kernel->Kernel.threads
   %users = select i1 %of_thread, i64 %threads, i64 1
   %free = alloca i64, align 8
   %total = alloca i64, align 8
   store i64 0, ptr %total
-  %ask = call ptr @function(i64 $cuMemGetInfo_v2$)
+  %ask = load ptr, ptr @driver[$cuMemGetInfo_v2$]
   %asked = call i32 %ask(ptr %free, ptr %total)
   %all = load i64, ptr %total
   %each = sdiv i64 %all, %users
@@ -938,8 +852,7 @@ kernel:
   %known = icmp ult i64 %number, $SITES$
   br i1 %known, label %check, label %memory
 check:
-  %owner_place = getelementptr i64, ptr @soac_stack_of, i64 %number
-  %owner = load i64, ptr %owner_place
+  %owner = load i64, ptr @soac_stack_of[%number]
   %is_stack = icmp sge i64 %owner, 0
   br i1 %is_stack, label %memory, label %site
 site:
@@ -947,12 +860,9 @@ site:
   ret ptr %place
 refused:
   %device = call ptr @device_of(ptr %context)
-  %error_place = getelementptr %Gpu, ptr %device, i32 0, i32 $Gpu.error$
-  %error = load i64, ptr %error_place
-  %record_place = getelementptr i64, ptr %state, i64 $RECORD_WORD$
-  %record = load ptr, ptr %record_place
-  %value = getelementptr i64, ptr %record, i64 1
-  store i64 %error, ptr %value
+  %error = load i64, ptr %device->Gpu.error
+  %record = load ptr, ptr %state[$RECORD_WORD$]
+  store i64 %error, ptr %record[1]
   ret ptr @soac_site_refused
 memory:
   ret ptr null
