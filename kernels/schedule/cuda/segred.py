@@ -54,11 +54,14 @@ def launch_blocks(s: Chunked, _: bool) -> None:
 
 
 def cut_of(s: Segop[core.SegRed]) -> tuple[Atom, Atom]:
-    """Chunks of a multiple of `CHUNK_UNIT` elements, so that `num_blocks` of them hold all; by sizes alone."""
-    h, elements = s.h, s.h.product(s.exp.space.widths)
+    """Chunks of a multiple of `CHUNK_UNIT` elements, so that `num_blocks` of them hold all; by sizes alone. A segment
+    that is known to be no longer than the least chunk is one."""
+    h, width, elements = s.h, s.exp.space.widths[-1], s.h.product(s.exp.space.widths)
+    if isinstance(width, Const) and int(width.value) <= LEAST_CHUNK:
+        return i64(1), i64(LEAST_CHUNK)
     fair = h.op(Op.MAX, h.ceil_div(elements, h.size(Kind.NUM_BLOCKS)), i64(LEAST_CHUNK))
     length = h.op(Op.MUL, h.ceil_div(fair, CHUNK_UNIT), i64(CHUNK_UNIT), base="length")
-    return h.op(Op.MAX, h.ceil_div(s.exp.space.widths[-1], length), i64(1), base="chunks"), length
+    return h.op(Op.MAX, h.ceil_div(width, length), i64(1), base="chunks"), length
 
 
 # ---- a block for a chunk -----------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ from soac.testing.sync import hazards_of
 from soac.versions import misfits, runs_of
 from tests.support.emulator.driver import EmulatedDriver
 from tests.support.emulator.emulate import COMPILER
-from tests.support.emulator.subjects import Call, Results, Subject, in_small_parts, of_file, outcome
+from tests.support.emulator.subjects import PARTS, Call, Results, Subject, in_small_parts, of_file, outcome
 from tests.support.emulator.wide_tiles import other_size
 from tests.support.property.guards import Broken
 from tests.support.property.soak import within
@@ -85,18 +85,27 @@ def check(subject: Subject, before: Container[str] = ()) -> Outcome:
     if texts and has_nvrtc():
         found.kernels = resources(cuda_module(texts.values()), ARCH)
     run_all(subject, found)
-    for part in (0, 1):
-        left = frozenset((*found.not_traced, *found.not_emulated))
-        if left:
-            small, more = in_small_parts(subject, part), Outcome()
-            same = same_kernels(small, subject)
-            wanted = frozenset[str]().union(*(same[name] for name in left))
-            run_all(replace(small, wanted=wanted) if part else small, more)
-            merge(found, more, same)
+    for k, other in enumerate(others_of(subject)):
+        left, more = frozenset((*found.not_traced, *found.not_emulated)), Outcome()
+        if not left:
+            break
+        same = same_kernels(other, subject)
+        wanted = frozenset[str]().union(*(same[name] for name in left))
+        run_all(replace(other, wanted=wanted) if k else other, more)
+        merge(found, more, same)
     found.misfits = list(dict.fromkeys(found.misfits))
     found.forms = sorted({form for name, form in forms.items() if name not in {*found.not_traced, *found.not_emulated}})
     found.seconds = time.process_time() - begin
     return found
+
+
+def others_of(subject: Subject) -> Iterator[Subject]:
+    """The program compiled with other limits; then with other arguments, too."""
+    yield from (in_small_parts(subject, part) for part in range(len(PARTS)))
+    if calls := subject.made_up():
+        other = replace(subject, calls=calls, wide=())
+        yield other
+        yield from (in_small_parts(other, part) for part in range(len(PARTS)))
 
 
 def texts_of(subject: Subject) -> dict[str, CudaKernel]:

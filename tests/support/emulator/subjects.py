@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -25,17 +27,19 @@ from soac.flatten.tiling import choose
 from soac.flatten.versions import rounds
 from soac.frontend.source.text import Reach
 from soac.ir.core import FunDef, Param
-from soac.ir.errors import RunError, SoacError
+from soac.ir.errors import Loc, RunError, SoacError
 from soac.ir.interpret import Thresholds, prepare
 from soac.ir.machine import BLOCK, CUDA, Machine, Mode
 from soac.ir.scalar import DTYPES
-from soac.ir.types import Name, Var
-from soac.kernels.schedule import merge_path
+from soac.ir.types import Atom, Const, Name, Var
+from soac.kernels.schedule import merge_path, table
+from soac.kernels.schedule.cpu import segred as chunked
 from soac.kernels.schedule.cuda import seghist as gpu_seghist
 from soac.kernels.schedule.cuda import segmap as gpu_segmap
 from soac.kernels.schedule.cuda import segred as gpu_segred
 from soac.kernels.schedule.cuda import segscan as gpu_segscan
 from soac.kernels.schedule.cuda import tile_splits
+from soac.kernels.schedule.host_builder import HostBuilder
 from soac.pipeline import Compiled, compile_core, compile_prog
 from soac.testing.blocks import RandomInput, RandomType, ScriptInput, ValuesText, parse_tests
 from soac.testing.datasets import DataSet, arguments_of, data_sets, described, inputs_of
@@ -57,12 +61,23 @@ ODD, POWERS = (17, 9, 5, 3), (16, 4, 2)
 """What the least of the numbers becomes that are made smaller; the next ones become 2 more, or twice as much for
 programs that ask for powers of two; n + 1 stays one more than n. Numbers that are less stay."""
 NUMBER = re.compile(r"(?<![\w.])\d+(?=(?:[iu](?:8|16|32|64))?(?![\w.]))")
-SMALL_SIZES = (4, 17)
-"""Of the arguments of an entry without cases."""
+SMALL_SIZES = ((4, 0), (9, 1), (17, 8))
+"""Of arguments that are made up, and the value of scalars among them."""
 RANDOM_SIZES = ((1, 17), (33, 2))
 """Of arguments of a random program, beside those that its number gives."""
 
-SMALL_PARTS = (
+Emit = Callable[[tuple[Param, ...]], None]
+Limits = tuple[tuple[ModuleType, str, Any], ...]
+"""Names of modules, and what they stand for."""
+
+
+def last(_h: HostBuilder, pat: tuple[Param, ...], cond: Atom, then: Emit, orelse: Emit, _loc: Loc) -> None:
+    """In the place of `host_builder.either`: a segop is run by the last of its schedules, which is right for all sizes;
+    partial results are combined, however few there are."""
+    (then if isinstance(cond, Const) and cond.value else orelse)(pat)
+
+
+FEW = (
     (gpu_segred, "SHORT", 4, 0), (gpu_segred, "LEAST_CHUNK", 16, 1), (gpu_segred, "CHUNK_UNIT", 16, 1),
     (merge_path, "GRAIN", 8, 1), (gpu_segscan, "BLOCK", replace(BLOCK, threads=2), replace(BLOCK, threads=2)),
     (gpu_segscan, "tile_items", lambda size: 2, lambda size: 1),
@@ -73,6 +88,13 @@ SMALL_PARTS = (
 )  # fmt: skip
 """Limits from which on a schedule for more elements is taken, and what they are so that small cases reach it: cases of
 some 20 elements, and where these leave out a kernel, of two or three."""
+PARTS: tuple[Limits, ...] = (
+    tuple((module, name, some) for module, name, some, _ in FEW),
+    ((table, "either", last),),
+    tuple((module, name, few) for module, name, _, few in FEW),
+    ((chunked, "either", last),),
+)
+"""With what a program is compiled again so that small cases reach kernels for many elements, one after the other."""
 MOST_WIDE = 1 << 16
 """Elements of the arguments that reach whole register tiles."""
 
@@ -96,7 +118,8 @@ class Call:
 class Subject:
     """A program and its cases, quick ones first, and those that are `left_out`, each with the reason. `compile` makes
     `compiled`; `wide`: cases for whole register tiles; `in_parts`: with which limits it is compiled;
-    `wanted`: kernels that are to be reached, and nothing more; `known`: those that need not be."""
+    `wanted`: kernels that are to be reached, and nothing more; `known`: those that need not be; `made_up`: calls of
+    entries whose own cases do not reach all kernels."""
 
     name: str
     compile: Callable[[], Compiled]
@@ -107,24 +130,25 @@ class Subject:
     in_parts: int | None = None
     wanted: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
+    made_up: Callable[[], tuple[Call, ...]] = tuple
 
 
 @contextmanager
-def small_parts(part: int) -> Iterator[None]:
+def compiled_with(limits: Limits) -> Iterator[None]:
     """Programs are compiled as if a few elements were many."""
-    before = [getattr(module, name) for module, name, *_ in SMALL_PARTS]
+    before = [getattr(module, name) for module, name, _ in limits]
     try:
-        for module, name, *small in SMALL_PARTS:
-            setattr(module, name, small[part])
+        for module, name, value in limits:
+            setattr(module, name, value)
         yield
     finally:
-        for (module, name, *_), value in zip(SMALL_PARTS, before, strict=True):
+        for (module, name, _), value in zip(limits, before, strict=True):
             setattr(module, name, value)
 
 
 def in_small_parts(subject: Subject, part: int) -> Subject:
     """The program as compiled so, with the same cases, without those for wide tiles."""
-    with small_parts(part):
+    with compiled_with(PARTS[part]):
         return replace(subject, compiled=subject.compile(), wide=(), in_parts=part, known=frozenset())
 
 
@@ -159,11 +183,19 @@ def of_file(path: Path, machine: Machine = CUDA) -> Subject:
     cases = Cases(path, compiled)
     found = [cases.small(one) for one in data_sets(parse_tests(text, str(path)))]
     calls = {(call.entry, call.label): call for call in found if isinstance(call, Call)}
-    without = set(cases.functions) - {call.entry for call in calls.values()}
-    made_up = [call for entry in cases.functions if entry in without for call in cases.made_up(entry)]
+    with_cases = {call.entry for call in calls.values()}
+    made_up = [call for entry in cases.functions if entry not in with_cases for call in cases.made_up(entry)]
     left_out = tuple(why for why in found if isinstance(why, str))
     quick = tuple(sorted((*calls.values(), *made_up), key=lambda call: call.seconds))
-    return Subject(str(path), compile, compiled, quick, left_out, wide_calls(compiled))
+    return Subject(
+        str(path),
+        compile,
+        compiled,
+        quick,
+        left_out,
+        wide_calls(compiled),
+        made_up=partial(cases.all_made_up, with_cases),
+    )
 
 
 @dataclass(slots=True)
@@ -207,19 +239,26 @@ class Cases:
         except Broken:
             return f"the interpreter takes more than {seconds:g} s"
 
+    def all_made_up(self, entries: Iterable[str]) -> tuple[Call, ...]:
+        """Those of some entries that do not fail."""
+        found = (call for entry in sorted(entries) for call in self.made_up(entry))
+        return tuple(call for call in found if not isinstance(call.wanted, str))
+
     def made_up(self, entry: str) -> Iterator[Call]:
-        """Calls of an entry without cases, such as one that makes the data of others: small numbers from 1 on."""
+        """Calls with small numbers from 1 on, such as of an entry that makes the data of others."""
         fun = self.functions[entry]
         given = fun.params[len(fun.params) - len(parameter_types(fun)) :]
         sizes = dict.fromkeys(size.name for p in given for size in p.type.shape if isinstance(size, Var))
-        for start in SMALL_SIZES:
+        for start, scalar in SMALL_SIZES:
             lengths = {name: start + k for k, name in enumerate(sizes)}
-            args = [small_numbers(param, lengths) for param in given]
+            args = [small_numbers(param, lengths, scalar) for param in given]
             try:
                 with within(SMALLER_SECONDS):
-                    yield timed(self.oracle, entry, f"made up of {start}", args)
+                    yield timed(self.oracle, entry, f"made up of {start}, {scalar}", args)
             except Broken:
                 return
+            except SoacError:  # arguments that no caller may give
+                continue
 
     def arguments(self, one: DataSet) -> list[Argument]:
         """Raises what reading them or running a script raises."""
@@ -255,13 +294,13 @@ def wide_calls(compiled: Compiled) -> tuple[tuple[Wide, Call], ...]:
     return tuple((one, found[one.entry, one.each]) for one in runs if (one.entry, one.each) in found)
 
 
-def small_numbers(param: Param, lengths: Mapping[Name, int]) -> Argument:
-    """1, 2 .. of a type; a parameter that is a size has its value."""
+def small_numbers(param: Param, lengths: Mapping[Name, int], scalar: int = 1) -> Argument:
+    """1, 2 .. of a type, one value for scalars; a parameter that is a size has its value."""
     if param.name in lengths:
         return np.int64(lengths[param.name])
     shape = tuple(lengths[s.name] if isinstance(s, Var) else int(s.value) for s in param.type.shape)
     values = (np.arange(prod(shape)) % 9 + 1).reshape(shape).astype(DTYPES[param.type.prim])
-    return values if shape else values[()]
+    return values if shape else DTYPES[param.type.prim].type(scalar)
 
 
 # ---- smaller cases -----------------------------------------------------------------------------------------------
