@@ -50,8 +50,11 @@ def call_recursive(st: Stage, function: Closure, args: tuple[Value, ...], loc: L
     shapes, env = TypeForms(), instantiated(st, function)
     forms = tuple([shapes.parameter(arrow, env) for arrow in arrows])
     given = shapes.value(result, env)
-    key = ("recursive", fun.id, forms, given, tuple([id(f) for arg in args for f in _functions(arg)]))
+    functions = tuple([f for arg in args for f in _functions(arg)])
+    which = tuple(map(id, functions))
+    key = ("recursive", fun.id, forms, given, which)
     if key not in st.memo:
+        st.memo["functions", which] = functions  # while they live, no other function has their ids
         _make(st, function, forms, given, args, key, loc)
     found = st.memo[key]
     assert isinstance(found, Special)
