@@ -131,26 +131,26 @@ def _rows(code: Code, roots: Roots, stm: Stm, exp: WithAcc) -> list[Writes]:
     rows = code.inside()
     inner = _statements(rows, roots, exp.map.body.stms)
     sizes = Sizes(rows.stms, params)
-    nests = [_regular(code, sizes, each) for each in inner]
+    outer = [_regular(code, sizes, each) for each in inner]
     result = list(exp.map.body.result[count:])
     ret = list(exp.map.ret[count:])
     pat = list(stm.pat[count:])
     found: list[Writes] = []
-    for each, nest in zip(inner, nests, strict=True):
+    for each, known in zip(inner, outer, strict=True):
         outside: list[Atom] = []
         for atom, type in zip((*each.index, *each.values), element_types(code, each), strict=True):
             if len(outside) < len(each.index) and _is_scalar_outside(rows, sizes, atom):
                 outside.append(atom)
                 continue
-            full = type.array_of(*nest)
+            full = type.array_of(*known.nest)
             wide = atom if rows.type_of(atom).rank == full.rank else rows.replicate(each.nest, atom)
             result.append(rows.sized(wide, full))
             ret.append(full)
             pat.append(code.param("acc", full.array_of(exp.width)))
             outside.append(Var(pat[-1].name))
         rank = len(each.index)
-        moved = replace(each, nest=(exp.width, *nest), index=tuple(outside[:rank]), values=tuple(outside[rank:]))
-        found.append(moved)
+        nest = (exp.width, *known.nest)
+        found.append(replace(known, nest=nest, index=tuple(outside[:rank]), values=tuple(outside[rank:])))
     if result:
         f = Lambda(params, rows.body(result), tuple(ret))
         code.stms.append(replace(stm, pat=tuple(pat), exp=Screma(exp.width, exp.arrays, f, (), ())))
@@ -165,12 +165,15 @@ def _reduced(code: Code, writes: Writes) -> Writes:
     return replace(writes, nest=(), values=combined(code, writes)) if is_one_place(code, writes) else writes
 
 
-def _regular(code: Code, sizes: Sizes, writes: Writes) -> tuple[Atom, ...]:
-    """The nest of `writes` in terms of what is known at the end of `code`."""
-    found = sizes.lifted(code, writes.nest)
+def _regular(code: Code, sizes: Sizes, writes: Writes) -> Writes:
+    """`writes` with its nest and neutral elements in terms of what is known at the end of `code`."""
+    neutral = () if writes.op is None else writes.op.neutral
+    found = sizes.lifted(code, (*writes.nest, *neutral))
     if found is None:
         raise Varying
-    return found
+    rank = len(writes.nest)
+    op = writes.op and replace(writes.op, neutral=found[rank:])
+    return replace(writes, nest=found[:rank], op=op)
 
 
 # ---- loops --------------------------------------------------------------------------------------------------------
@@ -187,9 +190,9 @@ def _loop(code: Code, roots: Roots, stm: Stm, exp: Loop) -> list[Writes]:
     writes = _statements(inner, roots, exp.body.stms)
     own = [exp.params[k] for k in kept]
     sizes = Sizes(inner.stms, [*own, Param(exp.form.index, scalar(exp.form.prim))])
-    nests = [_regular(code, sizes, each) for each in writes]
+    outer = [_regular(code, sizes, each) for each in writes]
     carried = _Carried(code, inner, count, inner.convert(Prim.I64, Var(exp.form.index)))
-    moved = [carried.keep(sizes, each, nest) for each, nest in zip(writes, nests, strict=True)]
+    moved = [carried.keep(sizes, each, known) for each, known in zip(writes, outer, strict=True)]
     params = (*own, *carried.params)
     inits = (*[exp.inits[k] for k in kept], *carried.inits)
     body = inner.body([*[exp.body.result[k] for k in kept], *carried.nexts])
@@ -223,19 +226,19 @@ class _Carried:
         self.nexts: list[Atom] = []
         self.results: list[Param] = []
 
-    def keep(self, sizes: Sizes, writes: Writes, nest: tuple[Atom, ...]) -> Writes:
-        """The writes of all iterations."""
+    def keep(self, sizes: Sizes, writes: Writes, known: Writes) -> Writes:
+        """The writes of all iterations. `known`: those of one as `_regular` gives them."""
         rank = len(writes.index)
         types = element_types(self.code, writes)
         fixed = [_is_scalar_outside(self.inner, sizes, index) for index in writes.index]
-        if writes.op is not None and all(fixed):
-            sums = [self._param("sum", t, ne) for t, ne in zip(types[rank:], writes.op.neutral, strict=True)]
-            self.nexts += self.inner.inline(writes.op.op, [*[Var(p.name) for p in sums], *writes.values])
-            return replace(writes, values=tuple([Var(p.name) for p in self.results[-len(sums) :]]))
+        if known.op is not None and all(fixed):
+            sums = [self._param("sum", t, ne) for t, ne in zip(types[rank:], known.op.neutral, strict=True)]
+            self.nexts += self.inner.inline(known.op.op, [*[Var(p.name) for p in sums], *writes.values])
+            return replace(known, values=tuple([Var(p.name) for p in self.results[-len(sums) :]]))
         found: list[Atom] = []
         for k, (atom, type) in enumerate(zip((*writes.index, *writes.values), types, strict=True)):
-            found.append(atom if k < rank and fixed[k] else self._array(writes, nest, atom, type))
-        return replace(writes, nest=(self.count, *nest), index=tuple(found[:rank]), values=tuple(found[rank:]))
+            found.append(atom if k < rank and fixed[k] else self._array(writes, known.nest, atom, type))
+        return replace(known, nest=(self.count, *known.nest), index=tuple(found[:rank]), values=tuple(found[rank:]))
 
     def _array(self, writes: Writes, nest: tuple[Atom, ...], atom: Atom, type: Type) -> Var:
         full = type.array_of(self.count, *nest)
@@ -257,12 +260,11 @@ class _Carried:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One side of a branch: its body in hand, its sizes, what it writes, and the nests of that as known outside."""
+    """One side of a branch: its body in hand, its sizes, and what it writes as `_regular` gives it."""
 
     code: Code
     sizes: Sizes
     writes: list[Writes]
-    nests: list[tuple[Atom, ...]]
 
 
 def _branch(code: Code, roots: Roots, stm: Stm, exp: If) -> list[Writes]:
@@ -299,19 +301,23 @@ def _side(code: Code, roots: Roots, body: Body) -> _Side:
     inner = code.inside()
     writes = _statements(inner, roots, body.stms)
     sizes = Sizes(inner.stms, ())
-    return _Side(inner, sizes, writes, [_regular(code, sizes, each) for each in writes])
+    return _Side(inner, sizes, [_regular(code, sizes, each) for each in writes])
 
 
 def _pairs(then: _Side, orelse: _Side) -> list[tuple[Writes | None, Writes | None]]:
-    """What both sides write in one form, and what one of them writes alone; nests as they are known outside."""
-    left = [replace(each, nest=nest) for each, nest in zip(then.writes, then.nests, strict=True)]
-    right = [replace(each, nest=nest) for each, nest in zip(orelse.writes, orelse.nests, strict=True)]
+    """What both sides write in one form, and what one of them writes alone."""
+    right = orelse.writes
     pairs: list[tuple[Writes | None, Writes | None]] = []
-    for each in left:
-        other = next((o for o in right if o.accs == each.accs and o.nest == each.nest), None)
+    for each in then.writes:
+        other = next((o for o in right if _form(o) == _form(each)), None)
         right = [o for o in right if o is not other]
         pairs.append((each, other))
     return pairs + [(None, each) for each in right]
+
+
+def _form(writes: Writes) -> tuple[object, ...]:
+    """What two writes must have in common to be one behind the branch."""
+    return writes.accs, writes.nest, len(writes.index)
 
 
 def _part(side: _Side, other: _Side, own: Writes | None, some: Writes, k: int, type: Type) -> Atom:

@@ -1,12 +1,12 @@
-"""Sizes that a body computes from what is outside are computed outside instead."""
+"""Sizes and neutral elements that a body computes from what is outside are computed outside instead."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...ir.core import Body, Convert, Param, PrimOp, Stm
+from ...ir.core import Body, Convert, Param, PrimOp, Replicate, Stm
 from ...ir.ops import can_fail
-from ...ir.traverse import bound_in_body
+from ...ir.traverse import all_stms, bound_in_body
 from ...ir.types import Atom, Name, Var
 from ..building.code import Code
 
@@ -17,23 +17,24 @@ class Sizes:
     __slots__ = ("bound", "made", "outside")
 
     def __init__(self, stms: Sequence[Stm], params: Iterable[Param]) -> None:
-        self.bound = bound_in_body(Body(tuple(stms), ())) | dict.fromkeys(p.name for p in params)
-        self.made = {stm.pat[0].name: stm for stm in stms if len(stm.pat) == 1}
+        body = Body(tuple(stms), ())
+        self.bound = bound_in_body(body) | dict.fromkeys(p.name for p in params)
+        self.made = {stm.pat[0].name: stm for stm in all_stms(body) if len(stm.pat) == 1}
         self.outside: dict[Name, Atom] = {}
 
     def is_bound(self, atom: Atom) -> bool:
         return isinstance(atom, Var) and atom.name in self.bound
 
-    def lifted(self, code: Code, sizes: Sequence[Atom]) -> tuple[Atom, ...] | None:
-        """The sizes in terms of what is known at the end of `code`; None if one varies."""
-        found = [self._lift(code, size) for size in sizes]
-        return None if any(size is None for size in found) else tuple([size for size in found if size is not None])
+    def lifted(self, code: Code, atoms: Sequence[Atom]) -> tuple[Atom, ...] | None:
+        """The atoms in terms of what is known at the end of `code`; None if one varies."""
+        found = [self._lift(code, atom) for atom in atoms]
+        return None if any(atom is None for atom in found) else tuple([atom for atom in found if atom is not None])
 
-    def _lift(self, code: Code, size: Atom) -> Atom | None:
-        if not isinstance(size, Var) or size.name not in self.bound:
-            return size
-        known = self.outside.get(size.name)
-        stm = self.made.get(size.name)
+    def _lift(self, code: Code, atom: Atom) -> Atom | None:
+        if not isinstance(atom, Var) or atom.name not in self.bound:
+            return atom
+        known = self.outside.get(atom.name)
+        stm = self.made.get(atom.name)
         if known is not None or stm is None:
             return known
         match stm.exp:
@@ -43,8 +44,11 @@ class Sizes:
             case Convert(_, target, arg):
                 one = self._lift(code, arg)
                 found = None if one is None else code.convert(target, one)
+            case Replicate(shape, value):
+                known_shape, one = self.lifted(code, shape), self._lift(code, value)
+                found = None if known_shape is None or one is None else code.replicate(known_shape, one)
             case _:
                 found = None
         if found is not None:
-            self.outside[size.name] = found
+            self.outside[atom.name] = found
         return found

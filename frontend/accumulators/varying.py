@@ -34,6 +34,7 @@ from ...ir.ops import Op
 from ...ir.traverse import all_exps
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
 from ..building.code import Code
+from .sizes import Sizes
 from .trace import Roots, trace
 from .writes import Current, Writes, as_now, write, write_one
 
@@ -96,22 +97,33 @@ def _one_class(code: Code, exp: WithAcc, classes: Var, which: Atom, given: Seque
     f = Lambda((place,), rows.code.body(result), tuple([rows.code.type_of(a) for a in result]))
     found = code.screma(Screma(number, (members.name,), f, (), ()), "kept")
     current: Current = dict(zip(rows.accs, given, strict=False))
+    sizes = Sizes(rows.code.stms, rows.params)
     at = len(mapped)
     for group, op in rows.groups.items():
         accs, rank = group
         arrays = found[at : at + rank + len(accs)]
         at += len(arrays)
-        write(code, current, Writes(accs, (number, size), arrays[:rank], arrays[rank:], op))
+        write(code, current, Writes(accs, (number, size), arrays[:rank], arrays[rank:], _outside(code, sizes, op)))
     for accs, each in rows.once:
         rank, start = len(each.index), at
         at += rank + len(accs)
-        write(code, current, Writes(accs, (number,), found[start : start + rank], found[start + rank : at], each.op))
+        op = _outside(code, sizes, each.op)
+        write(code, current, Writes(accs, (number,), found[start : start + rank], found[start + rank : at], op))
     outs: list[Atom] = []
     for out, part in zip(given[count:], found, strict=False):
         row = code.types[part.name].row()
         write_rows = Scatter(number, (members.name, part.name), code.identity((I64, row)), (out.name,), 1)
         outs.append(code.let("rows", write_rows, code.types[out.name]))
     return [*[current[acc] for acc in rows.accs], *outs]
+
+
+def _outside(code: Code, sizes: Sizes, op: Reduction | None) -> Reduction | None:
+    """`op` with neutral elements that are known at the end of `code`."""
+    if op is None:
+        return None
+    neutral = sizes.lifted(code, op.neutral)
+    assert neutral is not None, "neutral elements are the same in all rows"
+    return replace(op, neutral=neutral)
 
 
 def _members(code: Code, width: Atom, classes: Var, which: Atom) -> tuple[Var, Atom]:

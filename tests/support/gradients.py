@@ -193,6 +193,7 @@ def wrong(text: str, number: int, seed: int, versions: bool) -> str | None:
     if different is not None:
         return different
     lowered = lower_accumulators(prog)
+    check(lowered, Stage.CORE)
     again, _ = interpret(lowered, "main", args)
     if not all(np.array_equal(a, b) for a, b in zip(found, again, strict=True)):
         return "without accumulators it gives something else"
