@@ -24,6 +24,7 @@ from ...ir.core import (
     Loop,
     Param,
     Prog,
+    Replicate,
     Scratch,
     Screma,
     Stm,
@@ -32,12 +33,12 @@ from ...ir.core import (
 from ...ir.errors import NOWHERE
 from ...ir.ops import Op
 from ...ir.traverse import all_exps, map_bodies, types_in
-from ...ir.types import I64, Atom, Names, Prim, Type, Var, i64, scalar
+from ...ir.types import I64, Atom, Const, Names, Prim, Type, Var, i64, scalar
 from ..building.code import Code
 from .sizes import Sizes
 from .trace import Roots, trace
 from .varying import by_classes
-from .writes import Current, Writes, as_now, combined, element_types, is_one_place, write
+from .writes import Current, Writes, as_now, combined, element_types, is_one_place, neutral_elements, write
 
 
 class Varying(Exception):
@@ -84,7 +85,8 @@ def _statement(code: Code, roots: Roots, stm: Stm) -> list[Writes]:
             return _with_acc(code, roots, stm, exp)
         case Accumulate(accs, index, values, op) if is_passed_on:
             kept = tuple([as_now(code, value) for value in values])
-            return [Writes(tuple([roots[acc] for acc in accs]), (), index, kept, op)]
+            known = None if op is None else replace(op, neutral=tuple([_constant(code, ne) for ne in op.neutral]))
+            return [Writes(tuple([roots[acc] for acc in accs]), (), index, kept, known)]
         case If() as exp if is_passed_on:
             return _branch(code, roots, stm, exp)
         case Loop() as exp if is_passed_on:
@@ -93,6 +95,15 @@ def _statement(code: Code, roots: Roots, stm: Stm) -> list[Writes]:
             if not is_passed_on:
                 code.stms.append(replace(stm, exp=map_bodies(lambda body: without_accumulators(code, body), exp)))
             return []
+
+
+def _constant(code: Code, atom: Atom) -> Atom:
+    """The number that an array of the body in hand repeats, which is not known outside of it; `atom` itself if that is
+    none."""
+    for stm in reversed(code.stms):
+        if isinstance(stm.exp, Replicate) and isinstance(stm.exp.value, Const) and Var(stm.pat[0].name) == atom:
+            return stm.exp.value
+    return atom
 
 
 # ---- streams ------------------------------------------------------------------------------------------------------
@@ -229,7 +240,8 @@ class _Carried:
         types = element_types(self.code, writes)
         fixed = [_is_scalar_outside(self.inner, sizes, index) for index in writes.index]
         if writes.op is not None and all(fixed):
-            sums = [self._param("sum", t, ne) for t, ne in zip(types[rank:], writes.op.neutral, strict=True)]
+            starts = neutral_elements(self.code, writes)
+            sums = [self._param("sum", t, ne) for t, ne in zip(types[rank:], starts, strict=True)]
             self.nexts += self.inner.inline(writes.op.op, [*[Var(p.name) for p in sums], *writes.values])
             return replace(writes, values=tuple([Var(p.name) for p in self.results[-len(sums) :]]))
         found: list[Atom] = []
@@ -320,7 +332,7 @@ def _part(side: _Side, other: _Side, own: Writes | None, some: Writes, k: int, t
     if own is not None:
         return own.index[k] if k < rank else own.values[k - rank]
     if some.op is not None and k >= rank:
-        return side.code.replicate(some.nest, some.op.neutral[k - rank])
+        return side.code.replicate(some.nest, neutral_elements(side.code, some)[k - rank])
     if some.op is not None and _is_scalar_outside(other.code, other.sizes, some.index[k]):
         return some.index[k]
     return i64(-1) if k < rank else side.code.zeros(type.array_of(*some.nest))

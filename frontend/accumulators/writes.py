@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...ir.core import Hist, Reduction, Scatter, Screma
-from ...ir.types import I64, Atom, Name, Type, Var
+from ...ir.types import I64, Atom, Const, Name, Type, Var
 from ..building.code import Code, in_range
 
 Current = dict[Name, Var]
@@ -16,7 +16,8 @@ Current = dict[Name, Var]
 @dataclass(frozen=True, slots=True)
 class Writes:
     """For each point of `nest`, `values` there are combined by `op` into the accumulators at `index`, or written over
-    what is there: arrays over the nest, and of indices also scalars, which are the same at all points."""
+    what is there: arrays over the nest, and of indices also scalars, which are the same at all points. A neutral
+    element of `op` may be the number that it repeats."""
 
     accs: tuple[Name, ...]
     nest: tuple[Atom, ...]
@@ -34,7 +35,7 @@ def combined(code: Code, writes: Writes) -> tuple[Atom, ...]:
     """The values of all points as one."""
     assert writes.op is not None
     arrays = _flat(code, writes, writes.values)
-    op = Reduction(code.fresh_lambda(writes.op.op), writes.op.neutral, True)
+    op = Reduction(code.fresh_lambda(writes.op.op), neutral_elements(code, writes), True)
     width = code.product(writes.nest)
     return code.screma(Screma(width, arrays, code.identity(op.op.ret), (), (op,)), "sum")
 
@@ -53,7 +54,7 @@ def write(code: Code, current: Current, writes: Writes) -> None:
     if writes.op is None:
         exp: Scatter | Hist = Scatter(width, arrays, f, dests, rank)
     else:
-        op = Reduction(code.fresh_lambda(writes.op.op), writes.op.neutral, True)
+        op = Reduction(code.fresh_lambda(writes.op.op), neutral_elements(code, writes), True)
         exp = Hist(width, arrays, f, op, dests, rank)
     pat = [code.param("acc", code.types[dest]) for dest in dests]
     current.update(zip(writes.accs, code.emit(pat, exp), strict=True))
@@ -96,3 +97,13 @@ def element_types(code: Code, writes: Writes) -> list[Type]:
     rank = len(writes.index)
     places = [code.types[acc] for acc in writes.accs]
     return [*[I64] * rank, *[Type(t.prim, t.shape[rank:]) for t in places]]
+
+
+def neutral_elements(code: Code, writes: Writes) -> tuple[Atom, ...]:
+    """The neutral elements of the operator, arrays where the values at one point are arrays."""
+    assert writes.op is not None
+    types = element_types(code, writes)[len(writes.index) :]
+    return tuple([
+        code.replicate(t.shape, ne) if isinstance(ne, Const) else ne
+        for t, ne in zip(types, writes.op.neutral, strict=True)
+    ])  # fmt: skip
