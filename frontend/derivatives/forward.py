@@ -45,7 +45,7 @@ from ...ir.ops import Op
 from ...ir.traverse import free_names
 from ...ir.types import Atom, Name, Prim, Type, Var
 from ..building.code import Code, differentiable
-from .normal import Functions, normal_lambda, scalar_operator
+from .normal import Functions, normal_lambda, of_recursive_function, scalar_operator
 from .partials import partials
 
 Tangent = Atom | None
@@ -118,6 +118,8 @@ def _statement(ts: Tangents, stm: Stm) -> None:
         case Scatter():
             code.keep(stm)
             _scatter(ts, stm, exp)
+        case Apply(function) if function in ts.functions.closed:
+            raise of_recursive_function(stm.loc)
         case Apply(function, args):
             fun = ts.functions.defs[function]
             f = Lambda(fun.params, fun.body, tuple([r.type for r in fun.results]))

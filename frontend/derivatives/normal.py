@@ -29,7 +29,7 @@ from ...ir.core import (
     Soac,
     Stm,
 )
-from ...ir.errors import CompileError, Diagnostic, Label
+from ...ir.errors import CompileError, Diagnostic, Label, Loc
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.traverse import free_in_lambda, free_in_stm, map_bodies, recursive_functions
@@ -41,10 +41,13 @@ from ..building.code import Code
 @dataclass(frozen=True, slots=True)
 class Functions:
     """The core functions that may be called, and for those with a derivative of their own its function: it takes the
-    free variables, the results and their adjoints, and gives the adjoints of the arguments behind the free ones."""
+    free variables, the results and their adjoints, and gives the adjoints of the arguments behind the free ones.
+    `closed`: the recursive functions that read nothing from outside but constants of the program. Calls of these stay
+    calls: of arguments that are constant they are constant."""
 
     defs: Mapping[Name, FunDef]
     custom: Mapping[Name, tuple[Name, int]]
+    closed: frozenset[Name] = frozenset()
 
 
 def normal_lambda(code: Code, functions: Functions, f: Lambda) -> Lambda:
@@ -76,12 +79,10 @@ def live(body: Body) -> list[Stm]:
 
 def _normal_stm(code: Code, functions: Functions, stm: Stm) -> None:
     match stm.exp:
-        case Apply(function, args) if function not in functions.custom:
+        case Apply(function, args) if function not in functions.custom and function not in functions.closed:
             fun = functions.defs.get(function)
             if fun is None or function in recursive_functions(tuple(functions.defs.values())):
-                text = "there is no derivative of a recursive function"
-                hint = "write it as a loop, or give its derivative by `with_vjp`"
-                raise CompileError(Diagnostic("E0228", text, Label(stm.loc, "differentiated here"), hint=hint))
+                raise of_recursive_function(stm.loc)
             f = Lambda(fun.params, fun.body, tuple([r.type for r in fun.results]))
             copy = normal_lambda(code, functions, f)
             results = code.inline(copy, args)
@@ -95,6 +96,13 @@ def _normal_stm(code: Code, functions: Functions, stm: Stm) -> None:
             code.stms[start:] = [replace(one, certs=stm.certs, attrs=stm.attrs) for one in code.stms[start:]]
         case exp:
             code.keep(replace(stm, exp=map_bodies(lambda body: normal_body(code, functions, body), exp)))
+
+
+def of_recursive_function(loc: Loc) -> CompileError:
+    """E0228 for a recursive function whose arguments, or what it captures, vary."""
+    text = "there is no derivative of a recursive function"
+    hint = "write it as a loop, or give its derivative by `with_vjp`"
+    return CompileError(Diagnostic("E0228", text, Label(loc, "differentiated here"), hint=hint))
 
 
 # ---- one SOAC, one thing ------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ from .histograms import hist_adjoints, scatter_adjoints
 from .inputs import with_inputs
 from .loops import LoopTape, keep_loop, loop_adjoints
 from .maps import map_adjoints, row_adjoints
-from .normal import Functions, normal_lambda
+from .normal import Functions, normal_lambda, of_recursive_function
 from .partials import partials
 from .reductions import reduce_adjoints
 from .scans import in_order, scan_adjoints
@@ -145,6 +145,9 @@ def _backward(sweep: Sweep, stm: Stm, tape: Tape | None) -> None:
             hist_adjoints(sweep, stm, exp, seeds, sweep_body)
         case Scatter() as exp:
             scatter_adjoints(sweep, exp, seeds)
+        case Apply(function) if function in sweep.functions.closed:
+            if any(map(sweep.is_active, stm.exp.args)):
+                raise of_recursive_function(stm.loc)
         case Apply(function, args):
             _custom(sweep, stm, function, args, seeds)
         case exp:

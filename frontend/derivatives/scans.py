@@ -13,7 +13,7 @@ from ...ir.core import Body, Copied, ForLoop, Lambda, Loop, Reduction, Scratch, 
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
 from ...ir.types import I64, Atom, Prim, Type, Var, one, zero
-from ..building.code import Code
+from ..building.code import Code, differentiable
 from .adjoints import Sweep, wanted
 from .forward import jvp
 from .maps import rows_adjoints
@@ -38,37 +38,41 @@ def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | No
         total = code.screma(Screma(exp.width, (back.name,), f, (adder,), ()), "scan")[0]
         sweep.add(Var(exp.arrays[0]), code.reversed(total))
         return
-    if len(red.neutral) > MOST_VALUES or any(t.shape for t in red.op.ret):
+    numbers = [k for k, t in enumerate(red.op.ret) if differentiable(t)]
+    if len(numbers) > MOST_VALUES or any(t.shape for t in red.op.ret):
         sweep_body(sweep, scan_as_loop(code, exp), seeds)
         return
     ys = [Var(p.name) for p in stm.pat]
     before = shifted(code, exp.width, ys, red.neutral)
-    given = [code.zeros(code.types[y.name]) if s is None else s for y, s in zip(ys, seeds, strict=True)]
-    totals = _recurrence(sweep, exp, red, before, [g for g in given if isinstance(g, Var)])
+    given = [code.zeros(code.types[ys[k].name]) if (seed := seeds[k]) is None else seed for k in numbers]
+    totals = _recurrence(sweep, exp, red, before, numbers, [g for g in given if isinstance(g, Var)])
     copy = code.fresh_lambda(red.op)
     half = len(red.neutral)
-    extra = [code.param("adj", t) for t in copy.ret]
+    extra = [code.param("adj", copy.ret[k]) for k in numbers]
     arrays = [*[b.name for b in before], *exp.arrays, *[t.name for t in totals]]
     inputs = copy.params[half:]
     sweep.active.update(p.name for p, a in zip(inputs, exp.arrays, strict=True) if a in sweep.active)
     free = wanted(code, list(free_in_lambda(copy)), sweep.active)
     rows, entered = sweep.rows(free)
-    sweep_body(rows, copy.body, [Var(p.name) for p in extra])
+    adjoints = dict(zip(numbers, [Var(p.name) for p in extra], strict=True))
+    sweep_body(rows, copy.body, [adjoints.get(k) for k in range(half)])
     rows_adjoints(sweep, exp.width, arrays, [*copy.params, *extra], exp.arrays, inputs, rows, free, entered)
 
 
-def _recurrence(sweep: Sweep, exp: Screma, red: Reduction, before: Sequence[Var], seeds: Sequence[Var]) -> list[Var]:
-    """The adjoints h of all rows."""
-    code, size = sweep.code, len(red.neutral)
-    types = red.op.ret
+def _recurrence(
+    sweep: Sweep, exp: Screma, red: Reduction, before: Sequence[Var], numbers: Sequence[int], seeds: Sequence[Var]
+) -> list[Var]:
+    """The adjoints h of all rows, those of the results `numbers` of the operator: the others have none."""
+    code, size = sweep.code, len(numbers)
+    types = [red.op.ret[k] for k in numbers]
 
     def jacobian(inner: Code, args: Sequence[Var]) -> Sequence[Atom]:
         """C[q][p] = d result_p / d left_q, row by row."""
         found: list[Atom] = []
-        for q in range(size):
-            basis: list[Atom | None] = [one(types[q].prim) if k == q else None for k in range(2 * size)]
+        for q in numbers:
+            basis: list[Atom | None] = [one(red.op.ret[q].prim) if k == q else None for k in range(len(args))]
             _, tangents = jvp(inner, sweep.functions, red.op, args, basis)
-            found += [zero(types[p].prim) if t is None else t for p, t in enumerate(tangents)]
+            found += [zero(red.op.ret[p].prim) if (t := tangents[p]) is None else t for p in numbers]
         return found
 
     inputs = [Var(a) for a in exp.arrays]

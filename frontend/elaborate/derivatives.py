@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ...ir.core import Apply, FunDef, Lambda, Param, Stm
 from ...ir.errors import Loc
-from ...ir.traverse import free_in_lambda
+from ...ir.traverse import free_in_body, free_in_lambda, needed_functions, recursive_functions
 from ...ir.types import I64, Atom, Name, Type, Var
 from ..building.code import Code, is_zero
 from ..derivatives.forward import jvp
@@ -63,7 +63,18 @@ def _code(st: Stage, loc: Loc) -> Code:
 
 
 def _functions(st: Stage) -> Functions:
-    return Functions({fun.name: fun for fun in st.functions}, st.custom)
+    defs = {fun.name: fun for fun in st.functions}
+    recursive = recursive_functions(tuple(st.functions))
+    closed = {
+        name for name in recursive if all(_is_closed(st, defs[f]) for f in needed_functions(st.functions, [name]))
+    }
+    return Functions(defs, st.custom, frozenset(closed))
+
+
+def _is_closed(st: Stage, fun: FunDef) -> bool:
+    """Whether a function uses nothing but its parameters and constants of the program."""
+    own = {p.name for p in fun.params}
+    return all(name in own or st.home.get(name.tag) is st.globals for name in free_in_body(fun.body))
 
 
 def _function(st: Stage, f: Value, like: Sequence[Value], loc: Loc) -> tuple[Lambda, Value, list[Atom]]:
