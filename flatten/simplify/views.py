@@ -64,6 +64,11 @@ def is_whole(dim: DimIndex, size: Atom) -> bool:
 # ---- index of ... -------------------------------------------------------------------------------------------------
 
 
+def indexed(stm: Stm, env: Env) -> Stm | None:
+    """The statement that binds the array of which this one takes elements; None if it takes none."""
+    return env.producer(stm.exp.array) if isinstance(stm.exp, Index) else None
+
+
 def index_whole(stm: Stm, env: Env) -> Stm | None:
     """xs[0:n, 0:m]  ⟶  xs, where xs : [n][m]        [S-IndexWhole]"""
     match stm.exp:
@@ -81,21 +86,18 @@ def index_of_index(stm: Stm, env: Env) -> Stm | None:
 
     Where the slice is checked its bounds must not be lost: then only whole dimensions and fixed ones are merged, and
     not deeper inside, where they would be checked more often."""
-    match stm.exp:
-        case Index(view, dims, safe):
-            inner = env.producer(view)
+    match stm.exp, indexed(stm, env):
+        case Index(view, dims, safe), Stm(exp=Index(source, taken, is_safe)) as inner:
+            pass
         case _:
             return None
-    if inner is None or not isinstance(inner.exp, Index):
-        return None
-    source, taken = inner.exp.array, inner.exp.dims
     shape = env.types[source].shape
     plain = all(isinstance(d, Fix) or is_whole(d, size) for d, size in zip(taken, shape, strict=True))
-    if not inner.exp.safe and not (plain and env.levels[view] == len(env.frames) - 1):
+    if not is_safe and not (plain and env.levels[view] == len(env.frames) - 1):
         return None
     if not plain and not safe:
         return None
-    return with_certs(stm, Index(source, _compose(taken, dims, env), safe and inner.exp.safe), inner)
+    return with_certs(stm, Index(source, _compose(taken, dims, env), safe and is_safe), inner)
 
 
 def _compose(taken: tuple[DimIndex, ...], dims: tuple[DimIndex, ...], env: Env) -> tuple[DimIndex, ...]:
@@ -114,14 +116,11 @@ def _within(outer: Slice, dim: DimIndex, env: Env) -> DimIndex:
 
 def index_of_rearrange(stm: Stm, env: Env) -> Stm | None:
     """(rearrange (1,0) xs)[i, j]  ⟶  xs[j, i]; what stays an array is rearranged then        [S-IndexRearrange]"""
-    match stm.exp:
-        case Index(view, dims, safe):
-            inner = env.producer(view)
+    match stm.exp, indexed(stm, env):
+        case Index(_, dims, safe), Stm(exp=Rearrange(perm, source)) as inner:
+            pass
         case _:
             return None
-    if inner is None or not isinstance(inner.exp, Rearrange):
-        return None
-    perm, source = inner.exp.perm, inner.exp.array
     place = dict(zip(perm, dims, strict=True))
     exp = Index(source, tuple(place[k] for k in range(len(perm))), safe)
     kept = [k for k, dim in zip(perm, dims, strict=True) if isinstance(dim, Slice)]
@@ -139,12 +138,9 @@ def index_of_rearrange(stm: Stm, env: Env) -> Stm | None:
 
 def index_of_copy(stm: Stm, env: Env) -> Stm | None:
     """(copy xs)[i]  ⟶  xs[i], where xs is never consumed        [S-IndexCopy]"""
-    match stm.exp:
-        case Index(array, dims, safe):
-            inner = env.producer(array)
-            if inner is not None and isinstance(inner.exp, Copy) and not env.sharing.consumed(inner.exp.array):
-                return with_certs(stm, Index(inner.exp.array, dims, safe), inner)
-            return None
+    match stm.exp, indexed(stm, env):
+        case Index(_, dims, safe), Stm(exp=Copy(source)) as inner if not env.sharing.consumed(source):
+            return with_certs(stm, Index(source, dims, safe), inner)
         case _:
             return None
 
@@ -153,14 +149,11 @@ def index_of_iota(stm: Stm, env: Env) -> Stm | None:
     """(iota n from a by s)[i]  ⟶  a + i*s  (safe)        [S-IndexIota]
 
     (iota n from a by s)[b:+k*t]  ⟶  iota k from a + b*s by s*t"""
-    match stm.exp:
-        case Index(array, (dim,), True):
-            inner = env.producer(array)
+    match stm.exp, indexed(stm, env):
+        case Index(_, (dim,), True), Stm(exp=Iota() as iota) as inner:
+            pass
         case _:
             return None
-    if inner is None or not isinstance(inner.exp, Iota):
-        return None
-    iota = inner.exp
 
     def element(i: Atom) -> Exp:
         scaled = env.emit("i", PrimOp(Op.MUL, iota.prim, (_to(iota.prim, i, env), iota.step)), scalar(iota.prim))
@@ -183,15 +176,11 @@ def index_of_replicate(stm: Stm, env: Env) -> Stm | None:
     """(replicate [n] x)[i, j]  ⟶  x[j]  (safe)        [S-IndexReplicate]
 
     (replicate [n][m] x)[i, a:+k]  ⟶  replicate [k] x"""
-    match stm.exp:
-        case Index(array, dims, True):
-            inner = env.producer(array)
+    match stm.exp, indexed(stm, env):
+        case Index(_, dims, True), Stm(exp=Replicate(shape, value)) as inner:
+            outer, rest = dims[: len(shape)], dims[len(shape) :]
         case _:
             return None
-    if inner is None or not isinstance(inner.exp, Replicate):
-        return None
-    outer, rest = dims[: len(inner.exp.shape)], dims[len(inner.exp.shape) :]
-    value = inner.exp.value
     counts = tuple(dim.count for dim in outer if isinstance(dim, Slice))
     if not rest:
         return with_certs(stm, Replicate(counts, value) if counts else Copied(value), inner)
@@ -204,16 +193,16 @@ def index_of_concat(stm: Stm, env: Env) -> Stm | None:
     """(xs ++ ys)[i]  ⟶  if i < n then xs[i] else ys[i - n], where xs : [n]  (safe)        [S-IndexConcat]
 
     Of scalars, where the two are executed equally often, so that nothing is gained by making the array."""
-    match stm.exp:
-        case Index(array, (Fix(index), *rest), True) if not stm.pat[0].type.shape:
-            inner = env.producer(array)
+    match stm.exp, indexed(stm, env):
+        case Index(array, (Fix(index), *rest), True), Stm(exp=Concat(parts)) as inner if not stm.pat[0].type.shape:
+            pass
         case _:
             return None
-    if inner is None or not isinstance(inner.exp, Concat) or any(map(env.sharing.consumed, inner.exp.arrays)):
+    if any(map(env.sharing.consumed, parts)):
         return None
     if any(frame.kind is not FrameKind.BRANCH for frame in env.frames[env.levels[array] + 1 :]):
         return None
-    return with_certs(stm, _of_part(list(inner.exp.arrays), index, rest, stm.pat[0].type, env), inner)
+    return with_certs(stm, _of_part(list(parts), index, rest, stm.pat[0].type, env), inner)
 
 
 def _of_part(arrays: list[Name], index: Atom, rest: Sequence[DimIndex], t: Type, env: Env) -> Exp:
@@ -235,16 +224,14 @@ def _of_part(arrays: list[Name], index: Atom, rest: Sequence[DimIndex], t: Type,
 
 def index_of_literal(stm: Stm, env: Env) -> Stm | None:
     """[x, y, z][1]  ⟶  y;  [xs, ys][1, j]  ⟶  ys[j];  [x][i]  ⟶  x  (safe)        [S-IndexLiteral]"""
-    match stm.exp:
-        case Index(array, (Fix(index), *rest), safe):
-            inner, k = env.producer(array), known_i64(index)
+    match stm.exp, indexed(stm, env):
+        case Index(_, (Fix(index), *rest), safe), Stm(exp=ArrayLit(elems)) as inner:
+            k = 0 if safe and len(elems) == 1 else known_i64(index)
         case _:
             return None
-    if safe and inner is not None and isinstance(inner.exp, ArrayLit) and len(inner.exp.elems) == 1:
-        k = 0
-    if inner is None or not isinstance(inner.exp, ArrayLit) or k is None or not 0 <= k < len(inner.exp.elems):
+    if k is None or not 0 <= k < len(elems):
         return None
-    elem = inner.exp.elems[k]
+    elem = elems[k]
     if not rest:
         return with_certs(stm, Copied(elem), inner)
     if not isinstance(elem, Var) or env.sharing.consumed(elem.name):
@@ -254,27 +241,24 @@ def index_of_literal(stm: Stm, env: Env) -> Stm | None:
 
 def index_of_reshape(stm: Stm, env: Env) -> Stm | None:
     """(reshape [n][m] xs)[i, j]  ⟶  xs[i*m + j], where xs : [k]  (safe)        [S-IndexReshape]"""
-    match stm.exp:
-        case Index(view, dims, True):
-            inner = env.producer(view)
+    match stm.exp, indexed(stm, env):
+        case Index(_, (*outer, last), True), Stm(exp=Reshape(shape, source)) as inner if env.types[source].rank == 1:
+            pass
         case _:
             return None
-    if inner is None or not isinstance(inner.exp, Reshape) or env.types[inner.exp.array].rank != 1:
-        return None
-    *outer, last = dims
     if not all(isinstance(dim, Fix) for dim in outer):
         return None
     flat: Atom = ZERO
-    for dim, size in zip(outer, inner.exp.shape, strict=False):
+    for dim, size in zip(outer, shape, strict=False):
         assert isinstance(dim, Fix)
         flat = plus(times(flat, size, env), dim.index, env)
-    flat = times(flat, inner.exp.shape[-1], env)
+    flat = times(flat, shape[-1], env)
     match last:
         case Fix(index):
             flattened: DimIndex = Fix(plus(flat, index, env))
         case Slice(start, count, stride):
             flattened = Slice(plus(flat, start, env), count, stride)
-    return with_certs(stm, Index(inner.exp.array, (flattened,), True), inner)
+    return with_certs(stm, Index(source, (flattened,), True), inner)
 
 
 # ---- views and copies -----------------------------------------------------------------------------------------------
