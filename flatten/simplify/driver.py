@@ -8,7 +8,8 @@ rewritten by rules until none applies, its bodies are walked, and it is put wher
 there already. A statement with certificates that turns out to be a mere copy hands its certificates to its users.
 
 Whatever a rule gives is simplified at once, so that one walk does nearly all: another one follows only where something
-changed that the walk had passed (`Env.behind`): a result was taken out of a statement, or a lambda got another row.
+changed that the walk had passed (`Env.behind`): a result was taken out of a statement, a lambda got another row, or a
+loop has a parameter that turned out not to change.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ from ...ir.types import Atom, Const, Name, Names, Var
 from ..aliasing.classes import consumed_params, sharing_in
 from . import views
 from .bounds import assume, counting, decide_comparison, mark_in_bounds, restore, writes_in_bounds
-from .control import EXPANSIONS, drop_equal_results, select_scalars
+from .control import EXPANSIONS, drop_equal_results, invariant_params, select_scalars
 from .cse import key_of, same_value
 from .dead_code import remove_dead, without_dead
 from .env import Env, FrameKind
@@ -191,7 +192,9 @@ def _simplify_bodies(stm: Stm, env: Env) -> Stm:
             stm = replace(stm, exp=with_bodies(exp, branches))
             return _first_rule((drop_equal_results,), stm, env)
         case Loop():
-            return replace(stm, exp=with_bodies(exp, (_simplify_loop_body(exp, env),)))
+            loop = Loop(exp.params, exp.inits, exp.form, _simplify_loop_body(exp, env))
+            env.behind |= bool(invariant_params(loop, env))
+            return replace(stm, exp=loop)
         case Screma() | Hist() | Scatter():
             soac = _simplify_lambda(exp, env)
             ops = tuple(_simplify_operator(r, env).op for r in reductions(soac))

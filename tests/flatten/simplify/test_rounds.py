@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from soac.flatten.inline import inline
 from soac.flatten.simplify import driver
 from soac.frontend.compile import compile_text
