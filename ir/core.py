@@ -62,8 +62,15 @@ class Stm:
     loc: Loc
 
 
+class Remembered:
+    """`free`: the free names, once somebody has asked for them (`ir/traverse.py`); no part of the value."""
+
+    __slots__ = ("free",)
+    free: dict[Name, None]
+
+
 @dataclass(frozen=True, slots=True)
-class Body:
+class Body(Remembered):
     """Statements in order of execution, and the atoms that the body gives."""
 
     stms: tuple[Stm, ...]

@@ -40,6 +40,7 @@ from .core import (
     Prog,
     Rearrange,
     Reduction,
+    Remembered,
     Replicate,
     Reshape,
     Scatter,
@@ -316,9 +317,7 @@ def free_in_stm(stm: Stm) -> NameSet:
 
 def free_in_body(body: Body) -> NameSet:
     """The names that a body uses and does not bind, those in types included, in order of first use."""
-    found: NameSet = {}
-    _free_in_body(body, set(), found)
-    return found
+    return _free_of(body).copy()
 
 
 def free_in_lambda(f: Lambda) -> NameSet:
@@ -344,8 +343,24 @@ def _note_atoms(atoms: Iterable[Atom], bound: set[Name], found: NameSet) -> None
 
 
 def _free_in_body(body: Body, bound: set[Name], found: NameSet) -> None:
+    _note(_free_of(body), bound, found)
+
+
+def _free_of(body: Body) -> NameSet:
+    """The free names of a body, which does not change: found once, since passes ask at every statement around it."""
+    try:
+        return body.free
+    except AttributeError:
+        pass
+    found: NameSet = {}
+    bound: set[Name] = set()
     _free_in_stms(body.stms, bound, found)
     _note_atoms(body.result, bound, found)
+    _remember(body, found)
+    return found
+
+
+_remember: Callable[[Remembered, NameSet], None] = vars(Remembered)["free"].__set__
 
 
 def _free_in_stms(stms: tuple[Stm, ...], bound: set[Name], found: NameSet) -> None:

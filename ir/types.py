@@ -55,13 +55,14 @@ class Prim(Enum):
     @property
     def bits(self) -> int:
         """Width in bits; a bool counts 8, as it is stored."""
-        return 8 if self is Prim.BOOL else int(self.value.lstrip("biuf"))
+        return BITS[self]
 
     @property
     def bytes(self) -> int:
         return self.bits // 8
 
 
+BITS = {prim: 8 if prim is Prim.BOOL else int(prim.value.lstrip("biuf")) for prim in Prim}
 FLOATS = frozenset(prim for prim in Prim if "f" in prim.value)
 INTS = frozenset(prim for prim in Prim if prim.value[0] in "iu")
 

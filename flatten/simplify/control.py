@@ -89,14 +89,10 @@ def drop_invariant_params(stm: Stm, env: Env) -> list[Stm] | None:
             pass
         case _:
             return None
-    kept: list[int] = []
-    gone: list[int] = []
-    for k, (param, init, result) in enumerate(zip(params, inits, body.result, strict=True)):
-        invariant = result in (Var(param.name), init) and _agree(param.type, env.type_of(init))
-        condition = isinstance(form, WhileLoop) and form.cond == param.name
-        (gone if invariant and not condition else kept).append(k)
+    gone = invariant_params(stm.exp, env)
     if not gone:
         return None
+    kept = [k for k in range(len(params)) if k not in gone]
     for k in gone:
         env.types[params[k].name] = params[k].type
         env.alias(params[k].name, inits[k])
@@ -106,6 +102,17 @@ def drop_invariant_params(stm: Stm, env: Env) -> list[Stm] | None:
     result = tuple(body.result[k] for k in kept)
     loop = Loop(tuple(params[k] for k in kept), tuple(inits[k] for k in kept), form, Body(body.stms, result))
     return [*brought, replace(stm, pat=tuple(stm.pat[k] for k in kept), exp=loop)]
+
+
+def invariant_params(loop: Loop, env: Env) -> list[int]:
+    """The places of parameters that are what they were at first in every iteration; a condition is kept."""
+    cond = loop.form.cond if isinstance(loop.form, WhileLoop) else None
+    triples = enumerate(zip(loop.params, loop.inits, loop.body.result, strict=True))
+    return [
+        k
+        for k, (param, init, result) in triples
+        if result in (Var(param.name), init) and param.name != cond and _agree(param.type, env.type_of(init))
+    ]
 
 
 def _agree(x: Type, y: Type) -> bool:

@@ -45,6 +45,11 @@ def remove_dead(prog: Prog) -> Prog:
     return Prog(consts, tuple(reversed(functions)), prog.next_name)
 
 
+def without_dead(body: Body) -> Body:
+    """`body` without what is not used in it."""
+    return _live_body(body, set())
+
+
 def _live_body(body: Body, live: Live) -> Body:
     _use(body.result, live)
     kept: list[Stm] = []

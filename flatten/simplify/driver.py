@@ -1,4 +1,4 @@
-"""Simplification: rounds of one walk forward and one backward, until nothing changes.
+"""Simplification: rounds of one walk forward and one backward, until nothing is left behind the walk.
 
     forward   rules on every statement, sharing of common subexpressions, hoisting     (the other files)
     backward  removal of what is unused                                                (`dead_code.py`)
@@ -6,6 +6,10 @@
 The walk keeps an `Env`: each statement is first resolved (its operands replaced by what they are known to be), then
 rewritten by rules until none applies, its bodies are walked, and it is put where it belongs, unless an equal one is
 there already. A statement with certificates that turns out to be a mere copy hands its certificates to its users.
+
+Whatever a rule gives is simplified at once, so that one walk does nearly all: another one follows only where something
+changed that the walk had passed (`Env.behind`): a result was taken out of a statement, a lambda got another row, or a
+loop has a parameter that turned out not to change.
 """
 
 from __future__ import annotations
@@ -54,9 +58,9 @@ from ...ir.types import Atom, Const, Name, Names, Var
 from ..aliasing.classes import consumed_params, sharing_in
 from . import views
 from .bounds import assume, counting, decide_comparison, mark_in_bounds, restore, writes_in_bounds
-from .control import EXPANSIONS, drop_equal_results
+from .control import EXPANSIONS, drop_equal_results, invariant_params, select_scalars
 from .cse import key_of, same_value
-from .dead_code import remove_dead
+from .dead_code import remove_dead, without_dead
 from .env import Env, FrameKind
 from .hoist import level_for
 from .literals import update_of_literal, view_of_literal
@@ -65,32 +69,35 @@ from .scalars import RULES as SCALAR_RULES
 from .scalars import TRUE
 from .soacs import INPUT_RULES, RESULT_RULES, note_inputs, take_row, with_rows
 
+FEW = 16
+"""A branch of no more statements is cleared of dead ones at once: without them it may be cheap."""
+
 StmRule = Callable[[Stm, Env], Stm | None]
 
 ROUNDS = 12
-"""Programs settle after two or three rounds; this bounds the strange ones."""
+"""Programs settle after one to three rounds; this bounds the strange ones."""
 
 
 def simplify(prog: Prog) -> Prog:
     """A program that computes the same with less."""
     prog = remove_dead(prog)
     for _ in range(ROUNDS):
-        prog, fired = _round(prog)
+        prog, behind = _round(prog)
         prog = remove_dead(prog)
-        if not fired:
+        if not behind:
             break
     return prog
 
 
-def _round(prog: Prog) -> tuple[Prog, int]:
-    """One walk over the program, and how many rules fired."""
+def _round(prog: Prog) -> tuple[Prog, bool]:
+    """One walk over the program, and whether another one may find more."""
     env = Env(Names(prog.next_name), sharing_in(prog), consumed_params(prog), lambda stm: _simplify_stm(stm, env))
     env.uses = _uses(prog)
     env.open(FrameKind.ROOT, runs=True)
     _walk(prog.consts, env)
     functions = tuple(_simplify_fun(fun, env) for fun in prog.functions)
     consts = tuple(env.close())
-    return Prog(consts, functions, env.names.next), env.fired
+    return Prog(consts, functions, env.names.next), env.behind
 
 
 def _uses(prog: Prog) -> Counter[Name]:
@@ -133,7 +140,7 @@ def _simplify_branch(body: Body, cond: Atom, truth: bool, env: Env) -> Body:
     before = assume(cond, truth, env)
     simpler = _finish_body(body, env)
     restore(before, env)
-    return simpler
+    return without_dead(simpler) if len(simpler.stms) <= FEW else simpler
 
 
 def _simplify_loop_body(loop: Loop, env: Env) -> Body:
@@ -172,6 +179,7 @@ def _simplify_lambda(soac: Soac, env: Env) -> Soac:
     env.bind(soac.map.params)
     note_inputs(soac, env)
     body = _finish_body(soac.map.body, env)
+    env.behind |= bool(frame.rows)
     return with_rows(replace(soac, map=Lambda(soac.map.params, body, soac.map.ret)), frame)
 
 
@@ -184,7 +192,9 @@ def _simplify_bodies(stm: Stm, env: Env) -> Stm:
             stm = replace(stm, exp=with_bodies(exp, branches))
             return _first_rule((drop_equal_results,), stm, env)
         case Loop():
-            return replace(stm, exp=with_bodies(exp, (_simplify_loop_body(exp, env),)))
+            loop = Loop(exp.params, exp.inits, exp.form, _simplify_loop_body(exp, env))
+            env.behind |= bool(invariant_params(loop, env))
+            return replace(stm, exp=loop)
         case Screma() | Hist() | Scatter():
             soac = _simplify_lambda(exp, env)
             ops = tuple(_simplify_operator(r, env).op for r in reductions(soac))
@@ -235,9 +245,11 @@ def _simplify_stm(stm: Stm, env: Env) -> None:
         env.loc = stm.loc
         following = _next(stm, env)
         if following is None:
-            _settle(_simplify_bodies(stm, env), env)
+            stm = _simplify_bodies(stm, env)
+            following = select_scalars(stm, env)  # of branches that are cheap now
+        if following is None:
+            _settle(stm, env)
         else:
-            env.fired += 1
             pending.extend(reversed(following))
 
 
@@ -281,7 +293,7 @@ def _first_rule(rules: tuple[StmRule, ...], stm: Stm, env: Env) -> Stm:
     for rule in rules:
         new = rule(stm, env)
         if new is not None:
-            env.fired += 1
+            env.behind = True
             stm = new
     return stm
 
@@ -295,11 +307,8 @@ def _settle(stm: Stm, env: Env) -> None:
         return
     key = key_of(stm.exp)
     level = level_for(stm, env)
-    if level < env.here:
-        env.fired += 1
     earlier = _earlier(stm, key, env)
     if earlier is not None:
-        env.fired += 1
         certs = tuple(c for c in stm.certs if c not in earlier.certs)
         for param, same in zip(stm.pat, earlier.pat, strict=True):
             _settle_copy(Stm((param,), Copied(Var(same.name)), certs, (), stm.loc), Var(same.name), env)

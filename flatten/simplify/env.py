@@ -78,7 +78,8 @@ class Env:
     seen: dict[Hashable, list[Stm]] = field(default_factory=dict)
     frames: list[Frame] = field(default_factory=list)
     loc: Loc = NOWHERE
-    fired: int = 0
+    behind: bool = False
+    """Whether something changed that the walk had passed: rules that had their turn may apply now."""
 
     # ---- names ---------------------------------------------------------------------------------------------------
 

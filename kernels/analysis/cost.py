@@ -63,10 +63,11 @@ def cost(
     return _number(_stms(stms, _State(facts or find_facts(stms), weights, tiled, {}), False))
 
 
-def cost_at(stms: tuple[KStm, ...], loops: float, threads: float, tiled: Tiled, facts: Facts) -> float:
-    """Cost where loops make `loops` steps, along rows of that length, and `threads` threads are asked for."""
+def cost_at(stms: tuple[KStm, ...], loops: float, threads: float, tiled: Tiled, facts: Facts, lanes: int) -> float:
+    """Cost where loops make `loops` steps, along rows of that length, and `threads` threads are asked for, in groups of
+    `lanes`."""
     far = min(max(loops, NEAR), FAR) / NEAR
-    weights = Weights(TILED + LINES * far, GATHER * far, GATHER, loops, threads, lanes_of(stms))
+    weights = Weights(TILED + LINES * far, GATHER * far, GATHER, loops, threads, lanes)
     return _number(_stms(stms, _State(facts, weights, tiled, {}), False))
 
 

@@ -16,7 +16,7 @@ from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.traverse import bodies, free_in_stm
 from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
-from ...analysis.cost import EXTENT, cost_at
+from ...analysis.cost import EXTENT, cost_at, lanes_of
 from ...kernel_ir import nodes as kir
 from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
@@ -286,6 +286,8 @@ FEW = 32
 
 def long_rows(h: HostBuilder, space: SegSpace, width: Atom, least: int, lanes: LanesKernel, spread: Made) -> Atom:
     """Are rows long enough for lanes over their elements? Groups that are not full gather what others read in tiles."""
+    if not lanes.made.tiled:
+        return h.op(Op.GE, width, i64(least), base="enough")
     least_of_few = least_to_spread(replace(lanes, made=replace(lanes.made, tiled=frozenset())), spread)
     if least_of_few == least or least_of_few is None:
         return h.op(Op.GE, width, i64(least), base="enough")
@@ -296,16 +298,27 @@ def long_rows(h: HostBuilder, space: SegSpace, width: Atom, least: int, lanes: L
 def least_to_spread(lanes: LanesKernel, spread: Made) -> int | None:
     """The least length of rows, up to `LONG`, from which on lanes over the rows' elements are cheaper than lanes over
     the rows; None where they are not even at `LONG`."""
-    if not spread_pays(lanes, spread, LONG):
+    groups = groups_of(lanes, spread)
+    if not pays_at(lanes, spread, LONG, groups):
         return None
-    return SHORT + bisect_left(range(SHORT, LONG), True, key=lambda length: spread_pays(lanes, spread, length))
+    return SHORT + bisect_left(range(SHORT, LONG), True, key=lambda length: pays_at(lanes, spread, length, groups))
 
 
 def spread_pays(lanes: LanesKernel, spread: Made, length: float) -> bool:
     """Whether a point with rows of this length costs no more spread over the lanes than as one of them."""
-    made = lanes.made
-    each = cost_at(made.kernel.body, length, EXTENT, made.tiled, made.facts) / EXTENT / lanes.rows
-    return cost_at(spread.kernel.body, length, length, spread.tiled, spread.facts) <= each
+    return pays_at(lanes, spread, length, groups_of(lanes, spread))
+
+
+def groups_of(lanes: LanesKernel, spread: Made) -> tuple[int, int]:
+    """The lanes of a group of each kernel."""
+    return lanes_of(lanes.made.kernel.body), lanes_of(spread.kernel.body)
+
+
+def pays_at(lanes: LanesKernel, spread: Made, length: float, groups: tuple[int, int]) -> bool:
+    """As `spread_pays`, where `groups` of lanes are known: they take a walk over both kernels."""
+    made, (of_rows, of_elements) = lanes.made, groups
+    each = cost_at(made.kernel.body, length, EXTENT, made.tiled, made.facts, of_rows) / EXTENT / lanes.rows
+    return cost_at(spread.kernel.body, length, length, spread.tiled, spread.facts, of_elements) <= each
 
 
 def row_width(h: HostBuilder, body: Body) -> Var | None:
