@@ -4,8 +4,9 @@ The unit is one vector instruction. Uniform code counts an instruction per opera
 group of lanes. A size that is not constant is taken as `EXTENT`, or as what is asked (`cost_at`), for loops and threads
 alike; or as a size, and then the cost is a sum of products of sizes (`cost_by_sizes`). Only the comparison of two forms
 of the same code matters. Accesses weigh by how they lie on the lanes: contiguous or uniform 1, a tile of rows
-`TILED + LINES`, else a gather. Lanes on the rows of a matrix touch 16 lines of the cache in a step, which the next
-steps find again unless the rows are so long that the lines fall on each other.
+`TILED + LINES`, else a gather. An index that is clamped lies as it does without the clamp, which only the ends of a
+loop have (`passes/peel_boundaries.py`). Lanes on the rows of a matrix touch 16 lines of the cache in a step, which the
+next steps find again unless the rows are so long that the lines fall on each other.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ...ir.types import Const, Name
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KStm, KVar, Operand, Space
 from .symbolic_cost import Cost, Role, Sum, size
-from .uniformity import Affine, Facts, Uniform, find_facts
+from .uniformity import Across, Affine, Facts, Uniform, Varying, find_facts, of_operation
 from .widest_type import widest_type
 
 LANES, VECTOR_BITS = 16, 512
@@ -30,6 +31,8 @@ TILED, LINES = 3.5, 2.5
 BLOCK_REDUCE = 4.0
 REDUCE_LANES = 8.0
 """Of the lanes of a vector, in steps that wait for each other: times what the operator takes."""
+SCATTERED = 4.0
+"""A store to memory of the lanes at any place in each, times a gather: the next gather from there waits for it."""
 EXTREMUM = 5.0
 """The smaller or larger of two floats, by what holds of NaN and zeros."""
 
@@ -89,8 +92,8 @@ def _number(found: Cost) -> float:
 
 
 class _State:
-    """How variables lie on the lanes, the weights, what goes in tiles, sizes known by name, and what is a part of a
-    size."""
+    """How variables lie on the lanes (`inside`: those that vary at the ends of a loop only, elsewhere), the weights,
+    what goes in tiles, sizes known by name, and what is a part of a size."""
 
     def __init__(self, facts: Facts, weights: Weights, tiled: Tiled, sizes: Mapping[KVar, Name]) -> None:
         self.facts = facts
@@ -98,6 +101,10 @@ class _State:
         self.tiled = tiled
         self.sizes = sizes
         self.parts: dict[Operand, Cost] = {var: size(name, Role.STEPS) for var, name in sizes.items()}
+        self.inside: dict[Operand, Across] = {}
+
+    def of(self, x: Operand) -> Across:
+        return self.inside.get(x) or self.facts.of(x)
 
 
 def _stms(stms: tuple[KStm, ...], state: _State, lanes: bool) -> Cost:
@@ -157,7 +164,7 @@ def _groups(lo: Operand, hi: Operand, state: _State) -> Cost:
 
 def _access(array: kir.KArray, index: Operand, state: _State) -> Cost:
     """Lanes on elements side by side cost what a uniform access does; in falling order they are turned round."""
-    match state.facts.of(index):
+    match state.of(index):
         case Uniform():
             return 1.0
         case Affine(0 | 1) if array.space is not Space.PRIVATE:
@@ -175,11 +182,11 @@ def _store(array: kir.KArray, index: Operand, state: _State) -> Cost:
     if array in state.tiled:
         return state.weights.tiled
     each, is_single = _access(array, index, state), array.space is Space.PRIVATE
-    match state.facts.of(index):
+    match state.of(index):
         case Uniform() | Affine(-1 | 0 | 1):
             return each
         case _:
-            return each if is_single else 2.0 * each
+            return SCATTERED * each if is_single else 2.0 * each
 
 
 def _depth(op: kir.KLambda) -> float:
@@ -201,9 +208,23 @@ def _rhs(rhs: kir.Rhs, state: _State) -> Cost:
             return 1.0
 
 
+def _without_clamps(var: KVar, rhs: kir.Rhs, state: _State) -> None:
+    """Records how an index lies but for the ends of a loop: where the clamps in it do nothing."""
+    if not isinstance(rhs, kir.KOp) or not rhs.prim.is_int or not isinstance(state.facts.of(var), Varying):
+        return
+    match rhs.op, tuple(map(state.of, rhs.args)):
+        case Op.MIN | Op.MAX, (Uniform(), Affine() as found) | (Affine() as found, Uniform()):
+            state.inside[var] = found
+        case op, args if not isinstance(found := of_operation(op, rhs.prim, args), Varying):
+            state.inside[var] = found
+        case _:
+            pass
+
+
 def _stm(stm: KStm, state: _State, lanes: bool) -> Cost:
     match stm:
         case kir.KLet(var, rhs):
+            _without_clamps(var, rhs, state)
             weight = _rhs(rhs, state)
             part = _part(rhs, state)
             if part is not None:

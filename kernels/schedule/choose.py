@@ -2,8 +2,7 @@
 
     0 < cost of the one - cost of the other     0 < 30*d*u - 52*d*⌈u/16⌉ + ..
 
-Where only one size matters, a length from which on one of them wins says the same (`segmap.least_to_spread`). Costs are
-computed in f64: products of sizes may be larger than an i64.
+Costs are computed in f64: products of sizes may be larger than an i64.
 """
 
 from __future__ import annotations
@@ -14,19 +13,23 @@ from ...ir.errors import NOWHERE
 from ...ir.ops import Op
 from ...ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ..analysis.cost import EXTENT, FAR, LANES, NEAR, cost_by_sizes
-from ..analysis.symbolic_cost import Factor, Product, Role, Sum
+from ..analysis.symbolic_cost import Factor, Product, Role, Sum, size
 from .host_builder import HostBuilder, Made
 
 MOST_PRODUCTS = 40
 """A comparison of more products is not worth its code."""
 
 
-def extra_cost(h: HostBuilder, lanes: Made, rows: int, spread: Made, width: Name) -> Sum | None:
-    """By how much a point with lanes over the points costs more than one with lanes over its elements, as a sum over
-    sizes; None where at most one size decides."""
-    found = _cost(h, lanes, width) / (EXTENT * rows) - _cost(h, spread, width)
-    names = {factor.name for product, _ in found.terms for factor in product}
-    return found if len(names) > 1 and len(found.terms) <= MOST_PRODUCTS else None
+def extra_cost(h: HostBuilder, points: Atom, lanes: Made, rows: int, spread: Made, width: Name) -> Sum | None:
+    """By how much points with lanes over them, of which a group that is not full takes as long as one that is, cost
+    more than with lanes over their elements, as a sum over sizes; None where that has too many products."""
+    each = _cost(h, lanes, width) * (LANES / (EXTENT * rows))
+    if isinstance(points, Const):
+        groups, count = Sum() + max(1.0, -(-float(points.value) // LANES)), Sum() + float(points.value)
+    else:
+        groups, count = size(points.name, Role.GROUPS), size(points.name, Role.STEPS)
+    found = each * groups - _cost(h, spread, width) * count
+    return found if len(found.terms) <= MOST_PRODUCTS else None
 
 
 def _cost(h: HostBuilder, made: Made, width: Name) -> Sum:
@@ -38,7 +41,10 @@ def _cost(h: HostBuilder, made: Made, width: Name) -> Sum:
 def is_positive(h: HostBuilder, total: Sum) -> Atom:
     """Host code for `0 < total`."""
     values: dict[Product, Atom] = {}
-    sum_: Atom = Const(Prim.F64, float(dict(total.terms).get((), 0.0)))
+    number = float(dict(total.terms).get((), 0.0))
+    if not any(product for product, _ in total.terms):
+        return Const(Prim.BOOL, number > 0.0)
+    sum_: Atom = Const(Prim.F64, number)
     for product, c in total.terms:
         if product:
             scaled = _float(h, Op.MUL, Const(Prim.F64, float(c)), _product(h, product, values))
@@ -60,14 +66,14 @@ def _product(h: HostBuilder, product: Product, values: dict[Product, Atom]) -> A
 
 def _factor(h: HostBuilder, factor: Factor) -> Atom:
     """The value of a factor, in f64."""
-    size = _converted(h, Var(factor.name), h.types[factor.name].prim, Prim.I64)
+    value = _converted(h, Var(factor.name), h.types[factor.name].prim, Prim.I64)
     match factor.role:
         case Role.STEPS:
-            return _converted(h, size, Prim.I64, Prim.F64)
+            return _converted(h, value, Prim.I64, Prim.F64)
         case Role.GROUPS:
-            return _converted(h, h.op(Op.MAX, h.ceil_div(size, LANES), i64(1)), Prim.I64, Prim.F64)
+            return _converted(h, h.op(Op.MAX, h.ceil_div(value, LANES), i64(1)), Prim.I64, Prim.F64)
         case Role.FAR:
-            near = h.op(Op.MIN, h.op(Op.MAX, size, i64(int(NEAR))), i64(int(FAR)))
+            near = h.op(Op.MIN, h.op(Op.MAX, value, i64(int(NEAR))), i64(int(FAR)))
             return _float(h, Op.MUL, _converted(h, near, Prim.I64, Prim.F64), Const(Prim.F64, 1.0 / NEAR))
 
 

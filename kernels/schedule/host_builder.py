@@ -192,11 +192,11 @@ class HostBuilder:
         return Var(name)
 
     def choice(self, cond: Atom, x: Atom, y: Atom, base: str) -> Atom:
-        """`x` where `cond` holds, else `y` (i64)."""
+        """`x` where `cond` holds, else `y`."""
         if x == y or isinstance(cond, Const):
             return x if x == y or cond == TRUE else y
-        name = self.names.fresh(base)
-        self.emit((Param(name, I64),), core.PrimOp(Op.SELECT, Prim.I64, (cond, x, y)), NOWHERE)
+        name, prim = self.names.fresh(base), x.prim if isinstance(x, Const) else self.types[x.name].prim
+        self.emit((Param(name, Type(prim, ())),), core.PrimOp(Op.SELECT, prim, (cond, x, y)), NOWHERE)
         return Var(name)
 
     def product(self, atoms: tuple[Atom, ...]) -> Atom:

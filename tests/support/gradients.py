@@ -27,7 +27,7 @@ from soac.ir.machine import Mode
 from tests.support.property.generate import Case
 from tests.support.property.law import check_law
 
-N = 4
+N, ROWS = 4, 3
 EXACT = 2.0**40
 STEP = 2.0**-16
 BESIDE = 5
@@ -72,7 +72,9 @@ class Writer:
 
     def array(self, depth: int) -> str:
         """An expression of type [N]f64."""
-        return self.random.choice(self.arrays) if depth == 0 else self._chosen(ARRAYS, depth)
+        if depth == 0:
+            return self.random.choice([*self.arrays, f"xss[{self.index()} % {ROWS}]"])
+        return self._chosen(ARRAYS, depth)
 
     def _chosen(self, forms: dict[str, str], depth: int) -> str:
         form = self.random.choice(sorted(forms))
@@ -160,15 +162,15 @@ ARRAYS = {
 
 def program(number: int, seed: int, depth: int) -> tuple[str, Counter[str]]:
     """The text of a program, and the forms in it."""
-    writer = Writer(Random(seed * 1_000_003 + number), ["xs", "ys"], ["x"])
+    writer = Writer(Random(seed * 1_000_003 + number), ["xs", "xss[0]"], ["x"])
     body = writer.array(depth)
     text = f"""
-def f (xs: [{N}]f64, ys: [{N}]f64, x: f64) : [{N}]f64 = {body}
-entry value (xs: [{N}]f64) (ys: [{N}]f64) (x: f64) = f (xs, ys, x)
-entry main (xs: [{N}]f64) (ys: [{N}]f64) (x: f64) (xs': [{N}]f64) (ys': [{N}]f64) (x': f64) (r: [{N}]f64) =
-  let (a, b, c) = vjp f (xs, ys, x) r
-  let t = jvp f (xs, ys, x) (xs', ys', x')
-  in (f64.sum (map2 (*) a xs') + f64.sum (map2 (*) b ys') + c * x', f64.sum (map2 (*) t r), a, b, c, t)
+def f (xs: [{N}]f64, xss: [{ROWS}][{N}]f64, x: f64) : [{N}]f64 = {body}
+entry value (xs: [{N}]f64) (xss: [{ROWS}][{N}]f64) (x: f64) = f (xs, xss, x)
+entry main (xs: [{N}]f64) (xss: [{ROWS}][{N}]f64) (x: f64) (xs': [{N}]f64) (xss': [{ROWS}][{N}]f64) (x': f64) (r: [{N}]f64) =
+  let (a, b, c) = vjp f (xs, xss, x) r
+  let t = jvp f (xs, xss, x) (xs', xss', x')
+  in (f64.sum (map2 (*) a xs') + f64.sum (map2 (*) (flatten b) (flatten xss')) + c * x', f64.sum (map2 (*) t r), a, b, c, t)
 """
     return text, writer.used
 
@@ -203,7 +205,8 @@ def wrong(text: str, number: int, seed: int, versions: bool) -> str | None:
 
 
 def _point(source: np.random.Generator) -> Arrays:
-    return [*(source.integers(-2, 3, N).astype(np.float64) for _ in range(2)), np.float64(source.integers(-2, 3))]
+    shapes = ((N,), (ROWS, N), ())
+    return [np.asarray(source.integers(-2, 3, shape)).astype(np.float64)[()] for shape in shapes]
 
 
 def _differs(prog: Prog, x: Arrays, along: Arrays, back: np.ndarray, derivative: float) -> str | None:

@@ -198,16 +198,23 @@ def can_spread(s: Points) -> Made | str:
 
 
 def is_long_to_spread(s: Points, spread: Made) -> Atom:
-    """By how long rows are; by all sizes where several matter."""
-    h, lanes = s.h, s.lanes
+    """By all sizes that matter, the number of points among them; by how long rows are where there are too many."""
+    h, lanes, points = s.h, s.lanes, s.exp.space.widths[-1]
     width = row_width(h, s.exp.body)
     if width is None:
         return FALSE if lanes.cost <= spread.cost else TRUE
     least = least_to_spread(lanes, spread)
-    if least is None or least <= SHORT:
-        return FALSE if least is None else TRUE
-    more = extra_cost(h, lanes.made, lanes.rows, spread, width.name)
-    return long_rows(h, s.exp.space, width, least, lanes, spread) if more is None else is_positive(h, more)
+    if least is not None and least <= SHORT:
+        return TRUE
+    more = extra_cost(h, points, lanes.made, lanes.rows, spread, width.name)
+    if more is None:
+        return FALSE if least is None else h.op(Op.GE, width, i64(least), base="enough")
+    pays = is_positive(h, more)
+    gathered = extra_cost(h, points, replace(lanes.made, tiled=frozenset()), lanes.rows, spread, width.name)
+    if gathered is None or gathered == more:
+        return pays
+    few = h.op(Op.LT, points, i64(FEW), base="few")
+    return h.choice(few, is_positive(h, gathered), pays, "pays")
 
 
 def launch_a_point(s: Segop[core.SegMap], spread: Made) -> None:
@@ -281,18 +288,7 @@ SHORT, LONG = 4, 1024
 SHORT_ROW = 8
 """Rows of fewer elements leave most lanes idle."""
 FEW = 32
-"""With fewer points the lanes of half of the groups or more are not all on."""
-
-
-def long_rows(h: HostBuilder, space: SegSpace, width: Atom, least: int, lanes: LanesKernel, spread: Made) -> Atom:
-    """Are rows long enough for lanes over their elements? Groups that are not full gather what others read in tiles."""
-    if not lanes.made.tiled:
-        return h.op(Op.GE, width, i64(least), base="enough")
-    least_of_few = least_to_spread(replace(lanes, made=replace(lanes.made, tiled=frozenset())), spread)
-    if least_of_few == least or least_of_few is None:
-        return h.op(Op.GE, width, i64(least), base="enough")
-    few = h.op(Op.LT, space.widths[-1], i64(FEW), base="few")
-    return h.op(Op.GE, width, h.choice(few, i64(least_of_few), i64(least), "length"), base="enough")
+"""With fewer points the lanes of half of the groups or more are not all on; these gather what others read in tiles."""
 
 
 def least_to_spread(lanes: LanesKernel, spread: Made) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 from typing import Any
 
@@ -14,7 +15,7 @@ from soac.ir.core import Convert, PrimOp
 from soac.ir.interpret import interpret
 from soac.ir.machine import CPU, Mode
 from soac.ir.ops import Op
-from soac.ir.types import Atom, Const, Name, Prim
+from soac.ir.types import Atom, Const, Name, Prim, Var
 from soac.ir.version_tree import sites
 from soac.kernels.analysis.cost import cost_at, cost_by_sizes, lanes_of
 from soac.kernels.analysis.symbolic_cost import Role
@@ -53,26 +54,6 @@ def compiled(text: str) -> Compiled:
     return compile_core(compile_text(text, "lanes.soac"), Mode.EVERY, CPU)
 
 
-def compared_lengths(made: Compiled) -> list[int]:
-    """What the host compares before it chooses between two kernels of one version."""
-    found: list[int] = []
-
-    def walk(body: HostBody) -> None:
-        for stm in body.stms:
-            match stm.exp:
-                case PrimOp(Op.GE, _, (_, Const(_, least))):
-                    found.append(int(least))
-                case HostIf(_, then, orelse):
-                    walk(then)
-                    walk(orelse)
-                case _:
-                    pass
-
-    for fun in made.host.functions:
-        walk(fun.body)
-    return found
-
-
 @pytest.mark.parametrize("width", [0, 1, 3, 31, 64, 65, 300])
 def test_both_forms_give_the_same(width: int) -> None:
     made = compiled(THREE_SCANS)
@@ -86,28 +67,36 @@ def test_both_forms_give_the_same(width: int) -> None:
 
 
 def test_the_length_of_rows_decides() -> None:
-    """Short rows are walked by lanes of their own, long ones shared; a constant length leaves nothing to compare."""
-    lengths = [least for least in compared_lengths(compiled(BY_PLACE)) if least != 256]
-    assert lengths
-    assert all(16 <= length <= 1024 for length in lengths)
-    assert [least for least in compared_lengths(compiled(SMALL)) if least != 256] == []
+    """Short rows are walked by lanes of their own, long ones shared."""
+    made = compiled(BY_PLACE)
+    cheaper = [spread_is_cheaper(made, {"n": 1000, "m": m}) for m in (4, 16, 64, 256, 1024)]
+    assert sorted(cheaper) == cheaper
+    assert not cheaper[0]
+    assert cheaper[-1]
+
+
+def test_a_constant_length_leaves_nothing_to_compare() -> None:
+    """Not of costs, but by how many points there are."""
+    made = compiled(SMALL)
+    assert not [exp for exp in all_host_exps(made) if isinstance(exp, PrimOp) and exp.prim is Prim.F64]
+
+
+def all_host_exps(made: Compiled) -> Iterator[Any]:
+    def walk(body: HostBody) -> Iterator[Any]:
+        for stm in body.stms:
+            yield stm.exp
+            if isinstance(stm.exp, HostIf):
+                yield from (*walk(stm.exp.then), *walk(stm.exp.orelse))
+
+    for fun in made.host.functions:
+        yield from walk(fun.body)
 
 
 def spread_is_cheaper(made: Compiled, sizes: dict[str, int]) -> bool:
-    """What the host finds when it compares costs at these sizes."""
-    return first_found(made, sizes, Op.LT, Prim.F64)
-
-
-def rows_are_long(made: Compiled, points: int, length: int) -> bool:
-    """What the host finds when it compares the length of a number of rows."""
-    return first_found(made, {"n": points, "m": length}, Op.GE, Prim.I64)
-
-
-def first_found(made: Compiled, sizes: dict[str, int], wanted: Op, of_prim: Prim) -> bool:
-    """The result of the first comparison of this kind that the host makes at these sizes."""
+    """What the host finds when it first compares costs at these sizes."""
     (fun,) = made.host.functions
     values: dict[Name, Any] = {p.name: sizes[p.name.base] for p in fun.params if p.name.base in sizes}
-    found: list[bool] = []
+    compares: set[Name] = set()
 
     def known(args: tuple[Atom, ...]) -> bool:
         return all(isinstance(a, Const) or a.name in values for a in args)
@@ -115,31 +104,32 @@ def first_found(made: Compiled, sizes: dict[str, int], wanted: Op, of_prim: Prim
     def of(atom: Atom) -> Any:
         return atom.value if isinstance(atom, Const) else values[atom.name]
 
-    def walk(body: HostBody) -> None:
+    def walk(body: HostBody) -> Iterator[bool]:
         for stm in body.stms:
             match stm.exp:
                 case PrimOp(op, prim, args) if known(args):
                     values[stm.pat[0].name] = scalar.apply(op, prim, tuple(map(of, args)))
-                    if (op, prim) == (wanted, of_prim):
-                        found.append(bool(values[stm.pat[0].name]))
+                    if (op, prim) in ((Op.LT, Prim.F64), (Op.SELECT, Prim.BOOL)):
+                        compares.add(stm.pat[0].name)
                 case Convert(source, target, arg) if known((arg,)):
                     values[stm.pat[0].name] = scalar.convert(source, target, of(arg))
+                case HostIf(Var(name), _, _) if name in compares:
+                    yield bool(values[name])
                 case HostIf(_, then, orelse):
-                    walk(then)
-                    walk(orelse)
+                    yield from walk(then)
+                    yield from walk(orelse)
                 case _:
                     pass
 
-    walk(fun.body)
-    (first, *_) = found
-    return first
+    return next(walk(fun.body))
 
 
 def test_lanes_that_are_off_count() -> None:
-    """Few rows are shared from a shorter length on than many, whose groups of lanes read them in tiles."""
+    """Few rows are shared from a shorter length on than many, whose groups of lanes are full and read them in tiles."""
     made, lengths = compiled(THREE_SCANS), [2**k for k in range(12)]
-    few, many = ([m for m in lengths if rows_are_long(made, points, m)] for points in (20, 1000))
-    assert set(many) < set(few) < set(lengths)
+    least = [next(m for m in lengths if spread_is_cheaper(made, {"n": points, "m": m})) for points in (2, 4, 20, 1000)]
+    assert least == sorted(least)
+    assert least[0] < least[-1]
 
 
 def test_where_several_sizes_matter_all_of_them_decide() -> None:
