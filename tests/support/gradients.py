@@ -164,13 +164,15 @@ def program(number: int, seed: int, depth: int) -> tuple[str, Counter[str]]:
     """The text of a program, and the forms in it."""
     writer = Writer(Random(seed * 1_000_003 + number), ["xs", "xss[0]"], ["x"])
     body = writer.array(depth)
+    rows, row = f"[{ROWS}][{N}]f64", f"[{N}]f64"
     text = f"""
-def f (xs: [{N}]f64, xss: [{ROWS}][{N}]f64, x: f64) : [{N}]f64 = {body}
-entry value (xs: [{N}]f64) (xss: [{ROWS}][{N}]f64) (x: f64) = f (xs, xss, x)
-entry main (xs: [{N}]f64) (xss: [{ROWS}][{N}]f64) (x: f64) (xs': [{N}]f64) (xss': [{ROWS}][{N}]f64) (x': f64) (r: [{N}]f64) =
+def f (xs: {row}, xss: {rows}, x: f64) : {row} = {body}
+entry value (xs: {row}) (xss: {rows}) (x: f64) = f (xs, xss, x)
+entry main (xs: {row}) (xss: {rows}) (x: f64) (xs': {row}) (xss': {rows}) (x': f64) (r: {row}) =
   let (a, b, c) = vjp f (xs, xss, x) r
   let t = jvp f (xs, xss, x) (xs', xss', x')
-  in (f64.sum (map2 (*) a xs') + f64.sum (map2 (*) (flatten b) (flatten xss')) + c * x', f64.sum (map2 (*) t r), a, b, c, t)
+  let along = f64.sum (map2 (*) a xs') + f64.sum (map2 (*) (flatten b) (flatten xss')) + c * x'
+  in (along, f64.sum (map2 (*) t r), a, b, c, t)
 """
     return text, writer.used
 
