@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 
-from ..failures import source_line_of
+from ..failures import shortage, source_line_of
 from ..frontend.source.diagnostics import render_all
 from ..ir.errors import Diagnostic, SoacError
 
@@ -142,10 +142,12 @@ def words_of(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def words_of_failure(error: Exception) -> str:
-    """A failure that was not asked for: the user's as the command line shows it, ours as what it is."""
+    """A failure that was not asked for: the user's as the command line shows it, what the machine lacks in words, ours as what it is."""
     match error:
         case SoacError():
             return shown(error.diagnostics).rstrip()
+        case _ if (short := shortage(error)) is not None:
+            return short
         case _:
             first = (str(error).strip().splitlines() or [""])[0][:200]
             return f"internal compiler error: {type(error).__name__}: {first}"

@@ -280,6 +280,11 @@ def test_kernels_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, co
     assert (checked.code, "planted: `fence`: a barrier" in checked.err) == (70, True)
 
 
+def test_a_reference_without_memory_is_no_bug(tmp_path: Path) -> None:
+    total = "entry main (n: i64): i64 = i64.sum (iota n)\n"
+    assert faults(tmp_path, "input { 9000000000000000 } auto output", total) == ["out of memory"]
+
+
 def test_a_bug_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise AssertionError("impossible")
