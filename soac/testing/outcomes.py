@@ -142,7 +142,8 @@ def words_of(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def words_of_failure(error: Exception) -> str:
-    """A failure that was not asked for: the user's as the command line shows it, what the machine lacks in words, ours as what it is."""
+    """A failure that was not asked for: the user's as the command line shows it, what the machine lacks in words,
+    ours as what it is."""
     match error:
         case SoacError():
             return shown(error.diagnostics).rstrip()
