@@ -10,7 +10,7 @@ are thresholds, `main.ys.suff_outer_0`; the s are parameters of a tuning file to
 `main.ys.longest_0`. On a machine without warps the first is t0 ≤ 3/2 (m + n) / (longest + 1), `main.ys.suff_even_0`;
 where the body has loops, whose lanes wait for the longest of their rows, the longest row counts `LOCKSTEP` times, and
 threads are taken only where rows as long as the longest beside them have at most 3 (m + n) elements.
-Where little is to be done, the first guard sees all elements as its parallelism. Where widths are expensive to know,
+Where little is to be done, the first guard sees all elements as its parallelism, those that lanes wait for included. Where widths are expensive to know,
 it is the usual one, and there are none inside. In a nest with other parallelism, statements of varying width have
 versions of their own.
 """
@@ -48,6 +48,9 @@ FLAT_COSTS = 3, 2
 """The time of the flat version over that of the sequential one, per element and thread (sums of CSR rows: 1.1 to 2.6,
 mostly 1.3). So threads are taken if the longest row ends before the flat version would."""
 
+UNSEEN = 256
+"""Elements of padded rows whose steps take no longer than starting the kernels of the flat version."""
+
 LOCKSTEP = 8
 """The time of a step of a vector's lanes in a loop, over that of one element."""
 
@@ -71,7 +74,16 @@ def parallelism_of_threads(flow: Flow, lengths: Lengths) -> Atom:
     else:
         even = _threads_beside_the_longest(flow, found)
     little = where(flow, Op.LT, found.elements, i64(GRAIN), found.elements)
+    if found.padded is not None:
+        little = where(flow, Op.LE, found.padded, _most_padded(flow, found, UNSEEN), little)
     return Var(flow.emit_as("par", I64, PrimOp(Op.MAX, Prim.I64, (even, little))))
+
+
+def _most_padded(flow: Flow, found: Measures, more: int) -> Atom:
+    """How many elements padded rows may have, `more` than what the flat version does in the same time."""
+    work = Var(flow.emit_as("work", I64, PrimOp(Op.ADD, Prim.I64, (found.rows, found.elements))))
+    flat = Var(flow.emit_as("flat", I64, PrimOp(Op.MUL, Prim.I64, (work, i64(FLAT_COSTS[0])))))
+    return Var(flow.emit_as("most", I64, PrimOp(Op.ADD, Prim.I64, (flat, i64(more)))))
 
 
 def _threads_beside_the_longest(flow: Flow, found: Measures) -> Atom:
