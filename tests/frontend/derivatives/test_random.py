@@ -17,7 +17,7 @@ def test_kinks_that_cancel_are_no_fault() -> None:
     sides that of the sum."""
     text, _ = program(0, 11, 0)
     body = text.split("= ", 1)[1].split("\n", 1)[0]
-    ties = text.replace(f"= {body}\n", "= map2 (\\a b -> f64.min a b + f64.max a b) xs ys\n", 1)
+    ties = text.replace(f"= {body}\n", "= map2 (\\a b -> f64.min a b + f64.max a b) xs xss[0]\n", 1)
     assert all(wrong(ties, number, 11, versions=False) is None for number in range(8))
-    twice = ties.replace(" = f (xs, ys, x)", " = map (* 2) (f (xs, ys, x))")
+    twice = ties.replace(" = f (xs, xss, x)", " = map (* 2) (f (xs, xss, x))")
     assert any(wrong(twice, number, 11, versions=False) for number in range(4))
