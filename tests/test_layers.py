@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("ir", "frontend", "flatten", "kernels", "autotune", "soac")
 
@@ -70,8 +72,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 """Packages from the lowest to the highest; those of one row do not import each other."""
 
 MOST_LINES = 500
-LONG: set[str] = set()
-"""Files that are still longer: to be split by subject."""
 MOST_MACHINE_CODE = 60
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "yaml"}
@@ -94,6 +94,12 @@ MODULES = {module_of(path): path for path in SOURCES}
 PACKAGES = {module_of(path) for path in SOURCES if path.name == "__init__.py"}
 
 
+@cache
+def nodes_of(module: str) -> tuple[ast.AST, ...]:
+    """All nodes of the syntax tree of a module, whose file is read once for all tests."""
+    return tuple(ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))))
+
+
 def package_of(module: str) -> str:
     return module if module in PACKAGES else module.rpartition(".")[0]
 
@@ -106,7 +112,7 @@ def imports_of(module: str) -> tuple[tuple[int, str], ...]:
 
 
 def _imports(module: str) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for node in nodes_of(module):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -141,16 +147,17 @@ def test_every_package_has_a_layer() -> None:
     assert set(named) == PACKAGES - without_modules
 
 
-@pytest.mark.parametrize("module", [m for m in MODULES if m not in PACKAGES])
-def test_imports_go_down(module: str) -> None:
-    for line, name in imports_of(module):
-        if name in MODULES and name not in PACKAGES and package_of(name) != package_of(module):
+def test_imports_go_down() -> None:
+    for module in MODULES.keys() - PACKAGES:
+        for line, name in imports_of(module):
+            if name not in MODULES or name in PACKAGES or package_of(name) == package_of(module):
+                continue
             assert layer_of(name) < layer_of(module), f"{module}:{line} imports {name}: imports go down"
 
 
 def test_relative_imports_inside() -> None:
-    for module, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for module in MODULES:
+        for node in nodes_of(module):
             if isinstance(node, ast.ImportFrom) and not node.level:
                 assert (node.module or "").split(".")[0] not in ("soac", *FOLDERS), f"{module}:{node.lineno}"
 
@@ -172,9 +179,8 @@ def test_files_form_no_cycle() -> None:
         visit(module, ())
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_what_may_be_imported(module: str) -> None:
-    for line, name in imports_of(module):
+def test_what_may_be_imported() -> None:
+    for module, line, name in ((m, *found) for m in MODULES for found in imports_of(m)):
         where, top = f"{module}:{line} imports {name}", name.split(".")[0]
         assert top not in FORBIDDEN_MODULES, where
         assert top != "tests", where
@@ -201,20 +207,19 @@ def test_benchmarks_import_no_tests() -> None:
             assert not any(name.split(".")[0] == "tests" for name in named), f"{path.name}:{node.lineno}"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_nothing_is_evaluated(module: str) -> None:
+def test_nothing_is_evaluated() -> None:
     """No eval or exec anywhere: a program is data until it is run."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for module, node in ((m, node) for m in MODULES for node in nodes_of(m)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             own = node.func.id == "compile" and module.startswith("soac")  # `soac.compile` takes the text of a program
             assert own or node.func.id not in FORBIDDEN_CALLS, f"{module}:{node.lineno} calls {node.func.id}"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_files_are_short(module: str) -> None:
-    """No more than MOST_LINES lines, but for those in LONG, which shrinks."""
-    lines = len(MODULES[module].read_text(encoding="utf-8").splitlines())
-    assert (lines > MOST_LINES) == (module in LONG), f"{module} has {lines} lines"
+def test_files_are_short() -> None:
+    """No more than MOST_LINES lines."""
+    for module, path in MODULES.items():
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        assert lines <= MOST_LINES, f"{module} has {lines} lines"
 
 
 MACHINE_CODE = re.compile(
@@ -222,21 +227,20 @@ MACHINE_CODE = re.compile(
 )
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_machine_code_is_no_python_text(module: str) -> None:
+def test_machine_code_is_no_python_text() -> None:
     """It is in files of its own: `.ll`."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for module, node in ((m, node) for m in MODULES for node in nodes_of(m)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and MACHINE_CODE.search(node.value):
             assert len(node.value.splitlines()) <= MOST_MACHINE_CODE, f"{module}:{node.lineno}"
 
 
-@pytest.mark.parametrize("package", sorted(PACKAGES))
-def test_packages_say_what_they_are(package: str) -> None:
+def test_packages_say_what_they_are() -> None:
     """What comes in, what goes out, what holds afterwards."""
-    doc = ast.get_docstring(ast.parse(MODULES[package].read_text(encoding="utf-8")))
-    assert doc, f"{package} has no docstring"
-    if package != "soac":  # the public interface
-        assert all(word in doc for word in ("In:", "Out:", "Holds:")), package
+    for package in PACKAGES:
+        doc = ast.get_docstring(ast.parse(MODULES[package].read_text(encoding="utf-8")))
+        assert doc, f"{package} has no docstring"
+        if package != "soac":  # the public interface
+            assert all(word in doc for word in ("In:", "Out:", "Holds:")), package
 
 
 def test_no_prefix_repeats_its_folder() -> None:
