@@ -100,7 +100,10 @@ def with_children(stm: KStm, lists: Iterable[Stms]) -> KStm:
 
 def operators(stm: KStm) -> tuple[KLambda, ...]:
     """The operators of a statement."""
-    found = (getattr(stm, name) for name in ROLES[type(stm)].operators)
+    names = ROLES[type(stm)].operators
+    if not names:  # most have none
+        return ()
+    found = (getattr(stm, name) for name in names)
     return tuple(op for op in found if op is not None)
 
 
