@@ -23,7 +23,7 @@ from ..space import bind_segment, bind_space, output, row_of, segment_screma
 from ..table import Schedule, Segop, Table, bound, in_memory, launch, run
 from .packed_panels import LEAST_COLUMNS, LEAST_ROWS, can_pack, launch_panels
 from .split_k import columns, is_narrow, looped, narrow_kernel, reads_columns
-from .streamed_rows import CHUNK, can_stream, is_tall, streamed_kernel
+from .streamed_rows import can_stream, chunk_of_columns, chunks_of_rows, is_tall, streamed_kernel
 
 MANY_SEGMENTS = 256  # from here on segments are parallelism enough
 WORK = 1.0  # of an element of a narrow matrix
@@ -109,8 +109,14 @@ Cut = tuple[Atom, Atom | None]
 
 def cut_of(s: Segop[core.SegRed]) -> Cut:
     """How many chunks a segment has and how long they are; one that is not cut where an operator is no scalar one."""
-    cut = all(is_simple(r.op) for r in s.exp.reds)
-    return chunks_of(s.h, s.outer, s.exp.space.widths[-1]) if cut else (i64(1), None)
+    h, exp = s.h, s.exp
+    if not all(is_simple(r.op) for r in exp.reds):
+        return i64(1), None
+    count, length = chunks_of(h, s.outer, exp.space.widths[-1])
+    if exp.num_reds < len(s.stm.pat) or not can_stream(h, exp):
+        return count, length
+    tall, (pieces, piece) = is_tall(s, exp), chunks_of_rows(h, exp, h.size(Kind.CHUNK))
+    return h.choice(tall, pieces, count, "chunks"), h.choice(tall, piece, length, "length")
 
 
 def in_chunks(s: Segop[core.SegRed], table: Table, cut: Callable[[Segop[core.SegRed]], Cut] = cut_of) -> None:
@@ -126,10 +132,11 @@ def in_chunks(s: Segop[core.SegRed], table: Table, cut: Callable[[Segop[core.Seg
 
 def launch_streamed(s: Chunked, _: object) -> None:
     """A block for a chunk of columns of a chunk of rows."""
-    h, (columns_, _rows) = s.h, s.exp.space.widths
+    h, (*_, columns_, _rows) = s.h, s.exp.space.widths
     assert s.length is not None
-    made = streamed_kernel(h, s.exp, s.partial, s.length, s.base)
-    blocks = h.op(Op.MUL, h.ceil_div(columns_, CHUNK), s.count)
+    most = chunk_of_columns(h, s.exp)
+    made = streamed_kernel(h, s.exp, s.partial, s.length, most, s.base)
+    blocks = h.op(Op.MUL, h.ceil_div(columns_, most), s.count)
     h.launch(made, blocks, h.product(s.exp.space.widths), WORK, s.stm.loc)
 
 

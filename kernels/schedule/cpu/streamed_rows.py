@@ -1,97 +1,191 @@
-"""Reductions of the columns of a tall matrix, whose rows are read as they lie.
+"""Reductions of the columns of a large matrix, whose rows are read as they lie, for one row of results or a few.
 
-    segred (j < m, k < p) op { f(x[k], b[k, j]) }
+    segred (i < n, j < m, k < p) op { f(x[i, k], b[k, j]) }                          n small; or no dimension i
     ⟶  block = (chunk of columns, chunk of k):
-        threads j { sums[j] = ne }
-        for each R indices k: threads j { acc = sums[j]; acc op= f(..), R times; sums[j] = acc }
-        threads j { part[j, chunk] = sums[j] }
+        for i { threads j { sums[i, j] = ne } }
+        for each R indices k: threads j { y = b[k, j], R times
+                                          for i { acc = sums[i, j]; acc op= f(x[i, k], y), R times; sums[i, j] = acc } }
+        for i { threads j { part[i, j, chunk] = sums[i, j] } }
 
-A loop along a column for each lane would touch a line of every row for few columns. Here the sums stay in the nearest
-cache and R rows pass by side by side. The parts of the chunks are combined as those of any reduction (`segred.py`). The
-order of the sum stays within a chunk.
+A loop along a column for each lane would touch a line of every row for few columns. Here the sums stay in the nearer
+caches and R rows pass by side by side. The parts of the chunks are combined as those of any reduction (`segred.py`).
+The order of the sum stays within a chunk.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ....ir import core
-from ....ir.core import SegSpace
+from ....ir.core import SegSpace, Stm
 from ....ir.ops import Op
+from ....ir.records import dataclass
 from ....ir.types import Atom, Name, Prim, i64
 from ...kernel_ir import nodes as kir
 from ..host_builder import HostBuilder, Made
-from ..kernel_builder import Builder, Mode, Operand
-from ..space import bind_segment, output, scalar
-from ..statements import gen_body
+from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value
+from ..space import bind_segment, output
 from ..table import Segop
-from .split_k import reads_columns
-from .unroll_and_jam import ROWS, accumulate, ceil_div, is_plain
+from .packed_panels import dependents
+from .split_k import columns, reads_columns
+from .unroll_and_jam import ROWS, accumulate, is_plain, jam_stm
 
-CHUNK = 512
-"""Columns of a block."""
+CHUNK, SUMS = 1 << 12, 1 << 14
+"""Columns of a block at most, so that it reads long pieces of rows, and its sums, which the nearer caches hold."""
+PAD = 32
+"""Elements between the sums of two rows: rows a power of two apart would share few sets of a cache."""
 LEAST_COLUMNS, LEAST_LENGTH = 8, 64
+BLOCKS, LEAST_ROWS = 8, 1 << 9
+"""Blocks among which the rows of a matrix are cut if its columns are few, and rows of a chunk then."""
+MOST_ROWS = 32
+"""Rows of results; panels of the matrix pay for themselves with more."""
+LARGE = 1 << 19
+"""Elements of a matrix that passes by from ROWS rows of results on: a smaller one stays in a cache."""
 
 
 def can_stream(h: HostBuilder, exp: core.SegRed) -> bool:
-    """A vector of reductions of columns, by plain statements."""
-    return len(exp.space.dims) == 2 and all(map(is_plain, exp.body.stms)) and reads_columns(h, exp)
+    """A vector of reductions of columns by plain statements, or rows of such, which read the same columns."""
+    dims, stms = exp.space.dims, exp.body.stms
+    if len(dims) not in (2, 3) or not all(map(is_plain, stms)) or not reads_columns(h, exp):
+        return False
+    if len(dims) == 2:
+        return True
+    (row, _), (column, _), _ = dims
+    read = {found.stm.pat[0].name for found in columns(h.builder(), exp) if found.across == column}
+    of_row, of_column = dependents(stms, {row}), dependents(stms, {column})
+    loads = {stm.pat[0].name for stm in stms if isinstance(stm.exp, core.Index) and not stm.pat[0].type.shape}
+    return bool(read) and read.isdisjoint(of_row) and loads & of_column == read
 
 
 def is_tall(s: Segop[core.SegMap | core.SegRed], exp: core.SegRed) -> Atom:
-    """bool: are there rows and columns enough?"""
-    h, (columns, rows) = s.h, exp.space.widths
+    """bool: are there rows and columns enough? For many rows of results the matrix must be large, too."""
+    h, (*results, columns_, rows) = s.h, exp.space.widths
     long = h.op(Op.GE, rows, i64(LEAST_LENGTH), base="long")
-    return h.op(Op.GE, h.choice(long, columns, i64(0), "columns"), i64(LEAST_COLUMNS), base="tall")
+    wide = h.choice(long, columns_, i64(0), "columns")
+    if not results:
+        return h.op(Op.GE, wide, i64(LEAST_COLUMNS), base="tall")
+    few, some = (h.op(Op.LT, results[0], i64(most), base="few") for most in (ROWS, MOST_ROWS))
+    least = h.choice(few, h.op(Op.MUL, rows, i64(LEAST_COLUMNS)), i64(LARGE), "least")
+    return h.op(Op.GE, h.choice(some, h.op(Op.MUL, wide, rows), i64(0), "size"), least, base="large")
 
 
-def streamed_kernel(h: HostBuilder, exp: core.SegRed, partial: list[Name], length: Atom, base: str) -> Made:
-    """A block for each chunk of columns of a chunk of rows; `length`: of a chunk of rows."""
-    b, ((column, width), along) = h.builder(), exp.space.dims
-    n = b.operand(width)
-    chunks = ceil_div(b, n, CHUNK)
-    first = b.mul(b.op(Op.REM, Prim.I64, b.block, chunks, base="chunk"), i64(CHUNK))
-    last = b.minimum(n, b.add(first, i64(CHUNK)))
+def chunk_of_columns(h: HostBuilder, exp: core.SegRed) -> Atom:
+    """How many columns a block takes, a multiple of 64: fewer with more rows of results."""
+    *results, _columns, _rows = exp.space.widths
+    if not results:
+        return i64(CHUNK)
+    each = h.op(Op.QUOT, i64(SUMS >> 6), h.op(Op.MAX, results[0], i64(1)))
+    return h.op(Op.MIN, i64(CHUNK), h.op(Op.MUL, h.op(Op.MAX, each, i64(1)), i64(64)))
+
+
+def chunks_of_rows(h: HostBuilder, exp: core.SegRed, most: Atom) -> tuple[Atom, Atom]:
+    """How many chunks of rows there are, and how long they are at most: at most `most`, and short enough for BLOCKS
+    blocks."""
+    *_, columns_, rows = exp.space.widths
+    across = h.op(Op.MAX, h.ceil_div(columns_, chunk_of_columns(h, exp)), i64(1))
+    each = h.op(Op.ADD, h.op(Op.QUOT, h.op(Op.MUL, rows, across), i64(BLOCKS)), i64(1), base="rows")
+    length = h.op(Op.MIN, most, h.op(Op.MAX, each, i64(LEAST_ROWS)), base="length")
+    return h.op(Op.MAX, h.ceil_div(rows, length), i64(1), base="chunks"), length
+
+
+@dataclass(slots=True)
+class Stream:
+    """A kernel under construction: the columns of its block are `first` to `last`, of which it holds `sums` for each of
+    `results` rows of results."""
+
+    b: Builder
+    exp: core.SegRed
+    first: Operand
+    last: Operand
+    results: Operand
+    sums: list[ArrayRef]
+
+    @contextmanager
+    def columns(self) -> Iterator[Operand]:
+        """`threads j`"""
+        b, (name, _) = self.b, self.exp.space.dims[-2]
+        j = b.fresh("j", Prim.I64)
+        b.env[name] = j
+        with b.nested() as stms:
+            yield j
+        b.emit(kir.Threads(j, self.first, self.last, tuple(stms)))
+
+    @contextmanager
+    def rows(self) -> Iterator[tuple[Operand, ...]]:
+        """`for i`; gives the indices that results have before the column: none, without a loop, if there is one row."""
+        b, dims = self.b, self.exp.space.dims[:-2]
+        if not dims:
+            yield ()
+            return
+        i = b.fresh("i", Prim.I64)
+        b.env[dims[0][0]] = i
+        with b.nested() as stms:
+            yield (i,)
+        b.emit(kir.For(i, self.results, tuple(stms)))
+
+    def places(self, at: tuple[Operand, ...], j: Operand) -> list[tuple[kir.KArray, Operand]]:
+        """Where the sums of a result are."""
+        here = (*(at or (ZERO,)), self.b.sub(j, self.first))
+        return [(mem.mem, self.b.address(mem, here)) for mem in self.sums]
+
+
+def streamed_kernel(
+    h: HostBuilder, exp: core.SegRed, partial: list[Name], length: Atom, chunk_of_columns: Atom, base: str
+) -> Made:
+    """A block for each chunk of columns of a chunk of rows, whose `length` is that of a chunk of rows."""
+    b, (*outer, (_, width), along) = h.builder(), exp.space.dims
+    n, results, most = b.operand(width), b.operand(outer[0][1] if outer else i64(1)), b.operand(chunk_of_columns)
+    chunks = b.op(Op.QUOT, Prim.I64, b.add(n, b.sub(most, i64(1))), most, base="chunks")
+    first = b.mul(b.op(Op.REM, Prim.I64, b.block, chunks, base="chunk"), most)
+    last = b.minimum(n, b.add(first, most))
     cut = (h.types[partial[0]].shape[-1], length)
     segment = b.op(Op.QUOT, Prim.I64, b.block, chunks, base="segment")
     _, chunk, lo, count = bind_segment(b, SegSpace((along,)), cut, segment)
     parts = [output(b, name) for name in partial]
-    sums = [b.alloc("sums", part.mem.prim, (i64(CHUNK),), Mode.BLOCK.space).mem for part in parts]
+    sums = [b.alloc("sums", part.mem.prim, (results, b.add(most, i64(PAD))), Mode.BLOCK.space) for part in parts]
     neutral = [b.operand(a) for r in exp.reds for a in r.neutral]
-
-    def over_columns(values: list[Operand] | None, rows: list[Operand]) -> None:
-        """`threads j`: sums are these values, or take in some rows, or are given."""
-        j = b.fresh("j", Prim.I64)
-        b.env[column] = j
-        with b.nested() as stms:
-            own = b.sub(j, first)
-            olds = values or [b.let("sum", mem.prim, kir.KLoad(mem, own)) for mem in sums]
-            results = _taken_in(b, exp, along[0], olds, rows) if rows else olds
-            for part, mem, result in zip(parts, sums, results, strict=True):
-                is_last = values is None and not rows
-                target = (part.mem, b.address(part, (j, chunk))) if is_last else (mem, own)
-                b.emit(kir.Store(*target, result))
-        b.emit(kir.Threads(j, first, last, tuple(stms)))
-
-    over_columns(neutral, [])
+    stream = Stream(b, exp, first, last, results, sums)
+    with stream.rows() as at, stream.columns() as j:
+        for place, ne in zip(stream.places(at, j), neutral, strict=True):
+            b.emit(kir.Store(*place, ne))
     groups = b.op(Op.QUOT, Prim.I64, count, i64(ROWS), base="groups")
     g, k = b.fresh("g", Prim.I64), b.fresh("k", Prim.I64)
     with b.nested() as stms:
         begin = b.add(lo, b.mul(g, i64(ROWS)))
-        over_columns(None, [b.add(begin, i64(r)) for r in range(ROWS)])
+        _take_in(stream, [b.add(begin, i64(r)) for r in range(ROWS)])
     b.emit(kir.For(g, groups, tuple(stms)))
     done = b.mul(groups, i64(ROWS))
     with b.nested() as stms:
-        over_columns(None, [b.add(b.add(lo, done), k)])
+        _take_in(stream, [b.add(b.add(lo, done), k)])
     b.emit(kir.For(k, b.sub(count, done), tuple(stms)))
-    over_columns(None, [])
+    with stream.rows() as at, stream.columns() as j:
+        for part, (mem, own) in zip(parts, stream.places(at, j), strict=True):
+            total = b.let("sum", mem.prim, kir.KLoad(mem, own))
+            b.emit(kir.Store(part.mem, b.address(part, (*at, j, chunk)), total))
     return h.finish(b, f"{base}_streamed")
 
 
-def _taken_in(b: Builder, exp: core.SegRed, along: Name, olds: list[Operand], rows: list[Operand]) -> list[Operand]:
-    """The sums of a column after some rows."""
-    accs = [b.fresh("acc", old.prim) for old in olds]
-    for acc, old in zip(accs, olds, strict=True):
-        b.emit(kir.Declare(acc, old))
-    for row in rows:
-        b.env[along] = row
-        accumulate(b, exp, accs, [scalar(value) for value in gen_body(b, exp.body, Mode.THREAD)])
-    return [b.copy(acc) for acc in accs]
+def _take_in(s: Stream, rows: list[Operand]) -> None:
+    """The sums take in some rows of the matrix: what all rows of results share is computed before their loop."""
+    b, exp, along = s.b, s.exp, s.exp.space.indices[-1]
+    envs: list[dict[Name, Value]] = [{along: row} for row in rows]
+    varying, of_row = {along}, dependents(exp.body.stms, set(exp.space.indices[:-2]))
+    with s.columns() as j:
+        _jam(s, [stm for stm in exp.body.stms if of_row.isdisjoint(p.name for p in stm.pat)], varying, envs)
+        with s.rows() as at:
+            places = s.places(at, j)
+            accs = [b.fresh("acc", mem.prim) for mem, _ in places]
+            for acc, (mem, own) in zip(accs, places, strict=True):
+                b.emit(kir.Declare(acc, b.let("sum", mem.prim, kir.KLoad(mem, own))))
+            _jam(s, [stm for stm in exp.body.stms if not of_row.isdisjoint(p.name for p in stm.pat)], varying, envs)
+            for env in envs:
+                b.env.update(env)
+                accumulate(b, exp, accs, [b.atom(a) for a in exp.body.result])
+            for acc, place in zip(accs, places, strict=True):
+                b.emit(kir.Store(*place, b.copy(acc)))
+
+
+def _jam(s: Stream, stms: list[Stm], varying: set[Name], envs: list[dict[Name, Value]]) -> None:
+    for stm in stms:
+        jam_stm(s.b, stm, varying, envs)

@@ -7,7 +7,8 @@ import pytest
 
 import soac
 from soac.ir.version_tree import sites
-from soac.kernels.schedule.cpu.streamed_rows import CHUNK, LEAST_COLUMNS, LEAST_LENGTH
+from soac.kernels.schedule.cpu.streamed_rows import CHUNK, LEAST_COLUMNS, LEAST_LENGTH, LEAST_ROWS, MOST_ROWS
+from soac.kernels.schedule.cpu.unroll_and_jam import ROWS
 
 PROGRAM = """
 entry vecmat [n][m] (x: [n]i32) (a: [n][m]i32): [m]i32 = map (\\c -> i32.sum (map2 (*) x c)) (transpose a)
@@ -20,6 +21,14 @@ entry composed [n][m] (a: [n][m]i32): [m]i32 =
   map (\\c -> (reduce (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (map (\\x -> (x, 1)) c)).1) (transpose a)
 entry spelled [n][m] (x: [n]i32) (a: [n][m]i32): [m]i32 =
   tabulate m (\\j -> i32.sum (tabulate n (\\k -> x[k] * a[k, j])))
+entry product [l][n][m] (x: [l][n]i32) (a: [n][m]i32): [l][m]i32 =
+  map (\\row -> map (\\c -> i32.sum (map2 (*) row c)) (transpose a)) x
+entry turned [l][n][m] (x: [n][l]i32) (a: [n][m]i32) (ws: [m]i32): [l][m]i32 =
+  map (\\row -> map2 (\\c w -> w + i32.sum (map2 (\\x y -> x * y * y) row c)) (transpose a) ws) (transpose x)
+entry nearest [l][n][m] (x: [l][n]i32) (a: [n][m]i32): ([l][m]i32, [l][m]i64) =
+  let at row c = reduce_comm (\\(x, i) (y, j) -> if x < y || (x == y && i < j) then (x, i) else (y, j))
+                             (i32.highest, n) (map3 (\\x y i -> (i32.abs (x - y), i)) row c (iota n))
+  in unzip (map (\\row -> unzip (map (at row) (transpose a))) x)
 """
 
 
@@ -58,6 +67,29 @@ def test_columns(program: soac.Program, n: int, m: int, outer: bool, threads: in
     np.testing.assert_array_equal(call("composed", a)[0], composed)
 
 
+@pytest.mark.parametrize("results", [0, 1, 3, ROWS, MOST_ROWS - 1, MOST_ROWS])
+@pytest.mark.parametrize(
+    ("n", "m"),
+    [(0, 20), (LEAST_LENGTH, LEAST_COLUMNS), (700, 801), (1, 5_000), (LEAST_ROWS + 3, CHUNK + 1), (70_001, 9)],
+)
+@pytest.mark.parametrize(("outer", "threads"), [(True, 1), (True, 2), (False, 2)])
+def test_rows_of_results(program: soac.Program, results: int, n: int, m: int, outer: bool, threads: int) -> None:
+    source = np.random.default_rng(9)
+    a, x, ws = (source.integers(-9, 9, shape).astype(np.int32) for shape in ((n, m), (results, n), (m,)))
+    forced = {site.name: outer for site in sites(program.compiled.flat)}
+
+    def call(entry: str, *args: np.ndarray) -> list[np.ndarray]:
+        return program.call(entry, list(args), forced=forced, threads=threads)
+
+    np.testing.assert_array_equal(call("product", x, a)[0], x @ a)
+    np.testing.assert_array_equal(call("turned", np.ascontiguousarray(x.T), a, ws)[0], x @ (a * a) + ws)
+    if results * n * m <= 4_000_000:
+        apart, at = call("nearest", x, a)
+        far = np.abs(x[:, :, None] - a[None])
+        np.testing.assert_array_equal(apart, far.min(1, initial=2**31 - 1))
+        np.testing.assert_array_equal(at, far.argmin(1) if n else np.full((results, m), n))
+
+
 def test_rows_are_streamed(program: soac.Program) -> None:
     names = [kernel.name for kernel in program.compiled.host.kernels if "streamed" in kernel.name]
-    assert {name.split("_")[0] for name in names} >= {"vecmat", "scaled", "places"}
+    assert {name.split("_")[0] for name in names} >= {"vecmat", "scaled", "places", "product", "turned", "nearest"}
