@@ -10,9 +10,9 @@ are thresholds, `main.ys.suff_outer_0`; the s are parameters of a tuning file to
 `main.ys.longest_0`. On a machine without warps the first is t0 ≤ 3/2 (m + n) / (longest + 1), `main.ys.suff_even_0`;
 where the body has loops, whose lanes wait for the longest of their rows, the longest row counts `LOCKSTEP` times, and
 threads are taken only where rows as long as the longest beside them have at most 3 (m + n) elements.
-Where little is to be done, the first guard sees all elements as its parallelism, those that lanes wait for included. Where widths are expensive to know,
-it is the usual one, and there are none inside. In a nest with other parallelism, statements of varying width have
-versions of their own.
+Where little is to be done, what lanes wait for included, the first guard sees all elements as its parallelism. Where
+widths are expensive to know, it is the usual one, and there are none inside. In a nest with other parallelism,
+statements of varying width have versions of their own.
 """
 
 from __future__ import annotations
