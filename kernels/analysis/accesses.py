@@ -267,6 +267,11 @@ def touches(values: Values, stm: KStm, path: Path, who: Who) -> Iterator[Touch]:
             yield from row_touches(values, array, Effect.READ, index, len(vs), path, who)
             for var in vs:
                 values.define(var.name, None, varies)
+        case kir.LoadMatrix(vs, array, index, offsets):
+            for var, offset in zip(vs, offsets, strict=True):
+                form = form_of(add(values.of(index), values.of(offset)), values.digits, values.varying)
+                yield Touch(array, Effect.READ, who, form, path, None, NEVER, values.places.get(array))
+                values.define(var.name, None, varies)
         case kir.StoreRow(array, index, row):
             yield from row_touches(values, array, Effect.WRITE, index, len(row), path, who)
         case kir.AsyncCopy(target, at, source, start, count):

@@ -268,6 +268,12 @@ class Walk:
                 scope.arrays.add(array)
             case kir.Shuffle():
                 self.shuffle(scope, stm)
+            case kir.LoadMatrix(array=array):
+                self.want(scope, stm, THREAD, "each thread of a warp names a row of a matrix")
+                if array.space is not kir.Space.SHARED:
+                    self.report(scope, show_stm(stm), "matrices are loaded from elsewhere", "shared memory")
+                self.access(scope, stm, array)
+                self.results(scope, stm)
             case kir.Mma():
                 self.multiply(scope, stm)
             case kir.Fence():

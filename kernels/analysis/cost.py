@@ -234,6 +234,8 @@ def _stm(stm: KStm, state: _State, lanes: bool) -> Cost:
             return 0.5
         case kir.Store(array, index, _) | kir.Atomic(_, _, array, index, _) | kir.Publish(array, index, _):
             return _store(array, index, state)
+        case kir.LoadMatrix():
+            return 1.0
         case kir.LoadRow(_, array, index) | kir.StoreRow(array, index, _):
             return _access(array, index, state)
         case kir.Alloc():

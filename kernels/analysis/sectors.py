@@ -232,6 +232,8 @@ def step(e: Evaluation, stm: KStm, who: Who) -> None:
         case kir.LoadRow(row, array, index):
             note(e, stm, array, e.get(index), who, len(row))
             e.env.update((var.name, None) for var in row)
+        case kir.LoadMatrix(row):
+            e.env.update((var.name, None) for var in row)
         case kir.StoreRow(array, index, row):
             note(e, stm, array, e.get(index), writer(who), len(row))
         case kir.AsyncCopy(source=source, start=start, count=count):

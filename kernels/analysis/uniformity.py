@@ -29,6 +29,7 @@ from ..kernel_ir.nodes import (
     KStm,
     KVar,
     KWhile,
+    LoadMatrix,
     LoadRow,
     Operand,
     Rhs,
@@ -214,6 +215,8 @@ def visit_stm(f: Finder, stm: KStm, depth: int) -> None:
             f.assign(var, value, depth > f.depth.get(var.name, 0))
         case LoadRow(row, _, index):
             f.put(row, VARYING if f.varies(index) else UNIFORM)
+        case LoadMatrix(row):
+            f.put(row, VARYING)
         case KIf(cond, then, orelse):
             inside = depth + f.varies(cond)
             visit(f, then, inside)

@@ -23,7 +23,7 @@ from ..analysis.stack_sizes import takes_stack
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Poly
 from ..kernel_ir.execution import Who, published, solo, written_arrays
-from ..kernel_ir.fragments import INSTRUCTIONS
+from ..kernel_ir.fragments import INSTRUCTIONS, MATRICES
 from ..kernel_ir.nodes import KArray, Kernel, KStm, Space
 from ..kernel_ir.shared_stack import is_static
 from ..kernel_ir.traverse import names_in, statements
@@ -66,7 +66,7 @@ WIDTH = 110
 def prelude() -> str:
     """The text of `prelude.h`, which every module begins with, with the layouts of fragments."""
     text = (files(__name__.rpartition(".")[0]) / "prelude.h").read_text(encoding="utf-8")
-    return text.replace("// MMA\n", "".join(map(_product, INSTRUCTIONS)))
+    return text.replace("// MMA\n", "".join(map(_product, INSTRUCTIONS)) + "".join(map(_matrices, INSTRUCTIONS)))
 
 
 def _product(prim: Prim) -> str:
@@ -78,6 +78,14 @@ def _product(prim: Prim) -> str:
     head = f"DEVICE void mma(f32 *d, const {c_type(prim)} *a, const {c_type(prim)} *b) {{"
     call = f"  mma<{INSTRUCTIONS[prim].depth}>(d, a, b, {', '.join(tables)});"
     return "\n".join((head, *lines, call, "}\n"))
+
+
+def _matrices(prim: Prim) -> str:
+    """`load_matrices` for elements of a type, likewise."""
+    layout, t = MATRICES[prim.bytes], c_type(prim)
+    table = ", ".join(f"{{{row}, {column}}}" for row, column in (*layout.lanes, *layout.registers))
+    head = f"template <bool across, i32 n> DEVICE void load_matrices({t} (&held)[n], const {t} *row) {{"
+    return f"{head}\n  const Led bits[] = {{{table}}};\n  take_matrices<across>(held, row, bits);\n}}\n"
 
 
 @cache

@@ -52,7 +52,8 @@ DIVISIONS = {Op.QUOT: Op.QUOT, Op.REM: Op.REM, Op.DIV: Op.QUOT, Op.MOD: Op.REM}
 
 INDICES: dict[type, tuple[str, ...]] = {
     kir.Store: ("index",), kir.Atomic: ("index",), kir.Publish: ("index",), kir.WaitFor: ("index",),
-    kir.LoadRow: ("index",), kir.StoreRow: ("index",), kir.AsyncCopy: ("at", "start"), kir.Mma: ("to", "at", "start"),
+    kir.LoadRow: ("index",), kir.LoadMatrix: ("index", "offsets", "row"),
+    kir.StoreRow: ("index",), kir.AsyncCopy: ("at", "start"), kir.Mma: ("to", "at", "start"),
     kir.BoundsCheck: ("index", "size"), kir.For: ("bound",), kir.Threads: ("lo", "hi"), kir.BlockReduce: ("lo", "hi"),
     kir.BlockScan: ("lo", "hi"), kir.TeamReduce: ("team", "lo", "hi", "width"), kir.WarpTurns: ("lo", "hi"),
     kir.LookBack: ("tile", "first"),

@@ -345,8 +345,39 @@ DEVICE void mma(f32 *sum, const T *left, const T *right, const Led (&left_bits)[
     for (i32 k = 0; k < depth; k++) sum[c] = fmaf(rows[at.row][k], columns[k][at.column], sum[c]);
   }
 }
+// each lane names a row; the elements of a matrix go to the lanes as `MATRICES` says, transposed if `across`
+template <bool across, class T, i32 n, i32 l>
+DEVICE void take_matrices(T (&held)[n], const T *row, const Led (&bits)[l]) {
+  constexpr i32 each = 4 / sizeof(T);
+  for (i32 k = 0; k < n; k++) {
+    const Led at = led(bits, lane_id() | k % each << 5);
+    const T *there = (const T *)value_at((i64)row, k / each * 8 + (across ? at.column : at.row));
+    held[k] = there[across ? at.row : at.column];
+  }
+}
 // MMA
 #else
+template <class H> DEVICE void unpack(H *x, u32 word) { x[0].bits = (u16)word, x[1].bits = (u16)(word >> 16); }
+DEVICE void unpack(f32 *x, u32 word) { x[0] = bit_cast<f32>(word); }
+template <bool across, class T, i32 n> DEVICE void load_matrices(T (&held)[n], const T *row) {
+  constexpr i32 each = 4 / sizeof(T), count = n / each;
+  static_assert(count == 2 || count == 4, "two or four matrices");
+  const u32 place = (u32)__cvta_generic_to_shared(row);
+  u32 a, b, c, d;
+  if (count == 4 && across)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(place) : "memory");
+  else if (count == 4)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(place) : "memory");
+  else if (across)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(a), "=r"(b) : "r"(place) : "memory");
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(place) : "memory");
+  unpack(held, a), unpack(held + each, b);
+  if (count == 4) unpack(held + n / 2, c), unpack(held + n / 2 + each, d);
+}
 template <class H> DEVICE u32 pair(const H *x) { return x[0].bits | (u32)x[1].bits << 16; }
 #define MMA_HALF(H, instruction) \
   DEVICE void mma(f32 *d, const H *a, const H *b) { \

@@ -53,6 +53,8 @@ def for_threads(p: Printer, stm: KStm, who: Who) -> None:
             distribute(p, stm)
         case kir.Shuffle():
             shuffle(p, stm)
+        case kir.LoadMatrix():
+            load_matrix(p, stm)
         case kir.Mma():
             multiply(p, stm)
         case kir.CommitCopies():
@@ -99,6 +101,15 @@ def shuffle(p: Printer, stm: kir.Shuffle) -> None:
     p.line(f"const i64 {from_} = {own} {sign} {operand(stm.by)};")
     inside = f"0 <= {from_} && {from_} < {WARP.threads}"
     p.line(f"{stm.target.name}[0] = value_at({stm.source.name}[0], {inside} ? (int){from_} : {own});")
+
+
+def load_matrix(p: Printer, stm: kir.LoadMatrix) -> None:
+    """Registers by one instruction, then a variable for each."""
+    held, t, across = p.fresh("matrix"), c_type(stm.array.prim), "true" if stm.across else "false"
+    p.line(f"{t} {held}[{len(stm.vars)}];")
+    p.line(f"load_matrices<{across}>({held}, &{stm.array.name}[{bare(stm.row)}]);")
+    for k, var in enumerate(stm.vars):
+        p.line(f"const {t} {var.name} = {held}[{k}];")
 
 
 def multiply(p: Printer, stm: kir.Mma) -> None:

@@ -92,6 +92,14 @@ INSTRUCTIONS: Mapping[Prim, Instruction] = {
 the sum of f32 is rounded after each, in the order of k (a GPU has an order of its own)."""
 
 
+MATRICES: Mapping[int, Layout] = {
+    bytes: Layout(((0, 4 // bytes), (0, 8 // bytes), (1, 0), (2, 0), (4, 0)), ((0, 1),) if bytes == 2 else ())
+    for bytes in (2, 4)
+}
+"""By the bytes of an element, of a matrix of eight rows of 16 bytes, as `ldmatrix` gives it to the lanes of a warp:
+"Matrix fragments for ldmatrix", each register of 32 bits holds neighbours."""
+
+
 def layout_of(role: Role, prim: Prim) -> Layout | None:
     """The layout of a distributed array of a type in its role, if there is such an instruction."""
     found = INSTRUCTIONS.get(prim)

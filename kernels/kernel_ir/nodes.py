@@ -16,7 +16,7 @@ from ...ir.errors import Loc
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.types import Prim
-from .registers import Distribute, Mma
+from .registers import Distribute, LoadMatrix, Mma
 from .values import KAligned, KArray, KConvert, KLoad, KOp, KVar, Operand, Rhs, Space  # noqa: F401  (all are from here)
 
 # ---- statements --------------------------------------------------------------------------------------------------
@@ -376,7 +376,7 @@ class Note:
 
 ForThreads = (
     Publish | WaitFor | LookBack | TeamReduce | WarpTurns | AsyncCopy | CommitCopies | WaitCopies | LoadRow | StoreRow |
-    Distribute | Shuffle | Mma | Note
+    Distribute | Shuffle | LoadMatrix | Mma | Note
 )  # fmt: skip
 
 

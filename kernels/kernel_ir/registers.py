@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...ir.records import dataclass
 from .fragments import Role
-from .values import KArray, Operand
+from .values import KArray, KVar, Operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,20 @@ class Distribute:
     count: int
     role: Role | None = None
     length: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadMatrix:
+    """`vars[k] = array[index + offsets[k]]`, by all threads of a warp together (`ldmatrix`), from SHARED memory: two
+    or four matrices (`MATRIX` of `fragments.py`) of eight rows of 16 bytes. Thread 8·j + i of the warp names the i-th
+    row of matrix j, which begins at array[`row`]; `across`: a thread gets what lies in the transposed matrix."""
+
+    vars: tuple[KVar, ...]
+    array: KArray
+    index: Operand
+    offsets: tuple[Operand, ...]
+    row: Operand
+    across: bool = False
 
 
 @dataclass(frozen=True, slots=True)

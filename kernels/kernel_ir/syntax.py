@@ -36,6 +36,7 @@ FORMS: tuple[tuple[type, str], ...] = (
     (kir.Shuffle, "$target:array := shuffle $source:array $op:operation $by"),
     (kir.StoreRow, "$array:array[$index ..] := $values:operands"),
     (kir.Store, "$array:array[$index] := $value$repeats:flag"),
+    (kir.LoadMatrix, "let $vars:mades = matrices $array:array[$index + $offsets:operands] rows $row$across:flag"),
     (kir.LoadRow, "let $vars:mades = $array:array[$index ..]"),
     (kir.Atomic, "let $out:made = atomic $op:operation $array:array[$index] $value$order:order"),
     (kir.Atomic, "atomic $op:operation $array:array[$index] $value$order:order"),

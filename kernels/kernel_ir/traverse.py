@@ -75,6 +75,7 @@ ROLES: Mapping[type, Roles] = {
     kir.AsyncCopy: Roles(reads=("at", "start"), loads=("source",), stores=("target",)),
     kir.Shuffle: Roles(reads=("by",), loads=("source",), stores=("target",)),
     kir.LoadRow: Roles(reads=("index",), binds=("vars",), loads=("array",)),
+    kir.LoadMatrix: Roles(reads=("index", "offsets", "row"), binds=("vars",), loads=("array",)),
     kir.StoreRow: Roles(reads=("index", "values"), stores=("array",)),
     kir.LoadTile: Roles(reads=_PLACE, loads=("array",), stores=("tile",)),
     kir.StoreTile: Roles(reads=_PLACE, loads=("tile",), stores=("array",)),

@@ -30,6 +30,7 @@ from ..kernel_ir.nodes import (
     KOp,
     KStm,
     KWhile,
+    LoadMatrix,
     LoadRow,
     LoadTile,
     LookBack,
@@ -139,7 +140,7 @@ def statement(e: Lanes, stm: KStm) -> None:
             store_row(e, stm)
         case LookBack() | TeamReduce() | WarpTurns():
             raise IRError(f"{type(stm).__name__} is for machines with threads")
-        case AsyncCopy() | CommitCopies() | WaitCopies() | Distribute() | Shuffle() | Mma():
+        case AsyncCopy() | CommitCopies() | WaitCopies() | Distribute() | Shuffle() | LoadMatrix() | Mma():
             raise IRError(f"{type(stm).__name__} is for machines with threads")
 
 

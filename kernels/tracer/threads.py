@@ -41,6 +41,8 @@ def for_threads(t: Traced, stm: KStm, who: Who) -> Step:
             return by_each(t, who, t.machine.commit)
         case kir.WaitCopies(latest):
             return by_each(t, who, lambda thread: t.machine.wait(thread, latest))
+        case kir.LoadMatrix():
+            return load_matrix(t, stm, who)
         case kir.LoadRow():
             return load_row(t, stm, who)
         case kir.StoreRow():
@@ -101,6 +103,21 @@ def load_row(t: Traced, stm: kir.LoadRow, who: Who) -> Step:
         for k, var in enumerate(stm.vars):
             for thread in executing(t, who):
                 t.env[var.name] = read(t, site, stm.array, start + k, thread)
+
+    return step
+
+
+def load_matrix(t: Traced, stm: kir.LoadMatrix, who: Who) -> Step:
+    """Each thread its own elements; what the rows are that it names, the emulator shows."""
+    site, at = site_of(t, stm, stm.array), reader(t.env, stm.index)
+    offsets, note = [reader(t.env, offset) for offset in stm.offsets], noting(t, site, who)
+
+    def step() -> None:
+        start = at()
+        for var, offset in zip(stm.vars, offsets, strict=True):
+            note(start + offset())
+            for thread in executing(t, who):
+                t.env[var.name] = read(t, site, stm.array, start + offset(), thread)
 
     return step
 

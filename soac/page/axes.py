@@ -224,7 +224,7 @@ class _Reader:
 
     def accesses_of(self, stm: KStm) -> Iterator[Access]:
         match stm:
-            case kir.KLet(_, kir.KLoad(array, index)) | kir.LoadRow(_, array, index):
+            case kir.KLet(_, kir.KLoad(array, index)) | kir.LoadRow(_, array, index) | kir.LoadMatrix(_, array, index):
                 yield from self.access(stm, array, index, False)
             case kir.Store(array, index) | kir.StoreRow(array, index) | kir.Atomic(array=array, index=index):
                 yield from self.access(stm, array, index, True)

@@ -4,18 +4,16 @@
     ⟶  block (.., b, c) of 8 warps, 2 x 4 of them, each with R/2 x R/2 sums of 16 x 8 results {
           threads { sums = 0 }                                                   fragments (`kir.Distribute`)
           for s < ⌈p/K⌉ {
-            fence; begin to load the next K elements of all rows
-            threads { left = [R/2] of xs, right = [R/2] of ys }                  fragments of the tiles
+            wait for the copies of stage s; fence; begin to copy those of s + D - 1
+            threads { left = [R/2] of xs, right = [R/2] of ys }                  fragments of the tiles: `ldmatrix`
             warps { sums[a, c] += left[a] · right[c] }                           `mma.sync`
-            store the next K elements in the other half
           }
           threads { out[i, j] = what follows of sums }
         }
 
 Taken for sums of f32 over products of f16 or bf16, which are exact in f32; where `#[tensor]` stands before the sum, for
 sums of f32, as tf32, and of f16 and bf16, which are then rounded once, at the end. A step adds up to 16 products in an
-order of the hardware's own. What is beyond the last element is zero. Elements go through registers; halves lie by rows
-in shared memory, so that a pair is one access, others by k; the rows of a fragment begin in different banks.
+order of the hardware's own. `tensor_steps.py` has the copies and the fragments.
 """
 
 from __future__ import annotations
@@ -32,26 +30,17 @@ from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, Var, i64
 from ...kernel_ir import nodes as kir
-from ...kernel_ir.fragments import COLUMNS, INSTRUCTIONS, LANES, ROWS, Instruction, Layout, Role, place
-from ...kernel_ir.nodes import KArray, Space
+from ...kernel_ir.fragments import COLUMNS, INSTRUCTIONS, LANES, ROWS, Role
+from ...kernel_ir.nodes import KArray
 from ..host_builder import HostBuilder, Made
-from ..kernel_builder import ONE, ZERO, ArrayRef, Operand
-from ..space import scalar
+from ..kernel_builder import ZERO, Operand
 from ..table import Segop, in_memory
+from .tensor_steps import WARPS, Side, copied_steps, fragments, led, loaded_steps, sides_of, take
 from .tile_block import THREADS, Result, TileBlock, tile_block
 from .tiles import finish, tiling
 
 TENSOR = "tensor"
 """The attribute by which sums that are rounded more than the program says are computed so."""
-
-WARPS = (2, 4)
-"""Of a block, along each tiled dimension."""
-
-PAD = 8
-"""Elements between rows of a tile, beyond those that there are."""
-
-SHARED_BYTES = 16 << 10
-"""Of a tile at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +136,7 @@ class WarpBlock(TileBlock):
         b, thread = self.b, self.b.fresh("thread", Prim.I64)
         with b.nested() as stms:
             lane, corner = self.corner(thread)
-            yield tuple(b.add(x, y) for x, y in zip(corner, led(self, lane, SUM), strict=True))
+            yield tuple(b.add(x, y) for x, y in zip(corner, led(b, lane, SUM), strict=True))
         b.emit(kir.Threads(thread, ZERO, i64(THREADS), tuple(stms)))
 
     def corner(self, thread: Operand) -> tuple[Operand, tuple[Operand, Operand]]:
@@ -195,44 +184,6 @@ SUM = INSTRUCTIONS[Prim.F32].layouts[Role.SUM]
 """That of all instructions."""
 
 
-def led(block: TileBlock, lane: Operand, layout: Layout) -> tuple[Operand, Operand]:
-    """The row and the column that the number of a lane leads to, in a layout whose bits follow each other."""
-    b, found = block.b, list[Operand]()
-    for d in (0, 1):
-        bits = [k for k, there in enumerate(layout.lanes) if there[d]]
-        step = layout.lanes[bits[0]][d]
-        assert [layout.lanes[k][d] for k in bits] == [step << k for k in range(len(bits))], "digits of a number"
-        high = b.exact(Op.QUOT, lane, i64(1 << bits[0]), "high") if bits[0] else lane
-        digit = b.exact(Op.REM, high, i64(1 << len(bits)), "digit") if bits[-1] < 4 else high
-        found.append(b.mul(digit, i64(step)))
-    return found[0], found[1]
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the factors: its row, its tile with two halves, the registers on the way there, its fragments. `place`:
-    its tiled dimension; `step`: from one k to the next in the tile, `pitch`: from one row; `half`: elements of a half.
-    `is_long`: neighbours in memory are elements of a row."""
-
-    row: Row
-    place: int
-    mem: KArray
-    ahead: KArray
-    fragments: KArray
-    layout: Layout
-    depth: int
-    step: int
-    pitch: int
-    half: int
-    is_long: bool
-
-    def index(self, block: TileBlock, half: Operand, k: Operand, r: Operand) -> Operand:
-        """The place of an element in the tile."""
-        b = block.b
-        inside = b.add(b.mul(k, i64(self.step)), b.mul(r, i64(self.pitch)))
-        return b.add(b.mul(half, i64(self.half)), inside)
-
-
 def run_on_tensor_cores(s: Segop[core.SegMap], product: Product) -> None:
     """A kernel whose warps multiply fragments, and its launch."""
     in_memory(s)
@@ -249,60 +200,19 @@ def _kernel(h: HostBuilder, block: WarpBlock, s: Segop[core.SegMap], product: Pr
     b, shape, instruction = block.b, block.shape, INSTRUCTIONS[product.prim]
     b.say(f"{WARPS[0]} x {WARPS[1]} warps, {shape.each // 2} x {shape.each // 2} sums of {ROWS} x {COLUMNS} each")
     b.note(product.found.redomap.loc)
-    depth = next(d for d in (16, 8) if 2 * d * (shape.edge + PAD) * product.prim.bytes <= SHARED_BYTES)
-    sides = tuple(_side(block, product, d, depth, instruction) for d in (0, 1))
-    sums = _fragments(block, "sums", Prim.F32, shape.results, Role.SUM)
+    rows = [product.found.rows[number] for number in product.inputs]
+    sides = sides_of(block, [row for row in rows if row is not None], product.prim)
+    sums = fragments(block, "sums", Prim.F32, shape.results, Role.SUM)
     _each_register(block, sums, lambda c: kir.Store(sums, c, Const(Prim.F32, 0.0)))
-    steps = b.exact(Op.QUOT, b.add(block.width, i64(depth - 1)), i64(depth), "steps")
 
-    def when(cond: Operand, act: Callable[[Side], None]) -> None:
-        with b.nested() as stms:
-            for side in sides:
-                act(side)
-        b.emit(kir.KIf(cond, tuple(stms), ()))
+    def multiply(stage: Operand) -> None:
+        for first in range(0, sides[0].depth, instruction.depth):
+            _multiply(block, sides, sums, stage, first)
 
-    def both(side: Side) -> None:
-        _load(block, side, ZERO)
-        _store(block, side, ZERO)
-
-    when(b.op(Op.LT, Prim.I64, ZERO, steps, base="any"), both)
-    step = b.fresh("s", Prim.I64)
-    with b.nested() as body:
-        b.emit(kir.Fence())
-        here = b.exact(Op.REM, step, i64(2), "here")
-        there, following = b.sub(ONE, here, "there"), b.add(step, ONE, "following")
-        more = b.op(Op.LT, Prim.I64, following, steps, base="more")
-        when(more, lambda side: _load(block, side, b.mul(following, i64(depth), "first")))
-        for first in range(0, depth, instruction.depth):
-            _multiply(block, sides, sums, instruction, here, first)
-        when(more, lambda side: _store(block, side, there))
-    b.emit(kir.For(step, steps, tuple(body)))
+    done = copied_steps(block, sides, multiply)
+    loaded_steps(block, sides, done, multiply)
     finish(block, s.stm, s.exp, [_rounded(block, sums, product)])
     return h.finish(b, s.stm.pat[0].name.base if s.stm.pat else s.base)
-
-
-def _side(block: TileBlock, product: Product, d: int, depth: int, instruction: Instruction) -> Side:
-    b, shape, prim = block.b, block.shape, product.prim
-    role, size = ((Role.LEFT, ROWS), (Role.RIGHT, COLUMNS))[d]
-    row = product.found.rows[product.inputs[d]]
-    assert row is not None
-    by_rows = prim.is_half
-    step, pitch = (1, depth + PAD) if by_rows else (shape.edge + PAD, 1)
-    half = shape.edge * pitch if by_rows else depth * step
-    base, layout = row.array.base, instruction.layouts[role]
-    mem = KArray(b.fresh(f"{base}_tile", prim).name, prim, Space.SHARED)
-    b.emit(kir.Alloc(mem, i64(2 * half), 16 // prim.bytes))
-    ahead = block.registers(f"{base}_ahead", prim, 1, depth * shape.edge)
-    fragments = _fragments(block, f"{base}_{role.value}", prim, shape.edge // WARPS[d] // size * layout.count, role)
-    array, names = b.array(row.array), {name for name, _ in product.found.tiled}
-    apart = [array.strides[k] for k, name in row.of.items() if name in names] if isinstance(array, ArrayRef) else []
-    return Side(row, d, mem, ahead, fragments, layout, depth, step, pitch, half, apart != [ONE])
-
-
-def _fragments(block: TileBlock, base: str, prim: Prim, count: int, role: Role) -> KArray:
-    array = KArray(block.b.fresh(base, prim).name, prim, Space.REGISTERS)
-    block.b.emit(kir.Distribute(array, THREADS, count, role))
-    return array
 
 
 def _each_register(block: TileBlock, array: KArray, act: Callable[[Operand], kir.KStm]) -> None:
@@ -329,49 +239,13 @@ def _rounded(block: TileBlock, sums: KArray, product: Product) -> KArray:
     return rounded
 
 
-# ---- a step --------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _points(block: TileBlock, side: Side) -> Iterator[tuple[Operand, Operand]]:
-    """threads { .. }: k and the row of each element of a half; neighbours in memory go to neighbouring threads."""
-    b, point = block.b, block.b.fresh("point", Prim.I64)
-    inner = side.depth if side.is_long else block.shape.edge
-    with b.nested() as stms:
-        low, high = b.exact(Op.REM, point, i64(inner), "low"), b.exact(Op.QUOT, point, i64(inner), "high")
-        yield (low, high) if side.is_long else (high, low)
-    b.emit(kir.Threads(point, ZERO, i64(side.depth * block.shape.edge), tuple(stms)))
-
-
-def _load(block: TileBlock, side: Side, first: Operand) -> None:
-    """Elements from `first` on come to registers; zeros, where there are none."""
-    b = block.b
-    with _points(block, side) as (k, r):
-        number, last = b.add(first, k), b.sub(block.width, ONE)
-        index = block.last(side.place, b.add(block.bases[side.place], r))
-        element = block.element(side.row, b.minimum(number, last), index)
-        x = scalar(b.element(b.array(side.row.array), element))
-        inside = b.op(Op.LE, Prim.I64, number, last, base="inside")
-        b.emit(kir.Store(side.ahead, ZERO, b.op(Op.SELECT, side.mem.prim, inside, x, Const(side.mem.prim, 0.0))))
-
-
-def _store(block: TileBlock, side: Side, half: Operand) -> None:
-    """What has come to registers goes to a half of the tile."""
-    b = block.b
-    with _points(block, side) as (k, r):
-        x = b.let("x", side.mem.prim, kir.KLoad(side.ahead, ZERO))
-        b.emit(kir.Store(side.mem, side.index(block, half, k, r), x))
-
-
-def _multiply(
-    block: WarpBlock, sides: tuple[Side, ...], sums: KArray, instruction: Instruction, half: Operand, first: int
-) -> None:
+def _multiply(block: WarpBlock, sides: tuple[Side, ...], sums: KArray, stage: Operand, first: int) -> None:
     """threads { the fragments of a few k from `first` on }; warps { the products of all fragments }"""
     b, thread = block.b, block.b.fresh("thread", Prim.I64)
     with b.nested() as stms:
         lane, corner = block.corner(thread)
         for side in sides:
-            _take(block, side, lane, corner[side.place], half, first)
+            take(block, side, lane, corner[side.place], stage, first)
     b.emit(kir.Threads(thread, ZERO, i64(THREADS), tuple(stms)))
     left, right = sides
     count = block.shape.each // 2
@@ -384,20 +258,3 @@ def _multiply(
         for c in range(count)
     )  # fmt: skip
     b.emit(kir.Threads(b.fresh("warp", Prim.I64), ZERO, i64(THREADS // LANES), products, unit=Level.WARP))
-
-
-def _take(block: TileBlock, side: Side, lane: Operand, corner: Operand, half: Operand, first: int) -> None:
-    """The fragments of a side, from its tile: registers that hold neighbours there in one access."""
-    b, d = block.b, side.place
-    there = led(block, lane, side.layout)
-    start = side.index(block, half, b.add(there[1 - d], i64(first)), b.add(there[d], corner))
-    pair = 2 if side.step == 1 else 1
-    size = (ROWS, COLUMNS)[d]
-    for register in range(0, block.shape.each // 2 * side.layout.count, pair):
-        fragment, within = divmod(register, side.layout.count)
-        led_to = place(side.layout, 0, within)
-        at = b.add(start, i64(led_to[1 - d] * side.step + (fragment * size + led_to[d]) * side.pitch))
-        found = tuple(b.fresh("x", side.mem.prim) for _ in range(pair))
-        b.emit(kir.LoadRow(found, side.mem, at) if pair > 1 else kir.KLet(found[0], kir.KLoad(side.mem, at)))
-        for k, x in enumerate(found):
-            b.emit(kir.Store(side.fragments, i64(register + k), x))

@@ -118,6 +118,7 @@ STATEMENTS: dict[str, tuple[KStm, ...]] = {
     "turns": (kir.WarpTurns(var("w"), J, ZERO, N, (LET_X,), J, (kir.Store(XS, J, X),)),),
     "copies": (kir.AsyncCopy(XS, N, XS, ZERO, 4), kir.CommitCopies(), kir.WaitCopies(1)),
     "rows of elements": (kir.LoadRow((X, Y), XS, N), kir.StoreRow(XS, N, (Y, X))),
+    "matrices": (kir.LoadMatrix((X, Y), XS, N, (ZERO, ONE), N, True),),
     "tiles": (kir.Alloc(T, N), kir.LoadTile(T, XS, ZERO, N, i64(9), N), kir.StoreTile(XS, ZERO, N, N, N, T)),
     "notes": (kir.Fence(), kir.Note('a "note"'), kir.Note(Loc("a b.soac", 1, 2, 3, 4))),
 }

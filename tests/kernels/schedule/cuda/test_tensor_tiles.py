@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.kernel_counts import functions, lines_of, loops, tally
 from soac.flatten.tiling.choose import REGISTERS
 from soac.ir import scalar
 from soac.ir.core import Level
@@ -48,7 +49,8 @@ entry plain [n][p][m] (xss: [n][p]f16) (yss: [p][m]f16): [n][m]f16 =
   map (\\xs -> map (\\ys -> f16.sum (map2 (*) xs ys)) (transpose yss)) xss
 """
 ENTRIES = {"half": Prim.F16, "brain": Prim.BF16, "single": Prim.F32, "batches": Prim.F16}
-SHAPES = [(0, 3, 2), (3, 0, 2), (1, 1, 1), (33, 17, 65), (130, 9, 20)]
+SHAPES = [(0, 3, 2), (3, 0, 2), (1, 1, 1), (33, 17, 65), (130, 9, 20), (64, 40, 72), (128, 88, 128)]
+"""The last two have rows that are copied by 16 bytes: tiles that are whole, steps that are left."""
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: CUDA C cannot be emulated")
 
 
@@ -138,7 +140,7 @@ def test_the_values_are_those_of_the_interpreter(entry: str, each: int, threads:
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_the_tracer_finds_no_hazard_and_the_same_values(entry: str) -> None:
     kernels = {k.name: k for k in all_ready(kernels_of(entry), CUDA_PASSES)}
-    for shape in ((1, 1, 1), (33, 17, 3)):
+    for shape in ((1, 1, 1), (33, 17, 3), (32, 40, 40)):
         args = arguments(entry, *shape)
         report = trace_kernels(
             compiled(), kernels.__getitem__, entry, args, outermost(entry), TraceSettings(256), sizes(2)
@@ -174,13 +176,28 @@ def test_rounding_is_what_is_stated(entry: str) -> None:
     ("batches", "m16n8k16.row.col.f32.f16.f16.f32"),
 ])  # fmt: skip
 def test_instructions(entry: str, instruction: str) -> None:
-    """Each thread of R = 8 has 4 x 4 products of fragments in a step; nothing is in local memory."""
+    """Each thread of R = 8 has 4 x 4 products of fragments in a step: no other instruction goes to memory in the loop
+    over whole steps than `ldmatrix` (tf32 of rows that are columns in memory: 8 words) and copies of 16 bytes; no
+    more than 6 for each product. Nothing is in local memory."""
     kernel = kernels_of(entry)[0]
     try:
         ptx = compile_cuda(cuda_module([cuda_kernel(kernel)]), "compute_80").decode()
     except NoCompiler as missing:
         pytest.skip(str(missing))
-    assert len(re.findall(rf"mma\.sync\.aligned\.{re.escape(instruction)}", ptx)) == 16
+    lines = lines_of(functions(ptx)[kernel.name])
+    inner = [tally([op for op, _, _ in lines[b : e + 1] if op]) for b, e in loops(lines)]
+    (loop,) = (one for one in inner if any(op.startswith("cp.async.cg") for op in one.operations))
+    found = {op: count for op, count in loop.operations.items() if re.match(r"(ld|st|mma)", op)}
+    steps, rest = divmod(found.pop(f"mma.sync.aligned.{instruction}"), 16)
+    is_half, across = entry != "single", entry != "brain"
+    matrices, wanted = "ldmatrix.sync.aligned.m8n8.x4", {}
+    wanted[f"{matrices}.shared.b16"] = (4 if across else 6) * steps
+    if across:
+        wanted |= {f"{matrices}.trans.shared.b16": 2 * steps} if is_half else {"ld.shared.f32": 8 * steps}
+    assert (rest, found) == (0, wanted)
+    assert loop.loads == {128: 2 * steps}
+    if is_half:
+        assert loop.instructions <= 6 * 16 * steps
     assert ".local" not in ptx
 
 
