@@ -235,7 +235,9 @@ def _mirror(b: Builder, block: Block, places: list[ArrayRef]) -> None:
     with b.nested() as stms:
         j = b.add(block.lo, k)
         for place in places:
-            b.emit(kir.Store(place.mem, b.address(place, (j, i)), b.element(place, (i, j))))
+            value = b.element(place, (i, j))
+            assert not isinstance(value, ArrayRef), "all dimensions are given"
+            b.emit(kir.Store(place.mem, b.address(place, (j, i)), value))
     loop = kir.For(k, b.sub(block.hi, block.lo), tuple(stms))
     b.emit(kir.Threads(i, block.first, b.add(block.first, block.here(b)), (loop,)))
 
