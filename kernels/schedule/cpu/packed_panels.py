@@ -26,7 +26,7 @@ from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.symmetric import is_symmetric
 from ....ir.traverse import all_exps, free_in_stm, may_fail
-from ....ir.types import Name, Names, Prim, Type, Var, i64
+from ....ir.types import Const, Name, Names, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KVar
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value, clean, is_const
@@ -236,7 +236,7 @@ def _mirror(b: Builder, block: Block, places: list[ArrayRef]) -> None:
         j = b.add(block.lo, k)
         for place in places:
             value = b.element(place, (i, j))
-            assert not isinstance(value, ArrayRef), "all dimensions are given"
+            assert isinstance(value, (KVar, Const)), "all dimensions are given"
             b.emit(kir.Store(place.mem, b.address(place, (j, i)), value))
     loop = kir.For(k, b.sub(block.hi, block.lo), tuple(stms))
     b.emit(kir.Threads(i, block.first, b.add(block.first, block.here(b)), (loop,)))
