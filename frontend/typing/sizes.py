@@ -98,11 +98,12 @@ class Sizes:
         self.origins[tag] = origin
         return SizeVar(f"k{tag}", tag)
 
-    def inner_name(self, name: str) -> SizeVar:
-        """What two function types both call their parameter, or what one of them calls a size that it chooses."""
+    def inner_name(self, name: str | None = None) -> SizeVar:
+        """What two function types both call their parameter, or what one of them calls a size that it chooses, which
+        has no name."""
         tag = self.fresh_id()
         self.inner.add(tag)
-        return SizeVar(name, tag)
+        return SizeVar(f"k{tag}" if name is None else name, tag)
 
     def open_size(self) -> SizeVar:
         """An unknown that stands for a size which a function chooses."""

@@ -148,7 +148,7 @@ class Solver(Unknowns):
         if a.name is None and b.name is None and not a.exists and not b.exists:
             return a.cod, b.cod
         left: dict[int, Size] = {k.id: self.open_size() for k in a.exists}
-        right: dict[int, Size] = {k.id: self.inner_name(f"k{k.id}") for k in b.exists}
+        right: dict[int, Size] = {k.id: self.inner_name() for k in b.exists}
         if (name := a.name or b.name) is not None:
             common = self.inner_name(name)
             left |= {a.param_id: common} if a.name is not None else {}
@@ -200,7 +200,7 @@ class Solver(Unknowns):
         names = self.names_in(size).keys()
         if self.inner.isdisjoint(names) and self.open.isdisjoint(names):
             return size
-        loose = self.inner_name(f"k{self.next_id}")
+        loose = self.inner_name()
         self.loose.add(loose.id)
         self.chosen.add(loose.id)
         return loose

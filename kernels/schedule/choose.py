@@ -48,7 +48,7 @@ def is_positive(h: HostBuilder, total: Sum) -> Atom:
     for product, c in total.terms:
         if product:
             scaled = _float(h, Op.MUL, Const(Prim.F64, float(c)), _product(h, product, values))
-            sum_ = _float(h, Op.ADD, sum_, scaled)
+            sum_ = _float(h, Op.ADD, sum_, scaled, "extra_cost")
     return _float(h, Op.LT, Const(Prim.F64, 0.0), sum_)
 
 
@@ -85,8 +85,8 @@ def _converted(h: HostBuilder, x: Atom, source: Prim, target: Prim) -> Atom:
     return Var(name)
 
 
-def _float(h: HostBuilder, op: Op, x: Atom, y: Atom) -> Atom:
-    name = h.names.fresh("cost")
+def _float(h: HostBuilder, op: Op, x: Atom, y: Atom, base: str = "cost") -> Atom:
+    name = h.names.fresh(base)
     result = Prim.BOOL if op is Op.LT else Prim.F64
     h.emit((Param(name, Type(result, ())),), core.PrimOp(op, Prim.F64, (x, y)), NOWHERE)
     return Var(name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ..ir import core, scalar
 from ..ir.errors import Loc
@@ -23,10 +24,12 @@ from ..kernels.host_ir.nodes import HostBody, HostCall, HostFun, HostIf, HostLoo
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """`n`, `shape[0]`: what the formula is in terms of. `nodes` is the size of the formula, here and below."""
+    """`n`, `shape[0]`: what the formula is in terms of. `nodes` is the size of the formula, here and below; `reads` are
+    the names in it, none where it is one itself."""
 
     text: str
     nodes: int
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Ceiling:
 
 Formula = Symbol | Number | Applied | Ceiling
 
-MAX_NODES = 60  # a larger formula says nothing to a reader: its variable's name stands for it
+MAX_NODES = 60  # a larger formula says nothing to a reader: a function of what it reads stands for it
 INFIX: Mapping[Op, tuple[str, int]] = {
     Op.OR: ("|", 1), Op.XOR: ("^", 1), Op.AND: ("&", 2),
     Op.EQ: ("==", 3), Op.NE: ("!=", 3), Op.LT: ("<", 3), Op.LE: ("<=", 3), Op.GT: (">", 3), Op.GE: (">=", 3),
@@ -98,6 +101,21 @@ def show_parallelism(formula: Formula) -> tuple[str, str | None]:
             return show_formula(par), show_formula(fits)
         case _:
             return show_formula(formula), None
+
+
+def names_read(formula: Formula) -> Iterator[str]:
+    """The names that a formula is in terms of, in the order of its text."""
+    match formula:
+        case Symbol(text, _, reads):
+            yield from reads or (text,)
+        case Applied(_, args):
+            for arg in args:
+                yield from names_read(arg)
+        case Ceiling(arg, divisor):
+            yield from names_read(arg)
+            yield from names_read(divisor)
+        case Number():
+            pass
 
 
 def _nodes(formula: Formula) -> int:
@@ -266,10 +284,13 @@ class _Reader:
                 return f"while {self.symbol(cond).text}"
 
     def define(self, stm: HostStm, exp: core.Basic) -> None:
-        """Remembers what a scalar is, while that is not too long."""
-        formula = self.formula_of(exp)
-        if formula is not None and _nodes(formula) <= MAX_NODES:
-            self.formulas[stm.pat[0].name] = formula
+        """Remembers what a scalar is; where that is long, what it is a function of."""
+        formula, name = self.formula_of(exp), stm.pat[0].name
+        if formula is not None and _nodes(formula) > MAX_NODES:
+            reads = tuple(dict.fromkeys(names_read(formula)))
+            formula = Symbol(f"{name.base}({', '.join(reads)})", 1, reads)
+        if formula is not None:
+            self.formulas[name] = formula
 
     def formula_of(self, exp: core.Basic) -> Formula | None:
         match exp:
@@ -280,11 +301,18 @@ class _Reader:
             case core.Convert(source, target, arg) if _keeps_value(source, target):
                 return self.formula(arg)
             case core.Convert(_, target, arg):
-                return Symbol(f"{target.value}({self.show(arg)})", 1 + _nodes(self.formula(arg)))
+                found = self.formula(arg)
+                shown = f"{target.value}({show_formula(found)})"
+                return Symbol(shown, 1 + _nodes(found), tuple(names_read(found)))
             case core.Index(array, dims) if all(isinstance(d, core.Fix) for d in dims):
                 places = [self.formula(d.index) for d in dims if isinstance(d, core.Fix)]
                 shown = ", ".join(map(show_formula, places))
-                return Symbol(f"{self.symbol(array).text}[{shown}]", 1 + sum(map(_nodes, places)))
+                text = self.symbol(array).text
+                return Symbol(
+                    f"{text}[{shown}]",
+                    1 + sum(map(_nodes, places)),
+                    (text, *chain.from_iterable(map(names_read, places))),
+                )
             case _:
                 return None
 

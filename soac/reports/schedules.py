@@ -81,6 +81,7 @@ def _segop(one: Scheduled, show: Callable[[Atom], str]) -> ScheduledSegop:
 
 def _row(row: Considered, show: Callable[[Atom], str]) -> Row:
     condition = None if row.guard is None or isinstance(row.guard, Const) else show(row.guard)
+    condition = f"({condition})" if condition is not None and condition.startswith("if ") else condition
     return Row(row.schedule, row.nesting, row.cost, condition, row.why_not, row.kernels, row.sigma)
 
 

@@ -67,7 +67,7 @@ def is_tall(s: Segop[core.SegMap | core.SegRed], exp: core.SegRed) -> Atom:
         return h.op(Op.GE, wide, i64(LEAST_COLUMNS), base="tall")
     few, some = (h.op(Op.LT, results[0], i64(most), base="few") for most in (ROWS, MOST_ROWS))
     least = h.choice(few, h.op(Op.MUL, rows, i64(LEAST_COLUMNS)), i64(LARGE), "least")
-    return h.op(Op.GE, h.choice(some, h.op(Op.MUL, wide, rows), i64(0), "size"), least, base="large")
+    return h.op(Op.LT, least, h.choice(some, h.op(Op.MUL, wide, rows), i64(0), "size"), base="large")
 
 
 def chunk_of_columns(h: HostBuilder, exp: core.SegRed) -> Atom:
