@@ -129,6 +129,11 @@ def shell(*args: str, cwd: Path, **options: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=cwd, env=env, stderr=subprocess.PIPE, stdout=subprocess.PIPE, **options)  # type: ignore[call-overload]
 
 
+def heed_interrupts() -> None:
+    """Also where the tests run in the background of a shell, which ignores Ctrl-C there."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def limited() -> None:
     """No file may grow beyond 16 KiB, as if the disk were full."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
@@ -150,7 +155,7 @@ def test_ctrl_c_while_modules_are_loaded(tmp_path: Path) -> None:
     (tmp_path / "click.py").write_text(
         "import sys, time\nsys.stdout.write('loading')\nsys.stdout.flush()\ntime.sleep(60)\n"
     )
-    process = shell("--version", cwd=tmp_path)
+    process = shell("--version", cwd=tmp_path, preexec_fn=heed_interrupts)
     assert process.stdout is not None
     assert process.stdout.read(7) == b"loading"
     time.sleep(0.1)
