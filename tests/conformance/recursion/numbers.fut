@@ -20,6 +20,11 @@
 -- entry: endless
 -- input { 1i64 } error: R0107
 
+-- ==
+-- entry: depths
+-- input { [0i64, 19i64, 7i64] } output { [0i64, 19i64, 7i64] }
+-- input { [3i64, 20i64, 7i64] } error: R0107
+
 def factorial (n: i64) = if n == 0 then 1 else n * factorial (n - 1)
 entry factorials (n: i64) = (factorial n, map factorial (iota n))
 
@@ -36,3 +41,7 @@ entry sums (n: i64) (k: i64) = map (\i -> map (sum_to i) (iota k)) (iota n)
 #[depth(20)]
 def down (n: i64): i64 = down (n + 1) + 1
 entry endless (n: i64) = down n
+
+#[depth(20)]
+def depth (n: i64): i64 = if n == 0 then 0 else depth (n - 1) + 1
+entry depths (ns: []i64) = map depth ns

@@ -410,6 +410,31 @@ def test_sizes_that_do_not_fit(program: CudaExecutable) -> None:
         call(program, "gather", XS, ints(0))
 
 
+RECURSIVE = """
+#[depth(20)]
+def depth (n: i64): i64 = if n == 0 then 0 else depth (n - 1) + 1
+entry depths [n] (ns: [n]i64): [n]i64 = map depth ns
+"""
+
+
+@pytest.fixture(scope="module")
+def recursive() -> Any:
+    return compile_prog(RECURSIVE, "recursive.soac", machine=CUDA)
+
+
+@pytest.mark.parametrize("compiled_host", [True, False])
+def test_recursion_in_every_version_is_as_deep_as_allowed(recursive: Any, compiled_host: bool) -> None:
+    """On a stack in each thread, and level by level."""
+    program = build(recursive, EmulatedDriver(compiled_host=compiled_host))
+    versions = settings_of(recursive, "depths")
+    assert len(versions) > 1
+    for forced in versions:
+        assert on_host(program.run("depths", [ints(0, 19, 7)], forced=forced)[0])[0].tolist() == [0, 19, 7]
+        with pytest.raises(RunError, match="R0107.*recursion of `depth` is deeper than 20 calls"):
+            program.run("depths", [ints(3, 20, 7)], forced=forced)
+        assert on_host(program.run("depths", [ints(4)], forced=forced)[0])[0].tolist() == [4]
+
+
 def test_more_blocks_than_a_grid_has(compiled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the grid take turns, in kernels whose blocks wait for each other too."""
     monkeypatch.setattr("soac.kernels.devices.cuda.device.MOST_GRID", 16)
