@@ -28,12 +28,14 @@ EXTENT = 256.0
 GATHER = 14.0
 TILED, LINES = 3.5, 2.5
 """A vector of a tile: the instructions that load and transpose it, and the lines of the cache that it touches."""
+TILED_STORE = 9.0
+"""How much more it takes where the tile is stored: lines that one row does not fill."""
 BLOCK_REDUCE = 4.0
 REDUCE_LANES = 8.0
 """Of the lanes of a vector, in steps that wait for each other: times what the operator takes."""
 SCATTERED = 4.0
 """A store to memory of the lanes at any place in each, times a gather: the next gather from there waits for it."""
-EXTREMUM = 5.0
+EXTREMUM = 2.0
 """The smaller or larger of two floats, by what holds of NaN and zeros."""
 
 NEAR, FAR = 64.0, 1024.0
@@ -180,7 +182,7 @@ def _access(array: kir.KArray, index: Operand, state: _State) -> Cost:
 def _store(array: kir.KArray, index: Operand, state: _State) -> Cost:
     """Lanes that do not lie side by side are stored one by one."""
     if array in state.tiled:
-        return state.weights.tiled
+        return state.weights.tiled + TILED_STORE
     each, is_single = _access(array, index, state), array.space is Space.PRIVATE
     match state.of(index):
         case Uniform() | Affine(-1 | 0 | 1):
