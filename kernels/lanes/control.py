@@ -11,11 +11,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ...ir.errors import IRError
+from ...ir.ops import Op
 from ...ir.types import Const, Prim
 from ..analysis.speculation import is_harmless
-from ..kernel_ir.nodes import Assign, Declare, For, KConvert, KIf, KLet, KLoad, KOp, KStm, KVar, KWhile, Operand, Store
+from ..kernel_ir.nodes import (
+    Assign,
+    Declare,
+    For,
+    KConvert,
+    KIf,
+    KLet,
+    KLoad,
+    KOp,
+    KStm,
+    KVar,
+    KWhile,
+    Operand,
+    Store,
+    Threads,
+)
 from ..llvm.convert import convert
-from ..llvm.text import llvm_type
+from ..llvm.text import llvm_type, memory_type
+from .prefetch import LINE
 from .values import (
     Lanes,
     Linear,
@@ -247,13 +264,26 @@ def _varying_while(e: Lanes, stm: KWhile, run: Run) -> None:
 
 
 def thread_loop(
-    e: Lanes, index: KVar, lo: Operand, hi: Operand, body: Callable[[], None], between: Callable[[], None]
+    e: Lanes,
+    index: KVar,
+    lo: Operand,
+    hi: Operand,
+    body: Callable[[], None],
+    between: Callable[[], None],
+    begins: str | None = None,
 ) -> None:
     """`body` for each group of lanes: full groups with nothing masked, `between`, where threads loop (`singles`) full
-    vectors one by one, then the rest, one masked vector at a time."""
+    vectors one by one, then the rest, one masked vector at a time. `begins`: how many come before the full groups, an
+    i64 text."""
     position, last = _thread_range(e, index, lo, hi)
     count = int(hi.value) - int(lo.value) if isinstance(lo, Const) and isinstance(hi, Const) else None
     e.in_threads = True
+    if begins is not None:
+        count = None
+        with _vector_by_vector(e):
+            begin = e.code.op(f"add i64 {e.code.op(f'load i64, ptr {position}')}, {begins}")
+            _groups(e, index, position, begin, body, masked=True)
+            e.code.do(f"store i64 {begin}, ptr {position}")
     if e.peeled and (count is None or count >= e.lanes):
         _groups(e, index, position, last, body)
     between()
@@ -264,6 +294,34 @@ def thread_loop(
         with _vector_by_vector(e):
             _groups(e, index, position, last, body, masked=True)
     e.in_threads = False
+
+
+def before_line(e: Lanes, stm: Threads) -> str | None:
+    """How many threads, an i64 text, store elements before a line of the cache begins where the first of the others
+    does, so that these write whole lines past the caches; None where no row of an array of `streams` is written. There
+    are none in short rows."""
+    known = {inner.var: inner.rhs for inner in stm.body if isinstance(inner, KLet)}
+    for store in stm.body:
+        match store:
+            case Store(array, KVar() as at) if array in e.streams and e.peeled and e.mask is None:
+                pass
+            case _:
+                continue
+        match known.get(at):
+            case KOp(Op.ADD, Prim.I64, (x, y)) if (
+                stm.index in (x, y) and (row := y if x == stm.index else x) not in known
+            ):
+                first, lo, hi = (scalar(e, operand(e, o)) for o in (row, stm.lo, stm.hi))
+            case _:
+                continue
+        code, element = e.code, memory_type(array.prim)
+        start = code.op(f"getelementptr {element}, ptr {e.places[array].pointer}, i64 {first}")
+        start = code.op(f"getelementptr {element}, ptr {start}, i64 {lo}")
+        behind = code.op(f"sub i64 0, {code.op(f'ptrtoint ptr {start} to i64')}")
+        before = code.op(f"udiv i64 {code.op(f'and i64 {behind}, {LINE - 1}')}, {array.prim.bytes}")
+        long = code.op(f"icmp sge i64 {code.op(f'sub i64 {hi}, {lo}')}, {2 * e.lanes}")
+        return code.op(f"select i1 {long}, i64 {before}, i64 0")
+    return None
 
 
 def full_thread_loop(
