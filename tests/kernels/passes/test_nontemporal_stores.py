@@ -23,8 +23,8 @@ from soac.pipeline import Compiled, compile_core
 PROGRAMS = {
     "map": "entry main [n] (xs: [n]T): [n]T = map (\\x -> x + x) xs",
     "rows": "entry main [n] (xs: [n]T): [][n]T = map (\\k -> map (\\x -> x + T.i64 k) xs) (iota 5)",
-    "rows less their sum": "entry main [n] (xs: [n]T): [][n]T = map (\\k -> let ys = map (\\x -> x + T.i64 k) xs"
-    " let s = T.sum ys in map (\\y -> y - s) ys) (iota 5)",
+    "rows less their maximum": "entry main [n] (xs: [n]T): [][n]T = map (\\k -> let ys = map (\\x -> x + T.i64 k) xs"
+    " let s = reduce T.max (T.i64 0) ys in map (\\y -> y - s) ys) (iota 5)",
     "pairs": "entry main [n] (xs: [n]T): ([n]T, [n]bool) = unzip (map (\\x -> (x - T.i64 1, x < T.i64 3)) xs)",
     "backwards": "entry main [n] (xs: [n]T): [n]T = reverse (map (\\x -> x * x) xs)",
     "parts": "entry main [n] (xs: [n]T): []T = map (\\x -> x + x) xs[n / 3:] ++ map (\\x -> x - T.i64 2) xs",

@@ -430,7 +430,7 @@ def test_recursion_in_every_version_is_as_deep_as_allowed(recursive: Any, compil
     assert len(versions) > 1
     for forced in versions:
         assert on_host(program.run("depths", [ints(0, 19, 7)], forced=forced)[0])[0].tolist() == [0, 19, 7]
-        with pytest.raises(RunError, match="R0107.*recursion of `depth` is deeper than 20 calls"):
+        with pytest.raises(RunError, match=r"R0107.*recursion of `depth` is deeper than 20 calls"):
             program.run("depths", [ints(3, 20, 7)], forced=forced)
         assert on_host(program.run("depths", [ints(4)], forced=forced)[0])[0].tolist() == [4]
 
