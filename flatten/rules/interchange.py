@@ -134,8 +134,9 @@ def rows_of(f: Lambda) -> Rows | None:
     return Rows(before, tuple(expensive), f.body.result, f.ret)
 
 
-def interchanged_map(flow: Flow, exp: Screma, results: tuple[Param, ...], loc: Loc) -> tuple[Stm, ...] | None:
-    """The fused rule: no row is ever made. All operators work row by row over one width; no values are only mapped."""
+def in_columns(flow: Flow, exp: Screma) -> tuple[Rows, tuple[RowOperator, ...], Atom] | None:
+    """What the fused rule takes, if it applies: all operators work row by row over one width, which is given too, and
+    no values are only mapped."""
     operators = tuple(row for row in (row_operator(flow, op) for op in exp.scans + exp.reds) if row is not None)
     rows = rows_of(exp.map)
     if rows is None or len(operators) != len(exp.scans + exp.reds):
@@ -144,6 +145,15 @@ def interchanged_map(flow: Flow, exp: Screma, results: tuple[Param, ...], loc: L
     if len(widths) > 1 or len(exp.map.ret) != exp.num_scans + exp.num_reds:
         return None
     (width,) = widths
+    return rows, operators, width
+
+
+def interchanged_map(flow: Flow, exp: Screma, results: tuple[Param, ...], loc: Loc) -> tuple[Stm, ...] | None:
+    """The fused rule: no row is ever made."""
+    found = in_columns(flow, exp)
+    if found is None:
+        return None
+    rows, operators, width = found
     j = flow.fresh_param("j", I64)
     f = _column(flow, exp, operators, rows, j, loc)
     count = flow.fresh_param("is", I64.array_of(width))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from ...ir.core import Attr, Body, Copied, Lambda, Param, Reduction, Screma, SegRed, SegScan, Stm
 from ...ir.rename import rename_lambda
 from ...ir.traverse import free_in_lambda
-from ...ir.types import Atom, Name, Type, Var
+from ...ir.types import Atom, Const, Name, Prim, Type, Var
 from ..context.distribute import expand_into
 from ..context.nest import Elem, Flow, Nest
 from ..context.recompute_cost import LIMIT, weight_of
@@ -21,7 +21,7 @@ from ..versions.call_stacks import on_stacks
 from ..versions.guards import OUTER, choose_calls, choose_reduction, guarded, outer_version
 from ..versions.parallelism import exploitable
 from ..versions.row_operators import has_row_operator, row_width
-from .interchange import interchanged, interchanged_map
+from .interchange import in_columns, interchanged, interchanged_map
 from .maps import distributable, enter
 
 NO_OUTER = Attr("flattening", (Attr("no_outer", ()),))
@@ -61,9 +61,11 @@ def reduction_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
 
 def _versions(flow: Flow, nest: Nest, stm: Stm, threads: Screma, pat: tuple[Param, ...]) -> None:
-    """A segred (segscan) with the map of `threads` in its body, and all parallelism of `stm`."""
+    """A segred (segscan) with the map of `threads` in its body, and all parallelism of `stm`. By default the first one
+    is not taken where the other one makes no rows: sums of whole rows pay nowhere. Scans of rows may."""
     exp = stm.exp
     assert isinstance(exp, Screma)
+    outer_pays = Const(Prim.BOOL, bool(exp.scans) or in_columns(flow, exp) is None)
 
     def in_threads(to: tuple[Param, ...]) -> None:
         gr(flow, nest, threads, to)
@@ -71,7 +73,7 @@ def _versions(flow: Flow, nest: Nest, stm: Stm, threads: Screma, pat: tuple[Para
     def flat(to: tuple[Param, ...]) -> None:
         in_full(flow, nest, stm, exp, to)
 
-    guarded(flow, pat, [outer_version(flow, enter(flow, nest, exp), in_threads)], flat)
+    guarded(flow, pat, [replace(outer_version(flow, enter(flow, nest, exp), in_threads), pays=outer_pays)], flat)
 
 
 def _operator_is_invariant(flow: Flow, op: Reduction) -> bool:
