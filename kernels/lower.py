@@ -7,7 +7,9 @@ threads. What has no kernel form is kept and interpreted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from ..ir import core
 from ..ir.by_hand import BY_HAND, attr_of
@@ -16,7 +18,7 @@ from ..ir.errors import IRError
 from ..ir.machine import CPU, CUDA, Machine
 from ..ir.reachable import reachable
 from ..ir.recursion import most_calls
-from ..ir.traverse import all_stms
+from ..ir.traverse import all_stms, free_in_stm
 from ..ir.types import Atom, Name, Names, Type, Var
 from ..ir.version_tree import comparisons
 from .host_ir.dead_code import without_unread_iotas
@@ -38,7 +40,7 @@ from .schedule.cuda.scalars_by_address import by_address
 from .schedule.host_builder import BestMapping, HostBuilder, Scheduled
 from .schedule.kernel_builder import InnerSchedules, NotLowerable
 from .schedule.queries import has_segop
-from .schedule.table import Segop, Table, run
+from .schedule.table import SegOp, Segop, Table, bound, run
 
 SCHEDULES: Mapping[str, Mapping[type, Table]] = {
     CPU.name: {
@@ -122,7 +124,9 @@ def lower_body(h: HostBuilder, body: Body) -> HostBody:
 def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> tuple[HostStm, ...]:
     """The host statements of the flat statements of a body; those emitted for others of `h` stay as they are."""
     saved, h.out = h.out, []
-    filters, h.filters = h.filters, filters_in(stms, result) if h.machine.name == CPU.name else {}
+    filters, turned = h.filters, h.turned
+    if h.machine.name == CPU.name:
+        h.filters, h.turned = filters_in(stms, result), turned_in(stms, result)
     guards = comparisons(Body(stms, ()))
     for stm in stms:
         match stm.exp:
@@ -134,7 +138,7 @@ def lower_stms(h: HostBuilder, stms: tuple[Stm, ...], result: tuple[Atom, ...]) 
                     lower_stm(h, other)
             case _:
                 lower_stm(h, stm)
-    h.filters = filters
+    h.filters, h.turned = filters, turned
     done, h.out = tuple(h.out), saved
     return done
 
@@ -154,7 +158,7 @@ def lower_stm(h: HostBuilder, stm: Stm) -> None:
         case core.SegMap() | core.SegRed() | core.SegScan() | core.SegScatter() | core.SegHist():
             table, base = SCHEDULES[h.machine.name][type(exp)], stm.pat[0].name.base if stm.pat else "map"
             h.considered, h.nesting = [], 0
-            why = guarded(h, stm, lambda: run(Segop(h, stm, exp, base, []), table))
+            why = guarded(h, stm, lambda: run(placed(h, Segop(h, stm, exp, base, [])), table))
             h.observe(Scheduled(h.entry, stm, h.side, tuple(h.considered), why))
         case core.Screma() | core.Scatter() | core.Hist():
             why = guarded(h, stm, lambda: sequential(h, stm))
@@ -177,6 +181,31 @@ def lower_stm(h: HostBuilder, stm: Stm) -> None:
             h.emit(stm.pat, exp, stm.loc)
 
 
+def turned_in(stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Mapping[Name, Stm]:
+    """The rearrangements of results of scans of which nothing else is read, by these."""
+    scanned = {p.name for stm in stms if isinstance(stm.exp, core.SegScan) for p in stm.pat}
+    reads = Counter(name for stm in stms for name in free_in_stm(stm) if name in scanned)
+    reads.update(atom.name for atom in result if isinstance(atom, Var))
+    found = ((stm.exp.array, stm) for stm in stms if isinstance(stm.exp, core.Rearrange))
+    return {name: stm for name, stm in found if name in scanned and reads[name] == 1}
+
+
+def placed(h: HostBuilder, s: Segop[SegOp]) -> Segop[SegOp]:
+    """With memory for the results that are only read rearranged: these are stored where that lies dense."""
+    if not any(p.name in h.turned for p in s.stm.pat):
+        return s
+    for param in s.stm.pat:
+        match h.turned.get(param.name):
+            case Stm((own,), core.Rearrange(perm, _)):
+                h.bind((param,))
+                h.views[param.name] = core.Rearrange(tuple(map(perm.index, range(len(perm)))), own.name)
+                h.replaced[own.name] = None
+                h.emit((own,), core.Scratch(own.type), s.stm.loc)
+            case _:
+                h.emit((param,), core.Scratch(param.type), s.stm.loc)
+    return replace(bound(s, ()), outs=[(p.name, p.type) for p in s.stm.pat])
+
+
 def tried(h: HostBuilder, action: Callable[[], None]) -> str | None:
     """Do it, or undo all of it and say why it cannot be done."""
     out, start, kernels = h.out, len(h.out), len(h.kernels.made)
@@ -194,6 +223,8 @@ def guarded(h: HostBuilder, stm: Stm, action: Callable[[], None]) -> str | None:
     """Lower to kernels; what has no kernel form is interpreted, and why is given."""
     why = tried(h, action)
     if why is not None:
+        for turned in (h.turned[p.name].pat[0].name for p in stm.pat if p.name in h.turned):
+            h.replaced.pop(turned, None)
         h.interpreted(stm, why)
     return why
 

@@ -115,7 +115,8 @@ class HostBuilder:
     before. `computed`: what scalars are; `order`: of the dimensions of a space, while mappings are tried; `mapped`: how
     a machine with many threads chooses these. `considered`: the schedules that were looked at for the present segop, at
     a `nesting` of tables; `observe` gets them. `filters` of the present body, by the first results of their scans;
-    `replaced`: what stands for later statements, by their first results, where a schedule has done their work."""
+    `turned`: the only readers of results of scans, which rearrange them; `replaced`: what stands for later statements,
+    by their first results, where a schedule has done their work."""
 
     entry: str
     names: Names
@@ -137,6 +138,7 @@ class HostBuilder:
     order: tuple[int, ...] | None = None
     mapped: BestMapping | None = None
     filters: Mapping[Name, Filter] = field(default_factory=dict[Name, Filter])
+    turned: Mapping[Name, Stm] = field(default_factory=dict[Name, Stm])
     replaced: dict[Name, tuple[Stm, ...] | None] = field(default_factory=dict[Name, "tuple[Stm, ...] | None"])
 
     def bind(self, params: tuple[Param, ...]) -> None:

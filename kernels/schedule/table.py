@@ -41,6 +41,11 @@ class Segop(Generic[Exp]):
     outs: list[tuple[Name, Type]]
 
     @property
+    def results(self) -> tuple[Param, ...]:
+        """Those that have memory, and the others."""
+        return (*(Param(name, type_) for name, type_ in self.outs), *self.stm.pat)
+
+    @property
     def outer(self) -> tuple[Atom, ...]:
         """Of a segop with segments, how many there are along each dimension."""
         return self.exp.space.widths[:-1]
@@ -119,7 +124,7 @@ def in_memory(segop: Segop[Exp]) -> Segop[Exp]:
     """With memory for all its results, so that nothing is left to be bound."""
     for param in segop.stm.pat:
         segop.h.emit((param,), core.Scratch(param.type), segop.stm.loc)
-    return replace(bound(segop, ()), outs=[(p.name, p.type) for p in segop.stm.pat])
+    return replace(bound(segop, ()), outs=[(p.name, p.type) for p in segop.results])
 
 
 def launch(s: Segop[SegOp], blocks: Atom, build: Callable[[], Made]) -> None:

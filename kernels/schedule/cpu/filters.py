@@ -173,7 +173,7 @@ def values_of(one: Filter) -> Body:
 
 def is_filter(s: Segop[core.SegScan]) -> Filter | str:
     """The filter that a scan counts for; else why there is none."""
-    return s.h.filters.get(s.stm.pat[0].name) or "no filter"
+    return s.h.filters.get(s.results[0].name) or "no filter"
 
 
 def run_filter(s: Segop[core.SegScan], one: Filter) -> None:

@@ -19,12 +19,12 @@ from ....ir import core
 from ....ir.core import Body, Level, Param, SegMap, SegSpace, Stm
 from ....ir.ops import Op
 from ....ir.records import dataclass
-from ....ir.types import Atom, Const, Name, Names, Type, Var, i64
+from ....ir.types import Atom, Const, Name, Type, Var, i64
 from ...analysis.cost import EXTENT, cost
 from ...host_ir.nodes import HostStm
 from ...kernel_ir.nodes import RowScan
 from ...passes.flat_row_scans import row_scan_of
-from ..host_builder import FALSE, HostBuilder, Made
+from ..host_builder import FALSE, Made
 from ..inner_segops import as_soacs
 from ..kernel_builder import NotLowerable
 from ..merge_path import MERGE_PATH
@@ -35,8 +35,8 @@ from .segmap import LONG, LanesKernel, block_a_point, lanes_kernel, launch_lanes
 from .segred import IN_CHUNKS, IN_WIDE_CHUNKS, MANY_SEGMENTS, are_enough_to_split, can_split, split_by
 from .segscan import SEGMENTS, scan_rows
 
-ROWS = 64
-"""Rows that fill the lanes of one group."""
+ROWS, FEW_ROWS = 64, 4
+"""Rows that fill the lanes of one group; rows whose elements lie far apart, which a block for each takes one by one."""
 
 LONGEST = 1 << 16
 """Elements of a row from which on a row is cut, where rows are not many."""
@@ -87,8 +87,11 @@ def no_rows(s: OfRows) -> str | None:
 
 def stand_ins(s: OfRows) -> Outs:
     """Names for the results in a kernel that is built before it is known whether it is launched."""
-    own = tuple(Param(s.h.names.again(p.name), p.type) for p in s.stm.pat)
+    own = tuple(Param(s.h.names.again(p.name), p.type) for p in s.results)
     s.h.bind(own)
+    for mine, result in zip(own, s.results, strict=True):
+        if result.name in s.h.views:
+            s.h.views[mine.name] = s.h.views[result.name]
     return [(p.name, p.type) for p in own]
 
 
@@ -98,9 +101,15 @@ def with_results(made: Made, stood_in: Outs, outs: Outs) -> Made:
     return replace(made, arrays=tuple(of.get(name, name) for name in made.arrays))
 
 
-def many_rows(h: HostBuilder, exp: core.SegRed | core.SegScan) -> Atom:
+def is_turned(s: OfRows) -> bool:
+    """Do results lie with another dimension innermost?"""
+    return any(p.name in s.h.views for p in s.results)
+
+
+def many_rows(s: OfRows) -> Atom:
     """bool: are there `ROWS` segments or more?"""
-    return h.op(Op.GE, h.product(exp.space.widths[:-1]), i64(ROWS), base="many")
+    rows = FEW_ROWS if is_turned(s) else ROWS
+    return s.h.op(Op.GE, s.h.product(s.outer), i64(rows), base="many")
 
 
 # ---- rows as they lie -----------------------------------------------------------------------------------------------
@@ -154,7 +163,7 @@ def can_be_lanes(s: OfRows) -> RowLanes | str:
     """A loop along its row for each lane."""
     if (why := no_rows(s)) is not None:
         return why
-    outs, mapped = stand_ins(s), as_map(s.h.names, s.stm, s.exp)
+    outs, mapped = stand_ins(s), as_map(s)
     try:
         rows = Segop(s.h, s.stm, mapped, s.base, outs)
         lanes, spread = lanes_kernel(rows), block_a_point(rows)
@@ -170,11 +179,11 @@ def run_lanes(s: OfRows, found: RowLanes) -> None:
     launch_lanes(s.h, replace(lanes, made=made), found.space, s.stm.loc)
 
 
-def as_map(names: Names, stm: Stm, exp: core.SegRed | core.SegScan) -> SegMap:
+def as_map(s: OfRows) -> SegMap:
     """The outer dimensions as a map, the inner one as a SOAC."""
-    *outer, inner = exp.space.dims
-    rows = tuple(Param(names.again(p.name), Type(p.type.prim, p.type.shape[len(outer) :])) for p in stm.pat)
-    one = Stm(rows, replace(exp, space=SegSpace((inner,))), (), (), stm.loc)
+    names, (*outer, inner) = s.h.names, s.exp.space.dims
+    rows = tuple(Param(names.again(p.name), Type(p.type.prim, p.type.shape[len(outer) :])) for p in s.results)
+    one = Stm(rows, replace(s.exp, space=SegSpace((inner,))), (), (), s.stm.loc)
     body = as_soacs(names, Body((one,), tuple(Var(p.name) for p in rows)))
     return SegMap(Level.THREAD, SegSpace(tuple(outer)), body, tuple(p.type for p in rows))
 
@@ -183,9 +192,12 @@ def lanes_pay(s: OfRows, found: RowLanes) -> Atom:
     """Are lanes over the rows better than a block for each row? Known now where the length is long."""
     h, width = s.h, s.exp.space.widths[-1]
     if isinstance(width, Const):
-        return FALSE if spread_pays(found.lanes, found.spread, float(width.value)) else many_rows(h, s.exp)
-    least = least_to_spread(found.lanes, found.spread) or LONG
-    return h.op(Op.LT, h.choice(many_rows(h, s.exp), width, i64(least), "length"), i64(least), base="short")
+        return FALSE if spread_pays(found.lanes, found.spread, float(width.value)) else many_rows(s)
+    least = least_to_spread(found.lanes, found.spread)
+    if least is None and is_turned(s):
+        return many_rows(s)
+    least = LONG if least is None else least
+    return h.op(Op.LT, h.choice(many_rows(s), width, i64(least), "length"), i64(least), base="short")
 
 
 ROW_LANES = Schedule("lanes over rows", run_lanes, can_be_lanes, lanes_pay)

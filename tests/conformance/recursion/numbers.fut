@@ -23,7 +23,6 @@
 -- ==
 -- entry: depths
 -- input { [0i64, 19i64, 7i64] } output { [0i64, 19i64, 7i64] }
--- input { [3i64, 20i64, 7i64] } error: R0107
 
 def factorial (n: i64) = if n == 0 then 1 else n * factorial (n - 1)
 entry factorials (n: i64) = (factorial n, map factorial (iota n))
