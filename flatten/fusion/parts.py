@@ -1,22 +1,24 @@
-r"""A scatter of concatenations as one scatter for each part; a histogram of them the same.
+r"""A scatter of concatenations as one scatter for each part; a histogram of them the same, and of what a map gives of
+each element as a literal.
 
     scatter f (a ++ b) (x ++ y) d  ⟶  scatter f b y (scatter f a x d)                                      [F-Parts]
+    hist f (flatten (map (\x -> [g x, h x]) xs)) d  ⟶  hist f (map h xs) (hist f (map g xs) d)        [F-Literals]
 
-No concatenation is made, and each part is fused with what makes it. Which of several values for one place a scatter
-keeps is not said, so that all may write at once (`PART`). What one cheap map makes for several parts is computed again
-for each of them.
+No array of the parts is made, and each part is fused with what makes it. Which of several values for one place a
+scatter keeps is not said, so that all may write at once (`PART`). F-Literals changes the order of the values for a bin:
+the operator of a histogram has to commute. What one cheap map makes for several parts is computed again for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ...ir.attributes import PART, is_opaque
-from ...ir.core import Body, Concat, Hist, Param, Scatter, Screma, Stm
+from ...ir.core import ArrayLit, Body, Concat, Hist, Param, Reshape, Scatter, Screma, Stm
 from ...ir.rename import rename_lambda
 from ...ir.traverse import free_in_stm
-from ...ir.types import Name, Names, Type
+from ...ir.types import Atom, Name, Names, Type, Var
 from ..aliasing.classes import Sharing
 from ..aliasing.fresh import are_apart
 from ..context.recompute_cost import weight_of
@@ -42,8 +44,8 @@ class Around:
 def scatter_parts(
     body: Body, outside: Mapping[Name, Stm], names: Names, sharing: Sharing, types: Mapping[Name, Type]
 ) -> Body | None:
-    """`body` with its first scatter or histogram of concatenations in parts; None if there is none. `outside`: the
-    statements around it."""
+    """`body` with its first scatter or histogram of concatenations, or of literals, in parts; None if there is none.
+    `outside`: the statements around it."""
     around = Around(names, sharing, types, {**outside, **{p.name: stm for stm in body.stms for p in stm.pat}})
     for k, stm in enumerate(body.stms):
         parts = _in_parts(stm, stm.exp, around) if isinstance(stm.exp, Scatter | Hist) and not is_opaque(stm) else None
@@ -54,6 +56,27 @@ def scatter_parts(
 
 def _in_parts(stm: Stm, exp: Scatter | Hist, around: Around) -> tuple[Stm, ...] | None:
     """A scatter or histogram for each part, each after the maps that are computed again for it."""
+    parts = _of_concatenations(exp, around) or _of_literals(exp, around)
+    if parts is None:
+        return None
+    stms, dests = list[Stm](), exp.dests
+    for k, (again, width, arrays) in enumerate(parts):
+        pat = stm.pat if k == len(parts) - 1 else tuple(_fresh(p, around) for p in stm.pat)
+        part = replace(exp, width=width, arrays=arrays, map=rename_lambda(exp.map, around.names), dests=dests)
+        if isinstance(part, Hist):
+            part = replace(part, op=replace(part.op, op=rename_lambda(part.op.op, around.names)))
+        writes = isinstance(part, Scatter) and k and PART not in stm.attrs
+        stms += [*again, replace(stm, pat=pat, exp=part, attrs=(*stm.attrs, PART) if writes else stm.attrs)]
+        dests = tuple(p.name for p in pat)
+    return tuple(stms)
+
+
+Part = tuple[list[Stm], Atom, tuple[Name, ...]]
+"""The maps that make the arrays of a part, its width, these arrays."""
+
+
+def _of_concatenations(exp: Scatter | Hist, around: Around) -> list[Part] | None:
+    """The parts, if all arrays are concatenations of arrays of the same widths that may be read later."""
     columns = [_parts_of(array, around) for array in exp.arrays]
     if not columns or any(column is None for column in columns):
         return None
@@ -64,20 +87,66 @@ def _in_parts(stm: Stm, exp: Scatter | Hist, around: Around) -> tuple[Stm, ...] 
         return None
     maps = {x: s for row in rows for x in row if (s := around.made.get(x)) is not None and _is_shared(s, rows)}
     read = {x for row in rows for x in row} | {x for s in maps.values() for x in free_in_stm(s)}
-    if any(around.sharing.consumed(x) and not _apart(x, exp.dests, around) for x in read):
+    if not _may_read(read, exp, around):
         return None
-    stms, dests = list[Stm](), exp.dests
-    for k, row in enumerate(rows):
-        again, arrays = _again(row, maps, around)
-        pat = stm.pat if k == len(rows) - 1 else tuple(_fresh(p, around) for p in stm.pat)
-        (width,) = widths[k]
-        part = replace(exp, width=width, arrays=arrays, map=rename_lambda(exp.map, around.names), dests=dests)
-        if isinstance(part, Hist):
-            part = replace(part, op=replace(part.op, op=rename_lambda(part.op.op, around.names)))
-        writes = isinstance(part, Scatter) and k and PART not in stm.attrs
-        stms += [*again, replace(stm, pat=pat, exp=part, attrs=(*stm.attrs, PART) if writes else stm.attrs)]
-        dests = tuple(p.name for p in pat)
-    return tuple(stms)
+    made = [_again(row, maps, around) for row in rows]
+    return [(again, width, arrays) for (again, arrays), (width,) in zip(made, widths, strict=True)]
+
+
+def _of_literals(exp: Scatter | Hist, around: Around) -> list[Part] | None:
+    """A part for each element of the literals, if all arrays are made of such by cheap maps."""
+    found = [one for array in exp.arrays if (one := _literal_of(array, around)) is not None]
+    if not found or len(found) < len(exp.arrays) or (isinstance(exp, Hist) and not exp.op.comm):
+        return None
+    sizes, read = {(one.screma.width, len(one.elems)) for one in found}, {x for one in found for x in one.read}
+    if len(sizes) != 1 or not _may_read(read, exp, around):
+        return None
+    ((width, count),) = sizes
+    parts = ([one.column(k, around.names) for one in found] for k in range(count))
+    return [(maps, width, tuple(stm.pat[0].name for stm in maps)) for maps in parts] if 1 < count <= PARTS else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Literals:
+    """A map whose rows are literals, and their elements; `read`: what the map needs."""
+
+    stm: Stm
+    screma: Screma
+    elems: tuple[Atom, ...]
+    row: Type
+    read: Iterable[Name]
+
+    def column(self, k: int, names: Names) -> Stm:
+        """A map of element k."""
+        f = self.screma.map
+        stms = tuple(inner for inner in f.body.stms if not isinstance(inner.exp, ArrayLit))
+        made = replace(f, body=Body(stms, (self.elems[k],)), ret=(self.row,))
+        pat = (Param(names.again(self.stm.pat[0].name), Type(self.row.prim, (self.screma.width,))),)
+        return replace(self.stm, pat=pat, exp=replace(self.screma, map=rename_lambda(made, names)))
+
+
+def _literal_of(array: Name, around: Around) -> _Literals | None:
+    """The cheap map that makes the rows of a flattened array as literals of scalars."""
+    match around.made.get(array):
+        case Stm(exp=Reshape(_, rows), certs=(), attrs=()) if len(around.types[array].shape) == 1:
+            stm = around.made.get(rows)
+        case _:
+            return None
+    match stm:
+        case Stm(exp=Screma(_, _, f, (), ()) as screma) if not is_opaque(stm):
+            result = dict(zip((p.name for p in stm.pat), f.body.result, strict=True))[rows]
+        case _:
+            return None
+    literal = next((s.exp for s in f.body.stms if Var(s.pat[0].name) == result), None)
+    rest = tuple(s for s in f.body.stms if not isinstance(s.exp, ArrayLit))
+    if not isinstance(literal, ArrayLit) or literal.row.shape or not _is_cheap(rest):
+        return None
+    return _Literals(stm, screma, literal.elems, literal.row, free_in_stm(stm))
+
+
+def _may_read(read: Iterable[Name], exp: Scatter | Hist, around: Around) -> bool:
+    """Whether these arrays are as they were where the parts are taken in."""
+    return all(_apart(x, exp.dests, around) for x in read if around.sharing.consumed(x))
 
 
 def _parts_of(array: Name, around: Around) -> tuple[Name, ...] | None:
@@ -97,9 +166,13 @@ def _is_shared(stm: Stm, rows: list[tuple[Name, ...]]) -> bool:
         return False
     match stm.exp:
         case Screma(_, _, f, (), ()):
-            return all(map(is_scalar, f.body.stms)) and sum(weight_of(inner.exp) for inner in f.body.stms) <= AGAIN
+            return _is_cheap(f.body.stms)
         case _:
             return False
+
+
+def _is_cheap(stms: tuple[Stm, ...]) -> bool:
+    return all(map(is_scalar, stms)) and sum(weight_of(stm.exp) for stm in stms) <= AGAIN
 
 
 def _again(row: tuple[Name, ...], maps: Mapping[Name, Stm], around: Around) -> tuple[list[Stm], tuple[Name, ...]]:

@@ -5,7 +5,8 @@
 
 In lanes all wait for the one that goes on the longest, and each turn gathers what the turn before it has scattered: an
 insertion sort of short rows takes twice the time. Loops whose threads only compute until they are done stay in lanes,
-and those that write where a counter says that all share.
+and those that write where a counter says that all share. Threads whose results are reduced are taken in the same way,
+each combined with those before it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,15 @@ from dataclasses import replace
 from ...ir.core import Level
 from ...ir.ops import Op
 from ...ir.types import Prim
+from ..kernel_ir.fma import contracted_step
 from ..kernel_ir.nodes import (
+    Assign,
+    BlockReduce,
+    Declare,
     For,
     KAligned,
     KArray,
+    KConvert,
     Kernel,
     KLet,
     KLoad,
@@ -27,6 +33,7 @@ from ..kernel_ir.nodes import (
     KStm,
     KVar,
     KWhile,
+    Operand,
     Space,
     Store,
     Threads,
@@ -43,13 +50,32 @@ def one_by_one(kernel: Kernel) -> Kernel:
 def _in_turn(stm: KStm) -> tuple[KStm, ...] | None:
     match stm:
         case Threads(index, lo, hi, body, _, Level.THREAD) if _wander(body):
-            pass
+            return _turns(index, lo, hi, body)
+        case BlockReduce(index=index) if index.prim is Prim.I64 and _wander(stm.body):
+            return _combined(stm)
         case _:
             return None
+
+
+def _turns(index: KVar, lo: Operand, hi: Operand, body: tuple[KStm, ...]) -> tuple[KStm, ...]:
     count, turn = KVar(f"{index.name}.count", Prim.I64), KVar(f"{index.name}.turn", Prim.I64)
     length = KLet(count, KOp(Op.SUB, Prim.I64, (hi, lo)))
     first = KLet(index, KOp(Op.ADD, Prim.I64, (lo, turn)))
     return (length, For(turn, count, (first, *(map_mentions(one, _shared) for one in body))))
+
+
+def _combined(stm: BlockReduce) -> tuple[KStm, ...]:
+    """`acc = ne; for j < hi - lo { let i = lo + j; body; acc := op acc values }; outs = acc`"""
+    step = contracted_step(stm.step or stm.op, stm.body, stm.values)
+    accs = tuple(KVar(f"{out.name}.acc", out.prim) for out in stm.outs)
+    sides = zip((*step.left, *step.right), (*accs, *stm.values), strict=True)
+    bound = (KLet(var, KConvert(var.prim, var.prim, x)) for var, x in sides)
+    ends = (Assign(acc, x) for acc, x in zip(accs, step.results, strict=True))
+    return (
+        *(Declare(acc, ne) for acc, ne in zip(accs, stm.neutral, strict=True)),
+        *_turns(stm.index, stm.lo, stm.hi, (*stm.body, *bound, *step.body, *ends)),
+        *(KLet(out, KConvert(out.prim, out.prim, acc)) for out, acc in zip(stm.outs, accs, strict=True)),
+    )
 
 
 def _shared(mention: KVar | KArray) -> KVar | KArray:

@@ -146,14 +146,19 @@ def places(w: Writer) -> str:
 
 
 def wanderers(w: Writer) -> str:
-    """Rows through which each thread goes as far as its elements say: sorts by insertion, of rows or of a copy."""
+    """Rows through which each thread goes as far as its elements say: sorts by insertion, of rows or of a copy; the
+    rows, or what is made of an element of each."""
     t, n, m = w.type(), w.size(), w.size(SMALL)
     w.array(t, n, m)
     before, key = w.pick(">", "<"), w.element(t, "x", depth=1)
     start = w.pick("copy row", f"map (\\x -> {key}) row")
     step = f"while k > 0 && row[k-1] {before} x do (row with [k] = row[k-1], k - 1)"
     place = f"let x = row[i] let (row, k) = loop (row, k) = (row, i) {step} in row with [k] = x"
-    return f"entry main [n][m] (xss: [n][m]{t}) = map (\\row -> loop row = {start} for i < m do {place}) xss"
+    sort = f"loop row = {start} for i < m do {place}"
+    if w.pick(True, False):
+        return f"entry main [n][m] (xss: [n][m]{t}) = map (\\row -> {sort}) xss"
+    middle = f"let row = {sort} in if m > 0 then row[m / 2] else {t}.i32 0"
+    return f"entry main [n][m] (xss: [n][m]{t}) = {t}.{w.pick('sum', 'maximum')} (map (\\row -> {middle}) xss)"
 
 
 def interleaved(w: Writer) -> str:

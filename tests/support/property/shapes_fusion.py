@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from soac.ir import core
-from soac.ir.core import Lambda, Reduction
+from soac.ir.core import Lambda, Param, Reduction
 from soac.ir.ops import Op
 from soac.ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64
 from tests.support.property.generate import Inputs, hist_of
@@ -137,7 +139,8 @@ def counted(b: Block, keeps: Name, n: Atom) -> tuple[Name, Var]:
 
 
 def with_parts(b: Block) -> None:
-    """A scatter of two halves, of which one is the other's neighbour, as often made by one map; or a histogram."""
+    """A scatter of two values for each element, of which one goes beside the other, or a histogram: of halves, which as
+    often one map makes, or of rows that are literals."""
     m = b.maker
     ((name, t),) = rows(b, 1)
     n, size = t.shape[0], m.size()
@@ -146,14 +149,9 @@ def with_parts(b: Block) -> None:
     even = inner.let("even", I64, core.PrimOp(Op.MUL, Prim.I64, (Var(i.name), i64(2))))
     odd = inner.let("odd", I64, core.PrimOp(Op.ADD, Prim.I64, (even, i64(m.pick((1, -1))))))
     new = inner.let("h", I32, core.PrimOp(m.pick((Op.ADD, Op.MUL)), Prim.I32, (Var(x.name), number(b))))
-    types = (I64, I32, I64, I32)
-    pat = tuple(m.param("part", u.array_of(n)) for u in types)
-    f = Lambda((i, x), inner.body((even, Var(x.name), odd, new)), types)
     places = b.let("is", I64.array_of(n), core.Iota(n, i64(m.number(2)), i64(1), Prim.I64)).name
-    parts = b.lets(pat, core.Screma(n, (places, name), f, (), ()))
-    both = b.let("nn", I64, core.PrimOp(Op.ADD, Prim.I64, (n, n)))
-    at = b.let("at", I64.array_of(both), core.Concat((parts[0].name, parts[2].name), both)).name
-    values = b.let("vs", I32.array_of(both), core.Concat((parts[1].name, parts[3].name), both)).name
+    each = Elements((places, name), (i, x), inner, (even, odd), (Var(x.name), new))
+    both, at, values, made = m.pick((halves, literals))(b, n, each)
     dest = b.let("dest", I32.array_of(size), core.Replicate((size,), outside(b, I32))).name
     j, v = m.param("j", I64), m.param("v", I32)
     g = Lambda((j, v), core.Body((), (Var(j.name), Var(v.name))), (I64, I32))
@@ -161,8 +159,52 @@ def with_parts(b: Block) -> None:
     hist = core.Hist(both, (at, values), g, add, (dest,), 1)
     exp = m.pick((core.Scatter(both, (at, values), g, (dest,), 1), hist))
     b.lets((m.param("sc", I32.array_of(size)),), exp)
-    for hidden in (dest, at, values, *(part.name for part in parts)):
+    for hidden in (dest, at, values, *(one.name for one in made)):
         b.env.pop(hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """What a map gives for each element: two places, two values."""
+
+    arrays: tuple[Name, ...]
+    params: tuple[Param, ...]
+    inner: Block
+    places: tuple[Atom, Atom]
+    values: tuple[Atom, Atom]
+
+
+Joined = tuple[Atom, Name, Name, tuple[Var, ...]]
+"""How many, their places, their values, and the arrays these are made of."""
+
+
+def halves(b: Block, n: Atom, each: Elements) -> Joined:
+    """The first place of each element, then the second ones."""
+    types = (I64, I32, I64, I32)
+    results = (each.places[0], each.values[0], each.places[1], each.values[1])
+    f = Lambda(each.params, each.inner.body(results), types)
+    pat = tuple(b.maker.param("part", t.array_of(n)) for t in types)
+    parts = b.lets(pat, core.Screma(n, each.arrays, f, (), ()))
+    both = b.let("nn", I64, core.PrimOp(Op.ADD, Prim.I64, (n, n)))
+    at = b.let("at", I64.array_of(both), core.Concat((parts[0].name, parts[2].name), both)).name
+    values = b.let("vs", I32.array_of(both), core.Concat((parts[1].name, parts[3].name), both)).name
+    return both, at, values, parts
+
+
+def literals(b: Block, n: Atom, each: Elements) -> Joined:
+    """Both places of each element side by side."""
+    types = (I64.array_of(i64(2)), I32.array_of(i64(2)))
+    results = (
+        each.inner.let("lit", types[0], core.ArrayLit(each.places, I64)),
+        each.inner.let("lit", types[1], core.ArrayLit(each.values, I32)),
+    )
+    f = Lambda(each.params, each.inner.body(results), types)
+    pat = tuple(b.maker.param("rows", t.array_of(n)) for t in types)
+    made = b.lets(pat, core.Screma(n, each.arrays, f, (), ()))
+    both = b.let("nn", I64, core.PrimOp(Op.MUL, Prim.I64, (n, i64(2))))
+    at = b.let("at", I64.array_of(both), core.Reshape((both,), made[0].name)).name
+    values = b.let("vs", I32.array_of(both), core.Reshape((both,), made[1].name)).name
+    return both, at, values, made
 
 
 def with_last_of_scan(b: Block) -> None:
