@@ -32,7 +32,7 @@ from ...ir.core import (
 )
 from ...ir.rename import rename_lambda, substitute_body
 from ...ir.traverse import all_exps, free_in_body, free_in_stm
-from ...ir.types import I64, Atom, Name, Prim, Var, i64
+from ...ir.types import I64, Atom, Const, Name, Prim, Var, i64
 from ..aliasing.classes import overwritten_in
 from ..context.distribute import expand_into, frontier, settle
 from ..context.nest import Elem, Flow, Nest
@@ -55,6 +55,7 @@ from ..versions.intra import in_few, inside, inside_version, unless_inside
 from ..versions.irregular import lengths_of, sequential_version
 from ..versions.parallelism import exploitable, exploitable_stm, holds_uniform, holds_varying, is_mixed, is_sequential
 from ..versions.product_defaults import in_threads_pays
+from .interchange import in_columns
 
 
 def distributable(flow: Flow, nest: Nest, stm: Stm) -> bool:
@@ -131,6 +132,9 @@ def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice
     middle = inside(flow, f, lengths) if choice.inside else None
     if middle is not None:
         versions = [replace(version, pays=unless_inside(flow, inner, middle, choice.inside)) for version in versions]
+    if sums_rows(flow, f.body):
+        versions = [replace(version, pays=Const(Prim.BOOL, False)) for version in versions]
+    if middle is not None:
         versions += [inside_version(flow, inner, f, middle, row, lengths) for row in choice.inside]
     if choice.full or not (choice.outer or versions):
         last = flat
@@ -141,6 +145,16 @@ def _versions(flow: Flow, inner: Nest, pat: tuple[Param, ...], f: Lambda, choice
         versions = [replace(version, pays=both(flow, version.pays, pays)) for version in versions]
     guarded(flow, pat, versions, last)
     return Rule.INCREMENTAL if versions else Rule.G2
+
+
+def sums_rows(flow: Flow, body: Body) -> bool:
+    """Is all that a body computes sums of rows, which interchanged makes none?"""
+    heavy = [stm.exp for stm in body.stms if weight_of(stm.exp) >= HEAVY]
+    match heavy:
+        case [Screma(scans=(), reds=(_, *_)) as exp]:
+            return in_columns(flow, exp) is not None
+        case _:
+            return False
 
 
 def _params(f: Lambda) -> tuple[Name, ...]:
