@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -59,7 +60,8 @@ def _remove_cache() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks by recorded durations: `slow` from SLOW seconds on; `quick` what is quick itself, as much of each file as
-    fits in QUICK_FILE seconds. `whole` stays in every full run. Marks in the source hold."""
+    fits in QUICK_FILE seconds. `whole` stays in every full run, `whole(below=S)` if it takes less than S seconds. Marks
+    in the source hold."""
     config.stash[COLLECTED] = list(items)
     seconds: dict[str, float] = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
     worst: defaultdict[str, float] = defaultdict(float)
@@ -68,7 +70,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     files: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
     for item in items:
         took = seconds.get(item.nodeid, UNLISTED)
-        if any(item.get_closest_marker(mark) is not None for mark in ("whole", "quick", "slow")):
+        whole = item.get_closest_marker("whole")
+        if whole is not None and took >= whole.kwargs.get("below", math.inf):
+            item.add_marker(pytest.mark.slow)
+        if whole is not None or any(item.get_closest_marker(mark) is not None for mark in ("quick", "slow")):
             continue
         if took >= SLOW:
             item.add_marker(pytest.mark.slow)

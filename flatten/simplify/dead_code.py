@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from operator import is_
 
 from ...ir.core import (
     Body,
@@ -57,11 +58,7 @@ def _live_body(body: Body, live: Live) -> Body:
         if _is_live(stm.pat, live):
             kept.append(_live_stm(stm, live))
     kept.reverse()
-    return body if len(kept) == len(body.stms) and all(map(_is, kept, body.stms)) else Body(tuple(kept), body.result)
-
-
-def _is(x: object, y: object) -> bool:
-    return x is y
+    return body if len(kept) == len(body.stms) and all(map(is_, kept, body.stms)) else Body(tuple(kept), body.result)
 
 
 def _is_live(pat: tuple[Param, ...], live: Live) -> bool:

@@ -166,7 +166,7 @@ def _fold_columns(
     code: Code, pat: Sequence[Param], width: Atom, red: Reduction, op: Lambda, arrays: Sequence[Var], is_scan: bool
 ) -> None:
     """fold (map2 ⊕) ne xss   ⟶   map (fold ⊕) ne (transpose xss)"""
-    columns = [_swapped(code, array) for array in arrays]
+    columns = [swapped(code, array) for array in arrays]
     neutral = [atom for atom in red.neutral if isinstance(atom, Var)]
     count = code.types[columns[0].name].shape[0]
 
@@ -181,10 +181,11 @@ def _fold_columns(
 
     found = code.map(count, (*columns, *neutral), rows)
     for param, array in zip(pat, found, strict=True):
-        code.emit((param,), Copied(_swapped(code, array) if is_scan else array))
+        code.emit((param,), Copied(swapped(code, array) if is_scan else array))
 
 
-def _swapped(code: Code, array: Var) -> Var:
+def swapped(code: Code, array: Var) -> Var:
+    """The array with its two outermost dimensions exchanged."""
     rank = code.types[array.name].rank
     return code.rearrange((1, 0, *range(2, rank)), array)
 

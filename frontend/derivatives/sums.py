@@ -16,7 +16,7 @@ from ...ir.rename import substitute_body, substitute_exp, substitute_type
 from ...ir.traverse import all_exps, free_in_lambda, free_in_stm, names_in_types
 from ...ir.types import Atom, Name, Var
 from ..building.code import Code
-from .normal import live
+from .normal import live, swapped
 
 CONSTANT = Copied | Iota | Rearrange | Replicate
 """What cannot fail and is cheap to make outside of a map, where its rows may be none."""
@@ -190,7 +190,7 @@ def _moved_inside(code: Code, outer: Rows, exp: Screma, result: Atom) -> Atom | 
     if kept:
         outer.keep(code, kept)
     full = {p.name: a for p, a in zip(outer.params, outer.arrays, strict=True)}
-    inputs = [_swapped(code, full[a]) if a in bound else Var(a) for a in exp.arrays] or [code.iota(exp.width)]
+    inputs = [swapped(code, full[a]) if a in bound else Var(a) for a in exp.arrays] or [code.iota(exp.width)]
 
     def rows(inner: Code, xs: Sequence[Var]) -> Sequence[Atom]:
         own = list(zip(exp.arrays, exp.map.params, xs, strict=False))
@@ -203,8 +203,3 @@ def _moved_inside(code: Code, outer: Rows, exp: Screma, result: Atom) -> Atom | 
         return sums_of_rows(inner, outer.width, sources, their, body)[0]
 
     return code.map(exp.width, inputs, rows)[0]
-
-
-def _swapped(code: Code, array: Var) -> Var:
-    rank = code.types[array.name].rank
-    return code.rearrange((1, 0, *range(2, rank)), array)

@@ -12,7 +12,7 @@ from ...ir.types import Atom, Const, Prim, Type, i64, scalar
 from ..source import syntax as s
 from ..source.atoms import FieldStep, Hole, Ident, Lit, Operator, Qual, StringLit
 from ..source.declarations import ValDec
-from ..source.types import Instance, TFun, TPrim, TSum, Ty
+from ..source.types import Instance, TFun, TPrim, TSum, Ty, field_key
 from .assertions import emit_assert
 from .branches import assert_then, branch, match_cases, relying_on, short_circuit
 from .calls import apply
@@ -331,11 +331,7 @@ def _frame_for(frame: Env, names: list[str]) -> Env:
 
 def _record(fields: list[tuple[str, Value]]) -> Rec:
     """Fields are kept sorted, numbers by value, as in types."""
-    return Rec(tuple(sorted(fields, key=lambda field: field_order(field[0]))))
-
-
-def field_order(name: str) -> tuple[int, int, str]:
-    return (0, int(name), "") if name.isdigit() else (1, 0, name)
+    return Rec(tuple(sorted(fields, key=lambda field: field_key(field[0]))))
 
 
 def _array_literal(st: Stage, exp: s.Array, env: Env, hint: str) -> Value:

@@ -15,7 +15,7 @@ from ...ir.floats import DIGITS, rounding
 from ...ir.ops import Op, result_type, unsigned_of
 from ...ir.records import dataclass
 from ...ir.types import Prim
-from .types import SizeVar, TArray, TFun, TPrim, Ty
+from .types import SizeVar, TArray, TPrim, Ty, arrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +116,12 @@ def meanings(prim: Prim) -> dict[str, Member]:
 def _type(member: Member) -> Ty:
     match member:
         case Fold(_, prim, _):
-            return _arrow(TArray(FOLD_SIZE, TPrim(prim)), TPrim(prim))
+            return arrow(TArray(FOLD_SIZE, TPrim(prim)), TPrim(prim))
         case Scalar(params, result, _):
             ty: Ty = TPrim(result)
             for param in reversed(params):
-                ty = _arrow(TPrim(param), ty)
+                ty = arrow(TPrim(param), ty)
             return ty
-
-
-def _arrow(dom: Ty, cod: Ty) -> TFun:
-    return TFun(None, dom, cod, consumes=False, fresh=False, exists=())
 
 
 # ---- ways to write a member -----------------------------------------------------------------------------------------

@@ -67,11 +67,6 @@ class CollectiveType:
         assert len(self.domain) == len(self.box), "one box coordinate for each dimension"
 
     @property
-    def is_aligned(self) -> bool:
-        """Every B_m is 1, D_m or ⊤."""
-        return all(b in (1, d, None) for d, b in zip(self.domain, self.box, strict=True))
-
-    @property
     def threads(self) -> int | None:
         """Threads in a collective of this type; None if agnostic."""
         return None if None in self.box else prod(b for b in self.box if b is not None)
@@ -113,18 +108,6 @@ def aligned(type_: CollectiveType) -> CollectiveType:
             assert b is not None
             type_ = split_type(type_, m, b)
     return type_
-
-
-def type_matches(type_: CollectiveType, threads: frozenset[int]) -> bool:
-    """Is a thread collective one of an aligned type: the product of sets C_m of coordinates, one for B_m = 1, all for
-    B_m = D_m, any for ⊤?"""
-    assert type_.is_aligned
-    steps = list(zip(type_.domain, pitches(type_.domain), strict=True))
-    coordinates = [{thread // p % d for thread in threads} for d, p in steps]
-    sizes = zip(coordinates, type_.domain, type_.box, strict=True)
-    if not threads or any(b is not None and len(c) != b for c, _, b in sizes):
-        return False
-    return threads == {linear(type_.domain, at) for at in product(*coordinates)}
 
 
 # ---- units -------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
+from operator import is_
 from typing import Any
 
 from ...ir.records import dataclass
@@ -136,13 +137,9 @@ def rewritten(stms: Iterable[KStm], on_stm: Callable[[KStm], Iterable[KStm] | No
             continue
         old = children(stm)
         new = tuple([rewritten(inner, on_stm) for inner in old])
-        unchanged = all(len(x) == len(y) and all(map(_is, x, y)) for x, y in zip(new, old, strict=True))
+        unchanged = all(len(x) == len(y) and all(map(is_, x, y)) for x, y in zip(new, old, strict=True))
         out.append(stm if unchanged else with_children(stm, new))
     return tuple(out)
-
-
-def _is(x: KStm, y: KStm) -> bool:
-    return x is y
 
 
 # ---- operands, variables, arrays ---------------------------------------------------------------------------------

@@ -211,14 +211,3 @@ def mended(body: Stms) -> Stms:
     """The body without the gaps that `remove` leaves."""
     kept = (stm for stm in body if stm is not NOTHING)
     return tuple(with_children(stm, tuple(mended(inner) for inner in children(stm))) for stm in kept)
-
-
-def without_fence(kernel: Kernel, number: int) -> Kernel:
-    """The kernel without its fence of this number, counted from 0 in the order of the text."""
-    path = list(fence_paths(kernel.body))[number]
-    return replace(kernel, body=mended(remove(kernel.body, path)))
-
-
-def count_fences(kernel: Kernel) -> int:
-    """How many fences a kernel has, at any depth."""
-    return sum(1 for _ in fence_paths(kernel.body))

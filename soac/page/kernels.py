@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 from ..ir.core import Level
@@ -26,9 +25,9 @@ from ..kernels.host_ir.nodes import launches
 from ..kernels.kernel_ir.nodes import Kernel
 from ..kernels.kernel_ir.show import show_kernel, show_stm
 from ..kernels.lanes.module import emit
-from ..kernels.passes.pipeline import CPU_PASSES, CUDA_PASSES, ready
+from ..kernels.passes.pipeline import CPU_PASSES, ready
 from ..kernels.schedule.cuda.mapping import EXTENT
-from ..kernels.tracer.run import KernelTrace, Report, SiteCosts, TraceSettings, trace_kernels
+from ..kernels.tracer.run import KernelTrace, Report, SiteCosts, TraceSettings, ready_kernels, trace_kernels
 from ..pipeline import Compiled
 from ..reports.explain import Guard, Interpreted, Launched, Step
 from ..reports.schedules import ScheduledSegop, as_json_of, taken_in_words
@@ -72,7 +71,7 @@ def traces_of(asked: Traceable, sets: Sequence[Seen], seconds: float) -> Traces:
     """Traces versions that launch kernels which were not seen, on the longest of the data sets that are short enough,
     then on shorter ones."""
     until = time.monotonic() + seconds
-    kernel = _ready(asked.compiled)
+    kernel = ready_kernels(asked.compiled)
     small = sorted((one for one in sets if one.args is not None), key=lambda one: one.seconds)
     short = [one for one in small if one.seconds < max(LONGEST, 3 * small[0].seconds)]
     found: dict[str, list[KernelTrace]] = {}
@@ -114,11 +113,6 @@ def _traced(asked: Traceable, kernel: Callable[[str], Kernel], one: Seen, sides:
         return str(fault).splitlines()[0]
 
 
-def _ready(compiled: Compiled) -> Callable[[str], Kernel]:
-    by_name = {kernel.name: kernel for kernel in compiled.host.kernels}
-    return cache(lambda name: ready(by_name[name], CUDA_PASSES))
-
-
 # ---- facts --------------------------------------------------------------------------------------------------------
 
 
@@ -127,7 +121,7 @@ def kernels_data(
     traces: Traces, settings: tuple[TraceSettings, Mapping[str, int]], files: Sequence[str],
 ) -> tuple[list[dict[str, Any]], list[str]]:  # fmt: skip
     """Each kernel that the entries shown launch, as JSON data, in the order of launches; and what is not known."""
-    kernel, notes = _ready(compiled), list(traces.why)
+    kernel, notes = ready_kernels(compiled), list(traces.why)
     launched = {one.kernel: (entry, one) for entry, tree in reversed(tuple(steps.items())) for one in _launched(tree)}
     names = dict.fromkeys(one.kernel for tree in steps.values() for one in _launched(tree))
     taken: Mapping[str, Resources] = {}

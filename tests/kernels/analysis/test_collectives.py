@@ -36,9 +36,9 @@ from soac.kernels.analysis.collectives import (
     linear,
     matches,
     over_threads,
+    pitches,
     split_tiling,
     split_type,
-    type_matches,
     unit_type,
     whole,
 )
@@ -57,6 +57,18 @@ def interval(first: int, last: int) -> frozenset[int]:
 
 
 # ---- worked vectors ------------------------------------------------------------------------------------------------
+
+
+def type_matches(type_: CollectiveType, threads: frozenset[int]) -> bool:
+    """Is a thread collective one of an aligned type: the product of sets C_m of coordinates, one for B_m = 1, all for
+    B_m = D_m, any for ⊤?"""
+    assert all(b in (1, d, None) for d, b in zip(type_.domain, type_.box, strict=True)), "aligned"
+    steps = list(zip(type_.domain, pitches(type_.domain), strict=True))
+    coordinates = [{thread // p % d for thread in threads} for d, p in steps]
+    sizes = zip(coordinates, type_.domain, type_.box, strict=True)
+    if not threads or any(b is not None and len(c) != b for c, _, b in sizes):
+        return False
+    return threads == {linear(type_.domain, at) for at in product(*coordinates)}
 
 
 def test_rows_of_sixteen_threads() -> None:

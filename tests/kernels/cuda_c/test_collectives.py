@@ -16,12 +16,13 @@ from soac.ir.types import Const, Prim, i64
 from soac.kernels.cuda_c.module import CudaKernel, cuda_kernel
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel
-from soac.kernels.passes.place_fences import count_fences, place_fences
+from soac.kernels.passes.place_fences import place_fences
 from soac.kernels.tracer.run import TraceSettings, trace_kernel
 from soac.kernels.tracer.visibility import Kind
 from tests.support.block_kernels import OUT, XS, N, copy, kernel, let, load, shared, threads, var
 from tests.support.emulator import emulate
 from tests.support.emulator.emulate import COMPILER, build
+from tests.support.fences import count_fences
 from tests.support.kernel_interpreter import interpret
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler: nothing is emulated")

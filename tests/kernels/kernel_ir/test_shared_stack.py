@@ -15,12 +15,13 @@ from soac.ir.ops import Op
 from soac.ir.types import Const, Prim, i64
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
-from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
+from soac.kernels.passes.place_fences import place_fences
 from soac.kernels.tracer.run import KernelTrace, TraceSettings, trace_kernel
 from soac.kernels.tracer.visibility import Kind, Missing
 from tests.kernels.passes.test_place_fences import letters, reads_mirrored, sum_of
 from tests.support.block_kernels import OUT, TRUE, XS, N, copy, kernel, let, load, shared, threads, var
 from tests.support.emulator.emulate import COMPILER, build
+from tests.support.fences import count_fences, without_fence
 from tests.support.kernel_interpreter import interpret
 
 T = 8

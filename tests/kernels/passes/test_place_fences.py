@@ -13,7 +13,7 @@ from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, KVar
 from soac.kernels.kernel_ir.show import show_kernel
-from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
+from soac.kernels.passes.place_fences import place_fences
 from soac.kernels.tracer.run import KernelTrace, TraceSettings, trace_kernel
 from tests.support.block_kernels import (
     I64,
@@ -36,6 +36,7 @@ from tests.support.block_kernels import (
     tree_reduction,
     var,
 )
+from tests.support.fences import count_fences, without_fence
 from tests.support.kernel_interpreter import interpret
 
 SOURCE = np.random.default_rng(7)

@@ -11,9 +11,10 @@ from soac.ir.types import Prim, i64
 from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KStm
-from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
+from soac.kernels.passes.place_fences import place_fences
 from soac.kernels.tracer.run import KernelTrace, TraceSettings, trace_kernel
 from tests.support.block_kernels import BLOCK, I64, XS, copy, kernel, let, load, shared, threads, var
+from tests.support.fences import count_fences, without_fence
 from tests.support.kernel_interpreter import interpret
 
 T = 6  # elements of an array, and threads

@@ -17,11 +17,11 @@ from soac.kernels.devices.cpu.executable import Executable
 from soac.kernels.host_ir.nodes import HostProgram, Interpret
 from soac.kernels.kernel_ir.nodes import Kernel
 from soac.kernels.passes.pipeline import CUDA_PASSES, ready
-from soac.kernels.passes.place_fences import count_fences, without_fence
 from soac.kernels.tracer.run import Finding, TraceSettings, ready_kernels, show_finding, trace_kernels, trace_program
 from soac.kernels.tracer.visibility import Missing
 from soac.pipeline import Compiled, compile_prog
 from soac.versions import runs_of
+from tests.support.fences import count_fences, without_fence
 
 PROGRAMS = {
     "sumrows": """

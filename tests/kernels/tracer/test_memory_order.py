@@ -13,11 +13,12 @@ from soac.kernels.analysis.check_collectives import check_collectives
 from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KStm, Order, Space
 from soac.kernels.kernel_ir.traverse import statements
-from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
+from soac.kernels.passes.place_fences import place_fences
 from soac.kernels.tracer.run import KernelTrace, TraceSettings, trace_kernel
 from soac.kernels.tracer.visibility import Kind
 from tests.support.block_kernels import BLOCK, I64, OUT, XS, ZERO, N, kernel, let, load, shared, threads, var
 from tests.support.emulator.emulate import COMPILER, build
+from tests.support.fences import count_fences, without_fence
 
 T = 64
 FLAGS, WORDS = KArray("flags", Prim.I32, Space.GLOBAL), KArray("words", Prim.U64, Space.GLOBAL)

@@ -24,7 +24,6 @@ from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel
 from soac.kernels.kernel_ir.traverse import children, statements, with_children
 from soac.kernels.passes.pipeline import CUDA_PASSES, ready
-from soac.kernels.passes.place_fences import without_fence
 from soac.kernels.tracer.run import (
     KernelTrace,
     Report,
@@ -40,6 +39,7 @@ from soac.testing.datasets import inputs_of
 from soac.versions import runs_of
 from tests.kernels.lanes.test_random_kernels import inputs, make_kernel
 from tests.support.block_kernels import I64, OUT, XS, N, copy, kernel, let, load, shared, threads, var
+from tests.support.fences import without_fence
 from tests.support.kernel_interpreter import interpret as one_by_one
 from tests.support.programs import PROGRAMS, is_large, opened, sets_of
 

@@ -23,11 +23,12 @@ from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import KArray, Kernel, KStm, Space
 from soac.kernels.kernel_ir.traverse import children, statements, with_children
 from soac.kernels.passes.pipeline import CUDA_PASSES, all_ready
-from soac.kernels.passes.place_fences import count_fences, place_fences, without_fence
+from soac.kernels.passes.place_fences import place_fences
 from soac.kernels.tracer.run import KernelTrace, TraceSettings, trace_kernels
 from soac.kernels.tracer.visibility import Kind
 from soac.pipeline import Compiled, compile_prog
 from tests.support.emulator.emulate import COMPILER, Emulator, build, emulated
+from tests.support.fences import count_fences, without_fence
 from tests.support.gpu_programs import same
 
 SOURCE = """

@@ -15,10 +15,10 @@ from soac.kernels.kernel_ir import nodes as kir
 from soac.kernels.kernel_ir.nodes import Kernel, KStm
 from soac.kernels.kernel_ir.traverse import children, statements, with_children
 from soac.kernels.passes.pipeline import CUDA_PASSES, ready
-from soac.kernels.passes.place_fences import count_fences, without_fence
 from soac.kernels.tracer.run import TraceSettings, show_finding, trace_kernels, trace_program
 from soac.kernels.tracer.visibility import Kind
 from soac.versions import runs_of
+from tests.support.fences import count_fences, without_fence
 from tests.support.gpu_programs import arguments, compiled, floats, ints, same
 
 CALLS = arguments()
