@@ -7,7 +7,7 @@ means every version of every site. Used by `--force GUARD=VERSION`, `test --all-
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 
 from .core import NO_DEFAULT, Body, GuardCmp, If, PrimOp, Prog, SizeParam, Stm
@@ -79,6 +79,10 @@ class Size:
     default: int
     path: tuple[tuple[str, bool], ...]
 
+    def is_met(self, forced: Mapping[str, bool]) -> bool:
+        """May a run with these sides forced come to it?"""
+        return all(forced.get(guard, side) == side for guard, side in self.path)
+
 
 def size_params(prog: Prog) -> dict[str, int]:
     """The size parameters of the constants and of all functions, with their defaults."""
@@ -88,13 +92,24 @@ def size_params(prog: Prog) -> dict[str, int]:
 
 def sizes_of(prog: Prog, entry: str) -> tuple[Size, ...]:
     """The size parameters with a default that an entry uses: its own, and those of the constants that it needs."""
+    found = [size for _, body in _bodies_of(prog, entry) for size in sizes_in(body)]
+    return tuple({size.name: size for size in found if size.default != NO_DEFAULT}.values())
+
+
+def sites_of(prog: Prog, entry: str) -> tuple[Site, ...]:
+    """The sites that an entry meets: its own, and those of the constants that it needs."""
+    return tuple(Site(where, tree) for where, body in _bodies_of(prog, entry) for tree in guards_in(body))
+
+
+def _bodies_of(prog: Prog, entry: str) -> tuple[tuple[str, Body], ...]:
+    """The body of an entry, and what of the constants it needs."""
     body = next(fun.body for fun in prog.functions if fun.entry is not None and fun.entry.name == entry)
-    needed, found = set(free_in_body(body)), list(sizes_in(body))
+    needed, found = set(free_in_body(body)), list[Stm]()
     for stm in reversed(prog.consts):
         if any(param.name in needed for param in stm.pat):
             needed |= set(free_in_stm(stm))
-            found.extend(sizes_in(Body((stm,), ())))
-    return tuple({size.name: size for size in found if size.default != NO_DEFAULT}.values())
+            found.append(stm)
+    return (entry, body), (CONSTANTS, Body(tuple(reversed(found)), ()))
 
 
 def sizes_in(body: Body, path: tuple[tuple[str, bool], ...] = ()) -> Iterator[Size]:

@@ -15,7 +15,7 @@ from .ir.by_hand import kernel_of_guard
 from .ir.core import Prog
 from .ir.errors import Diagnostic
 from .ir.machine import is_inside, level_of
-from .ir.version_tree import Sides, Site, combinations, sites
+from .ir.version_tree import Sides, Site, combinations, sites, sites_of
 
 
 def named_versions(site: Site) -> Mapping[str, Sides]:
@@ -53,9 +53,9 @@ def versions_of(prog: Prog) -> Iterator[tuple[str, str, Sides]]:
 
 
 def runs_of(prog: Prog, entry: str) -> tuple[Sides, ...]:
-    """Sides to take in runs of an entry, so that each version of each of its sites is taken in some run; all
+    """Sides to take in runs of an entry, so that each version of each site that it meets is taken in some run; all
     combinations while they are few. One run without choices if there are no sites."""
-    return combinations(tuple(site for site in sites(prog) if site.entry == entry)) or ({},)
+    return combinations(sites_of(prog, entry)) or ({},)
 
 
 def misfits(forced: Mapping[str, bool], reached: Sequence[tuple[str, int, bool]]) -> str | None:

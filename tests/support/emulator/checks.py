@@ -213,7 +213,7 @@ def runs(subject: Subject, reached: Container[str]) -> Iterator[Run]:
             yield run
     for wide, call in subject.wide if any(name not in subject.known for name in in_registers(subject)) else ():
         yield Run(call, wide.forced, wide.settings)
-    for run in _with_other_sizes(subject) if subject.in_parts is None else ():
+    for run in _with_other_sizes(subject):
         if all(name in reached for name in kernels):
             return
         yield run
@@ -248,11 +248,12 @@ def in_registers(subject: Subject) -> Iterator[str]:
 
 
 def _with_other_sizes(subject: Subject) -> Iterator[Run]:
+    """Versions with sizes on their way, with other ones."""
     for step in range(len(REGISTERS)):
-        for call in subject.calls:
-            sizes = {s.name: other_size(s, step) for s in sizes_of(subject.compiled.flat, call.entry)}
-            if sizes:
-                yield from _versions(subject, call, sizes)
+        for run in (run for call in subject.calls for run in _versions(subject, call, {})):
+            met = (s for s in sizes_of(subject.compiled.flat, run.call.entry) if s.is_met(run.forced))
+            if sizes := {s.name: other_size(s, step) for s in met}:
+                yield replace(run, sizes=sizes)
 
 
 def _versions(subject: Subject, call: Call, sizes: Mapping[str, int]) -> Iterator[Run]:

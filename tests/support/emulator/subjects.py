@@ -245,20 +245,22 @@ class Cases:
         return tuple(call for call in found if not isinstance(call.wanted, str))
 
     def made_up(self, entry: str) -> Iterator[Call]:
-        """Calls with small numbers from 1 on, such as of an entry that makes the data of others."""
+        """Calls with small numbers from 1 on, such as of an entry that makes the data of others; then with each of the
+        sizes 0, for kernels that only arrays without elements have launched."""
         fun = self.functions[entry]
         given = fun.params[len(fun.params) - len(parameter_types(fun)) :]
         sizes = dict.fromkeys(size.name for p in given for size in p.type.shape if isinstance(size, Var))
         for start, scalar in SMALL_SIZES:
             lengths = {name: start + k for k, name in enumerate(sizes)}
-            args = [small_numbers(param, lengths, scalar) for param in given]
-            try:
-                with within(SMALLER_SECONDS):
-                    yield timed(self.oracle, entry, f"made up of {start}, {scalar}", args)
-            except Broken:
-                return
-            except SoacError:  # arguments that no caller may give
-                continue
+            for some in (lengths, *({**lengths, name: 0} for name in sizes)):
+                args = [small_numbers(param, some, scalar) for param in given]
+                try:
+                    with within(SMALLER_SECONDS):
+                        yield timed(self.oracle, entry, f"made up of {[*some.values()]}, {scalar}", args)
+                except Broken:
+                    return
+                except SoacError:  # arguments that no caller may give
+                    continue
 
     def arguments(self, one: DataSet) -> list[Argument]:
         """Raises what reading them or running a script raises."""
