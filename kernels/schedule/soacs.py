@@ -48,6 +48,11 @@ def _screma(stm: Stm) -> core.Screma:
 Gen = Callable[[], tuple[Value, ...]]
 
 
+CLEARLY = 0.9
+"""What SOACs on the lanes, element after element, may cost at most of elements on the lanes: where the estimates are
+equal they are so for long SOACs alone."""
+
+
 def cheaper(b: Builder, spread: Gen | None, loop: Gen) -> tuple[Value, ...]:
     """Emit the cheaper of two forms; one that cannot be emitted costs nothing but the try."""
     if spread is None:
@@ -64,7 +69,7 @@ def cheaper(b: Builder, spread: Gen | None, loop: Gen) -> tuple[Value, ...]:
     with suppress(NotLowerable):
         with b.nested() as looping:
             others = loop()
-        if cost(tuple(looping)) < cost(tuple(spreading)):
+        if cost(tuple(looping)) < CLEARLY * cost(tuple(spreading)):
             b.stms += looping
             return others
     b.restore(after)
