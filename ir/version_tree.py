@@ -79,7 +79,7 @@ class Size:
     default: int
     path: tuple[tuple[str, bool], ...]
 
-    def is_met(self, forced: Mapping[str, bool]) -> bool:
+    def is_reached(self, forced: Mapping[str, bool]) -> bool:
         """May a run with these sides forced come to it?"""
         return all(forced.get(guard, side) == side for guard, side in self.path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,17 @@ from soac.ir.core import Prog
 from soac.ir.machine import CPU, CUDA, Mode
 from soac.kernels.host_ir.nodes import show_host
 from soac.pipeline import compile_core
+from tests.conftest import DURATIONS
 from tests.support.property.device import check_device
 from tests.support.property.law import check_law
 from tests.support.property.saved import load
 from tests.support.property.soak import REGRESS
 
 # All versions of a few programs take much longer than those of all others together: scripts/nightly has them.
-pytestmark = pytest.mark.whole(below=3.0)
+AT_NIGHT = 3.0
+"""Seconds of all versions from which on CI runs the default versions alone."""
+
+pytestmark = pytest.mark.whole(below=AT_NIGHT)
 
 
 @pytest.mark.parametrize("path", sorted(REGRESS.glob("*.ir")), ids=lambda path: path.stem)
@@ -34,6 +39,14 @@ def test_the_law_holds_now(path: Path) -> None:
 def test_every_version_gives_what_is_said(path: Path) -> None:
     assert run_cli(["test", "--all-versions", str(path)]) == 0
     assert interpreted(compile_text(path.read_text(encoding="utf-8"), str(path))) == []
+
+
+def test_the_default_versions_of_long_ones_give_what_is_said() -> None:
+    took = json.loads(DURATIONS.read_text(encoding="utf-8"))
+    name = "tests/property/test_regress.py::test_every_version_gives_what_is_said[{}]"
+    long = [str(path) for path in sorted(REGRESS.glob("*.soac")) if took.get(name.format(path.stem), 0.0) >= AT_NIGHT]
+    assert long != []
+    assert run_cli(["test", "-j", "1", *long]) == 0
 
 
 def interpreted(prog: Prog) -> list[str]:

@@ -251,8 +251,8 @@ def _with_other_sizes(subject: Subject) -> Iterator[Run]:
     """Versions with sizes on their way, with other ones."""
     for step in range(len(REGISTERS)):
         for run in (run for call in subject.calls for run in _versions(subject, call, {})):
-            met = (s for s in sizes_of(subject.compiled.flat, run.call.entry) if s.is_met(run.forced))
-            if sizes := {s.name: other_size(s, step) for s in met}:
+            reached = (s for s in sizes_of(subject.compiled.flat, run.call.entry) if s.is_reached(run.forced))
+            if sizes := {s.name: other_size(s, step) for s in reached}:
                 yield replace(run, sizes=sizes)
 
 
