@@ -23,6 +23,7 @@ from ..ir.core import (
     Exp,
     Fix,
     ForLoop,
+    Hist,
     Index,
     Lambda,
     Loop,
@@ -72,6 +73,9 @@ class _Unroller:
 
     def stm(self, stm: Stm, inside: bool) -> Iterable[Stm]:
         within = inside or isinstance(stm.exp, Soac)
+        if isinstance(stm.exp, Hist):
+            stm = replace(stm, exp=replace(stm.exp, map=replace(stm.exp.map, body=self.body(stm.exp.map.body, True))))
+            return (stm,)
         stm = replace(stm, exp=map_bodies(lambda body: self.body(body, within), stm.exp))
         match stm.exp:
             case Screma(Const(_, count)) as soac if inside and self.is_small(int(count), stm):

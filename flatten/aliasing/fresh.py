@@ -10,12 +10,15 @@ from collections.abc import Mapping
 
 from ...ir.core import (
     ArrayLit,
+    Body,
     Concat,
     Copied,
     Copy,
     Hist,
+    If,
     Index,
     Iota,
+    Loop,
     Rearrange,
     Replicate,
     Reshape,
@@ -26,7 +29,7 @@ from ...ir.core import (
     Stm,
     Update,
 )
-from ...ir.types import Name, Var
+from ...ir.types import Atom, Name, Var
 
 
 def are_apart(x: Name, y: Name, made: Mapping[Name, Stm]) -> bool:
@@ -48,3 +51,30 @@ def origin_of(name: Name, made: Mapping[Name, Stm]) -> tuple[Name | None, bool]:
             case _:
                 return None, False
     return name, False
+
+
+def is_own(atom: Atom, made: Mapping[Name, Stm], own: frozenset[Name] = frozenset()) -> bool:
+    """Whether an array lies in memory that the body itself took, also in a loop or branch of it; so do `own`."""
+    if not isinstance(atom, Var) or (stm := made.get(atom.name)) is None:
+        return isinstance(atom, Var) and atom.name in own
+    k = [p.name for p in stm.pat].index(atom.name)
+    match stm.exp:
+        case Copy() | Replicate() | Scratch() | Iota() | Concat() | ArrayLit() | Screma():
+            return True
+        case Copied(source):
+            return is_own(source, made, own)
+        case Update(source):
+            return is_own(Var(source), made, own)
+        case Scatter(dests=dests) | Hist(dests=dests):
+            return is_own(Var(dests[k]), made, own)
+        case If(_, then, orelse):
+            return all(is_own(body.result[k], {**made, **_made_in(body)}, own) for body in (then, orelse))
+        case Loop(params, inits, _, body):
+            carried = own | {params[k].name}
+            return is_own(inits[k], made, own) and is_own(body.result[k], {**made, **_made_in(body)}, carried)
+        case _:
+            return False
+
+
+def _made_in(body: Body) -> dict[Name, Stm]:
+    return {p.name: stm for stm in body.stms for p in stm.pat}

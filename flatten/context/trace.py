@@ -18,6 +18,7 @@ class Rule(Enum):
     GR_SCREMA = "Gr screma"
     GR_SCATTER = "Gr scatter"
     GR_HIST = "Gr hist"
+    HIST_ROWS = "hist rows"
     G6 = "G6"
     SPLIT = "split"
     FISSION = "fission"

@@ -40,9 +40,10 @@ from .graph import (
     scope_of,
 )
 from .kept import read_through_filters
+from .late_rows import split_at_rows
 from .loops import loop_to_map
 from .parts import scatter_parts
-from .rules import SIDE_BY_SIDE, VERTICAL, Rule, mapped_results, pull_rearrange
+from .rules import SIDE_BY_SIDE, VERTICAL, Rule, fuse_map_hist, mapped_results, pull_rearrange
 from .sink import sink
 
 ROUNDS = 4
@@ -118,7 +119,10 @@ def _swallow_all(node: Node, scope: Scope) -> Node:
     """The SOAC after swallowing all it can: producers as long as there are any, then neighbours."""
     node = _seen_through(node, scope)
     while (
-        fused := _with_producer(node, scope) or _with_gathered(node, scope) or _with_neighbour(node, scope)
+        fused := _with_producer(node, scope)
+        or _with_gathered(node, scope)
+        or _with_neighbour(node, scope)
+        or _with_late_rows(node, scope)
     ) is not None:
         node = fused
     once = read_once(node.stm, scope.context.sharing.consumed)
@@ -175,6 +179,32 @@ def _with_neighbour(node: Node, scope: Scope) -> Node | None:
             fused = _swallow(number, neighbour, node, SIDE_BY_SIDE, scope)
             if fused is not None:
                 return fused
+    return None
+
+
+def _with_late_rows(node: Node, scope: Scope) -> Node | None:
+    """The histogram of rows with that part of their producer that makes them, where others need the rest."""
+    hist = node.stm.exp
+    if not isinstance(hist, Hist) or is_opaque(node.stm):
+        return None
+    for array in dict.fromkeys(hist.arrays):
+        match scope.maker_of(array):
+            case (number, Node(Stm(exp=Screma(scans=(), reds=()) as f)) as maker) if (
+                f.width == hist.width and is_row_by_row(maker, node) and not is_opaque(maker.stm)
+            ):
+                if not may_move(number, maker, node, [], scope):
+                    continue
+                wanted = [k for k, p in enumerate(maker.stm.pat) if not scope.is_needed(p.name)]
+                parts = split_at_rows(maker.stm, wanted, scope.context.names)
+                if parts is None:
+                    continue
+                scope.replace(number, node_of(parts[0]))
+                stm = fuse_map_hist(parts[1], node.stm, frozenset())
+                assert stm is not None
+                scope.context.fired.append(split_at_rows.__name__)
+                return node_of(stm)
+            case _:
+                pass
     return None
 
 

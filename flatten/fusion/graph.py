@@ -105,6 +105,12 @@ class Scope:
         for moved in following:
             self.append(moved)
 
+    def replace(self, number: int, node: Node) -> None:
+        """Puts a statement that needs the same in the place of another."""
+        self.nodes[number] = node
+        for name in node.made:
+            self.maker[name] = number
+
     def remove(self, number: int) -> Node:
         node = self.nodes[number]
         assert node is not None

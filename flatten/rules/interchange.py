@@ -53,11 +53,13 @@ def interchanged(
 
 
 def element_reduction(flow: Flow, op: Reduction, loc: Loc) -> Reduction:
-    """⊕ d of an operator on rows of scalars."""
-    rows = row_operator(flow, op)
+    """⊕ d of an operator on rows; a d that is a row itself is made in the flow."""
+    rows = row_operator(flow, op, any_width=True)
     assert rows is not None
-    assert all(len(replicate.shape) == 1 for replicate in rows.neutral)
-    return Reduction(_element_operator(flow, rows), _element_neutral(flow, rows, loc)[0], op.comm)
+    neutral, made = _element_neutral(flow, rows, loc)
+    for stm in made:
+        flow.keep(stm)
+    return Reduction(_element_operator(flow, rows), neutral, op.comm)
 
 
 def _inner(

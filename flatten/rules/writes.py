@@ -3,6 +3,7 @@ holds; the indices of the nest go in front of the indices of the write.
 
     G(Σ, scatter n (λx̄ → i v) x̄s d)   ⟶  segscatter (Σ, ⟨x̄ ∈ x̄s⟩) ds { Σ i v }
     G(Σ, hist n ⊕ (λx̄ → i v) x̄s d)    ⟶  seghist (Σ, ⟨x̄ ∈ x̄s⟩) ⊕ ds { Σ i v }
+    G(Σ, hist n (map ⊕) id is vss d)  ⟶  seghist (Σ, ⟨i ∈ is, vs ∈ vss⟩, ⟨k, v ∈ vs⟩) ⊕ ds { Σ i k v }
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ...ir.core import (
     Exp,
     Fix,
     Hist,
+    Lambda,
     Param,
     PrimOp,
     Scatter,
@@ -32,10 +34,13 @@ from ...ir.traverse import free_in_lambda, free_in_stm
 from ...ir.types import I64, Atom, Const, Name, Prim, Var, scalar
 from ..context.checked_indices import checked_places
 from ..context.distribute import Frontier, expand_owned, frontier, settle
+from ..context.late_rows import LateRows, late_rows
 from ..context.nest import Flow, Nest
 from ..context.segop_bodies import SegBody, element_of, fresh_reductions, is_identity, needs, seg_body, single
 from ..context.trace import Rule
 from ..versions.parallelism import exploitable
+from ..versions.row_operators import row_operator
+from .interchange import element_reduction
 from .maps import distributable, enter_arrays
 from .reductions import identity, walk_into
 
@@ -87,14 +92,41 @@ def hist_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     same_operator = all(map(flow.is_invariant, op.neutral)) and not any(map(flow.is_variant, free_in_lambda(op.op)))
     if not same_operator or not distributable(flow, nest, stm):
         return None
-    if _is_parallel(flow, exp):
+    in_rows = not flow.context.machine.keeps_rows and any(p.type.shape for p in op.op.params)
+    if _is_parallel(flow, exp) or (in_rows and not is_identity(exp.map)):
         return split_write(flow, nest, stm, exp)
+    if in_rows and row_operator(flow, op, any_width=True) is not None:
+        return _by_elements(flow, nest, stm, exp)
     flow.note(Rule.GR_HIST, ", ".join(str(p.name) for p in stm.pat))
     owned, pat, made = _write(flow, nest, stm, exp)
     (fresh_op,) = fresh_reductions(flow, (exp.op,))
     level = flow.context.machine.lowest.level
     flow.emit(pat, SegHist(level, made.space, fresh_op, owned, nest.depth + exp.rank, made.body))
     return Rule.GR_HIST
+
+
+def _by_elements(flow: Flow, nest: Nest, stm: Stm, exp: Hist) -> Rule:
+    """A histogram of rows that are there, whose operator works on them element by element, as one of the elements:
+    threads without caches of their own do not go through a row each.
+
+    G(Σ, hist n (map ⊕) id is vss d)  ⟶  seghist (Σ, ⟨i ∈ is, vs ∈ vss⟩, ⟨k, v ∈ vs⟩) ⊕ ds { Σ i k v }
+    """
+    flow.note(Rule.HIST_ROWS, ", ".join(str(p.name) for p in stm.pat))
+    owned = own(flow, nest, exp.dests, exp.arrays)
+    inner = enter_arrays(flow, nest, exp.width, exp.map.params, exp.arrays)
+    pat = flow.bind(nest, stm.pat)
+    places, values = exp.map.params[: exp.rank], exp.map.params[exp.rank :]
+    op = exp.op
+    while (rows := row_operator(flow, op, any_width=True)) is not None:
+        op = element_reduction(flow, op, stm.loc)
+        elements = tuple(flow.fresh_param("x", value.type.row()) for value in values)
+        inner = enter_arrays(flow, inner, rows.width, elements, tuple(value.name for value in values))
+        values = elements
+    at = (*nest_atoms(nest), *(Var(p.name) for p in places), *map(Var, inner.indices[nest.depth + 1 :]))
+    made = seg_body(flow, inner.dims, Body((), (*at, *(Var(p.name) for p in values))))
+    (fresh_op,) = fresh_reductions(flow, (op,))
+    flow.emit(pat, SegHist(flow.context.machine.lowest.level, made.space, fresh_op, owned, len(at), made.body))
+    return Rule.HIST_ROWS
 
 
 def _write(
@@ -116,21 +148,35 @@ def split_write(flow: Flow, nest: Nest, stm: Stm, exp: Scatter | Hist) -> Rule:
     """Fission of the map from the write, so that the map can be flattened.
 
     scatter n f x̄s d  ⟶  let īs v̄s = map f x̄s in scatter n id īs v̄s d
+
+    Where there are caches, rows that a thread makes alone stay with the write, and are never there all at once.
     """
     flow.note(Rule.SPLIT, ", ".join(str(p.name) for p in stm.pat))
-    made = tuple(flow.fresh_param("y", t.array_of(exp.width)) for t in exp.map.ret)
+    f, values = exp.map, range(exp.rank, len(exp.map.ret))
+    cut = late_rows(f, values, flow.context.names) if flow.context.machine.keeps_rows else None
+    first = f if cut is None else flow.learn(cut.first)
+    made = tuple(flow.fresh_param("y", t.array_of(exp.width)) for t in first.ret)
     names = tuple(p.name for p in made)
-    mapped = Stm(made, Screma(exp.width, exp.arrays, exp.map, (), ()), (), stm.attrs, stm.loc)
-    f = identity(flow, exp.map.ret)
+    mapped = Stm(made, Screma(exp.width, exp.arrays, first, (), ()), (), stm.attrs, stm.loc)
+    if cut is None:
+        write = replace(exp, arrays=names, map=identity(flow, f.ret))
+    else:
+        arrays = (*names, *(exp.arrays[k] for k in cut.used))
+        write = replace(exp, arrays=arrays, map=_with_rows(flow, f, cut))
     results = flow.again(stm.pat)
-    match exp:
-        case Scatter(width, _, _, dests, rank):
-            write: Scatter | Hist = Scatter(width, names, f, dests, rank)
-        case Hist(width, _, _, op, dests, rank):
-            write = Hist(width, names, f, op, dests, rank)
     pat = flow.bind(nest, stm.pat)
     walk_into(flow, nest, (mapped, Stm(results, write, (), stm.attrs, stm.loc)), results, pat)
     return Rule.SPLIT
+
+
+def _with_rows(flow: Flow, f: Lambda, cut: LateRows) -> Lambda:
+    """What is left of `f` for the write: it takes what was made before, and makes the rows."""
+    early = iter(tuple(flow.fresh_param("y", t) for k, t in enumerate(f.ret) if k not in cut.late))
+    rows = iter(cut.second.body.result)
+    result = [next(rows) if k in cut.late else next(early) for k in range(len(f.ret))]
+    params = [x for x in result if isinstance(x, Param)]
+    body = Body(cut.second.body.stms, tuple(Var(x.name) if isinstance(x, Param) else x for x in result))
+    return flow.learn(Lambda((*params, *cut.second.params), body, f.ret))
 
 
 # ---- update --------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from ...ir.core import (
     If,
     Index,
     Iota,
+    Lambda,
     Loop,
     PrimOp,
     Rearrange,
@@ -28,8 +29,8 @@ from ...ir.core import (
     Stm,
 )
 from ...ir.ops import COMMUTATIVE
-from ...ir.rename import refreshing, rewrite_exp
-from ...ir.show import show_exp
+from ...ir.rename import refreshing, rewrite_exp, rewrite_lambda
+from ...ir.show import show_exp, show_lambda
 from ...ir.traverse import bodies, operands, scoped_bodies
 from ...ir.types import Atom, Const, Name, Names, Var
 
@@ -64,6 +65,14 @@ def same_value(x: Stm, y: Stm) -> bool:
     if not bodies(x.exp):
         return True
     return x.attrs == y.attrs and _look_alike(x.exp, y.exp) and _numbered(x.exp) == _numbered(y.exp)
+
+
+def same_function(f: Lambda, g: Lambda) -> bool:
+    """Whether two lambdas differ in bound names alone."""
+    if len(f.body.stms) != len(g.body.stms) or f.ret != g.ret:
+        return False
+    one, other = (show_lambda(rewrite_lambda(h, refreshing(_Numbers(0)))) for h in (f, g))
+    return one == other
 
 
 def _look_alike(x: Exp, y: Exp) -> bool:

@@ -32,8 +32,10 @@ from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import substitute_lambda
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
-from ..aliasing.classes import note_sharing
+from ..aliasing.classes import note_sharing, overwritten_in
+from ..aliasing.fresh import is_own
 from .bounds import counting
+from .cse import same_function
 from .env import Env, Frame, is_one, is_zero, with_certs
 from .views import is_whole, whole
 
@@ -339,4 +341,80 @@ def _commutes(reduction: Reduction) -> bool:
 
 
 INPUT_RULES = (replace_inputs,)
-RESULT_RULES = (lift_results, recognise_commutative)
+
+
+def drop_result_copies(stm: Stm, env: Env) -> Stm | None:
+    r"""map (\x -> let ys = e; zs = copy ys in zs) xs  ⟶  map (\x -> let ys = e in ys) xs        [S-ResultCopy]
+
+    Where the row itself lies in memory that its thread took, and nothing is overwritten behind the copy."""
+    assert isinstance(stm.exp, Soac)
+    f = stm.exp.map
+    made = {p.name: inner for inner in f.body.stms for p in inner.pat}
+    known: dict[Name, Atom] = {}
+    for k, inner in enumerate(f.body.stms):
+        match inner:
+            case Stm((param,), Copy(source), (), ()) if Var(param.name) in f.body.result and is_own(Var(source), made):
+                behind = f.body.stms[k:]
+                if overwritten_in(Body(behind, ())) <= {p.name for later in behind for p in later.pat}:
+                    known[param.name] = Var(source)
+            case _:
+                pass
+    if not known:
+        return None
+    result = tuple(known.get(atom.name, atom) if isinstance(atom, Var) else atom for atom in f.body.result)
+    body = replace(f.body, result=result)
+    for name, source in known.items():
+        assert isinstance(source, Var)
+        env.sharing.link(name, source.name)
+    return replace(stm, exp=replace(stm.exp, map=replace(f, body=body)))
+
+
+def merge_results(stm: Stm, env: Env) -> Stm | None:
+    r"""(ys, zs) = map (\x -> (e, e)) xs  ⟶  ys = map (\x -> e) xs;  zs = ys        [S-SameResult]
+
+    The same of values that equal operators reduce or scan."""
+    screma = stm.exp
+    if not isinstance(screma, Screma):
+        return None
+    result, kept_ops, same = screma.map.body.result, [list[Reduction](), list[Reduction]()], dict[int, int]()
+    first: dict[int, Reduction] = {}
+    at = 0
+    for op, is_red in [*((op, False) for op in screma.scans), *((op, True) for op in screma.reds)]:
+        places = range(at, at + len(op.neutral))
+        at = places.stop
+        twin = next((k for k, other in first.items() if _are_twins(stm, k, other, places, op, env)), None)
+        if twin is None or (twin < screma.num_scans) is is_red:
+            first[places.start] = op
+            kept_ops[is_red].append(op)
+        else:
+            same.update(zip(places, range(twin, twin + len(places)), strict=True))
+    for k in range(at, len(result)):
+        twins = (j for j in range(at, k) if j not in same and result[j] == result[k] and _may_be_one(stm, j, k, env))
+        if (j := next(twins, None)) is not None:
+            same[k] = j
+    if not same:
+        return None
+    kept = [k for k in range(len(result)) if k not in same]
+    env.bind(stm.pat[k] for k in kept)
+    for k, j in same.items():
+        env.alias(stm.pat[k].name, Var(stm.pat[j].name))
+    f = screma.map
+    smaller = Lambda(f.params, replace(f.body, result=tuple(result[k] for k in kept)), tuple(f.ret[k] for k in kept))
+    exp = replace(screma, map=smaller, scans=tuple(kept_ops[0]), reds=tuple(kept_ops[1]))
+    return replace(stm, pat=tuple(stm.pat[k] for k in kept), exp=exp)
+
+
+def _are_twins(stm: Stm, k: int, one: Reduction, places: range, other: Reduction, env: Env) -> bool:
+    """Whether operators combine the same values, one of them those from `k` on, and give results that may be one."""
+    assert isinstance(stm.exp, Screma)
+    result = stm.exp.map.body.result
+    if one.neutral != other.neutral or one.comm != other.comm or not same_function(one.op, other.op):
+        return False
+    return all(result[k + j] == result[place] and _may_be_one(stm, k + j, place, env) for j, place in enumerate(places))
+
+
+def _may_be_one(stm: Stm, j: int, k: int, env: Env) -> bool:
+    return stm.pat[j].type == stm.pat[k].type and env.may_share(stm.pat[j]) and env.may_share(stm.pat[k])
+
+
+RESULT_RULES = (lift_results, recognise_commutative, drop_result_copies, merge_results)

@@ -33,8 +33,8 @@ def row_width(flow: Flow, op: Reduction) -> Atom | None:
     return None if row is None else row.width
 
 
-def row_operator(flow: Flow, op: Reduction) -> RowOperator | None:
-    """The operator as a map over its rows, if it is one."""
+def row_operator(flow: Flow, op: Reduction, any_width: bool = False) -> RowOperator | None:
+    """The operator as a map over its rows, if it is one; of few elements only with `any_width`."""
     match op.op.body.stms:
         case (Stm(pat, Screma(width, arrays, g, (), ()), (), _, _),):
             pass
@@ -44,7 +44,7 @@ def row_operator(flow: Flow, op: Reduction) -> RowOperator | None:
     bound = {p.name: k for k, p in enumerate(pat)}
     if not set(arrays) <= own or own & free_in_lambda(g).keys():
         return None
-    if (isinstance(width, Var) and width.name in own) or not counts(flow, width):
+    if (isinstance(width, Var) and width.name in own) or not (any_width or counts(flow, width)):
         return None
     picked = tuple(bound[a.name] for a in op.op.body.result if isinstance(a, Var) and a.name in bound)
     found = (_replicate(flow, atom) for atom in op.neutral)

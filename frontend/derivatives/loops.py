@@ -123,6 +123,8 @@ def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sw
     sweep_body(back, loop.body, row_seeds)
     for k in carried:
         state.leave(back.take(loop.params[k].name))
+    if not arrays and all(Var(p.name) == after for p, after in zip(state.params, state.nexts, strict=False)):
+        _forward(back.code, loop, index)
     for name in through:
         if name not in sweep.dense:
             back.write_alone(name, through[name], lambda dims: writes_apart(loop, dims))
@@ -173,6 +175,15 @@ def _enter(back: Sweep, loop: Loop, tape: LoopTape, state: _State) -> ForLoop:
             assert isinstance(update.exp, Update)
             back.known[param.name, update.exp.dims] = old
     return ForLoop(index.name, form.bound, form.prim)
+
+
+def _forward(code: Code, loop: Loop, form: ForLoop) -> None:
+    """Lets the loop that goes backward go forward: no iteration needs of another more than sums, and memory is read in
+    the order in which it lies."""
+    assert isinstance(loop.form, ForLoop)
+    for k, stm in enumerate(code.stms):
+        if stm.pat[0].name == loop.form.index:
+            code.stms[k] = replace(stm, exp=Copied(Var(form.index)))
 
 
 def _note_written(back: Sweep, loop: Loop, after: Var, updates: Sequence[Stm]) -> None:

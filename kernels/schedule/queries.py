@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ...ir import core
 from ...ir.aliases import taken_over
 from ...ir.core import Body, SegSpace, Stm
-from ...ir.traverse import all_exps, bodies
+from ...ir.traverse import all_exps, bodies, free_in_body
 from ...ir.types import Name, Var
 
 
@@ -56,6 +56,33 @@ def array_origins(body: Body, carried: Iterable[Name] = ()) -> dict[Name, Name]:
             elif made and param.type.shape:
                 origins[param.name] = param.name
     return origins
+
+
+def made_here(body: Body) -> dict[Name, Name]:
+    """`array_origins` without what lies in memory from outside."""
+    return array_origins(body, free_in_body(body))
+
+
+def made_in_turns(loop: core.Loop) -> dict[Name, Name]:
+    """`array_origins` without what branches give, which may be what was there before."""
+    chosen = {p.name for stm in loop.body.stms if isinstance(stm.exp, core.If) for p in stm.pat}
+    origins = array_origins(loop.body, (p.name for p in loop.params))
+    return {name: origin for name, origin in origins.items() if origin not in chosen}
+
+
+def made_anew(branch: core.If) -> list[int]:
+    """The results that are arrays which a side of a branch makes itself."""
+    return [k for k in range(len(branch.then.result)) if any(_makes(body, k) for body in (branch.then, branch.orelse))]
+
+
+def _makes(body: Body, k: int) -> bool:
+    atom = body.result[k]
+    origin = made_here(body).get(atom.name) if isinstance(atom, Var) else None
+    for stm in body.stms:
+        for j, param in enumerate(stm.pat):
+            if param.name == origin:
+                return not isinstance(stm.exp, core.If) or j in made_anew(stm.exp)
+    return False
 
 
 def overwritten(stm: Stm) -> dict[Name, Name]:

@@ -6,15 +6,13 @@ block; arrays are shared, and a SOAC may spread over the block's threads (`kerne
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from ...flatten.context.found_sizes import sizes_first
 from ...ir import core
 from ...ir.aliases import taken_over
 from ...ir.core import Body, Fix, Param, Slice, Stm
 from ...ir.errors import IRError
 from ...ir.ops import Op, can_fail
-from ...ir.types import Const, Name, Prim, Type, Var, i64, zero
+from ...ir.types import Const, Name, Prim, Type, Var, zero
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KVar
 from .array_values import copy_into, owned, rearranged, reshaped, sliced, stored
@@ -35,7 +33,8 @@ from .kernel_builder import (
     is_const,
     shape_of,
 )
-from .queries import array_origins
+from .queries import made_anew, made_here, made_in_turns
+from .turns import Turns, making, other, reading, take_turns
 
 OPERATIONS = frozenset(op.value for op in Op)
 
@@ -293,11 +292,17 @@ def gen_if(b: Builder, exp: core.If, stm: Stm, mode: Mode) -> tuple[Value, ...]:
         return tuple(b.env[p.name] for p in stm.pat)
     values: list[tuple[Value, ...]] = []
     branches: list[list[kir.KStm]] = []
+    anew = made_in_branches(b, exp, stm, mode)
     for body in (exp.then, exp.orelse):
+        origins = made_here(body)
+        for k, target in anew.items():
+            if isinstance(atom := body.result[k], Var) and atom.name in origins:
+                b.destinations.setdefault(origins[atom.name], target)
         with b.nested() as stms:
             values.append(gen_body(b, body, mode))
         branches.append(stms)
-    targets = [if_target(b, p, x, y, stm, mode) for p, x, y in zip(stm.pat, *values, strict=True)]
+    pairs = zip(stm.pat, *values, strict=True)
+    targets = [anew.get(k) or if_target(b, p, x, y, stm, mode) for k, (p, x, y) in enumerate(pairs)]
     for branch, results in zip(branches, values, strict=True):
         with b.nested() as stms:
             for target, value in zip(targets, results, strict=True):
@@ -305,6 +310,12 @@ def gen_if(b: Builder, exp: core.If, stm: Stm, mode: Mode) -> tuple[Value, ...]:
         branch += stms
     b.emit(kir.KIf(b.operand(exp.cond), tuple(branches[0]), tuple(branches[1])))
     return tuple(targets)
+
+
+def made_in_branches(b: Builder, exp: core.If, stm: Stm, mode: Mode) -> dict[int, ArrayRef]:
+    """Memory for the results, by position, that a branch makes anew: it may do so there."""
+    made = {} if b.own else made_anew(exp)
+    return {k: new_array(b, stm.pat[k].name, checked_type(stm.pat[k].type, stm), mode) for k in made}
 
 
 def if_target(b: Builder, param: Param, then: Value, orelse: Value, stm: Stm, mode: Mode) -> Value:
@@ -343,7 +354,7 @@ def gen_loop(b: Builder, exp: core.Loop, stm: Stm, mode: Mode) -> tuple[Value, .
     halves that take turns; any other has one buffer, which the body's result is copied into unless the body has updated
     it in place. The buffer is the initial value itself where the loop overwrites that."""
     own = {p.name for p in exp.params}
-    origins = made_anew(exp) if mode is Mode.BLOCK or turns_are_alike(b, exp) else {}
+    origins = made_in_turns(exp) if mode is Mode.BLOCK or turns_are_alike(b, exp) else {}
     taken = taken_over(exp)
     slots: list[Value | Turns] = []
     kept = dict[Name, ArrayRef]()
@@ -410,68 +421,6 @@ def loop_buffer(b: Builder, name: Name, param: core.Param, init: Value, taken: b
         target = b.alloc(param.name.base, param.type.prim, shape_of(init), mode.space)
     assign(b, target, init, mode)
     return target
-
-
-@dataclass(frozen=True, slots=True)
-class Turns:
-    """Two halves of a buffer for an array parameter: the one that begins at `turn * distance`, turn 0 or 1, has its
-    value; the statement that binds `made` fills the other one."""
-
-    first: ArrayRef
-    distance: Operand
-    turn: KVar
-    made: Name
-
-
-APART = 1024  # bytes
-
-
-def made_anew(loop: core.Loop) -> dict[Name, Name]:
-    """`array_origins` without what branches give, which may be what was there before."""
-    chosen = {p.name for stm in loop.body.stms if isinstance(stm.exp, core.If) for p in stm.pat}
-    origins = array_origins(loop.body, (p.name for p in loop.params))
-    return {name: origin for name, origin in origins.items() if origin not in chosen}
-
-
-def take_turns(b: Builder, made: Name, param: core.Param, init: Value, mode: Mode) -> Turns:
-    """Both halves, the first of which holds the initial value. On a CPU they are `APART`: where the addresses of a load
-    and of a store before it agree in their last 12 bits, the processor takes them for one place and the load waits."""
-    prim, shape, distance = param.type.prim, shape_of(init), ONE
-    for width in shape:
-        distance = b.mul(distance, width)
-    if not b.has_threads:
-        distance = b.add(distance, i64(APART // prim.bytes if mode is Mode.BLOCK else 1))
-    both = b.alloc(param.name.base, prim, (b.mul(i64(2), distance),), mode.space)
-    first = ArrayRef(both.mem, ZERO, shape, b.strides(shape), True)
-    copy_into(b, first, init, mode)
-    turn = b.fresh("turn", Prim.I64)
-    b.emit(kir.Declare(turn, ZERO))
-    return Turns(first, distance, turn, made)
-
-
-def reading(b: Builder, slot: Value | Turns) -> Value:
-    """The value that a parameter has now."""
-    match slot:
-        case Turns(first, distance, turn):
-            return replace(first, offset=b.mul(b.copy(turn), distance))
-        case KVar():
-            return b.copy(slot)
-        case _:
-            return slot
-
-
-def making(b: Builder, slot: Value | Turns) -> Value:
-    """Where the next value of a parameter belongs."""
-    if not isinstance(slot, Turns):
-        return slot
-    half = replace(slot.first, offset=b.mul(other(b, slot), slot.distance))
-    b.destinations[slot.made] = half
-    return half
-
-
-def other(b: Builder, slot: Turns) -> Operand:
-    """The turn after the present one: 1 - turn."""
-    return b.sub(ONE, b.copy(slot.turn))
 
 
 def bind_index(b: Builder, form: core.ForLoop | core.WhileLoop) -> KVar | None:

@@ -61,6 +61,13 @@ RULES = {
         "map (\\xs -> hist (+) 0 m (map (\\x -> i64.i32 x % m) xs) xs) xss",
         {Rule.GR_HIST},
     ),
+    "hist of rows": (
+        "[n][m]i32",
+        """map (\\xs -> map (\\r -> reduce (+) 0 r)
+                         (hist (map2 (+)) (replicate k 0) m (map (\\x -> i64.i32 x % m) xs)
+                               (map (\\x -> replicate k x) xs))) xss""",
+        {Rule.HIST_ROWS, Rule.SPLIT},
+    ),
     "transpose": ("[n][k][m]i32", "map transpose xsss", set()),
     "rotated dimensions": ("[n][k][m]i32", "map (\\a -> transpose (map (map (+ 1)) a)) xsss", {Rule.REARRANGE}),
     "reshape": ("[n]i32", "map (\\a -> reduce (+) 0 (flatten a)) xsss", {Rule.RESHAPE}),

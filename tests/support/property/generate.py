@@ -17,7 +17,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from soac.ir import core
-from soac.ir.core import Attr, Body, FunDef, Lambda, Param, Prog, Stm
+from soac.ir.core import Attr, Body, FunDef, Lambda, Param, Prog, Reduction, Stm
 from soac.ir.entry_points import Entry, EntryParam, EntryResult
 from soac.ir.errors import NOWHERE
 from soac.ir.ops import Op
@@ -181,11 +181,11 @@ def hist_stm(b: Block) -> None:
     hist_of(b, inputs(b, width), width)
 
 
-def hist_of(b: Block, taken: Inputs, width: Atom) -> None:
+def hist_of(b: Block, taken: Inputs, width: Atom, op: Reduction | None = None) -> None:
     """What is computed from these arrays, into an array or a matrix of numbers, of pairs or of rows; some places are
     out of range."""
     m = b.maker
-    op = commutative_operator(b)
+    op = op or commutative_operator(b)
     dims = tuple(m.size() for _ in range(m.pick((1, 1, 2))))
     types = tuple(t.array_of(*dims) for t in op.op.ret)
     dests = tuple(b.let("dest", t, core.Replicate(t.shape, value(b, I32))).name for t in types)

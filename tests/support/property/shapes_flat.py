@@ -10,7 +10,7 @@ from soac.ir.ops import Op
 from soac.ir.types import BOOL, I64, Atom, Const, Prim, Type, Var, i64
 from tests.support.property.generate import Inputs, hist_of, scatter_of
 from tests.support.property.make import I32, Block, forget
-from tests.support.property.operators import row_operator, scalar_operator
+from tests.support.property.operators import binary, by_rows, row_operator, scalar_operator
 from tests.support.property.parts import (
     Turn,
     branching,
@@ -70,6 +70,12 @@ def with_scatter(b: Block) -> None:
 def with_hist(b: Block) -> None:
     given = rows(b, 1)
     hist_of(b, given, given[0][1].shape[0])
+
+
+def with_hist_of_rows(b: Block) -> None:
+    given = rows(b, 1)
+    op = by_rows(b, b.maker.size(), binary(b.maker, Op.ADD, Prim.I32), (Const(Prim.I32, 0),))
+    hist_of(b, given, given[0][1].shape[0], op)
 
 
 def with_expensive(b: Block) -> None:

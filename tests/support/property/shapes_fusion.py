@@ -10,7 +10,7 @@ from soac.ir.ops import Op
 from soac.ir.types import BOOL, I64, Atom, Const, Name, Prim, Var, i64
 from tests.support.property.generate import Inputs, hist_of
 from tests.support.property.make import I32, Block
-from tests.support.property.operators import binary, scalar_operator
+from tests.support.property.operators import binary, by_rows, scalar_operator
 from tests.support.property.parts import (
     branching,
     gathered,
@@ -66,6 +66,36 @@ def with_map_hist(b: Block) -> None:
     made = mapped_ints(b, rows(b, 1), (number(b),))
     gone(b, made)
     hist_of(b, made, made[0][1].shape[0])
+
+
+def with_late_rows(b: Block) -> None:
+    """A histogram takes the rows that a loop makes, and their places; what these come from is there for others too."""
+    m = b.maker
+    ((name, t),) = rows(b, 1)
+    width, x = m.size(), m.param("x", I32)
+    row = I32.array_of(width)
+    inner = b.inner((x,))
+    scaled = inner.let(
+        "h", I32, core.PrimOp(m.pick((Op.ADD, Op.XOR, Op.MUL)), Prim.I32, (outside(b, I32), Var(x.name)))
+    )
+    place = inner.let("i", I64, core.Convert(Prim.I32, Prim.I64, scaled))
+    empty = inner.let("row", row, core.Replicate((width,), Var(x.name)))
+
+    def work(turn: Block) -> tuple[Atom, ...]:
+        at, made = turn.params
+        return (turn.let("w", row, core.Update(made, (core.Fix(Var(at)),), number(inner), True)),)
+
+    (filled,) = looping(inner, (row,), (empty,), width, work)
+    f = Lambda((x,), inner.body((place, scaled, filled)), (I64, I32, row))
+    pat = tuple(m.param(base, of.array_of(t.shape[0])) for base, of in (("is", I64), ("hs", I32), ("rss", row)))
+    places, _, made = b.lets(pat, core.Screma(t.shape[0], (name,), f, (), ()))
+    adds = by_rows(b, width, binary(m, Op.ADD, Prim.I32), (Const(Prim.I32, 0),))
+    bins = m.size()
+    dest = b.let("dest", row.array_of(bins), core.Replicate((bins, width), Const(Prim.I32, 0)))
+    params = (m.param("i", I64), m.param("r", row))
+    same = Lambda(params, core.Body((), tuple(Var(p.name) for p in params)), (I64, row))
+    b.let("h", b.env[dest.name], core.Hist(t.shape[0], (places.name, made.name), same, adds, (dest.name,), 1))
+    gone(b, named((places, made, dest), b))
 
 
 def with_neighbours(b: Block) -> None:

@@ -29,6 +29,7 @@ from soac.flatten.context.trace import Rule
 from soac.flatten.fusion.gather import fuse_gather
 from soac.flatten.fusion.kept import last_of_scan, read_through_filters
 from soac.flatten.fusion.loops import loop_to_map
+from soac.flatten.fusion.late_rows import split_at_rows
 from soac.flatten.fusion.parts import scatter_parts
 from soac.flatten.fusion.rules import VERTICAL, fuse_horizontally, pull_rearrange
 from soac.flatten.fusion.sink import sink
@@ -54,7 +55,7 @@ OTHERS = tuple(
     rule.__name__
     for rule in (
         *VERTICAL, fuse_horizontally, fuse_gather, read_through_filters, last_of_scan,
-        scatter_parts, loop_to_map, pull_rearrange, sink, tile,
+        scatter_parts, split_at_rows, loop_to_map, pull_rearrange, sink, tile,
     )
 )  # fmt: skip
 """The rules of fusion and tiling."""
