@@ -38,15 +38,17 @@ UNKNOWN_TRIPS = 8
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How much is evaluated: blocks, rounds of a thread loop, iterations of a sequential loop."""
+    """How much is evaluated: blocks, rounds of a thread loop, iterations of a sequential loop, and those of all loops
+    around a statement together: further inside it is one of each loop."""
 
     blocks: int = 1 << 62
     rounds: int = 1 << 62
     iterations: int = 1 << 62
+    together: int = 1 << 62
 
 
 EVERYTHING = Sample()
-SOME = Sample(blocks=2, rounds=2, iterations=3)
+SOME = Sample(blocks=2, rounds=2, iterations=3, together=27)
 
 
 @dataclass(slots=True)
@@ -115,7 +117,7 @@ class Evaluation:
     """Values of variables, the lanes that run (None: outside of threads), and what was counted. `weight`: how many
     executions the present one stands for; `left_out`: whether there are such; `guessed`: whether it is known to happen.
     Where blocks take numbers one after the other, each has that of another one, and all together have the same:
-    `block`."""
+    `block`. `iterations`: how many of the loops around are evaluated."""
 
     threads: int
     warp: int
@@ -128,6 +130,7 @@ class Evaluation:
     weight: float = 1.0
     left_out: bool = False
     guessed: bool = False
+    iterations: int = 1
 
     def get(self, operand: Operand) -> Value:
         return operand.value if isinstance(operand, Const) else self.env.get(operand.name)
@@ -359,12 +362,16 @@ def counted(e: Evaluation, index: kir.KVar, bound: Value, body: tuple[KStm, ...]
         guessing(e, lambda: counted(e, index, UNKNOWN_TRIPS, body, who))
         return
     active = bound if e.mask is None or not isinstance(bound, np.ndarray) else bound[e.mask]
-    for i in sampled(e, int(np.max(active, initial=0)), e.sample.iterations):
+    count, around = int(np.max(active, initial=0)), e.iterations
+    most = min(e.sample.iterations, max(1, e.sample.together // around))
+    e.iterations = around * max(1, min(count, most))
+    for i in sampled(e, count, most):
         e.env[index.name] = i
         if isinstance(bound, np.ndarray):
             masked(e, i < bound, lambda: run(e, body, who))
         else:
             run(e, body, who)
+    e.iterations = around
 
 
 def repeated(e: Evaluation, before: tuple[KStm, ...], cond: Operand, body: tuple[KStm, ...], who: Who) -> None:
