@@ -249,6 +249,8 @@ def _simplify_stm(stm: Stm, env: Env) -> None:
             following = select_scalars(stm, env)  # of branches that are cheap now
         if following is None:
             _settle(stm, env)
+            pending.extend(env.copies)
+            env.copies.clear()
         else:
             pending.extend(reversed(following))
 

@@ -78,6 +78,8 @@ class Env:
     seen: dict[Hashable, list[Stm]] = field(default_factory=dict)
     frames: list[Frame] = field(default_factory=list)
     loc: Loc = NOWHERE
+    copies: list[Stm] = field(default_factory=list)
+    """Copies that follow the statement at hand."""
     behind: bool = False
     """Whether something changed that the walk had passed: rules that had their turn may apply now."""
 

@@ -395,9 +395,7 @@ def merge_results(stm: Stm, env: Env) -> Stm | None:
     if not same:
         return None
     kept = [k for k in range(len(result)) if k not in same]
-    env.bind(stm.pat[k] for k in kept)
-    for k, j in same.items():
-        env.alias(stm.pat[k].name, Var(stm.pat[j].name))
+    env.copies += [Stm((stm.pat[k],), Copied(Var(stm.pat[j].name)), (), (), stm.loc) for k, j in same.items()]
     f = screma.map
     smaller = Lambda(f.params, replace(f.body, result=tuple(result[k] for k in kept)), tuple(f.ret[k] for k in kept))
     exp = replace(screma, map=smaller, scans=tuple(kept_ops[0]), reds=tuple(kept_ops[1]))

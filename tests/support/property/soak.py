@@ -28,8 +28,8 @@ from random import Random
 from soac.flatten.context.trace import Rule
 from soac.flatten.fusion.gather import fuse_gather
 from soac.flatten.fusion.kept import last_of_scan, read_through_filters
-from soac.flatten.fusion.loops import loop_to_map
 from soac.flatten.fusion.late_rows import split_at_rows
+from soac.flatten.fusion.loops import loop_to_map
 from soac.flatten.fusion.parts import scatter_parts
 from soac.flatten.fusion.rules import VERTICAL, fuse_horizontally, pull_rearrange
 from soac.flatten.fusion.sink import sink
