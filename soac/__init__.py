@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
 
 from .platforms import refused_here
 from .version import __version__
 
+TYPE_CHECKING = False  # as in `typing`, which is slow to load: until `__main__` begins, Ctrl-C shows a traceback
 if TYPE_CHECKING:
+    from typing import Any
+
     from .api import Program, compile, load
     from .autotune.tuning import SettingError
     from .cluster.api import Cluster
