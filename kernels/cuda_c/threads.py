@@ -13,7 +13,7 @@ from ...ir.types import Prim
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.execution import Who
 from ..kernel_ir.nodes import KLet, KStm, KVar
-from ..kernel_ir.traverse import assigned, defined, statements
+from ..kernel_ir.traverse import assigned, defined, names_in, statements
 from .collectives import warp_reduce
 from .inline_expressions import bare, is_arithmetic
 from .look_back import look_back
@@ -225,12 +225,14 @@ def team_reduce(p: Printer, stm: kir.TeamReduce) -> None:
 
 def split_at_segment(stm: kir.TeamReduce) -> tuple[tuple[KStm, ...], tuple[KStm, ...]]:
     """What of the body is the same for all elements of a segment, as far as no check stands before it, and the rest.
-    The compiler leaves divisions in the loop over elements: not every iteration comes to them."""
+    The compiler leaves divisions in the loop over elements: not every iteration comes to them. What reads memory stays:
+    the segment may be none, and arrays of the body have their elements there."""
     before, rest, inside = list[KStm](), list[KStm](), {stm.index.name, *assigned(stm.body)}
     for k, one in enumerate(stm.body):
         if isinstance(one, kir.Check | kir.BoundsCheck):
             return tuple(before), (*rest, *stm.body[k:])
-        if isinstance(one, KLet) and is_arithmetic(one) and inside.isdisjoint(words_in(one.rhs)):
+        reads = any("[" in name for name in names_in(one))  # loads stand in operands, as text
+        if isinstance(one, KLet) and is_arithmetic(one) and not reads and inside.isdisjoint(words_in(one.rhs)):
             before.append(one)
         else:
             rest.append(one)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,7 @@ from soac.kernels.passes.vectorise_accesses import rows_of
 from soac.pipeline import compile_prog
 from tests.support.block_kernels import OUT, N, kernel, threads
 
+ROOT = Path(__file__).parents[3]
 SUMS = """entry main [n][m] (xss: [n][m]f32): [n]f32 =
   map (\\xs -> reduce (+) 0 (map (\\x ->
     let y = x - 1
@@ -90,6 +92,15 @@ def of_chunks(file: str) -> str:
 
 def test_a_segmented_reduction_reads_like_one() -> None:
     assert of_chunks("sums.soac").startswith(BLOCKS)
+
+
+def test_elements_made_for_an_element_are_read_after_it() -> None:
+    """What is the same for all elements of a segment stands before them, but not what reads memory."""
+    path = ROOT / "tests" / "regress" / "choice_in_a_team.soac"
+    texts = [cuda_kernel(k).text for k in kernels(path.read_text(), path.name).values()]
+    read = [text for text in texts if "team" in text and "chosen[" in text]
+    assert read
+    assert all(text.index("i32 chosen[6];") < text.index("chosen[0") for text in read)
 
 
 def test_a_tiled_product_reads_like_one() -> None:
