@@ -30,7 +30,7 @@ from ..failures import failure
 from .array import CudaArray, dense
 from .driver import word
 from .gpu import Gpu
-from .host.limits import FIRST_STACK, MOST_GRID, MOST_SHARED, RECORD, STACK_BUDGET, TURNS
+from .host.limits import FIRST_STACK, MOST_GRID, MOST_SHARED, MOST_UNSEEN, RECORD, STACK_BUDGET, TURNS
 from .native import NativeProgram
 from .prepared import Prepared, loaded_kernels, prepared
 
@@ -56,7 +56,7 @@ class StackOverflow(KernelFailure):
 @dataclass(slots=True)
 class CudaDevice:
     """Runs in the thread of the GPU. `pending`: kernels have been launched since the failure words were read, and
-    `may_have_failed`: one that can fail;
+    `unseen`: how many from the first on that can fail;
     `others`: kernels for other blocks than of `threads` threads, or that take turns, as launches asked for them;
     `peaks`: what launches take of their stacks; `grown`: the sizes of stacks that were too small at first, in the
     `version` that runs."""
@@ -75,7 +75,7 @@ class CudaDevice:
     version: tuple[dict[str, int], dict[str, bool]] = field(default_factory=lambda: ({}, {}), repr=False)
     native: NativeProgram | None = field(default=None, repr=False)
     pending: bool = field(default=False, repr=False)
-    may_have_failed: bool = field(default=False, repr=False)
+    unseen: int = field(default=0, repr=False)
 
     @staticmethod
     def of(gpu: Gpu, kernels: Sequence[Kernel], threads: int) -> CudaDevice:
@@ -96,7 +96,7 @@ class CudaDevice:
     def begin(self) -> None:
         """Forget failures of a run before."""
         self.gpu.driver.clear(self.record.address, self.record.nbytes)
-        self.pending = self.may_have_failed = False
+        self.pending, self.unseen = False, 0
         if self.gpu.native is not None:
             self.gpu.native.begin()
 
@@ -118,7 +118,7 @@ class CudaDevice:
         words = self.gpu.to_host(self.record).view(np.int64).tolist()
         if words[0]:
             raise self.failure(words)
-        self.may_have_failed = False
+        self.unseen = 0
 
     def failure(self, words: Sequence[int]) -> KernelFailure:
         known = sorted(self.kernels.values(), key=lambda k: k.first_site)
@@ -138,17 +138,19 @@ class CudaDevice:
         sizes: Sequence[int],
     ) -> None:
         """Start all blocks of a kernel."""
+        if self.unseen >= MOST_UNSEEN:
+            self.synchronise()
         sizes = fitting_factor(blocks, sizes)
         what, driver = self.shaped(kernel, sizes, self.is_wide(kernel, blocks, scalars)), self.gpu.driver
         text, held = what.text, [self.gpu.dense(array) for array in arrays]
         stack, at_once = self.stack(what, blocks, scalars) if text.stacks else ((0, 0, 0, 0), blocks)
         if text.take_turns:
             at_once = min(at_once, -(-blocks // max((1, *sizes[:1]))))
-        before = self.record.address if self.may_have_failed else 0
+        before = self.record.address if self.unseen else 0
         values = [self.record.address, before, blocks, *stack, *(array.address for array in held)]
         values += [word(v.prim, value) for v, value in zip(what.kernel.scalars, scalars, strict=True)]
         self.pending = True
-        self.may_have_failed = self.may_have_failed or text.fails
+        self.unseen += text.fails or self.unseen > 0
         grid = -(-at_once // text.together)
         driver.launch(what.loaded, grid, text.threads * text.together, stack[3] * text.together, values)
 

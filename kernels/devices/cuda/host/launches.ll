@@ -150,9 +150,19 @@ define internal void @start(ptr %gpu, ptr %code, i64 %grid, i64 %threads, i64 %s
 define i64 @soac_host_launch(ptr %state, ptr %params, i64 %bytes, i64 %number, i64 %blocks, i64 %factor, i64 %asked, i64 %block_peak, i64 %thread_peak, i1 %wide) {
 entry:
   %any = icmp sgt i64 %blocks, 0
-  br i1 %any, label %choose, label %fine
-choose:
+  br i1 %any, label %some_blocks, label %fine
+some_blocks:
   %gpu = call ptr @gpu_of(ptr %state)
+  %unseen = load i64, ptr %gpu->Gpu.failing
+  %due = icmp sge i64 %unseen, $MOST_UNSEEN$
+  br i1 %due, label %look, label %choose
+look:
+  %looked = call i64 @looked(ptr %state, ptr %gpu, i64 0)
+  %good = icmp eq i64 %looked, $FINE$
+  br i1 %good, label %choose, label %failed
+failed:
+  ret i64 %looked
+choose:
   %kernels = load ptr, ptr %state[$KERNELS_WORD$]
   %kernel = load ptr, ptr %kernels[%number]
   %top = add i64 %blocks, $ALMOST_GRID$
@@ -204,7 +214,8 @@ sized:
   %cannot = icmp eq i64 %failing, 0
   %before = select i1 %cannot, i64 0, i64 %record
   %fails = extractvalue %Variant %v, $Variant.fails$
-  %may_fail = or i64 %failing, %fails
+  %one_more = select i1 %cannot, i64 %fails, i64 1
+  %may_fail = add i64 %failing, %one_more
   store i64 %may_fail, ptr %gpu->Gpu.failing
   store i64 1, ptr %gpu->Gpu.pending
   store i64 %record, ptr %params

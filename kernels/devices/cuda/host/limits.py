@@ -7,6 +7,8 @@ from ....kernel_ir.nodes import Space
 
 RECORD = 17
 """Words of the failure record: site + 1, then values."""
+MOST_UNSEEN = 4096
+"""Launches from one that may have failed to where the host looks: so a long loop ends soon after a failure."""
 STACK_BUDGET = 1 << 30
 FIRST_STACK = {Space.SHARED: 64 << 10, Space.PRIVATE: 4 << 10}
 """Bytes of the arrays of a block and of a thread, where only the kernel finds out how many they are; where these turn

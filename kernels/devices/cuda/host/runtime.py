@@ -13,7 +13,7 @@ from ....schedule.cuda.bulk_copies import CHUNK, MOST_DIMS, TILE
 from ... import disk_cache as disk
 from ...cpu.runtime import assembly, jit
 from .launches import CUDA_FUNCTIONS
-from .limits import BULK, MOST_GRID, RECORD, SMALLEST, STACK_BUDGET, TILES_PAY, TURNS, WAVES
+from .limits import BULK, MOST_GRID, MOST_UNSEEN, RECORD, SMALLEST, STACK_BUDGET, TILES_PAY, TURNS, WAVES
 
 FOLDER = files(__name__.rpartition(".")[0])
 PARTS = ("types", "memory", "launches", "copies")
@@ -26,8 +26,8 @@ NO_KERNEL = 500
 
 CONSTANTS = {
     "RECORD_WORDS": RECORD, "RECORD_BYTES": 8 * RECORD, "SMALLEST": SMALLEST, "MOST_GRID": MOST_GRID,
-    "ALMOST_GRID": MOST_GRID - 1, "STACK_BUDGET": STACK_BUDGET, "TURNS": TURNS, "WAVES": WAVES,
-    "THREADS": BLOCK.threads, "ALMOST_CHUNK": CHUNK - 1, "TILE": TILE, "ALMOST_TILE": TILE - 1,
+    "MOST_UNSEEN": MOST_UNSEEN, "ALMOST_GRID": MOST_GRID - 1, "STACK_BUDGET": STACK_BUDGET, "TURNS": TURNS,
+    "WAVES": WAVES, "THREADS": BLOCK.threads, "ALMOST_CHUNK": CHUNK - 1, "TILE": TILE, "ALMOST_TILE": TILE - 1,
     "TILES_PAY": TILES_PAY, "MOST_DIMS": MOST_DIMS, "NO_KERNEL": NO_KERNEL,
     **{kind.upper(): BULK.index(f"{kind}_1") for kind in ("copy", "fill", "transpose", "iota")},
 }  # fmt: skip

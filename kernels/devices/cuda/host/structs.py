@@ -15,8 +15,8 @@ WARPS = 32
 
 class Gpu(ctypes.Structure):
     """The driver's functions, its stream, what gives memory, kernels of bulk operations and stacks; the failure record
-    and pinned memory for it; what is under way: kernels (`pending`), some that may fail (`failing`), the first error of
-    the driver; how much was asked of it; free buffers by size."""
+    and pinned memory for it; what is under way: kernels (`pending`), how many since one that may fail (`failing`), the
+    first error of the driver; how much was asked of it; free buffers by size."""
 
     _fields_ = (
         ("launch", c_void_p), ("download", c_void_p), ("upload", c_void_p), ("copy", c_void_p), ("clear", c_void_p),

@@ -17,6 +17,7 @@ from soac.kernels.devices.cuda.array import CudaArray
 from soac.kernels.devices.cuda.driver import GpuLost
 from soac.kernels.devices.cuda.executable import CudaExecutable
 from soac.kernels.devices.cuda.gpu import Gpu
+from soac.kernels.devices.cuda.host.limits import MOST_UNSEEN
 from soac.kernels.devices.device import on_host
 from soac.kernels.kernel_ir.nodes import Space
 from soac.pipeline import compile_prog
@@ -39,6 +40,7 @@ entry big (n: i64): i64 = let xs = replicate n 1i64 let ys = #[opaque] scan (+) 
 entry halves [n] (xs: [n]f16) (y: f16) (b: bool): [n]f16 = map (\\x -> if b then x * y else x) xs
 entry private [n] (ns: [n]i64): [n]i64 =
   map (\\n -> let xs = scan (+) 0 (iota n) let ys = scan (+) 0 (map2 (*) xs (rotate 1 xs)) in reduce (+) 0 ys) ns
+entry walk [n] (xs: [n]i32) (m: i64): [n]i32 = loop xs = copy xs for i < m do map (\\j -> xs[j + i] + 1) (iota n)
 entry steps (n: i64): i64 = loop s = 1 for i < n do reduce (+) 0 (map (+ s) (iota i)) % 1000
 """
 
@@ -104,7 +106,7 @@ def test_kernels_after_a_failure_do_nothing(program: CudaExecutable) -> None:
     def job() -> np.ndarray:
         out = gpu.upload(wanted)
         gpu.driver.upload(device.record.address, failed)
-        device.may_have_failed = True
+        device.unseen = 1
         kernel = next(k for k in device.kernels.values() if k.kernel.arrays and not k.text.take_turns)
         inputs = [gpu.upload(np.ones(9, np.int32)) for _ in kernel.kernel.arrays[:-1]]
         device.launch(kernel.kernel.name, 1, [*inputs, out], [0 for _ in kernel.kernel.scalars], 1.0, [])
@@ -125,6 +127,15 @@ def test_failures_are_read_where_the_host_waits(program: CudaExecutable) -> None
     assert driver.waits == waits + 1
     assert driver.launches > launches
     assert call(program, "steps", 5) == [30]
+
+
+def test_a_loop_ends_after_a_failure(program: CudaExecutable) -> None:
+    """Its host looks now and then, not only at its end."""
+    driver = driver_of(program)
+    before = driver.launches
+    with pytest.raises(RunError, match=r"index \[5\] out of bounds"):
+        call(program, "walk", XS, 1 << 40)
+    assert driver.launches - before < 2 * MOST_UNSEEN
 
 
 # ---- memory ------------------------------------------------------------------------------------------------------
