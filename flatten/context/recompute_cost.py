@@ -80,8 +80,14 @@ def is_total(exp: Exp) -> bool:
 
 
 def is_total_body(body: Body) -> bool:
-    """Whether no statement of the body can fail."""
+    """Whether no statement of the body can fail where it is executed."""
     return all(is_total(stm.exp) for stm in body.stms)
+
+
+def is_total_anywhere(body: Body) -> bool:
+    """Whether no statement of the body can fail, though the branch would not be executed: an index may be in bounds
+    because the condition holds."""
+    return is_total_body(body) and not any(isinstance(stm.exp, Index) for stm in body.stms)
 
 
 def is_movable(stm: Stm) -> bool:
@@ -97,6 +103,6 @@ def _can_be_kept(exp: Exp) -> bool:
         case If(_, then, orelse):
             bodies = (then, orelse)
             is_plain = all(weight_of(stm.exp) < HEAVY for body in bodies for stm in body.stms)
-            return is_plain and any(map(is_total_body, bodies))
+            return is_plain and (all(map(is_total_body, bodies)) or any(map(is_total_anywhere, bodies)))
         case _:
             return False

@@ -29,7 +29,7 @@ from ...ir.traverse import free_in_stm, index_atoms
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scalar
 from ..context.distribute import expand, frontier, settle
 from ..context.nest import Dim, Elem, Flow, Nest
-from ..context.recompute_cost import HEAVY, is_movable, is_total, is_total_body
+from ..context.recompute_cost import HEAVY, is_movable, is_total, is_total_anywhere, is_total_body
 from ..context.segop_bodies import element_of, emit_segmap, single
 from ..context.trace import Rule
 from ..versions.guards import parallelism_of
@@ -59,7 +59,9 @@ def _where_there_are_points(flow: Flow, nest: Nest, exp: Exp) -> Exp:
         case PrimOp(op, prim, (x, y)):
             good = flow.emit_as("good", scalar(prim), PrimOp(Op.SELECT, prim, (some, y, Const(prim, 1))))
             return PrimOp(op, prim, (x, Var(good)))
-        case If(cond, then, orelse) if is_total_body(orelse):
+        case If(_, then, orelse) if is_total_body(then) and is_total_body(orelse):
+            return exp
+        case If(cond, then, orelse) if is_total_anywhere(orelse):
             return If(_bool(flow, Op.AND, some, cond), then, orelse)
         case If(cond, then, orelse):
             return If(_bool(flow, Op.OR, _not(flow, some), cond), then, orelse)

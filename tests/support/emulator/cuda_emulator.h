@@ -333,7 +333,17 @@ template <class T> static T atomicOr(T *place, T x) { T old = *place; return *pl
 template <class T> static T atomicXor(T *place, T x) { T old = *place; return *place = old ^ x, old; }
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
-static inline double sinpi(double x) { return sin(M_PI * fmod(x, 2.0)); }
-static inline double cospi(double x) { return cos(M_PI * fmod(x, 2.0)); }
+// Exact at multiples of 1/2, as CUDA's are.
+static inline double sinpi(double x) {
+  double r = fmod(fabs(x), 2.0);
+  double y = r < 0.25 ? sin(M_PI * r) : r < 0.75 ? cos(M_PI * (r - 0.5)) : r < 1.25 ? sin(M_PI * (1.0 - r))
+    : r < 1.75 ? -cos(M_PI * (r - 1.5)) : sin(M_PI * (r - 2.0));
+  return copysign(1.0, x) * y;
+}
+static inline double cospi(double x) {
+  double r = fmod(fabs(x), 2.0);
+  return r < 0.25 ? cos(M_PI * r) : r < 0.75 ? sin(M_PI * (0.5 - r)) : r < 1.25 ? -cos(M_PI * (r - 1.0))
+    : r < 1.75 ? sin(M_PI * (r - 1.5)) : cos(M_PI * (r - 2.0));
+}
 static inline float sinpif(float x) { return (float)sinpi((double)x); }
 static inline float cospif(float x) { return (float)cospi((double)x); }
