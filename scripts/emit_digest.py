@@ -6,8 +6,8 @@
 
 The programs are those of `programs/`, of the conformance corpus and of `tests/regress`. The target is fixed (the levels
 of the CPU for `core` to `llvm`, those of a GPU for `cuda-kernels`, `cuda-host` and `cuda`; vectors of 512 bits), so
-that digests of two machines are equal. Names of a host function are numbered by their first mention, so that a trial
-that takes fresh names changes nothing. A program that does not compile has the digest of its message. `tests/emit.md`
+that digests of two machines are equal. Names of a function are numbered by their first mention, so that a trial that
+takes fresh names changes nothing. A program that does not compile has the digest of its message. `tests/emit.md`
 lists the commits whose digests differ from those of the commit before, with the reason.
 """
 
@@ -29,6 +29,8 @@ sys.path.insert(0, str(ROOT))
 CORPUS = ("programs/*.soac", "tests/conformance/**/*.fut", "tests/regress/*.soac")
 ON_CPU = ("core", "fused", "flat", "kernels", "host", "llvm")
 ON_CUDA = ("kernels", "host", "cuda")
+NAMED = ("core", "fused", "flat", "host")
+"""Stages whose names are numbered as they were taken."""
 NUMBERED = re.compile(r"(?<![\w.])(?<!launch )([A-Za-z][\w']*)_\d+\b")
 
 Digests = dict[str, dict[str, str]]
@@ -45,7 +47,7 @@ def digests_of(path: Path) -> dict[str, str]:
 
 
 def renumbered(function: str) -> str:
-    """A host function with its names, `n_17`, numbered in the order in which they are mentioned first."""
+    """A function with its names, `n_17`, numbered in the order in which they are mentioned first."""
     seen: dict[str, int] = {}
     return NUMBERED.sub(lambda name: f"{name[1]}_{seen.setdefault(name[0], len(seen))}", function)
 
@@ -54,13 +56,9 @@ def texts_of(path: Path) -> Iterator[tuple[str, str]]:
     """The text of each stage of one program."""
     from soac.frontend.source.text import Reach
     from soac.ir.errors import CompileError
+    from soac.ir.machine import CPU, CUDA
     from soac.pipeline import Emit, Mode, compile_prog
     from soac.stages import show_stage
-
-    try:
-        from soac.ir.machine import CPU, CUDA
-    except ImportError:
-        from soac.ir.machine import CPU, CUDA
 
     text = (ROOT / path).read_text(encoding="utf-8")
     for machine, prefix, emitted in ((CPU, "", ON_CPU), (CUDA, "cuda-", ON_CUDA)):
@@ -71,8 +69,8 @@ def texts_of(path: Path) -> Iterator[tuple[str, str]]:
             return
         for stage in emitted:
             name = stage if stage == "cuda" else prefix + stage
-            text = show_stage(compiled, Emit(stage))
-            yield name, "\n\n".join(map(renumbered, text.split("\n\n"))) if stage == "host" else text
+            shown = show_stage(compiled, Emit(stage))
+            yield name, "\n\n".join(map(renumbered, shown.split("\n\n"))) if stage in NAMED else shown
 
 
 def write(out: Path, jobs: int) -> None:
