@@ -149,8 +149,7 @@ def copy_points(b: Builder, target: ArrayRef, source: Value) -> None:
     total: Operand = ONE
     for width in target.shape:
         total = b.mul(total, width, "points")
-    point = b.fresh("point", Prim.I64)
-    with b.nested() as body:
+    with b.threads(b.fresh("point", Prim.I64), ZERO, total) as point:
         if target.row_major and _is_one_row(source):
             where, place = b.add(target.offset, point), flat_element(b, source, point)
         else:
@@ -158,7 +157,6 @@ def copy_points(b: Builder, target: ArrayRef, source: Value) -> None:
             where, place = b.address(target, indices), b.element(source, indices)
         assert isinstance(place, (KVar, Const))
         b.emit(kir.Store(target.mem, where, place))
-    b.emit(kir.Threads(point, ZERO, total, tuple(body)))
 
 
 def _is_one_row(source: Value) -> bool:

@@ -183,6 +183,29 @@ class Builder:
             self.stms = saved
 
     @contextmanager
+    def loop(self, index: KVar, bound: Operand, unroll: int = 1) -> Iterator[KVar]:
+        """`for index < bound` with the statements emitted inside."""
+        with self.nested() as body:
+            yield index
+        self.emit(kir.For(index, bound, tuple(body), unroll))
+
+    @contextmanager
+    def threads(
+        self, index: KVar, lo: Operand, hi: Operand, row: int = 1, unit: core.Level = core.Level.THREAD
+    ) -> Iterator[KVar]:
+        """`threads index in lo..hi` with the statements emitted inside."""
+        with self.nested() as body:
+            yield index
+        self.emit(kir.Threads(index, lo, hi, tuple(body), row, unit))
+
+    @contextmanager
+    def when(self, cond: Operand) -> Iterator[None]:
+        """`if cond` with the statements emitted inside."""
+        with self.nested() as body:
+            yield
+        self.emit(kir.KIf(cond, tuple(body), ()))
+
+    @contextmanager
     def in_prologue(self) -> Iterator[None]:
         """Statements emitted inside go to the start of the kernel, where everything sees them."""
         saved, self.stms = self.stms, self.prologue

@@ -273,9 +273,8 @@ def spread(b: Builder, stm: Stm, exp: core.Screma) -> tuple[Value, ...]:
     elif nr:
         reduced = collective_reduce(b, exp.reds, index, (ZERO, width), mapped)
     else:
-        with b.nested() as stms:
+        with b.threads(index, ZERO, width):
             mapped()
-        b.emit(kir.Threads(index, ZERO, width, tuple(stms)))
     return (*(arrays[k] for k in range(ns)), *reduced, *(arrays[k] for k in range(ns + nr, len(pat))))
 
 
@@ -407,11 +406,10 @@ def combine_at(
     """`dest[idx] := op dest[idx] value` in range."""
     indices, values = split_indices(mapped, rank)
     inside = in_range(b, indices, dests[0].shape)
-    with b.nested() as stms:
+    with b.when(inside):
         places = [b.element(d, indices) for d in dests]
         results = apply_lambda(b, op.op, [*places, *values], mode)
         for dest, result in zip(dests, results, strict=True):
             if isinstance(result, ArrayRef) and result.mem == dest.mem:
                 raise NotLowerable("an operator that gives back its argument")
             put_at(b, dest, indices, result, mode)
-    b.emit(kir.KIf(inside, tuple(stms), ()))

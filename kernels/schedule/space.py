@@ -94,9 +94,8 @@ def lanes_over_chunk(b: Builder, space: SegSpace, chunk: Chunk, body: Callable[[
     index = b.fresh(clean(inner.base), Prim.I64)
     b.env[inner] = index
     b.inside |= set(zip((*indices, index), map(b.operand, space.widths), strict=True))
-    with b.nested() as stms:
+    with b.threads(index, lo, hi):
         body((*indices, index))
-    b.emit(kir.Threads(index, lo, hi, tuple(stms)))
 
 
 def bind_segment(

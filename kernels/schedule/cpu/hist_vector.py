@@ -145,10 +145,8 @@ def on_lanes(b: Builder, row: Row) -> tuple[kir.KStm, ...]:
     """Loops over the outer dimensions, and lanes over the innermost one."""
 
     def elements(outer: Indices) -> None:
-        j = b.fresh("j", Prim.I64)
-        with b.nested() as stms:
+        with b.threads(b.fresh("j", Prim.I64), ZERO, row.shape[-1]) as j:
             combine_at(b, row, (*outer, j))
-        b.emit(kir.Threads(j, ZERO, row.shape[-1], tuple(stms)))
 
     return loops(b, row.shape[:-1], elements)
 

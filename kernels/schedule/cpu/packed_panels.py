@@ -279,11 +279,10 @@ def _alone(b: Builder, block: Block, stm: Stm, index: Name, before: list[Sums]) 
     at = b.fresh(clean(index.base), Prim.I64)
     number, j = (at, block.lo) if is_row else (block.first, at)
     b.env[index] = at
-    with b.nested() as stms:
+    with b.threads(at, lo, hi):
         _emit(b, block, (p.name for p in stm.pat), before, number, j)
         for ref, p in zip(refs, stm.pat, strict=True):
             b.emit(kir.Store(ref.mem, b.address(ref, (number, j)), b.operand(Var(p.name))))
-    b.emit(kir.Threads(at, lo, hi, tuple(stms)))
     return Sums(stm, refs)
 
 
@@ -372,7 +371,7 @@ def _tile(
         {block.row: number, **_view(b, product.rows, b.sub(number, block.first), start)} for number in clamped
     ]
     j = _column(b, block)
-    with b.nested() as stms:
+    with b.threads(j, block.lo, block.hi):
         inits = [_so_far(b, product, number, step, j) for number in clamped]
         b.env.update(_view(b, product.columns, b.sub(j, block.lo), start))
         part, varying = Part(start, length, inits, {}), {block.row, *product.rows.names}
@@ -390,7 +389,6 @@ def _tile(
                 for place, p in zip(product.sums.refs, product.packed.pat, strict=True):
                     b.emit(kir.Store(place.mem, b.address(place, (number, j)), b.operand(Var(p.name))))
             b.emit(kir.KIf(b.op(Op.LT, Prim.I64, number, block.rows), tuple(stores), ()))
-    b.emit(kir.Threads(j, block.lo, block.hi, tuple(stms)))
 
 
 def _so_far(b: Builder, product: Product, number: Operand, step: Operand, j: Operand) -> list[Operand]:
@@ -414,12 +412,11 @@ def _follow(b: Builder, block: Block, done: list[Sums], places: list[ArrayRef]) 
     with b.nested() as stms:
         number = b.add(block.first, r)
         b.env[block.row] = number
-        with b.nested() as inside:
+        with b.threads(j, block.lo, block.hi):
             wanted = (atom.name for atom in block.body.result if isinstance(atom, Var))
             _emit(b, block, wanted, done, number, j)
             for place, result in zip(places, block.body.result, strict=True):
                 b.emit(kir.Store(place.mem, b.address(place, (number, j)), b.operand(result)))
-        b.emit(kir.Threads(j, block.lo, block.hi, tuple(inside)))
     b.emit(kir.For(r, block.here(b), tuple(stms)))
 
 

@@ -226,12 +226,11 @@ def sum_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, parts: tuple[Name, .
         accs = [b.fresh("acc", d.prim) for d in dests]
         for acc, dest in zip(accs, dests, strict=True):
             b.emit(kir.Declare(acc, b.let("old", dest.prim, kir.KLoad(dest, at))))
-        with b.nested() as step:
+        with b.loop(row, chunks):
             place = b.add(b.mul(b.add(b.mul(segment, chunks), row), bins), k)
             right = tuple(b.let("x", a.prim, kir.KLoad(a, place)) for a in arrays)
             for acc, value in zip(accs, applied(b, exp.op.op, tuple(map(b.copy, accs)), right), strict=True):
                 b.emit(kir.Assign(acc, value))
-        b.emit(kir.For(row, chunks, tuple(step)))
         for dest, acc in zip(dests, accs, strict=True):
             b.emit(kir.Store(dest, at, b.copy(acc)))
     b.emit(kir.Threads(k, lo, b.minimum(bins, b.add(lo, i64(SUMMED))), tuple(stms)))

@@ -121,10 +121,9 @@ def scan_rows(s: Segop[core.SegScan], rows: tuple[Atom, Atom]) -> Made:
     first = b.mul(b.block, each)
     count = b.minimum(each, b.sub(total, first))
     refs = [output(b, name) for name, _ in s.outs]
-    with b.nested() as stms:
+    with b.loop(row, count):
         indices = bind_space(b, outer, b.add(first, row))
         scan_part(b, exp, (ZERO, width), {k: row_of(b, ref, indices) for k, ref in enumerate(refs)}, ())
-    b.emit(kir.For(row, count, tuple(stms)))
     return s.h.finish(b, s.base)
 
 
@@ -208,10 +207,9 @@ def link_of(b: Builder, chain: Chain, number: Operand, chunk: Operand) -> Link:
     cut, counters = is_cut(b, chain), output(b, chain.counters).mem
     alone, ended = b.fresh("alone", Prim.BOOL), b.fresh("ended", Prim.I64)
     b.emit(kir.Declare(alone, Const(Prim.BOOL, False)))
-    with b.nested() as stms:
+    with b.when(cut):
         b.emit(kir.Atomic(Op.ADD, Prim.I64, counters, ONE, ZERO, ended))
         b.emit(kir.Assign(alone, b.op(Op.EQ, Prim.I64, ended, number)))
-    b.emit(kir.KIf(cut, tuple(stms), ()))
     before = b.op(Op.GT, Prim.I64, chunk, ZERO)
     behind = b.op(Op.LT, Prim.I64, b.add(chunk, ONE), b.operand(chain.chunks))
     flags, totals = output(b, chain.flags).mem, tuple(output(b, t).mem for t in chain.totals)
@@ -227,20 +225,17 @@ def carry_of(
     for var, n in zip((*carry, *own), (*neutral, *neutral), strict=True):
         b.emit(kir.Declare(var, n))
     hurries = b.op(Op.AND, Prim.BOOL, link.behind, b.op(Op.NOT, Prim.BOOL, link.alone))
-    with b.nested() as stms:
+    with b.when(hurries):
         for var, value in zip(own, reduce(), strict=True):
             b.emit(kir.Assign(var, value))
-    b.emit(kir.KIf(hurries, tuple(stms), ()))
-    with b.nested() as stms:
+    with b.when(link.before):
         last = b.sub(link.number, ONE)
         b.emit(kir.WaitFor(b.fresh("seen", Prim.I32), link.flags, last, Const(Prim.I32, kir.TOTAL)))
         for var, array in zip(carry, link.totals, strict=True):
             b.emit(kir.Assign(var, b.let("before", var.prim, kir.KLoad(array, last))))
-    b.emit(kir.KIf(link.before, tuple(stms), ()))
     found = tuple(b.copy(v) for v in carry)
-    with b.nested() as stms:
+    with b.when(hurries):
         publish(b, link, combined(b, exp, found, tuple(b.copy(v) for v in own)))
-    b.emit(kir.KIf(hurries, tuple(stms), ()))
     return found
 
 

@@ -90,7 +90,7 @@ def jam_over_chunk(b: Builder, space: SegSpace, chunk: Chunk, body: Body, outs: 
     hi = b.minimum(n, b.add(lo, chunk.length))
     envs: list[dict[Name, Value]] = [{row: b.minimum(k, last)} for k in numbers]
     varying = {row}
-    with b.nested() as stms:
+    with b.threads(index, lo, hi):
         for stm in body.stms:
             jam_stm(b, stm, varying, envs)
         for number_r, env in zip(numbers, envs, strict=True):
@@ -100,7 +100,6 @@ def jam_over_chunk(b: Builder, space: SegSpace, chunk: Chunk, body: Body, outs: 
                     value = b.operand(result)
                     b.emit(kir.Store(place.mem, b.address(place, (*indices, number_r, index)), value))
             b.emit(kir.KIf(b.op(Op.LT, Prim.I64, number_r, count), tuple(stores), ()))
-    b.emit(kir.Threads(index, lo, hi, tuple(stms)))
 
 
 def ceil_div(b: Builder, x: Operand, size: int) -> Operand:
@@ -148,8 +147,7 @@ def _jam_reduction(
     for row, inits in zip(accs, part.inits, strict=True):
         for acc, value in zip(row, inits, strict=True):
             b.emit(kir.Declare(acc, value))
-    k = b.fresh("k", Prim.I64)
-    with b.nested() as stms:
+    with b.loop(b.fresh("k", Prim.I64), part.length) as k:
         inside, index = set(varying), b.add(part.start, k)
         for param, array in zip(exp.map.params, exp.arrays, strict=True):
             if array in part.loads:
@@ -168,7 +166,6 @@ def _jam_reduction(
             b.env.update(env)
             values = [b.atom(a) for a in exp.map.body.result]
             accumulate(b, exp, row, values)
-    b.emit(kir.For(k, part.length, tuple(stms)))
     for env, row in zip(envs, accs, strict=True):
         env.update({p.name: b.copy(acc) for p, acc in zip(stm.pat, row, strict=True)})
 

@@ -30,13 +30,11 @@ def points(b: Builder, stm: Stm, exp: core.SegMap) -> tuple[Value, ...]:
     total: Operand = ONE
     for width in shape:
         total = b.mul(total, width, "points")
-    point = b.fresh("point", Prim.I64)
-    with b.nested() as stms:
+    with b.threads(b.fresh("point", Prim.I64), ZERO, total) as point:
         indices = flat_indices(b, shape, point)
         b.env.update((name, index) for (name, _), index in zip(exp.space.dims, indices, strict=True))
         for array, value in zip(arrays, gen_body(b, exp.body, Mode.THREAD), strict=True):
             put_at(b, array, indices, value, Mode.THREAD)
-    b.emit(kir.Threads(point, ZERO, total, tuple(stms)))
     return tuple(arrays)
 
 

@@ -155,16 +155,14 @@ def shared_kernel(s: Atomic, length: Atom) -> Made:
     sub = b.alloc("bins", prim, (i64(size),), kir.Space.SHARED).mem
     k, point, k_out = (b.fresh(base, Prim.I64) for base in ("k", "point", "k"))
     b.emit(kir.Threads(k, ZERO, bins, (kir.Store(sub, k, neutral),)))
-    with b.nested() as stms:
+    with b.threads(point, lo, hi):
         bind_space(b, exp.space, point, h.order)
         inside, bin_, (value,) = element(b, exp, dests[0].shape)
         b.emit(kir.KIf(inside, (kir.Atomic(op, prim, sub, bin_, value),), ()))
-    b.emit(kir.Threads(point, lo, hi, tuple(stms)))
-    with b.nested() as stms:
+    with b.threads(k_out, ZERO, bins):
         found = b.let("found", prim, kir.KLoad(sub, k_out))
         changed = b.op(Op.NE, prim, found, neutral)
         b.emit(kir.KIf(changed, (kir.Atomic(op, prim, dests[0].mem, k_out, found),), ()))
-    b.emit(kir.Threads(k_out, ZERO, bins, tuple(stms)))
     return h.finish(b, s.base)
 
 
@@ -174,12 +172,10 @@ def direct_kernel(s: Atomic) -> Made:
     b.say("a block for each chunk of the points; bins in global memory")
     dests = destinations(h, b, exp.dests)
     lo, hi = chunk_of(b, exp, b.block, b.operand(s.fair))
-    point = b.fresh("point", Prim.I64)
-    with b.nested() as stms:
+    with b.threads(b.fresh("point", Prim.I64), lo, hi) as point:
         bind_space(b, exp.space, point, h.order)
         inside, bin_, (value,) = element(b, exp, dests[0].shape)
         b.emit(kir.KIf(inside, (kir.Atomic(op, prim, dests[0].mem, bin_, value),), ()))
-    b.emit(kir.Threads(point, lo, hi, tuple(stms)))
     return h.finish(b, s.base)
 
 
@@ -231,11 +227,10 @@ def turns_kernel(s: Segop[core.SegHist], parts: list[Name], cut: tuple[Atom, Ato
         for array, value in zip(subs, applied(b, exp.op.op, old, values), strict=True):
             b.emit(kir.Store(array, at, value))
     b.emit(kir.WarpTurns(warp, point, lo, hi, tuple(body), key, tuple(turn)))
-    with b.nested() as stms:
+    with b.threads(k_out, ZERO, here):
         totals = in_order(b, exp, subs, (i64(WARPS), i64(size), k_out), neutral)
         for name, value in zip(parts, totals, strict=True):
             b.emit(kir.Store(output(b, name).mem, b.add(b.mul(chunk, bins), b.add(first, k_out)), value))
-    b.emit(kir.Threads(k_out, ZERO, here, tuple(stms)))
     return h.finish(b, s.base)
 
 
@@ -275,14 +270,12 @@ def in_order(
     accs = tuple(b.fresh("acc", x.prim) for x in start)
     for acc, x in zip(accs, start, strict=True):
         b.emit(kir.Declare(acc, x))
-    row = b.fresh("row", Prim.I64)
-    with b.nested() as stms:
+    with b.loop(b.fresh("row", Prim.I64), count) as row:
         left = tuple(b.copy(acc) for acc in accs)
         at = b.add(b.mul(row, length), k)
         right = tuple(b.let("x", a.prim, kir.KLoad(a, at)) for a in arrays)
         for acc, value in zip(accs, applied(b, exp.op.op, left, right), strict=True):
             b.emit(kir.Assign(acc, value))
-    b.emit(kir.For(row, count, tuple(stms)))
     return tuple(b.copy(acc) for acc in accs)
 
 

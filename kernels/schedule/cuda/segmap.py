@@ -20,7 +20,6 @@ from ....ir.machine import BLOCK
 from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.types import Atom, Prim, Var, i64
-from ...kernel_ir import nodes as kir
 from ...passes.vectorise_accesses import row_width
 from ..cpu.segmap import block_a_point, is_collective, launch_a_point
 from ..host_builder import Made
@@ -129,7 +128,5 @@ def over_points(
         total = b.mul(total, b.operand(width))
     lo = b.mul(b.block, i64(mapping.chunk(threads)), "lo")
     hi = b.minimum(total, b.add(lo, i64(mapping.chunk(threads))), "hi")
-    point = b.fresh("point", Prim.I64)
-    with b.nested() as stms:
+    with b.threads(b.fresh("point", Prim.I64), lo, hi, threads // BLOCK.threads) as point:
         body(bind_space(b, space, point, mapping.order))
-    b.emit(kir.Threads(point, lo, hi, tuple(stms), threads // BLOCK.threads))

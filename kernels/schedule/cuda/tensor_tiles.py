@@ -134,10 +134,9 @@ class WarpBlock(TileBlock):
     def threads(self) -> Iterator[tuple[Operand, ...]]:
         """threads { .. }, with the first row of the thread's and the first column."""
         b, thread = self.b, self.b.fresh("thread", Prim.I64)
-        with b.nested() as stms:
+        with b.threads(thread, ZERO, i64(THREADS)):
             lane, corner = self.corner(thread)
             yield tuple(b.add(x, y) for x, y in zip(corner, led(b, lane, SUM), strict=True))
-        b.emit(kir.Threads(thread, ZERO, i64(THREADS), tuple(stms)))
 
     def corner(self, thread: Operand) -> tuple[Operand, tuple[Operand, Operand]]:
         """The lane of a thread, and where the results of its warp begin."""
@@ -156,16 +155,14 @@ class WarpBlock(TileBlock):
         """The thread's rows: what follows goes over the columns of each in runs."""
         assert dims == frozenset((0,)), "rows alone"
         b, a = self.b, self.b.fresh("a", Prim.I64)
-        with b.nested() as stms:
+        with b.loop(a, i64(self.shape.each), self.shape.each):
             body((Result(a, b.add(at[0], b.mul(a, i64(8)), "row")), None))
-        b.emit(kir.For(a, i64(self.shape.each), tuple(stms), self.shape.each))
 
     def over_runs(self, place: Operand, body: Callable[[Result], None]) -> None:
         """The first column of each pair."""
         b, runs, c = self.b, self.shape.each // 2, self.b.fresh("c", Prim.I64)
-        with b.nested() as stms:
+        with b.loop(c, i64(runs), runs):
             body(Result(b.mul(c, i64(2)), b.add(place, b.mul(c, i64(COLUMNS)), "column")))
-        b.emit(kir.For(c, i64(runs), tuple(stms), runs))
 
     def number(self, results: tuple[Result | None, ...]) -> Operand:
         """Where a result is among the registers of the thread: fragment after fragment."""
@@ -242,11 +239,10 @@ def _rounded(block: TileBlock, sums: KArray, product: Product) -> KArray:
 def _multiply(block: WarpBlock, sides: tuple[Side, ...], sums: KArray, stage: Operand, first: int) -> None:
     """threads { the fragments of a few k from `first` on }; warps { the products of all fragments }"""
     b, thread = block.b, block.b.fresh("thread", Prim.I64)
-    with b.nested() as stms:
+    with b.threads(thread, ZERO, i64(THREADS)):
         lane, corner = block.corner(thread)
         for side in sides:
             take(block, side, lane, corner[side.place], stage, first)
-    b.emit(kir.Threads(thread, ZERO, i64(THREADS), tuple(stms)))
     left, right = sides
     count = block.shape.each // 2
     products = tuple(

@@ -105,9 +105,8 @@ def tile_kernel(h: HostBuilder, block: TileBlock, base: str, finish: Callable[[l
         with b.nested() as loop:
             if is_plain:
                 _copies(work.later, lambda t: set_starts(block, t, i64((shape.stages - 1) * shape.depth)))
-            with b.nested() as body:
+            with b.loop(s, whole):
                 _whole_step(work, s, whole, is_plain)
-            b.emit(kir.For(s, whole, tuple(body)))
         loops.append(tuple(loop))
     b.emit(kir.KIf(plain, *loops))
     done = b.mul(whole, i64(shape.depth), "done")
@@ -183,9 +182,8 @@ def _last_step(work: Work, done: Operand, rest: Operand) -> None:
 
 
 def _if(block: TileBlock, cond: Operand, emit: Callable[[], None]) -> None:
-    with block.b.nested() as stms:
+    with block.b.when(cond):
         emit()
-    block.b.emit(kir.KIf(cond, tuple(stms), ()))
 
 
 def _copies(tiles: Iterable[Tile], copy: Callable[[Tile], object]) -> None:
@@ -295,27 +293,25 @@ def _surroundings(
 def _steps(work: Work, first: Operand, length: Operand, stage: Operand) -> None:
     """threads { for k < length { the thread's elements of each tile; accs[a,b] ⊕= f .. for each result } }"""
     block, b, tiles = work.block, work.block.b, work.shared
-    with block.threads() as at:
-        k = b.fresh("k", Prim.I64)
-        with b.nested() as stms:
-            held = {number: taken(block, tile, at, k, stage) for number, tile in tiles.items()}
+    unroll = int(length.value) if isinstance(length, Const) else 1
+    with block.threads() as at, b.loop(b.fresh("k", Prim.I64), length, unroll) as k:
+        held = {number: taken(block, tile, at, k, stage) for number, tile in tiles.items()}
 
-            def step(results: tuple[Result | None, ...]) -> None:
-                inputs = [
-                    held[n](results) if n in held else _own_element(block, n, results, b.add(first, k))
-                    for n in range(len(block.found.rows))
-                ]
-                _combine(block, work.accs, block.number(results), inputs)
+        def step(results: tuple[Result | None, ...]) -> None:
+            inputs = [
+                held[n](results) if n in held else _own_element(block, n, results, b.add(first, k))
+                for n in range(len(block.found.rows))
+            ]
+            _combine(block, work.accs, block.number(results), inputs)
 
-            def with_surroundings(results: tuple[Result | None, ...]) -> None:
-                found = block.found
-                own = {a for n, a in enumerate(found.screma.arrays) if n not in tiles}
-                wanted = own | set(free_in_lambda(found.screma.map))
-                _surroundings(block, work.kept, tuple(r for r in results if r is not None), wanted)
-                step(results)
+        def with_surroundings(results: tuple[Result | None, ...]) -> None:
+            found = block.found
+            own = {a for n, a in enumerate(found.screma.arrays) if n not in tiles}
+            wanted = own | set(free_in_lambda(found.screma.map))
+            _surroundings(block, work.kept, tuple(r for r in results if r is not None), wanted)
+            step(results)
 
-            block.over_results(at, with_surroundings)
-        b.emit(kir.For(k, length, tuple(stms), int(length.value) if isinstance(length, Const) else 1))
+        block.over_results(at, with_surroundings)
 
 
 def _own_element(block: TileBlock, number: int, results: tuple[Result | None, ...], k: Operand) -> Operand:
@@ -410,9 +406,8 @@ def _store_run(block: TileBlock, out: KArray, at: Operand, start: Operand, value
     with b.nested() as one_by_one:
         for c, value in enumerate(values):
             inside = b.op(Op.LT, Prim.I64, b.add(start, i64(c)), width)
-            with b.nested() as store:
+            with b.when(inside):
                 b.emit(kir.Store(out, b.add(at, i64(c)), value))
-            b.emit(kir.KIf(inside, tuple(store), ()))
     if len(values) == 1:
         b.stms += one_by_one
         return
