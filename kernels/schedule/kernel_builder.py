@@ -7,11 +7,11 @@ what is contiguous stays visible; every other array is dense and row-major, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import field
 from enum import Enum
-from functools import cache
+from functools import cache, reduce
 from typing import Any, Protocol
 
 from ...ir import core
@@ -173,6 +173,17 @@ class Builder:
         self.emit(KLet(var, rhs))
         return var
 
+    def declare(self, base: str, init: Operand) -> KVar:
+        """A mutable variable."""
+        var = self.fresh(base, init.prim)
+        self.emit(kir.Declare(var, init))
+        return var
+
+    def assign(self, variables: Iterable[KVar], values: Iterable[Operand]) -> None:
+        """`variable := value`, one after the other."""
+        for var, value in zip(variables, values, strict=True):
+            self.emit(kir.Assign(var, value))
+
     @contextmanager
     def nested(self) -> Iterator[list[KStm]]:
         """Collects the statements emitted inside into a list of their own."""
@@ -188,6 +199,14 @@ class Builder:
         with self.nested() as body:
             yield index
         self.emit(kir.For(index, bound, tuple(body), unroll))
+
+    @contextmanager
+    def loops(self, indices: Iterable[KVar], bounds: Iterable[Operand]) -> Iterator[None]:
+        """`for i < n { for j < m { .. } }` with the statements emitted inside."""
+        with ExitStack() as nest:
+            for index, bound in zip(indices, bounds, strict=True):
+                nest.enter_context(self.loop(index, bound))
+            yield
 
     @contextmanager
     def threads(
@@ -259,6 +278,10 @@ class Builder:
             return i64(int(x.value) * int(y.value))
         return self.exact(Op.MUL, x, y, base)
 
+    def product(self, factors: Iterable[Operand], base: str = "t") -> Operand:
+        """i64 product of all, 1 for none."""
+        return reduce(lambda total, factor: self.mul(total, factor, base), factors, ONE)
+
     def sub(self, x: Operand, y: Operand, base: str = "t") -> Operand:
         if is_const(y, 0):
             return x
@@ -326,7 +349,7 @@ class Builder:
             raise NotLowerable(f"{name} is not visible to the kernel")
         type_ = self.scope.types[name]
         if not type_.shape:
-            var = self.fresh(clean(name.base), type_.prim)
+            var = self.fresh(name.base, type_.prim)
             self.scalars[name] = var
             return var
         with self.in_prologue():
@@ -358,9 +381,7 @@ class Builder:
         return ArrayRef(mem, ZERO, shape, tuple(stored[perm.index(d)] for d in range(len(shape))), False)
 
     def alloc(self, base: str, prim: Prim, shape: tuple[Operand, ...], space: Space) -> ArrayRef:
-        count: Operand = ONE
-        for width in shape:
-            count = self.mul(count, width)
+        count = self.product(shape)
         if space is Space.SHARED and isinstance(count, KVar) and self.has_threads:
             most = self.most.get(count)
             count = i64(most) if most is not None and 0 < most * prim.bytes <= STATIC_BYTES else count
@@ -441,13 +462,12 @@ class Builder:
 
 def index_message(indices: int, rank: int) -> tuple[str | Prim, ...]:
     """The parts of `index [1, 4] out of bounds for array of shape [2][3]`."""
-    shown: list[str | Prim] = []
-    for k in range(indices):
-        shown += ["index [" if k == 0 else ", ", Prim.I64]
-    shown.append("] out of bounds for array of shape ")
-    for _ in range(rank):
-        shown += ["[", Prim.I64, "]"]
-    return tuple(shown)
+    return "index [", *(Prim.I64, ", ") * (indices - 1), Prim.I64, *beyond(rank)
+
+
+def beyond(rank: int) -> tuple[str | Prim, ...]:
+    """The end of the message."""
+    return "] out of bounds for array of shape ", *("[", Prim.I64, "]") * rank
 
 
 @cache
@@ -481,6 +501,12 @@ def prim_of(value: Value) -> Prim:
             return prim_of(inner)
         case KVar(_, prim) | Const(prim, _):
             return prim
+
+
+def scalar(value: Value) -> Operand:
+    """A value that is known to be a scalar."""
+    assert isinstance(value, (KVar, Const)), "an array"
+    return value
 
 
 def variables(atoms: tuple[Atom, ...]) -> tuple[Name, ...]:

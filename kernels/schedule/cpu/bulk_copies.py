@@ -153,9 +153,7 @@ def transpose_tile(m: Maker, to: Operand, source: Operand, n: int) -> None:
 def plane(m: Maker, number: Operand) -> tuple[Operand, Operand]:
     """Where plane `number` of the outer dimensions begins in target and source."""
     b = m.b
-    rest, to, source = (b.fresh(name, Prim.I64) for name in ("rest", "to", "from"))
-    for var, init in ((rest, number), (to, ZERO), (source, ZERO)):
-        b.emit(kir.Declare(var, init))
+    rest, to, source = (b.declare(*one) for one in (("rest", number), ("to", ZERO), ("from", ZERO)))
     with b.loop(b.fresh("axis", Prim.I64), OUTER) as axis:
         first = b.mul(axis, i64(3))
         size, to_step, from_step = (b.let("n", Prim.I64, KLoad(AXES, b.add(first, i64(k)))) for k in range(3))

@@ -25,10 +25,10 @@ from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, Var, i64
 from ...kernel_ir import nodes as kir
 from ..host_builder import HostBuilder, Made
-from ..kernel_builder import ONE, ZERO, Builder, Mode, Operand, clean
+from ..kernel_builder import ONE, ZERO, Builder, Mode, Operand, scalar
 from ..queries import has_soac
-from ..soacs import cheaper, split_indices
-from ..space import bind_space, scalar, split_chunk
+from ..soacs import apply_lambda, cheaper, split_indices
+from ..space import bind_space, split_chunk
 from ..statements import gen_body
 from .hist_select import chooses, store_chosen
 
@@ -79,9 +79,7 @@ def most_bins(prims: tuple[Prim, ...]) -> int:
 
 def applied(b: Builder, op: Lambda, left: tuple[Operand, ...], right: tuple[Operand, ...]) -> tuple[Operand, ...]:
     """The results of an operator on scalars, emitted for the present thread."""
-    for param, value in zip(op.params, (*left, *right), strict=True):
-        b.env[param.name] = value
-    return tuple(scalar(v) for v in gen_body(b, op.body, Mode.THREAD))
+    return tuple(map(scalar, apply_lambda(b, op, [*left, *right], Mode.THREAD)))
 
 
 Update = Callable[[Builder, core.SegHist, list[kir.KArray], Operand, tuple[Operand, ...]], None]
@@ -268,7 +266,7 @@ def bind_unit(b: Builder, exp: core.SegHist, cut: Cut, unit: Operand) -> tuple[O
 
 def memory(b: Builder, prim: Prim, name: Name) -> kir.KArray:
     """A result as memory alone, so that a kernel is the same whatever the shape of what it fills."""
-    mem = kir.KArray(b.fresh(clean(name.base), prim).name, prim, kir.Space.GLOBAL)
+    mem = kir.KArray(b.fresh(name.base, prim).name, prim, kir.Space.GLOBAL)
     b.arrays[name] = mem
     b.outputs.add(mem)
     return mem

@@ -26,10 +26,10 @@ from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.symmetric import is_symmetric
 from ....ir.traverse import all_exps, free_in_stm, may_fail
-from ....ir.types import Const, Name, Names, Prim, Type, Var, i64
+from ....ir.types import Name, Names, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KVar
-from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value, clean, is_const
+from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value, is_const, scalar
 from ..space import bind_space, output, row_of, split_chunk
 from ..statements import gen_stm
 from ..table import Segop
@@ -235,8 +235,7 @@ def _mirror(b: Builder, block: Block, places: list[ArrayRef]) -> None:
     with b.nested() as stms:
         j = b.add(block.lo, k)
         for place in places:
-            value = b.element(place, (i, j))
-            assert isinstance(value, (KVar, Const)), "all dimensions are given"
+            value = scalar(b.element(place, (i, j)))
             b.emit(kir.Store(place.mem, b.address(place, (j, i)), value))
     loop = kir.For(k, b.sub(block.hi, block.lo), tuple(stms))
     b.emit(kir.Threads(i, block.first, b.add(block.first, block.here(b)), (loop,)))
@@ -276,7 +275,7 @@ def _alone(b: Builder, block: Block, stm: Stm, index: Name, before: list[Sums]) 
     strides = (i64(int(is_row)), i64(int(not is_row)))
     mems = [b.alloc("sums", p.type.prim, (i64(max(CHUNK, TILES * ROWS)),), Mode.BLOCK.space).mem for p in stm.pat]
     refs = [ArrayRef(mem, b.sub(ZERO, lo), (block.rows, block.hi), strides, False) for mem in mems]
-    at = b.fresh(clean(index.base), Prim.I64)
+    at = b.fresh(index.base, Prim.I64)
     number, j = (at, block.lo) if is_row else (block.first, at)
     b.env[index] = at
     with b.threads(at, lo, hi):
@@ -300,7 +299,7 @@ def _emit(
 def _column(b: Builder, block: Block) -> KVar:
     """A fresh index of the innermost dimension."""
     inner = block.space.dims[-1][0]
-    index = b.fresh(clean(inner.base), Prim.I64)
+    index = b.fresh(inner.base, Prim.I64)
     b.env[inner] = index
     return index
 
@@ -326,7 +325,7 @@ def _fill(b: Builder, block: Block, panel: Panel, before: list[Sums], start: Ope
     factor = panel.factor
     if not factor.values:
         return
-    k, at = b.fresh("k", Prim.I64), b.fresh(clean(factor.index.base), Prim.I64)
+    k, at = b.fresh("k", Prim.I64), b.fresh(factor.index.base, Prim.I64)
     is_row = factor.index == block.row
     lo, hi = (block.first, b.add(block.first, block.here(b))) if is_row else (block.lo, block.hi)
     number, j = (at, block.lo) if is_row else (block.first, at)
@@ -396,8 +395,7 @@ def _so_far(b: Builder, product: Product, number: Operand, step: Operand, j: Ope
     neutral = [b.operand(a) for r in product.screma.reds for a in r.neutral]
     found: list[Operand] = []
     for place, ne in zip(product.sums.refs, neutral, strict=True):
-        var = b.fresh("sofar", ne.prim)
-        b.emit(kir.Declare(var, ne))
+        var = b.declare("sofar", ne)
         with b.nested() as stms:
             value = b.let("old", ne.prim, kir.KLoad(place.mem, b.address(place, (number, j))))
             b.emit(kir.Assign(var, value))

@@ -21,7 +21,7 @@ from ...kernel_ir import nodes as kir
 from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
-from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand, clean
+from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand
 from ..own_elements import own_elements
 from ..queries import has_soac, overwritten
 from ..soacs import split_indices, write_at, write_in_range
@@ -356,7 +356,7 @@ def looped_kernel(s: Segop[core.SegMap]) -> LanesKernel:
             for stm in body.stms:
                 if varying.isdisjoint(p.name for p in stm.pat):
                     gen_stm(b, stm, Mode.THREAD)
-            k = b.fresh(clean(inner.base), Prim.I64)
+            k = b.fresh(inner.base, Prim.I64)
             b.env[inner] = k
             b.inside.add((k, b.operand(width)))
             rest = tuple(stm for stm in body.stms if not varying.isdisjoint(p.name for p in stm.pat))

@@ -24,10 +24,11 @@ from ....ir.types import Atom, Const, Name, Prim, Type, i64
 from ...analysis.cost import EXTENT
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, KVar
+from .. import soacs
 from ..host_builder import HostBuilder, Made
-from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand
+from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, scalar
 from ..soacs import is_simple, k_lambda, neutral_of, put
-from ..space import bind_segment, bind_space, output, row_of, scalar, segment_screma
+from ..space import bind_segment, bind_space, output, row_of, segment_screma
 from ..statements import gen_body
 from ..table import Schedule, Segop, Table, in_memory, launch
 from .segred import chunks_of
@@ -189,8 +190,7 @@ class Link:
 
 def number_of(b: Builder, chain: Chain) -> Operand:
     """Chunks are taken in the order in which blocks begin, so that a block waits for such only as have begun."""
-    number, ticket = b.fresh("number", Prim.I64), b.fresh("ticket", Prim.I64)
-    b.emit(kir.Declare(number, b.block))
+    number, ticket = b.declare("number", b.block), b.fresh("ticket", Prim.I64)
     take = kir.Atomic(Op.ADD, Prim.I64, output(b, chain.counters).mem, ZERO, ONE, ticket)
     b.emit(kir.KIf(is_cut(b, chain), (take, kir.Assign(number, ticket)), ()))
     return b.copy(number)
@@ -205,8 +205,7 @@ def link_of(b: Builder, chain: Chain, number: Operand, chunk: Operand) -> Link:
     """What a block knows of itself when it begins. It is alone if as many blocks have ended as have begun before it;
     only one whose segment is cut asks."""
     cut, counters = is_cut(b, chain), output(b, chain.counters).mem
-    alone, ended = b.fresh("alone", Prim.BOOL), b.fresh("ended", Prim.I64)
-    b.emit(kir.Declare(alone, Const(Prim.BOOL, False)))
+    alone, ended = b.declare("alone", Const(Prim.BOOL, False)), b.fresh("ended", Prim.I64)
     with b.when(cut):
         b.emit(kir.Atomic(Op.ADD, Prim.I64, counters, ONE, ZERO, ended))
         b.emit(kir.Assign(alone, b.op(Op.EQ, Prim.I64, ended, number)))
@@ -221,13 +220,10 @@ def carry_of(
 ) -> tuple[Operand, ...]:
     """The total of the chunk before. A block that is not alone publishes its own as soon as that is there."""
     neutral = neutral_of(b, exp.scans)
-    carry, own = ([b.fresh(base, n.prim) for n in neutral] for base in ("carry", "own"))
-    for var, n in zip((*carry, *own), (*neutral, *neutral), strict=True):
-        b.emit(kir.Declare(var, n))
+    carry, own = ([b.declare(base, n) for n in neutral] for base in ("carry", "own"))
     hurries = b.op(Op.AND, Prim.BOOL, link.behind, b.op(Op.NOT, Prim.BOOL, link.alone))
     with b.when(hurries):
-        for var, value in zip(own, reduce(), strict=True):
-            b.emit(kir.Assign(var, value))
+        b.assign(own, reduce())
     with b.when(link.before):
         last = b.sub(link.number, ONE)
         b.emit(kir.WaitFor(b.fresh("seen", Prim.I32), link.flags, last, Const(Prim.I32, kir.TOTAL)))
@@ -266,10 +262,4 @@ def combined(
     b: Builder, exp: core.SegScan, left: tuple[Operand, ...], right: tuple[Operand, ...]
 ) -> tuple[Operand, ...]:
     """`left op right`, all components."""
-    results: list[Operand] = []
-    for scan in exp.scans:
-        start, k = len(results), len(scan.neutral)
-        for param, value in zip(scan.op.params, (*left[start : start + k], *right[start : start + k]), strict=True):
-            b.env[param.name] = value
-        results += [scalar(v) for v in gen_body(b, scan.op.body, Mode.THREAD)]
-    return tuple(results)
+    return tuple(map(scalar, soacs.combined(b, exp.scans, left, right, Mode.THREAD)))

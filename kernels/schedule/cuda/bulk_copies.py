@@ -60,10 +60,7 @@ def each(m: Maker, steps: tuple[tuple[KVar, ...], ...], element: Callable[..., N
     b, i = m.b, m.b.fresh("i", Prim.I64)
     lo, hi = m.ends(b.block, COUNT, CHUNK)
     with b.threads(i, lo, hi):
-        rest, places = b.fresh("rest", Prim.I64), [b.fresh("place", Prim.I64) for _ in steps]
-        b.emit(kir.Declare(rest, i))
-        for place in places:
-            b.emit(kir.Declare(place, ZERO))
+        rest, places = b.declare("rest", i), [b.declare("place", ZERO) for _ in steps]
         for k, size in enumerate(SIZES):
             with b.nested() as there:
                 outer, index = m.divided(b.copy(rest), size)

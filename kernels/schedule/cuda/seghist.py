@@ -25,9 +25,9 @@ from ..cpu.hist_chunk import applied
 from ..cpu.seghist import in_sequence
 from ..cpu.segmap import alias, destinations
 from ..host_builder import HostBuilder, Made
-from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand
+from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, scalar
 from ..soacs import in_range, is_simple, split_indices
-from ..space import bind_space, output, scalar
+from ..space import bind_space, output
 from ..statements import gen_body
 from ..table import Schedule, Segop, Table, bound, run
 
@@ -84,9 +84,7 @@ def element(b: Builder, exp: core.SegHist, shape: tuple[Operand, ...]) -> tuple[
 
 def chunk_of(b: Builder, exp: core.SegHist, number: Operand, length: Operand) -> tuple[Operand, Operand]:
     """The points of a chunk, as numbers in the order of the space."""
-    total: Operand = ONE
-    for width in exp.space.widths:
-        total = b.mul(total, b.operand(width))
+    total = b.product(map(b.operand, exp.space.widths))
     lo = b.mul(number, length, "lo")
     return lo, b.minimum(total, b.add(lo, length), "hi")
 
@@ -267,15 +265,12 @@ def in_order(
 ) -> tuple[Operand, ...]:
     """`start op arrays[0][k] op arrays[1][k] op ..`; `rows`: how many, their length, k."""
     count, length, k = rows
-    accs = tuple(b.fresh("acc", x.prim) for x in start)
-    for acc, x in zip(accs, start, strict=True):
-        b.emit(kir.Declare(acc, x))
+    accs = [b.declare("acc", x) for x in start]
     with b.loop(b.fresh("row", Prim.I64), count) as row:
         left = tuple(b.copy(acc) for acc in accs)
         at = b.add(b.mul(row, length), k)
         right = tuple(b.let("x", a.prim, kir.KLoad(a, at)) for a in arrays)
-        for acc, value in zip(accs, applied(b, exp.op.op, left, right), strict=True):
-            b.emit(kir.Assign(acc, value))
+        b.assign(accs, applied(b, exp.op.op, left, right))
     return tuple(b.copy(acc) for acc in accs)
 
 

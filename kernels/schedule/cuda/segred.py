@@ -20,10 +20,10 @@ from ...host_ir.launch_parameters import Kind
 from ...kernel_ir import nodes as kir
 from ..cpu.segred import WIDE, Chunked, in_chunks
 from ..host_builder import HostBuilder, Made
-from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, clean
+from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, clean, scalar
 from ..merge_path import MERGE_PATH
 from ..soacs import collective_reduce, is_simple, k_lambda, neutral_of, put
-from ..space import bind_space, output, row_of, scalar, split_chunk
+from ..space import bind_space, output, row_of, split_chunk
 from ..statements import gen_body
 from ..table import Schedule, Segop, Table, launch
 from .mapping import best_way

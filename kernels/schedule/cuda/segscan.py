@@ -18,7 +18,7 @@ from ....ir.core import SegSpace
 from ....ir.machine import BLOCK, WARP
 from ....ir.ops import Op
 from ....ir.records import dataclass
-from ....ir.types import Atom, Const, Name, Prim, Var, i64
+from ....ir.types import Atom, Const, Name, Prim, i64
 from ...analysis.tile_items import tile_items
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, KLambda, KVar
@@ -59,7 +59,7 @@ def segments_kernel(s: Segop[core.SegScan], each: Atom) -> Made:
     exp, b = s.exp, s.h.builder()
     b.say("a block for several whole segments: one scan that starts anew with each")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
-    m, n = b.operand(width), product(b, outer)
+    m, n = b.operand(width), b.product(b.operand(n) for _, n in outer)
     begin = b.mul(b.block, b.operand(each), "segment")
     end = b.minimum(n, b.add(begin, b.operand(each)), "end")
     lo, hi = b.mul(begin, m, "lo"), b.mul(end, m, "hi")
@@ -108,14 +108,6 @@ def starting_anew(b: Builder, op: KLambda) -> KLambda:
     )
     flags = kir.KLet(either, kir.KOp(Op.OR, Prim.BOOL, (f, g)))
     return KLambda((f, *op.left), (g, *op.right), (*op.body, flags, *choices), (either, *results))
-
-
-def product(b: Builder, dims: tuple[tuple[Name, Const | Var], ...]) -> Operand:
-    """How many points the dimensions have, computed in the kernel; 1 for none."""
-    total: Operand = ONE
-    for _, width in dims:
-        total = b.mul(total, b.operand(width))
-    return total
 
 
 # ---- a chain of tiles --------------------------------------------------------------------------------------------

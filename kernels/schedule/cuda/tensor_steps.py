@@ -24,8 +24,7 @@ from ...kernel_ir import nodes as kir
 from ...kernel_ir.fragments import COLUMNS, INSTRUCTIONS, ROWS, Layout, Role, place
 from ...kernel_ir.nodes import KArray, Space
 from ...kernel_ir.shared_stack import STATIC_BYTES
-from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Operand
-from ..space import scalar
+from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Operand, scalar
 from .tile_block import MOST_SHARED, ROW_BYTES, THREADS, TileBlock
 
 WARPS = (2, 4)

@@ -19,8 +19,7 @@ from ....ir.records import dataclass
 from ....ir.types import Prim, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, Space
-from ..kernel_builder import ONE, ZERO, ArrayRef, Operand
-from ..space import scalar
+from ..kernel_builder import ONE, ZERO, ArrayRef, Operand, scalar
 from .tile_block import ROW_BYTES, THREADS, Result, TileBlock
 
 ASYNCHRONOUS = (4, 8)

@@ -35,9 +35,9 @@ from ...kernel_ir import nodes as kir
 from ...kernel_ir.fma import contracted
 from ...kernel_ir.nodes import KArray
 from ..host_builder import TRUE, HostBuilder, Made
-from ..kernel_builder import ZERO, ArrayRef, Mode, Operand
+from ..kernel_builder import ZERO, ArrayRef, Mode, Operand, scalar
 from ..soacs import apply_lambda, neutral_of, only_scalars
-from ..space import output, scalar
+from ..space import output
 from ..statements import gen_body, gen_stm
 from ..table import Segop, in_memory
 from .tile_block import Result, TileBlock, shape_of, tile_block
