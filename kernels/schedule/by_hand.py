@@ -157,8 +157,7 @@ def statement(w: Walk, stm: Stm) -> None:
             if attr is not None:
                 inner(w, index, (ZERO, count), count, body, LEVELS[attr.args[0].name])
                 return
-            var = b.fresh(index.base, Prim.I64)
-            b.env[index] = var
+            var = b.index(index)
             b.inside.add((var, count))
             with b.loop(var, count):
                 statements(w, body)

@@ -149,6 +149,12 @@ class Builder:
         self.counter += 1
         return KVar(f"{clean(base)}_{self.counter}", prim)
 
+    def index(self, name: Name) -> KVar:
+        """A fresh variable that an index of the source is from now on."""
+        index = self.fresh(name.base, Prim.I64)
+        self.env[name] = index
+        return index
+
     def emit(self, stm: KStm) -> None:
         self.stms.append(stm)
 

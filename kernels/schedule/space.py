@@ -40,16 +40,12 @@ def bind_space(
     return tuple(indices[k] for k in range(len(space.dims)))
 
 
-def split_chunk(b: Builder, dims: tuple[tuple[Name, Atom], ...], chunks: Operand) -> tuple[Operand, Operand]:
-    """(number of the point of the outer dimensions, number of the chunk) of this block."""
-    return split_number(b, dims, chunks, b.block)
-
-
-def split_number(
-    b: Builder, dims: tuple[tuple[Name, Atom], ...], chunks: Operand, number: Operand
+def split_chunk(
+    b: Builder, dims: tuple[tuple[Name, Atom], ...], chunks: Operand, number: Operand | None = None
 ) -> tuple[Operand, Operand]:
     """(number of the point of the outer dimensions, number of the chunk) of a number among all chunks, of which each
-    point has `chunks`."""
+    point has `chunks`: the block's, unless one is given."""
+    number = b.block if number is None else number
     if not dims:
         return ZERO, number
     point = b.op(Op.QUOT, Prim.I64, number, chunks, base="segment")
@@ -91,8 +87,7 @@ def lanes_over_chunk(b: Builder, space: SegSpace, chunk: Chunk, body: Callable[[
     indices = bind_space(b, SegSpace(outer), point)
     lo = b.mul(number, chunk.length)
     hi = b.minimum(n, b.add(lo, chunk.length))
-    index = b.fresh(inner.base, Prim.I64)
-    b.env[inner] = index
+    index = b.index(inner)
     b.inside |= set(zip((*indices, index), map(b.operand, space.widths), strict=True))
     with b.threads(index, lo, hi):
         body((*indices, index))
@@ -108,7 +103,7 @@ def bind_segment(
     if cut is None:
         return bind_space(b, SegSpace(outer), block), ZERO, ZERO, width
     n, whole = (b.operand(a) for a in cut)
-    point, number = split_number(b, outer, n, block)
+    point, number = split_chunk(b, outer, n, block)
     indices = bind_space(b, SegSpace(outer), point)
     one = b.op(Op.EQ, Prim.I64, n, i64(1))
     length = b.op(Op.SELECT, Prim.I64, one, width, whole, base="length")

@@ -28,7 +28,6 @@ from ....ir.symmetric import is_symmetric
 from ....ir.traverse import all_exps, free_in_stm, may_fail
 from ....ir.types import Name, Names, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
-from ...kernel_ir.nodes import KVar
 from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value, is_const, scalar
 from ..space import bind_space, output, row_of, split_chunk
 from ..statements import gen_stm
@@ -275,9 +274,8 @@ def _alone(b: Builder, block: Block, stm: Stm, index: Name, before: list[Sums]) 
     strides = (i64(int(is_row)), i64(int(not is_row)))
     mems = [b.alloc("sums", p.type.prim, (i64(max(CHUNK, TILES * ROWS)),), Mode.BLOCK.space).mem for p in stm.pat]
     refs = [ArrayRef(mem, b.sub(ZERO, lo), (block.rows, block.hi), strides, False) for mem in mems]
-    at = b.fresh(index.base, Prim.I64)
+    at = b.index(index)
     number, j = (at, block.lo) if is_row else (block.first, at)
-    b.env[index] = at
     with b.threads(at, lo, hi):
         _emit(b, block, (p.name for p in stm.pat), before, number, j)
         for ref, p in zip(refs, stm.pat, strict=True):
@@ -294,14 +292,6 @@ def _emit(
             b.env.update(made[0].at(b, number, j))
         else:
             gen_stm(b, stm, Mode.THREAD)
-
-
-def _column(b: Builder, block: Block) -> KVar:
-    """A fresh index of the innermost dimension."""
-    inner = block.space.dims[-1][0]
-    index = b.fresh(inner.base, Prim.I64)
-    b.env[inner] = index
-    return index
 
 
 def _reduce(b: Builder, block: Block, product: Product, before: list[Sums]) -> None:
@@ -325,11 +315,10 @@ def _fill(b: Builder, block: Block, panel: Panel, before: list[Sums], start: Ope
     factor = panel.factor
     if not factor.values:
         return
-    k, at = b.fresh("k", Prim.I64), b.fresh(factor.index.base, Prim.I64)
+    k, at = b.fresh("k", Prim.I64), b.index(factor.index)
     is_row = factor.index == block.row
     lo, hi = (block.first, b.add(block.first, block.here(b))) if is_row else (block.lo, block.hi)
     number, j = (at, block.lo) if is_row else (block.first, at)
-    b.env[factor.index] = at
     wanted = {array for _, array in factor.operands}.union(*(free_in_stm(s) for s in factor.stms))
     along, own = False, dependents(block.body.stms, {factor.index})
     with b.nested() as stms:
@@ -369,7 +358,7 @@ def _tile(
     envs: list[dict[Name, Value]] = [
         {block.row: number, **_view(b, product.rows, b.sub(number, block.first), start)} for number in clamped
     ]
-    j = _column(b, block)
+    j = b.index(block.space.dims[-1][0])
     with b.threads(j, block.lo, block.hi):
         inits = [_so_far(b, product, number, step, j) for number in clamped]
         b.env.update(_view(b, product.columns, b.sub(j, block.lo), start))
@@ -406,7 +395,7 @@ def _so_far(b: Builder, product: Product, number: Operand, step: Operand, j: Ope
 
 def _follow(b: Builder, block: Block, done: list[Sums], places: list[ArrayRef]) -> None:
     """`for each row: threads j`: what the body makes of its sums."""
-    r, j = b.fresh("r", Prim.I64), _column(b, block)
+    r, j = b.fresh("r", Prim.I64), b.index(block.space.dims[-1][0])
     with b.nested() as stms:
         number = b.add(block.first, r)
         b.env[block.row] = number

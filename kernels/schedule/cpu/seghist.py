@@ -214,7 +214,7 @@ CHUNKS: Table = (
 def sum_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, parts: tuple[Name, ...], base: str) -> Made:
     """`dest[s, k] op= parts[s, 0, k] op parts[s, 1, k] op ..`"""
     b = h.builder()
-    dests = [d.mem for d in destinations(h, b, exp.dests)]
+    dests = [d.mem for d in destinations(b, exp.dests)]
     arrays = [output(b, name).mem for name in parts]
     bins, chunks = b.operand(cut.bins), b.operand(cut.chunks)
     groups = ceil_div(b, bins, SUMMED)
@@ -239,7 +239,7 @@ def sum_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, parts: tuple[Name, .
 def in_sequence(s: Segop[core.SegHist], _found: bool) -> None:
     """One block, one element after the other, in place."""
     h, exp, b = s.h, s.exp, s.h.builder()
-    dests = destinations(h, b, exp.dests)
+    dests = destinations(b, exp.dests)
     variables = [(b.fresh(n.base[:12] or "i", Prim.I64), b.operand(w)) for n, w in exp.space.dims]
     for (name, _), (var, _) in zip(exp.space.dims, variables, strict=True):
         b.env[name] = var

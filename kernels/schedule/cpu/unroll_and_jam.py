@@ -83,8 +83,7 @@ def jam_over_chunk(b: Builder, space: SegSpace, chunk: Chunk, body: Body, outs: 
     first = b.mul(tile, i64(ROWS))
     last = b.sub(count, i64(1))
     numbers = [b.add(first, i64(r)) for r in range(ROWS)]
-    index = b.fresh(inner.base, Prim.I64)
-    b.env[inner] = index
+    index = b.index(inner)
     places = [output(b, name) for name, _ in outs]
     lo = b.mul(number, chunk.length)
     hi = b.minimum(n, b.add(lo, chunk.length))

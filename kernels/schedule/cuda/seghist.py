@@ -147,7 +147,7 @@ def shared_kernel(s: Atomic, length: Atom) -> Made:
     """`length`: points of a chunk."""
     h, exp, size, (op, prim), b = s.h, s.exp, s.size, s.operation, s.h.builder()
     b.say("a block for each chunk of the points, which has the bins in shared memory")
-    dests, bins = destinations(h, b, exp.dests), b.operand(s.bins)
+    dests, bins = destinations(b, exp.dests), b.operand(s.bins)
     lo, hi = chunk_of(b, exp, b.block, b.operand(length))
     neutral = b.operand(exp.op.neutral[0])
     sub = b.alloc("bins", prim, (i64(size),), kir.Space.SHARED).mem
@@ -168,7 +168,7 @@ def direct_kernel(s: Atomic) -> Made:
     """A thread for each point of a chunk, which updates the bin in global memory if it is in range."""
     h, exp, (op, prim), b = s.h, s.exp, s.operation, s.h.builder()
     b.say("a block for each chunk of the points; bins in global memory")
-    dests = destinations(h, b, exp.dests)
+    dests = destinations(b, exp.dests)
     lo, hi = chunk_of(b, exp, b.block, b.operand(s.fair))
     with b.threads(b.fresh("point", Prim.I64), lo, hi) as point:
         bind_space(b, exp.space, point, h.order)
@@ -236,7 +236,7 @@ def sum_kernel(s: Segop[core.SegHist], parts: list[Name], cut: tuple[Atom, Atom]
     """`dest[bin] op= parts[0][bin] op parts[1][bin] op ..`; `cut`: bins, chunks."""
     h, exp, b = s.h, s.exp, s.h.builder()
     b.say("a thread for each bin: the sums of all chunks, in order")
-    dests = destinations(h, b, exp.dests)
+    dests = destinations(b, exp.dests)
     bins, chunks = (b.operand(a) for a in cut)
     arrays = [mem_of(b, name) for name in parts]
     lo = b.mul(b.block, i64(BLOCK.threads), "lo")

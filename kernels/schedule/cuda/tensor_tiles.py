@@ -200,7 +200,8 @@ def _kernel(h: HostBuilder, block: WarpBlock, s: Segop[core.SegMap], product: Pr
     rows = [product.found.rows[number] for number in product.inputs]
     sides = sides_of(block, [row for row in rows if row is not None], product.prim)
     sums = fragments(block, "sums", Prim.F32, shape.results, Role.SUM)
-    _each_register(block, sums, lambda c: kir.Store(sums, c, Const(Prim.F32, 0.0)))
+    with _each_register(block) as c:
+        b.emit(kir.Store(sums, c, Const(Prim.F32, 0.0)))
 
     def multiply(stage: Operand) -> None:
         for first in range(0, sides[0].depth, instruction.depth):
@@ -212,13 +213,12 @@ def _kernel(h: HostBuilder, block: WarpBlock, s: Segop[core.SegMap], product: Pr
     return h.finish(b, s.stm.pat[0].name.base if s.stm.pat else s.base)
 
 
-def _each_register(block: TileBlock, array: KArray, act: Callable[[Operand], kir.KStm]) -> None:
+@contextmanager
+def _each_register(block: TileBlock) -> Iterator[Operand]:
     """threads { for c < R*R { .. } }"""
     b, thread, c, count = block.b, block.b.fresh("thread", Prim.I64), block.b.fresh("c", Prim.I64), block.shape.results
-    with b.nested() as stms:
-        stm = act(c)
-    loop = kir.For(c, i64(count), (*stms, stm), count)
-    b.emit(kir.Threads(thread, ZERO, i64(THREADS), (loop,)))
+    with b.threads(thread, ZERO, i64(THREADS)), b.loop(c, i64(count), count):
+        yield c
 
 
 def _rounded(block: TileBlock, sums: KArray, product: Product) -> KArray:
@@ -227,12 +227,9 @@ def _rounded(block: TileBlock, sums: KArray, product: Product) -> KArray:
     if param.type.prim is Prim.F32:
         return sums
     b, rounded = block.b, block.registers("rounded", param.type.prim, block.shape.results)
-
-    def act(c: Operand) -> kir.KStm:
+    with _each_register(block) as c:
         x = b.let("x", Prim.F32, kir.KLoad(sums, c))
-        return kir.Store(rounded, c, b.let("y", rounded.prim, kir.KConvert(Prim.F32, rounded.prim, x)))
-
-    _each_register(block, rounded, act)
+        b.emit(kir.Store(rounded, c, b.let("y", rounded.prim, kir.KConvert(Prim.F32, rounded.prim, x))))
     return rounded
 
 

@@ -20,7 +20,7 @@ algebra" (SC'08); PPoPP'17 (locality); Futhark's block and register tiling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 
@@ -36,7 +36,7 @@ from ...kernel_ir.fma import contracted
 from ...kernel_ir.nodes import KArray
 from ..host_builder import TRUE, HostBuilder, Made
 from ..kernel_builder import ZERO, ArrayRef, Mode, Operand, scalar
-from ..soacs import apply_lambda, neutral_of, only_scalars
+from ..soacs import apply_lambda, combined, neutral_of, only_scalars
 from ..space import output
 from ..statements import gen_body, gen_stm
 from ..table import Segop, in_memory
@@ -104,14 +104,16 @@ def tile_kernel(h: HostBuilder, block: TileBlock, base: str, finish: Callable[[l
         s = b.fresh("s", Prim.I64)
         with b.nested() as loop:
             if is_plain:
-                _copies(work.later, lambda t: set_starts(block, t, i64((shape.stages - 1) * shape.depth)))
+                for tile in work.later:
+                    set_starts(block, tile, i64((shape.stages - 1) * shape.depth))
             with b.loop(s, whole):
                 _whole_step(work, s, whole, is_plain)
         loops.append(tuple(loop))
     b.emit(kir.KIf(plain, *loops))
     done = b.mul(whole, i64(shape.depth), "done")
     rest = b.sub(block.width, done, "rest")
-    _if(block, b.op(Op.LT, Prim.I64, ZERO, rest, base="more"), lambda: _last_step(work, done, rest))
+    with b.when(b.op(Op.LT, Prim.I64, ZERO, rest, base="more")):
+        _last_step(work, done, rest)
     finish(accs)
     return h.finish(b, base)
 
@@ -129,8 +131,10 @@ def _begin_first(work: Work, whole: Operand) -> None:
         step, first = i64(t), i64(t * block.shape.depth)
         tiles = work.later if t else work.tiles
         with b.nested() as stms:
-            _copies(tiles, lambda tile, first=first, step=step: begin_copies(block, tile, Step(first, step)))
-            _copies(tiles, lambda tile, step=step: end_copies(block, tile, step))
+            for tile in tiles:
+                begin_copies(block, tile, Step(first, step))
+            for tile in tiles:
+                end_copies(block, tile, step)
         b.emit(kir.KIf(b.op(Op.LT, Prim.I64, step, whole, base="there"), tuple(stms), ()))
         if work.later:
             b.emit(kir.CommitCopies())
@@ -149,17 +153,23 @@ def _whole_step(work: Work, s: Operand, whole: Operand, plain: bool) -> None:
         to = _after(block, here, shape.stages - 1, "to")
         ahead = b.mul(coming, i64(shape.depth), "ahead")
         more = b.op(Op.LT, Prim.I64, coming, whole, base="more")
-        _if(block, more, lambda: _copies(work.later, lambda t: begin_copies(block, t, Step(ahead, to, plain=plain))))
+        with b.when(more):
+            for tile in work.later:
+                begin_copies(block, tile, Step(ahead, to, plain=plain))
         b.emit(kir.CommitCopies())
     following = b.add(s, i64(1), "following")
     another = b.op(Op.LT, Prim.I64, following, whole, base="another")
     if early:
         first = b.mul(following, i64(shape.depth), "first")
-        _if(block, another, lambda: _copies(early, lambda t: begin_copies(block, t, Step(first, ZERO, plain=plain))))
+        with b.when(another):
+            for tile in early:
+                begin_copies(block, tile, Step(first, ZERO, plain=plain))
     _steps(work, b.mul(s, i64(shape.depth), "first"), i64(shape.depth), here)
     if early:
         there = _after(block, here, 1, "there")
-        _if(block, another, lambda: _copies(early, lambda t: end_copies(block, t, there)))
+        with b.when(another):
+            for tile in early:
+                end_copies(block, tile, there)
 
 
 def _after(block: TileBlock, stage: Operand, steps: int, base: str) -> Operand:
@@ -173,22 +183,14 @@ def _last_step(work: Work, done: Operand, rest: Operand) -> None:
     """Fewer than K elements, in the first stage."""
     block, b = work.block, work.block.b
     b.emit(kir.Fence())
-    _copies(work.tiles, lambda t: (begin_copies(block, t, Step(done, ZERO, False)), end_copies(block, t, ZERO)))
+    for tile in work.tiles:
+        begin_copies(block, tile, Step(done, ZERO, False))
+        end_copies(block, tile, ZERO)
     if work.later:
         b.emit(kir.CommitCopies())
         b.emit(kir.WaitCopies(0))
     b.emit(kir.Fence())
     _steps(work, done, rest, ZERO)
-
-
-def _if(block: TileBlock, cond: Operand, emit: Callable[[], None]) -> None:
-    with block.b.when(cond):
-        emit()
-
-
-def _copies(tiles: Iterable[Tile], copy: Callable[[Tile], object]) -> None:
-    for tile in tiles:
-        copy(tile)
 
 
 def _tiles(block: TileBlock) -> dict[int, Tile]:
@@ -329,11 +331,8 @@ def _combine(block: TileBlock, accs: list[KArray], at: Operand, inputs: list[Ope
     b, screma = block.b, block.found.screma
     with b.nested() as stms:
         values = apply_lambda(b, screma.map, list(inputs), Mode.THREAD)
-        results: list[Operand] = []
-        for red in screma.reds:
-            mine = slice(len(results), len(results) + len(red.neutral))
-            left = [b.let("acc", acc.prim, kir.KLoad(acc, at)) for acc in accs[mine]]
-            results += only_scalars(apply_lambda(b, red.op, [*left, *values[mine]], Mode.THREAD))
+        left = (b.let("acc", acc.prim, kir.KLoad(acc, at)) for acc in accs)
+        results = only_scalars(combined(b, screma.reds, left, values, Mode.THREAD))
         stms[:] = contracted(stms, results, only_scalars(values), halves=True)
         for acc, value in zip(accs, results, strict=True):
             b.emit(kir.Store(acc, at, value))
@@ -379,7 +378,8 @@ def store_results(
 
     def of_row(results: tuple[Result | None, ...]) -> None:
         inside = b.op(Op.LT, Prim.I64, block.index(0, results), block.widths[0])
-        _if(block, inside, lambda: block.over_runs(at[1], lambda first: run_of(results, first)))
+        with b.when(inside):
+            block.over_runs(at[1], lambda first: run_of(results, first))
 
     with block.threads() as at:
         block.over_results(at, of_row, frozenset((0,)))
