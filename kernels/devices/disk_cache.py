@@ -13,6 +13,7 @@ import os
 import stat
 import tempfile
 import warnings
+from collections.abc import Callable
 from dataclasses import field
 from functools import cache as memoised
 from pathlib import Path
@@ -111,6 +112,15 @@ def put(cache: Cache, key: str, payload: bytes) -> None:
     cache.writes += 1
     if cache.writes % WRITES_BETWEEN_TRIMS == 1:
         trim(cache)
+
+
+def stored(cache: Cache, key: str, make: Callable[[], bytes]) -> bytes:
+    """The payload under `key`, made and put there if there is none."""
+    payload = get(cache, key)
+    if payload is None:
+        payload = make()
+        put(cache, key, payload)
+    return payload
 
 
 def trim(cache: Cache) -> None:

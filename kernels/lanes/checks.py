@@ -81,12 +81,9 @@ def unlikely(e: Lanes, cond: str) -> Iterator[None]:
     """Code that runs where `cond` holds, out of the way; it joins again behind itself."""
     code = e.code
     cold, joined = code.fresh("cold"), code.fresh("joined")
-    code.branch_rarely(cond, cold, joined)
-    with code.cold_section():
-        code.label(cold)
+    with code.rarely(cond, cold, joined):
         yield
         code.jump(joined)
-    code.label(joined)
 
 
 def fail_if(e: Lanes, bad: str, record: int, values: tuple[LaneValue, ...]) -> None:
@@ -106,14 +103,9 @@ def fail_in_lanes(e: Lanes, bad: Mask, record: int, values: tuple[LaneValue, ...
 @contextmanager
 def failing(e: Lanes, cond: str) -> Iterator[None]:
     """Code that runs where `cond` holds, then leaves the kernel."""
-    code = e.code
-    cold, fine = code.fresh("fail"), code.fresh("fine")
-    code.branch_rarely(cond, cold, fine)
-    with code.cold_section():
-        code.label(cold)
+    with e.code.rarely(cond, e.code.fresh("fail"), e.code.fresh("fine")):
         yield
-        code.do("ret void")
-    code.label(fine)
+        e.code.do("ret void")
 
 
 def first_lane(e: Lanes, mask: Mask) -> str:

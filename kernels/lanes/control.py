@@ -167,27 +167,19 @@ def for_loop(e: Lanes, stm: For, run: Run) -> None:
     limits = () if isinstance(bound, Uniform) else vectors(e, bound)
     counter = code.slot(t, 8)
     code.do(f"store {t} 0, ptr {counter}")
-    head, body, end = code.fresh("for"), code.fresh("do"), code.fresh("done")
-    code.jump(head)
-    code.label(head)
-    i = code.op(f"load {t}, ptr {counter}")
-    mask = None
-    if isinstance(bound, Uniform):
-        code.branch(e.one.ins(less, prim, i, bound.text), body, end)
-    else:
-        here = splat(e, prim, i)
-        mask = intersect(e, e.mask, tuple(e.vec.ins(less, prim, here, n) for n in limits))
-        code.branch(any_lane(e, mask), body, end)
-    code.label(body)
-    e.env[stm.index.name] = Uniform(prim, i)
-    if mask is None:
-        run(e, stm.body)
-    else:
-        with owning(e, stm, mask):
+    with code.loop("for", "do", "done", scatters(stm)) as test:
+        i = code.op(f"load {t}, ptr {counter}")
+        e.env[stm.index.name] = Uniform(prim, i)
+        if isinstance(bound, Uniform):
+            test(e.one.ins(less, prim, i, bound.text))
             run(e, stm.body)
-    code.do(f"store {t} {code.op(f'add {t} {i}, 1')}, ptr {counter}")
-    code.jump(head, scalar=scatters(stm))
-    code.label(end)
+        else:
+            here = splat(e, prim, i)
+            mask = intersect(e, e.mask, tuple(e.vec.ins(less, prim, here, n) for n in limits))
+            test(any_lane(e, mask))
+            with owning(e, stm, mask):
+                run(e, stm.body)
+        code.do(f"store {t} {code.op(f'add {t} {i}, 1')}, ptr {counter}")
 
 
 def scatters(stm: For) -> bool:
@@ -222,19 +214,13 @@ def while_loop(e: Lanes, stm: KWhile, run: Run) -> None:
     if e.facts.varies(stm.cond):
         _varying_while(e, stm, run)
         return
-    code = e.code
-    head, body, end = code.fresh("while"), code.fresh("do"), code.fresh("done")
-    code.jump(head)
-    code.label(head)
-    run(e, stm.before)
-    cond = operand(e, stm.cond)
-    if not isinstance(cond, Uniform):
-        raise IRError("lanes: the condition of a uniform loop varies")
-    code.branch(cond.text, body, end)
-    code.label(body)
-    run(e, stm.body)
-    code.jump(head)
-    code.label(end)
+    with e.code.loop("while", "do", "done") as test:
+        run(e, stm.before)
+        cond = operand(e, stm.cond)
+        if not isinstance(cond, Uniform):
+            raise IRError("lanes: the condition of a uniform loop varies")
+        test(cond.text)
+        run(e, stm.body)
 
 
 def _varying_while(e: Lanes, stm: KWhile, run: Run) -> None:
@@ -243,21 +229,16 @@ def _varying_while(e: Lanes, stm: KWhile, run: Run) -> None:
     slots = [code.slot(t) for _ in range(e.unroll)]
     for slot, bits in zip(slots, e.mask or ("splat (i1 true)",) * e.unroll, strict=True):
         code.do(f"store {t} {bits}, ptr {slot}")
-    head, body, end = code.fresh("while"), code.fresh("do"), code.fresh("done")
-    code.jump(head)
-    code.label(head)
-    entering = tuple(code.op(f"load {t}, ptr {slot}") for slot in slots)
-    with owning(e, stm, entering):
-        run(e, stm.before)
-        staying = mask_of(e, operand(e, stm.cond))
-    for slot, bits in zip(slots, staying, strict=True):
-        code.do(f"store {t} {bits}, ptr {slot}")
-    code.branch(any_lane(e, staying), body, end)
-    code.label(body)
-    with owning(e, stm, staying):
-        run(e, stm.body)
-    code.jump(head)
-    code.label(end)
+    with code.loop("while", "do", "done") as test:
+        entering = tuple(code.op(f"load {t}, ptr {slot}") for slot in slots)
+        with owning(e, stm, entering):
+            run(e, stm.before)
+            staying = mask_of(e, operand(e, stm.cond))
+        for slot, bits in zip(slots, staying, strict=True):
+            code.do(f"store {t} {bits}, ptr {slot}")
+        test(any_lane(e, staying))
+        with owning(e, stm, staying):
+            run(e, stm.body)
 
 
 # ---- threads -----------------------------------------------------------------------------------------------------
@@ -360,22 +341,17 @@ def _vector_by_vector(e: Lanes) -> Iterator[None]:
 def _groups(e: Lanes, index: KVar, position: str, last: str, body: Callable[[], None], masked: bool = False) -> None:
     """`body` for full groups as long as there are some; with `masked`, for single vectors of what is left."""
     prim, t, code = index.prim, llvm_type(index.prim), e.code
-    head, inside, end = map(code.fresh, ("threads", "masked", "end") if masked else ("threads", "group", "rest"))
-    code.jump(head)
-    code.label(head)
-    i = code.op(f"load {t}, ptr {position}")
-    if masked:
-        going = e.one.ins("icmp slt" if prim.is_signed else "icmp ult", prim, i, last)
-    else:
-        going = e.one.ins("icmp sge", prim, code.op(f"sub {t} {last}, {i}"), str(e.lanes))
-    code.branch(going, inside, end)
-    code.label(inside)
-    e.env[index.name] = Linear(prim, i, 1, True)
-    with e.masked((first_lanes(e, prim, code.op(f"sub {t} {last}, {i}")),) if masked else e.mask):
-        body()
-    code.do(f"store {t} {code.op(f'add {t} {i}, {e.lanes}')}, ptr {position}")
-    code.jump(head)
-    code.label(end)
+    labels = ("threads", "masked", "end") if masked else ("threads", "group", "rest")
+    with code.loop(*labels) as test:
+        i = code.op(f"load {t}, ptr {position}")
+        if masked:
+            test(e.one.ins("icmp slt" if prim.is_signed else "icmp ult", prim, i, last))
+        else:
+            test(e.one.ins("icmp sge", prim, code.op(f"sub {t} {last}, {i}"), str(e.lanes)))
+        e.env[index.name] = Linear(prim, i, 1, True)
+        with e.masked((first_lanes(e, prim, code.op(f"sub {t} {last}, {i}")),) if masked else e.mask):
+            body()
+        code.do(f"store {t} {code.op(f'add {t} {i}, {e.lanes}')}, ptr {position}")
 
 
 def first_lanes(e: Lanes, prim: Prim, count: str) -> str:

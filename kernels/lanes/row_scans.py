@@ -100,15 +100,9 @@ def _distances(e: Lanes) -> tuple[int, ...]:
 
 def _loop(e: Lanes, rows: _Rows, least: int, body: Callable[[], None]) -> None:
     """As long as that many elements are left."""
-    code = e.code
-    head, inside, end = map(code.fresh, ("rows", "vector", "end"))
-    code.jump(head)
-    code.label(head)
-    code.branch(code.op(f"icmp sge i64 {_ahead(e, rows)}, {least}"), inside, end)
-    code.label(inside)
-    body()
-    code.jump(head)
-    code.label(end)
+    with e.code.loop("rows", "vector", "end") as test:
+        test(e.code.op(f"icmp sge i64 {_ahead(e, rows)}, {least}"))
+        body()
 
 
 def _ahead(e: Lanes, rows: _Rows) -> str:
@@ -184,12 +178,9 @@ def _next_part(e: Lanes, rows: _Rows, values: tuple[Varying, ...], run: Run) -> 
     write_scalars(e, rows.carry, total)
     code.do(f"store i64 {code.op(f'add i64 {base}, {e.width}')}, ptr {rows.base}")
     code.do(f"store i64 {code.op(f'sub i64 {left}, {e.width}')}, ptr {rows.left}")
-    code.branch_rarely(code.op(f"icmp ule i64 {left}, {e.width}"), last, on)
-    with code.cold_section():
-        code.label(last)
+    with code.rarely(code.op(f"icmp ule i64 {left}, {e.width}"), last, on):
         code.do(f"store i64 {code.op(f'add i64 {base}, {left}')}, ptr {rows.base}")
         code.do(f"store i64 {rows.stretch}, ptr {rows.left}")
         write_scalars(e, rows.carry, rows.neutral)
         code.jump(on)
-    code.label(on)
     return carry

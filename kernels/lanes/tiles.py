@@ -92,18 +92,13 @@ def _columns(e: Lanes, stm: LoadTile | StoreTile, column: Callable[[str, str], N
     first = e.vec.ins("add", Prim.I64, splat(e, Prim.I64, rows.first), apart)
     counter = code.slot("i64", 8)
     code.do(f"store i64 0, ptr {counter}")
-    head, body, end = code.fresh("columns"), code.fresh("column"), code.fresh("moved")
-    code.jump(head)
-    code.label(head)
-    k = code.op(f"load i64, ptr {counter}")
-    code.branch(code.op(f"icmp slt i64 {k}, {rows.count}"), body, end)
-    code.label(body)
-    index = e.vec.ins("add", Prim.I64, first, splat(e, Prim.I64, k))
-    pointers = code.op(f"getelementptr {element}, ptr {rows.array}, {e.vec.raw('i64')} {index}")
-    column(pointers, address(e, element, e.places[stm.tile].pointer, code.op(f"mul i64 {k}, {e.lanes}")))
-    code.do(f"store i64 {code.op(f'add i64 {k}, 1')}, ptr {counter}")
-    code.jump(head)
-    code.label(end)
+    with code.loop("columns", "column", "moved") as test:
+        k = code.op(f"load i64, ptr {counter}")
+        test(code.op(f"icmp slt i64 {k}, {rows.count}"))
+        index = e.vec.ins("add", Prim.I64, first, splat(e, Prim.I64, k))
+        pointers = code.op(f"getelementptr {element}, ptr {rows.array}, {e.vec.raw('i64')} {index}")
+        column(pointers, address(e, element, e.places[stm.tile].pointer, code.op(f"mul i64 {k}, {e.lanes}")))
+        code.do(f"store i64 {code.op(f'add i64 {k}, 1')}, ptr {counter}")
 
 
 # ---- full groups -------------------------------------------------------------------------------------------------

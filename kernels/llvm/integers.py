@@ -119,22 +119,17 @@ def _power_loop(v: Vec, prim: Prim, x: str, n: str) -> str:
     slots = [code.slot(t) for _ in range(3)]
     for slot, start in zip(slots, (v.const(prim, 1), x, n), strict=True):
         code.do(f"store {t} {start}, ptr {slot}")
-    head, body, end = code.fresh("head"), code.fresh("body"), code.fresh("end")
-    code.jump(head)
-    code.label(head)
-    result, base, rest = (code.op(f"load {t}, ptr {slot}") for slot in slots)
-    code.branch(v.any(v.ins("icmp ne", prim, rest, v.const(prim, 0))), body, end)
-    code.label(body)
-    odd = v.ins("icmp ne", prim, v.ins("and", prim, rest, v.const(prim, 1)), v.const(prim, 0))
-    updates = (
-        v.select(prim, odd, v.ins("mul", prim, result, base), result),
-        v.ins("mul", prim, base, base),
-        v.ins("lshr", prim, rest, v.const(prim, 1)),
-    )
-    for slot, update in zip(slots, updates, strict=True):
-        code.do(f"store {t} {update}, ptr {slot}")
-    code.jump(head)
-    code.label(end)
+    with code.loop("head", "body", "end") as test:
+        result, base, rest = (code.op(f"load {t}, ptr {slot}") for slot in slots)
+        test(v.any(v.ins("icmp ne", prim, rest, v.const(prim, 0))))
+        odd = v.ins("icmp ne", prim, v.ins("and", prim, rest, v.const(prim, 1)), v.const(prim, 0))
+        updates = (
+            v.select(prim, odd, v.ins("mul", prim, result, base), result),
+            v.ins("mul", prim, base, base),
+            v.ins("lshr", prim, rest, v.const(prim, 1)),
+        )
+        for slot, update in zip(slots, updates, strict=True):
+            code.do(f"store {t} {update}, ptr {slot}")
     return result
 
 

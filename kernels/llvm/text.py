@@ -148,6 +148,22 @@ class Code:
     def branch_rarely(self, cond: str, cold: str, usual: str) -> None:
         self.do(f"br i1 {cond}, label %{cold}, label %{usual}, !prof !0")
 
+    @contextmanager
+    def loop(self, head: str, body: str, end: str, scalar: bool = False) -> Iterator[Callable[[str], None]]:
+        """A loop, whose labels have these names: what is written inside comes to a test, which what this gives writes
+        of a condition, and goes on with the body. `scalar` as in `jump`."""
+        head, body, end = map(self.fresh, (head, body, end))
+
+        def test(cond: str) -> None:
+            self.branch(cond, body, end)
+            self.label(body)
+
+        self.jump(head)
+        self.label(head)
+        yield test
+        self.jump(head, scalar)
+        self.label(end)
+
     def slot(self, type_: str, align: int = 64) -> str:
         """A stack slot in the function's entry."""
         self.counter += 1
@@ -156,14 +172,18 @@ class Code:
         return name
 
     @contextmanager
-    def cold_section(self) -> Iterator[None]:
-        """What is written inside goes behind the function's end."""
+    def rarely(self, cond: str, cold: str, usual: str) -> Iterator[None]:
+        """What runs where `cond` holds, at the label `cold`: it goes behind the function's end, and leaves or jumps to
+        `usual`, which comes next here."""
+        self.branch_rarely(cond, cold, usual)
         saved, self.lines = self.lines, []
         try:
+            self.label(cold)
             yield
         finally:
             self.cold += self.lines
             self.lines = saved
+        self.label(usual)
 
     def call(self, name: str, result: str, args: tuple[tuple[str, str], ...]) -> str:
         """A call of a declared or defined function; `args` are (type, text)."""

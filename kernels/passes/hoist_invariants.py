@@ -30,7 +30,7 @@ def hoist_invariants(kernel: Kernel) -> Kernel:
     def on_stm(stm: KStm) -> tuple[KStm, ...] | None:
         if not isinstance(stm, Threads):
             return None
-        before, rest = split(stm, mutable)
+        before, rest = split(stm, mutable, may_move)
         if not any(map(may_fail, before)):
             return (stm,)
         runs = name("runs", Prim.BOOL)
@@ -83,8 +83,10 @@ def divided(x: Operand, by: Operand, out: list[KStm], name: Namer) -> KVar:
     return known
 
 
-def split(loop: Threads, mutable: frozenset[str]) -> tuple[tuple[KStm, ...], tuple[KStm, ...]]:
-    """What is the same for all threads and may stand before the loop, and the rest of its body."""
+def split(
+    loop: Threads, mutable: frozenset[str], moves: Callable[[KStm], bool]
+) -> tuple[tuple[KStm, ...], tuple[KStm, ...]]:
+    """What is the same for all threads and may stand before the loop, of what `moves`, and the rest of its body."""
     inside = {*defined(loop.body), loop.index.name}
     before: list[KStm] = []
     rest: list[KStm] = []
@@ -95,16 +97,22 @@ def split(loop: Threads, mutable: frozenset[str]) -> tuple[tuple[KStm, ...], tup
 
     for stm in loop.body:
         fails = may_fail(stm)
-        moves = isinstance(stm, kir.Check | kir.BoundsCheck) or (
-            isinstance(stm, KLet) and isinstance(stm.rhs, KOp | KConvert)
-        )
-        if moves and outside(operands(stm)) and not (fails and checked):
+        if moves(stm) and outside(operands(stm)) and not (fails and checked):
             before.append(stm)
             inside -= {stm.var.name} if isinstance(stm, KLet) else set()
         else:
             rest.append(stm)
             checked = checked or any(isinstance(one, kir.Check | kir.BoundsCheck) for one in statements((stm,)))
     return tuple(before), tuple(rest)
+
+
+def may_move(stm: KStm) -> bool:
+    """Whether a statement is a check or computes a value, from no memory."""
+    match stm:
+        case kir.Check() | kir.BoundsCheck() | KLet(_, KOp() | KConvert()):
+            return True
+        case _:
+            return False
 
 
 def may_fail(stm: KStm) -> bool:

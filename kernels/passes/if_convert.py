@@ -19,8 +19,9 @@ from ...ir.types import Prim
 from ..analysis.speculation import is_harmless
 from ..analysis.uniformity import find_facts
 from ..kernel_ir import nodes as kir
+from ..kernel_ir.dead_code import needed
 from ..kernel_ir.nodes import KConvert, Kernel, KIf, KLambda, KLet, KOp, KStm, KVar, Operand
-from ..kernel_ir.traverse import children, map_operands, rewritten, rhs_operands, statements, with_children
+from ..kernel_ir.traverse import children, map_operands, names, rewritten, statements, with_children
 
 MOST = 16
 """Statements of both sides that all lanes compute."""
@@ -71,7 +72,8 @@ class _Selector:
         out: list[KStm] = []
         values: Values = {}
         self.straighten(op.body, values, out)
-        return needed(replace(op, body=tuple(out), results=tuple(values.get(r, r) for r in op.results)))
+        results = tuple(values.get(r, r) for r in op.results)
+        return replace(op, body=needed(tuple(out), set(names(*results))), results=results)
 
     def straighten(self, stms: Iterable[KStm], values: Values, out: list[KStm]) -> None:
         """Plain code for `stms`, which reads variables as `values` says; afterwards they say what is assigned."""
@@ -137,20 +139,6 @@ class _Selector:
         var = KVar(f"{like.name}.s{self.fresh[0]}", like.prim)
         out.append(KLet(var, rhs))
         return var
-
-
-def needed(op: KLambda) -> KLambda:
-    """An operator of plain code without what its results do not need."""
-    used: set[Operand] = set(op.results)
-    kept: list[KStm] = []
-    for stm in reversed(op.body):
-        match stm:
-            case KLet(var, KOp() | KConvert() as rhs) if var in used:
-                used.update(rhs_operands(rhs))
-                kept.append(stm)
-            case _:
-                pass
-    return replace(op, body=tuple(reversed(kept)))
 
 
 def _definition(operand: Operand, out: list[KStm]) -> kir.Rhs | None:

@@ -20,10 +20,10 @@ from ...ir.ops import COMPARISONS, Op
 from ...ir.records import dataclass
 from ...ir.types import Const, Prim
 from ..kernel_ir import nodes as kir
+from ..kernel_ir.dead_code import needed
 from ..kernel_ir.nodes import BlockReduce, KConvert, Kernel, KLambda, KLet, KOp, KStm, KVar, Operand
 from ..kernel_ir.signs import Ranges
-from ..kernel_ir.traverse import Renamed, rewritten
-from .if_convert import needed
+from ..kernel_ir.traverse import Renamed, names, rewritten
 from .peel_boundaries import MIRRORED, folded
 
 PIECE = 1 << 30
@@ -259,7 +259,8 @@ def step_of(op: KLambda, k: int) -> KLambda:
                 body.append(KLet(var, replace(rhs, arg=known.get(rhs.arg, rhs.arg))))
             case _:
                 raise IRError(f"places: {type(stm).__name__} in an operator that is counted")
-    return needed(replace(op, body=tuple(body), results=tuple(known.get(r, r) for r in op.results)))
+    results = tuple(known.get(r, r) for r in op.results)
+    return replace(op, body=needed(tuple(body), set(names(*results))), results=results)
 
 
 def decided(op: Op, args: tuple[Operand, ...], left: Operand, right: Operand) -> Operand | None:

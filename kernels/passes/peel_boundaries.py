@@ -39,6 +39,7 @@ from ..kernel_ir.traverse import (
     used,
     with_children,
 )
+from .hoist_invariants import split
 
 LEAST = 4
 """Elements of a middle that is worth the cut."""
@@ -84,7 +85,8 @@ class _Cutter:
         """The loop cut, or as it is where there is nothing to gain."""
         if stm.index.prim is not Prim.I64 or not is_plain(stm.body) or sum(1 for _ in statements(stm.body)) > MOST:
             return (stm,)
-        before, rest = _invariants(stm, self.mutable)
+        before, others = split(stm, self.mutable, _is_total)
+        rest = replace(stm, body=others)
         middle = _Middle(stm.index, defined(rest.body) | self.mutable | {stm.index.name})
         body = middle.unchecked(middle.rewritten(rest.body))
         if not middle.pays:
@@ -330,23 +332,13 @@ class _Middle:
         return isinstance(operand, Const) or operand.name not in self.inside
 
 
-def _invariants(loop: Threads, mutable: frozenset[str]) -> tuple[tuple[KStm, ...], Threads]:
-    """What the loop computes that is the same for all threads, and cannot fail, and the loop without it."""
-    inside = {*defined(loop.body), loop.index.name}
-    before: list[KStm] = []
-    rest: list[KStm] = []
-
-    def outside(operand: Operand) -> bool:
-        return isinstance(operand, Const) or (operand.name not in inside and operand.name not in mutable)
-
-    for stm in loop.body:
-        match stm:
-            case KLet(var, KOp(op, prim, args)) if not can_fail(op, prim) and all(map(outside, args)):
-                inside.discard(var.name)
-                before.append(stm)
-            case _:
-                rest.append(stm)
-    return tuple(before), replace(loop, body=tuple(rest))
+def _is_total(stm: KStm) -> bool:
+    """An operation that cannot fail."""
+    match stm:
+        case KLet(_, KOp(op, prim)):
+            return not can_fail(op, prim)
+        case _:
+            return False
 
 
 def folded(op: Op, args: tuple[Operand, ...]) -> Operand | None:

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from ...ir.records import dataclass
 from ...ir.types import Prim
-from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment
-from ..kernel_ir.nodes import Kernel, KLet, KOp, KStm, KVar
-from ..kernel_ir.traverse import assigned, bound_inside, children, map_mentions, variables_in, with_children
+from ..kernel_ir.dead_code import needed
+from ..kernel_ir.nodes import Kernel, KLet, KStm, KVar
+from ..kernel_ir.traverse import assigned, bound_inside, children, map_mentions, with_children
 
 Stms = tuple[KStm, ...]
 
@@ -73,16 +73,3 @@ class Straightening:
 
     def renamed(self, stm: KStm) -> KStm:
         return map_mentions(stm, lambda one: self.other.get(one.name, one) if isinstance(one, KVar) else one)
-
-
-def needed(stms: Stms, used: set[str]) -> Stms:
-    """Without values of arithmetic that nothing after them uses (a division there fails no program). `used`: what is
-    used after the list; what the list uses joins it."""
-    kept: list[KStm] = []
-    for stm in reversed(stms):
-        if isinstance(stm, KLet) and isinstance(stm.rhs, KOp | kir.KConvert) and stm.var.name not in used:
-            continue
-        lists = children(stm)
-        used |= variables_in(with_children(stm, ((),) * len(lists)))
-        kept.append(with_children(stm, [needed(inner, used) for inner in lists[::-1]][::-1]))
-    return tuple(reversed(kept))

@@ -21,9 +21,10 @@ from ...ir.records import dataclass
 from ...ir.types import Prim, i64
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.affine import Environment, Poly
+from ..kernel_ir.dead_code import needed
 from ..kernel_ir.nodes import KArray, Kernel, KLet, KLoad, KOp, KStm, KVar, Operand, Space
 from ..kernel_ir.traverse import defined, map_mentions, statements, variables_in
-from .straighten_indices import needed, straighten_indices
+from .straighten_indices import straighten_indices
 
 ROW_BYTES, MOST_WIDE, MOST_STATEMENTS = 16, 4, 40
 

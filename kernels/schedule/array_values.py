@@ -22,6 +22,7 @@ from .kernel_builder import (
     Value,
     is_const,
     prim_of,
+    scalar,
     shape_of,
 )
 
@@ -125,8 +126,7 @@ def copy_into(b: Builder, target: ArrayRef, source: Value, mode: Mode) -> None:
     def level(indices: tuple[Operand, ...]) -> None:
         k = len(indices)
         if k == len(shape):
-            value = b.element(source, indices)
-            assert isinstance(value, (KVar, Const))
+            value = scalar(b.element(source, indices))
             b.emit(kir.Store(target.mem, b.address(target, indices), value))
             return
         if is_const(shape[k], 1):
@@ -146,19 +146,14 @@ def copy_into(b: Builder, target: ArrayRef, source: Value, mode: Mode) -> None:
 
 def copy_points(b: Builder, target: ArrayRef, source: Value) -> None:
     """A thread for each element; what lies in memory as one row is copied as one."""
-    total: Operand = ONE
-    for width in target.shape:
-        total = b.mul(total, width, "points")
-    point = b.fresh("point", Prim.I64)
-    with b.nested() as body:
+    total = b.product(target.shape, "points")
+    with b.threads(b.fresh("point", Prim.I64), ZERO, total) as point:
         if target.row_major and _is_one_row(source):
             where, place = b.add(target.offset, point), flat_element(b, source, point)
         else:
             indices = flat_indices(b, target.shape, point)
             where, place = b.address(target, indices), b.element(source, indices)
-        assert isinstance(place, (KVar, Const))
-        b.emit(kir.Store(target.mem, where, place))
-    b.emit(kir.Threads(point, ZERO, total, tuple(body)))
+        b.emit(kir.Store(target.mem, where, scalar(place)))
 
 
 def _is_one_row(source: Value) -> bool:

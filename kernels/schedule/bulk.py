@@ -86,8 +86,7 @@ def iota(prim: Prim, chunk: int) -> Kernel:
     m = Maker(prim)
     b, i = m.b, m.b.fresh("i", Prim.I64)
     lo, hi = m.ends(b.block, COUNT, chunk)
-    with b.nested() as body:
+    with b.threads(i, lo, hi):
         value = b.wrapping(Op.ADD, START, b.wrapping(Op.MUL, i, STEP))
         b.emit(kir.Store(m.to, i, b.let("x", prim, kir.KConvert(Prim.I64, prim, value))))
-    b.emit(kir.Threads(i, lo, hi, tuple(body)))
     return m.kernel("iota", (m.to,), (COUNT, START, STEP))

@@ -129,9 +129,8 @@ def inner(w: Walk, index: Name, ends: tuple[Operand, Operand], count: Operand, b
     b.env[index] = var
     b.inside.add((var, count))
     mode = Mode.THREAD if unit is core.Level.THREAD else w.mode
-    with b.nested() as stms:
+    with b.threads(var, *ends, unit=unit):
         statements(replace(w, mode=mode, index=index), body)
-    b.emit(kir.Threads(var, *ends, tuple(stms), unit=unit))
 
 
 def statements(w: Walk, body: Body) -> None:
@@ -158,12 +157,10 @@ def statement(w: Walk, stm: Stm) -> None:
             if attr is not None:
                 inner(w, index, (ZERO, count), count, body, LEVELS[attr.args[0].name])
                 return
-            var = b.fresh(index.base, Prim.I64)
-            b.env[index] = var
+            var = b.index(index)
             b.inside.add((var, count))
-            with b.nested() as stms:
+            with b.loop(var, count):
                 statements(w, body)
-            b.emit(kir.For(var, count, tuple(stms)))
         case core.If(cond, then, orelse) if not stm.pat:
             sides: list[tuple[kir.KStm, ...]] = []
             for side in (then, orelse):
@@ -241,15 +238,13 @@ def shuffle(w: Walk, target: Name, source: Name, op: Op, by: Operand, loc: Loc) 
     if b.has_threads:
         b.emit(kir.Shuffle(to.mem, origin.mem, op, Prim.I64, by))
         return
-    var = b.fresh("t", Prim.I64)
-    with b.nested() as stms:
+    with b.threads(b.fresh("t", Prim.I64), ZERO, count) as var:
         other = b.op(op, Prim.I64, var, by)
         apart = b.op(Op.AND, Prim.I64, b.op(Op.XOR, Prim.I64, var, other), i64(-WARP.threads))
         chosen = b.op(Op.SELECT, Prim.I64, b.op(Op.EQ, Prim.I64, apart, ZERO), other, var)
         value = b.fresh("x", to.mem.prim)
         b.emit(kir.KLet(value, kir.KLoad(origin.mem, b.address(origin, (chosen,)))))
         b.emit(kir.Store(to.mem, b.address(to, (var,)), value))
-    b.emit(kir.Threads(var, ZERO, count, tuple(stms)))
 
 
 # ---- memory --------------------------------------------------------------------------------------------------------

@@ -20,19 +20,19 @@ MOST_PRODUCTS = 40
 """A comparison of more products is not worth its code."""
 
 
-def extra_cost(h: HostBuilder, points: Atom, lanes: Made, rows: int, spread: Made, width: Name) -> Sum | None:
+def extra_cost(points: Atom, lanes: Made, rows: int, spread: Made, width: Name) -> Sum | None:
     """By how much points with lanes over them, of which a group that is not full takes as long as one that is, cost
     more than with lanes over their elements, as a sum over sizes; None where that has too many products."""
-    each = _cost(h, lanes, width) * (LANES / (EXTENT * rows))
+    each = _cost(lanes, width) * (LANES / (EXTENT * rows))
     if isinstance(points, Const):
         groups, count = Sum() + max(1.0, -(-float(points.value) // LANES)), Sum() + float(points.value)
     else:
         groups, count = size(points.name, Role.GROUPS), size(points.name, Role.STEPS)
-    found = each * groups - _cost(h, spread, width) * count
+    found = each * groups - _cost(spread, width) * count
     return found if len(found.terms) <= MOST_PRODUCTS else None
 
 
-def _cost(h: HostBuilder, made: Made, width: Name) -> Sum:
+def _cost(made: Made, width: Name) -> Sum:
     scalars = zip(made.kernel.scalars, made.scalars, strict=True)
     sizes = {var: name for var, name in scalars if not var.prim.is_float and var.prim is not Prim.BOOL}
     return cost_by_sizes(made.kernel.body, sizes, width, made.tiled, made.facts)

@@ -7,11 +7,11 @@ what is contiguous stays visible; every other array is dense and row-major, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import field
 from enum import Enum
-from functools import cache
+from functools import cache, reduce
 from typing import Any, Protocol
 
 from ...ir import core
@@ -149,6 +149,12 @@ class Builder:
         self.counter += 1
         return KVar(f"{clean(base)}_{self.counter}", prim)
 
+    def index(self, name: Name) -> KVar:
+        """A fresh variable that an index of the source is from now on."""
+        index = self.fresh(name.base, Prim.I64)
+        self.env[name] = index
+        return index
+
     def emit(self, stm: KStm) -> None:
         self.stms.append(stm)
 
@@ -173,6 +179,17 @@ class Builder:
         self.emit(KLet(var, rhs))
         return var
 
+    def declare(self, base: str, init: Operand) -> KVar:
+        """A mutable variable."""
+        var = self.fresh(base, init.prim)
+        self.emit(kir.Declare(var, init))
+        return var
+
+    def assign(self, variables: Iterable[KVar], values: Iterable[Operand]) -> None:
+        """`variable := value`, one after the other."""
+        for var, value in zip(variables, values, strict=True):
+            self.emit(kir.Assign(var, value))
+
     @contextmanager
     def nested(self) -> Iterator[list[KStm]]:
         """Collects the statements emitted inside into a list of their own."""
@@ -181,6 +198,37 @@ class Builder:
             yield self.stms
         finally:
             self.stms = saved
+
+    @contextmanager
+    def loop(self, index: KVar, bound: Operand, unroll: int = 1) -> Iterator[KVar]:
+        """`for index < bound` with the statements emitted inside."""
+        with self.nested() as body:
+            yield index
+        self.emit(kir.For(index, bound, tuple(body), unroll))
+
+    @contextmanager
+    def loops(self, indices: Iterable[KVar], bounds: Iterable[Operand]) -> Iterator[None]:
+        """`for i < n { for j < m { .. } }` with the statements emitted inside."""
+        with ExitStack() as nest:
+            for index, bound in zip(indices, bounds, strict=True):
+                nest.enter_context(self.loop(index, bound))
+            yield
+
+    @contextmanager
+    def threads(
+        self, index: KVar, lo: Operand, hi: Operand, row: int = 1, unit: core.Level = core.Level.THREAD
+    ) -> Iterator[KVar]:
+        """`threads index in lo..hi` with the statements emitted inside."""
+        with self.nested() as body:
+            yield index
+        self.emit(kir.Threads(index, lo, hi, tuple(body), row, unit))
+
+    @contextmanager
+    def when(self, cond: Operand) -> Iterator[None]:
+        """`if cond` with the statements emitted inside."""
+        with self.nested() as body:
+            yield
+        self.emit(kir.KIf(cond, tuple(body), ()))
 
     @contextmanager
     def in_prologue(self) -> Iterator[None]:
@@ -235,6 +283,10 @@ class Builder:
         if isinstance(x, Const) and isinstance(y, Const):
             return i64(int(x.value) * int(y.value))
         return self.exact(Op.MUL, x, y, base)
+
+    def product(self, factors: Iterable[Operand], base: str = "t") -> Operand:
+        """i64 product of all, 1 for none."""
+        return reduce(lambda total, factor: self.mul(total, factor, base), factors, ONE)
 
     def sub(self, x: Operand, y: Operand, base: str = "t") -> Operand:
         if is_const(y, 0):
@@ -303,7 +355,7 @@ class Builder:
             raise NotLowerable(f"{name} is not visible to the kernel")
         type_ = self.scope.types[name]
         if not type_.shape:
-            var = self.fresh(clean(name.base), type_.prim)
+            var = self.fresh(name.base, type_.prim)
             self.scalars[name] = var
             return var
         with self.in_prologue():
@@ -335,9 +387,7 @@ class Builder:
         return ArrayRef(mem, ZERO, shape, tuple(stored[perm.index(d)] for d in range(len(shape))), False)
 
     def alloc(self, base: str, prim: Prim, shape: tuple[Operand, ...], space: Space) -> ArrayRef:
-        count: Operand = ONE
-        for width in shape:
-            count = self.mul(count, width)
+        count = self.product(shape)
         if space is Space.SHARED and isinstance(count, KVar) and self.has_threads:
             most = self.most.get(count)
             count = i64(most) if most is not None and 0 < most * prim.bytes <= STATIC_BYTES else count
@@ -418,13 +468,12 @@ class Builder:
 
 def index_message(indices: int, rank: int) -> tuple[str | Prim, ...]:
     """The parts of `index [1, 4] out of bounds for array of shape [2][3]`."""
-    shown: list[str | Prim] = []
-    for k in range(indices):
-        shown += ["index [" if k == 0 else ", ", Prim.I64]
-    shown.append("] out of bounds for array of shape ")
-    for _ in range(rank):
-        shown += ["[", Prim.I64, "]"]
-    return tuple(shown)
+    return "index [", *(Prim.I64, ", ") * (indices - 1), Prim.I64, *beyond(rank)
+
+
+def beyond(rank: int) -> tuple[str | Prim, ...]:
+    """The end of the message."""
+    return "] out of bounds for array of shape ", *("[", Prim.I64, "]") * rank
 
 
 @cache
@@ -458,6 +507,12 @@ def prim_of(value: Value) -> Prim:
             return prim_of(inner)
         case KVar(_, prim) | Const(prim, _):
             return prim
+
+
+def scalar(value: Value) -> Operand:
+    """A value that is known to be a scalar."""
+    assert isinstance(value, (KVar, Const)), "an array"
+    return value
 
 
 def variables(atoms: tuple[Atom, ...]) -> tuple[Name, ...]:

@@ -18,11 +18,10 @@ from ...ir.ops import Op
 from ...ir.types import I64, Name, Prim, Type, i64
 from ..analysis.cost import EXTENT
 from ..kernel_ir import nodes as kir
-from ..kernel_ir.nodes import KVar
 from .host_builder import Made, either
-from .kernel_builder import ONE, ZERO, Builder, Mode, Operand, Value
-from .soacs import apply_lambda, put
-from .space import output, scalar, segment_screma
+from .kernel_builder import ONE, ZERO, Builder, Mode, Operand, Value, scalar
+from .soacs import combined, put
+from .space import output, segment_screma
 from .table import Schedule, Segop, in_memory
 
 GRAIN = 1 << 12
@@ -109,9 +108,7 @@ def carry_kernel(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], l
     h, exp, b = s.h, s.exp, s.h.builder()
     results, partial, last = [output(b, o) for o in outs], [b.array(c) for c in carries], b.array(lasts)
     neutral = [b.operand(atom) for red in exp.reds for atom in red.neutral]
-    row, accs = b.fresh("row", Prim.I64), [b.fresh("acc", ne.prim) for ne in neutral]
-    for var, start in zip((row, *accs), (ZERO, *neutral), strict=True):
-        b.emit(kir.Declare(var, start))
+    row, accs = b.declare("row", ZERO), [b.declare("acc", ne) for ne in neutral]
     part = b.fresh("part", Prim.I64)
     with b.nested() as stms:
         at, so_far = b.copy(row), [b.copy(acc) for acc in accs]
@@ -119,29 +116,14 @@ def carry_kernel(s: Segop[core.SegRed], outs: list[Name], carries: list[Name], l
         carried = [b.element(array, (part,)) for array in partial]
         with b.nested() as ends_here:
             tail = [b.element(result, (at,)) for result in results]
-            for result, value in zip(results, combined(b, exp, so_far, tail), strict=True):
+            for result, value in zip(results, combined(b, exp.reds, so_far, tail, Mode.BLOCK), strict=True):
                 put(b, result, at, value, Mode.BLOCK)
-            assign(b, accs, carried)
+            b.assign(accs, map(scalar, carried))
         with b.nested() as goes_on:
-            assign(b, accs, combined(b, exp, so_far, carried))
+            b.assign(accs, map(scalar, combined(b, exp.reds, so_far, carried, Mode.BLOCK)))
         ended = b.op(Op.LT, Prim.I64, at, next_row, base="ended")
         b.emit(kir.KIf(ended, tuple(ends_here), tuple(goes_on)))
         b.emit(kir.Assign(row, next_row))
     (parts,) = h.types[lasts].shape
     b.emit(kir.For(part, b.operand(parts), tuple(stms)))
     return h.finish(b, f"{s.base}_carry")
-
-
-def combined(b: Builder, exp: core.SegRed, left: list[KVar | Operand], right: list[Value]) -> list[Value]:
-    """All operators on their values."""
-    results: list[Value] = []
-    for red in exp.reds:
-        taken = slice(len(results), len(results) + len(red.neutral))
-        results += apply_lambda(b, red.op, [*left[taken], *right[taken]], Mode.BLOCK)
-    return results
-
-
-def assign(b: Builder, variables: list[KVar], values: list[Value]) -> None:
-    """`variable := value`, one scalar after the other."""
-    for var, value in zip(variables, values, strict=True):
-        b.emit(kir.Assign(var, scalar(value)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import islice
 
 from ...ir import core
 from ...ir.core import Lambda, Reduction, Stm
@@ -20,7 +21,7 @@ from ..kernel_ir.execution import repeated
 from ..kernel_ir.fma import contracted
 from ..kernel_ir.nodes import KVar
 from .array_values import copy_into, owned
-from .kernel_builder import ZERO, ArrayRef, Builder, Mode, NotLowerable, Operand, Value
+from .kernel_builder import ZERO, ArrayRef, Builder, Mode, NotLowerable, Operand, Value, scalar
 from .queries import array_origins
 from .statements import gen_body, new_array, next_values
 
@@ -131,9 +132,7 @@ def k_lambda(b: Builder, ops: tuple[Reduction, ...]) -> kir.KLambda:
             variables = [b.env[p.name] for p in red.op.params]
             left += [v for v in variables[:k] if isinstance(v, KVar)]
             right += [v for v in variables[k:] if isinstance(v, KVar)]
-            for value in gen_body(b, red.op.body, Mode.THREAD):
-                assert isinstance(value, (KVar, Const))
-                results.append(value)
+            results += map(scalar, gen_body(b, red.op.body, Mode.THREAD))
     b.noted, body = noted, tuple(stm for stm in stms if not isinstance(stm, kir.Note))
     return kir.KLambda(tuple(left), tuple(right), body, tuple(results))
 
@@ -148,6 +147,18 @@ def apply_lambda(b: Builder, lam: Lambda, args: list[Value], mode: Mode) -> tupl
     for param, arg in zip(lam.params, args, strict=True):
         b.env[param.name] = arg
     return gen_body(b, lam.body, mode)
+
+
+def combined(
+    b: Builder, ops: tuple[Reduction, ...], left: Iterable[Value], right: Iterable[Value], mode: Mode
+) -> tuple[Value, ...]:
+    """`left op right` by all operators, each on its components, which are found when it is its turn."""
+    left, right = iter(left), iter(right)
+    results: list[Value] = []
+    for red in ops:
+        k = len(red.neutral)
+        results += apply_lambda(b, red.op, [*islice(left, k), *islice(right, k)], mode)
+    return tuple(results)
 
 
 # ---- one thread's loop -------------------------------------------------------------------------------------------
@@ -166,15 +177,9 @@ def sequential(b: Builder, stm: Stm, exp: core.Screma, mode: Mode) -> tuple[Valu
         rows = [b.element(b.input(a), (index,)) for a in exp.arrays]
         places = rows_in_place(b, exp.map.body, {k: arrays[k] for k in range(ns + nr, len(pat))}, index, mode)
         values = apply_lambda(b, exp.map, rows, mode)
-        position = 0
-        results: list[Value] = []
-        for red in ops:
-            k = len(red.neutral)
-            left = [b.copy(a) if isinstance(a, KVar) else a for a in accs[position : position + k]]
-            results += apply_lambda(b, red.op, [*left, *values[position : position + k]], mode)
-            position += k
+        results = combined(b, ops, (b.copy(a) if isinstance(a, KVar) else a for a in accs), values, mode)
         stms[:] = contracted(stms, only_scalars(results), only_scalars(values), halves=b.has_threads)
-        next_values(b, accs, tuple(results), mode)
+        next_values(b, accs, results, mode)
         for k in range(ns):
             put(b, arrays[k], index, accs[k], mode)
         for k in range(ns + nr, len(pat)):
@@ -213,10 +218,7 @@ def accumulator(b: Builder, type_: Type, neutral: Value, mode: Mode) -> Value:
     """What a reduction accumulates in, holding the neutral value: a mutable variable, or memory of the thread or
     block."""
     if not type_.shape:
-        assert isinstance(neutral, (KVar, Const))
-        var = b.fresh("acc", type_.prim)
-        b.emit(kir.Declare(var, neutral))
-        return var
+        return b.declare("acc", scalar(neutral))
     buffer = b.alloc("acc", type_.prim, tuple(b.operand(d) for d in type_.shape), mode.space)
     copy_into(b, buffer, neutral, mode)
     return buffer
@@ -224,13 +226,7 @@ def accumulator(b: Builder, type_: Type, neutral: Value, mode: Mode) -> Value:
 
 def put(b: Builder, array: ArrayRef, index: Operand, value: Value, mode: Mode) -> None:
     """`array[index] := value`."""
-    if isinstance(value, (KVar, Const)):
-        b.emit(kir.Store(array.mem, b.address(array, (index,)), value))
-        return
-    row = b.element(array, (index,))
-    assert isinstance(row, ArrayRef)
-    if row != value:
-        copy_into(b, row, value, mode)
+    put_at(b, array, (index,), value, mode)
 
 
 # ---- spread over the block ---------------------------------------------------------------------------------------
@@ -269,20 +265,15 @@ def spread(b: Builder, stm: Stm, exp: core.Screma) -> tuple[Value, ...]:
         if nr:
             again = b.fresh("i", Prim.I64)
             kept = [arrays[k] for k in range(ns, ns + nr)]
-            reduced = collective_reduce(b, exp.reds, again, (ZERO, width), lambda: [_load(b, a, again) for a in kept])
+            reduced = collective_reduce(
+                b, exp.reds, again, (ZERO, width), lambda: [scalar(b.element(a, (again,))) for a in kept]
+            )
     elif nr:
         reduced = collective_reduce(b, exp.reds, index, (ZERO, width), mapped)
     else:
-        with b.nested() as stms:
+        with b.threads(index, ZERO, width):
             mapped()
-        b.emit(kir.Threads(index, ZERO, width, tuple(stms)))
     return (*(arrays[k] for k in range(ns)), *reduced, *(arrays[k] for k in range(ns + nr, len(pat))))
-
-
-def _load(b: Builder, array: ArrayRef, index: Operand) -> Operand:
-    value = b.element(array, (index,))
-    assert isinstance(value, (KVar, Const))
-    return value
 
 
 def collective_reduce(
@@ -359,20 +350,19 @@ def write_at(
 
 
 def put_at(b: Builder, dest: ArrayRef, indices: tuple[Operand, ...], value: Value, mode: Mode) -> None:
-    """`dest[indices] := value`: a scalar is stored, a row copied."""
+    """`dest[indices] := value`: a scalar is stored, a row copied unless it is there."""
     if isinstance(value, (KVar, Const)):
         b.emit(kir.Store(dest.mem, b.address(dest, indices), value))
         return
     place = b.element(dest, indices)
     assert isinstance(place, ArrayRef)
-    copy_into(b, place, value, mode)
+    if place != value:
+        copy_into(b, place, value, mode)
 
 
 def split_indices(values: tuple[Value, ...], rank: int) -> tuple[tuple[Operand, ...], tuple[Value, ...]]:
     """The first `rank` results of a scatter's lambda, which are the index, and the values to be stored."""
-    indices = tuple(v for v in values[:rank] if isinstance(v, (KVar, Const)))
-    assert len(indices) == rank
-    return indices, values[rank:]
+    return tuple(map(scalar, values[:rank])), values[rank:]
 
 
 def gen_scatter(b: Builder, stm: Stm, exp: core.Scatter, mode: Mode) -> tuple[Value, ...]:
@@ -407,11 +397,10 @@ def combine_at(
     """`dest[idx] := op dest[idx] value` in range."""
     indices, values = split_indices(mapped, rank)
     inside = in_range(b, indices, dests[0].shape)
-    with b.nested() as stms:
+    with b.when(inside):
         places = [b.element(d, indices) for d in dests]
         results = apply_lambda(b, op.op, [*places, *values], mode)
         for dest, result in zip(dests, results, strict=True):
             if isinstance(result, ArrayRef) and result.mem == dest.mem:
                 raise NotLowerable("an operator that gives back its argument")
             put_at(b, dest, indices, result, mode)
-    b.emit(kir.KIf(inside, tuple(stms), ()))

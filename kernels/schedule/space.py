@@ -14,7 +14,7 @@ from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KStm, KVar
 from ..kernel_ir.traverse import map_operands
 from .array_values import copy_into
-from .kernel_builder import ZERO, ArrayRef, Builder, IotaRef, Mode, Operand, Value, clean
+from .kernel_builder import ZERO, ArrayRef, Builder, IotaRef, Mode, Operand, Value
 from .queries import array_origins
 from .soacs import gen_soac
 from .statements import gen_body
@@ -34,22 +34,18 @@ def bind_space(
         if k == order[0]:
             indices[k] = rest
         else:
-            indices[k] = b.op(Op.REM, Prim.I64, rest, n, base=clean(name.base))
+            indices[k] = b.op(Op.REM, Prim.I64, rest, n, base=name.base)
             rest = b.op(Op.QUOT, Prim.I64, rest, n, base="point")
         b.env[name] = indices[k]
     return tuple(indices[k] for k in range(len(space.dims)))
 
 
-def split_chunk(b: Builder, dims: tuple[tuple[Name, Atom], ...], chunks: Operand) -> tuple[Operand, Operand]:
-    """(number of the point of the outer dimensions, number of the chunk) of this block."""
-    return split_number(b, dims, chunks, b.block)
-
-
-def split_number(
-    b: Builder, dims: tuple[tuple[Name, Atom], ...], chunks: Operand, number: Operand
+def split_chunk(
+    b: Builder, dims: tuple[tuple[Name, Atom], ...], chunks: Operand, number: Operand | None = None
 ) -> tuple[Operand, Operand]:
     """(number of the point of the outer dimensions, number of the chunk) of a number among all chunks, of which each
-    point has `chunks`."""
+    point has `chunks`: the block's, unless one is given."""
+    number = b.block if number is None else number
     if not dims:
         return ZERO, number
     point = b.op(Op.QUOT, Prim.I64, number, chunks, base="segment")
@@ -91,12 +87,10 @@ def lanes_over_chunk(b: Builder, space: SegSpace, chunk: Chunk, body: Callable[[
     indices = bind_space(b, SegSpace(outer), point)
     lo = b.mul(number, chunk.length)
     hi = b.minimum(n, b.add(lo, chunk.length))
-    index = b.fresh(clean(inner.base), Prim.I64)
-    b.env[inner] = index
+    index = b.index(inner)
     b.inside |= set(zip((*indices, index), map(b.operand, space.widths), strict=True))
-    with b.nested() as stms:
+    with b.threads(index, lo, hi):
         body((*indices, index))
-    b.emit(kir.Threads(index, lo, hi, tuple(stms)))
 
 
 def bind_segment(
@@ -109,7 +103,7 @@ def bind_segment(
     if cut is None:
         return bind_space(b, SegSpace(outer), block), ZERO, ZERO, width
     n, whole = (b.operand(a) for a in cut)
-    point, number = split_number(b, outer, n, block)
+    point, number = split_chunk(b, outer, n, block)
     indices = bind_space(b, SegSpace(outer), point)
     one = b.op(Op.EQ, Prim.I64, n, i64(1))
     length = b.op(Op.SELECT, Prim.I64, one, width, whole, base="length")
@@ -159,9 +153,7 @@ def segment_results(
     b: Builder, body: Body, outs: list[tuple[Name, Type]], indices: tuple[Operand, ...], mode: Mode
 ) -> None:
     """Emit a segmap's body and put its results in their places; an array is made in place where it can be."""
-    places: list[ArrayRef] = []
-    for name, _ in outs:
-        places.append(output(b, name))
+    places = [output(b, name) for name, _ in outs]
     origins = array_origins(body)
     for place, result in zip(places, body.result, strict=True):
         origin = origins.get(result.name) if isinstance(result, Var) else None
@@ -192,9 +184,3 @@ def row_of(b: Builder, array: Value, indices: tuple[Operand, ...]) -> ArrayRef:
     row = b.element(array, indices)
     assert isinstance(row, ArrayRef)
     return row
-
-
-def scalar(value: Value) -> Operand:
-    """A value that is known to be a scalar."""
-    assert isinstance(value, (KVar, Const))
-    return value

@@ -28,9 +28,11 @@ from .kernel_builder import (
     Operand,
     ReplicateRef,
     Value,
+    beyond,
     clean,
     index_message,
     is_const,
+    scalar,
     shape_of,
 )
 from .queries import made_anew, made_here, made_in_turns
@@ -168,18 +170,7 @@ def check_slice(
     if is_const(start, 0) and count == width and is_const(stride, 1):
         return
     last = b.wrapping(Op.ADD, start, b.wrapping(Op.MUL, b.wrapping(Op.SUB, count, ONE), stride))
-    parts: list[str | Prim] = [
-        "slice [",
-        Prim.I64,
-        ":+",
-        Prim.I64,
-        "*",
-        Prim.I64,
-        "] out of bounds for array of shape ",
-    ]
-    for _ in shape:
-        parts += ["[", Prim.I64, "]"]
-    site = b.site("R0101", stm.loc, tuple(parts))
+    site = b.site("R0101", stm.loc, ("slice [", Prim.I64, ":+", Prim.I64, "*", Prim.I64, *beyond(len(shape))))
     empty = b.op(Op.EQ, Prim.I64, count, ZERO)
     good = b.op(Op.GE, Prim.I64, count, ZERO)
     for end in (start, last):
@@ -239,8 +230,7 @@ def gen_update(b: Builder, exp: core.Update, stm: Stm, mode: Mode) -> ArrayRef:
     value = b.atom(exp.value)
     if all(isinstance(d, Fix) for d in exp.dims) and not shape_of(value):
         indices = tuple(b.operand(d.index) for d in exp.dims if isinstance(d, Fix))
-        assert isinstance(value, (KVar, Const))
-        b.emit(kir.Store(target.mem, b.address(target, indices), value))
+        b.emit(kir.Store(target.mem, b.address(target, indices), scalar(value)))
         return target
     place = sliced(b, target, exp.dims)
     assert isinstance(place, ArrayRef)
@@ -321,9 +311,7 @@ def made_in_branches(b: Builder, exp: core.If, stm: Stm, mode: Mode) -> dict[int
 def if_target(b: Builder, param: Param, then: Value, orelse: Value, stm: Stm, mode: Mode) -> Value:
     """Where a result of a branch is, whichever side is taken."""
     if not param.type.shape:
-        var = b.fresh(param.name.base[:12] or "r", param.type.prim)
-        b.emit(kir.Declare(var, zero(param.type.prim)))
-        return var
+        return b.declare(param.name.base[:12] or "r", zero(param.type.prim))
     type_ = checked_type(param.type, stm)
     return then if isinstance(then, ArrayRef) and then == orelse else new_array(b, param.name, type_, mode)
 
@@ -340,8 +328,7 @@ def assign(b: Builder, target: Value, value: Value, mode: Mode) -> None:
     """`target := value`: a variable is assigned, memory copied into unless it is the same."""
     match target:
         case KVar():
-            assert isinstance(value, (KVar, Const))
-            b.emit(kir.Assign(target, value))
+            b.emit(kir.Assign(target, scalar(value)))
         case ArrayRef():
             if value != target:
                 copy_into(b, target, value, mode)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...ir import core
-from ...ir.types import Name, Prim, i64
-from ..kernel_ir import nodes as kir
+from ...ir.types import Name, i64
 from ..kernel_ir.nodes import KVar
 from .array_values import copy_into
 from .kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, Value, shape_of
@@ -29,17 +28,14 @@ APART = 1024  # bytes
 def take_turns(b: Builder, made: Name, param: core.Param, init: Value, mode: Mode) -> Turns:
     """Both halves, the first of which holds the initial value. On a CPU they are `APART`: where the addresses of a load
     and of a store before it agree in their last 12 bits, the processor takes them for one place and the load waits."""
-    prim, shape, distance = param.type.prim, shape_of(init), ONE
-    for width in shape:
-        distance = b.mul(distance, width)
+    prim, shape = param.type.prim, shape_of(init)
+    distance = b.product(shape)
     if not b.has_threads:
         distance = b.add(distance, i64(APART // prim.bytes if mode is Mode.BLOCK else 1))
     both = b.alloc(param.name.base, prim, (b.mul(i64(2), distance),), mode.space)
     first = ArrayRef(both.mem, ZERO, shape, b.strides(shape), True)
     copy_into(b, first, init, mode)
-    turn = b.fresh("turn", Prim.I64)
-    b.emit(kir.Declare(turn, ZERO))
-    return Turns(first, distance, turn, made)
+    return Turns(first, distance, b.declare("turn", ZERO), made)
 
 
 def reading(b: Builder, slot: Value | Turns) -> Value:

@@ -21,7 +21,7 @@ from ....ir.scalar import DTYPES
 from ....ir.types import Prim
 from ..device import OnDevice
 from . import dlpack
-from .dlpack import Tensor
+from .dlpack import Tensor, dense
 from .driver import Driver
 from .memory_pool import Block
 
@@ -121,15 +121,6 @@ class CudaArray(OnDevice):
         copy: bool | None = None,
     ) -> Any:
         return capsule_of(self, stream, max_version, dl_device, copy)
-
-
-def dense(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a row-major array, in elements."""
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
 
 
 def interface_of(array: CudaArray) -> dict[str, object]:

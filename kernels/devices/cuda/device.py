@@ -27,7 +27,8 @@ from ...host_ir.nodes import HostProgram
 from ...kernel_ir.nodes import FailureSite, Kernel, Space
 from ..device import KernelFailure, Scalar
 from ..failures import failure
-from .array import CudaArray, dense
+from .array import CudaArray
+from .dlpack import dense
 from .driver import word
 from .gpu import Gpu
 from .host.limits import FIRST_STACK, MOST_GRID, MOST_SHARED, MOST_UNSEEN, RECORD, STACK_BUDGET, TURNS

@@ -105,11 +105,7 @@ def _forget_unused(capsule: int | None) -> None:
     """The destructor of a capsule, whose tensor is still ours if it has not been taken."""
     for name in (OLD, NEW):
         if capsule is not None and _valid(capsule, name):
-            _forget_tensor(_pointer(capsule, name))
-
-
-def _forget_tensor(address: int | None) -> None:
-    lent.pop(address or 0, None)
+            lent.pop(_pointer(capsule, name) or 0, None)
 
 
 def produced(tensor: Tensor, owner: object, versioned: bool, flags: int) -> object:
@@ -168,7 +164,7 @@ def _tensor(t: DLTensor) -> Tensor:
     if prim is None or t.lanes != 1:
         raise BufferError(f"elements of a type that the language does not have (code {t.code}, {t.bits} bits)")
     shape = tuple(t.shape[k] for k in range(t.ndim))
-    strides = tuple(t.strides[k] for k in range(t.ndim)) if t.strides else _dense(shape)
+    strides = tuple(t.strides[k] for k in range(t.ndim)) if t.strides else dense(shape)
     return Tensor((t.data or 0) + t.byte_offset, (t.device_type, t.device_id), prim, shape, strides)
 
 
@@ -179,7 +175,8 @@ def _prim(code: int, bits: int) -> Prim | None:
     return next((prim for prim in Prim if prim is not Prim.BOOL and prim.value == f"{letter}{bits}"), None)
 
 
-def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
+def dense(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a row-major array, in elements."""
     strides, step = list[int](), 1
     for size in reversed(shape):
         strides.append(step)

@@ -17,6 +17,7 @@ from ....ir.floats import bits_of
 from ....ir.types import Prim
 from ...cuda_c.ops import c_type
 from ...kernel_ir.nodes import Kernel
+from ...kernel_ir.tile_words import CODES
 
 Loaded = Any
 """A kernel that a driver has loaded."""
@@ -157,10 +158,7 @@ class Driver(Protocol):
 POINTER, I64 = Parameter("void *", "P"), Parameter("i64", "q")
 MEMORY = Parameter("Memory", "Pqqq")
 """`Memory` of `cuda_prelude.h`."""
-_FORMS = {
-    Prim.I8: "b", Prim.I16: "h", Prim.I32: "i", Prim.I64: "q", Prim.U8: "B", Prim.U16: "H", Prim.U32: "I",
-    Prim.U64: "Q", Prim.F16: "H", Prim.BF16: "H", Prim.F32: "f", Prim.F64: "d", Prim.BOOL: "B",
-}  # fmt: skip
+_FORMS = {**CODES, Prim.F16: "H", Prim.BOOL: "B"}
 
 
 def signature_of(kernel: Kernel) -> Signature:

@@ -19,9 +19,10 @@ from ....ir.records import dataclass
 from ....ir.scalar import DTYPES, prim_of
 from ....ir.types import Prim
 from ...schedule.cuda.bulk_copies import CHUNK, MOST_DIMS, TILE
-from .array import CudaArray, dense
+from .array import CudaArray
 from .bulk import Axis, Tiles, bulk_module, count, merged, padded, tiles
 from .context_thread import DriverThread
+from .dlpack import dense
 from .driver import Driver, DriverFault, GpuLost, Loaded, Value, word
 from .host.limits import WAVES
 from .memory_pool import DevicePool

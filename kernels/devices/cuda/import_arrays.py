@@ -15,7 +15,8 @@ import numpy as np
 
 from ....ir.scalar import prim_of
 from . import dlpack
-from .array import CudaArray, Foreign, dense
+from .array import CudaArray, Foreign
+from .dlpack import dense
 from .gpu import Gpu
 
 

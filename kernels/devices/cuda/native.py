@@ -32,7 +32,8 @@ from ..cpu.runtime.assembly import Status, Word
 from ..device import KernelFailure, Trace
 from ..failures import values_of
 from ..run_errors import room_error
-from .array import CudaArray, dense
+from .array import CudaArray
+from .dlpack import dense
 from .gpu import Gpu
 from .host import structs
 from .host.launches import cuda_backend

@@ -84,22 +84,14 @@ def compile_cuda(text: str, arch: str, cache: Cache | None = None) -> bytes:
     on comments, in which there are paths of this machine. Raises NoCompiler, IRError where it is refused."""
     cache = disk.user_cache() if cache is None else cache
     key = disk.key_of(COMMENT.sub("", text), "nvrtc-2", arch, *OPTIONS, *map(str, nvrtc().version))
-    found = disk.get(cache, key)
-    if found is None:
-        found, _ = _compiled(nvrtc().library, text, arch)
-        disk.put(cache, key, found)
-    return found
+    return disk.stored(cache, key, lambda: _compiled(nvrtc().library, text, arch)[0])
 
 
 def report(text: str, arch: str, cache: Cache | None = None) -> str:
     """What the assembler says of the kernels of a module. Raises NoCompiler, IRError where it is refused."""
     cache = disk.user_cache() if cache is None else cache
     key = disk.key_of(text, "nvrtc-report-1", arch, *OPTIONS, *map(str, nvrtc().version))
-    found = disk.get(cache, key)
-    if found is None:
-        found = _compiled(nvrtc().library, text, arch, VERBOSE)[1].encode()
-        disk.put(cache, key, found)
-    return found.decode()
+    return disk.stored(cache, key, lambda: _compiled(nvrtc().library, text, arch, VERBOSE)[1].encode()).decode()
 
 
 def _compiled(library: ctypes.CDLL, text: str, arch: str, *more: str) -> tuple[bytes, str]:

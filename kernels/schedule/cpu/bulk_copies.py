@@ -95,31 +95,28 @@ def apart(m: Maker, to: Operand, source: Operand, lo: Operand, hi: Operand, widt
     """Points of `width` elements into as many rows."""
     b, j = m.b, m.b.fresh("j", Prim.I64)
     elements = tuple(b.fresh("x", m.prim) for _ in range(width))
-    with b.nested() as body:
+    with b.threads(j, lo, hi):
         b.emit(kir.LoadRow(elements, m.source, b.add(source, b.mul(j, i64(width)))))
         for k, x in enumerate(elements):
             b.emit(kir.Store(m.to, b.add(b.add(to, b.mul(i64(k), TO_ROW)), j), x))
-    b.emit(kir.Threads(j, lo, hi, tuple(body)))
 
 
 def one_of_each(m: Maker, to: Operand, source: Operand, lo: Operand, hi: Operand, width: int) -> None:
     """One element of each point of `width` into a row."""
     b, j = m.b, m.b.fresh("j", Prim.I64)
     x = b.fresh("x", m.prim)
-    with b.nested() as body:
+    with b.threads(j, lo, hi):
         b.emit(kir.LoadRow((x,), m.source, b.add(source, b.mul(j, i64(width)))))
         b.emit(kir.Store(m.to, b.add(to, j), x))
-    b.emit(kir.Threads(j, lo, hi, tuple(body)))
 
 
 def together(m: Maker, to: Operand, source: Operand, lo: Operand, hi: Operand, width: int) -> None:
     """`width` rows into points."""
     b, j = m.b, m.b.fresh("j", Prim.I64)
-    with b.nested() as body:
+    with b.threads(j, lo, hi):
         places = [b.add(b.add(source, b.mul(i64(k), FROM_ROW)), j) for k in range(width)]
         elements = tuple(b.let("x", m.prim, KLoad(m.source, place)) for place in places)
         b.emit(kir.StoreRow(m.to, b.add(to, b.mul(j, i64(width))), elements))
-    b.emit(kir.Threads(j, lo, hi, tuple(body)))
 
 
 def transpose(prim: Prim) -> Kernel:
@@ -156,18 +153,14 @@ def transpose_tile(m: Maker, to: Operand, source: Operand, n: int) -> None:
 def plane(m: Maker, number: Operand) -> tuple[Operand, Operand]:
     """Where plane `number` of the outer dimensions begins in target and source."""
     b = m.b
-    rest, to, source = (b.fresh(name, Prim.I64) for name in ("rest", "to", "from"))
-    for var, init in ((rest, number), (to, ZERO), (source, ZERO)):
-        b.emit(kir.Declare(var, init))
-    axis = b.fresh("axis", Prim.I64)
-    with b.nested() as body:
+    rest, to, source = (b.declare(*one) for one in (("rest", number), ("to", ZERO), ("from", ZERO)))
+    with b.loop(b.fresh("axis", Prim.I64), OUTER) as axis:
         first = b.mul(axis, i64(3))
         size, to_step, from_step = (b.let("n", Prim.I64, KLoad(AXES, b.add(first, i64(k)))) for k in range(3))
         outer, index = m.divided(b.copy(rest), size)
         b.emit(kir.Assign(to, b.add(to, b.mul(index, to_step))))
         b.emit(kir.Assign(source, b.add(source, b.mul(index, from_step))))
         b.emit(kir.Assign(rest, outer))
-    b.emit(kir.For(axis, OUTER, tuple(body)))
     return b.copy(to), b.copy(source)
 
 

@@ -24,9 +24,9 @@ from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
 from ...analysis.cost import EXTENT
 from ...kernel_ir import nodes as kir
 from ..host_builder import Filter, Made
-from ..kernel_builder import ONE, ZERO, Builder, Mode, Operand
+from ..kernel_builder import ONE, ZERO, Builder, Mode, Operand, scalar
 from ..soacs import is_simple, k_lambda, put
-from ..space import bind_segment, output, row_of, scalar
+from ..space import bind_segment, output, row_of
 from ..statements import gen_body
 from ..table import Schedule, Segop
 from .segscan import Chain, carry_of, chain_of, hand_on, link_of, number_of, reduced

@@ -25,10 +25,10 @@ from ....ir.records import dataclass
 from ....ir.types import Atom, Const, Name, Prim, Var, i64
 from ...kernel_ir import nodes as kir
 from ..host_builder import HostBuilder, Made
-from ..kernel_builder import ONE, ZERO, Builder, Mode, Operand, clean
+from ..kernel_builder import ONE, ZERO, Builder, Mode, Operand, scalar
 from ..queries import has_soac
-from ..soacs import cheaper, split_indices
-from ..space import bind_space, scalar, split_chunk
+from ..soacs import apply_lambda, cheaper, split_indices
+from ..space import bind_space, split_chunk
 from ..statements import gen_body
 from .hist_select import chooses, store_chosen
 
@@ -79,9 +79,7 @@ def most_bins(prims: tuple[Prim, ...]) -> int:
 
 def applied(b: Builder, op: Lambda, left: tuple[Operand, ...], right: tuple[Operand, ...]) -> tuple[Operand, ...]:
     """The results of an operator on scalars, emitted for the present thread."""
-    for param, value in zip(op.params, (*left, *right), strict=True):
-        b.env[param.name] = value
-    return tuple(scalar(v) for v in gen_body(b, op.body, Mode.THREAD))
+    return tuple(map(scalar, apply_lambda(b, op, [*left, *right], Mode.THREAD)))
 
 
 Update = Callable[[Builder, core.SegHist, list[kir.KArray], Operand, tuple[Operand, ...]], None]
@@ -208,10 +206,8 @@ def stage_piece(b: Builder, exp: core.SegHist, cut: Cut, stage: Stage, lo: Opera
                 b.emit(kir.Store(array, place, value))
 
     def on_lanes() -> tuple[()]:
-        j = b.fresh("j", Prim.I64)
-        with b.nested() as stms:
+        with b.threads(b.fresh("j", Prim.I64), lo, hi) as j:
             put(j, Mode.THREAD)
-        b.emit(kir.Threads(j, lo, hi, tuple(stms)))
         return ()
 
     def one_by_one() -> tuple[()]:
@@ -270,7 +266,7 @@ def bind_unit(b: Builder, exp: core.SegHist, cut: Cut, unit: Operand) -> tuple[O
 
 def memory(b: Builder, prim: Prim, name: Name) -> kir.KArray:
     """A result as memory alone, so that a kernel is the same whatever the shape of what it fills."""
-    mem = kir.KArray(b.fresh(clean(name.base), prim).name, prim, kir.Space.GLOBAL)
+    mem = kir.KArray(b.fresh(name.base, prim).name, prim, kir.Space.GLOBAL)
     b.arrays[name] = mem
     b.outputs.add(mem)
     return mem
@@ -297,9 +293,8 @@ def _into_targets(
     chunk = chunk_of(b, exp, cut)
 
     def take_in(_part: int, point: Point) -> None:
-        with b.nested() as stms:
+        with b.when(point.inside):
             update(b, exp, arrays, b.add(chunk.base, point.bin), point.values)
-        b.emit(kir.KIf(point.inside, tuple(stms), ()))
 
     all_points(b, exp, cut, chunk, tuple(a.prim for a in arrays), take_in)
     return h.finish(b, base)
@@ -339,10 +334,9 @@ def all_points(
         lo, hi = bind_unit(b, exp, cut, b.add(chunk.first, unit))
         take, count = points(lo, hi), b.sub(hi, lo)
         length = count if parts == 1 else b.op(Op.QUOT, Prim.I64, count, i64(parts), base="part")
-        with b.nested() as step:
+        with b.loop(k, length):
             for part in range(parts):
                 take_in(part, take(b.add(k, b.mul(length, i64(part)))))
-        b.emit(kir.For(k, length, tuple(step)))
         if parts > 1:
             done = b.mul(length, i64(parts))
             with b.nested() as step:
@@ -371,12 +365,10 @@ def _end(
     stride: int,
 ) -> None:
     """`targets[k] op= subs_0[k] op subs_1[k] op ..`"""
-    k = b.fresh("k", Prim.I64)
-    with b.nested() as stms:
+    with b.threads(b.fresh("k", Prim.I64), ZERO, bins) as k:
         at = b.add(base, k)
         so_far = tuple(b.let("old", a.prim, kir.KLoad(a, at)) for a in targets)
         for c in range(PARTS):
             place = b.add(k, i64(c * stride))
             so_far = applied(b, exp.op.op, so_far, tuple(b.let("x", a.prim, kir.KLoad(a, place)) for a in subs))
         b.stms.extend(kir.Store(a, at, x) for a, x in zip(targets, so_far, strict=True))
-    b.emit(kir.Threads(k, ZERO, bins, tuple(stms)))

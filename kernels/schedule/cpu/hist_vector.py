@@ -19,9 +19,8 @@ from ....ir.traverse import free_in_lambda
 from ....ir.types import Name, Prim, Var, i64
 from ...kernel_ir import nodes as kir
 from ..host_builder import HostBuilder, Made
-from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value
+from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value, scalar
 from ..soacs import is_simple, split_indices
-from ..space import scalar
 from ..statements import gen_body
 from .hist_chunk import Cut, applied, bind_unit, chunk_of, inside_of, memory
 
@@ -145,10 +144,8 @@ def on_lanes(b: Builder, row: Row) -> tuple[kir.KStm, ...]:
     """Loops over the outer dimensions, and lanes over the innermost one."""
 
     def elements(outer: Indices) -> None:
-        j = b.fresh("j", Prim.I64)
-        with b.nested() as stms:
+        with b.threads(b.fresh("j", Prim.I64), ZERO, row.shape[-1]) as j:
             combine_at(b, row, (*outer, j))
-        b.emit(kir.Threads(j, ZERO, row.shape[-1], tuple(stms)))
 
     return loops(b, row.shape[:-1], elements)
 
@@ -156,12 +153,9 @@ def on_lanes(b: Builder, row: Row) -> tuple[kir.KStm, ...]:
 def loops(b: Builder, shape: Indices, body: Callable[[Indices], None]) -> tuple[kir.KStm, ...]:
     """`for j < n { for k < m { .. } }`"""
     variables = tuple(b.fresh("j", Prim.I64) for _ in shape)
-    with b.nested() as stms:
+    with b.nested() as stms, b.loops(variables, shape):
         body(variables)
-    inner: tuple[kir.KStm, ...] = tuple(stms)
-    for var, width in zip(reversed(variables), reversed(shape), strict=True):
-        inner = (kir.For(var, width, inner),)
-    return inner
+    return tuple(stms)
 
 
 def combine_at(b: Builder, row: Row, at: Indices) -> None:

@@ -26,10 +26,9 @@ from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.symmetric import is_symmetric
 from ....ir.traverse import all_exps, free_in_stm, may_fail
-from ....ir.types import Const, Name, Names, Prim, Type, Var, i64
+from ....ir.types import Name, Names, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
-from ...kernel_ir.nodes import KVar
-from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value, clean, is_const
+from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, Value, is_const, scalar
 from ..space import bind_space, output, row_of, split_chunk
 from ..statements import gen_stm
 from ..table import Segop
@@ -235,8 +234,7 @@ def _mirror(b: Builder, block: Block, places: list[ArrayRef]) -> None:
     with b.nested() as stms:
         j = b.add(block.lo, k)
         for place in places:
-            value = b.element(place, (i, j))
-            assert isinstance(value, (KVar, Const)), "all dimensions are given"
+            value = scalar(b.element(place, (i, j)))
             b.emit(kir.Store(place.mem, b.address(place, (j, i)), value))
     loop = kir.For(k, b.sub(block.hi, block.lo), tuple(stms))
     b.emit(kir.Threads(i, block.first, b.add(block.first, block.here(b)), (loop,)))
@@ -276,14 +274,12 @@ def _alone(b: Builder, block: Block, stm: Stm, index: Name, before: list[Sums]) 
     strides = (i64(int(is_row)), i64(int(not is_row)))
     mems = [b.alloc("sums", p.type.prim, (i64(max(CHUNK, TILES * ROWS)),), Mode.BLOCK.space).mem for p in stm.pat]
     refs = [ArrayRef(mem, b.sub(ZERO, lo), (block.rows, block.hi), strides, False) for mem in mems]
-    at = b.fresh(clean(index.base), Prim.I64)
+    at = b.index(index)
     number, j = (at, block.lo) if is_row else (block.first, at)
-    b.env[index] = at
-    with b.nested() as stms:
+    with b.threads(at, lo, hi):
         _emit(b, block, (p.name for p in stm.pat), before, number, j)
         for ref, p in zip(refs, stm.pat, strict=True):
             b.emit(kir.Store(ref.mem, b.address(ref, (number, j)), b.operand(Var(p.name))))
-    b.emit(kir.Threads(at, lo, hi, tuple(stms)))
     return Sums(stm, refs)
 
 
@@ -296,14 +292,6 @@ def _emit(
             b.env.update(made[0].at(b, number, j))
         else:
             gen_stm(b, stm, Mode.THREAD)
-
-
-def _column(b: Builder, block: Block) -> KVar:
-    """A fresh index of the innermost dimension."""
-    inner = block.space.dims[-1][0]
-    index = b.fresh(clean(inner.base), Prim.I64)
-    b.env[inner] = index
-    return index
 
 
 def _reduce(b: Builder, block: Block, product: Product, before: list[Sums]) -> None:
@@ -327,11 +315,10 @@ def _fill(b: Builder, block: Block, panel: Panel, before: list[Sums], start: Ope
     factor = panel.factor
     if not factor.values:
         return
-    k, at = b.fresh("k", Prim.I64), b.fresh(clean(factor.index.base), Prim.I64)
+    k, at = b.fresh("k", Prim.I64), b.index(factor.index)
     is_row = factor.index == block.row
     lo, hi = (block.first, b.add(block.first, block.here(b))) if is_row else (block.lo, block.hi)
     number, j = (at, block.lo) if is_row else (block.first, at)
-    b.env[factor.index] = at
     wanted = {array for _, array in factor.operands}.union(*(free_in_stm(s) for s in factor.stms))
     along, own = False, dependents(block.body.stms, {factor.index})
     with b.nested() as stms:
@@ -371,8 +358,8 @@ def _tile(
     envs: list[dict[Name, Value]] = [
         {block.row: number, **_view(b, product.rows, b.sub(number, block.first), start)} for number in clamped
     ]
-    j = _column(b, block)
-    with b.nested() as stms:
+    j = b.index(block.space.dims[-1][0])
+    with b.threads(j, block.lo, block.hi):
         inits = [_so_far(b, product, number, step, j) for number in clamped]
         b.env.update(_view(b, product.columns, b.sub(j, block.lo), start))
         part, varying = Part(start, length, inits, {}), {block.row, *product.rows.names}
@@ -390,7 +377,6 @@ def _tile(
                 for place, p in zip(product.sums.refs, product.packed.pat, strict=True):
                     b.emit(kir.Store(place.mem, b.address(place, (number, j)), b.operand(Var(p.name))))
             b.emit(kir.KIf(b.op(Op.LT, Prim.I64, number, block.rows), tuple(stores), ()))
-    b.emit(kir.Threads(j, block.lo, block.hi, tuple(stms)))
 
 
 def _so_far(b: Builder, product: Product, number: Operand, step: Operand, j: Operand) -> list[Operand]:
@@ -398,8 +384,7 @@ def _so_far(b: Builder, product: Product, number: Operand, step: Operand, j: Ope
     neutral = [b.operand(a) for r in product.screma.reds for a in r.neutral]
     found: list[Operand] = []
     for place, ne in zip(product.sums.refs, neutral, strict=True):
-        var = b.fresh("sofar", ne.prim)
-        b.emit(kir.Declare(var, ne))
+        var = b.declare("sofar", ne)
         with b.nested() as stms:
             value = b.let("old", ne.prim, kir.KLoad(place.mem, b.address(place, (number, j))))
             b.emit(kir.Assign(var, value))
@@ -410,16 +395,15 @@ def _so_far(b: Builder, product: Product, number: Operand, step: Operand, j: Ope
 
 def _follow(b: Builder, block: Block, done: list[Sums], places: list[ArrayRef]) -> None:
     """`for each row: threads j`: what the body makes of its sums."""
-    r, j = b.fresh("r", Prim.I64), _column(b, block)
+    r, j = b.fresh("r", Prim.I64), b.index(block.space.dims[-1][0])
     with b.nested() as stms:
         number = b.add(block.first, r)
         b.env[block.row] = number
-        with b.nested() as inside:
+        with b.threads(j, block.lo, block.hi):
             wanted = (atom.name for atom in block.body.result if isinstance(atom, Var))
             _emit(b, block, wanted, done, number, j)
             for place, result in zip(places, block.body.result, strict=True):
                 b.emit(kir.Store(place.mem, b.address(place, (number, j)), b.operand(result)))
-        b.emit(kir.Threads(j, block.lo, block.hi, tuple(inside)))
     b.emit(kir.For(r, block.here(b), tuple(stms)))
 
 

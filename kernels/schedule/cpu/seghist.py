@@ -214,7 +214,7 @@ CHUNKS: Table = (
 def sum_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, parts: tuple[Name, ...], base: str) -> Made:
     """`dest[s, k] op= parts[s, 0, k] op parts[s, 1, k] op ..`"""
     b = h.builder()
-    dests = [d.mem for d in destinations(h, b, exp.dests)]
+    dests = [d.mem for d in destinations(b, exp.dests)]
     arrays = [output(b, name).mem for name in parts]
     bins, chunks = b.operand(cut.bins), b.operand(cut.chunks)
     groups = ceil_div(b, bins, SUMMED)
@@ -226,12 +226,10 @@ def sum_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, parts: tuple[Name, .
         accs = [b.fresh("acc", d.prim) for d in dests]
         for acc, dest in zip(accs, dests, strict=True):
             b.emit(kir.Declare(acc, b.let("old", dest.prim, kir.KLoad(dest, at))))
-        with b.nested() as step:
+        with b.loop(row, chunks):
             place = b.add(b.mul(b.add(b.mul(segment, chunks), row), bins), k)
             right = tuple(b.let("x", a.prim, kir.KLoad(a, place)) for a in arrays)
-            for acc, value in zip(accs, applied(b, exp.op.op, tuple(map(b.copy, accs)), right), strict=True):
-                b.emit(kir.Assign(acc, value))
-        b.emit(kir.For(row, chunks, tuple(step)))
+            b.assign(accs, applied(b, exp.op.op, tuple(map(b.copy, accs)), right))
         for dest, acc in zip(dests, accs, strict=True):
             b.emit(kir.Store(dest, at, b.copy(acc)))
     b.emit(kir.Threads(k, lo, b.minimum(bins, b.add(lo, i64(SUMMED))), tuple(stms)))
@@ -241,16 +239,12 @@ def sum_kernel(h: HostBuilder, exp: core.SegHist, cut: Cut, parts: tuple[Name, .
 def in_sequence(s: Segop[core.SegHist], _found: bool) -> None:
     """One block, one element after the other, in place."""
     h, exp, b = s.h, s.exp, s.h.builder()
-    dests = destinations(h, b, exp.dests)
+    dests = destinations(b, exp.dests)
     variables = [(b.fresh(n.base[:12] or "i", Prim.I64), b.operand(w)) for n, w in exp.space.dims]
     for (name, _), (var, _) in zip(exp.space.dims, variables, strict=True):
         b.env[name] = var
-    with b.nested() as stms:
+    with b.loops(*zip(*variables, strict=True)):
         combine_at(b, dests, exp.op, exp.rank, gen_body(b, exp.body, Mode.BLOCK), Mode.BLOCK)
-    inner = tuple(stms)
-    for var, width in reversed(variables):
-        inner = (kir.For(var, width, inner),)
-    b.stms.extend(inner)
     made = h.finish(b, s.base)
     h.launch(made, i64(1), i64(1), made.cost, s.stm.loc)
     alias(h, s.stm, exp.dests)

@@ -15,13 +15,13 @@ from ....ir.errors import Loc
 from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.traverse import bodies, free_in_stm
-from ....ir.types import Atom, Const, Name, Prim, Type, Var, i64
+from ....ir.types import Atom, Const, Name, Type, Var, i64
 from ...analysis.cost import EXTENT, cost_at, lanes_of
 from ...kernel_ir import nodes as kir
 from ..choose import extra_cost, is_positive
 from ..host_builder import FALSE, TRUE, HostBuilder, Made
 from ..inner_segops import as_soacs
-from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand, clean
+from ..kernel_builder import ArrayRef, Builder, Mode, NotLowerable, Operand
 from ..own_elements import own_elements
 from ..queries import has_soac, overwritten
 from ..soacs import split_indices, write_at, write_in_range
@@ -206,11 +206,11 @@ def is_long_to_spread(s: Points, spread: Made) -> Atom:
     least = least_to_spread(lanes, spread)
     if least is not None and least <= SHORT:
         return TRUE
-    more = extra_cost(h, points, lanes.made, lanes.rows, spread, width.name)
+    more = extra_cost(points, lanes.made, lanes.rows, spread, width.name)
     if more is None:
         return FALSE if least is None else h.op(Op.GE, width, i64(least), base="enough")
     pays = is_positive(h, more)
-    gathered = extra_cost(h, points, replace(lanes.made, tiled=frozenset()), lanes.rows, spread, width.name)
+    gathered = extra_cost(points, replace(lanes.made, tiled=frozenset()), lanes.rows, spread, width.name)
     if gathered is None or gathered == more:
         return pays
     few = h.op(Op.LT, points, i64(FEW), base="few")
@@ -356,8 +356,7 @@ def looped_kernel(s: Segop[core.SegMap]) -> LanesKernel:
             for stm in body.stms:
                 if varying.isdisjoint(p.name for p in stm.pat):
                     gen_stm(b, stm, Mode.THREAD)
-            k = b.fresh(clean(inner.base), Prim.I64)
-            b.env[inner] = k
+            k = b.index(inner)
             b.inside.add((k, b.operand(width)))
             rest = tuple(stm for stm in body.stms if not varying.isdisjoint(p.name for p in stm.pat))
             with b.nested() as stms:
@@ -453,7 +452,7 @@ def segscatter(s: Segop[core.SegScatter], _: bool) -> None:
     h, exp = s.h, s.exp
 
     def fill(b: Builder, chunk: Chunk) -> None:
-        dests = destinations(h, b, exp.dests)
+        dests = destinations(b, exp.dests)
 
         def scatter(_indices: tuple[Operand, ...]) -> None:
             given, each = gen_body(b, exp.body, Mode.THREAD), exp.rank + len(dests)
@@ -470,7 +469,7 @@ def segscatter(s: Segop[core.SegScatter], _: bool) -> None:
 SEGSCATTER: Table = (Schedule("lanes", segscatter),)
 
 
-def destinations(h: HostBuilder, b: Builder, dests: tuple[Name, ...]) -> list[ArrayRef]:
+def destinations(b: Builder, dests: tuple[Name, ...]) -> list[ArrayRef]:
     """The memory of destinations, as results of the kernel under construction."""
     return [output(b, name) for name in dests]
 

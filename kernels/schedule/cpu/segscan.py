@@ -24,10 +24,11 @@ from ....ir.types import Atom, Const, Name, Prim, Type, i64
 from ...analysis.cost import EXTENT
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, KVar
+from .. import soacs
 from ..host_builder import HostBuilder, Made
-from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand
+from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, scalar
 from ..soacs import is_simple, k_lambda, neutral_of, put
-from ..space import bind_segment, bind_space, output, row_of, scalar, segment_screma
+from ..space import bind_segment, bind_space, output, row_of, segment_screma
 from ..statements import gen_body
 from ..table import Schedule, Segop, Table, in_memory, launch
 from .segred import chunks_of
@@ -121,10 +122,9 @@ def scan_rows(s: Segop[core.SegScan], rows: tuple[Atom, Atom]) -> Made:
     first = b.mul(b.block, each)
     count = b.minimum(each, b.sub(total, first))
     refs = [output(b, name) for name, _ in s.outs]
-    with b.nested() as stms:
+    with b.loop(row, count):
         indices = bind_space(b, outer, b.add(first, row))
         scan_part(b, exp, (ZERO, width), {k: row_of(b, ref, indices) for k, ref in enumerate(refs)}, ())
-    b.emit(kir.For(row, count, tuple(stms)))
     return s.h.finish(b, s.base)
 
 
@@ -190,8 +190,7 @@ class Link:
 
 def number_of(b: Builder, chain: Chain) -> Operand:
     """Chunks are taken in the order in which blocks begin, so that a block waits for such only as have begun."""
-    number, ticket = b.fresh("number", Prim.I64), b.fresh("ticket", Prim.I64)
-    b.emit(kir.Declare(number, b.block))
+    number, ticket = b.declare("number", b.block), b.fresh("ticket", Prim.I64)
     take = kir.Atomic(Op.ADD, Prim.I64, output(b, chain.counters).mem, ZERO, ONE, ticket)
     b.emit(kir.KIf(is_cut(b, chain), (take, kir.Assign(number, ticket)), ()))
     return b.copy(number)
@@ -206,12 +205,10 @@ def link_of(b: Builder, chain: Chain, number: Operand, chunk: Operand) -> Link:
     """What a block knows of itself when it begins. It is alone if as many blocks have ended as have begun before it;
     only one whose segment is cut asks."""
     cut, counters = is_cut(b, chain), output(b, chain.counters).mem
-    alone, ended = b.fresh("alone", Prim.BOOL), b.fresh("ended", Prim.I64)
-    b.emit(kir.Declare(alone, Const(Prim.BOOL, False)))
-    with b.nested() as stms:
+    alone, ended = b.declare("alone", Const(Prim.BOOL, False)), b.fresh("ended", Prim.I64)
+    with b.when(cut):
         b.emit(kir.Atomic(Op.ADD, Prim.I64, counters, ONE, ZERO, ended))
         b.emit(kir.Assign(alone, b.op(Op.EQ, Prim.I64, ended, number)))
-    b.emit(kir.KIf(cut, tuple(stms), ()))
     before = b.op(Op.GT, Prim.I64, chunk, ZERO)
     behind = b.op(Op.LT, Prim.I64, b.add(chunk, ONE), b.operand(chain.chunks))
     flags, totals = output(b, chain.flags).mem, tuple(output(b, t).mem for t in chain.totals)
@@ -223,24 +220,18 @@ def carry_of(
 ) -> tuple[Operand, ...]:
     """The total of the chunk before. A block that is not alone publishes its own as soon as that is there."""
     neutral = neutral_of(b, exp.scans)
-    carry, own = ([b.fresh(base, n.prim) for n in neutral] for base in ("carry", "own"))
-    for var, n in zip((*carry, *own), (*neutral, *neutral), strict=True):
-        b.emit(kir.Declare(var, n))
+    carry, own = ([b.declare(base, n) for n in neutral] for base in ("carry", "own"))
     hurries = b.op(Op.AND, Prim.BOOL, link.behind, b.op(Op.NOT, Prim.BOOL, link.alone))
-    with b.nested() as stms:
-        for var, value in zip(own, reduce(), strict=True):
-            b.emit(kir.Assign(var, value))
-    b.emit(kir.KIf(hurries, tuple(stms), ()))
-    with b.nested() as stms:
+    with b.when(hurries):
+        b.assign(own, reduce())
+    with b.when(link.before):
         last = b.sub(link.number, ONE)
         b.emit(kir.WaitFor(b.fresh("seen", Prim.I32), link.flags, last, Const(Prim.I32, kir.TOTAL)))
         for var, array in zip(carry, link.totals, strict=True):
             b.emit(kir.Assign(var, b.let("before", var.prim, kir.KLoad(array, last))))
-    b.emit(kir.KIf(link.before, tuple(stms), ()))
     found = tuple(b.copy(v) for v in carry)
-    with b.nested() as stms:
+    with b.when(hurries):
         publish(b, link, combined(b, exp, found, tuple(b.copy(v) for v in own)))
-    b.emit(kir.KIf(hurries, tuple(stms), ()))
     return found
 
 
@@ -271,10 +262,4 @@ def combined(
     b: Builder, exp: core.SegScan, left: tuple[Operand, ...], right: tuple[Operand, ...]
 ) -> tuple[Operand, ...]:
     """`left op right`, all components."""
-    results: list[Operand] = []
-    for scan in exp.scans:
-        start, k = len(results), len(scan.neutral)
-        for param, value in zip(scan.op.params, (*left[start : start + k], *right[start : start + k]), strict=True):
-            b.env[param.name] = value
-        results += [scalar(v) for v in gen_body(b, scan.op.body, Mode.THREAD)]
-    return tuple(results)
+    return tuple(map(scalar, soacs.combined(b, exp.scans, left, right, Mode.THREAD)))

@@ -24,9 +24,9 @@ from ....ir.records import dataclass
 from ....ir.types import Atom, Name, Names, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
 from ..host_builder import HostBuilder, Made
-from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, is_const
+from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, is_const, scalar
 from ..soacs import apply_lambda, is_simple
-from ..space import bind_segment, output, scalar, segment_screma
+from ..space import bind_segment, output, segment_screma
 from ..statements import gen_stm
 from ..table import Segop
 from .unroll_and_jam import ceil_div
@@ -141,13 +141,12 @@ def narrow_kernel(
     inner = replace(exp, body=_with_panels(exp.body, {c.stm: (name, c) for c, (name, _) in panels.items()}, along[0]))
     neutral = [b.operand(a) for r in exp.reds for a in r.neutral]
     loops = [(b.fresh(name.base[:12] or "i", Prim.I64), name, b.operand(width)) for name, width in looped(exp.space)]
-    places = tuple(var for var, _, _ in loops)
+    places, widths = tuple(var for var, _, _ in loops), tuple(width for _, _, width in loops)
     for var, name, _ in loops:
         b.env[name] = var
-    with b.nested() as stms:
+    with b.loops(places, widths):
         for part, ne in zip(parts, neutral, strict=True):
             b.emit(kir.Store(part.mem, b.address(part, (*at, *places, chunk)), ne))
-    _emit_loops(b, loops, stms)
     tile = b.fresh("tile", Prim.I64)
     with b.nested() as tiles:
         start = b.add(lo, b.mul(tile, i64(TILE)))
@@ -159,19 +158,11 @@ def narrow_kernel(
         again = [(b.fresh(name.base[:12] or "i", Prim.I64), name, width) for _, name, width in loops]
         for var, name, _ in again:
             b.env[name] = var
-        with b.nested() as stms:
+        with b.loops((var for var, _, _ in again), widths):
             values = segment_screma(b, h.names, inner, (), exp.reds, start, here, [], at, row_types)
             _take_in(b, exp, parts, (*at, *(var for var, _, _ in again), chunk), tuple(scalar(v) for v in values))
-        _emit_loops(b, again, stms)
     b.emit(kir.For(tile, ceil_div(b, count, TILE), tuple(tiles)))
     return h.finish(b, f"{base}_narrow")
-
-
-def _emit_loops(b: Builder, loops: list[tuple[kir.KVar, Name, Operand]], stms: list[kir.KStm]) -> None:
-    body = tuple(stms)
-    for var, _, width in reversed(loops):
-        body = (kir.For(var, width, body),)
-    b.stms.extend(body)
 
 
 def _panel(b: Builder, h: HostBuilder, column: Column) -> tuple[Name, kir.KArray]:

@@ -107,9 +107,8 @@ class Stream:
         b, (name, _) = self.b, self.exp.space.dims[-2]
         j = b.fresh("j", Prim.I64)
         b.env[name] = j
-        with b.nested() as stms:
+        with b.threads(j, self.first, self.last):
             yield j
-        b.emit(kir.Threads(j, self.first, self.last, tuple(stms)))
 
     @contextmanager
     def rows(self) -> Iterator[tuple[Operand, ...]]:
@@ -120,9 +119,8 @@ class Stream:
             return
         i = b.fresh("i", Prim.I64)
         b.env[dims[0][0]] = i
-        with b.nested() as stms:
+        with b.loop(i, self.results):
             yield (i,)
-        b.emit(kir.For(i, self.results, tuple(stms)))
 
     def places(self, at: tuple[Operand, ...], j: Operand) -> list[tuple[kir.KArray, Operand]]:
         """Where the sums of a result are."""
@@ -151,10 +149,9 @@ def streamed_kernel(
             b.emit(kir.Store(*place, ne))
     groups = b.op(Op.QUOT, Prim.I64, count, i64(ROWS), base="groups")
     g, k = b.fresh("g", Prim.I64), b.fresh("k", Prim.I64)
-    with b.nested() as stms:
+    with b.loop(g, groups):
         begin = b.add(lo, b.mul(g, i64(ROWS)))
         _take_in(stream, [b.add(begin, i64(r)) for r in range(ROWS)])
-    b.emit(kir.For(g, groups, tuple(stms)))
     done = b.mul(groups, i64(ROWS))
     with b.nested() as stms:
         _take_in(stream, [b.add(b.add(lo, done), k)])

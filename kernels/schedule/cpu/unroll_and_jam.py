@@ -16,12 +16,12 @@ from ....ir.core import Body, SegSpace, Stm
 from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.traverse import free_in_stm
-from ....ir.types import Const, Name, Prim, Type, Var, i64
+from ....ir.types import Name, Prim, Type, Var, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.fma import contracted
 from ...kernel_ir.nodes import KVar
-from ..kernel_builder import ZERO, Builder, Mode, Operand, Value, clean
-from ..soacs import apply_lambda, is_simple, only_scalars
+from ..kernel_builder import ZERO, Builder, Mode, Operand, Value, scalar
+from ..soacs import combined, is_simple, only_scalars
 from ..space import Chunk, bind_space, output, split_chunk
 from ..statements import gen_stm
 
@@ -83,14 +83,13 @@ def jam_over_chunk(b: Builder, space: SegSpace, chunk: Chunk, body: Body, outs: 
     first = b.mul(tile, i64(ROWS))
     last = b.sub(count, i64(1))
     numbers = [b.add(first, i64(r)) for r in range(ROWS)]
-    index = b.fresh(clean(inner.base), Prim.I64)
-    b.env[inner] = index
+    index = b.index(inner)
     places = [output(b, name) for name, _ in outs]
     lo = b.mul(number, chunk.length)
     hi = b.minimum(n, b.add(lo, chunk.length))
     envs: list[dict[Name, Value]] = [{row: b.minimum(k, last)} for k in numbers]
     varying = {row}
-    with b.nested() as stms:
+    with b.threads(index, lo, hi):
         for stm in body.stms:
             jam_stm(b, stm, varying, envs)
         for number_r, env in zip(numbers, envs, strict=True):
@@ -100,7 +99,6 @@ def jam_over_chunk(b: Builder, space: SegSpace, chunk: Chunk, body: Body, outs: 
                     value = b.operand(result)
                     b.emit(kir.Store(place.mem, b.address(place, (*indices, number_r, index)), value))
             b.emit(kir.KIf(b.op(Op.LT, Prim.I64, number_r, count), tuple(stores), ()))
-    b.emit(kir.Threads(index, lo, hi, tuple(stms)))
 
 
 def ceil_div(b: Builder, x: Operand, size: int) -> Operand:
@@ -144,12 +142,8 @@ def _jam_reduction(
     b: Builder, stm: Stm, exp: core.Screma, varying: set[Name], envs: list[dict[Name, Value]], part: Part
 ) -> None:
     """One loop over the elements, an accumulator for each row and component."""
-    accs = [[b.fresh("acc", value.prim) for value in row] for row in part.inits]
-    for row, inits in zip(accs, part.inits, strict=True):
-        for acc, value in zip(row, inits, strict=True):
-            b.emit(kir.Declare(acc, value))
-    k = b.fresh("k", Prim.I64)
-    with b.nested() as stms:
+    accs = [[b.declare("acc", value) for value in row] for row in part.inits]
+    with b.loop(b.fresh("k", Prim.I64), part.length) as k:
         inside, index = set(varying), b.add(part.start, k)
         for param, array in zip(exp.map.params, exp.arrays, strict=True):
             if array in part.loads:
@@ -168,7 +162,6 @@ def _jam_reduction(
             b.env.update(env)
             values = [b.atom(a) for a in exp.map.body.result]
             accumulate(b, exp, row, values)
-    b.emit(kir.For(k, part.length, tuple(stms)))
     for env, row in zip(envs, accs, strict=True):
         env.update({p.name: b.copy(acc) for p, acc in zip(stm.pat, row, strict=True)})
 
@@ -176,14 +169,6 @@ def _jam_reduction(
 def accumulate(b: Builder, exp: core.Screma | core.SegRed, accs: list[KVar], values: list[Value]) -> None:
     """`accs := accs op values` for all operators; a product that feeds a sum is added unrounded
     (`kernel_ir/fma.py`)."""
-    position = 0
-    results: list[Value] = []
-    for red in exp.reds:
-        k = len(red.neutral)
-        left: list[Value] = [b.copy(a) for a in accs[position : position + k]]
-        results += apply_lambda(b, red.op, [*left, *values[position : position + k]], Mode.THREAD)
-        position += k
-    b.stms[:] = contracted(b.stms, only_scalars(results), only_scalars(values))
-    for acc, result in zip(accs, results, strict=True):
-        assert isinstance(result, (KVar, Const))
-        b.emit(kir.Assign(acc, result))
+    results = tuple(map(scalar, combined(b, exp.reds, map(b.copy, accs), values, Mode.THREAD)))
+    b.stms[:] = contracted(b.stms, results, only_scalars(values))
+    b.assign(accs, results)

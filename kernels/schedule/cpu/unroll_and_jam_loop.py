@@ -76,14 +76,11 @@ def jammed(b: Builder, stm: Stm, exp: core.Screma) -> tuple[Value, ...]:
     groups = b.op(Op.SELECT, Prim.I64, fits, b.op(Op.QUOT, Prim.I64, width, i64(ROWS)), ZERO, base="groups")
     rest = b.op(Op.SELECT, Prim.I64, fits, b.op(Op.REM, Prim.I64, width, i64(ROWS)), width, base="rest")
     some = b.op(Op.GT, Prim.I64, groups, ZERO)
-    with b.nested() as stms:
+    with b.when(some):
         loads = {a: _packed(b, a, depth) for a in _common(b, exp, inner)}
         _groups(b, exp, inner, loads, groups, only_variables(accs))
-    b.emit(kir.KIf(some, tuple(stms), ()))
-    k = b.fresh("k", Prim.I64)
-    with b.nested() as stms:
+    with b.loop(b.fresh("k", Prim.I64), rest) as k:
         _step(b, exp, b.add(b.mul(groups, i64(ROWS)), k), accs)
-    b.emit(kir.For(k, rest, tuple(stms)))
     return tuple(b.copy(a) for a in only_variables(accs))
 
 
@@ -97,11 +94,9 @@ def _packed(b: Builder, array: Name, depth: Operand) -> Callable[[Operand], Oper
     source = b.array(array)
     assert isinstance(source, ArrayRef), "what is common is stored"
     copy = b.alloc("near", source.mem.prim, (depth,), Space.PRIVATE)
-    k = b.fresh("k", Prim.I64)
-    with b.nested() as stms:
+    with b.loop(b.fresh("k", Prim.I64), depth) as k:
         (value,) = only_scalars([b.element(source, (k,))])
         b.emit(kir.Store(copy.mem, k, value))
-    b.emit(kir.For(k, depth, tuple(stms)))
     return lambda at: b.let("x", source.mem.prim, kir.KLoad(copy.mem, at))
 
 
@@ -114,8 +109,7 @@ def _groups(
     accs: list[KVar],
 ) -> None:
     """`loop g < groups`: ROWS steps whose inner reductions are one loop."""
-    g = b.fresh("g", Prim.I64)
-    with b.nested() as stms:
+    with b.loop(b.fresh("g", Prim.I64), groups) as g:
         first = b.mul(g, i64(ROWS))
         numbers = [b.add(first, i64(r)) for r in range(ROWS)]
         envs: list[dict[Name, Value]] = [
@@ -130,7 +124,6 @@ def _groups(
         for env in envs:
             b.env.update(env)
             accumulate(b, exp, accs, [b.atom(a) for a in exp.map.body.result])
-    b.emit(kir.For(g, groups, tuple(stms)))
 
 
 def _step(b: Builder, exp: core.Screma, index: Operand, accs: list[Value]) -> None:

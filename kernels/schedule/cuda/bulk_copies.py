@@ -59,11 +59,8 @@ def each(m: Maker, steps: tuple[tuple[KVar, ...], ...], element: Callable[..., N
     """A thread for each element, `element` with its place for each of `steps`; the last dimension is number 0."""
     b, i = m.b, m.b.fresh("i", Prim.I64)
     lo, hi = m.ends(b.block, COUNT, CHUNK)
-    with b.nested() as body:
-        rest, places = b.fresh("rest", Prim.I64), [b.fresh("place", Prim.I64) for _ in steps]
-        b.emit(kir.Declare(rest, i))
-        for place in places:
-            b.emit(kir.Declare(place, ZERO))
+    with b.threads(i, lo, hi):
+        rest, places = b.declare("rest", i), [b.declare("place", ZERO) for _ in steps]
         for k, size in enumerate(SIZES):
             with b.nested() as there:
                 outer, index = m.divided(b.copy(rest), size)
@@ -72,7 +69,6 @@ def each(m: Maker, steps: tuple[tuple[KVar, ...], ...], element: Callable[..., N
                     b.emit(kir.Assign(place, b.add(place, b.mul(index, step[k]))))
             b.emit(kir.KIf(b.op(Op.LT, Prim.I64, i64(k), DIMS), tuple(there), ()))
         element(*(b.copy(place) for place in places))
-    b.emit(kir.Threads(i, lo, hi, tuple(body)))
 
 
 def transpose(prim: Prim) -> Kernel:
@@ -86,15 +82,13 @@ def transpose(prim: Prim) -> Kernel:
 
     def along(name: str, outer: Ends, inner: Ends, move: Callable[..., None]) -> None:
         """A thread for each place of the tile, along its rows of `inner`, if it is one of the matrix."""
-        u = b.fresh(name, Prim.I64)
-        with b.nested() as body:
+        with b.threads(b.fresh(name, Prim.I64), ZERO, i64(TILE * TILE)) as u:
             down, across = m.divided(u, i64(TILE))
             y, x = b.add(outer[0], down), b.add(inner[0], across)
             inside = [b.op(Op.LT, Prim.I64, at, ends[1]) for at, ends in ((y, outer), (x, inner))]
             with b.nested() as moves:
                 move(y, x, down, across)
             b.emit(kir.KIf(b.op(Op.AND, Prim.BOOL, *inside), tuple(moves), ()))
-        b.emit(kir.Threads(u, ZERO, i64(TILE * TILE), tuple(body)))
 
     def place(column: Operand, row: Operand) -> Operand:
         return b.add(b.mul(column, i64(TILE + 1)), row)

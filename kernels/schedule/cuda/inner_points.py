@@ -15,9 +15,8 @@ from ....ir.machine import WARP
 from ....ir.types import Prim, Var, i64
 from ...kernel_ir import nodes as kir
 from ..array_values import flat_indices
-from ..kernel_builder import ONE, ZERO, Builder, Mode, Operand, Value
+from ..kernel_builder import ZERO, Builder, Mode, Operand, Value, scalar
 from ..soacs import k_lambda, neutral_of, put_at, row_reduction
-from ..space import scalar
 from ..statements import gen_body, gen_stm, new_array
 
 
@@ -27,16 +26,12 @@ def points(b: Builder, stm: Stm, exp: core.SegMap) -> tuple[Value, ...]:
         return rows(b, stm, exp, row)
     arrays = [new_array(b, p.name, p.type, Mode.BLOCK) for p in stm.pat]
     shape = tuple(b.operand(width) for width in exp.space.widths)
-    total: Operand = ONE
-    for width in shape:
-        total = b.mul(total, width, "points")
-    point = b.fresh("point", Prim.I64)
-    with b.nested() as stms:
+    total = b.product(shape, "points")
+    with b.threads(b.fresh("point", Prim.I64), ZERO, total) as point:
         indices = flat_indices(b, shape, point)
         b.env.update((name, index) for (name, _), index in zip(exp.space.dims, indices, strict=True))
         for array, value in zip(arrays, gen_body(b, exp.body, Mode.THREAD), strict=True):
             put_at(b, array, indices, value, Mode.THREAD)
-    b.emit(kir.Threads(point, ZERO, total, tuple(stms)))
     return tuple(arrays)
 
 
@@ -48,9 +43,7 @@ def rows(b: Builder, stm: Stm, exp: core.SegMap, reduction: Stm) -> tuple[Value,
     at = exp.body.stms.index(reduction)
     arrays = [new_array(b, p.name, p.type, Mode.BLOCK) for p in stm.pat]
     shape = tuple(b.operand(width) for width in exp.space.widths)
-    total: Operand = ONE
-    for width in shape:
-        total = b.mul(total, width, "rows")
+    total = b.product(shape, "rows")
     ((inner, width),) = row.space.dims
     segment, index, m = b.fresh("row", Prim.I64), b.fresh("k", Prim.I64), b.operand(width)
     op, neutral = k_lambda(b, row.reds), neutral_of(b, row.reds)

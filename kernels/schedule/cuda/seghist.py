@@ -25,9 +25,9 @@ from ..cpu.hist_chunk import applied
 from ..cpu.seghist import in_sequence
 from ..cpu.segmap import alias, destinations
 from ..host_builder import HostBuilder, Made
-from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand
+from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, scalar
 from ..soacs import in_range, is_simple, split_indices
-from ..space import bind_space, output, scalar
+from ..space import bind_space, output
 from ..statements import gen_body
 from ..table import Schedule, Segop, Table, bound, run
 
@@ -84,9 +84,7 @@ def element(b: Builder, exp: core.SegHist, shape: tuple[Operand, ...]) -> tuple[
 
 def chunk_of(b: Builder, exp: core.SegHist, number: Operand, length: Operand) -> tuple[Operand, Operand]:
     """The points of a chunk, as numbers in the order of the space."""
-    total: Operand = ONE
-    for width in exp.space.widths:
-        total = b.mul(total, b.operand(width))
+    total = b.product(map(b.operand, exp.space.widths))
     lo = b.mul(number, length, "lo")
     return lo, b.minimum(total, b.add(lo, length), "hi")
 
@@ -149,22 +147,20 @@ def shared_kernel(s: Atomic, length: Atom) -> Made:
     """`length`: points of a chunk."""
     h, exp, size, (op, prim), b = s.h, s.exp, s.size, s.operation, s.h.builder()
     b.say("a block for each chunk of the points, which has the bins in shared memory")
-    dests, bins = destinations(h, b, exp.dests), b.operand(s.bins)
+    dests, bins = destinations(b, exp.dests), b.operand(s.bins)
     lo, hi = chunk_of(b, exp, b.block, b.operand(length))
     neutral = b.operand(exp.op.neutral[0])
     sub = b.alloc("bins", prim, (i64(size),), kir.Space.SHARED).mem
     k, point, k_out = (b.fresh(base, Prim.I64) for base in ("k", "point", "k"))
     b.emit(kir.Threads(k, ZERO, bins, (kir.Store(sub, k, neutral),)))
-    with b.nested() as stms:
+    with b.threads(point, lo, hi):
         bind_space(b, exp.space, point, h.order)
         inside, bin_, (value,) = element(b, exp, dests[0].shape)
         b.emit(kir.KIf(inside, (kir.Atomic(op, prim, sub, bin_, value),), ()))
-    b.emit(kir.Threads(point, lo, hi, tuple(stms)))
-    with b.nested() as stms:
+    with b.threads(k_out, ZERO, bins):
         found = b.let("found", prim, kir.KLoad(sub, k_out))
         changed = b.op(Op.NE, prim, found, neutral)
         b.emit(kir.KIf(changed, (kir.Atomic(op, prim, dests[0].mem, k_out, found),), ()))
-    b.emit(kir.Threads(k_out, ZERO, bins, tuple(stms)))
     return h.finish(b, s.base)
 
 
@@ -172,14 +168,12 @@ def direct_kernel(s: Atomic) -> Made:
     """A thread for each point of a chunk, which updates the bin in global memory if it is in range."""
     h, exp, (op, prim), b = s.h, s.exp, s.operation, s.h.builder()
     b.say("a block for each chunk of the points; bins in global memory")
-    dests = destinations(h, b, exp.dests)
+    dests = destinations(b, exp.dests)
     lo, hi = chunk_of(b, exp, b.block, b.operand(s.fair))
-    point = b.fresh("point", Prim.I64)
-    with b.nested() as stms:
+    with b.threads(b.fresh("point", Prim.I64), lo, hi) as point:
         bind_space(b, exp.space, point, h.order)
         inside, bin_, (value,) = element(b, exp, dests[0].shape)
         b.emit(kir.KIf(inside, (kir.Atomic(op, prim, dests[0].mem, bin_, value),), ()))
-    b.emit(kir.Threads(point, lo, hi, tuple(stms)))
     return h.finish(b, s.base)
 
 
@@ -231,11 +225,10 @@ def turns_kernel(s: Segop[core.SegHist], parts: list[Name], cut: tuple[Atom, Ato
         for array, value in zip(subs, applied(b, exp.op.op, old, values), strict=True):
             b.emit(kir.Store(array, at, value))
     b.emit(kir.WarpTurns(warp, point, lo, hi, tuple(body), key, tuple(turn)))
-    with b.nested() as stms:
+    with b.threads(k_out, ZERO, here):
         totals = in_order(b, exp, subs, (i64(WARPS), i64(size), k_out), neutral)
         for name, value in zip(parts, totals, strict=True):
             b.emit(kir.Store(output(b, name).mem, b.add(b.mul(chunk, bins), b.add(first, k_out)), value))
-    b.emit(kir.Threads(k_out, ZERO, here, tuple(stms)))
     return h.finish(b, s.base)
 
 
@@ -243,7 +236,7 @@ def sum_kernel(s: Segop[core.SegHist], parts: list[Name], cut: tuple[Atom, Atom]
     """`dest[bin] op= parts[0][bin] op parts[1][bin] op ..`; `cut`: bins, chunks."""
     h, exp, b = s.h, s.exp, s.h.builder()
     b.say("a thread for each bin: the sums of all chunks, in order")
-    dests = destinations(h, b, exp.dests)
+    dests = destinations(b, exp.dests)
     bins, chunks = (b.operand(a) for a in cut)
     arrays = [mem_of(b, name) for name in parts]
     lo = b.mul(b.block, i64(BLOCK.threads), "lo")
@@ -272,17 +265,12 @@ def in_order(
 ) -> tuple[Operand, ...]:
     """`start op arrays[0][k] op arrays[1][k] op ..`; `rows`: how many, their length, k."""
     count, length, k = rows
-    accs = tuple(b.fresh("acc", x.prim) for x in start)
-    for acc, x in zip(accs, start, strict=True):
-        b.emit(kir.Declare(acc, x))
-    row = b.fresh("row", Prim.I64)
-    with b.nested() as stms:
+    accs = [b.declare("acc", x) for x in start]
+    with b.loop(b.fresh("row", Prim.I64), count) as row:
         left = tuple(b.copy(acc) for acc in accs)
         at = b.add(b.mul(row, length), k)
         right = tuple(b.let("x", a.prim, kir.KLoad(a, at)) for a in arrays)
-        for acc, value in zip(accs, applied(b, exp.op.op, left, right), strict=True):
-            b.emit(kir.Assign(acc, value))
-    b.emit(kir.For(row, count, tuple(stms)))
+        b.assign(accs, applied(b, exp.op.op, left, right))
     return tuple(b.copy(acc) for acc in accs)
 
 

@@ -20,12 +20,11 @@ from ....ir.machine import BLOCK
 from ....ir.ops import Op
 from ....ir.records import dataclass
 from ....ir.types import Atom, Prim, Var, i64
-from ...kernel_ir import nodes as kir
 from ...passes.vectorise_accesses import row_width
 from ..cpu.segmap import block_a_point, is_collective, launch_a_point
 from ..host_builder import Made
 from ..inner_segops import as_soacs
-from ..kernel_builder import ONE, Builder, Mode, Operand
+from ..kernel_builder import Builder, Mode, Operand
 from ..queries import stays
 from ..soacs import row_reduction
 from ..space import bind_space, segment_results
@@ -124,12 +123,8 @@ def over_points(
 ) -> None:
     """`threads p` over the points of a block, which has room for `threads` of them and the mapping's factor; `body`
     gets the indices of the space."""
-    total: Operand = ONE
-    for width in space.widths:
-        total = b.mul(total, b.operand(width))
+    total = b.product(map(b.operand, space.widths))
     lo = b.mul(b.block, i64(mapping.chunk(threads)), "lo")
     hi = b.minimum(total, b.add(lo, i64(mapping.chunk(threads))), "hi")
-    point = b.fresh("point", Prim.I64)
-    with b.nested() as stms:
+    with b.threads(b.fresh("point", Prim.I64), lo, hi, threads // BLOCK.threads) as point:
         body(bind_space(b, space, point, mapping.order))
-    b.emit(kir.Threads(point, lo, hi, tuple(stms), threads // BLOCK.threads))

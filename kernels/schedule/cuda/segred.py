@@ -20,10 +20,10 @@ from ...host_ir.launch_parameters import Kind
 from ...kernel_ir import nodes as kir
 from ..cpu.segred import WIDE, Chunked, in_chunks
 from ..host_builder import HostBuilder, Made
-from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, clean
+from ..kernel_builder import ZERO, ArrayRef, Builder, Mode, Operand, scalar
 from ..merge_path import MERGE_PATH
 from ..soacs import collective_reduce, is_simple, k_lambda, neutral_of, put
-from ..space import bind_space, output, row_of, scalar, split_chunk
+from ..space import bind_space, output, row_of, split_chunk
 from ..statements import gen_body
 from ..table import Schedule, Segop, Table, launch
 from .mapping import best_way
@@ -78,8 +78,7 @@ def chunks_kernel(s: Chunked) -> Made:
     indices = bind_space(b, SegSpace(outer), point)
     lo = b.mul(number, length, "lo")
     hi = b.minimum(b.operand(width), b.add(lo, length), "hi")
-    index = b.fresh(clean(inner.base), Prim.I64)
-    b.env[inner] = index
+    index = b.index(inner)
     rows = [row_of(b, output(b, name), indices) for name, _ in s.outs]
     values = collective_reduce(b, exp.reds, index, (lo, hi), lambda: element(b, exp, rows, index), True)
     for name, value in zip(s.partial, values, strict=True):
@@ -127,11 +126,10 @@ def teams_kernel(s: Chunked, cut: tuple[Atom, Atom, Atom]) -> Made:
     m = b.operand(width)
     lo = b.mul(b.block, each, "lo")
     hi = b.minimum(segments, b.add(lo, each), "hi")
-    segment, index = b.fresh("segment", Prim.I64), b.fresh(clean(inner.base), Prim.I64)
+    segment, index = b.fresh("segment", Prim.I64), b.index(inner)
     op, neutral = k_lambda(b, exp.reds), neutral_of(b, exp.reds)
     with b.nested() as body:
         indices = bind_space(b, SegSpace(outer), segment, h.order) if outer else ()
-        b.env[inner] = index
         values = element(b, exp, [row_of(b, output(b, name), indices) for name, _ in s.outs], index)
     outs = tuple(b.fresh("red", v.prim) for v in op.left)
     with b.nested() as after:

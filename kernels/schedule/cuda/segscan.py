@@ -18,7 +18,7 @@ from ....ir.core import SegSpace
 from ....ir.machine import BLOCK, WARP
 from ....ir.ops import Op
 from ....ir.records import dataclass
-from ....ir.types import Atom, Const, Name, Prim, Var, i64
+from ....ir.types import Atom, Const, Name, Prim, i64
 from ...analysis.tile_items import tile_items
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, KLambda, KVar
@@ -59,7 +59,7 @@ def segments_kernel(s: Segop[core.SegScan], each: Atom) -> Made:
     exp, b = s.exp, s.h.builder()
     b.say("a block for several whole segments: one scan that starts anew with each")
     (inner, width), outer = exp.space.dims[-1], exp.space.dims[:-1]
-    m, n = b.operand(width), product(b, outer)
+    m, n = b.operand(width), b.product(b.operand(n) for _, n in outer)
     begin = b.mul(b.block, b.operand(each), "segment")
     end = b.minimum(n, b.add(begin, b.operand(each)), "end")
     lo, hi = b.mul(begin, m, "lo"), b.mul(end, m, "hi")
@@ -108,14 +108,6 @@ def starting_anew(b: Builder, op: KLambda) -> KLambda:
     )
     flags = kir.KLet(either, kir.KOp(Op.OR, Prim.BOOL, (f, g)))
     return KLambda((f, *op.left), (g, *op.right), (*op.body, flags, *choices), (either, *results))
-
-
-def product(b: Builder, dims: tuple[tuple[Name, Const | Var], ...]) -> Operand:
-    """How many points the dimensions have, computed in the kernel; 1 for none."""
-    total: Operand = ONE
-    for _, width in dims:
-        total = b.mul(total, b.operand(width))
-    return total
 
 
 # ---- a chain of tiles --------------------------------------------------------------------------------------------
@@ -181,12 +173,9 @@ class Tile:
         """threads { for each element that the thread loads and stores: its number in the tile, its place in shared
         memory }"""
         b, t, j = self.b, self.b.fresh("t", Prim.I64), self.b.fresh("j", Prim.I64)
-        with b.nested() as loop:
-            with b.nested() as stms:
-                row = b.mul(j, i64(BLOCK.threads + BLOCK.threads // WARP.threads))
-                body(b.add(b.mul(j, i64(BLOCK.threads)), t), b.add(row, self.place(t)))
-            b.emit(kir.For(j, i64(self.items), tuple(stms), unroll))
-        b.emit(kir.Threads(t, ZERO, i64(BLOCK.threads), tuple(loop)))
+        with b.threads(t, ZERO, i64(BLOCK.threads)), b.loop(j, i64(self.items), unroll):
+            row = b.mul(j, i64(BLOCK.threads + BLOCK.threads // WARP.threads))
+            body(b.add(b.mul(j, i64(BLOCK.threads)), t), b.add(row, self.place(t)))
 
     def place(self, at: Operand) -> Operand:
         """Of an element in shared memory; further by what it is further, while that is less than up to a gap."""
@@ -225,17 +214,15 @@ def fold_runs(tile: Tile, stage: list[KArray], sums: list[KArray]) -> list[KArra
     runs = [KArray(b.fresh("run", prim).name, prim, kir.Space.REGISTERS) for prim in tile.prims]
     b.stms += (kir.Distribute(run, BLOCK.threads, items) for run in runs)
     t, j = b.fresh("t", Prim.I64), b.fresh("j", Prim.I64)
-    with b.nested() as body:
+    with b.threads(t, ZERO, i64(BLOCK.threads)):
         first = tile.place(b.mul(t, i64(items)))
         values = tile.load(stage, first)
         tile.keep(runs, ZERO, values)
-        with b.nested() as stms:
+        with b.loop(j, i64(items - 1), max(1, items - 1)):
             following = b.add(j, ONE)
             right = tile.load(stage, b.add(first, following))
             tile.keep(runs, following, combined(b, tile.exp, tile.load(runs, j), right))
-        b.emit(kir.For(j, i64(items - 1), tuple(stms), max(1, items - 1)))
         tile.keep(sums, t, tile.load(runs, i64(items - 1)))
-    b.emit(kir.Threads(t, ZERO, i64(BLOCK.threads), tuple(body)))
     return runs
 
 
@@ -258,7 +245,7 @@ def add_before(
 ) -> None:
     """What stands left of the tile and of the thread's run, put before each of its elements; back to the stage."""
     b, (stage, sums), t = tile.b, shared, tile.b.fresh("t", Prim.I64)
-    with b.nested() as body:
+    with b.threads(t, ZERO, i64(BLOCK.threads)):
         left = tuple(b.fresh("left", v.prim) for v in before)
         b.stms += (kir.Declare(var, value) for var, value in zip(left, before, strict=True))
         with b.nested() as stms:
@@ -266,12 +253,9 @@ def add_before(
             b.stms += (kir.Assign(var, value) for var, value in zip(left, more, strict=True))
         b.emit(kir.KIf(b.op(Op.LT, Prim.I64, ZERO, t, base="behind"), tuple(stms), ()))
         head = tuple(b.copy(var) for var in left)
-        j = b.fresh("j", Prim.I64)
-        with b.nested() as stms:
+        with b.loop(b.fresh("j", Prim.I64), i64(tile.items), tile.items) as j:
             place = b.add(tile.place(b.mul(t, i64(tile.items))), j)
             tile.keep(stage, place, combined(b, tile.exp, head, tile.load(runs, j)))
-        b.emit(kir.For(j, i64(tile.items), tuple(stms), tile.items))
-    b.emit(kir.Threads(t, ZERO, i64(BLOCK.threads), tuple(body)))
 
 
 def store(tile: Tile, stage: list[KArray], lo: Operand, count: Operand | None) -> None:

@@ -24,8 +24,7 @@ from ...kernel_ir import nodes as kir
 from ...kernel_ir.fragments import COLUMNS, INSTRUCTIONS, ROWS, Layout, Role, place
 from ...kernel_ir.nodes import KArray, Space
 from ...kernel_ir.shared_stack import STATIC_BYTES
-from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Operand
-from ..space import scalar
+from ..kernel_builder import ONE, ZERO, ArrayRef, Builder, Operand, scalar
 from .tile_block import MOST_SHARED, ROW_BYTES, THREADS, TileBlock
 
 WARPS = (2, 4)
@@ -146,13 +145,12 @@ def copied_steps(block: TileBlock, sides: tuple[Side, ...], multiply: Callable[[
     steps = b.exact(Op.QUOT, block.width, i64(left.depth), "steps")
     whole = b.let("whole", Prim.I64, kir.KOp(Op.SELECT, Prim.I64, (plain, steps, ZERO)))
     later = left.stages - 1
-    with b.nested() as stms:
+    with b.when(plain):
         for side in sides:
             _set_starts(block, side)
         for stage in range(later):
             _begin(block, sides, b.op(Op.LT, Prim.I64, i64(stage), whole, base="there"), i64(stage))
-        s = b.fresh("s", Prim.I64)
-        with b.nested() as body:
+        with b.loop(b.fresh("s", Prim.I64), whole) as s:
             b.emit(kir.WaitCopies(later - 1))
             b.emit(kir.Fence())
             here, coming = b.exact(Op.REM, s, i64(left.stages), "here"), b.add(s, i64(later), "coming")
@@ -161,19 +159,16 @@ def copied_steps(block: TileBlock, sides: tuple[Side, ...], multiply: Callable[[
             to = b.sub(far, b.mul(turn, i64(left.stages)), "to")
             _begin(block, sides, b.op(Op.LT, Prim.I64, coming, whole, base="more"), to)
             multiply(here)
-        b.emit(kir.For(s, whole, tuple(body)))
         b.emit(kir.WaitCopies(0))
-    b.emit(kir.KIf(plain, tuple(stms), ()))
     return whole
 
 
 def _begin(block: TileBlock, sides: tuple[Side, ...], cond: Operand, stage: Operand) -> None:
     """if cond { begin the copies of the next step }; they are a group, though it be empty."""
     b = block.b
-    with b.nested() as stms:
+    with b.when(cond):
         for side in sides:
             _copy(block, side, stage)
-    b.emit(kir.KIf(cond, tuple(stms), ()))
     b.emit(kir.CommitCopies())
 
 
@@ -182,11 +177,10 @@ def _copies(block: TileBlock, side: Side) -> Iterator[tuple[Operand, Operand]]:
     """threads { .. }: k and the row of the first copy of a thread."""
     b, point = block.b, block.b.fresh("point", Prim.I64)
     inner = i64((side.depth if side.is_long else block.shape.edge) // side.wide)
-    with b.nested() as stms:
+    with b.threads(point, ZERO, i64(min(THREADS, side.depth * block.shape.edge // side.wide))):
         low = b.mul(b.exact(Op.REM, point, inner, "low"), i64(side.wide))
         high = b.exact(Op.QUOT, point, inner, "high")
         yield (low, high) if side.is_long else (high, low)
-    b.emit(kir.Threads(point, ZERO, i64(min(THREADS, side.depth * block.shape.edge // side.wide)), tuple(stms)))
 
 
 def _set_starts(block: TileBlock, side: Side) -> None:
@@ -226,18 +220,16 @@ def loaded_steps(block: TileBlock, sides: tuple[Side, ...], done: Operand, multi
         b.emit(kir.Fence())
 
     def when(cond: Operand, act: Callable[[Side], None]) -> None:
-        with b.nested() as stms:
+        with b.when(cond):
             for side in sides:
                 act(side)
-        b.emit(kir.KIf(cond, tuple(stms), ()))
 
     def both(side: Side) -> None:
         _load(block, side, b.mul(done, i64(depth), "first"))
         _store(block, side, ZERO)
 
     when(b.op(Op.LT, Prim.I64, ZERO, steps, base="any"), both)
-    step = b.fresh("s", Prim.I64)
-    with b.nested() as body:
+    with b.loop(b.fresh("s", Prim.I64), steps) as step:
         b.emit(kir.Fence())
         here = b.exact(Op.REM, step, i64(2), "here")
         there, following = b.sub(ONE, here, "there"), b.add(step, ONE, "following")
@@ -246,7 +238,6 @@ def loaded_steps(block: TileBlock, sides: tuple[Side, ...], done: Operand, multi
         when(more, lambda side: _load(block, side, first))
         multiply(here)
         when(more, lambda side: _store(block, side, there))
-    b.emit(kir.For(step, steps, tuple(body)))
 
 
 @contextmanager
@@ -254,10 +245,9 @@ def _points(block: TileBlock, side: Side) -> Iterator[tuple[Operand, Operand]]:
     """threads { .. }: k and the row of each element of a step; neighbours in memory go to neighbouring threads."""
     b, point = block.b, block.b.fresh("point", Prim.I64)
     inner = side.depth if side.is_long else block.shape.edge
-    with b.nested() as stms:
+    with b.threads(point, ZERO, i64(side.depth * block.shape.edge)):
         low, high = b.exact(Op.REM, point, i64(inner), "low"), b.exact(Op.QUOT, point, i64(inner), "high")
         yield (low, high) if side.is_long else (high, low)
-    b.emit(kir.Threads(point, ZERO, i64(side.depth * block.shape.edge), tuple(stms)))
 
 
 def _load(block: TileBlock, side: Side, first: Operand) -> None:

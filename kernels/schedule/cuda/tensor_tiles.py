@@ -134,10 +134,9 @@ class WarpBlock(TileBlock):
     def threads(self) -> Iterator[tuple[Operand, ...]]:
         """threads { .. }, with the first row of the thread's and the first column."""
         b, thread = self.b, self.b.fresh("thread", Prim.I64)
-        with b.nested() as stms:
+        with b.threads(thread, ZERO, i64(THREADS)):
             lane, corner = self.corner(thread)
             yield tuple(b.add(x, y) for x, y in zip(corner, led(b, lane, SUM), strict=True))
-        b.emit(kir.Threads(thread, ZERO, i64(THREADS), tuple(stms)))
 
     def corner(self, thread: Operand) -> tuple[Operand, tuple[Operand, Operand]]:
         """The lane of a thread, and where the results of its warp begin."""
@@ -156,16 +155,14 @@ class WarpBlock(TileBlock):
         """The thread's rows: what follows goes over the columns of each in runs."""
         assert dims == frozenset((0,)), "rows alone"
         b, a = self.b, self.b.fresh("a", Prim.I64)
-        with b.nested() as stms:
+        with b.loop(a, i64(self.shape.each), self.shape.each):
             body((Result(a, b.add(at[0], b.mul(a, i64(8)), "row")), None))
-        b.emit(kir.For(a, i64(self.shape.each), tuple(stms), self.shape.each))
 
     def over_runs(self, place: Operand, body: Callable[[Result], None]) -> None:
         """The first column of each pair."""
         b, runs, c = self.b, self.shape.each // 2, self.b.fresh("c", Prim.I64)
-        with b.nested() as stms:
+        with b.loop(c, i64(runs), runs):
             body(Result(b.mul(c, i64(2)), b.add(place, b.mul(c, i64(COLUMNS)), "column")))
-        b.emit(kir.For(c, i64(runs), tuple(stms), runs))
 
     def number(self, results: tuple[Result | None, ...]) -> Operand:
         """Where a result is among the registers of the thread: fragment after fragment."""
@@ -203,7 +200,8 @@ def _kernel(h: HostBuilder, block: WarpBlock, s: Segop[core.SegMap], product: Pr
     rows = [product.found.rows[number] for number in product.inputs]
     sides = sides_of(block, [row for row in rows if row is not None], product.prim)
     sums = fragments(block, "sums", Prim.F32, shape.results, Role.SUM)
-    _each_register(block, sums, lambda c: kir.Store(sums, c, Const(Prim.F32, 0.0)))
+    with _each_register(block) as c:
+        b.emit(kir.Store(sums, c, Const(Prim.F32, 0.0)))
 
     def multiply(stage: Operand) -> None:
         for first in range(0, sides[0].depth, instruction.depth):
@@ -215,13 +213,12 @@ def _kernel(h: HostBuilder, block: WarpBlock, s: Segop[core.SegMap], product: Pr
     return h.finish(b, s.stm.pat[0].name.base if s.stm.pat else s.base)
 
 
-def _each_register(block: TileBlock, array: KArray, act: Callable[[Operand], kir.KStm]) -> None:
+@contextmanager
+def _each_register(block: TileBlock) -> Iterator[Operand]:
     """threads { for c < R*R { .. } }"""
     b, thread, c, count = block.b, block.b.fresh("thread", Prim.I64), block.b.fresh("c", Prim.I64), block.shape.results
-    with b.nested() as stms:
-        stm = act(c)
-    loop = kir.For(c, i64(count), (*stms, stm), count)
-    b.emit(kir.Threads(thread, ZERO, i64(THREADS), (loop,)))
+    with b.threads(thread, ZERO, i64(THREADS)), b.loop(c, i64(count), count):
+        yield c
 
 
 def _rounded(block: TileBlock, sums: KArray, product: Product) -> KArray:
@@ -230,23 +227,19 @@ def _rounded(block: TileBlock, sums: KArray, product: Product) -> KArray:
     if param.type.prim is Prim.F32:
         return sums
     b, rounded = block.b, block.registers("rounded", param.type.prim, block.shape.results)
-
-    def act(c: Operand) -> kir.KStm:
+    with _each_register(block) as c:
         x = b.let("x", Prim.F32, kir.KLoad(sums, c))
-        return kir.Store(rounded, c, b.let("y", rounded.prim, kir.KConvert(Prim.F32, rounded.prim, x)))
-
-    _each_register(block, rounded, act)
+        b.emit(kir.Store(rounded, c, b.let("y", rounded.prim, kir.KConvert(Prim.F32, rounded.prim, x))))
     return rounded
 
 
 def _multiply(block: WarpBlock, sides: tuple[Side, ...], sums: KArray, stage: Operand, first: int) -> None:
     """threads { the fragments of a few k from `first` on }; warps { the products of all fragments }"""
     b, thread = block.b, block.b.fresh("thread", Prim.I64)
-    with b.nested() as stms:
+    with b.threads(thread, ZERO, i64(THREADS)):
         lane, corner = block.corner(thread)
         for side in sides:
             take(block, side, lane, corner[side.place], stage, first)
-    b.emit(kir.Threads(thread, ZERO, i64(THREADS), tuple(stms)))
     left, right = sides
     count = block.shape.each // 2
     products = tuple(

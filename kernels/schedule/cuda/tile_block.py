@@ -113,9 +113,8 @@ class TileBlock:
     def threads(self) -> Iterator[tuple[Operand, ...]]:
         """threads { .. }, with the thread's place along each tiled dimension."""
         b, thread = self.b, self.b.fresh("thread", Prim.I64)
-        with b.nested() as stms:
+        with b.threads(thread, ZERO, i64(THREADS)):
             yield (b.exact(Op.QUOT, thread, i64(GRID), "ty"), b.exact(Op.REM, thread, i64(GRID), "tx"))
-        b.emit(kir.Threads(thread, ZERO, i64(THREADS), tuple(stms)))
 
     # ---- a thread's rows ------------------------------------------------------------------------------------------
 
@@ -135,10 +134,8 @@ class TileBlock:
         if each == 1:
             body(Result(ZERO, place))
             return
-        number = b.fresh(base, Prim.I64)
-        with b.nested() as stms:
+        with b.loop(b.fresh(base, Prim.I64), i64(each), each) as number:
             body(Result(number, self.row(place, number)))
-        b.emit(kir.For(number, i64(each), tuple(stms), each))
 
     def over_results(
         self,
@@ -163,11 +160,9 @@ class TileBlock:
         if runs == 1:
             body(Result(ZERO, b.mul(place, i64(shape.run))))
             return
-        number = b.fresh("r", Prim.I64)
-        with b.nested() as stms:
+        with b.loop(b.fresh("r", Prim.I64), i64(runs), runs) as number:
             first = b.add(b.mul(number, i64(GRID * shape.run)), b.mul(place, i64(shape.run)), "column")
             body(Result(b.mul(number, i64(shape.run), "c"), first))
-        b.emit(kir.For(number, i64(runs), tuple(stms), runs))
 
     def in_run(self, first: Result, c: int) -> Result:
         return Result(self.b.add(first.number, i64(c)), self.b.add(first.row, i64(c)))

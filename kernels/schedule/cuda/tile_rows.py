@@ -19,8 +19,7 @@ from ....ir.records import dataclass
 from ....ir.types import Prim, i64
 from ...kernel_ir import nodes as kir
 from ...kernel_ir.nodes import KArray, Space
-from ..kernel_builder import ONE, ZERO, ArrayRef, Operand
-from ..space import scalar
+from ..kernel_builder import ONE, ZERO, ArrayRef, Operand, scalar
 from .tile_block import ROW_BYTES, THREADS, Result, TileBlock
 
 ASYNCHRONOUS = (4, 8)
@@ -148,9 +147,8 @@ def _first_points(block: TileBlock, tile: Tile) -> Iterator[tuple[Operand, Opera
     """threads { .. }: k and the row of the first plain copy of a thread."""
     b, point = block.b, block.b.fresh("point", Prim.I64)
     count = tile.rows // tile.wide
-    with b.nested() as stms:
+    with b.threads(point, ZERO, i64(min(THREADS, block.shape.depth * count))):
         yield _point(block, tile, tile.wide, point)
-    b.emit(kir.Threads(point, ZERO, i64(min(THREADS, block.shape.depth * count)), tuple(stms)))
 
 
 def _array(block: TileBlock, tile: Tile) -> ArrayRef:
@@ -176,9 +174,8 @@ def end_copies(block: TileBlock, tile: Tile, stage: Operand) -> None:
 def _each(block: TileBlock, tile: Tile, wide: int, body: Callable[[Operand, Operand], None]) -> None:
     """threads { .. } for each k and row, or each of `wide` rows; neighbours in memory go to neighbouring threads."""
     b, point = block.b, block.b.fresh("point", Prim.I64)
-    with b.nested() as stms:
+    with b.threads(point, ZERO, i64(block.shape.depth * tile.rows // wide)):
         body(*_point(block, tile, wide, point))
-    b.emit(kir.Threads(point, ZERO, i64(block.shape.depth * tile.rows // wide), tuple(stms)))
 
 
 def _point(block: TileBlock, tile: Tile, wide: int, point: Operand) -> tuple[Operand, Operand]:

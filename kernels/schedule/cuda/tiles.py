@@ -20,7 +20,7 @@ algebra" (SC'08); PPoPP'17 (locality); Futhark's block and register tiling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 
@@ -35,9 +35,9 @@ from ...kernel_ir import nodes as kir
 from ...kernel_ir.fma import contracted
 from ...kernel_ir.nodes import KArray
 from ..host_builder import TRUE, HostBuilder, Made
-from ..kernel_builder import ZERO, ArrayRef, Mode, Operand
-from ..soacs import apply_lambda, neutral_of, only_scalars
-from ..space import output, scalar
+from ..kernel_builder import ZERO, ArrayRef, Mode, Operand, scalar
+from ..soacs import apply_lambda, combined, neutral_of, only_scalars
+from ..space import output
 from ..statements import gen_body, gen_stm
 from ..table import Segop, in_memory
 from .tile_block import Result, TileBlock, shape_of, tile_block
@@ -104,15 +104,16 @@ def tile_kernel(h: HostBuilder, block: TileBlock, base: str, finish: Callable[[l
         s = b.fresh("s", Prim.I64)
         with b.nested() as loop:
             if is_plain:
-                _copies(work.later, lambda t: set_starts(block, t, i64((shape.stages - 1) * shape.depth)))
-            with b.nested() as body:
+                for tile in work.later:
+                    set_starts(block, tile, i64((shape.stages - 1) * shape.depth))
+            with b.loop(s, whole):
                 _whole_step(work, s, whole, is_plain)
-            b.emit(kir.For(s, whole, tuple(body)))
         loops.append(tuple(loop))
     b.emit(kir.KIf(plain, *loops))
     done = b.mul(whole, i64(shape.depth), "done")
     rest = b.sub(block.width, done, "rest")
-    _if(block, b.op(Op.LT, Prim.I64, ZERO, rest, base="more"), lambda: _last_step(work, done, rest))
+    with b.when(b.op(Op.LT, Prim.I64, ZERO, rest, base="more")):
+        _last_step(work, done, rest)
     finish(accs)
     return h.finish(b, base)
 
@@ -130,8 +131,10 @@ def _begin_first(work: Work, whole: Operand) -> None:
         step, first = i64(t), i64(t * block.shape.depth)
         tiles = work.later if t else work.tiles
         with b.nested() as stms:
-            _copies(tiles, lambda tile, first=first, step=step: begin_copies(block, tile, Step(first, step)))
-            _copies(tiles, lambda tile, step=step: end_copies(block, tile, step))
+            for tile in tiles:
+                begin_copies(block, tile, Step(first, step))
+            for tile in tiles:
+                end_copies(block, tile, step)
         b.emit(kir.KIf(b.op(Op.LT, Prim.I64, step, whole, base="there"), tuple(stms), ()))
         if work.later:
             b.emit(kir.CommitCopies())
@@ -150,17 +153,23 @@ def _whole_step(work: Work, s: Operand, whole: Operand, plain: bool) -> None:
         to = _after(block, here, shape.stages - 1, "to")
         ahead = b.mul(coming, i64(shape.depth), "ahead")
         more = b.op(Op.LT, Prim.I64, coming, whole, base="more")
-        _if(block, more, lambda: _copies(work.later, lambda t: begin_copies(block, t, Step(ahead, to, plain=plain))))
+        with b.when(more):
+            for tile in work.later:
+                begin_copies(block, tile, Step(ahead, to, plain=plain))
         b.emit(kir.CommitCopies())
     following = b.add(s, i64(1), "following")
     another = b.op(Op.LT, Prim.I64, following, whole, base="another")
     if early:
         first = b.mul(following, i64(shape.depth), "first")
-        _if(block, another, lambda: _copies(early, lambda t: begin_copies(block, t, Step(first, ZERO, plain=plain))))
+        with b.when(another):
+            for tile in early:
+                begin_copies(block, tile, Step(first, ZERO, plain=plain))
     _steps(work, b.mul(s, i64(shape.depth), "first"), i64(shape.depth), here)
     if early:
         there = _after(block, here, 1, "there")
-        _if(block, another, lambda: _copies(early, lambda t: end_copies(block, t, there)))
+        with b.when(another):
+            for tile in early:
+                end_copies(block, tile, there)
 
 
 def _after(block: TileBlock, stage: Operand, steps: int, base: str) -> Operand:
@@ -174,23 +183,14 @@ def _last_step(work: Work, done: Operand, rest: Operand) -> None:
     """Fewer than K elements, in the first stage."""
     block, b = work.block, work.block.b
     b.emit(kir.Fence())
-    _copies(work.tiles, lambda t: (begin_copies(block, t, Step(done, ZERO, False)), end_copies(block, t, ZERO)))
+    for tile in work.tiles:
+        begin_copies(block, tile, Step(done, ZERO, False))
+        end_copies(block, tile, ZERO)
     if work.later:
         b.emit(kir.CommitCopies())
         b.emit(kir.WaitCopies(0))
     b.emit(kir.Fence())
     _steps(work, done, rest, ZERO)
-
-
-def _if(block: TileBlock, cond: Operand, emit: Callable[[], None]) -> None:
-    with block.b.nested() as stms:
-        emit()
-    block.b.emit(kir.KIf(cond, tuple(stms), ()))
-
-
-def _copies(tiles: Iterable[Tile], copy: Callable[[Tile], object]) -> None:
-    for tile in tiles:
-        copy(tile)
 
 
 def _tiles(block: TileBlock) -> dict[int, Tile]:
@@ -295,27 +295,25 @@ def _surroundings(
 def _steps(work: Work, first: Operand, length: Operand, stage: Operand) -> None:
     """threads { for k < length { the thread's elements of each tile; accs[a,b] ⊕= f .. for each result } }"""
     block, b, tiles = work.block, work.block.b, work.shared
-    with block.threads() as at:
-        k = b.fresh("k", Prim.I64)
-        with b.nested() as stms:
-            held = {number: taken(block, tile, at, k, stage) for number, tile in tiles.items()}
+    unroll = int(length.value) if isinstance(length, Const) else 1
+    with block.threads() as at, b.loop(b.fresh("k", Prim.I64), length, unroll) as k:
+        held = {number: taken(block, tile, at, k, stage) for number, tile in tiles.items()}
 
-            def step(results: tuple[Result | None, ...]) -> None:
-                inputs = [
-                    held[n](results) if n in held else _own_element(block, n, results, b.add(first, k))
-                    for n in range(len(block.found.rows))
-                ]
-                _combine(block, work.accs, block.number(results), inputs)
+        def step(results: tuple[Result | None, ...]) -> None:
+            inputs = [
+                held[n](results) if n in held else _own_element(block, n, results, b.add(first, k))
+                for n in range(len(block.found.rows))
+            ]
+            _combine(block, work.accs, block.number(results), inputs)
 
-            def with_surroundings(results: tuple[Result | None, ...]) -> None:
-                found = block.found
-                own = {a for n, a in enumerate(found.screma.arrays) if n not in tiles}
-                wanted = own | set(free_in_lambda(found.screma.map))
-                _surroundings(block, work.kept, tuple(r for r in results if r is not None), wanted)
-                step(results)
+        def with_surroundings(results: tuple[Result | None, ...]) -> None:
+            found = block.found
+            own = {a for n, a in enumerate(found.screma.arrays) if n not in tiles}
+            wanted = own | set(free_in_lambda(found.screma.map))
+            _surroundings(block, work.kept, tuple(r for r in results if r is not None), wanted)
+            step(results)
 
-            block.over_results(at, with_surroundings)
-        b.emit(kir.For(k, length, tuple(stms), int(length.value) if isinstance(length, Const) else 1))
+        block.over_results(at, with_surroundings)
 
 
 def _own_element(block: TileBlock, number: int, results: tuple[Result | None, ...], k: Operand) -> Operand:
@@ -333,11 +331,8 @@ def _combine(block: TileBlock, accs: list[KArray], at: Operand, inputs: list[Ope
     b, screma = block.b, block.found.screma
     with b.nested() as stms:
         values = apply_lambda(b, screma.map, list(inputs), Mode.THREAD)
-        results: list[Operand] = []
-        for red in screma.reds:
-            mine = slice(len(results), len(results) + len(red.neutral))
-            left = [b.let("acc", acc.prim, kir.KLoad(acc, at)) for acc in accs[mine]]
-            results += only_scalars(apply_lambda(b, red.op, [*left, *values[mine]], Mode.THREAD))
+        left = (b.let("acc", acc.prim, kir.KLoad(acc, at)) for acc in accs)
+        results = only_scalars(combined(b, screma.reds, left, values, Mode.THREAD))
         stms[:] = contracted(stms, results, only_scalars(values), halves=True)
         for acc, value in zip(accs, results, strict=True):
             b.emit(kir.Store(acc, at, value))
@@ -383,7 +378,8 @@ def store_results(
 
     def of_row(results: tuple[Result | None, ...]) -> None:
         inside = b.op(Op.LT, Prim.I64, block.index(0, results), block.widths[0])
-        _if(block, inside, lambda: block.over_runs(at[1], lambda first: run_of(results, first)))
+        with b.when(inside):
+            block.over_runs(at[1], lambda first: run_of(results, first))
 
     with block.threads() as at:
         block.over_results(at, of_row, frozenset((0,)))
@@ -410,9 +406,8 @@ def _store_run(block: TileBlock, out: KArray, at: Operand, start: Operand, value
     with b.nested() as one_by_one:
         for c, value in enumerate(values):
             inside = b.op(Op.LT, Prim.I64, b.add(start, i64(c)), width)
-            with b.nested() as store:
+            with b.when(inside):
                 b.emit(kir.Store(out, b.add(at, i64(c)), value))
-            b.emit(kir.KIf(inside, tuple(store), ()))
     if len(values) == 1:
         b.stms += one_by_one
         return

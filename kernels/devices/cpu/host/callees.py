@@ -80,12 +80,9 @@ def note_if(h: Emitter, status: str, stm: HostStm) -> None:
     h.calls.append(stm.loc)
     cold, fine = code.fresh("called"), code.fresh("fine")
     code.do(f"store i64 {status}, ptr %status")
-    code.branch_rarely(code.op(f"icmp ne i64 {status}, 0"), cold, fine)
-    with code.cold_section():
-        code.label(cold)
+    with code.rarely(code.op(f"icmp ne i64 {status}, 0"), cold, fine):
         ask(h, "soac_host_append", "%state", str(CALLED), str(number))
         code.jump("leave")
-    code.label(fine)
 
 
 def define(outer: Emitter, callee: Callee, emit_body: EmitBody) -> str:

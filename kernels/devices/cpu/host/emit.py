@@ -154,13 +154,10 @@ def bind_params(h: Emitter, fun: HostFun) -> None:
 def leave_if(h: Emitter, bad: str, status: Status) -> None:
     """Leave the function with a status if `bad` (i1) holds; no code where it is the constant `false`."""
     if bad != "false":
-        code, cold, fine = h.code, h.code.fresh("leave"), h.code.fresh("fine")
-        code.branch_rarely(bad, cold, fine)
-        with code.cold_section():
-            code.label(cold)
+        code = h.code
+        with code.rarely(bad, code.fresh("leave"), code.fresh("fine")):
             code.do(f"store i64 {int(status)}, ptr %status")
             code.jump("leave")
-        code.label(fine)
 
 
 def bind_array_param(h: Emitter, param: Param, at: int, consumed: bool) -> None:

@@ -281,16 +281,12 @@ def fail_if(h: Emitter, bad: str, site: Site, values: Callable[[], tuple[str, ..
     """Leave with the site and its values if `bad` holds; the values are computed then."""
     code, number = h.code, len(h.sites)
     h.sites.append(site)
-    cold, fine = code.fresh("fail"), code.fresh("fine")
-    code.branch_rarely(bad, cold, fine)
-    with code.cold_section():
-        code.label(cold)
+    with code.rarely(bad, code.fresh("fail"), code.fresh("fine")):
         for k, (prim, text) in enumerate(zip(recorded(site), values(), strict=True), start=1):
             code.do(f"store i64 {to_record(h.one, prim, text)}, ptr {place(h, '%record', k)}")
         code.do(f"store i64 {number}, ptr {place(h, '%state', Word.FAILED)}")
         code.do(f"store i64 {int(Status.SITE)}, ptr %status")
         code.jump("leave")
-    code.label(fine)
 
 
 def stop_if(h: Emitter, status: str) -> None:

@@ -156,8 +156,4 @@ def compiled(texts: tuple[str, ...], target: Host, effort: Effort) -> bytes:
     """An object of modules that are linked to one, from the cache or compiled."""
     cache, made_for = jit.user_cache(), (target.triple, target.cpu, target.features, effort.value)
     key = disk.key_of("library-1", *jit.identity(), *made_for, *texts)
-    found = disk.get(cache, key)
-    if found is None:
-        found = jit.compile_object(texts, target, effort, OTHERS)
-        disk.put(cache, key, found)
-    return found
+    return disk.stored(cache, key, lambda: jit.compile_object(texts, target, effort, OTHERS))
