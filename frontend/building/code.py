@@ -27,6 +27,7 @@ from ...ir.core import (
     Reduction,
     Replicate,
     Reshape,
+    Scatter,
     Screma,
     Slice,
     Stm,
@@ -232,6 +233,22 @@ class Code:
         mapped = [t.array_of(exp.width) for t in exp.map.ret[exp.num_scans + exp.num_reds :]]
         return self.emit([self.param(base, t) for t in (*scanned, *reduced, *mapped)], exp)
 
+    def scan(self, width: Atom, arrays: Sequence[Var], op: Reduction) -> Screma:
+        """The scan of arrays by `op`."""
+        return Screma(width, *self.as_they_are(arrays), (op,), ())
+
+    def reduction(self, width: Atom, arrays: Sequence[Var], op: Reduction) -> Screma:
+        """The reduction of arrays by `op`."""
+        return Screma(width, *self.as_they_are(arrays), (), (op,))
+
+    def scatter(self, width: Atom, indices: Sequence[Var], values: Var, dest: Var) -> Scatter:
+        """`dest` with the rows of `values` at the indices."""
+        return Scatter(width, *self.as_they_are([*indices, values]), (dest.name,), len(indices))
+
+    def as_they_are(self, arrays: Sequence[Var]) -> tuple[tuple[Name, ...], Lambda]:
+        """The names of arrays, and the function of a map that gives their rows."""
+        return tuple([a.name for a in arrays]), self.identity([self.types[a.name].row() for a in arrays])
+
     def identity(self, types: Sequence[Type]) -> Lambda:
         params = [self.param("x", t) for t in types]
         return Lambda(tuple(params), Body((), tuple([Var(p.name) for p in params])), tuple(types))
@@ -283,8 +300,7 @@ class Code:
         type = self.types[xs.name]
         if type.rank > 1:
             return self._sum_columns(self.row_last(xs))
-        f = self.identity((type.row(),))
-        return self.screma(Screma(type.shape[0], (xs.name,), f, (), (self.adder(type.row()),)), "total")[0]
+        return self.screma(self.reduction(type.shape[0], (xs,), self.adder(type.row())), "total")[0]
 
     def _sum_columns(self, xs: Var) -> Var:
         """Sums along the innermost dimension."""

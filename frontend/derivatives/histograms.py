@@ -35,13 +35,9 @@ def scatter_adjoints(sweep: Sweep, exp: Scatter, seeds: Sequence[Atom | None]) -
         if array in sweep.active:
             sweep.add(Var(array), _where(code, counted, gathered(code, exp.width, indices, seed)))
         if dest in sweep.active:
-            row = code.types[array].row()
             nothing = code.zeros(code.types[array])
             assert isinstance(nothing, Var)
-            names = (*[a.name for a in indices], nothing.name)
-            f = code.identity([*([I64] * exp.rank), row])
-            type = code.types[dest]
-            sweep.add(Var(dest), code.let("rest", Scatter(exp.width, names, f, (seed.name,), exp.rank), type))
+            sweep.add(Var(dest), code.let("rest", code.scatter(exp.width, indices, nothing, seed), code.types[dest]))
 
 
 def _counted_writes(code: Code, exp: Scatter, indices: Sequence[Var]) -> Var:
@@ -50,9 +46,7 @@ def _counted_writes(code: Code, exp: Scatter, indices: Sequence[Var]) -> Var:
     start = code.replicate(shape, i64(-1))
     assert isinstance(start, Var)
     numbers = code.iota(exp.width)
-    names = (*[a.name for a in indices], numbers.name)
-    f = code.identity([I64] * (exp.rank + 1))
-    writers = code.let("writers", Scatter(exp.width, names, f, (start.name,), exp.rank), I64.array_of(*shape))
+    writers = code.let("writers", code.scatter(exp.width, indices, numbers, start), I64.array_of(*shape))
     found = gathered(code, exp.width, indices, writers)
     return code.map(exp.width, (found, numbers), lambda inner, xs: [inner.op(Op.EQ, *xs)])[0]
 
@@ -115,10 +109,9 @@ def _counted(code: Code, exp: Hist, indices: Sequence[Var], values: Var, red: Re
     type = code.types[exp.dests[0]]
     start = code.replicate(type.shape, red.neutral[0])
     assert isinstance(start, Var)
-    f = code.identity([*([I64] * exp.rank), *red.op.ret])
-    names = (*[a.name for a in indices], values.name)
+    arrays, f = code.as_they_are([*indices, values])
     result = Type(red.op.ret[0].prim, type.shape)
-    return code.let("hist", Hist(exp.width, names, f, red, (start.name,), exp.rank), result)
+    return code.let("hist", Hist(exp.width, arrays, f, red, (start.name,), exp.rank), result)
 
 
 def _of_product(sweep: Sweep, exp: Hist, indices: Sequence[Var], values: Var, dest: Var, seed: Var) -> None:

@@ -114,20 +114,17 @@ def _normal_soac(code: Code, stm: Stm, exp: Soac) -> None:
         return
     if not _is_identity(exp.map):
         inputs = code.screma(Screma(exp.width, exp.arrays, exp.map, (), ()))
-        results = exp.map.ret
     else:
         by_param = dict(zip([p.name for p in exp.map.params], exp.arrays, strict=True))
-        names = [atom.name for atom in exp.map.body.result if isinstance(atom, Var)]
-        inputs = tuple([Var(by_param[name]) for name in names])
-        results = tuple([code.types[name].row() for name in [by_param[n] for n in names]])
+        inputs = tuple([Var(by_param[atom.name]) for atom in exp.map.body.result if isinstance(atom, Var)])
     match exp:
         case Screma():
             _normal_screma(code, stm, exp, inputs)
         case Hist():
             _split_hist(code, stm.pat, exp, inputs)
         case Scatter():
-            arrays = tuple([a.name for a in inputs])
-            code.keep(replace(stm, exp=replace(exp, arrays=arrays, map=code.identity(results))))
+            arrays, f = code.as_they_are(inputs)
+            code.keep(replace(stm, exp=replace(exp, arrays=arrays, map=f)))
 
 
 def _is_identity(f: Lambda) -> bool:
@@ -156,10 +153,7 @@ def _fold(code: Code, pat: Sequence[Param], width: Atom, red: Reduction, arrays:
     if mapped is not None:
         _fold_columns(code, pat, width, red, mapped, arrays, is_scan)
         return
-    f = code.identity([code.types[a.name].row() for a in arrays])
-    names = tuple([a.name for a in arrays])
-    reds = ((red,), ()) if is_scan else ((), (red,))
-    code.emit(pat, Screma(width, names, f, *reds))
+    code.emit(pat, (code.scan if is_scan else code.reduction)(width, arrays, red))
 
 
 def _fold_columns(
@@ -254,8 +248,7 @@ def _hist(code: Code, pat: Sequence[Param], exp: Hist, indices: Sequence[Var], v
     """One histogram; that of a mapped operator is one of the elements of its rows."""
     mapped = _mapped_operator(exp.op.op)
     if mapped is None:
-        arrays = tuple([a.name for a in (*indices, *values)])
-        f = code.identity([code.types[name].row() for name in arrays])
+        arrays, f = code.as_they_are([*indices, *values])
         code.emit(pat, replace(exp, arrays=arrays, map=f))
         return
     size = code.types[exp.dests[0]].shape[exp.rank]

@@ -79,10 +79,8 @@ def _extreme_row(code: Code, exp: Screma, op: Op) -> tuple[Atom, Atom]:
     prim = code.type_of(neutral).prim
     x, y, i, j = (code.param(base, t) for base, t in (("x", scalar(prim)), ("y", scalar(prim)), ("i", I64), ("j", I64)))
     f = code.function((x, i, y, j), lambda inner: _first(inner, op, *[Var(p.name) for p in (x, i, y, j)]))
-    arrays = (exp.arrays[0], code.iota(exp.width).name)
-    red = Reduction(f, (neutral, i64(-1)), True)
-    screma = Screma(exp.width, arrays, code.identity((scalar(prim), I64)), (), (red,))
-    value, place = code.screma(screma, "first")
+    arrays = (Var(exp.arrays[0]), code.iota(exp.width))
+    value, place = code.screma(code.reduction(exp.width, arrays, Reduction(f, (neutral, i64(-1)), True)), "first")
     beaten = code.op(Op.LE if op is Op.MIN else Op.GE, value, neutral)
     found = code.op(Op.AND, beaten, code.op(Op.LE, i64(0), place))
     return code.op(Op.SELECT, found, place, i64(0)), found
@@ -136,7 +134,7 @@ def _as_scan(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None], 
     code = sweep.code
     (red,) = exp.reds
     fresh = Reduction(code.fresh_lambda(red.op), red.neutral, red.comm)
-    scan = Screma(exp.width, exp.arrays, code.identity(red.op.ret), (fresh,), ())
+    scan = code.scan(exp.width, [*map(Var, exp.arrays)], fresh)
     pat = tuple([code.param("scan", t.array_of(exp.width)) for t in red.op.ret])
     code.emit(pat, scan)
     given = [None if seed is None else _last_only(code, exp.width, seed, t) for seed, t in

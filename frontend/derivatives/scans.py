@@ -33,9 +33,7 @@ def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | No
         (seed,) = seeds
         assert isinstance(seed, Var)
         back = code.reversed(seed)
-        f = code.identity(red.op.ret)
-        adder = code.adder(red.op.ret[0])
-        total = code.screma(Screma(exp.width, (back.name,), f, (adder,), ()), "scan")[0]
+        total = code.screma(code.scan(exp.width, (back,), code.adder(red.op.ret[0])), "scan")[0]
         sweep.add(Var(exp.arrays[0]), code.reversed(total))
         return
     numbers = [k for k, t in enumerate(red.op.ret) if differentiable(t)]
@@ -83,8 +81,7 @@ def _recurrence(
     neutral = [one(t.prim) if q == p else zero(types[p].prim) for q, t in enumerate(types) for p in range(size)]
     neutral += [zero(t.prim) for t in types]
     op = _composition(code, kinds, size)
-    names = tuple([a.name for a in (*factors, *back)])
-    scan = Screma(exp.width, names, code.identity(kinds), (Reduction(op, tuple(neutral), False),), ())
+    scan = code.scan(exp.width, [*factors, *back], Reduction(op, tuple(neutral), False))
     return [code.reversed(h) for h in code.screma(scan, "adj")[size * size :]]
 
 
