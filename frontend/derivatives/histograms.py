@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...ir.basic import whole
-from ...ir.core import Body, Fix, ForLoop, Hist, Index, Loop, Reduction, Scatter, Scratch, Stm
+from ...ir.core import Fix, ForLoop, Hist, Index, Loop, Reduction, Scatter, Scratch, Stm
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
 from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64, one, zero
@@ -18,8 +18,6 @@ from ..building.code import Code, in_range
 from .adjoints import Sweep, no_derivative
 from .normal import scalar_operator
 from .reductions import others, zero_apart
-
-SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
 
 def scatter_adjoints(sweep: Sweep, exp: Scatter, seeds: Sequence[Atom | None]) -> None:
@@ -73,13 +71,13 @@ def gathered(code: Code, width: Atom, indices: Sequence[Var], source: Var) -> Va
     return code.map(width, indices, rows)[0]
 
 
-def hist_adjoints(sweep: Sweep, stm: Stm, exp: Hist, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+def hist_adjoints(sweep: Sweep, stm: Stm, exp: Hist, seeds: Sequence[Atom | None]) -> None:
     """Adds the adjoints of the destinations and the values."""
     code = sweep.code
     known = scalar_operator(exp.op.op) if len(exp.dests) == 1 else None
     seed = seeds[0]
     if known is None or not isinstance(seed, Var):
-        _general(sweep, stm, exp, seeds, sweep_body)
+        _general(sweep, stm, exp, seeds)
         return
     indices, values = [Var(a) for a in exp.arrays[: exp.rank]], Var(exp.arrays[exp.rank])
     dest, result = Var(exp.dests[0]), Var(stm.pat[0].name)
@@ -175,7 +173,7 @@ def _of_extreme(
 # ---- any operator -------------------------------------------------------------------------------------------------
 
 
-def _general(sweep: Sweep, stm: Stm, exp: Hist, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+def _general(sweep: Sweep, stm: Stm, exp: Hist, seeds: Sequence[Atom | None]) -> None:
     code, red = sweep.code, exp.op
     if any(name in sweep.active for name in free_in_lambda(red.op)):
         what = "a histogram whose operator depends on what is differentiated"
@@ -197,7 +195,7 @@ def _general(sweep: Sweep, stm: Stm, exp: Hist, seeds: Sequence[Atom | None], sw
     for param, source in zip(copy.params, (*olds, *[Var(v) for v in values]), strict=True):
         forward.emit((param,), _row(forward, source, at))
     sweep.active.update(p.name for p in copy.params)
-    sweep_body(rows, copy.body, list(seeds_))
+    rows.run(copy.body, seeds_)
     found = [rows.take(p.name) or forward.zeros(p.type) for p in copy.params]
     half = len(types)
     cells_next = forward.choose(

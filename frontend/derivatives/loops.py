@@ -7,11 +7,11 @@ A `while` loop is counted first, and is then a `for` loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.basic import whole
-from ...ir.core import Body, Copied, Fix, ForLoop, Index, Loop, Param, Stm, Update, WhileLoop
+from ...ir.core import Copied, Fix, ForLoop, Index, Loop, Param, Stm, Update, WhileLoop
 from ...ir.ops import Op
 from ...ir.rename import substitute_exp
 from ...ir.traverse import free_in_body, index_atoms, names_in_types
@@ -20,8 +20,6 @@ from ..building.code import Code, differentiable
 from .adjoints import Sweep, no_derivative, wanted
 from .once import keeps_what_it_reads, writes_apart
 from .overwritten import Kept, Overwritten, computed, updates_of
-
-SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ def counted(code: Code, loop: Loop) -> Loop:
     return replace(loop, form=ForLoop(code.param("i", I64).name, results[-1], Prim.I64))
 
 
-def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None]) -> None:
     """Adds the adjoints of the initial values and of what the body uses from outside."""
     entered: list[Name] = []
 
@@ -120,7 +118,7 @@ def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sw
         row_seeds[k] = state.enter(loop.params[k], seeds[k])
     through = {n: state.enter(_named(sweep.code, n), sweep.dense.get(n)) for n in free if n not in sweep.far}
     back.dense.update(through)
-    sweep_body(back, loop.body, row_seeds)
+    back.run(loop.body, row_seeds)
     for k in carried:
         state.leave(back.take(loop.params[k].name))
     if not arrays and all(Var(p.name) == after for p, after in zip(state.params, state.nexts, strict=False)):

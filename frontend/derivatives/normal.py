@@ -60,21 +60,21 @@ def normal_lambda(code: Code, functions: Functions, f: Lambda) -> Lambda:
 def normal_body(code: Code, functions: Functions, body: Body) -> Body:
     """`body`, whose names are used nowhere else, in normal form."""
     inner = code.inside()
-    for stm in live(body):
+    for stm in live(body).stms:
         inner.loc = stm.loc
         _normal_stm(inner, functions, stm)
     return inner.body(body.result)
 
 
-def live(body: Body) -> list[Stm]:
-    """The statements of a body that its results need."""
+def live(body: Body) -> Body:
+    """The body with the statements alone that its results need."""
     needed = {atom.name for atom in body.result if isinstance(atom, Var)}
     kept: list[Stm] = []
     for stm in reversed(body.stms):
         if any(p.name in needed for p in stm.pat):
             kept.append(stm)
             needed.update(free_in_stm(stm))
-    return kept[::-1]
+    return Body(tuple(reversed(kept)), body.result)
 
 
 def _normal_stm(code: Code, functions: Functions, stm: Stm) -> None:
@@ -204,8 +204,7 @@ def _parts(
 def _component(red: Reduction, k: int) -> Reduction | None:
     op, count = red.op, len(red.neutral)
     params = (op.params[k], op.params[count + k])
-    body = Body(op.body.stms, (op.body.result[k],))
-    part = Lambda(params, Body(tuple(live(body)), body.result), (op.ret[k],))
+    part = Lambda(params, live(Body(op.body.stms, (op.body.result[k],))), (op.ret[k],))
     own = {p.name for p in op.params}
     return None if any(name in own for name in free_in_lambda(part)) else Reduction(part, (red.neutral[k],), red.comm)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ...ir.core import Body, Convert, Copied, DimIndex, Index, Loop, Param, PrimOp, Scratch, Slice, Stm, Update
 from ...ir.rename import substitute_body, substitute_exp
-from ...ir.traverse import free_in_stm, index_atoms
+from ...ir.traverse import free_in_body, free_in_stm, index_atoms
 from ...ir.types import Atom, Name, Type, Var
 from ..building.code import Code
 from .normal import live
@@ -75,12 +75,10 @@ def computed(code: Code, loop: Loop, atom: Var, mapping: Mapping[Name, Atom]) ->
 def _computed(loop: Loop, atom: Atom) -> Body | None:
     """What computes a scalar from the index of a loop and what is outside, by arithmetic. It has been computed before,
     so that it needs no certificates."""
-    stms = live(Body(tuple([replace(stm, certs=()) for stm in loop.body.stms]), (atom,)))
-    bound = {p.name for stm in loop.body.stms for p in stm.pat} - {p.name for stm in stms for p in stm.pat}
-    free = {name for stm in stms for name in free_in_stm(stm)} | {a.name for a in (atom,) if isinstance(a, Var)}
-    is_known = free.isdisjoint(bound | {p.name for p in loop.params})
-    is_plain = all(isinstance(stm.exp, PrimOp | Convert | Copied) for stm in stms)
-    return Body(tuple(stms), (atom,)) if is_known and is_plain else None
+    body = live(Body(tuple([replace(stm, certs=()) for stm in loop.body.stms]), (atom,)))
+    bound = {p.name for p in (*loop.params, *[p for stm in loop.body.stms for p in stm.pat])}
+    is_plain = all(isinstance(stm.exp, PrimOp | Convert | Copied) for stm in body.stms)
+    return body if is_plain and bound.isdisjoint(free_in_body(body)) else None
 
 
 def _is_part(dims: Sequence[DimIndex], made: Mapping[Name, Stm]) -> bool:

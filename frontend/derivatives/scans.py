@@ -7,25 +7,23 @@ sum, J is one. An operator on arrays, or on many values, is a loop instead; so i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ...ir.core import Body, Copied, ForLoop, Lambda, Loop, Reduction, Scratch, Screma, Stm
 from ...ir.ops import Op
-from ...ir.traverse import free_in_lambda
 from ...ir.types import I64, Atom, Prim, Type, Var, one, zero
 from ..building.code import Code, differentiable
-from .adjoints import Sweep, wanted
+from .adjoints import Sweep
 from .forward import jvp
 from .maps import rows_adjoints
 from .normal import scalar_operator
 from .shifts import shifted
 
-SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 MOST_VALUES = 4
 """How many values an operator may work on for its linear functions to be scanned: they have the square of it."""
 
 
-def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None]) -> None:
     """Adds the adjoints of the arrays that are scanned, and of what the operator uses."""
     code = sweep.code
     (red,) = exp.scans
@@ -38,7 +36,7 @@ def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | No
         return
     numbers = [k for k, t in enumerate(red.op.ret) if differentiable(t)]
     if len(numbers) > MOST_VALUES or any(t.shape for t in red.op.ret):
-        sweep_body(sweep, scan_as_loop(code, exp), seeds)
+        sweep.run(scan_as_loop(code, exp), seeds)
         return
     ys = [Var(p.name) for p in stm.pat]
     before = shifted(code, exp.width, ys, red.neutral)
@@ -49,12 +47,9 @@ def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | No
     extra = [code.param("adj", copy.ret[k]) for k in numbers]
     arrays = [*[b.name for b in before], *exp.arrays, *[t.name for t in totals]]
     inputs = copy.params[half:]
-    sweep.active.update(p.name for p, a in zip(inputs, exp.arrays, strict=True) if a in sweep.active)
-    free = wanted(code, list(free_in_lambda(copy)), sweep.active)
-    rows, entered = sweep.rows(free)
     adjoints = dict(zip(numbers, [Var(p.name) for p in extra], strict=True))
-    sweep_body(rows, copy.body, [adjoints.get(k) for k in range(half)])
-    rows_adjoints(sweep, exp.width, arrays, [*copy.params, *extra], exp.arrays, inputs, rows, free, entered)
+    row_seeds = [adjoints.get(k) for k in range(half)]
+    rows_adjoints(sweep, exp.width, arrays, [*copy.params, *extra], exp.arrays, inputs, copy.body, row_seeds)
 
 
 def _recurrence(
