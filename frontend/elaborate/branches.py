@@ -13,7 +13,7 @@ from ..source.atoms import Ident, PLit, PVar, PWild
 from .assertions import emit_assert, note_sizes
 from .scalars import TRUE, conjunction
 from .shapes import bind_pattern
-from .state import Builder, Certs, Stage, alias, body_of, constant, emit, emit_pattern, prim_op, union
+from .state import Builder, Certs, Stage, adopt, alias, body_of, constant, emit, emit_pattern, prim_op, union
 from .values import (
     Closure,
     Component,
@@ -93,7 +93,7 @@ def short_circuit(st: Stage, name: str, left: Value, right: Branch, loc: Loc, hi
         value = right()
     assert isinstance(value, Component)
     if len(inner.stms) <= MAX_SPECULATED and all(_is_total(stm) for stm in inner.stms):
-        _splice(st, inner)
+        adopt(st, inner.stms)
         op = Op.OR if name == "||" else Op.AND
         return Component(prim_op(st, op, Prim.BOOL, (left.atom, value.atom), loc, hint), Prim.BOOL)
     computed, fixed = body_of(inner, [value.atom]), body_of(Builder(st.builder), [decided])
@@ -110,14 +110,6 @@ def _is_total(stm: Stm) -> bool:
             return not stm.certs
         case _:
             return False
-
-
-def _splice(st: Stage, inner: Builder) -> None:
-    """Execute the statements of `inner` here."""
-    st.builder.stms.extend(inner.stms)
-    for stm in inner.stms:
-        for param in stm.pat:
-            st.home[param.name.tag] = st.builder
 
 
 # ---- match --------------------------------------------------------------------------------------------------------

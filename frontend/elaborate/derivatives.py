@@ -21,7 +21,7 @@ from ..derivatives.ownership import with_copies
 from ..derivatives.reverse import vjp
 from .assertions import note_sizes
 from .shapes import coerce_like, coerce_sizes
-from .state import Stage, body_of, emit_pattern, union
+from .state import Stage, adopt, body_of, emit_pattern, union
 from .values import Value, atoms_of, components, sizes_of, tuple_of, with_atoms, with_sizes
 
 Args = tuple[Value, ...]
@@ -103,10 +103,8 @@ def _primal(result: Value, own: Sequence[Atom], atoms: Sequence[Atom]) -> Value:
 
 def _emit(st: Stage, code: Code, results: Sequence[Atom]) -> None:
     """Puts the statements of a derivative into the body in hand."""
-    for stm in with_copies(code, _functions(st), code.stms, results):
-        st.builder.stms.append(replace(stm, certs=union(st.builder.certs, stm.certs)))
-        for param in stm.pat:
-            st.home[param.name.tag] = st.builder
+    stms = with_copies(code, _functions(st), code.stms, results)
+    adopt(st, [replace(stm, certs=union(st.builder.certs, stm.certs)) for stm in stms])
 
 
 # ---- derivatives of one's own -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ twice becomes one size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from ...ir import polynomials
@@ -175,6 +175,14 @@ def emit(st: Stage, base: str, exp: Exp, type: Type, loc: Loc, certs: Certs = ()
     param = st.param(base, type)
     emit_pattern(st, (param,), exp, loc, certs)
     return Var(param.name)
+
+
+def adopt(st: Stage, stms: Iterable[Stm]) -> None:
+    """Puts statements that were made elsewhere into the body in hand."""
+    for stm in stms:
+        st.builder.stms.append(stm)
+        for param in stm.pat:
+            st.home[param.name.tag] = st.builder
 
 
 def union(first: Certs, second: Certs) -> Certs:
