@@ -20,6 +20,7 @@ from ..context.checked_indices import checked_part
 from ..context.distribute import frontier, settle
 from ..context.nest import Flow, Nest
 from ..context.segop_bodies import defer, seg_body, single
+from ..context.statements import Statements
 from ..context.trace import Rule
 from ..rules.writes import element_of_part, nest_atoms, own, places_of, read_before
 from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments
@@ -65,9 +66,9 @@ def _write(flow: Flow, nest: Nest, stm: Stm) -> None:
         if seg is None:
             places = nest_atoms(nest) + places
         else:
-            first = flow.fresh_param("p", I64)
-            stms.append(single(PrimOp(Op.ADD, Prim.I64, (Var(seg.start), places[0])), first, flow.output.loc))
-            places = (Var(first.name), *places[1:])
+            inner = Statements(flow, stms)
+            places = (inner.op("p", Op.ADD, Var(seg.start), places[0]), *places[1:])
+            stms = inner.stms
         made = seg_body(flow, space.dims, Body(tuple(stms), (*places, value)))
     pat = flow.bind(nest, stm.pat) if seg is None else (flow.fresh_param(param.name.base, flow.known.types[owned]),)
     flow.emit(pat, SegScatter(flow.context.machine.lowest.level, made.space, (owned,), len(places), made.body, True))
@@ -87,9 +88,9 @@ def _part(flow: Flow, nest: Nest, stm: Stm, exp: Update) -> Generator[tuple[Nest
         return
     width = varying[0][1]
     for _, count in varying[1:]:
-        both = flow.fresh_param("w", I64)
-        defer(flow, nest, (single(PrimOp(Op.MUL, Prim.I64, (width, count)), both, flow.output.loc),))
-        width = Var(both.name)
+        product = Statements(flow)
+        width = product.op("w", Op.MUL, width, count)
+        defer(flow, nest, tuple(product.stms))
     with flat_nest(flow, nest, segments(flow, nest, width, stm)) as (flat, place):
         stms: list[Stm] = []
         rest: Atom = Var(place)

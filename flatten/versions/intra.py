@@ -148,7 +148,7 @@ def unless_inside(flow: Flow, nest: Nest, middle: Inside, rows: tuple[LevelRow, 
         par = parallelism_inside(flow, middle, row)
         lacks = both(flow, lacks, let(flow, "lacks", BOOL, Op.LT, par, i64(row.threads)))
     fills = let(flow, "fills", BOOL, Op.LE, i64(full), parallelism_of(flow, nest))
-    return Var(flow.emit_as("pays", BOOL, PrimOp(Op.OR, Prim.BOOL, (fills, lacks))))
+    return flow.op("pays", Op.OR, fills, lacks)
 
 
 FEW_POINTS = 4
@@ -218,9 +218,9 @@ def where_it_fits(
     if (taken := bytes_inside(flow, spaces, arrays, row)) is not None:
         room = parameter(flow, "shared", row.bytes) if row.opt_in else i64(row.bytes)
         enough = let(flow, "fits", BOOL, Op.LE, taken, room)
-        fits = Var(flow.emit_as("fits", BOOL, PrimOp(Op.AND, Prim.BOOL, (fits, enough))))
-    too_many = Var(flow.emit_as("par", I64, PrimOp(Op.NEG, Prim.I64, (most,))))
-    return Var(flow.emit_as("par", I64, PrimOp(Op.SELECT, Prim.I64, (fits, par, too_many))))
+        fits = flow.op("fits", Op.AND, fits, enough)
+    too_many = flow.op("par", Op.NEG, most)
+    return flow.op("par", Op.SELECT, fits, par, too_many)
 
 
 def _smallest(spaces: tuple[Widths, ...]) -> tuple[Widths, ...]:

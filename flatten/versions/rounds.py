@@ -166,7 +166,7 @@ def _checked(flow: Flow, loop: Loop, form: WhileLoop, most: Param) -> Loop:
     def after() -> tuple[Atom, ...]:
         count = let(flow, "done", I64, Op.ADD, Var(done.name), i64(1))
         fewer = let(flow, "fewer", BOOL, Op.LT, count, Var(most.name))
-        return count, Var(flow.emit_as("goes_on", BOOL, PrimOp(Op.AND, Prim.BOOL, (fewer, loop.body.result[place]))))
+        return count, flow.op("goes_on", Op.AND, fewer, loop.body.result[place])
 
     tail = host_body(flow, after)
     body = Body((*loop.body.stms, *tail.stms), (*loop.body.result, *tail.result))
