@@ -11,10 +11,9 @@ from dataclasses import replace
 
 from ...ir.basic import whole
 from ...ir.core import Body, Concat, Copied, ForLoop, Loop, Slice, Stm, Update
-from ...ir.traverse import free_in_body, free_in_stm, names_in_types
+from ...ir.traverse import free_in_body, free_in_stm, live, names_in_types
 from ...ir.types import Atom, Type, Var, i64
 from ..building.code import Code
-from .normal import live
 
 
 def in_place(code: Code, stm: Stm) -> list[Stm]:

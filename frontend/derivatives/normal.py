@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ...ir.commute import scalar_operation
 from ...ir.core import (
     Apply,
     Body,
@@ -21,7 +22,6 @@ from ...ir.core import (
     Hist,
     Lambda,
     Param,
-    PrimOp,
     Reduction,
     Replicate,
     Scatter,
@@ -32,7 +32,7 @@ from ...ir.core import (
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
 from ...ir.ops import Op
 from ...ir.records import dataclass
-from ...ir.traverse import free_in_lambda, free_in_stm, map_bodies, recursive_functions
+from ...ir.traverse import free_in_lambda, live, map_bodies, recursive_functions
 from ...ir.types import I64, Atom, Name, Var, i64
 from ..accumulators.lower import without_accumulators
 from ..building.code import Code
@@ -64,17 +64,6 @@ def normal_body(code: Code, functions: Functions, body: Body) -> Body:
         inner.loc = stm.loc
         _normal_stm(inner, functions, stm)
     return inner.body(body.result)
-
-
-def live(body: Body) -> Body:
-    """The body with the statements alone that its results need."""
-    needed = {atom.name for atom in body.result if isinstance(atom, Var)}
-    kept: list[Stm] = []
-    for stm in reversed(body.stms):
-        if any(p.name in needed for p in stm.pat):
-            kept.append(stm)
-            needed.update(free_in_stm(stm))
-    return Body(tuple(reversed(kept)), body.result)
 
 
 def _normal_stm(code: Code, functions: Functions, stm: Stm) -> None:
@@ -223,13 +212,8 @@ def _mapped_operator(op: Lambda) -> Lambda | None:
 
 def scalar_operator(op: Lambda) -> Op | None:
     """The operation that an operator on single scalars is."""
-    match op.body:
-        case Body((Stm((param,), PrimOp(known, _, args)),), (Var(result),)) if param.name == result:
-            x, y = (Var(p.name) for p in op.params)
-            commutes = known in {Op.ADD, Op.MUL, Op.MIN, Op.MAX}
-            return known if commutes and args in ((x, y), (y, x)) else None
-        case _:
-            return None
+    known = scalar_operation(op)
+    return known.op if known is not None and known.op in {Op.ADD, Op.MUL, Op.MIN, Op.MAX} else None
 
 
 # ---- histograms ---------------------------------------------------------------------------------------------------

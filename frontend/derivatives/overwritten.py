@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 
 from ...ir.core import Body, Convert, Copied, DimIndex, Index, Loop, Param, PrimOp, Scratch, Slice, Stm, Update
 from ...ir.rename import substitute_body, substitute_exp
-from ...ir.traverse import free_in_body, free_in_stm, index_atoms
+from ...ir.traverse import free_in_body, free_in_stm, index_atoms, live
 from ...ir.types import Atom, Name, Type, Var
 from ..building.code import Code
-from .normal import live
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from ...ir.core import Body, Copied, Hist, Iota, Lambda, Loop, Param, Rearrange, Replicate, Screma, Stm
 from ...ir.errors import NOWHERE
 from ...ir.rename import substitute_body, substitute_exp, substitute_type
-from ...ir.traverse import all_exps, free_in_lambda, free_in_stm, names_in_types
+from ...ir.traverse import all_exps, free_in_lambda, free_in_stm, live, names_in_types
 from ...ir.types import Atom, Name, Var
 from ..building.code import Code
-from .normal import live, swapped
+from .normal import swapped
 
 CONSTANT = Copied | Iota | Rearrange | Replicate
 """What cannot fail and is cheap to make outside of a map, where its rows may be none."""
