@@ -16,6 +16,7 @@ from ...ir.core import (
     Copy,
     Exp,
     Fix,
+    ForLoop,
     If,
     Index,
     Iota,
@@ -32,6 +33,7 @@ from ...ir.core import (
     Slice,
     Stm,
     Update,
+    WhileLoop,
 )
 from ...ir.errors import Loc
 from ...ir.ops import Op, result_type
@@ -262,6 +264,21 @@ class Code:
             bodies.append(inner.body(run(inner)))
         return self.emit([self.param("if", t) for t in types], If(cond, bodies[0], bodies[1]))
 
+    def loop(
+        self, params: Sequence[Param], inits: Sequence[Atom], form: ForLoop | WhileLoop, body: Body
+    ) -> tuple[Var, ...]:
+        """The results of a loop, called as its parameters are."""
+        return self.emit([self.like(p, "") for p in params], Loop(tuple(params), tuple(inits), form, body))
+
+    def iterations(self, form: ForLoop) -> Atom:
+        """How often a `for` loop goes round, an i64."""
+        return self.op(Op.MAX, self.convert(Prim.I64, form.bound), i64(0), base="count")
+
+    def copies(self, stm: Stm, atoms: Sequence[Atom]) -> None:
+        """`atoms` as what `stm` gives."""
+        for param, atom in zip(stm.pat, atoms, strict=True):
+            self.keep(Stm((param,), Copied(atom), stm.certs, (), stm.loc))
+
     def monoid(self, op: Op, neutral: Const, comm: bool = True) -> Reduction:
         """A scalar operation with its neutral element."""
         x, y = (self.param(base, scalar(neutral.prim)) for base in "xy")
@@ -310,6 +327,25 @@ class Code:
             return [inner.sum_rows(args[0]) if type.rank == 2 else inner._sum_columns(args[0])]
 
         return self.map(type.shape[0], (xs,), rows)[0]
+
+
+class Carried:
+    """Parameters of a loop under construction: their initial values, and what its body gives for them."""
+
+    __slots__ = ("code", "inits", "nexts", "params")
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.params: list[Param] = []
+        self.inits: list[Atom] = []
+        self.nexts: list[Atom] = []
+
+    def enter(self, base: str, init: Atom, type: Type) -> Var:
+        """A further parameter."""
+        param = self.code.param(base, type)
+        self.params.append(param)
+        self.inits.append(init)
+        return Var(param.name)
 
 
 def in_range(code: Code, shape: Sequence[Atom], indices: Sequence[Atom]) -> Atom:

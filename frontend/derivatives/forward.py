@@ -127,8 +127,8 @@ def _statement(ts: Tangents, stm: Stm) -> None:
             fun = ts.functions.defs[function]
             f = Lambda(fun.params, fun.body, tuple([r.type for r in fun.results]))
             results, tangents = jvp(code, ts.functions, f, args, [ts[a] for a in args])
-            for param, result, tangent in zip(stm.pat, results, tangents, strict=True):
-                code.keep(Stm((param,), Copied(result), stm.certs, (), stm.loc))
+            code.copies(stm, results)
+            for param, tangent in zip(stm.pat, tangents, strict=True):
                 ts.set(param, tangent)
         case _:
             code.keep(stm)

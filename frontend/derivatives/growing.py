@@ -43,7 +43,7 @@ def in_place(code: Code, stm: Stm) -> list[Stm]:
         stms[at] = replace(concat, pat=(made,), exp=update)
         result[k] = Var(made.name)
     body = Body(tuple(stms), tuple(result))
-    found = outer.emit([outer.like(p, "") for p in params], Loop(tuple(params), tuple(inits), loop.form, body))
+    found = outer.loop(params, inits, loop.form, body)
     for param, atom in zip(stm.pat, found, strict=True):
         outer.keep(Stm((param,), Copied(outer.sized(atom, param.type)), stm.certs, (), stm.loc))
     return outer.stms
@@ -85,6 +85,5 @@ def _size(code: Code, loop: Loop, total: int) -> Atom:
         if not more:
             break
         needed |= more
-    params = tuple([copy.params[k] for k in kept])
-    exp = Loop(params, tuple([copy.inits[k] for k in kept]), copy.form, body)
-    return code.emit([code.like(p, "") for p in params], exp)[kept.index(total)]
+    params, inits = [copy.params[k] for k in kept], [copy.inits[k] for k in kept]
+    return code.loop(params, inits, copy.form, body)[kept.index(total)]

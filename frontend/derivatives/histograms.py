@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...ir.basic import whole
-from ...ir.core import Fix, ForLoop, Hist, Index, Loop, Reduction, Scatter, Scratch, Stm
+from ...ir.core import Fix, ForLoop, Hist, Index, Param, Reduction, Scatter, Scratch, Stm
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
-from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64, one, zero
+from ...ir.types import I64, Atom, Prim, Type, Var, i64, one, zero
 from ..building.code import Code, in_range
 from .adjoints import Sweep, no_derivative
 from .normal import scalar_operator
@@ -142,8 +142,8 @@ def _of_extreme(
     code = sweep.code
     nothing = zero(code.types[values.name].prim)
 
-    def kept(inner: Code, xs: Sequence[Var]) -> Atom:
-        return inner.op(Op.SELECT, inner.op(Op.EQ, xs[0], xs[1]), xs[2], nothing)
+    def kept(inner: Code, xs: Sequence[Var], otherwise: Atom = nothing) -> Atom:
+        return inner.op(Op.SELECT, inner.op(Op.EQ, xs[0], xs[1]), xs[2], otherwise)
 
     def passed(inner: Code, xs: Sequence[Var]) -> Atom:
         return inner.op(Op.SELECT, inner.op(Op.EQ, xs[0], xs[1]), nothing, xs[2])
@@ -155,19 +155,12 @@ def _of_extreme(
     moved = _elementwise(code, (dest, result, seed), passed)
     extremes = gathered(code, exp.width, indices, result)
     numbers = code.iota(exp.width)
-
-    def place(inner: Code, xs: Sequence[Var]) -> Sequence[Atom]:
-        return [inner.op(Op.SELECT, inner.op(Op.EQ, xs[0], xs[1]), xs[2], Const(Prim.I64, 2**63 - 1))]
-
-    (places,) = code.map(exp.width, (values, extremes, numbers), place)
-    first = _counted(code, exp, indices, places, code.monoid(Op.MIN, Const(Prim.I64, 2**63 - 1)))
+    never = i64(2**63 - 1)
+    (places,) = code.map(exp.width, (values, extremes, numbers), lambda inner, xs: [kept(inner, xs, never)])
+    first = _counted(code, exp, indices, places, code.monoid(Op.MIN, never))
     chosen = gathered(code, exp.width, indices, first)
     given = gathered(code, exp.width, indices, moved)
-
-    def own(inner: Code, xs: Sequence[Var]) -> Sequence[Atom]:
-        return [inner.op(Op.SELECT, inner.op(Op.EQ, xs[0], xs[1]), xs[2], nothing)]
-
-    sweep.add(values, code.map(exp.width, (chosen, numbers, given), own)[0])
+    sweep.add(values, code.map(exp.width, (chosen, numbers, given), lambda inner, xs: [kept(inner, xs)])[0])
 
 
 # ---- any operator -------------------------------------------------------------------------------------------------
@@ -198,26 +191,30 @@ def _general(sweep: Sweep, stm: Stm, exp: Hist, seeds: Sequence[Atom | None]) ->
     rows.run(copy.body, seeds_)
     found = [rows.take(p.name) or forward.zeros(p.type) for p in copy.params]
     half = len(types)
-    cells_next = forward.choose(
-        known,
-        lambda there: [there.put(Var(c.name), place, a) for c, a in zip(cells, found[:half], strict=True)],
-        lambda there: [Var(c.name) for c in cells],
-        [c.type for c in cells],
-    )
+    cells_next = _written(forward, known, cells, place, found[:half])
     given_next = [forward.put(Var(g.name), (at,), a) for g, a in zip(given, found[half:], strict=True)]
     starts = [code.zeros(c.type) if s is None else s for c, s in zip(cells, seeds, strict=True)]
     starts += [code.let("adj", Scratch(g.type), g.type) for g in given]
-    loop = Loop(
-        (*cells, *given), tuple(starts), ForLoop(number.name, exp.width, Prim.I64),
-        forward.body([*cells_next, *given_next]),
-    )  # fmt: skip
-    out = code.emit([code.like(p, "") for p in (*cells, *given)], loop)
+    form = ForLoop(number.name, exp.width, Prim.I64)
+    out = code.loop([*cells, *given], starts, form, forward.body([*cells_next, *given_next]))
     for target, value in zip((*exp.dests, *values), out, strict=True):
         sweep.add(Var(target), value)
 
 
 def _row(code: Code, source: Var, at: Atom) -> Index:
     return Index(source.name, (Fix(at), *whole(code.types[source.name].shape[1:])), True)
+
+
+def _written(
+    code: Code, known: Atom, cells: Sequence[Param], place: Sequence[Atom], values: Sequence[Atom]
+) -> Sequence[Var]:
+    """The cells with values at a place, if that is there."""
+    arrays = [Var(cell.name) for cell in cells]
+
+    def write(there: Code) -> Sequence[Atom]:
+        return [there.put(array, place, value) for array, value in zip(arrays, values, strict=True)]
+
+    return code.choose(known, write, lambda there: arrays, [cell.type for cell in cells])
 
 
 def _operands(code: Code, exp: Hist) -> list[Var]:
@@ -233,15 +230,8 @@ def _operands(code: Code, exp: Hist) -> list[Var]:
         known, lambda there: [there.at(Var(c.name), *place) for c in cells], lambda there: list(red.neutral), types
     )
     new = inner.inline(red.op, [*old, *[inner.at(Var(v), at) for v in exp.arrays[exp.rank :]]])
-    cells_next = inner.choose(
-        known,
-        lambda there: [there.put(Var(c.name), place, a) for c, a in zip(cells, new, strict=True)],
-        lambda there: [Var(c.name) for c in cells],
-        [c.type for c in cells],
-    )
+    cells_next = _written(inner, known, cells, place, new)
     kept = [inner.put(Var(o.name), (at,), a) for o, a in zip(olds, old, strict=True)]
     starts = [*[Var(d) for d in exp.dests], *[code.let("old", Scratch(o.type), o.type) for o in olds]]
-    loop = Loop(
-        (*cells, *olds), tuple(starts), ForLoop(number.name, exp.width, Prim.I64), inner.body([*cells_next, *kept])
-    )
-    return list(code.emit([code.like(p, "") for p in (*cells, *olds)], loop)[len(cells) :])
+    form = ForLoop(number.name, exp.width, Prim.I64)
+    return list(code.loop([*cells, *olds], starts, form, inner.body([*cells_next, *kept]))[len(cells) :])

@@ -73,10 +73,8 @@ def _normal_stm(code: Code, functions: Functions, stm: Stm) -> None:
             if fun is None or function in recursive_functions(tuple(functions.defs.values())):
                 raise of_recursive_function(stm.loc)
             f = Lambda(fun.params, fun.body, tuple([r.type for r in fun.results]))
-            copy = normal_lambda(code, functions, f)
-            results = code.inline(copy, args)
-            for param, atom in zip(stm.pat, results, strict=True):
-                code.keep(Stm((param,), Copied(atom), stm.certs, (), stm.loc))
+            results = code.inline(normal_lambda(code, functions, f), args)
+            code.copies(stm, results)
         case Screma() | Hist() | Scatter() as exp:
             exp = map_bodies(lambda body: normal_body(code, functions, body), exp)
             assert isinstance(exp, Soac)

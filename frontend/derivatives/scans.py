@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir.core import Body, Copied, ForLoop, Lambda, Loop, Reduction, Scratch, Screma, Stm
+from ...ir.core import Body, ForLoop, Lambda, Reduction, Scratch, Screma, Stm
 from ...ir.ops import Op
 from ...ir.types import I64, Atom, Prim, Type, Var, one, zero
 from ..building.code import Code, differentiable
@@ -108,8 +108,10 @@ def in_order(code: Code, stm: Stm) -> list[Stm]:
     if not isinstance(stm.exp, Screma) or not stm.exp.scans or all(attr.name != "lawful" for attr in stm.attrs):
         return [stm]
     body = scan_as_loop(code, stm.exp)
-    copies = [Stm((p,), Copied(a), stm.certs, (), stm.loc) for p, a in zip(stm.pat, body.result, strict=True)]
-    return [*body.stms, *copies]
+    outer = code.inside()
+    outer.stms += body.stms
+    outer.copies(stm, body.result)
+    return outer.stms
 
 
 def scan_as_loop(code: Code, exp: Screma) -> Body:
@@ -125,8 +127,6 @@ def scan_as_loop(code: Code, exp: Screma) -> Body:
     nexts = inner.inline(red.op, [*[Var(p.name) for p in accs], *rows])
     written = [inner.put(Var(y.name), (Var(index.name),), v) for y, v in zip(ys, nexts, strict=True)]
     starts = [outer.let("ys", Scratch(y.type), y.type) for y in ys]
-    loop = Loop(
-        (*accs, *ys), (*red.neutral, *starts), ForLoop(index.name, exp.width, Prim.I64), inner.body([*nexts, *written])
-    )
-    results = outer.emit([code.like(p, "") for p in (*accs, *ys)], loop)
+    form = ForLoop(index.name, exp.width, Prim.I64)
+    results = outer.loop([*accs, *ys], [*red.neutral, *starts], form, inner.body([*nexts, *written]))
     return outer.body(results[len(accs) :])
