@@ -30,6 +30,7 @@ from ...ir.core import (
 )
 from ...ir.ops import Op
 from ...ir.records import dataclass
+from ...ir.rename import substitute_type
 from ...ir.traverse import free_in_body, free_in_stm
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scalar
 from ..context.distribute import expand, expand_owned, frontier, settle
@@ -39,7 +40,7 @@ from ..context.statements import Statements, monoid
 from ..context.trace import Rule
 from ..versions.guards import parallelism_of
 from ..versions.parallelism import branches_vary, loop_varies
-from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments, segments_of
+from ..versions.segment_descriptors import bind_rows, by_point, flat_nest, is_varying, segments, segments_of
 from .rows import flat_rows
 from .writes import last_row, own_rows
 
@@ -303,20 +304,18 @@ def _iteration(flow: Flow, nest: Nest, state: State, active: Atom | None, carrie
     if active is None:
         flow.context.walk(flow, nest, loop.body.stms, loop.body.result)
         return _nexts(flow, nest, state, loop.body.result)
-    results = _again(flow, loop.params)
+    results = with_sizes_again(flow, loop.params)
     stays = Body((), tuple(Var(p.name) for p in loop.params))
     atoms = tuple(Var(p.name) for p in results)
     flow.context.walk(flow, nest, (Stm(results, If(active, loop.body, stays), (), (), flow.output.loc),), atoms)
     return _nexts(flow, nest, state, atoms)
 
 
-def _again(flow: Flow, params: tuple[Param, ...]) -> tuple[Param, ...]:
+def with_sizes_again(flow: Flow, params: tuple[Param, ...]) -> tuple[Param, ...]:
     """The same under fresh names, the sizes in types too."""
-    names: dict[Atom, Atom] = {Var(p.name): Var(flow.context.names.again(p.name)) for p in params}
-    made = tuple(
-        Param(_name(names[Var(p.name)]), Type(p.type.prim, tuple(names.get(size, size) for size in p.type.shape)))
-        for p in params
-    )
+    again = [flow.context.names.again(p.name) for p in params]
+    names: dict[Name, Atom] = {p.name: Var(name) for p, name in zip(params, again, strict=True)}
+    made = tuple(Param(name, substitute_type(p.type, names)) for p, name in zip(params, again, strict=True))
     flow.known.types.update((p.name, p.type) for p in made)
     return made
 
@@ -336,7 +335,7 @@ def _for(flow: Flow, nest: Nest, state: State, inits: Carried, form: ForLoop) ->
         return _iteration(flow, nest, state, active, carried).atoms
 
     body = host_body(flow, work)
-    results = _again(flow, params)
+    results = with_sizes_again(flow, params)
     flow.emit(results, Loop(params, inits.atoms, ForLoop(form.index, most, form.prim), body))
     return _given(state, results)
 
@@ -352,7 +351,7 @@ def _while(flow: Flow, nest: Nest, state: State, inits: Carried, cond: Name) -> 
 
     first = _any(flow, nest, inits.arrays[place])
     body = host_body(flow, work)
-    results = _again(flow, (go, *params))
+    results = with_sizes_again(flow, (go, *params))
     flow.emit(results, Loop((go, *params), (first, *inits.atoms), WhileLoop(go.name), body))
     return _given(state, results[1:])
 
@@ -377,8 +376,7 @@ def _any(flow: Flow, nest: Nest, flags: Name) -> Atom:
 def _reduced(flow: Flow, nest: Nest, array: Name, op: Op, neutral: Const) -> Atom:
     """The reduction of an array over the nest, of all its points."""
     points, element = parallelism_of(flow, nest), scalar(neutral.prim)
-    if nest.depth > 1:
-        array = flow.emit_as(array.base, element.array_of(points), Reshape((points,), array))
+    array = by_point(flow, nest, array, points)
     p, inner = flow.fresh_param("p", element), Statements(flow)
     red = monoid(flow, op, neutral)
     made = seg_body(flow, ((p.name, points),), inner.body(inner.at("x", array, Var(p.name))))

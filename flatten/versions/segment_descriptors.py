@@ -111,14 +111,20 @@ def _lengths(flow: Flow, nest: Nest, width: Atom, certs: frozenset[Name]) -> Nam
 
 def by_point(flow: Flow, nest: Nest, array: Name, points: Atom) -> Name:
     """The array over the nest as one over its points."""
-    return array if nest.depth == 1 else flow.emit_as(array.base, I64.array_of(points), Reshape((points,), array))
+    if nest.depth == 1:
+        return array
+    t = flow.known.types[array]
+    shape = (points, *t.shape[nest.depth :])
+    return flow.emit_as(array.base, Type(t.prim, shape), Reshape(shape, array))
 
 
 def over_nest(flow: Flow, nest: Nest, array: Name) -> Name:
     """The array over the points of the nest as one over the nest."""
     if nest.depth == 1:
         return array
-    return flow.emit_as(array.base, Type(flow.known.types[array].prim, nest.widths), Reshape(nest.widths, array))
+    t = flow.known.types[array]
+    shape = (*nest.widths, *t.shape[1:])
+    return flow.emit_as(array.base, Type(t.prim, shape), Reshape(shape, array))
 
 
 def _bounds(flow: Flow, lengths: Name, points: Atom) -> tuple[Name, Name]:

@@ -32,7 +32,7 @@ from ..source.declarations import ValDec
 from ..source.types import Instance
 from .inline import inline
 from .soacs import redomap_value, scanomap_value
-from .state import Stage, attach_attr, body_of, emit, emit_pattern
+from .state import Stage, attach_attr, body_of, emit, emit_pattern, with_names
 from .values import (
     Arr,
     Closure,
@@ -45,7 +45,6 @@ from .values import (
     arrays_of,
     atom_of,
     atoms_of,
-    components,
     sizes_of,
     tuple_of,
     with_atoms,
@@ -245,9 +244,9 @@ def kernel_of(
     results: list[Param] = []
     values: list[Value] = []
     for part in parts:
-        mine = [st.param("out", type) for _, type in components(part)]
+        mine, value = with_names(st, "out", part)
         results += mine
-        values.append(with_atoms(part, [Var(param.name) for param in mine]))
+        values.append(value)
     if len(args) + len(values) != len(dec.params):
         text = f"the function gives {len(values)} results, the kernel has not as many `*` parameters"
         raise _fault(text, dec.name_loc)

@@ -19,6 +19,7 @@ from .soacs import (
     redomap_value,
     reduce_comm_value,
     reduce_value,
+    same_width,
     scan_value,
     scanomap_value,
     scatter_value,
@@ -168,12 +169,8 @@ def _concat(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
 
 def _zip(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     """`zip xs ys ..`: nothing happens, an array of tuples is a tuple of arrays."""
-    arrays = [_array(arg) for arg in args]
-    width = arrays[0].size
-    rows = [arrays[0].row]
-    for xs in arrays[1:]:
-        rows.append(_array(coerce_like(st, xs, Arr(width, xs.row), "an array", loc)).row)
-    return Arr(width, tuple_of(*rows))
+    arrays = same_width(st, args, loc)
+    return Arr(arrays[0].size, tuple_of(*[xs.row for xs in arrays]))
 
 
 def _unzip(st: Stage, args: Args, loc: Loc, hint: str) -> Value:

@@ -23,7 +23,7 @@ from ..source import syntax as s
 from ..source.declarations import ValDec
 from ..source.types import Typed
 from . import size_forms
-from .values import Env, Value
+from .values import Env, Value, components, with_atoms
 
 Certs = tuple[Name, ...]
 
@@ -175,6 +175,12 @@ def emit(st: Stage, base: str, exp: Exp, type: Type, loc: Loc, certs: Certs = ()
     param = st.param(base, type)
     emit_pattern(st, (param,), exp, loc, certs)
     return Var(param.name)
+
+
+def with_names(st: Stage, base: str, value: Value) -> tuple[list[Param], Value]:
+    """Fresh names for the components of `value`, and the value by these."""
+    params = [st.param(base, type) for _, type in components(value)]
+    return params, with_atoms(value, [Var(p.name) for p in params])
 
 
 def adopt(st: Stage, stms: Iterable[Stm]) -> None:
