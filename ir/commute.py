@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .core import Lambda, PrimOp, Screma
+from .core import Body, Lambda, PrimOp, Screma, Stm
 from .ops import COMMUTATIVE
 from .types import Atom, Name, Var
 
@@ -20,6 +20,16 @@ def is_commutative(op: Lambda) -> bool:
             return False
         made[Var(stm.pat[0].name)] = pairs[operands]
     return [made.get(atom) for atom in op.body.result] == list(range(half))
+
+
+def scalar_operation(op: Lambda) -> PrimOp | None:
+    """The operation that an operator on single scalars is, on its left and right value in this order or the other."""
+    match op:
+        case Lambda((x, y), Body((Stm((made,), PrimOp(_, _, args) as exp),), (result,))):
+            left, right = Var(x.name), Var(y.name)
+            return exp if args in ((left, right), (right, left)) and result == Var(made.name) else None
+        case _:
+            return None
 
 
 def _commuting_operands(exp: object) -> frozenset[Name] | None:

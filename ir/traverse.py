@@ -387,6 +387,21 @@ def _free_in_exp(exp: Exp, bound: set[Name], found: NameSet) -> None:
     _note(names_in_types(result_types(exp)), bound, found)
 
 
+def needed(stms: Sequence[Stm], wanted: Iterable[Name]) -> tuple[Stm, ...]:
+    """The statements of a body that the names `wanted` stand on."""
+    names, kept = set(wanted), list[Stm]()
+    for stm in reversed(stms):
+        if any(p.name in names for p in stm.pat):
+            kept.append(stm)
+            names.update(free_in_stm(stm))
+    return tuple(reversed(kept))
+
+
+def live(body: Body) -> Body:
+    """The body with the statements alone that its results stand on."""
+    return Body(needed(body.stms, (atom.name for atom in body.result if isinstance(atom, Var))), body.result)
+
+
 def bound_in_body(body: Body) -> NameSet:
     """All names bound in `body`, at any depth."""
     return dict.fromkeys(param.name for param in all_params(body))

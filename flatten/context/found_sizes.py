@@ -9,10 +9,11 @@ arrays change their size, and for calls: they run flattened only.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress
 
 from ...ir.core import Apply, Body, If, Loop, Param, Stm
-from ...ir.traverse import bodies, free_in_body, free_in_stm, names_in_types
-from ...ir.types import Atom, Name, Var
+from ...ir.traverse import bodies, free_in_body, live, names_in_types
+from ...ir.types import Name
 from ..aliasing.classes import overwritten_in
 
 
@@ -51,19 +52,6 @@ def sizes_first(stm: Stm) -> tuple[Stm, Stm] | None:
 
 def _results(stm: Stm, exp: If, wanted: list[bool]) -> Stm:
     """Only some of the results of a branch, and what computes these."""
-    pat = tuple(p for p, keep in zip(stm.pat, wanted, strict=True) if keep)
-    then, orelse = (
-        _needed(body.stms, tuple(atom for atom, keep in zip(body.result, wanted, strict=True) if keep))
-        for body in (exp.then, exp.orelse)
-    )
-    return replace(stm, pat=pat, exp=If(exp.cond, then, orelse))
-
-
-def _needed(stms: tuple[Stm, ...], result: tuple[Atom, ...]) -> Body:
-    used: set[Name] = {atom.name for atom in result if isinstance(atom, Var)}
-    kept: list[Stm] = []
-    for stm in reversed(stms):
-        if any(p.name in used for p in stm.pat):
-            kept.append(stm)
-            used |= set(free_in_stm(stm))
-    return Body(tuple(reversed(kept)), result)
+    pat = tuple(compress(stm.pat, wanted))
+    then, orelse = (Body(body.stms, tuple(compress(body.result, wanted))) for body in (exp.then, exp.orelse))
+    return replace(stm, pat=pat, exp=If(exp.cond, live(then), live(orelse)))

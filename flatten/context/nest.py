@@ -16,13 +16,14 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 
-from ...ir.core import Attr, Body, Exp, FunDef, Lambda, Param, Replicate, Stm
+from ...ir.core import Attr, Body, Exp, FunDef, Lambda, Param, PrimOp, Replicate, Stm
 from ...ir.errors import NOWHERE, Loc
 from ...ir.machine import Machine, Mode
+from ...ir.ops import Op, result_type
 from ...ir.records import dataclass
 from ...ir.thresholds import Threshold
 from ...ir.traverse import add_types, names_in_types
-from ...ir.types import Atom, Const, Name, Names, Type, Var, scalar
+from ...ir.types import Atom, Const, Name, Names, Prim, Type, Var, scalar
 from ..aliasing.classes import overwritten_in
 from .trace import Fired, Rule
 
@@ -274,6 +275,11 @@ class Flow:
         self.emit((param,), exp)
         return param.name
 
+    def op(self, base: str, op: Op, *args: Atom) -> Var:
+        """`op args`, of numbers or of truth values, under a fresh name."""
+        exp, type_ = number_op(op, args)
+        return Var(self.emit_as(base, type_, exp))
+
     def bind(self, nest: Nest, pat: tuple[Param, ...]) -> tuple[Param, ...]:
         """Arrays over the nest for the variables of a pattern; from here on these are elements of them."""
         if not nest.dims:
@@ -294,6 +300,12 @@ class Flow:
     def again(self, pat: tuple[Param, ...]) -> tuple[Param, ...]:
         """A pattern of the same types under fresh names (no type uses a name of the pattern)."""
         return tuple(self.fresh_param(p.name.base, p.type) for p in pat)
+
+
+def number_op(op: Op, args: tuple[Atom, ...]) -> tuple[PrimOp, Type]:
+    """An operation on i64, or on truth values if it is of these, and the type of its result."""
+    prim = Prim.BOOL if op in (Op.AND, Op.OR, Op.NOT) else Prim.I64
+    return PrimOp(op, prim, args), scalar(result_type(op, prim))
 
 
 def host_body(flow: Flow, work: Callable[[], tuple[Atom, ...]]) -> Body:

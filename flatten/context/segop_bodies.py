@@ -36,7 +36,7 @@ from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import refreshing, rename_lambda, rewrite_body
 from ...ir.traverse import free_in_body, free_in_stm
-from ...ir.types import BOOL, I64, Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
+from ...ir.types import BOOL, Atom, Const, Name, Names, Prim, Type, Var, i64, scalar
 from ..aliasing.classes import overwritten_in
 from .checked_indices import checked_part
 from .nest import Deferred, Dim, Elem, Flow, Nest, host_body
@@ -159,7 +159,7 @@ def _for_all_points(flow: Flow, dims: tuple[Dim, ...], deeper: list[Atom], body:
     """Whether `body` holds at all points, where one of the widths `deeper` is 0."""
     width = deeper[0]
     for other in deeper[1:]:
-        width = Var(flow.emit_as("points", I64, PrimOp(Op.MUL, Prim.I64, (width, other))))
+        width = flow.op("points", Op.MUL, width, other)
     empty = flow.emit_as("empty", BOOL, PrimOp(Op.EQ, Prim.I64, (width, i64(0))))
 
     def all_of() -> tuple[Atom, ...]:

@@ -21,6 +21,7 @@ from dataclasses import replace
 
 from ...ir import core
 from ...ir.attributes import is_opaque
+from ...ir.commute import scalar_operation
 from ...ir.core import Body, Convert, Fix, Hist, If, Index, Lambda, Param, PrimOp, Scatter, Screma, Soac, Stm
 from ...ir.errors import NOWHERE
 from ...ir.ops import Op
@@ -121,11 +122,8 @@ def _counts(stm: Stm, counts: Name, keeps: Name) -> bool:
 
 
 def _is_sum(scan: core.Reduction) -> bool:
-    match scan.op:
-        case Lambda((x, y), Body((Stm((z,), PrimOp(Op.ADD, Prim.I64, args)),), (result,))):
-            return {*args} == {Var(x.name), Var(y.name)} and result == Var(z.name) and scan.neutral == (i64(0),)
-        case _:
-            return False
+    made = scalar_operation(scan.op)
+    return made is not None and (made.op, made.prim, scan.neutral) == (Op.ADD, Prim.I64, (i64(0),))
 
 
 def _is_bit(stm: Stm, screma: Screma, position: int, keeps: Name) -> bool:

@@ -19,7 +19,8 @@ from ...ir.traverse import free_in_stm
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64
 from ..context.distribute import expand, frontier, settle
 from ..context.nest import Elem, Flow, Nest, Segments
-from ..context.segop_bodies import defer, element_of, single
+from ..context.segop_bodies import defer, single
+from ..context.statements import Statements
 from ..context.trace import Rule
 from ..versions.segment_descriptors import bind_rows, flat_nest, segments, segments_of
 from .control import regular
@@ -129,21 +130,25 @@ def _over_regular(flow: Flow, nest: Nest, bound: Atom, segs: dict[int, Segments]
     """How much each point of the nest has, where it has `bound` rows."""
     if not nest.dims:
         return {at: seg.total for at, seg in segs.items()}
-    last = flow.fresh_param("last", I64)
-    defer(flow, nest, (single(PrimOp(Op.SUB, Prim.I64, (bound, i64(1))), last, flow.output.loc),))
+    last = _deferred_last(flow, nest, bound)
     indices = tuple(Var(name) for name in nest.indices)
     shape = (*nest.widths, bound)
     return {
-        at: _between(flow, nest, bound, (seg.starts, seg.ends), shape, (*indices, i64(0)), (*indices, Var(last.name)))
+        at: _between(flow, nest, bound, (seg.starts, seg.ends), shape, (*indices, i64(0)), (*indices, last))
         for at, seg in segs.items()
     }
 
 
+def _deferred_last(flow: Flow, nest: Nest, end: Atom) -> Var:
+    made = Statements(flow)
+    last = made.op("last", Op.SUB, end, i64(1))
+    defer(flow, nest, tuple(made.stms))
+    return last
+
+
 def _over_segments(flow: Flow, nest: Nest, seg: Segments, segs: dict[int, Segments]) -> dict[int, Atom]:
     """The same where the number of rows varies."""
-    last = flow.fresh_param("last", I64)
-    defer(flow, nest, (single(PrimOp(Op.SUB, Prim.I64, (Var(seg.end), i64(1))), last, flow.output.loc),))
-    first, final = (Var(seg.start),), (Var(last.name),)
+    first, final = (Var(seg.start),), (_deferred_last(flow, nest, Var(seg.end)),)
     return {
         at: _between(flow, nest, Var(seg.length), (own.starts, own.ends), (seg.total,), first, final)
         for at, own in segs.items()
@@ -160,22 +165,12 @@ def _between(
     last: tuple[Atom, ...],
 ) -> Atom:
     """`if 0 < count then ends[last] - starts[first] else 0`, deferred."""
-    some = flow.fresh_param("some", Type(Prim.BOOL, ()))
-    start, end, between, k = (flow.fresh_param(base, I64) for base in ("start", "end", "k", "k"))
-    body = Body(
-        (
-            single(element_of(bounds[0], shape, first), start, flow.output.loc),
-            single(element_of(bounds[1], shape, last), end, flow.output.loc),
-            single(PrimOp(Op.SUB, Prim.I64, (Var(end.name), Var(start.name))), between, flow.output.loc),
-        ),
-        (Var(between.name),),
-    )
-    stms = (
-        single(PrimOp(Op.LT, Prim.I64, (i64(0), count)), some, flow.output.loc),
-        single(If(Var(some.name), body, Body((), (i64(0),))), k, flow.output.loc),
-    )
-    defer(flow, nest, stms)
-    return Var(k.name)
+    made, inner = Statements(flow), Statements(flow)
+    start, end = inner.at("start", bounds[0], *first), inner.at("end", bounds[1], *last)
+    between = inner.body(inner.op("k", Op.SUB, end, start))
+    k = made.let("k", If(made.op("some", Op.LT, i64(0), count), between, Body((), (i64(0),))), I64)
+    defer(flow, nest, tuple(made.stms))
+    return k
 
 
 def _bind(

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ...ir.core import Apply, Body, Copied, FunDef, If, Param, PrimOp, Reshape, Scratch, Stm
+from ...ir.core import Apply, Body, Copied, FunDef, If, Param, Scratch, Stm
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import rename_fun, substitute_type
 from ...ir.traverse import add_types, free_in_stm, names_in_types
-from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64
+from ...ir.types import I64, Atom, Name, Type, Var, i64
 from ..aliasing.classes import overwritten_in
 from ..context.distribute import expand, frontier, settle
 from ..context.nest import Elem, Flow, Lifted, Nest, Segments
@@ -26,8 +26,8 @@ from ..context.segop_bodies import defer, single
 from ..context.trace import Rule
 from ..versions.guards import parallelism_of
 from ..versions.parallelism import may_be_flattened
-from ..versions.segment_descriptors import bind_rows, segments, segments_of
-from .control import regular
+from ..versions.segment_descriptors import bind_rows, by_point, over_nest, segments, segments_of
+from .control import regular, with_sizes_again
 from .writes import flat_copy, last_row, own_rows, relied_on
 
 # ---- what varies -----------------------------------------------------------------------------------------------------
@@ -43,6 +43,12 @@ class Signature:
     def is_row(self, t: Type) -> bool:
         """An array whose number of rows varies."""
         return bool(t.shape) and self.varies(t.shape[0])
+
+    def row_size(self, t: Type) -> Name:
+        """The size that varies, of such an array."""
+        size = t.shape[0]
+        assert isinstance(size, Var)
+        return size.name
 
     def varies(self, size: Atom) -> bool:
         return isinstance(size, Var) and size.name in self.varying
@@ -128,18 +134,16 @@ def _call(flow: Flow, nest: Nest, stm: Stm, sig: Signature, varies: tuple[bool, 
         flow.fresh_param(p.name.base, _outside(sig, r.type, points, sums, known))
         for p, r in zip(stm.pat, sig.fun.results, strict=True)
     )
-    some = flow.emit_as("some", BOOL, PrimOp(Op.LT, Prim.I64, (i64(0), points)))
+    some = flow.op("some", Op.LT, i64(0), points)
     apply = Apply(lifted.name, (points, *[segs[size].total for size in sig.given], *args))
-    flow.emit((*totals, *made), If(Var(some), _body_of(flow, (*totals, *made), apply), _nothing(flow, totals, made)))
+    flow.emit((*totals, *made), If(some, _body_of(flow, (*totals, *made), apply), _nothing(flow, totals, made)))
     _bind(flow, nest, stm, sig, segs, totals, made)
 
 
 def _outside(sig: Signature, t: Type, points: Atom, sums: dict[Name, Atom], known: dict[Name, Atom]) -> Type:
     """The type of an array for all points, in which parameters that are the same for all are what is `known`."""
     if sig.is_row(t):
-        size = t.shape[0]
-        assert isinstance(size, Var)
-        return Type(t.prim, (sums[size.name], *substitute_type(t, known).shape[1:]))
+        return Type(t.prim, (sums[sig.row_size(t)], *substitute_type(t, known).shape[1:]))
     return substitute_type(t, known).array_of(points)
 
 
@@ -153,24 +157,14 @@ def _arguments(
         if param.name not in sig.varying:
             made.append(arg)
         elif sig.is_row(param.type):
-            size = param.type.shape[0]
-            assert isinstance(size, Var)
             assert isinstance(arg, Var)
             others = [a.name for p, a in known.items() if p != param.name and isinstance(a, Var)]
-            made.append(Var(_flat(flow, nest, segs[size.name], arg.name, owned, others)))
+            made.append(Var(_flat(flow, nest, segs[sig.row_size(param.type)], arg.name, owned, others)))
         else:
             value = regular(flow, nest, arg, substitute_type(param.type, known))
-            made.append(Var(_by_point(flow, nest, _array(flow, nest, value, owned))))
+            array = _array(flow, nest, value, owned)
+            made.append(Var(by_point(flow, nest, array, parallelism_of(flow, nest))))
     return tuple(made)
-
-
-def _by_point(flow: Flow, nest: Nest, array: Name) -> Name:
-    """The array over the nest as one over its points."""
-    if nest.depth == 1:
-        return array
-    t = flow.known.types[array]
-    shape = (parallelism_of(flow, nest), *t.shape[nest.depth :])
-    return flow.emit_as(array.base, Type(t.prim, shape), Reshape(shape, array))
 
 
 def _array(flow: Flow, nest: Nest, atom: Atom, owned: bool) -> Name:
@@ -190,9 +184,7 @@ def _flat(flow: Flow, nest: Nest, seg: Segments, name: Name, owned: bool, others
 
 
 def _body_of(flow: Flow, pat: tuple[Param, ...], apply: Apply) -> Body:
-    names: dict[Name, Atom] = {p.name: Var(flow.context.names.again(p.name)) for p in pat}
-    made = tuple(Param(_name(names[p.name]), substitute_type(p.type, names)) for p in pat)
-    flow.known.types.update((p.name, p.type) for p in made)
+    made = with_sizes_again(flow, pat)
     return Body((Stm(made, apply, (), (), flow.output.loc),), tuple(Var(p.name) for p in made))
 
 
@@ -218,23 +210,14 @@ def _bind(
     for param, result, array in results:
         flow.known.types[param.name] = param.type
         if not sig.is_row(result.type):
-            flow.known.elems[param.name] = Elem(_over_nest(flow, nest, array), nest.indices)
+            flow.known.elems[param.name] = Elem(over_nest(flow, nest, array.name), nest.indices)
             flow.known.fresh.add(flow.known.elems[param.name].array)
     named = {result.name: param.name for param, result, _ in results}
     for size, total in zip(sig.chosen, totals, strict=True):
         segs[size] = segments_of(flow, nest, Var(named[size]), Var(total.name))
     for param, result, array in results:
         if sig.is_row(result.type):
-            size = result.type.shape[0]
-            assert isinstance(size, Var)
-            bind_rows(flow, nest, segs[size.name], (param,), (array.name,))
-
-
-def _over_nest(flow: Flow, nest: Nest, array: Param) -> Name:
-    if nest.depth == 1:
-        return array.name
-    shape = (*nest.widths, *array.type.shape[1:])
-    return flow.emit_as(array.name.base, Type(array.type.prim, shape), Reshape(shape, array.name))
+            bind_rows(flow, nest, segs[sig.row_size(result.type)], (param,), (array.name,))
 
 
 # ---- the lifted function ---------------------------------------------------------------------------------------------
@@ -279,9 +262,7 @@ def lift(flow: Flow, lifted: Lifted) -> FunDef:
     flow.output.loc = fun.loc
     segs = {size: segments_of(flow, nest, Var(size), sums[size]) for size in sig.given}
     for param, array in rows:
-        size = param.type.shape[0]
-        assert isinstance(size, Var)
-        bind_rows(flow, nest, segs[size.name], (param,), (array.name,))
+        bind_rows(flow, nest, segs[sig.row_size(param.type)], (param,), (array.name,))
         flow.known.fresh.discard(array.name)
     flow.known.fresh.update(consumes)
     flow.context.walk(flow, nest, fun.body.stms, fun.body.result)
@@ -307,10 +288,8 @@ def _results(
     for result in fun.results:
         atom = found[result.name]
         if sig.is_row(result.type):
-            size = result.type.shape[0]
-            assert isinstance(size, Var)
             assert isinstance(atom, Var)
-            atoms.append(Var(last_row(flow, nest, segs[size.name], atom.name)))
+            atoms.append(Var(last_row(flow, nest, segs[sig.row_size(result.type)], atom.name)))
         else:
             together.append((len(atoms), regular(flow, nest, atom, result.type)))
             atoms.append(atom)
@@ -320,8 +299,3 @@ def _results(
     for (place, _), array in zip(together, arrays, strict=True):
         atoms[place] = Var(array)
     return tuple(params), tuple(atoms)
-
-
-def _name(atom: Atom) -> Name:
-    assert isinstance(atom, Var)
-    return atom.name

@@ -20,11 +20,9 @@ from ...ir.core import (
     Copied,
     ForLoop,
     If,
-    Lambda,
     Loop,
     Param,
     PrimOp,
-    Reduction,
     Reshape,
     SegRed,
     Stm,
@@ -32,15 +30,17 @@ from ...ir.core import (
 )
 from ...ir.ops import Op
 from ...ir.records import dataclass
+from ...ir.rename import substitute_type
 from ...ir.traverse import free_in_body, free_in_stm
 from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scalar
 from ..context.distribute import expand, expand_owned, frontier, settle
 from ..context.nest import Elem, Flow, Nest, Segments, host_body
-from ..context.segop_bodies import defer, element_of, emit_segmap, seg_body, single
+from ..context.segop_bodies import defer, emit_segmap, seg_body, single
+from ..context.statements import Statements, monoid
 from ..context.trace import Rule
 from ..versions.guards import parallelism_of
 from ..versions.parallelism import branches_vary, loop_varies
-from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments, segments_of
+from ..versions.segment_descriptors import bind_rows, by_point, flat_nest, is_varying, segments, segments_of
 from .rows import flat_rows
 from .writes import last_row, own_rows
 
@@ -70,13 +70,11 @@ def varying_if_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 
 def _taken(flow: Flow, nest: Nest, cond: Atom) -> tuple[Atom, Atom]:
     """1 where the first (the second) branch is taken, else 0."""
-    first, second = flow.fresh_param("taken", I64), flow.fresh_param("taken", I64)
-    stms = (
-        single(PrimOp(Op.SELECT, Prim.I64, (cond, i64(1), i64(0))), first, flow.output.loc),
-        single(PrimOp(Op.SUB, Prim.I64, (i64(1), Var(first.name))), second, flow.output.loc),
-    )
-    defer(flow, nest, stms)
-    return Var(first.name), Var(second.name)
+    made = Statements(flow)
+    first = made.op("taken", Op.SELECT, cond, i64(1), i64(0))
+    second = made.op("taken", Op.SUB, i64(1), first)
+    defer(flow, nest, tuple(made.stms))
+    return first, second
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +139,12 @@ def _choice(flow: Flow, cond: Atom, sides: tuple[Taken, Taken], indices: tuple[A
 
 
 def _at(flow: Flow, side: Taken, indices: tuple[Atom, ...], to: Param) -> Body:
-    value = flow.fresh_param(to.name.base, to.type)
-    shape = flow.known.types[side.array].shape
+    inner, point = Statements(flow), Var(side.points.start)
     if side.starts is None:
-        load = element_of(side.array, shape, (Var(side.points.start), *indices))
-        return Body((single(load, value, flow.output.loc),), (Var(value.name),))
-    start, place = flow.fresh_param("start", I64), flow.fresh_param("p", I64)
-    stms = (
-        single(element_of(side.starts, (side.points.total,), (Var(side.points.start),)), start, flow.output.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(start.name), indices[0])), place, flow.output.loc),
-        single(element_of(side.array, shape, (Var(place.name), *indices[1:])), value, flow.output.loc),
-    )
-    return Body(stms, (Var(value.name),))
+        places = (point, *indices)
+    else:
+        places = (inner.op("p", Op.ADD, inner.at("start", side.starts, point), indices[0]), *indices[1:])
+    return inner.body(inner.at(to.name.base, side.array, *places))
 
 
 # ---- loops -----------------------------------------------------------------------------------------------------------
@@ -312,20 +304,18 @@ def _iteration(flow: Flow, nest: Nest, state: State, active: Atom | None, carrie
     if active is None:
         flow.context.walk(flow, nest, loop.body.stms, loop.body.result)
         return _nexts(flow, nest, state, loop.body.result)
-    results = _again(flow, loop.params)
+    results = with_sizes_again(flow, loop.params)
     stays = Body((), tuple(Var(p.name) for p in loop.params))
     atoms = tuple(Var(p.name) for p in results)
     flow.context.walk(flow, nest, (Stm(results, If(active, loop.body, stays), (), (), flow.output.loc),), atoms)
     return _nexts(flow, nest, state, atoms)
 
 
-def _again(flow: Flow, params: tuple[Param, ...]) -> tuple[Param, ...]:
+def with_sizes_again(flow: Flow, params: tuple[Param, ...]) -> tuple[Param, ...]:
     """The same under fresh names, the sizes in types too."""
-    names: dict[Atom, Atom] = {Var(p.name): Var(flow.context.names.again(p.name)) for p in params}
-    made = tuple(
-        Param(_name(names[Var(p.name)]), Type(p.type.prim, tuple(names.get(size, size) for size in p.type.shape)))
-        for p in params
-    )
+    again = [flow.context.names.again(p.name) for p in params]
+    names: dict[Name, Atom] = {p.name: Var(name) for p, name in zip(params, again, strict=True)}
+    made = tuple(Param(name, substitute_type(p.type, names)) for p, name in zip(params, again, strict=True))
     flow.known.types.update((p.name, p.type) for p in made)
     return made
 
@@ -345,7 +335,7 @@ def _for(flow: Flow, nest: Nest, state: State, inits: Carried, form: ForLoop) ->
         return _iteration(flow, nest, state, active, carried).atoms
 
     body = host_body(flow, work)
-    results = _again(flow, params)
+    results = with_sizes_again(flow, params)
     flow.emit(results, Loop(params, inits.atoms, ForLoop(form.index, most, form.prim), body))
     return _given(state, results)
 
@@ -361,7 +351,7 @@ def _while(flow: Flow, nest: Nest, state: State, inits: Carried, cond: Name) -> 
 
     first = _any(flow, nest, inits.arrays[place])
     body = host_body(flow, work)
-    results = _again(flow, (go, *params))
+    results = with_sizes_again(flow, (go, *params))
     flow.emit(results, Loop((go, *params), (first, *inits.atoms), WhileLoop(go.name), body))
     return _given(state, results[1:])
 
@@ -376,22 +366,19 @@ def _given(state: State, results: tuple[Param, ...]) -> Carried:
 def _greatest(flow: Flow, nest: Nest, bound: Atom, prim: Prim) -> Atom:
     """The greatest trip count of the nest, 0 if there is none."""
     (bounds,) = expand(flow, nest, (bound,))
-    return _reduced(flow, nest, bounds, Op.MAX, prim, Const(prim, 0))
+    return _reduced(flow, nest, bounds, Op.MAX, Const(prim, 0))
 
 
 def _any(flow: Flow, nest: Nest, flags: Name) -> Atom:
-    return _reduced(flow, nest, flags, Op.OR, Prim.BOOL, Const(Prim.BOOL, False))
+    return _reduced(flow, nest, flags, Op.OR, Const(Prim.BOOL, False))
 
 
-def _reduced(flow: Flow, nest: Nest, array: Name, op: Op, prim: Prim, neutral: Const) -> Atom:
+def _reduced(flow: Flow, nest: Nest, array: Name, op: Op, neutral: Const) -> Atom:
     """The reduction of an array over the nest, of all its points."""
-    points, element = parallelism_of(flow, nest), scalar(prim)
-    if nest.depth > 1:
-        array = flow.emit_as(array.base, element.array_of(points), Reshape((points,), array))
-    a, b, r, x, p = (flow.fresh_param(base, element) for base in ("a", "b", "r", "x", "p"))
-    combine = single(PrimOp(op, prim, (Var(a.name), Var(b.name))), r, flow.output.loc)
-    red = Reduction(Lambda((a, b), Body((combine,), (Var(r.name),)), (element,)), (neutral,), True)
-    load = single(element_of(array, (points,), (Var(p.name),)), x, flow.output.loc)
-    made = seg_body(flow, ((p.name, points),), Body((load,), (Var(x.name),)))
+    points, element = parallelism_of(flow, nest), scalar(neutral.prim)
+    array = by_point(flow, nest, array, points)
+    p, inner = flow.fresh_param("p", element), Statements(flow)
+    red = monoid(flow, op, neutral)
+    made = seg_body(flow, ((p.name, points),), inner.body(inner.at("x", array, Var(p.name))))
     reduced = SegRed(flow.context.machine.lowest.level, made.space, (red,), made.body, (element,), None)
     return Var(flow.emit_as("most", element, reduced))

@@ -22,7 +22,6 @@ from ...ir.core import (
     Index,
     Lambda,
     Param,
-    PrimOp,
     Rearrange,
     Reduction,
     Reshape,
@@ -34,10 +33,11 @@ from ...ir.core import (
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.traverse import free_in_stm
-from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64
+from ...ir.types import BOOL, I64, Atom, Name, Type, Var, i64
 from ..context.distribute import expand, frontier, settle
 from ..context.nest import Elem, Flow, Nest
-from ..context.segop_bodies import defer, element_of, is_identity, seg_body, single
+from ..context.segop_bodies import defer, is_identity, seg_body, single
+from ..context.statements import Statements
 from ..context.trace import Rule
 from ..rules.interchange import element_reduction, interchanged, interchanged_map
 from ..rules.maps import enter
@@ -129,20 +129,13 @@ class Place:
 def _bind_rows_of_rows(flow: Flow, nest: Nest, at: Place, param: Param, array: Name, starts: Name) -> None:
     """`ys = reshape [w][v] array[s :+ w*v]`, s where the first row of the point starts."""
     rows, size, *rest = param.type.shape
-    some, first, s = (flow.fresh_param(base, t) for base, t in (("some", BOOL), ("s", I64), ("s", I64)))
-    count = flow.fresh_param("count", I64)
-    part = flow.fresh_param(param.name.base, Type(param.type.prim, (Var(count.name), *rest)))
-    load = single(element_of(starts, at.shape, at.indices), first, flow.output.loc)
-    start = If(Var(some.name), Body((load,), (Var(first.name),)), Body((), (i64(0),)))
-    view = Index(array, (Slice(Var(s.name), Var(count.name), i64(1)), *whole(tuple(rest))), True)
-    stms = (
-        single(PrimOp(Op.LT, Prim.I64, (i64(0), at.count)), some, flow.output.loc),
-        single(start, s, flow.output.loc),
-        single(PrimOp(Op.MUL, Prim.I64, (rows, size)), count, flow.output.loc),
-        single(view, part, flow.output.loc),
-        single(Reshape(param.type.shape, part.name), param, flow.output.loc),
-    )
-    defer(flow, nest, stms)
+    made, load = Statements(flow), Statements(flow)
+    some = made.op("some", Op.LT, i64(0), at.count)
+    start = If(some, load.body(load.at("s", starts, *at.indices)), Body((), (i64(0),)))
+    s, count = made.let("s", start, I64), made.op("count", Op.MUL, rows, size)
+    view = Index(array, (Slice(s, count, i64(1)), *whole(tuple(rest))), True)
+    part = made.let(param.name.base, view, Type(param.type.prim, (count, *rest)))
+    defer(flow, nest, (*made.stms, single(Reshape(param.type.shape, part.name), param, flow.output.loc)))
 
 
 # ---- operators on rows -----------------------------------------------------------------------------------------------
@@ -210,17 +203,12 @@ def flat_scan_of_rows(flow: Flow, nest: Nest, stm: Stm, exp: Screma) -> Rule:
     flow.note(Rule.ISWIM, ", ".join(str(p.name) for p in stm.pat))
     seg = segments(flow, nest, exp.width, stm)
     types = tuple(t.row() for t in exp.map.ret)
-    j, flag = flow.fresh_param("j", I64), flow.fresh_param("flag", BOOL)
+    j, inner = flow.fresh_param("j", I64), Statements(flow)
     with flat_nest(flow, nest, seg) as (flat, k):
         enter_rows(flow, flat, k, seg, exp.map.params, exp.arrays)
-        first = single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(0))), flag, flow.output.loc)
-        values = tuple(flow.fresh_param("x", t) for t in types)
-        loads = tuple(
-            single(element_of(x.name, x.type.shape, (Var(j.name),)), value, flow.output.loc)
-            for x, value in zip(exp.map.params, values, strict=True)
-        )
-        results = (Var(flag.name), *(Var(value.name) for value in values))
-        made = seg_body(flow, ((j.name, width), *flat.dims), Body((first, *loads), results))
+        flag = inner.op("flag", Op.EQ, Var(k), i64(0))
+        values = [inner.at("x", x.name, Var(j.name)) for x in exp.map.params]
+        made = seg_body(flow, ((j.name, width), *flat.dims), inner.body(flag, *values))
     ret = (BOOL, *types)
     scanned = tuple(flow.fresh_param("s", t.array_of(width, seg.total)) for t in ret)
     level = flow.context.machine.lowest.level

@@ -27,11 +27,12 @@ from ...ir.core import (
 from ...ir.ops import Op
 from ...ir.rename import rename_lambda, substitute_body
 from ...ir.traverse import free_in_stm
-from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64
+from ...ir.types import BOOL, Atom, Const, Name, Prim, Type, Var, i64
 from ..context.distribute import frontier, settle
 from ..context.nest import Elem, Flow, Nest, Segments
 from ..context.recompute_cost import is_total
-from ..context.segop_bodies import defer, element_of, fresh_reductions, is_identity, seg_body, single
+from ..context.segop_bodies import defer, fresh_reductions, is_identity, seg_body, single
+from ..context.statements import Statements
 from ..context.trace import Rule
 from ..rules.maps import body_versions, enter_at
 from ..rules.reductions import identity
@@ -134,9 +135,9 @@ def emit_flagged_scan(
 ) -> tuple[Name, ...]:
     """The scan of flat data, starting again where `k = 0`: arrays for the values of the body."""
     total = flat.widths[0]
-    flag = flow.fresh_param("flag", BOOL)
-    first = single(PrimOp(Op.EQ, Prim.I64, (Var(k), i64(0))), flag, flow.output.loc)
-    made = seg_body(flow, flat.dims, Body((first, *body.stms), (Var(flag.name), *body.result)))
+    inner = Statements(flow)
+    flag = inner.op("flag", Op.EQ, Var(k), i64(0))
+    made = seg_body(flow, flat.dims, Body((*inner.stms, *body.stms), (flag, *body.result)))
     pat = tuple(flow.fresh_param("s", t.array_of(total)) for t in (BOOL, *ret))
     level = flow.context.machine.lowest.level
     flow.emit(pat, SegScan(level, made.space, (flagged(flow, ops),), made.body, (BOOL, *ret)))
@@ -146,20 +147,20 @@ def emit_flagged_scan(
 def flagged(flow: Flow, ops: tuple[Reduction, ...]) -> Reduction:
     """(f, ā) ⊙' (g, b̄) = (f ∨ g, if g then b̄ else ā ⊙ b̄), with neutral element (false, d̄); all operators in one."""
     types = tuple(t for op in ops for t in op.op.ret)
-    f, g, either = (flow.fresh_param(base, BOOL) for base in ("f", "g", "either"))
+    f, g = (flow.fresh_param(base, BOOL) for base in "fg")
     left = tuple(flow.fresh_param("a", t) for t in types)
     right = tuple(flow.fresh_param("b", t) for t in types)
-    stms = [single(PrimOp(Op.OR, Prim.BOOL, (Var(f.name), Var(g.name))), either, flow.output.loc)]
-    results: list[Atom] = [Var(either.name)]
+    inner = Statements(flow)
+    results: list[Atom] = [inner.op("either", Op.OR, Var(f.name), Var(g.name))]
     place = 0
     for op in ops:
         taken = slice(place, place + len(op.neutral))
         place += len(op.neutral)
         again = tuple(flow.fresh_param("r", t) for t in op.op.ret)
-        stms += _unless(flow, g.name, op.op, left[taken], right[taken], again)
+        inner.stms += _unless(flow, g.name, op.op, left[taken], right[taken], again)
         results += [Var(p.name) for p in again]
     neutral = (Const(Prim.BOOL, False), *(atom for op in ops for atom in op.neutral))
-    return Reduction(Lambda((f, *left, g, *right), Body(tuple(stms), tuple(results)), (BOOL, *types)), neutral, False)
+    return Reduction(Lambda((f, *left, g, *right), inner.body(*results), (BOOL, *types)), neutral, False)
 
 
 def _unless(
@@ -185,16 +186,14 @@ def last_of_segments(
     """`r = if 0 < n then scanned[end - 1] else d`, deferred: what needs it loads it."""
     if not pat:
         return
-    some = flow.fresh_param("some", BOOL)
-    defer(flow, nest, (single(PrimOp(Op.LT, Prim.I64, (i64(0), Var(seg.length))), some, flow.output.loc),))
+    outer = Statements(flow)
+    some = outer.op("some", Op.LT, i64(0), Var(seg.length))
+    defer(flow, nest, tuple(outer.stms))
     neutral = [atom for red in reds for atom in red.neutral]
     for param, flat, ne in zip(pat, flats, neutral, strict=True):
-        place, last = flow.fresh_param("p", I64), flow.fresh_param(param.name.base, param.type)
-        stms = (
-            single(PrimOp(Op.SUB, Prim.I64, (Var(seg.end), i64(1))), place, flow.output.loc),
-            single(element_of(flat, (seg.total,), (Var(place.name),)), last, flow.output.loc),
-        )
-        choice = If(Var(some.name), Body(stms, (Var(last.name),)), Body((), (ne,)))
+        inner = Statements(flow)
+        last = inner.at(param.name.base, flat, inner.op("p", Op.SUB, Var(seg.end), i64(1)))
+        choice = If(some, inner.body(last), Body((), (ne,)))
         defer(flow, nest, (single(choice, param, flow.output.loc),))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from ...ir.core import Body, Copied, PrimOp, SegScatter, Slice, Stm, Update
+from ...ir.core import Copied, PrimOp, SegScatter, Slice, Stm, Update
 from ...ir.ops import Op
 from ...ir.traverse import free_in_stm
 from ...ir.types import I64, Atom, Const, Prim, Var
@@ -20,8 +20,9 @@ from ..context.checked_indices import checked_part
 from ..context.distribute import frontier, settle
 from ..context.nest import Flow, Nest
 from ..context.segop_bodies import defer, seg_body, single
+from ..context.statements import Statements
 from ..context.trace import Rule
-from ..rules.writes import element_of_part, nest_atoms, own, places_of, read_before
+from ..rules.writes import nest_atoms, own, places_of, read_before
 from ..versions.segment_descriptors import bind_rows, flat_nest, is_varying, segments
 from .writes import own_rows, relied_on
 
@@ -59,16 +60,16 @@ def _write(flow: Flow, nest: Nest, stm: Stm) -> None:
     reads = [name for name in free_in_stm(stm) if name != exp.array]
     seg = segments(flow, nest, param.type.shape[0], stm) if is_varying(flow, param.type) else None
     (owned,) = own(flow, nest, (exp.array,), reads) if seg is None else own_rows(flow, nest, seg, (exp.array,), reads)
-    with _part(flow, nest, stm, exp) as (space, at, stms):
-        places = places_of(flow, stms, exp, at, stm.certs)
-        value = element_of_part(flow, stms, exp.value, at) if at else exp.value
+    with _part(flow, nest, stm, exp) as (space, at, element):
+        places, value = places_of(element, exp, at, stm.certs), exp.value
+        if at:
+            assert isinstance(value, Var)
+            value = element.at("v", value.name, *at)
         if seg is None:
             places = nest_atoms(nest) + places
         else:
-            first = flow.fresh_param("p", I64)
-            stms.append(single(PrimOp(Op.ADD, Prim.I64, (Var(seg.start), places[0])), first, flow.output.loc))
-            places = (Var(first.name), *places[1:])
-        made = seg_body(flow, space.dims, Body(tuple(stms), (*places, value)))
+            places = (element.op("p", Op.ADD, Var(seg.start), places[0]), *places[1:])
+        made = seg_body(flow, space.dims, element.body(*places, value))
     pat = flow.bind(nest, stm.pat) if seg is None else (flow.fresh_param(param.name.base, flow.known.types[owned]),)
     flow.emit(pat, SegScatter(flow.context.machine.lowest.level, made.space, (owned,), len(places), made.body, True))
     if seg is not None:
@@ -76,27 +77,25 @@ def _write(flow: Flow, nest: Nest, stm: Stm) -> None:
 
 
 @contextmanager
-def _part(flow: Flow, nest: Nest, stm: Stm, exp: Update) -> Generator[tuple[Nest, tuple[Atom, ...], list[Stm]]]:
+def _part(flow: Flow, nest: Nest, stm: Stm, exp: Update) -> Generator[tuple[Nest, tuple[Atom, ...], Statements]]:
     """The nest of all elements that an update writes, their places in the part, and what computes these."""
     dims = [(flow.fresh_param("k", I64), dim.count) for dim in exp.dims if isinstance(dim, Slice)]
     at = tuple(Var(k.name) for k, _ in dims)
     inner = tuple((k.name, count) for k, count in dims if flow.is_invariant(count))
     varying = [(k, count) for k, count in dims if not flow.is_invariant(count)]
     if not varying:
-        yield nest.inside(*inner), at, []
+        yield nest.inside(*inner), at, Statements(flow)
         return
     width = varying[0][1]
     for _, count in varying[1:]:
-        both = flow.fresh_param("w", I64)
-        defer(flow, nest, (single(PrimOp(Op.MUL, Prim.I64, (width, count)), both, flow.output.loc),))
-        width = Var(both.name)
+        product = Statements(flow)
+        width = product.op("w", Op.MUL, width, count)
+        defer(flow, nest, tuple(product.stms))
     with flat_nest(flow, nest, segments(flow, nest, width, stm)) as (flat, place):
-        stms: list[Stm] = []
+        element = Statements(flow)
         rest: Atom = Var(place)
         for k, count in reversed(varying[1:]):
-            stms.append(single(PrimOp(Op.REM, Prim.I64, (rest, count)), k, flow.output.loc))
-            outer = flow.fresh_param("k", I64)
-            stms.append(single(PrimOp(Op.QUOT, Prim.I64, (rest, count)), outer, flow.output.loc))
-            rest = Var(outer.name)
-        stms.append(single(Copied(rest), varying[0][0], flow.output.loc))
-        yield flat.inside(*inner), at, stms
+            element.stms.append(single(PrimOp(Op.REM, Prim.I64, (rest, count)), k, flow.output.loc))
+            rest = element.op("k", Op.QUOT, rest, count)
+        element.stms.append(single(Copied(rest), varying[0][0], flow.output.loc))
+        yield flat.inside(*inner), at, element

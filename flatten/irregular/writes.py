@@ -18,7 +18,6 @@ from ...ir.core import (
     Copy,
     Hist,
     Param,
-    PrimOp,
     Replicate,
     Scatter,
     Scratch,
@@ -28,10 +27,11 @@ from ...ir.core import (
 )
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda, free_in_stm
-from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64, scalar
+from ...ir.types import I64, Atom, Name, Type, Var, i64, scalar
 from ..context.distribute import frontier, is_awaited, settle, source_of
 from ..context.nest import Dim, Flow, Nest, Segments
-from ..context.segop_bodies import element_of, emit_segmap, fresh_reductions, seg_body, single
+from ..context.segop_bodies import emit_segmap, fresh_reductions, seg_body
+from ..context.statements import Statements
 from ..context.trace import Rule
 from ..rules.bulk import pick
 from ..rules.maps import enter_arrays
@@ -122,16 +122,10 @@ def _emit_write(
 
 def in_segment(flow: Flow, seg: Segments, index: Atom) -> tuple[Atom, tuple[Stm, ...]]:
     """The place in the flat data of an index of the segment; -1 where it is out of range."""
-    low, high, both = (flow.fresh_param(base, BOOL) for base in ("low", "high", "in"))
-    place, chosen = flow.fresh_param("p", I64), flow.fresh_param("p", I64)
-    stms = (
-        single(PrimOp(Op.LE, Prim.I64, (i64(0), index)), low, flow.output.loc),
-        single(PrimOp(Op.LT, Prim.I64, (index, Var(seg.length))), high, flow.output.loc),
-        single(PrimOp(Op.AND, Prim.BOOL, (Var(low.name), Var(high.name))), both, flow.output.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(seg.start), index)), place, flow.output.loc),
-        single(PrimOp(Op.SELECT, Prim.I64, (Var(both.name), Var(place.name), i64(-1))), chosen, flow.output.loc),
-    )
-    return Var(chosen.name), stms
+    inner = Statements(flow)
+    low, high = inner.op("low", Op.LE, i64(0), index), inner.op("high", Op.LT, index, Var(seg.length))
+    both, place = inner.op("in", Op.AND, low, high), inner.op("p", Op.ADD, Var(seg.start), index)
+    return inner.op("p", Op.SELECT, both, place, i64(-1)), tuple(inner.stms)
 
 
 # ---- arrays of varying size as flat data -----------------------------------------------------------------------------
@@ -182,13 +176,10 @@ def flat_copy(flow: Flow, nest: Nest, seg: Segments, name: Name) -> Name:
 
 def _copy_elements(flow: Flow, nest: Nest, seg: Segments, source: Var, flat_type: Type) -> Name:
     made = flow.fresh_param(source.name.base, flat_type)
-    element = scalar(flat_type.prim)
     with flat_nest(flow, nest, seg) as (flat, k):
-        inner = _rest(flow, flat_type)
-        value = flow.fresh_param(source.name.base, element)
-        indices = (Var(k), *(Var(name) for name, _ in inner))
-        load = single(element_of(source.name, flow.known.types[source.name].shape, indices), value, flow.output.loc)
-        emit_segmap(flow, flat.dims + inner, (made,), Body((load,), (Var(value.name),)), (element,))
+        inner, load = _rest(flow, flat_type), Statements(flow)
+        value = load.at(source.name.base, source.name, Var(k), *(Var(name) for name, _ in inner))
+        emit_segmap(flow, flat.dims + inner, (made,), load.body(value), (scalar(flat_type.prim),))
     return made.name
 
 
@@ -214,12 +205,13 @@ def varying_concat_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
     seg = segments(flow, nest, width, stm)
     flat_type = Type(param.type.prim, (seg.total, *param.type.shape[1:]))
     element = scalar(param.type.prim)
-    made, value = flow.fresh_param(param.name.base, flat_type), flow.fresh_param("x", element)
+    made = flow.fresh_param(param.name.base, flat_type)
     with flat_nest(flow, nest, seg) as (flat, k):
         inner = _rest(flow, flat_type)
         body = pick(flow, arrays, (Var(k), *(Var(name) for name, _ in inner)), element)
-        relying = Stm((value,), Copied(body.result[0]), certs, (), flow.output.loc)
-        emit_segmap(flow, flat.dims + inner, (made,), Body((*body.stms, relying), (Var(value.name),)), (element,))
+        relying = Statements(flow, body.stms)
+        value = relying.let("x", Copied(body.result[0]), element, certs)
+        emit_segmap(flow, flat.dims + inner, (made,), relying.body(value), (element,))
     bind_rows(flow, nest, seg, stm.pat, (made.name,))
     return Rule.CONCAT
 

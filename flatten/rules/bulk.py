@@ -30,7 +30,8 @@ from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64, scal
 from ..context.distribute import expand, frontier, settle
 from ..context.nest import Dim, Elem, Flow, Nest
 from ..context.recompute_cost import HEAVY, is_movable, is_total, is_total_anywhere, is_total_body
-from ..context.segop_bodies import element_of, emit_segmap, single
+from ..context.segop_bodies import emit_segmap
+from ..context.statements import Statements
 from ..context.trace import Rule
 from ..versions.guards import parallelism_of
 
@@ -55,26 +56,18 @@ def _where_there_are_points(flow: Flow, nest: Nest, exp: Exp) -> Exp:
     some = Var(flow.emit_as("some", BOOL, PrimOp(Op.LT, Prim.I64, (i64(0), parallelism_of(flow, nest)))))
     match exp:
         case Assert(cond, code, parts):
-            return Assert(_bool(flow, Op.OR, _not(flow, some), cond), code, parts)
+            return Assert(flow.op("cond", Op.OR, flow.op("none", Op.NOT, some), cond), code, parts)
         case PrimOp(op, prim, (x, y)):
             good = flow.emit_as("good", scalar(prim), PrimOp(Op.SELECT, prim, (some, y, Const(prim, 1))))
             return PrimOp(op, prim, (x, Var(good)))
         case If(_, then, orelse) if is_total_body(then) and is_total_body(orelse):
             return exp
         case If(cond, then, orelse) if is_total_anywhere(orelse):
-            return If(_bool(flow, Op.AND, some, cond), then, orelse)
+            return If(flow.op("cond", Op.AND, some, cond), then, orelse)
         case If(cond, then, orelse):
-            return If(_bool(flow, Op.OR, _not(flow, some), cond), then, orelse)
+            return If(flow.op("cond", Op.OR, flow.op("none", Op.NOT, some), cond), then, orelse)
         case _:
             raise AssertionError(f"not movable: {exp}")
-
-
-def _bool(flow: Flow, op: Op, x: Atom, y: Atom) -> Atom:
-    return Var(flow.emit_as("cond", BOOL, PrimOp(op, Prim.BOOL, (x, y))))
-
-
-def _not(flow: Flow, x: Atom) -> Atom:
-    return Var(flow.emit_as("none", BOOL, PrimOp(Op.NOT, Prim.BOOL, (x,))))
 
 
 def alias_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
@@ -185,30 +178,20 @@ def concat_rule(flow: Flow, nest: Nest, stm: Stm) -> Rule | None:
 def pick(flow: Flow, arrays: tuple[Name, ...], indices: tuple[Atom, ...], element: Type) -> Body:
     """The element at `indices` of the concatenation: from the last array backwards, one branch around the other."""
     offsets: list[Atom] = [i64(0)]
-    before: list[Stm] = []
+    before = Statements(flow)
     for array in arrays[:-1]:
         size = flow.known.types[array].shape[0]
-        offsets.append(_binary(flow, before, Op.ADD, offsets[-1], size) if len(offsets) > 1 else size)
-    chosen = _at(flow, arrays[-1], offsets[-1], indices, element)
+        offsets.append(before.op("p", Op.ADD, offsets[-1], size) if len(offsets) > 1 else size)
+    chosen = _at(flow, arrays[-1], offsets[-1], indices)
     for array, offset, end in zip(arrays[-2::-1], offsets[-2::-1], offsets[:0:-1], strict=True):
-        here = _at(flow, array, offset, indices, element)
-        is_here = flow.fresh_param("c", BOOL)
-        value = flow.fresh_param("x", element)
-        test = single(PrimOp(Op.LT, Prim.I64, (indices[0], end)), is_here, flow.output.loc)
-        choice = single(If(Var(is_here.name), here, chosen), value, flow.output.loc)
-        chosen = Body((test, choice), (Var(value.name),))
-    return Body((*before, *chosen.stms), chosen.result)
+        here = _at(flow, array, offset, indices)
+        inner = Statements(flow)
+        choice = If(inner.op("c", Op.LT, indices[0], end), here, chosen)
+        chosen = inner.body(inner.let("x", choice, element))
+    return Body((*before.stms, *chosen.stms), chosen.result)
 
 
-def _at(flow: Flow, array: Name, offset: Atom, indices: tuple[Atom, ...], element: Type) -> Body:
-    stms: list[Stm] = []
-    first = indices[0] if offset == i64(0) else _binary(flow, stms, Op.SUB, indices[0], offset)
-    value = flow.fresh_param("x", element)
-    stms.append(single(element_of(array, flow.known.types[array].shape, (first, *indices[1:])), value, flow.output.loc))
-    return Body(tuple(stms), (Var(value.name),))
-
-
-def _binary(flow: Flow, stms: list[Stm], op: Op, left: Atom, right: Atom) -> Atom:
-    made = flow.fresh_param("p", I64)
-    stms.append(single(PrimOp(op, Prim.I64, (left, right)), made, flow.output.loc))
-    return Var(made.name)
+def _at(flow: Flow, array: Name, offset: Atom, indices: tuple[Atom, ...]) -> Body:
+    inner = Statements(flow)
+    first = indices[0] if offset == i64(0) else inner.op("p", Op.SUB, indices[0], offset)
+    return inner.body(inner.at("x", array, first, *indices[1:]))

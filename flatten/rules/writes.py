@@ -15,7 +15,6 @@ from ...ir.attributes import PART
 from ...ir.core import (
     Body,
     Copied,
-    Exp,
     Fix,
     Hist,
     Lambda,
@@ -31,12 +30,13 @@ from ...ir.core import (
 )
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda, free_in_stm
-from ...ir.types import I64, Atom, Const, Name, Prim, Var, scalar
+from ...ir.types import I64, Atom, Const, Name, Prim, Var
 from ..context.checked_indices import checked_places
 from ..context.distribute import Frontier, expand_owned, frontier, settle
 from ..context.late_rows import LateRows, late_rows
 from ..context.nest import Flow, Nest
-from ..context.segop_bodies import SegBody, element_of, fresh_reductions, is_identity, needs, seg_body, single
+from ..context.segop_bodies import SegBody, fresh_reductions, is_identity, needs, seg_body
+from ..context.statements import Statements
 from ..context.trace import Rule
 from ..versions.parallelism import exploitable
 from ..versions.row_operators import row_operator
@@ -227,45 +227,27 @@ def _emit_update(flow: Flow, nest: Nest, stm: Stm, owned: Name, pat: tuple[Param
     exp = stm.exp
     assert isinstance(exp, Update)
     inner = tuple((flow.fresh_param("k", I64).name, dim.count) for dim in exp.dims if isinstance(dim, Slice))
-    stms: list[Stm] = []
-    value = exp.value
+    element, value = Statements(flow), exp.value
     if inner:
+        assert isinstance(value, Var)
         at = tuple(Var(k) for k, _ in inner)
-        places, value = places_of(flow, stms, exp, at, ()), element_of_part(flow, stms, value, at)
+        places, value = places_of(element, exp, at, ()), element.at("v", value.name, *at)
     else:
-        places = checked_places(flow, stms, replace(stm, certs=()), flow.known.types[exp.array])
-    body = Body(tuple(stms), (*nest_atoms(nest), *places, value))
-    made = seg_body(flow, nest.dims + inner, body)
+        places = checked_places(flow, element.stms, replace(stm, certs=()), flow.known.types[exp.array])
+    made = seg_body(flow, nest.dims + inner, element.body(*nest_atoms(nest), *places, value))
     rank = nest.depth + len(exp.dims)
     flow.emit(pat, SegScatter(flow.context.machine.lowest.level, made.space, (owned,), rank, made.body, exp.safe))
 
 
-def places_of(
-    flow: Flow, stms: list[Stm], exp: Update, at: tuple[Atom, ...], certs: tuple[Name, ...]
-) -> tuple[Atom, ...]:
+def places_of(made: Statements, exp: Update, at: tuple[Atom, ...], certs: tuple[Name, ...]) -> tuple[Atom, ...]:
     """The indices of the element `at` of the part that an update replaces, relying on `certs`."""
-
-    def let(exp: Exp, certs: tuple[Name, ...]) -> Atom:
-        place = flow.fresh_param("p", I64)
-        stms.append(Stm((place,), exp, certs, (), flow.output.loc))
-        return Var(place.name)
-
     inside = iter(at)
     places: list[Atom] = []
     for dim in exp.dims:
         match dim:
             case Fix(index):
-                places.append(let(Copied(index), certs) if certs else index)
+                places.append(made.let("p", Copied(index), I64, certs) if certs else index)
             case Slice(start, _, stride):
-                step = let(PrimOp(Op.MUL, Prim.I64, (next(inside), stride)), ())
-                places.append(let(PrimOp(Op.ADD, Prim.I64, (start, step)), certs))
+                step = made.op("p", Op.MUL, next(inside), stride)
+                places.append(made.let("p", PrimOp(Op.ADD, Prim.I64, (start, step)), I64, certs))
     return tuple(places)
-
-
-def element_of_part(flow: Flow, stms: list[Stm], value: Atom, at: tuple[Atom, ...]) -> Atom:
-    """The element `at` of what an update puts in the place of a part."""
-    assert isinstance(value, Var)
-    t = flow.known.types[value.name]
-    element = flow.fresh_param("v", scalar(t.prim))
-    stms.append(single(element_of(value.name, t.shape, at), element, flow.output.loc))
-    return Var(element.name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ...ir.commute import scalar_operation
 from ...ir.core import (
     Body,
     Copied,
@@ -327,17 +328,10 @@ def recognise_commutative(stm: Stm, env: Env) -> Stm | None:
 
 def _commutes(reduction: Reduction) -> bool:
     """One operation of a table on the two parameters; floats are added in order, since that rounds."""
-    op = reduction.op
-    if len(op.params) != 2 or len(op.body.stms) != 1:
+    made = scalar_operation(reduction.op)
+    if made is None or made.op not in _COMMUTES:
         return False
-    (stm,) = op.body.stms
-    x, y = (Var(p.name) for p in op.params)
-    match stm.exp:
-        case PrimOp(operation, prim, args) if operation in _COMMUTES and args in ((x, y), (y, x)):
-            exact = not prim.is_float or operation in (Op.MIN, Op.MAX)
-            return exact and op.body.result == (Var(stm.pat[0].name),)
-        case _:
-            return False
+    return not made.prim.is_float or made.op in (Op.MIN, Op.MAX)
 
 
 INPUT_RULES = (replace_inputs,)

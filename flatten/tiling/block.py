@@ -6,7 +6,6 @@ threads, which no other one touches: a machine keeps them in registers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import field, replace
 
 from ...ir.core import (
@@ -32,7 +31,7 @@ from ...ir.errors import Loc
 from ...ir.ops import Op
 from ...ir.records import dataclass
 from ...ir.rename import rename_body, substitute_body, substitute_lambda
-from ...ir.traverse import free_in_lambda, free_in_stm
+from ...ir.traverse import free_in_lambda, free_in_stm, live, needed
 from ...ir.types import I64, Atom, Name, Names, Prim, Type, Var, i64, scalar
 
 
@@ -100,7 +99,7 @@ class Let:
 
     def body(self, result: tuple[Atom, ...]) -> Body:
         """The statements that `result` stands on."""
-        return Body(needed(tuple(self.stms), (a.name for a in result if isinstance(a, Var))), result)
+        return live(Body(tuple(self.stms), result))
 
     def inner(self) -> Let:
         """Statements of a body inside."""
@@ -311,13 +310,3 @@ def _segmap(
     space = SegSpace(tuple(zip(local, edges, strict=True)))
     let.stms.append(Stm(pat, SegMap(Level.THREAD, space, body, ret), (), (), let.loc))
     return pat
-
-
-def needed(stms: tuple[Stm, ...], wanted: Iterable[Name]) -> tuple[Stm, ...]:
-    """The statements that `wanted` stand on."""
-    names, kept = set(wanted), list[Stm]()
-    for stm in reversed(stms):
-        if any(p.name in names for p in stm.pat):
-            kept.append(stm)
-            names |= set(free_in_stm(stm))
-    return tuple(reversed(kept))

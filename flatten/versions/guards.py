@@ -16,13 +16,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.attributes import has_attr
-from ...ir.core import Attr, Body, Copied, Exp, GuardCmp, If, Level, Param, PrimOp, Screma, Stm
+from ...ir.core import Attr, Body, Copied, Exp, GuardCmp, If, Level, Param, Screma, Stm
 from ...ir.machine import LevelRow, Mode
 from ...ir.ops import Op
 from ...ir.rename import refreshing, rewrite_body
 from ...ir.show import show_body
 from ...ir.thresholds import next_of
-from ...ir.types import BOOL, I64, Atom, Const, Names, Prim, Var, i64
+from ...ir.types import BOOL, Atom, Const, Names, Prim, Var, i64
 from ..context.found_sizes import has_place
 from ..context.nest import Flow, Nest, host_body
 from ..context.trace import Rule
@@ -237,7 +237,7 @@ def both(flow: Flow, x: Atom, y: Atom) -> Atom:
     if isinstance(x, Const) or isinstance(y, Const):
         known, other = (x, y) if isinstance(x, Const) else (y, x)
         return other if isinstance(known, Const) and known.value else known
-    return Var(flow.emit_as("pays", BOOL, PrimOp(Op.AND, Prim.BOOL, (x, y))))
+    return flow.op("pays", Op.AND, x, y)
 
 
 def product_of(flow: Flow, widths: tuple[Atom, ...]) -> Atom:
@@ -256,4 +256,4 @@ def product_of(flow: Flow, widths: tuple[Atom, ...]) -> Atom:
 
 def times(flow: Flow, left: Atom, right: Atom) -> Atom:
     """Emits `left * right` of two i64, as a parallelism."""
-    return Var(flow.emit_as("par", I64, PrimOp(Op.MUL, Prim.I64, (left, right))))
+    return flow.op("par", Op.MUL, left, right)

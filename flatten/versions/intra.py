@@ -34,7 +34,7 @@ from ...ir.core import (
 from ...ir.machine import LevelRow, Mode
 from ...ir.ops import Op
 from ...ir.traverse import bodies, bound_in_body
-from ...ir.types import BOOL, I64, Atom, Const, Name, Prim, Type, Var, i64
+from ...ir.types import BOOL, Atom, Const, Name, Prim, Type, Var, i64
 from ..context.nest import Flow, Known, Nest, Output
 from ..context.segop_bodies import emit_segmap_at
 from ..context.trace import Fired, Rule
@@ -146,9 +146,9 @@ def unless_inside(flow: Flow, nest: Nest, middle: Inside, rows: tuple[LevelRow, 
         return lacks
     for row in rows:
         par = parallelism_inside(flow, middle, row)
-        lacks = both(flow, lacks, let(flow, "lacks", BOOL, Op.LT, par, i64(row.threads)))
-    fills = let(flow, "fills", BOOL, Op.LE, i64(full), parallelism_of(flow, nest))
-    return Var(flow.emit_as("pays", BOOL, PrimOp(Op.OR, Prim.BOOL, (fills, lacks))))
+        lacks = both(flow, lacks, flow.op("lacks", Op.LT, par, i64(row.threads)))
+    fills = flow.op("fills", Op.LE, i64(full), parallelism_of(flow, nest))
+    return flow.op("pays", Op.OR, fills, lacks)
 
 
 FEW_POINTS = 4
@@ -214,13 +214,13 @@ def where_it_fits(
     most = folded(flow, Op.MAX, tuple(product_of(flow, space) for space in (*_largest(spaces), *rows)))
     fits: Atom = Const(Prim.BOOL, True)
     if spaces:
-        fits = let(flow, "fits", BOOL, Op.LE, most, i64(row.most))
+        fits = flow.op("fits", Op.LE, most, i64(row.most))
     if (taken := bytes_inside(flow, spaces, arrays, row)) is not None:
         room = parameter(flow, "shared", row.bytes) if row.opt_in else i64(row.bytes)
-        enough = let(flow, "fits", BOOL, Op.LE, taken, room)
-        fits = Var(flow.emit_as("fits", BOOL, PrimOp(Op.AND, Prim.BOOL, (fits, enough))))
-    too_many = Var(flow.emit_as("par", I64, PrimOp(Op.NEG, Prim.I64, (most,))))
-    return Var(flow.emit_as("par", I64, PrimOp(Op.SELECT, Prim.I64, (fits, par, too_many))))
+        enough = flow.op("fits", Op.LE, taken, room)
+        fits = flow.op("fits", Op.AND, fits, enough)
+    too_many = flow.op("par", Op.NEG, most)
+    return flow.op("par", Op.SELECT, fits, par, too_many)
 
 
 def _smallest(spaces: tuple[Widths, ...]) -> tuple[Widths, ...]:
@@ -247,10 +247,5 @@ def folded(flow: Flow, op: Op, atoms: tuple[Atom, ...]) -> Atom:
     """Emits what an operation on i64 makes of all atoms."""
     first, *rest = atoms
     for atom in rest:
-        first = let(flow, "par", I64, op, first, atom)
+        first = flow.op("par", op, first, atom)
     return first
-
-
-def let(flow: Flow, base: str, type_: Type, op: Op, left: Atom, right: Atom) -> Atom:
-    """Emits an operation on i64 under a fresh name."""
-    return Var(flow.emit_as(base, type_, PrimOp(op, Prim.I64, (left, right))))

@@ -76,12 +76,12 @@ def parallelism_of_threads(flow: Flow, lengths: Lengths) -> Atom:
     little = where(flow, Op.LT, found.elements, i64(GRAIN), found.elements)
     if found.padded is not None:
         little = where(flow, Op.LE, found.padded, _most_padded(flow, found, UNSEEN), little)
-    return Var(flow.emit_as("par", I64, PrimOp(Op.MAX, Prim.I64, (even, little))))
+    return flow.op("par", Op.MAX, even, little)
 
 
 def _most_padded(flow: Flow, found: Measures, more: int) -> Atom:
     """How many elements padded rows may have, `more` than what the flat version does in the same time."""
-    work = Var(flow.emit_as("work", I64, PrimOp(Op.ADD, Prim.I64, (found.rows, found.elements))))
+    work = flow.op("work", Op.ADD, found.rows, found.elements)
     flat = Var(flow.emit_as("flat", I64, PrimOp(Op.MUL, Prim.I64, (work, i64(FLAT_COSTS[0])))))
     return Var(flow.emit_as("most", I64, PrimOp(Op.ADD, Prim.I64, (flat, i64(more)))))
 
@@ -89,13 +89,13 @@ def _most_padded(flow: Flow, found: Measures, more: int) -> Atom:
 def _threads_beside_the_longest(flow: Flow, found: Measures) -> Atom:
     lanes = 1 if found.padded is None else LOCKSTEP
     flat, sequential = (i64(cost * times) for cost, times in zip(FLAT_COSTS, (1, lanes), strict=True))
-    work = Var(flow.emit_as("work", I64, PrimOp(Op.ADD, Prim.I64, (found.rows, found.elements))))
+    work = flow.op("work", Op.ADD, found.rows, found.elements)
     most = Var(flow.emit_as("most", I64, PrimOp(Op.ADD, Prim.I64, (found.longest, i64(1)))))
     all_flat, alone = (
         Var(flow.emit_as(base, I64, PrimOp(Op.MUL, Prim.I64, pair)))
         for base, pair in (("flat", (work, flat)), ("alone", (most, sequential)))
     )
-    par = Var(flow.emit_as("par", I64, PrimOp(Op.QUOT, Prim.I64, (all_flat, alone))))
+    par = flow.op("par", Op.QUOT, all_flat, alone)
     return par if found.padded is None else where(flow, Op.LE, found.padded, all_flat, par)
 
 

@@ -61,7 +61,6 @@ from .intra import (
     inside,
     is_known,
     is_view,
-    let,
     where_it_fits,
 )
 
@@ -143,8 +142,8 @@ def _batches(flow: Flow, stm: Stm, loop: Loop) -> Batches:
 def _counted(flow: Flow, loop: Loop, form: ForLoop, number: Param, most: Param) -> Loop:
     """Round `number * most` and those after it, at most `most` of them."""
     bound = _as_i64(flow, form.prim, form.bound)
-    start = let(flow, "start", I64, Op.MUL, Var(number.name), Var(most.name))
-    count = let(flow, "count", I64, Op.MIN, Var(most.name), let(flow, "left", I64, Op.SUB, bound, start))
+    start = flow.op("start", Op.MUL, Var(number.name), Var(most.name))
+    count = flow.op("count", Op.MIN, Var(most.name), flow.op("left", Op.SUB, bound, start))
     j, index = flow.fresh_param("j", I64), Param(form.index, scalar(form.prim))
 
     def at() -> tuple[Atom, ...]:
@@ -164,9 +163,9 @@ def _checked(flow: Flow, loop: Loop, form: WhileLoop, most: Param) -> Loop:
     place = [p.name for p in loop.params].index(form.cond)
 
     def after() -> tuple[Atom, ...]:
-        count = let(flow, "done", I64, Op.ADD, Var(done.name), i64(1))
-        fewer = let(flow, "fewer", BOOL, Op.LT, count, Var(most.name))
-        return count, Var(flow.emit_as("goes_on", BOOL, PrimOp(Op.AND, Prim.BOOL, (fewer, loop.body.result[place]))))
+        count = flow.op("done", Op.ADD, Var(done.name), i64(1))
+        fewer = flow.op("fewer", Op.LT, count, Var(most.name))
+        return count, flow.op("goes_on", Op.AND, fewer, loop.body.result[place])
 
     tail = host_body(flow, after)
     body = Body((*loop.body.stms, *tail.stms), (*loop.body.result, *tail.result))
@@ -186,9 +185,9 @@ def _emit(flow: Flow, to: tuple[Param, ...], middle: Inside, batches: Batches) -
         return tuple(Var(flow.emit_as(p.name.base, p.type, x)) for p, x in zip(params, elements, strict=True))
 
     if isinstance(loop.form, ForLoop):
-        bound = let(flow, "last", I64, Op.MAX, _as_i64(flow, loop.form.prim, loop.form.bound), one)
-        last = let(flow, "last", I64, Op.QUOT, let(flow, "last", I64, Op.SUB, bound, one), Var(batches.most.name))
-        form = ForLoop(batches.number.name, let(flow, "batches", I64, Op.ADD, last, one), Prim.I64)
+        bound = flow.op("last", Op.MAX, _as_i64(flow, loop.form.prim, loop.form.bound), one)
+        last = flow.op("last", Op.QUOT, flow.op("last", Op.SUB, bound, one), Var(batches.most.name))
+        form = ForLoop(batches.number.name, flow.op("batches", Op.ADD, last, one), Prim.I64)
     else:
         form = WhileLoop(next(p.name for own, p in zip(loop.params, params, strict=True) if own.name == loop.form.cond))
     flow.emit(to, Loop(params, loop.inits, form, host_body(flow, work)))
@@ -226,15 +225,15 @@ def _room(flow: Flow, middle: Inside, work: tuple[Widths, ...], most: Param, cou
     row = replace(flow.context.machine.higher[-1], most=PASSES * limit)
     steps = folded(flow, Op.MAX, tuple(product_of(flow, widths) for widths in work))
     arrays = [product_of(flow, shape) for shape in dict.fromkeys(in_order(t.shape) for t in middle.arrays)]
-    widest = folded(flow, Op.MAX, (let(flow, "steps", I64, Op.QUOT, steps, i64(PASSES)), *arrays))
-    room = let(flow, "room", I64, Op.SUB, i64(limit), widest)
+    widest = folded(flow, Op.MAX, (flow.op("steps", Op.QUOT, steps, i64(PASSES)), *arrays))
+    room = flow.op("room", Op.SUB, i64(limit), widest)
     steps = folded(flow, Op.MAX, (i64(LEAST), steps, widest))
     for prim, bound in counts:
-        count = let(flow, "count", I64, Op.MAX, _as_i64(flow, prim, bound), i64(1))
-        count = let(flow, "count", I64, Op.MIN, count, i64(TURNS))
-        steps = let(flow, "steps", I64, Op.MIN, let(flow, "steps", I64, Op.MUL, steps, count), i64(TURNS))
-    is_short = let(flow, "is_short", BOOL, Op.LT, steps, i64(TURNS))
-    rounds = let(flow, "most", I64, Op.QUOT, i64(BATCH), steps)
+        count = flow.op("count", Op.MAX, _as_i64(flow, prim, bound), i64(1))
+        count = flow.op("count", Op.MIN, count, i64(TURNS))
+        steps = flow.op("steps", Op.MIN, flow.op("steps", Op.MUL, steps, count), i64(TURNS))
+    is_short = flow.op("is_short", Op.LT, steps, i64(TURNS))
+    rounds = flow.op("most", Op.QUOT, i64(BATCH), steps)
     flow.emit((most,), PrimOp(Op.MAX, Prim.I64, (rounds, i64(1))))
     room = Var(flow.emit_as("room", I64, PrimOp(Op.SELECT, Prim.I64, (is_short, room, i64(-1)))))
     return where_it_fits(flow, middle.spaces, middle.arrays, row, room)

@@ -46,6 +46,7 @@ from ...ir.traverse import free_in_stm
 from ...ir.types import BOOL, I64, Atom, Name, Prim, Type, Var, i64
 from ..context.nest import Deferred, Elem, Flow, Nest, Row, Segments, enter_scope, leave_scope
 from ..context.segop_bodies import defer, element_of, emit_segmap, needs, seg_body, single
+from ..context.statements import Statements, monoid
 from ..context.trace import Rule
 from .guards import parallelism_of
 
@@ -110,90 +111,74 @@ def _lengths(flow: Flow, nest: Nest, width: Atom, certs: frozenset[Name]) -> Nam
 
 def by_point(flow: Flow, nest: Nest, array: Name, points: Atom) -> Name:
     """The array over the nest as one over its points."""
-    return array if nest.depth == 1 else flow.emit_as(array.base, I64.array_of(points), Reshape((points,), array))
+    if nest.depth == 1:
+        return array
+    t = flow.known.types[array]
+    shape = (points, *t.shape[nest.depth :])
+    return flow.emit_as(array.base, Type(t.prim, shape), Reshape(shape, array))
 
 
 def over_nest(flow: Flow, nest: Nest, array: Name) -> Name:
     """The array over the points of the nest as one over the nest."""
     if nest.depth == 1:
         return array
-    return flow.emit_as(array.base, Type(flow.known.types[array].prim, nest.widths), Reshape(nest.widths, array))
+    t = flow.known.types[array]
+    shape = (*nest.widths, *t.shape[1:])
+    return flow.emit_as(array.base, Type(t.prim, shape), Reshape(shape, array))
 
 
 def _bounds(flow: Flow, lengths: Name, points: Atom) -> tuple[Name, Name]:
     """Where each segment ends and where it begins."""
-    p, n = flow.fresh_param("p", I64), flow.fresh_param("n", I64)
-    load = single(element_of(lengths, (points,), (Var(p.name),)), n, flow.output.loc)
-    made = seg_body(flow, ((p.name, points),), Body((load,), (Var(n.name),)))
+    p, inner = flow.fresh_param("p", I64), Statements(flow)
+    n = inner.at("n", lengths, Var(p.name))
+    made = seg_body(flow, ((p.name, points),), inner.body(n))
     level = flow.context.machine.lowest.level
     ends = flow.emit_as(
         "ends", I64.array_of(points), SegScan(level, made.space, (saturating_sum(flow),), made.body, (I64,))
     )
-    end, start = flow.fresh_param("end", I64), flow.fresh_param("start", I64)
-    last = single(element_of(ends, (points,), (Var(p.name),)), end, flow.output.loc)
-    first = single(PrimOp(Op.SUB, Prim.I64, (Var(end.name), Var(n.name))), start, flow.output.loc)
+    start = inner.op("start", Op.SUB, inner.at("end", ends, Var(p.name)), n)
     starts = flow.fresh_param("starts", I64.array_of(points))
-    emit_segmap(flow, ((p.name, points),), (starts,), Body((load, last, first), (Var(start.name),)), (I64,))
+    emit_segmap(flow, ((p.name, points),), (starts,), inner.body(start), (I64,))
     return ends, starts.name
 
 
 def saturating_sum(flow: Flow) -> Reduction:
     """`λa b → if a > MOST - b then MOST else a + b`, associative on what is not negative."""
-    a, b, room, full, both, r = (flow.fresh_param(x, I64) for x in ("a", "b", "room", "full", "both", "r"))
-    stms = (
-        single(PrimOp(Op.SUB, Prim.I64, (i64(MOST), Var(b.name))), room, flow.output.loc),
-        single(PrimOp(Op.GT, Prim.I64, (Var(a.name), Var(room.name))), Param(full.name, BOOL), flow.output.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(a.name), Var(b.name))), both, flow.output.loc),
-        single(PrimOp(Op.SELECT, Prim.I64, (Var(full.name), i64(MOST), Var(both.name))), r, flow.output.loc),
-    )
-    flow.known.types[full.name] = BOOL
-    return Reduction(Lambda((a, b), Body(stms, (Var(r.name),)), (I64,)), (i64(0),), True)
+    a, b = (flow.fresh_param(base, I64) for base in "ab")
+    inner = Statements(flow)
+    full = inner.op("full", Op.GT, Var(a.name), inner.op("room", Op.SUB, i64(MOST), Var(b.name)))
+    result = inner.op("r", Op.SELECT, full, i64(MOST), inner.op("both", Op.ADD, Var(a.name), Var(b.name)))
+    return Reduction(Lambda((a, b), inner.body(result), (I64,)), (i64(0),), True)
 
 
 def _total(flow: Flow, ends: Name, points: Atom) -> Atom:
     """The last end; 0 if there is no segment."""
-    some = flow.emit_as("some", BOOL, PrimOp(Op.LT, Prim.I64, (i64(0), points)))
-    place, last = flow.fresh_param("p", I64), flow.fresh_param("last", I64)
-    stms = (
-        single(PrimOp(Op.SUB, Prim.I64, (points, i64(1))), place, flow.output.loc),
-        single(element_of(ends, (points,), (Var(place.name),)), last, flow.output.loc),
-    )
-    return Var(flow.emit_as("total", I64, If(Var(some), Body(stms, (Var(last.name),)), Body((), (i64(0),)))))
+    some = flow.op("some", Op.LT, i64(0), points)
+    inner = Statements(flow)
+    last = inner.at("last", ends, inner.op("p", Op.SUB, points, i64(1)))
+    return Var(flow.emit_as("total", I64, If(some, inner.body(last), Body((), (i64(0),)))))
 
 
 def can_be_counted(flow: Flow, total: Atom) -> Name:
     """The assertion that there are no more elements than can be counted, of which no memory is needed."""
-    few = flow.emit_as("few", BOOL, PrimOp(Op.LE, Prim.I64, (total, i64(MOST >> 1))))
+    few = flow.op("few", Op.LE, total, i64(MOST >> 1))
     text = ("out of memory: too many elements in rows of varying length",)
-    return flow.emit_as("few", BOOL, Assert(Var(few), "R0301", text))
+    return flow.emit_as("few", BOOL, Assert(few, "R0301", text))
 
 
 def _rows(flow: Flow, lengths: Name, starts: Name, points: Atom, total: Atom) -> Name:
     """For each place of the flat data the number of the point whose segment it is in."""
     level = flow.context.machine.lowest.level
     zeros = flow.emit_as("zeros", I64.array_of(total), Replicate((total,), i64(0)))
-    p, n, start, place = (flow.fresh_param(base, I64) for base in ("p", "n", "start", "place"))
-    some = flow.fresh_param("some", BOOL)
-    stms = (
-        single(element_of(lengths, (points,), (Var(p.name),)), n, flow.output.loc),
-        single(element_of(starts, (points,), (Var(p.name),)), start, flow.output.loc),
-        single(PrimOp(Op.LT, Prim.I64, (i64(0), Var(n.name))), some, flow.output.loc),
-        single(PrimOp(Op.SELECT, Prim.I64, (Var(some.name), Var(start.name), i64(-1))), place, flow.output.loc),
-    )
-    made = seg_body(flow, ((p.name, points),), Body(stms, (Var(place.name), Var(p.name))))
+    p, inner = flow.fresh_param("p", I64), Statements(flow)
+    n, start = inner.at("n", lengths, Var(p.name)), inner.at("start", starts, Var(p.name))
+    place = inner.op("place", Op.SELECT, inner.op("some", Op.LT, i64(0), n), start, i64(-1))
+    made = seg_body(flow, ((p.name, points),), inner.body(place, Var(p.name)))
     marks = flow.emit_as("marks", I64.array_of(total), SegScatter(level, made.space, (zeros,), 1, made.body))
-    q, mark = flow.fresh_param("q", I64), flow.fresh_param("mark", I64)
-    load = single(element_of(marks, (total,), (Var(q.name),)), mark, flow.output.loc)
-    made = seg_body(flow, ((q.name, total),), Body((load,), (Var(mark.name),)))
-    greatest = Reduction(binary(flow, Op.MAX), (i64(0),), True)
+    q, inner = flow.fresh_param("q", I64), Statements(flow)
+    made = seg_body(flow, ((q.name, total),), inner.body(inner.at("mark", marks, Var(q.name))))
+    greatest = monoid(flow, Op.MAX, i64(0))
     return flow.emit_as("rows", I64.array_of(total), SegScan(level, made.space, (greatest,), made.body, (I64,)))
-
-
-def binary(flow: Flow, op: Op) -> Lambda:
-    """`λa b → a op b` on i64."""
-    a, b, r = (flow.fresh_param(base, I64) for base in ("a", "b", "r"))
-    stm = single(PrimOp(op, Prim.I64, (Var(a.name), Var(b.name))), r, flow.output.loc)
-    return Lambda((a, b), Body((stm,), (Var(r.name),)), (I64,))
 
 
 # ---- the flat nest ---------------------------------------------------------------------------------------------------

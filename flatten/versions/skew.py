@@ -14,16 +14,17 @@ where the body has loops, in which the lanes of a vector wait for each other, `L
 
 from __future__ import annotations
 
-from ...ir.core import Body, If, Level, PrimOp, Reduction, SegRed, Stm
+from ...ir.core import Body, If, Level, Reduction, SegRed, Stm
 from ...ir.machine import WARP
 from ...ir.ops import Op
 from ...ir.records import dataclass
-from ...ir.types import BOOL, I64, Atom, Name, Prim, Var, i64
+from ...ir.types import I64, Atom, Name, Var, i64
 from ..context.nest import Flow, Nest
-from ..context.segop_bodies import element_of, emit_segmap, seg_body, single
+from ..context.segop_bodies import emit_segmap, seg_body
+from ..context.statements import Statements, monoid
 from ..context.trace import Rule
 from .guards import parallelism_of
-from .segment_descriptors import binary, by_point
+from .segment_descriptors import by_point
 
 GREATEST = 1 << 40
 """A longer row counts as this long, so that sums of lengths do not overflow but where nothing could be computed."""
@@ -89,13 +90,13 @@ def _measure(flow: Flow, lengths: Lengths) -> Measures:
         return Measures(*_sum_and_greatest(flow, lengths))
     array, rows = _stored(flow, lengths), parallelism_of(flow, lengths.nest)
     size = WARP.threads if has_warps(flow) else LANES
-    warps = _let(flow, Op.QUOT, _let(flow, Op.ADD, rows, i64(size - 1)), i64(size))
+    warps = flow.op("n", Op.QUOT, flow.op("n", Op.ADD, rows, i64(size - 1)), i64(size))
     by_warp = _each_warp(flow, by_point(flow, lengths.nest, array, rows), rows, warps, size)
     padded, elements, rounded, longest = _all_warps(flow, warps, *by_warp, size)
     if not has_warps(flow):
         return Measures(rows, elements, longest, padded=padded)
-    work = _let(flow, Op.MAX, _let(flow, Op.ADD, rows, elements), i64(1))
-    mean = _let(flow, Op.QUOT, elements, _let(flow, Op.MAX, rows, i64(1)))
+    work = flow.op("n", Op.MAX, flow.op("n", Op.ADD, rows, elements), i64(1))
+    mean = flow.op("n", Op.QUOT, elements, flow.op("n", Op.MAX, rows, i64(1)))
     by_thread = _busiest(flow, padded, longest, mean, UNSEEN, PROCESSORS * WARP.threads)
     by_warp = _busiest(flow, rounded, longest, mean, UNSEEN * WARP.threads, PROCESSORS)
     return Measures(
@@ -105,10 +106,10 @@ def _measure(flow: Flow, lengths: Lengths) -> Measures:
 
 def _busiest(flow: Flow, padded: Atom, longest: Atom, mean: Atom, unseen: int, share: int) -> Atom:
     """`(padded + share * ((longest - unseen) - mean) max 0) max (share * (longest - unseen))`"""
-    waiting = _let(flow, Op.SUB, longest, i64(unseen))
-    above = _let(flow, Op.MAX, _let(flow, Op.SUB, waiting, mean), i64(0))
-    beside = _let(flow, Op.ADD, padded, _let(flow, Op.MUL, above, i64(share)))
-    return _let(flow, Op.MAX, beside, _let(flow, Op.MUL, waiting, i64(share)))
+    waiting = flow.op("n", Op.SUB, longest, i64(unseen))
+    above = flow.op("n", Op.MAX, flow.op("n", Op.SUB, waiting, mean), i64(0))
+    beside = flow.op("n", Op.ADD, padded, flow.op("n", Op.MUL, above, i64(share)))
+    return flow.op("n", Op.MAX, beside, flow.op("n", Op.MUL, waiting, i64(share)))
 
 
 def _stored(flow: Flow, lengths: Lengths) -> Name:
@@ -128,9 +129,8 @@ def _sum_and_greatest(flow: Flow, lengths: Lengths) -> tuple[Atom, Atom, Atom]:
     else:
         stored, rows = _stored(flow, lengths), parallelism_of(flow, nest)
         array = by_point(flow, nest, stored, rows)
-        p, length = (flow.fresh_param(base, I64) for base in ("p", "l"))
-        load = single(element_of(array, (rows,), (Var(p.name),)), length, flow.output.loc)
-        made = seg_body(flow, ((p.name, rows),), Body((load,), (Var(length.name),) * 2))
+        p, inner = flow.fresh_param("p", I64), Statements(flow)
+        made = seg_body(flow, ((p.name, rows),), inner.body(*[inner.at("l", array, Var(p.name))] * 2))
     pat = tuple(flow.fresh_param(base, I64) for base in ("elements", "longest"))
     reds = (_sum(flow), greatest(flow))
     flow.emit(pat, SegRed(flow.context.machine.lowest.level, made.space, reds, made.body, (I64,) * 2, None))
@@ -140,41 +140,26 @@ def _sum_and_greatest(flow: Flow, lengths: Lengths) -> tuple[Atom, Atom, Atom]:
 
 def _length(flow: Flow, lengths: Lengths) -> Body:
     """`max 0 w1 + max 0 w2 ..`"""
-    stms = list(lengths.before)
-
-    def let(op: Op, left: Atom, right: Atom) -> Atom:
-        param = flow.fresh_param("l", I64)
-        stms.append(single(PrimOp(op, Prim.I64, (left, right)), param, flow.output.loc))
-        return Var(param.name)
-
+    inner = Statements(flow, lengths.before)
     total: Atom = i64(0)
     for width in lengths.widths:
-        total = let(Op.ADD, total, let(Op.MIN, let(Op.MAX, width, i64(0)), i64(GREATEST)))
-    return Body(tuple(stms), (total,))
+        own = inner.op("l", Op.MIN, inner.op("l", Op.MAX, width, i64(0)), i64(GREATEST))
+        total = inner.op("l", Op.ADD, total, own)
+    return inner.body(total)
 
 
 def _each_warp(flow: Flow, lengths: Name, rows: Atom, warps: Atom, size: int) -> tuple[Name, Name, Name]:
     """For each warp of `size` rows the greatest length, the sum of the lengths, and that of the lengths rounded up."""
-    w, lane, first, p, some, more, chunks, rounded = (
-        flow.fresh_param(base, I64) for base in ("w", "lane", "p", "p", "l", "l", "chunks", "rounded")
-    )
-    busy = flow.fresh_param("busy", I64)
-    length, there = flow.fresh_param("l", I64), flow.fresh_param("there", BOOL)
-    loaded = flow.fresh_param("l", I64)
-    load = single(element_of(lengths, (rows,), (Var(p.name),)), loaded, flow.output.loc)
-    stms = (
-        single(PrimOp(Op.MUL, Prim.I64, (Var(w.name), i64(size))), first, flow.output.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(first.name), Var(lane.name))), p, flow.output.loc),
-        single(PrimOp(Op.LT, Prim.I64, (Var(p.name), rows)), there, flow.output.loc),
-        single(If(Var(there.name), Body((load,), (Var(loaded.name),)), Body((), (i64(0),))), length, flow.output.loc),
-        single(PrimOp(Op.MAX, Prim.I64, (Var(length.name), i64(1))), some, flow.output.loc),
-        single(If(Var(there.name), Body((), (Var(some.name),)), Body((), (i64(0),))), busy, flow.output.loc),
-        single(PrimOp(Op.ADD, Prim.I64, (Var(busy.name), i64(size - 1))), more, flow.output.loc),
-        single(PrimOp(Op.QUOT, Prim.I64, (Var(more.name), i64(size))), chunks, flow.output.loc),
-        single(PrimOp(Op.MUL, Prim.I64, (Var(chunks.name), i64(size))), rounded, flow.output.loc),
-    )
-    values = tuple(Var(x.name) for x in (length, length, rounded))
-    made = seg_body(flow, ((w.name, warps), (lane.name, i64(size))), Body(stms, values))
+    w, lane = (flow.fresh_param(base, I64) for base in ("w", "lane"))
+    inner, loading, none = Statements(flow), Statements(flow), Body((), (i64(0),))
+    p = inner.op("p", Op.ADD, inner.op("p", Op.MUL, Var(w.name), i64(size)), Var(lane.name))
+    there = inner.op("there", Op.LT, p, rows)
+    length = inner.let("l", If(there, loading.body(loading.at("l", lengths, p)), none), I64)
+    some = inner.op("l", Op.MAX, length, i64(1))
+    busy = inner.let("busy", If(there, Body((), (some,)), none), I64)
+    chunks = inner.op("chunks", Op.QUOT, inner.op("l", Op.ADD, busy, i64(size - 1)), i64(size))
+    result = inner.body(length, length, inner.op("rounded", Op.MUL, chunks, i64(size)))
+    made = seg_body(flow, ((w.name, warps), (lane.name, i64(size))), result)
     reds = (greatest(flow), _sum(flow), _sum(flow))
     pat = tuple(flow.fresh_param(base, I64.array_of(warps)) for base in ("longest", "elements", "rounded"))
     flow.emit(pat, SegRed(flow.context.machine.lowest.level, made.space, reds, made.body, (I64,) * 3, None))
@@ -184,17 +169,10 @@ def _each_warp(flow: Flow, lengths: Name, rows: Atom, warps: Atom, size: int) ->
 
 def _all_warps(flow: Flow, warps: Atom, longest: Name, elements: Name, rounded: Name, size: int) -> tuple[Atom, ...]:
     """The work of all warps: `size` times the greatest lengths, the lengths, the rounded ones; the greatest length."""
-    w = flow.fresh_param("w", I64)
-    loaded = tuple(flow.fresh_param("x", I64) for _ in range(3))
-    padded = flow.fresh_param("padded", I64)
-    arrays = (longest, elements, rounded)
-    loads = (
-        single(element_of(array, (warps,), (Var(w.name),)), x, flow.output.loc)
-        for array, x in zip(arrays, loaded, strict=True)
-    )
-    pad = single(PrimOp(Op.MUL, Prim.I64, (Var(loaded[0].name), i64(size))), padded, flow.output.loc)
-    values = (padded, loaded[1], loaded[2], loaded[0])
-    made = seg_body(flow, ((w.name, warps),), Body((*loads, pad), tuple(Var(x.name) for x in values)))
+    w, inner = flow.fresh_param("w", I64), Statements(flow)
+    most, all_, more = (inner.at("x", array, Var(w.name)) for array in (longest, elements, rounded))
+    padded = inner.op("padded", Op.MUL, most, i64(size))
+    made = seg_body(flow, ((w.name, warps),), inner.body(padded, all_, more, most))
     reds = (_sum(flow), _sum(flow), _sum(flow), greatest(flow))
     pat = tuple(flow.fresh_param(base, I64) for base in ("padded", "elements", "rounded", "longest"))
     flow.emit(pat, SegRed(flow.context.machine.lowest.level, made.space, reds, made.body, (I64,) * 4, None))
@@ -203,20 +181,15 @@ def _all_warps(flow: Flow, warps: Atom, longest: Name, elements: Name, rounded: 
 
 def greatest(flow: Flow) -> Reduction:
     """The greatest of numbers that are not negative."""
-    return Reduction(binary(flow, Op.MAX), (i64(0),), True)
+    return monoid(flow, Op.MAX, i64(0))
 
 
 def _sum(flow: Flow) -> Reduction:
-    return Reduction(binary(flow, Op.ADD), (i64(0),), True)
+    return monoid(flow, Op.ADD, i64(0))
 
 
 def _thousandths(flow: Flow, padded: Atom, work: Atom) -> Atom:
-    counted = _let(flow, Op.MUL, padded, i64(1000))
-    return Var(flow.emit_as("skew", I64, PrimOp(Op.QUOT, Prim.I64, (counted, work))))
-
-
-def _let(flow: Flow, op: Op, left: Atom, right: Atom) -> Atom:
-    return Var(flow.emit_as("n", I64, PrimOp(op, Prim.I64, (left, right))))
+    return flow.op("skew", Op.QUOT, flow.op("n", Op.MUL, padded, i64(1000)), work)
 
 
 # ---- guards ----------------------------------------------------------------------------------------------------------
@@ -224,5 +197,4 @@ def _let(flow: Flow, op: Op, left: Atom, right: Atom) -> Atom:
 
 def where(flow: Flow, op: Op, left: Atom, right: Atom, par: Atom) -> Atom:
     """`par` where the comparison holds, else 0, which no threshold but 0 takes."""
-    holds = flow.emit_as("holds", BOOL, PrimOp(op, Prim.I64, (left, right)))
-    return Var(flow.emit_as("par", I64, PrimOp(Op.SELECT, Prim.I64, (Var(holds), par, i64(0)))))
+    return flow.op("par", Op.SELECT, flow.op("holds", op, left, right), par, i64(0))

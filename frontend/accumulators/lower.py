@@ -30,10 +30,9 @@ from ...ir.core import (
     WithAcc,
 )
 from ...ir.errors import NOWHERE
-from ...ir.ops import Op
 from ...ir.traverse import all_exps, map_bodies, types_in
 from ...ir.types import I64, Atom, Names, Prim, Type, Var, i64, scalar
-from ..building.code import Code
+from ..building.code import Carried, Code
 from .sizes import Sizes
 from .trace import Roots, trace
 from .varying import by_classes
@@ -185,13 +184,13 @@ def _loop(code: Code, roots: Roots, stm: Stm, exp: Loop) -> list[Writes]:
     kept = [k for k, p in enumerate(exp.params) if p.name not in roots]
     if not kept:
         return _with_acc(code, roots, stm, _as_stream(code, exp, exp.form))
-    count = code.op(Op.MAX, code.convert(Prim.I64, exp.form.bound), i64(0), base="count")
+    count = code.iterations(exp.form)
     inner = code.inside()
     writes = _statements(inner, roots, exp.body.stms)
     own = [exp.params[k] for k in kept]
     sizes = Sizes(inner.stms, [*own, Param(exp.form.index, scalar(exp.form.prim))])
     outer = [_regular(code, sizes, each) for each in writes]
-    carried = _Carried(code, inner, count, inner.convert(Prim.I64, Var(exp.form.index)))
+    carried = _Kept(code, inner, count, inner.convert(Prim.I64, Var(exp.form.index)))
     moved = [carried.keep(sizes, each, known) for each, known in zip(writes, outer, strict=True)]
     params = (*own, *carried.params)
     inits = (*[exp.inits[k] for k in kept], *carried.inits)
@@ -203,7 +202,7 @@ def _loop(code: Code, roots: Roots, stm: Stm, exp: Loop) -> list[Writes]:
 
 def _as_stream(code: Code, loop: Loop, form: ForLoop) -> WithAcc:
     """A loop that carries accumulators alone."""
-    count = code.op(Op.MAX, code.convert(Prim.I64, form.bound), i64(0), base="count")
+    count = code.iterations(form)
     index = code.param("i", I64)
     inner = code.inside()
     as_prim = inner.convert(form.prim, Var(index.name))
@@ -214,16 +213,14 @@ def _as_stream(code: Code, loop: Loop, form: ForLoop) -> WithAcc:
     return WithAcc(count, (code.iota(count).name,), Lambda((*loop.params, index), body, types), dests)
 
 
-class _Carried:
+class _Kept(Carried):
     """Further parameters of a loop, which keep what its iterations write."""
 
-    __slots__ = ("at", "code", "count", "inits", "inner", "nexts", "params", "results")
+    __slots__ = ("at", "count", "inner", "results")
 
     def __init__(self, code: Code, inner: Code, count: Atom, at: Atom) -> None:
-        self.code, self.inner, self.count, self.at = code, inner, count, at
-        self.params: list[Param] = []
-        self.inits: list[Atom] = []
-        self.nexts: list[Atom] = []
+        super().__init__(code)
+        self.inner, self.count, self.at = inner, count, at
         self.results: list[Param] = []
 
     def keep(self, sizes: Sizes, writes: Writes, known: Writes) -> Writes:
@@ -233,7 +230,7 @@ class _Carried:
         fixed = [_is_scalar_outside(self.inner, sizes, index) for index in writes.index]
         if known.op is not None and all(fixed):
             sums = [self._param("sum", t, ne) for t, ne in zip(types[rank:], known.op.neutral, strict=True)]
-            self.nexts += self.inner.inline(known.op.op, [*[Var(p.name) for p in sums], *writes.values])
+            self.nexts += self.inner.inline(known.op.op, [*sums, *writes.values])
             return replace(known, values=tuple([Var(p.name) for p in self.results[-len(sums) :]]))
         found: list[Atom] = []
         for k, (atom, type) in enumerate(zip((*writes.index, *writes.values), types, strict=True)):
@@ -242,17 +239,14 @@ class _Carried:
 
     def _array(self, writes: Writes, nest: tuple[Atom, ...], atom: Atom, type: Type) -> Var:
         full = type.array_of(self.count, *nest)
-        param = self._param("kept", full, self.code.let("kept", Scratch(full), full))
+        array = self._param("kept", full, self.code.let("kept", Scratch(full), full))
         wide = atom if self.inner.type_of(atom).rank == full.rank - 1 else self.inner.replicate(writes.nest, atom)
-        self.nexts.append(self.inner.put(Var(param.name), (self.at,), self.inner.sized(wide, full.row())))
+        self.nexts.append(self.inner.put(array, (self.at,), self.inner.sized(wide, full.row())))
         return Var(self.results[-1].name)
 
-    def _param(self, base: str, type: Type, init: Atom) -> Param:
-        param = self.code.param(base, type)
-        self.params.append(param)
-        self.inits.append(init)
-        self.results.append(self.code.like(param, ""))
-        return param
+    def _param(self, base: str, type: Type, init: Atom) -> Var:
+        self.results.append(self.code.param(base, type))
+        return self.enter(base, init, type)
 
 
 # ---- branches -----------------------------------------------------------------------------------------------------

@@ -24,7 +24,6 @@ from ...ir.core import (
     Lambda,
     Loop,
     Reduction,
-    Scatter,
     Scratch,
     Screma,
     Stm,
@@ -48,7 +47,7 @@ def by_classes(code: Code, stm: Stm, exp: WithAcc) -> list[Stm]:
     count = len(exp.dests)
     counts = _counts(code, exp)
     classes = code.map(exp.width, (counts,), lambda inner, xs: [_class(inner, xs[0])])[0]
-    most = code.screma(Screma(exp.width, (classes.name,), code.identity((I64,)), (), (code.monoid(Op.MAX, i64(-1)),)))
+    most = code.screma(code.reduction(exp.width, (classes,), code.monoid(Op.MAX, i64(-1))))
     mapped = [p.type for p in stm.pat[count:]]
     outs = [code.let("rows", Scratch(type), type) for type in mapped]
     params = [code.like(p, "") for p in stm.pat]
@@ -111,9 +110,7 @@ def _one_class(code: Code, exp: WithAcc, classes: Var, which: Atom, given: Seque
         write(code, current, Writes(accs, (number,), found[start : start + rank], found[start + rank : at], op))
     outs: list[Atom] = []
     for out, part in zip(given[count:], found, strict=False):
-        row = code.types[part.name].row()
-        write_rows = Scatter(number, (members.name, part.name), code.identity((I64, row)), (out.name,), 1)
-        outs.append(code.let("rows", write_rows, code.types[out.name]))
+        outs.append(code.let("rows", code.scatter(number, (members,), part, out), code.types[out.name]))
     return [*[current[acc] for acc in rows.accs], *outs]
 
 
@@ -137,15 +134,12 @@ def _members(code: Code, width: Atom, classes: Var, which: Atom) -> tuple[Var, A
         return [inner.op(Op.SELECT, inner.op(Op.EQ, xs[0], i64(1)), place, i64(-1))]
 
     (flags,) = code.map(width, (classes,), chosen)
-    adder = code.monoid(Op.ADD, i64(0))
-    (ends,) = code.screma(Screma(width, (flags.name,), code.identity((I64,)), (adder,), ()), "ends")
+    (ends,) = code.screma(code.scan(width, (flags,), code.monoid(Op.ADD, i64(0))), "ends")
     number = code.at(ends, code.op(Op.SUB, width, i64(1)))
     (places,) = code.map(width, (flags, ends), target)
     type = I64.array_of(number)
     empty = code.let("members", Scratch(type), type)
-    arrays = (places.name, code.iota(width).name)
-    exp = Scatter(width, arrays, code.identity((I64, I64)), (empty.name,), 1)
-    return code.let("members", exp, type), number
+    return code.let("members", code.scatter(width, (places,), code.iota(width), empty), type), number
 
 
 class _Rows:

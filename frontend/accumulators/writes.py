@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...ir.core import Hist, Reduction, Scatter, Screma
+from ...ir.core import Hist, Reduction, Scatter
 from ...ir.types import I64, Atom, Name, Type, Var
 from ..building.code import Code, in_range
 
@@ -35,8 +35,7 @@ def combined(code: Code, writes: Writes) -> tuple[Atom, ...]:
     assert writes.op is not None
     arrays = _flat(code, writes, writes.values)
     op = Reduction(code.fresh_lambda(writes.op.op), writes.op.neutral, True)
-    width = code.product(writes.nest)
-    return code.screma(Screma(width, arrays, code.identity(op.op.ret), (), (op,)), "sum")
+    return code.screma(code.reduction(code.product(writes.nest), arrays, op), "sum")
 
 
 def write(code: Code, current: Current, writes: Writes) -> None:
@@ -46,8 +45,7 @@ def write(code: Code, current: Current, writes: Writes) -> None:
         return
     rank = len(writes.index)
     wide = [i if code.type_of(i).shape else code.replicate(writes.nest, i) for i in writes.index]
-    arrays = _flat(code, writes, (*wide, *writes.values))
-    f = code.identity([code.types[name].row() for name in arrays])
+    arrays, f = code.as_they_are(_flat(code, writes, (*wide, *writes.values)))
     dests = tuple([current[acc].name for acc in writes.accs])
     width = code.product(writes.nest)
     if writes.op is None:
@@ -59,14 +57,14 @@ def write(code: Code, current: Current, writes: Writes) -> None:
     current.update(zip(writes.accs, code.emit(pat, exp), strict=True))
 
 
-def _flat(code: Code, writes: Writes, arrays: Sequence[Atom]) -> tuple[Name, ...]:
+def _flat(code: Code, writes: Writes, arrays: Sequence[Atom]) -> list[Var]:
     """Arrays over the nest as arrays over its points."""
     total = code.product(writes.nest)
-    flat: list[Name] = []
+    flat: list[Var] = []
     for array in arrays:
         assert isinstance(array, Var)
-        flat.append(code.reshape((total, *code.types[array.name].shape[len(writes.nest) :]), array).name)
-    return tuple(flat)
+        flat.append(code.reshape((total, *code.types[array.name].shape[len(writes.nest) :]), array))
+    return flat
 
 
 def write_one(code: Code, current: Current, writes: Writes) -> None:

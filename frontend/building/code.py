@@ -16,6 +16,7 @@ from ...ir.core import (
     Copy,
     Exp,
     Fix,
+    ForLoop,
     If,
     Index,
     Iota,
@@ -27,10 +28,12 @@ from ...ir.core import (
     Reduction,
     Replicate,
     Reshape,
+    Scatter,
     Screma,
     Slice,
     Stm,
     Update,
+    WhileLoop,
 )
 from ...ir.errors import Loc
 from ...ir.ops import Op, result_type
@@ -232,6 +235,22 @@ class Code:
         mapped = [t.array_of(exp.width) for t in exp.map.ret[exp.num_scans + exp.num_reds :]]
         return self.emit([self.param(base, t) for t in (*scanned, *reduced, *mapped)], exp)
 
+    def scan(self, width: Atom, arrays: Sequence[Var], op: Reduction) -> Screma:
+        """The scan of arrays by `op`."""
+        return Screma(width, *self.as_they_are(arrays), (op,), ())
+
+    def reduction(self, width: Atom, arrays: Sequence[Var], op: Reduction) -> Screma:
+        """The reduction of arrays by `op`."""
+        return Screma(width, *self.as_they_are(arrays), (), (op,))
+
+    def scatter(self, width: Atom, indices: Sequence[Var], values: Var, dest: Var) -> Scatter:
+        """`dest` with the rows of `values` at the indices."""
+        return Scatter(width, *self.as_they_are([*indices, values]), (dest.name,), len(indices))
+
+    def as_they_are(self, arrays: Sequence[Var]) -> tuple[tuple[Name, ...], Lambda]:
+        """The names of arrays, and the function of a map that gives their rows."""
+        return tuple([a.name for a in arrays]), self.identity([self.types[a.name].row() for a in arrays])
+
     def identity(self, types: Sequence[Type]) -> Lambda:
         params = [self.param("x", t) for t in types]
         return Lambda(tuple(params), Body((), tuple([Var(p.name) for p in params])), tuple(types))
@@ -244,6 +263,21 @@ class Code:
             inner = self.inside()
             bodies.append(inner.body(run(inner)))
         return self.emit([self.param("if", t) for t in types], If(cond, bodies[0], bodies[1]))
+
+    def loop(
+        self, params: Sequence[Param], inits: Sequence[Atom], form: ForLoop | WhileLoop, body: Body
+    ) -> tuple[Var, ...]:
+        """The results of a loop, called as its parameters are."""
+        return self.emit([self.like(p, "") for p in params], Loop(tuple(params), tuple(inits), form, body))
+
+    def iterations(self, form: ForLoop) -> Atom:
+        """How often a `for` loop goes round, an i64."""
+        return self.op(Op.MAX, self.convert(Prim.I64, form.bound), i64(0), base="count")
+
+    def copies(self, stm: Stm, atoms: Sequence[Atom]) -> None:
+        """`atoms` as what `stm` gives."""
+        for param, atom in zip(stm.pat, atoms, strict=True):
+            self.keep(Stm((param,), Copied(atom), stm.certs, (), stm.loc))
 
     def monoid(self, op: Op, neutral: Const, comm: bool = True) -> Reduction:
         """A scalar operation with its neutral element."""
@@ -283,8 +317,7 @@ class Code:
         type = self.types[xs.name]
         if type.rank > 1:
             return self._sum_columns(self.row_last(xs))
-        f = self.identity((type.row(),))
-        return self.screma(Screma(type.shape[0], (xs.name,), f, (), (self.adder(type.row()),)), "total")[0]
+        return self.screma(self.reduction(type.shape[0], (xs,), self.adder(type.row())), "total")[0]
 
     def _sum_columns(self, xs: Var) -> Var:
         """Sums along the innermost dimension."""
@@ -294,6 +327,25 @@ class Code:
             return [inner.sum_rows(args[0]) if type.rank == 2 else inner._sum_columns(args[0])]
 
         return self.map(type.shape[0], (xs,), rows)[0]
+
+
+class Carried:
+    """Parameters of a loop under construction: their initial values, and what its body gives for them."""
+
+    __slots__ = ("code", "inits", "nexts", "params")
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.params: list[Param] = []
+        self.inits: list[Atom] = []
+        self.nexts: list[Atom] = []
+
+    def enter(self, base: str, init: Atom, type: Type) -> Var:
+        """A further parameter."""
+        param = self.code.param(base, type)
+        self.params.append(param)
+        self.inits.append(init)
+        return Var(param.name)
 
 
 def in_range(code: Code, shape: Sequence[Atom], indices: Sequence[Atom]) -> Atom:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...ir.basic import whole
-from ...ir.core import Accumulate, ArrayLit, DimIndex, Fix, Index, Iota, Lambda, Param, Slice, Update, WithAcc
+from ...ir.core import Accumulate, ArrayLit, Body, DimIndex, Fix, Index, Iota, Lambda, Param, Slice, Update, WithAcc
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
 from ...ir.types import I64, Atom, Const, Name, Prim, Type, Var, i64
 from ..building.code import Code, differentiable, is_whole
@@ -36,10 +36,11 @@ class Sweep:
     rows by places, which are in bounds unless there are no rows. `views`: names that are parts of arrays. `known`:
     values of parts, `values`: of what arithmetic gives. `far`: arrays
     from outside of the innermost map around it; `accs`: their accumulators as they are now, `enter`: gives that of a
-    name at the start of the body."""
+    name at the start of the body. `both`: sweeps a body forward and backward, given the adjoints of its results."""
 
     code: Code
     functions: Functions
+    both: Callable[[Sweep, Body, Sequence[Atom | None]], None]
     active: set[Name]
     far: frozenset[Name]
     enter: Callable[[Name], Var]
@@ -53,7 +54,7 @@ class Sweep:
 
     def inside(self, enter: Callable[[Name], Var] | None = None) -> Sweep:
         """A body inside of this one, with no adjoints yet."""
-        return Sweep(self.code.inside(), self.functions, self.active, self.far, enter or self.acc)
+        return Sweep(self.code.inside(), self.functions, self.both, self.active, self.far, enter or self.acc)
 
     def rows(self, far: Sequence[Name]) -> tuple[Sweep, dict[Name, Param]]:
         """The body of a map with further `far` names, and the parameters for the accumulators that it asks for."""
@@ -64,7 +65,12 @@ class Sweep:
             return Var(entered[name].name)
 
         arrays = [name for name in far if self.code.types[name].shape]
-        return Sweep(self.code.inside(), self.functions, self.active, self.far.union(arrays), enter), entered
+        far_now = self.far.union(arrays)
+        return Sweep(self.code.inside(), self.functions, self.both, self.active, far_now, enter), entered
+
+    def run(self, body: Body, seeds: Sequence[Atom | None]) -> None:
+        """Both sweeps of a body whose names are used nowhere else."""
+        self.both(self, body, seeds)
 
     def acc(self, name: Name) -> Var:
         """The accumulator of an array that is far."""

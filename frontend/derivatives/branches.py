@@ -14,8 +14,6 @@ from ...ir.traverse import free_in_body
 from ...ir.types import Atom, Name, Var, zero
 from .adjoints import Sweep, wanted
 
-SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
-
 
 @dataclass(frozen=True, slots=True)
 class BranchTape:
@@ -42,9 +40,7 @@ def is_kept(stm: Stm) -> bool:
     return isinstance(stm.exp, PrimOp) and stm.exp.prim.is_float and not is_short(stm.exp.op)
 
 
-def branch_adjoints(
-    sweep: Sweep, exp: If, tape: BranchTape, seeds: Sequence[Atom | None], sweep_body: SweepBody
-) -> None:
+def branch_adjoints(sweep: Sweep, exp: If, tape: BranchTape, seeds: Sequence[Atom | None]) -> None:
     """Adjoints of what is outside go through both sides: one side adds to them, the other leaves them as they are."""
     sides = exp.then, exp.orelse
     bodies = [sweep.code.fresh_body(body) for body in sides]
@@ -58,7 +54,7 @@ def branch_adjoints(
     def run(body: Body) -> Callable[[Sweep], None]:
         def sweep_side(side: Sweep) -> None:
             side.values.update(values)
-            sweep_body(side, body, seeds)
+            side.run(body, seeds)
 
         return sweep_side
 

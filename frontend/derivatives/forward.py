@@ -73,6 +73,10 @@ class Tangents:
         tangent = self[atom]
         return self.code.zeros(self.code.type_of(atom)) if tangent is None else tangent
 
+    def arrays(self, names: Iterable[Name]) -> list[Var]:
+        """The tangents of arrays."""
+        return [tangent for name in names if isinstance(tangent := self.full(Var(name)), Var)]
+
     def inside(self, code: Code) -> Tangents:
         return Tangents(code, self.functions, self.of)
 
@@ -116,16 +120,15 @@ def _statement(ts: Tangents, stm: Stm) -> None:
         case Hist():
             _hist(ts, stm, exp)
         case Scatter():
-            code.keep(stm)
-            _scatter(ts, stm, exp)
+            _placed(ts, stm, exp)
         case Apply(function) if function in ts.functions.closed:
             raise of_recursive_function(stm.loc)
         case Apply(function, args):
             fun = ts.functions.defs[function]
             f = Lambda(fun.params, fun.body, tuple([r.type for r in fun.results]))
             results, tangents = jvp(code, ts.functions, f, args, [ts[a] for a in args])
-            for param, result, tangent in zip(stm.pat, results, tangents, strict=True):
-                code.keep(Stm((param,), Copied(result), stm.certs, (), stm.loc))
+            code.copies(stm, results)
+            for param, tangent in zip(stm.pat, tangents, strict=True):
                 ts.set(param, tangent)
         case _:
             code.keep(stm)
@@ -141,7 +144,7 @@ def _basic(ts: Tangents, param: Param, exp: Exp) -> Tangent:
         case PrimOp(Op.SELECT, _, (c, x, y)):
             return code.op(Op.SELECT, c, ts.full(x), ts.full(y)) if ts[x] or ts[y] else None
         case PrimOp(Op.TO_BITS | Op.FROM_BITS, prim, (x,)):
-            return None if ts[x] is None else code.let("t", PrimOp(exp.op, prim, (ts.full(x),)), type)
+            return _linear(ts, (x,), lambda t: PrimOp(exp.op, prim, (t,)), type)
         case PrimOp(op, Prim.BOOL, args):
             return _boolean(ts, op, args)
         case PrimOp(op, prim, args):
@@ -150,30 +153,18 @@ def _basic(ts: Tangents, param: Param, exp: Exp) -> Tangent:
             tangent = ts[arg]
             kept = tangent is not None and source.is_float == target.is_float and differentiable(type)
             return code.convert(target, tangent) if kept and tangent is not None else None
-        case Index(array):
-            return _like(ts, array, lambda name: replace(exp, array=name), type)
+        case Index(array) | Rearrange(_, array) | Reshape(_, array) | Copy(array):
+            return _linear(ts, (Var(array),), lambda t: replace(exp, array=_named(t)), type)
         case Update(array, _, value):
-            if ts[Var(array)] is None and ts[value] is None:
-                return None
-            dest = _named(ts.full(Var(array)))
-            return code.let("t", replace(exp, array=dest, value=ts.full(value)), type)
+            return _linear(ts, (Var(array), value), lambda xs, v: replace(exp, array=_named(xs), value=v), type)
         case Replicate(shape, value):
-            tangent = ts[value]
-            return None if tangent is None else code.let("t", Replicate(shape, tangent), type)
+            return _linear(ts, (value,), lambda t: Replicate(shape, t), type)
         case ArrayLit(elems, row):
-            if all(ts[e] is None for e in elems):
-                return None
-            return code.let("t", ArrayLit(tuple([ts.full(e) for e in elems]), row), type)
-        case Rearrange(_, array) | Reshape(_, array) | Copy(array):
-            return _like(ts, array, lambda name: replace(exp, array=name), type)
+            return _linear(ts, elems, lambda *parts: ArrayLit(parts, row), type)
         case Concat(arrays, width):
-            if all(ts[Var(a)] is None for a in arrays):
-                return None
-            return code.let("t", Concat(tuple([_named(ts.full(Var(a))) for a in arrays]), width), type)
+            return _linear(ts, [*map(Var, arrays)], lambda *parts: Concat(tuple(map(_named, parts)), width), type)
         case Iota(count, start, step, prim):
-            if ts[start] is None and ts[step] is None:
-                return None
-            return code.let("t", Iota(count, ts.full(start), ts.full(step), prim), type)
+            return _linear(ts, (start, step), lambda first, more: Iota(count, first, more, prim), type)
         case Scratch() | Assert() | GuardCmp() | SizeParam():
             return None
         case _:
@@ -184,9 +175,11 @@ def type_name(exp: object) -> str:
     return type(exp).__name__
 
 
-def _like(ts: Tangents, array: Name, exp: Callable[[Name], Exp], type: Type) -> Tangent:
-    tangent = ts[Var(array)]
-    return None if tangent is None else ts.code.let("t", exp(_named(tangent)), type)
+def _linear(ts: Tangents, operands: Sequence[Atom], exp: Callable[..., Exp], type: Type) -> Tangent:
+    """The tangent of a linear operation: that operation on the tangents of its operands."""
+    if all(ts[atom] is None for atom in operands):
+        return None
+    return ts.code.let("t", exp(*[ts.full(atom) for atom in operands]), type)
 
 
 def _named(atom: Atom) -> Name:
@@ -229,6 +222,14 @@ def _scalar(ts: Tangents, op: Op, prim: object, args: Sequence[Atom], result: At
 # ---- control ------------------------------------------------------------------------------------------------------
 
 
+def _extended(ts: Tangents, stm: Stm, wanted: Iterable[int], exp: Exp) -> None:
+    """The statement with `exp`, whose further results are the tangents of the results `wanted`."""
+    params = {k: ts.code.like(stm.pat[k], "_t") for k in wanted}
+    ts.code.keep(replace(stm, pat=(*stm.pat, *params.values()), exp=exp))
+    for k, param in params.items():
+        ts.set(stm.pat[k], Var(param.name))
+
+
 def _if(ts: Tangents, stm: Stm, exp: If) -> None:
     code = ts.code
     sides = []
@@ -237,10 +238,7 @@ def _if(ts: Tangents, stm: Stm, exp: If) -> None:
         sides.append((inner, body.result, inner.body(body)))
     wanted = [k for k in range(len(stm.pat)) if any(tangents[k] is not None for _, _, tangents in sides)]
     bodies = [inner.code.body([*result, *[inner.full(result[k]) for k in wanted]]) for inner, result, _ in sides]
-    params = [code.like(stm.pat[k], "_t") for k in wanted]
-    code.keep(replace(stm, pat=(*stm.pat, *params), exp=If(exp.cond, bodies[0], bodies[1])))
-    for k, param in zip(wanted, params, strict=True):
-        ts.set(stm.pat[k], Var(param.name))
+    _extended(ts, stm, wanted, If(exp.cond, bodies[0], bodies[1]))
 
 
 def _loop(ts: Tangents, stm: Stm, exp: Loop) -> None:
@@ -261,10 +259,7 @@ def _loop(ts: Tangents, stm: Stm, exp: Loop) -> None:
     body = inner.code.body([*exp.body.result, *[inner.full(exp.body.result[k]) for k in params]])
     inits = (*exp.inits, *[ts.full(exp.inits[k]) for k in params])
     loop = Loop((*exp.params, *params.values()), inits, exp.form, body)
-    results = {k: code.like(stm.pat[k], "_t") for k in params}
-    code.keep(replace(stm, pat=(*stm.pat, *results.values()), exp=loop))
-    for k, param in results.items():
-        ts.set(stm.pat[k], Var(param.name))
+    _extended(ts, stm, params, loop)
 
 
 # ---- SOACs --------------------------------------------------------------------------------------------------------
@@ -291,11 +286,7 @@ def _map(ts: Tangents, stm: Stm, exp: Screma) -> None:
     wanted = [k for k, t in enumerate(tangents) if t is not None and differentiable(f.ret[k])]
     result = [*f.body.result, *[t for k in wanted if (t := tangents[k]) is not None]]
     lam = Lambda((*f.params, *extra), inner.code.body(result), (*f.ret, *[f.ret[k] for k in wanted]))
-    params = [code.like(stm.pat[k], "_t") for k in wanted]
-    loop = Screma(exp.width, (*exp.arrays, *names), lam, (), ())
-    code.keep(replace(stm, pat=(*stm.pat, *params), exp=loop))
-    for k, param in zip(wanted, params, strict=True):
-        ts.set(stm.pat[k], Var(param.name))
+    _extended(ts, stm, wanted, Screma(exp.width, (*exp.arrays, *names), lam, (), ()))
 
 
 def _dual(ts: Tangents, red: Reduction) -> Reduction:
@@ -316,54 +307,35 @@ def _fold(ts: Tangents, stm: Stm, exp: Screma) -> None:
     """A scan or a reduction; the tangents of sums are sums of tangents."""
     code = ts.code
     (red,) = (*exp.scans, *exp.reds)
+    fold = code.scan if exp.scans else code.reduction
     if scalar_operator(red.op) is Op.ADD and all(ts[a] is None for a in red.neutral):
         code.keep(stm)
-        tangents = (_named(ts.full(Var(exp.arrays[0]))),)
-        adder = code.adder(red.op.ret[0])
-        f = code.identity(red.op.ret)
-        reds = ((adder,), ()) if exp.scans else ((), (adder,))
-        ts.set(stm.pat[0], code.screma(Screma(exp.width, tangents, f, *reds), stm.pat[0].name.base + "_t")[0])
+        sums = fold(exp.width, ts.arrays(exp.arrays), code.adder(red.op.ret[0]))
+        ts.set(stm.pat[0], code.screma(sums, stm.pat[0].name.base + "_t")[0])
         return
-    dual = _dual(ts, red)
-    types = dual.op.ret
-    arrays = (*exp.arrays, *[_named(ts.full(Var(a))) for a in exp.arrays])
-    params = [code.like(p, "_t") for p in stm.pat]
-    reds = ((dual,), ()) if exp.scans else ((), (dual,))
-    code.keep(replace(stm, pat=(*stm.pat, *params), exp=Screma(exp.width, arrays, code.identity(types), *reds)))
-    _set_all(ts, stm.pat, params)
-
-
-def _set_all(ts: Tangents, pat: Iterable[Param], tangents: Iterable[Param]) -> None:
-    for param, tangent in zip(pat, tangents, strict=True):
-        ts.set(param, Var(tangent.name))
+    arrays = [*map(Var, exp.arrays), *ts.arrays(exp.arrays)]
+    _extended(ts, stm, range(len(stm.pat)), fold(exp.width, arrays, _dual(ts, red)))
 
 
 def _hist(ts: Tangents, stm: Stm, exp: Hist) -> None:
     """As for a reduction; what lands in a cell is added there with its tangent."""
-    code, count = ts.code, exp.rank
-    indices, values = exp.arrays[:count], exp.arrays[count:]
-    dests = tuple([_named(ts.full(Var(d))) for d in exp.dests])
-    given = tuple([_named(ts.full(Var(v))) for v in values])
-    params = [code.like(p, "_t") for p in stm.pat]
+    code = ts.code
     if scalar_operator(exp.op.op) is Op.ADD:
-        code.keep(stm)
-        f = code.identity([p.type for p in exp.map.params])
-        adder = code.adder(exp.op.op.ret[0])
-        code.emit(params, Hist(exp.width, (*indices, *given), f, adder, dests, count))
-    else:
-        arrays = (*exp.arrays, *given)
-        f = code.identity([code.types[a].row() for a in arrays])
-        both = Hist(exp.width, arrays, f, _dual(ts, exp.op), exp.dests + dests, count)
-        code.keep(replace(stm, pat=(*stm.pat, *params), exp=both))
-    _set_all(ts, stm.pat, params)
+        _placed(ts, stm, replace(exp, op=code.adder(exp.op.op.ret[0])))
+        return
+    dests = tuple([d.name for d in ts.arrays(exp.dests)])
+    arrays, f = code.as_they_are([*map(Var, exp.arrays), *ts.arrays(exp.arrays[exp.rank :])])
+    both = Hist(exp.width, arrays, f, _dual(ts, exp.op), exp.dests + dests, exp.rank)
+    _extended(ts, stm, range(len(stm.pat)), both)
 
 
-def _scatter(ts: Tangents, stm: Stm, exp: Scatter) -> None:
-    """The tangents go where the values go."""
+def _placed(ts: Tangents, stm: Stm, exp: Hist | Scatter) -> None:
+    """The tangents go where the values go, by `exp`."""
     code, count = ts.code, exp.rank
-    dests = tuple([_named(ts.full(Var(d))) for d in exp.dests])
-    given = tuple([_named(ts.full(Var(v))) for v in exp.arrays[count:]])
+    code.keep(stm)
+    dests = tuple([d.name for d in ts.arrays(exp.dests)])
+    arrays, f = code.as_they_are([*map(Var, exp.arrays[:count]), *ts.arrays(exp.arrays[count:])])
     params = [code.like(p, "_t") for p in stm.pat]
-    f = code.identity([p.type for p in exp.map.params])
-    code.emit(params, Scatter(exp.width, (*exp.arrays[:count], *given), f, dests, count))
-    _set_all(ts, stm.pat, params)
+    tangents = code.emit(params, replace(exp, arrays=arrays, map=f, dests=dests))
+    for param, tangent in zip(stm.pat, tangents, strict=True):
+        ts.set(param, tangent)

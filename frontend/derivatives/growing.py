@@ -7,15 +7,13 @@ loop (k = 0, xs : [k]t = []) for i < n do (k + m, xs ++ ys)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from ...ir.basic import whole
 from ...ir.core import Body, Concat, Copied, ForLoop, Loop, Slice, Stm, Update
-from ...ir.traverse import free_in_stm, names_in_types
-from ...ir.types import Atom, Name, Type, Var, i64
+from ...ir.traverse import free_in_body, free_in_stm, live, names_in_types
+from ...ir.types import Atom, Type, Var, i64
 from ..building.code import Code
-from .normal import live
 
 
 def in_place(code: Code, stm: Stm) -> list[Stm]:
@@ -45,7 +43,7 @@ def in_place(code: Code, stm: Stm) -> list[Stm]:
         stms[at] = replace(concat, pat=(made,), exp=update)
         result[k] = Var(made.name)
     body = Body(tuple(stms), tuple(result))
-    found = outer.emit([outer.like(p, "") for p in params], Loop(tuple(params), tuple(inits), loop.form, body))
+    found = outer.loop(params, inits, loop.form, body)
     for param, atom in zip(stm.pat, found, strict=True):
         outer.keep(Stm((param,), Copied(outer.sized(atom, param.type)), stm.certs, (), stm.loc))
     return outer.stms
@@ -81,17 +79,11 @@ def _size(code: Code, loop: Loop, total: int) -> Atom:
     needed = {total}
     while True:
         kept = sorted(needed)
-        body = Body(copy.body.stms, tuple([copy.body.result[k] for k in kept]))
-        stms = tuple(live(body))
-        used = {name for stm in stms for name in free_in_stm(stm)} | _names(body.result)
+        body = live(Body(copy.body.stms, tuple([copy.body.result[k] for k in kept])))
+        used = free_in_body(body)
         more = {k for k, p in enumerate(copy.params) if p.name in used} - needed
         if not more:
             break
         needed |= more
-    params = tuple([copy.params[k] for k in kept])
-    exp = Loop(params, tuple([copy.inits[k] for k in kept]), copy.form, Body(stms, body.result))
-    return code.emit([code.like(p, "") for p in params], exp)[kept.index(total)]
-
-
-def _names(atoms: Sequence[Atom]) -> set[Name]:
-    return {atom.name for atom in atoms if isinstance(atom, Var)}
+    params, inits = [copy.params[k] for k in kept], [copy.inits[k] for k in kept]
+    return code.loop(params, inits, copy.form, body)[kept.index(total)]

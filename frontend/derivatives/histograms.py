@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...ir.basic import whole
-from ...ir.core import Body, Fix, ForLoop, Hist, Index, Loop, Reduction, Scatter, Scratch, Stm
+from ...ir.core import Fix, ForLoop, Hist, Index, Param, Reduction, Scatter, Scratch, Stm
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
-from ...ir.types import I64, Atom, Const, Prim, Type, Var, i64, one, zero
+from ...ir.types import I64, Atom, Prim, Type, Var, i64, one, zero
 from ..building.code import Code, in_range
 from .adjoints import Sweep, no_derivative
 from .normal import scalar_operator
 from .reductions import others, zero_apart
-
-SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
 
 def scatter_adjoints(sweep: Sweep, exp: Scatter, seeds: Sequence[Atom | None]) -> None:
@@ -35,13 +33,9 @@ def scatter_adjoints(sweep: Sweep, exp: Scatter, seeds: Sequence[Atom | None]) -
         if array in sweep.active:
             sweep.add(Var(array), _where(code, counted, gathered(code, exp.width, indices, seed)))
         if dest in sweep.active:
-            row = code.types[array].row()
             nothing = code.zeros(code.types[array])
             assert isinstance(nothing, Var)
-            names = (*[a.name for a in indices], nothing.name)
-            f = code.identity([*([I64] * exp.rank), row])
-            type = code.types[dest]
-            sweep.add(Var(dest), code.let("rest", Scatter(exp.width, names, f, (seed.name,), exp.rank), type))
+            sweep.add(Var(dest), code.let("rest", code.scatter(exp.width, indices, nothing, seed), code.types[dest]))
 
 
 def _counted_writes(code: Code, exp: Scatter, indices: Sequence[Var]) -> Var:
@@ -50,9 +44,7 @@ def _counted_writes(code: Code, exp: Scatter, indices: Sequence[Var]) -> Var:
     start = code.replicate(shape, i64(-1))
     assert isinstance(start, Var)
     numbers = code.iota(exp.width)
-    names = (*[a.name for a in indices], numbers.name)
-    f = code.identity([I64] * (exp.rank + 1))
-    writers = code.let("writers", Scatter(exp.width, names, f, (start.name,), exp.rank), I64.array_of(*shape))
+    writers = code.let("writers", code.scatter(exp.width, indices, numbers, start), I64.array_of(*shape))
     found = gathered(code, exp.width, indices, writers)
     return code.map(exp.width, (found, numbers), lambda inner, xs: [inner.op(Op.EQ, *xs)])[0]
 
@@ -79,13 +71,13 @@ def gathered(code: Code, width: Atom, indices: Sequence[Var], source: Var) -> Va
     return code.map(width, indices, rows)[0]
 
 
-def hist_adjoints(sweep: Sweep, stm: Stm, exp: Hist, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+def hist_adjoints(sweep: Sweep, stm: Stm, exp: Hist, seeds: Sequence[Atom | None]) -> None:
     """Adds the adjoints of the destinations and the values."""
     code = sweep.code
     known = scalar_operator(exp.op.op) if len(exp.dests) == 1 else None
     seed = seeds[0]
     if known is None or not isinstance(seed, Var):
-        _general(sweep, stm, exp, seeds, sweep_body)
+        _general(sweep, stm, exp, seeds)
         return
     indices, values = [Var(a) for a in exp.arrays[: exp.rank]], Var(exp.arrays[exp.rank])
     dest, result = Var(exp.dests[0]), Var(stm.pat[0].name)
@@ -115,10 +107,9 @@ def _counted(code: Code, exp: Hist, indices: Sequence[Var], values: Var, red: Re
     type = code.types[exp.dests[0]]
     start = code.replicate(type.shape, red.neutral[0])
     assert isinstance(start, Var)
-    f = code.identity([*([I64] * exp.rank), *red.op.ret])
-    names = (*[a.name for a in indices], values.name)
+    arrays, f = code.as_they_are([*indices, values])
     result = Type(red.op.ret[0].prim, type.shape)
-    return code.let("hist", Hist(exp.width, names, f, red, (start.name,), exp.rank), result)
+    return code.let("hist", Hist(exp.width, arrays, f, red, (start.name,), exp.rank), result)
 
 
 def _of_product(sweep: Sweep, exp: Hist, indices: Sequence[Var], values: Var, dest: Var, seed: Var) -> None:
@@ -151,8 +142,8 @@ def _of_extreme(
     code = sweep.code
     nothing = zero(code.types[values.name].prim)
 
-    def kept(inner: Code, xs: Sequence[Var]) -> Atom:
-        return inner.op(Op.SELECT, inner.op(Op.EQ, xs[0], xs[1]), xs[2], nothing)
+    def kept(inner: Code, xs: Sequence[Var], otherwise: Atom = nothing) -> Atom:
+        return inner.op(Op.SELECT, inner.op(Op.EQ, xs[0], xs[1]), xs[2], otherwise)
 
     def passed(inner: Code, xs: Sequence[Var]) -> Atom:
         return inner.op(Op.SELECT, inner.op(Op.EQ, xs[0], xs[1]), nothing, xs[2])
@@ -164,25 +155,18 @@ def _of_extreme(
     moved = _elementwise(code, (dest, result, seed), passed)
     extremes = gathered(code, exp.width, indices, result)
     numbers = code.iota(exp.width)
-
-    def place(inner: Code, xs: Sequence[Var]) -> Sequence[Atom]:
-        return [inner.op(Op.SELECT, inner.op(Op.EQ, xs[0], xs[1]), xs[2], Const(Prim.I64, 2**63 - 1))]
-
-    (places,) = code.map(exp.width, (values, extremes, numbers), place)
-    first = _counted(code, exp, indices, places, code.monoid(Op.MIN, Const(Prim.I64, 2**63 - 1)))
+    never = i64(2**63 - 1)
+    (places,) = code.map(exp.width, (values, extremes, numbers), lambda inner, xs: [kept(inner, xs, never)])
+    first = _counted(code, exp, indices, places, code.monoid(Op.MIN, never))
     chosen = gathered(code, exp.width, indices, first)
     given = gathered(code, exp.width, indices, moved)
-
-    def own(inner: Code, xs: Sequence[Var]) -> Sequence[Atom]:
-        return [inner.op(Op.SELECT, inner.op(Op.EQ, xs[0], xs[1]), xs[2], nothing)]
-
-    sweep.add(values, code.map(exp.width, (chosen, numbers, given), own)[0])
+    sweep.add(values, code.map(exp.width, (chosen, numbers, given), lambda inner, xs: [kept(inner, xs)])[0])
 
 
 # ---- any operator -------------------------------------------------------------------------------------------------
 
 
-def _general(sweep: Sweep, stm: Stm, exp: Hist, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+def _general(sweep: Sweep, stm: Stm, exp: Hist, seeds: Sequence[Atom | None]) -> None:
     code, red = sweep.code, exp.op
     if any(name in sweep.active for name in free_in_lambda(red.op)):
         what = "a histogram whose operator depends on what is differentiated"
@@ -204,29 +188,33 @@ def _general(sweep: Sweep, stm: Stm, exp: Hist, seeds: Sequence[Atom | None], sw
     for param, source in zip(copy.params, (*olds, *[Var(v) for v in values]), strict=True):
         forward.emit((param,), _row(forward, source, at))
     sweep.active.update(p.name for p in copy.params)
-    sweep_body(rows, copy.body, list(seeds_))
+    rows.run(copy.body, seeds_)
     found = [rows.take(p.name) or forward.zeros(p.type) for p in copy.params]
     half = len(types)
-    cells_next = forward.choose(
-        known,
-        lambda there: [there.put(Var(c.name), place, a) for c, a in zip(cells, found[:half], strict=True)],
-        lambda there: [Var(c.name) for c in cells],
-        [c.type for c in cells],
-    )
+    cells_next = _written(forward, known, cells, place, found[:half])
     given_next = [forward.put(Var(g.name), (at,), a) for g, a in zip(given, found[half:], strict=True)]
     starts = [code.zeros(c.type) if s is None else s for c, s in zip(cells, seeds, strict=True)]
     starts += [code.let("adj", Scratch(g.type), g.type) for g in given]
-    loop = Loop(
-        (*cells, *given), tuple(starts), ForLoop(number.name, exp.width, Prim.I64),
-        forward.body([*cells_next, *given_next]),
-    )  # fmt: skip
-    out = code.emit([code.like(p, "") for p in (*cells, *given)], loop)
+    form = ForLoop(number.name, exp.width, Prim.I64)
+    out = code.loop([*cells, *given], starts, form, forward.body([*cells_next, *given_next]))
     for target, value in zip((*exp.dests, *values), out, strict=True):
         sweep.add(Var(target), value)
 
 
 def _row(code: Code, source: Var, at: Atom) -> Index:
     return Index(source.name, (Fix(at), *whole(code.types[source.name].shape[1:])), True)
+
+
+def _written(
+    code: Code, known: Atom, cells: Sequence[Param], place: Sequence[Atom], values: Sequence[Atom]
+) -> Sequence[Var]:
+    """The cells with values at a place, if that is there."""
+    arrays = [Var(cell.name) for cell in cells]
+
+    def write(there: Code) -> Sequence[Atom]:
+        return [there.put(array, place, value) for array, value in zip(arrays, values, strict=True)]
+
+    return code.choose(known, write, lambda there: arrays, [cell.type for cell in cells])
 
 
 def _operands(code: Code, exp: Hist) -> list[Var]:
@@ -242,15 +230,8 @@ def _operands(code: Code, exp: Hist) -> list[Var]:
         known, lambda there: [there.at(Var(c.name), *place) for c in cells], lambda there: list(red.neutral), types
     )
     new = inner.inline(red.op, [*old, *[inner.at(Var(v), at) for v in exp.arrays[exp.rank :]]])
-    cells_next = inner.choose(
-        known,
-        lambda there: [there.put(Var(c.name), place, a) for c, a in zip(cells, new, strict=True)],
-        lambda there: [Var(c.name) for c in cells],
-        [c.type for c in cells],
-    )
+    cells_next = _written(inner, known, cells, place, new)
     kept = [inner.put(Var(o.name), (at,), a) for o, a in zip(olds, old, strict=True)]
     starts = [*[Var(d) for d in exp.dests], *[code.let("old", Scratch(o.type), o.type) for o in olds]]
-    loop = Loop(
-        (*cells, *olds), tuple(starts), ForLoop(number.name, exp.width, Prim.I64), inner.body([*cells_next, *kept])
-    )
-    return list(code.emit([code.like(p, "") for p in (*cells, *olds)], loop)[len(cells) :])
+    form = ForLoop(number.name, exp.width, Prim.I64)
+    return list(code.loop([*cells, *olds], starts, form, inner.body([*cells_next, *kept]))[len(cells) :])

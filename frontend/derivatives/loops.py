@@ -7,21 +7,19 @@ A `while` loop is counted first, and is then a `for` loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.basic import whole
-from ...ir.core import Body, Copied, Fix, ForLoop, Index, Loop, Param, Stm, Update, WhileLoop
+from ...ir.core import Copied, Fix, ForLoop, Index, Loop, Param, Stm, Update, WhileLoop
 from ...ir.ops import Op
 from ...ir.rename import substitute_exp
 from ...ir.traverse import free_in_body, index_atoms, names_in_types
 from ...ir.types import I64, Atom, Name, Prim, Type, Var, i64, one, scalar
-from ..building.code import Code, differentiable
+from ..building.code import Carried, Code, differentiable
 from .adjoints import Sweep, no_derivative, wanted
 from .once import keeps_what_it_reads, writes_apart
 from .overwritten import Kept, Overwritten, computed, updates_of
-
-SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ def keep_loop(sweep: Sweep, stm: Stm, loop: Loop) -> LoopTape:
         loop = counted(code, loop)
     assert isinstance(loop.form, ForLoop)
     form = loop.form
-    count = code.op(Op.MAX, code.convert(Prim.I64, form.bound), i64(0), base="count")
+    count = code.iterations(form)
     inner = code.inside()
     at = inner.convert(Prim.I64, Var(form.index))
     logs = [updates_of(loop, k) for k in range(len(loop.params))]
@@ -86,18 +84,17 @@ def counted(code: Code, loop: Loop) -> Loop:
         inner.keep(each)
     more = inner.op(Op.ADD, Var(counter.name), i64(1))
     body = inner.body([*copy.body.result, more])
-    counting = Loop((*copy.params, counter), (*copy.inits, i64(0)), copy.form, body)
-    results = code.emit([code.like(p, "") for p in (*copy.params, counter)], counting)
+    results = code.loop([*copy.params, counter], [*copy.inits, i64(0)], copy.form, body)
     return replace(loop, form=ForLoop(code.param("i", I64).name, results[-1], Prim.I64))
 
 
-def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None]) -> None:
     """Adds the adjoints of the initial values and of what the body uses from outside."""
     entered: list[Name] = []
 
     def enter(name: Name) -> Var:
         entered.append(name)
-        return state.enter(_named(sweep.code, name), sweep.acc(name))
+        return state.enter_adjoint(sweep.code.types[name], sweep.acc(name))
 
     back = sweep.inside(enter)
     state = _State(sweep, back)
@@ -117,10 +114,11 @@ def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sw
     sweep.settle(free)
     row_seeds: list[Atom | None] = [None] * len(loop.params)
     for k in carried:
-        row_seeds[k] = state.enter(loop.params[k], seeds[k])
-    through = {n: state.enter(_named(sweep.code, n), sweep.dense.get(n)) for n in free if n not in sweep.far}
+        row_seeds[k] = state.enter_adjoint(loop.params[k].type, seeds[k])
+    types = sweep.code.types
+    through = {n: state.enter_adjoint(types[n], sweep.dense.get(n)) for n in free if n not in sweep.far}
     back.dense.update(through)
-    sweep_body(back, loop.body, row_seeds)
+    back.run(loop.body, row_seeds)
     for k in carried:
         state.leave(back.take(loop.params[k].name))
     if not arrays and all(Var(p.name) == after for p, after in zip(state.params, state.nexts, strict=False)):
@@ -135,7 +133,7 @@ def loop_adjoints(sweep: Sweep, tape: LoopTape, seeds: Sequence[Atom | None], sw
         state.leave(back.accs[name])
     far = [n for n in free if n in sweep.far and n in back.dense]
     for name in far:
-        acc = state.enter(_named(sweep.code, name), sweep.dense.get(name))
+        acc = state.enter_adjoint(types[name], sweep.dense.get(name))
         state.leave(back.code.sum(acc, back.dense[name]))
     out = iter(state.emit(index)[arrays:])
     starts = [(loop.inits[k], next(out)) for k in carried]
@@ -168,7 +166,9 @@ def _enter(back: Sweep, loop: Loop, tape: LoopTape, state: _State) -> ForLoop:
             code.emit((param,), Copied(after))
             _note_written(back, loop, after, updates_of(loop, k) or ())
             continue
-        before, old = kept.restored(code, state.enter(param, after), at, {tape.form.index: Var(form.index)})
+        before, old = kept.restored(
+            code, state.enter_adjoint(param.type, after), at, {tape.form.index: Var(form.index)}
+        )
         state.leave(before)
         code.emit((param,), Copied(before))
         for update in (updates_of(loop, k) or ())[:1]:
@@ -198,28 +198,18 @@ def _note_written(back: Sweep, loop: Loop, after: Var, updates: Sequence[Stm]) -
             back.values[exp.value.name] = code.let("value", read, code.type_of(exp.value))
 
 
-def _named(code: Code, name: Name) -> Param:
-    return Param(name, code.types[name])
+class _State(Carried):
+    """The parameters of the loop that goes backward."""
 
-
-class _State:
-    """The parameters of the loop that goes backward: initial values, and what the body gives."""
-
-    __slots__ = ("back", "code", "inits", "nexts", "params")
+    __slots__ = ("back",)
 
     def __init__(self, sweep: Sweep, back: Sweep) -> None:
-        self.code = sweep.code
+        super().__init__(sweep.code)
         self.back = back.code
-        self.params: list[Param] = []
-        self.inits: list[Atom] = []
-        self.nexts: list[Atom] = []
 
-    def enter(self, param: Param, init: Atom | None) -> Var:
-        """A parameter for an adjoint of the type of `param`."""
-        own = self.code.param("adj", param.type)
-        self.params.append(own)
-        self.inits.append(self.code.zeros(param.type) if init is None else self.code.sized(init, param.type))
-        return Var(own.name)
+    def enter_adjoint(self, type: Type, init: Atom | None) -> Var:
+        """A parameter for an adjoint."""
+        return self.enter("adj", self.code.zeros(type) if init is None else self.code.sized(init, type), type)
 
     def leave(self, value: Atom | None) -> None:
         """The value of the next parameter, in the order in which they entered."""
@@ -227,5 +217,4 @@ class _State:
         self.nexts.append(self.back.zeros(param.type) if value is None else value)
 
     def emit(self, form: ForLoop) -> tuple[Var, ...]:
-        loop = Loop(tuple(self.params), tuple(self.inits), form, self.back.body(self.nexts))
-        return self.code.emit([self.code.like(p, "") for p in self.params], loop)
+        return self.code.loop(self.params, self.inits, form, self.back.body(self.nexts))

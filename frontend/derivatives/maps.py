@@ -6,7 +6,7 @@ as a whole a sum of rows, an array read at indices an accumulator. A sum of rows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ...ir.basic import whole
 from ...ir.core import Body, Fix, Index, Lambda, Param, Screma, WithAcc
@@ -19,16 +19,11 @@ from .adjoints import Sweep, wanted
 from .branches import choose
 from .sums import moves_inside, sums_of_rows
 
-SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
-
-def map_adjoints(sweep: Sweep, exp: Screma, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+def map_adjoints(sweep: Sweep, exp: Screma, seeds: Sequence[Atom | None]) -> None:
     """Adds the adjoints of the arrays of a map and of what its lambda uses, given those of its results."""
     code = sweep.code
     f = code.fresh_lambda(exp.map)
-    sweep.active.update(
-        p.name for p, a in zip(f.params, exp.arrays, strict=True) if a in sweep.active and differentiable(p.type)
-    )
     arrays = list(exp.arrays)
     params = list(f.params)
     row_seeds: list[Atom | None] = []
@@ -40,13 +35,10 @@ def map_adjoints(sweep: Sweep, exp: Screma, seeds: Sequence[Atom | None], sweep_
         arrays.append(seed.name)
         params.append(code.param("adj", code.types[seed.name].row()))
         row_seeds.append(Var(params[-1].name))
-    free = wanted(code, list(free_in_lambda(f)), sweep.active)
-    rows, entered = sweep.rows(free)
-    sweep_body(rows, f.body, row_seeds)
-    rows_adjoints(sweep, exp.width, arrays, params, exp.arrays, f.params, rows, free, entered)
+    rows_adjoints(sweep, exp.width, arrays, params, exp.arrays, f.params, f.body, row_seeds)
 
 
-def row_adjoints(sweep: Sweep, exp: Screma, place: Atom, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+def row_adjoints(sweep: Sweep, exp: Screma, place: Atom, seeds: Sequence[Atom | None]) -> None:
     """As `map_adjoints`, where the adjoints of the results are nothing but row `place`: that is run backward alone."""
     code = sweep.code
     f = code.fresh_lambda(exp.map)
@@ -56,7 +48,7 @@ def row_adjoints(sweep: Sweep, exp: Screma, place: Atom, seeds: Sequence[Atom | 
     def run(side: Sweep) -> None:
         for array, param in zip(exp.arrays, f.params, strict=True):
             side.code.emit((param,), Index(array, (Fix(place), *whole(param.type.shape)), True))
-        sweep_body(side, f.body, seeds)
+        side.run(f.body, seeds)
 
     names = [*wanted(code, list(free_in_lambda(f)), sweep.active), *[p.name for _, p in mine]]
     choose(sweep, code.op(Op.LT, i64(0), exp.width), names, (run, lambda side: None))
@@ -73,13 +65,16 @@ def rows_adjoints(
     params: Sequence[Param],
     inputs: Sequence[Name],
     own: Sequence[Param],
-    rows: Sweep,
-    free: Sequence[Name],
-    entered: Mapping[Name, Param],
+    body: Body,
+    seeds: Sequence[Atom | None],
 ) -> None:
-    """Emits the map over `arrays` whose body has been swept in `rows`, and adds what it gives: the adjoints of rows of
-    `inputs` (parameters `own`), and of the `free` names; those of `entered` accumulate."""
+    """Emits the map over `arrays` that sweeps `body`, and adds what it gives: the adjoints of rows of `inputs`
+    (parameters `own`), and of what is free in it."""
     code = sweep.code
+    sweep.active.update(p.name for p, a in zip(own, inputs, strict=True) if a in sweep.active)
+    free = wanted(code, list(free_in_lambda(Lambda(tuple(params), body, ()))), sweep.active)
+    rows, entered = sweep.rows(free)
+    rows.run(body, seeds)
     rows.settle([p.name for p in own])
     found = [n for n in free if n in rows.dense]
     inside = [n for n in found if code.types[n].shape and moves_inside(rows.code.stms, rows.dense[n])]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ...ir.commute import scalar_operation
 from ...ir.core import (
     Apply,
     Body,
@@ -21,7 +22,6 @@ from ...ir.core import (
     Hist,
     Lambda,
     Param,
-    PrimOp,
     Reduction,
     Replicate,
     Scatter,
@@ -32,7 +32,7 @@ from ...ir.core import (
 from ...ir.errors import CompileError, Diagnostic, Label, Loc
 from ...ir.ops import Op
 from ...ir.records import dataclass
-from ...ir.traverse import free_in_lambda, free_in_stm, map_bodies, recursive_functions
+from ...ir.traverse import free_in_lambda, live, map_bodies, recursive_functions
 from ...ir.types import I64, Atom, Name, Var, i64
 from ..accumulators.lower import without_accumulators
 from ..building.code import Code
@@ -60,21 +60,10 @@ def normal_lambda(code: Code, functions: Functions, f: Lambda) -> Lambda:
 def normal_body(code: Code, functions: Functions, body: Body) -> Body:
     """`body`, whose names are used nowhere else, in normal form."""
     inner = code.inside()
-    for stm in live(body):
+    for stm in live(body).stms:
         inner.loc = stm.loc
         _normal_stm(inner, functions, stm)
     return inner.body(body.result)
-
-
-def live(body: Body) -> list[Stm]:
-    """The statements of a body that its results need."""
-    needed = {atom.name for atom in body.result if isinstance(atom, Var)}
-    kept: list[Stm] = []
-    for stm in reversed(body.stms):
-        if any(p.name in needed for p in stm.pat):
-            kept.append(stm)
-            needed.update(free_in_stm(stm))
-    return kept[::-1]
 
 
 def _normal_stm(code: Code, functions: Functions, stm: Stm) -> None:
@@ -84,10 +73,8 @@ def _normal_stm(code: Code, functions: Functions, stm: Stm) -> None:
             if fun is None or function in recursive_functions(tuple(functions.defs.values())):
                 raise of_recursive_function(stm.loc)
             f = Lambda(fun.params, fun.body, tuple([r.type for r in fun.results]))
-            copy = normal_lambda(code, functions, f)
-            results = code.inline(copy, args)
-            for param, atom in zip(stm.pat, results, strict=True):
-                code.keep(Stm((param,), Copied(atom), stm.certs, (), stm.loc))
+            results = code.inline(normal_lambda(code, functions, f), args)
+            code.copies(stm, results)
         case Screma() | Hist() | Scatter() as exp:
             exp = map_bodies(lambda body: normal_body(code, functions, body), exp)
             assert isinstance(exp, Soac)
@@ -114,20 +101,17 @@ def _normal_soac(code: Code, stm: Stm, exp: Soac) -> None:
         return
     if not _is_identity(exp.map):
         inputs = code.screma(Screma(exp.width, exp.arrays, exp.map, (), ()))
-        results = exp.map.ret
     else:
         by_param = dict(zip([p.name for p in exp.map.params], exp.arrays, strict=True))
-        names = [atom.name for atom in exp.map.body.result if isinstance(atom, Var)]
-        inputs = tuple([Var(by_param[name]) for name in names])
-        results = tuple([code.types[name].row() for name in [by_param[n] for n in names]])
+        inputs = tuple([Var(by_param[atom.name]) for atom in exp.map.body.result if isinstance(atom, Var)])
     match exp:
         case Screma():
             _normal_screma(code, stm, exp, inputs)
         case Hist():
             _split_hist(code, stm.pat, exp, inputs)
         case Scatter():
-            arrays = tuple([a.name for a in inputs])
-            code.keep(replace(stm, exp=replace(exp, arrays=arrays, map=code.identity(results))))
+            arrays, f = code.as_they_are(inputs)
+            code.keep(replace(stm, exp=replace(exp, arrays=arrays, map=f)))
 
 
 def _is_identity(f: Lambda) -> bool:
@@ -156,10 +140,7 @@ def _fold(code: Code, pat: Sequence[Param], width: Atom, red: Reduction, arrays:
     if mapped is not None:
         _fold_columns(code, pat, width, red, mapped, arrays, is_scan)
         return
-    f = code.identity([code.types[a.name].row() for a in arrays])
-    names = tuple([a.name for a in arrays])
-    reds = ((red,), ()) if is_scan else ((), (red,))
-    code.emit(pat, Screma(width, names, f, *reds))
+    code.emit(pat, (code.scan if is_scan else code.reduction)(width, arrays, red))
 
 
 def _fold_columns(
@@ -210,8 +191,7 @@ def _parts(
 def _component(red: Reduction, k: int) -> Reduction | None:
     op, count = red.op, len(red.neutral)
     params = (op.params[k], op.params[count + k])
-    body = Body(op.body.stms, (op.body.result[k],))
-    part = Lambda(params, Body(tuple(live(body)), body.result), (op.ret[k],))
+    part = Lambda(params, live(Body(op.body.stms, (op.body.result[k],))), (op.ret[k],))
     own = {p.name for p in op.params}
     return None if any(name in own for name in free_in_lambda(part)) else Reduction(part, (red.neutral[k],), red.comm)
 
@@ -230,13 +210,8 @@ def _mapped_operator(op: Lambda) -> Lambda | None:
 
 def scalar_operator(op: Lambda) -> Op | None:
     """The operation that an operator on single scalars is."""
-    match op.body:
-        case Body((Stm((param,), PrimOp(known, _, args)),), (Var(result),)) if param.name == result:
-            x, y = (Var(p.name) for p in op.params)
-            commutes = known in {Op.ADD, Op.MUL, Op.MIN, Op.MAX}
-            return known if commutes and args in ((x, y), (y, x)) else None
-        case _:
-            return None
+    known = scalar_operation(op)
+    return known.op if known is not None and known.op in {Op.ADD, Op.MUL, Op.MIN, Op.MAX} else None
 
 
 # ---- histograms ---------------------------------------------------------------------------------------------------
@@ -254,8 +229,7 @@ def _hist(code: Code, pat: Sequence[Param], exp: Hist, indices: Sequence[Var], v
     """One histogram; that of a mapped operator is one of the elements of its rows."""
     mapped = _mapped_operator(exp.op.op)
     if mapped is None:
-        arrays = tuple([a.name for a in (*indices, *values)])
-        f = code.identity([code.types[name].row() for name in arrays])
+        arrays, f = code.as_they_are([*indices, *values])
         code.emit(pat, replace(exp, arrays=arrays, map=f))
         return
     size = code.types[exp.dests[0]].shape[exp.rank]

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 
 from ...ir.core import Body, Convert, Copied, DimIndex, Index, Loop, Param, PrimOp, Scratch, Slice, Stm, Update
 from ...ir.rename import substitute_body, substitute_exp
-from ...ir.traverse import free_in_stm, index_atoms
+from ...ir.traverse import free_in_body, free_in_stm, index_atoms, live
 from ...ir.types import Atom, Name, Type, Var
-from ..building.code import Code
-from .normal import live
+from ..building.code import Carried, Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +74,10 @@ def computed(code: Code, loop: Loop, atom: Var, mapping: Mapping[Name, Atom]) ->
 def _computed(loop: Loop, atom: Atom) -> Body | None:
     """What computes a scalar from the index of a loop and what is outside, by arithmetic. It has been computed before,
     so that it needs no certificates."""
-    stms = live(Body(tuple([replace(stm, certs=()) for stm in loop.body.stms]), (atom,)))
-    bound = {p.name for stm in loop.body.stms for p in stm.pat} - {p.name for stm in stms for p in stm.pat}
-    free = {name for stm in stms for name in free_in_stm(stm)} | {a.name for a in (atom,) if isinstance(a, Var)}
-    is_known = free.isdisjoint(bound | {p.name for p in loop.params})
-    is_plain = all(isinstance(stm.exp, PrimOp | Convert | Copied) for stm in stms)
-    return Body(tuple(stms), (atom,)) if is_known and is_plain else None
+    body = live(Body(tuple([replace(stm, certs=()) for stm in loop.body.stms]), (atom,)))
+    bound = {p.name for p in (*loop.params, *[p for stm in loop.body.stms for p in stm.pat])}
+    is_plain = all(isinstance(stm.exp, PrimOp | Convert | Copied) for stm in body.stms)
+    return body if is_plain and bound.isdisjoint(free_in_body(body)) else None
 
 
 def _is_part(dims: Sequence[DimIndex], made: Mapping[Name, Stm]) -> bool:
@@ -89,27 +86,24 @@ def _is_part(dims: Sequence[DimIndex], made: Mapping[Name, Stm]) -> bool:
     return len(counts) < len(dims) and not any(isinstance(count, Var) and count.name in made for count in counts)
 
 
-class Kept:
+class Kept(Carried):
     """Further parameters of a loop: arrays over its iterations."""
 
-    __slots__ = ("at", "code", "count", "inits", "inner", "keys", "nexts", "params")
+    __slots__ = ("at", "count", "inner", "keys")
 
     def __init__(self, code: Code, inner: Code, count: Atom, at: Atom) -> None:
-        self.code, self.inner, self.count, self.at = code, inner, count, at
+        super().__init__(code)
+        self.inner, self.count, self.at = inner, count, at
         self.keys: list[Atom] = []
-        self.params: list[Param] = []
-        self.inits: list[Atom] = []
-        self.nexts: list[Atom] = []
 
     def keep(self, value: Var, key: Atom | None = None) -> None:
         """Keeps `value` of each iteration, by its name or `key`."""
         if (key or value) in self.keys:
             return
-        param = self.code.param(value.name.base + "s", self.code.type_of(value).array_of(self.count))
+        type = self.code.type_of(value).array_of(self.count)
+        array = self.enter(value.name.base + "s", self.code.let("states", Scratch(type), type), type)
         self.keys.append(key or value)
-        self.params.append(param)
-        self.inits.append(self.code.let("states", Scratch(param.type), param.type))
-        self.nexts.append(self.inner.put(Var(param.name), (self.at,), value))
+        self.nexts.append(self.inner.put(array, (self.at,), value))
 
     def overwritten(self, stm: Stm) -> None:
         """Keeps what an update, which comes next, writes over."""

@@ -8,9 +8,9 @@ any operator ⊙      l ⊙ x ⊙ r, with the reductions l and r of what is befo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from ...ir.core import Body, Lambda, Reduction, Screma, Stm
+from ...ir.core import Lambda, Reduction, Screma, Stm
 from ...ir.ops import Op
 from ...ir.traverse import free_in_lambda
 from ...ir.types import I64, Atom, Type, Var, i64, one, scalar, zero
@@ -21,10 +21,8 @@ from .normal import scalar_operator
 from .scans import scan_adjoints
 from .shifts import exclusive
 
-SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 
-
-def reduce_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+def reduce_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None]) -> None:
     """Adds the adjoints of the arrays that are reduced, and of what the operator uses."""
     code = sweep.code
     (red,) = exp.reds
@@ -33,7 +31,7 @@ def reduce_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | 
     if any(sweep.is_active(a) for a in red.neutral) and known is Op.ADD:
         sweep.add(red.neutral[0], seed)
     if known is None or seed is None:
-        _general(sweep, stm, exp, seeds, sweep_body)
+        _general(sweep, stm, exp, seeds)
     elif sweep.is_active(array):
         result = Var(stm.pat[0].name)
         match known:
@@ -79,10 +77,8 @@ def _extreme_row(code: Code, exp: Screma, op: Op) -> tuple[Atom, Atom]:
     prim = code.type_of(neutral).prim
     x, y, i, j = (code.param(base, t) for base, t in (("x", scalar(prim)), ("y", scalar(prim)), ("i", I64), ("j", I64)))
     f = code.function((x, i, y, j), lambda inner: _first(inner, op, *[Var(p.name) for p in (x, i, y, j)]))
-    arrays = (exp.arrays[0], code.iota(exp.width).name)
-    red = Reduction(f, (neutral, i64(-1)), True)
-    screma = Screma(exp.width, arrays, code.identity((scalar(prim), I64)), (), (red,))
-    value, place = code.screma(screma, "first")
+    arrays = (Var(exp.arrays[0]), code.iota(exp.width))
+    value, place = code.screma(code.reduction(exp.width, arrays, Reduction(f, (neutral, i64(-1)), True)), "first")
     beaten = code.op(Op.LE if op is Op.MIN else Op.GE, value, neutral)
     found = code.op(Op.AND, beaten, code.op(Op.LE, i64(0), place))
     return code.op(Op.SELECT, found, place, i64(0)), found
@@ -102,11 +98,11 @@ def _first(code: Code, op: Op, x: Atom, i: Atom, y: Atom, j: Atom) -> list[Atom]
 # ---- any operator -------------------------------------------------------------------------------------------------
 
 
-def _general(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+def _general(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None]) -> None:
     code = sweep.code
     (red,) = exp.reds
     if any(name in sweep.active for name in free_in_lambda(red.op)):
-        _as_scan(sweep, stm, exp, seeds, sweep_body)
+        _as_scan(sweep, stm, exp, seeds)
         return
     arrays = [Var(a) for a in exp.arrays]
     before = exclusive(code, exp.width, red, arrays)
@@ -118,11 +114,8 @@ def _general(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None], 
     composed = code.inside()
     first = composed.inline(red.op, [*left, *own])
     body = composed.body(composed.inline(red.op, [*first, *right]))
-    sweep.active.update(p.name for p, a in zip(sides[1], arrays, strict=True) if sweep.is_active(a))
-    rows, entered = sweep.rows(())
-    sweep_body(rows, body, seeds)
     names = [a.name for a in (*before, *arrays, *behind)]
-    rows_adjoints(sweep, exp.width, names, [p for side in sides for p in side], exp.arrays, sides[1], rows, (), entered)
+    rows_adjoints(sweep, exp.width, names, [p for side in sides for p in side], exp.arrays, sides[1], body, seeds)
 
 
 def _flipped(code: Code, red: Reduction) -> Lambda:
@@ -131,17 +124,17 @@ def _flipped(code: Code, red: Reduction) -> Lambda:
     return Lambda(copy.params[half:] + copy.params[:half], copy.body, copy.ret)
 
 
-def _as_scan(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+def _as_scan(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None]) -> None:
     """The last row of a scan: every application of the operator has its own adjoint there."""
     code = sweep.code
     (red,) = exp.reds
     fresh = Reduction(code.fresh_lambda(red.op), red.neutral, red.comm)
-    scan = Screma(exp.width, exp.arrays, code.identity(red.op.ret), (fresh,), ())
+    scan = code.scan(exp.width, [*map(Var, exp.arrays)], fresh)
     pat = tuple([code.param("scan", t.array_of(exp.width)) for t in red.op.ret])
     code.emit(pat, scan)
     given = [None if seed is None else _last_only(code, exp.width, seed, t) for seed, t in
              zip(seeds, red.op.ret, strict=True)]  # fmt: skip
-    scan_adjoints(sweep, Stm(pat, scan, (), (), stm.loc), scan, given, sweep_body)
+    scan_adjoints(sweep, Stm(pat, scan, (), (), stm.loc), scan, given)
 
 
 def _last_only(code: Code, width: Atom, seed: Atom, type: Type) -> Atom:

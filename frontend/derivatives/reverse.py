@@ -67,8 +67,8 @@ def vjp(
     active = {p.name for p in f.params if differentiable(p.type)}
     for param, arg in zip(f.params, args, strict=True):
         code.emit((param,), Copied(arg))
-    sweep = Sweep(code, functions, active, frozenset(), _nothing_is_far)
-    sweep_body(sweep, f.body, seeds)
+    sweep = Sweep(code, functions, _both, active, frozenset(), _nothing_is_far)
+    sweep.run(f.body, seeds)
     return list(f.body.result), [sweep.take(p.name) for p in f.params]
 
 
@@ -76,8 +76,8 @@ def _nothing_is_far(name: Name) -> Var:
     raise IRError(f"reverse mode: {name} is no array from outside of a map")
 
 
-def sweep_body(sweep: Sweep, body: Body, seeds: Sequence[Adjoint]) -> None:
-    """Both sweeps of a body whose names are used nowhere else."""
+def _both(sweep: Sweep, body: Body, seeds: Sequence[Adjoint]) -> None:
+    """Both sweeps of a body."""
     stms: Sequence[Stm] = body.stms
     for rewrite in (in_order, in_place, in_strips):
         stms = [one for stm in stms for one in rewrite(sweep.code, stm)]
@@ -118,7 +118,7 @@ def _backward(sweep: Sweep, stm: Stm, tape: Tape | None) -> None:
         single = sweep.take_rows([p.name for p in stm.pat])
         if single is not None:
             for place, rows in single.items():
-                row_adjoints(sweep, stm.exp, place, rows, sweep_body)
+                row_adjoints(sweep, stm.exp, place, rows)
             return
     if isinstance(stm.exp, Copied) and (single := sweep.take_rows([stm.pat[0].name])) is not None:
         for place, rows in single.items():
@@ -131,25 +131,25 @@ def _backward(sweep: Sweep, stm: Stm, tape: Tape | None) -> None:
     match stm.exp:
         case If() as exp:
             assert isinstance(tape, BranchTape)
-            branch_adjoints(sweep, exp, tape, seeds, sweep_body)
+            branch_adjoints(sweep, exp, tape, seeds)
         case Loop():
             assert isinstance(tape, LoopTape)
-            loop_adjoints(sweep, tape, seeds, sweep_body)
+            loop_adjoints(sweep, tape, seeds)
         case Screma(scans=(), reds=()) as exp:
-            map_adjoints(sweep, exp, seeds, sweep_body)
+            map_adjoints(sweep, exp, seeds)
         case Screma(scans=()) as exp:
-            reduce_adjoints(sweep, stm, exp, seeds, sweep_body)
+            reduce_adjoints(sweep, stm, exp, seeds)
         case Screma() as exp:
-            scan_adjoints(sweep, stm, exp, seeds, sweep_body)
+            scan_adjoints(sweep, stm, exp, seeds)
         case Hist() as exp:
-            hist_adjoints(sweep, stm, exp, seeds, sweep_body)
+            hist_adjoints(sweep, stm, exp, seeds)
         case Scatter() as exp:
             scatter_adjoints(sweep, exp, seeds)
         case Apply(function) if function in sweep.functions.closed:
             if any(map(sweep.is_active, stm.exp.args)):
                 raise of_recursive_function(stm.loc)
-        case Apply(function, args):
-            _custom(sweep, stm, function, args, seeds)
+        case Apply() as exp:
+            _custom(sweep, stm, exp, seeds)
         case exp:
             (seed,) = seeds
             assert seed is not None
@@ -238,17 +238,14 @@ def _sum_leading(code: Code, xs: Var, dims: int) -> Atom:
     return code.sum_rows(code.reshape((count, *type.shape[dims:]), xs))
 
 
-def _custom(sweep: Sweep, stm: Stm, function: object, args: Sequence[Atom], seeds: Sequence[Adjoint]) -> None:
+def _custom(sweep: Sweep, stm: Stm, exp: Apply, seeds: Sequence[Adjoint]) -> None:
     """A function with a derivative of its own: that is called with the results and their adjoints."""
     code = sweep.code
-    assert isinstance(stm.exp, Apply)
-    adjoint, free = sweep.functions.custom[stm.exp.function]
-    fun = sweep.functions.defs[adjoint]
+    adjoint, free = sweep.functions.custom[exp.function]
     given = [code.zeros(p.type) if seed is None else seed for p, seed in zip(stm.pat, seeds, strict=True)]
-    numbers = [g for g, p in zip(given, stm.pat, strict=True)]
-    pat = [code.param("adj", code.types[a.name] if isinstance(a, Var) else r.type) for a, r in
-           zip(args[free:], fun.results, strict=True)]  # fmt: skip
-    results = code.emit(pat, Apply(adjoint, (*args[:free], *[Var(p.name) for p in stm.pat], *numbers)))
-    for arg, result in zip(args[free:], results, strict=True):
+    own = exp.args[free:]
+    pat = [code.param("adj", code.type_of(arg)) for arg in own]
+    results = code.emit(pat, Apply(adjoint, (*exp.args[:free], *[Var(p.name) for p in stm.pat], *given)))
+    for arg, result in zip(own, results, strict=True):
         if differentiable(code.type_of(arg)):
             sweep.add(arg, result)

@@ -7,25 +7,23 @@ sum, J is one. An operator on arrays, or on many values, is a loop instead; so i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from ...ir.core import Body, Copied, ForLoop, Lambda, Loop, Reduction, Scratch, Screma, Stm
+from ...ir.core import Body, ForLoop, Lambda, Reduction, Scratch, Screma, Stm
 from ...ir.ops import Op
-from ...ir.traverse import free_in_lambda
 from ...ir.types import I64, Atom, Prim, Type, Var, one, zero
 from ..building.code import Code, differentiable
-from .adjoints import Sweep, wanted
+from .adjoints import Sweep
 from .forward import jvp
 from .maps import rows_adjoints
 from .normal import scalar_operator
 from .shifts import shifted
 
-SweepBody = Callable[[Sweep, Body, Sequence[Atom | None]], None]
 MOST_VALUES = 4
 """How many values an operator may work on for its linear functions to be scanned: they have the square of it."""
 
 
-def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None], sweep_body: SweepBody) -> None:
+def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | None]) -> None:
     """Adds the adjoints of the arrays that are scanned, and of what the operator uses."""
     code = sweep.code
     (red,) = exp.scans
@@ -33,14 +31,12 @@ def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | No
         (seed,) = seeds
         assert isinstance(seed, Var)
         back = code.reversed(seed)
-        f = code.identity(red.op.ret)
-        adder = code.adder(red.op.ret[0])
-        total = code.screma(Screma(exp.width, (back.name,), f, (adder,), ()), "scan")[0]
+        total = code.screma(code.scan(exp.width, (back,), code.adder(red.op.ret[0])), "scan")[0]
         sweep.add(Var(exp.arrays[0]), code.reversed(total))
         return
     numbers = [k for k, t in enumerate(red.op.ret) if differentiable(t)]
     if len(numbers) > MOST_VALUES or any(t.shape for t in red.op.ret):
-        sweep_body(sweep, scan_as_loop(code, exp), seeds)
+        sweep.run(scan_as_loop(code, exp), seeds)
         return
     ys = [Var(p.name) for p in stm.pat]
     before = shifted(code, exp.width, ys, red.neutral)
@@ -51,12 +47,9 @@ def scan_adjoints(sweep: Sweep, stm: Stm, exp: Screma, seeds: Sequence[Atom | No
     extra = [code.param("adj", copy.ret[k]) for k in numbers]
     arrays = [*[b.name for b in before], *exp.arrays, *[t.name for t in totals]]
     inputs = copy.params[half:]
-    sweep.active.update(p.name for p, a in zip(inputs, exp.arrays, strict=True) if a in sweep.active)
-    free = wanted(code, list(free_in_lambda(copy)), sweep.active)
-    rows, entered = sweep.rows(free)
     adjoints = dict(zip(numbers, [Var(p.name) for p in extra], strict=True))
-    sweep_body(rows, copy.body, [adjoints.get(k) for k in range(half)])
-    rows_adjoints(sweep, exp.width, arrays, [*copy.params, *extra], exp.arrays, inputs, rows, free, entered)
+    row_seeds = [adjoints.get(k) for k in range(half)]
+    rows_adjoints(sweep, exp.width, arrays, [*copy.params, *extra], exp.arrays, inputs, copy.body, row_seeds)
 
 
 def _recurrence(
@@ -83,8 +76,7 @@ def _recurrence(
     neutral = [one(t.prim) if q == p else zero(types[p].prim) for q, t in enumerate(types) for p in range(size)]
     neutral += [zero(t.prim) for t in types]
     op = _composition(code, kinds, size)
-    names = tuple([a.name for a in (*factors, *back)])
-    scan = Screma(exp.width, names, code.identity(kinds), (Reduction(op, tuple(neutral), False),), ())
+    scan = code.scan(exp.width, [*factors, *back], Reduction(op, tuple(neutral), False))
     return [code.reversed(h) for h in code.screma(scan, "adj")[size * size :]]
 
 
@@ -116,8 +108,10 @@ def in_order(code: Code, stm: Stm) -> list[Stm]:
     if not isinstance(stm.exp, Screma) or not stm.exp.scans or all(attr.name != "lawful" for attr in stm.attrs):
         return [stm]
     body = scan_as_loop(code, stm.exp)
-    copies = [Stm((p,), Copied(a), stm.certs, (), stm.loc) for p, a in zip(stm.pat, body.result, strict=True)]
-    return [*body.stms, *copies]
+    outer = code.inside()
+    outer.stms += body.stms
+    outer.copies(stm, body.result)
+    return outer.stms
 
 
 def scan_as_loop(code: Code, exp: Screma) -> Body:
@@ -133,8 +127,6 @@ def scan_as_loop(code: Code, exp: Screma) -> Body:
     nexts = inner.inline(red.op, [*[Var(p.name) for p in accs], *rows])
     written = [inner.put(Var(y.name), (Var(index.name),), v) for y, v in zip(ys, nexts, strict=True)]
     starts = [outer.let("ys", Scratch(y.type), y.type) for y in ys]
-    loop = Loop(
-        (*accs, *ys), (*red.neutral, *starts), ForLoop(index.name, exp.width, Prim.I64), inner.body([*nexts, *written])
-    )
-    results = outer.emit([code.like(p, "") for p in (*accs, *ys)], loop)
+    form = ForLoop(index.name, exp.width, Prim.I64)
+    results = outer.loop([*accs, *ys], [*red.neutral, *starts], form, inner.body([*nexts, *written]))
     return outer.body(results[len(accs) :])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir.core import Reduction, Screma
+from ...ir.core import Reduction
 from ...ir.ops import Op
 from ...ir.types import Atom, Var, i64
 from ..building.code import Code
@@ -13,9 +13,7 @@ from ..building.code import Code
 def exclusive(code: Code, width: Atom, red: Reduction, arrays: Sequence[Var]) -> list[Var]:
     """The reductions of the rows before each."""
     fresh = Reduction(code.fresh_lambda(red.op), red.neutral, red.comm)
-    f = code.identity(red.op.ret)
-    scanned = code.screma(Screma(width, tuple([a.name for a in arrays]), f, (fresh,), ()), "scan")
-    return shifted(code, width, scanned, red.neutral)
+    return shifted(code, width, code.screma(code.scan(width, arrays, fresh), "scan"), red.neutral)
 
 
 def shifted(code: Code, width: Atom, arrays: Sequence[Var], first: Sequence[Atom]) -> list[Var]:

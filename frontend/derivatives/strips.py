@@ -25,10 +25,11 @@ def in_strips(code: Code, stm: Stm) -> list[Stm]:
     outer = code.inside()
     loop = counted(outer, stm.exp) if isinstance(stm.exp.form, WhileLoop) else stm.exp
     assert isinstance(loop.form, ForLoop)
-    count = outer.op(Op.MAX, outer.convert(Prim.I64, loop.form.bound), i64(0), base="count")
+    count = outer.iterations(loop.form)
     size, parts = _strips(outer, count, depth)
     found = _level(outer, loop, count, (parts, *[size] * depth), loop.inits, i64(0))
-    return [*outer.stms, *[Stm((p,), Copied(a), stm.certs, (), stm.loc) for p, a in zip(stm.pat, found, strict=True)]]
+    outer.copies(stm, found)
+    return outer.stms
 
 
 def _is_number(args: Sequence[object]) -> bool:
@@ -57,8 +58,7 @@ def _level(
     if len(counts) > 1:
         own = inner.op(Op.MUL, own, counts[1])
     nexts = _level(inner, loop, count, counts[1:], [Var(p.name) for p in params], own)
-    exp = Loop(tuple(params), tuple(inits), ForLoop(index.name, counts[0], Prim.I64), inner.body(nexts))
-    return code.emit([code.like(p, "") for p in loop.params], exp)
+    return code.loop(params, inits, ForLoop(index.name, counts[0], Prim.I64), inner.body(nexts))
 
 
 def _iteration(code: Code, loop: Loop, count: Atom, inits: Sequence[Atom], number: Atom) -> Sequence[Atom]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from ...ir.core import Body, Copied, Hist, Iota, Lambda, Loop, Param, Rearrange, Replicate, Screma, Stm
 from ...ir.errors import NOWHERE
 from ...ir.rename import substitute_body, substitute_exp, substitute_type
-from ...ir.traverse import all_exps, free_in_lambda, free_in_stm, names_in_types
+from ...ir.traverse import all_exps, free_in_lambda, free_in_stm, live, names_in_types
 from ...ir.types import Atom, Name, Var
 from ..building.code import Code
-from .normal import live, swapped
+from .normal import swapped
 
 CONSTANT = Copied | Iota | Rearrange | Replicate
 """What cannot fail and is cheap to make outside of a map, where its rows may be none."""
@@ -35,7 +35,7 @@ class Rows:
     def keep(self, code: Code, names: Sequence[Name]) -> None:
         """Computes `names` for all rows."""
         types = tuple([code.types[n] for n in names])
-        f = code.fresh_lambda(Lambda(tuple(self.params), _needed(self.stms, [Var(n) for n in names]), types))
+        f = code.fresh_lambda(Lambda(tuple(self.params), _needed(self.stms, *map(Var, names)), types))
         self.arrays += code.screma(Screma(self.width, tuple([a.name for a in self.arrays]), f, (), ()), "kept")
         self.params += [Param(n, t) for n, t in zip(names, types, strict=True)]
         self.stms = self.without_inputs(code, self.stms)
@@ -72,7 +72,7 @@ def _sum(code: Code, rows: Rows, atom: Atom) -> Atom:
         found = _moved_inside(code, rows, *inner)
         if found is not None:
             return found
-    f = code.fresh_lambda(Lambda(tuple(rows.params), _needed(rows.stms, [atom]), (type,)))
+    f = code.fresh_lambda(Lambda(tuple(rows.params), _needed(rows.stms, atom), (type,)))
     names = tuple([a.name for a in rows.arrays])
     if not type.shape:
         return code.screma(Screma(rows.width, names, f, (), (code.adder(type),)), "total")[0]
@@ -118,9 +118,8 @@ def _view_of(stms: Sequence[Stm], atom: Atom) -> Rearrange | None:
             return None
 
 
-def _needed(stms: Sequence[Stm], result: Sequence[Atom]) -> Body:
-    body = Body(tuple(stms), tuple(result))
-    return replace(body, stms=tuple(live(body)))
+def _needed(stms: Sequence[Stm], *result: Atom) -> Body:
+    return live(Body(tuple(stms), result))
 
 
 def _map_of(stms: Sequence[Stm], name: Name) -> tuple[int, Screma, int] | None:
@@ -152,13 +151,12 @@ def _inner_map(stms: Sequence[Stm], atom: Atom) -> tuple[Screma, Atom] | None:
     while sources := [(a, *m) for a in exp.arrays if (m := _map_of(stms, a)) is not None and not _is_expensive(*m[1:])]:
         array, _, source, which = max(sources, key=lambda one: one[1])  # after all that use it
         exp = _absorbed(exp, array, source, which)
-    body = _needed(exp.map.body.stms, [result])
-    return replace(exp, map=Lambda(exp.map.params, body, ())), result
+    return replace(exp, map=Lambda(exp.map.params, _needed(exp.map.body.stms, result), ())), result
 
 
 def _is_expensive(exp: Screma, which: int) -> bool:
     """Whether a result of a map is rather kept than computed again."""
-    body = _needed(exp.map.body.stms, [exp.map.body.result[which]])
+    body = _needed(exp.map.body.stms, exp.map.body.result[which])
     return any(isinstance(e, Loop | Hist) or (isinstance(e, Screma) and (e.scans or e.reds)) for e in all_exps(body))
 
 

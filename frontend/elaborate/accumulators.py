@@ -16,8 +16,8 @@ from ..building.code import Code
 from .indexing import distinct_arrays
 from .shapes import coerce_like
 from .soacs import dummy_input, names_of, operator, row_params
-from .state import Stage, body_of, emit_pattern, to_i64
-from .values import Accumulator, Arr, Closure, Component, Native, Partial, Value, atoms_of, components, with_atoms
+from .state import Stage, body_of, emit_pattern, to_i64, with_names
+from .values import Accumulator, Arr, Closure, Component, Native, Partial, Value, atoms_of, components
 
 Args = tuple[Value, ...]
 
@@ -45,8 +45,8 @@ def _stream(
     assert isinstance(function, Closure | Native | Partial)
     types = [type for _, type in components(dest)]
     with st.nested() as builder:
-        accs = [st.param("acc", type) for type in types]
-        given = Accumulator(with_atoms(dest, [Var(p.name) for p in accs]), combine)
+        accs, arrays = with_names(st, "acc", dest)
+        given = Accumulator(arrays, combine)
         earlier = function.args if isinstance(function, Partial) else ()
         row = Partial(function.function if isinstance(function, Partial) else function, (*earlier, given))
         params, args = row_params(st, row, [rows])
@@ -56,11 +56,11 @@ def _stream(
         params, inputs = dummy_input(st, rows.size, builder, loc)
     body = body_of(builder, atoms_of(result))
     _check_result(st, accs, body, loc)
-    pat = [st.param(hint or "dest", type) for type in types]
+    pat, result = with_names(st, hint or "dest", dest)
     lam = Lambda((*accs, *params), body, tuple(types))
     exp = WithAcc(rows.size, names_of([atom for atom, _ in inputs]), lam, names_of(atoms_of(dest)))
     emit_pattern(st, tuple(pat), exp, loc)
-    return with_atoms(dest, [Var(p.name) for p in pat])
+    return result
 
 
 def _check_result(st: Stage, accs: Sequence[Param], body: Body, loc: Loc) -> None:
@@ -85,8 +85,7 @@ def acc_write_value(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     op = acc.combine
     if op is not None:
         op = Reduction(Code(st.names, st.types, loc).fresh_lambda(op.op), op.neutral, op.comm)
-    found = components(acc.arrays)
-    pat = [st.param(hint or "acc", type) for _, type in found]
-    exp = Accumulate(names_of([atom for atom, _ in found]), (place,), tuple(atoms_of(value)), op)
+    pat, arrays = with_names(st, hint or "acc", acc.arrays)
+    exp = Accumulate(names_of(atoms_of(acc.arrays)), (place,), tuple(atoms_of(value)), op)
     emit_pattern(st, tuple(pat), exp, loc)
-    return Accumulator(with_atoms(acc.arrays, [Var(p.name) for p in pat]), op)
+    return Accumulator(arrays, op)

@@ -22,6 +22,7 @@ from .values import (
     Component,
     Rec,
     Value,
+    arrays_of,
     atoms_of,
     components,
     sizes_of,
@@ -38,8 +39,7 @@ def appended_rows_value(st: Stage, args: tuple[Value, ...], loc: Loc, hint: str)
     with st.nested() as builder:
         index = st.param("i", I64)
         params, values = row_params(st, function, [xs])
-        for param, (array, _) in zip(params, components(xs), strict=True):
-            assert isinstance(array, Var)
+        for param, (array, _) in zip(params, arrays_of(xs), strict=True):
             dims = (Fix(Var(index.name)), *whole(param.type.shape))
             emit_pattern(st, (param,), Index(array.name, dims, True), loc)
         given = _regular(st, function, xs, builder, st.apply(function, values, loc, ""), loc)
@@ -50,9 +50,8 @@ def appended_rows_value(st: Stage, args: tuple[Value, ...], loc: Loc, hint: str)
         longer = prim_op(st, Op.ADD, Prim.I64, (Var(total.name), row.size), loc)
         place = (Fix(Var(index.name)),)
         nexts = [longer, emit(st, "shape", Update(shape.name, place, row.size, True), shape.type, loc)]
-        for param, atom in zip(data, atoms_of(row), strict=True):
-            assert isinstance(atom, Var)
-            exp = Concat((param.name, atom.name), longer)
+        for param, (rows_, _) in zip(data, arrays_of(row), strict=True):
+            exp = Concat((param.name, rows_.name), longer)
             nexts.append(emit(st, "data", exp, param.type.row().array_of(longer), loc))
         for param, atom in zip(rows, atoms_of(value), strict=True):
             exp = Update(param.name, (*place, *whole(param.type.shape[1:])), atom, True)

@@ -13,7 +13,20 @@ from ..source.atoms import Ident, PLit, PVar, PWild
 from .assertions import emit_assert, note_sizes
 from .scalars import TRUE, conjunction
 from .shapes import bind_pattern
-from .state import Builder, Certs, Stage, alias, body_of, constant, emit, emit_pattern, prim_op, union
+from .state import (
+    Builder,
+    Certs,
+    Stage,
+    adopt,
+    alias,
+    body_of,
+    constant,
+    emit,
+    emit_pattern,
+    prim_op,
+    union,
+    with_names,
+)
 from .values import (
     Closure,
     Component,
@@ -52,16 +65,15 @@ def branch(st: Stage, cond: Atom, then: Branch, orelse: Branch, loc: Loc, hint: 
 def _join(st: Stage, cond: Atom, yes: tuple[Builder, Value], no: tuple[Builder, Value], loc: Loc, hint: str) -> Value:
     (then, left), (orelse, right) = yes, no
     sizes, chosen = _joined_sizes(st, then, sizes_of(left), sizes_of(right))
-    result = with_sizes(left, sizes)
     pat = [Param(size.name, I64) for size, _, _ in chosen]
-    values = [st.param(hint or "if", type) for _, type in components(result)]
+    values, result = with_names(st, hint or "if", with_sizes(left, sizes))
     bodies = [
         body_of(builder, [pair[side] for pair in chosen] + [atom for atom, _ in components(value)])
         for side, builder, value in ((1, then, left), (2, orelse, right))
     ]
     emit_pattern(st, (*pat, *values), If(cond, bodies[0], bodies[1]), loc)
     note_sizes(st, [size for size, _, _ in chosen])
-    return with_atoms(result, [Var(p.name) for p in values])
+    return result
 
 
 def _joined_sizes(
@@ -93,7 +105,7 @@ def short_circuit(st: Stage, name: str, left: Value, right: Branch, loc: Loc, hi
         value = right()
     assert isinstance(value, Component)
     if len(inner.stms) <= MAX_SPECULATED and all(_is_total(stm) for stm in inner.stms):
-        _splice(st, inner)
+        adopt(st, inner.stms)
         op = Op.OR if name == "||" else Op.AND
         return Component(prim_op(st, op, Prim.BOOL, (left.atom, value.atom), loc, hint), Prim.BOOL)
     computed, fixed = body_of(inner, [value.atom]), body_of(Builder(st.builder), [decided])
@@ -110,14 +122,6 @@ def _is_total(stm: Stm) -> bool:
             return not stm.certs
         case _:
             return False
-
-
-def _splice(st: Stage, inner: Builder) -> None:
-    """Execute the statements of `inner` here."""
-    st.builder.stms.extend(inner.stms)
-    for stm in inner.stms:
-        for param in stm.pat:
-            st.home[param.name.tag] = st.builder
 
 
 # ---- match --------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from ..derivatives.ownership import with_copies
 from ..derivatives.reverse import vjp
 from .assertions import note_sizes
 from .shapes import coerce_like, coerce_sizes
-from .state import Stage, body_of, emit_pattern, union
+from .state import Stage, adopt, body_of, emit_pattern, union, with_names
 from .values import Value, atoms_of, components, sizes_of, tuple_of, with_atoms, with_sizes
 
 Args = tuple[Value, ...]
@@ -81,16 +81,12 @@ def _function(st: Stage, f: Value, like: Sequence[Value], loc: Loc) -> tuple[Lam
     """`f` on values like those given, as a lambda; its value in the names of the lambda, and the sizes that it has
     from inside of it, which are its last results."""
     with st.nested() as builder:
-        params: list[Param] = []
-        args: list[Value] = []
-        for value in like:
-            mine = [st.param("x", type) for _, type in components(value)]
-            params += mine
-            args.append(with_atoms(value, [Var(p.name) for p in mine]))
-        result = st.apply(f, tuple(args), loc, "")
+        given = [with_names(st, "x", value) for value in like]
+        result = st.apply(f, tuple([value for _, value in given]), loc, "")
     own = list(dict.fromkeys(size for size in sizes_of(result) if st.is_local(size, builder)))
     types = [type for _, type in components(result)]
-    lam = Lambda(tuple(params), body_of(builder, [*atoms_of(result), *own]), (*types, *([I64] * len(own))))
+    params = tuple([p for mine, _ in given for p in mine])
+    lam = Lambda(params, body_of(builder, [*atoms_of(result), *own]), (*types, *([I64] * len(own))))
     return lam, result, own
 
 
@@ -103,10 +99,8 @@ def _primal(result: Value, own: Sequence[Atom], atoms: Sequence[Atom]) -> Value:
 
 def _emit(st: Stage, code: Code, results: Sequence[Atom]) -> None:
     """Puts the statements of a derivative into the body in hand."""
-    for stm in with_copies(code, _functions(st), code.stms, results):
-        st.builder.stms.append(replace(stm, certs=union(st.builder.certs, stm.certs)))
-        for param in stm.pat:
-            st.home[param.name.tag] = st.builder
+    stms = with_copies(code, _functions(st), code.stms, results)
+    adopt(st, [replace(stm, certs=union(st.builder.certs, stm.certs)) for stm in stms])
 
 
 # ---- derivatives of one's own -------------------------------------------------------------------------------------
@@ -119,8 +113,7 @@ def with_vjp_value(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     sizes = [st.param("n", I64) for _ in own]
     known = dict(zip(own, [Var(p.name) for p in sizes], strict=True))
     value = with_sizes(result, [known.get(s, s) for s in sizes_of(result)])
-    pat = [st.param(hint or "y", type) for _, type in components(value)]
-    value = with_atoms(value, [Var(p.name) for p in pat])
+    pat, value = with_names(st, hint or "y", value)
     back, given, _ = _function(st, derivative, (value, value), loc)
     with st.nested() as builder:
         given = coerce_like(st, given, x, "the adjoint", loc)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from ...ir.core import Assert, Copied, FunDef
@@ -60,7 +59,7 @@ def entry_function(st: Stage, dec: ValDec, env: Env) -> FunDef:
         for name, arrow, arg in zip(names, arrows, args, strict=True)
     ]
     entry = Entry(dec.name, len(sizes), tuple(entry_params), _entry_results(value, result_type, len(own), known))
-    return _as_entry(definition, tuple(consumed), entry)
+    return replace(definition, consumes=tuple(consumed), entry=entry)
 
 
 def _note_checks_of_parameters(dec: ValDec, builder: Builder) -> Certs:
@@ -86,10 +85,6 @@ def _relying_on(st: Stage, value: Value, certs: Certs) -> Value:
         return value
     (first, type), *others = parts
     return with_atoms(value, [emit(st, "result", Copied(first), type, NOWHERE, certs), *[atom for atom, _ in others]])
-
-
-def _as_entry(fun: FunDef, consumed: tuple[Name, ...], entry: Entry) -> FunDef:
-    return FunDef(fun.name, fun.params, consumed, fun.results, fun.body, entry, fun.attrs, fun.loc)
 
 
 def _param_name(dec: ValDec, i: int) -> str:
@@ -133,7 +128,7 @@ def show_type(type: Ty, known: set[str]) -> str:
         case TArray(size, elem):
             return f"[{_show_size(size, known)}]{_show_part(elem, known)}"
         case TRecord(fields) if not fields or fields[0][0] == "0":
-            return f"({', '.join(_shown([field for _, field in fields], known))})"
+            return f"({', '.join(show_type(field, known) for _, field in fields)})"
         case TRecord(fields):
             return f"{{{', '.join(f'{name}: {show_type(field, known)}' for name, field in fields)}}}"
         case TSum(constructors):
@@ -150,10 +145,6 @@ def _show_part(type: Ty, known: set[str]) -> str:
     """A sum in parentheses, so that where it ends is seen."""
     text = show_type(type, known)
     return f"({text})" if isinstance(type, TSum) else text
-
-
-def _shown(types: Iterable[Ty], known: set[str]) -> list[str]:
-    return [show_type(type, known) for type in types]
 
 
 def _show_size(size: Size, known: set[str]) -> str:

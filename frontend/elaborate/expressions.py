@@ -49,6 +49,7 @@ from .values import (
     Sum,
     Use,
     Value,
+    atom_of,
     atoms_of,
     components,
     field_of,
@@ -153,9 +154,7 @@ def _rarer(st: Stage, exp: s.Exp, env: Env, hint: str) -> Value:
 
 def _atom(st: Stage, exp: s.Exp, env: Env) -> Atom:
     """The atom of a scalar expression."""
-    value = evaluate(st, exp, env, "")
-    assert isinstance(value, Component)
-    return value.atom
+    return atom_of(evaluate(st, exp, env, ""))
 
 
 # ---- names and literals -------------------------------------------------------------------------------------------

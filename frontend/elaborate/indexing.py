@@ -15,8 +15,8 @@ from ..source.atoms import FieldStep, RangeEnd
 from .assertions import check_once, emit_assert, is_size
 from .scalars import conjunction
 from .shapes import coerce_like, shape_parts
-from .state import Certs, Stage, base_of, emit, prim_op, to_i64
-from .values import Arr, Component, Env, Rec, Value, components, field_of, sizes_of, with_atoms
+from .state import Certs, Stage, emit, prim_op, to_i64
+from .values import Arr, Component, Env, Rec, Value, array_of, arrays_of, components, field_of, sizes_of, with_atoms
 
 Parts = tuple[str | Atom, ...]  # of a message
 
@@ -43,10 +43,9 @@ def _read(st: Stage, value: Value, dims: list[DimIndex], certs: Certs, loc: Loc,
     result = _part(value, dims)
     fixed = any(isinstance(dim, Fix) for dim in dims)
     atoms = []
-    for (atom, type), (_, part) in zip(components(value), components(result), strict=True):
-        assert isinstance(atom, Var)
-        exp = Index(atom.name, (*dims, *whole(type.shape[len(dims) :])), st.unsafe or not fixed)
-        atoms.append(emit(st, hint or base_of(atom, "x"), exp, part, loc, certs))
+    for (array, type), (_, part) in zip(arrays_of(value), components(result), strict=True):
+        exp = Index(array.name, (*dims, *whole(type.shape[len(dims) :])), st.unsafe or not fixed)
+        atoms.append(emit(st, hint or array.name.base, exp, part, loc, certs))
     return with_atoms(result, atoms)
 
 
@@ -66,9 +65,8 @@ def _part(value: Value, dims: list[DimIndex]) -> Value:
 def element(st: Stage, xs: Arr, index: Atom, loc: Loc, hint: str) -> Value:
     """`xs[index]`, known to be in bounds."""
     atoms = []
-    for atom, type in components(xs):
-        assert isinstance(atom, Var)
-        exp = Index(atom.name, (Fix(index), *whole(type.shape[1:])), True)
+    for array, type in arrays_of(xs):
+        exp = Index(array.name, (Fix(index), *whole(type.shape[1:])), True)
         atoms.append(emit(st, hint or "x", exp, type.row(), loc))
     return with_atoms(xs.row, atoms)
 
@@ -78,7 +76,7 @@ def element(st: Stage, xs: Arr, index: Atom, loc: Loc, hint: str) -> Value:
 
 def _dims(st: Stage, value: Value, indices: tuple[s.DimIndex, ...], env: Env, loc: Loc) -> tuple[list[DimIndex], Certs]:
     bounds = [_bounds(st, index, env) for index in indices]
-    sizes = list(sizes_of(value))[: len(indices)]
+    sizes = sizes_of(value)[: len(indices)]
     shown = [_shown(bound, size) for bound, size in zip(bounds, sizes, strict=True)]
     place = tuple([part for k, parts in enumerate(shown) for part in ("index [" if k == 0 else ", ", *parts)])
     outside = (*place, "] out of bounds for array of shape ", *shape_parts(sizes))
@@ -244,22 +242,13 @@ def _update(
             return Rec(tuple([(name, changed if name == field else old) for name, old in fields]))
         case s.IndexStep(indices), Arr():
             dims, certs = _dims(st, target, indices, env, loc)
-            further = Place((*place.dims, *dims), (*place.sizes, *_outer_sizes(target, len(dims))), place.certs + certs)
+            further = Place((*place.dims, *dims), (*place.sizes, *sizes_of(target)[: len(dims)]), place.certs + certs)
             if rest and any(isinstance(dim, Slice) for dim in dims):
-                value = _changed_slice(st, target, dims, certs, rest, value, env, loc)
-                rest = ()
+                slice_ = copy_value(st, _read(st, target, dims, certs, loc, ""), loc, "")
+                value, rest = update_value(st, slice_, rest, value, env, loc, ""), ()
             return _under(target, len(dims), lambda part: _update(st, part, rest, further, value, env, loc, hint))
         case _:
             raise IRError(f"elaborate: update path at {loc}")
-
-
-def _outer_sizes(value: Value, depth: int) -> list[Atom]:
-    sizes = []
-    for _ in range(depth):
-        assert isinstance(value, Arr)
-        sizes.append(value.size)
-        value = value.row
-    return sizes
 
 
 def _under(value: Value, depth: int, change: Callable[[Value], Value]) -> Value:
@@ -274,9 +263,7 @@ def _write(st: Stage, target: Value, place: Place, value: Value, loc: Loc, hint:
     """Replace what lies at `place`."""
     if not place.dims:
         return value
-    wanted = target
-    for dim in reversed(place.dims):
-        wanted = Arr(dim.count, wanted) if isinstance(dim, Slice) else wanted
+    wanted = array_of([dim.count for dim in place.dims if isinstance(dim, Slice)], target)
     value = coerce_like(st, value, wanted, "the new value", loc)
     safe = st.unsafe or not any(isinstance(dim, Fix) for dim in place.dims)
     atoms: list[Atom] = []
@@ -285,21 +272,6 @@ def _write(st: Stage, target: Value, place: Place, value: Value, loc: Loc, hint:
         exp = Update(array.name, (*place.dims, *whole(inner.shape)), new, safe)
         atoms.append(emit(st, hint or array.name.base, exp, inner.array_of(*place.sizes), loc, place.certs))
     return with_atoms(target, atoms)
-
-
-def _changed_slice(
-    st: Stage,
-    target: Value,
-    dims: list[DimIndex],
-    certs: Certs,
-    rest: tuple[s.Step, ...],
-    value: Value,
-    env: Env,
-    loc: Loc,
-) -> Value:
-    """`target[dims] with rest = value`, for a path that goes on below a slice: a changed copy of the slice."""
-    old = copy_value(st, _read(st, target, dims, certs, loc, ""), loc, "")
-    return _update(st, old, rest, Place((), (), ()), value, env, loc, "")
 
 
 def copy_value(st: Stage, value: Value, loc: Loc, hint: str) -> Value:

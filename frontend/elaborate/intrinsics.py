@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ...ir.core import Concat, Iota, Rearrange, Replicate, Reshape, Scratch
 from ...ir.errors import IRError, Loc
 from ...ir.ops import Op
-from ...ir.types import Atom, Prim, Type, Var, i64
+from ...ir.types import Atom, Prim, Type, i64
 from .accumulators import acc_write_value, hist_stream_value, scatter_stream_value
 from .appended_rows import appended_rows_value
 from .assertions import require_equal, require_size
-from .by_hand import BY_HAND
+from .by_hand import BY_HAND, Intrinsic
 from .derivatives import jvp_value, vjp_value, with_vjp_value
 from .indexing import copy_value
 from .shapes import coerce_like, shape_parts
@@ -21,15 +19,28 @@ from .soacs import (
     redomap_value,
     reduce_comm_value,
     reduce_value,
+    same_width,
     scan_value,
     scanomap_value,
     scatter_value,
 )
-from .state import Certs, Stage, base_of, emit, prim_op
-from .values import Arr, Component, Native, Rec, Value, components, tuple_of, with_atoms
+from .state import Certs, Stage, emit, prim_op
+from .values import (
+    Arr,
+    Component,
+    Native,
+    Rec,
+    Value,
+    array_of,
+    arrays_of,
+    atom_of,
+    components,
+    sizes_of,
+    tuple_of,
+    with_atoms,
+)
 
 Args = tuple[Value, ...]
-Intrinsic = Callable[[Stage, Args, Loc, str], Value]
 
 
 def intrinsic(name: str, arity: int, loc: Loc) -> Native:
@@ -48,11 +59,6 @@ def _numbered(name: str) -> Intrinsic | None:
     return INTRINSICS.get(name.rstrip("0123456789"))
 
 
-def _i64(value: Value) -> Atom:
-    assert isinstance(value, Component)
-    return value.atom
-
-
 def _array(value: Value) -> Arr:
     assert isinstance(value, Arr)
     return value
@@ -63,7 +69,7 @@ def _array(value: Value) -> Arr:
 
 def _iota(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     """`iota n`: 0 .. n-1."""
-    count = _i64(args[0])
+    count = atom_of(args[0])
     certs = require_size(st, count, "iota", loc)
     exp = Iota(count, i64(0), i64(1), Prim.I64)
     return Arr(count, Component(emit(st, hint or "is", exp, Type(Prim.I64, (count,)), loc, certs), Prim.I64))
@@ -71,7 +77,7 @@ def _iota(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
 
 def _replicate(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     """`replicate n x`."""
-    count, value = _i64(args[0]), args[1]
+    count, value = atom_of(args[0]), args[1]
     certs = require_size(st, count, "replicate", loc)
     atoms = [
         emit(st, hint or "rep", Replicate((count,), atom), type.array_of(count), loc, certs)
@@ -82,7 +88,7 @@ def _replicate(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
 
 def _scratch(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     """`scratch n xs`: n rows like those of xs, to be written before they are read; n is known to be a size."""
-    count, xs = _i64(args[0]), _array(args[1])
+    count, xs = atom_of(args[0]), _array(args[1])
     types = [type.row().array_of(count) for _, type in components(xs)]
     st.builder.checked["size", count] = ()
     return Arr(count, with_atoms(xs.row, [emit(st, hint or "dest", Scratch(type), type, loc) for type in types]))
@@ -105,21 +111,16 @@ def _transpose(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
 
 def rearranged(st: Stage, perm: tuple[int, ...], value: Value, loc: Loc, hint: str) -> Value:
     """Dimension i of the result is dimension perm[i] of `value`."""
-    sizes: list[Atom] = []
-    rest = value
+    sizes = sizes_of(value)
+    row = value
     for _ in perm:
-        sizes.append(_array(rest).size)
-        rest = _array(rest).row
+        row = _array(row).row
     atoms: list[Atom] = []
-    for atom, type in components(value):
-        assert isinstance(atom, Var)
+    for array, type in arrays_of(value):
         full = perm + tuple(range(len(perm), type.rank))
         result = Type(type.prim, tuple([type.shape[k] for k in full]))
-        atoms.append(emit(st, hint or base_of(atom, "xs"), Rearrange(full, atom.name), result, loc))
-    result_value = with_atoms(rest, atoms)
-    for k in reversed(perm):
-        result_value = Arr(sizes[k], result_value)
-    return result_value
+        atoms.append(emit(st, hint or array.name.base, Rearrange(full, array.name), result, loc))
+    return array_of([sizes[k] for k in perm], with_atoms(row, atoms))
 
 
 def _flatten(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
@@ -132,7 +133,7 @@ def _flatten(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
 
 def _unflatten(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     """`unflatten_to n m xs`: `[n*m]t -> [n][m]t`."""
-    n, m, xs = _i64(args[0]), _i64(args[1]), _array(args[2])
+    n, m, xs = atom_of(args[0]), atom_of(args[1]), _array(args[2])
     fault = ('Cannot unflatten an array of shape "[', xs.size, ']" to shape "', *shape_parts((n, m)), '"')
     certs = require_size(st, n, fault, loc) + require_size(st, m, fault, loc)
     total = prim_op(st, Op.MUL, Prim.I64, (n, m), loc, "nm")
@@ -145,34 +146,22 @@ def _reshaped(
 ) -> Value:
     """`value` with its first `dropped` dimensions replaced by `outer`; `row` is what lies below them."""
     atoms: list[Atom] = []
-    for atom, type in components(value):
-        assert isinstance(atom, Var)
+    for array, type in arrays_of(value):
         result = Type(type.prim, outer + type.shape[dropped:])
-        atoms.append(emit(st, hint or base_of(atom, "xs"), Reshape(result.shape, atom.name), result, loc, certs))
-    result_value = with_atoms(row, atoms)
-    for size in reversed(outer):
-        result_value = Arr(size, result_value)
-    return result_value
+        atoms.append(emit(st, hint or array.name.base, Reshape(result.shape, array.name), result, loc, certs))
+    return array_of(outer, with_atoms(row, atoms))
 
 
 def _concat(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     """`xs ++ ys`."""
     xs, ys = _array(args[0]), _array(args[1])
     width = prim_op(st, Op.ADD, Prim.I64, (xs.size, ys.size), loc, "nm")
-    ys = _array(Arr(ys.size, coerce_rows(st, ys, xs, loc)))
-    atoms: list[Atom] = []
-    for (left, type), right in zip(components(xs), [atom for atom, _ in components(ys)], strict=True):
-        assert isinstance(left, Var)
-        assert isinstance(right, Var)
-        result = type.row().array_of(width)
-        atoms.append(emit(st, hint or "xs", Concat((left.name, right.name), width), result, loc))
+    ys = coerce_like(st, ys, Arr(ys.size, xs.row), "a row", loc)
+    atoms = [
+        emit(st, hint or "xs", Concat((left.name, right.name), width), type.row().array_of(width), loc)
+        for (left, type), (right, _) in zip(arrays_of(xs), arrays_of(ys), strict=True)
+    ]
     return Arr(width, with_atoms(xs.row, atoms))
-
-
-def coerce_rows(st: Stage, ys: Arr, xs: Arr, loc: Loc) -> Value:
-    """The rows of `ys` with the sizes of those of `xs`."""
-    same = coerce_like(st, ys, Arr(ys.size, xs.row), "a row", loc)
-    return _array(same).row
 
 
 # ---- tuples -------------------------------------------------------------------------------------------------------
@@ -180,12 +169,8 @@ def coerce_rows(st: Stage, ys: Arr, xs: Arr, loc: Loc) -> Value:
 
 def _zip(st: Stage, args: Args, loc: Loc, hint: str) -> Value:
     """`zip xs ys ..`: nothing happens, an array of tuples is a tuple of arrays."""
-    arrays = [_array(arg) for arg in args]
-    width = arrays[0].size
-    rows = [arrays[0].row]
-    for xs in arrays[1:]:
-        rows.append(_array(coerce_like(st, xs, Arr(width, xs.row), "an array", loc)).row)
-    return Arr(width, tuple_of(*rows))
+    arrays = same_width(st, args, loc)
+    return Arr(arrays[0].size, tuple_of(*[xs.row for xs in arrays]))
 
 
 def _unzip(st: Stage, args: Args, loc: Loc, hint: str) -> Value:

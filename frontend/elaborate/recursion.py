@@ -18,7 +18,7 @@ from .inline import inline, instantiated
 from .loops import component_names
 from .shapes import coerce_sizes
 from .specialise import Special, call_with, consumed_names, parameters, variable_sizes, without_sizes
-from .state import Builder, Stage, body_of
+from .state import Builder, Stage, body_of, with_names
 from .type_forms import TypeForms, unrolled
 from .values import (
     Arr,
@@ -29,7 +29,6 @@ from .values import (
     Sum,
     Value,
     atoms_of,
-    components,
     sizes_of,
     with_sizes,
 )
@@ -112,8 +111,7 @@ def _make(
         whole = tuple(map(_with_functions, inner, args))
         result = inline(st, without_sizes(function), whole, "")
         result, chosen = _as_declared(st, result, outside, {Var(p.name) for p in fresh.values()}, fun.loc)
-    types = [type for _, type in components(outside)]
-    results = (*fresh.values(), *[st.param("result", type) for type in types])
+    results = (*fresh.values(), *with_names(st, "result", outside)[0])
     body = body_of(builder, [*chosen, *atoms_of(result)])
     consumed = consumed_names(st, fun.params, whole, function.env)
     st.functions.append(FunDef(name, (*sizes, *params), consumed, results, body, None, fun.attrs, fun.loc))

@@ -15,7 +15,7 @@ from .assertions import note_sizes
 from .indexing import distinct_arrays
 from .loops import component_names
 from .shapes import coerce_like, coerce_sizes
-from .state import Builder, Stage, body_of, emit, emit_pattern, prim_op, to_i64
+from .state import Builder, Stage, body_of, emit, emit_pattern, prim_op, to_i64, with_names
 from .values import Arr, Closure, Native, Partial, Rec, Value, atoms_of, components, sizes_of, with_atoms
 
 
@@ -35,7 +35,7 @@ class Rows:
 
 def map_value(st: Stage, args: tuple[Value, ...], loc: Loc, hint: str) -> Value:
     """`map f xs ..`: `[n]a -> .. -> [n]b`."""
-    rows = _rows(st, args[0], _same_width(st, args[1:], loc), loc)
+    rows = _rows(st, args[0], same_width(st, args[1:], loc), loc)
     return Arr(rows.width, _mapped(st, rows, hint, loc))
 
 
@@ -56,18 +56,11 @@ def _emit(st: Stage, exp: Soac, types: list[Type], base: str, loc: Loc) -> list[
     return [Var(param.name) for param in params]
 
 
-def _same_width(st: Stage, arrays: tuple[Value, ...], loc: Loc) -> list[Arr]:
+def same_width(st: Stage, arrays: tuple[Value, ...], loc: Loc) -> list[Arr]:
     """The arrays with the outer size of the first."""
-    first = arrays[0]
-    assert isinstance(first, Arr)
-    result = [first]
-    for xs in arrays[1:]:
-        assert isinstance(xs, Arr)
-        inner: list[Atom | None] = [None] * len(sizes_of(xs.row))
-        same = coerce_sizes(st, xs, [first.size, *inner], "an array", loc)
-        assert isinstance(same, Arr)
-        result.append(same)
-    return result
+    first, *others = [xs for xs in arrays if isinstance(xs, Arr)]
+    same = [coerce_like(st, xs, Arr(first.size, xs.row), "an array", loc) for xs in others]
+    return [first, *[xs for xs in same if isinstance(xs, Arr)]]
 
 
 def _rows(st: Stage, function: Value, arrays: list[Arr], loc: Loc) -> Rows:
@@ -215,7 +208,7 @@ IDENTITY = Native("id", 1, lambda st, args, loc, hint: args[0])
 def _redomap(
     st: Stage, op: Value, f: Value, ne: Value, xs: tuple[Value, ...], comm: bool, loc: Loc, hint: str
 ) -> Value:
-    rows = _rows(st, f, _same_width(st, xs, loc), loc)
+    rows = _rows(st, f, same_width(st, xs, loc), loc)
     ne = coerce_like(st, ne, rows.row, "the neutral element", loc)
     if not rows.function.ret:
         return ne
@@ -226,7 +219,7 @@ def _redomap(
 
 
 def _scanomap(st: Stage, op: Value, f: Value, ne: Value, xs: tuple[Value, ...], loc: Loc, hint: str) -> Value:
-    rows = _rows(st, f, _same_width(st, xs, loc), loc)
+    rows = _rows(st, f, same_width(st, xs, loc), loc)
     if not rows.function.ret:
         return Arr(rows.width, rows.row)
     ne = coerce_like(st, ne, rows.row, "the neutral element", loc)
@@ -240,10 +233,9 @@ def operator(st: Stage, op: Value, ne: Value, loc: Loc) -> Lambda:
     """`op` on two values of the form of its neutral element `ne`."""
     types = [type for _, type in components(ne)]
     with st.nested() as builder:
-        sides = [[st.param(base, type) for type in types] for base in ("x", "y")]
-        args = tuple([with_atoms(ne, [Var(param.name) for param in side]) for side in sides])
-        result = coerce_like(st, st.apply(op, args, loc, ""), ne, "the result of the operator", loc)
-    return Lambda((*sides[0], *sides[1]), body_of(builder, atoms_of(result)), tuple(types))
+        (left, x), (right, y) = (with_names(st, base, ne) for base in "xy")
+        result = coerce_like(st, st.apply(op, (x, y), loc, ""), ne, "the result of the operator", loc)
+    return Lambda((*left, *right), body_of(builder, atoms_of(result)), tuple(types))
 
 
 # ---- scatter and histograms ---------------------------------------------------------------------------------------
@@ -282,7 +274,7 @@ def _writes(
 ) -> tuple[Value, int, tuple[Atom, tuple[Name, ...]], Lambda]:
     """What scatters and histograms share: the destination, its rank, the inputs, and the lambda that passes on an
     index and a value."""
-    indices, values = _same_width(st, (indices, values), loc)
+    indices, values = same_width(st, (indices, values), loc)
     rank = len(components(indices))
     dest = distinct_arrays(st, dest, loc)
     element = _below(dest, rank)

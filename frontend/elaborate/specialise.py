@@ -20,7 +20,7 @@ from .by_hand import kernel_of
 from .inline import inline
 from .loops import component_names
 from .shapes import UnknownSize, expand, resolve_type
-from .state import Builder, Stage, body_of, emit_pattern
+from .state import Builder, Stage, body_of, emit_pattern, with_names
 from .values import (
     Arr,
     Closure,
@@ -219,8 +219,7 @@ def finish_function(
     """The core function whose body is `builder` with `result`; its own sizes are its first results."""
     fresh = {atom: st.param("n", I64) for atom in own}
     outside = with_sizes(result, [Var(fresh[a].name) if a in fresh else a for a in sizes_of(result)])
-    types = [type for _, type in components(outside)]
-    results = [st.param("result", type) for type in types]
+    results, _ = with_names(st, "result", outside)
     body = body_of(builder, own + atoms_of(result))
     definition = FunDef(name, (*sizes, *params), (), (*fresh.values(), *results), body, None, fun.attrs, fun.loc)
     names = tuple([param.name for param in (*sizes, *params)])
@@ -268,7 +267,7 @@ def call_with(st: Stage, special: Special, given: tuple[Atom, ...], loc: Loc, hi
     chosen = [st.param("n", I64) for _ in special.fresh]
     known |= {Var(old): Var(new.name) for old, new in zip(special.fresh, chosen, strict=True)}
     result = rebuild(special.result, lambda part: part.atom, lambda size: known.get(size, size))
-    values = [st.param(hint or special.name.base, type) for _, type in components(result)]
+    values, result = with_names(st, hint or special.name.base, result)
     emit_pattern(st, (*chosen, *values), Apply(special.name, given), loc)
     note_sizes(st, [Var(param.name) for param in chosen])
-    return with_atoms(result, [Var(param.name) for param in values])
+    return result

@@ -8,7 +8,7 @@ twice becomes one size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from ...ir import polynomials
@@ -23,7 +23,7 @@ from ..source import syntax as s
 from ..source.declarations import ValDec
 from ..source.types import Typed
 from . import size_forms
-from .values import Env, Value
+from .values import Env, Value, components, with_atoms
 
 Certs = tuple[Name, ...]
 
@@ -175,6 +175,20 @@ def emit(st: Stage, base: str, exp: Exp, type: Type, loc: Loc, certs: Certs = ()
     param = st.param(base, type)
     emit_pattern(st, (param,), exp, loc, certs)
     return Var(param.name)
+
+
+def with_names(st: Stage, base: str, value: Value) -> tuple[list[Param], Value]:
+    """Fresh names for the components of `value`, and the value by these."""
+    params = [st.param(base, type) for _, type in components(value)]
+    return params, with_atoms(value, [Var(p.name) for p in params])
+
+
+def adopt(st: Stage, stms: Iterable[Stm]) -> None:
+    """Puts statements that were made elsewhere into the body in hand."""
+    for stm in stms:
+        st.builder.stms.append(stm)
+        for param in stm.pat:
+            st.home[param.name.tag] = st.builder
 
 
 def union(first: Certs, second: Certs) -> Certs:

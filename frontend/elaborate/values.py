@@ -12,14 +12,14 @@ Functions and modules exist only here; they are gone when the core is reached.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ...ir.core import Reduction
 from ...ir.depth import MOST_LEVELS
 from ...ir.errors import IRError, Loc
 from ...ir.records import dataclass
-from ...ir.types import Atom, Prim, Type
+from ...ir.types import Atom, Prim, Type, Var
 from ..source import syntax as s
 from ..source.atoms import Qual
 from ..source.declarations import TypeDec, ValDec
@@ -290,6 +290,24 @@ def _collect(value: Value, shape: tuple[Atom, ...], found: list[tuple[Atom, Type
 
 def atoms_of(value: Value) -> list[Atom]:
     return [atom for atom, _ in components(value)]
+
+
+def atom_of(value: Value) -> Atom:
+    """The atom of a scalar."""
+    assert isinstance(value, Component)
+    return value.atom
+
+
+def arrays_of(value: Value) -> list[tuple[Var, Type]]:
+    """The components of an array, which are arrays."""
+    return [(atom, type) for atom, type in components(value) if isinstance(atom, Var)]
+
+
+def array_of(sizes: Sequence[Atom], row: Value) -> Value:
+    """The array of these dimensions, the outermost first, with `row` below them."""
+    for size in reversed(sizes):
+        row = Arr(size, row)
+    return row
 
 
 def rebuild(value: Value, part: Callable[[Component], Atom], size: Callable[[Atom], Atom]) -> Value:
