@@ -22,13 +22,12 @@ from ..api import with_entries
 from ..arguments import Argument
 from ..by_hand import note
 from ..data.read_write import compare_values
-from ..devices import MACHINES
 from ..frontend.source.text import Reach
 from ..ir.by_hand import digests, versions_by_hand
 from ..ir.core import FunDef
 from ..ir.errors import CompileError, Diagnostic, IRError, RunError
 from ..ir.interpret import interpret
-from ..ir.machine import Machine, Mode
+from ..ir.machine import MACHINES, Machine, Mode
 from ..kernels.analysis.check_collectives import misplaced
 from ..pipeline import Compiled, compile_core, compile_prog
 from ..session import Session, open_program
