@@ -211,6 +211,18 @@ def deadline(seconds: float) -> Iterator[Callable[[], bool]]:
             pool.forget_stop()
 
 
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raises `OutOfBudget` where what is inside takes longer, as soon as it launches a kernel."""
+    with deadline(seconds) as is_over:
+        try:
+            yield
+        except KeyboardInterrupt:
+            if is_over():
+                raise OutOfBudget from None
+            raise
+
+
 # ---- numbers ----------------------------------------------------------------------------------------------------
 
 
