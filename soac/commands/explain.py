@@ -161,9 +161,8 @@ def _echo_node(file: Path, settings: Settings, entry: str | None) -> None:
     plan = planned(file, settings)
     for name in _wanted(plan, entry):
         click.echo(f"entry {name}")
-        click.echo(
-            "".join(f"{line}\n" for line in node_lines(plan_of_entry(plan.compiled.fused, name), BROADCAST)), nl=False
-        )
+        for line in node_lines(plan_of_entry(plan.compiled.fused, name).block, BROADCAST):
+            click.echo(line)
 
 
 def _wanted(plan: Plan, entry: str | None) -> tuple[str, ...]:
