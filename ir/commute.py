@@ -13,7 +13,7 @@ def is_commutative(op: Lambda) -> bool:
     """Whether every result is `x_i op y_i` for a commutative scalar operation, or such a map over arrays."""
     results = componentwise(op)
     return len(op.body.stms) == len(op.params) // 2 and all(
-        _commuting_operands(exp) == {x.name, y.name} for exp, x, y in results
+        _commuting_operands(exp) == frozenset((x.name, y.name)) for exp, x, y in results
     )
 
 
