@@ -211,21 +211,33 @@ def deadline(seconds: float) -> Iterator[Callable[[], bool]]:
             pool.forget_stop()
 
 
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raises `OutOfBudget` where what is inside takes longer, as soon as it launches a kernel."""
+    with deadline(seconds) as is_over:
+        try:
+            yield
+        except KeyboardInterrupt:
+            if is_over():
+                raise OutOfBudget from None
+            raise
+
+
 # ---- numbers ----------------------------------------------------------------------------------------------------
 
 
 def interval(samples: Sequence[float]) -> tuple[float, float]:
     """A confidence interval of the median: between the k-th sample from below and from above, for the largest k that
-    leaves at most 5 % (the median is below the k-th with the chance that fewer than k of n coins show heads)."""
+    leaves at most 5 %. With B ~ Binomial(n, 1/2) the number of samples below the true median, they enclose it with
+    probability 1 - 2 P(B < k); it assumes nothing about how samples are distributed."""
     ordered, n = sorted(samples), len(samples)
-    k, outside = 0, 0.0
-    while k < n // 2:
-        outside += 2 * math.comb(n, k) / 2.0**n
-        if outside > 0.05:
+    rank, below = 0, 0.0
+    for k in range(n // 2):  # what is summed up is comb(n, k) / 2^n, whatever n is
+        below += math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2))
+        if 2 * below > 0.05:
             break
-        k += 1
-    k = max(k - 1, 0)
-    return ordered[k], ordered[n - 1 - k]
+        rank = k
+    return ordered[rank], ordered[n - 1 - rank]
 
 
 def drift(usual: Sequence[float], now: Sequence[float]) -> float:

@@ -49,7 +49,7 @@ class Piece:
 
 
 def piece_of(total: float, executions: Sequence[Execution], status: Status) -> Piece:
-    """A whole run of an entry that took `total` seconds and reached these guards."""
+    """A whole run of an entry, or an execution of a guard, that took `total` seconds and reached these guards."""
     own = max(0.0, total - sum(e.seconds for e in executions))
     blamed = status if all(e.ended for e in executions) else Status.CUT
     return Piece(own, 1, blamed, _merged(executions, status))
@@ -59,17 +59,10 @@ def _merged(executions: Iterable[Execution], status: Status) -> dict[Key, Piece]
     found: dict[Key, Piece] = {}
     for execution in executions:
         key = Key(execution.thresholds, execution.pars, execution.taken)
-        piece = _piece(execution, status)
+        own = Status.ENDED if execution.ended else status
+        piece = piece_of(execution.seconds, execution.inner, own)
         found[key] = _together(found[key], piece) if key in found else piece
     return found
-
-
-def _piece(execution: Execution, status: Status) -> Piece:
-    own = max(0.0, execution.seconds - sum(inner.seconds for inner in execution.inner))
-    blamed = (
-        Status.ENDED if execution.ended else status if all(inner.ended for inner in execution.inner) else Status.CUT
-    )
-    return Piece(own, 1, blamed, _merged(execution.inner, status))
 
 
 WORST = (Status.FAILED, Status.STOPPED, Status.CUT, Status.ENDED)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol
 
@@ -17,7 +17,7 @@ import optuna
 from optuna.study import Study
 
 from ..ir.version_tree import Branch
-from .measure import OutOfBudget, Record, Version, drift
+from .measure import OutOfBudget, Record, Version, drift, record_to_data
 from .model import FAILS, Guard, Side, seconds_of
 from .observe import Piece, Status, is_guess, scaled, seen, side_of
 from .plan import most_versions, next_versions
@@ -32,8 +32,8 @@ from .store import (
     Timed,
     fail_stale,
     is_taken,
-    note_record,
-    note_request,
+    note,
+    request_to_data,
     running_cases,
     timed_of,
 )
@@ -68,12 +68,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What is reported after each run: runs done, the most there may be, and what was run."""
+    """What is reported after each run: runs done, and the most there may be."""
 
     done: int
     most: int
-    request: Request
-    record: Record
 
 
 @dataclass(slots=True)
@@ -102,11 +100,11 @@ class Search:
         def objective(trial: optuna.Trial) -> float:
             for name in self.sampler.plan:
                 trial.suggest_int(name, 0, MOST_RUNS)
-            note_request(trial, request)
+            note(trial, "request", request_to_data(request))
             if self._is_taken(request, trial.number):
                 raise optuna.TrialPruned
             record = self.bench(request)
-            note_record(trial, record)
+            note(trial, "record", record_to_data(record))
             made.append(record)
             if record.status is Status.STOPPED:
                 raise optuna.TrialPruned
@@ -120,7 +118,7 @@ class Search:
             return None
         done = len(self.timed())
         self.most = max(self.most, done)
-        self.tell(Progress(done, self.most, request, made[0]))
+        self.tell(Progress(done, self.most))
         return made[0]
 
     def _is_taken(self, request: Request, number: int) -> bool:
@@ -318,7 +316,3 @@ def pieces_of(timed: Sequence[Timed], problem: Problem, case: int) -> list[Piece
         if run.record.untuned_piece is not None and not problem.sizes:
             found.append(scaled(run.record.untuned_piece, factor))
     return found
-
-
-def with_sizes(problem: Problem, sizes: Mapping[str, int]) -> Problem:
-    return replace(problem, sizes=dict(sizes))

@@ -58,7 +58,6 @@ class Block:
 class Tried:
     """A trial of sizes: the mean over data sets of time over best, and the means after each data set."""
 
-    block: int
     settings: Mapping[str, int]
     steps: tuple[float, ...]
     ended: bool
@@ -296,7 +295,7 @@ def tried(trials: Sequence[FrozenTrial], block: int) -> list[Tried]:
         data = noted(trial, "sizes") if trial.state in (TrialState.COMPLETE, TrialState.PRUNED) else None
         if data is not None and data["block"] == block:
             ended = data["ended"] and trial.state is TrialState.COMPLETE
-            found.append(Tried(block, data["settings"], tuple(data["steps"]), ended))
+            found.append(Tried(data["settings"], tuple(data["steps"]), ended))
     return found
 
 

@@ -31,7 +31,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..ir.errors import Diagnostic, TuningError
-from .measure import Record, Version, record_from_data, record_to_data
+from .measure import Record, Version, record_from_data
 
 HEARTBEAT = 5
 GRACE = 20
@@ -242,14 +242,6 @@ def request_to_data(request: Request) -> dict[str, Any]:
         "settings": dict(version.settings),
         "limit": request.limit,
     }
-
-
-def note_request(trial: optuna.Trial, request: Request) -> None:
-    note(trial, "request", request_to_data(request))
-
-
-def note_record(trial: optuna.Trial, record: Record) -> None:
-    note(trial, "record", record_to_data(record))
 
 
 def note(trial: optuna.Trial, key: str, data: Mapping[str, Any]) -> None:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import scalar
-from .show import show_type
+from .core import Stm
+from .errors import IRError
+from .show import show_stm, show_type
 from .types import Const, Prim, Type, Var
 from .types import scalar as scalar_type
 
 
 class IllFormed(Exception):
     """What is wrong; the statement is added where it is known."""
+
+    def inside(self, stm: Stm) -> IRError:
+        """The same of a statement, as far as that is short."""
+        lines = show_stm(stm).splitlines()
+        return IRError("\n".join([f"{self}, in", *lines[:12], *["..."] * (len(lines) > 12)]))
 
 
 def const_type(const: Const) -> Type:

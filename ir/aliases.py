@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from .agreement import IllFormed
 from .core import (
     Apply,
     Body,
@@ -29,10 +30,8 @@ from .core import (
     Update,
     WithAcc,
 )
-from .errors import IRError
 from .reachable import reachable
 from .records import dataclass
-from .show import show_stm
 from .traverse import callees_first, consumed_by, operands, recursive_functions, scoped_bodies
 from .types import Atom, Name, Var
 
@@ -47,10 +46,6 @@ class Summary:
 
     shared: tuple[frozenset[int], ...]
     local: tuple[Roots, ...]
-
-
-class Misuse(Exception):
-    """What is wrong; the statement is added where it is known."""
 
 
 class State:
@@ -76,13 +71,13 @@ class State:
 
     def use(self, atom: Atom) -> None:
         if isinstance(atom, Var) and not self.consumed.isdisjoint(self.of(atom)):
-            raise Misuse(f"{atom.name} is used after it was consumed")
+            raise IllFormed(f"{atom.name} is used after it was consumed")
 
     def consume(self, atom: Atom) -> None:
         self.use(atom)
         for root in self.of(atom):
             if self.depth_of[root] < self.depth:
-                raise Misuse(f"{atom} is consumed where that could happen several times, or is not owned here")
+                raise IllFormed(f"{atom} is consumed where that could happen several times, or is not owned here")
             self.consumed.add(root)
 
 
@@ -162,9 +157,8 @@ def _stm(state: State, stm: Stm) -> None:
         for atom in operands(stm.exp):
             state.use(atom)
         _bind(state, stm.pat, _exp(state, stm))
-    except Misuse as fault:
-        lines = show_stm(stm).splitlines()
-        raise IRError("\n".join([f"{fault}, in", *lines[:12], *["..."] * (len(lines) > 12)])) from None
+    except IllFormed as fault:
+        raise fault.inside(stm) from None
 
 
 def _bind(state: State, pat: Sequence[Param], roots: Sequence[Roots | None]) -> None:
@@ -184,7 +178,7 @@ def _exp(state: State, stm: Stm) -> Sequence[Roots | None]:
             return [state.of(Var(array))]
         case Update(array, _, value, _):
             if state.of(value) & state.of(Var(array)):
-                raise Misuse(f"{array} is overwritten with a part of itself")
+                raise IllFormed(f"{array} is overwritten with a part of itself")
             state.consume(Var(array))
             return [None]
         case If(_, then, orelse):
@@ -213,7 +207,7 @@ def _with_acc(state: State, f: Lambda, dests: Sequence[Name], results: int) -> S
     state.fresh(f.params[:count], state.depth + 1)
     nexts = _inner_body(state, f.params[count:], state.depth, f.body)
     if len(NONE.union(*nexts[:count])) < sum(map(len, nexts[:count])):
-        raise Misuse("two accumulators are one")
+        raise IllFormed("two accumulators are one")
     _consume_apart(state, [Var(name) for name in dests], [])
     return [None] * results
 
@@ -223,7 +217,7 @@ def _consume_apart(state: State, consumed: Sequence[Atom], others: Sequence[Atom
     seen = set[Name]().union(*(state.of(atom) for atom in others))
     for atom in consumed:
         if not seen.isdisjoint(state.of(atom)):
-            raise Misuse(f"{atom} is consumed beside another use of the same array")
+            raise IllFormed(f"{atom} is consumed beside another use of the same array")
         seen |= state.of(atom)
         state.consume(atom)
 
@@ -297,9 +291,9 @@ def _taken_over(state: State, position: dict[Name, int], nexts: Sequence[Roots])
 def _check_next(state: State, loop: Loop, position: dict[Name, int], nexts: Sequence[Roots], k: int) -> None:
     name = loop.params[k].name
     if any(root not in position and state.depth_of[root] <= state.depth for root in nexts[k]):
-        raise Misuse(f"the next value of {name}, which is consumed, is an array from outside the loop")
+        raise IllFormed(f"the next value of {name}, which is consumed, is an array from outside the loop")
     if any(not nexts[k].isdisjoint(roots) for j, roots in enumerate(nexts) if j != k):
-        raise Misuse(f"the next value of {name}, which is consumed, is also that of another parameter")
+        raise IllFormed(f"the next value of {name}, which is consumed, is also that of another parameter")
 
 
 def _reached(state: State, loop: Loop, position: dict[Name, int], nexts: Sequence[Roots], start: int) -> Roots:

@@ -63,12 +63,9 @@ def out_of_bounds_text(ats: Sequence[At], shape: tuple[int, ...]) -> str:
         place = f"index [{', '.join(str(at.start) for at in ats)}]"
     else:
         wrong = next(at for at, size in zip(ats, shape, strict=True) if not at.within(size))
-        place = _slice_text(wrong) if wrong.count is not None else f"index [{wrong.start}]"
+        is_slice = wrong.count is not None
+        place = f"slice [{wrong.start}:+{wrong.count}*{wrong.stride}]" if is_slice else f"index [{wrong.start}]"
     return f"{place} out of bounds for array of shape {shape_text(shape)}"
-
-
-def _slice_text(at: At) -> str:
-    return f"slice [{at.start}:+{at.count}*{at.stride}]"
 
 
 def shape_text(shape: Sequence[int]) -> str:
@@ -80,12 +77,7 @@ def select(xs: Array, ats: Sequence[At]) -> Array | Value:
     """`xs[ats]`, in bounds; a Python value where every dimension is fixed."""
     if all(at.count is None for at in ats):
         return xs.item(tuple(at.start for at in ats))
-    return _through(xs, ats)
-
-
-def _through(xs: Array, ats: Sequence[At]) -> Array:
-    """Dimension by dimension from the last, since numpy moves dimensions when arrays of indices are mixed."""
-    for axis in reversed(range(len(ats))):
+    for axis in reversed(range(len(ats))):  # numpy moves dimensions when arrays of indices are mixed
         xs = xs[(slice(None),) * axis + (ats[axis].selector(),)]
     return xs
 

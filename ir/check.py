@@ -66,7 +66,7 @@ from .core import (
 from .depth import allow_depth
 from .errors import IRError
 from .ops import operand_types
-from .show import show_stm, show_type
+from .show import show_type
 from .traverse import index_atoms, operands, space_params
 from .types import BOOL, I64, Atom, Name, Type, Var
 from .types import scalar as scalar_type
@@ -225,12 +225,7 @@ def _stm(context: Context, stm: Stm, inside: Level | None) -> None:
         context.enter(stm.pat)
         require_types(found, [p.type for p in stm.pat], "value")
     except IllFormed as fault:
-        raise IRError(f"{fault}, in\n{_excerpt(stm)}") from None
-
-
-def _excerpt(stm: Stm) -> str:
-    lines = show_stm(stm).splitlines()
-    return "\n".join(lines[:12] + ["..."] * (len(lines) > 12))
+        raise fault.inside(stm) from None
 
 
 def _check_stage(stage: Stage, exp: Exp, inside: Level | None) -> None:
@@ -268,8 +263,8 @@ def _exp(context: Context, stm: Stm, inside: Level | None) -> None:
     match exp:
         case If(cond, then, orelse):
             context.require(cond, BOOL, "the condition")
-            for branch in (then, orelse):
-                _branch(context, branch, stm.pat, inside)
+            for branch in (then, orelse):  # gives what the pattern has; its sizes are not in scope there
+                _body(context, branch, [p.type for p in stm.pat], inside)
         case Loop():
             _loop(context, exp, inside)
         case Apply(function, args):
@@ -286,11 +281,6 @@ def _exp(context: Context, stm: Stm, inside: Level | None) -> None:
             _segop(context, exp, inside)
         case _:
             _basic(context, exp)
-
-
-def _branch(context: Context, body: Body, pat: Sequence[Param], inside: Level | None) -> None:
-    """A branch gives what the pattern has, sizes included; sizes of the pattern are not in scope here."""
-    _body(context, body, [p.type for p in pat], inside)
 
 
 def _loop(context: Context, loop: Loop, inside: Level | None) -> None:

@@ -176,9 +176,10 @@ def _several(layout: Layout, exp: Exp) -> Values:
             sources, accs = layout.names(arrays), layout.names(dests)
             return parallel.with_acc(layout.atom(width), sources, lambda_function(layout, f), accs, kept)
         case Accumulate(accs, index, values, op):
-            row = layout.atoms((*index, *values))
-            operator = None if op is None else _operator(layout, op)
-            return parallel.accumulate(layout.names(accs), row, operator, len(index))
+            row, dests = layout.atoms((*index, *values)), layout.names(accs)
+            if op is None:
+                return parallel.written(lambda frame: [row(frame)], dests, len(index))
+            return parallel.combined(lambda frame: [row(frame)], _operator(layout, op), dests, len(index))
         case SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
             return _segop(layout, exp)
         case _:
@@ -245,10 +246,11 @@ def _soac(layout: Layout, exp: Screma | Hist | Scatter) -> Values:
             kept = _row_types(layout, (*(t for s in scans for t in s.op.ret), *mapped))
             return parallel.screma(width, sources, lambda_function(layout, f), operators, kept)
         case Scatter(_, _, f, dests, rank):
-            return parallel.scatter(width, sources, lambda_function(layout, f), layout.names(dests), rank)
+            rows = parallel.mapped(width, sources, lambda_function(layout, f))
+            return parallel.written(rows, layout.names(dests), rank)
         case Hist(_, _, f, op, dests, rank):
-            operator, fn = _operator(layout, op), lambda_function(layout, f)
-            return parallel.hist(width, sources, fn, operator, layout.names(dests), rank)
+            rows = parallel.mapped(width, sources, lambda_function(layout, f))
+            return parallel.combined(rows, _operator(layout, op), layout.names(dests), rank)
 
 
 def _space(layout: Layout, space: SegSpace) -> Space:
@@ -257,21 +259,18 @@ def _space(layout: Layout, space: SegSpace) -> Space:
 
 
 def _segop(layout: Layout, exp: SegMap | SegRed | SegScan | SegScatter | SegHist) -> Values:
-    space = _space(layout, exp.space)
+    space, body = _space(layout, exp.space), body_values(layout, exp.body)
     match exp:
-        case SegMap(_, _, body, ret):
-            return parallel.segmap(space, body_values(layout, body), _row_types(layout, ret))
-        case SegRed(_, _, reds, body, ret, ends):
-            operators, types = _operators(layout, reds), _row_types(layout, ret)
-            if ends is not None:
-                return parallel.segred_rows(space, layout.name(ends), operators, body_values(layout, body), types)
-            cut = exp.num_reds
-            return parallel.segred(space, operators, body_values(layout, body), types[:cut], types[cut:])
-        case SegScan(_, _, scans, body, ret):
-            operators = _operators(layout, scans)
-            return parallel.segscan(space, operators, body_values(layout, body), _row_types(layout, ret))
-        case SegScatter(_, _, dests, rank, body, safe):
-            return parallel.segscatter(space, body_values(layout, body), layout.names(dests), rank, safe)
-        case SegHist(_, _, op, dests, rank, body):
-            operator = _operator(layout, op)
-            return parallel.seghist(space, operator, body_values(layout, body), layout.names(dests), rank)
+        case SegMap(_, _, _, ret):
+            return parallel.segmap(space, body, _row_types(layout, ret))
+        case SegRed(_, _, reds, _, ret, ends):
+            spans = parallel.whole_rows if ends is None else parallel.rows_to(layout.name(ends))
+            return parallel.folded(space, spans, (), _operators(layout, reds), body, _row_types(layout, ret))
+        case SegScan(_, _, scans, _, ret):
+            operators, types = _operators(layout, scans), _row_types(layout, ret)
+            return parallel.folded(space, parallel.whole_rows, operators, (), body, types)
+        case SegScatter(_, _, dests, rank, _, safe):
+            rows = parallel.in_pieces(parallel.over(space, body), rank + len(dests))
+            return parallel.written(rows, layout.names(dests), rank, safe)
+        case SegHist(_, _, op, dests, rank, _):
+            return parallel.combined(parallel.over(space, body), _operator(layout, op), layout.names(dests), rank)

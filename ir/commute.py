@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from .core import Body, Lambda, PrimOp, Screma, Stm
+from collections.abc import Iterator
+
+from .core import Body, Exp, Lambda, Param, PrimOp, Screma, Stm
 from .ops import COMMUTATIVE
 from .types import Atom, Name, Var
 
 
 def is_commutative(op: Lambda) -> bool:
     """Whether every result is `x_i op y_i` for a commutative scalar operation, or such a map over arrays."""
+    results = componentwise(op)
+    return len(op.body.stms) == len(op.params) // 2 and all(
+        _commuting_operands(exp) == frozenset((x.name, y.name)) for exp, x, y in results
+    )
+
+
+def componentwise(op: Lambda) -> Iterator[tuple[Exp | None, Param, Param]]:
+    """For each result of an operator the expression that gives it alone, if one does, and its two operands."""
     half = len(op.params) // 2
-    pairs = {frozenset((op.params[i].name, op.params[half + i].name)): i for i in range(half)}
-    if len(op.body.stms) != half:
-        return False
-    made: dict[Atom, int] = {}
-    for stm in op.body.stms:
-        operands = _commuting_operands(stm.exp)
-        if operands is None or operands not in pairs or len(stm.pat) != 1:
-            return False
-        made[Var(stm.pat[0].name)] = pairs[operands]
-    return [made.get(atom) for atom in op.body.result] == list(range(half))
+    made: dict[Atom, Exp] = {Var(stm.pat[0].name): stm.exp for stm in op.body.stms if len(stm.pat) == 1}
+    for atom, x, y in zip(op.body.result, op.params[:half], op.params[half:], strict=True):
+        yield made.get(atom), x, y
 
 
 def scalar_operation(op: Lambda) -> PrimOp | None:
@@ -32,7 +35,7 @@ def scalar_operation(op: Lambda) -> PrimOp | None:
             return None
 
 
-def _commuting_operands(exp: object) -> frozenset[Name] | None:
+def _commuting_operands(exp: Exp | None) -> frozenset[Name] | None:
     match exp:
         case PrimOp(op, _, (Var(x), Var(y))) if op in COMMUTATIVE:
             return frozenset((x, y))

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .core import Exp, Lambda, PrimOp, Prog, Reduction
+from .commute import componentwise
+from .core import Exp, PrimOp, Prog, Reduction
 from .errors import Diagnostic, Label, Loc
 from .ops import Op
 from .traverse import all_stms, reductions
@@ -30,7 +31,8 @@ def contract_warnings(prog: Prog) -> tuple[Diagnostic, ...]:
 
 def _broken(reduction: Reduction) -> Iterator[tuple[str, str, str]]:
     """What is wrong: a message, what to say at the place, and a remedy."""
-    for (op, prim), ne in zip(_operations(reduction.op), reduction.neutral, strict=True):
+    for (exp, x, y), ne in zip(componentwise(reduction.op), reduction.neutral, strict=True):
+        op, prim = _operation(exp, Var(x.name), Var(y.name)), x.type.prim
         if op in NOT_ASSOCIATIVE:
             message = "the operator is not associative: the result depends on how the array is cut into parts"
             yield message, "", "`foldl` goes from left to right, one after the other"
@@ -40,17 +42,8 @@ def _broken(reduction: Reduction) -> Iterator[tuple[str, str, str]]:
             yield message, f"`{_shown(ne.value)}` is not neutral", hint
 
 
-def _operations(op: Lambda) -> list[tuple[Op | None, Prim]]:
-    """For each result the operation that makes it from its two operands alone, if one does."""
-    half = len(op.params) // 2
-    made: dict[Atom, Exp] = {Var(stm.pat[0].name): stm.exp for stm in op.body.stms if len(stm.pat) == 1}
-    return [
-        (_operation(made.get(atom), Var(x.name), Var(y.name)), x.type.prim)
-        for atom, x, y in zip(op.body.result, op.params[:half], op.params[half:], strict=True)
-    ]
-
-
 def _operation(exp: Exp | None, x: Atom, y: Atom) -> Op | None:
+    """The operation that makes a result from its two operands alone, if one does."""
     match exp:
         case PrimOp(op, _, (left, right)) if {left, right} == {x, y}:
             return op

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .records import dataclass
+from .types import Prim
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +35,9 @@ class Entry:
     sizes: int
     params: tuple[EntryParam, ...]
     results: tuple[EntryResult, ...]
+
+
+def plain_entry(name: str, sizes: int, params: Sequence[tuple[str, Prim]], results: Sequence[Prim]) -> Entry:
+    """An entry that has an argument for each parameter but its sizes, and a value for each result."""
+    taken = tuple(EntryParam(base, prim.value, 1, False) for base, prim in params)
+    return Entry(name, sizes, taken, tuple(EntryResult(prim.value, (k,)) for k, prim in enumerate(results)))

@@ -83,7 +83,8 @@ CORE = LevelRow(Level.BLOCK, "suff_intra", 64, 1 << 14, 1 << 20)
 
 CUDA = Machine("cuda", (THREAD, WARP, BLOCK), 64, MOST_SEGMENTS, BLOCK.threads, 1 << 18)
 CPU = Machine("cpu", (THREAD, CORE), 64, MOST_SEGMENTS, None, None, keeps_rows=True)
-MACHINES = {machine.name: machine for machine in (CUDA, CPU)}
+MACHINES = {machine.name: machine for machine in (CPU, CUDA)}
+"""The devices by name, and the levels that programs are flattened for."""
 
 
 EVEN = "suff_even"

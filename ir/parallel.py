@@ -22,6 +22,9 @@ Frame = list[Any]
 """A place for each name and constant of a function; place 0 holds what belongs to the run as a whole."""
 Values = Callable[[Frame], Sequence[Value]]
 Function = Callable[[Frame, Sequence[Value]], Sequence[Value]]
+Rows = Callable[[Frame], Iterable[Sequence[Value]]]
+Spans = Callable[[Frame, tuple[int, ...]], Iterable[range]]
+"""The indices along the innermost dimension that each row of a space of this shape has."""
 Columns = list[list[Value]]
 
 
@@ -114,10 +117,11 @@ def screma(
 ) -> Values:
     """`operators` are scans and reductions; `kept` the row types of the scanned, then the mapped values."""
     scans, reds = operators
+    rows = mapped(width, sources, f)
 
     def run(frame: Frame) -> Sequence[Value]:
         columns: Columns = [[] for _ in kept]
-        reduced = sweep(frame, _mapped(frame, width, sources, f), scans, reds, columns)
+        reduced = sweep(frame, rows(frame), scans, reds, columns)
         outer = (max(0, frame[width]),)
         done = [t.collect(frame, column, outer) for t, column in zip(kept, columns)]
         cut = sum(s.size for s in scans)
@@ -126,31 +130,14 @@ def screma(
     return run
 
 
-def _mapped(frame: Frame, width: int, sources: Values, f: Function) -> Iterator[Sequence[Value]]:
-    return (f(frame, row) for row in _rows(frame, max(0, frame[width]), sources))
+def mapped(width: int, sources: Values, f: Function) -> Rows:
+    """What `f` gives for each row of arrays."""
+    return lambda frame: (f(frame, row) for row in _rows(frame, max(0, frame[width]), sources))
 
 
 def _rows(frame: Frame, width: int, sources: Values) -> Iterable[Sequence[Value]]:
     columns = [rows_of(xs, width) for xs in sources(frame)]
     return zip(*columns) if columns else itertools.repeat((), width)
-
-
-def scatter(width: int, sources: Values, f: Function, dests: Values, rank: int) -> Values:
-    """Later writes win, where two go to one place."""
-
-    def run(frame: Frame) -> Sequence[Value]:
-        return _write(dests(frame), _mapped(frame, width, sources, f), rank)
-
-    return run
-
-
-def hist(width: int, sources: Values, f: Function, operator: Operator, dests: Values, rank: int) -> Values:
-    """`hist`: for each element `f` gives `rank` indices and values; `operator` combines these into `dests` there."""
-
-    def run(frame: Frame) -> Sequence[Value]:
-        return _combine(frame, dests(frame), _mapped(frame, width, sources, f), operator, rank)
-
-    return run
 
 
 def with_acc(width: int, sources: Values, f: Function, dests: Values, kept: tuple[RowType, ...]) -> Values:
@@ -170,41 +157,38 @@ def with_acc(width: int, sources: Values, f: Function, dests: Values, kept: tupl
     return run
 
 
-def accumulate(accs: Values, row: Values, operator: Operator | None, rank: int) -> Values:
-    """One row of a histogram, or of a scatter where there is no operator."""
+def written(rows: Rows, dests: Values, rank: int, safe: bool = False) -> Values:
+    """Writes into `dests`: a row gives `rank` indices and values; later writes win, where two go to one place. Those
+    out of bounds are left out, and an `IRError` where it is `safe`."""
 
     def run(frame: Frame) -> Sequence[Value]:
-        if operator is None:
-            return _write(accs(frame), [row(frame)], rank)
-        return _combine(frame, accs(frame), [row(frame)], operator, rank)
+        new = [xs.copy() for xs in dests(frame)]
+        for row in rows(frame):
+            index = tuple(row[:rank])
+            for xs, value in zip(new, row[rank:], strict=True):
+                if arrays.inside(index, xs.shape):
+                    xs[index] = value
+                elif safe:
+                    raise IRError(f"a safe segscatter writes at {index} of {xs.shape}")
+        return new
 
     return run
 
 
-def _write(dests: Sequence[Value], rows: Iterable[Sequence[Value]], rank: int, safe: bool = False) -> Sequence[Value]:
-    """`safe`: no index is out of range."""
-    new = [xs.copy() for xs in dests]
-    for row in rows:
-        index = tuple(row[:rank])
-        for xs, value in zip(new, row[rank:], strict=True):
-            if arrays.inside(index, xs.shape):
-                xs[index] = value
-            elif safe:
-                raise IRError(f"a safe segscatter writes at {index} of {xs.shape}")
-    return new
+def combined(rows: Rows, operator: Operator, dests: Values, rank: int) -> Values:
+    """A histogram: a row gives `rank` indices and values; `operator` combines these into `dests` there."""
 
+    def run(frame: Frame) -> Sequence[Value]:
+        new = [xs.copy() for xs in dests(frame)]
+        for row in rows(frame):
+            index = tuple(row[:rank])
+            if all(arrays.inside(index, xs.shape) for xs in new):
+                old = [_element(xs, index) for xs in new]
+                for xs, value in zip(new, operator.op(frame, (*old, *row[rank:])), strict=True):
+                    xs[index] = value
+        return new
 
-def _combine(
-    frame: Frame, dests: Sequence[Value], rows: Iterable[Sequence[Value]], operator: Operator, rank: int
-) -> Sequence[Value]:
-    new = [xs.copy() for xs in dests]
-    for row in rows:
-        index = tuple(row[:rank])
-        if all(arrays.inside(index, xs.shape) for xs in new):
-            old = [_element(xs, index) for xs in new]
-            for xs, value in zip(new, operator.op(frame, (*old, *row[rank:])), strict=True):
-                xs[index] = value
-    return new
+    return run
 
 
 def _element(xs: np.ndarray, index: tuple[Any, ...]) -> Value:
@@ -227,84 +211,55 @@ def segmap(space: Space, body: Values, kept: tuple[RowType, ...]) -> Values:
     return run
 
 
-def segred(
-    space: Space, reds: tuple[Operator, ...], body: Values, reduced: tuple[RowType, ...], kept: tuple[RowType, ...]
-) -> Values:
-    """`segred`: the innermost dimension reduced, from the left; arrays over the outer ones, then `kept` over all."""
+def whole_rows(_: Frame, shape: tuple[int, ...]) -> Iterable[range]:
+    """Rows are all of the innermost dimension."""
+    return itertools.repeat(range(shape[-1]))
+
+
+def rows_to(ends: int) -> Spans:
+    """Row i is the elements from the end of the one before it to `ends[i]`."""
+
+    def spans(frame: Frame, shape: tuple[int, ...]) -> Iterator[range]:
+        first = 0
+        for end in rows_of(frame[ends], shape[0]):
+            if not first <= end <= shape[-1]:
+                raise IRError(f"a row of {shape[-1]} elements from {first} to {end}")
+            yield range(first, end)
+            first = end
+
+    return spans
+
+
+def folded(
+    space: Space, spans: Spans, scans: tuple[Operator, ...], reds: tuple[Operator, ...], body: Values,
+    types: tuple[RowType, ...],
+) -> Values:  # fmt: skip
+    """`segred` and `segscan`: the innermost dimension reduced or scanned, from the left; arrays over the outer ones for
+    what is reduced, then over all for what is scanned or mapped."""
+    cut = sum(r.size for r in reds)
+    reduced, kept = types[:cut], types[cut:]
 
     def run(frame: Frame) -> Sequence[Value]:
         shape = space.shape(frame)
         columns: Columns = [[] for _ in kept]
         totals: Columns = [[] for _ in reduced]
-        for _ in space.points(frame, -1, shape):
-            values = sweep(frame, space.inner_rows(frame, range(shape[-1]), body), (), reds, columns)
+        for _, inner in zip(space.points(frame, -1, shape), spans(frame, shape)):
+            values = sweep(frame, space.inner_rows(frame, inner, body), scans, reds, columns)
             for total, value in zip(totals, values):
                 total.append(value)
         whole = [t.collect(frame, column, shape) for t, column in zip(kept, columns)]
-        return _reduced(frame, totals, reduced, shape[:-1]) + whole
+        if len(shape) == 1:
+            return [total[0] for total in totals] + whole
+        return [t.collect(frame, total, shape[:-1]) for t, total in zip(reduced, totals)] + whole
 
     return run
 
 
-def segred_rows(
-    space: Space, ends: int, reds: tuple[Operator, ...], body: Values, reduced: tuple[RowType, ...]
-) -> Values:
-    """Row i is the elements from the end of the one before it to `ends[i]`."""
-
-    def run(frame: Frame) -> Sequence[Value]:
-        shape = space.shape(frame)
-        totals: Columns = [[] for _ in reduced]
-        first = 0
-        for _, end in zip(space.points(frame, -1, shape), rows_of(frame[ends], shape[0]), strict=True):
-            if not first <= end <= shape[-1]:
-                raise IRError(f"a row of {shape[-1]} elements from {first} to {end}")
-            values = sweep(frame, space.inner_rows(frame, range(first, end), body), (), reds, [])
-            for total, value in zip(totals, values):
-                total.append(value)
-            first = end
-        return _reduced(frame, totals, reduced, shape[:-1])
-
-    return run
+def over(space: Space, body: Values) -> Rows:
+    """What a body gives at each point of a space."""
+    return lambda frame: (body(frame) for _ in space.points(frame, None, space.shape(frame)))
 
 
-def _reduced(frame: Frame, totals: Columns, types: tuple[RowType, ...], outer: tuple[int, ...]) -> list[Value]:
-    if not outer:
-        return [total[0] for total in totals]
-    return [t.collect(frame, total, outer) for t, total in zip(types, totals)]
-
-
-def segscan(space: Space, scans: tuple[Operator, ...], body: Values, kept: tuple[RowType, ...]) -> Values:
-    """`segscan`: inclusive scans along the innermost dimension, from the left; arrays over the space."""
-
-    def run(frame: Frame) -> Sequence[Value]:
-        shape = space.shape(frame)
-        columns: Columns = [[] for _ in kept]
-        for _ in space.points(frame, -1, shape):
-            sweep(frame, space.inner_rows(frame, range(shape[-1]), body), scans, (), columns)
-        return [t.collect(frame, column, shape) for t, column in zip(kept, columns)]
-
-    return run
-
-
-def segscatter(space: Space, body: Values, dests: Values, rank: int, safe: bool) -> Values:
-    """`segscatter`: each point gives `rank` indices and values for `dests`, once or several times; writes out of bounds
-    are left out, and an `IRError` where it is `safe`."""
-
-    def run(frame: Frame) -> Sequence[Value]:
-        places = dests(frame)
-        each = rank + len(places)
-        given = (body(frame) for _ in space.points(frame, None, space.shape(frame)))
-        rows = (row[k : k + each] for row in given for k in range(0, len(row), each))
-        return _write(places, rows, rank, safe)
-
-    return run
-
-
-def seghist(space: Space, operator: Operator, body: Values, dests: Values, rank: int) -> Values:
-    """`seghist`: as `hist`, with the points of the space as elements."""
-
-    def run(frame: Frame) -> Sequence[Value]:
-        rows = (body(frame) for _ in space.points(frame, None, space.shape(frame)))
-        return _combine(frame, dests(frame), rows, operator, rank)
-
-    return run
+def in_pieces(rows: Rows, each: int) -> Rows:
+    """Rows of `each` values, one or several in each of `rows`."""
+    return lambda frame: (row[k : k + each] for row in rows(frame) for k in range(0, len(row), each))

@@ -325,7 +325,7 @@ def free_in_lambda(f: Lambda) -> NameSet:
     found: NameSet = {}
     bound = {p.name for p in f.params}
     _note(names_in_types(p.type for p in f.params), bound, found)
-    _free_in_body(f.body, bound, found)
+    _note(_free_of(f.body), bound, found)
     _note(names_in_types(f.ret), bound, found)
     return found
 
@@ -340,10 +340,6 @@ def _note_atoms(atoms: Iterable[Atom], bound: set[Name], found: NameSet) -> None
     for atom in atoms:
         if isinstance(atom, Var) and atom.name not in bound:
             found[atom.name] = None
-
-
-def _free_in_body(body: Body, bound: set[Name], found: NameSet) -> None:
-    _note(_free_of(body), bound, found)
 
 
 def _free_of(body: Body) -> NameSet:
@@ -383,7 +379,7 @@ def _free_in_exp(exp: Exp, bound: set[Name], found: NameSet) -> None:
     for params, body in scoped_bodies(exp):
         bound.update(p.name for p in params)
         _note(names_in_types(p.type for p in params), bound, found)
-        _free_in_body(body, bound, found)
+        _note(_free_of(body), bound, found)
     _note(names_in_types(result_types(exp)), bound, found)
 
 
@@ -461,9 +457,7 @@ def consumed_by(exp: Exp) -> tuple[Name, ...]:
     match exp:
         case Update():
             return (exp.array,)
-        case Hist() | Scatter() | SegHist() | SegScatter():
-            return exp.dests
-        case WithAcc():
+        case Hist() | Scatter() | WithAcc() | SegHist() | SegScatter():
             return exp.dests
         case Accumulate():
             return exp.accs

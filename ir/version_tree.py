@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import product
+from math import prod
 
 from .core import NO_DEFAULT, Body, GuardCmp, If, PrimOp, Prog, SizeParam, Stm
 from .ops import Op
@@ -171,10 +172,7 @@ def versions_of(branch: Branch) -> tuple[Sides, ...]:
 def _combined(branches: tuple[Branch, ...]) -> tuple[Sides, ...]:
     """Versions of independent guards together."""
     choices = [versions_of(branch) for branch in branches]
-    count = 1
-    for versions in choices:
-        count *= len(versions)
-    if count <= MAX_PRODUCT:
+    if prod(map(len, choices)) <= MAX_PRODUCT:
         return tuple(_merged(picked) for picked in product(*choices))
     longest = max(map(len, choices))
     return tuple(_merged(tuple(versions[min(k, len(versions) - 1)] for versions in choices)) for k in range(longest))

@@ -34,12 +34,12 @@ from .arguments import to_arguments
 from .autotune.tuning import clamped, read_tuning, threads_name, tuning_beside
 from .by_hand import verified, with_kernels
 from .checked_settings import checked_sides, checked_threads, checked_values, guards_of, listed, misused, parameters_of
-from .devices import MACHINES, described, on_gpu, require
+from .devices import described, on_gpu, require
 from .entries import no_entry, require_entries
 from .frontend.source.text import Reach
 from .ir.collector import paused_collector
 from .ir.core import FunDef
-from .ir.machine import CPU, Machine
+from .ir.machine import CPU, MACHINES, Machine
 from .kernels.devices.cpu.executable import WORKERS
 from .kernels.devices.device import Call, Runnable, default_of, on_host
 from .kernels.host_ir.timing_events import Event
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .python.classes import Classes
 
 Trace = Sequence[tuple[str, int, bool]]  # threshold, parallelism, taken
+How = tuple[Mapping[str, int], Mapping[str, bool], int | None]  # settings, sides of guards, threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ class Program:
     ) -> list[Any]:
         """The results of an entry point, one array or scalar for each component; arrays of a GPU stay there."""
         if thresholds or forced or threads is not None:
-            return self._run(entry, args, thresholds, forced, threads)[0]
+            return self._run(entry, args, self._settings(entry, thresholds, forced, threads))[0]
         return (self._prepared.get(entry) or self._ready(entry))(args)
 
     @contextmanager
@@ -226,7 +227,7 @@ class Program:
     ) -> tuple[list[np.ndarray | np.generic], Trace]:
         """The results in host memory, and the guards that were decided: (threshold, parallelism, first branch
         taken)."""
-        results, reached = self._run(entry, args, thresholds, forced, threads)
+        results, reached = self._run(entry, args, self._settings(entry, thresholds, forced, threads))
         return on_host(results), reached
 
     def timed(
@@ -249,16 +250,8 @@ class Program:
         """Arguments where the device reads them, so that calls take no time to bring them there."""
         return self.executable.place(entry, to_arguments(self.function(entry), args))
 
-    def _run(
-        self,
-        entry: str,
-        args: Sequence[Any],
-        thresholds: Mapping[str, int] | None,
-        forced: Mapping[str, bool] | None,
-        threads: int | None,
-    ) -> tuple[list[Any], Trace]:
-        settings, sides, workers = self._settings(entry, thresholds, forced, threads)
-        return self.executable.run(entry, listed(args), settings, sides, workers, to_arguments)
+    def _run(self, entry: str, args: Sequence[Any], how: How) -> tuple[list[Any], Trace]:
+        return self.executable.run(entry, listed(args), *how, to_arguments)
 
     def _settings(
         self,
@@ -266,7 +259,7 @@ class Program:
         thresholds: Mapping[str, int] | None,
         forced: Mapping[str, bool] | None,
         threads: int | None,
-    ) -> tuple[Mapping[str, int], Mapping[str, bool], int | None]:
+    ) -> How:
         """What a call runs with, and on how many threads, if that is said; `SettingError` C0101 for what the program
         or no machine has."""
         self.function(entry)

@@ -14,7 +14,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import TextIO
+from typing import Any
 
 import click
 
@@ -26,29 +26,29 @@ POOL = ".kernels.devices.cpu.runtime.thread_pool"  # runs kernels, once it is lo
 GRACE = 1.0  # seconds that an interrupted command has to end by itself
 SESSIONS = frozenset({"repl"})  # commands that Ctrl-C does not end: they have threads for what it is to stop
 
-# name → module in soac/commands, the line that `soac --help` shows
+# name, also that of the module in soac/commands → the line that `soac --help` shows
 COMMANDS = {
-    "run": ("run", "Run an entry point on values."),
-    "test": ("test", "Run the `-- ==` test blocks of programs."),
-    "bench": ("bench", "Time programs on the data sets of their test blocks."),
-    "benchcmp": ("benchcmp", "Compare two files of times that `soac bench --json` wrote."),
-    "dataset": ("dataset", "Make, convert and compare data files."),
-    "fmt": ("fmt", "Give programs one layout."),
-    "check": ("check", "Check a program; never runs it."),
-    "stubs": ("stubs", "Write what type checkers need of programs that Python imports."),
-    "compile": ("compile", "Write kernels, host program and manifest to a directory."),
-    "build": ("build", "Write a library for C, C++, Rust or Python."),
-    "autotune": ("autotune", "Time every version and choose the thresholds."),
-    "explain": ("explain", "Show the versions of a program, and which run on given data."),
-    "lsp": ("lsp", "Serve an editor: diagnostics, types, definitions, completion, renaming."),
-    "errors": ("errors", "Say what the codes of messages mean, and what to do."),
-    "dev": ("dev", "Show a program after a stage or a pass."),
-    "new": ("new", "Make a project: a program with tests, ready to run."),
-    "repl": ("repl", "Evaluate expressions and definitions as they are typed."),
-    "cache": ("cache", "Show or clear the cache of compiled code."),
-    "completion": ("completion", "Print or install completion for a shell."),
-    "devices": ("devices", "List the devices of this machine."),
-    "doctor": ("doctor", "Print versions and settings for a bug report."),
+    "run": "Run an entry point on values.",
+    "test": "Run the `-- ==` test blocks of programs.",
+    "bench": "Time programs on the data sets of their test blocks.",
+    "benchcmp": "Compare two files of times that `soac bench --json` wrote.",
+    "dataset": "Make, convert and compare data files.",
+    "fmt": "Give programs one layout.",
+    "check": "Check a program; never runs it.",
+    "stubs": "Write what type checkers need of programs that Python imports.",
+    "compile": "Write kernels, host program and manifest to a directory.",
+    "build": "Write a library for C, C++, Rust or Python.",
+    "autotune": "Time every version and choose the thresholds.",
+    "explain": "Show the versions of a program, and which run on given data.",
+    "lsp": "Serve an editor: diagnostics, types, definitions, completion, renaming.",
+    "errors": "Say what the codes of messages mean, and what to do.",
+    "dev": "Show a program after a stage or a pass.",
+    "new": "Make a project: a program with tests, ready to run.",
+    "repl": "Evaluate expressions and definitions as they are typed.",
+    "cache": "Show or clear the cache of compiled code.",
+    "completion": "Print or install completion for a shell.",
+    "devices": "List the devices of this machine.",
+    "doctor": "Print versions and settings for a bug report.",
 }
 
 
@@ -61,7 +61,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f".commands.{COMMANDS[cmd_name][0]}", __package__)
+        module = importlib.import_module(f".commands.{cmd_name}", __package__)
         return module.command
 
     def resolve_command(
@@ -76,7 +76,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -106,14 +106,7 @@ def main(args: Sequence[str] | None = None) -> None:
     sys.exit(code.result())
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:
     """One line for the user (a cache that cannot be used), without the place in the compiler."""
     click.echo(f"soac: warning: {message}", err=True)
 

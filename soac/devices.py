@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from .ir.errors import Diagnostic, SystemFault
-from .ir.machine import CPU, CUDA
+from .ir.machine import MACHINES
 from .ir.records import dataclass
 from .kernels.devices.cpu.executable import CpuDevice
 from .kernels.devices.cpu.runtime import jit
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from .kernels.devices.cuda.gpu import Gpu
     from .pipeline import Compiled
 
-MACHINES = {"cpu": CPU, "cuda": CUDA}
-"""The devices by name, and the levels that programs are flattened for."""
 GET_DRIVER = "install NVIDIA's driver for the GPU (then `nvidia-smi` shows it)"
 GET_PYCUDA = (
     "`pip install 'pycuda>=2024.1'`; PyCUDA is compiled then, which takes a C++ compiler and CUDA's headers (the CUDA "

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from .frontend.source.diagnostics import render
+from .frontend.source.diagnostics import SourceOf, render
 from .ir.errors import Diagnostic, SoacError, more_about
 from .terminal import has_colour
 
@@ -49,16 +49,6 @@ def shortage(error: Exception) -> str | None:
             return None
 
 
-def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
-    """Each diagnostic with its source line, on stderr, and where more is said of them; in colour where that is a
-    terminal."""
-    color = has_colour(sys.stderr)
-    for diagnostic in diagnostics:
-        print(render(diagnostic, source_line_of, color).rstrip("\n"), file=sys.stderr)
-    if more := more_about(diagnostics):
-        print(more, file=sys.stderr)
-
-
 def source_line_of(file: str) -> str | None:
     """The text of a file that a diagnostic names, or None where there is nothing to show: a pipe or a device is never
     read again, a huge file not for one line of it."""
@@ -69,6 +59,16 @@ def source_line_of(file: str) -> str | None:
         return path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError:
         return None
+
+
+def show_diagnostics(diagnostics: Sequence[Diagnostic], source_of: SourceOf = source_line_of) -> None:
+    """Each diagnostic with its source line, on stderr, and where more is said of them; in colour where that is a
+    terminal."""
+    color = has_colour(sys.stderr)
+    for diagnostic in diagnostics:
+        print(render(diagnostic, source_of, color).rstrip("\n"), file=sys.stderr)
+    if more := more_about(diagnostics):
+        print(more, file=sys.stderr)
 
 
 # ---- bugs of the compiler ----------------------------------------------------------------------------------------

@@ -21,8 +21,9 @@ from .autotune.tuning import (
 )
 from .by_hand import verified, with_kernels
 from .checked_settings import guards_of, parameters_of
-from .devices import MACHINES, described, require
+from .devices import described, require
 from .failures import show_diagnostics
+from .ir.machine import MACHINES
 from .ir.records import dataclass
 from .ir.version_tree import Site
 from .program_cache import Facts, facts_of

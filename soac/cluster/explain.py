@@ -16,7 +16,6 @@ from .plan import (
     Mapped,
     Move,
     Part,
-    Plan,
     Repeat,
     Scanned,
     Step,
@@ -24,12 +23,8 @@ from .plan import (
 )
 
 
-def lines(plan: Plan, most: int) -> Iterator[str]:
+def lines(block: Block, most: int, depth: int = 1) -> Iterator[str]:
     """The steps of an entry, indented by loops and branches. `most`: bytes of an array that goes to every block."""
-    yield from block_lines(plan.block, 1, most)
-
-
-def block_lines(block: Block, depth: int, most: int) -> Iterator[str]:
     for step, _ in block.steps:
         yield from step_lines(step, depth, most)
 
@@ -48,12 +43,12 @@ def step_lines(step: Step, depth: int, most: int) -> Iterator[str]:
             yield from (f"{pad}{line}" for line in move_lines(stm))
         case Repeat(names, _, body):
             yield f"{pad}loop: {bases(names)}"
-            yield from block_lines(body, depth + 1, most)
+            yield from lines(body, most, depth + 1)
         case Choice(names, _, then, orelse):
             yield f"{pad}branch: {bases(names)}"
-            yield from block_lines(then, depth + 1, most)
+            yield from lines(then, most, depth + 1)
             yield f"{pad}or"
-            yield from block_lines(orelse, depth + 1, most)
+            yield from lines(orelse, most, depth + 1)
         case Whole():
             pass
 

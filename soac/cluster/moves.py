@@ -41,11 +41,10 @@ def move(run: Values, stm: Stm) -> list[Any]:
             return [env[array]]
         case Concat(arrays):
             return [Pieces(tuple(piece for array in arrays for piece in env[array].pieces))]
-        case Index(array, (Slice(start, count, stride), *rest)):
-            rows = int(run.known(start)), int(run.known(count)), int(run.known(stride))
+        case Index(array, (Slice() as rows, *rest)):
             inner = [python_index(run, dim) for dim in rest]
             is_all = inner == [slice(0, size, 1) for size in run.shape(stm.pat[0].type)[1:]]
-            return [taken(run.engine, env[array], rows, inner, is_all)]
+            return [taken(run.engine, env[array], places_of(run, rows), inner, is_all)]
         case Update(array, (first, *rest), value):
             inner = [python_index(run, dim) for dim in rest]
             return [written(run, env[array], first, inner, run.atom(value))]
@@ -64,9 +63,15 @@ def move(run: Values, stm: Stm) -> list[Any]:
 
 def python_index(run: Values, dim: DimIndex) -> int | slice:
     """An index of a dimension as NumPy has it."""
+    start, count, stride = places_of(run, dim)
+    return start if isinstance(dim, Fix) else slice_of(start, count, stride)
+
+
+def places_of(run: Values, dim: DimIndex) -> tuple[int, int, int]:
+    """Start, count and stride of the places that an index of a dimension names."""
     if isinstance(dim, Fix):
-        return int(run.known(dim.index))
-    return slice_of(int(run.known(dim.start)), int(run.known(dim.count)), int(run.known(dim.stride)))
+        return int(run.known(dim.index)), 1, 1
+    return int(run.known(dim.start)), int(run.known(dim.count)), int(run.known(dim.stride))
 
 
 def slice_of(start: int, count: int, stride: int) -> slice:
@@ -103,10 +108,7 @@ def taken(engine: Engine, array: Pieces, rows: tuple[int, int, int], inner: list
 def written(run: Values, array: Pieces, dim: DimIndex, inner: list[Any], value: Any) -> Pieces:
     """An array with other elements in a slice: the blocks that have rows of it are made again."""
     engine, found = run.engine, list[Piece]()
-    if isinstance(dim, Fix):
-        start, count, stride = int(run.known(dim.index)), 1, 1
-    else:
-        start, count, stride = int(run.known(dim.start)), int(run.known(dim.count)), int(run.known(dim.stride))
+    start, count, stride = places_of(run, dim)
     for first, piece in array.placed():
         own = turns_in(start, count, stride, first, first + piece.stop - piece.start)
         if not own:

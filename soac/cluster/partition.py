@@ -169,13 +169,13 @@ def arranged(context: Context, stms: Sequence[Stm]) -> list[Raw]:
             members = None
         if inputs is None:
             place(context, done, stm)
-        elif members is None and not is_generator(stm):
-            members = Members(inputs[0], [])
-            members.add(stm)
         else:
             alone = Members(inputs[0], [])
             alone.add(stm)
-            done.append(alone)
+            if members is None and not is_generator(stm):
+                members = alone
+            else:
+                done.append(alone)
         if is_generator(stm):
             context.source.generators[stm.pat[0].name] = stm
     return [*done, *([] if members is None else [members])]

@@ -33,7 +33,7 @@ from ..ir.core import (
     Screma,
     Stm,
 )
-from ..ir.entry_points import Entry, EntryParam, EntryResult
+from ..ir.entry_points import plain_entry
 from ..ir.errors import IRError, Loc
 from ..ir.ops import Op
 from ..ir.rename import rename_lambda, substitute_type
@@ -124,12 +124,8 @@ def function_of(source: Source, params: tuple[Param, ...], body: Body, types: Se
         results.append(result)
         if isinstance(atom, Var) and all(atom.name != p.name for p in params):
             inside.setdefault(atom.name, Var(result.name))
-    entry = Entry(
-        source.entry,
-        0,
-        tuple(EntryParam(p.name.base, p.type.prim.value, 1, False) for p in params),
-        tuple(EntryResult(r.type.prim.value, (k,)) for k, r in enumerate(results)),
-    )
+    taken = [(p.name.base, p.type.prim) for p in params]
+    entry = plain_entry(source.entry, 0, taken, [r.type.prim for r in results])
     return FunDef(source.names.fresh("task"), params, (), tuple(results), body, entry, (), source.fun.loc)
 
 

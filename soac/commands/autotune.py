@@ -48,7 +48,6 @@ from ..tuning.runs import (
     labels_of,
     problem_of,
     sets_of,
-    settings_of,
     subject_of,
 )
 from ..tuning.searches import Outcome, search_all
@@ -273,7 +272,7 @@ class Tuner:
         timed = search.timed()
         if timed:
             solution = tune(problem, timed).solution
-            self.values |= settings_of(solution.thresholds, problem.sizes)
+            self.values |= {**solution.thresholds, **problem.sizes}
             self.report[entry] = {"thresholds": dict(solution.thresholds), "runs": len(timed)}
 
     def _finish(self, entry: str, search: Search, outcome: Outcome) -> None:
@@ -285,7 +284,7 @@ class Tuner:
                 raise _all_failed(entry, timed)
             self.untimed.append(entry)
             return
-        settings = settings_of(tuned.solution.thresholds, sizes)
+        settings = {**tuned.solution.thresholds, **sizes}
         confirmed = search.confirm(problem, settings) if is_whole else (None,) * len(problem.labels)
         sites = [site for site in self.session.sites if site.entry == entry]
         rows = rows_of(problem, tuned, timed, confirmed, sites)

@@ -19,8 +19,7 @@ from ..reports.timing import Effort, Times, race, seconds_text
 from ..session import Session, open_program
 from ..settings import Settings
 from ..terminal import waiting
-from ..testing.blocks import Fails, parse_tests
-from ..testing.datasets import DataSet, data_sets, inputs_of
+from ..testing.datasets import DataSet, inputs_of, sets_to_run
 from ..versions import misfits
 from .cluster import Where, cluster_options, opened, tuned, with_guards
 from .cluster import prepared as cluster_call
@@ -93,7 +92,7 @@ def _bench(
         session = open_program(path, settings)
         if (slow := summary(session.program)) is not None:
             click.echo(f"  {slow}")
-        wanted = _wanted(path, session, entry)
+        wanted = sets_to_run(session.text, str(path), entry, SKIPPED)
         if not wanted:
             click.echo(
                 f"  nothing to time: no test block has an input for {f'`{entry}`' if entry else 'an entry point'}"
@@ -129,17 +128,6 @@ def _line(name: str, times: Times) -> str:
 def _bar(name: str, times: Times) -> svg.Bar:
     low, high = times.interval
     return svg.Bar(name, times.median * 1e3, low * 1e3, high * 1e3)
-
-
-def _wanted(path: Path, session: Session, entry: str | None) -> list[DataSet]:
-    """The data sets to time: those whose run is not expected to fail, of the entry asked for."""
-    return [
-        found
-        for found in data_sets(parse_tests(session.text, str(path)))
-        if entry in (None, found.entry)
-        and not SKIPPED & set(found.case.tags)
-        and not isinstance(found.case.expected, Fails)
-    ]
 
 
 def _profile(session: Session, entry: str, args: list, threads: int | None, runs: int) -> Profile:

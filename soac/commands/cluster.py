@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..autotune.tuning import INFINITY, SettingError, node_settings
+from ..autotune.tuning import INFINITY, node_settings
+from ..checked_settings import misused
 from ..ir.core import FunDef
-from ..ir.errors import Diagnostic
 from ..ir.thresholds import is_node
 from ..session import tuning_file
 from ..settings import Settings
@@ -85,7 +85,7 @@ def number_of(param: str) -> tuple[str, int]:
     """NAME=INT; raises `SettingError` C0101."""
     name, _, text = param.partition("=")
     if not text.isdecimal() or int(text) > INFINITY:
-        raise _wrong(f"`{param}`", "a threshold is an integer from 0 to 2^63-1")
+        raise misused(f"`{param}` is no setting", "a threshold is an integer from 0 to 2^63-1")
     return name, int(text)
 
 
@@ -93,21 +93,16 @@ def side_of(force: str) -> tuple[str, bool]:
     """NAME=cluster or NAME=device; raises `SettingError` C0101."""
     name, _, side = force.partition("=")
     if side not in SIDES:
-        raise _wrong(f"`{force}`", f"`{name}=cluster` takes the version in blocks, `{name}=device` the other one")
+        hint = f"`{name}=cluster` takes the version in blocks, `{name}=device` the other one"
+        raise misused(f"`{force}` is no setting", hint)
     return name, SIDES[side]
 
 
-def _wrong(text: str, hint: str) -> SettingError:
-    return SettingError(Diagnostic("C0101", f"{text} is no setting", hint=hint))
-
-
-@contextmanager
-def opened(where: Where, threads: int | None) -> Iterator[Cluster]:
+def opened(where: Where, threads: int | None) -> AbstractContextManager[Cluster]:
     """The cluster, and nothing of it is left at the end. `threads`: of one task."""
     from ..cluster.connect import connected
 
-    with connected(where.address, where.workers, where.blocks, threads) as cluster:
-        yield cluster
+    return connected(where.address, where.workers, where.blocks, threads)
 
 
 def gathered(cluster: Cluster, fun: FunDef, items: Sequence[str], limit: int | None) -> list[Any]:

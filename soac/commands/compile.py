@@ -12,7 +12,7 @@ from ..autotune.tuning import program_digest
 from ..failures import show_diagnostics
 from ..ir.core import FunDef
 from ..ir.errors import Diagnostic, SystemFault
-from ..ir.machine import CPU, CUDA
+from ..ir.machine import MACHINES
 from ..ir.version_tree import sites
 from ..kernels.cuda_c.module import cuda_kernel, cuda_module
 from ..kernels.devices.cuda.nvrtc import NoCompiler, compile_cuda
@@ -32,7 +32,6 @@ STAGES = {
     Emit.KERNELS: "kernels.txt",
     Emit.HOST: "host.txt",
 }
-MACHINES = {"cpu": CPU, "cuda": CUDA}
 
 
 @click.command("compile", cls=DataCommand)

@@ -143,7 +143,6 @@ def _contents(file: Path) -> bytes:
 def _write(values: list[Value], form: Format, output: Path | None) -> None:
     data = write_values(values, form)
     if output is None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        click.echo(data, nl=False)
         return
     write_out(output, data)

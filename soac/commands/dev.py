@@ -7,14 +7,12 @@ from pathlib import Path
 import click
 
 from ..frontend.compile import compile_text
-from ..ir.machine import CPU, CUDA, Machine, Mode
+from ..ir.machine import CPU, CUDA, MACHINES, Machine, Mode
 from ..pipeline import KERNEL_PASSES, PASSES, Emit, all_stages, compile_prog
 from ..source import read_source
 from ..stages import show_after, show_stage
 from ..terminal import waiting
 from .options import FILE, DataCommand
-
-MACHINES = {"cpu": CPU, "cuda": CUDA}
 
 
 @click.command("dev", cls=DataCommand)

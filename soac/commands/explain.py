@@ -14,11 +14,11 @@ from ..autotune.tuning import INFINITY, parse_setting
 from ..cluster.explain import lines as node_lines
 from ..cluster.partition import plan_of as plan_of_entry
 from ..cluster.run import BROADCAST
-from ..devices import MACHINES, class_of
+from ..devices import class_of
 from ..entries import no_entry
 from ..ir.by_hand import kernel_of_guard
 from ..ir.errors import NOWHERE, Loc
-from ..ir.machine import WARP
+from ..ir.machine import MACHINES, WARP
 from ..ir.version_tree import Sides, Site
 from ..kernels.devices.cpu.executable import WORKERS
 from ..kernels.devices.device import default_of
@@ -42,7 +42,7 @@ from ..settings import Settings
 from ..versions import named_versions
 from .arguments import gather
 from .options import FILE, DataCommand, run_options
-from .run import default_entry, default_entry_of
+from .run import default_entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def command(
         from .explain_report import Out, write_report  # what it needs is much
 
         plan = planned(file, settings)
-        wanted = (entry or default_entry_of(plan.entries),) if entry or data else plan.entries
+        wanted = (entry or default_entry(plan.entries),) if entry or data else plan.entries
         views = _views(plan, settings, wanted, None)
         shown = _as_json(str(file), views)["entries"], tuple(_lines(views))
         write_report(file, settings, plan, shown, data, Out(html, as_json), (seconds, block, warp))
@@ -125,14 +125,14 @@ def command(
         return
     if data:
         session = open_program(file, settings)
-        name = entry or default_entry(session)
+        name = entry or default_entry(session.program.entries)
         args = gather(session.program.function(name), data)
         _, trace = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
         plan = plan_of(session)
         views = _views(plan, settings, (name,), trace)
     else:
         plan = planned(file, settings)
-        views = _views(plan, settings, plan.entries if entry is None else (entry,), None)
+        views = _views(plan, settings, _wanted(plan, entry), None)
     if as_json:
         click.echo(json.dumps(_as_json(str(file), views), indent=2))
         return
@@ -148,11 +148,8 @@ def _echo_schedules(
     as_json: bool,
     lines: Callable[[Sequence[ScheduledSegop]], Iterator[str]],
 ) -> None:
-    """Raises `CompileError` E0001 where there is no such entry."""
     plan = planned(file, settings)
-    if entry is not None and entry not in plan.entries:
-        raise no_entry(entry, plan.entries)
-    segops = schedules_of(plan.compiled.flat, MACHINES[settings.device], plan.entries if entry is None else (entry,))
+    segops = schedules_of(plan.compiled.flat, MACHINES[settings.device], _wanted(plan, entry))
     if as_json:
         shown = {"program": str(file), "device": settings.device, "segops": list(map(as_json_of, segops))}
         click.echo(json.dumps(shown, indent=2))
@@ -161,15 +158,18 @@ def _echo_schedules(
 
 
 def _echo_node(file: Path, settings: Settings, entry: str | None) -> None:
-    """Raises `CompileError` E0001 where there is no such entry."""
     plan = planned(file, settings)
+    for name in _wanted(plan, entry):
+        click.echo(f"entry {name}")
+        for line in node_lines(plan_of_entry(plan.compiled.fused, name).block, BROADCAST):
+            click.echo(line)
+
+
+def _wanted(plan: Plan, entry: str | None) -> tuple[str, ...]:
+    """The entries to be shown, all if none is named; raises `CompileError` E0001 where there is no such entry."""
     if entry is not None and entry not in plan.entries:
         raise no_entry(entry, plan.entries)
-    for name in plan.entries if entry is None else (entry,):
-        click.echo(f"entry {name}")
-        click.echo(
-            "".join(f"{line}\n" for line in node_lines(plan_of_entry(plan.compiled.fused, name), BROADCAST)), nl=False
-        )
+    return plan.entries if entry is None else (entry,)
 
 
 def _views(plan: Plan, settings: Settings, entries: Sequence[str], trace: Trace | None) -> list[View]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ..devices import MACHINES
+from ..ir.machine import MACHINES
 from ..kernels.tracer.run import TraceSettings
 from ..output import write_out
 from ..page.data import Given

@@ -15,17 +15,17 @@ import platformdirs
 
 from ..api import Program, Source, build
 from ..data.read_write import Format, write_values
+from ..failures import show_diagnostics
 from ..frontend.compile import compile_source, inspect_source
 from ..frontend.parsing.parse import parse_module
 from ..frontend.source.declarations import ValDec
-from ..frontend.source.diagnostics import render
 from ..frontend.source.text import Reach
-from ..ir.errors import CompileError, Diagnostic, SoacError, more_about
+from ..ir.errors import CompileError, Diagnostic, SoacError
 from ..kernels.devices.cpu.runtime import thread_pool
 from ..lsp.analysis import analyse
 from ..lsp.complete import complete
 from ..source import read_source
-from ..terminal import PATIENCE, has_colour, waiting
+from ..terminal import PATIENCE, waiting
 from .options import FILE
 
 FILE_NAME, RESULT = "<repl>", "it_"
@@ -148,11 +148,7 @@ class Shell:
         """Messages speak of the lines that were typed last."""
         before = self.text if is_declaration(typed) else f"{self.text}line\n"
         shown = f"{before}{typed.removeprefix(':type ')}\n"
-        for diagnostic in diagnostics:
-            text = render(diagnostic, lambda file: shown if file == FILE_NAME else None, has_colour(sys.stderr))
-            click.echo(text.rstrip("\n"), err=True)
-        if more := more_about(diagnostics):
-            click.echo(more, err=True)
+        show_diagnostics(diagnostics, {FILE_NAME: shown}.get)
 
     def names(self, before: str) -> list[str]:
         """The names that may go on."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from ..data.read_write import Format, write_values
 from ..frontend.source.text import Reach
 from ..kernels.devices.device import on_host
 from ..performance.summary import summary
-from ..session import Session, open_program
+from ..session import open_program
 from ..settings import Settings
 from ..terminal import waiting
 from ..versions import misfits
@@ -70,12 +69,11 @@ def _on_cluster(
     where, settings = with_guards(where, settings)
     where = tuned(where, settings, file)
     session = open_program(file, settings)
-    name = entry or default_entry(session)
+    name = entry or default_entry(session.program.entries)
     with opened(where, settings.threads) as cluster:
         args = gathered(cluster, session.program.function(name), data, max_input)
         results = on_host(call(cluster, where, session.program, name, args))
-    sys.stdout.buffer.write(write_values(results, Format.BINARY if binary else Format.TEXT))
-    sys.stdout.buffer.flush()
+    click.echo(write_values(results, Format.BINARY if binary else Format.TEXT), nl=False)
     return 0
 
 
@@ -111,25 +109,18 @@ def _run(
         settings = replace(settings, reach=Reach.UNTRUSTED)
         confine(Limits(time_limit, memory_limit << 20, settings.threads or 1), file.parent, confined)
     session = open_program(file, settings)
-    name = entry or default_entry(session)
+    name = entry or default_entry(session.program.entries)
     args = gather(session.program.function(name), data, max_input)
     with waiting(f"running {name}"):
         results, reached = session.program.trace(name, args, forced=session.forced, threads=settings.threads)
     if (why := misfits(session.forced, reached)) is not None:
         click.echo(f"skipped: {why}", err=True)
-    form = Format.BINARY if binary else Format.TEXT
-    sys.stdout.buffer.write(write_values(results, form))
-    sys.stdout.buffer.flush()
+    click.echo(write_values(results, Format.BINARY if binary else Format.TEXT), nl=False)
     if (slow := summary(session.program)) is not None:
         click.echo(slow, err=True)
     return 0
 
 
-def default_entry(session: Session) -> str:
-    """`main`, or the only entry point there is."""
-    return default_entry_of(session.program.entries)
-
-
-def default_entry_of(entries: Sequence[str]) -> str:
+def default_entry(entries: Sequence[str]) -> str:
     """`main`, or the only one."""
     return entries[0] if len(entries) == 1 else "main"

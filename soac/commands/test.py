@@ -17,8 +17,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..devices import MACHINES, require
+from ..devices import require
 from ..frontend.compile import read_bytes
+from ..ir.machine import MACHINES
 from ..output import write_out
 from ..reports.tables import table
 from ..settings import Settings

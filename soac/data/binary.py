@@ -133,9 +133,7 @@ def read_npz(data: bytes, name: str, limit: int) -> list[Value]:
             members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
             declared = sum(m.file_size for m in members)
             if declared > limit:
-                raise data_error(
-                    "D0112", f"`{name}` declares {declared} bytes, over the limit of {limit} (`--max-input`)"
-                )
+                raise _over_limit(f"`{name}` declares {declared} bytes", limit)
             return [read_npy(_member(archive, m), f"{name}:{m.filename}", limit) for m in members]
     except _BROKEN_ZIP as bad:
         raise data_error("D0105", f"`{name}` is a damaged .npz file: {bad}") from None

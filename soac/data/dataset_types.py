@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from ..ir.errors import NOWHERE, DataError, Diagnostic, Label, Loc
+from ..ir.errors import NOWHERE, DataError, Loc
 from ..ir.floats import LARGEST
 from ..ir.scalar import elements_as, int_range
 from ..ir.types import Prim
@@ -27,6 +27,7 @@ from .read_write import (
     shape_text,
 )
 from .text import write_text
+from .value import data_error
 
 WORD = 8  # bytes drawn for an element, whatever its type
 
@@ -124,8 +125,7 @@ def generate(words: Sequence[str], seed: int, bounds: Mapping[Prim, Bounds]) -> 
 def check_size(drawn: Drawn, loc: Loc) -> None:
     """Raises `DataError` D0112 for values that would not fit into memory."""
     if prod(drawn.shape) * WORD > default_limit():
-        text = f"random values of type {drawn} do not fit into the memory of this machine"
-        raise DataError(Diagnostic("D0112", text, Label(loc, "")))
+        raise data_error("D0112", f"random values of type {drawn} do not fit into the memory of this machine", loc)
 
 
 def _draw(source: np.random.PCG64, drawn: Drawn, bounds: Bounds | None) -> Value:
@@ -161,7 +161,7 @@ def read_as(data: bytes, name: str, wanted: Sequence[Wanted]) -> list[Value]:
         values = read_values(data, name)
     types = list(wanted) * len(values) if len(wanted) == 1 else list(wanted)
     if wanted and len(types) != len(values):
-        raise _fault("D0113", f"`{name}` has {len(values)} values, there are {len(types)} types to convert to")
+        raise data_error("D0113", f"`{name}` has {len(values)} values, there are {len(types)} types to convert to")
     return [convert(value, want, name) for value, want in zip(values, types)] if wanted else values
 
 
@@ -170,14 +170,10 @@ def convert(value: Value, wanted: Wanted, name: str) -> Value:
     floats."""
     fits = len(wanted.shape) == value.ndim and all(w in (None, n) for w, n in zip(wanted.shape, value.shape))
     if not fits:
-        raise _fault("D0104", f"`{name}`: a value of type {shape_text(value)} cannot become {wanted}")
+        raise data_error("D0104", f"`{name}`: a value of type {shape_text(value)} cannot become {wanted}")
     turned, lost = converted(value, wanted.prim)
     if lost is not None:
         shown = write_text(np.asarray(value)[lost][()])
         place = f" at [{', '.join(map(str, lost))}]" if lost else ""
-        raise _fault("D0104", f"`{name}`: {shown}{place} has no value in {wanted.prim.value}")
+        raise data_error("D0104", f"`{name}`: {shown}{place} has no value in {wanted.prim.value}")
     return turned
-
-
-def _fault(code: str, message: str) -> DataError:
-    return DataError(Diagnostic(code, message))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import __version__
-from ..autotune.tuning import SettingError, program_digest
+from ..autotune.tuning import program_digest
+from ..checked_settings import misused
 from ..ir.errors import NOWHERE, CompileError, Diagnostic, Label
 from ..ir.machine import EVEN, ROUNDS, level_of
 from ..ir.thresholds import Threshold
@@ -126,14 +127,14 @@ def library_name(asked: str) -> str:
     """The name of a library in C; raises `SettingError` C0101 for one that libraries use themselves."""
     name = identifier(asked)
     if name.startswith(INSIDE):
-        raise wrong(f"a library cannot be called `{asked}`", f"the names inside of libraries begin with `{INSIDE}`")
+        raise misused(f"a library cannot be called `{asked}`", f"the names inside of libraries begin with `{INSIDE}`")
     return name
 
 
 def library_version(asked: str) -> str:
     """A version as wheels have it; raises `SettingError` C0101 for another text."""
     if re.fullmatch(r"[0-9]+(\.[0-9]+)*((a|b|rc|\.post|\.dev)[0-9]+)?", asked) is None:
-        raise wrong(f"`{asked}` is no version", "such as `1.0` or `1.0rc1`")
+        raise misused(f"`{asked}` is no version", "such as `1.0` or `1.0rc1`")
     return asked
 
 
@@ -141,7 +142,7 @@ def targets_of(names: Sequence[str]) -> tuple[Target, ...]:
     """The targets of these names, best first; raises `SettingError` C0101 where they are of several machines."""
     chosen = [target_of(name) for name in dict.fromkeys(names or targets.defaults())]
     if len({target.host.triple for target in chosen}) > 1:
-        raise wrong("the targets of a library are of one machine", "build a library for each")
+        raise misused("the targets of a library are of one machine", "build a library for each")
     return tuple(sorted(chosen, key=lambda target: (target.name != targets.NATIVE, -target.level)))
 
 
@@ -149,12 +150,8 @@ def target_of(name: str) -> Target:
     """A target by its name."""
     found = targets.native() if name == targets.NATIVE else targets.NAMED.get(name)
     if found is None:
-        raise wrong(f"no target `{name}` here", f"there are: {', '.join(targets.NAMED)}")
+        raise misused(f"no target `{name}` here", f"there are: {', '.join(targets.NAMED)}")
     return found
-
-
-def wrong(text: str, hint: str) -> SettingError:
-    return SettingError(Diagnostic("C0101", text, hint=hint))
 
 
 def require_native(compiled: Compiled) -> None:

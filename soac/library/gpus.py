@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..autotune.tuning import SettingError
+from ..checked_settings import misused
 from ..ir.errors import Diagnostic, SystemFault
 from ..kernels.devices.cpu.library import targets
 from ..kernels.devices.cpu.runtime.jit import Host
@@ -38,8 +38,7 @@ def gpus_of(names: Sequence[str]) -> Gpus:
     there = {*known, *(arch.replace(CUBIN, PTX) for arch in known)}
     asked = tuple(dict.fromkeys(names)) or tuple(name for name in DEFAULTS if name in there)
     if strange := [name for name in asked if name not in there]:
-        hint = f"there are: {', '.join(known)}, and compute_NN for PTX"
-        raise SettingError(Diagnostic("C0101", f"no GPU `{strange[0]}` here", hint=hint))
+        raise misused(f"no GPU `{strange[0]}` here", f"there are: {', '.join(known)}, and compute_NN for PTX")
     archs = tuple(sorted(asked, key=lambda name: (name.startswith(PTX), -number_of(name))))
     triple = targets.NAMED[targets.defaults()[0]].host.triple
     return Gpus(archs, targets.BASES[triple], lambda text, _: [image(text, arch) for arch in archs])

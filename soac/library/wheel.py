@@ -6,7 +6,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-import keyword
 import zipfile
 from collections.abc import Mapping
 from importlib.resources import files
@@ -15,6 +14,7 @@ from ..ir.errors import Diagnostic, SystemFault
 from ..kernels.devices.cpu import library
 from ..kernels.devices.cpu.library.client import DTYPES
 from ..kernels.devices.cpu.library.interface import Entry, Interface, Value, distinct
+from ..python.forms import python_name
 
 CLIENT = "client.py"
 """The module that calls libraries, which goes into wheels as it is."""
@@ -104,12 +104,6 @@ def function(name: str, entry: Entry) -> str:
     args = ", ".join((repr(entry.name), *params))
     doc = entry.signature.replace("\\", "\\\\").replace('"', '\\"')
     return f'def {name}({listed}) -> {result}:\n    """{doc}"""\n    return library.call({args})\n'
-
-
-def python_name(name: str) -> str:
-    """A name of the source as one of Python."""
-    plain = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in name)
-    return f"{plain}_" if keyword.iskeyword(plain) or not plain.isidentifier() else plain
 
 
 def type_of(value: Value) -> str:

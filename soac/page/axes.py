@@ -20,7 +20,7 @@ from ..kernels.kernel_ir import nodes as kir
 from ..kernels.kernel_ir.nodes import KArray, Kernel, KStm, Operand, Space
 from ..kernels.kernel_ir.show import show_stm
 from ..kernels.kernel_ir.traverse import statements
-from ..reports.explain import Applied, Ceiling, Formula, Number, Symbol, applied, show_formula
+from ..reports.explain import Applied, Ceiling, Formula, Number, Symbol, applied, nodes_of, show_formula
 
 MOST_NODES = 24
 """A larger formula says nothing to a reader: its variable's name stands for it."""
@@ -134,10 +134,10 @@ class _Reader:
                 found = self.formula(arg)
             case kir.KLoad(array, index):
                 at = self.formula(index)
-                found = Symbol(f"{self.name(array.name)}[{show_formula(at)}]", 1 + _nodes(at))
+                found = Symbol(f"{self.name(array.name)}[{show_formula(at)}]", 1 + nodes_of(at))
             case kir.KAligned():
                 return
-        if _nodes(found) <= MOST_NODES:
+        if nodes_of(found) <= MOST_NODES:
             self.formulas[var.name] = found
 
     # ---- statements -----------------------------------------------------------------------------------------------
@@ -208,16 +208,12 @@ class _Reader:
     def span(self, lo: Operand, hi: Operand) -> Formula:
         """hi - lo; where `hi` is at most `lo` and something, that."""
         first, end = self.formula(lo), self.formula(hi)
-        match end:
-            case Applied(Op.MIN, args):
-                for arg in args:
-                    match arg:
-                        case Applied(Op.ADD, (start, count)) if start == first:
-                            return count
-                        case _:
-                            pass
-            case _:
-                pass
+        for arg in end.args if isinstance(end, Applied) and end.op is Op.MIN else ():
+            match arg:
+                case Applied(Op.ADD, (start, count)) if start == first:
+                    return count
+                case _:
+                    pass
         return end if first == Number(i64(0)) else applied(Op.SUB, Prim.I64, (end, first))
 
     # ---- accesses -------------------------------------------------------------------------------------------------
@@ -245,7 +241,3 @@ def _over(units: Const, team: Formula) -> Formula:
     if isinstance(team, Number):
         return Number(i64(max(1, int(units.value) // int(team.const.value))))
     return applied(Op.QUOT, Prim.I64, (Number(units), team))
-
-
-def _nodes(formula: Formula) -> int:
-    return 1 if isinstance(formula, Number) else formula.nodes

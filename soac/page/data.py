@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,14 @@ import numpy as np
 
 from ..api import Program
 from ..arguments import Argument, to_arguments
-from ..autotune.measure import OutOfBudget, deadline
+from ..autotune.measure import OutOfBudget, at_most
 from ..ir.errors import SoacError
 from ..ir.version_tree import Sides, Site
 from ..kernels.devices.device import Runnable
 from ..reports import svg
 from ..reports.explain import Decision, Trace, decisions_of, versions_taken
 from ..reports.timing import seconds_of
-from ..testing.blocks import Fails, parse_tests
-from ..testing.datasets import DataSet, data_sets, inputs_of
+from ..testing.datasets import DataSet, inputs_of, sets_to_run
 from ..tuning.charts import fixed_versions
 from ..versions import misfits, named_versions
 
@@ -78,9 +77,7 @@ class Seen:
 
 def cases_of(text: str, file: str, entry: str) -> Iterator[Given]:
     """The data sets of the test blocks that an entry can be run on."""
-    for one in data_sets(parse_tests(text, file)):
-        if one.entry == entry and not SKIPPED & set(one.case.tags) and not isinstance(one.case.expected, Fails):
-            yield Given(one.label, None, one)
+    return (Given(one.label, None, one) for one in sets_to_run(text, file, entry, SKIPPED))
 
 
 def seen(runs: Runs, sets: Sequence[Given], program: Program, path: Path, seconds: float) -> Iterator[Seen]:
@@ -100,7 +97,7 @@ def seen(runs: Runs, sets: Sequence[Given], program: Program, path: Path, second
 
 def _seen(runs: Runs, given: Given, program: Program, path: Path, left: float, share: float) -> Seen:
     """Raises `OutOfBudget`, and what making the input or the program raises."""
-    with _at_most(left if left < LEAST else max(LEAST, left / 2)):
+    with at_most(left if left < LEAST else max(LEAST, left / 2)):
         args = given.args
         if args is None:
             assert given.source is not None
@@ -119,18 +116,6 @@ def _seen(runs: Runs, given: Given, program: Program, path: Path, left: float, s
     return Seen(given.label, kept, shapes, decisions_of(trace), taken, times.get(AS_IS, spent), times, why)
 
 
-@contextmanager
-def _at_most(seconds: float) -> Iterator[None]:
-    """Raises `OutOfBudget` where what is inside takes longer, as soon as it launches a kernel."""
-    with deadline(seconds) as is_over:
-        try:
-            yield
-        except KeyboardInterrupt:
-            if is_over():
-                raise OutOfBudget from None
-            raise
-
-
 def _times(runs: Runs, args: Sequence[Argument], seconds: float) -> dict[str, float]:
     """The least time of the program as it is and of every version that fits; they take turns, those that are much
     slower than others only once."""
@@ -139,7 +124,7 @@ def _times(runs: Runs, args: Sequence[Argument], seconds: float) -> dict[str, fl
     found: dict[str, list[float]] = {}
     with suppress(OutOfBudget):
         for name, sides in _versions(runs):
-            with _at_most(until - time.monotonic()):
+            with at_most(until - time.monotonic()):
                 if (call := _call(runs, args, sides)) is not None:
                     calls[name], found[name] = call, [seconds_of(call)]
         begin = time.monotonic()
@@ -147,7 +132,7 @@ def _times(runs: Runs, args: Sequence[Argument], seconds: float) -> dict[str, fl
             least = min(map(min, found.values()))
             for name in sorted(calls, reverse=number % 2 == 0):
                 if min(found[name]) < SLOWER * least:
-                    with _at_most(until - time.monotonic()):
+                    with at_most(until - time.monotonic()):
                         found[name].append(seconds_of(calls[name]))
             if time.monotonic() - begin > ENOUGH:
                 break

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..ir.core import Level
@@ -145,10 +145,7 @@ def kernels_data(
             "blocks": launch.blocks,
             "under": list(launch.under),
             "at": place_of(launch.loc, files),
-            "axes": [
-                {"name": a.name, "where": a.where.value, "unit": a.unit, "extent": a.extent, "depth": a.depth}
-                for a in axes.axes
-            ],
+            "axes": [asdict(axis) | {"where": axis.where.value} for axis in axes.axes],
             "bindings": axes.bindings,
             "schedules": [_segop_data(segop) for segop in segops if name in _kernels_in(segop)],
             "threads": threads,

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..api import Program, Source, build
 from ..checked_settings import guards_of
-from ..devices import MACHINES, class_of, described, device
-from ..ir.machine import CPU, Mode
+from ..devices import class_of, described, device
+from ..ir.machine import CPU, MACHINES, Mode
 from ..kernels.devices.cpu.executable import WORKERS, Executable
 from ..kernels.devices.device import Runnable, default_of
 from ..kernels.tracer.run import TraceSettings

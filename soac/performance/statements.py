@@ -8,17 +8,13 @@ from ..ir.core import (
     Body,
     Copy,
     ForLoop,
-    Hist,
     Index,
     Loop,
     PrimOp,
-    Scatter,
     Screma,
-    SegHist,
     SegMap,
-    SegRed,
-    SegScan,
-    SegScatter,
+    SegOp,
+    Soac,
     Stm,
 )
 from ..ir.errors import Loc
@@ -28,8 +24,6 @@ from ..ir.types import Const, Name, Var
 from ..kernels.schedule.queries import has_segop, has_soac
 from .subject import Finding, Subject, inside
 
-SegOp = SegMap | SegRed | SegScan | SegScatter | SegHist
-Soac = Screma | Scatter | Hist
 FEW = 64
 """Points of a nest that keep no machine busy."""
 PRODUCTS = frozenset({"panels", "unroll-and-jam", "split-K", "streamed rows"})
@@ -158,7 +152,7 @@ def arrays(subject: Subject, stm: Stm) -> Iterator[Finding]:
     for s in inside(stm.exp):
         known |= {p.name for p in s.pat}
         shaped = [p for p in s.pat if any(isinstance(n, Var) and n.name in known for n in p.type.shape)]
-        if shaped and isinstance(s.exp, Screma | Loop) and not isinstance(s.exp, Index):
+        if shaped and isinstance(s.exp, Screma | Loop):
             label = f"`{shaped[0].name.base}` has a size of its own at each point"
             hint = "let the array have the greatest size, or use its elements where they are computed"
             yield Finding(s.loc, "an array is allocated for each point", label, hint)

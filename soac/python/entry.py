@@ -6,7 +6,7 @@ Where all parameters and results are arrays and scalars, a call hands its argume
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..ir.core import FunDef
 from ..ir.errors import DataError, Diagnostic, Label
 from ..ir.records import dataclass
 from ..kernels.devices.device import Call, OnDevice
-from .forms import is_plain, python_name
+from .forms import is_plain, unique_names
 
 if TYPE_CHECKING:
     from .classes import Classes
@@ -164,16 +164,6 @@ class Entry:
 def entry_of(program: Any, name: str) -> Entry:
     """An entry that was copied or pickled."""
     return program[name]
-
-
-def unique_names(names: Iterator[str]) -> list[str]:
-    """Names of parameters in Python, all different."""
-    made: list[str] = []
-    for name in map(python_name, names):
-        while name in made:
-            name += "_"
-        made.append(name)
-    return made
 
 
 def shape_of(fun: FunDef) -> Shape:

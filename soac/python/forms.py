@@ -216,12 +216,16 @@ def payloads_of(cases: Iterable[tuple[str, tuple[Form, ...]]]) -> Iterator[tuple
 
 def field_names(names: Iterable[str]) -> list[str]:
     """Names as fields of a named tuple, which do not begin with `_`, all different."""
+    return unique_names(f"f{name}" if name.startswith("_") else name for name in map(python_name, names))
+
+
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Names in Python, all different."""
     made: list[str] = []
     for name in map(python_name, names):
-        own = f"f{name}" if name.startswith("_") else name
-        while own in made:
-            own += "_"
-        made.append(own)
+        while name in made:
+            name += "_"
+        made.append(name)
     return made
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ..ir.core import FunDef
 from .annotations import text_given, text_of_results, text_taken
 from .classes import Classes, classes_of
-from .entry import unique_names
-from .forms import form_of
+from .forms import form_of, unique_names
 
 HEAD = """\
 # Made by `soac stubs` from {file}.

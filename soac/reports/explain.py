@@ -118,7 +118,7 @@ def names_read(formula: Formula) -> Iterator[str]:
             pass
 
 
-def _nodes(formula: Formula) -> int:
+def nodes_of(formula: Formula) -> int:
     return 1 if isinstance(formula, Number) else formula.nodes
 
 
@@ -128,7 +128,7 @@ def _value(formula: Formula) -> int | float | bool | None:
 
 def applied(op: Op, prim: Prim, args: tuple[Formula, ...]) -> Formula:
     """The operation, evaluated where all is known."""
-    nodes = 1 + sum(map(_nodes, args))
+    nodes = 1 + sum(map(nodes_of, args))
     match op, args:
         case Op.SELECT, (Number(Const(_, value)), then, orelse):
             return then if value else orelse
@@ -286,7 +286,7 @@ class _Reader:
     def define(self, stm: HostStm, exp: core.Basic) -> None:
         """Remembers what a scalar is; where that is long, what it is a function of."""
         formula, name = self.formula_of(exp), stm.pat[0].name
-        if formula is not None and _nodes(formula) > MAX_NODES:
+        if formula is not None and nodes_of(formula) > MAX_NODES:
             reads = tuple(dict.fromkeys(names_read(formula)))
             formula = Symbol(f"{name.base}({', '.join(reads)})", 1, reads)
         if formula is not None:
@@ -303,14 +303,14 @@ class _Reader:
             case core.Convert(_, target, arg):
                 found = self.formula(arg)
                 shown = f"{target.value}({show_formula(found)})"
-                return Symbol(shown, 1 + _nodes(found), tuple(names_read(found)))
+                return Symbol(shown, 1 + nodes_of(found), tuple(names_read(found)))
             case core.Index(array, dims) if all(isinstance(d, core.Fix) for d in dims):
                 places = [self.formula(d.index) for d in dims if isinstance(d, core.Fix)]
                 shown = ", ".join(map(show_formula, places))
                 text = self.symbol(array).text
                 return Symbol(
                     f"{text}[{shown}]",
-                    1 + sum(map(_nodes, places)),
+                    1 + sum(map(nodes_of, places)),
                     (text, *chain.from_iterable(map(names_read, places))),
                 )
             case _:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from ..api import Program
 from ..arguments import to_arguments
 from ..ir.errors import NOWHERE, Loc
 from ..kernels.devices.cpu.executable import Executable, Runner
-from ..kernels.host_ir.nodes import HostBody, HostIf, HostLoop, Launch
+from ..kernels.host_ir.nodes import Launch, statements
 from .timing import seconds_text
 
 COPIES = {"iota", "replicate", "literal", "concat", "copy", "dense", "reshape", "write", "from_host", "to_host"}
@@ -83,23 +83,9 @@ def profile(
         spans = [Span(one.name, one.is_kernel, one.start - start, one.end - start) for one in watched.spans]
         found.append(Profile(seconds, tuple(spans), {}))
     best = min(found[1:], key=lambda one: one.seconds)
-    places = {kernel: loc for fun in compiled.host.functions for body in fun.bodies for kernel, loc in launches(body)}
+    stms = (stm for fun in compiled.host.functions for body in fun.bodies for stm in statements(body))
+    places = {stm.exp.kernel: stm.loc for stm in stms if isinstance(stm.exp, Launch)}
     return Profile(best.seconds, best.spans, places)
-
-
-def launches(body: HostBody) -> Iterator[tuple[str, Loc]]:
-    """The kernels that a host body launches, and where the source asks for them."""
-    for stm in body.stms:
-        match stm.exp:
-            case Launch(kernel=kernel):
-                yield kernel, stm.loc
-            case HostIf(then=then, orelse=orelse):
-                yield from launches(then)
-                yield from launches(orelse)
-            case HostLoop(body=inside):
-                yield from launches(inside)
-            case _:
-                pass
 
 
 def lines_of(found: Profile, source_of: Callable[[str], str | None]) -> list[str]:

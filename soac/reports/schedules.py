@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..ir import core
-from ..ir.core import Prog
+from ..ir.core import Prog, SegOp
 from ..ir.errors import NOWHERE
 from ..ir.machine import Machine
 from ..ir.types import Atom, Const
@@ -27,8 +26,6 @@ from ..kernels.lower import lower
 from ..kernels.schedule.host_builder import Considered, Scheduled, Sigma
 from .explain import reader_of
 from .tables import table
-
-SegOp = core.SegMap | core.SegRed | core.SegScan | core.SegScatter | core.SegHist
 
 
 @dataclass(frozen=True, slots=True)

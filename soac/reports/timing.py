@@ -1,8 +1,7 @@
 """Taking times: warm-up, rounds in which all runs take their turns, until the medians are known well enough.
 
-The interval of a median is that of its order statistics: with B ~ Binomial(n, 1/2) the number of times below the true
-median, the k-th smallest and the k-th largest of n times enclose it with probability 1 - 2 P(B < k). It assumes nothing
-about how times are distributed. Five times or fewer reach no 95 %: then it goes from the least to the greatest.
+The interval of a median is that of its order statistics (`autotune/measure.py`). Five times or fewer reach no 95 %:
+then it goes from the least to the greatest.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-CONFIDENCE = 0.95
+from ..autotune.measure import interval
+
 Run = Callable[[], object]
 Clock = Callable[[], float]
 
@@ -36,8 +36,7 @@ class Times:
     @property
     def interval(self) -> tuple[float, float]:
         """Encloses the median with 95 % confidence."""
-        ordered, rank = sorted(self.seconds), _rank(len(self.seconds))
-        return ordered[rank], ordered[-1 - rank]
+        return interval(self.seconds)
 
     @property
     def spread(self) -> float:
@@ -111,14 +110,3 @@ def seconds_text(seconds: float) -> str:
 
 def geometric_mean(ratios: list[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, ratios)))
-
-
-def _rank(count: int) -> int:
-    """The greatest k so that the order statistics k and count - 1 - k (from 0) enclose the median with 95 %."""
-    below, rank = 0.0, 0
-    for k in range(count // 2):
-        below += math.comb(count, k) * 0.5**count
-        if 2 * below > 1 - CONFIDENCE:
-            break
-        rank = k
-    return rank

@@ -19,7 +19,7 @@ from ..arguments import Argument
 from ..data.read_write import TOLERANCE, compare_values, epsilon, is_float
 from ..ir.by_hand import Version, kernel_of_guard
 from ..ir.core import Apply, Body, ForLoop, FunDef, Loop, Param, Prog, Stm
-from ..ir.entry_points import Entry, EntryParam, EntryResult
+from ..ir.entry_points import plain_entry
 from ..ir.errors import RunError
 from ..ir.interpret import interpret
 from ..ir.machine import BLOCK, CPU, CUDA, Mode
@@ -201,12 +201,8 @@ def program_of(prog: Prog, version: Version) -> Prog:
     pat = tuple(Param(names.again(p.name), p.type) for p in results)
     sizes = set(names_in_types(p.type for p in params))
     count = sum(1 for p in params if p.type == I64 and p.name in sizes)
-    entry = Entry(
-        ENTRY,
-        count,
-        tuple(EntryParam(p.name.base, p.type.prim.value, 1, False) for p in params[count:]),
-        tuple(EntryResult(r.type.prim.value, (k,)) for k, r in enumerate(results)),
-    )
+    taken = [(p.name.base, p.type.prim) for p in params[count:]]
+    entry = plain_entry(ENTRY, count, taken, [r.type.prim for r in results])
     call = Stm(pat, Apply(fun.name, tuple(Var(p.name) for p in params)), (), (), fun.loc)
     body = Body((call,), tuple(Var(p.name) for p in pat))
     consumes = tuple(atom.name for c in fun.consumes if isinstance(atom := rewrite_atom(Var(c), renaming), Var))

@@ -7,7 +7,7 @@ every machine draws the same; `soac dataset -g .. --seed N` writes them out.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from ..ir.errors import DataError, Diagnostic, Label
 from ..ir.types import Type
 from .blocks import (
     Case,
+    Fails,
     Input,
     RandomInput,
     RandomType,
@@ -30,6 +31,7 @@ from .blocks import (
     TestBlock,
     ValuesFile,
     ValuesText,
+    parse_tests,
 )
 from .scripts import run_script
 
@@ -52,6 +54,18 @@ def data_sets(blocks: Sequence[TestBlock]) -> Iterator[DataSet]:
                 number = seen[entry] = seen.get(entry, -1) + 1
                 label = case.name or described(case.input) or f"#{number}"
                 yield DataSet(entry, label, case)
+
+
+def sets_to_run(text: str, file: str, entry: str | None, skipped: Collection[str]) -> list[DataSet]:
+    """The data sets of a program, or of one entry point, but for those with one of these tags, and those whose run is
+    expected to fail."""
+    return [
+        one
+        for one in data_sets(parse_tests(text, file))
+        if entry in (None, one.entry)
+        and not set(skipped) & set(one.case.tags)
+        and not isinstance(one.case.expected, Fails)
+    ]
 
 
 def described(given: Input) -> str:

@@ -22,12 +22,7 @@ TOLERANCES = {2: 0.2, 4: 1e-2, 8: 1e-5}
 
 def without_gradient(fun: FunDef) -> str | None:
     """Why an entry point has no gradient to test; None if it has."""
-    assert fun.entry is not None
-    params = fun.params[fun.entry.sizes :]
-    results = [fun.results[k] for result in fun.entry.results for k in result.components]
-    if not any(p.type.prim.is_float for p in params) or not any(r.type.prim.is_float for r in results):
-        return "no float parameters, or no float results"
-    return None
+    return None if float_parameters(fun) and float_results(fun) else "no float parameters, or no float results"
 
 
 def wrong_gradient(program: Program, entry: str, args: Sequence[Argument], seed: int) -> str | None:

@@ -124,10 +124,6 @@ def done(name: str, version: str, begin: float, fault: str | None) -> Outcome:
     return Outcome(name, version, status, fault, time.perf_counter() - begin)
 
 
-def failed(name: str, version: str, why: str, begin: float) -> Outcome:
-    return done(name, version, begin, why)
-
-
 # ---- words -----------------------------------------------------------------------------------------------------------
 
 

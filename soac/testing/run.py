@@ -13,21 +13,21 @@ from __future__ import annotations
 import contextlib
 import io
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ..api import with_entries
 from ..arguments import Argument
 from ..by_hand import note
 from ..data.read_write import compare_values
-from ..devices import MACHINES
 from ..frontend.source.text import Reach
 from ..ir.by_hand import digests, versions_by_hand
 from ..ir.core import FunDef
 from ..ir.errors import CompileError, Diagnostic, IRError, RunError
 from ..ir.interpret import interpret
-from ..ir.machine import Machine, Mode
+from ..ir.machine import MACHINES, Machine, Mode
 from ..kernels.analysis.check_collectives import misplaced
 from ..pipeline import Compiled, compile_core, compile_prog
 from ..session import Session, open_program
@@ -71,7 +71,6 @@ from .outcomes import (
     Status,
     done,
     ended,
-    failed,
     shown,
     words_of,
     words_of_failure,
@@ -125,7 +124,7 @@ def events(path: Path, testing: Testing, since: Place) -> Iterator[Event]:
             return
         subject, said = _open(path, text, checks, testing)
     except Exception as error:
-        yield failed("compile", "", words_of_failure(error), begin)
+        yield done("compile", "", begin, words_of_failure(error))
         return
     checks = (*checks, *map(ByHand, digests(subject.compiled.core)))
     if since == START:
@@ -157,7 +156,7 @@ def _misplaced(compiled: Compiled, machine: Machine) -> Iterator[Event]:
     """A failure where a statement of a kernel is not executed by all the threads that it needs."""
     begin = time.perf_counter()
     if found := misplaced(compiled.host.kernels, machine):
-        yield failed("kernels", "", "\n".join(map(str, found)), begin)
+        yield done("kernels", "", begin, "\n".join(map(str, found)))
 
 
 def _check(subject: Subject, check: Check, number: int, testing: Testing, since: Place) -> Iterator[Event]:
@@ -171,9 +170,8 @@ def _check(subject: Subject, check: Check, number: int, testing: Testing, since:
                 "warning", pattern, _words(subject.compiled.warnings), Place(number, PREPARING), "a warning"
             )
         case Shaped(wanted):
-            yield Begin(Place(number, PREPARING), "structure", wanted.pipeline or "", testing.timeout)
-            begin = time.perf_counter()
-            yield ended("structure", wanted.pipeline or "", begin, lambda: misshapen(subject.compiled, wanted))
+            check_of = partial(misshapen, subject.compiled, wanted)
+            yield from _step("structure", number, testing, check_of, wanted.pipeline or "")
         case Differentiated(data_set):
             yield from _gradient(subject, data_set, number, testing)
         case Holds(name):
@@ -194,6 +192,14 @@ def _skipped(check: Skipped) -> Outcome:
     return Outcome(check.name, "", Status.SKIPPED, check.why, 0.0)
 
 
+def _step(
+    name: str, number: int, testing: Testing, check: Callable[[], str | None], version: str = ""
+) -> Iterator[Event]:
+    """A check that is one step, which gives what is wrong."""
+    yield Begin(Place(number, PREPARING), name, version, testing.timeout)
+    yield ended(name, version, time.perf_counter(), check)
+
+
 QUOTE = '"'
 
 
@@ -202,11 +208,10 @@ def _property(subject: Subject, name: str, number: int, testing: Testing) -> Ite
     assert subject.session is not None
     program, shown_as = subject.session.program, f"property {name}"
     if (why := untried(program, name)) is not None:
-        yield Outcome(shown_as, "", Status.SKIPPED, why, 0.0)
+        yield _skipped(Skipped(shown_as, why))
         return
-    yield Begin(Place(number, PREPARING), shown_as, "", testing.timeout)
-    begin, seed = time.perf_counter(), testing.seed or 0
-    yield ended(shown_as, "", begin, lambda: refuted(program, name, seed, testing.settings.threads))
+    seed, threads = testing.seed or 0, testing.settings.threads
+    yield from _step(shown_as, number, testing, lambda: refuted(program, name, seed, threads))
 
 
 def _gradient(subject: Subject, data_set: DataSet, number: int, testing: Testing) -> Iterator[Event]:
@@ -215,34 +220,30 @@ def _gradient(subject: Subject, data_set: DataSet, number: int, testing: Testing
     program, shown_as = subject.session.program, f"gradient of {name_of(data_set)}"
     why = "it is to fail" if isinstance(data_set.case.expected, Fails) else None
     if why := why or without_gradient(program.function(data_set.entry)):
-        yield Outcome(shown_as, "", Status.SKIPPED, why, 0.0)
+        yield _skipped(Skipped(shown_as, why))
         return
-    yield Begin(Place(number, PREPARING), shown_as, "", testing.timeout)
-    begin, seed = time.perf_counter(), testing.seed or 0
 
     def found() -> str | None:
         args = inputs_of(data_set, program, subject.path, testing.seed)
-        return wrong_gradient(program, data_set.entry, args, seed)
+        return wrong_gradient(program, data_set.entry, args, testing.seed or 0)
 
-    yield ended(shown_as, "", begin, found)
+    yield from _step(shown_as, number, testing, found)
 
 
 def _by_hand(subject: Subject, name: str, number: int, testing: Testing) -> Iterator[Event]:
     """A kernel compared with its function; its digest is noted if it agrees."""
-    yield Begin(Place(number, PREPARING), f"kernel {name}", "", testing.timeout)
-    begin, core, seed = time.perf_counter(), subject.compiled.core, testing.seed or 0
-    try:
+    core, seed = subject.compiled.core, testing.seed or 0
+
+    def found() -> str | None:
         note(subject.path, name, None)
         versions = [version for version in versions_by_hand(core) if version.name == name]
         fault = next((said for said in (unlike(core, one, seed) for one in versions) if said is not None), None)
-    except Exception as error:
-        yield failed(f"kernel {name}", "", words_of_failure(error), begin)
-        return
-    if fault is None:
+        if fault is not None:
+            return f"{versions[0].kernel.loc}: {fault}"
         note(subject.path, name, digests(core)[name])
-    else:
-        fault = f"{versions[0].kernel.loc}: {fault}"
-    yield done(f"kernel {name}", "", begin, fault)
+        return None
+
+    yield from _step(f"kernel {name}", number, testing, found)
 
 
 def _laws(compiled: Compiled, number: int, testing: Testing) -> Iterator[Event]:
@@ -252,12 +253,12 @@ def _laws(compiled: Compiled, number: int, testing: Testing) -> Iterator[Event]:
     try:
         found = verdicts(compiled.core)
     except Exception as error:
-        yield failed("laws", "", words_of_failure(error), begin)
+        yield done("laws", "", begin, words_of_failure(error))
         return
     for one in found:
         name = f"law of `{one.what}` at {one.loc}"
         if one.untried is not None:
-            yield Outcome(name, "", Status.SKIPPED, one.untried, 0.0)
+            yield _skipped(Skipped(name, one.untried))
         else:
             yield done(name, "", begin, one.broken)
 
@@ -272,7 +273,7 @@ def _rejected(pattern: Pattern, path: Path, text: str, reach: Reach) -> Iterator
         either = f"{words}\n{words.replace('`', QUOTE)}"  # names may be asked for in quotes
         yield from _matching("error", pattern, either, None, "an error", "\n" + shown(error.diagnostics).rstrip())
     else:
-        yield failed("error", "", "compiles, but should not", begin)
+        yield done("error", "", begin, "compiles, but should not")
 
 
 # ---- one case -----------------------------------------------------------------------------------------------------
@@ -331,7 +332,7 @@ class _Run:
         try:
             runs = list(self._resized_runs())
         except Exception as error:
-            yield failed(name, "", words_of_failure(error), begin)
+            yield done(name, "", begin, words_of_failure(error))
             return
         for number, (said, args, expected, forced) in enumerate(runs):
             place = Place(self.number, number)
@@ -402,7 +403,7 @@ class _Run:
         if pattern is not None and isinstance(error, RunError):
             yield from _matching(name, pattern, _words(error.diagnostics), place, "an error", str(error), version)
         else:
-            yield failed(name, version, words_of_failure(error), begin)
+            yield done(name, version, begin, words_of_failure(error))
 
     def _pattern(self) -> Pattern | None:
         expected = self.data_set.case.expected

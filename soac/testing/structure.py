@@ -10,21 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ..ir.core import (
-    Body,
-    Exp,
-    Hist,
-    If,
-    Loop,
-    Prog,
-    Scatter,
-    Screma,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    SegScatter,
-)
+from ..ir.core import Body, Exp, If, Prog, Screma
 from ..ir.traverse import scoped_bodies
 
 Path = tuple[str, ...]
@@ -67,7 +53,5 @@ def kind_of(exp: Exp) -> str:
             return "Redomap"
         case Screma(_, _, _, _, ()):
             return "Scanomap"
-        case If() | Loop() | Hist() | Scatter() | SegMap() | SegRed() | SegScan() | SegScatter() | SegHist():
-            return type(exp).__name__
         case _:
             return type(exp).__name__

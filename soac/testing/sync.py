@@ -8,6 +8,7 @@ time limit.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..arguments import Argument
@@ -37,10 +38,9 @@ def hazards_of(report: Report) -> str | None:
     lines = [show_finding(finding) for finding in report.findings]
     if report.unwritten:
         lines.append(f"the host reads {report.unwritten} elements that no thread has written")
-    counts: dict[Kind, int] = {}
+    counts: Counter[Kind] = Counter()
     for launch in report.launches:
-        for kind, count in launch.counts.items():
-            counts[kind] = counts.get(kind, 0) + count
+        counts.update(launch.counts)
     head = ", ".join(f"{count} of {kind.value}" for kind, count in counts.items() if count)
     more = [f"and {len(lines) - MOST_SHOWN} more"] if len(lines) > MOST_SHOWN else []
     return "\n".join([f"hazards: {head}" if head else "hazards", *lines[:MOST_SHOWN], *more]) if lines else None

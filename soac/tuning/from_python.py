@@ -26,7 +26,7 @@ from ..session import Session
 from ..testing.blocks import Case, Succeeds, ValuesText
 from ..testing.datasets import DataSet
 from .report import is_slower, lines_of, remarks, rows_of
-from .runs import Stopwatch, Subject, blocks_of, problem_of, sets_of, settings_of, subject_of
+from .runs import Stopwatch, Subject, blocks_of, problem_of, sets_of, subject_of
 from .searches import Outcome, search_all
 
 Data = Mapping[str, Sequence[Sequence[Any]]] | Sequence[Sequence[Any]] | None
@@ -117,7 +117,7 @@ def _tuned(
         reasons = tuple(dict.fromkeys(one.record.reason for one in timed if one.record.reason))
         text = f"no run of `{entry}` ended"
         raise TuningError(Diagnostic("T0202", text, notes=reasons[:10]))
-    settings = settings_of(tuned.solution.thresholds, outcome.sizes)
+    settings = {**tuned.solution.thresholds, **outcome.sizes}
     confirmed = search.confirm(outcome.problem, settings) if outcome.is_whole else (None,) * len(problem.labels)
     sites = [site for site in session.sites if site.entry == entry]
     rows = rows_of(outcome.problem, tuned, timed, confirmed, sites)

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from ..api import Program
 from ..arguments import Argument
-from ..autotune.measure import OutOfBudget, Record, Version, deadline, measure
+from ..autotune.measure import OutOfBudget, Record, Version, at_most, measure
 from ..autotune.search import Problem
 from ..autotune.sizes import Block, Dimension, listed_dimension, size_dimension, thread_dimension
 from ..autotune.store import Facts, Request, Timed
@@ -31,8 +31,8 @@ from ..kernels.devices.device import on_host
 from ..kernels.host_ir.launch_parameters import VALUES, Kind, launch_sizes, size_kind
 from ..kernels.host_ir.timing_events import Event
 from ..session import Session
-from ..testing.blocks import Fails, Output, parse_tests
-from ..testing.datasets import DataSet, data_sets, inputs_of, spelling_of, values_of
+from ..testing.blocks import Output
+from ..testing.datasets import DataSet, inputs_of, sets_to_run, spelling_of, values_of
 from ..testing.references import SECONDS, OutOfTime, outer_only, reference, within
 from ..version import __version__
 
@@ -104,15 +104,11 @@ def in_time(left: float, find: Callable[[], T]) -> T:
     """What `find` gives, which compiles and runs; raises `OutOfBudget` where that takes more than `left` seconds."""
     if left == math.inf:
         return find()
-    with deadline(left) as is_over:
+    with at_most(left):
         try:
             return within(left, find)
         except OutOfTime:
             raise OutOfBudget from None
-        except KeyboardInterrupt:
-            if is_over():
-                raise OutOfBudget from None
-            raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +146,7 @@ def is_same(one: Request, other: Request) -> bool:
 
 def sets_of(path: Path, session: Session, entry: str) -> list[DataSet]:
     """The data sets of an entry that are to be tuned for."""
-    return [
-        found
-        for found in data_sets(parse_tests(session.text, str(path)))
-        if found.entry == entry and not SKIPPED & set(found.case.tags) and not isinstance(found.case.expected, Fails)
-    ]
+    return sets_to_run(session.text, str(path), entry, SKIPPED)
 
 
 def subject_of(
@@ -236,7 +228,3 @@ def facts_of(session: Session, entry: str, sets: Sequence[DataSet], device: str,
         digest.update(text.encode() + b"\0")
     driver = f"soac {__version__}, llvmlite {metadata.version('llvmlite')}"
     return Facts(digest.hexdigest(), described(device), driver)
-
-
-def settings_of(thresholds: Mapping[str, int], sizes: Mapping[str, int]) -> dict[str, int]:
-    return {**thresholds, **sizes}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..autotune.measure import OutOfBudget
-from ..autotune.search import Problem, Search, with_sizes
+from ..autotune.search import Problem, Search
 from ..autotune.sizes import Block, search_sizes
-from .runs import settings_of
 
 
 @dataclass(slots=True)
@@ -31,10 +30,10 @@ def search_all(search: Search, outcome: Outcome, blocks: Callable[[], list[Block
         if not is_whole:
             return
         if outcome.sizes:
-            sized = with_sizes(problem, outcome.sizes)
+            sized = replace(problem, sizes=dict(outcome.sizes))
             search.see_versions(sized)
             outcome.problem, tuned = sized, search.settle(sized)
-        search.confirm(outcome.problem, settings_of(tuned.solution.thresholds, outcome.problem.sizes))
+        search.confirm(outcome.problem, {**tuned.solution.thresholds, **outcome.problem.sizes})
     except OutOfBudget:
         return
     outcome.is_whole = True

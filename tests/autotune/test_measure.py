@@ -249,6 +249,10 @@ def test_the_interval_holds_the_median_19_times_of_20() -> None:
     assert interval([3.0, 1.0, 2.0]) == (1.0, 3.0)
 
 
+def test_the_interval_of_very_many_times() -> None:
+    assert interval([float(k) for k in range(5000)]) == (2430.0, 2569.0)
+
+
 def test_drift_is_what_the_machine_was_slower() -> None:
     assert drift([1.0, 1.1, 0.9], [2.0, 2.2, 1.8]) == 0.5
     assert drift([], [2.0]) == 1.0
