@@ -21,9 +21,7 @@ from .kernel_builder import (
     ReplicateRef,
     Value,
     is_const,
-    prim_of,
     scalar,
-    shape_of,
 )
 
 
@@ -195,3 +193,29 @@ def owned(b: Builder, value: Value, base: str, mode: Mode) -> ArrayRef:
     if isinstance(value, ArrayRef) and (value.mem.space is not Space.GLOBAL or value.mem in b.outputs):
         return value
     return stored(b, value, base, mode)
+
+
+def shape_of(value: Value) -> tuple[Operand, ...]:
+    """The sizes of an array, outermost first; none for a scalar."""
+    match value:
+        case ArrayRef(_, _, shape):
+            return shape
+        case IotaRef(_, count, _, _):
+            return (count,)
+        case ReplicateRef(shape, inner):
+            return shape + shape_of(inner)
+        case _:
+            return ()
+
+
+def prim_of(value: Value) -> Prim:
+    """The type of a scalar, or of an array's elements."""
+    match value:
+        case ArrayRef(mem, _, _, _):
+            return mem.prim
+        case IotaRef(prim, _, _, _):
+            return prim
+        case ReplicateRef(_, inner):
+            return prim_of(inner)
+        case KVar(_, prim) | Const(prim, _):
+            return prim

@@ -483,32 +483,6 @@ def clean(base: str) -> str:
     return letters or "x"
 
 
-def shape_of(value: Value) -> tuple[Operand, ...]:
-    """The sizes of an array, outermost first; none for a scalar."""
-    match value:
-        case ArrayRef(_, _, shape):
-            return shape
-        case IotaRef(_, count, _, _):
-            return (count,)
-        case ReplicateRef(shape, inner):
-            return shape + shape_of(inner)
-        case _:
-            return ()
-
-
-def prim_of(value: Value) -> Prim:
-    """The type of a scalar, or of an array's elements."""
-    match value:
-        case ArrayRef(mem, _, _, _):
-            return mem.prim
-        case IotaRef(prim, _, _, _):
-            return prim
-        case ReplicateRef(_, inner):
-            return prim_of(inner)
-        case KVar(_, prim) | Const(prim, _):
-            return prim
-
-
 def scalar(value: Value) -> Operand:
     """A value that is known to be a scalar."""
     assert isinstance(value, (KVar, Const)), "an array"

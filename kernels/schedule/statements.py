@@ -15,7 +15,7 @@ from ...ir.ops import Op, can_fail
 from ...ir.types import Const, Name, Prim, Type, Var, zero
 from ..kernel_ir import nodes as kir
 from ..kernel_ir.nodes import KVar
-from .array_values import copy_into, owned, rearranged, reshaped, sliced, stored
+from .array_values import copy_into, owned, rearranged, reshaped, shape_of, sliced, stored
 from .kernel_builder import (
     ONE,
     ZERO,
@@ -33,7 +33,6 @@ from .kernel_builder import (
     index_message,
     is_const,
     scalar,
-    shape_of,
 )
 from .queries import made_anew, made_here, made_in_turns
 from .turns import Turns, making, other, reading, take_turns

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from ...ir import core
 from ...ir.types import Name, i64
 from ..kernel_ir.nodes import KVar
-from .array_values import copy_into
-from .kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, Value, shape_of
+from .array_values import copy_into, shape_of
+from .kernel_builder import ONE, ZERO, ArrayRef, Builder, Mode, Operand, Value
 
 
 @dataclass(frozen=True, slots=True)
