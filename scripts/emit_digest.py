@@ -71,8 +71,8 @@ def texts_of(path: Path) -> Iterator[tuple[str, str]]:
             return
         for stage in emitted:
             name = stage if stage == "cuda" else prefix + stage
-            text = show_stage(compiled, Emit(stage))
-            yield name, "\n\n".join(map(renumbered, text.split("\n\n"))) if stage == "host" else text
+            shown = show_stage(compiled, Emit(stage))
+            yield name, "\n\n".join(map(renumbered, shown.split("\n\n"))) if stage == "host" else shown
 
 
 def write(out: Path, jobs: int) -> None:
