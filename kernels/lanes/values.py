@@ -82,7 +82,6 @@ class Lanes:
     width: int
     unroll: int
     peeled: bool
-    singles: bool
     mask: Mask | None = None
     in_threads: bool = False
     ahead: frozenset[str] = frozenset()
