@@ -34,6 +34,7 @@ from ..llvm.convert import convert
 from ..llvm.text import llvm_type, memory_type
 from .prefetch import LINE
 from .values import (
+    ALL_ON,
     Lanes,
     Linear,
     Mask,
@@ -241,7 +242,7 @@ def _varying_while(e: Lanes, stm: KWhile, run: Run) -> None:
     """Lanes leave one by one; the loop ends with the last."""
     code, t = e.code, e.vec.raw("i1")
     slots = [code.slot(t) for _ in range(e.unroll)]
-    for slot, bits in zip(slots, e.mask or ("splat (i1 true)",) * e.unroll, strict=True):
+    for slot, bits in zip(slots, e.mask or (ALL_ON,) * e.unroll, strict=True):
         code.do(f"store {t} {bits}, ptr {slot}")
     head, body, end = code.fresh("while"), code.fresh("do"), code.fresh("done")
     code.jump(head)
