@@ -450,12 +450,11 @@ class FailureSite:
 @dataclass(frozen=True, slots=True)
 class LaneShape:
     """The lanes that run the threads of a kernel on a CPU: `unroll` vectors of `width` at once where that many are
-    left; `peeled`: full ones without a mask; `singles`: what is left, as far as it is full vectors, without one too."""
+    left, then one; `peeled`: full ones without a mask."""
 
     width: int
     unroll: int
     peeled: bool
-    singles: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,7 @@ def _array_parameter(r: _Reader) -> KArray:
 def _lanes(r: _Reader) -> LaneShape:
     width = r.source.integer()
     r.take("x")
-    return LaneShape(width, r.source.integer(), r.took("peeled"), r.took("singles"))
+    return LaneShape(width, r.source.integer(), r.took("peeled"))
 
 
 def _site(r: _Reader) -> FailureSite:

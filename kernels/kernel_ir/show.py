@@ -44,7 +44,7 @@ def _shape(kernel: Kernel) -> str:
     """What passes have chosen for the printer of lanes."""
     text, lanes = "", kernel.lanes
     if lanes is not None:
-        text = f" lanes {lanes.width} x {lanes.unroll}" + _flags(peeled=lanes.peeled, singles=lanes.singles)
+        text = f" lanes {lanes.width} x {lanes.unroll}" + _flags(peeled=lanes.peeled)
     return text + (f" streams ({', '.join(a.name for a in kernel.streams)})" if kernel.streams else "")
 
 

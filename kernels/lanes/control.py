@@ -1,8 +1,8 @@
 """Control in lanes: uniform control branches, varying control masks.
 
 The body of a varying construct is skipped where no lane wants it, so code never runs with an empty mask and what is
-uniform inside stays valid (scalar loads, checks). Loops over threads run full groups without a mask, then the rest
-under one, a single vector at a time. `run` emits a list of statements.
+uniform inside stays valid (scalar loads, checks). Loops over threads run full groups without a mask, then full
+vectors, then the rest under one. `run` emits a list of statements.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from ..llvm.convert import convert
 from ..llvm.text import llvm_type, memory_type
 from .prefetch import LINE
 from .values import (
+    ALL_ON,
     Lanes,
     Linear,
     Mask,
@@ -227,7 +228,7 @@ def _varying_while(e: Lanes, stm: KWhile, run: Run) -> None:
     """Lanes leave one by one; the loop ends with the last."""
     code, t = e.code, e.vec.raw("i1")
     slots = [code.slot(t) for _ in range(e.unroll)]
-    for slot, bits in zip(slots, e.mask or ("splat (i1 true)",) * e.unroll, strict=True):
+    for slot, bits in zip(slots, e.mask or (ALL_ON,) * e.unroll, strict=True):
         code.do(f"store {t} {bits}, ptr {slot}")
     with code.loop("while", "do", "done") as test:
         entering = tuple(code.op(f"load {t}, ptr {slot}") for slot in slots)
@@ -253,9 +254,8 @@ def thread_loop(
     between: Callable[[], None],
     begins: str | None = None,
 ) -> None:
-    """`body` for each group of lanes: full groups with nothing masked, `between`, where threads loop (`singles`) full
-    vectors one by one, then the rest, one masked vector at a time. `begins`: how many come before the full groups, an
-    i64 text."""
+    """`body` for each group of lanes: full groups with nothing masked, `between`, full vectors one by one, then the
+    rest, one masked vector at a time. `begins`: how many come before the full groups, an i64 text."""
     position, last = _thread_range(e, index, lo, hi)
     count = int(hi.value) - int(lo.value) if isinstance(lo, Const) and isinstance(hi, Const) else None
     e.in_threads = True
@@ -268,10 +268,10 @@ def thread_loop(
     if e.peeled and (count is None or count >= e.lanes):
         _groups(e, index, position, last, body)
     between()
-    if e.singles and e.peeled and (count is None or count % e.lanes >= e.width):
+    if e.unroll > 1 and e.peeled and (count is None or count % e.lanes >= e.width):
         with _vector_by_vector(e):
             _groups(e, index, position, last, body)
-    if count is None or not e.peeled or (count > 0 and count % e.lanes):
+    if count is None or not e.peeled or count % e.width:
         with _vector_by_vector(e):
             _groups(e, index, position, last, body, masked=True)
     e.in_threads = False

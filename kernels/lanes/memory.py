@@ -18,6 +18,7 @@ from ..llvm.text import Code, Vec, mangled, memory_type, vector
 from .checks import OUT_OF_MEMORY, element_at, failing, report
 from .prefetch import LINE, fetch
 from .values import (
+    ALL_ON,
     Lanes,
     LaneValue,
     Linear,
@@ -35,6 +36,8 @@ from .values import (
 STACK_ARRAY = 8 << 10
 STACK_TOTAL = 96 << 10
 ALIGN = 64
+GATHERED = 4
+"""Bytes of the smallest elements for which machines have gathers and scatters."""
 
 
 def load(e: Lanes, array: KArray, index: Operand) -> LaneValue:
@@ -196,6 +199,7 @@ def _pointers(e: Lanes, prim: Prim, pointer: str, indices: tuple[str, ...]) -> t
 def gather(e: Lanes, prim: Prim, pointers: str, mask: str) -> str:
     """The elements at the pointers of one vector, as they lie in memory; 0 in lanes that `mask` leaves out."""
     t, ptrs, bits = (e.vec.raw(x) for x in (memory_type(prim), "ptr", "i1"))
+    pointers, mask = _everywhere(e, prim, pointers, mask)
     name = f"llvm.masked.gather.{mangled(memory_type(prim), e.width)}.{mangled('ptr', e.width)}"
     e.code.module.declare(name, t, (ptrs, "i32", bits, t))
     args = ((ptrs, pointers), ("i32", str(prim.bytes)), (bits, mask), (t, "zeroinitializer"))
@@ -205,9 +209,23 @@ def gather(e: Lanes, prim: Prim, pointers: str, mask: str) -> str:
 def scatter(e: Lanes, prim: Prim, pointers: str, value: str, mask: str) -> None:
     """Store the elements of one vector at its pointers, in the lanes of `mask`."""
     t, ptrs, bits = (e.vec.raw(x) for x in (memory_type(prim), "ptr", "i1"))
+    pointers, mask = _everywhere(e, prim, pointers, mask)
     name = f"llvm.masked.scatter.{mangled(memory_type(prim), e.width)}.{mangled('ptr', e.width)}"
     e.code.module.declare(name, "void", (t, ptrs, "i32", bits))
     e.code.call_void(name, ((t, value), (ptrs, pointers), ("i32", str(prim.bytes)), (bits, mask)))
+
+
+def _everywhere(e: Lanes, prim: Prim, pointers: str, mask: str) -> tuple[str, str]:
+    """Pointers and mask of an access that no machine has as an instruction, elements of less than 32 bits: with the
+    lanes that are off at a spare element, since a branch for each lane takes longer than its access."""
+    if prim.bytes >= GATHERED or mask == ALL_ON:
+        return pointers, mask
+    element, ptrs = memory_type(prim), e.vec.raw("ptr")
+    spare = e.code.slot(element)
+    e.code.do(f"store {element} zeroinitializer, ptr {spare}")
+    first = e.code.op(f"insertelement {ptrs} poison, ptr {spare}, i64 0")
+    spares = e.code.op(f"shufflevector {ptrs} {first}, {ptrs} poison, <{e.width} x i32> zeroinitializer")
+    return e.code.op(f"select {e.vec.raw('i1')} {mask}, {ptrs} {pointers}, {ptrs} {spares}"), ALL_ON
 
 
 # ---- private arrays ----------------------------------------------------------------------------------------------

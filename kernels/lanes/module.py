@@ -68,7 +68,7 @@ def _working(module: Module, kernel: Kernel, streams: frozenset[KArray]) -> tupl
     shape = kernel.lanes
     assert shape is not None, "lanes are chosen before a kernel is printed"
     facts, dead = find_facts(kernel.body), dead_after(kernel.body)
-    e = Lanes(Code(module), kernel, facts, dead, shape.width, shape.unroll, shape.peeled, shape.singles)
+    e = Lanes(Code(module), kernel, facts, dead, shape.width, shape.unroll, shape.peeled)
     e.streams = streams
     params = _bind_parameters(e)
     _block_loop(e)

@@ -46,6 +46,8 @@ class Varying:
 
 LaneValue = Uniform | Linear | Varying
 Mask = tuple[str, ...]
+ALL_ON = "splat (i1 true)"
+"""The mask of a vector whose lanes are all on."""
 
 
 @dataclass(slots=True)
@@ -82,7 +84,6 @@ class Lanes:
     width: int
     unroll: int
     peeled: bool
-    singles: bool
     mask: Mask | None = None
     in_threads: bool = False
     ahead: frozenset[str] = frozenset()
@@ -223,7 +224,7 @@ def complement(e: Lanes, mask: Mask) -> Mask:
 
 def full_mask(e: Lanes) -> Mask:
     """The lanes that are on, as vectors."""
-    return e.mask if e.mask is not None else ("splat (i1 true)",) * e.unroll
+    return e.mask if e.mask is not None else (ALL_ON,) * e.unroll
 
 
 def any_lane(e: Lanes, mask: Mask) -> str:

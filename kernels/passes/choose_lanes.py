@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..analysis.widest_type import widest_type
-from ..kernel_ir.nodes import BlockReduce, BlockScan, Declare, Kernel, KIf, KStm, LaneShape, Threads
+from ..kernel_ir.nodes import BlockReduce, BlockScan, Declare, Kernel, KStm, LaneShape, Threads
 from ..kernel_ir.traverse import all_statements, statements
 
 MOST_ACCUMULATORS = 12
@@ -36,17 +36,7 @@ def choose_lanes(kernel: Kernel, settings: LaneSettings) -> Kernel:
     adds = accumulates(kernel.body)
     unroll = settings.unroll or (4 if size <= 50 else 2 if size <= (200 if adds else 100) else 1)
     width = settings.width or max(4, settings.vector_bits // widest_type(kernel.body).bits)
-    singles = unroll > 1 and (adds or any(map(is_peeled, statements(kernel.body))))
-    return replace(kernel, lanes=LaneShape(width, unroll, size <= settings.peel_limit, singles))
-
-
-def is_peeled(stm: KStm) -> bool:
-    """A loop of threads whose boundaries are peeled: as it was, and its middle, with one index."""
-    match stm:
-        case KIf(_, (Threads(index=middle), *_), (Threads(index=whole),)):
-            return middle == whole
-        case _:
-            return False
+    return replace(kernel, lanes=LaneShape(width, unroll, size <= settings.peel_limit))
 
 
 def accumulates(stms: tuple[KStm, ...]) -> bool:

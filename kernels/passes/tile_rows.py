@@ -70,7 +70,7 @@ def tile_rows(kernel: Kernel) -> Kernel:
     if not tiler.tiled:
         return kernel
     is_light = body_size(kernel.body) <= LIGHT
-    lanes = replace(kernel.lanes, unroll=1, singles=False) if is_light else kernel.lanes
+    lanes = replace(kernel.lanes, unroll=1) if is_light else kernel.lanes
     return replace(kernel, body=body, lanes=lanes)
 
 

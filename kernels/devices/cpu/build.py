@@ -57,4 +57,4 @@ def under_masks(kernel: Kernel) -> Kernel:
     the order in which elements come."""
     if kernel.lanes is None or any(operators(stm) or isinstance(stm, Atomic) for stm in statements(kernel.body)):
         return kernel
-    return replace(kernel, lanes=replace(kernel.lanes, peeled=False, singles=False))
+    return replace(kernel, lanes=replace(kernel.lanes, peeled=False))

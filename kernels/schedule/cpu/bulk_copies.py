@@ -37,7 +37,7 @@ def bulk_kernels() -> tuple[Kernel, ...]:
     """With their lanes."""
     made: list[Kernel] = []
     for prim in WORDS:
-        several, one = (LaneShape(side(prim), unroll, True, True) for unroll in (4, 1))
+        several, one = (LaneShape(side(prim), unroll, True) for unroll in (4, 1))
         made += [replace(copy(prim), lanes=several), replace(transpose(prim), lanes=one)]
         made.append(replace(thin(prim), lanes=one))
         made.append(replace(iota(prim, CHUNK // prim.bytes), lanes=several))

@@ -49,7 +49,7 @@ EACH_BIN, EACH_CHOICE = 8, 1024
 """Points for each bin that make a part worth its beginning and its end; a choice is new log n times of n."""
 FORESEEN = 128
 """Points for a bin from which on it is foreseen that the next one changes nothing. Where it is not, a store costs less
-than the branch; but of floats, the next one on the same bin would wait for it."""
+than the branch; but of floats beside others, the next one on the same bin would wait for several operations."""
 SUMMED = 1 << 12
 """Bins that a block puts together."""
 
@@ -194,7 +194,7 @@ def is_unforeseen(s: Filling, _: bool) -> Atom:
     """Is it not foreseen that a choice changes nothing?"""
     if not chooses(s.exp.op.op):
         return TRUE
-    if any(prim.is_float for prim in s.prims):
+    if len(s.prims) > 1 and any(prim.is_float for prim in s.prims):
         return FALSE
     return s.h.op(Op.GT, s.cut.bins, s.h.op(Op.QUOT, s.each, i64(FORESEEN)), base="many")
 

@@ -128,7 +128,7 @@ STATEMENTS: dict[str, tuple[KStm, ...]] = {
 def test_statements_read_back(stms: tuple[KStm, ...]) -> None:
     loc = Loc("a.soac", 1, 2, 3, 4)
     site = kir.FailureSite("R0101", loc.called((loc, Loc("b.soac", 5, 6, 7, 8))), ("index ", Prim.I64, ' of "x"'))
-    shape = kir.LaneShape(16, 4, False, True)
+    shape = kir.LaneShape(16, 4, False)
     assert reads_back(Kernel("k", B, (XS, FLAGS, WORDS), (N, kir.FAR), stms, (site,), Level.WARP, shape, (XS,)))
 
 

@@ -48,7 +48,7 @@ def rows(op: str = "+", ne: str = "0f32", body: str = "xs[j] * 2") -> str:
 
 
 def with_lanes(text: str) -> list[Kernel]:
-    lanes = LaneShape(WIDTH, 1, True, False)
+    lanes = LaneShape(WIDTH, 1, True)
     return [replace(kernel, lanes=lanes) for kernel in soac.compile(text).compiled.host.kernels]
 
 

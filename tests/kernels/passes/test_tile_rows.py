@@ -29,7 +29,7 @@ entry prefixes [n][m] (xss: [n][m]i64): ([n][m]i64, [n]i64) =
 """
 
 
-LANES = LaneShape(16, 1, True, False)
+LANES = LaneShape(16, 1, True)
 
 
 def tiles(text: str) -> tuple[int, int]:

@@ -8,6 +8,8 @@ import pytest
 
 import soac
 from soac.ir.version_tree import sites
+from soac.kernels.kernel_ir.nodes import KIf
+from soac.kernels.kernel_ir.traverse import statements
 from soac.kernels.schedule.cpu.seghist import LEAST_CHUNK
 
 PROGRAM = """
@@ -124,6 +126,20 @@ def test_choices(program: soac.Program, bins: int, points: int) -> None:
         points, bins, np.minimum, np.where(xs == np.append(most, 0)[at], at, -1), np.arange(points), np.int64
     )
     np.testing.assert_array_equal(call(program, "places", bins, at, xs)[0], np.where(first == points, -1, first))
+
+
+@pytest.mark.parametrize(("element", "forms"), [("x", 2), ("(x, f32.abs x)", 1)])
+def test_a_float_that_is_seldom_foreseen_is_stored_always(element: str, forms: int) -> None:
+    """By one kernel or another, as there are few points for a bin or many; floats beside others are compared first."""
+    most = "f32.max" if element == "x" else "(\\(a, b) (c, d) -> if a > c then (a, b) else (c, d))"
+    ne = "f32.lowest" if element == "x" else "(f32.lowest, f32.lowest)"
+    text = f"entry f [n] (k: i64) (is: [n]i64) (xs: [n]f32) = hist {most} {ne} k is (map (\\x -> {element}) xs)"
+    kernels = soac.compile(text).compiled.host.kernels
+    fills = [kernel for kernel in kernels if any(array.name.startswith("is") for array in kernel.arrays)]
+    branches = sorted(sum(isinstance(stm, KIf) for stm in statements(kernel.body)) for kernel in fills)
+    assert len(branches) == forms
+    assert branches[-1] > 1
+    assert forms == 1 or branches[0] == 1
 
 
 @pytest.mark.parametrize("bins", [1, 5, 300])
